@@ -1,0 +1,48 @@
+//! Typed `u32` page and block numbers, so that a logical page cannot be passed for a physical one.
+//!
+//! `u32` page numbers address 16 TiB of 4 KiB pages and halve the maps against `u64`.
+
+macro_rules! id {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+        #[repr(transparent)]
+        pub struct $name(pub u32);
+
+        impl $name {
+            /// The value that stands for "none" in dense arrays.
+            pub const NONE: Self = Self(u32::MAX);
+
+            /// The number as an array index.
+            #[inline(always)]
+            pub const fn index(self) -> usize {
+                self.0 as usize
+            }
+
+            /// Whether this is a number and not [`Self::NONE`].
+            #[inline(always)]
+            pub const fn is_some(self) -> bool {
+                self.0 != u32::MAX
+            }
+        }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                if self.is_some() { self.0.fmt(f) } else { f.write_str("none") }
+            }
+        }
+    };
+}
+
+id!(
+    /// Logical page number: the host's address divided by the page size.
+    Lpn
+);
+id!(
+    /// Physical page number: `block * pages_per_block + page in block`.
+    Ppn
+);
+id!(
+    /// Erase block number.
+    BlockId
+);

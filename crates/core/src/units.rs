@@ -1,0 +1,165 @@
+//! Quantities with units, as people write them: `"4KiB"`, `"25us"`, `"7%"`, `"20k/s"`.
+//!
+//! Binary prefixes (`KiB`) and decimal ones (`kB`) are kept apart, fractions must come out exact
+//! (`"1.5KiB"` is 1,536 bytes, `"1.3B"` is an error), and a number without its unit is an error.
+
+/// A size in bytes.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct Bytes(pub u64);
+
+/// A duration or point in simulated time, in nanoseconds.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct Nanos(pub u64);
+
+/// Why a text is not a quantity; the message says how to write it.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct UnitError(String);
+
+const BYTE_UNITS: &[(&str, u64)] = &[
+    ("B", 1),
+    ("KiB", 1 << 10),
+    ("MiB", 1 << 20),
+    ("GiB", 1 << 30),
+    ("TiB", 1 << 40),
+    ("kB", 1_000),
+    ("MB", 1_000_000),
+    ("GB", 1_000_000_000),
+    ("TB", 1_000_000_000_000),
+];
+
+const TIME_UNITS: &[(&str, u64)] = &[("ns", 1), ("us", 1_000), ("ms", 1_000_000), ("s", 1_000_000_000)];
+
+const RATE_UNITS: &[(&str, u64)] = &[("/s", 1), ("k/s", 1_000), ("M/s", 1_000_000)];
+
+/// Splits `"1.5KiB"` into `("1.5", "KiB")`.
+fn split_number(text: &str) -> (&str, &str) {
+    let text = text.trim();
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.' && c != '_').unwrap_or(text.len());
+    (&text[..end], text[end..].trim_start())
+}
+
+/// `number` times `multiplier`, where the result must be whole.
+fn exact(number: &str, multiplier: u64) -> Option<u64> {
+    let number: String = number.chars().filter(|&c| c != '_').collect();
+    let (whole, fraction) = number.split_once('.').unwrap_or((&number, ""));
+    if whole.is_empty() || (number.contains('.') && fraction.is_empty()) || fraction.len() > 18 {
+        return None;
+    }
+    let scale = 10_u128.checked_pow(fraction.len() as u32)?;
+    let digits: u128 = format!("{whole}{fraction}").parse().ok()?;
+    let scaled = digits.checked_mul(u128::from(multiplier))?;
+    (scaled % scale == 0).then(|| u64::try_from(scaled / scale).ok())?
+}
+
+fn parse(text: &str, what: &str, units: &[(&str, u64)], examples: &str) -> Result<u64, UnitError> {
+    let fail = |why: &str| Err(UnitError(format!("{text:?} is not {what}: {why}; write it like {examples}")));
+    let (number, unit) = split_number(text);
+    if number.is_empty() {
+        return fail("it does not start with a number");
+    }
+    if unit.is_empty() {
+        return fail("the unit is missing");
+    }
+    let Some(&(_, multiplier)) = units.iter().find(|(name, _)| *name == unit) else {
+        let known: Vec<&str> = units.iter().map(|(name, _)| *name).collect();
+        return fail(&format!("unknown unit {unit:?} (known: {})", known.join(", ")));
+    };
+    match exact(number, multiplier) {
+        Some(value) => Ok(value),
+        None => fail("it is not a whole, representable number of the smallest unit"),
+    }
+}
+
+impl Bytes {
+    /// Reads `"4KiB"`, `"64GiB"`, `"480GB"`, `"512B"`.
+    pub fn parse(text: &str) -> Result<Self, UnitError> {
+        parse(text, "a size", BYTE_UNITS, "\"4KiB\" (1024) or \"4kB\" (1000)").map(Bytes)
+    }
+}
+
+impl Nanos {
+    /// Reads `"25us"`, `"1.5ms"`, `"70060ns"`, `"2s"`.
+    pub fn parse(text: &str) -> Result<Self, UnitError> {
+        parse(text, "a duration", TIME_UNITS, "\"25us\" or \"1.5ms\"").map(Nanos)
+    }
+}
+
+/// Reads a share such as `"7%"` as the fraction 0.07.
+pub fn parse_percent(text: &str) -> Result<f64, UnitError> {
+    let fail = |why: &str| UnitError(format!("{text:?} is not a share: {why}; write it like \"7%\" or \"12.5%\""));
+    let number = text.trim().strip_suffix('%').ok_or_else(|| fail("the % sign is missing"))?.trim_end();
+    if !number.starts_with(|c: char| c.is_ascii_digit()) || number.contains(['e', 'E']) {
+        return Err(fail("it does not start with a number"));
+    }
+    let value: f64 = number.parse().map_err(|_| fail("the number cannot be read"))?;
+    Ok(value / 100.0)
+}
+
+/// Reads a rate such as `"20k/s"` as events per second.
+pub fn parse_rate(text: &str) -> Result<f64, UnitError> {
+    parse(text, "a rate", RATE_UNITS, "\"500/s\", \"20k/s\" or \"1M/s\"").map(|rate| rate as f64)
+}
+
+/// A value in the largest unit of a list that keeps it at least one, to three significant digits.
+fn scaled(value: f64, units: &[(&str, f64)]) -> String {
+    let &(name, scale) = units.iter().rev().find(|(_, scale)| value >= *scale).unwrap_or(&units[0]);
+    let number = value / scale;
+    let decimals = if scale == 1.0 && number.fract() == 0.0 || number >= 100.0 {
+        0
+    } else if number >= 10.0 {
+        1
+    } else {
+        2
+    };
+    format!("{number:.decimals$} {name}")
+}
+
+impl std::fmt::Display for Bytes {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let units = [("B", 1.0), ("KiB", 1024.0), ("MiB", 1_048_576.0), ("GiB", 1_073_741_824.0), ("TiB", 1_099_511_627_776.0)];
+        f.write_str(&scaled(self.0 as f64, &units))
+    }
+}
+
+impl std::fmt::Display for Nanos {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&scaled(self.0 as f64, &[("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e9)]))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_exact() {
+        assert_eq!(Bytes::parse("4KiB"), Ok(Bytes(4096)));
+        assert_eq!(Bytes::parse("1.5KiB"), Ok(Bytes(1536)));
+        assert_eq!(Bytes::parse("480 GB"), Ok(Bytes(480_000_000_000)));
+        assert_eq!(Bytes::parse("1_024B"), Ok(Bytes(1024)));
+        for wrong in ["1.3B", "4", "4kb", "KiB", "", "-4KiB", "99999999TiB", "4.KiB", "1..5KiB", ".5KiB"] {
+            assert!(Bytes::parse(wrong).is_err(), "{wrong} was accepted");
+        }
+    }
+
+    #[test]
+    fn durations_rates_and_shares() {
+        assert_eq!(Nanos::parse("70.06us"), Ok(Nanos(70_060)));
+        assert_eq!(Nanos::parse("2ms"), Ok(Nanos(2_000_000)));
+        assert!(Nanos::parse("25").unwrap_err().to_string().contains("unit is missing"));
+        assert!(Nanos::parse("25µm").unwrap_err().to_string().contains("known: ns, us, ms, s"));
+        assert_eq!(parse_percent("7%"), Ok(0.07));
+        assert_eq!(parse_percent("12.5 %"), Ok(0.125));
+        assert!(parse_percent("7").is_err() && parse_percent("%").is_err() && parse_percent("nan%").is_err());
+        assert_eq!(parse_rate("20k/s"), Ok(20_000.0));
+    }
+
+    #[test]
+    fn display_keeps_three_digits() {
+        assert_eq!(Bytes(4096).to_string(), "4.00 KiB");
+        assert_eq!(Bytes(512).to_string(), "512 B");
+        assert_eq!(Nanos(70_060).to_string(), "70.1 us");
+        assert_eq!(Nanos(0).to_string(), "0 ns");
+    }
+}

@@ -1,0 +1,3 @@
+//! Flash translation layers.
+
+pub mod page;

@@ -1,0 +1,5 @@
+//! Page mapping.
+
+pub mod options;
+
+pub use options::{Allocation, PageOptions, Survivors, Trigger, VictimChoice};

@@ -1,0 +1,19 @@
+//! How a flash array is divided.
+
+/// Pages and erase blocks of the whole array.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Geometry {
+    /// Bytes of a page: the unit of programming and of the map.
+    pub page_bytes: u32,
+    /// Pages of an erase block, 2 to 32,767.
+    pub pages_per_block: u32,
+    /// Erase blocks.
+    pub blocks: u32,
+}
+
+impl Geometry {
+    /// Pages of the array.
+    pub const fn pages(&self) -> u64 {
+        self.pages_per_block as u64 * self.blocks as u64
+    }
+}

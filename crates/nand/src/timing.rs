@@ -1,0 +1,25 @@
+//! How long flash operations take on one chip and its bus.
+
+use ssdlab_core::Nanos;
+
+/// Durations of the operations of one chip.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Timing {
+    /// Cell array to page register (t_R).
+    pub read: Nanos,
+    /// Page register to cell array (t_PROG).
+    pub program: Nanos,
+    /// Block erase (t_BERS).
+    pub erase: Nanos,
+    /// Bus transfer of 1,024 bytes between page register and controller.
+    pub transfer_per_kib: Nanos,
+    /// Whether internal copies stay inside the chip (copy-back) and skip both bus transfers.
+    pub copyback: bool,
+}
+
+impl Timing {
+    /// Bus time of one page, rounded to the nearest nanosecond (halves up).
+    pub const fn transfer(&self, page_bytes: u32) -> Nanos {
+        Nanos((self.transfer_per_kib.0 * page_bytes as u64 + 512) / 1024)
+    }
+}

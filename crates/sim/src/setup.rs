@@ -1,0 +1,97 @@
+//! Everything a simulation needs to know, complete and in plain numbers.
+
+use ssdlab_ftl::page::PageOptions;
+use ssdlab_nand::{Geometry, Timing};
+
+/// The FTL and its options.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FtlChoice {
+    /// Page mapping, the whole map in RAM.
+    Page(PageOptions),
+}
+
+/// How time passes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Clock {
+    /// No time: operations are counted only.
+    Count,
+    /// One chip, one operation at a time.
+    Serial(Timing),
+}
+
+/// When the next request is issued.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Replay {
+    /// As soon as the one before it completes; trace times are ignored.
+    Closed,
+    /// At its time in the trace; requests queue when the device is busy.
+    Open,
+}
+
+/// What to do with addresses beyond the device.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fit {
+    /// Stop with an error naming the request.
+    Error,
+    /// Address modulo capacity.
+    Wrap,
+    /// Address times capacity / `extent_bytes`, rounded down to a page; `extent_bytes` is where the trace ends.
+    Scale {
+        /// First byte after the last one the trace addresses.
+        extent_bytes: u64,
+    },
+}
+
+/// How the device is overwritten after it has been filled.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Overwrite {
+    /// Not at all.
+    None,
+    /// This many times its capacity, uniformly at random.
+    Passes(f64),
+    /// Uniformly at random until write amplification is stable.
+    Steady,
+}
+
+/// State of the device before the first request.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Precondition {
+    /// Share of the logical pages written once, in order, 0 to 1.
+    pub fill: f64,
+    /// What follows; only pages filled are overwritten.
+    pub overwrite: Overwrite,
+}
+
+/// A complete, consistent simulation set-up.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Setup {
+    /// Physical flash.
+    pub geometry: Geometry,
+    /// Pages the host sees.
+    pub logical_pages: u32,
+    /// Program/erase cycles a block endures.
+    pub endurance_cycles: u32,
+    /// FTL.
+    pub ftl: FtlChoice,
+    /// Time model.
+    pub clock: Clock,
+    /// Host behaviour.
+    pub replay: Replay,
+    /// Addresses beyond the device.
+    pub fit: Fit,
+    /// Requests replayed before measuring starts.
+    pub warmup_requests: u64,
+    /// State before the first request.
+    pub precondition: Precondition,
+    /// Whether every flash operation and every read is checked against NAND rules and a shadow of the data.
+    pub check: bool,
+    /// Seed of every random stream.
+    pub seed: u64,
+}
+
+impl Setup {
+    /// Bytes the host sees.
+    pub const fn capacity_bytes(&self) -> u64 {
+        self.logical_pages as u64 * self.geometry.page_bytes as u64
+    }
+}

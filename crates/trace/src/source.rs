@@ -1,0 +1,49 @@
+//! Where requests come from: a file, a generator, memory. All stream in bounded memory.
+
+use crate::{Request, TraceError};
+
+/// How far a source has been read, in a unit of its own (file bytes, requests).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// Units consumed.
+    pub done: u64,
+    /// Units in all, where known.
+    pub total: Option<u64>,
+}
+
+/// A stream of requests in replay order.
+pub trait Source {
+    /// Appends at most `max` requests to `out` and returns how many; 0 means the end.
+    fn fill(&mut self, out: &mut Vec<Request>, max: usize) -> Result<usize, TraceError>;
+
+    /// How far the source has been read.
+    fn progress(&self) -> Progress;
+}
+
+/// A source over requests already in memory.
+#[derive(Clone, Debug)]
+pub struct SliceSource<'a> {
+    requests: &'a [Request],
+    next: usize,
+}
+
+impl<'a> SliceSource<'a> {
+    /// Starts at the first of `requests`.
+    pub fn new(requests: &'a [Request]) -> Self {
+        Self { requests, next: 0 }
+    }
+}
+
+impl Source for SliceSource<'_> {
+    fn fill(&mut self, out: &mut Vec<Request>, max: usize) -> Result<usize, TraceError> {
+        let end = self.requests.len().min(self.next.saturating_add(max));
+        out.extend_from_slice(&self.requests[self.next..end]);
+        let count = end - self.next;
+        self.next = end;
+        Ok(count)
+    }
+
+    fn progress(&self) -> Progress {
+        Progress { done: self.next as u64, total: Some(self.requests.len() as u64) }
+    }
+}
