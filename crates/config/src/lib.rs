@@ -1,1 +1,22 @@
-//! TODO
+//! Configuration in three stages: options as written, merged with their origins, settings checked across options.
+//!
+//! One table, [`OPTIONS`], declares every option; reading, suggestions, the JSON schema and the reference page follow
+//! from it. Nothing here opens a file: callers hand in text with the name it goes by.
+
+mod config;
+mod device;
+mod document;
+mod error;
+mod options;
+mod presets;
+mod render;
+mod settings;
+mod suggest;
+mod value;
+
+pub use config::{Config, Layer, Leaf};
+pub use device::DeviceFigures;
+pub use error::{ConfigError, Violation};
+pub use options::{Fallback, Kind, OPTIONS, OptionSpec, SECTIONS, Variant};
+pub use presets::{DEFAULT_PRESET, Preset, presets};
+pub use settings::Settings;

@@ -1,0 +1,164 @@
+//! The second stage: layers merged into one value per option, each of which remembers where it came from.
+
+use crate::document::{Entry, Form, Named, Written, read, read_sets};
+use crate::error::{ConfigError, Violation};
+use crate::options::{Fallback, OPTIONS, OptionSpec, below, find};
+use crate::presets::{DEFAULT_PRESET, preset};
+use crate::value::Value;
+use std::collections::BTreeMap;
+
+/// A TOML document and where it came from.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Layer {
+    /// What messages call it; usually the path of the file.
+    pub origin: String,
+    /// The document.
+    pub text: String,
+}
+
+/// One setting with its origin.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Leaf {
+    /// Dotted key.
+    pub key: &'static str,
+    /// The value as TOML.
+    pub value: String,
+    /// Where it was written: `default`, `preset tlc-nvme`, `my.toml:12`, `--set`.
+    pub origin: String,
+}
+
+/// A merged configuration: a value for every option that applies.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Config {
+    pub(crate) entries: BTreeMap<&'static str, Entry>,
+}
+
+impl Config {
+    /// Merges defaults, the preset with what it extends, `files` in order, and `sets` (`key=value`); later ones win.
+    ///
+    /// A preset given here beats the one a file names; of several files naming one, the last wins.
+    ///
+    /// # Errors
+    ///
+    /// Every unknown key, unreadable value and contradiction of every layer.
+    pub fn resolve(preset: Option<&str>, files: &[Layer], sets: &[String]) -> Result<Self, ConfigError> {
+        let mut violations = Vec::new();
+        let files: Vec<Written> =
+            files.iter().map(|layer| read(Form::File(&layer.origin), &layer.text, &mut violations)).collect();
+        let sets = read_sets(sets, &mut violations);
+        let named = files.iter().rev().find_map(|written| written.base.clone());
+        let base = preset.map(|name| Named { name: name.into(), origin: "preset".into() }).or(named);
+
+        let mut layers = preset_chain(base, &mut violations);
+        layers.extend(files);
+        layers.push(sets);
+        let mut entries = BTreeMap::new();
+        for layer in layers {
+            merge(&mut entries, layer.entries);
+        }
+        complete(&mut entries, &mut violations);
+        if violations.is_empty() { Ok(Self { entries }) } else { Err(ConfigError(violations)) }
+    }
+
+    /// Whether [`Self::settings`] needs to know where the trace ends: `host.fit` is `scale` or `grow`.
+    pub fn needs_extent(&self) -> bool {
+        let fit = self.entries.get("host.fit").map(|entry| &entry.value);
+        matches!(fit, Some(Value::Choice("scale" | "grow")))
+    }
+
+    /// Every setting, by key.
+    pub fn leaves(&self) -> Vec<Leaf> {
+        let leaf = |(&key, entry): (&&'static str, &Entry)| Leaf {
+            key,
+            value: entry.value.to_toml(),
+            origin: entry.origin.clone(),
+        };
+        self.entries.iter().map(leaf).collect()
+    }
+}
+
+/// The preset and what it extends, lowest first. A chain that meets itself again ends there.
+fn preset_chain(base: Option<Named>, violations: &mut Vec<Violation>) -> Vec<Written> {
+    let mut chain = Vec::new();
+    let mut seen = Vec::new();
+    let mut next = base;
+    while let Some(Named { name, origin }) = next {
+        next = None;
+        match preset(&name) {
+            Ok(preset) if !seen.contains(&preset.name) => {
+                seen.push(preset.name);
+                let written = read(Form::Preset(preset.name), preset.text, violations);
+                next = written.base.clone();
+                chain.push(written);
+            }
+            Ok(preset) => violations.push(Violation::new(origin, "extends", format!("{} extends itself", preset.name))),
+            Err(message) => violations.push(Violation::new(origin, "", message)),
+        }
+    }
+    chain.reverse();
+    chain
+}
+
+/// Lays `higher` over `lower`.
+fn merge(lower: &mut BTreeMap<&'static str, Entry>, higher: BTreeMap<&'static str, Entry>) {
+    for (key, entry) in higher {
+        if let Value::Choice(variant) = entry.value {
+            // Parameters of a variant no longer chosen go with it.
+            lower.retain(|other, _| match below(key, other) {
+                Some(rest) => rest.split('.').next() == Some(variant),
+                None => true,
+            });
+        }
+        if let Some(alternative) = find(key).and_then(OptionSpec::alternative) {
+            lower.remove(alternative);
+        }
+        lower.insert(key, entry);
+    }
+}
+
+/// Adds the defaults of the options that apply. Choices come before their parameters in the table.
+fn complete(entries: &mut BTreeMap<&'static str, Entry>, violations: &mut Vec<Violation>) {
+    let model = read_default_preset(violations);
+    for option in OPTIONS {
+        let chosen = |(choice, variant): (&OptionSpec, &str)| match entries.get(choice.key) {
+            Some(Entry { value: Value::Choice(name), .. }) => *name == variant,
+            _ => false,
+        };
+        let replaced = option.alternative().is_some_and(|other| entries.contains_key(other));
+        if entries.contains_key(option.key) || replaced || !option.conditions().all(chosen) {
+            continue;
+        }
+        let chooser = option.conditions().last().and_then(|(choice, _)| entries.get(choice.key));
+        let origin = chooser.map_or("default", |entry| &entry.origin);
+        match default_of(option, &model) {
+            Ok(Some(entry)) => {
+                entries.insert(option.key, entry);
+            }
+            Ok(None) => {}
+            // Whoever wrote a value that cannot be read has been told so.
+            Err(_) if violations.iter().any(|violation| violation.key == option.key) => {}
+            Err(message) => violations.push(Violation::new(origin, option.key, message)),
+        }
+    }
+}
+
+fn read_default_preset(violations: &mut Vec<Violation>) -> Written {
+    match preset(DEFAULT_PRESET) {
+        Ok(model) => read(Form::Preset(model.name), model.text, violations),
+        Err(_) => Written::default(),
+    }
+}
+
+fn default_of(option: &OptionSpec, model: &Written) -> Result<Option<Entry>, String> {
+    match option.fallback {
+        Fallback::Value(text) => Ok(Some(Entry { value: option.read_plain(text)?, origin: "default".into() })),
+        Fallback::Preset => match model.entries.get(option.key) {
+            Some(entry) => {
+                Ok(Some(Entry { value: entry.value.clone(), origin: format!("default ({})", entry.origin) }))
+            }
+            None => Err(format!("must be set; preset {DEFAULT_PRESET} lacks it")),
+        },
+        Fallback::Required => Err(format!("must be set; write it like \"{}\"", option.example)),
+        Fallback::InsteadOf(_) => Ok(None),
+    }
+}

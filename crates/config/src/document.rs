@@ -1,0 +1,279 @@
+//! One layer as written: a TOML document, or the `--set` arguments, read into keys and values with their places.
+
+use crate::error::Violation;
+use crate::options::{Kind, OPTIONS, OptionSpec, SECTIONS, below, find};
+use crate::suggest::{list, nearest_key, split};
+use crate::value::{Value, found};
+use std::collections::BTreeMap;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// A value and where it was written, such as `my.toml:12`.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Entry {
+    pub value: Value,
+    pub origin: String,
+}
+
+/// What one layer says.
+#[derive(Default, Debug)]
+pub(crate) struct Written {
+    /// Values by key.
+    pub entries: BTreeMap<&'static str, Entry>,
+    /// Preset it builds on: `preset` in a file, `extends` in a preset.
+    pub base: Option<Named>,
+}
+
+/// The name of a preset and where it was written.
+#[derive(Clone, Debug)]
+pub(crate) struct Named {
+    pub name: String,
+    pub origin: String,
+}
+
+/// How a layer names places and the preset it builds on.
+#[derive(Clone, Copy)]
+pub(crate) enum Form<'a> {
+    /// A file: places are lines, `preset` names the base.
+    File(&'a str),
+    /// A preset: the whole is one place, `extends` names the base.
+    Preset(&'a str),
+    /// A `--set` argument: one place, no base.
+    Set,
+}
+
+/// Reads one document; everything wrong with it goes to `violations`.
+pub(crate) fn read(form: Form<'_>, text: &str, violations: &mut Vec<Violation>) -> Written {
+    let mut written = Written::default();
+    read_into(&mut written, form, text, violations);
+    written
+}
+
+/// Reads the `--set` arguments as one layer. The last of several with the same key counts.
+pub(crate) fn read_sets(sets: &[String], violations: &mut Vec<Violation>) -> Written {
+    let mut written = Written::default();
+    let mut last = BTreeMap::new();
+    for (place, set) in sets.iter().enumerate() {
+        match set.split_once('=').map(|(key, value)| (key.trim(), value.trim())) {
+            Some((key, value)) if is_key(key) => {
+                last.insert(key, (place, value));
+            }
+            _ => violations.push(Violation::new(Form::Set.name(), "", format!("{set:?} is not of the form key=value"))),
+        }
+    }
+    let mut in_order: Vec<_> = last.into_iter().collect();
+    in_order.sort_by_key(|(_, (place, _))| *place);
+    for (key, (_, value)) in in_order {
+        // Quotes are TOML's need, not that of somebody at a command line.
+        let quoted = find(key).is_none_or(|option| option.kind.is_quoted());
+        let value = if quoted && !value.starts_with(['"', '\'', '{']) {
+            toml::Value::String(value.into()).to_string()
+        } else {
+            value.into()
+        };
+        read_into(&mut written, Form::Set, &format!("{key} = {value}"), violations);
+    }
+    written
+}
+
+/// Whether `text` is a dotted path of bare TOML keys.
+fn is_key(text: &str) -> bool {
+    text.split('.')
+        .all(|part| !part.is_empty() && part.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-".contains(&b)))
+}
+
+impl Form<'_> {
+    /// The layer as a whole.
+    fn name(self) -> String {
+        match self {
+            Self::File(name) => name.into(),
+            Self::Preset(name) => format!("preset {name}"),
+            Self::Set => "--set".into(),
+        }
+    }
+}
+
+fn read_into(written: &mut Written, form: Form<'_>, text: &str, violations: &mut Vec<Violation>) {
+    let mut reader = Reader { form, text, written, faults: Vec::new() };
+    match DeTable::parse(text) {
+        Ok(table) => reader.table("", table.get_ref()),
+        Err(error) => {
+            let start = error.span().map_or(0, |span| span.start);
+            reader.fault(start, Place::Value, "", format!("not valid TOML: {}", error.message().replace('\n', ", ")));
+        }
+    }
+    let mut faults = reader.faults;
+    faults.sort_by_key(|(start, _)| *start);
+    violations.extend(faults.into_iter().map(|(_, violation)| violation));
+}
+
+/// What of `key = value` a fault concerns: keys are found by their line, values need the column as well.
+#[derive(Clone, Copy)]
+enum Place {
+    Key,
+    Value,
+}
+
+struct Reader<'a> {
+    form: Form<'a>,
+    text: &'a str,
+    written: &'a mut Written,
+    /// Byte offset and violation; tables come in alphabetical order, faults are told in that of the text.
+    faults: Vec<(usize, Violation)>,
+}
+
+impl Reader<'_> {
+    /// `my.toml:12` or `my.toml:12:7` for a file; other forms are one place.
+    fn origin(&self, start: usize, place: Place) -> String {
+        let before = self.text.get(..start).unwrap_or(self.text);
+        let line = before.matches('\n').count() + 1;
+        let column = before.chars().rev().take_while(|&c| c != '\n').count() + 1;
+        match (self.form, place) {
+            (Form::File(name), Place::Key) => format!("{name}:{line}"),
+            (Form::File(name), Place::Value) => format!("{name}:{line}:{column}"),
+            _ => self.form.name(),
+        }
+    }
+
+    fn fault(&mut self, start: usize, place: Place, key: &str, message: String) {
+        let origin = self.origin(start, place);
+        self.faults.push((start, Violation::new(origin, key, message)));
+    }
+
+    fn table(&mut self, path: &str, table: &DeTable<'_>) {
+        for (name, value) in table {
+            let key = if path.is_empty() { name.get_ref().to_string() } else { format!("{path}.{}", name.get_ref()) };
+            self.entry(&key, name.span().start, value);
+        }
+    }
+
+    fn entry(&mut self, key: &str, key_start: usize, value: &Spanned<DeValue<'_>>) {
+        let value_start = value.span().start;
+        match (find(key), value.get_ref()) {
+            (Some(choice @ OptionSpec { kind: Kind::Choice(_), .. }), DeValue::Table(table))
+                if choice.has_parameters() =>
+            {
+                self.variant(choice, key_start, table);
+            }
+            (Some(option), value) => match option.kind.read(value) {
+                Ok(value) => self.set(option, key_start, value),
+                Err(message) => self.fault(value_start, Place::Value, key, message),
+            },
+            (None, value) if key == "preset" || key == "extends" => self.base(key, key_start, value_start, value),
+            (None, DeValue::Table(table)) if is_table(key) => self.table(key, table),
+            (None, value) if is_table(key) => {
+                let message = format!("is a table ({}), not {}", list(children(key)), found(value));
+                self.fault(value_start, Place::Value, key, message);
+            }
+            (None, _) => {
+                let known = known_keys();
+                let known: Vec<&str> = known.iter().map(String::as_str).collect();
+                let remedy = match nearest_key(key, &known) {
+                    Some(meant) => format!("did you mean {meant}?"),
+                    None => format!("known here: {}", list(children(nearest_table(key)))),
+                };
+                self.fault(key_start, Place::Key, key, format!("no such setting; {remedy}"));
+            }
+        }
+    }
+
+    /// `[ftl.page.gc.d_choices]`: a table that holds exactly one variant, which holds its parameters.
+    fn variant(&mut self, choice: &'static OptionSpec, start: usize, table: &DeTable<'_>) {
+        if table.is_empty() {
+            let names = list(choice.variants().iter().map(|variant| variant.name));
+            self.fault(start, Place::Key, choice.key, format!("names none of {names}"));
+        }
+        let mut in_order: Vec<_> = table.iter().collect();
+        in_order.sort_by_key(|(name, _)| name.span().start);
+        for (name, value) in in_order {
+            let start = name.span().start;
+            let key = format!("{}.{}", choice.key, name.get_ref());
+            let variant = choice.variants().iter().find(|variant| variant.name == name.get_ref().as_ref());
+            match (variant, value.get_ref()) {
+                (Some(variant), DeValue::Table(parameters)) => {
+                    self.set(choice, start, Value::Choice(variant.name));
+                    self.table(&key, parameters);
+                }
+                (Some(variant), other) => {
+                    let message = format!(
+                        "is a variant, not a setting with the value {}; write {} = {:?}",
+                        found(other),
+                        choice.key,
+                        variant.name
+                    );
+                    self.fault(start, Place::Key, &key, message);
+                }
+                // Also what a parameter written beside its variant comes to.
+                (None, _) => self.entry(&key, start, value),
+            }
+        }
+    }
+
+    fn set(&mut self, option: &'static OptionSpec, start: usize, value: Value) {
+        let origin = self.origin(start, Place::Key);
+        if let Some(first) = self.written.entries.get(option.key)
+            && first.value != value
+        {
+            let message = format!(
+                "{} and {} are both chosen ({}); keep one",
+                first.value.to_toml(),
+                value.to_toml(),
+                first.origin
+            );
+            return self.fault(start, Place::Key, option.key, message);
+        }
+        if let Some(first) = option.alternative().and_then(|other| self.written.entries.get_key_value(other)) {
+            let message = format!("says the same in another way as {} ({}); keep one", first.0, first.1.origin);
+            return self.fault(start, Place::Key, option.key, message);
+        }
+        self.written.entries.insert(option.key, Entry { value, origin });
+    }
+
+    fn base(&mut self, key: &str, key_start: usize, value_start: usize, value: &DeValue<'_>) {
+        let message = match (self.form, key, value) {
+            (Form::File(_), "preset", DeValue::String(name)) | (Form::Preset(_), "extends", DeValue::String(name)) => {
+                let origin = self.origin(value_start, Place::Value);
+                self.written.base = Some(Named { name: name.to_string(), origin });
+                return;
+            }
+            (Form::File(_), "preset", other) => format!("expected the name of a preset, found {}", found(other)),
+            (Form::File(_), ..) => "only a preset extends another; write preset = \"...\"".into(),
+            (Form::Preset(_), ..) => "a preset builds on another with extends = \"...\"".into(),
+            (Form::Set, ..) => "only a file names a preset".into(),
+        };
+        self.fault(key_start, Place::Key, key, message);
+    }
+}
+
+/// Whether `key` is a table: a section, or a variant with parameters.
+fn is_table(key: &str) -> bool {
+    OPTIONS.iter().any(|option| below(key, option.key).is_some())
+}
+
+/// The nearest enclosing table there is.
+fn nearest_table(key: &str) -> &str {
+    let (table, _) = split(key);
+    if table.is_empty() || is_table(table) { table } else { nearest_table(table) }
+}
+
+/// Every key, section and variant that may be written.
+fn known_keys() -> Vec<String> {
+    let sections = SECTIONS.iter().map(|(name, _)| name.to_string());
+    let keys = OPTIONS.iter().map(|option| option.key.to_string());
+    let variants = OPTIONS
+        .iter()
+        .filter(|option| option.has_parameters())
+        .flat_map(|choice| choice.variants().iter().map(|variant| format!("{}.{}", choice.key, variant.name)));
+    sections.chain(keys).chain(variants).collect()
+}
+
+/// The names directly in a table.
+fn children(table: &str) -> Vec<&'static str> {
+    let mut names: Vec<&str> = OPTIONS
+        .iter()
+        .filter_map(|option| if table.is_empty() { Some(option.key) } else { below(table, option.key) })
+        .filter_map(|rest| rest.split('.').next())
+        .collect();
+    names.dedup();
+    names
+}

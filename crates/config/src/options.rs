@@ -1,0 +1,499 @@
+//! Every option there is, in one table: from it come validation, suggestions, the JSON schema and the reference page.
+//!
+//! A key is a dotted path. An option of kind [`Kind::Choice`] names a *variant*; options whose key continues with that
+//! name (`ftl.page.gc` and `ftl.page.gc.d_choices.d`) are the variant's parameters and exist only while it is chosen.
+//! A chosen variant is written as a string, or as a table of its parameters.
+
+/// One option: where it is, what it may be, and what it means.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct OptionSpec {
+    /// Dotted path, such as `nand.read`.
+    pub key: &'static str,
+    /// Type and range.
+    pub kind: Kind,
+    /// What holds when nobody sets it.
+    pub fallback: Fallback,
+    /// One sentence for the reader of the reference page.
+    pub help: &'static str,
+    /// A value as `--set` takes it.
+    pub example: &'static str,
+}
+
+/// Type and range of an option; both ends of a range are allowed.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Kind {
+    /// A size, `"4KiB"`.
+    Bytes {
+        /// Smallest, in bytes.
+        min: u64,
+        /// Largest, in bytes.
+        max: u64,
+    },
+    /// A duration, `"25us"`.
+    Nanos {
+        /// Longest, in nanoseconds.
+        max: u64,
+    },
+    /// A share, `"7%"`.
+    Percent {
+        /// Smallest, in percent.
+        min: f64,
+        /// Largest, in percent.
+        max: f64,
+    },
+    /// A whole number.
+    Count {
+        /// Smallest.
+        min: u64,
+        /// Largest.
+        max: u64,
+    },
+    /// A number.
+    Float {
+        /// Smallest.
+        min: f64,
+        /// Largest.
+        max: f64,
+    },
+    /// `true` or `false`.
+    Bool,
+    /// Events per second, `"20k/s"`; more than none.
+    Rate,
+    /// Request sizes: `"4KiB"`, or a mix with shares, `"4KiB:70%,64KiB:30%"`.
+    Sizes,
+    /// A part of the device: a size, or `"device"` for all of it.
+    Span,
+    /// One of several variants.
+    Choice(&'static [Variant]),
+}
+
+/// One value of a [`Kind::Choice`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Variant {
+    /// As written.
+    pub name: &'static str,
+    /// What choosing it means.
+    pub help: &'static str,
+}
+
+/// What holds when an option is not set.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fallback {
+    /// This value, as `--set` takes it.
+    Value(&'static str),
+    /// The value in [`crate::DEFAULT_PRESET`], whose file gives its source.
+    Preset,
+    /// Nothing: whoever chooses the variant must set it.
+    Required,
+    /// Nothing: it is another way to say this option, and replaces it.
+    InsteadOf(&'static str),
+}
+
+impl OptionSpec {
+    /// The names of its variants; empty unless it is a choice.
+    pub fn variants(&self) -> &'static [Variant] {
+        match self.kind {
+            Kind::Choice(variants) => variants,
+            _ => &[],
+        }
+    }
+
+    /// Whether some variant of this choice has parameters, so that a table may be written.
+    pub fn has_parameters(&self) -> bool {
+        !self.variants().is_empty() && OPTIONS.iter().any(|option| below(self.key, option.key).is_some())
+    }
+
+    /// The choices this option depends on, outermost first, each with the variant it needs.
+    pub fn conditions(&self) -> impl Iterator<Item = (&'static OptionSpec, &'static str)> {
+        let key = self.key;
+        OPTIONS.iter().filter(|option| !option.variants().is_empty()).filter_map(move |choice| {
+            let rest = below(choice.key, key)?;
+            Some((choice, rest.split('.').next().unwrap_or(rest)))
+        })
+    }
+
+    /// The option that says the same in another way, if there is one.
+    pub fn alternative(&self) -> Option<&'static str> {
+        match self.fallback {
+            Fallback::InsteadOf(other) => Some(other),
+            _ => OPTIONS.iter().find(|other| other.fallback == Fallback::InsteadOf(self.key)).map(|other| other.key),
+        }
+    }
+}
+
+/// The option with this key.
+pub fn find(key: &str) -> Option<&'static OptionSpec> {
+    OPTIONS.iter().find(|option| option.key == key)
+}
+
+/// What follows `prefix` and a dot in `key`.
+pub fn below<'a>(prefix: &str, key: &'a str) -> Option<&'a str> {
+    key.strip_prefix(prefix)?.strip_prefix('.')
+}
+
+/// The top-level tables, each with a sentence for the reference page.
+pub static SECTIONS: &[(&str, &str)] = &[
+    ("device", "The drive as the host and its data sheet see it."),
+    ("nand", "One flash chip and its bus."),
+    ("ftl", "The flash translation layer."),
+    ("host", "How requests reach the device."),
+    ("precondition", "The state of the device before the first request."),
+    ("workload", "The generated workload, for runs without a trace."),
+];
+
+const SECOND: u64 = 1_000_000_000;
+const KIB: u64 = 1 << 10;
+const TIB: u64 = 1 << 40;
+const U32: u64 = u32::MAX as u64;
+
+/// Every option; a choice comes before the parameters of its variants.
+pub static OPTIONS: &[OptionSpec] = &[
+    OptionSpec {
+        key: "seed",
+        kind: Kind::Count { min: 0, max: i64::MAX as u64 },
+        fallback: Fallback::Value("1"),
+        help: "Seed of every random stream; the same seed and settings give the same results.",
+        example: "42",
+    },
+    OptionSpec {
+        key: "check",
+        kind: Kind::Bool,
+        fallback: Fallback::Value("false"),
+        help: "Check every flash operation against the NAND rules and every read against a shadow of the data (slower).",
+        example: "true",
+    },
+    OptionSpec {
+        key: "time",
+        kind: Kind::Choice(&[
+            Variant { name: "count", help: "operations are counted and take no time" },
+            Variant { name: "serial", help: "one chip, one operation at a time" },
+        ]),
+        fallback: Fallback::Value("serial"),
+        help: "How simulated time passes.",
+        example: "count",
+    },
+    OptionSpec {
+        key: "device.capacity",
+        kind: Kind::Bytes { min: KIB, max: 16 * TIB },
+        // Small enough to fill and overwrite in about a second, large enough for thousands of blocks.
+        fallback: Fallback::Value("4GiB"),
+        help: "Bytes the host sees; a multiple of the page size.",
+        example: "64GiB",
+    },
+    OptionSpec {
+        key: "device.op",
+        kind: Kind::Percent { min: 0.0, max: 1000.0 },
+        // What "GB sold, GiB built in" leaves: 2^30 / 10^9 = 1.07.
+        fallback: Fallback::Value("7%"),
+        help: "Over-provisioning: flash beyond the capacity as a share of the capacity, (T - U) / U.",
+        example: "12.5%",
+    },
+    OptionSpec {
+        key: "device.spare",
+        kind: Kind::Percent { min: 0.0, max: 95.0 },
+        fallback: Fallback::InsteadOf("device.op"),
+        help: "Spare factor: flash beyond the capacity as a share of all flash, (T - U) / T.",
+        example: "10%",
+    },
+    OptionSpec {
+        key: "device.reserve",
+        kind: Kind::Choice(&[
+            Variant { name: "inside", help: "part of the over-provisioned space, as in a real drive" },
+            Variant { name: "extra", help: "added to it, as the analytic models of write amplification assume" },
+        ]),
+        fallback: Fallback::Value("inside"),
+        help: "Where the blocks come from that the FTL always keeps open or erased.",
+        example: "extra",
+    },
+    OptionSpec {
+        key: "nand.page_size",
+        kind: Kind::Bytes { min: 512, max: 1024 * KIB },
+        fallback: Fallback::Preset,
+        help: "Page: the unit of programming and of the map; a power of two.",
+        example: "4KiB",
+    },
+    OptionSpec {
+        key: "nand.pages_per_block",
+        kind: Kind::Count { min: 2, max: 32_767 },
+        // The default drive is small: with the preset's large blocks it would have a hundred of them, and block
+        // granularity would dominate. 256 keeps the number of blocks of a full-size drive.
+        fallback: Fallback::Value("256"),
+        help: "Pages of an erase block.",
+        example: "64",
+    },
+    OptionSpec {
+        key: "nand.read",
+        kind: Kind::Nanos { max: SECOND },
+        fallback: Fallback::Preset,
+        help: "Cell array to page register (t_R).",
+        example: "25us",
+    },
+    OptionSpec {
+        key: "nand.program",
+        kind: Kind::Nanos { max: SECOND },
+        fallback: Fallback::Preset,
+        help: "Page register to cell array (t_PROG).",
+        example: "200us",
+    },
+    OptionSpec {
+        key: "nand.erase",
+        kind: Kind::Nanos { max: 10 * SECOND },
+        fallback: Fallback::Preset,
+        help: "Block erase (t_BERS).",
+        example: "2ms",
+    },
+    OptionSpec {
+        key: "nand.transfer_per_kib",
+        kind: Kind::Nanos { max: SECOND },
+        fallback: Fallback::Preset,
+        help: "Bus transfer of 1,024 bytes between page register and controller; 0ns leaves the bus out.",
+        example: "1.28us",
+    },
+    OptionSpec {
+        key: "nand.copyback",
+        kind: Kind::Bool,
+        fallback: Fallback::Preset,
+        help: "Internal copies stay inside the chip and skip both bus transfers.",
+        example: "true",
+    },
+    OptionSpec {
+        key: "nand.endurance",
+        kind: Kind::Count { min: 1, max: U32 },
+        fallback: Fallback::Preset,
+        help: "Program/erase cycles a block endures.",
+        example: "3000",
+    },
+    OptionSpec {
+        key: "ftl",
+        kind: Kind::Choice(&[Variant { name: "page", help: "page mapping, the whole map in RAM" }]),
+        fallback: Fallback::Value("page"),
+        help: "The flash translation layer.",
+        example: "page",
+    },
+    OptionSpec {
+        key: "ftl.page.gc",
+        kind: Kind::Choice(&[
+            Variant { name: "greedy", help: "fewest valid pages" },
+            Variant { name: "fifo", help: "oldest sealed block" },
+            Variant { name: "random", help: "any sealed block" },
+            Variant { name: "d_choices", help: "fewest valid pages among `d` drawn at random" },
+            Variant { name: "cost_benefit", help: "highest (1 - u) * age / 2u" },
+            Variant { name: "windowed_greedy", help: "fewest valid pages among the `window` oldest" },
+        ]),
+        fallback: Fallback::Value("greedy"),
+        help: "Which block garbage collection takes next.",
+        example: "fifo",
+    },
+    OptionSpec {
+        key: "ftl.page.gc.d_choices.d",
+        kind: Kind::Count { min: 1, max: U32 },
+        fallback: Fallback::Value("10"),
+        help: "Blocks drawn at random.",
+        example: "5",
+    },
+    OptionSpec {
+        key: "ftl.page.gc.windowed_greedy.window",
+        kind: Kind::Count { min: 1, max: U32 },
+        fallback: Fallback::Value("256"),
+        help: "Oldest blocks considered.",
+        example: "64",
+    },
+    OptionSpec {
+        key: "ftl.page.survivors",
+        kind: Kind::Choice(&[
+            Variant { name: "own", help: "a block of their own (cheaper under skew)" },
+            Variant { name: "shared", help: "the block host writes fill (the classic models)" },
+        ]),
+        fallback: Fallback::Value("own"),
+        help: "Where garbage collection writes the pages that survive.",
+        example: "shared",
+    },
+    OptionSpec {
+        key: "ftl.page.trigger",
+        kind: Kind::Choice(&[
+            Variant { name: "victim", help: "one victim whenever free pages are short: many short stalls" },
+            Variant { name: "batch", help: "below `low` free blocks, collect until `high` are free: few long stalls" },
+        ]),
+        fallback: Fallback::Value("victim"),
+        help: "When garbage collection runs, and how much.",
+        example: "batch",
+    },
+    OptionSpec {
+        key: "ftl.page.trigger.batch.low",
+        kind: Kind::Count { min: 1, max: U32 },
+        fallback: Fallback::Value("4"),
+        help: "Free blocks below which a batch starts.",
+        example: "8",
+    },
+    OptionSpec {
+        key: "ftl.page.trigger.batch.high",
+        kind: Kind::Count { min: 2, max: U32 },
+        fallback: Fallback::Value("16"),
+        help: "Free blocks at which a batch ends; more than `low`.",
+        example: "32",
+    },
+    OptionSpec {
+        key: "ftl.page.allocation",
+        kind: Kind::Choice(&[
+            Variant { name: "least_worn", help: "fewest erases first (dynamic wear levelling)" },
+            Variant { name: "fifo", help: "erased longest ago first" },
+        ]),
+        fallback: Fallback::Value("least_worn"),
+        help: "Which free block is written next.",
+        example: "fifo",
+    },
+    OptionSpec {
+        key: "host.replay",
+        kind: Kind::Choice(&[
+            Variant { name: "closed", help: "each request when the one before it completes; trace times are ignored" },
+            Variant { name: "open", help: "each request at its time in the trace; requests queue" },
+        ]),
+        fallback: Fallback::Value("closed"),
+        help: "When the next request is issued.",
+        example: "open",
+    },
+    OptionSpec {
+        key: "host.fit",
+        kind: Kind::Choice(&[
+            Variant { name: "error", help: "stop and name the request" },
+            Variant { name: "wrap", help: "address modulo capacity" },
+            Variant { name: "scale", help: "address times capacity over the extent of the trace" },
+            Variant { name: "grow", help: "enlarge the device until the trace fits" },
+        ]),
+        fallback: Fallback::Value("error"),
+        help: "What to do with addresses beyond the device.",
+        example: "wrap",
+    },
+    OptionSpec {
+        key: "host.warmup",
+        kind: Kind::Count { min: 0, max: i64::MAX as u64 },
+        fallback: Fallback::Value("0"),
+        help: "Requests replayed before measuring starts.",
+        example: "100000",
+    },
+    OptionSpec {
+        key: "precondition.fill",
+        kind: Kind::Percent { min: 0.0, max: 100.0 },
+        fallback: Fallback::Value("100%"),
+        help: "Share of the logical pages written once, in order.",
+        example: "80%",
+    },
+    OptionSpec {
+        key: "precondition.overwrite",
+        kind: Kind::Choice(&[
+            Variant { name: "none", help: "not at all" },
+            Variant { name: "steady", help: "uniformly at random until write amplification is stable" },
+            Variant { name: "passes", help: "uniformly at random, `count` times the capacity" },
+        ]),
+        fallback: Fallback::Value("steady"),
+        help: "How the filled pages are overwritten before the first request.",
+        example: "none",
+    },
+    OptionSpec {
+        key: "precondition.overwrite.passes.count",
+        kind: Kind::Float { min: 0.0, max: 1000.0 },
+        fallback: Fallback::Value("2.0"),
+        help: "Bytes overwritten as a multiple of the capacity.",
+        example: "1.5",
+    },
+    OptionSpec {
+        key: "workload.pattern",
+        kind: Kind::Choice(&[
+            Variant { name: "uniform", help: "every address equally likely" },
+            Variant { name: "zipf", help: "the k-th most popular address in proportion to 1 / k^`theta`" },
+            Variant { name: "hot_cold", help: "`hot_requests` of the requests go to `hot_space` of the addresses" },
+            Variant { name: "sequential", help: "`streams` streams, each front to back through its own stretch" },
+        ]),
+        fallback: Fallback::Value("uniform"),
+        help: "Which addresses are touched.",
+        example: "zipf",
+    },
+    OptionSpec {
+        key: "workload.pattern.zipf.theta",
+        kind: Kind::Float { min: 0.01, max: 10.0 },
+        fallback: Fallback::Value("0.99"),
+        help: "Skew; 0.99 is YCSB's.",
+        example: "0.8",
+    },
+    OptionSpec {
+        key: "workload.pattern.hot_cold.hot_requests",
+        kind: Kind::Percent { min: 0.0, max: 100.0 },
+        fallback: Fallback::Value("80%"),
+        help: "Share of the requests that are hot.",
+        example: "90%",
+    },
+    OptionSpec {
+        key: "workload.pattern.hot_cold.hot_space",
+        kind: Kind::Percent { min: 0.01, max: 99.99 },
+        fallback: Fallback::Value("20%"),
+        help: "Share of the span that is hot.",
+        example: "10%",
+    },
+    OptionSpec {
+        key: "workload.pattern.sequential.streams",
+        kind: Kind::Count { min: 1, max: 65_536 },
+        fallback: Fallback::Value("1"),
+        help: "Interleaved streams.",
+        example: "4",
+    },
+    OptionSpec {
+        key: "workload.arrival",
+        kind: Kind::Choice(&[
+            Variant { name: "closed", help: "all at time 0: the closed loop of the replay decides" },
+            Variant { name: "fixed", help: "evenly spaced at `rate`" },
+            Variant { name: "poisson", help: "exponential gaps, `rate` on average" },
+        ]),
+        fallback: Fallback::Value("closed"),
+        help: "When requests arrive; seen by `host.replay = \"open\"` only.",
+        example: "closed",
+    },
+    OptionSpec {
+        key: "workload.arrival.fixed.rate",
+        kind: Kind::Rate,
+        fallback: Fallback::Required,
+        help: "Requests per second.",
+        example: "500/s",
+    },
+    OptionSpec {
+        key: "workload.arrival.poisson.rate",
+        kind: Kind::Rate,
+        fallback: Fallback::Required,
+        help: "Requests per second on average.",
+        example: "2k/s",
+    },
+    OptionSpec {
+        key: "workload.requests",
+        kind: Kind::Count { min: 0, max: i64::MAX as u64 },
+        fallback: Fallback::Value("1000000"),
+        help: "How many requests.",
+        example: "50000",
+    },
+    OptionSpec {
+        key: "workload.reads",
+        kind: Kind::Percent { min: 0.0, max: 100.0 },
+        fallback: Fallback::Value("30%"),
+        help: "Share of the requests that read; the rest write.",
+        example: "0%",
+    },
+    OptionSpec {
+        key: "workload.size",
+        kind: Kind::Sizes,
+        fallback: Fallback::Value("4KiB"),
+        help: "Request size, or a mix of sizes whose shares add up to 100 %.",
+        example: "4KiB:70%,64KiB:30%",
+    },
+    OptionSpec {
+        key: "workload.align",
+        kind: Kind::Bytes { min: 512, max: 1024 * 1024 * KIB },
+        fallback: Fallback::Value("4KiB"),
+        help: "Addresses are multiples of this.",
+        example: "16KiB",
+    },
+    OptionSpec {
+        key: "workload.span",
+        kind: Kind::Span,
+        fallback: Fallback::Value("device"),
+        help: "Addresses lie in the first part of the device: a size, or `device` for all of it.",
+        example: "1GiB",
+    },
+];

@@ -1,0 +1,65 @@
+//! The presets: drives of the documents and of the market, each number with its source.
+
+use crate::suggest::{list, nearest};
+
+/// The preset whose figures hold where nothing else is said.
+pub const DEFAULT_PRESET: &str = "tlc-nvme";
+
+/// A named configuration that ships with ssdlab.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Preset {
+    /// As written after `preset =`.
+    pub name: &'static str,
+    /// The TOML document; its first line is the title, its comments give the source of every number.
+    pub text: &'static str,
+}
+
+static PRESETS: &[Preset] = &[
+    Preset { name: "sbfast", text: include_str!("../../../presets/sbfast.toml") },
+    Preset { name: "faster", text: include_str!("../../../presets/faster.toml") },
+    Preset { name: "mapcache", text: include_str!("../../../presets/mapcache.toml") },
+    Preset { name: "tlc-nvme", text: include_str!("../../../presets/tlc-nvme.toml") },
+    Preset { name: "mobile-ufs", text: include_str!("../../../presets/mobile-ufs.toml") },
+];
+
+/// Every preset.
+pub fn presets() -> &'static [Preset] {
+    PRESETS
+}
+
+impl Preset {
+    /// What it models, in one line.
+    pub fn title(&self) -> &'static str {
+        self.text.lines().next().unwrap_or_default().trim_start_matches('#').trim()
+    }
+
+    /// Each key whose source the file gives, with that source, in the order of the file.
+    pub fn sources(&self) -> Vec<(String, String)> {
+        let mut sources = Vec::new();
+        let mut table = "";
+        let mut source: Option<String> = None;
+        for line in self.text.lines() {
+            if let Some(name) = line.strip_prefix('[') {
+                table = name.trim_end_matches(']');
+            } else if let Some(start) = line.strip_prefix("# source:") {
+                source = Some(start.trim().into());
+            } else if let (Some(more), Some(source)) = (line.strip_prefix('#'), &mut source) {
+                source.push(' ');
+                source.push_str(more.trim());
+            } else if let Some((key, _)) = line.split_once(" = ") {
+                sources.extend(source.take().map(|source| (format!("{table}.{key}"), source)));
+            }
+        }
+        sources
+    }
+}
+
+/// The preset called `name`.
+pub(crate) fn preset(name: &str) -> Result<&'static Preset, String> {
+    if let Some(preset) = PRESETS.iter().find(|preset| preset.name == name) {
+        return Ok(preset);
+    }
+    let names = || PRESETS.iter().map(|preset| preset.name);
+    let hint = nearest(name, names()).map_or_else(String::new, |meant| format!("did you mean {meant:?}? "));
+    Err(format!("no preset is called {name:?}; {hint}there are {}", list(names())))
+}

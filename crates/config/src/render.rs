@@ -1,0 +1,58 @@
+//! A resolved configuration as TOML: sorted, stable, and the same when read again.
+
+use crate::config::Config;
+use crate::document::Entry;
+use crate::options::{below, find};
+use crate::suggest::split;
+use crate::value::Value;
+use std::collections::BTreeMap;
+
+impl Config {
+    /// The whole configuration as TOML; reading it gives the same configuration.
+    pub fn to_toml(&self) -> String {
+        self.render(false)
+    }
+
+    /// Like [`Self::to_toml`], each line with a comment that says where the value was set.
+    pub fn to_toml_with_origins(&self) -> String {
+        self.render(true)
+    }
+
+    fn render(&self, origins: bool) -> String {
+        let comment = |entry: &Entry| if origins { format!("  # {}", entry.origin) } else { String::new() };
+        let mut tables: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+        for (&key, entry) in &self.entries {
+            if self.is_told_by_table(key, entry) {
+                continue;
+            }
+            let (table, name) = split(key);
+            let line = format!("{name} = {}{}", entry.value.to_toml(), comment(entry));
+            tables.entry(table).or_default().push(line);
+        }
+        let mut text = String::new();
+        for (table, lines) in tables {
+            if !table.is_empty() {
+                text.push_str(&format!("\n[{table}]{}\n", self.choice_of(table).map_or_else(String::new, comment)));
+            }
+            for line in lines {
+                text.push_str(&line);
+                text.push('\n');
+            }
+        }
+        text
+    }
+
+    /// Whether a choice needs no line of its own because the parameters of its variant follow as a table.
+    fn is_told_by_table(&self, key: &str, entry: &Entry) -> bool {
+        let Value::Choice(variant) = entry.value else {
+            return false;
+        };
+        self.entries.keys().any(|other| below(key, other).and_then(|rest| below(variant, rest)).is_some())
+    }
+
+    /// The choice that the header of a variant's table makes.
+    fn choice_of(&self, table: &str) -> Option<&Entry> {
+        let (choice, _) = split(table);
+        find(choice).and_then(|option| self.entries.get(option.key))
+    }
+}

@@ -1,0 +1,416 @@
+//! The third stage: complete settings, checked across options, all violations at once.
+
+use crate::config::Config;
+use crate::device::{DeviceFigures, Provision};
+use crate::error::{ConfigError, Violation};
+use crate::value::{Value, write_bytes, write_percent};
+use ssdlab_core::Nanos;
+use ssdlab_ftl::page::{Allocation, PageOptions, Survivors, Trigger, VictimChoice};
+use ssdlab_nand::{Geometry, Timing};
+use ssdlab_sim::{Clock, Fit, FtlChoice, Overwrite, Precondition, Replay, Setup};
+use ssdlab_trace::{Arrival, Pattern, Workload};
+
+/// Everything a run needs, in plain numbers.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Settings {
+    /// The simulation.
+    pub setup: Setup,
+    /// The generated workload, for runs without a trace.
+    pub workload: Workload,
+    /// The device in whole blocks and unambiguous ratios.
+    pub device: DeviceFigures,
+}
+
+impl Config {
+    /// The settings this configuration comes to. `extent_bytes` is the first byte after the last one the trace
+    /// addresses; see [`Self::needs_extent`].
+    ///
+    /// # Errors
+    ///
+    /// Everything that does not fit together, each with its remedy.
+    pub fn settings(&self, extent_bytes: Option<u64>) -> Result<Settings, ConfigError> {
+        let mut checker = Checker { config: self, violations: Vec::new() };
+        let settings = checker.settings(extent_bytes)?;
+        match settings {
+            Some(settings) if checker.violations.is_empty() => Ok(settings),
+            _ => Err(ConfigError(checker.violations)),
+        }
+    }
+}
+
+/// Reads typed values and collects what does not fit together.
+///
+/// `Err` of its methods means that the table of options and this file disagree; a faulty configuration is not an
+/// `Err` but adds to `violations`.
+struct Checker<'a> {
+    config: &'a Config,
+    violations: Vec<Violation>,
+}
+
+type Read<T> = Result<T, Violation>;
+
+macro_rules! getter {
+    ($(#[$doc:meta])* $name:ident, $variant:ident, $type:ty) => {
+        $(#[$doc])*
+        fn $name(&self, key: &str) -> Read<$type> {
+            match self.value(key)? {
+                Value::$variant(value) => Ok(value.clone()),
+                _ => Err(self.at(key, "has another type in the table of options")),
+            }
+        }
+    };
+}
+
+impl Checker<'_> {
+    fn value(&self, key: &str) -> Read<&Value> {
+        let entry = self.config.entries.get(key).ok_or_else(|| self.at(key, "is not in the table of options"))?;
+        Ok(&entry.value)
+    }
+
+    getter!(bytes, Bytes, u64);
+    getter!(count, Count, u64);
+    getter!(float, Float, f64);
+    getter!(flag, Bool, bool);
+    getter!(rate, Rate, u64);
+    getter!(sizes, Sizes, Vec<(u32, f64)>);
+    getter!(span, Span, Option<u64>);
+    getter!(choice, Choice, &'static str);
+
+    fn nanos(&self, key: &str) -> Read<Nanos> {
+        match self.value(key)? {
+            Value::Nanos(nanos) => Ok(Nanos(*nanos)),
+            _ => Err(self.at(key, "has another type in the table of options")),
+        }
+    }
+
+    /// A percentage as a share of 1.
+    fn share(&self, key: &str) -> Read<f64> {
+        match self.value(key)? {
+            Value::Percent(percent) => Ok(percent / 100.0),
+            _ => Err(self.at(key, "has another type in the table of options")),
+        }
+    }
+
+    /// A size or count whose range ends within 32 bits.
+    fn small(&self, key: &str) -> Read<u32> {
+        let number = match self.value(key)? {
+            Value::Bytes(number) | Value::Count(number) => *number,
+            _ => return Err(self.at(key, "has another type in the table of options")),
+        };
+        u32::try_from(number).map_err(|_| self.at(key, "exceeds 32 bits"))
+    }
+
+    /// A violation of `key`, placed where its value was written.
+    fn at(&self, key: &str, message: impl Into<String>) -> Violation {
+        let origin = self.config.entries.get(key).map_or("default", |entry| &entry.origin);
+        Violation::new(origin, key, message)
+    }
+
+    fn unknown(&self, key: &str, variant: &str) -> Violation {
+        self.at(key, format!("variant {variant:?} is not implemented"))
+    }
+
+    fn report(&mut self, key: &str, message: String) {
+        let violation = self.at(key, message);
+        self.violations.push(violation);
+    }
+
+    fn settings(&mut self, extent_bytes: Option<u64>) -> Read<Option<Settings>> {
+        let page_options = self.page_options()?;
+        let clock = self.clock()?;
+        let precondition = self.precondition()?;
+        let sized = self.device(page_options.reserve_blocks(), extent_bytes)?;
+        let replay = self.replay()?;
+        let fit = self.fit(extent_bytes)?;
+        let Some((geometry, device)) = sized else {
+            return Ok(None);
+        };
+        let workload = self.workload(&geometry, device.capacity_bytes)?;
+        let setup = Setup {
+            geometry,
+            logical_pages: device.logical_pages,
+            endurance_cycles: self.small("nand.endurance")?,
+            ftl: match self.choice("ftl")? {
+                "page" => FtlChoice::Page(page_options),
+                other => return Err(self.unknown("ftl", other)),
+            },
+            clock,
+            replay,
+            fit,
+            warmup_requests: self.count("host.warmup")?,
+            precondition,
+            check: self.flag("check")?,
+            seed: self.count("seed")?,
+        };
+        Ok(Some(Settings { setup, workload, device }))
+    }
+
+    fn page_options(&mut self) -> Read<PageOptions> {
+        let gc = match self.choice("ftl.page.gc")? {
+            "greedy" => VictimChoice::Greedy,
+            "fifo" => VictimChoice::Fifo,
+            "random" => VictimChoice::Random,
+            "d_choices" => VictimChoice::DChoices { d: self.small("ftl.page.gc.d_choices.d")? },
+            "cost_benefit" => VictimChoice::CostBenefit,
+            "windowed_greedy" => {
+                VictimChoice::WindowedGreedy { window: self.small("ftl.page.gc.windowed_greedy.window")? }
+            }
+            other => return Err(self.unknown("ftl.page.gc", other)),
+        };
+        let survivors = match self.choice("ftl.page.survivors")? {
+            "own" => Survivors::Own,
+            "shared" => Survivors::Shared,
+            other => return Err(self.unknown("ftl.page.survivors", other)),
+        };
+        let trigger = match self.choice("ftl.page.trigger")? {
+            "victim" => Trigger::Victim,
+            "batch" => self.batch()?,
+            other => return Err(self.unknown("ftl.page.trigger", other)),
+        };
+        let allocation = match self.choice("ftl.page.allocation")? {
+            "least_worn" => Allocation::LeastWorn,
+            "fifo" => Allocation::Fifo,
+            other => return Err(self.unknown("ftl.page.allocation", other)),
+        };
+        Ok(PageOptions { gc, survivors, trigger, allocation })
+    }
+
+    fn batch(&mut self) -> Read<Trigger> {
+        const HIGH: &str = "ftl.page.trigger.batch.high";
+        let low = self.small("ftl.page.trigger.batch.low")?;
+        let high = self.small(HIGH)?;
+        if low >= high {
+            self.report(
+                HIGH,
+                format!("{high} must be more than low = {low}; raise it to {} or lower low", u64::from(low) + 1),
+            );
+        }
+        Ok(Trigger::Batch { low, high })
+    }
+
+    fn clock(&self) -> Read<Clock> {
+        match self.choice("time")? {
+            "count" => Ok(Clock::Count),
+            "serial" => Ok(Clock::Serial(Timing {
+                read: self.nanos("nand.read")?,
+                program: self.nanos("nand.program")?,
+                erase: self.nanos("nand.erase")?,
+                transfer_per_kib: self.nanos("nand.transfer_per_kib")?,
+                copyback: self.flag("nand.copyback")?,
+            })),
+            other => Err(self.unknown("time", other)),
+        }
+    }
+
+    fn precondition(&mut self) -> Read<Precondition> {
+        const OVERWRITE: &str = "precondition.overwrite";
+        let fill = self.share("precondition.fill")?;
+        let overwrite = match self.choice(OVERWRITE)? {
+            "none" => Overwrite::None,
+            "steady" => Overwrite::Steady,
+            "passes" => Overwrite::Passes(self.float("precondition.overwrite.passes.count")?),
+            other => return Err(self.unknown(OVERWRITE, other)),
+        };
+        if fill == 0.0 && overwrite != Overwrite::None {
+            let message =
+                "only filled pages are overwritten and precondition.fill is 0%; raise it or set this to \"none\"";
+            self.report(OVERWRITE, message.into());
+        }
+        Ok(Precondition { fill, overwrite })
+    }
+
+    fn replay(&self) -> Read<Replay> {
+        match self.choice("host.replay")? {
+            "closed" => Ok(Replay::Closed),
+            "open" => Ok(Replay::Open),
+            other => Err(self.unknown("host.replay", other)),
+        }
+    }
+
+    fn fit(&mut self, extent_bytes: Option<u64>) -> Read<Fit> {
+        const FIT: &str = "host.fit";
+        let fit = self.choice(FIT)?;
+        if self.config.needs_extent() && extent_bytes.is_none() {
+            let message =
+                format!("{fit:?} needs to know where a trace ends; without one set it to \"error\" or \"wrap\"");
+            self.report(FIT, message);
+        }
+        match fit {
+            // A device that has grown holds every address.
+            "error" | "grow" => Ok(Fit::Error),
+            "wrap" => Ok(Fit::Wrap),
+            // An empty trace has no address to scale; one byte keeps the ratio defined.
+            "scale" => Ok(Fit::Scale { extent_bytes: extent_bytes.unwrap_or(1).max(1) }),
+            other => Err(self.unknown(FIT, other)),
+        }
+    }
+
+    /// Geometry and figures, unless a violation leaves them without meaning.
+    fn device(&mut self, reserve_blocks: u32, extent_bytes: Option<u64>) -> Read<Option<(Geometry, DeviceFigures)>> {
+        let page_bytes = self.small("nand.page_size")?;
+        if !page_bytes.is_power_of_two() {
+            let above = u64::from(page_bytes).next_power_of_two();
+            let message = format!(
+                "{} is not a power of two; the nearest are {} and {}",
+                write_bytes(u64::from(page_bytes)),
+                write_bytes(above / 2),
+                write_bytes(above)
+            );
+            self.report("nand.page_size", message);
+            return Ok(None);
+        }
+        let Some(logical_pages) = self.logical_pages(u64::from(page_bytes), extent_bytes)? else {
+            return Ok(None);
+        };
+        let pages_per_block = self.small("nand.pages_per_block")?;
+        let extra = match self.choice("device.reserve")? {
+            "inside" => false,
+            "extra" => true,
+            other => return Err(self.unknown("device.reserve", other)),
+        };
+        let Some(blocks) = self.blocks(logical_pages, u64::from(pages_per_block), u64::from(reserve_blocks), extra)?
+        else {
+            return Ok(None);
+        };
+        // Page numbers are 32 bits wide and the largest of them stands for "none".
+        let sizes = u32::try_from(blocks * u64::from(pages_per_block)).and(u32::try_from(blocks)).and_then(|blocks| {
+            let logical_pages = u32::try_from(logical_pages)?;
+            Ok((blocks, logical_pages))
+        });
+        let Ok((blocks, logical_pages)) = sizes else {
+            let message = format!(
+                "{} blocks of {pages_per_block} pages exceed {} pages; lower it or raise nand.page_size",
+                blocks,
+                u32::MAX
+            );
+            self.report("device.capacity", message);
+            return Ok(None);
+        };
+        let geometry = Geometry { page_bytes, pages_per_block, blocks };
+        Ok(Some((geometry, DeviceFigures::new(page_bytes, pages_per_block, logical_pages, blocks, reserve_blocks))))
+    }
+
+    /// Pages the host sees; a device that grows covers the trace.
+    fn logical_pages(&mut self, page_bytes: u64, extent_bytes: Option<u64>) -> Read<Option<u64>> {
+        const CAPACITY: &str = "device.capacity";
+        let capacity = self.bytes(CAPACITY)?;
+        let below = capacity / page_bytes;
+        if capacity % page_bytes != 0 {
+            let nearest = match below {
+                0 => write_bytes(page_bytes),
+                _ => format!("{} or {}", write_bytes(below * page_bytes), write_bytes((below + 1) * page_bytes)),
+            };
+            let message = format!(
+                "{} is not a multiple of the page size {}; write {nearest}",
+                write_bytes(capacity),
+                write_bytes(page_bytes)
+            );
+            self.report(CAPACITY, message);
+            return Ok(None);
+        }
+        let grown = if self.choice("host.fit")? == "grow" { extent_bytes.unwrap_or(0).div_ceil(page_bytes) } else { 0 };
+        Ok(Some(below.max(grown)))
+    }
+
+    /// Erase blocks for this many logical pages, enough for garbage collection to make progress.
+    fn blocks(&mut self, logical_pages: u64, pages_per_block: u64, reserve: u64, extra: bool) -> Read<Option<u64>> {
+        let (key, provision) = if self.config.entries.contains_key("device.spare") {
+            ("device.spare", Provision::OfPhysical(self.share("device.spare")?))
+        } else {
+            ("device.op", Provision::OverLogical(self.share("device.op")?))
+        };
+        let blocks = provision.blocks(logical_pages, pages_per_block);
+        let full = logical_pages.div_ceil(pages_per_block);
+        // A victim yields space only if some block beyond the data is neither open nor kept erased.
+        let needed = if extra { 1 } else { reserve + 1 };
+        let left = blocks.saturating_sub(full);
+        if left >= needed {
+            return Ok(Some(if extra { blocks + reserve } else { blocks }));
+        }
+        let share = self.value(key)?.to_toml();
+        let enough = write_percent(provision.percent_for(full + needed, logical_pages, pages_per_block));
+        let other_way = if !extra && left >= 1 { ", or set device.reserve to \"extra\"" } else { "" };
+        let message = format!(
+            "{} leaves {left} of {blocks} blocks beyond the data and collection needs {needed} of them here; \
+             raise it to {enough}{other_way}",
+            share.trim_matches('"')
+        );
+        self.report(key, message);
+        Ok(None)
+    }
+
+    fn workload(&mut self, geometry: &Geometry, capacity_bytes: u64) -> Read<Workload> {
+        let sizes = self.sizes("workload.size")?;
+        let align_bytes = self.small("workload.align")?;
+        let span_bytes = self.span("workload.span")?.unwrap_or(capacity_bytes);
+        if span_bytes > capacity_bytes && self.fit(Some(capacity_bytes))? == Fit::Error {
+            let message = format!(
+                "{} is more than the device holds; lower it to {} or set host.fit to \"wrap\"",
+                write_bytes(span_bytes),
+                write_bytes(capacity_bytes)
+            );
+            self.report("workload.span", message);
+        }
+        if !align_bytes.is_multiple_of(geometry.page_bytes) && !geometry.page_bytes.is_multiple_of(align_bytes) {
+            let message = format!(
+                "{} neither divides the page size {} nor is a multiple of it",
+                write_bytes(u64::from(align_bytes)),
+                write_bytes(u64::from(geometry.page_bytes))
+            );
+            self.report("workload.align", message);
+        }
+        if u64::from(align_bytes) > span_bytes {
+            let message = format!(
+                "{} is more than the span {}; lower it or raise workload.span",
+                write_bytes(u64::from(align_bytes)),
+                write_bytes(span_bytes)
+            );
+            self.report("workload.align", message);
+        }
+        let pattern = self.pattern()?;
+        let streams = if let Pattern::Sequential { streams } = pattern { u64::from(streams) } else { 1 };
+        let stretch = span_bytes / streams;
+        let largest = sizes.iter().map(|&(bytes, _)| u64::from(bytes)).max().unwrap_or(0);
+        if largest > stretch {
+            let of = if streams > 1 { format!(" of each of {streams} streams") } else { String::new() };
+            let message = format!(
+                "{} is more than the span {}{of}; lower it or raise workload.span",
+                write_bytes(largest),
+                write_bytes(stretch)
+            );
+            self.report("workload.size", message);
+        }
+        Ok(Workload {
+            pattern,
+            arrival: self.arrival()?,
+            requests: self.count("workload.requests")?,
+            reads: self.share("workload.reads")?,
+            sizes,
+            align_bytes,
+            span_bytes,
+            seed: self.count("seed")?,
+        })
+    }
+
+    fn pattern(&self) -> Read<Pattern> {
+        match self.choice("workload.pattern")? {
+            "uniform" => Ok(Pattern::Uniform),
+            "zipf" => Ok(Pattern::Zipf { theta: self.float("workload.pattern.zipf.theta")? }),
+            "hot_cold" => Ok(Pattern::HotCold {
+                hot_requests: self.share("workload.pattern.hot_cold.hot_requests")?,
+                hot_space: self.share("workload.pattern.hot_cold.hot_space")?,
+            }),
+            "sequential" => Ok(Pattern::Sequential { streams: self.small("workload.pattern.sequential.streams")? }),
+            other => Err(self.unknown("workload.pattern", other)),
+        }
+    }
+
+    fn arrival(&self) -> Read<Arrival> {
+        match self.choice("workload.arrival")? {
+            "closed" => Ok(Arrival::Closed),
+            "fixed" => Ok(Arrival::Fixed { per_second: self.rate("workload.arrival.fixed.rate")? as f64 }),
+            "poisson" => Ok(Arrival::Poisson { per_second: self.rate("workload.arrival.poisson.rate")? as f64 }),
+            other => Err(self.unknown("workload.arrival", other)),
+        }
+    }
+}

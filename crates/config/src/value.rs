@@ -1,0 +1,301 @@
+//! A value: read from TOML according to its option's kind, and written back in one canonical form.
+
+use crate::options::{Kind, OptionSpec, Variant};
+use crate::suggest::{list, nearest};
+use ssdlab_core::units::{parse_percent, parse_rate};
+use ssdlab_core::{Bytes, Nanos};
+use toml::de::DeValue;
+
+/// What an option is set to.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) enum Value {
+    Bytes(u64),
+    Nanos(u64),
+    /// In percent, as written: 7.0 is 7 %.
+    Percent(f64),
+    Count(u64),
+    Float(f64),
+    Bool(bool),
+    /// Per second.
+    Rate(u64),
+    /// Bytes and share in percent.
+    Sizes(Vec<(u32, f64)>),
+    /// Bytes, or the whole device.
+    Span(Option<u64>),
+    Choice(&'static str),
+}
+
+/// The word for the whole device as a span.
+const DEVICE: &str = "device";
+
+const BYTE_UNITS: &[(&str, u64)] = &[
+    ("TiB", 1 << 40),
+    ("GiB", 1 << 30),
+    ("MiB", 1 << 20),
+    ("KiB", 1 << 10),
+    ("TB", 1_000_000_000_000),
+    ("GB", 1_000_000_000),
+    ("MB", 1_000_000),
+    ("kB", 1_000),
+    ("B", 1),
+];
+
+const TIME_UNITS: &[(&str, u64)] = &[("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000), ("ns", 1)];
+
+const RATE_UNITS: &[(&str, u64)] = &[("M/s", 1_000_000), ("k/s", 1_000), ("/s", 1)];
+
+impl Kind {
+    /// Reads a TOML value; the error says what is wrong with it and how to write it.
+    pub(crate) fn read(&self, value: &DeValue<'_>) -> Result<Value, String> {
+        match *self {
+            Self::Bytes { min, max } => read_bytes(value, min, max).map(Value::Bytes),
+            Self::Nanos { max } => {
+                let nanos = quantity(value, "a duration such as \"25us\"", Nanos::parse)?.0;
+                in_range(nanos, 0, max, write_nanos).map(Value::Nanos)
+            }
+            Self::Percent { min, max } => {
+                let share = quantity(value, "a share such as \"7%\"", percent)?;
+                in_range(share, min, max, write_percent).map(Value::Percent)
+            }
+            Self::Count { min, max } => read_count(value, min, max).map(Value::Count),
+            Self::Float { min, max } => {
+                let number = match value {
+                    DeValue::Integer(integer) => integer.as_str().parse().ok().filter(|_| integer.radix() == 10),
+                    DeValue::Float(float) => float.as_str().parse().ok(),
+                    _ => None,
+                };
+                let number: f64 = number.ok_or_else(|| expected("a number such as 1.5", value))?;
+                in_range(number, min, max, write_float).map(Value::Float)
+            }
+            Self::Bool => value.as_bool().map(Value::Bool).ok_or_else(|| expected("true or false", value)),
+            Self::Rate => {
+                let rate = quantity(value, "a rate such as \"20k/s\"", parse_rate)?;
+                // The unit reader yields whole numbers, as a float.
+                in_range(rate as u64, 1, 1_000_000_000_000, write_rate).map(Value::Rate)
+            }
+            Self::Sizes => {
+                quantity(value, "a size or mix of sizes such as \"4KiB:70%,64KiB:30%\"", read_sizes).map(Value::Sizes)
+            }
+            Self::Span => match value.as_str() {
+                Some(DEVICE) => Ok(Value::Span(None)),
+                _ => match read_bytes(value, 512, u64::MAX) {
+                    Ok(bytes) => Ok(Value::Span(Some(bytes))),
+                    Err(why) => Err(format!("{why}, or {DEVICE:?} for all of it")),
+                },
+            },
+            Self::Choice(variants) => match value.as_str() {
+                Some(name) => read_choice(name, variants).map(Value::Choice),
+                None => Err(expected(&format!("one of {}", list(variants.iter().map(|v| v.name))), value)),
+            },
+        }
+    }
+
+    /// Whether TOML writes its values in quotes.
+    pub(crate) const fn is_quoted(&self) -> bool {
+        !matches!(self, Self::Count { .. } | Self::Float { .. } | Self::Bool)
+    }
+}
+
+impl OptionSpec {
+    /// Reads a value as `--set` takes it: without the quotes TOML wants.
+    pub(crate) fn read_plain(&self, text: &str) -> Result<Value, String> {
+        if self.kind.is_quoted() {
+            return self.kind.read(&DeValue::String(text.into()));
+        }
+        let parsed =
+            DeValue::parse(text).map_err(|_| format!("{text:?} cannot be read; write it like {}", self.example))?;
+        self.kind.read(parsed.get_ref())
+    }
+}
+
+impl Value {
+    /// The value as TOML, always the same text for the same value.
+    pub(crate) fn to_toml(&self) -> String {
+        match self {
+            Self::Bytes(bytes) => format!("\"{}\"", write_bytes(*bytes)),
+            Self::Nanos(nanos) => format!("\"{}\"", write_nanos(*nanos)),
+            Self::Percent(percent) => format!("\"{}\"", write_percent(*percent)),
+            Self::Count(count) => count.to_string(),
+            Self::Float(number) => write_float(*number),
+            Self::Bool(yes) => yes.to_string(),
+            Self::Rate(rate) => format!("\"{}\"", write_rate(*rate)),
+            Self::Sizes(sizes) => match sizes.as_slice() {
+                [(bytes, _)] => format!("\"{}\"", write_bytes(u64::from(*bytes))),
+                mix => {
+                    let parts: Vec<String> = mix
+                        .iter()
+                        .map(|&(bytes, share)| format!("{}:{}", write_bytes(u64::from(bytes)), write_percent(share)))
+                        .collect();
+                    format!("\"{}\"", parts.join(","))
+                }
+            },
+            Self::Span(None) => format!("{DEVICE:?}"),
+            Self::Span(Some(bytes)) => format!("\"{}\"", write_bytes(*bytes)),
+            Self::Choice(name) => format!("{name:?}"),
+        }
+    }
+}
+
+/// What was found instead, for a message.
+pub(crate) fn found(value: &DeValue<'_>) -> String {
+    match value {
+        DeValue::String(text) => format!("the string {text:?}"),
+        DeValue::Integer(integer) => format!("the number {integer}"),
+        DeValue::Float(float) => format!("the number {float}"),
+        DeValue::Boolean(yes) => yes.to_string(),
+        DeValue::Datetime(_) => "a date".into(),
+        DeValue::Array(_) => "a list".into(),
+        DeValue::Table(_) => "a table".into(),
+    }
+}
+
+fn expected(what: &str, value: &DeValue<'_>) -> String {
+    format!("expected {what}, found {}", found(value))
+}
+
+/// A quantity in quotes. A bare number goes through `parse` as well, which says that the unit is missing.
+fn quantity<T, E: ToString>(
+    value: &DeValue<'_>,
+    what: &str,
+    parse: impl Fn(&str) -> Result<T, E>,
+) -> Result<T, String> {
+    let text = match value {
+        DeValue::String(text) => text.as_ref(),
+        DeValue::Integer(integer) => integer.as_str(),
+        DeValue::Float(float) => float.as_str(),
+        _ => return Err(expected(what, value)),
+    };
+    parse(text).map_err(|error| error.to_string())
+}
+
+fn in_range<T: PartialOrd + Copy>(value: T, min: T, max: T, write: impl Fn(T) -> String) -> Result<T, String> {
+    if value >= min && value <= max {
+        Ok(value)
+    } else {
+        Err(format!("{} is out of range: {} to {}", write(value), write(min), write(max)))
+    }
+}
+
+fn read_bytes(value: &DeValue<'_>, min: u64, max: u64) -> Result<u64, String> {
+    let bytes = quantity(value, "a size such as \"4KiB\"", Bytes::parse)?.0;
+    in_range(bytes, min, max, write_bytes)
+}
+
+fn read_count(value: &DeValue<'_>, min: u64, max: u64) -> Result<u64, String> {
+    let DeValue::Integer(integer) = value else {
+        return Err(expected("a whole number", value));
+    };
+    match u64::from_str_radix(integer.as_str(), integer.radix()) {
+        Ok(count) => in_range(count, min, max, |count| count.to_string()),
+        Err(_) => Err(format!("{integer} is out of range: {min} to {max}")),
+    }
+}
+
+/// The number before the percent sign; the unit reader checks the form but yields the share.
+fn percent(text: &str) -> Result<f64, String> {
+    let share = parse_percent(text).map_err(|error| error.to_string())?;
+    let number = text.trim().trim_end_matches('%').trim_end();
+    Ok(number.parse().unwrap_or(share * 100.0))
+}
+
+fn read_sizes(text: &str) -> Result<Vec<(u32, f64)>, String> {
+    let size = |text: &str| {
+        let bytes = Bytes::parse(text).map_err(|error| error.to_string())?.0;
+        in_range(bytes, 512, 1 << 30, write_bytes).map(|bytes| bytes as u32)
+    };
+    if !text.contains([':', ',']) {
+        return Ok(vec![(size(text)?, 100.0)]);
+    }
+    let mut sizes = Vec::new();
+    for part in text.split(',') {
+        let (bytes, share) = part
+            .split_once(':')
+            .ok_or_else(|| format!("{part:?} has no share; write a mix like \"4KiB:70%,64KiB:30%\""))?;
+        sizes.push((size(bytes)?, percent(share).and_then(|share| in_range(share, 0.0, 100.0, write_percent))?));
+    }
+    let total: f64 = sizes.iter().map(|(_, share)| share).sum();
+    if (total - 100.0).abs() > 1e-6 {
+        return Err(format!("the shares of {text:?} add up to {}, not 100%", write_percent(total)));
+    }
+    Ok(sizes)
+}
+
+fn read_choice(name: &str, variants: &'static [Variant]) -> Result<&'static str, String> {
+    if let Some(variant) = variants.iter().find(|variant| variant.name == name) {
+        return Ok(variant.name);
+    }
+    let names = || variants.iter().map(|variant| variant.name);
+    Err(match nearest(name, names()) {
+        Some(meant) => format!("{name:?} is not one of {}; did you mean {meant:?}?", list(names())),
+        None => format!("{name:?} is not one of {}", list(names())),
+    })
+}
+
+/// The unit in which the value is the smallest whole number; binary units win ties because they come first.
+fn write_whole(value: u64, units: &[(&str, u64)]) -> String {
+    let whole = units.iter().filter(|(_, scale)| value > 0 && value.is_multiple_of(*scale));
+    match whole.min_by_key(|(_, scale)| value / scale) {
+        Some((unit, scale)) => format!("{}{unit}", value / scale),
+        None => format!("{value}{}", units.last().map_or("", |(unit, _)| unit)),
+    }
+}
+
+pub(crate) fn write_bytes(bytes: u64) -> String {
+    write_whole(bytes, BYTE_UNITS)
+}
+
+fn write_rate(rate: u64) -> String {
+    write_whole(rate, RATE_UNITS)
+}
+
+/// Durations keep their decimals: 70.06us, not 70060ns.
+fn write_nanos(nanos: u64) -> String {
+    let &(unit, scale) = TIME_UNITS.iter().find(|(_, scale)| nanos >= *scale).unwrap_or(&("ns", 1));
+    let fraction = format!("{:0width$}", nanos % scale, width = scale.ilog10() as usize);
+    let fraction = fraction.trim_end_matches('0');
+    let point = if fraction.is_empty() { "" } else { "." };
+    format!("{}{point}{fraction}{unit}", nanos / scale)
+}
+
+pub(crate) fn write_percent(percent: f64) -> String {
+    format!("{percent}%")
+}
+
+fn write_float(number: f64) -> String {
+    format!("{number:?}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_have_one_form() {
+        for (bytes, text) in [
+            (0, "0B"),
+            (512, "512B"),
+            (4096, "4KiB"),
+            (1536, "1536B"),
+            (480_000_000_000, "480GB"),
+            (1_024_000, "1000KiB"),
+            (30_480 << 20, "30480MiB"),
+        ] {
+            assert_eq!(write_bytes(bytes), text);
+            assert_eq!(Bytes::parse(text), Ok(Bytes(bytes)));
+        }
+        for (nanos, text) in [
+            (0, "0ns"),
+            (7, "7ns"),
+            (25_000, "25us"),
+            (70_060, "70.06us"),
+            (1_500_000, "1.5ms"),
+            (1 << 40, "1099.511627776s"),
+        ] {
+            assert_eq!(write_nanos(nanos), text);
+            assert_eq!(Nanos::parse(text), Ok(Nanos(nanos)));
+        }
+        assert_eq!(write_rate(20_000), "20k/s");
+        assert_eq!(write_percent(7.0), "7%");
+        assert_eq!(write_percent(12.5), "12.5%");
+    }
+}

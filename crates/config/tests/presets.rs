@@ -1,0 +1,40 @@
+//! Every preset resolves, and says where each of its flash figures comes from.
+
+use ssdlab_config::{Config, presets};
+
+#[test]
+fn the_defaults_make_a_device() {
+    let config = Config::resolve(None, &[], &[]).unwrap();
+    let settings = config.settings(None).unwrap();
+    assert_eq!(settings.device.capacity_bytes, 4 << 30);
+    assert_eq!(settings.device.blocks, 4_383);
+}
+
+#[test]
+fn every_preset_makes_a_device() {
+    for preset in presets() {
+        let config = Config::resolve(Some(preset.name), &[], &[]).unwrap_or_else(|error| panic!("{error}"));
+        let settings = config.settings(None).unwrap_or_else(|error| panic!("{}: {error}", preset.name));
+        assert!(settings.device.effective_op_over_logical > 0.0);
+    }
+}
+
+#[test]
+fn every_flash_figure_of_a_preset_has_a_source() {
+    for preset in presets() {
+        let sourced: Vec<String> = preset.sources().into_iter().map(|(key, _)| key).collect();
+        let config = Config::resolve(Some(preset.name), &[], &[]).unwrap();
+        let own = format!("preset {}", preset.name);
+        let set: Vec<&str> = config
+            .leaves()
+            .into_iter()
+            .filter(|leaf| leaf.origin == own && leaf.key.starts_with("nand."))
+            .map(|leaf| leaf.key)
+            .collect();
+        assert_eq!(set.len(), 8, "{} describes its chip completely", preset.name);
+        for key in set {
+            assert!(sourced.iter().any(|sourced| sourced == key), "{}: {key} has no source", preset.name);
+        }
+        assert!(!preset.title().is_empty());
+    }
+}
