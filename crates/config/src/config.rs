@@ -1,9 +1,10 @@
 //! The second stage: layers merged into one value per option, each of which remembers where it came from.
 
+use crate::defaults::Defaults;
 use crate::document::{Entry, Form, Named, Written, read, read_sets};
 use crate::error::{ConfigError, Violation};
-use crate::options::{Fallback, OPTIONS, OptionSpec, below, find};
-use crate::presets::{DEFAULT_PRESET, preset};
+use crate::options::{OPTIONS, OptionSpec, below, find};
+use crate::presets::preset;
 use crate::value::Value;
 use std::collections::BTreeMap;
 
@@ -118,7 +119,7 @@ fn merge(lower: &mut BTreeMap<&'static str, Entry>, higher: BTreeMap<&'static st
 
 /// Adds the defaults of the options that apply. Choices come before their parameters in the table.
 fn complete(entries: &mut BTreeMap<&'static str, Entry>, violations: &mut Vec<Violation>) {
-    let model = read_default_preset(violations);
+    let defaults = Defaults::read(violations);
     for option in OPTIONS {
         let chosen = |(choice, variant): (&OptionSpec, &str)| match entries.get(choice.key) {
             Some(Entry { value: Value::Choice(name), .. }) => *name == variant,
@@ -130,7 +131,7 @@ fn complete(entries: &mut BTreeMap<&'static str, Entry>, violations: &mut Vec<Vi
         }
         let chooser = option.conditions().last().and_then(|(choice, _)| entries.get(choice.key));
         let origin = chooser.map_or("default", |entry| &entry.origin);
-        match default_of(option, &model) {
+        match defaults.of(option) {
             Ok(Some(entry)) => {
                 entries.insert(option.key, entry);
             }
@@ -139,26 +140,5 @@ fn complete(entries: &mut BTreeMap<&'static str, Entry>, violations: &mut Vec<Vi
             Err(_) if violations.iter().any(|violation| violation.key == option.key) => {}
             Err(message) => violations.push(Violation::new(origin, option.key, message)),
         }
-    }
-}
-
-fn read_default_preset(violations: &mut Vec<Violation>) -> Written {
-    match preset(DEFAULT_PRESET) {
-        Ok(model) => read(Form::Preset(model.name), model.text, violations),
-        Err(_) => Written::default(),
-    }
-}
-
-fn default_of(option: &OptionSpec, model: &Written) -> Result<Option<Entry>, String> {
-    match option.fallback {
-        Fallback::Value(text) => Ok(Some(Entry { value: option.read_plain(text)?, origin: "default".into() })),
-        Fallback::Preset => match model.entries.get(option.key) {
-            Some(entry) => {
-                Ok(Some(Entry { value: entry.value.clone(), origin: format!("default ({})", entry.origin) }))
-            }
-            None => Err(format!("must be set; preset {DEFAULT_PRESET} lacks it")),
-        },
-        Fallback::Required => Err(format!("must be set; write it like \"{}\"", option.example)),
-        Fallback::InsteadOf(_) => Ok(None),
     }
 }

@@ -4,12 +4,15 @@
 //! from it. Nothing here opens a file: callers hand in text with the name it goes by.
 
 mod config;
+mod defaults;
 mod device;
 mod document;
 mod error;
 mod options;
 mod presets;
+mod reference;
 mod render;
+mod schema;
 mod settings;
 mod suggest;
 mod value;
@@ -19,4 +22,6 @@ pub use device::DeviceFigures;
 pub use error::{ConfigError, Violation};
 pub use options::{Fallback, Kind, OPTIONS, OptionSpec, SECTIONS, Variant};
 pub use presets::{DEFAULT_PRESET, Preset, presets};
+pub use reference::{presets_markdown, reference_markdown};
+pub use schema::json_schema;
 pub use settings::Settings;

@@ -1,0 +1,105 @@
+//! The JSON schema (draft 2020-12) of a configuration file, for editors and for checking files elsewhere.
+
+use crate::options::{Fallback, Kind, OPTIONS, OptionSpec, SECTIONS, below};
+use crate::presets::presets;
+use crate::suggest::split;
+use serde_json::{Map, Value, json};
+
+const NUMBER: &str = r"[0-9][0-9_]*(\.[0-9]+)?";
+const BYTES: &str = "(B|KiB|MiB|GiB|TiB|kB|MB|GB|TB)";
+const PERCENT: &str = " *%";
+
+/// The schema as indented JSON text.
+pub fn json_schema() -> String {
+    let mut root = table("");
+    let names: Vec<&str> = presets().iter().map(|preset| preset.name).collect();
+    if let Some(properties) = root.get_mut("properties").and_then(Value::as_object_mut) {
+        let preset = json!({ "enum": names, "description": "The preset this file builds on." });
+        properties.insert("preset".into(), preset);
+    }
+    root.insert("$schema".into(), "https://json-schema.org/draft/2020-12/schema".into());
+    root.insert("title".into(), "ssdlab configuration".into());
+    format!("{:#}\n", Value::Object(root))
+}
+
+/// The object with everything directly below `path`: options, and tables of options.
+fn table(path: &str) -> Map<String, Value> {
+    let mut properties = Map::new();
+    for option in OPTIONS {
+        let rest = if path.is_empty() { Some(option.key) } else { below(path, option.key) };
+        let Some(name) = rest.map(|rest| rest.split('.').next().unwrap_or(rest)) else {
+            continue;
+        };
+        if properties.contains_key(name) {
+            continue;
+        }
+        let inner = if path.is_empty() { name.to_string() } else { format!("{path}.{name}") };
+        let schema = if inner == option.key { leaf(option) } else { section(&inner) };
+        properties.insert(name.into(), schema);
+    }
+    let mut object = Map::new();
+    for option in OPTIONS.iter().filter(|option| split(option.key).0 == path) {
+        if let Fallback::InsteadOf(other) = option.fallback {
+            object.insert("not".into(), json!({ "required": [split(other).1, split(option.key).1] }));
+        }
+    }
+    object.insert("type".into(), "object".into());
+    object.insert("additionalProperties".into(), false.into());
+    object.insert("properties".into(), properties.into());
+    object
+}
+
+fn section(path: &str) -> Value {
+    let mut schema = table(path);
+    if let Some((_, help)) = SECTIONS.iter().find(|(name, _)| *name == path) {
+        schema.insert("description".into(), (*help).into());
+    }
+    schema.into()
+}
+
+fn leaf(option: &OptionSpec) -> Value {
+    let mut schema = match option.kind {
+        Kind::Bytes { .. } => pattern(&format!("^{NUMBER} *{BYTES}$")),
+        Kind::Nanos { .. } => pattern(&format!("^{NUMBER} *(ns|us|ms|s)$")),
+        Kind::Percent { .. } => pattern(&format!("^{NUMBER}{PERCENT}$")),
+        Kind::Rate => pattern(&format!("^{NUMBER} *(/s|k/s|M/s)$")),
+        Kind::Count { min, max } => json!({ "type": "integer", "minimum": min, "maximum": max }),
+        Kind::Float { min, max } => json!({ "type": "number", "minimum": min, "maximum": max }),
+        Kind::Bool => json!({ "type": "boolean" }),
+        Kind::Sizes => {
+            let size = format!("{NUMBER} *{BYTES}");
+            let part = format!(" *{size} *: *{NUMBER}{PERCENT} *");
+            pattern(&format!("^({size}|{part}(,{part})*)$"))
+        }
+        Kind::Span => pattern(&format!("^(device|{NUMBER} *{BYTES})$")),
+        Kind::Choice(_) => choice(option),
+    };
+    if let Some(schema) = schema.as_object_mut() {
+        schema.insert("description".into(), option.help.into());
+    }
+    schema
+}
+
+fn pattern(pattern: &str) -> Value {
+    json!({ "type": "string", "pattern": pattern })
+}
+
+/// A variant's name, or a table that holds one variant.
+fn choice(option: &OptionSpec) -> Value {
+    let names: Vec<&str> = option.variants().iter().map(|variant| variant.name).collect();
+    if !option.has_parameters() {
+        return json!({ "enum": names });
+    }
+    let mut forms = vec![json!({ "enum": names })];
+    for variant in option.variants() {
+        let mut parameters = table(&format!("{}.{}", option.key, variant.name));
+        parameters.insert("description".into(), variant.help.into());
+        forms.push(json!({
+            "type": "object",
+            "additionalProperties": false,
+            "required": [variant.name],
+            "properties": { variant.name: parameters },
+        }));
+    }
+    json!({ "oneOf": forms })
+}

@@ -1,0 +1,135 @@
+//! The layer rule: a crate depends on lower layers only, and the low ones touch neither files nor threads nor clocks.
+
+use serde_json::Value;
+
+/// Every product crate with its layer, as the architecture draws them.
+const LAYERS: &[(&str, u8)] = &[
+    ("ssdlab-core", 0),
+    ("ssdlab-trace", 1),
+    ("ssdlab-nand", 1),
+    ("ssdlab-ftl", 2),
+    ("ssdlab-sim", 3),
+    ("ssdlab-config", 4),
+    ("ssdlab-py", 5),
+];
+
+/// Crates for development only; product crates may use them in tests alone.
+const DEVELOPMENT: &[&str] = &["ssdlab-testkit", "ssdlab-bench", "ssdlab-dev"];
+
+/// What a model below layer 3 must not mention: results would depend on it, or a test could not replay them.
+const BANNED: &[&str] = &[
+    "std::fs",
+    "std::thread",
+    "std::env",
+    "std::time::Instant",
+    "std::time::SystemTime",
+    "Instant::now",
+    "SystemTime::now",
+    "RandomState",
+    "HashMap::new",
+    "HashSet::new",
+];
+
+/// Banned words a crate may use all the same.
+const EXCEPTIONS: &[(&str, &str)] = &[("ssdlab-trace", "std::fs")];
+
+/// The layer of a product crate.
+fn layer(name: &str) -> Option<u8> {
+    LAYERS.iter().find(|(known, _)| *known == name).map(|(_, layer)| *layer)
+}
+
+/// Whether sources of this crate are held to [`banned_words`].
+pub fn is_model(name: &str) -> bool {
+    layer(name).is_some_and(|layer| layer < 3)
+}
+
+/// Breaches of the layer rule in the output of `cargo metadata`.
+pub fn breaches(metadata: &Value) -> Vec<String> {
+    let mut breaches = Vec::new();
+    for package in items(metadata, "packages") {
+        let name = text(package, "name");
+        let Some(own) = layer(name) else {
+            if !DEVELOPMENT.contains(&name) {
+                breaches.push(format!("{name} has no layer; add it to LAYERS"));
+            }
+            continue;
+        };
+        for dependency in items(package, "dependencies") {
+            let other = text(dependency, "name");
+            let in_tests = text(dependency, "kind") == "dev";
+            match layer(other) {
+                Some(other_layer) if other_layer >= own && !in_tests => {
+                    breaches.push(format!("{name} (layer {own}) depends on {other} (layer {other_layer})"));
+                }
+                None if DEVELOPMENT.contains(&other) && !in_tests => {
+                    breaches.push(format!("{name} depends on {other}, which is for development only"));
+                }
+                _ => {}
+            }
+        }
+    }
+    breaches
+}
+
+/// The banned words in a source file of `package`, with their line numbers. Comments may name them.
+pub fn banned_words(package: &str, source: &str) -> Vec<(usize, &'static str)> {
+    let mut found = Vec::new();
+    for (number, line) in source.lines().enumerate() {
+        let code = line.split("//").next().unwrap_or(line);
+        for &word in BANNED {
+            if code.contains(word) && !EXCEPTIONS.contains(&(package, word)) {
+                found.push((number + 1, word));
+            }
+        }
+    }
+    found
+}
+
+fn items<'a>(value: &'a Value, key: &str) -> &'a [Value] {
+    value[key].as_array().map_or(&[], Vec::as_slice)
+}
+
+fn text<'a>(value: &'a Value, key: &str) -> &'a str {
+    value[key].as_str().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn package(name: &str, dependency: &str, kind: Value) -> Value {
+        json!({ "packages": [{ "name": name, "dependencies": [{ "name": dependency, "kind": kind }] }] })
+    }
+
+    #[test]
+    fn only_lower_layers_may_be_used() {
+        assert!(breaches(&package("ssdlab-ftl", "ssdlab-core", Value::Null)).is_empty());
+        assert!(breaches(&package("ssdlab-ftl", "thiserror", Value::Null)).is_empty());
+        assert!(breaches(&package("ssdlab-ftl", "ssdlab-testkit", json!("dev"))).is_empty());
+        assert!(breaches(&package("ssdlab-bench", "ssdlab-sim", Value::Null)).is_empty());
+        assert_eq!(
+            breaches(&package("ssdlab-ftl", "ssdlab-sim", Value::Null)),
+            ["ssdlab-ftl (layer 2) depends on ssdlab-sim (layer 3)"]
+        );
+        assert_eq!(
+            breaches(&package("ssdlab-nand", "ssdlab-trace", Value::Null)),
+            ["ssdlab-nand (layer 1) depends on ssdlab-trace (layer 1)"]
+        );
+        assert_eq!(
+            breaches(&package("ssdlab-ftl", "ssdlab-testkit", Value::Null)),
+            ["ssdlab-ftl depends on ssdlab-testkit, which is for development only"]
+        );
+        assert_eq!(
+            breaches(&package("ssdlab-new", "ssdlab-core", Value::Null)),
+            ["ssdlab-new has no layer; add it to LAYERS"]
+        );
+    }
+
+    #[test]
+    fn banned_words_are_found_in_code_only() {
+        let source = "// std::fs is fine here\nuse std::fs::File;\nuse std::env;\n";
+        assert_eq!(banned_words("ssdlab-ftl", source), [(2, "std::fs"), (3, "std::env")]);
+        assert_eq!(banned_words("ssdlab-trace", source), [(3, "std::env")]);
+    }
+}

@@ -1,0 +1,4 @@
+//! Development tools: generated reference pages and the rules of the repository.
+
+pub mod layers;
+pub mod pages;

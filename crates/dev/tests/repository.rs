@@ -1,0 +1,57 @@
+//! The rules of the repository, enforced.
+
+use ssdlab_dev::layers::{banned_words, breaches, is_model};
+use ssdlab_dev::pages::{root, stale};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+#[test]
+fn generated_pages_are_up_to_date() {
+    let stale = stale(&root());
+    assert!(stale.is_empty(), "run `cargo run -p ssdlab-dev -- generate`: {stale:?} differ");
+}
+
+#[test]
+fn crates_depend_on_lower_layers_only() {
+    let output = Command::new(env!("CARGO"))
+        .args(["metadata", "--no-deps", "--offline", "--format-version", "1"])
+        .current_dir(root())
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let breaches = breaches(&serde_json::from_slice(&output.stdout).unwrap());
+    assert!(breaches.is_empty(), "{}", breaches.join("\n"));
+}
+
+#[test]
+fn models_touch_neither_files_nor_threads_nor_clocks() {
+    let mut found = Vec::new();
+    for folder in fs::read_dir(root().join("crates")).unwrap() {
+        let folder = folder.unwrap();
+        let package = format!("ssdlab-{}", folder.file_name().to_string_lossy());
+        if !is_model(&package) {
+            continue;
+        }
+        for path in sources(&folder.path().join("src")) {
+            for (line, word) in banned_words(&package, &fs::read_to_string(&path).unwrap()) {
+                found.push(format!("{}:{line}: {word}", path.display()));
+            }
+        }
+    }
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+/// Every Rust file below `folder`.
+fn sources(folder: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            files.extend(sources(&path));
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            files.push(path);
+        }
+    }
+    files
+}
