@@ -4,7 +4,7 @@ use crate::defaults::Defaults;
 use crate::document::{Entry, Form, Named, Written, read, read_sets};
 use crate::error::{ConfigError, Violation};
 use crate::options::{OPTIONS, OptionSpec, below, find};
-use crate::presets::preset;
+use crate::presets::{Preset, find_preset, presets};
 use crate::value::Value;
 use std::collections::BTreeMap;
 
@@ -50,7 +50,7 @@ impl Config {
         let named = files.iter().rev().find_map(|written| written.base.clone());
         let base = preset.map(|name| Named { name: name.into(), origin: "preset".into() }).or(named);
 
-        let mut layers = preset_chain(base, &mut violations);
+        let mut layers = preset_chain(presets(), base, &mut violations);
         layers.extend(files);
         layers.push(sets);
         let mut entries = BTreeMap::new();
@@ -79,13 +79,13 @@ impl Config {
 }
 
 /// The preset and what it extends, lowest first. A chain that meets itself again ends there.
-fn preset_chain(base: Option<Named>, violations: &mut Vec<Violation>) -> Vec<Written> {
+fn preset_chain(presets: &'static [Preset], base: Option<Named>, violations: &mut Vec<Violation>) -> Vec<Written> {
     let mut chain = Vec::new();
     let mut seen = Vec::new();
     let mut next = base;
     while let Some(Named { name, origin }) = next {
         next = None;
-        match preset(&name) {
+        match find_preset(presets, &name) {
             Ok(preset) if !seen.contains(&preset.name) => {
                 seen.push(preset.name);
                 let written = read(Form::Preset(preset.name), preset.text, violations);
@@ -140,5 +140,40 @@ fn complete(entries: &mut BTreeMap<&'static str, Entry>, violations: &mut Vec<Vi
             Err(_) if violations.iter().any(|violation| violation.key == option.key) => {}
             Err(message) => violations.push(Violation::new(origin, option.key, message)),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    static FAMILY: &[Preset] = &[
+        Preset { name: "parent", text: "[nand]\nread = \"1us\"\nerase = \"1ms\"" },
+        Preset { name: "child", text: "extends = \"parent\"\nnand.read = \"2us\"" },
+        Preset { name: "snake", text: "extends = \"snake\"" },
+    ];
+
+    fn chain(name: &str) -> (BTreeMap<&'static str, Entry>, Vec<Violation>) {
+        let mut violations = Vec::new();
+        let mut entries = BTreeMap::new();
+        for layer in preset_chain(FAMILY, Some(Named { name: name.into(), origin: "test".into() }), &mut violations) {
+            merge(&mut entries, layer.entries);
+        }
+        (entries, violations)
+    }
+
+    #[test]
+    fn a_preset_lies_over_the_one_it_extends() {
+        let (entries, violations) = chain("child");
+        assert_eq!(violations, []);
+        let origins: Vec<(&str, &str)> = entries.iter().map(|(key, entry)| (*key, entry.origin.as_str())).collect();
+        assert_eq!(origins, [("nand.erase", "preset parent"), ("nand.read", "preset child")]);
+    }
+
+    #[test]
+    fn a_preset_that_extends_itself_ends() {
+        let (_, violations) = chain("snake");
+        assert_eq!(violations.len(), 1);
+        assert_eq!(violations[0].to_string(), "preset snake: extends: snake extends itself");
     }
 }

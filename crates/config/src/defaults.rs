@@ -3,7 +3,7 @@
 use crate::document::{Entry, Form, Written, read};
 use crate::error::Violation;
 use crate::options::{Fallback, OptionSpec};
-use crate::presets::{DEFAULT_PRESET, preset};
+use crate::presets::{DEFAULT_PRESET, find_preset, presets};
 
 /// The defaults of all options; those of the chip are read from the default preset, which gives their sources.
 pub(crate) struct Defaults {
@@ -14,7 +14,7 @@ impl Defaults {
     /// Reads the default preset; what is wrong with it goes to `violations`.
     pub(crate) fn read(violations: &mut Vec<Violation>) -> Self {
         // Were the preset missing, every option that needs it would say so.
-        let chip = preset(DEFAULT_PRESET)
+        let chip = find_preset(presets(), DEFAULT_PRESET)
             .map_or_else(|_| Written::default(), |chip| read(Form::Preset(chip.name), chip.text, violations));
         Self { chip }
     }
@@ -32,5 +32,13 @@ impl Defaults {
             Fallback::Required => Err(format!("must be set; write it like \"{}\"", option.example)),
             Fallback::InsteadOf(_) => Ok(None),
         }
+    }
+}
+
+impl OptionSpec {
+    /// Its default as TOML; `None` where there is none.
+    pub fn default_toml(&self) -> Option<String> {
+        let entry = Defaults::read(&mut Vec::new()).of(self).ok()??;
+        Some(entry.value.to_toml())
     }
 }

@@ -3,7 +3,7 @@
 use crate::error::Violation;
 use crate::options::{Kind, OPTIONS, OptionSpec, SECTIONS, below, find};
 use crate::suggest::{list, nearest_key, split};
-use crate::value::{Value, found};
+use crate::value::{Value, found, with_quotes};
 use std::collections::BTreeMap;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -64,14 +64,8 @@ pub(crate) fn read_sets(sets: &[String], violations: &mut Vec<Violation>) -> Wri
     let mut in_order: Vec<_> = last.into_iter().collect();
     in_order.sort_by_key(|(_, (place, _))| *place);
     for (key, (_, value)) in in_order {
-        // Quotes are TOML's need, not that of somebody at a command line.
-        let quoted = find(key).is_none_or(|option| option.kind.is_quoted());
-        let value = if quoted && !value.starts_with(['"', '\'', '{']) {
-            toml::Value::String(value.into()).to_string()
-        } else {
-            value.into()
-        };
-        read_into(&mut written, Form::Set, &format!("{key} = {value}"), violations);
+        let document = format!("{key} = {}", with_quotes(find(key), value));
+        read_into(&mut written, Form::Set, &document, violations);
     }
     written
 }

@@ -25,7 +25,7 @@ impl std::fmt::Display for Violation {
     }
 }
 
-/// Everything that is wrong with a configuration, in the order in which it was written.
+/// Everything that is wrong with a configuration.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{}", lines(.0))]
 pub struct ConfigError(pub Vec<Violation>);

@@ -135,7 +135,7 @@ pub fn below<'a>(prefix: &str, key: &'a str) -> Option<&'a str> {
 pub static SECTIONS: &[(&str, &str)] = &[
     ("device", "The drive as the host and its data sheet see it."),
     ("nand", "One flash chip and its bus."),
-    ("ftl", "The flash translation layer."),
+    ("ftl", "The flash translation layer, which places pages and collects garbage."),
     ("host", "How requests reach the device."),
     ("precondition", "The state of the device before the first request."),
     ("workload", "The generated workload, for runs without a trace."),
@@ -143,6 +143,7 @@ pub static SECTIONS: &[(&str, &str)] = &[
 
 const SECOND: u64 = 1_000_000_000;
 const KIB: u64 = 1 << 10;
+const MEBI: u64 = 1 << 20;
 const TIB: u64 = 1 << 40;
 const U32: u64 = u32::MAX as u64;
 
@@ -207,10 +208,10 @@ pub static OPTIONS: &[OptionSpec] = &[
     },
     OptionSpec {
         key: "nand.page_size",
-        kind: Kind::Bytes { min: 512, max: 1024 * KIB },
+        kind: Kind::Bytes { min: 512, max: MEBI },
         fallback: Fallback::Preset,
         help: "Page: the unit of programming and of the map; a power of two.",
-        example: "4KiB",
+        example: "16KiB",
     },
     OptionSpec {
         key: "nand.pages_per_block",
@@ -261,13 +262,13 @@ pub static OPTIONS: &[OptionSpec] = &[
         kind: Kind::Count { min: 1, max: U32 },
         fallback: Fallback::Preset,
         help: "Program/erase cycles a block endures.",
-        example: "3000",
+        example: "100000",
     },
     OptionSpec {
         key: "ftl",
         kind: Kind::Choice(&[Variant { name: "page", help: "page mapping, the whole map in RAM" }]),
         fallback: Fallback::Value("page"),
-        help: "The flash translation layer.",
+        help: "Which flash translation layer runs.",
         example: "page",
     },
     OptionSpec {
@@ -320,14 +321,14 @@ pub static OPTIONS: &[OptionSpec] = &[
     },
     OptionSpec {
         key: "ftl.page.trigger.batch.low",
-        kind: Kind::Count { min: 1, max: U32 },
+        kind: Kind::Count { min: 1, max: MEBI },
         fallback: Fallback::Value("4"),
         help: "Free blocks below which a batch starts.",
         example: "8",
     },
     OptionSpec {
         key: "ftl.page.trigger.batch.high",
-        kind: Kind::Count { min: 2, max: U32 },
+        kind: Kind::Count { min: 2, max: MEBI },
         fallback: Fallback::Value("16"),
         help: "Free blocks at which a batch ends; more than `low`.",
         example: "32",
@@ -484,7 +485,7 @@ pub static OPTIONS: &[OptionSpec] = &[
     },
     OptionSpec {
         key: "workload.align",
-        kind: Kind::Bytes { min: 512, max: 1024 * 1024 * KIB },
+        kind: Kind::Bytes { min: 512, max: KIB * MEBI },
         fallback: Fallback::Value("4KiB"),
         help: "Addresses are multiples of this.",
         example: "16KiB",

@@ -54,12 +54,12 @@ impl Preset {
     }
 }
 
-/// The preset called `name`.
-pub(crate) fn preset(name: &str) -> Result<&'static Preset, String> {
-    if let Some(preset) = PRESETS.iter().find(|preset| preset.name == name) {
+/// The one of `presets` called `name`.
+pub(crate) fn find_preset(presets: &'static [Preset], name: &str) -> Result<&'static Preset, String> {
+    if let Some(preset) = presets.iter().find(|preset| preset.name == name) {
         return Ok(preset);
     }
-    let names = || PRESETS.iter().map(|preset| preset.name);
+    let names = || presets.iter().map(|preset| preset.name);
     let hint = nearest(name, names()).map_or_else(String::new, |meant| format!("did you mean {meant:?}? "));
     Err(format!("no preset is called {name:?}; {hint}there are {}", list(names())))
 }

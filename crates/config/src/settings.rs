@@ -212,9 +212,8 @@ impl Checker<'_> {
             other => return Err(self.unknown(OVERWRITE, other)),
         };
         if fill == 0.0 && overwrite != Overwrite::None {
-            let message =
-                "only filled pages are overwritten and precondition.fill is 0%; raise it or set this to \"none\"";
-            self.report(OVERWRITE, message.into());
+            let message = "0% leaves nothing to overwrite; raise it or set precondition.overwrite to \"none\"";
+            self.report("precondition.fill", message.into());
         }
         Ok(Precondition { fill, overwrite })
     }

@@ -71,7 +71,7 @@ impl Kind {
             Self::Rate => {
                 let rate = quantity(value, "a rate such as \"20k/s\"", parse_rate)?;
                 // The unit reader yields whole numbers, as a float.
-                in_range(rate as u64, 1, 1_000_000_000_000, write_rate).map(Value::Rate)
+                in_range(rate as u64, 1, 1_000_000_000, write_rate).map(Value::Rate)
             }
             Self::Sizes => {
                 quantity(value, "a size or mix of sizes such as \"4KiB:70%,64KiB:30%\"", read_sizes).map(Value::Sizes)
@@ -91,7 +91,7 @@ impl Kind {
     }
 
     /// Whether TOML writes its values in quotes.
-    pub(crate) const fn is_quoted(&self) -> bool {
+    const fn is_quoted(&self) -> bool {
         !matches!(self, Self::Count { .. } | Self::Float { .. } | Self::Bool)
     }
 }
@@ -99,13 +99,18 @@ impl Kind {
 impl OptionSpec {
     /// Reads a value as `--set` takes it: without the quotes TOML wants.
     pub(crate) fn read_plain(&self, text: &str) -> Result<Value, String> {
-        if self.kind.is_quoted() {
-            return self.kind.read(&DeValue::String(text.into()));
-        }
-        let parsed =
-            DeValue::parse(text).map_err(|_| format!("{text:?} cannot be read; write it like {}", self.example))?;
-        self.kind.read(parsed.get_ref())
+        let quoted = with_quotes(Some(self), text);
+        let value = DeValue::parse(&quoted).map_err(|error| error.message().to_string())?;
+        self.kind.read(value.get_ref())
     }
+}
+
+/// The text of a value as TOML. Where the option is unknown, or the text is no TOML value, it is taken as a string;
+/// reading it then says what was expected instead.
+pub(crate) fn with_quotes(option: Option<&OptionSpec>, text: &str) -> String {
+    let is_toml = DeValue::parse(text).is_ok();
+    let is_bare = option.is_some_and(|option| !option.kind.is_quoted()) || text.starts_with(['"', '\'', '{']);
+    if is_toml && is_bare { text.into() } else { toml::Value::String(text.into()).to_string() }
 }
 
 impl Value {
@@ -211,7 +216,7 @@ fn read_sizes(text: &str) -> Result<Vec<(u32, f64)>, String> {
         let (bytes, share) = part
             .split_once(':')
             .ok_or_else(|| format!("{part:?} has no share; write a mix like \"4KiB:70%,64KiB:30%\""))?;
-        sizes.push((size(bytes)?, percent(share).and_then(|share| in_range(share, 0.0, 100.0, write_percent))?));
+        sizes.push((size(bytes)?, percent(share).and_then(|share| in_range(share, 0.01, 100.0, write_percent))?));
     }
     let total: f64 = sizes.iter().map(|(_, share)| share).sum();
     if (total - 100.0).abs() > 1e-6 {

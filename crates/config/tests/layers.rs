@@ -1,0 +1,155 @@
+//! Which layer wins, what a variant brings and takes along, and what a configuration comes to.
+
+use ssdlab_config::{Config, Fallback, Layer, OPTIONS};
+use ssdlab_ftl::page::{Trigger, VictimChoice};
+use ssdlab_sim::{Clock, Fit, FtlChoice, Overwrite};
+use ssdlab_trace::{Arrival, Pattern};
+
+fn file(origin: &str, text: &str) -> Layer {
+    Layer { origin: origin.into(), text: text.into() }
+}
+
+fn resolve(preset: Option<&str>, files: &[Layer], sets: &[&str]) -> Config {
+    let sets: Vec<String> = sets.iter().map(|set| set.to_string()).collect();
+    Config::resolve(preset, files, &sets).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Value and origin of a key; `None` where the option does not apply.
+fn told(config: &Config, key: &str) -> Option<(String, String)> {
+    config.leaves().into_iter().find(|leaf| leaf.key == key).map(|leaf| (leaf.value, leaf.origin))
+}
+
+fn assert_told(config: &Config, key: &str, value: &str, origin: &str) {
+    assert_eq!(told(config, key), Some((value.into(), origin.into())), "{key}");
+}
+
+#[test]
+fn later_layers_win_and_origins_are_kept() {
+    let files = [
+        file("a.toml", "preset = \"faster\"\n[nand]\nread = \"30us\"\nprogram = \"300us\"\nerase = \"3ms\""),
+        file("b.toml", "nand.program = \"310us\"\nnand.erase = \"3.1ms\""),
+    ];
+    let config = resolve(None, &files, &["nand.erase=4ms", "nand.erase=5ms"]);
+    assert_told(&config, "nand.copyback", "false", "preset faster");
+    assert_told(&config, "nand.read", "\"30us\"", "a.toml:3");
+    assert_told(&config, "nand.program", "\"310us\"", "b.toml:1");
+    assert_told(&config, "nand.erase", "\"5ms\"", "--set");
+    assert_told(&config, "seed", "1", "default");
+    let defaults = resolve(None, &[], &[]);
+    assert_told(&defaults, "nand.read", "\"74us\"", "default (preset tlc-nvme)");
+}
+
+#[test]
+fn a_preset_given_beats_one_in_a_file() {
+    let files = [file("a.toml", "preset = \"faster\""), file("b.toml", "preset = \"sbfast\"")];
+    assert_told(&resolve(None, &files, &[]), "nand.erase", "\"2ms\"", "preset sbfast");
+    assert_told(&resolve(Some("faster"), &files, &[]), "nand.erase", "\"1.5ms\"", "preset faster");
+}
+
+#[test]
+fn spare_and_op_replace_each_other() {
+    let config = resolve(Some("tlc-nvme"), &[], &["device.spare=10%"]);
+    assert_told(&config, "device.spare", "\"10%\"", "--set");
+    assert_eq!(told(&config, "device.op"), None);
+    let config = resolve(None, &[file("a.toml", "device.spare = \"10%\"")], &["device.op=20%"]);
+    assert_eq!(told(&config, "device.spare"), None);
+    assert_told(&config, "device.op", "\"20%\"", "--set");
+}
+
+#[test]
+fn another_variant_drops_the_parameters_of_the_first() {
+    let files = [file("a.toml", "[ftl.page.gc.d_choices]\nd = 3")];
+    let gc = |sets: &[&str]| match resolve(None, &files, sets).settings(None).unwrap().setup.ftl {
+        FtlChoice::Page(options) => options.gc,
+    };
+    assert_eq!(gc(&[]), VictimChoice::DChoices { d: 3 });
+    assert_eq!(gc(&["ftl.page.gc=fifo"]), VictimChoice::Fifo);
+    assert_eq!(gc(&["ftl.page.gc.windowed_greedy.window=7"]), VictimChoice::WindowedGreedy { window: 7 });
+    assert_eq!(gc(&["ftl.page.gc.d_choices.d=5"]), VictimChoice::DChoices { d: 5 });
+    // Naming the same variant keeps them.
+    assert_eq!(gc(&["ftl.page.gc=d_choices"]), VictimChoice::DChoices { d: 3 });
+    assert_eq!(gc(&["ftl.page.gc={ cost_benefit = {} }"]), VictimChoice::CostBenefit);
+    // Parameters that went do not come back.
+    let back = [file("a.toml", &files[0].text), file("b.toml", "ftl.page.gc = \"fifo\"")];
+    assert_told(&resolve(None, &back, &["ftl.page.gc=d_choices"]), "ftl.page.gc.d_choices.d", "10", "default");
+}
+
+/// A variant works by name, its parameters having defaults, and parameters choose it.
+#[test]
+fn parameters_reach_the_settings() {
+    let settings = |sets: &[&str]| resolve(None, &[], sets).settings(None).unwrap();
+    let FtlChoice::Page(options) = settings(&["ftl.page.trigger=batch"]).setup.ftl;
+    assert_eq!(options.trigger, Trigger::Batch { low: 4, high: 16 });
+    assert_eq!(settings(&["workload.pattern=zipf"]).workload.pattern, Pattern::Zipf { theta: 0.99 });
+    assert_eq!(
+        settings(&["workload.pattern.hot_cold.hot_space=10%"]).workload.pattern,
+        Pattern::HotCold { hot_requests: 0.8, hot_space: 0.1 }
+    );
+    assert_eq!(
+        settings(&["workload.arrival.fixed.rate=20k/s"]).workload.arrival,
+        Arrival::Fixed { per_second: 20_000.0 }
+    );
+    assert_eq!(
+        settings(&["precondition.overwrite.passes.count=1.5"]).setup.precondition.overwrite,
+        Overwrite::Passes(1.5)
+    );
+    assert_eq!(settings(&["time=count"]).setup.clock, Clock::Count);
+    let mix = settings(&["workload.size=4KiB:70%,64KiB:30%", "seed=0x10"]);
+    assert_eq!(mix.workload.sizes, [(4096, 70.0), (65_536, 30.0)]);
+    assert_eq!((mix.workload.seed, mix.setup.seed), (16, 16));
+}
+
+#[test]
+fn capacity_and_reserve() {
+    let settings = |sets: &[&str], extent| resolve(Some("faster"), &[], sets).settings(extent).unwrap();
+    // 1 GiB of 2 KiB pages in blocks of 64: 8,192 blocks of data.
+    let inside = settings(&["device.op=25%"], None).device;
+    assert_eq!((inside.logical_pages, inside.blocks, inside.reserve_blocks), (524_288, 10_240, 3));
+    assert_eq!(inside.op_over_logical, 0.25);
+    let extra = settings(&["device.op=25%", "device.reserve=extra"], None).device;
+    assert_eq!(extra.blocks, 10_243);
+    assert_eq!(extra.effective_op_over_logical, 0.25);
+    let spare = settings(&["device.spare=20%", "ftl.page.survivors=shared"], None).device;
+    assert_eq!((spare.blocks, spare.reserve_blocks), (10_240, 2));
+    assert_eq!(spare.spare_of_physical, 0.2);
+}
+
+#[test]
+fn fitting_a_trace() {
+    let config = |fit: &str| resolve(Some("faster"), &[], &[fit]);
+    assert!(!config("host.fit=wrap").needs_extent());
+    assert!(config("host.fit=scale").needs_extent() && config("host.fit=grow").needs_extent());
+
+    let extent = (3 << 30) + 1;
+    let scaled = config("host.fit=scale").settings(Some(extent)).unwrap();
+    assert_eq!(scaled.setup.fit, Fit::Scale { extent_bytes: extent });
+    assert_eq!(scaled.device.capacity_bytes, 1 << 30);
+
+    let grown = config("host.fit=grow").settings(Some(extent)).unwrap();
+    assert_eq!(grown.setup.fit, Fit::Error);
+    assert_eq!(grown.device.capacity_bytes, (3 << 30) + 2048);
+    assert_eq!(grown.workload.span_bytes, grown.device.capacity_bytes);
+    // A trace smaller than the device leaves it as it is.
+    assert_eq!(config("host.fit=grow").settings(Some(1)).unwrap().device.capacity_bytes, 1 << 30);
+}
+
+/// Every example of the table can be set, and every variant is known to the settings.
+#[test]
+fn the_table_of_options_is_sound() {
+    for option in OPTIONS {
+        let config = resolve(None, &[], &[&format!("{}={}", option.key, option.example)]);
+        assert_eq!(told(&config, option.key).unwrap().1, "--set", "{}", option.key);
+        for variant in option.variants() {
+            let mut sets = vec![format!("{}={}", option.key, variant.name)];
+            let required = OPTIONS.iter().filter(|other| other.fallback == Fallback::Required);
+            let prefix = format!("{}.{}.", option.key, variant.name);
+            sets.extend(
+                required
+                    .filter(|other| other.key.starts_with(&prefix))
+                    .map(|other| format!("{}={}", other.key, other.example)),
+            );
+            let settings = Config::resolve(None, &[], &sets).unwrap().settings(Some(1 << 30));
+            assert!(settings.is_ok(), "{sets:?}: {settings:?}");
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! What people read when they get it wrong: one line each, with the place and the remedy.
+
+use ssdlab_config::{Config, ConfigError, Layer};
+
+fn check(file: &str, sets: &[&str]) -> Result<(), ConfigError> {
+    let files = [Layer { origin: "my.toml".into(), text: file.into() }];
+    let sets: Vec<String> = sets.iter().map(|set| set.to_string()).collect();
+    Config::resolve(None, &files, &sets)?.settings(None).map(drop)
+}
+
+fn message(file: &str, sets: &[&str]) -> String {
+    check(file, sets).map_or_else(|error| error.to_string(), |()| "accepted".into())
+}
+
+#[test]
+fn files() {
+    for (text, expected) in [
+        // Keys.
+        (
+            "colour = 1",
+            "my.toml:1: colour: no such setting; known here: seed, check, time, device, nand, ftl, host, precondition, workload",
+        ),
+        ("\n[device]\ncapcity = 3", "my.toml:3: device.capcity: no such setting; did you mean device.capacity?"),
+        ("device.capcity = 3", "my.toml:1: device.capcity: no such setting; did you mean device.capacity?"),
+        ("[nadn]\nread = 1", "my.toml:1: nadn: no such setting; did you mean nand?"),
+        ("[nand]\ncapacity = 1", "my.toml:2: nand.capacity: no such setting; did you mean device.capacity?"),
+        ("device = 5", "my.toml:1:10: device: is a table (capacity, op, spare, reserve), not the number 5"),
+        ("seed = 1\nseed = 2", "my.toml:2:1: not valid TOML: duplicate key"),
+        // Quantities.
+        (
+            "[nand]\n\n  read = \"25\"",
+            r#"my.toml:3:10: nand.read: "25" is not a duration: the unit is missing; write it like "25us" or "1.5ms""#,
+        ),
+        (
+            "nand.read = 25",
+            r#"my.toml:1:13: nand.read: "25" is not a duration: the unit is missing; write it like "25us" or "1.5ms""#,
+        ),
+        (
+            "nand.read = \"25µm\"",
+            r#"my.toml:1:13: nand.read: "25µm" is not a duration: unknown unit "µm" (known: ns, us, ms, s); write it like "25us" or "1.5ms""#,
+        ),
+        ("nand.read = true", r#"my.toml:1:13: nand.read: expected a duration such as "25us", found true"#),
+        ("nand.read = 1979-05-27", r#"my.toml:1:13: nand.read: expected a duration such as "25us", found a date"#),
+        (
+            "device.op = 7",
+            r#"my.toml:1:13: device.op: "7" is not a share: the % sign is missing; write it like "7%" or "12.5%""#,
+        ),
+        ("device.op = \"2000%\"", "my.toml:1:13: device.op: 2000% is out of range: 0% to 1000%"),
+        (
+            "workload.arrival.poisson.rate = \"0/s\"",
+            "my.toml:1:33: workload.arrival.poisson.rate: 0/s is out of range: 1/s to 1000M/s",
+        ),
+        // Numbers and switches.
+        (
+            "nand.endurance = \"3000\"",
+            r#"my.toml:1:18: nand.endurance: expected a whole number, found the string "3000""#,
+        ),
+        ("nand.endurance = -1", "my.toml:1:18: nand.endurance: -1 is out of range: 1 to 4294967295"),
+        ("nand.pages_per_block = 32768", "my.toml:1:24: nand.pages_per_block: 32768 is out of range: 2 to 32767"),
+        (
+            "workload.pattern.zipf.theta = nan",
+            "my.toml:1:31: workload.pattern.zipf.theta: NaN is out of range: 0.01 to 10.0",
+        ),
+        ("check = 1", "my.toml:1:9: check: expected true or false, found the number 1"),
+        // Sizes and spans.
+        (
+            "workload.size = \"64\"",
+            r#"my.toml:1:17: workload.size: "64" is not a size: the unit is missing; write it like "4KiB" (1024) or "4kB" (1000)"#,
+        ),
+        (
+            "workload.size = \"4KiB:70%,64KiB\"",
+            r#"my.toml:1:17: workload.size: "64KiB" has no share; write a mix like "4KiB:70%,64KiB:30%""#,
+        ),
+        (
+            "workload.size = \"4KiB:70%,64KiB:20%\"",
+            r#"my.toml:1:17: workload.size: the shares of "4KiB:70%,64KiB:20%" add up to 90%, not 100%"#,
+        ),
+        (
+            "workload.span = \"half\"",
+            r#"my.toml:1:17: workload.span: "half" is not a size: it does not start with a number; write it like "4KiB" (1024) or "4kB" (1000), or "device" for all of it"#,
+        ),
+        // Variants.
+        (
+            "ftl.page.gc = \"gredy\"",
+            r#"my.toml:1:15: ftl.page.gc: "gredy" is not one of greedy, fifo, random, d_choices, cost_benefit, windowed_greedy; did you mean "greedy"?"#,
+        ),
+        ("[ftl.page.gc.gredy]", "my.toml:1: ftl.page.gc.gredy: no such setting; did you mean ftl.page.gc.greedy?"),
+        (
+            "[ftl.page.gc]",
+            "my.toml:1: ftl.page.gc: names none of greedy, fifo, random, d_choices, cost_benefit, windowed_greedy",
+        ),
+        ("[ftl.page.gc]\nd = 5", "my.toml:2: ftl.page.gc.d: no such setting; did you mean ftl.page.gc.d_choices.d?"),
+        (
+            "ftl.page.gc.fifo = true",
+            r#"my.toml:1: ftl.page.gc.fifo: is a variant, not a setting with the value true; write ftl.page.gc = "fifo""#,
+        ),
+        (
+            "[ftl.page.gc.d_choices]\nd = 5\n[ftl.page.gc.fifo]",
+            r#"my.toml:3: ftl.page.gc: "d_choices" and "fifo" are both chosen (my.toml:1); keep one"#,
+        ),
+        ("[host.fit.wrap]", "my.toml:1:7: host.fit: expected one of error, wrap, scale, grow, found a table"),
+        (
+            "workload.arrival = \"poisson\"",
+            r#"my.toml:1: workload.arrival.poisson.rate: must be set; write it like "2k/s""#,
+        ),
+        (
+            "[device]\nop = \"7%\"\nspare = \"5%\"",
+            "my.toml:3: device.spare: says the same in another way as device.op (my.toml:2); keep one",
+        ),
+        // Presets.
+        (
+            "preset = \"tlc-nvm\"",
+            r#"my.toml:1:10: no preset is called "tlc-nvm"; did you mean "tlc-nvme"? there are sbfast, faster, mapcache, tlc-nvme, mobile-ufs"#,
+        ),
+        ("extends = \"faster\"", r#"my.toml:1: extends: only a preset extends another; write preset = "...""#),
+        // Across options.
+        (
+            "nand.page_size = \"3KiB\"",
+            "my.toml:1: nand.page_size: 3KiB is not a power of two; the nearest are 2KiB and 4KiB",
+        ),
+        (
+            "device.capacity = \"10001KiB\"",
+            "my.toml:1: device.capacity: 10001KiB is not a multiple of the page size 4KiB; write 10000KiB or 10004KiB",
+        ),
+        (
+            "device.capacity = \"1KiB\"",
+            "my.toml:1: device.capacity: 1KiB is not a multiple of the page size 4KiB; write 4KiB",
+        ),
+        (
+            "device.capacity = \"16TiB\"",
+            "my.toml:1: device.capacity: 17951622 blocks of 256 pages exceed 4294967295 pages; lower it or raise nand.page_size",
+        ),
+        (
+            "device.op = \"0.05%\"",
+            r#"my.toml:1: device.op: 0.05% leaves 3 of 4099 blocks beyond the data and collection needs 4 of them here; raise it to 0.1%, or set device.reserve to "extra""#,
+        ),
+        (
+            "device.spare = \"0%\"",
+            "my.toml:1: device.spare: 0% leaves 0 of 4096 blocks beyond the data and collection needs 4 of them here; raise it to 0.1%",
+        ),
+        (
+            "[ftl.page.trigger.batch]\nlow = 9\nhigh = 9",
+            "my.toml:3: ftl.page.trigger.batch.high: 9 must be more than low = 9; raise it to 10 or lower low",
+        ),
+        (
+            "precondition.fill = \"0%\"",
+            r#"my.toml:1: precondition.fill: 0% leaves nothing to overwrite; raise it or set precondition.overwrite to "none""#,
+        ),
+        (
+            "host.fit = \"grow\"",
+            r#"my.toml:1: host.fit: "grow" needs to know where a trace ends; without one set it to "error" or "wrap""#,
+        ),
+        (
+            "workload.span = \"8GiB\"",
+            r#"my.toml:1: workload.span: 8GiB is more than the device holds; lower it to 4GiB or set host.fit to "wrap""#,
+        ),
+        (
+            "workload.align = \"3KiB\"",
+            "my.toml:1: workload.align: 3KiB neither divides the page size 4KiB nor is a multiple of it",
+        ),
+        (
+            "workload.span = \"64KiB\"\nworkload.align = \"1MiB\"",
+            "my.toml:2: workload.align: 1MiB is more than the span 64KiB; lower it or raise workload.span",
+        ),
+        (
+            "[workload]\nspan = \"64KiB\"\nsize = \"64KiB\"\npattern.sequential.streams = 2",
+            "my.toml:3: workload.size: 64KiB is more than the span 32KiB of each of 2 streams; lower it or raise workload.span",
+        ),
+    ] {
+        assert_eq!(message(text, &[]), expected, "{text}");
+    }
+}
+
+#[test]
+fn sets() {
+    for (set, expected) in [
+        ("nand.read", r#"--set: "nand.read" is not of the form key=value"#),
+        ("=3", r#"--set: "=3" is not of the form key=value"#),
+        ("nand.reed=25us", "--set: nand.reed: no such setting; did you mean nand.read?"),
+        (
+            "nand.read=25",
+            r#"--set: nand.read: "25" is not a duration: the unit is missing; write it like "25us" or "1.5ms""#,
+        ),
+        ("seed=x", r#"--set: seed: expected a whole number, found the string "x""#),
+        ("check=", r#"--set: check: expected true or false, found the string """#),
+        (
+            "ftl.page.gc=lru",
+            r#"--set: ftl.page.gc: "lru" is not one of greedy, fifo, random, d_choices, cost_benefit, windowed_greedy"#,
+        ),
+        ("preset=faster", "--set: preset: only a file names a preset"),
+    ] {
+        assert_eq!(message("", &[set]), expected, "{set}");
+    }
+    assert_eq!(
+        message("", &["device.op=7%", "device.spare=5%"]),
+        "--set: device.spare: says the same in another way as device.op (--set); keep one"
+    );
+}
+
+#[test]
+fn everything_is_told_at_once() {
+    let text = "seed = \"x\"\n[nand]\nreed = 1\nread = \"1\"\nerase = \"2\"";
+    let error = check(text, &["check=maybe"]).unwrap_err();
+    let places: Vec<&str> = error.0.iter().map(|violation| violation.key.as_str()).collect();
+    assert_eq!(places, ["seed", "nand.reed", "nand.read", "nand.erase", "check"]);
+
+    let text = "precondition.fill = \"0%\"\nhost.fit = \"scale\"\ndevice.op = \"0%\"";
+    assert_eq!(check(text, &[]).unwrap_err().0.len(), 3);
+}
+
+/// The remedy proposed for too little over-provisioning is enough.
+#[test]
+fn the_remedy_works() {
+    for key in ["device.op", "device.spare"] {
+        let text = "[device]\ncapacity = \"1GiB\"\n[nand]\npages_per_block = 9216\n";
+        let told = message(text, &[&format!("{key}=1%")]);
+        let (_, remedy) = told.split_once("raise it to ").unwrap();
+        let share = remedy.split(',').next().unwrap();
+        assert_eq!(message(text, &[&format!("{key}={share}")]), "accepted", "{told}");
+    }
+}

@@ -1,0 +1,81 @@
+//! A resolved configuration, written as TOML and read again, is the same configuration.
+
+use proptest::prelude::*;
+use ssdlab_config::{Config, Kind, Layer, OPTIONS, OptionSpec};
+
+/// A valid value of the option, as `--set` takes it.
+fn value(option: &OptionSpec, random: u64) -> String {
+    let between = |min: u64, max: u64| min + random % (max - min + 1).max(1);
+    match option.kind {
+        Kind::Bytes { min, max } => format!("{}B", between(min, max)),
+        Kind::Nanos { max } => format!("{}ns", between(0, max)),
+        Kind::Percent { min, max } => {
+            format!("{}%", (min + random as f64 / u64::MAX as f64 * (max - min)).clamp(min, max))
+        }
+        Kind::Count { min, max } => between(min, max).to_string(),
+        Kind::Float { min, max } => {
+            format!("{:?}", (min + random as f64 / u64::MAX as f64 * (max - min)).clamp(min, max))
+        }
+        Kind::Bool => (random.is_multiple_of(2)).to_string(),
+        Kind::Rate => format!("{}/s", between(1, 1_000_000_000)),
+        Kind::Sizes => {
+            let share = between(1, 99);
+            format!("{}B:{share}%,{}KiB:{}%", between(512, 1 << 30), between(1, 1 << 20), 100 - share)
+        }
+        Kind::Span if random.is_multiple_of(4) => "device".into(),
+        Kind::Span => format!("{}B", between(512, u64::MAX - 1)),
+        Kind::Choice(variants) => variants[random as usize % variants.len()].name.into(),
+    }
+}
+
+/// Values for some options. A variant is chosen first, and only its parameters are set.
+fn sets(picks: &[Option<u64>]) -> Vec<String> {
+    let mut sets: Vec<String> = Vec::new();
+    for (option, pick) in OPTIONS.iter().zip(picks) {
+        let applies = option.conditions().all(|(choice, variant)| sets.contains(&format!("{}={variant}", choice.key)));
+        let replaced = option.alternative().is_some_and(|other| sets.iter().any(|set| set.starts_with(other)));
+        // What a chosen variant requires is set whatever was picked.
+        let pick = if option.key.ends_with(".rate") { pick.or(Some(7)) } else { *pick };
+        if let Some(random) = pick.filter(|_| applies && !replaced) {
+            sets.push(format!("{}={}", option.key, value(option, random)));
+        }
+    }
+    sets
+}
+
+fn values(config: &Config) -> Vec<(&'static str, String)> {
+    config.leaves().into_iter().map(|leaf| (leaf.key, leaf.value)).collect()
+}
+
+proptest! {
+    #[test]
+    fn toml_reads_back(picks in prop::collection::vec(prop::option::of(any::<u64>()), OPTIONS.len())) {
+        let config = Config::resolve(None, &[], &sets(&picks)).unwrap();
+        for text in [config.to_toml(), config.to_toml_with_origins()] {
+            let file = Layer { origin: "again.toml".into(), text: text.clone() };
+            let again = Config::resolve(None, &[file], &[]).map_err(|error| TestCaseError::fail(format!("{error}\n{text}")))?;
+            prop_assert_eq!(values(&again), values(&config));
+            prop_assert_eq!(again.to_toml(), config.to_toml());
+            prop_assert!(again.leaves().iter().all(|leaf| leaf.origin.starts_with("again.toml:")));
+        }
+    }
+
+    /// Whatever is written, there is an answer and no panic.
+    #[test]
+    fn any_text_is_answered(text in "[a-z\\[\\].=\"0-9%{},\n ]{0,60}", set in ".{0,30}") {
+        let file = Layer { origin: "any.toml".into(), text };
+        if let Ok(config) = Config::resolve(None, &[file], &[set]) {
+            let _ = config.settings(None);
+        }
+    }
+
+    /// Values in range never panic on the way to settings either.
+    #[test]
+    fn any_values_are_answered(picks in prop::collection::vec(prop::option::of(any::<u64>()), OPTIONS.len()), extent: Option<u64>) {
+        let config = Config::resolve(None, &[], &sets(&picks)).unwrap();
+        if let Ok(settings) = config.settings(extent) {
+            prop_assert!(settings.device.effective_op_over_logical >= 0.0);
+            prop_assert_eq!(settings.setup.capacity_bytes(), settings.device.capacity_bytes);
+        }
+    }
+}
