@@ -52,20 +52,19 @@ pub(crate) fn read(form: Form<'_>, text: &str, violations: &mut Vec<Violation>) 
 /// Reads the `--set` arguments as one layer. The last of several with the same key counts.
 pub(crate) fn read_sets(sets: &[String], violations: &mut Vec<Violation>) -> Written {
     let mut written = Written::default();
-    let mut last = BTreeMap::new();
-    for (place, set) in sets.iter().enumerate() {
+    let mut pairs = Vec::new();
+    for set in sets {
         match set.split_once('=').map(|(key, value)| (key.trim(), value.trim())) {
-            Some((key, value)) if is_key(key) => {
-                last.insert(key, (place, value));
-            }
+            Some((key, value)) if is_key(key) => pairs.push((key, value)),
             _ => violations.push(Violation::new(Form::Set.name(), "", format!("{set:?} is not of the form key=value"))),
         }
     }
-    let mut in_order: Vec<_> = last.into_iter().collect();
-    in_order.sort_by_key(|(_, (place, _))| *place);
-    for (key, (_, value)) in in_order {
-        let document = format!("{key} = {}", with_quotes(find(key), value));
-        read_into(&mut written, Form::Set, &document, violations);
+    for (place, (key, value)) in pairs.iter().enumerate() {
+        let is_last = pairs[place + 1..].iter().all(|(later, _)| later != key);
+        if is_last {
+            let document = format!("{key} = {}", with_quotes(find(key), value));
+            read_into(&mut written, Form::Set, &document, violations);
+        }
     }
     written
 }

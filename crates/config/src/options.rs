@@ -160,7 +160,7 @@ pub static OPTIONS: &[OptionSpec] = &[
         key: "check",
         kind: Kind::Bool,
         fallback: Fallback::Value("false"),
-        help: "Check every flash operation against the NAND rules and every read against a shadow of the data (slower).",
+        help: "Check each flash operation against the NAND rules and each read against a shadow of the data (slower).",
         example: "true",
     },
     OptionSpec {

@@ -99,8 +99,8 @@ fn default_of(option: &OptionSpec) -> String {
 /// The page about every preset, with its file and thereby its sources.
 pub fn presets_markdown() -> String {
     let mut page = format!(
-        "{GENERATED}# Presets\n\nA preset is a TOML file with the source of every number. Name it with `preset = \"...\"` \
-         in a file;\nanything it sets can be set again.\n\n{}",
+        "{GENERATED}# Presets\n\nA preset is a TOML file with the source of every number. Name it with \
+         `preset = \"...\"` in a file;\nanything it sets can be set again.\n\n{}",
         figures()
     );
     for preset in presets() {

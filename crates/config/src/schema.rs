@@ -103,3 +103,25 @@ fn choice(option: &OptionSpec) -> Value {
     }
     json!({ "oneOf": forms })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Follows a key through objects, and through the one of the forms of a choice that has the variant.
+    fn lookup<'a>(schema: &'a Value, key: &str) -> Option<&'a Value> {
+        let (name, rest) = key.split_once('.').map_or((key, None), |(name, rest)| (name, Some(rest)));
+        let forms = schema["oneOf"].as_array().map_or(std::slice::from_ref(schema), Vec::as_slice);
+        let inner = forms.iter().find_map(|form| form["properties"].get(name))?;
+        rest.map_or(Some(inner), |rest| lookup(inner, rest))
+    }
+
+    #[test]
+    fn every_option_is_in_the_schema() {
+        let schema: Value = serde_json::from_str(&json_schema()).unwrap();
+        for option in OPTIONS {
+            let found = lookup(&schema, option.key).unwrap_or_else(|| panic!("{} is missing", option.key));
+            assert_eq!(found["description"], option.help, "{}", option.key);
+        }
+    }
+}

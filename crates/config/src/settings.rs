@@ -50,12 +50,11 @@ struct Checker<'a> {
 type Read<T> = Result<T, Violation>;
 
 macro_rules! getter {
-    ($(#[$doc:meta])* $name:ident, $variant:ident, $type:ty) => {
-        $(#[$doc])*
+    ($name:ident, $variant:ident, $type:ty) => {
         fn $name(&self, key: &str) -> Read<$type> {
             match self.value(key)? {
                 Value::$variant(value) => Ok(value.clone()),
-                _ => Err(self.at(key, "has another type in the table of options")),
+                _ => Err(self.wrong_type(key)),
             }
         }
     };
@@ -79,7 +78,7 @@ impl Checker<'_> {
     fn nanos(&self, key: &str) -> Read<Nanos> {
         match self.value(key)? {
             Value::Nanos(nanos) => Ok(Nanos(*nanos)),
-            _ => Err(self.at(key, "has another type in the table of options")),
+            _ => Err(self.wrong_type(key)),
         }
     }
 
@@ -87,7 +86,7 @@ impl Checker<'_> {
     fn share(&self, key: &str) -> Read<f64> {
         match self.value(key)? {
             Value::Percent(percent) => Ok(percent / 100.0),
-            _ => Err(self.at(key, "has another type in the table of options")),
+            _ => Err(self.wrong_type(key)),
         }
     }
 
@@ -95,7 +94,7 @@ impl Checker<'_> {
     fn small(&self, key: &str) -> Read<u32> {
         let number = match self.value(key)? {
             Value::Bytes(number) | Value::Count(number) => *number,
-            _ => return Err(self.at(key, "has another type in the table of options")),
+            _ => return Err(self.wrong_type(key)),
         };
         u32::try_from(number).map_err(|_| self.at(key, "exceeds 32 bits"))
     }
@@ -104,6 +103,10 @@ impl Checker<'_> {
     fn at(&self, key: &str, message: impl Into<String>) -> Violation {
         let origin = self.config.entries.get(key).map_or("default", |entry| &entry.origin);
         Violation::new(origin, key, message)
+    }
+
+    fn wrong_type(&self, key: &str) -> Violation {
+        self.at(key, "has another type in the table of options")
     }
 
     fn unknown(&self, key: &str, variant: &str) -> Violation {
@@ -116,24 +119,21 @@ impl Checker<'_> {
     }
 
     fn settings(&mut self, extent_bytes: Option<u64>) -> Read<Option<Settings>> {
-        let page_options = self.page_options()?;
+        let (ftl, reserve_blocks) = self.ftl()?;
         let clock = self.clock()?;
         let precondition = self.precondition()?;
-        let sized = self.device(page_options.reserve_blocks(), extent_bytes)?;
+        let sized = self.device(reserve_blocks, extent_bytes)?;
         let replay = self.replay()?;
         let fit = self.fit(extent_bytes)?;
         let Some((geometry, device)) = sized else {
             return Ok(None);
         };
-        let workload = self.workload(&geometry, device.capacity_bytes)?;
+        let workload = self.workload(geometry.page_bytes, device.capacity_bytes, fit)?;
         let setup = Setup {
             geometry,
             logical_pages: device.logical_pages,
             endurance_cycles: self.small("nand.endurance")?,
-            ftl: match self.choice("ftl")? {
-                "page" => FtlChoice::Page(page_options),
-                other => return Err(self.unknown("ftl", other)),
-            },
+            ftl,
             clock,
             replay,
             fit,
@@ -143,6 +143,17 @@ impl Checker<'_> {
             seed: self.count("seed")?,
         };
         Ok(Some(Settings { setup, workload, device }))
+    }
+
+    /// The FTL and the blocks it always keeps open or erased.
+    fn ftl(&mut self) -> Read<(FtlChoice, u32)> {
+        match self.choice("ftl")? {
+            "page" => {
+                let options = self.page_options()?;
+                Ok((FtlChoice::Page(options), options.reserve_blocks()))
+            }
+            other => Err(self.unknown("ftl", other)),
+        }
     }
 
     fn page_options(&mut self) -> Read<PageOptions> {
@@ -272,19 +283,16 @@ impl Checker<'_> {
             return Ok(None);
         };
         // Page numbers are 32 bits wide and the largest of them stands for "none".
-        let sizes = u32::try_from(blocks * u64::from(pages_per_block)).and(u32::try_from(blocks)).and_then(|blocks| {
-            let logical_pages = u32::try_from(logical_pages)?;
-            Ok((blocks, logical_pages))
-        });
-        let Ok((blocks, logical_pages)) = sizes else {
+        let sizes = (u32::try_from(blocks * u64::from(pages_per_block)), u32::try_from(logical_pages));
+        let (Ok(physical_pages), Ok(logical_pages)) = sizes else {
             let message = format!(
-                "{} blocks of {pages_per_block} pages exceed {} pages; lower it or raise nand.page_size",
-                blocks,
+                "{blocks} blocks of {pages_per_block} pages exceed {} pages; lower it or raise nand.page_size",
                 u32::MAX
             );
             self.report("device.capacity", message);
             return Ok(None);
         };
+        let blocks = physical_pages / pages_per_block;
         let geometry = Geometry { page_bytes, pages_per_block, blocks };
         Ok(Some((geometry, DeviceFigures::new(page_bytes, pages_per_block, logical_pages, blocks, reserve_blocks))))
     }
@@ -338,11 +346,11 @@ impl Checker<'_> {
         Ok(None)
     }
 
-    fn workload(&mut self, geometry: &Geometry, capacity_bytes: u64) -> Read<Workload> {
+    fn workload(&mut self, page_bytes: u32, capacity_bytes: u64, fit: Fit) -> Read<Workload> {
         let sizes = self.sizes("workload.size")?;
         let align_bytes = self.small("workload.align")?;
         let span_bytes = self.span("workload.span")?.unwrap_or(capacity_bytes);
-        if span_bytes > capacity_bytes && self.fit(Some(capacity_bytes))? == Fit::Error {
+        if span_bytes > capacity_bytes && fit == Fit::Error {
             let message = format!(
                 "{} is more than the device holds; lower it to {} or set host.fit to \"wrap\"",
                 write_bytes(span_bytes),
@@ -350,11 +358,11 @@ impl Checker<'_> {
             );
             self.report("workload.span", message);
         }
-        if !align_bytes.is_multiple_of(geometry.page_bytes) && !geometry.page_bytes.is_multiple_of(align_bytes) {
+        if !align_bytes.is_multiple_of(page_bytes) && !page_bytes.is_multiple_of(align_bytes) {
             let message = format!(
                 "{} neither divides the page size {} nor is a multiple of it",
                 write_bytes(u64::from(align_bytes)),
-                write_bytes(u64::from(geometry.page_bytes))
+                write_bytes(u64::from(page_bytes))
             );
             self.report("workload.align", message);
         }

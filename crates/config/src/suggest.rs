@@ -11,7 +11,8 @@ pub(crate) fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a s
         .map(|(_, candidate)| candidate)
 }
 
-/// The known key nearest to `key`: a slip in its last part, then the right name in the wrong table, then a slip anywhere.
+/// The known key nearest to `key`: a slip in its last part, else the right name in the wrong table, else a slip
+/// anywhere.
 pub(crate) fn nearest_key<'a>(key: &str, known: &[&'a str]) -> Option<&'a str> {
     let (table, name) = split(key);
     let siblings = known.iter().filter(|known| split(known).0 == table).map(|known| split(known).1);

@@ -47,13 +47,19 @@ fn values(config: &Config) -> Vec<(&'static str, String)> {
     config.leaves().into_iter().map(|leaf| (leaf.key, leaf.value)).collect()
 }
 
+/// For each option of the table, whether to set it and at random to what.
+fn picks() -> impl Strategy<Value = Vec<Option<u64>>> {
+    prop::collection::vec(prop::option::of(any::<u64>()), OPTIONS.len())
+}
+
 proptest! {
     #[test]
-    fn toml_reads_back(picks in prop::collection::vec(prop::option::of(any::<u64>()), OPTIONS.len())) {
+    fn toml_reads_back(picks in picks()) {
         let config = Config::resolve(None, &[], &sets(&picks)).unwrap();
         for text in [config.to_toml(), config.to_toml_with_origins()] {
             let file = Layer { origin: "again.toml".into(), text: text.clone() };
-            let again = Config::resolve(None, &[file], &[]).map_err(|error| TestCaseError::fail(format!("{error}\n{text}")))?;
+            let again = Config::resolve(None, &[file], &[]);
+            let again = again.map_err(|error| TestCaseError::fail(format!("{error}\n{text}")))?;
             prop_assert_eq!(values(&again), values(&config));
             prop_assert_eq!(again.to_toml(), config.to_toml());
             prop_assert!(again.leaves().iter().all(|leaf| leaf.origin.starts_with("again.toml:")));
@@ -71,7 +77,7 @@ proptest! {
 
     /// Values in range never panic on the way to settings either.
     #[test]
-    fn any_values_are_answered(picks in prop::collection::vec(prop::option::of(any::<u64>()), OPTIONS.len()), extent: Option<u64>) {
+    fn any_values_are_answered(picks in picks(), extent: Option<u64>) {
         let config = Config::resolve(None, &[], &sets(&picks)).unwrap();
         if let Ok(settings) = config.settings(extent) {
             prop_assert!(settings.device.effective_op_over_logical >= 0.0);
