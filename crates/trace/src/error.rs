@@ -4,7 +4,7 @@
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TraceError {
-    /// The file cannot be opened or read.
+    /// The file cannot be opened, read or written.
     #[error("{path}: {why}")]
     Io {
         /// The file.
@@ -12,4 +12,43 @@ pub enum TraceError {
         /// What the system said, and the remedy.
         why: String,
     },
+    /// A line or record that does not follow its format.
+    #[error("{path}:{place}: {why}; fix it or pass --skip-bad")]
+    Malformed {
+        /// The file.
+        path: String,
+        /// Line number, or record number and byte offset in a binary file.
+        place: String,
+        /// Which field holds what, and what is wrong with it.
+        why: String,
+    },
+    /// The file ends before its compressed stream or last record does.
+    #[error("{path}: {why}; copy or download it again, or pass --skip-bad to use what there is")]
+    Truncated {
+        /// The file.
+        path: String,
+        /// Where the data stops.
+        why: String,
+    },
+    /// No format has this name, or none fits the data.
+    #[error("{0}")]
+    Format(String),
+    /// The chosen device is not in the trace, or the devices cannot be laid side by side.
+    #[error("{0}")]
+    Device(String),
+    /// A workload that cannot be generated.
+    #[error("workload {field}: {why}")]
+    Workload {
+        /// Field of [`crate::Workload`].
+        field: &'static str,
+        /// What is wrong and what to write instead.
+        why: String,
+    },
+}
+
+impl TraceError {
+    /// An [`TraceError::Io`] about `path`.
+    pub(crate) fn io(path: &std::path::Path, why: impl std::fmt::Display) -> Self {
+        Self::Io { path: path.display().to_string(), why: why.to_string() }
+    }
 }

@@ -1,0 +1,312 @@
+//! From bytes to requests: the loops over lines and over binary records that every format plugs into.
+//!
+//! They are generic over the format, so a line costs no dynamic dispatch; the reader calls a decoder
+//! once per batch.
+
+use memchr::memchr;
+
+use crate::fault::Fault;
+use crate::input::Input;
+use crate::intake::{Entry, Intake, Skip, Tables};
+use crate::{Action, Request, TraceError};
+
+/// Requests decoded per call; they stay in cache until they are handed on.
+pub(crate) const BATCH: usize = 4096;
+/// Longest line accepted, in bytes.
+const LINE_MAX: usize = 64 << 10;
+/// Lines looked at to recognise a format.
+const SNIFF_LINES: usize = 32;
+
+/// Reads one file of one format.
+pub(crate) trait Decoder: Send {
+    /// Appends about [`BATCH`] requests, with absolute times, to `out`; `false` at the end of the file.
+    fn decode(&mut self, input: &mut Input, intake: &mut Intake, out: &mut Vec<Request>) -> Result<bool, TraceError>;
+}
+
+/// A text format of one entry a line.
+pub(crate) trait LineFormat: Send + 'static {
+    /// A parser at the beginning of a file.
+    fn new(action: Action) -> Self;
+
+    /// Parses a line, which is not blank and holds no line end.
+    fn line<'a>(&mut self, line: &'a [u8], tables: &mut Tables) -> Result<Entry, Fault<'a>>;
+}
+
+/// A binary format of records with a fixed head and perhaps a tail of a length the head tells.
+pub(crate) trait RecordFormat: Send + 'static {
+    /// Bytes of a record's head.
+    const HEAD: usize;
+
+    /// A parser at the beginning of a file.
+    fn new(action: Action) -> Self;
+
+    /// Parses a head of [`Self::HEAD`] bytes; also tells the bytes of the tail, which are skipped.
+    fn record<'a>(&mut self, head: &'a [u8], tables: &mut Tables) -> Result<(Entry, usize), Fault<'a>>;
+
+    /// After a bad record: how many of `bytes` to skip before trying again, at least 1.
+    fn resync(&self, bytes: &[u8]) -> usize {
+        Self::HEAD.min(bytes.len())
+    }
+}
+
+/// What both loops know about the file they are in.
+struct Place {
+    /// Id of the file as a device, where the format names none.
+    device: Option<u32>,
+    /// Lines or records met.
+    count: u64,
+    skip_bad: bool,
+    /// The compressed stream broke off, and that is accepted.
+    cut: bool,
+}
+
+impl Place {
+    fn new(skip_bad: bool) -> Self {
+        Self { device: None, count: 0, skip_bad, cut: false }
+    }
+
+    /// Brings more into view; `false` at the end, which a broken stream is too where bad data is skipped.
+    fn refill(&mut self, input: &mut Input, intake: &mut Intake) -> Result<bool, TraceError> {
+        match input.refill() {
+            Err(error @ TraceError::Truncated { .. }) if self.skip_bad => {
+                self.cut = true;
+                self.bad(&error, intake);
+                Ok(false)
+            }
+            other => other,
+        }
+    }
+
+    /// Counts bad data, keeping the first message.
+    fn bad(&mut self, error: &TraceError, intake: &mut Intake) {
+        intake.report.counts.bad_lines += 1;
+        intake.report.first_bad.get_or_insert_with(|| error.to_string());
+    }
+
+    #[inline]
+    fn take<'a>(
+        &mut self,
+        entry: Result<Entry, Fault<'a>>,
+        input: &Input,
+        intake: &mut Intake,
+        out: &mut Vec<Request>,
+    ) -> Result<(), Fault<'a>> {
+        let file = |names: &mut crate::names::Names| {
+            *self.device.get_or_insert_with(|| {
+                let name = input.path().file_name().unwrap_or_default();
+                names.id(name.as_encoded_bytes())
+            })
+        };
+        intake.take(entry?, file, out)
+    }
+}
+
+/// Runs a [`LineFormat`].
+pub(crate) struct Lines<F> {
+    format: F,
+    place: Place,
+    /// In the middle of an overlong line that is being skipped.
+    discarding: bool,
+}
+
+impl<F: LineFormat> Lines<F> {
+    /// A decoder at the beginning of a file.
+    pub fn boxed(action: Action, skip_bad: bool) -> Box<dyn Decoder> {
+        Box::new(Self { format: F::new(action), place: Place::new(skip_bad), discarding: false })
+    }
+
+    #[inline]
+    fn line(
+        &mut self,
+        mut line: &[u8],
+        input: &Input,
+        intake: &mut Intake,
+        out: &mut Vec<Request>,
+    ) -> Result<(), TraceError> {
+        if self.discarding {
+            self.discarding = false;
+            return Ok(());
+        }
+        if let [rest @ .., b'\r'] = line {
+            line = rest;
+        }
+        if self.place.count == 0 {
+            line = without_mark(line);
+        }
+        if line.first().is_none_or(u8::is_ascii_whitespace) && line.trim_ascii().is_empty() {
+            self.place.count += 1;
+            return Ok(());
+        }
+        let result = if line.len() > LINE_MAX {
+            Err(Fault::new("", &line[..LINE_MAX], "... is a line of more than 64 KiB, which no trace format has"))
+        } else {
+            let entry = self.format.line(line, &mut intake.tables);
+            self.place.take(entry, input, intake, out)
+        };
+        if let Err(fault) = result {
+            let path = input.path().display().to_string();
+            let place = (self.place.count + 1).to_string();
+            let error = TraceError::Malformed { path, place, why: fault.to_string() };
+            if !self.place.skip_bad {
+                return Err(error);
+            }
+            self.place.bad(&error, intake);
+        }
+        self.place.count += 1;
+        intake.report.counts.records += 1;
+        Ok(())
+    }
+}
+
+impl<F: LineFormat> Decoder for Lines<F> {
+    fn decode(&mut self, input: &mut Input, intake: &mut Intake, out: &mut Vec<Request>) -> Result<bool, TraceError> {
+        loop {
+            let bytes = input.bytes();
+            let mut done = 0;
+            let mut result = Ok(());
+            while out.len() < BATCH && result.is_ok() {
+                let Some(length) = memchr(b'\n', &bytes[done..]) else { break };
+                result = self.line(&bytes[done..done + length], input, intake, out);
+                // A line that ends the reading stays in view: asking again meets it again.
+                done += if result.is_ok() { length + 1 } else { 0 };
+            }
+            let left = bytes.len() - done;
+            input.advance(done);
+            result?;
+            if out.len() >= BATCH || (intake.measuring() && done > 0) {
+                return Ok(true);
+            }
+            if left > LINE_MAX {
+                // Report it by its beginning, then skip to its end.
+                self.line(input.bytes(), input, intake, out)?;
+                self.discarding = true;
+                input.advance(left);
+            }
+            if !self.place.refill(input, intake)? {
+                // A last line without its line end counts, unless the stream broke off inside it.
+                if !self.place.cut && !input.bytes().is_empty() {
+                    self.line(input.bytes(), input, intake, out)?;
+                }
+                input.advance(input.bytes().len());
+                return Ok(false);
+            }
+        }
+    }
+}
+
+/// `text` without a UTF-8 byte order mark.
+fn without_mark(text: &[u8]) -> &[u8] {
+    text.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(text)
+}
+
+/// How well the first lines of a file fit a format, in percent; 0 unless most do.
+pub(crate) fn sniff_lines<F: LineFormat>(head: &[u8]) -> u32 {
+    let mut format = F::new(Action::default());
+    let mut tables = Tables::new();
+    let (mut good, mut tried, mut headers) = (0, 0, 0);
+    let lines = without_mark(head).split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii_end);
+    for line in lines.filter(|line| !line.is_empty() && line.len() <= LINE_MAX).take(SNIFF_LINES) {
+        match format.line(line, &mut tables) {
+            Ok(Entry::Skip(Skip::Header)) => headers += 1,
+            Ok(Entry::Io(_) | Entry::Skip(Skip::OtherAction | Skip::NonIo)) => (good, tried) = (good + 1, tried + 1),
+            Ok(Entry::Skip(Skip::UnknownOp)) | Err(_) => tried += 1,
+        }
+    }
+    match tried {
+        0 => u32::from(headers > 0),
+        _ if good * 2 > tried => 100 * good / tried,
+        _ => 0,
+    }
+}
+
+/// Runs a [`RecordFormat`].
+pub(crate) struct Records<F> {
+    format: F,
+    place: Place,
+}
+
+impl<F: RecordFormat> Records<F> {
+    /// A decoder at the beginning of a file.
+    pub fn boxed(action: Action, skip_bad: bool) -> Box<dyn Decoder> {
+        Box::new(Self { format: F::new(action), place: Place::new(skip_bad) })
+    }
+
+    /// Handles the record at the beginning of `bytes`, whose first byte is at `offset` of the file, and
+    /// returns its length; `None` if it does not lie in `bytes` wholly.
+    #[inline]
+    fn record(
+        &mut self,
+        bytes: &[u8],
+        offset: u64,
+        input: &Input,
+        intake: &mut Intake,
+        out: &mut Vec<Request>,
+    ) -> Result<Option<usize>, TraceError> {
+        let Some(head) = bytes.get(..F::HEAD) else { return Ok(None) };
+        let mut length = F::HEAD;
+        let result = match self.format.record(head, &mut intake.tables) {
+            Ok((entry, tail)) => {
+                length += tail;
+                if length > bytes.len() {
+                    return Ok(None);
+                }
+                self.place.take(Ok(entry), input, intake, out)
+            }
+            Err(fault) => {
+                length = self.format.resync(bytes);
+                Err(fault)
+            }
+        };
+        if let Err(fault) = result {
+            let path = input.path().display().to_string();
+            let place = format!("record {} at byte {offset}", self.place.count + 1);
+            let error = TraceError::Malformed { path, place, why: fault.to_string() };
+            if !self.place.skip_bad {
+                return Err(error);
+            }
+            self.place.bad(&error, intake);
+        }
+        self.place.count += 1;
+        intake.report.counts.records += 1;
+        Ok(Some(length))
+    }
+}
+
+impl<F: RecordFormat> Decoder for Records<F> {
+    fn decode(&mut self, input: &mut Input, intake: &mut Intake, out: &mut Vec<Request>) -> Result<bool, TraceError> {
+        loop {
+            let bytes = input.bytes();
+            let position = input.position();
+            let mut done = 0;
+            let mut result = Ok(Some(0));
+            while out.len() < BATCH {
+                result = self.record(&bytes[done..], position + done as u64, input, intake, out);
+                let Ok(Some(length)) = result else { break };
+                done += length;
+            }
+            input.advance(done);
+            result?;
+            if out.len() >= BATCH || (intake.measuring() && done > 0) {
+                return Ok(true);
+            }
+            if !self.place.refill(input, intake)? {
+                let left = input.bytes().len();
+                if left > 0 && !self.place.cut {
+                    let path = input.path().display().to_string();
+                    let why = format!(
+                        "the file ends inside record {} ({left} bytes of it at byte {})",
+                        self.place.count + 1,
+                        input.position(),
+                    );
+                    let error = TraceError::Truncated { path, why };
+                    if !self.place.skip_bad {
+                        return Err(error);
+                    }
+                    self.place.bad(&error, intake);
+                }
+                input.advance(left);
+                return Ok(false);
+            }
+        }
+    }
+}

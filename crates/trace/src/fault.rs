@@ -1,0 +1,40 @@
+//! What is wrong with one line or record, before it is known which one it is.
+
+/// A fault in a field; cheap to make, because trying formats during detection makes many.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Fault<'a> {
+    /// Name of the field in its format's own words; empty where the whole line is meant.
+    pub field: &'static str,
+    /// The field as written; empty where it is missing.
+    pub text: &'a [u8],
+    /// Completes the sentence "field ... ".
+    pub why: &'static str,
+}
+
+impl<'a> Fault<'a> {
+    /// Field `field`, written as `text`, is wrong.
+    pub fn new(field: &'static str, text: &'a [u8], why: &'static str) -> Self {
+        Self { field, text, why }
+    }
+
+    /// The field is not there.
+    pub fn missing(field: &'static str) -> Self {
+        Self { field, text: b"", why: "is missing" }
+    }
+}
+
+/// At most this many bytes of a faulty field are quoted.
+const QUOTE_BYTES: usize = 60;
+
+impl std::fmt::Display for Fault<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let quote = self.text[..self.text.len().min(QUOTE_BYTES)].escape_ascii();
+        let more = if self.text.len() > QUOTE_BYTES { "..." } else { "" };
+        match (self.field, self.text) {
+            ("", []) => f.write_str(self.why),
+            ("", _) => write!(f, "\"{quote}{more}\" {}", self.why),
+            (field, []) => write!(f, "field \"{field}\" {}", self.why),
+            (field, _) => write!(f, "field \"{field}\": \"{quote}{more}\" {}", self.why),
+        }
+    }
+}

@@ -1,0 +1,234 @@
+//! Fields of a text line and the numbers in them, read straight from bytes.
+//!
+//! One pass over the digits both converts a number and finds its end; only what does not fit the
+//! common case goes through the slower, explaining path.
+
+use crate::fault::Fault;
+
+const NOT_A_NUMBER: &str = "is not a whole number";
+const TOO_LARGE: &str = "is larger than 64 bits can hold";
+
+/// Splits a line at one character, or at runs of blanks, from left to right.
+pub(crate) struct Fields<'a, const BLANKS: bool> {
+    /// What is left; `None` after the last field.
+    rest: Option<&'a [u8]>,
+}
+
+/// Fields separated by commas, each possibly padded with blanks.
+pub(crate) type Commas<'a> = Fields<'a, false>;
+/// Fields separated by runs of spaces and tabs.
+pub(crate) type Blanks<'a> = Fields<'a, true>;
+
+impl<'a, const BLANKS: bool> Fields<'a, BLANKS> {
+    /// Starts at the beginning of `line`.
+    #[inline]
+    pub fn new(line: &'a [u8]) -> Self {
+        Self { rest: Some(line) }
+    }
+
+    #[inline]
+    fn ends(byte: u8) -> bool {
+        if BLANKS { byte == b' ' || byte == b'\t' } else { byte == b',' }
+    }
+
+    /// What is left of the line, without leading separators where those are blanks.
+    #[inline]
+    pub fn rest(&self) -> Option<&'a [u8]> {
+        let rest = self.rest?;
+        if !BLANKS {
+            return Some(rest);
+        }
+        let start = rest.iter().position(|&byte| !Self::ends(byte))?;
+        Some(&rest[start..])
+    }
+
+    /// The next field, trimmed; `None` past the last.
+    #[inline]
+    pub fn next(&mut self) -> Option<&'a [u8]> {
+        let rest = self.rest()?;
+        let end = rest.iter().position(|&byte| Self::ends(byte));
+        self.rest = end.map(|end| &rest[end + 1..]);
+        let field = &rest[..end.unwrap_or(rest.len())];
+        Some(if BLANKS { field } else { field.trim_ascii() })
+    }
+
+    /// The next field, which must be there and not be empty.
+    #[inline]
+    pub fn text(&mut self, name: &'static str) -> Result<&'a [u8], Fault<'a>> {
+        self.next().filter(|field| !field.is_empty()).ok_or(Fault::missing(name))
+    }
+
+    /// The next field as a whole number.
+    #[inline]
+    pub fn number(&mut self, name: &'static str) -> Result<u64, Fault<'a>> {
+        let rest = self.rest().ok_or(Fault::missing(name))?;
+        let mut value = 0_u64;
+        let mut digits = 0;
+        for &byte in rest {
+            let digit = byte.wrapping_sub(b'0');
+            if digit > 9 {
+                break;
+            }
+            value = value.wrapping_mul(10).wrapping_add(u64::from(digit));
+            digits += 1;
+        }
+        // Nineteen digits cannot overflow.
+        if (1..=19).contains(&digits) {
+            match rest.get(digits) {
+                None => {
+                    self.rest = None;
+                    return Ok(value);
+                }
+                Some(&byte) if Self::ends(byte) => {
+                    self.rest = Some(&rest[digits + 1..]);
+                    return Ok(value);
+                }
+                Some(_) => {}
+            }
+        }
+        let text = self.text(name)?;
+        whole(text).map_err(|why| Fault::new(name, text, why))
+    }
+
+    /// The next field as a whole number times `scale`.
+    #[inline]
+    pub fn scaled(&mut self, name: &'static str, scale: u64) -> Result<u64, Fault<'a>> {
+        let before = self.rest().unwrap_or_default();
+        let value = self.number(name)?;
+        value.checked_mul(scale).ok_or_else(|| {
+            let end = before.iter().position(|&byte| Self::ends(byte)).unwrap_or(before.len());
+            Fault::new(name, &before[..end], "is too large in this format's unit")
+        })
+    }
+
+    /// The next field as a decimal number of units of `10^digits` ns (9 for seconds, 6 for milliseconds).
+    #[inline]
+    pub fn decimal(&mut self, name: &'static str, digits: u32) -> Result<u64, Fault<'a>> {
+        let text = self.text(name)?;
+        decimal(text, digits).map_err(|why| Fault::new(name, text, why))
+    }
+}
+
+/// A whole number in decimal digits.
+pub(crate) fn whole(text: &[u8]) -> Result<u64, &'static str> {
+    if text.first() == Some(&b'-') {
+        return Err("is negative or not a number");
+    }
+    let mut value = 0_u64;
+    for &byte in text {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 {
+            return Err(NOT_A_NUMBER);
+        }
+        value = value.checked_mul(10).and_then(|v| v.checked_add(u64::from(digit))).ok_or(TOO_LARGE)?;
+    }
+    if text.is_empty() { Err(NOT_A_NUMBER) } else { Ok(value) }
+}
+
+/// A number in hexadecimal digits after `0x`.
+pub(crate) fn hexadecimal(text: &[u8]) -> Result<u64, &'static str> {
+    let digits = text.strip_prefix(b"0x").or(text.strip_prefix(b"0X")).ok_or("does not start with 0x")?;
+    if digits.is_empty() {
+        return Err("has no digits");
+    }
+    digits.iter().try_fold(0_u64, |value, &byte| {
+        let digit = (byte as char).to_digit(16).ok_or("is not a hexadecimal number")?;
+        if value >> 60 != 0 { Err(TOO_LARGE) } else { Ok(value << 4 | u64::from(digit)) }
+    })
+}
+
+/// `text` times `10^digits`, exactly; further digits are dropped. Exponents are accepted and rounded.
+#[inline]
+pub(crate) fn decimal(text: &[u8], digits: u32) -> Result<u64, &'static str> {
+    let mut value = 0_u64;
+    let mut left = None;
+    for (index, &byte) in text.iter().enumerate() {
+        let digit = byte.wrapping_sub(b'0');
+        if digit <= 9 {
+            match &mut left {
+                Some(0) => continue,
+                Some(left) => *left -= 1,
+                None => {}
+            }
+            value = value.checked_mul(10).and_then(|v| v.checked_add(u64::from(digit))).ok_or(TOO_LARGE)?;
+        } else if byte == b'.' && left.is_none() && text.len() > 1 {
+            left = Some(digits);
+        } else if matches!(byte, b'e' | b'E') && index > 0 {
+            return exponential(text, digits);
+        } else if index == 0 && byte == b'-' {
+            return Err("is negative or not a number");
+        } else {
+            return Err("is not a number");
+        }
+    }
+    if text.is_empty() {
+        return Err("is not a number");
+    }
+    let scale = 10_u64.pow(left.unwrap_or(digits));
+    value.checked_mul(scale).ok_or(TOO_LARGE)
+}
+
+#[cold]
+fn exponential(text: &[u8], digits: u32) -> Result<u64, &'static str> {
+    let value = std::str::from_utf8(text).ok().and_then(|text| text.parse::<f64>().ok()).ok_or("is not a number")?;
+    let scaled = value * 10_f64.powi(digits as i32);
+    if scaled < u64::MAX as f64 { Ok(scaled.round() as u64) } else { Err(TOO_LARGE) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_end_at_their_separator() {
+        let mut fields = Commas::new(b"12, 7 ,18446744073709551615,");
+        assert_eq!(fields.number("a").unwrap(), 12);
+        assert_eq!(fields.number("b").unwrap(), 7);
+        assert_eq!(fields.number("c").unwrap(), u64::MAX);
+        assert_eq!(fields.number("d").unwrap_err().to_string(), "field \"d\" is missing");
+        let mut fields = Blanks::new(b"  1\t\t 2 ");
+        assert_eq!((fields.number("a").unwrap(), fields.number("b").unwrap(), fields.next()), (1, 2, None));
+    }
+
+    #[test]
+    fn faults_say_which_field_holds_what() {
+        let error = |line: &'static [u8]| Commas::new(line).number("size").unwrap_err().to_string();
+        assert_eq!(error(b"40x6,1"), "field \"size\": \"40x6\" is not a whole number");
+        assert_eq!(
+            error(b"18446744073709551616"),
+            "field \"size\": \"18446744073709551616\" is larger than 64 bits can hold"
+        );
+        assert_eq!(error(b"-5"), "field \"size\": \"-5\" is negative or not a number");
+        let long = [b'z'; 500];
+        assert!(Commas::new(&long).number("size").unwrap_err().to_string().len() < 120);
+        let text = Commas::new(b"36893488147419103,1").scaled("lba", 512).unwrap_err().to_string();
+        assert_eq!(text, "field \"lba\": \"36893488147419103\" is too large in this format's unit");
+    }
+
+    #[test]
+    fn decimals_are_exact() {
+        for (text, digits, value) in [
+            ("0.000029345", 9, 29_345),
+            ("1455504000.123456789", 9, 1_455_504_000_123_456_789),
+            ("12", 9, 12_000_000_000),
+            (".5", 6, 500_000),
+            ("3.", 6, 3_000_000),
+            ("0.0000001999", 6, 0),
+            ("1.5e-05", 9, 15_000),
+        ] {
+            assert_eq!(decimal(text.as_bytes(), digits), Ok(value), "{text}");
+        }
+        for text in ["", ".", "-1.0", "1.2.3", "nan", "inf", "1e999", "e5", "18446744074.0", "0x5"] {
+            assert!(decimal(text.as_bytes(), 9).is_err(), "{text} was accepted");
+        }
+    }
+
+    #[test]
+    fn hexadecimal_needs_its_prefix() {
+        assert_eq!(hexadecimal(b"0x901e"), Ok(0x901e));
+        assert_eq!(hexadecimal(b"0xffffffffffffffff"), Ok(u64::MAX));
+        assert!(
+            hexadecimal(b"1e").is_err() && hexadecimal(b"0x").is_err() && hexadecimal(b"0x1ffffffffffffffff").is_err()
+        );
+    }
+}

@@ -1,0 +1,86 @@
+//! Alibaba block traces 2020: `device_id,opcode,offset,length,timestamp`.
+//!
+//! Opcode `R` or `W`, offset and length in bytes, Unix time in microseconds. No header. Hundreds of
+//! devices interleave, so choose one. Source: github.com/alibaba/block-traces, Li et al., IISWC 2020.
+//!
+//! `0,R,126703644672,4096,1577808000000626`
+
+use crate::decode::LineFormat;
+use crate::encode::{Encoder, Item, Keeps, put};
+use crate::fault::Fault;
+use crate::fields::Commas;
+use crate::intake::{Device, Entry, Io, Skip, Tables};
+use crate::{Action, Op};
+
+/// Parser.
+pub(crate) struct Alibaba;
+
+impl LineFormat for Alibaba {
+    fn new(_: Action) -> Self {
+        Self
+    }
+
+    #[inline]
+    fn line<'a>(&mut self, line: &'a [u8], tables: &mut Tables) -> Result<Entry, Fault<'a>> {
+        if line.starts_with(b"device_id") {
+            return Ok(Entry::Skip(Skip::Header));
+        }
+        let mut fields = Commas::new(line);
+        let device = fields.number("device_id")?;
+        let op = match fields.text("opcode")? {
+            b"R" => Op::Read,
+            b"W" => Op::Write,
+            _ => return Ok(Entry::Skip(Skip::UnknownOp)),
+        };
+        let offset = fields.number("offset")?;
+        let bytes = fields.number("length")?;
+        let time_ns = fields.scaled("timestamp", 1000)?;
+        let device = Device::Id(tables.devices.number(device));
+        Ok(Entry::Io(Io { time_ns, op, offset, bytes, device, flags: 0, stream: 0 }))
+    }
+}
+
+/// Writer: device 0, times from the epoch of 1970.
+pub(crate) struct AlibabaEncoder;
+
+impl Encoder for AlibabaEncoder {
+    fn keeps(&self) -> Keeps {
+        Keeps {
+            ops: &[Op::Read, Op::Write],
+            unit_ns: 1000,
+            sector: 1,
+            whole_sectors: false,
+            flags: false,
+            streams: false,
+        }
+    }
+
+    fn encode(&mut self, item: &Item<'_>, out: &mut Vec<u8>) {
+        let letter = if item.op == Op::Read { 'R' } else { 'W' };
+        put(out, format_args!("0,{letter},{},{},{}\n", item.offset, item.bytes, item.time));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{read, read_device, request};
+    use crate::{Format, Op};
+
+    const ROWS: &str =
+        "0,R,126703644672,4096,1577808000000626\n3,W,8192,8192,1577808000000700\n0,W,0,512,1577808000001626\n";
+
+    #[test]
+    fn bytes_and_microseconds() {
+        let (requests, _) = read(Format::Alibaba, ROWS);
+        assert_eq!(requests, [request(0, Op::Read, 126703644672, 4096), request(1_000_000, Op::Write, 0, 512)]);
+    }
+
+    #[test]
+    fn interleaved_devices_are_chosen_by_name() {
+        let (requests, report) = read_device(Format::Alibaba, ROWS, "3").unwrap();
+        assert_eq!(requests, [request(0, Op::Write, 8192, 8192)]);
+        assert_eq!(report.other_devices, [("0".into(), 2)]);
+        let error = read_device(Format::Alibaba, ROWS, "7").unwrap_err().to_string();
+        assert_eq!(error, "device \"7\" is not in the trace; it has 0, 3");
+    }
+}

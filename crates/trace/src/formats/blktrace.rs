@@ -1,0 +1,304 @@
+//! blktrace binary: `struct blk_io_trace`, 48 bytes and a tail of `pdu_len` bytes, in the byte order of
+//! the machine that wrote it (told by the magic number).
+//!
+//! | offset | field |
+//! |---|---|
+//! | 0 | u32 magic `0x65617400` + version 7 |
+//! | 4 | u32 sequence (0 where ftrace made the file) |
+//! | 8 | u64 time, ns |
+//! | 16 | u64 sector, 512 bytes each |
+//! | 24 | u32 bytes |
+//! | 28 | u32 action: event in bits 0-7, category mask in the high 16 |
+//! | 32 | u32 pid |
+//! | 36 | u32 device, major << 20 + minor |
+//! | 40 | u32 cpu |
+//! | 44 | u16 error |
+//! | 46 | u16 pdu_len |
+//!
+//! A request passes through many events, so exactly one ([`Action`]) is taken. The tail holds what is not
+//! needed here (remap targets are big-endian whatever the rest is) and is skipped. Per-CPU files
+//! (`sda.blktrace.0`, `.1`, ...) belong together: give all, they are merged by time.
+//! Source: include/uapi/linux/blktrace_api.h.
+
+use super::category;
+use crate::decode::RecordFormat;
+use crate::encode::{Encoder, Item, Keeps};
+use crate::fault::Fault;
+use crate::intake::{Device, Entry, Io, Skip, Tables};
+use crate::{Action, Op};
+
+const MAGIC: u32 = 0x6561_7407;
+const SECTOR: u64 = 512;
+
+const QUEUE: u32 = 1;
+const ISSUE: u32 = 7;
+const COMPLETE: u32 = 8;
+
+/// Parser.
+pub(crate) struct Blktrace {
+    action: u32,
+}
+
+/// How well the beginning of a file fits, in percent.
+pub(crate) fn sniff(head: &[u8]) -> u32 {
+    let magic = head.first_chunk::<4>().map(|bytes| u32::from_le_bytes(*bytes));
+    if magic.is_some_and(|magic| magic == MAGIC || magic.swap_bytes() == MAGIC) { 100 } else { 0 }
+}
+
+/// A device number as blkparse prints it.
+pub(super) fn device_name(major: u64, minor: u64) -> String {
+    format!("{major},{minor}")
+}
+
+impl RecordFormat for Blktrace {
+    const HEAD: usize = 48;
+
+    fn new(action: Action) -> Self {
+        let action = match action {
+            Action::Queue => QUEUE,
+            Action::Issue => ISSUE,
+            Action::Complete => COMPLETE,
+        };
+        Self { action }
+    }
+
+    #[inline]
+    fn record<'a>(&mut self, head: &'a [u8], tables: &mut Tables) -> Result<(Entry, usize), Fault<'a>> {
+        let Ok(head) = <&[u8; Self::HEAD]>::try_from(head) else { return Err(Fault::missing("head")) };
+        if u32_at::<false>(head, 0) == MAGIC {
+            Ok(self.native::<false>(head, tables))
+        } else if u32_at::<true>(head, 0) == MAGIC {
+            Ok(self.native::<true>(head, tables))
+        } else {
+            Err(Fault::new("magic", &head[..4], "is not blktrace's, version 7"))
+        }
+    }
+
+    fn resync(&self, bytes: &[u8]) -> usize {
+        let magic = MAGIC.to_le_bytes();
+        let swapped = MAGIC.to_be_bytes();
+        let next = bytes.windows(4).skip(1).position(|window| window == magic || window == swapped);
+        // Without another magic number in view, keep the last three bytes: one may begin there.
+        next.map_or(bytes.len().saturating_sub(3).max(1), |index| index + 1)
+    }
+}
+
+#[inline(always)]
+fn u32_at<const BIG: bool>(head: &[u8; 48], at: usize) -> u32 {
+    let bytes = [head[at], head[at + 1], head[at + 2], head[at + 3]];
+    if BIG { u32::from_be_bytes(bytes) } else { u32::from_le_bytes(bytes) }
+}
+
+#[inline(always)]
+fn u64_at<const BIG: bool>(head: &[u8; 48], at: usize) -> u64 {
+    let (first, second) = (u64::from(u32_at::<BIG>(head, at)), u64::from(u32_at::<BIG>(head, at + 4)));
+    if BIG { first << 32 | second } else { second << 32 | first }
+}
+
+impl Blktrace {
+    #[inline(always)]
+    fn native<const BIG: bool>(&self, head: &[u8; 48], tables: &mut Tables) -> (Entry, usize) {
+        let last = u32_at::<BIG>(head, 44);
+        let tail = (if BIG { last & 0xFFFF } else { last >> 16 }) as usize;
+        let action = u32_at::<BIG>(head, 28);
+        let mask = u64::from(action >> 16);
+        let entry = if mask & category::NOTIFY != 0 {
+            Entry::Skip(Skip::NonIo)
+        } else if action & 0xFF != self.action {
+            // Bit 8 only says that the tail begins with a cgroup id.
+            Entry::Skip(Skip::OtherAction)
+        } else {
+            request(mask, u64::from(u32_at::<BIG>(head, 24)), |op, bytes| {
+                let device = u64::from(u32_at::<BIG>(head, 36));
+                let device = tables.devices.keyed(device, |number| device_name(number >> 20, number & 0xF_FFFF));
+                Io {
+                    time_ns: u64_at::<BIG>(head, 8),
+                    op,
+                    // A sector beyond 2^55 saturates, and is refused as beyond any device.
+                    offset: u64_at::<BIG>(head, 16).saturating_mul(SECTOR),
+                    bytes,
+                    device: Device::Id(device),
+                    flags: category::flags(mask),
+                    stream: tables.process(u64::from(u32_at::<BIG>(head, 32))),
+                }
+            })
+        };
+        (entry, tail)
+    }
+}
+
+/// What a category mask with `bytes` asks for, as blkparse would name it.
+#[inline(always)]
+fn request(mask: u64, bytes: u64, io: impl FnOnce(Op, u64) -> Io) -> Entry {
+    if mask & category::PC != 0 {
+        return Entry::Skip(Skip::NonIo);
+    }
+    let mut entry = if bytes == 0 && mask & category::FLUSH != 0 {
+        io(Op::Flush, 0)
+    } else if mask & category::DISCARD != 0 {
+        io(Op::Trim, bytes)
+    } else if mask & category::WRITE != 0 {
+        io(Op::Write, bytes)
+    } else if bytes > 0 {
+        io(Op::Read, bytes)
+    } else {
+        return Entry::Skip(Skip::NonIo);
+    };
+    if entry.op == Op::Flush {
+        // The sector of an empty flush is -1 in some kernels.
+        entry.offset = 0;
+    }
+    Entry::Io(entry)
+}
+
+/// Writer: queue events of device 8,0 on CPU 0, little-endian. A process whose name is no number becomes 0.
+pub(crate) struct BlktraceEncoder;
+
+impl Encoder for BlktraceEncoder {
+    fn keeps(&self) -> Keeps {
+        Keeps { ops: &Op::ALL, unit_ns: 1, sector: SECTOR, whole_sectors: false, flags: true, streams: true }
+    }
+
+    fn encode(&mut self, item: &Item<'_>, out: &mut Vec<u8>) {
+        let mut mask = category::of(item.op, item.flags);
+        if item.op == Op::Flush {
+            mask |= category::FLUSH;
+        }
+        let pid: u32 = item.stream.parse().unwrap_or(0);
+        out.extend_from_slice(&MAGIC.to_le_bytes());
+        out.extend_from_slice(&0_u32.to_le_bytes());
+        out.extend_from_slice(&item.time.to_le_bytes());
+        out.extend_from_slice(&(item.offset / SECTOR).to_le_bytes());
+        out.extend_from_slice(&(item.bytes as u32).to_le_bytes());
+        out.extend_from_slice(&((mask as u32) << 16 | QUEUE).to_le_bytes());
+        out.extend_from_slice(&pid.to_le_bytes());
+        out.extend_from_slice(&(8_u32 << 20).to_le_bytes());
+        out.extend_from_slice(&[0; 8]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{detect_bytes, error_bytes, read_bytes, request};
+    use crate::{Format, ReadOptions, Request, flag};
+
+    struct Event {
+        time: u64,
+        sector: u64,
+        bytes: u32,
+        action: u32,
+        pid: u32,
+        device: u32,
+        tail: Vec<u8>,
+    }
+
+    fn event(time: u64, sector: u64, bytes: u32, action: u32) -> Event {
+        Event { time, sector, bytes, action, pid: 5, device: 7 << 20, tail: Vec::new() }
+    }
+
+    impl Event {
+        fn little(&self) -> Vec<u8> {
+            let mut out = Vec::new();
+            out.extend(MAGIC.to_le_bytes());
+            out.extend(0_u32.to_le_bytes());
+            out.extend(self.time.to_le_bytes());
+            out.extend(self.sector.to_le_bytes());
+            for word in [self.bytes, self.action, self.pid, self.device, 1] {
+                out.extend(word.to_le_bytes());
+            }
+            out.extend(0_u16.to_le_bytes());
+            out.extend((self.tail.len() as u16).to_le_bytes());
+            out.extend(&self.tail);
+            out
+        }
+
+        fn big(&self) -> Vec<u8> {
+            let mut out = Vec::new();
+            out.extend(MAGIC.to_be_bytes());
+            out.extend(0_u32.to_be_bytes());
+            out.extend(self.time.to_be_bytes());
+            out.extend(self.sector.to_be_bytes());
+            for word in [self.bytes, self.action, self.pid, self.device, 1] {
+                out.extend(word.to_be_bytes());
+            }
+            out.extend(0_u16.to_be_bytes());
+            out.extend((self.tail.len() as u16).to_be_bytes());
+            out.extend(&self.tail);
+            out
+        }
+    }
+
+    fn life() -> Vec<Event> {
+        vec![
+            event(100, 8, 4096, 0x1a << 16 | 1),
+            event(110, 8, 4096, 0x1a << 16 | 4),
+            Event { tail: vec![0; 8], ..event(115, 0, 0, 0x11 << 16 | 10) },
+            Event { tail: b"message".to_vec(), ..event(117, 0, 0, 0x400 << 16 | 2) },
+            event(120, 8, 4096, 0x14a << 16 | 7),
+            event(130, u64::MAX, 0, 0x1e << 16 | 1),
+            event(140, 16, 4096, 0x901e << 16 | 1),
+            Event { tail: vec![1; 12], ..event(145, 16, 4096, 0x1a << 16 | 15) },
+            event(150, 24, 8192, 0x2013 << 16 | 1),
+            event(155, 0, 36, 0x211 << 16 | 1),
+        ]
+    }
+
+    #[test]
+    fn one_action_is_taken_tails_are_skipped_and_notes_are_no_io() {
+        let bytes: Vec<u8> = life().iter().flat_map(Event::little).collect();
+        let (requests, report) = read_bytes(Format::Blktrace, &bytes, &ReadOptions::default()).unwrap();
+        let with = |flags, request| Request { flags, stream: 1, ..request };
+        let sync = flag::SYNC;
+        let expected = [
+            with(sync, request(0, Op::Write, 4096, 4096)),
+            with(sync | flag::PREFLUSH, request(30, Op::Flush, 0, 0)),
+            with(sync | flag::PREFLUSH | flag::FUA | flag::META, request(40, Op::Write, 8192, 4096)),
+            with(0, request(50, Op::Trim, 12288, 8192)),
+        ];
+        assert_eq!(requests, expected);
+        let counts = report.counts;
+        assert_eq!((counts.records, counts.other_actions, counts.non_io), (10, 4, 2));
+        let issue = ReadOptions { action: Action::Issue, ..ReadOptions::default() };
+        assert_eq!(read_bytes(Format::Blktrace, &bytes, &issue).unwrap().0.len(), 1);
+    }
+
+    #[test]
+    fn both_byte_orders_give_the_same_requests() {
+        let options = ReadOptions::default();
+        let [little, big] = [Event::little, Event::big].map(|write| {
+            let bytes: Vec<u8> = life().iter().flat_map(write).collect();
+            assert_eq!(detect_bytes(&bytes).unwrap(), Format::Blktrace);
+            read_bytes(Format::Blktrace, &bytes, &options).unwrap().0
+        });
+        assert_eq!(little, big);
+    }
+
+    #[test]
+    fn bad_magic_names_record_and_byte_and_skipping_resynchronises() {
+        let mut bytes: Vec<u8> = life()[..2].iter().flat_map(Event::little).collect();
+        let bad = bytes.len();
+        bytes.extend([0xEE; 77]);
+        bytes.extend(life()[6].little());
+        let message = error_bytes(Format::Blktrace, &bytes);
+        let expected = format!(
+            "memory:record 3 at byte {bad}: field \"magic\": \"\\xee\\xee\\xee\\xee\" is not blktrace's, version 7"
+        );
+        assert!(message.starts_with(&expected), "{message}");
+        let options = ReadOptions { skip_bad: true, ..ReadOptions::default() };
+        let (requests, report) = read_bytes(Format::Blktrace, &bytes, &options).unwrap();
+        assert_eq!((requests.len(), report.counts.bad_lines), (2, 1));
+    }
+
+    #[test]
+    fn a_partial_record_is_one_clear_error() {
+        let mut bytes = life()[0].little();
+        bytes.extend(&life()[1].little()[..20]);
+        let message = error_bytes(Format::Blktrace, &bytes);
+        assert!(message.contains("the file ends inside record 2 (20 bytes of it at byte 48)"), "{message}");
+        // A tail that is announced but not there is the same error, and allocates nothing.
+        let mut bytes = life()[0].little();
+        bytes[46..48].copy_from_slice(&u16::MAX.to_le_bytes());
+        assert!(error_bytes(Format::Blktrace, &bytes).contains("ends inside record 1 (48 bytes"));
+    }
+}

@@ -1,0 +1,54 @@
+//! blktrace's category mask (`BLK_TC_*`, include/uapi/linux/blktrace_api.h), which the Linux-made formats share.
+
+use crate::{Op, flag};
+
+/// Reads.
+pub(crate) const READ: u64 = 1 << 0;
+/// Writes.
+pub(crate) const WRITE: u64 = 1 << 1;
+/// Carries a flush of the device's cache.
+pub(crate) const FLUSH: u64 = 1 << 2;
+/// Somebody waits for it.
+pub(crate) const SYNC: u64 = 1 << 3;
+/// A pass-through command.
+pub(crate) const PC: u64 = 1 << 9;
+/// A note, not an event.
+pub(crate) const NOTIFY: u64 = 1 << 10;
+/// Read-ahead.
+pub(crate) const AHEAD: u64 = 1 << 11;
+/// Metadata.
+pub(crate) const META: u64 = 1 << 12;
+/// A discard.
+pub(crate) const DISCARD: u64 = 1 << 13;
+/// Forced unit access.
+pub(crate) const FUA: u64 = 1 << 15;
+
+const PAIRS: [(u64, u8); 5] =
+    [(SYNC, flag::SYNC), (META, flag::META), (AHEAD, flag::AHEAD), (FUA, flag::FUA), (FLUSH, flag::PREFLUSH)];
+
+/// The request flags in a mask.
+#[inline]
+pub(crate) fn flags(mask: u64) -> u8 {
+    PAIRS.iter().fold(0, |flags, &(bit, flag)| if mask & bit != 0 { flags | flag } else { flags })
+}
+
+/// The mask of an operation and its flags.
+pub(crate) fn of(op: Op, flags: u8) -> u64 {
+    let op = match op {
+        Op::Read => READ,
+        Op::Write => WRITE,
+        Op::Trim => WRITE | DISCARD,
+        Op::Flush => WRITE,
+    };
+    PAIRS.iter().fold(op, |mask, &(bit, flag)| if flags & flag != 0 { mask | bit } else { mask })
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn every_flag_survives_the_mask() {
+        for flags in 0..32 {
+            assert_eq!(super::flags(super::of(crate::Op::Write, flags)), flags);
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! `ssdlab-csv`, our own text format: `time_ns,op,sector,bytes,flags,pid`, with that header line.
+//!
+//! Times in ns; `R`, `W`, `D` (discard) or `F` (flush); sectors of 512 bytes, size in bytes; the flags are
+//! blktrace's category mask in hexadecimal ([`super::category`]); the pid may be any name without a comma
+//! and is empty where there is none. Flags and pid may be left out. The only text format that keeps every
+//! field of a [`crate::Request`]; offsets must be whole sectors (the writer widens others and counts them).
+//!
+//! `468101,W,9884656,16384,0x1a,3950`
+
+use super::category;
+use crate::decode::LineFormat;
+use crate::encode::{Encoder, Item, Keeps, put};
+use crate::fault::Fault;
+use crate::fields::{Commas, hexadecimal, whole};
+use crate::intake::{Device, Entry, Io, Skip, Tables};
+use crate::{Action, Op};
+
+const SECTOR: u64 = 512;
+const HEADER: &str = "time_ns,op,sector,bytes,flags,pid";
+
+/// Parser.
+pub(crate) struct Csv;
+
+impl LineFormat for Csv {
+    fn new(_: Action) -> Self {
+        Self
+    }
+
+    #[inline]
+    fn line<'a>(&mut self, line: &'a [u8], tables: &mut Tables) -> Result<Entry, Fault<'a>> {
+        if line.starts_with(b"time_ns,op,sector,bytes") {
+            return Ok(Entry::Skip(Skip::Header));
+        }
+        let mut fields = Commas::new(line);
+        let time_ns = fields.number("time_ns")?;
+        let op = match fields.text("op")? {
+            b"R" => Op::Read,
+            b"W" => Op::Write,
+            b"D" => Op::Trim,
+            b"F" => Op::Flush,
+            _ => return Ok(Entry::Skip(Skip::UnknownOp)),
+        };
+        let offset = fields.scaled("sector", SECTOR)?;
+        let bytes = fields.number("bytes")?;
+        let flags = match fields.next() {
+            None | Some(b"") => 0,
+            Some(text) => hexadecimal(text).map_err(|why| Fault::new("flags", text, why))?,
+        };
+        let stream = match fields.next() {
+            None | Some(b"") => 0,
+            Some(text) => match whole(text) {
+                Ok(pid) if text[0] != b'0' || text.len() == 1 => tables.process(pid),
+                _ => tables.streams.id(text),
+            },
+        };
+        if let Some(more) = fields.next() {
+            return Err(Fault::new("", more, "follows the last column"));
+        }
+        Ok(Entry::Io(Io { time_ns, op, offset, bytes, device: Device::File, flags: category::flags(flags), stream }))
+    }
+}
+
+/// Writer.
+pub(crate) struct CsvEncoder;
+
+impl Encoder for CsvEncoder {
+    fn keeps(&self) -> Keeps {
+        Keeps { ops: &Op::ALL, unit_ns: 1, sector: SECTOR, whole_sectors: false, flags: true, streams: true }
+    }
+
+    fn start(&mut self, out: &mut Vec<u8>) {
+        put(out, format_args!("{HEADER}\n"));
+    }
+
+    fn encode(&mut self, item: &Item<'_>, out: &mut Vec<u8>) {
+        let letter = match item.op {
+            Op::Read => 'R',
+            Op::Write => 'W',
+            Op::Trim => 'D',
+            Op::Flush => 'F',
+        };
+        let mask = category::of(item.op, item.flags);
+        let sector = item.offset / SECTOR;
+        put(out, format_args!("{},{letter},{sector},{},{mask:#x},{}\n", item.time, item.bytes, item.stream));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{error, read, request, streams_of};
+    use crate::{Format, Op, Request, flag};
+
+    #[test]
+    fn every_op_flag_and_pid() {
+        let text = "time_ns,op,sector,bytes,flags,pid\n\
+                    0,R,42714672,4096,0x811,2979\n\
+                    10,W,8,4096,0x901e,3889\n\
+                    20,F,0,0,0x1e,2979\n\
+                    30,D,16,1048576,0x2002,0\n\
+                    40,W,0,512,,\n50,R,0,512\n";
+        let (requests, report) = read(Format::Csv, text);
+        let with = |flags, stream, request| Request { flags, stream, ..request };
+        let expected = [
+            with(flag::AHEAD, 1, request(0, Op::Read, 42714672 * 512, 4096)),
+            with(flag::FUA | flag::META | flag::SYNC | flag::PREFLUSH, 2, request(10, Op::Write, 4096, 4096)),
+            with(flag::SYNC | flag::PREFLUSH, 1, request(20, Op::Flush, 0, 0)),
+            request(30, Op::Trim, 8192, 1 << 20),
+            request(40, Op::Write, 0, 512),
+            request(50, Op::Read, 0, 512),
+        ];
+        assert_eq!(requests, expected);
+        assert_eq!((report.counts.headers, report.counts.records), (1, 7));
+        assert_eq!(streams_of(Format::Csv, text), ["", "2979", "3889"]);
+    }
+
+    #[test]
+    fn flags_are_hexadecimal_and_columns_six() {
+        assert!(error(Format::Csv, "0,R,0,512,17,1\n").contains("field \"flags\": \"17\" does not start with 0x"));
+        assert!(error(Format::Csv, "0,R,0,512,0x1,1,9\n").contains("follows the last column"));
+    }
+}

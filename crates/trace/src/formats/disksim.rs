@@ -1,0 +1,98 @@
+//! DiskSim's default ASCII: `arrival devno blkno bcount flags`, separated by spaces or tabs.
+//!
+//! The arrival time is a decimal fraction of MILLISECONDS, which also tells it from MQSim's. Blocks of
+//! 512 bytes; the flags are hexadecimal and bit 0 set means read. Traces that DiskSim ships as "validate"
+//! have other columns. Source: DiskSim 4.0 reference manual, section 5.1.
+//!
+//! `0.000000	0	4536800	8	1`
+
+use crate::decode::{LineFormat, sniff_lines};
+use crate::encode::{Encoder, Item, Keeps, put};
+use crate::fault::Fault;
+use crate::fields::Blanks;
+use crate::intake::{Device, Entry, Io, Tables};
+use crate::{Action, Op};
+
+const BLOCK: u64 = 512;
+const READ: u64 = 1;
+
+/// Parser.
+pub(crate) struct DiskSim;
+
+impl LineFormat for DiskSim {
+    fn new(_: Action) -> Self {
+        Self
+    }
+
+    #[inline]
+    fn line<'a>(&mut self, line: &'a [u8], tables: &mut Tables) -> Result<Entry, Fault<'a>> {
+        let mut fields = Blanks::new(line);
+        let time_ns = fields.decimal("arrival", 6)?;
+        let device = fields.number("devno")?;
+        let offset = fields.scaled("blkno", BLOCK)?;
+        let bytes = fields.scaled("bcount", BLOCK)?;
+        let text = fields.text("flags")?;
+        let digits = text.strip_prefix(b"0x").unwrap_or(text);
+        let flags = std::str::from_utf8(digits).ok().and_then(|digits| u64::from_str_radix(digits, 16).ok());
+        let flags = flags.ok_or(Fault::new("flags", text, "is not a hexadecimal number"))?;
+        if let Some(more) = fields.next() {
+            return Err(Fault::new("", more, "follows the last column"));
+        }
+        let op = if flags & READ != 0 { Op::Read } else { Op::Write };
+        let device = Device::Id(tables.devices.number(device));
+        Ok(Entry::Io(Io { time_ns, op, offset, bytes, device, flags: 0, stream: 0 }))
+    }
+}
+
+/// Like [`sniff_lines`], but some first column must have a fraction: whole numbers are MQSim's.
+pub(crate) fn sniff(head: &[u8]) -> u32 {
+    let fraction = |line: &[u8]| Blanks::new(line).next().is_some_and(|column| column.contains(&b'.'));
+    if head.split(|&byte| byte == b'\n').take(64).any(fraction) { sniff_lines::<DiskSim>(head) } else { 0 }
+}
+
+/// Writer: device 0, six digits of a millisecond.
+pub(crate) struct DiskSimEncoder;
+
+impl Encoder for DiskSimEncoder {
+    fn keeps(&self) -> Keeps {
+        Keeps {
+            ops: &[Op::Read, Op::Write],
+            unit_ns: 1,
+            sector: BLOCK,
+            whole_sectors: true,
+            flags: false,
+            streams: false,
+        }
+    }
+
+    fn encode(&mut self, item: &Item<'_>, out: &mut Vec<u8>) {
+        let (ms, ns) = (item.time / 1_000_000, item.time % 1_000_000);
+        let flags = if item.op == Op::Read { READ } else { 0 };
+        let (block, count) = (item.offset / BLOCK, item.bytes / BLOCK);
+        put(out, format_args!("{ms}.{ns:06} 0 {block} {count} {flags}\n"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{detect, read, request};
+    use crate::{Format, Op};
+
+    #[test]
+    fn milliseconds_tabs_and_the_read_bit() {
+        let (requests, _) = read(Format::DiskSim, "0.000000\t0\t4536800\t8\t1\n1.5 0  8 16 0\n2.25 0 0 8 1b\n");
+        let expected = [
+            request(0, Op::Read, 4536800 * 512, 4096),
+            request(1_500_000, Op::Write, 4096, 8192),
+            request(2_250_000, Op::Read, 0, 4096),
+        ];
+        assert_eq!(requests, expected);
+    }
+
+    #[test]
+    fn a_fractional_first_column_tells_it_from_mqsim() {
+        assert_eq!(detect("0.0 0 8 8 1\n1.5 0 8 8 0\n").unwrap(), Format::DiskSim);
+        assert_eq!(detect("0 0 8 8 1\n1500 0 8 8 0\n").unwrap(), Format::MqSim);
+        assert_eq!(detect("0 0 8 8 1\n1500.25 0 8 8 0\n").unwrap(), Format::DiskSim);
+    }
+}

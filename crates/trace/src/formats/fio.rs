@@ -1,0 +1,167 @@
+//! fio's I/O logs (`write_iolog`), versions 2 and 3.
+//!
+//! Version 2, after `fio version 2 iolog`: `file action [offset bytes]`, or `file wait us`, where waits
+//! are relative and add up (fio's own replay drops those under 100 us; here they are time like any
+//! other). Version 3, after `fio version 3 iolog`: `us file action [offset bytes]` with the time since the
+//! start; the manual says ms, the files hold us. Actions are read, write, trim, sync and datasync (both
+//! flush), and add, open, close, which are bookkeeping. Every file of a log is a device.
+//! Source: fio 3.33, HOWTO "Trace file format" and iolog.c.
+//!
+//! `1990294 /dev/sda write 4096 8192`
+
+use crate::decode::LineFormat;
+use crate::encode::{Encoder, Item, Keeps, put};
+use crate::fault::Fault;
+use crate::fields::Blanks;
+use crate::intake::{Device, Entry, Io, Skip, Tables};
+use crate::{Action, Op};
+
+const TICK_NS: u64 = 1000;
+
+/// Parser of version `VERSION`, 2 or 3.
+pub(crate) struct Fio<const VERSION: u8> {
+    /// Version 2's clock: the sum of the waits, in ns.
+    clock_ns: u64,
+    /// The last file name and its device.
+    file: Vec<u8>,
+    device: u32,
+}
+
+/// How well the beginning of a file fits, in percent: only the title line tells.
+pub(crate) fn sniff<const VERSION: u8>(head: &[u8]) -> u32 {
+    let head = head.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(head).trim_ascii_start();
+    if head.starts_with(format!("fio version {VERSION} iolog").as_bytes()) { 100 } else { 0 }
+}
+
+impl<const VERSION: u8> LineFormat for Fio<VERSION> {
+    fn new(_: Action) -> Self {
+        Self { clock_ns: 0, file: Vec::new(), device: 0 }
+    }
+
+    #[inline]
+    fn line<'a>(&mut self, line: &'a [u8], tables: &mut Tables) -> Result<Entry, Fault<'a>> {
+        if line.starts_with(b"fio version ") {
+            return Ok(Entry::Skip(Skip::Header));
+        }
+        let mut fields = Blanks::new(line);
+        let time_ns = if VERSION == 3 { fields.scaled("timestamp", TICK_NS)? } else { self.clock_ns };
+        let file = fields.text("filename")?;
+        let action = fields.text("action")?;
+        let op = match action {
+            b"read" => Op::Read,
+            b"write" => Op::Write,
+            b"trim" => Op::Trim,
+            b"sync" | b"datasync" => Op::Flush,
+            b"add" | b"open" | b"close" => return Ok(Entry::Skip(Skip::OtherAction)),
+            b"wait" if VERSION == 2 => {
+                let text = fields.rest().unwrap_or_default();
+                let wait = fields.scaled("wait", TICK_NS)?;
+                let clock = self.clock_ns.checked_add(wait);
+                self.clock_ns = clock.ok_or(Fault::new("wait", text, "adds up beyond 64 bits"))?;
+                return Ok(Entry::Skip(Skip::OtherAction));
+            }
+            _ if action.iter().all(u8::is_ascii_alphabetic) => return Ok(Entry::Skip(Skip::UnknownOp)),
+            _ => return Err(Fault::new("action", action, "is not a word")),
+        };
+        let (offset, bytes) = match op {
+            Op::Flush => (0, 0),
+            _ => (fields.number("offset")?, fields.number("length")?),
+        };
+        if file != self.file {
+            self.device = tables.devices.id(file);
+            self.file = file.to_vec();
+        }
+        Ok(Entry::Io(Io { time_ns, op, offset, bytes, device: Device::Id(self.device), flags: 0, stream: 0 }))
+    }
+}
+
+/// Writer of either version, with one file named `device`.
+#[derive(Default)]
+pub(crate) struct FioEncoder<const VERSION: u8> {
+    /// Time of the last entry, in us.
+    clock: u64,
+}
+
+const FILE: &str = "device";
+
+impl<const VERSION: u8> FioEncoder<VERSION> {
+    fn entry(&self, out: &mut Vec<u8>, rest: std::fmt::Arguments<'_>) {
+        if VERSION == 3 {
+            put(out, format_args!("{} {FILE} {rest}\n", self.clock));
+        } else {
+            put(out, format_args!("{FILE} {rest}\n"));
+        }
+    }
+}
+
+impl<const VERSION: u8> Encoder for FioEncoder<VERSION> {
+    fn keeps(&self) -> Keeps {
+        Keeps { ops: &Op::ALL, unit_ns: TICK_NS, sector: 1, whole_sectors: false, flags: false, streams: false }
+    }
+
+    fn start(&mut self, out: &mut Vec<u8>) {
+        put(out, format_args!("fio version {VERSION} iolog\n"));
+        self.entry(out, format_args!("add"));
+        self.entry(out, format_args!("open"));
+    }
+
+    fn encode(&mut self, item: &Item<'_>, out: &mut Vec<u8>) {
+        if VERSION == 2 && item.time > self.clock {
+            self.entry(out, format_args!("wait {}", item.time - self.clock));
+        }
+        self.clock = item.time;
+        match item.op {
+            Op::Flush => self.entry(out, format_args!("sync 0 0")),
+            op => self.entry(out, format_args!("{} {} {}", op.name(), item.offset, item.bytes)),
+        }
+    }
+
+    fn end(&mut self, out: &mut Vec<u8>) {
+        self.entry(out, format_args!("close"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{detect, error, read, read_all, request};
+    use crate::{Format, Op};
+
+    #[test]
+    fn version_2_waits_are_relative_and_add_up() {
+        let text = "fio version 2 iolog\n/a add\n/a open\n/a write 0 4096\n/a wait 150\n/a read 4096 512\n/a wait 50\n/a datasync 0 0\n/a trim 0 8192\n/a close\n";
+        assert_eq!(detect(text).unwrap(), Format::FioV2);
+        let (requests, report) = read(Format::FioV2, text);
+        let expected = [
+            request(0, Op::Write, 0, 4096),
+            request(150_000, Op::Read, 4096, 512),
+            request(200_000, Op::Flush, 0, 0),
+            request(200_000, Op::Trim, 0, 8192),
+        ];
+        assert_eq!(requests, expected);
+        assert_eq!((report.counts.headers, report.counts.other_actions), (1, 5));
+    }
+
+    #[test]
+    fn version_3_times_are_microseconds() {
+        let text = "fio version 3 iolog\n0 /dev/sda add\n0 /dev/sda open\n100 /dev/sda write 4096 8192\n1990294 /dev/sda sync\n1990295 /dev/sda close\n";
+        assert_eq!(detect(text).unwrap(), Format::FioV3);
+        let (requests, _) = read(Format::FioV3, text);
+        assert_eq!(requests, [request(0, Op::Write, 4096, 8192), request(1_990_194_000, Op::Flush, 0, 0)]);
+    }
+
+    #[test]
+    fn every_file_of_a_log_is_a_device() {
+        let text = "fio version 3 iolog\n0 a add\n0 b add\n1 a read 0 4096\n2 b read 0 512\n3 a read 8192 512\n";
+        let (requests, report) = read(Format::FioV3, text);
+        assert_eq!((requests.len(), &report.other_devices[..]), (2, &[("b".to_string(), 1)][..]));
+        let (requests, _) = read_all(Format::FioV3, text);
+        assert_eq!(requests.iter().map(|r| r.offset).collect::<Vec<_>>(), [0, 1 << 20, 8192]);
+    }
+
+    #[test]
+    fn unknown_words_are_counted_and_garbage_stops() {
+        let (requests, report) = read(Format::FioV2, "fio version 2 iolog\na inval 0 0\na read 0 512\n");
+        assert_eq!((requests.len(), report.counts.unknown_op), (1, 1));
+        assert!(error(Format::FioV2, "fio version 2 iolog\na 17 0\n").contains("memory:2: field \"action\": \"17\""));
+    }
+}

@@ -1,0 +1,90 @@
+//! FIU (IODedup, SRCMap): `ts pid process lba size op major minor md5`, separated by blanks.
+//!
+//! Times in ns, LBA and size in sectors of 512 bytes, `R` or `W`, one MD5 per 4 KiB (per 512 bytes in the
+//! "homes" set), which is not used. The process name may hold any character, blanks too, so the columns
+//! behind it are found from the right. Source: SNIA IOTTA, Koller and Rangaswami, FAST 2010.
+//!
+//! `89966034855846 4892 syslogd 904265560 8 W 6 0 b14a9b5c5d4a0bd9d8b3c2dd4a6d5f0b`
+
+use crate::decode::LineFormat;
+use crate::fault::Fault;
+use crate::fields::{Blanks, whole};
+use crate::intake::{Device, Entry, Io, Skip, Tables};
+use crate::{Action, Op};
+
+const SECTOR: u64 = 512;
+
+/// Parser.
+pub(crate) struct Fiu;
+
+/// Takes the last field off `rest`.
+fn last<'a>(rest: &mut &'a [u8], name: &'static str) -> Result<&'a [u8], Fault<'a>> {
+    let text = rest.trim_ascii_end();
+    let start = text.iter().rposition(|&byte| byte == b' ' || byte == b'\t').map_or(0, |blank| blank + 1);
+    *rest = &text[..start];
+    if start == text.len() { Err(Fault::missing(name)) } else { Ok(&text[start..]) }
+}
+
+fn last_number<'a>(rest: &mut &'a [u8], name: &'static str) -> Result<(u64, &'a [u8]), Fault<'a>> {
+    let text = last(rest, name)?;
+    Ok((whole(text).map_err(|why| Fault::new(name, text, why))?, text))
+}
+
+fn last_sectors<'a>(rest: &mut &'a [u8], name: &'static str) -> Result<u64, Fault<'a>> {
+    let (sectors, text) = last_number(rest, name)?;
+    sectors.checked_mul(SECTOR).ok_or(Fault::new(name, text, "is too large in this format's unit"))
+}
+
+impl LineFormat for Fiu {
+    fn new(_: Action) -> Self {
+        Self
+    }
+
+    #[inline]
+    fn line<'a>(&mut self, line: &'a [u8], tables: &mut Tables) -> Result<Entry, Fault<'a>> {
+        let mut fields = Blanks::new(line);
+        let time_ns = fields.number("ts")?;
+        let pid = fields.number("pid")?;
+        let mut rest = fields.rest().ok_or(Fault::missing("process"))?;
+        last(&mut rest, "md5")?;
+        let (minor, _) = last_number(&mut rest, "minor")?;
+        let (major, _) = last_number(&mut rest, "major")?;
+        let op = match last(&mut rest, "op")? {
+            b"R" | b"r" => Op::Read,
+            b"W" | b"w" => Op::Write,
+            _ => return Ok(Entry::Skip(Skip::UnknownOp)),
+        };
+        let bytes = last_sectors(&mut rest, "size")?;
+        let offset = last_sectors(&mut rest, "lba")?;
+        let key = major.wrapping_shl(32) ^ minor;
+        let device = Device::Id(tables.devices.keyed(key, |_| format!("{major},{minor}")));
+        Ok(Entry::Io(Io { time_ns, op, offset, bytes, device, flags: 0, stream: tables.process(pid) }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{read, request, streams_of};
+    use crate::{Format, Op, Request};
+
+    const MD5: &str = "b14a9b5c5d4a0bd9d8b3c2dd4a6d5f0b";
+
+    #[test]
+    fn nanoseconds_sectors_and_pid() {
+        let text =
+            format!("89966034855846 4892 syslogd 904265560 8 W 6 0 {MD5}\n89966034855900 0 swapper 8 16 R 6 0 {MD5}\n");
+        let (requests, report) = read(Format::Fiu, &text);
+        let first = Request { stream: 1, ..request(0, Op::Write, 904265560 * 512, 4096) };
+        assert_eq!(requests, [first, request(54, Op::Read, 4096, 8192)]);
+        assert_eq!(report.device.as_deref(), Some("6,0"));
+        assert_eq!(streams_of(Format::Fiu, &text), ["", "4892"]);
+    }
+
+    #[test]
+    fn process_names_may_hold_anything() {
+        for process in ["kworker/0:1", "a,b", "gnome terminal 2", "\u{e9}t\u{e9}", "[(null)]"] {
+            let (requests, _) = read(Format::Fiu, &format!("1 2 {process} 8 8 R 6 0 {MD5}\n"));
+            assert_eq!((requests[0].offset, requests[0].bytes), (4096, 4096), "{process}");
+        }
+    }
+}

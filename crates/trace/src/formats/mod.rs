@@ -1,0 +1,261 @@
+//! Every trace format, one file each, and the table that registers them.
+//!
+//! To add a format: write its file (columns, units, source and a sample line first; then a
+//! [`LineFormat`](crate::decode::LineFormat) or [`RecordFormat`](crate::decode::RecordFormat)), and add a
+//! variant to [`Format`] and a line to `FORMATS`.
+
+mod alibaba;
+mod blkparse;
+mod blktrace;
+mod category;
+mod csv;
+mod disksim;
+mod fio;
+mod fiu;
+mod mqsim;
+mod msr;
+mod spc;
+mod systor17;
+mod tencent;
+mod vscsi;
+
+use crate::decode::{Decoder, Lines, Records, sniff_lines};
+use crate::encode::Encoder;
+use crate::{Action, TraceError};
+
+/// A trace format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// Our own text format; keeps every field.
+    Csv,
+    /// MSR Cambridge.
+    Msr,
+    /// SPC-1 and UMass (Financial, WebSearch).
+    Spc,
+    /// SYSTOR'17.
+    Systor17,
+    /// Alibaba 2020.
+    Alibaba,
+    /// Tencent CBS.
+    Tencent,
+    /// vSCSI, 32-byte records.
+    VscsiV1,
+    /// vSCSI, 40-byte records.
+    VscsiV2,
+    /// FIU (IODedup).
+    Fiu,
+    /// blkparse's text.
+    Blkparse,
+    /// blktrace's binary records.
+    Blktrace,
+    /// fio's I/O log, version 2.
+    FioV2,
+    /// fio's I/O log, version 3.
+    FioV3,
+    /// MQSim's ASCII.
+    MqSim,
+    /// DiskSim's ASCII.
+    DiskSim,
+    /// SSDsim's ASCII; the same as MQSim's.
+    SsdSim,
+}
+
+/// What is known of a format.
+struct Registration {
+    format: Format,
+    name: &'static str,
+    help: &'static str,
+    /// How well the first bytes of a file fit, in percent. Of equals, the first in the table wins.
+    sniff: fn(&[u8]) -> u32,
+    decoder: fn(Action, bool) -> Box<dyn Decoder>,
+    encoder: Option<fn() -> Box<dyn Encoder>>,
+}
+
+macro_rules! formats {
+    ($($format:ident, $name:literal, $help:literal, $sniff:expr, $decoder:ty, $encoder:expr;)+) => {
+        impl Format {
+            /// Every format.
+            pub const ALL: [Self; FORMATS.len()] = [$(Self::$format),+];
+        }
+
+        const FORMATS: &[Registration] = &[$(Registration {
+            format: Format::$format,
+            name: $name,
+            help: $help,
+            sniff: $sniff,
+            decoder: <$decoder>::boxed,
+            encoder: $encoder,
+        }),+];
+    };
+}
+
+// In the order of the enum.
+formats! {
+    Csv, "ssdlab-csv", "time_ns,op,sector,bytes,flags,pid; keeps every field",
+        sniff_lines::<csv::Csv>, Lines<csv::Csv>, Some(|| Box::new(csv::CsvEncoder));
+    Msr, "msr", "MSR Cambridge CSV (FILETIME, bytes)",
+        sniff_lines::<msr::Msr>, Lines<msr::Msr>, Some(|| Box::new(msr::MsrEncoder));
+    Spc, "spc", "SPC-1 / UMass Financial and WebSearch (ASU, 512 B blocks, seconds)",
+        sniff_lines::<spc::Spc>, Lines<spc::Spc>, Some(|| Box::new(spc::SpcEncoder));
+    Systor17, "systor17", "SYSTOR'17 VDI storage CSV (seconds, LUN, bytes)",
+        sniff_lines::<systor17::Systor17>, Lines<systor17::Systor17>, None;
+    Alibaba, "alibaba", "Alibaba block traces 2020 CSV (device, bytes, us)",
+        sniff_lines::<alibaba::Alibaba>, Lines<alibaba::Alibaba>, Some(|| Box::new(alibaba::AlibabaEncoder));
+    Tencent, "tencent", "Tencent CBS CSV (whole seconds, sectors, volume)",
+        sniff_lines::<tencent::Tencent>, Lines<tencent::Tencent>, None;
+    VscsiV1, "vscsi1", "vSCSI binary, 32-byte records (CloudPhysics)",
+        vscsi::V1::sniff, Records<vscsi::V1>, Some(|| Box::new(vscsi::VscsiEncoder::<1>::default()));
+    VscsiV2, "vscsi2", "vSCSI binary, 40-byte records",
+        vscsi::V2::sniff, Records<vscsi::V2>, Some(|| Box::new(vscsi::VscsiEncoder::<2>::default()));
+    Fiu, "fiu", "FIU IODedup text (ns, sectors, process, MD5)",
+        sniff_lines::<fiu::Fiu>, Lines<fiu::Fiu>, None;
+    Blkparse, "blkparse", "blkparse's default text; one action is taken",
+        sniff_lines::<blkparse::Blkparse>, Lines<blkparse::Blkparse>, None;
+    Blktrace, "blktrace", "blktrace binary, either byte order; one action is taken",
+        blktrace::sniff, Records<blktrace::Blktrace>, Some(|| Box::new(blktrace::BlktraceEncoder));
+    FioV2, "fio2", "fio I/O log version 2 (relative waits in us)",
+        fio::sniff::<2>, Lines<fio::Fio<2>>, Some(|| Box::new(fio::FioEncoder::<2>::default()));
+    FioV3, "fio3", "fio I/O log version 3 (times in us)",
+        fio::sniff::<3>, Lines<fio::Fio<3>>, Some(|| Box::new(fio::FioEncoder::<3>::default()));
+    MqSim, "mqsim", "MQSim ASCII (ns, sectors, 0 = write)",
+        sniff_lines::<mqsim::MqSim>, Lines<mqsim::MqSim>, Some(|| Box::new(mqsim::MqSimEncoder));
+    DiskSim, "disksim", "DiskSim ASCII (ms with a fraction, 512 B blocks)",
+        disksim::sniff, Lines<disksim::DiskSim>, Some(|| Box::new(disksim::DiskSimEncoder));
+    SsdSim, "ssdsim", "SSDsim ASCII; the same as MQSim's",
+        sniff_lines::<mqsim::MqSim>, Lines<mqsim::MqSim>, Some(|| Box::new(mqsim::MqSimEncoder));
+}
+
+impl Format {
+    fn registration(self) -> &'static Registration {
+        &FORMATS[self as usize]
+    }
+
+    /// Name on the command line, such as `msr`.
+    pub fn name(self) -> &'static str {
+        self.registration().name
+    }
+
+    /// What the format is, in a line.
+    pub fn help(self) -> &'static str {
+        self.registration().help
+    }
+
+    /// Whether [`crate::open_writer`] can write it.
+    pub fn writable(self) -> bool {
+        self.registration().encoder.is_some()
+    }
+
+    /// Reads a name; an unknown one is an error that proposes the nearest.
+    pub fn parse(name: &str) -> Result<Self, TraceError> {
+        if let Some(known) = FORMATS.iter().find(|known| known.name == name) {
+            return Ok(known.format);
+        }
+        let lower = name.to_lowercase();
+        let near = FORMATS.iter().map(|known| (strsim::damerau_levenshtein(&lower, known.name), known.name)).min();
+        let hint = match near {
+            Some((distance, nearest)) if distance <= 3 => format!("did you mean {nearest}? "),
+            _ => String::new(),
+        };
+        Err(TraceError::Format(format!("{name:?} is not a trace format; {hint}known: {}", names())))
+    }
+
+    /// The format whose files begin like `head` (decompressed).
+    pub(crate) fn detect(head: &[u8], path: &std::path::Path) -> Result<Self, TraceError> {
+        let mut best = (0, None);
+        for known in FORMATS {
+            let score = (known.sniff)(head);
+            if score > best.0 {
+                best = (score, Some(known.format));
+            }
+        }
+        best.1.ok_or_else(|| {
+            let names = names();
+            TraceError::Format(format!(
+                "{}: no trace format fits; name it with --format NAME ({names})",
+                path.display()
+            ))
+        })
+    }
+
+    pub(crate) fn decoder(self, action: Action, skip_bad: bool) -> Box<dyn Decoder> {
+        (self.registration().decoder)(action, skip_bad)
+    }
+
+    pub(crate) fn encoder(self) -> Result<Box<dyn Encoder>, TraceError> {
+        let encoder = self.registration().encoder.ok_or_else(|| {
+            let writable: Vec<&str> = FORMATS.iter().filter(|f| f.encoder.is_some()).map(|f| f.name).collect();
+            let name = self.name();
+            TraceError::Format(format!("{name} can be read but not written; write one of {}", writable.join(", ")))
+        })?;
+        Ok(encoder())
+    }
+}
+
+fn names() -> String {
+    FORMATS.iter().map(|known| known.name).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::detect;
+
+    #[test]
+    fn the_table_is_in_the_order_of_the_enum() {
+        for (index, format) in Format::ALL.into_iter().enumerate() {
+            assert_eq!((format as usize, format.registration().format), (index, format));
+            assert_eq!(Format::parse(format.name()).unwrap(), format);
+            assert!(!format.help().is_empty());
+        }
+    }
+
+    #[test]
+    fn an_unknown_name_proposes_the_nearest() {
+        let message = Format::parse("vcsi1").unwrap_err().to_string();
+        assert!(
+            message.starts_with("\"vcsi1\" is not a trace format; did you mean vscsi1? known: ssdlab-csv, msr"),
+            "{message}"
+        );
+        assert!(!Format::parse("parquetry").unwrap_err().to_string().contains("did you mean"));
+    }
+
+    /// One row of every text format, as its source has it.
+    #[test]
+    fn every_text_format_is_recognised_by_its_rows() {
+        let rows = [
+            (Format::Csv, "0,W,9887824,4096,0x1a,3889"),
+            (Format::Csv, "time_ns,op,sector,bytes,flags,pid"),
+            (Format::Msr, "128166372003061629,hm,0,Write,7014912,4096,26"),
+            (Format::Spc, "0,20941264,8192,W,0.551706"),
+            (Format::Systor17, "Timestamp,Response,IOType,LUN,Offset,Size\n1455592800.0,0.1,R,0,4096,512"),
+            (Format::Alibaba, "0,R,126703644672,4096,1577808000000626"),
+            (Format::Tencent, "1538323199,105352008,584,1,1576"),
+            (Format::Fiu, "89966034855846 4892 syslogd 904265560 8 W 6 0 b14a9b5c5d4a0bd9d8b3c2dd4a6d5f0b"),
+            (Format::Blkparse, "  7,0    1        0     0.000000000  3889  Q  WS 9887824 + 8 [(null)]"),
+            (Format::FioV2, "fio version 2 iolog\n/a add"),
+            (Format::FioV3, "fio version 3 iolog\n0 /a add"),
+            (Format::MqSim, "938513000 4 264719034 16 0"),
+            (Format::DiskSim, "0.000000\t0\t4536800\t8\t1"),
+        ];
+        for (format, row) in rows {
+            for text in [row.to_string(), format!("{row}\n"), format!("{row}\r\n"), format!("\u{feff}\n{row}\n{row}\n")]
+            {
+                assert_eq!(detect(&text).unwrap(), format, "{text:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_malformed_line_among_good_ones_does_not_hide_the_format() {
+        assert_eq!(detect("0,8,512,r,0.0\nrubbish\n0,8,512,r,0.5\n").unwrap(), Format::Spc);
+    }
+
+    #[test]
+    fn what_fits_nothing_names_the_way_out() {
+        let message = detect("hello\nworld\n").unwrap_err().to_string();
+        assert!(
+            message.starts_with("memory: no trace format fits; name it with --format NAME (ssdlab-csv, msr,"),
+            "{message}"
+        );
+    }
+}

@@ -1,0 +1,87 @@
+//! MQSim ASCII, and the identical SSDsim: `arrival device start_sector sectors type`, separated by blanks.
+//!
+//! Times in ns (MQSim's XML may name another unit; ns is its default and all that is read here), sectors
+//! of 512 bytes, type 0 = write and 1 = read (the reverse of most formats). Several devices interleave.
+//! Source: github.com/CMU-SAFARI/MQSim; SSDsim's `time device lsn size operation` has the same columns
+//! and codes, so the two cannot be told apart and need not be.
+//!
+//! `938513000 4 264719034 16 0`
+
+use crate::decode::LineFormat;
+use crate::encode::{Encoder, Item, Keeps, put};
+use crate::fault::Fault;
+use crate::fields::Blanks;
+use crate::intake::{Device, Entry, Io, Skip, Tables};
+use crate::{Action, Op};
+
+const SECTOR: u64 = 512;
+
+/// Parser.
+pub(crate) struct MqSim;
+
+impl LineFormat for MqSim {
+    fn new(_: Action) -> Self {
+        Self
+    }
+
+    #[inline]
+    fn line<'a>(&mut self, line: &'a [u8], tables: &mut Tables) -> Result<Entry, Fault<'a>> {
+        let mut fields = Blanks::new(line);
+        let time_ns = fields.number("arrival")?;
+        let device = fields.number("device")?;
+        let offset = fields.scaled("start_sector", SECTOR)?;
+        let bytes = fields.scaled("sectors", SECTOR)?;
+        let op = match fields.number("type")? {
+            0 => Op::Write,
+            1 => Op::Read,
+            _ => return Ok(Entry::Skip(Skip::UnknownOp)),
+        };
+        if let Some(more) = fields.next() {
+            return Err(Fault::new("", more, "follows the last column"));
+        }
+        let device = Device::Id(tables.devices.number(device));
+        Ok(Entry::Io(Io { time_ns, op, offset, bytes, device, flags: 0, stream: 0 }))
+    }
+}
+
+/// Writer: device 0.
+pub(crate) struct MqSimEncoder;
+
+impl Encoder for MqSimEncoder {
+    fn keeps(&self) -> Keeps {
+        Keeps {
+            ops: &[Op::Read, Op::Write],
+            unit_ns: 1,
+            sector: SECTOR,
+            whole_sectors: true,
+            flags: false,
+            streams: false,
+        }
+    }
+
+    fn encode(&mut self, item: &Item<'_>, out: &mut Vec<u8>) {
+        let code = u8::from(item.op == Op::Read);
+        put(out, format_args!("{} 0 {} {} {code}\n", item.time, item.offset / SECTOR, item.bytes / SECTOR));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{error, read, request};
+    use crate::{Format, Op};
+
+    #[test]
+    fn zero_writes_and_one_reads() {
+        for format in [Format::MqSim, Format::SsdSim] {
+            let (requests, report) =
+                read(format, "938513000 4 264719034 16 0\n938828000 3 197570570 16 0\n938944000 4 0 32 1\n");
+            assert_eq!(requests, [request(0, Op::Write, 264719034 * 512, 8192), request(431_000, Op::Read, 0, 16384)]);
+            assert_eq!((report.device.as_deref(), report.counts.other_device), (Some("4"), 1));
+        }
+    }
+
+    #[test]
+    fn a_sixth_column_is_another_format() {
+        assert!(error(Format::MqSim, "1 0 0 8 1 7\n").contains("\"7\" follows the last column"));
+    }
+}

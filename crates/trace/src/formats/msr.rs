@@ -1,0 +1,123 @@
+//! MSR Cambridge CSV: `Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime`.
+//!
+//! Timestamp and response time are FILETIME: units of 100 ns since 1601, beyond 2^53, so never a float.
+//! Offset and size are bytes, the type is `Read` or `Write`. No header. A device is `host.disk`. Mostly,
+//! not strictly, ordered by time. Source: SNIA IOTTA, Narayanan et al., FAST 2008.
+//!
+//! `128166372003061629,hm,0,Write,7014912,4096,26`
+
+use crate::decode::LineFormat;
+use crate::encode::{Encoder, Item, Keeps, put};
+use crate::fault::Fault;
+use crate::fields::Commas;
+use crate::intake::{Device, Entry, Io, Skip, Tables};
+use crate::{Action, Op};
+
+const TICK_NS: u64 = 100;
+
+/// Parser; remembers the last device, because a file usually holds one.
+pub(crate) struct Msr {
+    host: Vec<u8>,
+    disk: Vec<u8>,
+    device: u32,
+}
+
+impl LineFormat for Msr {
+    fn new(_: Action) -> Self {
+        Self { host: Vec::new(), disk: Vec::new(), device: 0 }
+    }
+
+    #[inline]
+    fn line<'a>(&mut self, line: &'a [u8], tables: &mut Tables) -> Result<Entry, Fault<'a>> {
+        if line.starts_with(b"Timestamp") {
+            return Ok(Entry::Skip(Skip::Header));
+        }
+        let mut fields = Commas::new(line);
+        let time_ns = fields.scaled("Timestamp", TICK_NS)?;
+        let host = fields.text("Hostname")?;
+        let disk = fields.text("DiskNumber")?;
+        let op = match fields.text("Type")? {
+            b"Read" | b"read" => Op::Read,
+            b"Write" | b"write" => Op::Write,
+            _ => return Ok(Entry::Skip(Skip::UnknownOp)),
+        };
+        let offset = fields.number("Offset")?;
+        let bytes = fields.number("Size")?;
+        if host != self.host || disk != self.disk {
+            self.device = tables.devices.id(&[host, b".", disk].concat());
+            self.host = host.to_vec();
+            self.disk = disk.to_vec();
+        }
+        Ok(Entry::Io(Io { time_ns, op, offset, bytes, device: Device::Id(self.device), flags: 0, stream: 0 }))
+    }
+}
+
+/// Writer: host `ssdlab`, disk 0, times from 2007-02-22, response times 0.
+pub(crate) struct MsrEncoder;
+
+const EPOCH_TICKS: u64 = 128_166_372_000_000_000;
+
+impl Encoder for MsrEncoder {
+    fn keeps(&self) -> Keeps {
+        Keeps {
+            ops: &[Op::Read, Op::Write],
+            unit_ns: TICK_NS,
+            sector: 1,
+            whole_sectors: false,
+            flags: false,
+            streams: false,
+        }
+    }
+
+    fn encode(&mut self, item: &Item<'_>, out: &mut Vec<u8>) {
+        let word = if item.op == Op::Read { "Read" } else { "Write" };
+        let ticks = EPOCH_TICKS.saturating_add(item.time);
+        put(out, format_args!("{ticks},ssdlab,0,{word},{},{},0\n", item.offset, item.bytes));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{error, read, request};
+    use crate::{Format, Op};
+
+    #[test]
+    fn filetime_ticks_are_exact_64_bit_numbers() {
+        let text = "128166372003061629,hm,0,Read,383496192,32768,413\n128166372016382155,hm,0,Write,2822144,4096,461\n";
+        let (requests, report) = read(Format::Msr, text);
+        let second = (128166372016382155 - 128166372003061629) * 100;
+        assert_eq!(requests, [request(0, Op::Read, 383496192, 32768), request(second, Op::Write, 2822144, 4096)]);
+        assert_eq!(report.device.as_deref(), Some("hm.0"));
+    }
+
+    #[test]
+    fn disks_of_one_host_are_different_devices() {
+        let text = "10,hm,0,Read,0,512,1\n11,hm,1,Read,0,512,1\n12,hm,0,Read,512,512,1\n13,prn,0,Read,0,512,1\n14,hm,1,Read,0,512,1\n";
+        let (requests, report) = read(Format::Msr, text);
+        assert_eq!(requests.len(), 2);
+        assert_eq!(report.other_devices, [("hm.1".into(), 2), ("prn.0".into(), 1)]);
+        assert_eq!(
+            report.notes,
+            [
+                "device hm.0 was chosen; 2 others hold 3 requests (hm.1, prn.0): choose with --device NAME or --device all"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_malformed_line_is_named_with_its_field() {
+        let message = error(Format::Msr, "10,hm,0,Read,0,512,1\n11,hm,0,Read,0,40x6,1\n");
+        assert_eq!(message, "memory:2: field \"Size\": \"40x6\" is not a whole number; fix it or pass --skip-bad");
+        let message = error(Format::Msr, "10,hm,0,Read\n");
+        assert_eq!(message, "memory:1: field \"Offset\" is missing; fix it or pass --skip-bad");
+        assert!(
+            error(Format::Msr, "999999999999999999,hm,0,Read,0,512,1\n").contains("too large in this format's unit")
+        );
+    }
+
+    #[test]
+    fn an_unknown_type_is_counted() {
+        let (requests, report) = read(Format::Msr, "10,hm,0,Read,0,512,1\n11,hm,0,Erase,0,512,1\n");
+        assert_eq!((requests.len(), report.counts.unknown_op), (1, 1));
+    }
+}

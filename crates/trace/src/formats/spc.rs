@@ -1,0 +1,93 @@
+//! SPC-1 / UMass (Financial, WebSearch): `ASU,LBA,Size,Opcode,Timestamp[,...]`.
+//!
+//! The LBA counts blocks of 512 bytes, the size is in bytes (not always whole blocks), the opcode is `r`
+//! or `w` in either case, the time is in seconds with a fraction. An LBA is relative to its ASU, so each
+//! ASU is a device. Source: UMass Trace Repository, "SPC trace file format specification" 1.0.1.
+//!
+//! `0,20941264,8192,W,0.551706`
+
+use crate::decode::LineFormat;
+use crate::encode::{Encoder, Item, Keeps, put};
+use crate::fault::Fault;
+use crate::fields::Commas;
+use crate::intake::{Device, Entry, Io, Skip, Tables};
+use crate::{Action, Op};
+
+const BLOCK: u64 = 512;
+
+/// Parser.
+pub(crate) struct Spc;
+
+impl LineFormat for Spc {
+    fn new(_: Action) -> Self {
+        Self
+    }
+
+    #[inline]
+    fn line<'a>(&mut self, line: &'a [u8], tables: &mut Tables) -> Result<Entry, Fault<'a>> {
+        let mut fields = Commas::new(line);
+        let asu = fields.number("ASU")?;
+        let offset = fields.scaled("LBA", BLOCK)?;
+        let bytes = fields.number("Size")?;
+        let op = match fields.text("Opcode")? {
+            b"r" | b"R" => Op::Read,
+            b"w" | b"W" => Op::Write,
+            _ => return Ok(Entry::Skip(Skip::UnknownOp)),
+        };
+        let time_ns = fields.decimal("Timestamp", 9)?;
+        let device = Device::Id(tables.devices.number(asu));
+        Ok(Entry::Io(Io { time_ns, op, offset, bytes, device, flags: 0, stream: 0 }))
+    }
+}
+
+/// Writer: ASU 0, nine digits of a second.
+pub(crate) struct SpcEncoder;
+
+impl Encoder for SpcEncoder {
+    fn keeps(&self) -> Keeps {
+        Keeps {
+            ops: &[Op::Read, Op::Write],
+            unit_ns: 1,
+            sector: BLOCK,
+            whole_sectors: false,
+            flags: false,
+            streams: false,
+        }
+    }
+
+    fn encode(&mut self, item: &Item<'_>, out: &mut Vec<u8>) {
+        let letter = if item.op == Op::Read { 'r' } else { 'w' };
+        let (seconds, ns) = (item.time / 1_000_000_000, item.time % 1_000_000_000);
+        put(out, format_args!("0,{},{},{letter},{seconds}.{ns:09}\n", item.offset / BLOCK, item.bytes));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{read, read_all, request};
+    use crate::{Format, Op};
+
+    #[test]
+    fn blocks_bytes_and_seconds() {
+        let (requests, _) = read(Format::Spc, "0,303567,3584,w,0.000000\n0,303574,3584,R,0.026214\n");
+        assert_eq!(
+            requests,
+            [request(0, Op::Write, 303567 * 512, 3584), request(26_214_000, Op::Read, 303574 * 512, 3584)]
+        );
+    }
+
+    #[test]
+    fn sizes_need_not_be_whole_blocks_and_further_fields_are_allowed() {
+        let (requests, _) = read(Format::Spc, "0,1,1000,r,0.5,1,2\n");
+        assert_eq!(requests, [request(0, Op::Read, 512, 1000)]);
+    }
+
+    #[test]
+    fn each_asu_has_its_own_addresses() {
+        let text = "0,8,4096,r,0.0\n1,0,4096,w,0.1\n0,0,4096,r,0.2\n";
+        let (requests, report) = read(Format::Spc, text);
+        assert_eq!((requests.len(), report.counts.other_device), (2, 1));
+        let (requests, _) = read_all(Format::Spc, text);
+        assert_eq!(requests.iter().map(|r| r.offset).collect::<Vec<_>>(), [4096, 1 << 20, 0]);
+    }
+}

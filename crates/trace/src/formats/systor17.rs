@@ -1,0 +1,74 @@
+//! SYSTOR'17 (VDI storage): `Timestamp,Response,IOType,LUN,Offset,Size`, with that header line.
+//!
+//! Times are Unix seconds with nine digits (microseconds are real; the clock is Japan's), offset and size
+//! bytes. The type is `R`, `W` or blank: blank ones are unknown and counted. LUNs are 0 to 4 and 6. The
+//! files are hourly, lose requests at the change and are not sorted as a whole: give all of them, they
+//! are merged. Source: SNIA IOTTA, Lee et al., SYSTOR 2017.
+//!
+//! `1455592800.002345000,0.001232,R,0,1234567168,4096`
+
+use crate::decode::LineFormat;
+use crate::fault::Fault;
+use crate::fields::Commas;
+use crate::intake::{Device, Entry, Io, Skip, Tables};
+use crate::{Action, Op};
+
+/// Parser.
+pub(crate) struct Systor17;
+
+impl LineFormat for Systor17 {
+    fn new(_: Action) -> Self {
+        Self
+    }
+
+    #[inline]
+    fn line<'a>(&mut self, line: &'a [u8], tables: &mut Tables) -> Result<Entry, Fault<'a>> {
+        if line.starts_with(b"Timestamp") {
+            return Ok(Entry::Skip(Skip::Header));
+        }
+        let mut fields = Commas::new(line);
+        let time_ns = fields.decimal("Timestamp", 9)?;
+        fields.next().ok_or(Fault::missing("Response"))?;
+        let op = match fields.next().ok_or(Fault::missing("IOType"))? {
+            b"R" => Op::Read,
+            b"W" => Op::Write,
+            _ => return Ok(Entry::Skip(Skip::UnknownOp)),
+        };
+        let lun = fields.number("LUN")?;
+        let offset = fields.number("Offset")?;
+        let bytes = fields.number("Size")?;
+        let device = Device::Id(tables.devices.number(lun));
+        Ok(Entry::Io(Io { time_ns, op, offset, bytes, device, flags: 0, stream: 0 }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{read, read_files, request};
+    use crate::{Format, Op};
+
+    const HEADER: &str = "Timestamp,Response,IOType,LUN,Offset,Size\n";
+
+    #[test]
+    fn header_blank_types_and_nine_digits() {
+        let text = format!(
+            "{HEADER}1455592800.000001000,0.001,R,0,4096,512\n1455592800.000002000,0.001,,0,0,0\n1455592801.000001000,,W,0,0,4096\n"
+        );
+        let (requests, report) = read(Format::Systor17, &text);
+        assert_eq!(requests, [request(0, Op::Read, 4096, 512), request(1_000_000_000, Op::Write, 0, 4096)]);
+        assert_eq!((report.counts.headers, report.counts.unknown_op), (1, 1));
+    }
+
+    #[test]
+    fn hourly_files_are_merged_by_time() {
+        let hour = |rows: &[(&str, u32)]| {
+            let rows: String = rows.iter().map(|(time, offset)| format!("{time},0,R,0,{offset},512\n")).collect();
+            format!("{HEADER}{rows}")
+        };
+        let later = hour(&[("3600.5", 3), ("3601.0", 4)]);
+        let earlier = hour(&[("3599.0", 1), ("3599.5", 2), ("3602.0", 5)]);
+        let (requests, report) = read_files(Format::Systor17, &[&later, &earlier]);
+        assert_eq!(requests.iter().map(|r| r.offset).collect::<Vec<_>>(), [1, 2, 3, 4, 5]);
+        assert_eq!(report.counts.out_of_order, 0);
+    }
+}

@@ -1,0 +1,62 @@
+//! Tencent CBS: `Timestamp,Offset,Size,IOType,VolumeID`.
+//!
+//! Times are whole Unix seconds: requests of the same second are spread over it in file order (see
+//! [`crate::spread`]). Offset and size count sectors of 512 bytes; the type is 0 for read, 1 for write.
+//! Thousands of volumes interleave. Source: SNIA IOTTA, Zhang et al., ATC 2020.
+//!
+//! `1538323199,105352008,584,1,1576`
+
+use crate::decode::LineFormat;
+use crate::fault::Fault;
+use crate::fields::Commas;
+use crate::intake::{Device, Entry, Io, Skip, Tables};
+use crate::{Action, Op};
+
+const SECTOR: u64 = 512;
+
+/// Parser.
+pub(crate) struct Tencent;
+
+impl LineFormat for Tencent {
+    fn new(_: Action) -> Self {
+        Self
+    }
+
+    #[inline]
+    fn line<'a>(&mut self, line: &'a [u8], tables: &mut Tables) -> Result<Entry, Fault<'a>> {
+        if line.starts_with(b"Timestamp") {
+            return Ok(Entry::Skip(Skip::Header));
+        }
+        let mut fields = Commas::new(line);
+        let time_ns = fields.scaled("Timestamp", 1_000_000_000)?;
+        let offset = fields.scaled("Offset", SECTOR)?;
+        let bytes = fields.scaled("Size", SECTOR)?;
+        let op = match fields.number("IOType")? {
+            0 => Op::Read,
+            1 => Op::Write,
+            _ => return Ok(Entry::Skip(Skip::UnknownOp)),
+        };
+        let device = Device::Id(tables.devices.number(fields.number("VolumeID")?));
+        Ok(Entry::Io(Io { time_ns, op, offset, bytes, device, flags: 0, stream: 0 }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{read, request};
+    use crate::{Format, Op};
+
+    #[test]
+    fn sectors_and_seconds_spread_in_file_order() {
+        let text =
+            "1538323199,105352008,584,1,1576\n1538323199,8,8,0,1576\n1538323199,0,8,0,9\n1538323200,0,8,0,1576\n";
+        let (requests, report) = read(Format::Tencent, text);
+        let expected = [
+            request(0, Op::Write, 105352008 * 512, 584 * 512),
+            request(500_000_000, Op::Read, 4096, 4096),
+            request(1_000_000_000, Op::Read, 0, 4096),
+        ];
+        assert_eq!(requests, expected);
+        assert_eq!(report.counts.other_device, 1);
+    }
+}

@@ -1,0 +1,200 @@
+//! vSCSI traces (VMware's vscsiStats, CloudPhysics), little-endian, no header.
+//!
+//! Version 1, 32 bytes: u32 serial, u32 bytes, u32 scatter-gather entries, u16 SCSI command, u16 version,
+//! u64 block (512 bytes), u64 time in us. Version 2, 40 bytes: u16 command, u16 version, u32 serial,
+//! u32 bytes, u32 entries, u64 block, u64 time in us, u64 response time. The version is the high byte
+//! of its field. Commands other than reads, writes and cache flushes are counted as unknown (the ranges
+//! of an UNMAP are not in the trace). Source: Waldspurger et al., FAST 2015; libCacheSim's vscsi.h.
+
+use crate::decode::RecordFormat;
+use crate::encode::{Encoder, Item, Keeps};
+use crate::fault::Fault;
+use crate::intake::{Device, Entry, Io, Skip, Tables};
+use crate::{Action, Op};
+
+const BLOCK: u64 = 512;
+const TICK_NS: u64 = 1000;
+/// Records looked at to recognise a version.
+const SNIFF_RECORDS: usize = 4;
+
+/// Parser of `VERSION` 1 (`SIZE` 32) or 2 (40).
+pub(crate) struct Vscsi<const VERSION: u8, const SIZE: usize>;
+
+pub(crate) type V1 = Vscsi<1, 32>;
+pub(crate) type V2 = Vscsi<2, 40>;
+
+/// Operation of a SCSI command (SBC-4).
+#[inline]
+fn operation(command: u16) -> Option<Op> {
+    Some(match command {
+        0x28 | 0x88 | 0xA8 | 0x08 => Op::Read,
+        0x2A | 0x8A | 0xAA | 0x0A | 0x2E | 0x8E | 0xAE => Op::Write,
+        0x35 | 0x91 => Op::Flush,
+        _ => return None,
+    })
+}
+
+fn u16_at(record: &[u8], at: usize) -> u16 {
+    u16::from_le_bytes([record[at], record[at + 1]])
+}
+
+#[inline(always)]
+fn u64_at<const SIZE: usize>(record: &[u8; SIZE], at: usize) -> u64 {
+    let mut bytes = [0; 8];
+    bytes.copy_from_slice(&record[at..at + 8]);
+    u64::from_le_bytes(bytes)
+}
+
+impl<const VERSION: u8, const SIZE: usize> Vscsi<VERSION, SIZE> {
+    /// Offsets of version, command, bytes, block and time.
+    const AT: [usize; 5] = if VERSION == 1 { [14, 12, 4, 16, 24] } else { [2, 0, 8, 16, 24] };
+
+    fn fits(record: &[u8]) -> bool {
+        u16_at(record, Self::AT[0]) >> 8 == u16::from(VERSION)
+    }
+
+    /// How well the beginning of a file fits, in percent.
+    pub fn sniff(head: &[u8]) -> u32 {
+        let mut records = head.chunks_exact(SIZE).take(SNIFF_RECORDS).peekable();
+        if records.peek().is_some() && records.all(Self::fits) { 100 } else { 0 }
+    }
+}
+
+impl<const VERSION: u8, const SIZE: usize> RecordFormat for Vscsi<VERSION, SIZE> {
+    const HEAD: usize = SIZE;
+
+    fn new(_: Action) -> Self {
+        Self
+    }
+
+    #[inline]
+    fn record<'a>(&mut self, head: &'a [u8], _: &mut Tables) -> Result<(Entry, usize), Fault<'a>> {
+        let Ok(record) = <&[u8; SIZE]>::try_from(head) else { return Err(Fault::missing("record")) };
+        let [version, command, bytes, block, time] = Self::AT;
+        if !Self::fits(record) {
+            return Err(Fault::new("version", &head[version..version + 2], "is not this format's"));
+        }
+        let Some(op) = operation(u16_at(record, command)) else { return Ok((Entry::Skip(Skip::UnknownOp), 0)) };
+        let scale = |at: usize, unit: u64, name: &'static str| {
+            let too_large = Fault::new(name, &head[at..at + 8], "is too large in this format's unit");
+            u64_at(record, at).checked_mul(unit).ok_or(too_large)
+        };
+        let time_ns = scale(time, TICK_NS, "time")?;
+        let (offset, bytes) = match op {
+            Op::Flush => (0, 0),
+            _ => (scale(block, BLOCK, "block")?, u64_at(record, bytes) & 0xFFFF_FFFF),
+        };
+        Ok((Entry::Io(Io { time_ns, op, offset, bytes, device: Device::File, flags: 0, stream: 0 }), 0))
+    }
+}
+
+/// Writer of either version: 16-byte READ and WRITE commands, SYNCHRONIZE CACHE for a flush.
+#[derive(Default)]
+pub(crate) struct VscsiEncoder<const VERSION: u8> {
+    serial: u32,
+}
+
+impl<const VERSION: u8> Encoder for VscsiEncoder<VERSION> {
+    fn keeps(&self) -> Keeps {
+        let ops = &[Op::Read, Op::Write, Op::Flush];
+        Keeps { ops, unit_ns: TICK_NS, sector: BLOCK, whole_sectors: false, flags: false, streams: false }
+    }
+
+    fn encode(&mut self, item: &Item<'_>, out: &mut Vec<u8>) {
+        let command: u16 = match item.op {
+            Op::Read => 0x88,
+            Op::Flush => 0x91,
+            Op::Write | Op::Trim => 0x8A,
+        };
+        let [serial, bytes, entries] = [self.serial, item.bytes as u32, 1].map(u32::to_le_bytes);
+        let [command, version] = [command, u16::from(VERSION) << 8].map(u16::to_le_bytes);
+        if VERSION == 1 {
+            out.extend([serial, bytes, entries].as_flattened());
+            out.extend([command, version].as_flattened());
+        } else {
+            out.extend([command, version].as_flattened());
+            out.extend([serial, bytes, entries].as_flattened());
+        }
+        out.extend((item.offset / BLOCK).to_le_bytes());
+        out.extend(item.time.to_le_bytes());
+        if VERSION == 2 {
+            out.extend(0_u64.to_le_bytes());
+        }
+        self.serial = self.serial.wrapping_add(1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{detect_bytes, error_bytes, read_bytes, request};
+    use crate::{Format, Op, ReadOptions};
+
+    fn v1(command: u16, bytes: u32, block: u64, time: u64) -> Vec<u8> {
+        let mut out = Vec::new();
+        for word in [7, bytes, 1] {
+            out.extend(word.to_le_bytes());
+        }
+        out.extend(command.to_le_bytes());
+        out.extend(0x100_u16.to_le_bytes());
+        out.extend(block.to_le_bytes());
+        out.extend(time.to_le_bytes());
+        out
+    }
+
+    fn v2(command: u16, bytes: u32, block: u64, time: u64) -> Vec<u8> {
+        let mut out = Vec::new();
+        out.extend(command.to_le_bytes());
+        out.extend(0x204_u16.to_le_bytes());
+        for word in [7, bytes, 1] {
+            out.extend(word.to_le_bytes());
+        }
+        for word in [block, time, 99] {
+            out.extend(word.to_le_bytes());
+        }
+        out
+    }
+
+    fn scene(write: fn(u16, u32, u64, u64) -> Vec<u8>) -> Vec<u8> {
+        let rows = [
+            (0x2A, 512, 42932745, 5_633_898_000_000),
+            (0x28, 4096, 8, 5_633_898_000_007),
+            (0x12, 36, 0, 5_633_898_000_008),
+        ];
+        let more = [
+            (0x88, 8192, 1 << 33, 5_633_898_000_009),
+            (0x35, 0, 5, 5_633_898_000_010),
+            (0x8A, 0, 5, 5_633_898_000_011),
+        ];
+        rows.iter().chain(&more).flat_map(|&(command, bytes, block, time)| write(command, bytes, block, time)).collect()
+    }
+
+    #[test]
+    fn both_versions_are_recognised_and_agree() {
+        let expected = [
+            request(0, Op::Write, 42932745 * 512, 512),
+            request(7_000, Op::Read, 4096, 4096),
+            request(9_000, Op::Read, 1 << 42, 8192),
+            request(10_000, Op::Flush, 0, 0),
+        ];
+        for (format, bytes) in [(Format::VscsiV1, scene(v1)), (Format::VscsiV2, scene(v2))] {
+            assert_eq!(detect_bytes(&bytes).unwrap(), format);
+            let (requests, report) = read_bytes(format, &bytes, &ReadOptions::default()).unwrap();
+            assert_eq!(requests, expected);
+            assert_eq!((report.counts.unknown_op, report.counts.zero_length), (1, 1));
+        }
+    }
+
+    #[test]
+    fn a_wrong_version_and_a_cut_record_are_errors() {
+        let mut bytes = scene(v1);
+        bytes[32 + 15] = 9;
+        let message = error_bytes(Format::VscsiV1, &bytes);
+        assert!(
+            message.starts_with("memory:record 2 at byte 32: field \"version\": \"\\x00\\t\" is not this format's"),
+            "{message}"
+        );
+        let bytes = scene(v2);
+        let message = error_bytes(Format::VscsiV2, &bytes[..bytes.len() - 1]);
+        assert!(message.contains("the file ends inside record 6 (39 bytes of it at byte 200)"), "{message}");
+    }
+}

@@ -1,0 +1,229 @@
+//! The bytes of a trace file: plain, gzip or zstd (told by their magic numbers, never by the name),
+//! handed out through one bounded window.
+
+use std::fs::File;
+use std::io::{self, Cursor, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::TraceError;
+
+/// Bytes of the window: several times the longest line, small enough to stay in cache.
+const WINDOW_BYTES: usize = 256 << 10;
+
+const GZIP_MAGIC: [u8; 2] = [0x1F, 0x8B];
+const ZSTD_MAGIC: [u8; 4] = [0x28, 0xB5, 0x2F, 0xFD];
+
+/// Where a trace's bytes are; kept so that a second pass can start over.
+#[derive(Clone, Debug)]
+pub(crate) enum Origin {
+    /// A file.
+    File(PathBuf),
+    /// Bytes in memory, for tests and fuzzing.
+    Memory(Arc<[u8]>),
+}
+
+impl Origin {
+    /// The path to name in messages.
+    pub fn path(&self) -> &Path {
+        match self {
+            Self::File(path) => path,
+            Self::Memory(_) => Path::new("memory"),
+        }
+    }
+
+    fn reader(&self) -> Result<(Box<dyn Read + Send>, u64), TraceError> {
+        let path = match self {
+            Self::Memory(bytes) => return Ok((Box::new(Cursor::new(Arc::clone(bytes))), bytes.len() as u64)),
+            Self::File(path) => path,
+        };
+        let failed = |error: io::Error| {
+            let hint = if error.kind() == io::ErrorKind::NotFound { "; check the path" } else { "" };
+            TraceError::io(path, format!("cannot be opened: {error}{hint}"))
+        };
+        let file = File::open(path).map_err(failed)?;
+        let about = file.metadata().map_err(failed)?;
+        if about.is_dir() {
+            return Err(TraceError::io(path, "is a directory; name the trace files inside it"));
+        }
+        Ok((Box::new(file), about.len()))
+    }
+}
+
+/// Counts the bytes read from the file, before decompression.
+struct Counted {
+    inner: Box<dyn Read + Send>,
+    count: Arc<AtomicU64>,
+}
+
+impl Read for Counted {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let got = self.inner.read(buffer)?;
+        self.count.fetch_add(got as u64, Ordering::Relaxed);
+        Ok(got)
+    }
+}
+
+/// A window that slides over the decompressed bytes of one file.
+pub(crate) struct Input {
+    path: PathBuf,
+    reader: Box<dyn Read + Send>,
+    compression: &'static str,
+    window: Vec<u8>,
+    start: usize,
+    end: usize,
+    position: u64,
+    read: Arc<AtomicU64>,
+    size: u64,
+}
+
+impl Input {
+    /// Opens `origin` and looks through its compression.
+    pub fn open(origin: &Origin) -> Result<Self, TraceError> {
+        let path = origin.path().to_path_buf();
+        let (inner, size) = origin.reader()?;
+        let read = Arc::new(AtomicU64::new(0));
+        let mut counted = Counted { inner, count: Arc::clone(&read) };
+        let mut magic = Vec::with_capacity(ZSTD_MAGIC.len());
+        let failed = |error: io::Error| TraceError::io(&path, format!("cannot be read: {error}"));
+        (&mut counted).take(ZSTD_MAGIC.len() as u64).read_to_end(&mut magic).map_err(failed)?;
+        if magic.is_empty() {
+            return Err(TraceError::io(&path, "is empty; there is nothing to replay"));
+        }
+        let (gzip, zstd) = (magic.starts_with(&GZIP_MAGIC), magic == ZSTD_MAGIC);
+        let whole = Cursor::new(magic).chain(counted);
+        let (reader, compression): (Box<dyn Read + Send>, _) = if gzip {
+            (Box::new(flate2::read::MultiGzDecoder::new(whole)), "gzip")
+        } else if zstd {
+            (Box::new(zstd::stream::read::Decoder::new(whole).map_err(failed)?), "zstd")
+        } else {
+            (Box::new(whole), "")
+        };
+        let window = vec![0; WINDOW_BYTES];
+        Ok(Self { path, reader, compression, window, start: 0, end: 0, position: 0, read, size })
+    }
+
+    /// The bytes in view.
+    #[inline]
+    pub fn bytes(&self) -> &[u8] {
+        &self.window[self.start..self.end]
+    }
+
+    /// Moves past the first `count` bytes in view.
+    #[inline]
+    pub fn advance(&mut self, count: usize) {
+        debug_assert!(count <= self.end - self.start);
+        self.start += count;
+        self.position += count as u64;
+    }
+
+    /// Brings more bytes into view; `false` at the end of the file or when the window is full.
+    pub fn refill(&mut self) -> Result<bool, TraceError> {
+        self.window.copy_within(self.start..self.end, 0);
+        self.end -= self.start;
+        self.start = 0;
+        let before = self.end;
+        while self.end < WINDOW_BYTES {
+            match self.reader.read(&mut self.window[self.end..]) {
+                Ok(0) => break,
+                Ok(got) => self.end += got,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                // What came before the fault is handed out first; the decoder repeats the fault.
+                Err(_) if self.end > before => break,
+                Err(error) => return Err(self.broken(&error)),
+            }
+        }
+        Ok(self.end > before)
+    }
+
+    fn broken(&self, error: &io::Error) -> TraceError {
+        let path = self.path.display().to_string();
+        let at = self.position + (self.end - self.start) as u64;
+        match (self.compression, error.kind()) {
+            ("", _) => TraceError::io(&self.path, format!("cannot be read after {at} bytes: {error}")),
+            (name, io::ErrorKind::UnexpectedEof) => TraceError::Truncated {
+                path,
+                why: format!("the {name} stream ends early, after {at} decompressed bytes"),
+            },
+            (name, _) => TraceError::Truncated {
+                path,
+                why: format!("the {name} stream is damaged after {at} decompressed bytes ({error})"),
+            },
+        }
+    }
+
+    /// Offset of the first byte in view, after decompression.
+    pub fn position(&self) -> u64 {
+        self.position
+    }
+
+    /// The file, for messages.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Bytes of the file read so far (before decompression), and in all.
+    pub fn progress(&self) -> (u64, u64) {
+        (self.read.load(Ordering::Relaxed).min(self.size), self.size)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    fn memory(bytes: &[u8]) -> Result<Input, TraceError> {
+        Input::open(&Origin::Memory(bytes.into()))
+    }
+
+    fn all(bytes: &[u8]) -> Result<Vec<u8>, TraceError> {
+        let mut input = memory(bytes)?;
+        let mut out = Vec::new();
+        while input.refill()? {
+            out.extend_from_slice(input.bytes());
+            input.advance(input.bytes().len());
+        }
+        Ok(out)
+    }
+
+    fn gzip(text: &[u8]) -> Vec<u8> {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        encoder.write_all(text).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    #[test]
+    fn compression_is_told_by_its_magic_number() {
+        let text: Vec<u8> = (0..600_000_u32).map(|n| (n.wrapping_mul(n) >> 7) as u8).collect();
+        assert_eq!(all(&text).unwrap(), text);
+        assert_eq!(all(&gzip(&text)).unwrap(), text);
+        assert_eq!(all(&zstd::encode_all(&text[..], 1).unwrap()).unwrap(), text);
+    }
+
+    #[test]
+    fn concatenated_members_are_one_file() {
+        assert_eq!(all(&[gzip(b"one "), gzip(b"two")].concat()).unwrap(), b"one two");
+        let frame = |text: &[u8]| zstd::encode_all(text, 1).unwrap();
+        assert_eq!(all(&[frame(b"one "), frame(b"two")].concat()).unwrap(), b"one two");
+    }
+
+    #[test]
+    fn a_cut_stream_is_one_clear_error_with_the_remedy() {
+        let text: Vec<u8> = (0..100_000_u32).map(|n| (n.wrapping_mul(n) >> 7) as u8).collect();
+        for (whole, name) in [(gzip(&text), "gzip"), (zstd::encode_all(&text[..], 1).unwrap(), "zstd")] {
+            let error = all(&whole[..whole.len() - 9]).unwrap_err().to_string();
+            assert!(error.starts_with(&format!("memory: the {name} stream ends early, after ")), "{error}");
+            assert!(error.ends_with("copy or download it again, or pass --skip-bad to use what there is"), "{error}");
+        }
+    }
+
+    #[test]
+    fn missing_empty_and_directory_are_told_apart() {
+        let open = |path: &str| Input::open(&Origin::File(path.into())).err().unwrap().to_string();
+        assert!(open("no/such/trace.csv").contains("cannot be opened"), "{}", open("no/such/trace.csv"));
+        assert!(open("src").contains("is a directory; name the trace files inside it"));
+        assert!(memory(b"").err().unwrap().to_string().contains("is empty"));
+    }
+}

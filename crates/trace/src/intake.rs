@@ -1,0 +1,277 @@
+//! From a parsed entry to a request: the checks every format shares, and the choice of the device.
+
+use crate::fault::Fault;
+use crate::names::Names;
+use crate::report::IngestReport;
+use crate::{DeviceChoice, Format, Op, Request, TraceError};
+
+/// What a line or record turned out to be.
+pub(crate) enum Entry {
+    /// A request.
+    Io(Io),
+    /// Something else, to be counted.
+    Skip(Skip),
+}
+
+/// Why an entry is no request.
+#[derive(Clone, Copy)]
+pub(crate) enum Skip {
+    /// Header, comment, summary.
+    Header,
+    /// An event that was not asked for.
+    OtherAction,
+    /// Moves no data.
+    NonIo,
+    /// Unknown operation.
+    UnknownOp,
+}
+
+/// A request as its trace has it.
+#[derive(Clone, Copy)]
+pub(crate) struct Io {
+    /// Absolute time in ns, in the trace's own epoch.
+    pub time_ns: u64,
+    pub op: Op,
+    /// First byte.
+    pub offset: u64,
+    /// Length in bytes.
+    pub bytes: u64,
+    pub device: Device,
+    /// Bits of [`crate::flag`].
+    pub flags: u8,
+    /// Id in [`Tables::streams`], 0 for none.
+    pub stream: u32,
+}
+
+/// Whose addresses a request uses.
+#[derive(Clone, Copy)]
+pub(crate) enum Device {
+    /// The format names no device: the file is the device.
+    File,
+    /// Id in [`Tables::devices`].
+    Id(u32),
+}
+
+/// The names a trace introduces.
+pub(crate) struct Tables {
+    pub devices: Names,
+    pub streams: Names,
+}
+
+impl Tables {
+    /// Empty tables; stream 0 is "none".
+    pub fn new() -> Self {
+        let mut streams = Names::new(STREAMS_MAX);
+        streams.id(b"");
+        Self { devices: Names::new(DEVICES_MAX), streams }
+    }
+
+    /// The stream of a process id. Process 0 is the idle task, in whose name interrupts act: no stream.
+    #[inline]
+    pub fn process(&mut self, pid: u64) -> u32 {
+        if pid == 0 { 0 } else { self.streams.number(pid) }
+    }
+}
+
+/// Most devices told apart in one trace.
+const DEVICES_MAX: usize = 65_536;
+/// Most processes told apart, and the empty name of index 0.
+const STREAMS_MAX: usize = 65_536;
+/// Devices laid side by side start at multiples of this: page-aligned for any page up to 1 MiB.
+const DEVICE_ALIGN: u64 = 1 << 20;
+/// A request beyond `u32` is cut into pieces of this many bytes.
+const PIECE_BYTES: u64 = 1 << 31;
+/// Longest request believed; longer ones are malformed. Bounds what one line can grow to.
+const REQUEST_MAX: u64 = 1 << 44;
+
+/// Where each device goes.
+enum Layout {
+    /// The first request decides.
+    Undecided,
+    /// One device at its own addresses.
+    One(u32),
+    /// First pass: only note how far each device reaches.
+    Measure(Vec<u64>),
+    /// Every device from its own base.
+    Bases(Vec<u64>),
+}
+
+/// Checks entries, keeps the tables and counts.
+pub(crate) struct Intake {
+    pub tables: Tables,
+    pub report: IngestReport,
+    layout: Layout,
+    /// Requests of each device that was not chosen, by id.
+    others: Vec<u64>,
+}
+
+impl Intake {
+    pub fn new(format: Format, choice: &DeviceChoice) -> Self {
+        let mut tables = Tables::new();
+        let layout = match choice {
+            DeviceChoice::First => Layout::Undecided,
+            DeviceChoice::All => Layout::Measure(Vec::new()),
+            DeviceChoice::Named(name) => Layout::One(tables.devices.id(name.as_bytes())),
+        };
+        Self { tables, report: IngestReport::new(format), layout, others: Vec::new() }
+    }
+
+    /// Takes one entry of a file; `device` is the id of the file as a device.
+    #[inline]
+    pub fn take<'a>(
+        &mut self,
+        entry: Entry,
+        file: impl FnOnce(&mut Names) -> u32,
+        out: &mut Vec<Request>,
+    ) -> Result<(), Fault<'a>> {
+        let counts = &mut self.report.counts;
+        let io = match entry {
+            Entry::Io(io) => io,
+            Entry::Skip(why) => {
+                match why {
+                    Skip::Header => counts.headers += 1,
+                    Skip::OtherAction => counts.other_actions += 1,
+                    Skip::NonIo => counts.non_io += 1,
+                    Skip::UnknownOp => counts.unknown_op += 1,
+                }
+                return Ok(());
+            }
+        };
+        if io.offset.checked_add(io.bytes).is_none() || io.bytes > REQUEST_MAX {
+            return Err(Fault::new(
+                "",
+                b"",
+                "offset and size exceed what a device can hold (2^64 bytes, 16 TiB a request)",
+            ));
+        }
+        let device = match io.device {
+            Device::Id(id) => id,
+            Device::File => file(&mut self.tables.devices),
+        };
+        let base = match &mut self.layout {
+            Layout::One(chosen) if *chosen == device => 0,
+            Layout::One(_) => {
+                self.count_other(device);
+                return Ok(());
+            }
+            Layout::Bases(bases) => bases[device as usize],
+            Layout::Undecided => {
+                self.layout = Layout::One(device);
+                0
+            }
+            Layout::Measure(extents) => {
+                if extents.len() <= device as usize {
+                    extents.resize(device as usize + 1, 0);
+                }
+                extents[device as usize] = extents[device as usize].max(io.offset + io.bytes);
+                return Ok(());
+            }
+        };
+        let counts = &mut self.report.counts;
+        let stream = io.stream as u16;
+        if stream == u16::MAX && self.tables.streams.folded() {
+            counts.streams_folded += 1;
+        }
+        let mut request = Request { time_ns: io.time_ns, offset: 0, bytes: 0, op: io.op, flags: io.flags, stream };
+        if io.op != Op::Flush {
+            if io.bytes == 0 {
+                counts.zero_length += 1;
+                return Ok(());
+            }
+            request.offset = base + io.offset;
+            if io.bytes > u64::from(u32::MAX) {
+                counts.split_overlong += 1;
+                split(request, io.bytes, out);
+                return Ok(());
+            }
+            request.bytes = io.bytes as u32;
+        }
+        out.push(request);
+        Ok(())
+    }
+
+    #[cold]
+    fn count_other(&mut self, device: u32) {
+        self.report.counts.other_device += 1;
+        let device = device as usize;
+        if self.others.len() <= device {
+            self.others.resize(device + 1, 0);
+        }
+        self.others[device] += 1;
+    }
+
+    /// Whether this is the first of two passes.
+    pub fn measuring(&self) -> bool {
+        matches!(self.layout, Layout::Measure(_))
+    }
+
+    /// Ends the first pass: gives every device its range and starts counting afresh.
+    pub fn lay_out(&mut self) -> Result<(), TraceError> {
+        if self.tables.devices.folded() {
+            let why = "the trace has more than 65,536 devices; choose one with --device NAME";
+            return Err(TraceError::Device(why.into()));
+        }
+        if let Layout::Measure(extents) = &self.layout {
+            let mut next = 0_u64;
+            let mut bases = Vec::with_capacity(extents.len());
+            for &extent in extents {
+                bases.push(next);
+                let after = next.checked_add(extent).and_then(|end| end.checked_next_multiple_of(DEVICE_ALIGN));
+                next = after.ok_or_else(|| {
+                    let why = "the devices laid side by side exceed 2^64 bytes; choose one with --device NAME";
+                    TraceError::Device(why.into())
+                })?;
+            }
+            self.layout = Layout::Bases(bases);
+            self.report = IngestReport::new(self.report.format);
+        }
+        Ok(())
+    }
+
+    /// Completes the report at the end of the trace.
+    pub fn conclude(&mut self) -> Result<(), TraceError> {
+        let names = self.tables.devices.list();
+        let mut others: Vec<(String, u64)> =
+            self.others.iter().enumerate().filter(|(_, n)| **n > 0).map(|(id, &n)| (names[id].clone(), n)).collect();
+        // Stable: devices with equally many requests stay in order of appearance.
+        others.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        let report = &mut self.report;
+        let count = others.len();
+        others.truncate(IngestReport::DEVICES_LISTED);
+        let listed = || others.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ");
+        let more = if count > others.len() { ", ..." } else { "" };
+        if let Layout::One(chosen) = self.layout {
+            let name = &names[chosen as usize];
+            report.device = Some(name.clone());
+            let none = report.counts.requests + report.counts.zero_length == 0;
+            if none && count > 0 {
+                let why = format!("device {name:?} is not in the trace; it has {}{more}", listed());
+                return Err(TraceError::Device(why));
+            }
+            if count > 0 {
+                report.notes.push(format!(
+                    "device {name} was chosen; {} hold {} requests ({}{more}): choose with --device NAME or --device all",
+                    if count == 1 { "1 other".into() } else { format!("{count} others") },
+                    crate::report::grouped(report.counts.other_device),
+                    listed(),
+                ));
+            }
+        }
+        if report.counts.requests == 0 && report.counts.other_actions > 0 && report.counts.other_device == 0 {
+            report.notes.push("no event has the chosen action: choose with --action queue, issue or complete".into());
+        }
+        report.other_devices = others;
+        Ok(())
+    }
+}
+
+#[cold]
+fn split(mut request: Request, bytes: u64, out: &mut Vec<Request>) {
+    let mut left = bytes;
+    while left > 0 {
+        request.bytes = left.min(PIECE_BYTES) as u32;
+        out.push(request);
+        left -= u64::from(request.bytes);
+        request.offset += u64::from(request.bytes);
+    }
+}

@@ -1,0 +1,95 @@
+//! Names met in a trace (devices, processes) as small numbers, in order of first appearance.
+
+use std::collections::HashMap;
+
+/// Longest name kept; a longer one is cut, so that the table's memory is bounded.
+const NAME_BYTES: usize = 128;
+/// Slots of the direct-mapped cache in front of the table.
+const CACHE_SLOTS: usize = 256;
+
+/// A table of at most `limit` names.
+#[derive(Debug)]
+pub(crate) struct Names {
+    names: Vec<String>,
+    ids: HashMap<Box<[u8]>, u32>,
+    /// Numeric keys lately asked for, by their low bits: `(key + 1, id)`, 0 being an empty slot.
+    recent: Box<[(u64, u32)]>,
+    limit: usize,
+    folded: bool,
+}
+
+impl Names {
+    /// An empty table for at most `limit` names.
+    pub fn new(limit: usize) -> Self {
+        let recent = vec![(0, 0); CACHE_SLOTS].into();
+        Self { names: Vec::new(), ids: HashMap::new(), recent, limit, folded: false }
+    }
+
+    /// The names by id.
+    pub fn list(&self) -> &[String] {
+        &self.names
+    }
+
+    /// Whether more names came than the table holds; they all have the last id.
+    pub fn folded(&self) -> bool {
+        self.folded
+    }
+
+    /// The id of a number, written in decimal.
+    #[inline]
+    pub fn number(&mut self, number: u64) -> u32 {
+        self.keyed(number, |number| number.to_string())
+    }
+
+    /// The id of `key`, whose name `render` gives; a table must use one `render` only.
+    #[inline]
+    pub fn keyed(&mut self, key: u64, render: impl FnOnce(u64) -> String) -> u32 {
+        let slot = key as usize % CACHE_SLOTS;
+        let (cached, id) = self.recent[slot];
+        if cached == key.wrapping_add(1) && cached != 0 {
+            return id;
+        }
+        let id = self.id(render(key).as_bytes());
+        self.recent[slot] = (key.wrapping_add(1), id);
+        id
+    }
+
+    /// The id of a name.
+    pub fn id(&mut self, name: &[u8]) -> u32 {
+        let name = &name[..name.len().min(NAME_BYTES)];
+        if let Some(&id) = self.ids.get(name) {
+            return id;
+        }
+        let id = self.names.len() as u32;
+        if self.names.len() == self.limit {
+            self.folded = true;
+            return id - 1;
+        }
+        self.names.push(String::from_utf8_lossy(name).into_owned());
+        self.ids.insert(name.into(), id);
+        id
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_count_up_and_numbers_are_names_too() {
+        let mut names = Names::new(10);
+        assert_eq!(
+            (names.number(7), names.id(b"sda"), names.number(263), names.number(7), names.id(b"7")),
+            (0, 1, 2, 0, 0)
+        );
+        assert_eq!((names.number(u64::MAX), names.number(u64::MAX)), (3, 3));
+        assert_eq!(names.list()[..3], ["7", "sda", "263"]);
+    }
+
+    #[test]
+    fn a_full_table_folds_further_names_into_its_last() {
+        let mut names = Names::new(2);
+        assert_eq!((names.number(1), names.number(2), names.folded()), (0, 1, false));
+        assert_eq!((names.number(3), names.number(4), names.number(1), names.folded()), (1, 1, 0, true));
+    }
+}

@@ -1,0 +1,72 @@
+//! How a trace is to be read.
+
+use crate::{Format, TraceError};
+
+/// What to take from a trace, and how strictly.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ReadOptions {
+    /// The format; `None` recognises it by the first bytes.
+    pub format: Option<Format>,
+    /// Which device's requests to replay.
+    pub device: DeviceChoice,
+    /// Which event of a request's life to take from blkparse and blktrace traces.
+    pub action: Action,
+    /// Count malformed lines and records instead of stopping at the first.
+    pub skip_bad: bool,
+}
+
+/// Which device of a trace to replay: addresses of different devices must never be pooled.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum DeviceChoice {
+    /// The device of the first request; the others are counted and reported by name.
+    #[default]
+    First,
+    /// Every device, laid side by side in disjoint ranges; reads the files twice, first for the extents.
+    All,
+    /// The device of this name, as [`crate::IngestReport`] prints it.
+    Named(String),
+}
+
+/// One event in the life of a block request. A trace must be replayed from one of them only, or every
+/// request would count several times.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Action {
+    /// Q: handed to the block layer; what a scheduler sees.
+    #[default]
+    Queue,
+    /// D: sent to the driver, after merging; what a device sees.
+    Issue,
+    /// C: completed.
+    Complete,
+}
+
+impl Action {
+    /// Every action.
+    pub const ALL: [Self; 3] = [Self::Queue, Self::Issue, Self::Complete];
+
+    /// Name on the command line: `queue`, `issue`, `complete`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Queue => "queue",
+            Self::Issue => "issue",
+            Self::Complete => "complete",
+        }
+    }
+
+    /// The letter blkparse prints.
+    pub const fn letter(self) -> u8 {
+        match self {
+            Self::Queue => b'Q',
+            Self::Issue => b'D',
+            Self::Complete => b'C',
+        }
+    }
+
+    /// Reads a name or letter.
+    pub fn parse(text: &str) -> Result<Self, TraceError> {
+        let fits = |action: &Self| action.name() == text || text.as_bytes() == [action.letter()];
+        Self::ALL.into_iter().find(fits).ok_or_else(|| {
+            TraceError::Format(format!("{text:?} is not an action; use queue (Q), issue (D) or complete (C)"))
+        })
+    }
+}

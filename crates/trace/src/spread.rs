@@ -1,0 +1,89 @@
+//! Spreads requests stamped with whole seconds over their second, evenly and in file order.
+//!
+//! The n requests of a second come at 0/n, 1/n, ... of it. Memory is bounded: when a second holds more
+//! than [`CAPACITY`] requests, each full block takes half of what is left of the second, so the order
+//! stays and only the density is uneven.
+
+use crate::Request;
+
+const SECOND_NS: u64 = 1_000_000_000;
+/// Requests of one second held at a time (24 MiB).
+const CAPACITY: usize = 1 << 20;
+
+/// The requests of the current second.
+pub(crate) struct Spread {
+    held: Vec<Request>,
+    /// Of the current second, in ns: where the next block begins.
+    from: u64,
+    capacity: usize,
+}
+
+impl Spread {
+    pub fn new() -> Self {
+        Self { held: Vec::new(), from: 0, capacity: CAPACITY }
+    }
+
+    /// Takes requests in order of time; moves whole seconds from `batch` to `ready`.
+    pub fn push(&mut self, batch: &[Request], ready: &mut Vec<Request>) {
+        for &request in batch {
+            match self.held.first() {
+                Some(first) if first.time_ns != request.time_ns => self.finish(ready),
+                Some(_) if self.held.len() == self.capacity => {
+                    let middle = self.from + (SECOND_NS - self.from) / 2;
+                    self.release(middle, ready);
+                }
+                _ => {}
+            }
+            self.held.push(request);
+        }
+    }
+
+    /// Moves everything left to `ready`.
+    pub fn finish(&mut self, ready: &mut Vec<Request>) {
+        self.release(SECOND_NS, ready);
+        self.from = 0;
+    }
+
+    fn release(&mut self, until: u64, ready: &mut Vec<Request>) {
+        let count = self.held.len() as u128;
+        let width = u128::from(until - self.from);
+        for (index, request) in self.held.drain(..).enumerate() {
+            let inside = self.from + (width * index as u128 / count) as u64;
+            ready.push(Request { time_ns: request.time_ns.saturating_add(inside), ..request });
+        }
+        self.from = until;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Op;
+
+    fn at(time_ns: u64, offset: u64) -> Request {
+        Request { time_ns, offset, bytes: 512, op: Op::Read, flags: 0, stream: 0 }
+    }
+
+    #[test]
+    fn a_second_is_shared_evenly_in_file_order() {
+        let (mut spread, mut ready) = (Spread::new(), Vec::new());
+        spread.push(&[at(0, 1), at(0, 2), at(0, 3), at(0, 4), at(SECOND_NS, 5)], &mut ready);
+        spread.finish(&mut ready);
+        let times: Vec<u64> = ready.iter().map(|r| r.time_ns).collect();
+        assert_eq!(times, [0, 250_000_000, 500_000_000, 750_000_000, 1_000_000_000]);
+        assert!(ready.iter().map(|r| r.offset).eq(1..=5));
+    }
+
+    #[test]
+    fn a_crowded_second_stays_ordered_and_inside_itself() {
+        let (mut spread, mut ready) = (Spread::new(), Vec::new());
+        spread.capacity = 4;
+        for offset in 0..103 {
+            spread.push(&[at(SECOND_NS, offset)], &mut ready);
+        }
+        spread.finish(&mut ready);
+        assert!(ready.iter().map(|r| r.offset).eq(0..103));
+        assert!(ready.is_sorted_by_key(|r| r.time_ns));
+        assert!(ready.iter().all(|r| (SECOND_NS..2 * SECOND_NS).contains(&r.time_ns)));
+    }
+}

@@ -1,0 +1,94 @@
+//! Helpers of the tests: read a trace from memory.
+
+use std::sync::Arc;
+
+use crate::input::Origin;
+use crate::{DeviceChoice, Format, IngestReport, Op, ReadOptions, Request, Source, TraceError, TraceReader};
+
+/// A request without flags and stream.
+pub(crate) fn request(time_ns: u64, op: Op, offset: u64, bytes: u32) -> Request {
+    Request { time_ns, offset, bytes, op, flags: 0, stream: 0 }
+}
+
+type Outcome = Result<(Vec<Request>, IngestReport), TraceError>;
+
+fn reader(files: &[&[u8]], options: &ReadOptions) -> Result<TraceReader, TraceError> {
+    let origins: Vec<Origin> = files.iter().map(|&bytes| Origin::Memory(Arc::from(bytes))).collect();
+    TraceReader::over(&origins, options)
+}
+
+fn drain(mut reader: TraceReader) -> Result<(Vec<Request>, TraceReader), TraceError> {
+    let mut requests = Vec::new();
+    while reader.fill(&mut requests, 1000)? > 0 {}
+    Ok((requests, reader))
+}
+
+fn read_every(files: &[&[u8]], options: &ReadOptions) -> Outcome {
+    let (requests, reader) = drain(reader(files, options)?)?;
+    assert_eq!(requests.len() as u64, reader.report().counts.requests);
+    assert!(requests.is_sorted_by_key(|request| request.time_ns));
+    Ok((requests, reader.report().clone()))
+}
+
+fn options(format: Format) -> ReadOptions {
+    ReadOptions { format: Some(format), ..ReadOptions::default() }
+}
+
+/// Reads with any options.
+pub(crate) fn read_with(bytes: &[u8], options: &ReadOptions) -> Outcome {
+    read_every(&[bytes], options)
+}
+
+/// Reads text of a format, which must be right.
+pub(crate) fn read(format: Format, text: &str) -> (Vec<Request>, IngestReport) {
+    read_with(text.as_bytes(), &options(format)).unwrap()
+}
+
+/// Reads bytes of a format.
+pub(crate) fn read_bytes(format: Format, bytes: &[u8], options: &ReadOptions) -> Outcome {
+    read_with(bytes, &ReadOptions { format: Some(format), ..options.clone() })
+}
+
+/// Reads every device.
+pub(crate) fn read_all(format: Format, text: &str) -> (Vec<Request>, IngestReport) {
+    let options = ReadOptions { device: DeviceChoice::All, ..options(format) };
+    read_with(text.as_bytes(), &options).unwrap()
+}
+
+/// Reads one device.
+pub(crate) fn read_device(format: Format, text: &str, name: &str) -> Outcome {
+    let options = ReadOptions { device: DeviceChoice::Named(name.into()), ..options(format) };
+    read_with(text.as_bytes(), &options)
+}
+
+/// Reads several files of one trace.
+pub(crate) fn read_files(format: Format, texts: &[&str]) -> (Vec<Request>, IngestReport) {
+    let files: Vec<&[u8]> = texts.iter().map(|text| text.as_bytes()).collect();
+    read_every(&files, &options(format)).unwrap()
+}
+
+/// Names of the streams of a text.
+pub(crate) fn streams_of(format: Format, text: &str) -> Vec<String> {
+    let reader = reader(&[text.as_bytes()], &options(format)).unwrap();
+    drain(reader).unwrap().1.streams().to_vec()
+}
+
+/// The message a text fails with.
+pub(crate) fn error(format: Format, text: &str) -> String {
+    error_bytes(format, text.as_bytes())
+}
+
+/// The message bytes fail with.
+pub(crate) fn error_bytes(format: Format, bytes: &[u8]) -> String {
+    read_with(bytes, &options(format)).unwrap_err().to_string()
+}
+
+/// The format a text is recognised as.
+pub(crate) fn detect(text: &str) -> Result<Format, TraceError> {
+    detect_bytes(text.as_bytes())
+}
+
+/// The format bytes are recognised as.
+pub(crate) fn detect_bytes(bytes: &[u8]) -> Result<Format, TraceError> {
+    Ok(reader(&[bytes], &ReadOptions::default())?.format())
+}

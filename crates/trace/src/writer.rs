@@ -1,0 +1,215 @@
+//! Writes traces: any [`crate::Source`]'s requests to a file of a format, compressed by the file's extension.
+//!
+//! The bytes go to a temporary file beside the target, which takes its name only when all is written: an
+//! error or an early drop leaves neither a half-written trace nor a temporary file.
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use ssdlab_core::counters;
+
+use crate::encode::{Encoder, Item, Keeps};
+use crate::{Format, Op, Request, TraceError};
+
+counters! {
+    /// What became of the requests written.
+    pub struct WriteReport {
+        requests: "requests", "Requests written.";
+        bytes_out: "bytes", "Bytes written, before compression.";
+        unsupported_op: "requests", "Requests left out because the format has no such operation.";
+        widened: "requests", "Requests grown to whole sectors, which are all the format can address.";
+        time_rounded: "requests", "Requests whose time was rounded down to the format's unit.";
+        flags_dropped: "requests", "Requests whose flags the format cannot hold.";
+        streams_dropped: "requests", "Requests whose process the format cannot hold.";
+    }
+}
+
+/// A trace being written.
+pub trait TraceWriter: Send {
+    /// Appends requests; `streams` are the names that [`Request::stream`] points into (the first is "none").
+    fn write(&mut self, requests: &[Request], streams: &[String]) -> Result<(), TraceError>;
+
+    /// Completes the file under its name.
+    fn finish(self: Box<Self>) -> Result<WriteReport, TraceError>;
+}
+
+/// Starts a trace at `path`; `.gz` and `.zst` at its end compress.
+pub fn open_writer(path: &Path, format: Format) -> Result<Box<dyn TraceWriter>, TraceError> {
+    let encoder = format.encoder()?;
+    let mut out = Vec::new();
+    Ok(Box::new(FileWriter { converter: Converter::new(encoder, &mut out), target: Target::create(path)?, out }))
+}
+
+/// Bytes collected before they go to the file.
+const FLUSH_BYTES: usize = 256 << 10;
+
+struct FileWriter {
+    converter: Converter,
+    target: Target,
+    out: Vec<u8>,
+}
+
+impl TraceWriter for FileWriter {
+    fn write(&mut self, requests: &[Request], streams: &[String]) -> Result<(), TraceError> {
+        for request in requests {
+            self.converter.request(request, streams, &mut self.out);
+            if self.out.len() >= FLUSH_BYTES {
+                self.target.write(&self.out)?;
+                self.out.clear();
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<WriteReport, TraceError> {
+        self.converter.end(&mut self.out);
+        self.target.write(&self.out)?;
+        self.target.complete()?;
+        Ok(self.converter.report)
+    }
+}
+
+/// Rounds requests to what a format keeps, and counts what that loses.
+pub(crate) struct Converter {
+    encoder: Box<dyn Encoder>,
+    keeps: Keeps,
+    pub report: WriteReport,
+}
+
+impl Converter {
+    /// Begins a trace in `out`.
+    pub fn new(mut encoder: Box<dyn Encoder>, out: &mut Vec<u8>) -> Self {
+        encoder.start(out);
+        let report = WriteReport { bytes_out: out.len() as u64, ..WriteReport::default() };
+        Self { keeps: encoder.keeps(), encoder, report }
+    }
+
+    /// Appends one request.
+    pub fn request(&mut self, request: &Request, streams: &[String], out: &mut Vec<u8>) {
+        let report = &mut self.report;
+        let keeps = &self.keeps;
+        if !keeps.ops.contains(&request.op) {
+            report.unsupported_op += 1;
+            return;
+        }
+        let before = out.len();
+        let sector = keeps.sector;
+        let stream = streams.get(usize::from(request.stream)).map_or("", String::as_str);
+        let offset = request.offset / sector * sector;
+        let mut bytes = u64::from(request.bytes) + (request.offset - offset);
+        if keeps.whole_sectors {
+            bytes = bytes.next_multiple_of(sector);
+        }
+        report.requests += 1;
+        report.widened += u64::from(bytes != u64::from(request.bytes));
+        report.time_rounded += u64::from(!request.time_ns.is_multiple_of(keeps.unit_ns));
+        report.flags_dropped += u64::from(!keeps.flags && request.flags != 0);
+        report.streams_dropped += u64::from(!keeps.streams && request.stream != 0);
+        let item =
+            Item { time: request.time_ns / keeps.unit_ns, op: request.op, offset, bytes, flags: request.flags, stream };
+        // Widening may pass what 32 bits hold: then the last sector is a request of its own.
+        let excess = bytes.saturating_sub(u64::from(u32::MAX)).next_multiple_of(sector);
+        self.encoder.encode(&Item { bytes: bytes - excess, ..item }, out);
+        if excess > 0 {
+            self.encoder.encode(&Item { offset: offset + bytes - excess, bytes: excess, ..item }, out);
+        }
+        self.report.bytes_out += (out.len() - before) as u64;
+    }
+
+    /// Ends the trace.
+    pub fn end(&mut self, out: &mut Vec<u8>) {
+        let before = out.len();
+        self.encoder.end(out);
+        self.report.bytes_out += (out.len() - before) as u64;
+    }
+}
+
+/// A compressor that can be told to write its last bytes.
+trait Sink: Write + Send {
+    fn complete(self: Box<Self>) -> std::io::Result<File>;
+}
+
+impl Sink for BufWriter<File> {
+    fn complete(self: Box<Self>) -> std::io::Result<File> {
+        Ok(self.into_inner()?)
+    }
+}
+
+impl Sink for flate2::write::GzEncoder<File> {
+    fn complete(self: Box<Self>) -> std::io::Result<File> {
+        self.finish()
+    }
+}
+
+impl Sink for zstd::stream::write::Encoder<'static, File> {
+    fn complete(self: Box<Self>) -> std::io::Result<File> {
+        self.finish()
+    }
+}
+
+/// The file on its way: a temporary one until completed, removed if dropped before.
+struct Target {
+    path: PathBuf,
+    temporary: PathBuf,
+    sink: Option<Box<dyn Sink>>,
+}
+
+impl Target {
+    fn create(path: &Path) -> Result<Self, TraceError> {
+        let Some(name) = path.file_name() else {
+            return Err(TraceError::io(path, "is not the name of a file; add one"));
+        };
+        let mut hidden = std::ffi::OsString::from(".");
+        hidden.push(name);
+        hidden.push(format!(".{}.tmp", std::process::id()));
+        let temporary = path.with_file_name(hidden);
+        let failed = |error| TraceError::io(path, format!("cannot be written: {error}; check the directory"));
+        let file = File::create(&temporary).map_err(failed)?;
+        let mut target = Self { path: path.to_path_buf(), temporary, sink: None };
+        target.sink = Some(match path.extension().and_then(|extension| extension.to_str()) {
+            Some("gz") => Box::new(flate2::write::GzEncoder::new(file, flate2::Compression::default())),
+            Some("zst") => {
+                let level = zstd::DEFAULT_COMPRESSION_LEVEL;
+                Box::new(zstd::stream::write::Encoder::new(file, level).map_err(|error| target.failed(&error))?)
+            }
+            _ => Box::new(BufWriter::new(file)),
+        });
+        Ok(target)
+    }
+
+    fn failed(&self, error: &std::io::Error) -> TraceError {
+        TraceError::io(&self.path, format!("cannot be written: {error}; nothing was left behind"))
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> Result<(), TraceError> {
+        match self.sink.as_mut().map_or(Ok(()), |sink| sink.write_all(bytes)) {
+            Ok(()) => Ok(()),
+            Err(error) => Err(self.failed(&error)),
+        }
+    }
+
+    fn complete(&mut self) -> Result<(), TraceError> {
+        let Some(sink) = self.sink.take() else { return Ok(()) };
+        let renamed = sink.complete().and_then(|file| file.sync_all());
+        let renamed = renamed.and_then(|()| std::fs::rename(&self.temporary, &self.path));
+        if let Err(error) = renamed {
+            self.remove();
+            return Err(self.failed(&error));
+        }
+        Ok(())
+    }
+
+    fn remove(&self) {
+        // It is gone already where the disk took it; there is nothing better to do about another failure.
+        drop(std::fs::remove_file(&self.temporary));
+    }
+}
+
+impl Drop for Target {
+    fn drop(&mut self) {
+        if self.sink.take().is_some() {
+            self.remove();
+        }
+    }
+}
