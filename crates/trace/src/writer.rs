@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use ssdlab_core::counters;
 
 use crate::encode::{Encoder, Item, Keeps};
-use crate::{Format, Op, Request, TraceError};
+use crate::{Format, Request, TraceError};
 
 counters! {
     /// What became of the requests written.

@@ -189,7 +189,7 @@ Skips: 0 forward (0 -   0.0%)
                 request(286_755_797, Op::Write, 25468912 * 512, 4096),
             ),
             with(flag::PREFLUSH | flag::SYNC, 3, request(286_800_000, Op::Flush, 0, 0)),
-            with(flag::SYNC, 4, request(286_900_000, Op::Trim, 8192, 1 << 20)),
+            with(flag::SYNC, 3, request(286_900_000, Op::Trim, 8192, 1 << 20)),
         ];
         assert_eq!(requests, expected);
         let counts = report.counts;

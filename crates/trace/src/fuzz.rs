@@ -1,0 +1,76 @@
+//! What the fuzzers and the stable smoke test run on arbitrary bytes: reading must never panic, must keep
+//! its promises and stay in bounded memory, whatever the bytes.
+
+use std::sync::Arc;
+
+use crate::input::Origin;
+use crate::writer::Converter;
+use crate::{Action, DeviceChoice, Format, Op, Profile, ReadOptions, Request, Source, TraceError, TraceReader};
+
+/// Reads `data` as `format` (or as what it is recognised as), strictly and leniently, for one device and
+/// for all, and checks every promise of [`TraceReader`].
+pub fn body(format: Option<Format>, data: &[u8]) {
+    let variant = data.len();
+    for skip_bad in [false, true] {
+        let device = if variant.is_multiple_of(3) { DeviceChoice::All } else { DeviceChoice::First };
+        let action = Action::ALL[variant / 3 % Action::ALL.len()];
+        let options = ReadOptions { format, device, action, skip_bad };
+        if let Ok((requests, streams)) = read(data, &options) {
+            round_trip(&requests, &streams);
+        }
+    }
+}
+
+/// Reads to the end, checking on the way; the requests and the names of their streams.
+fn read(data: &[u8], options: &ReadOptions) -> Result<(Vec<Request>, Vec<String>), TraceError> {
+    let mut reader = TraceReader::over(&[Origin::Memory(Arc::from(data))], options)?;
+    let mut profile = Profile::new();
+    let mut requests = Vec::new();
+    loop {
+        let before = requests.len();
+        let count = reader.fill(&mut requests, 777)?;
+        assert_eq!(requests.len(), before + count);
+        if count == 0 {
+            break;
+        }
+        profile.add(&requests[before..]);
+    }
+    assert!(requests.is_sorted_by_key(|request| request.time_ns), "times decrease");
+    assert!(requests.first().is_none_or(|request| request.time_ns == 0), "times are not relative");
+    for request in &requests {
+        let empty = request.op == Op::Flush;
+        assert_eq!(request.bytes == 0, empty, "{request:?}");
+        assert!(request.offset.checked_add(request.bytes.into()).is_some(), "{request:?}");
+        assert!(usize::from(request.stream) < reader.streams().len(), "{request:?}");
+    }
+    let report = reader.report();
+    assert_eq!(report.counts.requests, requests.len() as u64);
+    assert_eq!(profile.total_requests(), report.counts.requests);
+    assert!(options.skip_bad || report.counts.bad_lines == 0);
+    let progress = reader.progress();
+    assert!(progress.total.is_some_and(|total| progress.done <= total));
+    Ok((requests, reader.streams().to_vec()))
+}
+
+/// What was read must survive being written in our own format, which keeps everything.
+fn round_trip(requests: &[Request], streams: &[String]) {
+    let whole = |request: &Request| request.offset.is_multiple_of(512);
+    let plain = |name: &String| !name.contains([',', '\n', '\r', '\u{fffd}']) && name.trim() == name;
+    if !requests.iter().all(whole) || !streams.iter().all(plain) {
+        return;
+    }
+    let Ok(encoder) = Format::Csv.encoder() else { return };
+    let mut text = Vec::new();
+    let mut converter = Converter::new(encoder, &mut text);
+    for request in requests {
+        converter.request(request, streams, &mut text);
+    }
+    converter.end(&mut text);
+    let options = ReadOptions { format: Some(Format::Csv), ..ReadOptions::default() };
+    let (again, names) = read(&text, &options).unwrap_or_else(|error| panic!("own trace unreadable: {error}"));
+    assert_eq!(requests.len(), again.len());
+    for (wrote, got) in requests.iter().zip(&again) {
+        assert_eq!(streams[usize::from(wrote.stream)], names[usize::from(got.stream)]);
+        assert_eq!(*wrote, Request { stream: wrote.stream, ..*got });
+    }
+}

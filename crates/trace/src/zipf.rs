@@ -1,0 +1,168 @@
+//! Exact Zipf ranks in O(1) time and memory, and a bijection that scatters them.
+//!
+//! Rejection-inversion (Hormann and Derflinger, "Rejection-inversion to generate variates from monotone
+//! discrete distributions", ACM TOMACS 1996): invert the integral of the density's continuous hat, and
+//! reject what lies outside the histogram. Works for every exponent above 0, 1 included; on average
+//! fewer than 1.1 draws a sample. Logarithms come from `libm`, so the ranks are the same on every platform.
+
+use ssdlab_core::Rng;
+
+/// Ranks 1 to n, rank k with probability proportional to `1 / k^theta`.
+#[derive(Clone, Debug)]
+pub(crate) struct Zipf {
+    count: f64,
+    theta: f64,
+    first: f64,
+    last: f64,
+    /// Ranks this near below the inverted point are accepted without evaluating the density.
+    sure: f64,
+}
+
+/// `ln(1 + x) / x`, also near 0.
+fn log_ratio(x: f64) -> f64 {
+    if x.abs() > 1e-8 { libm::log1p(x) / x } else { 1.0 - x * (0.5 - x * (1.0 / 3.0 - 0.25 * x)) }
+}
+
+/// `(e^x - 1) / x`, also near 0.
+fn exp_ratio(x: f64) -> f64 {
+    if x.abs() > 1e-8 { libm::expm1(x) / x } else { 1.0 + x * 0.5 * (1.0 + x / 3.0 * (1.0 + 0.25 * x)) }
+}
+
+impl Zipf {
+    /// `count` ranks, at least 1 and at most 2^53; `theta` above 0.
+    pub fn new(count: u64, theta: f64) -> Self {
+        let mut zipf = Self { count: count as f64, theta, first: 0.0, last: 0.0, sure: 0.0 };
+        zipf.first = zipf.integral(1.5) - 1.0;
+        zipf.last = zipf.integral(zipf.count + 0.5);
+        zipf.sure = 2.0 - zipf.inverse(zipf.integral(2.5) - zipf.density(2.0));
+        zipf
+    }
+
+    fn density(&self, x: f64) -> f64 {
+        libm::exp(-self.theta * libm::log(x))
+    }
+
+    /// The density's integral from 1 to `x`.
+    fn integral(&self, x: f64) -> f64 {
+        let log = libm::log(x);
+        exp_ratio((1.0 - self.theta) * log) * log
+    }
+
+    fn inverse(&self, area: f64) -> f64 {
+        let t = (area * (1.0 - self.theta)).max(-1.0);
+        libm::exp(log_ratio(t) * area)
+    }
+
+    /// The next rank, from 1.
+    pub fn sample(&self, rng: &mut Rng) -> u64 {
+        loop {
+            let area = self.last + rng.unit() * (self.first - self.last);
+            let x = self.inverse(area);
+            let rank = libm::floor(x + 0.5).clamp(1.0, self.count);
+            if rank - x <= self.sure || area >= self.integral(rank + 0.5) - self.density(rank) {
+                return rank as u64;
+            }
+        }
+    }
+}
+
+/// A bijection of `0..count` onto itself: four Feistel rounds over the next power of four, walked until
+/// the value is in range (at most four steps on average).
+#[derive(Clone, Debug)]
+pub(crate) struct Scatter {
+    count: u64,
+    half_bits: u32,
+    keys: [u64; 4],
+}
+
+impl Scatter {
+    /// The bijection of `count` values, at least 1, that `rng` chooses.
+    pub fn new(count: u64, rng: &mut Rng) -> Self {
+        let bits = u64::BITS - (count - 1).leading_zeros();
+        Self { count, half_bits: bits.div_ceil(2).max(1), keys: std::array::from_fn(|_| rng.next_u64()) }
+    }
+
+    /// Where `value`, below the count, goes.
+    pub fn apply(&self, mut value: u64) -> u64 {
+        let mask = (1 << self.half_bits) - 1;
+        loop {
+            let (mut left, mut right) = (value >> self.half_bits, value & mask);
+            for key in self.keys {
+                let mixed = (right ^ key).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+                (left, right) = (right, left ^ ((mixed ^ mixed >> 32) >> 16 & mask));
+            }
+            value = left << self.half_bits | right;
+            if value < self.count {
+                return value;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Goal: the sampler draws exactly the Zipf law. Method: chi-square against the closed frequencies.
+    #[test]
+    fn frequencies_are_the_laws() {
+        for theta in [0.2, 0.8, 0.99, 1.0, 1.3, 3.0] {
+            let (count, samples) = (50_u64, 400_000);
+            let zipf = Zipf::new(count, theta);
+            let mut rng = Rng::named(1, "zipf");
+            let mut seen = vec![0_u32; count as usize];
+            for _ in 0..samples {
+                seen[zipf.sample(&mut rng) as usize - 1] += 1;
+            }
+            let norm: f64 = (1..=count).map(|k| (k as f64).powf(-theta)).sum();
+            let (mut chi_square, mut cells, mut rest) = (0.0, 0, (0.0, 0.0));
+            for (index, &n) in seen.iter().enumerate() {
+                let expected = f64::from(samples) * ((index + 1) as f64).powf(-theta) / norm;
+                if expected < 10.0 {
+                    rest = (rest.0 + expected, rest.1 + f64::from(n));
+                    continue;
+                }
+                chi_square += (f64::from(n) - expected).powi(2) / expected;
+                cells += 1;
+            }
+            if rest.0 > 10.0 {
+                chi_square += (rest.1 - rest.0).powi(2) / rest.0;
+            }
+            // Mean = degrees of freedom, standard deviation = sqrt(2 x them): five sigma.
+            let bound = f64::from(cells) + 5.0 * (2.0 * f64::from(cells)).sqrt();
+            assert!(chi_square < bound, "theta {theta}: chi-square {chi_square} of {cells} cells");
+        }
+    }
+
+    #[test]
+    fn the_most_popular_rank_of_a_large_space_has_its_share() {
+        let (count, theta) = (1_u64 << 40, 0.99);
+        let zipf = Zipf::new(count, theta);
+        let mut rng = Rng::named(3, "zipf");
+        let hits = (0..200_000).filter(|_| zipf.sample(&mut rng) == 1).count() as f64 / 200_000.0;
+        // Harmonic number of order theta by Euler-Maclaurin.
+        let n = count as f64;
+        let zeta_099 = -99.423_512_9; // zeta(0.99) = -1/(1-0.99) + Euler's constant + O(0.01)
+        let expected = 1.0 / (n.powf(1.0 - theta) / (1.0 - theta) + zeta_099);
+        assert!((hits / expected - 1.0).abs() < 0.02, "{hits} against {expected}");
+    }
+
+    #[test]
+    fn scattering_is_a_bijection() {
+        for count in [1_u64, 2, 3, 5, 16, 17, 1000, 4097] {
+            let scatter = Scatter::new(count, &mut Rng::named(count, "scatter"));
+            let mut hit = vec![false; count as usize];
+            for value in 0..count {
+                let to = scatter.apply(value) as usize;
+                assert!(!std::mem::replace(&mut hit[to], true), "{count}: {to} hit twice");
+            }
+        }
+    }
+
+    #[test]
+    fn neighbours_are_scattered_apart() {
+        let scatter = Scatter::new(1 << 20, &mut Rng::named(5, "scatter"));
+        let near = (0..1000).filter(|&k| scatter.apply(k).abs_diff(scatter.apply(k + 1)) < 1000).count();
+        assert!(near < 10, "{near} of 1000 neighbours stayed close");
+    }
+}
