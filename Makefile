@@ -1,0 +1,63 @@
+# Every target sets up what it needs: a virtual environment in .venv with the locked tools, and the extension
+# built from source into it. Stamp files make a repeated set-up free.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+TOOLS := $(VENV)/.tools
+INSTALLED := $(VENV)/.installed
+SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates presets -name '*.rs' -o -name '*.toml')
+
+.PHONY: help run test test-rust test-python lint bench validate wheel lock clean
+.DEFAULT_GOAL := help
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+run: $(INSTALLED) ## Build, replay a shipped trace against an SSD, print the result and write an HTML report
+	@$(BIN)/ssdlab run traces/varmail.csv.zst --fit grow --out out/varmail
+
+test: test-rust test-python ## Run every test
+
+test-rust:
+	cargo test --workspace --locked
+
+test-python: $(INSTALLED)
+	$(BIN)/pytest
+
+lint: $(INSTALLED) ## Run formatters and linters in check mode
+	cargo fmt --check
+	cargo clippy --workspace --all-targets --locked -- -D warnings
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/stubtest ssdlab._ssdlab
+
+bench: ## Measure speed; prints machine, command and result hashes
+	cargo run --release --locked -p ssdlab-bench
+
+validate: $(INSTALLED) ## Compare write amplification with published theory, row by row
+	$(BIN)/ssdlab validate
+
+wheel: $(TOOLS) ## Build a wheel for Python 3.11 and later into dist/
+	$(BIN)/maturin build --release --locked --out dist
+
+lock: $(TOOLS) ## Pin the newest versions of all Python packages (needs uv)
+	uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-header \
+	    --group dev pyproject.toml --output-file requirements.lock
+
+clean: ## Remove everything that was built
+	rm -rf $(VENV) target dist out
+	find python -name '*.so' -delete
+
+$(TOOLS): requirements.lock
+	@$(PYTHON) -c 'import sys; sys.exit("ssdlab needs Python 3.11 or later, %s is %d.%d: run make PYTHON=python3.11" \
+	    % (sys.executable, *sys.version_info[:2]) if sys.version_info < (3, 11) else 0)'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	@touch $@
+
+$(INSTALLED): $(TOOLS) $(SOURCES)
+	PATH=$(CURDIR)/$(BIN):$$PATH MATURIN_PEP517_ARGS=--locked \
+	    $(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@

@@ -1,0 +1,69 @@
+//! Configurations: resolving, looking at, and the tables they come from.
+
+use pyo3::prelude::*;
+use ssdlab_config::Layer;
+
+use crate::errors::config_error;
+
+/// A resolved configuration: one value for every option that applies.
+#[pyclass(frozen, module = "ssdlab._ssdlab")]
+pub struct Config {
+    pub inner: ssdlab_config::Config,
+}
+
+#[pymethods]
+impl Config {
+    /// Merges defaults, preset, files (as `(origin, text)`) and `key=value` overrides; later ones win.
+    #[new]
+    #[pyo3(signature = (preset, files, overrides))]
+    fn new(preset: Option<&str>, files: Vec<(String, String)>, overrides: Vec<String>) -> PyResult<Self> {
+        let layers: Vec<Layer> = files.into_iter().map(|(origin, text)| Layer { origin, text }).collect();
+        let inner =
+            ssdlab_config::Config::resolve(preset, &layers, &overrides).map_err(|error| config_error(&error))?;
+        Ok(Self { inner })
+    }
+
+    /// Every setting as `(key, value as TOML, origin)`, by key.
+    fn leaves(&self) -> Vec<(&'static str, String, String)> {
+        self.inner.leaves().into_iter().map(|leaf| (leaf.key, leaf.value, leaf.origin)).collect()
+    }
+
+    /// The whole configuration as TOML, each line with a comment on its origin if asked for.
+    fn to_toml(&self, origins: bool) -> String {
+        if origins { self.inner.to_toml_with_origins() } else { self.inner.to_toml() }
+    }
+
+    /// Whether a run needs to know where the trace ends before it starts.
+    fn needs_extent(&self) -> bool {
+        self.inner.needs_extent()
+    }
+
+    /// Checks what only shows across options; `extent` is the first byte after the trace.
+    fn check(&self, extent: Option<u64>) -> PyResult<()> {
+        self.inner.settings(extent).map(drop).map_err(|error| config_error(&error))
+    }
+}
+
+/// The presets that ship with ssdlab as `(name, title, TOML text)`.
+#[pyfunction]
+pub fn presets() -> Vec<(&'static str, &'static str, &'static str)> {
+    ssdlab_config::presets().iter().map(|preset| (preset.name, preset.title(), preset.text)).collect()
+}
+
+/// The JSON schema of a configuration file.
+#[pyfunction]
+pub fn json_schema() -> String {
+    ssdlab_config::json_schema()
+}
+
+/// Every option as `(key, help, example, variants)`; `variants` is empty unless one of several names is chosen.
+#[pyfunction]
+pub fn options() -> Vec<(&'static str, &'static str, &'static str, Vec<&'static str>)> {
+    ssdlab_config::OPTIONS
+        .iter()
+        .map(|option| {
+            let variants = option.variants().iter().map(|variant| variant.name).collect();
+            (option.key, option.help, option.example, variants)
+        })
+        .collect()
+}

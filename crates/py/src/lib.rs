@@ -1,0 +1,42 @@
+//! Python bindings: conversion of arguments, results and errors, and nothing else.
+
+#![deny(unsafe_code)]
+// Documentation for people is in the package (`python/ssdlab`) and its stub file.
+#![allow(missing_docs)]
+
+mod config;
+mod errors;
+mod profile;
+mod requests;
+mod run;
+mod source;
+mod writer;
+
+use pyo3::prelude::*;
+
+/// Rust half of ssdlab; use the package `ssdlab`.
+#[pymodule]
+mod _ssdlab {
+    use super::*;
+
+    #[pymodule_export]
+    use config::{Config, json_schema, options, presets};
+    #[pymodule_export]
+    use errors::{ConfigError, InternalError, SimulationError, SsdlabError, TraceError};
+    #[pymodule_export]
+    use profile::Profile;
+    #[pymodule_export]
+    use requests::Requests;
+    #[pymodule_export]
+    use run::{_panic, Outcome, simulate};
+    #[pymodule_export]
+    use source::{Generator, Reader};
+    #[pymodule_export]
+    use writer::{Writer, formats};
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        errors::install_panic_hook();
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+}

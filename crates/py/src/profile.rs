@@ -1,0 +1,73 @@
+//! What a trace is like.
+
+use std::sync::Mutex;
+
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use ssdlab_trace::Op;
+
+use crate::errors::detached;
+use crate::requests::Requests;
+use crate::source::exclusive;
+
+/// Request sizes that `figures` lists.
+const SIZES_LISTED: usize = 10;
+
+/// Characterisation of a trace, from one pass in bounded memory.
+#[pyclass(module = "ssdlab._ssdlab")]
+pub struct Profile {
+    inner: Mutex<ssdlab_trace::Profile>,
+}
+
+fn by_op<'py>(py: Python<'py>, values: &[u64; 4]) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    for (op, value) in Op::ALL.iter().zip(values) {
+        dict.set_item(op.name(), value)?;
+    }
+    Ok(dict)
+}
+
+#[pymethods]
+impl Profile {
+    #[new]
+    fn new() -> Self {
+        Self { inner: Mutex::new(ssdlab_trace::Profile::new()) }
+    }
+
+    /// Adds requests in replay order.
+    fn add(&mut self, py: Python<'_>, requests: &Requests) -> PyResult<()> {
+        let inner = exclusive(&mut self.inner);
+        detached(py, None, || inner.add(&requests.inner))
+    }
+
+    /// First byte after the highest addressed.
+    fn extent(&mut self) -> u64 {
+        exclusive(&mut self.inner).extent_bytes
+    }
+
+    /// Requests of every operation.
+    fn requests(&mut self) -> u64 {
+        exclusive(&mut self.inner).total_requests()
+    }
+
+    /// Every figure by name.
+    fn figures<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let profile = exclusive(&mut self.inner);
+        let dict = PyDict::new(py);
+        dict.set_item("requests", by_op(py, &profile.requests)?)?;
+        dict.set_item("bytes", by_op(py, &profile.bytes)?)?;
+        dict.set_item("duration_ns", profile.duration_ns())?;
+        dict.set_item("requests_per_s", profile.rate_per_second())?;
+        dict.set_item("min_offset", profile.min_offset)?;
+        dict.set_item("extent_bytes", profile.extent_bytes)?;
+        dict.set_item("footprint_bytes", profile.footprint_bytes)?;
+        dict.set_item("read_footprint_bytes", profile.read_footprint_bytes)?;
+        dict.set_item("write_footprint_bytes", profile.write_footprint_bytes)?;
+        dict.set_item("footprint_exact", profile.footprint_exact)?;
+        dict.set_item("sequential_share", profile.sequential_share())?;
+        dict.set_item("aligned_4k_share", profile.aligned_share())?;
+        dict.set_item("streams", profile.streams)?;
+        dict.set_item("top_sizes", profile.top_sizes(SIZES_LISTED))?;
+        Ok(dict)
+    }
+}

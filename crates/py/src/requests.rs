@@ -1,0 +1,102 @@
+//! Requests in memory, as columns to and from NumPy.
+
+use numpy::{IntoPyArray, PyReadonlyArray1};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use ssdlab_trace::{Op, Request};
+
+use crate::errors::TraceError;
+
+/// Requests in replay order, 24 bytes each.
+#[pyclass(frozen, module = "ssdlab._ssdlab")]
+pub struct Requests {
+    pub inner: Vec<Request>,
+}
+
+/// One request from its columns, or what is wrong with it.
+fn request(time_ns: u64, op: u8, offset: u64, bytes: u32, flags: u8, stream: u16) -> Result<Request, String> {
+    let Some(&op) = Op::ALL.get(usize::from(op)) else {
+        return Err(format!("op is {op}; use 0 (read), 1 (write), 2 (trim) or 3 (flush)"));
+    };
+    match op {
+        Op::Flush if bytes != 0 => return Err(format!("a flush of {bytes} bytes; a flush carries none")),
+        Op::Read | Op::Write | Op::Trim if bytes == 0 => {
+            return Err(format!("a {} of no bytes; leave it out", op.name()));
+        }
+        _ => {}
+    }
+    if offset.checked_add(u64::from(bytes)).is_none() {
+        return Err(format!("offset {offset} plus {bytes} bytes exceeds 64 bits"));
+    }
+    Ok(Request { time_ns, offset, bytes, op, flags, stream })
+}
+
+#[pymethods]
+impl Requests {
+    /// Builds requests from columns of equal length; times must not decrease.
+    #[staticmethod]
+    fn from_columns(
+        time_ns: PyReadonlyArray1<'_, u64>,
+        op: PyReadonlyArray1<'_, u8>,
+        offset: PyReadonlyArray1<'_, u64>,
+        bytes: PyReadonlyArray1<'_, u32>,
+        flags: PyReadonlyArray1<'_, u8>,
+        stream: PyReadonlyArray1<'_, u16>,
+    ) -> PyResult<Self> {
+        let (time_ns, op, offset) = (time_ns.as_slice()?, op.as_slice()?, offset.as_slice()?);
+        let (bytes, flags, stream) = (bytes.as_slice()?, flags.as_slice()?, stream.as_slice()?);
+        let lengths = [time_ns.len(), op.len(), offset.len(), bytes.len(), flags.len(), stream.len()];
+        if lengths.iter().any(|&length| length != lengths[0]) {
+            return Err(TraceError::new_err(format!(
+                "columns time_ns, op, offset, bytes, flags, stream have {lengths:?} rows; they must be equally long"
+            )));
+        }
+        let mut inner = Vec::with_capacity(time_ns.len());
+        let mut last = 0;
+        for row in 0..time_ns.len() {
+            let built = if time_ns[row] < last {
+                Err(format!("time_ns {} is before the {last} of the row before; sort the rows by time", time_ns[row]))
+            } else {
+                request(time_ns[row], op[row], offset[row], bytes[row], flags[row], stream[row])
+            };
+            inner.push(built.map_err(|why| TraceError::new_err(format!("row {row}: {why}")))?);
+            last = time_ns[row];
+        }
+        Ok(Self { inner })
+    }
+
+    /// The requests of several batches, one after the other.
+    #[staticmethod]
+    fn concatenate(batches: Vec<PyRef<'_, Self>>) -> Self {
+        let mut inner = Vec::with_capacity(batches.iter().map(|batch| batch.inner.len()).sum());
+        for batch in &batches {
+            inner.extend_from_slice(&batch.inner);
+        }
+        Self { inner }
+    }
+
+    fn __len__(&self) -> usize {
+        self.inner.len()
+    }
+
+    /// Columns `time_ns` u64, `op` u8, `offset` u64, `bytes` u32, `flags` u8, `stream` u16.
+    fn columns<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let requests = &self.inner;
+        let columns = PyDict::new(py);
+        columns.set_item("time_ns", column(py, requests, |r| r.time_ns))?;
+        columns.set_item("op", column(py, requests, |r| r.op as u8))?;
+        columns.set_item("offset", column(py, requests, |r| r.offset))?;
+        columns.set_item("bytes", column(py, requests, |r| r.bytes))?;
+        columns.set_item("flags", column(py, requests, |r| r.flags))?;
+        columns.set_item("stream", column(py, requests, |r| r.stream))?;
+        Ok(columns)
+    }
+}
+
+fn column<'py, T: numpy::Element>(
+    py: Python<'py>,
+    requests: &[Request],
+    field: impl Fn(&Request) -> T,
+) -> Bound<'py, numpy::PyArray1<T>> {
+    requests.iter().map(field).collect::<Vec<T>>().into_pyarray(py)
+}

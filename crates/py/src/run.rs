@@ -1,0 +1,162 @@
+//! Running a simulation from Python, and what it yields.
+
+use std::time::{Duration, Instant};
+
+use numpy::{IntoPyArray, PyArray1};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+use ssdlab_config::Settings;
+use ssdlab_core::LatencyHistogram;
+use ssdlab_sim::{Control, Monitor, Status};
+use ssdlab_trace::{Op, SliceSource, Source};
+
+use crate::config::Config;
+use crate::errors::{SsdlabError, config_error, detached, sim_error, trace_error};
+use crate::requests::Requests;
+use crate::source::{Generator, PythonSource, Reader};
+
+/// How often Python hears of a run: soon enough for Ctrl-C, too seldom to cost anything.
+const REPORT_EVERY: Duration = Duration::from_millis(50);
+
+/// Figures and columns of one run.
+#[pyclass(frozen, module = "ssdlab._ssdlab")]
+pub struct Outcome {
+    /// The summary as JSON.
+    #[pyo3(get)]
+    summary: String,
+    /// Column name to one u64 per epoch.
+    #[pyo3(get)]
+    series: Py<PyDict>,
+    /// Erases of each block, u32.
+    #[pyo3(get)]
+    erase_counts: Py<PyArray1<u32>>,
+    /// Operation to (lower_ns, upper_ns, count), u64, one entry per non-empty bucket.
+    #[pyo3(get)]
+    latency: Py<PyDict>,
+}
+
+impl Outcome {
+    fn new(py: Python<'_>, outcome: ssdlab_sim::Outcome) -> PyResult<Self> {
+        let summary =
+            serde_json::to_string(&outcome.summary).map_err(|error| SsdlabError::new_err(error.to_string()))?;
+        let series = PyDict::new(py);
+        for (name, column) in outcome.series.columns() {
+            series.set_item(name, column.into_pyarray(py))?;
+        }
+        let latency = PyDict::new(py);
+        for (op, histogram) in Op::ALL.iter().zip(&outcome.latency) {
+            latency.set_item(op.name(), buckets(py, histogram)?)?;
+        }
+        Ok(Self {
+            summary,
+            series: series.unbind(),
+            erase_counts: outcome.erase_counts.into_pyarray(py).unbind(),
+            latency: latency.unbind(),
+        })
+    }
+}
+
+fn buckets<'py>(py: Python<'py>, histogram: &LatencyHistogram) -> PyResult<Bound<'py, PyTuple>> {
+    let buckets = histogram.buckets();
+    let column = |pick: fn(&(u64, u64, u64)) -> u64| buckets.iter().map(pick).collect::<Vec<u64>>().into_pyarray(py);
+    (column(|b| b.0), column(|b| b.1), column(|b| b.2)).into_pyobject(py)
+}
+
+/// Passes signals and progress to Python, and its wish to stop back.
+struct PythonMonitor<'a> {
+    callback: Option<&'a Py<PyAny>>,
+    last: Instant,
+    error: Option<PyErr>,
+}
+
+impl PythonMonitor<'_> {
+    fn ask(&self, status: &Status) -> PyResult<bool> {
+        Python::attach(|py| {
+            py.check_signals()?;
+            match self.callback {
+                Some(callback) => {
+                    callback.call1(py, (status.phase.name(), status.done, status.total, status.requests))?.is_truthy(py)
+                }
+                None => Ok(false),
+            }
+        })
+    }
+}
+
+impl Monitor for PythonMonitor<'_> {
+    fn report(&mut self, status: &Status) -> Control {
+        if self.last.elapsed() < REPORT_EVERY {
+            return Control::Continue;
+        }
+        let answer = self.ask(status);
+        self.last = Instant::now();
+        match answer {
+            Ok(false) => Control::Continue,
+            Ok(true) => Control::Stop,
+            Err(error) => {
+                self.error = Some(error);
+                Control::Stop
+            }
+        }
+    }
+}
+
+/// Runs `source` against the device that `config` describes.
+///
+/// `source` is `Requests`, `Reader`, `Generator`, an object with `read(max) -> Requests` and
+/// `progress() -> (done, total)`, or None for the configured workload. `extent` is the first byte after the
+/// trace, where `config.needs_extent()`. `monitor(phase, done, total, requests)` is called some twenty times a
+/// second and ends the run by returning something true.
+#[pyfunction]
+#[pyo3(signature = (config, source, extent=None, monitor=None))]
+pub fn simulate(
+    py: Python<'_>,
+    config: &Config,
+    source: &Bound<'_, PyAny>,
+    extent: Option<u64>,
+    monitor: Option<Py<PyAny>>,
+) -> PyResult<Outcome> {
+    let settings = config.inner.settings(extent).map_err(|error| config_error(&error))?;
+    let toml = config.inner.to_toml();
+    let mut monitor = PythonMonitor { callback: monitor.as_ref(), last: Instant::now(), error: None };
+    let mut run = |source: &mut (dyn Source + Send)| run(py, &settings, &toml, source, &mut monitor);
+
+    let outcome = if source.is_none() {
+        let mut generator = ssdlab_trace::Generator::new(&settings.workload).map_err(|error| trace_error(&error))?;
+        run(&mut generator)
+    } else if let Ok(requests) = source.cast::<Requests>() {
+        run(&mut SliceSource::new(&requests.get().inner))
+    } else if let Ok(reader) = source.cast::<Reader>() {
+        run(reader.try_borrow_mut()?.source())
+    } else if let Ok(generator) = source.cast::<Generator>() {
+        run(generator.try_borrow_mut()?.source())
+    } else {
+        let mut foreign = PythonSource::new(source.clone().unbind());
+        let outcome = run(&mut foreign);
+        match foreign.error {
+            Some(error) => Err(error),
+            None => outcome,
+        }
+    };
+    match monitor.error {
+        Some(error) => Err(error),
+        None => Outcome::new(py, outcome?),
+    }
+}
+
+fn run(
+    py: Python<'_>,
+    settings: &Settings,
+    toml: &str,
+    source: &mut (dyn Source + Send),
+    monitor: &mut PythonMonitor<'_>,
+) -> PyResult<ssdlab_sim::Outcome> {
+    detached(py, Some(toml), || ssdlab_sim::run(&settings.setup, source, monitor))?.map_err(|error| sim_error(&error))
+}
+
+/// Panics, so that a test can see it become an `InternalError`.
+#[pyfunction]
+pub fn _panic(py: Python<'_>, config: &Config) -> PyResult<()> {
+    let toml = config.inner.to_toml();
+    detached(py, Some(&toml), || panic!("asked to"))
+}

@@ -1,0 +1,178 @@
+//! Where requests come from: trace files, generators, Python; and what they look like as a whole.
+
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use ssdlab_trace::{Action, DeviceChoice, Format, Progress, ReadOptions, Request, Source, TraceError, TraceReader};
+
+use crate::config::Config;
+use crate::errors::{config_error, detached, trace_error};
+use crate::requests::Requests;
+
+/// Reads at most `max` requests with the interpreter released.
+fn read_batch(py: Python<'_>, source: &mut (dyn Source + Send), max: usize) -> PyResult<Requests> {
+    let mut inner = Vec::new();
+    detached(py, None, || source.fill(&mut inner, max))?.map_err(|error| trace_error(&error))?;
+    Ok(Requests { inner })
+}
+
+/// The contents of a mutex nobody else holds: `&mut self` proves it.
+pub fn exclusive<T>(mutex: &mut Mutex<T>) -> &mut T {
+    mutex.get_mut().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A trace file being read from front to back.
+#[pyclass(module = "ssdlab._ssdlab")]
+pub struct Reader {
+    // Python objects must be `Sync`, which a boxed reader is not.
+    inner: Mutex<TraceReader>,
+}
+
+impl Reader {
+    pub fn source(&mut self) -> &mut (dyn Source + Send) {
+        exclusive::<TraceReader>(&mut self.inner)
+    }
+}
+
+#[pymethods]
+impl Reader {
+    /// Opens one trace made of one or more files. `device` is a name, `"all"`, or None for the first one met.
+    #[new]
+    #[pyo3(signature = (paths, format=None, device=None, action=None, skip_bad=false))]
+    fn new(
+        py: Python<'_>,
+        paths: Vec<PathBuf>,
+        format: Option<&str>,
+        device: Option<String>,
+        action: Option<&str>,
+        skip_bad: bool,
+    ) -> PyResult<Self> {
+        let options = ReadOptions {
+            format: format.map(Format::parse).transpose().map_err(|error| trace_error(&error))?,
+            device: match device {
+                None => DeviceChoice::First,
+                Some(name) if name == "all" => DeviceChoice::All,
+                Some(name) => DeviceChoice::Named(name),
+            },
+            action: action.map(Action::parse).transpose().map_err(|error| trace_error(&error))?.unwrap_or_default(),
+            skip_bad,
+        };
+        let reader =
+            detached(py, None, || TraceReader::open(&paths, &options))?.map_err(|error| trace_error(&error))?;
+        Ok(Self { inner: Mutex::new(reader) })
+    }
+
+    /// The next requests, at most `max`; none at the end.
+    fn read(&mut self, py: Python<'_>, max: usize) -> PyResult<Requests> {
+        read_batch(py, self.source(), max)
+    }
+
+    /// `(bytes read, bytes in all or None)`.
+    fn progress(&mut self) -> (u64, Option<u64>) {
+        let progress = exclusive(&mut self.inner).progress();
+        (progress.done, progress.total)
+    }
+
+    /// Name of the format.
+    fn format(&mut self) -> &'static str {
+        exclusive(&mut self.inner).format().name()
+    }
+
+    /// Names of the streams met so far; `stream` of a request is an index into it.
+    fn streams(&mut self) -> Vec<String> {
+        exclusive(&mut self.inner).streams().to_vec()
+    }
+
+    /// What was met: `counts` as (name, unit, help, value), and `notes` for a person; complete at the end.
+    fn report<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let report = exclusive(&mut self.inner).report();
+        let counts: Vec<(&str, &str, &str, u64)> =
+            report.rows().iter().map(|row| (row.name, row.unit, row.help, row.value)).collect();
+        let dict = PyDict::new(py);
+        dict.set_item("format", report.format.name())?;
+        dict.set_item("device", report.device.as_deref())?;
+        dict.set_item("counts", counts)?;
+        dict.set_item("other_devices", report.other_devices.clone())?;
+        dict.set_item("first_bad", report.first_bad.as_deref())?;
+        dict.set_item("notes", report.notes.clone())?;
+        Ok(dict)
+    }
+}
+
+/// The configured workload as requests.
+#[pyclass(module = "ssdlab._ssdlab")]
+pub struct Generator {
+    inner: Mutex<ssdlab_trace::Generator>,
+}
+
+impl Generator {
+    pub fn source(&mut self) -> &mut (dyn Source + Send) {
+        exclusive::<ssdlab_trace::Generator>(&mut self.inner)
+    }
+}
+
+#[pymethods]
+impl Generator {
+    /// Starts the workload of `config` at its first request.
+    #[new]
+    fn new(config: &Config) -> PyResult<Self> {
+        let settings = config.inner.settings(None).map_err(|error| config_error(&error))?;
+        let generator = ssdlab_trace::Generator::new(&settings.workload).map_err(|error| trace_error(&error))?;
+        Ok(Self { inner: Mutex::new(generator) })
+    }
+
+    /// The next requests, at most `max`; none at the end.
+    fn read(&mut self, py: Python<'_>, max: usize) -> PyResult<Requests> {
+        read_batch(py, self.source(), max)
+    }
+
+    /// Names of the streams.
+    fn streams(&mut self) -> Vec<String> {
+        exclusive(&mut self.inner).streams().to_vec()
+    }
+
+    /// `(requests made, requests in all)`.
+    fn progress(&mut self) -> (u64, Option<u64>) {
+        let progress = exclusive(&mut self.inner).progress();
+        (progress.done, progress.total)
+    }
+}
+
+/// A source written in Python: `read(max) -> Requests`, `progress() -> (done, total)`.
+pub struct PythonSource {
+    object: Py<PyAny>,
+    /// The exception that ended reading; [`TraceError`] cannot carry it.
+    pub error: Option<PyErr>,
+}
+
+impl PythonSource {
+    pub fn new(object: Py<PyAny>) -> Self {
+        Self { object, error: None }
+    }
+}
+
+impl Source for PythonSource {
+    fn fill(&mut self, out: &mut Vec<Request>, max: usize) -> Result<usize, TraceError> {
+        let result = Python::attach(|py| -> PyResult<usize> {
+            let batch = self.object.call_method1(py, "read", (max,))?;
+            let batch = batch.cast_bound::<Requests>(py)?.get();
+            out.extend_from_slice(&batch.inner);
+            Ok(batch.inner.len())
+        });
+        result.map_err(|error| {
+            let why = error.to_string();
+            self.error = Some(error);
+            TraceError::Format(why)
+        })
+    }
+
+    fn progress(&self) -> Progress {
+        // Progress is for display only; an object that cannot tell it must not end the run.
+        let answer: PyResult<(u64, Option<u64>)> =
+            Python::attach(|py| self.object.call_method0(py, "progress")?.extract(py));
+        let (done, total) = answer.unwrap_or((0, None));
+        Progress { done, total }
+    }
+}

@@ -1,0 +1,43 @@
+"""A laboratory for the flash storage stack: exact, fast simulation of SSDs from block traces.
+
+    >>> import ssdlab
+    >>> result = ssdlab.simulate(ssdlab.Config(overrides={"device.capacity": "256MiB"}))
+    >>> result.write_amplification  # doctest: +SKIP
+
+NumPy, pyarrow and matplotlib are imported by the functions that need them, so importing ssdlab is quick.
+"""
+
+from ssdlab._ssdlab import (
+    ConfigError,
+    InternalError,
+    SimulationError,
+    SsdlabError,
+    TraceError,
+    __version__,
+)
+from ssdlab.config import Config, Preset, Setting, config_schema, presets
+from ssdlab.result import LatencyColumns, Result
+from ssdlab.simulation import Monitor, simulate
+from ssdlab.trace import Trace, TraceFile, generate, read_trace
+
+__all__ = [
+    "Config",
+    "ConfigError",
+    "InternalError",
+    "LatencyColumns",
+    "Monitor",
+    "Preset",
+    "Result",
+    "Setting",
+    "SimulationError",
+    "SsdlabError",
+    "Trace",
+    "TraceError",
+    "TraceFile",
+    "__version__",
+    "config_schema",
+    "generate",
+    "presets",
+    "read_trace",
+    "simulate",
+]

@@ -1,0 +1,73 @@
+"""The command line: one program, `ssdlab`."""
+
+import os
+import sys
+from typing import Annotated
+
+import typer
+
+from ssdlab import InternalError, SsdlabError, __version__
+from ssdlab.cli import compare, config, presets, run, trace, validate
+
+PARTIAL = 130
+"""Exit status of a run that Ctrl-C ended."""
+
+app = typer.Typer(
+    name="ssdlab",
+    help="A laboratory for the flash storage stack: replays block traces against simulated SSDs.",
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+    pretty_exceptions_enable=False,
+)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        print(f"ssdlab {__version__}")
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+def _root(
+    context: typer.Context,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    if context.invoked_subcommand is None:
+        print(context.get_help())
+
+
+app.command("run", epilog=run.EXAMPLES)(run.run)
+app.command("compare", epilog=compare.EXAMPLES)(compare.compare)
+app.command("validate", epilog=validate.EXAMPLES)(validate.validate)
+app.add_typer(trace.app, name="trace")
+app.add_typer(presets.app, name="presets")
+app.add_typer(config.app, name="config")
+
+
+def _fail(error: Exception, status: int) -> int:
+    for line in str(error).splitlines() or [type(error).__name__]:
+        print(f"ssdlab: {line}", file=sys.stderr)
+    return status
+
+
+def main() -> None:
+    """Runs the command line and exits: 0 done, 1 a check failed, 2 wrong input, 70 defect, 130 interrupted."""
+    try:
+        status = app(standalone_mode=False) or 0
+    except InternalError as error:
+        status = _fail(error, 70)
+        print(f"ssdlab: it happened with this configuration:\n{getattr(error, 'config', None)}", file=sys.stderr)
+    except (SsdlabError, typer.TyperException) as error:
+        status = _fail(error, 2)
+    except BrokenPipeError:
+        # Whoever read our output has seen enough; keep the interpreter from complaining about it on exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        status = 0
+    except OSError as error:
+        name = f"{error.filename}: " if error.filename else ""
+        status = _fail(OSError(f"{name}{error.strerror or error}; check the path and its permissions"), 2)
+    except KeyboardInterrupt:
+        status = _fail(KeyboardInterrupt("interrupted; nothing was written"), PARTIAL)
+    sys.exit(status)

@@ -1,0 +1,85 @@
+"""`ssdlab run`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ssdlab import ConfigError, simulate
+from ssdlab.cli import options
+from ssdlab.cli.progress import display
+
+EXAMPLES = """
+[bold]Examples[/bold]
+
+  ssdlab run traces/oltp.csv.zst --fit grow --out out/oltp
+
+  ssdlab run trace.csv.gz --preset tlc-nvme --set device.capacity=64GiB --set device.op=12.5%
+
+  ssdlab run --workload zipf --set workload.requests=200000 --json | jq .write_amplification
+"""
+
+Out = Annotated[
+    Path | None,
+    typer.Option(
+        "--out",
+        "-o",
+        metavar="DIR",
+        help="Write result.json, Parquet columns, config.toml and report.html there.",
+        rich_help_panel=options.OUTPUT,
+    ),
+]
+
+
+def run(
+    trace: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="[TRACE]...", help="Files of one trace, in order; none runs the configured workload."),
+    ] = None,
+    preset: options.Preset = None,
+    config: options.ConfigFiles = [],  # noqa: B006 (typer copies it)
+    set: options.Sets = [],  # noqa: B006
+    workload: options.Workload = None,
+    fit: options.Fit = None,
+    check: options.Check = False,
+    format: options.Format = None,
+    device: options.Device = None,
+    action: options.Action = None,
+    skip_bad: options.SkipBad = False,
+    json: options.Json = False,
+    out: Out = None,
+) -> int:
+    """Replay a trace, or a generated workload, against a simulated SSD.
+
+    Prints what the host asked for, what the flash did, response times, wear and projected lifetime.
+    Ctrl-C ends the run and prints the partial result.
+    """
+    if trace and workload:
+        raise ConfigError("a trace and --workload exclude each other; leave one of them out")
+    if out is not None:
+        _must_be_writable(out)
+    short = options.shortcuts(workload=workload, fit=fit, check=check)
+    settings = options.configuration(preset, config, set, short)
+    file = options.trace_file(trace or [], format, device, action, skip_bad)
+    with display() as shown:
+        watch = shown.watch("run")
+        result = simulate(settings, file, monitor=watch)
+        watch.finish()
+    if out is not None:
+        result.save(out)
+    if json:
+        print(result.to_json(), end="")
+    else:
+        from ssdlab.cli.tables import show_result
+
+        show_result(result)
+        if out is not None:
+            print(f"\nwritten to {out}: report.html, result.json, config.toml and Parquet columns")
+    return 130 if result.partial else 0
+
+
+def _must_be_writable(directory: Path) -> None:
+    """Fails now rather than after a long run."""
+    if directory.exists() and not directory.is_dir():
+        raise ConfigError(f"--out {directory}: is a file; name a directory")
+    directory.mkdir(parents=True, exist_ok=True)

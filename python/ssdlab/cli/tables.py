@@ -1,0 +1,96 @@
+"""Results as tables on the terminal."""
+
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from ssdlab import Result, text
+from ssdlab.figures import (
+    CAUSES,
+    FIGURES,
+    QUANTILES,
+    ingest_remarks,
+    operations,
+    response_times,
+    sections,
+    source_text,
+)
+
+
+def console() -> Console:
+    """Where tables go; lines are never wrapped in the middle of a number."""
+    return Console(highlight=False, soft_wrap=True)
+
+
+def plain_table(*headers: str, left: int = 1) -> Table:
+    """A table without lines; the first `left` columns are text, the others numbers."""
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", pad_edge=False)
+    for index, header in enumerate(headers):
+        table.add_column(header, justify="left" if index < left else "right", no_wrap=True)
+    return table
+
+
+def show_remarks(out: Console, result: Result) -> None:
+    """What a person should know before reading figures."""
+    for remark in ingest_remarks(result.ingest):
+        out.print(Text(f"note: {remark}", style="yellow"))
+    if result.partial:
+        out.print(Text("partial result: the run was stopped before its end", style="bold red"))
+
+
+def show_result(result: Result) -> None:
+    """Prints everything a person wants to know of one run."""
+    out = console()
+    out.print(Text(source_text(result.source), style="bold"))
+    show_remarks(out, result)
+    for title, rows in sections(result.summary).items():
+        out.print()
+        table = plain_table(title, "")
+        for label, value in rows:
+            table.add_row(f"  {label}", value)
+        table.columns[0].min_width = 42
+        table.columns[1].min_width = 16
+        table.columns[0].header_style = "bold"
+        out.print(table)
+
+    causes, rows_by_cause = operations(result.summary)
+    if causes:
+        out.print()
+        table = plain_table("Flash operations", *(CAUSES.get(cause, cause) for cause in causes), "total")
+        table.columns[0].header_style = "bold"
+        for kind, counts in rows_by_cause:
+            table.add_row(f"  {kind}", *map(text.count, counts), text.count(sum(counts)))
+        out.print(table)
+
+    times = response_times(result.summary)
+    if times:
+        out.print()
+        table = plain_table("Response times", "requests", *QUANTILES)
+        table.columns[0].header_style = "bold"
+        for op, values in times:
+            table.add_row(f"  {op}", *values)
+        out.print(table)
+
+
+def comparison(labels: Sequence[str], results: Sequence[Result]) -> Table:
+    """One column per result; the best value of a row is marked where one can be said to be better."""
+    table = plain_table("", *labels)
+    section = ""
+    for figure in FIGURES:
+        values = [figure.value(result.summary) for result in results]
+        known = [value for value in values if value is not None]
+        if not known or (figure.quiet and not any(known)):
+            continue
+        if figure.section != section:
+            section = figure.section
+            table.add_row(Text(section, style="bold"))
+        # Rounded values that look alike are alike to the reader: none of them is marked as better.
+        texts = [figure.text(result.summary) for result in results]
+        best = None
+        if figure.better and len(set(texts)) > 1:
+            best = figure.format(min(known) if figure.better == "low" else max(known))
+        cells = [Text(f"{cell} *" if cell == best else f"{cell}  ", style="green" if cell == best else "") for cell in texts]
+        table.add_row(f"  {figure.label}", *cells)
+    return table

@@ -1,0 +1,150 @@
+"""Configurations: what is simulated, and where each setting comes from."""
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ssdlab import _ssdlab
+from ssdlab._ssdlab import ConfigError
+
+Overrides = Mapping[str, object] | Iterable[str]
+
+
+class Setting(NamedTuple):
+    """One setting of a resolved configuration."""
+
+    key: str
+    """Dotted path, such as `nand.read`."""
+    value: str
+    """The value as TOML, such as `"25us"` with its quotes."""
+    origin: str
+    """Where it was set: `default`, `preset tlc-nvme`, `my.toml:12`, `--set`."""
+
+
+class Preset(NamedTuple):
+    """A configuration that ships with ssdlab."""
+
+    name: str
+    """What `preset=` takes."""
+    title: str
+    """What it models, in one line."""
+    text: str
+    """The TOML document; its comments give the source of every number."""
+
+
+def _read(path: str | os.PathLike[str]) -> tuple[str, str]:
+    try:
+        return os.fspath(path), Path(path).read_text(encoding="utf-8")
+    except OSError as error:
+        raise ConfigError(f"{os.fspath(path)}: {error.strerror}; give the path of a TOML file") from None
+    except UnicodeDecodeError:
+        raise ConfigError(f"{os.fspath(path)}: is not UTF-8 text; give the path of a TOML file") from None
+
+
+def _written(value: object) -> str:
+    """A Python value as `--set` takes it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)
+
+
+def _pairs(overrides: Overrides) -> list[str]:
+    if isinstance(overrides, Mapping):
+        return [f"{key}={_written(value)}" for key, value in overrides.items()]
+    return list(overrides)
+
+
+class Config:
+    """A complete, resolved configuration.
+
+    Later layers win: defaults, then the preset, then files in order, then overrides. Every setting remembers
+    where it came from; misspelt keys, missing units and values out of range raise `ConfigError`, all at once.
+
+    Args:
+        preset: Name of a preset (see `presets`), or None.
+        file: Path of a TOML file, or several.
+        overrides: `{"device.op": "7%"}` or `["device.op=7%"]`. Dimensioned values are strings with their unit;
+            counts are ints, switches are bools.
+
+    Raises:
+        ConfigError: One line for each fault: where it was written, what is wrong, how to mend it.
+
+    Example:
+        >>> config = Config(preset="tlc-nvme", overrides={"device.capacity": "1GiB"})
+        >>> config["device.capacity"]
+        '1GiB'
+    """
+
+    def __init__(
+        self,
+        preset: str | None = None,
+        file: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] = (),
+        overrides: Overrides = (),
+    ) -> None:
+        paths = [file] if isinstance(file, str | os.PathLike) else list(file)
+        self._preset = preset
+        self._files = [_read(path) for path in paths]
+        self._sets = _pairs(overrides)
+        self._inner = _ssdlab.Config(preset, self._files, self._sets)
+
+    @property
+    def settings(self) -> list[Setting]:
+        """Every setting, sorted by key."""
+        return [Setting(*leaf) for leaf in self._inner.leaves()]
+
+    def __getitem__(self, key: str) -> Any:
+        """The value of one setting: a str with its unit, int, float or bool.
+
+        Raises:
+            KeyError: If the key does not apply to this configuration.
+        """
+        for setting in self.settings:
+            if setting.key == key:
+                # A TOML scalar is a JSON scalar.
+                return json.loads(setting.value)
+        raise KeyError(key)
+
+    def with_overrides(self, overrides: Overrides) -> "Config":
+        """The same configuration with `overrides` on top.
+
+        Raises:
+            ConfigError: As the constructor.
+        """
+        other = Config.__new__(Config)
+        other._preset, other._files, other._sets = self._preset, self._files, [*self._sets, *_pairs(overrides)]
+        other._inner = _ssdlab.Config(other._preset, other._files, other._sets)
+        return other
+
+    def to_toml(self, origins: bool = False) -> str:
+        """The whole configuration as TOML, which reads back as the same configuration.
+
+        Args:
+            origins: Whether each line ends with a comment that says where it was set.
+        """
+        return self._inner.to_toml(origins)
+
+    def check(self) -> None:
+        """Checks everything that only shows when settings are taken together.
+
+        `simulate` does so by itself. With `host.fit` `scale` or `grow` the device depends on the trace; an
+        empty trace is assumed here.
+
+        Raises:
+            ConfigError: One line for each fault.
+        """
+        self._inner.check(0 if self._inner.needs_extent() else None)
+
+    def __repr__(self) -> str:
+        return f"<ssdlab.Config with {len(self.settings)} settings, {len(self._sets)} overridden>"
+
+
+def presets() -> list[Preset]:
+    """The presets that ship with ssdlab."""
+    return [Preset(*preset) for preset in _ssdlab.presets()]
+
+
+def config_schema() -> str:
+    """The JSON schema (draft 2020-12) of a configuration file, as text."""
+    return _ssdlab.json_schema()

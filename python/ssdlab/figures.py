@@ -1,0 +1,166 @@
+"""The figures of a result: one table says how each is called, found, written and judged."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from ssdlab import text
+
+Summary = Mapping[str, Any]
+
+OPERATIONS = ("reads", "programs", "erases")
+"""Kinds of flash operations, as in the summary."""
+
+CAUSES = {"host": "host", "rmw": "partial page", "gc": "garbage collection"}
+"""Causes of flash operations in words."""
+
+QUANTILES = {
+    "mean": "mean_ns",
+    "sd": "std_dev_ns",
+    "p50": "p50_ns",
+    "p90": "p90_ns",
+    "p95": "p95_ns",
+    "p99": "p99_ns",
+    "p99.9": "p99_9_ns",
+    "p99.99": "p99_99_ns",
+    "max": "max_ns",
+}
+"""Columns of the table of response times, with their names in the summary."""
+
+ROUTINE_COUNTS = ("requests", "records", "bytes_in", "headers")
+"""Counts of an ingest report that are no reason to look twice."""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One figure of a summary."""
+
+    section: str
+    label: str
+    path: str
+    """Dotted path in the summary; the figure is missing where the path leads nowhere."""
+    format: Callable[[float], str]
+    better: Literal["low", "high"] | None = None
+    """Which of two values is the better one, where that can be said."""
+    quiet: bool = False
+    """Whether to leave it out where it is 0."""
+
+    def value(self, summary: Summary) -> float | None:
+        """The figure, or None where the run did not yield it."""
+        node: Any = summary
+        for part in self.path.split("."):
+            if not isinstance(node, Mapping) or part not in node:
+                return None
+            node = node[part]
+        return None if node is None else float(node)
+
+    def text(self, summary: Summary) -> str:
+        """The figure with its unit."""
+        value = self.value(summary)
+        return text.MISSING if value is None else self.format(value)
+
+
+def _latency(op: str, column: str) -> Figure:
+    path = f"latency.{op}.{QUANTILES[column]}"
+    return Figure("Response time", f"{op} {column}", path, text.duration, "low", quiet=True)
+
+
+FIGURES = (
+    Figure("Device", "capacity", "device.capacity_bytes", text.size),
+    Figure("Device", "flash", "device.physical_bytes", text.size),
+    Figure("Device", "over-provisioning, over logical", "device.op_over_logical", text.percent),
+    Figure("Device", "over-provisioning, of physical", "device.spare_of_physical", text.percent),
+    Figure("Device", "page", "device.page_bytes", text.size),
+    Figure("Device", "pages per block", "device.pages_per_block", text.count),
+    Figure("Device", "blocks", "device.blocks", text.count),
+    Figure("Device", "of these held back for collection", "device.reserve_blocks", text.count),
+    Figure("Device", "memory of the FTL", "device.memory_bytes", text.size, "low"),
+    Figure("Host", "read requests", "host.read_requests", text.count),
+    Figure("Host", "write requests", "host.write_requests", text.count),
+    Figure("Host", "trim requests", "host.trim_requests", text.count, quiet=True),
+    Figure("Host", "flush requests", "host.flush_requests", text.count, quiet=True),
+    Figure("Host", "data read", "host.bytes_read", text.size),
+    Figure("Host", "data written", "host.bytes_written", text.size),
+    Figure("Host", "data trimmed", "host.bytes_trimmed", text.size, quiet=True),
+    Figure("Host", "pages written", "host.pages_written", text.count),
+    Figure("Host", "pages written in part", "host.partial_pages_written", text.count, quiet=True),
+    Figure("Host", "pages read that were never written", "host.unmapped_pages_read", text.count, quiet=True),
+    Figure("Host", "requests wrapped into the device", "host.wrapped_requests", text.count, quiet=True),
+    Figure("Flash", "write amplification", "write_amplification", text.ratio, "low"),
+    Figure("Flash", "write amplification, preconditioning", "precondition.write_amplification", text.ratio),
+    Figure("Flash", "pages copied by collection", "flash.programs.gc", text.count, "low"),
+    Figure("Flash", "blocks erased", "wear.erases", text.count, "low"),
+    Figure("Flash", "erases per block, mean", "wear.erase_mean", text.decimal, "low"),
+    Figure("Flash", "erases per block, standard deviation", "wear.erase_std_dev", text.decimal, "low"),
+    Figure("Flash", "erases per block, least", "wear.erase_min", text.count),
+    Figure("Flash", "erases per block, most", "wear.erase_max", text.count, "low"),
+    Figure("Speed", "simulated time", "time.elapsed_ns", text.duration),
+    Figure("Speed", "flash busy", "time.utilisation", text.percent),
+    Figure("Speed", "requests per second", "time.iops", text.short_count, "high"),
+    Figure("Speed", "read bandwidth", "time.bytes_read_per_s", text.bandwidth, "high"),
+    Figure("Speed", "write bandwidth", "time.bytes_written_per_s", text.bandwidth, "high"),
+    *(_latency(op, column) for op in ("read", "write") for column in ("mean", "p50", "p99", "p99.9", "max")),
+    Figure("Lifetime", "host data until worn out", "lifetime.host_tbw_bytes", text.size_decimal, "high"),
+    Figure("Lifetime", "years at the observed rate", "lifetime.years", text.years, "high"),
+    Figure("Check", "flash operations checked", "check.flash_operations_checked", text.count),
+    Figure("Check", "page reads checked", "check.page_reads_checked", text.count),
+)
+"""Every figure that reports and comparisons show, in their order."""
+
+
+def sections(summary: Summary) -> dict[str, list[tuple[str, str]]]:
+    """The figures of one run as (label, text) by section; response times have a table of their own."""
+    result: dict[str, list[tuple[str, str]]] = {}
+    for figure in FIGURES:
+        value = figure.value(summary)
+        if figure.section == "Response time" or value is None or (figure.quiet and value == 0):
+            continue
+        result.setdefault(figure.section, []).append((figure.label, figure.format(value)))
+    return result
+
+
+def operations(summary: Summary) -> tuple[list[str], list[tuple[str, list[int]]]]:
+    """Flash operations by cause: the causes that occur, and for each kind of operation its counts."""
+    flash: Mapping[str, Mapping[str, int]] = summary["flash"]
+    causes = list(dict.fromkeys(cause for kind in OPERATIONS for cause in flash.get(kind, {})))
+    causes.sort(key=[*CAUSES, *causes].index)
+    rows = [(kind, [flash.get(kind, {}).get(cause, 0) for cause in causes]) for kind in OPERATIONS]
+    return causes, rows
+
+
+def response_times(summary: Summary) -> list[tuple[str, list[str]]]:
+    """For each operation that occurred, its name and count followed by the columns of `QUANTILES`."""
+    latency: Mapping[str, Mapping[str, float]] | None = summary.get("latency")
+    if latency is None:
+        return []
+    occurred = {op: figures for op, figures in latency.items() if figures["count"]}
+    if len(occurred) == 2:
+        # "all" repeats the only operation there is.
+        occurred.pop("all", None)
+    return [
+        (op, [text.count(figures["count"]), *(text.duration(figures[name]) for name in QUANTILES.values())])
+        for op, figures in occurred.items()
+    ]
+
+
+def ingest_remarks(ingest: Mapping[str, Any] | None) -> list[str]:
+    """What a person should know about how the trace was read; empty if it was taken as it is."""
+    if ingest is None:
+        return []
+    remarks = list(ingest["notes"])
+    for name, unit, help_text, value in ingest["counts"]:
+        # A note already says what a count says.
+        if value and name not in ROUTINE_COUNTS and not any(text.count(value) in note for note in ingest["notes"]):
+            remarks.append(f"{name.replace('_', ' ')}: {text.count(value)} {unit} ({help_text.rstrip('.')})")
+    if ingest["first_bad"]:
+        remarks.append(f"first malformed line: {ingest['first_bad']}")
+    return remarks
+
+
+def source_text(source: Mapping[str, Any]) -> str:
+    """Where the requests came from, in one line."""
+    if source["kind"] == "trace":
+        return ", ".join(source["paths"])
+    if source["kind"] == "memory":
+        return f"{text.count(source['requests'])} requests in memory"
+    return f"{source['pattern']} workload, {text.count(source['requests'])} requests"

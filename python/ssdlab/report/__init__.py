@@ -1,0 +1,86 @@
+"""The report: one HTML page with everything in it, readable offline, in light and in dark, on screen and paper."""
+
+import importlib.resources
+from typing import TYPE_CHECKING
+
+import jinja2
+from markupsafe import Markup
+
+from ssdlab import __version__, plot, text
+from ssdlab.figures import (
+    CAUSES,
+    QUANTILES,
+    ingest_remarks,
+    operations,
+    response_times,
+    sections,
+    source_text,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from ssdlab.result import Result
+
+# The page sets these by colour scheme; figures elsewhere keep matplotlib's.
+VARIABLES = {
+    plot.INK: "var(--ink)",
+    plot.GRID: "var(--grid)",
+    plot.BLUE: "var(--blue)",
+    plot.ORANGE: "var(--orange)",
+    plot.GREEN: "var(--green)",
+    plot.PURPLE: "var(--purple)",
+    plot.SKY: "var(--sky)",
+}
+
+HEADLINES = (
+    ("write amplification", "write_amplification", text.ratio),
+    ("requests per second", "time.iops", text.short_count),
+    ("99 % of reads within", "latency.read.p99_ns", text.duration),
+    ("99 % of writes within", "latency.write.p99_ns", text.duration),
+    ("host data until worn out", "lifetime.host_tbw_bytes", text.size_decimal),
+)
+
+
+def _inline(figure: "Figure", name: str) -> Markup:
+    """The figure as inline SVG whose colours follow the page and whose ids are its own."""
+    code = plot.svg(figure)
+    for colour, variable in VARIABLES.items():
+        code = code.replace(colour, variable)
+    for reference in ('id="', 'href="#', "url(#"):
+        code = code.replace(reference, f"{reference}{name}-")
+    return Markup(code)
+
+
+def render(result: "Result") -> str:
+    """The report of one run. Equal results give equal pages."""
+    from ssdlab.figures import Figure as FigureRow
+
+    tiles = []
+    for label, path, form in HEADLINES:
+        row = FigureRow("", label, path, form)
+        if row.value(result.summary):
+            tiles.append((label, row.text(result.summary)))
+    causes, rows = operations(result.summary)
+    charts = {"write_amplification": result.plot_write_amplification(), "erases": result.plot_erase_counts(),
+              "operations": result.plot_operations()}  # fmt: skip
+    times = response_times(result.summary)
+    if times:
+        charts["latency"] = result.plot_latency()
+    environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    template = importlib.resources.files(__name__).joinpath("report.html.jinja").read_text(encoding="utf-8")
+    return environment.from_string(template).render(
+        version=__version__,
+        partial=result.partial,
+        source=source_text(result.source),
+        source_options={key: value for key, value in result.source.items() if key not in ("kind", "paths")},
+        tiles=tiles,
+        remarks=ingest_remarks(result.ingest),
+        sections=sections(result.summary),
+        causes=[CAUSES.get(cause, cause) for cause in causes],
+        operations=[(kind, [text.count(n) for n in counts], text.count(sum(counts))) for kind, counts in rows],
+        quantiles=list(QUANTILES),
+        response_times=times,
+        settings=[(key, value.strip('"'), origin) for key, value, origin in result.config.settings],
+        charts={name: _inline(figure, name) for name, figure in charts.items()},
+    )

@@ -1,0 +1,166 @@
+"""What a simulation yields."""
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ssdlab import _ssdlab, figures
+from ssdlab.config import Config
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+    import pyarrow as pa
+    from matplotlib.figure import Figure
+
+
+class LatencyColumns(NamedTuple):
+    """A histogram of response times, one entry per bucket that holds anything; uint64 arrays of equal length."""
+
+    lower_ns: "npt.NDArray[np.uint64]"
+    """Smallest value of the bucket in nanoseconds."""
+    upper_ns: "npt.NDArray[np.uint64]"
+    """First value of the next bucket; at most 1.6 % above `lower_ns`."""
+    count: "npt.NDArray[np.uint64]"
+    """Requests in the bucket."""
+
+
+class Result:
+    """Figures and columns of one run.
+
+    Nothing in it depends on wall time: equal runs give equal results, byte for byte when saved.
+    """
+
+    def __init__(
+        self,
+        *,
+        config: Config,
+        source: dict[str, Any],
+        summary: dict[str, Any],
+        ingest: dict[str, Any] | None,
+        series: "Mapping[str, npt.NDArray[np.uint64]]",
+        erase_counts: "npt.NDArray[np.uint32]",
+        latency: Mapping[str, "tuple[npt.NDArray[np.uint64], ...]"],
+    ) -> None:
+        self.config = config
+        """The configuration that was run."""
+        self.source = source
+        """Where the requests came from: `kind` is `trace`, `memory` or `workload`, with its particulars."""
+        self.summary = summary
+        """Every figure as nested dicts; the keys of `result.json`, described in the documentation."""
+        self.ingest = ingest
+        """What the reader of the trace met (None without a file): `counts`, `notes`, `other_devices` ..."""
+        self.series = dict(series)
+        """The measured phase in at most 512 epochs of equally many requests, one uint64 per epoch: `requests`
+        and `time_ns` at the end of the epoch; `host_pages_written`, `flash_pages_programmed`, `gc_pages_copied`,
+        `blocks_erased`, `read_requests`, `read_latency_sum_ns`, `write_requests`, `write_latency_sum_ns` within it."""
+        self.erase_counts = erase_counts
+        """Erases of each block during the measured phase, uint32."""
+        self.latency = {op: LatencyColumns(*columns) for op, columns in latency.items()}
+        """Histograms of response times by operation; empty columns where time is not modelled."""
+
+    @property
+    def partial(self) -> bool:
+        """Whether the run was stopped before its end."""
+        return bool(self.summary["partial"])
+
+    @property
+    def write_amplification(self) -> float | None:
+        """Pages programmed per page the host wrote; None if it wrote nothing."""
+        value: float | None = self.summary["write_amplification"]
+        return value
+
+    @property
+    def iops(self) -> float | None:
+        """Requests completed per simulated second; None where time is not modelled."""
+        time = self.summary["time"]
+        return None if time is None else float(time["iops"])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything but the columns, ready for JSON: the contents of `result.json`."""
+        ingest = None
+        if self.ingest is not None:
+            counts = {name: value for name, _, _, value in self.ingest["counts"]}
+            ingest = {**self.ingest, "counts": counts}
+        return {
+            "ssdlab": _ssdlab.__version__,
+            "source": self.source,
+            "config": {key: {"value": self.config[key], "origin": origin} for key, _, origin in self.config.settings},
+            "ingest": ingest,
+            **self.summary,
+        }
+
+    def to_json(self) -> str:
+        """`to_dict` as indented JSON text."""
+        return json.dumps(self.to_dict(), indent=2) + "\n"
+
+    def to_arrow(self) -> "pa.Table":
+        """`series` as a pyarrow Table."""
+        import pyarrow as pa
+
+        return pa.table(self.series)
+
+    def latency_arrow(self) -> "pa.Table":
+        """`latency` as one pyarrow Table: op, lower_ns, upper_ns, count."""
+        import pyarrow as pa
+
+        schema = pa.schema([("op", pa.string()), *((name, pa.uint64()) for name in LatencyColumns._fields)])
+        parts = [
+            pa.table({"op": [op] * len(columns.count), **columns._asdict()}, schema=schema)
+            for op, columns in self.latency.items()
+        ]
+        return pa.concat_tables(parts)
+
+    def save(self, directory: str | os.PathLike[str]) -> None:
+        """Writes the result into a directory, which is made if need be.
+
+        Files: `result.json`, `config.toml`, `series.parquet`, `latency.parquet`, `erase_counts.parquet` and
+        `report.html`. Each appears whole or not at all, and equal runs give equal bytes.
+
+        Raises:
+            OSError: If the directory cannot be written.
+        """
+        from ssdlab.store import save
+
+        save(self, Path(directory))
+
+    def report_html(self) -> str:
+        """The report as one HTML page that needs nothing else."""
+        from ssdlab.report import render
+
+        return render(self)
+
+    def plot_write_amplification(self) -> "Figure":
+        """Write amplification of each epoch, and of the run so far."""
+        from ssdlab import plot
+
+        return plot.write_amplification(self)
+
+    def plot_latency(self) -> "Figure":
+        """Histogram of response times by operation, on a logarithmic time axis.
+
+        Raises:
+            ValueError: If time was not modelled.
+        """
+        from ssdlab import plot
+
+        return plot.latency(self)
+
+    def plot_erase_counts(self) -> "Figure":
+        """How many blocks were erased how often."""
+        from ssdlab import plot
+
+        return plot.erase_counts(self)
+
+    def plot_operations(self) -> "Figure":
+        """Flash reads, programs and erases by what caused them."""
+        from ssdlab import plot
+
+        return plot.operations(self)
+
+    def __repr__(self) -> str:
+        amplification = figures.text.MISSING if self.write_amplification is None else f"{self.write_amplification:.3f}"
+        partial = ", partial" if self.partial else ""
+        return f"<ssdlab.Result of {figures.source_text(self.source)}: write amplification {amplification}{partial}>"

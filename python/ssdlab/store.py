@@ -1,0 +1,46 @@
+"""Files that appear whole or not at all."""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ssdlab.result import Result
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Yields a path beside `path`, with the same name in a hidden directory; moves it to `path` on success.
+
+    Keeping the name keeps what writers derive from it. On an error nothing is left behind.
+    """
+    hidden = Path(tempfile.mkdtemp(prefix=".ssdlab-", dir=path.parent))
+    try:
+        yield hidden / path.name
+        os.replace(hidden / path.name, path)
+    finally:
+        shutil.rmtree(hidden, ignore_errors=True)
+
+
+def save(result: "Result", directory: Path) -> None:
+    """Writes every file of a result into `directory`; see `Result.save`."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    directory.mkdir(parents=True, exist_ok=True)
+    hidden = Path(tempfile.mkdtemp(prefix=".ssdlab-", dir=directory))
+    try:
+        (hidden / "result.json").write_text(result.to_json(), encoding="utf-8")
+        (hidden / "config.toml").write_text(result.config.to_toml(), encoding="utf-8")
+        (hidden / "report.html").write_text(result.report_html(), encoding="utf-8")
+        pq.write_table(result.to_arrow(), hidden / "series.parquet")
+        pq.write_table(result.latency_arrow(), hidden / "latency.parquet")
+        pq.write_table(pa.table({"erases": result.erase_counts}), hidden / "erase_counts.parquet")
+        for file in sorted(hidden.iterdir()):
+            os.replace(file, directory / file.name)
+    finally:
+        shutil.rmtree(hidden, ignore_errors=True)

@@ -1,0 +1,84 @@
+"""Quantities as people read them; the same text on the terminal and in reports."""
+
+from collections.abc import Sequence
+
+MISSING = "–"
+"""What stands where there is no value."""
+
+_BINARY = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
+_DECIMAL = ("B", "kB", "MB", "GB", "TB", "PB")
+_TIMES = (("ns", 1.0), ("µs", 1e3), ("ms", 1e6), ("s", 1e9))
+
+
+def _digits(value: float) -> str:
+    """Three significant digits, never fewer than the whole part has."""
+    if value >= 99.95:
+        return f"{value:,.0f}"
+    return f"{value:.1f}" if value >= 9.995 else f"{value:.2f}"
+
+
+def _scaled(value: float, units: Sequence[str], step: int) -> str:
+    index = 0
+    while index + 1 < len(units) and value >= step * 0.9995:
+        value /= step
+        index += 1
+    number = f"{value:.0f}" if index == 0 else _digits(value)
+    return f"{number} {units[index]}"
+
+
+def count(value: float) -> str:
+    """`1234567` as `1,234,567`."""
+    return f"{value:,.0f}"
+
+
+def ratio(value: float) -> str:
+    """Three decimals, as write amplification is compared."""
+    return f"{value:.3f}"
+
+
+def decimal(value: float) -> str:
+    """Three significant digits."""
+    return _digits(value)
+
+
+def percent(share: float) -> str:
+    """A share of 1 in percent with two decimals."""
+    return f"{100 * share:.2f} %"
+
+
+def size(value: float) -> str:
+    """Bytes in binary units: capacities and volumes."""
+    return _scaled(value, _BINARY, 1024)
+
+
+def size_decimal(value: float) -> str:
+    """Bytes in decimal units, as drives' endurance is sold."""
+    return _scaled(value, _DECIMAL, 1000)
+
+
+def bandwidth(value: float) -> str:
+    """Bytes per second in decimal units."""
+    return f"{size_decimal(value)}/s"
+
+
+def duration(nanoseconds: float) -> str:
+    """Nanoseconds in the unit that suits them."""
+    unit, scale = _TIMES[0]
+    for name, factor in _TIMES:
+        if nanoseconds >= factor * 0.9995:
+            unit, scale = name, factor
+    value = nanoseconds / scale
+    return f"{value:.0f} ns" if unit == "ns" else f"{_digits(value)} {unit}"
+
+
+def years(value: float) -> str:
+    """Years, or days where a year is too coarse."""
+    return f"{_digits(value)} years" if value >= 1 else f"{_digits(value * 365.25)} days"
+
+
+def short_count(value: float) -> str:
+    """`1234567` as `1.23 M`, for rates and axes."""
+    for unit, scale in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
+        if value >= scale * 0.9995:
+            return f"{_digits(value / scale)} {unit}"
+    return f"{value:,.0f}"
