@@ -14,8 +14,8 @@ pub(crate) struct Keeps {
     pub whole_sectors: bool,
     /// Whether it has flags.
     pub flags: bool,
-    /// Whether it has process names.
-    pub streams: bool,
+    /// Whether it can hold the (not empty) name of a process.
+    pub stream: fn(&str) -> bool,
 }
 
 /// A request in the format's own units.

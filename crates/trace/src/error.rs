@@ -1,7 +1,7 @@
 //! What can be wrong with a trace.
 
 /// An error in or around a trace; the text names file, place, fault and remedy in one line.
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TraceError {
     /// The file cannot be opened, read or written.

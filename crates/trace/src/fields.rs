@@ -58,6 +58,12 @@ impl<'a, const BLANKS: bool> Fields<'a, BLANKS> {
         self.next().filter(|field| !field.is_empty()).ok_or(Fault::missing(name))
     }
 
+    /// Checks that no field is left.
+    #[inline]
+    pub fn end(&mut self) -> Result<(), Fault<'a>> {
+        self.next().map_or(Ok(()), |more| Err(Fault::new("", more, "follows the last column")))
+    }
+
     /// The next field as a whole number.
     #[inline]
     pub fn number(&mut self, name: &'static str) -> Result<u64, Fault<'a>> {

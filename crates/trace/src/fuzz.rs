@@ -55,8 +55,7 @@ fn read(data: &[u8], options: &ReadOptions) -> Result<(Vec<Request>, Vec<String>
 /// What was read must survive being written in our own format, which keeps everything.
 fn round_trip(requests: &[Request], streams: &[String]) {
     let whole = |request: &Request| request.offset.is_multiple_of(512);
-    let plain = |name: &String| !name.contains([',', '\n', '\r', '\u{fffd}']) && name.trim() == name;
-    if !requests.iter().all(whole) || !streams.iter().all(plain) {
+    if !requests.iter().all(whole) {
         return;
     }
     let Ok(encoder) = Format::Csv.encoder() else { return };
@@ -66,6 +65,10 @@ fn round_trip(requests: &[Request], streams: &[String]) {
         converter.request(request, streams, &mut text);
     }
     converter.end(&mut text);
+    // A name with a comma cannot be kept, and is counted.
+    if converter.report.streams_dropped > 0 {
+        return;
+    }
     let options = ReadOptions { format: Some(Format::Csv), ..ReadOptions::default() };
     let (again, names) = read(&text, &options).unwrap_or_else(|error| panic!("own trace unreadable: {error}"));
     assert_eq!(requests.len(), again.len());

@@ -123,8 +123,12 @@ impl Generator {
         let addresses = match pattern {
             Pattern::Uniform => Addresses::Uniform { slots },
             Pattern::Zipf { theta } => {
-                if !(theta.is_finite() && *theta > 0.0) {
-                    return wrong("theta", format!("{theta} is no skew; write a number above 0, such as 0.99"));
+                if !(*theta > 0.0 && *theta <= Zipf::THETA_MAX) {
+                    let why = format!(
+                        "{theta} is no skew; write a number above 0 and at most {}, such as 0.99",
+                        Zipf::THETA_MAX
+                    );
+                    return wrong("theta", why);
                 }
                 Addresses::Zipf { zipf: Zipf::new(slots, *theta), scatter: Scatter::new(slots, &mut address_rng) }
             }

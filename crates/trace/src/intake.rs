@@ -92,8 +92,8 @@ enum Layout {
     One(u32),
     /// First pass: only note how far each device reaches.
     Measure(Vec<u64>),
-    /// Every device from its own base.
-    Bases(Vec<u64>),
+    /// Every device in its own range, from and to.
+    Ranges(Vec<(u64, u64)>),
 }
 
 /// Checks entries, keeps the tables and counts.
@@ -154,7 +154,11 @@ impl Intake {
                 self.count_other(device);
                 return Ok(());
             }
-            Layout::Bases(bases) => bases[device as usize],
+            Layout::Ranges(ranges) => {
+                let range = ranges.get(device as usize).filter(|(from, to)| io.offset + io.bytes <= to - from);
+                let changed = "lies beyond its device as the first pass found it: the file is changing; copy it first";
+                range.ok_or(Fault::new("", b"the request", changed))?.0
+            }
             Layout::Undecided => {
                 self.layout = Layout::One(device);
                 0
@@ -213,16 +217,17 @@ impl Intake {
         }
         if let Layout::Measure(extents) = &self.layout {
             let mut next = 0_u64;
-            let mut bases = Vec::with_capacity(extents.len());
+            let mut ranges = Vec::with_capacity(extents.len());
             for &extent in extents {
-                bases.push(next);
+                let from = next;
                 let after = next.checked_add(extent).and_then(|end| end.checked_next_multiple_of(DEVICE_ALIGN));
                 next = after.ok_or_else(|| {
                     let why = "the devices laid side by side exceed 2^64 bytes; choose one with --device NAME";
                     TraceError::Device(why.into())
                 })?;
+                ranges.push((from, from + extent));
             }
-            self.layout = Layout::Bases(bases);
+            self.layout = Layout::Ranges(ranges);
             self.report = IngestReport::new(self.report.format);
         }
         Ok(())

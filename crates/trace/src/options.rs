@@ -21,7 +21,8 @@ pub enum DeviceChoice {
     /// The device of the first request; the others are counted and reported by name.
     #[default]
     First,
-    /// Every device, laid side by side in disjoint ranges; reads the files twice, first for the extents.
+    /// Every device, laid side by side in disjoint ranges; reads the files twice (so not pipes),
+    /// first for the extents.
     All,
     /// The device of this name, as [`crate::IngestReport`] prints it.
     Named(String),

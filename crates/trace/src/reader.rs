@@ -1,6 +1,6 @@
 //! Reads traces: opens, recognises, merges, reorders and counts.
 //!
-//! Files -> [`Decoder`] (parse, choose the device, check) -> merge by time -> [`Reorder`] -> spread whole
+//! Files -> `Decoder` (parse, choose the device, check) -> merge by time -> `Reorder` -> spread whole
 //! seconds (Tencent) -> times relative to the first request. Everything between is bounded.
 
 use std::cmp::Reverse;
@@ -24,9 +24,9 @@ struct Lane {
 }
 
 impl Lane {
-    fn open(origin: &Origin, format: Format, options: &ReadOptions) -> Result<Self, TraceError> {
+    fn new(input: Input, format: Format, options: &ReadOptions) -> Self {
         let decoder = format.decoder(options.action, options.skip_bad);
-        Ok(Self { input: Input::open(origin)?, decoder, batch: Vec::new(), next: 0, more: true })
+        Self { input, decoder, batch: Vec::new(), next: 0, more: true }
     }
 
     /// Decodes the next batch; `false` at the end.
@@ -59,6 +59,8 @@ pub struct TraceReader {
     next: usize,
     first_ns: Option<u64>,
     ended: bool,
+    /// The error that ended the reading; every further call repeats it.
+    failed: Option<TraceError>,
 }
 
 impl TraceReader {
@@ -76,23 +78,26 @@ impl TraceReader {
     }
 
     pub(crate) fn over(origins: &[Origin], options: &ReadOptions) -> Result<Self, TraceError> {
-        let Some(first) = origins.first() else {
+        let open = || origins.iter().map(Input::open).collect::<Result<Vec<_>, _>>();
+        let mut inputs = open()?;
+        let Some(first) = inputs.first_mut() else {
             return Err(TraceError::Format("no trace file is named; name at least one".into()));
         };
         let format = match options.format {
             Some(format) => format,
             None => detect(first)?,
         };
-        let open = || origins.iter().map(|origin| Lane::open(origin, format, options)).collect::<Result<Vec<_>, _>>();
+        let lanes = |inputs: Vec<Input>| inputs.into_iter().map(|input| Lane::new(input, format, options)).collect();
         let mut intake = Intake::new(format, &options.device);
-        let mut lanes = open()?;
         if intake.measuring() {
-            for lane in &mut lanes {
+            let first_pass: Vec<Lane> = lanes(inputs);
+            for mut lane in first_pass {
                 while lane.refill(&mut intake)? {}
             }
             intake.lay_out()?;
-            lanes = open()?;
+            inputs = open()?;
         }
+        let lanes = lanes(inputs);
         Ok(Self {
             format,
             lanes,
@@ -106,6 +111,7 @@ impl TraceReader {
             next: 0,
             first_ns: None,
             ended: false,
+            failed: None,
         })
     }
 
@@ -189,15 +195,25 @@ impl TraceReader {
     }
 }
 
+impl std::fmt::Debug for TraceReader {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let report = self.report();
+        f.debug_struct("TraceReader").field("format", &self.format).field("report", report).finish_non_exhaustive()
+    }
+}
+
 impl Source for TraceReader {
     fn fill(&mut self, out: &mut Vec<Request>, max: usize) -> Result<usize, TraceError> {
         let mut given = 0;
         while given < max {
             if self.next == self.ready.len() {
+                if let Some(error) = &self.failed {
+                    return Err(error.clone());
+                }
                 if self.ended {
                     break;
                 }
-                self.advance()?;
+                self.failed = self.advance().err();
                 continue;
             }
             let end = self.ready.len().min(self.next + (max - given));
@@ -217,13 +233,13 @@ impl Source for TraceReader {
     }
 }
 
-fn detect(origin: &Origin) -> Result<Format, TraceError> {
-    let mut input = Input::open(origin)?;
+/// The format of an input, whose first bytes stay in view.
+fn detect(input: &mut Input) -> Result<Format, TraceError> {
     input.refill()?;
     if input.bytes().is_empty() {
-        return Err(TraceError::io(origin.path(), "is empty after decompression; there is nothing to replay"));
+        return Err(TraceError::io(input.path(), "is empty after decompression; there is nothing to replay"));
     }
-    Format::detect(input.bytes(), origin.path())
+    Format::detect(input.bytes(), input.path())
 }
 
 /// A note where `sda.blktrace.0` was given but not the files of the other CPUs beside it.
@@ -239,4 +255,211 @@ fn missing_siblings(path: &Path) -> Option<String> {
     }
     (others > 0)
         .then(|| format!("{name} holds one CPU's events; {others} more files {stem}.* lie beside it: give all of them"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{error, read, read_all, read_files, read_with, request};
+    use crate::{DeviceChoice, Op, flag};
+
+    const GOOD: &str = "0,R,0,512,0x1,7\n10,W,8,4096,0x2,7\n";
+
+    fn csv(skip_bad: bool) -> ReadOptions {
+        ReadOptions { format: Some(Format::Csv), skip_bad, ..ReadOptions::default() }
+    }
+
+    #[test]
+    fn line_ends_marks_blank_lines_and_a_missing_last_newline_do_not_matter() {
+        let (plain, _) = read(Format::Csv, GOOD);
+        for text in [
+            GOOD.replace('\n', "\r\n"),
+            format!("\u{feff}{GOOD}"),
+            format!("\u{feff}time_ns,op,sector,bytes,flags,pid\r\n{GOOD}"),
+            GOOD.replace('\n', "\n\n \t\n"),
+            GOOD.trim_end().to_string(),
+        ] {
+            assert_eq!(read(Format::Csv, &text).0, plain, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn malformed_lines_stop_with_their_number_or_are_counted() {
+        let text = "0,R,0,512\n\nrubbish\n20,R,x,512\n30,R,8,512\n";
+        let message = error(Format::Csv, text);
+        assert_eq!(
+            message,
+            "memory:3: field \"time_ns\": \"rubbish\" is not a whole number; fix it or pass --skip-bad"
+        );
+        let (requests, report) = read_with(text.as_bytes(), &csv(true)).unwrap();
+        assert_eq!((requests.len(), report.counts.bad_lines, report.counts.records), (2, 2, 4));
+        assert_eq!(report.first_bad.as_deref(), Some(message.as_str()));
+    }
+
+    #[test]
+    fn an_endless_line_is_refused_without_holding_it() {
+        let endless = format!("0,R,0,512\n{}\n10,R,0,512\n", "9".repeat(1_000_000));
+        let message = error(Format::Csv, &endless);
+        assert!(message.starts_with("memory:2: ") && message.contains("more than 64 KiB"), "{message}");
+        let (requests, report) = read_with(endless.as_bytes(), &csv(true)).unwrap();
+        assert_eq!((requests.len(), report.counts.bad_lines), (2, 1));
+        let at_the_end = "0,R,0,512\n".to_string() + &"9".repeat(500_000);
+        assert_eq!(read_with(at_the_end.as_bytes(), &csv(true)).unwrap().0.len(), 1);
+    }
+
+    #[test]
+    fn reading_on_after_an_error_gives_the_same_error() {
+        let origin = Origin::Memory(b"0,R,0,512\nrubbish\n".as_slice().into());
+        for origins in [vec![origin.clone()], vec![origin.clone(), origin]] {
+            let mut reader = TraceReader::over(&origins, &csv(false)).unwrap();
+            let mut out = Vec::new();
+            let [first, second] = [(); 2].map(|()| reader.fill(&mut out, 10).unwrap_err().to_string());
+            assert_eq!(first, second);
+        }
+    }
+
+    #[test]
+    fn a_cut_stream_is_an_error_or_its_whole_lines() {
+        let text = GOOD.repeat(5000);
+        let whole = zstd::encode_all(text.as_bytes(), 3).unwrap();
+        let cut = &whole[..whole.len() - 3];
+        let message = read_with(cut, &csv(false)).unwrap_err().to_string();
+        assert!(message.contains("the zstd stream ends early") && message.contains("or pass --skip-bad"), "{message}");
+        let (requests, report) = read_with(cut, &csv(true)).unwrap();
+        assert_eq!(report.counts.bad_lines, 1);
+        assert!(requests.iter().all(|r| r.bytes == 512 || r.bytes == 4096), "half a line was taken for a whole one");
+    }
+
+    #[test]
+    fn readers_and_writers_may_change_threads() {
+        fn sendable<T: Send + ?Sized>() {}
+        sendable::<TraceReader>();
+        sendable::<dyn crate::TraceWriter>();
+    }
+
+    #[test]
+    fn nothing_to_read_is_a_clear_error() {
+        let open = |paths: &[PathBuf]| TraceReader::open(paths, &ReadOptions::default()).err().unwrap().to_string();
+        assert_eq!(open(&[]), "no trace file is named; name at least one");
+        assert!(open(&["no/such.csv".into()]).contains("check the path"));
+        assert!(open(&["src".into()]).contains("is a directory"));
+        let empty = read_with(&zstd::encode_all(&b""[..], 1).unwrap(), &ReadOptions::default()).unwrap_err();
+        assert!(empty.to_string().contains("empty after decompression"));
+        assert!(error(Format::Csv, "").contains("is empty"));
+    }
+
+    #[test]
+    fn zero_lengths_are_counted_and_not_replayed() {
+        let (requests, report) = read(Format::Csv, "0,R,0,0\n1,W,8,0\n2,D,8,0\n3,F,0,0\n4,R,0,512\n");
+        assert_eq!(requests.iter().map(|r| r.op).collect::<Vec<_>>(), [Op::Flush, Op::Read]);
+        assert_eq!((report.counts.zero_length, report.counts.requests), (3, 2));
+    }
+
+    #[test]
+    fn overlong_requests_are_split_and_counted() {
+        let (requests, report) = read(Format::Csv, "0,D,0,5000000000,0x8\n");
+        let piece = |offset: u64, bytes| Request { flags: flag::SYNC, ..request(0, Op::Trim, offset, bytes) };
+        assert_eq!(requests, [piece(0, 1 << 31), piece(1 << 31, 1 << 31), piece(1 << 32, 705_032_704)]);
+        assert_eq!((report.counts.split_overlong, report.counts.requests), (1, 3));
+    }
+
+    #[test]
+    fn addresses_beyond_64_bits_are_errors() {
+        for line in ["0,R,36028797018963967,4096", "0,R,36028797018963968,512", "0,R,0,99999999999999"] {
+            let message = error(Format::Csv, line);
+            assert!(message.starts_with("memory:1: "), "{message}");
+        }
+    }
+
+    #[test]
+    fn times_are_relative_to_the_earliest_and_in_order() {
+        let (requests, report) = read(Format::Csv, "1000,R,0,512\n900,R,8,512\n1100,R,16,512\n1050,R,24,512\n");
+        assert_eq!(
+            requests.iter().map(|r| (r.time_ns, r.offset / 4096)).collect::<Vec<_>>(),
+            [(0, 1), (100, 0), (150, 3), (200, 2)]
+        );
+        assert_eq!((report.counts.out_of_order, report.counts.late), (2, 0));
+    }
+
+    #[test]
+    fn a_request_beyond_the_window_is_late_but_kept() {
+        let mut text: String = (0..200_000).map(|n| format!("{},R,0,512\n", 1000 + n)).collect();
+        text.push_str("1001,W,8,512\n");
+        let (requests, report) = read(Format::Csv, &text);
+        assert_eq!((report.counts.out_of_order, report.counts.late), (1, 1));
+        assert_eq!(requests[200_000], request(199_999, Op::Write, 4096, 512));
+    }
+
+    #[test]
+    fn files_of_a_format_without_devices_are_devices() {
+        let files = ["0,R,0,512\n20,R,8,512\n", "10,R,16,512\n"];
+        // In memory both files have the same name, so they are one device.
+        let (requests, _) = read_files(Format::Csv, &files);
+        assert_eq!(requests.iter().map(|r| r.offset / 4096).collect::<Vec<_>>(), [0, 2, 1]);
+        let directory = std::env::temp_dir().join(format!("ssdlab-reader-{}", std::process::id()));
+        std::fs::create_dir_all(&directory).unwrap();
+        let paths = ["a.csv", "b.csv"].map(|name| directory.join(name));
+        for (path, text) in paths.iter().zip(files) {
+            std::fs::write(path, text).unwrap();
+        }
+        let count = |device| {
+            let mut reader = TraceReader::open(&paths, &ReadOptions { device, ..csv(false) }).unwrap();
+            let mut out = Vec::new();
+            while reader.fill(&mut out, 10).unwrap() > 0 {}
+            (out.len(), reader.report().device.clone(), reader.report().other_devices.clone())
+        };
+        assert_eq!(count(DeviceChoice::First), (2, Some("a.csv".into()), vec![("b.csv".into(), 1)]));
+        assert_eq!(count(DeviceChoice::Named("b.csv".into())).0, 1);
+        assert_eq!(count(DeviceChoice::All), (3, None, vec![]));
+        std::fs::remove_dir_all(directory).unwrap();
+    }
+
+    #[test]
+    fn a_lonely_per_cpu_file_is_noted() {
+        let directory = std::env::temp_dir().join(format!("ssdlab-siblings-{}", std::process::id()));
+        std::fs::create_dir_all(&directory).unwrap();
+        let mut record = [0_u8; 48];
+        record[..4].copy_from_slice(&0x6561_7407_u32.to_le_bytes());
+        let paths = ["sda.blktrace.0", "sda.blktrace.1", "sda.blktrace.12"].map(|name| directory.join(name));
+        for path in &paths {
+            std::fs::write(path, record).unwrap();
+        }
+        let notes = |paths: &[PathBuf]| {
+            let reader = TraceReader::open(paths, &ReadOptions::default()).unwrap();
+            reader.report().notes.clone()
+        };
+        let expected =
+            "sda.blktrace.0 holds one CPU's events; 2 more files sda.blktrace.* lie beside it: give all of them";
+        assert_eq!(notes(&paths[..1]), [expected]);
+        assert!(notes(&paths).is_empty());
+        std::fs::remove_dir_all(directory).unwrap();
+    }
+
+    #[test]
+    fn devices_side_by_side_do_not_overlap() {
+        let text = "5,a,0,Read,0,3145728,0\n6,b,0,Write,0,4096,0\n7,a,1,Read,8192,512,0\n8,b,0,Read,4096,512,0\n";
+        let (requests, report) = read_all(Format::Msr, text);
+        assert_eq!(
+            requests.iter().map(|r| r.offset).collect::<Vec<_>>(),
+            [0, 3 << 20, (4 << 20) + 8192, (3 << 20) + 4096]
+        );
+        assert_eq!((report.counts.requests, report.counts.records, report.counts.other_device), (4, 4, 0));
+    }
+
+    #[test]
+    fn more_processes_than_the_table_holds_are_folded_and_counted() {
+        let text: String = (1..=65_540).map(|pid| format!("{pid},R,0,512,0x1,{pid}\n")).collect();
+        let (requests, report) = read(Format::Csv, &text);
+        assert_eq!(requests.last().map(|r| r.stream), Some(u16::MAX));
+        // 65,535 have a name of their own; five more share the last.
+        assert_eq!(report.counts.streams_folded, 5);
+    }
+
+    #[test]
+    fn an_action_that_never_occurs_is_noted() {
+        let text = "8,0 0 1 0.0 9 D R 8 + 8 [dd]\n";
+        let (requests, report) = read(Format::Blkparse, text);
+        assert!(requests.is_empty());
+        assert_eq!(report.notes, ["no event has the chosen action: choose with --action queue, issue or complete"]);
+    }
 }

@@ -96,6 +96,7 @@ impl Converter {
         let before = out.len();
         let sector = keeps.sector;
         let stream = streams.get(usize::from(request.stream)).map_or("", String::as_str);
+        let stream = if (keeps.stream)(stream) { stream } else { "" };
         let offset = request.offset / sector * sector;
         let mut bytes = u64::from(request.bytes) + (request.offset - offset);
         if keeps.whole_sectors {
@@ -105,14 +106,14 @@ impl Converter {
         report.widened += u64::from(bytes != u64::from(request.bytes));
         report.time_rounded += u64::from(!request.time_ns.is_multiple_of(keeps.unit_ns));
         report.flags_dropped += u64::from(!keeps.flags && request.flags != 0);
-        report.streams_dropped += u64::from(!keeps.streams && request.stream != 0);
+        report.streams_dropped += u64::from(request.stream != 0 && stream.is_empty());
         let item =
             Item { time: request.time_ns / keeps.unit_ns, op: request.op, offset, bytes, flags: request.flags, stream };
-        // Widening may pass what 32 bits hold: then the last sector is a request of its own.
-        let excess = bytes.saturating_sub(u64::from(u32::MAX)).next_multiple_of(sector);
-        self.encoder.encode(&Item { bytes: bytes - excess, ..item }, out);
-        if excess > 0 {
-            self.encoder.encode(&Item { offset: offset + bytes - excess, bytes: excess, ..item }, out);
+        // Widening may pass what 32 bits hold: then two requests take its place.
+        let first = if bytes > u64::from(u32::MAX) { 1 << 31 } else { bytes };
+        self.encoder.encode(&Item { bytes: first, ..item }, out);
+        if first < bytes {
+            self.encoder.encode(&Item { offset: offset + first, bytes: bytes - first, ..item }, out);
         }
         self.report.bytes_out += (out.len() - before) as u64;
     }

@@ -29,7 +29,10 @@ fn exp_ratio(x: f64) -> f64 {
 }
 
 impl Zipf {
-    /// `count` ranks, at least 1 and at most 2^53; `theta` above 0.
+    /// Largest exponent: beyond, nearly every request goes to one rank and the arithmetic fails.
+    pub const THETA_MAX: f64 = 50.0;
+
+    /// `count` ranks, at least 1 and at most 2^53; `theta` above 0 and at most [`Self::THETA_MAX`].
     pub fn new(count: u64, theta: f64) -> Self {
         let mut zipf = Self { count: count as f64, theta, first: 0.0, last: 0.0, sure: 0.0 };
         zipf.first = zipf.integral(1.5) - 1.0;
@@ -145,6 +148,20 @@ mod tests {
         let zeta_099 = -99.423_512_9; // zeta(0.99) = -1/(1-0.99) + Euler's constant + O(0.01)
         let expected = 1.0 / (n.powf(1.0 - theta) / (1.0 - theta) + zeta_099);
         assert!((hits / expected - 1.0).abs() < 0.02, "{hits} against {expected}");
+    }
+
+    #[test]
+    fn extreme_parameters_stay_in_range() {
+        for count in [1, 2, 1 << 53] {
+            for theta in [1e-300, 1e-9, 1.0 - 1e-12, 1.0, 1.0 + 1e-12, 20.0, Zipf::THETA_MAX] {
+                let zipf = Zipf::new(count, theta);
+                let mut rng = Rng::named(1, "extreme");
+                assert!(
+                    (0..1000).all(|_| (1..=count).contains(&zipf.sample(&mut rng))),
+                    "{count} ranks, theta {theta}"
+                );
+            }
+        }
     }
 
     #[test]

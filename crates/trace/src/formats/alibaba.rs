@@ -35,6 +35,7 @@ impl LineFormat for Alibaba {
         let offset = fields.number("offset")?;
         let bytes = fields.number("length")?;
         let time_ns = fields.scaled("timestamp", 1000)?;
+        fields.end()?;
         let device = Device::Id(tables.devices.number(device));
         Ok(Entry::Io(Io { time_ns, op, offset, bytes, device, flags: 0, stream: 0 }))
     }
@@ -51,7 +52,7 @@ impl Encoder for AlibabaEncoder {
             sector: 1,
             whole_sectors: false,
             flags: false,
-            streams: false,
+            stream: |_| false,
         }
     }
 

@@ -151,12 +151,16 @@ fn request(mask: u64, bytes: u64, io: impl FnOnce(Op, u64) -> Io) -> Entry {
     Entry::Io(entry)
 }
 
-/// Writer: queue events of device 8,0 on CPU 0, little-endian. A process whose name is no number becomes 0.
+/// Writer: queue events of device 8,0 on CPU 0, little-endian; processes need a number for a name.
 pub(crate) struct BlktraceEncoder;
+
+fn number(name: &str) -> bool {
+    name.parse::<u32>().is_ok_and(|pid| pid > 0)
+}
 
 impl Encoder for BlktraceEncoder {
     fn keeps(&self) -> Keeps {
-        Keeps { ops: &Op::ALL, unit_ns: 1, sector: SECTOR, whole_sectors: false, flags: true, streams: true }
+        Keeps { ops: &Op::ALL, unit_ns: 1, sector: SECTOR, whole_sectors: false, flags: true, stream: number }
     }
 
     fn encode(&mut self, item: &Item<'_>, out: &mut Vec<u8>) {

@@ -53,9 +53,7 @@ impl LineFormat for Csv {
                 _ => tables.streams.id(text),
             },
         };
-        if let Some(more) = fields.next() {
-            return Err(Fault::new("", more, "follows the last column"));
-        }
+        fields.end()?;
         Ok(Entry::Io(Io { time_ns, op, offset, bytes, device: Device::File, flags: category::flags(flags), stream }))
     }
 }
@@ -63,9 +61,14 @@ impl LineFormat for Csv {
 /// Writer.
 pub(crate) struct CsvEncoder;
 
+/// Whether a name stays one field as it is, and another than "no process".
+fn plain(name: &str) -> bool {
+    name != "0" && name.trim_ascii() == name && !name.contains([',', '\n', '\r'])
+}
+
 impl Encoder for CsvEncoder {
     fn keeps(&self) -> Keeps {
-        Keeps { ops: &Op::ALL, unit_ns: 1, sector: SECTOR, whole_sectors: false, flags: true, streams: true }
+        Keeps { ops: &Op::ALL, unit_ns: 1, sector: SECTOR, whole_sectors: false, flags: true, stream: plain }
     }
 
     fn start(&mut self, out: &mut Vec<u8>) {

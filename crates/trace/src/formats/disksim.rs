@@ -4,7 +4,7 @@
 //! 512 bytes; the flags are hexadecimal and bit 0 set means read. Traces that DiskSim ships as "validate"
 //! have other columns. Source: DiskSim 4.0 reference manual, section 5.1.
 //!
-//! `0.000000	0	4536800	8	1`
+//! `0.000000 0 4536800 8 1`
 
 use crate::decode::{LineFormat, sniff_lines};
 use crate::encode::{Encoder, Item, Keeps, put};
@@ -35,9 +35,7 @@ impl LineFormat for DiskSim {
         let digits = text.strip_prefix(b"0x").unwrap_or(text);
         let flags = std::str::from_utf8(digits).ok().and_then(|digits| u64::from_str_radix(digits, 16).ok());
         let flags = flags.ok_or(Fault::new("flags", text, "is not a hexadecimal number"))?;
-        if let Some(more) = fields.next() {
-            return Err(Fault::new("", more, "follows the last column"));
-        }
+        fields.end()?;
         let op = if flags & READ != 0 { Op::Read } else { Op::Write };
         let device = Device::Id(tables.devices.number(device));
         Ok(Entry::Io(Io { time_ns, op, offset, bytes, device, flags: 0, stream: 0 }))
@@ -61,7 +59,7 @@ impl Encoder for DiskSimEncoder {
             sector: BLOCK,
             whole_sectors: true,
             flags: false,
-            streams: false,
+            stream: |_| false,
         }
     }
 

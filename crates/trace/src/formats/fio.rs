@@ -96,7 +96,7 @@ impl<const VERSION: u8> FioEncoder<VERSION> {
 
 impl<const VERSION: u8> Encoder for FioEncoder<VERSION> {
     fn keeps(&self) -> Keeps {
-        Keeps { ops: &Op::ALL, unit_ns: TICK_NS, sector: 1, whole_sectors: false, flags: false, streams: false }
+        Keeps { ops: &Op::ALL, unit_ns: TICK_NS, sector: 1, whole_sectors: false, flags: false, stream: |_| false }
     }
 
     fn start(&mut self, out: &mut Vec<u8>) {

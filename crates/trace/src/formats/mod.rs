@@ -1,7 +1,7 @@
 //! Every trace format, one file each, and the table that registers them.
 //!
 //! To add a format: write its file (columns, units, source and a sample line first; then a
-//! [`LineFormat`](crate::decode::LineFormat) or [`RecordFormat`](crate::decode::RecordFormat)), and add a
+//! `LineFormat` or `RecordFormat` of `decode.rs`), and add a
 //! variant to [`Format`] and a line to `FORMATS`.
 
 mod alibaba;

@@ -36,9 +36,7 @@ impl LineFormat for MqSim {
             1 => Op::Read,
             _ => return Ok(Entry::Skip(Skip::UnknownOp)),
         };
-        if let Some(more) = fields.next() {
-            return Err(Fault::new("", more, "follows the last column"));
-        }
+        fields.end()?;
         let device = Device::Id(tables.devices.number(device));
         Ok(Entry::Io(Io { time_ns, op, offset, bytes, device, flags: 0, stream: 0 }))
     }
@@ -55,7 +53,7 @@ impl Encoder for MqSimEncoder {
             sector: SECTOR,
             whole_sectors: true,
             flags: false,
-            streams: false,
+            stream: |_| false,
         }
     }
 

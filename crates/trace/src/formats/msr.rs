@@ -65,7 +65,7 @@ impl Encoder for MsrEncoder {
             sector: 1,
             whole_sectors: false,
             flags: false,
-            streams: false,
+            stream: |_| false,
         }
     }
 

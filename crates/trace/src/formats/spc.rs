@@ -51,7 +51,7 @@ impl Encoder for SpcEncoder {
             sector: BLOCK,
             whole_sectors: false,
             flags: false,
-            streams: false,
+            stream: |_| false,
         }
     }
 

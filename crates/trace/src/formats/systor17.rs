@@ -9,7 +9,7 @@
 
 use crate::decode::LineFormat;
 use crate::fault::Fault;
-use crate::fields::Commas;
+use crate::fields::{Commas, decimal};
 use crate::intake::{Device, Entry, Io, Skip, Tables};
 use crate::{Action, Op};
 
@@ -28,7 +28,10 @@ impl LineFormat for Systor17 {
         }
         let mut fields = Commas::new(line);
         let time_ns = fields.decimal("Timestamp", 9)?;
-        fields.next().ok_or(Fault::missing("Response"))?;
+        let response = fields.next().ok_or(Fault::missing("Response"))?;
+        if !response.is_empty() {
+            decimal(response, 9).map_err(|why| Fault::new("Response", response, why))?;
+        }
         let op = match fields.next().ok_or(Fault::missing("IOType"))? {
             b"R" => Op::Read,
             b"W" => Op::Write,
@@ -37,6 +40,7 @@ impl LineFormat for Systor17 {
         let lun = fields.number("LUN")?;
         let offset = fields.number("Offset")?;
         let bytes = fields.number("Size")?;
+        fields.end()?;
         let device = Device::Id(tables.devices.number(lun));
         Ok(Entry::Io(Io { time_ns, op, offset, bytes, device, flags: 0, stream: 0 }))
     }

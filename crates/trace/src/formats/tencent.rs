@@ -37,6 +37,7 @@ impl LineFormat for Tencent {
             _ => return Ok(Entry::Skip(Skip::UnknownOp)),
         };
         let device = Device::Id(tables.devices.number(fields.number("VolumeID")?));
+        fields.end()?;
         Ok(Entry::Io(Io { time_ns, op, offset, bytes, device, flags: 0, stream: 0 }))
     }
 }

@@ -1,0 +1,175 @@
+//! What a writer writes, the reader of the same format reads back; what is lost is counted.
+
+use std::path::{Path, PathBuf};
+
+use proptest::prelude::*;
+use ssdlab_trace::{Format, Op, ReadOptions, Request, Source, TraceReader, WriteReport, open_writer};
+
+/// A path of its own for each test, in the build's directory for temporary files.
+fn temporary(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name)
+}
+
+fn write(path: &Path, format: Format, requests: &[Request], streams: &[String]) -> WriteReport {
+    let mut writer = open_writer(path, format).unwrap();
+    writer.write(requests, streams).unwrap();
+    writer.finish().unwrap()
+}
+
+/// Requests with the names of their streams.
+fn read(path: &Path, format: Option<Format>) -> (Vec<(Request, String)>, Format) {
+    let options = ReadOptions { format, ..ReadOptions::default() };
+    let mut reader = TraceReader::open(&[path.to_path_buf()], &options).unwrap();
+    let mut requests = Vec::new();
+    while reader.fill(&mut requests, 100).unwrap() > 0 {}
+    let named = |r: &Request| (Request { stream: 0, ..*r }, reader.streams()[usize::from(r.stream)].clone());
+    (requests.iter().map(named).collect(), reader.format())
+}
+
+fn streams() -> Vec<String> {
+    ["", "17", "4242", "99999"].map(String::from).to_vec()
+}
+
+/// Requests every format can address: whole sectors, times in order from 0.
+fn requests() -> impl Strategy<Value = Vec<Request>> {
+    let one = (0..5_000_000_u64, 0..1_u64 << 40, 1..5000_u32, 0..4_usize, 0..32_u8, 0..4_u16);
+    prop::collection::vec(one, 1..60).prop_map(|rows| {
+        let mut time_ns = 0;
+        let mut out = Vec::new();
+        for (gap, sector, sectors, op, flags, stream) in rows {
+            let op = Op::ALL[op];
+            let (offset, bytes) = if op == Op::Flush { (0, 0) } else { (sector * 512, sectors * 512) };
+            out.push(Request { time_ns, offset, bytes, op, flags, stream });
+            time_ns += gap;
+        }
+        out
+    })
+}
+
+/// What a format should give back: its operations, its unit of time, perhaps flags and streams.
+fn kept(format: Format, requests: &[Request], streams: &[String]) -> Vec<(Request, String)> {
+    let (unit, trims, flushes, everything) = match format {
+        Format::Csv => (1, true, true, true),
+        Format::Blktrace => (1, true, true, true),
+        Format::Msr => (100, false, false, false),
+        Format::Alibaba => (1000, false, false, false),
+        Format::VscsiV1 | Format::VscsiV2 => (1000, false, true, false),
+        Format::FioV2 | Format::FioV3 => (1000, true, true, false),
+        _ => (1, false, false, false),
+    };
+    let can = |r: &&Request| (trims || r.op != Op::Trim) && (flushes || r.op != Op::Flush);
+    let first = requests.iter().find(can).map_or(0, |r| r.time_ns / unit * unit);
+    let convert = |r: &Request| {
+        let mut flags = if everything { r.flags } else { 0 };
+        if format == Format::Blktrace && r.op == Op::Flush {
+            // blktrace marks a flush by the same bit.
+            flags |= ssdlab_trace::flag::PREFLUSH;
+        }
+        let name = if everything { streams[usize::from(r.stream)].clone() } else { String::new() };
+        (Request { time_ns: r.time_ns / unit * unit - first, flags, stream: 0, ..*r }, name)
+    };
+    requests.iter().filter(can).map(convert).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_writable_format_reads_back_what_it_keeps(requests in requests()) {
+        for format in Format::ALL.into_iter().filter(|format| format.writable()) {
+            let path = temporary(&format!("property.{}", format.name()));
+            let report = write(&path, format, &requests, &streams());
+            let expected = kept(format, &requests, &streams());
+            prop_assert_eq!(report.requests, expected.len() as u64);
+            prop_assert_eq!(report.requests + report.unsupported_op, requests.len() as u64);
+            prop_assert_eq!(report.widened, 0);
+            prop_assert_eq!(report.bytes_out, std::fs::metadata(&path).unwrap().len());
+            if report.requests > 0 {
+                prop_assert_eq!(read(&path, Some(format)).0, expected, "{}", format.name());
+            }
+        }
+    }
+}
+
+#[test]
+fn written_traces_are_recognised() {
+    let requests: Vec<Request> = (0..100)
+        .map(|n| Request {
+            time_ns: n * 1_234_567,
+            offset: n * 4096,
+            bytes: 4096,
+            op: Op::ALL[n as usize % 2],
+            flags: 0,
+            stream: 0,
+        })
+        .collect();
+    for format in Format::ALL.into_iter().filter(|format| format.writable()) {
+        let path = temporary(&format!("recognised.{}", format.name()));
+        write(&path, format, &requests, &streams());
+        // SSDsim's format is MQSim's.
+        let expected = if format == Format::SsdSim { Format::MqSim } else { format };
+        assert_eq!(read(&path, None).1, expected);
+    }
+}
+
+#[test]
+fn bytes_off_the_sectors_are_widened_and_counted() {
+    let odd = Request { time_ns: 0, offset: 700, bytes: 1000, op: Op::Write, flags: 0, stream: 0 };
+    for (format, offset, bytes) in [(Format::Csv, 512, 1188), (Format::MqSim, 512, 1536), (Format::Msr, 700, 1000)] {
+        let path = temporary(&format!("odd.{}", format.name()));
+        let report = write(&path, format, &[odd], &streams());
+        assert_eq!(report.widened, u64::from(format != Format::Msr));
+        assert_eq!(read(&path, Some(format)).0[0].0, Request { offset, bytes, ..odd });
+    }
+}
+
+#[test]
+fn widening_past_32_bits_makes_two_requests() {
+    let huge = Request { time_ns: 0, offset: 511, bytes: u32::MAX, op: Op::Read, flags: 0, stream: 0 };
+    let path = temporary("huge.vscsi1");
+    write(&path, Format::VscsiV1, &[huge], &streams());
+    let (requests, _) = read(&path, None);
+    let total: u64 = requests.iter().map(|(r, _)| u64::from(r.bytes)).sum();
+    assert!(requests.len() == 2 && total >= u64::from(u32::MAX), "{requests:?}");
+    assert_eq!(requests[0].0.end(), requests[1].0.offset);
+}
+
+#[test]
+fn what_a_format_cannot_hold_is_counted() {
+    let request = |op, flags, stream| Request { time_ns: 150, offset: 0, bytes: 512, op, flags, stream };
+    let path = temporary("lossy.msr");
+    let report = write(&path, Format::Msr, &[request(Op::Read, 1, 2), request(Op::Trim, 0, 0)], &streams());
+    let counts =
+        (report.requests, report.unsupported_op, report.time_rounded, report.flags_dropped, report.streams_dropped);
+    assert_eq!(counts, (1, 1, 1, 1, 1));
+}
+
+#[test]
+fn compression_follows_the_extension() {
+    let request = Request { time_ns: 0, offset: 0, bytes: 512, op: Op::Read, flags: 0, stream: 0 };
+    for (name, magic) in
+        [("small.csv", &b"time"[..]), ("small.csv.gz", &[0x1F, 0x8B]), ("small.csv.zst", &[0x28, 0xB5])]
+    {
+        let path = temporary(name);
+        write(&path, Format::Csv, &vec![request; 1000], &streams());
+        assert!(std::fs::read(&path).unwrap().starts_with(magic), "{name}");
+        assert_eq!(read(&path, None).0.len(), 1000);
+    }
+}
+
+#[test]
+fn an_unfinished_trace_leaves_nothing_behind() {
+    let directory = temporary("unfinished");
+    std::fs::create_dir_all(&directory).unwrap();
+    let path = directory.join("trace.csv.gz");
+    drop(open_writer(&path, Format::Csv).unwrap());
+    assert_eq!(std::fs::read_dir(&directory).unwrap().count(), 0);
+}
+
+#[test]
+fn what_cannot_be_written_says_what_can() {
+    let error = open_writer(&temporary("x.fiu"), Format::Fiu).err().unwrap().to_string();
+    assert!(error.starts_with("fiu can be read but not written; write one of ssdlab-csv, msr"), "{error}");
+    let error = open_writer(Path::new("no/such/directory/x.csv"), Format::Csv).err().unwrap().to_string();
+    assert!(error.contains("cannot be written"), "{error}");
+}

@@ -1,0 +1,128 @@
+//! The fuzzers' body on seeded mutations of good traces, fast enough for every test run.
+//!
+//! A failure names format and seed; `fuzz/` searches the same body for longer.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use ssdlab_core::Rng;
+use ssdlab_trace::{Format, Op, Request, fuzz, open_writer};
+
+const MUTATIONS: u64 = 1_500;
+
+/// A small good trace of a format.
+fn sample(format: Format) -> Vec<u8> {
+    let text = match format {
+        Format::Systor17 => {
+            "Timestamp,Response,IOType,LUN,Offset,Size\n1455592800.1,0.001,R,0,4096,512\n1455592801.2,,W,6,0,4096\n\
+             1455592801.3,0.1,,0,0,0\n"
+        }
+        Format::Tencent => "1538323199,105352008,584,1,1576\n1538323199,8,8,0,1576\n1538323200,8,8,0,9\n",
+        Format::Fiu => {
+            "89966034855846 4892 syslogd 904265560 8 W 6 0 b14a9b5c5d4a0bd9\n\
+             89966034855900 1 a b 8 8 R 6 0 b14a9b5c5d4a0bd9\n"
+        }
+        Format::Blkparse => {
+            "  7,0    1        0     0.000000000  3889  Q  WS 9887824 + 8 [x]\n\
+             \x20 7,0    1        0     0.000030447  3889  P   N [x]\n\
+             \x20 7,0    0        0     0.286755797  3738  D FWFSM 25468912 + 8 [x]\n\
+             \x20 7,1    0        0     0.286755799  3738  C  FN 0 [0]\nCPU0 (7,0):\n Reads Queued: 1\n"
+        }
+        _ => return written(format),
+    };
+    text.as_bytes().to_vec()
+}
+
+/// What our own writer makes of a few requests.
+fn written(format: Format) -> Vec<u8> {
+    let requests: Vec<Request> = (0..12)
+        .map(|n| {
+            let op = Op::ALL[n as usize % 4];
+            let (offset, bytes) = if op == Op::Flush { (0, 0) } else { (n << 33, 4096) };
+            Request { time_ns: n * 1_000_100, offset, bytes, op, flags: n as u8, stream: n as u16 % 3 }
+        })
+        .collect();
+    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("smoke.{}", format.name()));
+    let mut writer = open_writer(&path, format).unwrap();
+    writer.write(&requests, &["", "17", "99"].map(String::from)).unwrap();
+    writer.finish().unwrap();
+    std::fs::read(path).unwrap()
+}
+
+/// Tokens that parsers stumble over.
+const TOKENS: [&[u8]; 14] = [
+    b"",
+    b"\n",
+    b"\r\n",
+    b",",
+    b" ",
+    b"-1",
+    b"0",
+    b"18446744073709551615",
+    b"18446744073709551616",
+    b"1e99",
+    b"NaN",
+    b"\xEF\xBB\xBF",
+    b"\0\0\0\0",
+    b"\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF",
+];
+
+fn mutate(bytes: &mut Vec<u8>, rng: &mut Rng) {
+    for _ in 0..=rng.below(4) {
+        let at = rng.below(bytes.len() as u64 + 1) as usize;
+        let until = (at + rng.below(12) as usize).min(bytes.len());
+        match rng.below(6) {
+            0 if at < bytes.len() => bytes[at] ^= 1 << rng.below(8),
+            1 => bytes.truncate(at),
+            2 => drop(bytes.drain(at..until)),
+            3 => drop(bytes.splice(at..until, TOKENS[rng.below(TOKENS.len() as u64) as usize].iter().copied())),
+            4 => bytes.extend_from_within(at..),
+            _ => bytes.insert(at, rng.below(256) as u8),
+        }
+    }
+}
+
+#[test]
+fn no_mutation_of_a_trace_panics() {
+    for format in Format::ALL {
+        let good = sample(format);
+        fuzz::body(Some(format), &good);
+        fuzz::body(None, &good);
+        for seed in 0..MUTATIONS {
+            let mut rng = Rng::named(seed, format.name());
+            let mut bytes = good.clone();
+            mutate(&mut bytes, &mut rng);
+            let known = if seed % 4 == 0 { None } else { Some(format) };
+            let run = std::panic::catch_unwind(|| fuzz::body(known, &bytes));
+            assert!(run.is_ok(), "{} seed {seed}: {:?}", format.name(), bytes.escape_ascii().to_string());
+        }
+    }
+}
+
+#[test]
+fn no_mutation_of_a_compressed_trace_panics() {
+    let text = sample(Format::Csv).repeat(200);
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(&text).unwrap();
+    for good in [encoder.finish().unwrap(), zstd::encode_all(&text[..], 1).unwrap()] {
+        fuzz::body(None, &good);
+        for seed in 0..MUTATIONS {
+            let mut bytes = good.clone();
+            mutate(&mut bytes, &mut Rng::named(seed, "compressed"));
+            let run = std::panic::catch_unwind(|| fuzz::body(Some(Format::Csv), &bytes));
+            assert!(run.is_ok(), "seed {seed}");
+        }
+    }
+}
+
+#[test]
+fn any_bytes_as_any_format_do_not_panic() {
+    for seed in 0..200 {
+        let mut rng = Rng::named(seed, "noise");
+        let bytes: Vec<u8> = (0..rng.below(400)).map(|_| rng.below(256) as u8).collect();
+        for format in Format::ALL {
+            fuzz::body(Some(format), &bytes);
+        }
+        fuzz::body(None, &bytes);
+    }
+}

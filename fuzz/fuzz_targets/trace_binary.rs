@@ -1,0 +1,13 @@
+//! Every binary format, chosen by the first byte.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use ssdlab_trace::{Format, fuzz};
+
+const FORMATS: [Format; 3] = [Format::Blktrace, Format::VscsiV1, Format::VscsiV2];
+
+fuzz_target!(|data: &[u8]| {
+    if let Some((&first, data)) = data.split_first() {
+        fuzz::body(Some(FORMATS[usize::from(first) % FORMATS.len()]), data);
+    }
+});
