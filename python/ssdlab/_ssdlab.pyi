@@ -7,6 +7,28 @@ from typing import Any, Protocol, final
 import numpy as np
 import numpy.typing as npt
 
+__all__ = [
+    "Config",
+    "ConfigError",
+    "Generator",
+    "InternalError",
+    "Outcome",
+    "Profile",
+    "Reader",
+    "Requests",
+    "SimulationError",
+    "SsdlabError",
+    "TraceError",
+    "Writer",
+    "__version__",
+    "_panic",
+    "formats",
+    "json_schema",
+    "options",
+    "presets",
+    "simulate",
+]
+
 __version__: str
 
 class SsdlabError(Exception):
@@ -23,6 +45,8 @@ class SimulationError(SsdlabError):
 
 class InternalError(SsdlabError):
     """A defect of ssdlab itself. `config` holds the resolved configuration as TOML (or None) to report with it."""
+
+    config: str | None
 
 @final
 class Config:
@@ -75,6 +99,7 @@ class Reader:
 class Generator:
     """The configured workload as requests."""
     def __new__(cls, config: Config) -> Generator: ...
+    def streams(self) -> list[str]: ...
     def read(self, max: int) -> Requests: ...
     def progress(self) -> tuple[int, int | None]: ...
 
@@ -91,8 +116,8 @@ class Profile:
 class Writer:
     """A trace file being written."""
     def __new__(cls, path: PathLike[str], format: str) -> Writer: ...
-    def write(self, requests: Requests) -> None: ...
-    def finish(self) -> None: ...
+    def write(self, requests: Requests, streams: Sequence[str]) -> None: ...
+    def finish(self) -> list[tuple[str, str, str, int]]: ...
 
 @final
 class Outcome:

@@ -20,7 +20,10 @@ class Format(NamedTuple):
     """Whether it can be written."""
 
 
-FORMATS = [*(Format(*entry) for entry in _ssdlab.formats()), Format("parquet", "Parquet with named columns; keeps every field", True)]
+FORMATS = [
+    *(Format(*entry) for entry in _ssdlab.formats()),
+    Format("parquet", "Parquet with named columns; keeps every field", True),
+]
 """Every format that can be read."""
 
 CSV = "ssdlab-csv"
@@ -40,7 +43,9 @@ def format_of(path: str | os.PathLike[str]) -> str:
         return "parquet"
     if suffixes and suffixes[-1] == ".csv":
         return CSV
-    raise TraceError(f"{os.fspath(path)}: the name does not tell a format; end it in .csv or .parquet, or give the format")
+    raise TraceError(
+        f"{os.fspath(path)}: the name does not tell a format; end it in .csv or .parquet, or give the format"
+    )
 
 
 def write(
@@ -66,7 +71,7 @@ def write(
     """
     if (format or format_of(path)) == "parquet":
         return _write_parquet(batches, Path(path), streams)
-    writer = _ssdlab.Writer(path, format or format_of(path))
+    writer = _ssdlab.Writer(Path(path), format or format_of(path))
     for batch in batches:
         writer.write(batch, streams())
     return writer.finish()

@@ -143,6 +143,13 @@ def response_times(summary: Summary) -> list[tuple[str, list[str]]]:
     ]
 
 
+def clock_remark(clock: str) -> str | None:
+    """What a reader of times must know of the model of time; None where there are no times."""
+    if clock == "serial":
+        return "times are those of one flash chip that does one operation at a time, not of a drive with many"
+    return None
+
+
 def ingest_remarks(ingest: Mapping[str, Any] | None) -> list[str]:
     """What a person should know about how the trace was read; empty if it was taken as it is."""
     if ingest is None:

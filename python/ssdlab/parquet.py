@@ -7,7 +7,7 @@ and written row group by row group, so their size does not matter.
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from ssdlab import _ssdlab
 from ssdlab._ssdlab import TraceError
@@ -105,7 +105,7 @@ def table_of(requests: _ssdlab.Requests, streams: Sequence[str] = ()) -> "pa.Tab
 
     columns = requests.columns()
     names = pa.array(OPS, pa.string())
-    columns["op"] = pa.DictionaryArray.from_arrays(columns["op"].astype("int8"), names)  # type: ignore[assignment]
+    columns["op"] = pa.DictionaryArray.from_arrays(columns["op"].astype("int8"), names)
     schema = _schema().with_metadata({STREAMS_KEY: json.dumps(list(streams))} if streams else None)
     return pa.table(columns, schema=schema)
 
@@ -218,7 +218,7 @@ class ParquetWriter:
         if streams:
             self._file.add_key_value_metadata({STREAMS_KEY: json.dumps(list(streams))})
 
-    def __enter__(self) -> "ParquetWriter":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: object, *_: object) -> None:

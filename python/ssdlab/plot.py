@@ -23,7 +23,7 @@ OP_COLOURS = {"read": BLUE, "write": ORANGE, "trim": GREEN, "flush": PURPLE}
 CAUSE_COLOURS = {"host": BLUE, "rmw": SKY, "gc": ORANGE}
 OTHER_COLOURS = (GREEN, PURPLE)
 
-STYLE: dict[str, Any] = {
+STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",
     # Ids in the SVG are random otherwise, and equal runs must give equal reports.
     "svg.hashsalt": "ssdlab",
@@ -118,6 +118,12 @@ def _time_unit(longest_ns: float) -> tuple[str, float]:
     return "µs", 1e3
 
 
+def _decade(nanoseconds: float) -> str:
+    """A power of ten of nanoseconds, as an axis names it."""
+    number, unit = text.duration(nanoseconds).split()
+    return f"{float(number.replace(',', '')):g} {unit}"
+
+
 def erase_counts(result: "Result") -> Figure:
     """How many blocks were erased how often during the measured phase."""
     with matplotlib.rc_context(STYLE):
@@ -158,13 +164,13 @@ def latency(result: "Result") -> Figure:
         edges = np.logspace(np.log10(low * 0.8), np.log10(high * 1.25), 90)
         for op, columns in shown.items():
             middle = np.sqrt(np.maximum(columns.lower_ns, 1) * columns.upper_ns.astype(float))
-            share, _ = np.histogram(middle, edges, weights=columns.count.astype(float))
-            share *= 100 / columns.count.sum()
+            share, _ = np.histogram(middle, edges, weights=columns.requests.astype(float))
+            share *= 100 / columns.requests.sum()
             colour = OP_COLOURS[op]
             axes.stairs(share, edges, color=colour, alpha=0.25, fill=True)
             axes.stairs(share, edges, color=colour, linewidth=1.4, label=op)
         axes.set_xscale("log")
-        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: text.duration(value).replace(".00", "")))
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: _decade(value)))
         axes.xaxis.set_minor_formatter(FuncFormatter(lambda value, _: ""))
         axes.set_xlabel("response time")
         axes.set_ylabel("share of the operation's requests (%)")

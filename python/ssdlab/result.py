@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ssdlab import _ssdlab, figures
+from ssdlab import _ssdlab, text
 from ssdlab.config import Config
+from ssdlab.figures import source_text
 
 if TYPE_CHECKING:
     import numpy as np
@@ -23,7 +24,7 @@ class LatencyColumns(NamedTuple):
     """Smallest value of the bucket in nanoseconds."""
     upper_ns: "npt.NDArray[np.uint64]"
     """First value of the next bucket; at most 1.6 % above `lower_ns`."""
-    count: "npt.NDArray[np.uint64]"
+    requests: "npt.NDArray[np.uint64]"
     """Requests in the bucket."""
 
 
@@ -103,12 +104,12 @@ class Result:
         return pa.table(self.series)
 
     def latency_arrow(self) -> "pa.Table":
-        """`latency` as one pyarrow Table: op, lower_ns, upper_ns, count."""
+        """`latency` as one pyarrow Table: op, lower_ns, upper_ns, requests."""
         import pyarrow as pa
 
         schema = pa.schema([("op", pa.string()), *((name, pa.uint64()) for name in LatencyColumns._fields)])
         parts = [
-            pa.table({"op": [op] * len(columns.count), **columns._asdict()}, schema=schema)
+            pa.table({"op": [op] * len(columns.requests), **columns._asdict()}, schema=schema)
             for op, columns in self.latency.items()
         ]
         return pa.concat_tables(parts)
@@ -161,6 +162,6 @@ class Result:
         return plot.operations(self)
 
     def __repr__(self) -> str:
-        amplification = figures.text.MISSING if self.write_amplification is None else f"{self.write_amplification:.3f}"
+        amplification = text.MISSING if self.write_amplification is None else f"{self.write_amplification:.3f}"
         partial = ", partial" if self.partial else ""
-        return f"<ssdlab.Result of {figures.source_text(self.source)}: write amplification {amplification}{partial}>"
+        return f"<ssdlab.Result of {source_text(self.source)}: write amplification {amplification}{partial}>"

@@ -55,10 +55,7 @@ def simulate(
 
     extent = None
     if config._inner.needs_extent() and trace is not None:
-        if isinstance(trace, Trace):
-            extent = _extent_of_memory(trace)
-        else:
-            extent = _extent_of(trace.open(), monitor)
+        extent = trace.profile()["extent_bytes"] if isinstance(trace, Trace) else _extent_of(trace.open(), monitor)
 
     source: RequestSource | _ssdlab.Requests | None = None
     reader: TraceSource | None = None
@@ -79,12 +76,6 @@ def simulate(
         erase_counts=outcome.erase_counts,
         latency=outcome.latency,
     )
-
-
-def _extent_of_memory(trace: Trace) -> int:
-    profile = _ssdlab.Profile()
-    profile.add(trace._requests)
-    return profile.extent()
 
 
 def _describe(config: Config, trace: Trace | TraceFile | None) -> dict[str, Any]:

@@ -1,6 +1,5 @@
 """Files that appear whole or not at all."""
 
-import os
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -21,7 +20,7 @@ def replacing(path: Path) -> Iterator[Path]:
     hidden = Path(tempfile.mkdtemp(prefix=".ssdlab-", dir=path.parent))
     try:
         yield hidden / path.name
-        os.replace(hidden / path.name, path)
+        (hidden / path.name).replace(path)
     finally:
         shutil.rmtree(hidden, ignore_errors=True)
 
@@ -41,6 +40,6 @@ def save(result: "Result", directory: Path) -> None:
         pq.write_table(result.latency_arrow(), hidden / "latency.parquet")
         pq.write_table(pa.table({"erases": result.erase_counts}), hidden / "erase_counts.parquet")
         for file in sorted(hidden.iterdir()):
-            os.replace(file, directory / file.name)
+            file.replace(directory / file.name)
     finally:
         shutil.rmtree(hidden, ignore_errors=True)

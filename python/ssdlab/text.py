@@ -7,7 +7,9 @@ MISSING = "–"
 
 _BINARY = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 _DECIMAL = ("B", "kB", "MB", "GB", "TB", "PB")
-_TIMES = (("ns", 1.0), ("µs", 1e3), ("ms", 1e6), ("s", 1e9))
+_TIMES = (("ns", 1.0), ("µs", 1e3), ("ms", 1e6), ("s", 1e9), ("min", 120e9), ("h", 7200e9))
+# From two minutes and two hours on, in minutes and hours.
+_SCALES = {"min": 60e9, "h": 3600e9}
 
 
 def _digits(value: float) -> str:
@@ -66,7 +68,7 @@ def duration(nanoseconds: float) -> str:
     unit, scale = _TIMES[0]
     for name, factor in _TIMES:
         if nanoseconds >= factor * 0.9995:
-            unit, scale = name, factor
+            unit, scale = name, _SCALES.get(name, factor)
     value = nanoseconds / scale
     return f"{value:.0f} ns" if unit == "ns" else f"{_digits(value)} {unit}"
 

@@ -46,10 +46,17 @@ app.add_typer(presets.app, name="presets")
 app.add_typer(config.app, name="config")
 
 
-def _fail(error: Exception, status: int) -> int:
+def _fail(error: BaseException, status: int) -> int:
     for line in str(error).splitlines() or [type(error).__name__]:
         print(f"ssdlab: {line}", file=sys.stderr)
     return status
+
+
+def _usage_error(error: typer.TyperException) -> str:
+    """What is wrong with the command line, in one line, and where to look it up."""
+    context = getattr(error, "ctx", None)
+    command = context.command_path if context else "ssdlab"
+    return f"{' '.join(error.format_message().split()).rstrip('.')}; see '{command} --help'"
 
 
 def main() -> None:
@@ -58,9 +65,11 @@ def main() -> None:
         status = app(standalone_mode=False) or 0
     except InternalError as error:
         status = _fail(error, 70)
-        print(f"ssdlab: it happened with this configuration:\n{getattr(error, 'config', None)}", file=sys.stderr)
-    except (SsdlabError, typer.TyperException) as error:
+        print(f"ssdlab: it happened with this configuration:\n{error.config}", file=sys.stderr)
+    except SsdlabError as error:
         status = _fail(error, 2)
+    except typer.TyperException as error:
+        status = _fail(ValueError(_usage_error(error)), 2)
     except BrokenPipeError:
         # Whoever read our output has seen enough; keep the interpreter from complaining about it on exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -66,9 +66,9 @@ def compare(
         typer.Argument(metavar="[TRACE]...", help="Files of one trace, in order; none runs the configured workload."),
     ] = None,
     preset: options.Preset = None,
-    config: options.ConfigFiles = [],  # noqa: B006 (typer copies it)
-    set: options.Sets = [],  # noqa: B006
-    case: Cases = [],  # noqa: B006
+    config: options.ConfigFiles = [],
+    set: options.Sets = [],
+    case: Cases = [],
     workload: options.Workload = None,
     fit: options.Fit = None,
     check: options.Check = False,
@@ -101,14 +101,14 @@ def compare(
     else:
         from rich.text import Text
 
-        from ssdlab.cli.tables import comparison, console, show_remarks
+        from ssdlab.cli.tables import comparison, console, show, show_remarks
         from ssdlab.figures import source_text
 
         out = console()
         out.print(Text(source_text(results[0].source), style="bold"))
         # All read the same trace: one set of remarks speaks for all, but the one that was cut short speaks first.
         show_remarks(out, next((one for one in results if one.partial), results[0]))
-        out.print(comparison(labels, results))
+        show(out, comparison(labels, results))
     return 130 if any(one.partial for one in results) else 0
 
 

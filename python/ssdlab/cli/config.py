@@ -19,8 +19,8 @@ def schema() -> None:
 @app.command(epilog="[bold]Example[/bold]\n\n  ssdlab config check --config mine.toml")
 def check(
     preset: options.Preset = None,
-    config: options.ConfigFiles = [],  # noqa: B006 (typer copies it)
-    set: options.Sets = [],  # noqa: B006
+    config: options.ConfigFiles = [],
+    set: options.Sets = [],
 ) -> None:
     """Check a configuration; every fault is named with its place and remedy."""
     options.configuration(preset, config, set, []).check()
@@ -30,8 +30,8 @@ def check(
 @app.command(epilog="[bold]Example[/bold]\n\n  ssdlab config show --preset tlc-nvme --set device.op=7%")
 def show(
     preset: options.Preset = None,
-    config: options.ConfigFiles = [],  # noqa: B006 (typer copies it)
-    set: options.Sets = [],  # noqa: B006
+    config: options.ConfigFiles = [],
+    set: options.Sets = [],
     json: options.Json = False,
 ) -> None:
     """Print the resolved configuration as TOML, each setting with its origin."""

@@ -20,8 +20,8 @@ QUIET_SECONDS = 1.0
 LINE_SECONDS = 5.0
 """Between lines where there is no terminal."""
 
-UNITS = {"precondition": "pages"}
-"""What a phase counts, if not requests."""
+UNITS = {"precondition": "pages", "simulate": "rows"}
+"""What `done` of a phase counts; the rate of others is that of their requests."""
 
 
 @dataclass

@@ -1,5 +1,6 @@
 """`ssdlab run`."""
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -37,8 +38,8 @@ def run(
         typer.Argument(metavar="[TRACE]...", help="Files of one trace, in order; none runs the configured workload."),
     ] = None,
     preset: options.Preset = None,
-    config: options.ConfigFiles = [],  # noqa: B006 (typer copies it)
-    set: options.Sets = [],  # noqa: B006
+    config: options.ConfigFiles = [],
+    set: options.Sets = [],
     workload: options.Workload = None,
     fit: options.Fit = None,
     check: options.Check = False,
@@ -79,7 +80,9 @@ def run(
 
 
 def _must_be_writable(directory: Path) -> None:
-    """Fails now rather than after a long run."""
-    if directory.exists() and not directory.is_dir():
-        raise ConfigError(f"--out {directory}: is a file; name a directory")
-    directory.mkdir(parents=True, exist_ok=True)
+    """Fails now rather than after a long run; makes nothing, as the run may fail as well."""
+    existing = next(path for path in (directory, *directory.absolute().parents) if path.exists())
+    if not existing.is_dir():
+        raise ConfigError(f"--out {directory}: {existing} is a file; name a directory")
+    if not os.access(existing, os.W_OK):
+        raise ConfigError(f"--out {directory}: {existing} cannot be written; name another directory")

@@ -11,6 +11,7 @@ from ssdlab.figures import (
     CAUSES,
     FIGURES,
     QUANTILES,
+    clock_remark,
     ingest_remarks,
     operations,
     response_times,
@@ -20,8 +21,14 @@ from ssdlab.figures import (
 
 
 def console() -> Console:
-    """Where tables go; lines are never wrapped in the middle of a number."""
+    """Where tables go."""
     return Console(highlight=False, soft_wrap=True)
+
+
+def show(out: Console, table: Table) -> None:
+    """Prints a table as wide as it is: a shortened number would be a wrong one."""
+    out.width = max(out.width, out.measure(table, options=out.options.update(width=10_000)).maximum)
+    out.print(table)
 
 
 def plain_table(*headers: str, left: int = 1) -> Table:
@@ -45,6 +52,8 @@ def show_result(result: Result) -> None:
     out = console()
     out.print(Text(source_text(result.source), style="bold"))
     show_remarks(out, result)
+    if remark := clock_remark(result.config["time"]):
+        out.print(Text(remark, style="dim"))
     for title, rows in sections(result.summary).items():
         out.print()
         table = plain_table(title, "")
@@ -53,7 +62,7 @@ def show_result(result: Result) -> None:
         table.columns[0].min_width = 42
         table.columns[1].min_width = 16
         table.columns[0].header_style = "bold"
-        out.print(table)
+        show(out, table)
 
     causes, rows_by_cause = operations(result.summary)
     if causes:
@@ -62,16 +71,16 @@ def show_result(result: Result) -> None:
         table.columns[0].header_style = "bold"
         for kind, counts in rows_by_cause:
             table.add_row(f"  {kind}", *map(text.count, counts), text.count(sum(counts)))
-        out.print(table)
+        show(out, table)
 
     times = response_times(result.summary)
     if times:
         out.print()
-        table = plain_table("Response times", "requests", *QUANTILES)
+        table = plain_table("Response times", *(op for op, _ in times))
         table.columns[0].header_style = "bold"
-        for op, values in times:
-            table.add_row(f"  {op}", *values)
-        out.print(table)
+        for index, name in enumerate(("requests", *QUANTILES)):
+            table.add_row(f"  {name}", *(values[index] for _, values in times))
+        show(out, table)
 
 
 def comparison(labels: Sequence[str], results: Sequence[Result]) -> Table:
@@ -91,6 +100,8 @@ def comparison(labels: Sequence[str], results: Sequence[Result]) -> Table:
         best = None
         if figure.better and len(set(texts)) > 1:
             best = figure.format(min(known) if figure.better == "low" else max(known))
-        cells = [Text(f"{cell} *" if cell == best else f"{cell}  ", style="green" if cell == best else "") for cell in texts]
+        cells = [
+            Text(f"{cell} *" if cell == best else f"{cell}  ", style="green" if cell == best else "") for cell in texts
+        ]
         table.add_row(f"  {figure.label}", *cells)
     return table

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ssdlab import ConfigError, TraceFile, _ssdlab
+from ssdlab import TraceFile, _ssdlab
 from ssdlab.cli import options
 from ssdlab.cli.progress import Watch, display
 from ssdlab.convert import FORMATS, Count, write
@@ -91,20 +91,20 @@ def convert(
 
 
 @app.command(
-    epilog="[bold]Example[/bold]\n\n  ssdlab trace generate zipf.csv.zst --workload zipf --set workload.requests=1000000"
+    epilog="[bold]Example[/bold]\n\n  ssdlab trace generate zipf.csv.zst --workload zipf --set workload.requests=5000"
 )
 def generate(
     target: Target,
     to: To = None,
     preset: options.Preset = None,
-    config: options.ConfigFiles = [],  # noqa: B006 (typer copies it)
-    set: options.Sets = [],  # noqa: B006
+    config: options.ConfigFiles = [],
+    set: options.Sets = [],
     workload: options.Workload = None,
 ) -> None:
     """Write a generated workload to a file."""
     resolved = options.configuration(preset, config, set, options.shortcuts(workload=workload))
     generator = _ssdlab.Generator(resolved._inner)
-    _show_counts(target, _convert(generator, "generate", target, to, list))
+    _show_counts(target, _convert(generator, "generate", target, to, generator.streams))
 
 
 @app.command(epilog="[bold]Example[/bold]\n\n  ssdlab trace info traces/varmail.csv.zst")
@@ -138,7 +138,7 @@ def _show_info(format: str, profile: dict[str, Any], report: dict[str, Any], par
     from rich.text import Text
 
     from ssdlab import text
-    from ssdlab.cli.tables import console, plain_table
+    from ssdlab.cli.tables import console, plain_table, show
     from ssdlab.figures import ingest_remarks
 
     out = console()
@@ -166,16 +166,16 @@ def _show_info(format: str, profile: dict[str, Any], report: dict[str, Any], par
         ("streams", text.count(profile["streams"])),
     ):
         table.add_row(label, value)
-    out.print(table)
+    show(out, table)
     out.print()
     table = plain_table("operation", "requests", "volume", "mean size")
     for op, count in requests.items():
         if count:
             mean = text.size(volumes[op] / count) if volumes[op] else text.MISSING
             table.add_row(op, text.count(count), text.size(volumes[op]), mean)
-    out.print(table)
+    show(out, table)
     out.print()
     table = plain_table("most frequent size", "requests", "share")
     for size, count in profile["top_sizes"]:
         table.add_row(text.size(size), text.count(count), text.percent(count / sum(requests.values())))
-    out.print(table)
+    show(out, table)

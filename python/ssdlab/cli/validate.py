@@ -4,12 +4,15 @@ import json as json_module
 import os
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import asdict
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ssdlab.cli import options
 from ssdlab.cli.progress import display
+
+if TYPE_CHECKING:
+    from ssdlab.validation import Outcome
 
 EXAMPLES = """
 [bold]Examples[/bold]
@@ -30,14 +33,14 @@ def validate(
     Every row of the reference is simulated and must come within 1 % of the formula, or of the reference
     simulation where there is no formula. Exit status 1 if a row misses.
     """
-    from ssdlab.validation import Outcome, Row, quick_rows, rows, run
+    from ssdlab.validation import Row, quick_rows, rows, run
 
     chosen = quick_rows() if quick else list(rows())
     with display() as shown:
         watch = shown.watch("validate")
         finished: list[Outcome] = []
 
-        def one(row: Row) -> Outcome | None:
+        def one(row: Row) -> "Outcome | None":
             if shown.stopped.is_set():
                 return None
             outcome = run(row, monitor=lambda *_: shown.stopped.is_set())
@@ -48,11 +51,14 @@ def validate(
         with ThreadPoolExecutor(jobs or os.cpu_count() or 1) as pool:
             futures = [pool.submit(one, row) for row in chosen]
             while wait(futures, timeout=0.1).not_done:
-                watch("rows", len(finished), len(chosen), len(finished))
+                watch("simulate", len(finished), len(chosen), len(finished))
         watch.finish()
     outcomes = [outcome for future in futures if (outcome := future.result()) is not None]
     if json:
-        records = [{**asdict(one.row), "ours": one.ours, "difference": one.difference, "passed": one.passed} for one in outcomes]
+        records = [
+            {**asdict(one.row), "ours": one.ours, "difference": one.difference, "passed": one.passed}
+            for one in outcomes
+        ]
         print(json_module.dumps(records, indent=2))
     else:
         _show(outcomes, len(chosen))
@@ -61,8 +67,8 @@ def validate(
     return 0 if all(outcome.passed for outcome in outcomes) else 1
 
 
-def _show(outcomes: "list[Outcome]", rows: int) -> None:  # noqa: F821
-    from ssdlab.cli.tables import console, plain_table
+def _show(outcomes: "list[Outcome]", rows: int) -> None:
+    from ssdlab.cli.tables import console, plain_table, show
     from ssdlab.text import MISSING
     from ssdlab.validation import TOLERANCE
 
@@ -87,7 +93,7 @@ def _show(outcomes: "list[Outcome]", rows: int) -> None:  # noqa: F821
             f"{100 * outcome.difference:+.2f} %",
             "pass" if outcome.passed else "[red]MISS[/red]",
         )
-    out.print(table)
+    show(out, table)
     out.print(
         "\nspare: of physical; reference: an independent simulation; difference: from theory, or from the reference\n"
         "where there is no formula. separated: two independent devices under uniform writes, A = sum of r_i A_i."

@@ -10,6 +10,7 @@ from ssdlab import __version__, plot, text
 from ssdlab.figures import (
     CAUSES,
     QUANTILES,
+    clock_remark,
     ingest_remarks,
     operations,
     response_times,
@@ -64,6 +65,9 @@ def render(result: "Result") -> str:
     causes, rows = operations(result.summary)
     charts = {"write_amplification": result.plot_write_amplification(), "erases": result.plot_erase_counts(),
               "operations": result.plot_operations()}  # fmt: skip
+    # A trace was replayed: what the workload would have been is of no interest.
+    unused = "workload." if result.source["kind"] != "workload" else None
+    settings = [one for one in result.config.settings if unused is None or not one.key.startswith(unused)]
     times = response_times(result.summary)
     if times:
         charts["latency"] = result.plot_latency()
@@ -81,6 +85,7 @@ def render(result: "Result") -> str:
         operations=[(kind, [text.count(n) for n in counts], text.count(sum(counts))) for kind, counts in rows],
         quantiles=list(QUANTILES),
         response_times=times,
-        settings=[(key, value.strip('"'), origin) for key, value, origin in result.config.settings],
+        clock_remark=clock_remark(result.config["time"]),
+        settings=[(key, value.strip('"'), origin) for key, value, origin in settings],
         charts={name: _inline(figure, name) for name, figure in charts.items()},
     )

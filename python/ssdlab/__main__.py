@@ -1,0 +1,5 @@
+"""`python -m ssdlab` is the command line."""
+
+from ssdlab.cli import main
+
+main()

@@ -1,0 +1,44 @@
+"""What several tests share: a small device that runs in milliseconds, and the command line as a process."""
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import ssdlab
+
+ROOT = Path(__file__).parent.parent
+SMALL = {
+    "device.capacity": "16MiB",
+    "device.op": "20%",
+    "nand.pages_per_block": 64,
+    "workload.requests": 20_000,
+}
+"""A device of 4,096 pages in 77 blocks, and a workload that overwrites it three times."""
+
+Cli = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def small() -> ssdlab.Config:
+    """The small device."""
+    return ssdlab.Config(overrides=SMALL)
+
+
+@pytest.fixture
+def cli(tmp_path: Path) -> Cli:
+    """Runs `ssdlab` in an empty directory."""
+
+    def run(*arguments: object, check: bool = True) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "ssdlab", *map(str, arguments)]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120)
+        assert not check or done.returncode == 0, done.stderr
+        return done
+
+    return run
+
+
+SMALL_SETS = [argument for key, value in SMALL.items() for argument in ("--set", f"{key}={value}")]
+"""The small device on the command line."""

@@ -1,0 +1,181 @@
+"""The command line, as a person or a script meets it."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import ssdlab
+from conftest import ROOT, SMALL_SETS, Cli
+
+OLTP = ROOT / "traces" / "oltp.csv.zst"
+
+
+def test_version_and_help(cli: Cli) -> None:
+    assert cli("--version").stdout == f"ssdlab {ssdlab.__version__}\n"
+    assert "compare" in cli().stdout
+    for command in (["run"], ["compare"], ["validate"], ["trace", "convert"], ["config", "show"], ["presets", "show"]):
+        assert "Example" in cli(*command, "--help").stdout
+
+
+def test_run_prints_a_table(cli: Cli) -> None:
+    out = cli("run", "--workload", "zipf", *SMALL_SETS).stdout
+    for words in ("zipf workload, 20,000 requests", "write amplification", "over-provisioning, over logical",
+                  "over-provisioning, of physical", "garbage collection", "p99.99", "years"):  # fmt: skip
+        assert words in out
+
+
+def test_json_is_all_there_is_on_standard_output(cli: Cli) -> None:
+    done = cli("run", OLTP, "--fit", "wrap", *SMALL_SETS, "--json")
+    result = json.loads(done.stdout)
+    assert result["write_amplification"] > 1 and result["config"]["host.fit"]["origin"] == "--set"
+    assert result["source"]["paths"] == [str(OLTP)]
+
+
+def test_out_writes_everything(cli: Cli, tmp_path: Path) -> None:
+    cli("run", *SMALL_SETS, "--out", "deep/result")
+    names = {path.name for path in (tmp_path / "deep" / "result").iterdir()}
+    assert {"result.json", "report.html", "config.toml", "series.parquet"} <= names
+    cli("run", *SMALL_SETS, "--config", "deep/result/config.toml", "--json")
+
+
+def test_remarks_on_the_trace_are_shown(cli: Cli, tmp_path: Path) -> None:
+    rows = "\n".join(f"{row},W,{8 * row},4096,0x2,1" for row in range(50))
+    (tmp_path / "some.csv").write_text(
+        f"time_ns,op,sector,bytes,flags,pid\n{rows}\n60,W,zero,4096,0x2,1\n70,R,0,0,0x1,1\n"
+    )
+    failed = cli("run", "some.csv", *SMALL_SETS, check=False)
+    assert failed.returncode == 2 and "some.csv:52" in failed.stderr and len(failed.stderr.splitlines()) == 1
+    out = cli("run", "some.csv", *SMALL_SETS, "--skip-bad").stdout
+    assert "note: " in out and "zero" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["run", "nothere.csv"], ["nothere.csv", "No such file"]),
+        (["run", str(OLTP)], ["request 58", "--fit grow"]),
+        (["run", "--set", "device.opp=7%"], ["device.opp", "did you mean device.op?"]),
+        (["run", "--set", "device.op=7"], ["device.op", '"7%"']),
+        (["run", "--set", "device.op=2000%"], ["device.op", "1000"]),
+        (["run", "--preset", "tcl-nvme"], ["did you mean", "tlc-nvme"]),
+        (["run", "--config", "nope.toml"], ["nope.toml", "No such file"]),
+        (["run", str(OLTP), "--workload", "zipf"], ["exclude each other"]),
+        (["run", str(OLTP), "--format", "vcsi1"], ["did you mean vscsi1?"]),
+        (["run", str(OLTP), "--device", "sdb"], ["sdb"]),
+        (["run", "--out", str(OLTP)], ["is a file; name a directory"]),
+        (["run", "--sett", "a"], ["--sett", "ssdlab run --help"]),
+        (["frobnicate"], ["frobnicate", "ssdlab --help"]),
+        (["compare", "--case", "seed=1"], ["give --case at least twice"]),
+        (["compare", "--case", "a: seed=1", "--case", "a: seed=2"], ["same label"]),
+        (["compare", "--case", "seed=1", "--case", "twelve"], ["'twelve' is not KEY=VALUE"]),
+        (["trace", "convert", str(OLTP), "x.foo"], ["x.foo", "give the format"]),
+        (["trace", "convert", str(OLTP), "x.txt", "--to", "fiu"], ["fiu can be read but not written"]),
+        (["trace", "convert", str(OLTP), "no/such/dir.parquet"], ["no/such/dir.parquet", "cannot be written"]),
+        (["presets", "show", "x"], ["ssdlab presets list"]),
+        (["config", "check", "--set", "device.op=0.01%"], ["device.op", "raise it to"]),
+    ],
+)
+def test_wrong_input_is_one_line_and_status_2(cli: Cli, tmp_path: Path, arguments: list[str], words: list[str]) -> None:
+    done = cli(*arguments, check=False)
+    assert done.returncode == 2
+    lines = done.stderr.splitlines()
+    assert len(lines) == 1 and lines[0].startswith("ssdlab: ")
+    for word in words:
+        assert word in lines[0]
+    assert done.stdout == "" and list(tmp_path.iterdir()) == []
+
+
+def test_a_truncated_trace_leaves_nothing(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "cut.csv.zst").write_bytes(OLTP.read_bytes()[:100_000])
+    done = cli("run", "cut.csv.zst", "--fit", "wrap", *SMALL_SETS, "--out", "result", check=False)
+    assert done.returncode == 2 and "ends early" in done.stderr and len(done.stderr.splitlines()) == 1
+    done = cli("trace", "convert", "cut.csv.zst", "whole.parquet", check=False)
+    assert done.returncode == 2
+    assert [path.name for path in tmp_path.iterdir()] == ["cut.csv.zst"]
+
+
+def test_compare_marks_the_best_and_does_not_depend_on_threads(cli: Cli) -> None:
+    cases = ["--case", "small: device.op=20%", "--case", "large: device.op=40%", "--case", "ftl.page.gc=fifo"]
+    one = cli("compare", OLTP, "--fit", "wrap", *SMALL_SETS, *cases, "--jobs", "1")
+    two = cli("compare", OLTP, "--fit", "wrap", *SMALL_SETS, *cases, "--jobs", "2")
+    assert one.stdout == two.stdout
+    row = next(line for line in one.stdout.splitlines() if line.startswith("  write amplification"))
+    small, large, star, fifo = row.split()[2:]
+    assert star == "*" and float(large) < float(small) < float(fifo)
+    as_json = [cli("compare", "--json", *SMALL_SETS, *cases, "--jobs", jobs).stdout for jobs in (1, 2)]
+    assert as_json[0] == as_json[1] and list(json.loads(as_json[0])) == ["small", "large", "ftl.page.gc=fifo"]
+
+
+def test_compare_fails_as_a_whole(cli: Cli) -> None:
+    done = cli("compare", OLTP, *SMALL_SETS, "--case", "host.fit=wrap", "--case", "host.fit=error", check=False)
+    assert done.returncode == 2 and done.stdout == "" and "--fit grow" in done.stderr
+
+
+def test_traces_are_generated_converted_and_described(cli: Cli) -> None:
+    assert (
+        "5,000 requests" in cli("trace", "generate", "z.csv.zst", "-w", "zipf", "-s", "workload.requests=5000").stdout
+    )
+    cli("trace", "convert", "z.csv.zst", "z.parquet")
+    infos = [json.loads(cli("trace", "info", name, "--json").stdout) for name in ("z.csv.zst", "z.parquet")]
+    assert infos[0]["profile"] == infos[1]["profile"]
+    assert infos[0]["profile"]["requests"]["read"] + infos[0]["profile"]["requests"]["write"] == 5000
+    assert "most frequent size" in cli("trace", "info", "z.csv.zst").stdout
+    lossy = cli("trace", "convert", OLTP, "o.msr", "--to", "msr").stdout
+    assert "note: 6,202: Requests left out" in lossy
+    assert "parquet" in cli("trace", "formats").stdout
+
+
+def test_configuration_commands(cli: Cli) -> None:
+    assert "tlc-nvme" in cli("presets", "list").stdout
+    assert "# source:" in cli("presets", "show", "tlc-nvme").stdout
+    assert json.loads(cli("config", "schema").stdout)["title"] == "ssdlab configuration"
+    assert cli("config", "check", "--preset", "faster").stdout == "the configuration is sound\n"
+    assert "seed = 3  # --set" in cli("config", "show", "--set", "seed=3").stdout
+    assert json.loads(cli("config", "show", "--json", "--set", "seed=3").stdout)["seed"] == {
+        "value": 3,
+        "origin": "--set",
+    }
+
+
+@pytest.mark.parametrize("command", [["run"], ["compare", "--case", "seed=1", "--case", "seed=2"]])
+def test_ctrl_c_prints_the_partial_result(command: list[str]) -> None:
+    arguments = [*command, *SMALL_SETS, "--set", "workload.requests=1000000000000"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "ssdlab", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stderr is not None
+    # The first line of progress comes after a second: by then the run is well under way.
+    assert "requests/s" in process.stderr.readline()
+    process.send_signal(signal.SIGINT)
+    sent = time.monotonic()
+    out, _ = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert "partial result" in out and "write amplification" in out
+    assert time.monotonic() - sent < 3
+
+
+def test_ctrl_c_while_writing_a_trace_leaves_nothing(tmp_path: Path) -> None:
+    arguments = ["trace", "generate", "long.csv", "--set", "workload.requests=1000000000000"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "ssdlab", *arguments], cwd=tmp_path, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stderr is not None and "generate" in process.stderr.readline()
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=30)
+    assert process.returncode == 130 and list(tmp_path.iterdir()) == []
+
+
+def test_completion_knows_the_settings() -> None:
+    from ssdlab.cli.options import _complete_preset, _complete_set
+
+    assert (
+        "device.op=",
+        "Over-provisioning: flash beyond the capacity as a share of the capacity, (T - U) / U.",
+    ) in list(_complete_set("device.o"))
+    assert "ftl.page.gc=fifo" in [text for text, _ in _complete_set("ftl.page.gc=")]
+    assert [name for name, _ in _complete_preset("tlc")] == ["tlc-nvme"]

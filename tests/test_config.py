@@ -1,0 +1,51 @@
+"""Configurations from Python."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import ssdlab
+
+
+def test_later_layers_win_and_say_where_they_were_written(tmp_path: Path) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text('[device]\ncapacity = "2GiB"\nop = "10%"\n')
+    config = ssdlab.Config(preset="faster", file=file, overrides={"device.op": "12.5%", "check": True})
+    origins = {key: origin for key, _, origin in config.settings}
+    assert config["device.capacity"] == "2GiB" and origins["device.capacity"].endswith("mine.toml:2")
+    assert config["device.op"] == "12.5%" and origins["device.op"] == "--set"
+    assert config["nand.page_size"] == "2KiB" and origins["nand.page_size"] == "preset faster"
+    assert config["check"] is True
+
+
+def test_overrides_stack() -> None:
+    config = ssdlab.Config(overrides={"seed": 2}).with_overrides({"seed": 3, "device.op": "9%"})
+    assert config["seed"] == 3 and config["device.op"] == "9%"
+    with pytest.raises(KeyError):
+        config["no.such.key"]
+
+
+def test_toml_reads_back_as_the_same_configuration(tmp_path: Path) -> None:
+    config = ssdlab.Config(
+        preset="sbfast", overrides={"ftl.page.gc": "d_choices", "workload.size": "4KiB:70%,64KiB:30%"}
+    )
+    file = tmp_path / "all.toml"
+    file.write_text(config.to_toml())
+    assert ssdlab.Config(file=file).to_toml() == config.to_toml()
+
+
+def test_all_faults_are_told_at_once_with_their_remedy(tmp_path: Path) -> None:
+    with pytest.raises(ssdlab.ConfigError) as error:
+        ssdlab.Config(overrides={"device.opp": "7%", "nand.read": "25", "ftl.page.gc": "gredy"})
+    lines = str(error.value).splitlines()
+    assert len(lines) == 3 and "did you mean device.op?" in lines[0] and "unit is missing" in lines[1]
+    with pytest.raises(ssdlab.ConfigError, match=r"nope\.toml: No such file"):
+        ssdlab.Config(file=tmp_path / "nope.toml")
+
+
+def test_every_preset_is_sound_and_the_schema_is_json() -> None:
+    assert len(ssdlab.presets()) >= 5
+    for preset in ssdlab.presets():
+        ssdlab.Config(preset=preset.name).check()
+    assert json.loads(ssdlab.config_schema())["properties"]["device"]

@@ -1,0 +1,194 @@
+"""Simulations from Python: figures, columns, errors, threads, signals."""
+
+import json
+import signal
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet
+import pytest
+
+import ssdlab
+from conftest import ROOT, SMALL
+
+
+def test_the_columns_add_up_to_the_figures(small: ssdlab.Config) -> None:
+    result = ssdlab.simulate(small)
+    host, flash = result.summary["host"], result.summary["flash"]
+    assert int(result.series["host_pages_written"].sum()) == host["pages_written"]
+    assert int(result.series["flash_pages_programmed"].sum()) == sum(flash["programs"].values())
+    assert int(result.erase_counts.sum()) == sum(flash["erases"].values()) == result.summary["wear"]["erases"]
+    assert int(result.latency["read"].requests.sum()) == host["read_requests"]
+    assert int(result.series["requests"][-1]) == host["read_requests"] + host["write_requests"]
+    assert result.write_amplification == pytest.approx(sum(flash["programs"].values()) / host["pages_written"])
+    assert result.erase_counts.dtype == np.uint32 and len(result.erase_counts) == result.summary["device"]["blocks"]
+    assert not result.partial and result.iops is not None
+
+
+def test_a_trace_runs_the_same_from_memory_file_and_parquet(small: ssdlab.Config, tmp_path: Path) -> None:
+    trace = ssdlab.generate(small)
+    expected = ssdlab.simulate(small).summary
+    assert ssdlab.simulate(small, trace).summary == expected
+    for name in ("trace.csv.zst", "trace.parquet"):
+        trace.save(tmp_path / name)
+        assert ssdlab.simulate(small, tmp_path / name).summary == expected, name
+
+
+def test_count_mode_has_no_times(small: ssdlab.Config) -> None:
+    result = ssdlab.simulate(small.with_overrides({"time": "count"}))
+    assert result.iops is None and result.summary["latency"] is None
+    with pytest.raises(ValueError, match="time was not modelled"):
+        result.plot_latency()
+
+
+@pytest.mark.parametrize("fit", ["wrap", "scale", "grow"])
+def test_a_trace_beyond_the_device_can_be_made_to_fit(small: ssdlab.Config, fit: str, tmp_path: Path) -> None:
+    trace = ssdlab.Trace.from_columns(op=["write"] * 3, offset=[0, 4096, 64 << 20], bytes=[4096] * 3)
+    with pytest.raises(ssdlab.SimulationError, match="choose --fit grow, scale or wrap"):
+        ssdlab.simulate(small, trace)
+    fitted = small.with_overrides({"host.fit": fit})
+    result = ssdlab.simulate(fitted, trace)
+    assert result.summary["host"]["pages_written"] == 3
+    capacity = result.summary["device"]["capacity_bytes"]
+    assert capacity == ((64 << 20) + 4096 if fit == "grow" else 16 << 20)
+    assert result.summary["host"]["wrapped_requests"] == (1 if fit == "wrap" else 0)
+    trace.save(tmp_path / "far.parquet")
+    assert ssdlab.simulate(fitted, tmp_path / "far.parquet").summary == result.summary
+
+
+def test_equal_runs_save_equal_bytes(small: ssdlab.Config, tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        ssdlab.simulate(small).save(tmp_path / name)
+    files = sorted(path.name for path in (tmp_path / "one").iterdir())
+    assert files == [
+        "config.toml",
+        "erase_counts.parquet",
+        "latency.parquet",
+        "report.html",
+        "result.json",
+        "series.parquet",
+    ]
+    for name in files:
+        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes(), name
+
+
+def test_what_is_saved_is_the_result(small: ssdlab.Config, tmp_path: Path) -> None:
+    result = ssdlab.simulate(small)
+    result.save(tmp_path)
+    assert json.loads((tmp_path / "result.json").read_text()) == result.to_dict()
+    assert pyarrow.parquet.read_table(tmp_path / "series.parquet").equals(result.to_arrow())
+    again = ssdlab.Config(file=tmp_path / "config.toml")
+    assert ssdlab.simulate(again).summary == result.summary
+
+
+def test_the_report_needs_nothing_else(small: ssdlab.Config) -> None:
+    html = ssdlab.simulate(small).report_html()
+    for title in ("Summary", "Write amplification over time", "Operations by cause", "Response times",
+                  "Erases per block", "Configuration"):  # fmt: skip
+        assert f"<h2>{title}</h2>" in html
+    assert html.count("<svg") == 4
+    for reference in ("<script", "<link", "@import", "src="):
+        assert reference not in html
+    ids = [part.split('"')[0] for part in html.split(' id="')[1:]]
+    assert len(ids) == len(set(ids))
+
+
+def test_a_monitor_hears_of_the_phases_and_can_end_the_run(small: ssdlab.Config) -> None:
+    phases = []
+
+    def monitor(phase: str, done: int, total: int | None, requests: int) -> bool:
+        phases.append(phase)
+        assert total is None or 0 <= done <= total
+        return phase == "measure"
+
+    long = small.with_overrides({"workload.requests": 500_000_000, "device.capacity": "4GiB"})
+    result = ssdlab.simulate(long, monitor=monitor)
+    assert result.partial and phases[-1] == "measure" and "precondition" in phases
+    assert result.summary["host"]["write_requests"] < 500_000_000
+
+
+def test_an_exception_in_a_monitor_comes_through(small: ssdlab.Config) -> None:
+    def monitor(*_: object) -> bool:
+        raise LookupError("mine")
+
+    with pytest.raises(LookupError, match="mine"):
+        ssdlab.simulate(small.with_overrides({"workload.requests": 500_000_000}), monitor=monitor)
+
+
+def test_other_threads_run_meanwhile(small: ssdlab.Config) -> None:
+    ticks = 0
+    stop = threading.Event()
+
+    def tick() -> None:
+        nonlocal ticks
+        while not stop.wait(0.005):
+            ticks += 1
+
+    thread = threading.Thread(target=tick)
+    thread.start()
+    deadline = time.monotonic() + 0.5
+    ssdlab.simulate(small.with_overrides({"workload.requests": 10**12}), monitor=lambda *_: time.monotonic() > deadline)
+    stop.set()
+    thread.join()
+    assert ticks > 10
+
+
+def test_results_do_not_depend_on_threads(small: ssdlab.Config) -> None:
+    configs = [small.with_overrides({"ftl.page.gc": gc, "seed": seed}) for gc in ("greedy", "fifo") for seed in (1, 2)]
+    alone = [ssdlab.simulate(config).to_json() for config in configs]
+    with ThreadPoolExecutor(4) as pool:
+        assert [result.to_json() for result in pool.map(ssdlab.simulate, configs)] == alone
+    assert len(set(alone)) == 4
+
+
+def test_ctrl_c_raises_keyboard_interrupt_at_once() -> None:
+    code = (
+        "import ssdlab, time\n"
+        "print('go', flush=True)\n"
+        "try:\n    ssdlab.simulate(ssdlab.Config(overrides={'workload.requests': 10**12}))\n"
+        "except KeyboardInterrupt:\n    print('interrupted', flush=True)\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None and process.stdout.readline() == "go\n"
+        time.sleep(0.5)
+        process.send_signal(signal.SIGINT)
+        sent = time.monotonic()
+        assert process.stdout.readline() == "interrupted\n"
+        # 0.2 s on a quiet machine; the bound allows for a busy one.
+        assert time.monotonic() - sent < 1.0
+    assert process.returncode == 0
+
+
+def test_a_panic_becomes_an_internal_error_with_the_configuration(small: ssdlab.Config) -> None:
+    from ssdlab import _ssdlab
+
+    with pytest.raises(ssdlab.InternalError) as error:
+        _ssdlab._panic(small._inner)
+    assert "asked to (at crates/py/src/run.rs" in str(error.value)
+    assert 'capacity = "16MiB"' in (error.value.config or "")
+
+
+def test_errors_have_one_base() -> None:
+    for error in (ssdlab.ConfigError, ssdlab.TraceError, ssdlab.SimulationError, ssdlab.InternalError):
+        assert issubclass(error, ssdlab.SsdlabError)
+
+
+def test_importing_is_quick() -> None:
+    code = (
+        "import ssdlab.cli, sys; print([m for m in ('numpy', 'pyarrow', 'matplotlib', 'jinja2') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("name", ["varmail.csv.zst", "oltp.csv.zst"])
+def test_the_shipped_traces_run_and_pass_the_data_check(name: str) -> None:
+    config = ssdlab.Config(overrides={**SMALL, "host.fit": "wrap", "check": True})
+    result = ssdlab.simulate(config, ROOT / "traces" / name)
+    assert result.ingest is not None and result.ingest["format"] == "ssdlab-csv"
+    assert result.summary["check"]["page_reads_checked"] > 0

@@ -1,0 +1,31 @@
+"""Quantities as people read them."""
+
+import pytest
+
+from ssdlab import text
+
+
+@pytest.mark.parametrize(
+    ("shown", "expected"),
+    [
+        (text.size(4096), "4.00 KiB"),
+        (text.size(512), "512 B"),
+        (text.size(1023.9 * 1024), "1.00 MiB"),
+        (text.size_decimal(1.5e12), "1.50 TB"),
+        (text.bandwidth(886_000), "886 kB/s"),
+        (text.duration(0), "0 ns"),
+        (text.duration(25_000), "25.0 µs"),
+        (text.duration(999_999), "1.00 ms"),
+        (text.duration(90e9), "90.0 s"),
+        (text.duration(2_049e9), "34.1 min"),
+        (text.duration(36_000e9), "10.0 h"),
+        (text.short_count(1_234_567), "1.23 M"),
+        (text.short_count(309), "309"),
+        (text.percent(0.0655), "6.55 %"),
+        (text.years(0.5), "183 days"),
+        (text.count(1234567), "1,234,567"),
+        (text.decimal(9.996), "10.0"),
+    ],
+)
+def test_three_digits_and_a_unit(shown: str, expected: str) -> None:
+    assert shown == expected

@@ -1,0 +1,154 @@
+"""Traces in memory and on disk."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas
+import polars
+import pyarrow
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+
+import ssdlab
+
+COLUMNS: dict[str, Any] = {
+    "time_ns": [0, 5, 5, 9],
+    "op": ["write", "read", "trim", "flush"],
+    "offset": [0, 4096, 8192, 0],
+    "bytes": [4096, 512, 8192, 0],
+    "flags": [1, 0, 0, 0],
+    "stream": [1, 2, 2, 1],
+}
+STREAMS = ["", "alpha", "beta"]
+
+
+def equal(left: ssdlab.Trace, right: ssdlab.Trace) -> bool:
+    columns = right.columns()
+    return all(np.array_equal(column, columns[name]) for name, column in left.columns().items())
+
+
+def test_columns_come_back_as_they_went_in() -> None:
+    trace = ssdlab.Trace.from_columns(**COLUMNS, streams=STREAMS)
+    assert len(trace) == 4
+    assert trace.op.tolist() == [1, 0, 2, 3]
+    assert trace.offset.tolist() == COLUMNS["offset"]
+    assert trace.time_ns.dtype == np.uint64 and trace.bytes.dtype == np.uint32 and trace.op.dtype == np.uint8
+
+
+def test_columns_may_be_left_out() -> None:
+    trace = ssdlab.Trace.from_columns(op=[0, 1], offset=np.array([0, 4096]), bytes=[512, 512])
+    assert trace.time_ns.tolist() == [0, 0] and trace.columns()["stream"].tolist() == [0, 0]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"op": ["write", "read", "trim", "erase"]}, "'erase' is not one of read, write, trim, flush"),
+        ({"op": [0, 1, 2, 7]}, "row 3: op is 7"),
+        ({"bytes": [4096, 0, 8192, 0]}, "row 1: a read of no bytes"),
+        ({"bytes": [4096, 512, 8192, 1]}, "row 3: a flush of 1 bytes"),
+        ({"bytes": [4096, 512, 1 << 33, 0]}, "row 2: bytes 8589934592 is not between 0 and 4294967295"),
+        ({"time_ns": [0, 5, 4, 9]}, "row 2: time_ns 4 is before the 5"),
+        ({"offset": [0, -1, 0, 0]}, "row 1: offset -1 is not between"),
+        ({"offset": [0, 1, 2]}, "they must be equally long"),
+        ({"offset": [0.5, 1, 2, 3]}, "offset holds float64; give whole numbers"),
+        ({"offset": [[0, 1], [2, 3]]}, "offset has 2 dimensions"),
+    ],
+)
+def test_a_wrong_column_is_named_with_its_row(change: dict[str, object], message: str) -> None:
+    with pytest.raises(ssdlab.TraceError) as error:
+        ssdlab.Trace.from_columns(**{**COLUMNS, **change})
+    assert message in str(error.value)
+
+
+def test_frames_and_arrow_give_the_same_trace() -> None:
+    trace = ssdlab.Trace.from_columns(**COLUMNS, streams=STREAMS)
+    assert equal(trace, ssdlab.Trace.from_frame(polars.DataFrame(COLUMNS)))
+    assert equal(trace, ssdlab.Trace.from_frame(pandas.DataFrame(COLUMNS)))
+    assert equal(trace, ssdlab.Trace.from_arrow(pyarrow.table(COLUMNS)))
+    again = ssdlab.Trace.from_arrow(trace)
+    assert equal(trace, again) and list(again.streams) == STREAMS
+    assert polars.from_arrow(trace.to_arrow()).shape == (4, 6)
+
+
+def test_arrow_with_a_column_missing_or_empty_says_so() -> None:
+    with pytest.raises(ssdlab.TraceError, match="no column 'offset'"):
+        ssdlab.Trace.from_arrow(pyarrow.table({"op": ["read"], "bytes": [512]}))
+    with pytest.raises(ssdlab.TraceError, match="column 'bytes' has 1 empty values"):
+        ssdlab.Trace.from_arrow(pyarrow.table({"op": ["read"], "offset": [0], "bytes": [None]}))
+
+
+requests = st.integers(0, 400).flatmap(
+    lambda n: st.tuples(
+        arrays.arrays(np.uint64, n, elements=st.integers(0, 2**60)),
+        arrays.arrays(np.uint8, n, elements=st.integers(0, 2)),
+        arrays.arrays(np.uint64, n, elements=st.integers(0, 2**40)),
+        arrays.arrays(np.uint32, n, elements=st.integers(1, 2**20)),
+        arrays.arrays(np.uint16, n, elements=st.integers(0, 2)),
+    )
+)
+
+
+@settings(max_examples=40, deadline=None)
+@given(requests)
+def test_parquet_keeps_every_field(tmp_path_factory: pytest.TempPathFactory, columns: tuple[np.ndarray, ...]) -> None:
+    time_ns, op, offset, size, stream = columns
+    trace = ssdlab.Trace.from_columns(
+        time_ns=np.sort(time_ns), op=op, offset=offset, bytes=size, stream=stream, streams=STREAMS
+    )
+    path = tmp_path_factory.mktemp("parquet") / "trace.parquet"
+    trace.save(path)
+    again = ssdlab.read_trace(path)
+    assert equal(trace, again) and list(again.streams) == STREAMS
+
+
+def test_csv_and_parquet_hold_the_same_trace(tmp_path: Path) -> None:
+    trace = ssdlab.generate(ssdlab.Config(overrides={"workload.requests": 5000, "workload.pattern": "zipf"}))
+    for name in ("trace.csv", "trace.csv.gz", "trace.csv.zst", "trace.parquet"):
+        trace.save(tmp_path / name)
+        assert equal(trace, ssdlab.read_trace(tmp_path / name)), name
+
+
+def test_parquet_streams_over_row_groups_and_batches(tmp_path: Path) -> None:
+    count = 200_000
+    trace = ssdlab.generate(ssdlab.Config(overrides={"workload.requests": count}))
+    path = tmp_path / "trace.parquet"
+    pyarrow.parquet.write_table(trace.to_arrow(), path, row_group_size=70_000)
+    source = ssdlab.TraceFile(path).open()
+    sizes = []
+    while len(batch := source.read(9_000)):
+        sizes.append(len(batch))
+    assert sum(sizes) == count and max(sizes) <= 9_000 and source.progress() == (count, count)
+
+
+def test_parquet_out_of_order_or_broken_is_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "late.parquet"
+    pyarrow.parquet.write_table(
+        pyarrow.table({"time_ns": [9, 5], "op": ["read"] * 2, "offset": [0, 0], "bytes": [512] * 2}), path
+    )
+    with pytest.raises(ssdlab.TraceError, match=r"late\.parquet.*time_ns 5 is before"):
+        ssdlab.read_trace(path)
+    path.write_bytes(path.read_bytes()[:100])
+    with pytest.raises(ssdlab.TraceError, match=r"late\.parquet: cannot be read as Parquet"):
+        ssdlab.read_trace(path)
+
+
+def test_a_failed_write_leaves_nothing(tmp_path: Path) -> None:
+    def failing() -> object:
+        yield ssdlab.generate(ssdlab.Config(overrides={"workload.requests": 10}))._requests
+        raise RuntimeError("out of luck")
+
+    from ssdlab.convert import write
+
+    for name in ("trace.parquet", "trace.csv.zst"):
+        with pytest.raises(RuntimeError, match="out of luck"):
+            write(failing(), tmp_path / name, format=None, streams=list)  # type: ignore[arg-type]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_profile_finds_the_extent() -> None:
+    profile = ssdlab.Trace.from_columns(**COLUMNS).profile()
+    assert profile["extent_bytes"] == 16_384 and profile["requests"]["trim"] == 1
