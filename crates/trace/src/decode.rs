@@ -208,7 +208,9 @@ pub(crate) fn sniff_lines<F: LineFormat>(head: &[u8]) -> u32 {
     for line in lines.filter(|line| !line.is_empty() && line.len() <= LINE_MAX).take(SNIFF_LINES) {
         match format.line(line, &mut tables) {
             Ok(Entry::Skip(Skip::Header)) => headers += 1,
-            Ok(Entry::Io(_) | Entry::Skip(Skip::OtherAction | Skip::NonIo)) => (good, tried) = (good + 1, tried + 1),
+            Ok(Entry::Io(_) | Entry::Skip(Skip::OtherAction | Skip::NonIo | Skip::ShortWait)) => {
+                (good, tried) = (good + 1, tried + 1)
+            }
             Ok(Entry::Skip(Skip::UnknownOp)) | Err(_) => tried += 1,
         }
     }

@@ -24,6 +24,8 @@ pub(crate) enum Skip {
     NonIo,
     /// Unknown operation.
     UnknownOp,
+    /// A wait too short to count.
+    ShortWait,
 }
 
 /// A request as its trace has it.
@@ -116,7 +118,7 @@ impl Intake {
         Self { tables, report: IngestReport::new(format), layout, others: Vec::new() }
     }
 
-    /// Takes one entry of a file; `device` is the id of the file as a device.
+    /// Takes one entry of a file; `file` gives the id of the file as a device, where that is needed.
     #[inline]
     pub fn take<'a>(
         &mut self,
@@ -133,6 +135,7 @@ impl Intake {
                     Skip::OtherAction => counts.other_actions += 1,
                     Skip::NonIo => counts.non_io += 1,
                     Skip::UnknownOp => counts.unknown_op += 1,
+                    Skip::ShortWait => counts.short_waits += 1,
                 }
                 return Ok(());
             }

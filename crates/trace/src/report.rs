@@ -16,6 +16,7 @@ counters! {
         other_actions: "records", "Events other than the chosen action (blkparse, blktrace) or file bookkeeping (fio).";
         non_io: "records", "Records that move no data: messages, notes, pass-through commands.";
         unknown_op: "records", "Records whose operation is blank or not read, write, trim or flush; not replayed.";
+        short_waits: "records", "Waits below 100 us in a fio log version 2, which that format discards.";
         zero_length: "requests", "Reads, writes and trims of no bytes; not replayed.";
         split_overlong: "requests", "Requests beyond 4 GiB, replayed in pieces of 2 GiB.";
         out_of_order: "requests", "Requests whose time is before an earlier line's; moved to their place.";

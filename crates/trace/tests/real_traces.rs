@@ -64,6 +64,18 @@ struct Stats {
 }
 
 #[test]
+fn the_traces_shipped_with_the_project_are_whole() {
+    for (name, requests) in [("varmail", [86_335, 133_240, 0, 5098]), ("oltp", [8098, 57_982, 0, 6202])] {
+        let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("../../traces/{name}.csv.zst"));
+        if !path.exists() {
+            skip(&format!("{} is missing", path.display()));
+            return;
+        }
+        assert_eq!(read(path, &ReadOptions::default()).profile.requests, requests, "{name}");
+    }
+}
+
+#[test]
 fn filebench_captures_match_their_statistics() {
     #[rustfmt::skip]
     let all = [

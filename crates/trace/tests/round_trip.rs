@@ -54,7 +54,8 @@ fn kept(format: Format, requests: &[Request], streams: &[String]) -> Vec<(Reques
         Format::Msr => (100, false, false, false),
         Format::Alibaba => (1000, false, false, false),
         Format::VscsiV1 | Format::VscsiV2 => (1000, false, true, false),
-        Format::FioV2 | Format::FioV3 => (1000, true, true, false),
+        Format::FioV2 => (100_000, true, true, false),
+        Format::FioV3 => (1000, true, true, false),
         _ => (1, false, false, false),
     };
     let can = |r: &&Request| (trims || r.op != Op::Trim) && (flushes || r.op != Op::Flush);

@@ -1,10 +1,10 @@
 //! fio's I/O logs (`write_iolog`), versions 2 and 3.
 //!
 //! Version 2, after `fio version 2 iolog`: `file action [offset bytes]`, or `file wait us`, where waits
-//! are relative and add up (fio's own replay drops those under 100 us; here they are time like any
-//! other). Version 3, after `fio version 3 iolog`: `us file action [offset bytes]` with the time since the
-//! start; the manual says ms, the files hold us. Actions are read, write, trim, sync and datasync (both
-//! flush), and add, open, close, which are bookkeeping. Every file of a log is a device.
+//! are relative and add up; those below 100 us are discarded, as the manual defines, and counted.
+//! Version 3, after `fio version 3 iolog`: `us file action [offset bytes]` with the time since the start;
+//! the manual says ms, the files hold us. Actions are read, write, trim, sync and datasync (both flush),
+//! and add, open, close, which are bookkeeping. Every file of a log is a device.
 //! Source: fio 3.33, HOWTO "Trace file format" and iolog.c.
 //!
 //! `1990294 /dev/sda write 4096 8192`
@@ -17,6 +17,8 @@ use crate::intake::{Device, Entry, Io, Skip, Tables};
 use crate::{Action, Op};
 
 const TICK_NS: u64 = 1000;
+/// Version 2 discards shorter waits.
+const WAIT_MIN_NS: u64 = 100_000;
 
 /// Parser of version `VERSION`, 2 or 3.
 pub(crate) struct Fio<const VERSION: u8> {
@@ -56,6 +58,9 @@ impl<const VERSION: u8> LineFormat for Fio<VERSION> {
             b"wait" if VERSION == 2 => {
                 let text = fields.rest().unwrap_or_default();
                 let wait = fields.scaled("wait", TICK_NS)?;
+                if wait < WAIT_MIN_NS {
+                    return Ok(Entry::Skip(Skip::ShortWait));
+                }
                 let clock = self.clock_ns.checked_add(wait);
                 self.clock_ns = clock.ok_or(Fault::new("wait", text, "adds up beyond 64 bits"))?;
                 return Ok(Entry::Skip(Skip::OtherAction));
@@ -78,13 +83,16 @@ impl<const VERSION: u8> LineFormat for Fio<VERSION> {
 /// Writer of either version, with one file named `device`.
 #[derive(Default)]
 pub(crate) struct FioEncoder<const VERSION: u8> {
-    /// Time of the last entry, in us.
+    /// Time of the last entry, in the unit of [`Self::UNIT_NS`].
     clock: u64,
 }
 
 const FILE: &str = "device";
 
 impl<const VERSION: u8> FioEncoder<VERSION> {
+    /// Version 2 rounds to its shortest wait, or short gaps would vanish and the times drift.
+    const UNIT_NS: u64 = if VERSION == 2 { WAIT_MIN_NS } else { TICK_NS };
+
     fn entry(&self, out: &mut Vec<u8>, rest: std::fmt::Arguments<'_>) {
         if VERSION == 3 {
             put(out, format_args!("{} {FILE} {rest}\n", self.clock));
@@ -96,7 +104,14 @@ impl<const VERSION: u8> FioEncoder<VERSION> {
 
 impl<const VERSION: u8> Encoder for FioEncoder<VERSION> {
     fn keeps(&self) -> Keeps {
-        Keeps { ops: &Op::ALL, unit_ns: TICK_NS, sector: 1, whole_sectors: false, flags: false, stream: |_| false }
+        Keeps {
+            ops: &Op::ALL,
+            unit_ns: Self::UNIT_NS,
+            sector: 1,
+            whole_sectors: false,
+            flags: false,
+            stream: |_| false,
+        }
     }
 
     fn start(&mut self, out: &mut Vec<u8>) {
@@ -107,7 +122,7 @@ impl<const VERSION: u8> Encoder for FioEncoder<VERSION> {
 
     fn encode(&mut self, item: &Item<'_>, out: &mut Vec<u8>) {
         if VERSION == 2 && item.time > self.clock {
-            self.entry(out, format_args!("wait {}", item.time - self.clock));
+            self.entry(out, format_args!("wait {}", (item.time - self.clock) * (Self::UNIT_NS / TICK_NS)));
         }
         self.clock = item.time;
         match item.op {
@@ -127,18 +142,19 @@ mod tests {
     use crate::{Format, Op};
 
     #[test]
-    fn version_2_waits_are_relative_and_add_up() {
-        let text = "fio version 2 iolog\n/a add\n/a open\n/a write 0 4096\n/a wait 150\n/a read 4096 512\n/a wait 50\n/a datasync 0 0\n/a trim 0 8192\n/a close\n";
+    fn version_2_waits_are_relative_and_short_ones_do_not_count() {
+        let text = "fio version 2 iolog\n/a add\n/a open\n/a write 0 4096\n/a wait 150\n/a read 4096 512\n/a wait 100\n/a wait 99\n/a datasync 0 0\n/a trim 0 8192\n/a close\n";
         assert_eq!(detect(text).unwrap(), Format::FioV2);
         let (requests, report) = read(Format::FioV2, text);
         let expected = [
             request(0, Op::Write, 0, 4096),
             request(150_000, Op::Read, 4096, 512),
-            request(200_000, Op::Flush, 0, 0),
-            request(200_000, Op::Trim, 0, 8192),
+            request(250_000, Op::Flush, 0, 0),
+            request(250_000, Op::Trim, 0, 8192),
         ];
         assert_eq!(requests, expected);
-        assert_eq!((report.counts.headers, report.counts.other_actions), (1, 5));
+        let counts = report.counts;
+        assert_eq!((counts.headers, counts.other_actions, counts.short_waits), (1, 5, 1));
     }
 
     #[test]
