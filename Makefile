@@ -8,7 +8,7 @@ TOOLS := $(VENV)/.tools
 INSTALLED := $(VENV)/.installed
 SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates presets -name '*.rs' -o -name '*.toml')
 
-.PHONY: help run test test-rust test-python lint bench validate wheel lock clean
+.PHONY: help run test test-rust test-python lint bench validate docs wheel lock clean
 .DEFAULT_GOAL := help
 
 help: ## Show this list
@@ -38,6 +38,9 @@ bench: ## Measure speed; prints machine, command and result hashes
 
 validate: $(INSTALLED) ## Compare write amplification with published theory, row by row
 	$(BIN)/ssdlab validate
+
+docs: $(INSTALLED) ## Put current outputs into the documents
+	$(BIN)/python tests/documents.py
 
 wheel: $(TOOLS) ## Build a wheel for Python 3.11 and later into dist/
 	$(BIN)/maturin build --release --locked --out dist

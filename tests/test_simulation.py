@@ -106,7 +106,7 @@ def test_a_monitor_hears_of_the_phases_and_can_end_the_run(small: ssdlab.Config)
         assert total is None or 0 <= done <= total
         return phase == "measure"
 
-    long = small.with_overrides({"workload.requests": 500_000_000, "device.capacity": "4GiB"})
+    long = small.with_overrides({"workload.requests": 500_000_000, "device.capacity": "1GiB"})
     result = ssdlab.simulate(long, monitor=monitor)
     assert result.partial and phases[-1] == "measure" and "precondition" in phases
     assert result.summary["host"]["write_requests"] < 500_000_000

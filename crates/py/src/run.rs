@@ -65,7 +65,8 @@ fn buckets<'py>(py: Python<'py>, histogram: &LatencyHistogram) -> PyResult<Bound
 /// Passes signals and progress to Python, and its wish to stop back.
 struct PythonMonitor<'a> {
     callback: Option<&'a Py<PyAny>>,
-    last: Instant,
+    /// When it was asked last; at the start it never was.
+    last: Option<Instant>,
     error: Option<PyErr>,
 }
 
@@ -85,11 +86,11 @@ impl PythonMonitor<'_> {
 
 impl Monitor for PythonMonitor<'_> {
     fn report(&mut self, status: &Status) -> Control {
-        if self.last.elapsed() < REPORT_EVERY {
+        if self.last.is_some_and(|last| last.elapsed() < REPORT_EVERY) {
             return Control::Continue;
         }
         let answer = self.ask(status);
-        self.last = Instant::now();
+        self.last = Some(Instant::now());
         match answer {
             Ok(false) => Control::Continue,
             Ok(true) => Control::Stop,
@@ -118,7 +119,7 @@ pub fn simulate(
 ) -> PyResult<Outcome> {
     let settings = config.inner.settings(extent).map_err(|error| config_error(&error))?;
     let toml = config.inner.to_toml();
-    let mut monitor = PythonMonitor { callback: monitor.as_ref(), last: Instant::now(), error: None };
+    let mut monitor = PythonMonitor { callback: monitor.as_ref(), last: None, error: None };
     let mut run = |source: &mut (dyn Source + Send)| run(py, &settings, &toml, source, &mut monitor);
 
     let outcome = if source.is_none() {

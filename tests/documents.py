@@ -1,0 +1,94 @@
+"""Documents whose examples are run: every output they show is what the command before it prints.
+
+A `console` block holds commands after `$ ` with their output; a line `...` stands for lines left out. A `python` block is
+run, blocks of one document sharing their variables; a `text` block right after it holds what it printed. Run this file
+to put current outputs into the documents.
+"""
+
+import contextlib
+import io
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parent.parent
+DOCUMENTS = ("README.md", "docs/tutorial.md")
+BLOCK = re.compile(r"^```(console|python|text)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+@contextlib.contextmanager
+def workplace() -> Iterator[None]:
+    """A fresh directory with the shipped traces and `ssdlab` on the path, as a reader would have."""
+    before, path = Path.cwd(), os.environ["PATH"]
+    with tempfile.TemporaryDirectory() as directory:
+        os.chdir(directory)
+        os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{path}"
+        Path("traces").symlink_to(ROOT / "traces")
+        try:
+            yield
+        finally:
+            os.chdir(before)
+            os.environ["PATH"] = path
+
+
+def _console(text: str) -> str:
+    lines: list[str] = []
+    for entry in filter(str.strip, re.split(r"^(?=\$ )", text, flags=re.MULTILINE)):
+        command, _, shown = entry.partition("\n")
+        while command.endswith("\\"):
+            more, _, shown = shown.partition("\n")
+            command += f"\n{more}"
+        environment = {**os.environ, "COLUMNS": "100"}
+        done = subprocess.run(
+            command.removeprefix("$ "),
+            shell=True,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        )
+        lines += [command, *_elided(shown.splitlines(), [line.rstrip() for line in done.stdout.splitlines()])]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _elided(shown: list[str], output: list[str]) -> list[str]:
+    """`output` with as many lines kept before and after `...` as the document shows, or all of it."""
+    if "..." not in shown:
+        return output
+    dots = shown.index("...")
+    after = len(shown) - dots - 1
+    return [*output[:dots], "...", *(output[-after:] if after else [])]
+
+
+def current(document: str) -> str:
+    """The document with the outputs of today."""
+    variables: dict[str, Any] = {}
+    printed = ""
+
+    def replace(match: re.Match[str]) -> str:
+        nonlocal printed
+        kind, text = match.groups()
+        if kind == "console":
+            text = _console(text)
+        elif kind == "python":
+            out = io.StringIO()
+            with contextlib.redirect_stdout(out):
+                exec(compile(text, document, "exec"), variables)
+            printed = out.getvalue()
+        else:
+            text = printed
+        return f"```{kind}\n{text}```"
+
+    with workplace():
+        return BLOCK.sub(replace, (ROOT / document).read_text(encoding="utf-8"))
+
+
+if __name__ == "__main__":
+    for name in DOCUMENTS:
+        (ROOT / name).write_text(current(name), encoding="utf-8")

@@ -1,0 +1,30 @@
+"""What the documents say is so."""
+
+import re
+
+import pytest
+
+import ssdlab
+from documents import DOCUMENTS, ROOT, current
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_examples_print_what_the_document_shows(document: str) -> None:
+    assert current(document) == (ROOT / document).read_text(encoding="utf-8"), "run 'make docs'"
+
+
+@pytest.mark.parametrize("document", [*DOCUMENTS, "docs/results.md", "traces/README.md"])
+def test_links_lead_somewhere(document: str) -> None:
+    path = ROOT / document
+    for link in re.findall(r"\]\(([^)#]+)[^)]*\)", path.read_text(encoding="utf-8")):
+        if not link.startswith("http"):
+            assert (path.parent / link).exists(), link
+
+
+def test_every_key_of_a_result_is_explained(small: ssdlab.Config) -> None:
+    text = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
+    result = ssdlab.simulate(small.with_overrides({"check": True})).to_dict()
+    parts = [result[key] for key in ("device", "precondition", "host", "time", "wear", "lifetime", "check")]
+    keys = {key for part in parts for key in part} | {*result, *result["latency"]["all"]}
+    assert [key for key in sorted(keys) if f"`{key}`" not in text] == []
+    assert [name for name in ssdlab.simulate(small).series if f"`{name}`" not in text] == []
