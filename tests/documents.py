@@ -1,8 +1,8 @@
 """Documents whose examples are run: every output they show is what the command before it prints.
 
-A `console` block holds commands after `$ ` with their output; a line `...` stands for lines left out. A `python` block is
-run, blocks of one document sharing their variables; a `text` block right after it holds what it printed. Run this file
-to put current outputs into the documents.
+A `console` block holds commands after `$ ` with their output; a line `...` stands for lines left out. A `python`
+block is run, blocks of one document sharing their variables; a `text` block right after it holds what it printed.
+Run this file to put current outputs into the documents.
 """
 
 import contextlib

@@ -16,11 +16,11 @@ from ssdlab.cli.progress import Display, display
 EXAMPLES = """
 [bold]Examples[/bold]
 
-  ssdlab compare traces/oltp.csv.zst --fit grow --case ftl.page.gc=greedy --case ftl.page.gc=fifo
+  ssdlab compare trace.csv --case ftl.page.gc=greedy --case ftl.page.gc=fifo
 
-  ssdlab compare trace.csv --case "small: device.op=7%" --case "large: device.op=28% ftl.page.gc=cost_benefit"
+  ssdlab compare trace.csv --case 'a: device.op=7%' --case 'b: device.op=28% seed=2'
 
-  ssdlab compare --workload zipf --case preset=faster --case preset=sbfast --case mine.toml
+  ssdlab compare --workload zipf --case preset=faster --case mine.toml
 """
 
 Cases = Annotated[
@@ -63,7 +63,7 @@ def _case(text: str, preset: str | None, files: list[Path], sets: list[str], sho
 def compare(
     trace: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="[TRACE]...", help="Files of one trace, in order; none runs the configured workload."),
+        typer.Argument(metavar="TRACE", help="Files of one trace, in order; none runs the configured workload."),
     ] = None,
     preset: options.Preset = None,
     config: options.ConfigFiles = [],

@@ -15,9 +15,9 @@ EXAMPLES = """
 
   ssdlab run traces/oltp.csv.zst --fit grow --out out/oltp
 
-  ssdlab run trace.csv.gz --preset tlc-nvme --set device.capacity=64GiB --set device.op=12.5%
+  ssdlab run trace.csv.gz --preset tlc-nvme --set device.op=12.5%
 
-  ssdlab run --workload zipf --set workload.requests=200000 --json | jq .write_amplification
+  ssdlab run --workload zipf --set seed=2 --json | jq .write_amplification
 """
 
 Out = Annotated[
@@ -35,7 +35,7 @@ Out = Annotated[
 def run(
     trace: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="[TRACE]...", help="Files of one trace, in order; none runs the configured workload."),
+        typer.Argument(metavar="TRACE", help="Files of one trace, in order; none runs the configured workload."),
     ] = None,
     preset: options.Preset = None,
     config: options.ConfigFiles = [],

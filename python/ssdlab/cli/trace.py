@@ -72,7 +72,7 @@ def _show_counts(target: Path, counts: list[Count]) -> None:
 
 @app.command(epilog="[bold]Example[/bold]\n\n  ssdlab trace convert trace.blktrace.0 trace.parquet --action issue")
 def convert(
-    trace: Annotated[list[Path], typer.Argument(metavar="IN...", help="Files of one trace, in order.")],
+    trace: Annotated[list[Path], typer.Argument(metavar="IN", help="Files of one trace, in order.")],
     target: Target,
     to: To = None,
     format: options.Format = None,
@@ -109,7 +109,7 @@ def generate(
 
 @app.command(epilog="[bold]Example[/bold]\n\n  ssdlab trace info traces/varmail.csv.zst")
 def info(
-    trace: Annotated[list[Path], typer.Argument(metavar="TRACE...", help="Files of one trace, in order.")],
+    trace: Annotated[list[Path], typer.Argument(metavar="TRACE", help="Files of one trace, in order.")],
     format: options.Format = None,
     device: options.Device = None,
     action: options.Action = None,
