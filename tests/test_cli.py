@@ -170,6 +170,12 @@ def test_ctrl_c_while_writing_a_trace_leaves_nothing(tmp_path: Path) -> None:
     assert process.returncode == 130 and list(tmp_path.iterdir()) == []
 
 
+def test_a_reader_that_has_seen_enough_is_no_error() -> None:
+    command = f"{sys.executable} -m ssdlab config schema; echo status $? >&2"
+    done = subprocess.run(f"({command}) | head -1", shell=True, capture_output=True, text=True, check=False)
+    assert done.stdout == "{\n" and done.stderr in ("status 0\n", "status 1\n")
+
+
 def test_completion_knows_the_settings() -> None:
     from ssdlab.cli.options import _complete_preset, _complete_set
 

@@ -131,6 +131,15 @@ def test_parquet_out_of_order_or_broken_is_an_error(tmp_path: Path) -> None:
     )
     with pytest.raises(ssdlab.TraceError, match=r"late\.parquet.*time_ns 5 is before"):
         ssdlab.read_trace(path)
+    pyarrow.parquet.write_table(
+        pyarrow.table({"time_ns": [5, 4], "op": ["read"] * 2, "offset": [0, 0], "bytes": [512] * 2}).slice(0, 1), path
+    )
+    before = tmp_path / "early.parquet"
+    before.write_bytes(path.read_bytes())
+    assert len(ssdlab.read_trace(before, path)) == 2
+    pyarrow.parquet.write_table(pyarrow.table({"time_ns": [4], "op": [1], "offset": [0], "bytes": [512]}), path)
+    with pytest.raises(ssdlab.TraceError, match=r"late\.parquet: time_ns goes back at row 1"):
+        ssdlab.read_trace(before, path)
     path.write_bytes(path.read_bytes()[:100])
     with pytest.raises(ssdlab.TraceError, match=r"late\.parquet: cannot be read as Parquet"):
         ssdlab.read_trace(path)

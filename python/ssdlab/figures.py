@@ -155,9 +155,10 @@ def ingest_remarks(ingest: Mapping[str, Any] | None) -> list[str]:
     if ingest is None:
         return []
     remarks = list(ingest["notes"])
+    # Once the trace has been read to its end, a note lists the other devices with their requests.
+    told = (*ROUTINE_COUNTS, "other_device") if ingest["other_devices"] else ROUTINE_COUNTS
     for name, unit, help_text, value in ingest["counts"]:
-        # A note already says what a count says.
-        if value and name not in ROUTINE_COUNTS and not any(text.count(value) in note for note in ingest["notes"]):
+        if value and name not in told:
             remarks.append(f"{name.replace('_', ' ')}: {text.count(value)} {unit} ({help_text.rstrip('.')})")
     if ingest["first_bad"]:
         remarks.append(f"first malformed line: {ingest['first_bad']}")

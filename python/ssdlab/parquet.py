@@ -158,18 +158,19 @@ class ParquetReader:
                 return _ssdlab.Requests.concatenate([])
         batch, self._pending = self._pending.slice(0, max), self._pending.slice(max)
         try:
-            requests = Trace.from_columns(**columns_of(batch, "this part"))._requests
+            columns = columns_of(batch, "this part")
+            requests = Trace.from_columns(**columns)._requests
         except TraceError as error:
             raise TraceError(f"{self._path}: from row {self._done} of the trace on: {error}") from None
+        if "time_ns" in columns:
+            self._keep_order(int(columns["time_ns"][0]), int(columns["time_ns"][-1]))
         self._done += batch.num_rows
-        self._keep_order(requests)
         return requests
 
-    def _keep_order(self, requests: _ssdlab.Requests) -> None:
-        times = requests.columns()["time_ns"]
-        if times[0] < self._last_ns:
-            raise TraceError(f"{self._path}: time_ns goes back before row {self._done} of the trace; sort it by time")
-        self._last_ns = int(times[-1])
+    def _keep_order(self, first_ns: int, last_ns: int) -> None:
+        if first_ns < self._last_ns:
+            raise TraceError(f"{self._path}: time_ns goes back at row {self._done} of the trace; sort it by time")
+        self._last_ns = last_ns
 
     def progress(self) -> tuple[int, int | None]:
         """`(rows read, rows in all)`."""

@@ -63,6 +63,7 @@ def main() -> None:
     """Runs the command line and exits: 0 done, 1 a check failed, 2 wrong input, 70 defect, 130 interrupted."""
     try:
         status = app(standalone_mode=False) or 0
+        sys.stdout.flush()
     except InternalError as error:
         status = _fail(error, 70)
         print(f"ssdlab: it happened with this configuration:\n{error.config}", file=sys.stderr)
