@@ -55,6 +55,25 @@ def test_remarks_on_the_trace_are_shown(cli: Cli, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("rows", "words"),
+    [
+        ("", "no request was measured"),
+        ("0,R,0,4096,0x1,1\n", "read requests"),
+        ("0,F,0,0,0x4,1\n", "flush requests"),
+        ("0,W,1,512,0x2,1\n5,D,8,65536,0x2000,1\n", "pages written in part"),
+    ],
+)
+def test_the_smallest_traces_have_results_and_reports(cli: Cli, tmp_path: Path, rows: str, words: str) -> None:
+    (tmp_path / "tiny.csv").write_text(f"time_ns,op,sector,bytes,flags,pid\n{rows}")
+    assert words in cli("run", "tiny.csv", *SMALL_SETS, "--out", "result").stdout
+    assert "<svg" in (tmp_path / "result" / "report.html").read_text()
+
+
+def test_a_warm_up_that_takes_all_requests_is_told(cli: Cli) -> None:
+    assert "host.warmup took them all" in cli("run", *SMALL_SETS, "--set", "host.warmup=20000").stdout
+
+
+@pytest.mark.parametrize(
     ("arguments", "words"),
     [
         (["run", "nothere.csv"], ["nothere.csv", "No such file"]),

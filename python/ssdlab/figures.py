@@ -165,6 +165,15 @@ def ingest_remarks(ingest: Mapping[str, Any] | None) -> list[str]:
     return remarks
 
 
+def remarks(summary: Summary, ingest: Mapping[str, Any] | None) -> list[str]:
+    """What a person should know before reading the figures of a run; empty if all is as it should be."""
+    found = ingest_remarks(ingest)
+    requests = sum(summary["host"][f"{op}_requests"] for op in ("read", "write", "trim", "flush"))
+    if requests == 0 and not summary["partial"]:
+        found.append("no request was measured: there was none, or host.warmup took them all")
+    return found
+
+
 def source_text(source: Mapping[str, Any]) -> str:
     """Where the requests came from, in one line."""
     if source["kind"] == "trace":

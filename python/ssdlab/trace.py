@@ -180,22 +180,22 @@ class Trace:
     @property
     def time_ns(self) -> "npt.NDArray[np.uint64]":
         """Arrivals in nanoseconds since the first request."""
-        return self.columns()["time_ns"]
+        return self._requests.column("time_ns")
 
     @property
     def op(self) -> "npt.NDArray[np.uint8]":
         """Operations: 0 read, 1 write, 2 trim, 3 flush."""
-        return self.columns()["op"]
+        return self._requests.column("op")
 
     @property
     def offset(self) -> "npt.NDArray[np.uint64]":
         """First bytes addressed."""
-        return self.columns()["offset"]
+        return self._requests.column("offset")
 
     @property
     def bytes(self) -> "npt.NDArray[np.uint32]":
         """Lengths in bytes."""
-        return self.columns()["bytes"]
+        return self._requests.column("bytes")
 
     def __len__(self) -> int:
         return len(self._requests)

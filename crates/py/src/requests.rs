@@ -1,11 +1,15 @@
 //! Requests in memory, as columns to and from NumPy.
 
 use numpy::{IntoPyArray, PyReadonlyArray1};
+use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use ssdlab_trace::{Op, Request};
 
 use crate::errors::TraceError;
+
+/// Names of the columns.
+const COLUMNS: [&str; 6] = ["time_ns", "op", "offset", "bytes", "flags", "stream"];
 
 /// Requests in replay order, 24 bytes each.
 #[pyclass(frozen, module = "ssdlab._ssdlab")]
@@ -79,16 +83,26 @@ impl Requests {
         self.inner.len()
     }
 
-    /// Columns `time_ns` u64, `op` u8, `offset` u64, `bytes` u32, `flags` u8, `stream` u16.
-    fn columns<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+    /// One column: `time_ns` u64, `op` u8, `offset` u64, `bytes` u32, `flags` u8 or `stream` u16.
+    fn column<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
         let requests = &self.inner;
+        match name {
+            "time_ns" => Ok(column(py, requests, |r| r.time_ns)),
+            "op" => Ok(column(py, requests, |r| r.op as u8)),
+            "offset" => Ok(column(py, requests, |r| r.offset)),
+            "bytes" => Ok(column(py, requests, |r| r.bytes)),
+            "flags" => Ok(column(py, requests, |r| r.flags)),
+            "stream" => Ok(column(py, requests, |r| r.stream)),
+            _ => Err(PyKeyError::new_err(name.to_owned())),
+        }
+    }
+
+    /// Every column by its name.
+    fn columns<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let columns = PyDict::new(py);
-        columns.set_item("time_ns", column(py, requests, |r| r.time_ns))?;
-        columns.set_item("op", column(py, requests, |r| r.op as u8))?;
-        columns.set_item("offset", column(py, requests, |r| r.offset))?;
-        columns.set_item("bytes", column(py, requests, |r| r.bytes))?;
-        columns.set_item("flags", column(py, requests, |r| r.flags))?;
-        columns.set_item("stream", column(py, requests, |r| r.stream))?;
+        for name in COLUMNS {
+            columns.set_item(name, self.column(py, name)?)?;
+        }
         Ok(columns)
     }
 }
@@ -97,6 +111,6 @@ fn column<'py, T: numpy::Element>(
     py: Python<'py>,
     requests: &[Request],
     field: impl Fn(&Request) -> T,
-) -> Bound<'py, numpy::PyArray1<T>> {
-    requests.iter().map(field).collect::<Vec<T>>().into_pyarray(py)
+) -> Bound<'py, PyAny> {
+    requests.iter().map(field).collect::<Vec<T>>().into_pyarray(py).into_any()
 }

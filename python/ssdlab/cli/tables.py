@@ -12,8 +12,8 @@ from ssdlab.figures import (
     FIGURES,
     QUANTILES,
     clock_remark,
-    ingest_remarks,
     operations,
+    remarks,
     response_times,
     sections,
     source_text,
@@ -41,10 +41,12 @@ def plain_table(*headers: str, left: int = 1) -> Table:
 
 def show_remarks(out: Console, result: Result) -> None:
     """What a person should know before reading figures."""
-    for remark in ingest_remarks(result.ingest):
+    for remark in remarks(result.summary, result.ingest):
         out.print(Text(f"note: {remark}", style="yellow"))
     if result.partial:
         out.print(Text("partial result: the run was stopped before its end", style="bold red"))
+    if clock := clock_remark(result.config["time"]):
+        out.print(Text(clock, style="dim"))
 
 
 def show_result(result: Result) -> None:
@@ -52,8 +54,6 @@ def show_result(result: Result) -> None:
     out = console()
     out.print(Text(source_text(result.source), style="bold"))
     show_remarks(out, result)
-    if remark := clock_remark(result.config["time"]):
-        out.print(Text(remark, style="dim"))
     for title, rows in sections(result.summary).items():
         out.print()
         table = plain_table(title, "")
