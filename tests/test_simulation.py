@@ -15,6 +15,7 @@ import pytest
 
 import ssdlab
 from conftest import ROOT, SMALL
+from ssdlab import _ssdlab
 
 
 def test_the_columns_add_up_to_the_figures(small: ssdlab.Config) -> None:
@@ -37,6 +38,15 @@ def test_a_trace_runs_the_same_from_memory_file_and_parquet(small: ssdlab.Config
     for name in ("trace.csv.zst", "trace.parquet"):
         trace.save(tmp_path / name)
         assert ssdlab.simulate(small, tmp_path / name).summary == expected, name
+
+
+@pytest.mark.parametrize("gc", next(variants for key, *_, variants in _ssdlab.options() if key == "ftl.page.gc"))
+@pytest.mark.parametrize("trigger", ["victim", "batch"])
+def test_every_collection_policy_keeps_the_data(small: ssdlab.Config, gc: str, trigger: str) -> None:
+    config = small.with_overrides({"ftl.page.gc": gc, "ftl.page.trigger": trigger, "device.op": "50%", "check": True})
+    result = ssdlab.simulate(config)
+    assert result.summary["check"]["page_reads_checked"] > 0
+    assert 1 < (result.write_amplification or 0) < 10
 
 
 def test_count_mode_has_no_times(small: ssdlab.Config) -> None:
@@ -165,8 +175,6 @@ def test_ctrl_c_raises_keyboard_interrupt_at_once() -> None:
 
 
 def test_a_panic_becomes_an_internal_error_with_the_configuration(small: ssdlab.Config) -> None:
-    from ssdlab import _ssdlab
-
     with pytest.raises(ssdlab.InternalError) as error:
         _ssdlab._panic(small._inner)
     assert "asked to (at crates/py/src/run.rs" in str(error.value)

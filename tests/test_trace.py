@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 import ssdlab
+from ssdlab.convert import FORMATS
 
 COLUMNS: dict[str, Any] = {
     "time_ns": [0, 5, 5, 9],
@@ -156,6 +157,37 @@ def test_a_failed_write_leaves_nothing(tmp_path: Path) -> None:
         with pytest.raises(RuntimeError, match="out of luck"):
             write(failing(), tmp_path / name, format=None, streams=list)  # type: ignore[arg-type]
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_was_met_while_reading_goes_with_the_trace(tmp_path: Path) -> None:
+    file = tmp_path / "zero.csv"
+    file.write_text("time_ns,op,sector,bytes,flags,pid\n0,W,0,4096,0x2,1\n1,W,8,0,0x2,1\n")
+    trace = ssdlab.read_trace(file)
+    assert trace.ingest is not None
+    assert {name: value for name, _, _, value in trace.ingest["counts"]}["zero_length"] == 1
+    assert ssdlab.simulate(trace=trace).ingest == trace.ingest
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.one_of(
+        st.binary(max_size=300),
+        st.text("0123456789,.RWFDx \n-", max_size=300).map(str.encode),
+        st.binary(max_size=300).map(lambda data: b"PAR1" + data),
+        st.binary(max_size=300).map(lambda data: b"\x28\xb5\x2f\xfd" + data),
+    ),
+    st.sampled_from([None, *(format.name for format in FORMATS)]),
+    st.booleans(),
+)
+def test_no_file_breaks_a_reader(
+    tmp_path_factory: pytest.TempPathFactory, data: bytes, format: str | None, skip_bad: bool
+) -> None:
+    path = tmp_path_factory.mktemp("any") / "file"
+    path.write_bytes(data)
+    try:
+        ssdlab.read_trace(path, format=format, skip_bad=skip_bad)
+    except ssdlab.TraceError as error:
+        assert "\n" not in str(error)
 
 
 def test_profile_finds_the_extent() -> None:

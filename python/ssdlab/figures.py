@@ -101,7 +101,7 @@ FIGURES = (
     Figure("Speed", "write bandwidth", "time.bytes_written_per_s", text.bandwidth, "high"),
     *(_latency(op, column) for op in ("read", "write") for column in ("mean", "p50", "p99", "p99.9", "max")),
     Figure("Lifetime", "host data until worn out", "lifetime.host_tbw_bytes", text.size_decimal, "high"),
-    Figure("Lifetime", "years at the observed rate", "lifetime.years", text.years, "high"),
+    Figure("Lifetime", "life at the observed rate", "lifetime.years", text.years, "high"),
     Figure("Check", "flash operations checked", "check.flash_operations_checked", text.count),
     Figure("Check", "page reads checked", "check.page_reads_checked", text.count),
 )

@@ -52,7 +52,7 @@ class Result:
         self.summary = summary
         """Every figure as nested dicts; the keys of `result.json`, described in the documentation."""
         self.ingest = ingest
-        """What the reader of the trace met (None without a file): `counts`, `notes`, `other_devices` ..."""
+        """What was met while reading the trace (None without a file): `counts`, `notes`, `other_devices` ..."""
         self.series = dict(series)
         """The measured phase in at most 512 epochs of equally many requests, one uint64 per epoch: `requests`
         and `time_ns` at the end of the epoch; `host_pages_written`, `flash_pages_programmed`, `gc_pages_copied`,

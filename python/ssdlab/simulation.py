@@ -66,7 +66,7 @@ def simulate(
     outcome = _ssdlab.simulate(config._inner, source, extent, monitor)
 
     summary: dict[str, Any] = json.loads(outcome.summary)
-    ingest = reader.report() if reader else None
+    ingest = reader.report() if reader else trace.ingest if isinstance(trace, Trace) else None
     return Result(
         config=config,
         source=_describe(config, trace),

@@ -99,10 +99,14 @@ class Trace:
     ========= ====== =========================================================
     """
 
-    def __init__(self, requests: _ssdlab.Requests, streams: Sequence[str] = ()) -> None:
+    def __init__(
+        self, requests: _ssdlab.Requests, streams: Sequence[str] = (), ingest: dict[str, Any] | None = None
+    ) -> None:
         self._requests = requests
         self.streams = tuple(streams)
         """Names of the streams."""
+        self.ingest = ingest
+        """What was met while reading it from a file (None without): `counts`, `notes`, `other_devices` ..."""
 
     @classmethod
     def from_columns(
@@ -286,7 +290,7 @@ class TraceFile:
         """
         source = self.open()
         requests = _ssdlab.Requests.concatenate(list(batches(source)))
-        return Trace(requests, source.streams())
+        return Trace(requests, source.streams(), source.report())
 
     def profile(self) -> dict[str, Any]:
         """What the trace is like, from one pass in bounded memory.
