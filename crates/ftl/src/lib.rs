@@ -1,3 +1,45 @@
-//! Flash translation layers.
+//! Flash translation layers: deterministic state machines that turn host page operations into flash
+//! operations.
+//!
+//! An FTL emits into a [`FlashSink`] and knows neither clock nor payload. The same code, compiled once
+//! per sink, counts operations, drives a timing model, or moves real bytes.
 
+pub mod gc;
 pub mod page;
+pub mod pool;
+pub mod sink;
+
+pub use sink::{Cause, Counts, FlashSink, Oob, Source};
+
+use ssdlab_core::{Lpn, Ppn};
+
+/// A flash translation layer.
+///
+/// Contract: logical pages are below the size given at construction (the caller checks); operations are
+/// emitted in dependency order; after each call the map and the emitted operations agree.
+pub trait Ftl {
+    /// Writes `count` pages from `lpn`; host page `i` of the request is the payload of `lpn + i`.
+    fn write<S: FlashSink>(&mut self, lpn: Lpn, count: u32, sink: &mut S);
+
+    /// Reads `count` pages from `lpn` for `cause`; returns how many were never written (they read as zeros
+    /// and cost no flash operation).
+    fn read<S: FlashSink>(&mut self, lpn: Lpn, count: u32, cause: Cause, sink: &mut S) -> u32;
+
+    /// Forgets `count` pages from `lpn`: they read as zeros afterwards.
+    fn trim<S: FlashSink>(&mut self, lpn: Lpn, count: u32, sink: &mut S);
+
+    /// Where the newest copy of `lpn` is.
+    fn lookup(&self, lpn: Lpn) -> Option<Ppn>;
+
+    /// Hints that `lpn` will be addressed soon; never changes a result.
+    fn prefetch(&self, lpn: Lpn);
+
+    /// Erases of every block since construction.
+    fn erase_counts(&self) -> &[u32];
+
+    /// Bytes of memory held for maps and block state.
+    fn memory_bytes(&self) -> u64;
+
+    /// Verifies every internal invariant in O(pages); the error says which is broken.
+    fn check(&self) -> Result<(), String>;
+}

@@ -1,5 +1,150 @@
 //! Assembles layers into a stack, replays requests through it and measures.
+//!
+//! One call, [`run`]: precondition the device, replay the warm-up, replay and measure the rest. The result
+//! depends on the set-up and the requests alone: no wall time, no threads, no unseeded randomness.
 
+mod engine;
+mod flash;
+mod precondition;
+mod series;
 pub mod setup;
+pub mod shadow;
+mod summary;
 
+pub use series::Series;
 pub use setup::{Clock, Fit, FtlChoice, Overwrite, Precondition, Replay, Setup};
+pub use summary::{
+    CheckSummary, DeviceSummary, FlashSummary, HostCounters, LatencySummary, LifetimeSummary, PreconditionSummary,
+    Summary, TimeSummary, WearSummary,
+};
+
+use ssdlab_core::LatencyHistogram;
+use ssdlab_ftl::page::PageFtl;
+use ssdlab_trace::{Source, TraceError};
+
+use engine::Engine;
+use flash::{CountingFlash, SerialFlash};
+use shadow::Shadow;
+
+/// Why a simulation cannot start or go on.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SimError {
+    /// The set-up is impossible.
+    #[error("{0}")]
+    Setup(String),
+    /// The trace cannot be read.
+    #[error(transparent)]
+    Trace(#[from] TraceError),
+    /// A request lies beyond the device.
+    #[error(
+        "request {number} ends at byte {end}, but the device holds {capacity_bytes} bytes: raise device.capacity, or \
+         choose --fit grow, scale or wrap"
+    )]
+    BeyondDevice {
+        /// Number of the request, from 1.
+        number: u64,
+        /// First byte after the request.
+        end: u64,
+        /// Bytes the host sees.
+        capacity_bytes: u64,
+    },
+    /// The data check found the FTL wrong.
+    #[error("data check failed at request {number}: {violation}; this is a defect of the FTL, please report it")]
+    Check {
+        /// Number of the request, from 1; 0 during preconditioning.
+        number: u64,
+        /// What was found.
+        violation: String,
+    },
+}
+
+/// Part of a run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Phase {
+    /// Filling and overwriting the device.
+    Precondition,
+    /// Replaying requests without measuring.
+    Warmup,
+    /// Replaying and measuring.
+    Measure,
+}
+
+impl Phase {
+    /// Lower-case name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Precondition => "precondition",
+            Self::Warmup => "warm-up",
+            Self::Measure => "measure",
+        }
+    }
+}
+
+/// How far a run is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Status {
+    /// Current phase.
+    pub phase: Phase,
+    /// Units done: pages when preconditioning, the source's own unit otherwise.
+    pub done: u64,
+    /// Units in all, where known.
+    pub total: Option<u64>,
+    /// Requests replayed so far.
+    pub requests: u64,
+}
+
+/// What a monitor answers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Control {
+    /// Go on.
+    Continue,
+    /// End now with what there is.
+    Stop,
+}
+
+/// Watches a run; called every few thousand requests.
+pub trait Monitor {
+    /// Told how far the run is; may end it.
+    fn report(&mut self, status: &Status) -> Control;
+}
+
+/// A monitor that never looks.
+impl Monitor for () {
+    fn report(&mut self, _status: &Status) -> Control {
+        Control::Continue
+    }
+}
+
+/// What a run yields.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// Figures of the measured phase.
+    pub summary: Summary,
+    /// The measured phase in epochs.
+    pub series: Series,
+    /// Erases of each block during the measured phase.
+    pub erase_counts: Vec<u32>,
+    /// Response times by [`ssdlab_trace::Op`]; empty when time is not modelled.
+    pub latency: [LatencyHistogram; 4],
+}
+
+/// Runs `source` against the device described by `setup`.
+pub fn run(setup: &Setup, source: &mut dyn Source, monitor: &mut dyn Monitor) -> Result<Outcome, SimError> {
+    let FtlChoice::Page(options) = setup.ftl;
+    let geometry = &setup.geometry;
+    let ftl = PageFtl::new(setup.logical_pages, geometry.blocks, geometry.pages_per_block, options, setup.seed)
+        .map_err(SimError::Setup)?;
+    match (setup.clock, setup.check) {
+        (Clock::Count, false) => Engine::new(setup, ftl, CountingFlash::default(), ()).run(source, monitor),
+        (Clock::Count, true) => {
+            Engine::new(setup, ftl, CountingFlash::default(), Shadow::new(setup)).run(source, monitor)
+        }
+        (Clock::Serial(timing), false) => {
+            Engine::new(setup, ftl, SerialFlash::new(&timing, geometry), ()).run(source, monitor)
+        }
+        (Clock::Serial(timing), true) => {
+            Engine::new(setup, ftl, SerialFlash::new(&timing, geometry), Shadow::new(setup)).run(source, monitor)
+        }
+    }
+}

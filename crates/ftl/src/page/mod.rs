@@ -1,5 +1,313 @@
-//! Page mapping.
+//! Page mapping: every logical page may be anywhere; the whole map is in RAM.
+//!
+//! ```text
+//! write(lpn):  while free pages are short: collect one victim
+//!              append to the host frontier; map[lpn] = there; the old copy is invalid
+//! collect:     victim = policy; append its valid pages to the survivors' frontier; erase it
+//! ```
+//! Invariant: a physical page is valid iff `l2p[p2l[ppn]] == ppn` (validity is never stored, so an
+//! overwrite touches only the map and one counter). Cost per victim with `v` valid pages: `v` copies and
+//! an erase. Memory: 4 bytes per logical and 4 per physical page, plus some 30 per block.
+//!
+//! Free pages are "short" when only the spare block(s) remain unwritten: one with shared survivors (the
+//! classic models), two when survivors have a frontier of their own, which may need a block of its own in
+//! the middle of a victim.
 
-pub mod options;
+mod options;
 
 pub use options::{Allocation, PageOptions, Survivors, Trigger, VictimChoice};
+
+use ssdlab_core::mem::prefetch;
+use ssdlab_core::{BlockId, HugeVec, Lpn, Ppn, Reciprocal};
+
+use crate::gc::{self, VictimPolicy};
+use crate::pool::BlockPool;
+use crate::sink::{Cause, FlashSink, Oob, Source};
+use crate::Ftl;
+
+/// How many victim pages ahead of the check their map entries are fetched.
+const LOOKAHEAD: usize = 24;
+
+/// A block being written from its first page to its last.
+#[derive(Clone, Copy, Debug)]
+struct Frontier {
+    next: u32,
+    end: u32,
+}
+
+impl Frontier {
+    /// No block open yet.
+    const CLOSED: Self = Self { next: 0, end: 0 };
+
+    const fn is_full(self) -> bool {
+        self.next == self.end
+    }
+}
+
+/// The page-mapped FTL.
+pub struct PageFtl {
+    l2p: HugeVec<u32>,
+    p2l: HugeVec<u32>,
+    pool: BlockPool,
+    block_of: Reciprocal,
+    options: PageOptions,
+    policy: Box<dyn VictimPolicy>,
+    host: Frontier,
+    /// Unused with shared survivors.
+    survivors: Frontier,
+    /// Pages not yet written, in free blocks and on frontiers.
+    unwritten: u64,
+    /// At or below this many unwritten pages the next host page must wait for a collection.
+    short: u64,
+    host_pages: u64,
+    sequence: u64,
+}
+
+impl PageFtl {
+    /// An erased device of `blocks` blocks serving `logical_pages` pages.
+    ///
+    /// # Errors
+    /// If the blocks cannot hold the logical pages plus [`PageOptions::reserve_blocks`], or page numbers
+    /// exceed 32 bits.
+    pub fn new(
+        logical_pages: u32,
+        blocks: u32,
+        pages_per_block: u32,
+        options: PageOptions,
+        seed: u64,
+    ) -> Result<Self, String> {
+        let physical = u64::from(blocks) * u64::from(pages_per_block);
+        let reserve = u64::from(options.reserve_blocks()) * u64::from(pages_per_block);
+        if u64::from(logical_pages) + reserve > physical {
+            return Err(format!(
+                "{blocks} blocks of {pages_per_block} pages cannot hold {logical_pages} logical pages and the \
+                 {} blocks that garbage collection needs",
+                options.reserve_blocks()
+            ));
+        }
+        if physical >= u64::from(u32::MAX) {
+            return Err(format!("{physical} physical pages exceed the {} that page numbers allow", u32::MAX - 1));
+        }
+        if let Trigger::Batch { low, high } = options.trigger
+            && (low < 2 || low > high)
+        {
+            return Err(format!("a batch must start below 2 or more free blocks and end at no fewer, not {low}..{high}"));
+        }
+        let spare_blocks = match options.survivors {
+            Survivors::Shared => 1,
+            Survivors::Own => 2,
+        };
+        Ok(Self {
+            l2p: HugeVec::filled(u32::MAX, logical_pages as usize),
+            p2l: HugeVec::filled(u32::MAX, physical as usize),
+            pool: BlockPool::new(blocks, pages_per_block, options.allocation),
+            block_of: Reciprocal::new(pages_per_block),
+            options,
+            policy: gc::policy(options.gc, seed),
+            host: Frontier::CLOSED,
+            survivors: Frontier::CLOSED,
+            unwritten: physical,
+            short: spare_blocks * u64::from(pages_per_block),
+            host_pages: 0,
+            sequence: 0,
+        })
+    }
+
+    /// Logical pages served.
+    pub fn logical_pages(&self) -> u32 {
+        self.l2p.len() as u32
+    }
+
+    #[inline(always)]
+    fn block_of(&self, ppn: u32) -> BlockId {
+        BlockId(self.block_of.divide(ppn))
+    }
+
+    fn open_block(&mut self) -> Frontier {
+        let pages = self.pool.pages_per_block();
+        let next = self.pool.open().0 * pages;
+        Frontier { next, end: next + pages }
+    }
+
+    fn seal_full(&mut self, frontier: Frontier) {
+        if frontier.end > 0 {
+            let block = self.block_of(frontier.end - 1);
+            self.pool.seal(block, self.host_pages);
+        }
+    }
+
+    /// Collects until the next host page may be written. Rare, so kept out of the write path.
+    #[cold]
+    #[inline(never)]
+    fn make_room<S: FlashSink>(&mut self, sink: &mut S) {
+        match self.options.trigger {
+            Trigger::Victim => self.collect_while(sink, |ftl| ftl.unwritten <= ftl.short),
+            Trigger::Batch { low, high } => {
+                if self.host.is_full() && self.pool.free() < low {
+                    self.collect_while(sink, |ftl| ftl.pool.free() < high);
+                }
+            }
+        }
+        if self.host.is_full() {
+            self.seal_full(self.host);
+            self.host = self.open_block();
+        }
+    }
+
+    fn collect_while<S: FlashSink>(&mut self, sink: &mut S, short: impl Fn(&Self) -> bool) {
+        // With the reserve held, some invalid page always comes within reach; the bound only turns a
+        // broken policy into an error instead of a hang.
+        let mut patience = 1_000 + 64 * u64::from(self.pool.len());
+        while short(self) {
+            self.collect_one(sink);
+            patience -= 1;
+            assert!(patience > 0, "garbage collection makes no progress: every victim was fully valid");
+        }
+    }
+
+    /// Empties and erases one victim.
+    fn collect_one<S: FlashSink>(&mut self, sink: &mut S) {
+        let shared = self.options.survivors == Survivors::Shared;
+        if shared && self.host.is_full() {
+            // The block just filled is a candidate too.
+            self.seal_full(self.host);
+            self.host = Frontier::CLOSED;
+        }
+        let victim = self.policy.choose(&self.pool, self.host_pages).expect("a device short of pages has sealed blocks");
+        self.pool.withdraw(victim);
+        let valid = self.pool.valid(victim);
+        let mut frontier = if shared { self.host } else { self.survivors };
+        let first = victim.0 * self.pool.pages_per_block();
+        let mut from = first;
+        let mut left = valid;
+        while left > 0 {
+            if frontier.is_full() {
+                self.seal_full(frontier);
+                frontier = self.open_block();
+            }
+            let room = left.min(frontier.end - frontier.next);
+            let to_end = frontier.next + room;
+            from = self.copy_valid(from, frontier.next, to_end, sink);
+            frontier.next = to_end;
+            left -= room;
+        }
+        if shared {
+            self.host = frontier;
+        } else {
+            self.survivors = frontier;
+        }
+        sink.barrier();
+        sink.erase(victim, Cause::Gc);
+        self.pool.release(victim);
+        self.unwritten += u64::from(self.pool.pages_per_block() - valid);
+    }
+
+    /// Copies the next valid pages from `from` on to `to..to_end`, which they must fill; returns the page
+    /// after the last one copied.
+    #[inline]
+    fn copy_valid<S: FlashSink>(&mut self, mut from: u32, mut to: u32, to_end: u32, sink: &mut S) -> u32 {
+        while to < to_end {
+            if let Some(&ahead) = self.p2l.get(from as usize + LOOKAHEAD) {
+                prefetch(&self.l2p, ahead as usize);
+            }
+            let lpn = self.p2l[from as usize];
+            let entry = &mut self.l2p[lpn as usize];
+            if *entry == from {
+                *entry = to;
+                self.p2l[to as usize] = lpn;
+                sink.copy(Ppn(from), Ppn(to), Oob { lpn: Lpn(lpn), sequence: self.sequence }, Cause::Gc);
+                self.sequence += 1;
+                to += 1;
+            }
+            from += 1;
+        }
+        from
+    }
+}
+
+impl Ftl for PageFtl {
+    #[inline]
+    fn write<S: FlashSink>(&mut self, lpn: Lpn, count: u32, sink: &mut S) {
+        for page in 0..count {
+            if self.host.is_full() || self.unwritten <= self.short {
+                self.make_room(sink);
+            }
+            let lpn = lpn.0 + page;
+            let ppn = self.host.next;
+            self.host.next += 1;
+            self.unwritten -= 1;
+            self.host_pages += 1;
+            let old = std::mem::replace(&mut self.l2p[lpn as usize], ppn);
+            self.p2l[ppn as usize] = lpn;
+            sink.program(Ppn(ppn), Oob { lpn: Lpn(lpn), sequence: self.sequence }, Source::Host(page), Cause::Host);
+            self.sequence += 1;
+            if old != u32::MAX {
+                self.pool.invalidate(self.block_of(old));
+            }
+        }
+    }
+
+    fn read<S: FlashSink>(&mut self, lpn: Lpn, count: u32, cause: Cause, sink: &mut S) -> u32 {
+        let mut unmapped = 0;
+        for &ppn in &self.l2p[lpn.index()..lpn.index() + count as usize] {
+            if ppn == u32::MAX {
+                unmapped += 1;
+            } else {
+                sink.read(Ppn(ppn), cause);
+            }
+        }
+        unmapped
+    }
+
+    fn trim<S: FlashSink>(&mut self, lpn: Lpn, count: u32, _sink: &mut S) {
+        for page in lpn.index()..lpn.index() + count as usize {
+            let old = std::mem::replace(&mut self.l2p[page], u32::MAX);
+            if old != u32::MAX {
+                self.pool.invalidate(self.block_of(old));
+            }
+        }
+    }
+
+    fn lookup(&self, lpn: Lpn) -> Option<Ppn> {
+        let ppn = Ppn(self.l2p[lpn.index()]);
+        ppn.is_some().then_some(ppn)
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, lpn: Lpn) {
+        prefetch(&self.l2p, lpn.index());
+    }
+
+    fn erase_counts(&self) -> &[u32] {
+        self.pool.erase_counts()
+    }
+
+    fn memory_bytes(&self) -> u64 {
+        (self.l2p.len() + self.p2l.len()) as u64 * 4 + self.pool.memory_bytes()
+    }
+
+    fn check(&self) -> Result<(), String> {
+        self.pool.check()?;
+        let mut valid = vec![0_u32; self.pool.len() as usize];
+        for (lpn, &ppn) in self.l2p.iter().enumerate().filter(|&(_, &ppn)| ppn != u32::MAX) {
+            if self.p2l[ppn as usize] as usize != lpn {
+                return Err(format!("page {lpn} is mapped to {ppn}, which holds {}", self.p2l[ppn as usize]));
+            }
+            valid[self.block_of(ppn).index()] += 1;
+        }
+        let mut unwritten = u64::from(self.pool.free()) * u64::from(self.pool.pages_per_block());
+        for frontier in [self.host, self.survivors] {
+            unwritten += u64::from(frontier.end - frontier.next);
+        }
+        if unwritten != self.unwritten {
+            return Err(format!("{unwritten} pages are unwritten, {} are counted", self.unwritten));
+        }
+        for (block, &truth) in valid.iter().enumerate() {
+            let block = BlockId(block as u32);
+            if self.pool.is_sealed(block) && self.pool.valid(block) != truth {
+                return Err(format!("block {block} holds {truth} valid pages, {} are counted", self.pool.valid(block)));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,22 @@
+//! FIFO (also called LRU cleaning): the block sealed longest ago.
+//!
+//! ```text
+//! victim = head of the queue of sealed blocks
+//! ```
+//! J. Menon, "A performance comparison of RAID-5 and log-structured arrays", HPDC 1995; closed form with
+//! Lambert's W: Xiang and Kurkoski, "An improved analytic expression for write amplification", 2012.
+
+use ssdlab_core::BlockId;
+
+use super::VictimPolicy;
+use crate::pool::BlockPool;
+
+pub(super) const HELP: &str = "Sealed longest ago.";
+
+pub(super) struct Fifo;
+
+impl VictimPolicy for Fifo {
+    fn choose(&mut self, pool: &BlockPool, _now: u64) -> Option<BlockId> {
+        pool.oldest_first().next()
+    }
+}

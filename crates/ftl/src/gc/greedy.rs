@@ -1,0 +1,22 @@
+//! Greedy: the sealed block with the fewest valid pages.
+//!
+//! ```text
+//! victim = argmin over sealed b of valid(b); lowest block number on ties
+//! ```
+//! Optimal under uniform random writes. P. Desnoyers, "Analytic Models of SSD Write Performance",
+//! ACM TOS 10(2), 2014.
+
+use ssdlab_core::BlockId;
+
+use super::VictimPolicy;
+use crate::pool::BlockPool;
+
+pub(super) const HELP: &str = "Fewest valid pages.";
+
+pub(super) struct Greedy;
+
+impl VictimPolicy for Greedy {
+    fn choose(&mut self, pool: &BlockPool, _now: u64) -> Option<BlockId> {
+        pool.least_valid()
+    }
+}

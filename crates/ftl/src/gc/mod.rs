@@ -1,0 +1,63 @@
+//! Garbage-collection victim policies, one file each, registered in [`POLICIES`].
+//!
+//! To add one: write its file, add a variant to [`VictimChoice`], register it here. Documentation and the
+//! oracle tests pick it up from the table.
+
+mod cost_benefit;
+mod d_choices;
+mod fifo;
+mod greedy;
+mod random;
+mod windowed_greedy;
+
+use ssdlab_core::{BlockId, Rng};
+
+use crate::page::VictimChoice;
+use crate::pool::BlockPool;
+
+/// Decides which sealed block is collected next.
+///
+/// Contract: `choose` reads the pool and changes nothing but the policy's own random stream; `now` is on
+/// the clock of [`BlockPool::seal`]; the result is sealed; `None` only if nothing is sealed.
+pub trait VictimPolicy: Send {
+    /// The next victim.
+    fn choose(&mut self, pool: &BlockPool, now: u64) -> Option<BlockId>;
+}
+
+/// A policy as listed in help and documentation.
+#[derive(Clone, Copy, Debug)]
+pub struct PolicyInfo {
+    /// Name in configurations.
+    pub name: &'static str,
+    /// One sentence.
+    pub help: &'static str,
+    /// The choice with typical parameters.
+    pub example: VictimChoice,
+}
+
+/// Every victim policy.
+pub static POLICIES: &[PolicyInfo] = &[
+    PolicyInfo { name: "greedy", help: greedy::HELP, example: VictimChoice::Greedy },
+    PolicyInfo { name: "fifo", help: fifo::HELP, example: VictimChoice::Fifo },
+    PolicyInfo { name: "random", help: random::HELP, example: VictimChoice::Random },
+    PolicyInfo { name: "d_choices", help: d_choices::HELP, example: VictimChoice::DChoices { d: 10 } },
+    PolicyInfo { name: "cost_benefit", help: cost_benefit::HELP, example: VictimChoice::CostBenefit },
+    PolicyInfo {
+        name: "windowed_greedy",
+        help: windowed_greedy::HELP,
+        example: VictimChoice::WindowedGreedy { window: 256 },
+    },
+];
+
+/// Builds the policy for `choice`; random ones draw from the stream `gc` of `seed`.
+pub fn policy(choice: VictimChoice, seed: u64) -> Box<dyn VictimPolicy> {
+    let rng = || Rng::named(seed, "gc");
+    match choice {
+        VictimChoice::Greedy => Box::new(greedy::Greedy),
+        VictimChoice::Fifo => Box::new(fifo::Fifo),
+        VictimChoice::Random => Box::new(random::Random::new(rng())),
+        VictimChoice::DChoices { d } => Box::new(d_choices::DChoices::new(d, rng())),
+        VictimChoice::CostBenefit => Box::new(cost_benefit::CostBenefit),
+        VictimChoice::WindowedGreedy { window } => Box::new(windowed_greedy::WindowedGreedy::new(window)),
+    }
+}

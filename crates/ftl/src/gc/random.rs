@@ -1,0 +1,45 @@
+//! Random: any sealed block, all equally likely.
+//!
+//! ```text
+//! repeat: b = random block  until b is sealed
+//! victim = b
+//! ```
+//! Nearly every block is sealed in steady state, so the loop ends at once. Write amplification is
+//! alpha / (alpha - 1): B. Van Houdt, "A mean field model for a class of garbage collection algorithms",
+//! SIGMETRICS 2013.
+
+use ssdlab_core::{BlockId, Rng};
+
+use super::VictimPolicy;
+use crate::pool::BlockPool;
+
+pub(super) const HELP: &str = "Any sealed block, all equally likely.";
+
+pub(super) struct Random {
+    rng: Rng,
+}
+
+impl Random {
+    pub(super) fn new(rng: Rng) -> Self {
+        Self { rng }
+    }
+}
+
+impl VictimPolicy for Random {
+    fn choose(&mut self, pool: &BlockPool, _now: u64) -> Option<BlockId> {
+        random_sealed(pool, &mut self.rng)
+    }
+}
+
+/// A sealed block drawn uniformly, or `None` if there is none.
+pub(super) fn random_sealed(pool: &BlockPool, rng: &mut Rng) -> Option<BlockId> {
+    if pool.sealed() == 0 {
+        return None;
+    }
+    loop {
+        let block = BlockId(rng.below(u64::from(pool.len())) as u32);
+        if pool.is_sealed(block) {
+            return Some(block);
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! A flash array that obeys the chip's rules and remembers what was programmed.
+//!
+//! Payload is one 64-bit stamp per page: enough to tell every version of every page from any other, at
+//! 12 bytes per page. Rules (ONFI; every NAND data sheet): a page is programmed once between erases, the
+//! pages of a block in ascending order, and only what was programmed can be read.
+
+use ssdlab_core::{BlockId, HugeVec, Lpn, Ppn, Reciprocal};
+
+use crate::Geometry;
+
+/// A broken rule; the text names operation, page and rule.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Violation(pub String);
+
+/// What a programmed page holds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PageData {
+    /// Logical page named in the spare area.
+    pub lpn: Lpn,
+    /// Payload.
+    pub stamp: u64,
+}
+
+/// The pages and blocks of a device, with their contents.
+#[derive(Debug)]
+pub struct FlashArray {
+    pages_per_block: u32,
+    block_of: Reciprocal,
+    /// Next page to program in each block; pages below it are programmed.
+    next: Vec<u32>,
+    lpns: HugeVec<u32>,
+    stamps: HugeVec<u64>,
+}
+
+impl FlashArray {
+    /// An erased array.
+    pub fn new(geometry: &Geometry) -> Self {
+        let pages = geometry.pages() as usize;
+        Self {
+            pages_per_block: geometry.pages_per_block,
+            block_of: Reciprocal::new(geometry.pages_per_block),
+            next: vec![0; geometry.blocks as usize],
+            lpns: HugeVec::filled(u32::MAX, pages),
+            stamps: HugeVec::filled(0, pages),
+        }
+    }
+
+    fn locate(&self, ppn: Ppn, operation: &str) -> Result<(usize, u32), Violation> {
+        if ppn.index() >= self.lpns.len() {
+            return Err(Violation(format!("{operation} of page {ppn}: the device has {} pages", self.lpns.len())));
+        }
+        let block = self.block_of.divide(ppn.0);
+        Ok((block as usize, ppn.0 - block * self.pages_per_block))
+    }
+
+    /// Reads a page.
+    pub fn read(&self, ppn: Ppn) -> Result<PageData, Violation> {
+        let (block, page) = self.locate(ppn, "read")?;
+        if page >= self.next[block] {
+            return Err(Violation(format!("read of page {ppn}: not programmed since block {block} was erased")));
+        }
+        Ok(PageData { lpn: Lpn(self.lpns[ppn.index()]), stamp: self.stamps[ppn.index()] })
+    }
+
+    /// Programs a page.
+    pub fn program(&mut self, ppn: Ppn, data: PageData) -> Result<(), Violation> {
+        let (block, page) = self.locate(ppn, "program")?;
+        let next = self.next[block];
+        if page < next {
+            return Err(Violation(format!("program of page {ppn}: programmed already since block {block} was erased")));
+        }
+        if page > next {
+            return Err(Violation(format!("program of page {ppn}: block {block} is at page {next}, not {page}")));
+        }
+        self.next[block] = page + 1;
+        self.lpns[ppn.index()] = data.lpn.0;
+        self.stamps[ppn.index()] = data.stamp;
+        Ok(())
+    }
+
+    /// Erases a block.
+    pub fn erase(&mut self, block: BlockId) -> Result<(), Violation> {
+        match self.next.get_mut(block.index()) {
+            Some(next) => *next = 0,
+            None => return Err(Violation(format!("erase of block {block}: the device has {}", self.next.len()))),
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn array() -> FlashArray {
+        FlashArray::new(&Geometry { page_bytes: 4096, pages_per_block: 3, blocks: 2 })
+    }
+
+    fn data(lpn: u32) -> PageData {
+        PageData { lpn: Lpn(lpn), stamp: 100 + u64::from(lpn) }
+    }
+
+    #[test]
+    fn holds_what_was_programmed_until_the_erase() {
+        let mut array = array();
+        array.program(Ppn(3), data(7)).unwrap();
+        array.program(Ppn(4), data(8)).unwrap();
+        assert_eq!(array.read(Ppn(4)), Ok(data(8)));
+        array.erase(BlockId(1)).unwrap();
+        assert!(array.read(Ppn(4)).unwrap_err().0.contains("not programmed"));
+        array.program(Ppn(3), data(9)).unwrap();
+        assert_eq!(array.read(Ppn(3)), Ok(data(9)));
+    }
+
+    #[test]
+    fn refuses_what_a_chip_cannot_do() {
+        let mut array = array();
+        assert!(array.program(Ppn(1), data(0)).unwrap_err().0.contains("is at page 0, not 1"));
+        array.program(Ppn(0), data(0)).unwrap();
+        assert!(array.program(Ppn(0), data(0)).unwrap_err().0.contains("programmed already"));
+        assert!(array.read(Ppn(1)).unwrap_err().0.contains("not programmed"));
+        assert!(array.read(Ppn(6)).unwrap_err().0.contains("6 pages"));
+        assert!(array.erase(BlockId(2)).is_err());
+    }
+}

@@ -1,0 +1,319 @@
+//! The replay: requests to page operations, phase by phase, measured.
+
+use ssdlab_core::{LatencyHistogram, Lpn};
+use ssdlab_ftl::{Cause, Counts, FlashSink, Ftl};
+use ssdlab_trace::{Op, Request, Source};
+
+use crate::flash::Flash;
+use crate::precondition::Target;
+use crate::series::Tally;
+use crate::shadow::Checker;
+use crate::summary::{
+    CheckSummary, DeviceSummary, FlashSummary, HostCounters, LatencyByOp, LatencySummary, LifetimeSummary,
+    PreconditionSummary, Summary, TimeSummary, WearSummary,
+};
+use crate::{Control, Fit, FtlChoice, Monitor, Outcome, Phase, Replay, Series, Setup, SimError, Status};
+
+/// Requests fetched and replayed at a time.
+const BATCH: usize = 4096;
+/// Requests whose map entries are fetched ahead.
+const LOOKAHEAD: usize = 16;
+const NANOS_PER_SECOND: f64 = 1e9;
+const SECONDS_PER_YEAR: f64 = 365.25 * 86_400.0;
+
+/// A stack of FTL and flash, with the measurements taken on it.
+pub(crate) struct Engine<'a, F, D, C> {
+    setup: &'a Setup,
+    page_shift: u32,
+    ftl: F,
+    sinks: (D, C),
+    /// Requests seen in any phase.
+    requests: u64,
+    host: HostCounters,
+    latency: [LatencyHistogram; 4],
+    start: Start,
+    series: Series,
+}
+
+/// State when measuring began.
+struct Start {
+    counts: Counts,
+    time_ns: u64,
+    busy_ns: u64,
+    erases: Vec<u32>,
+}
+
+impl<'a, F: Ftl, D: Flash, C: Checker + FlashSink> Engine<'a, F, D, C> {
+    pub(crate) fn new(setup: &'a Setup, ftl: F, flash: D, checker: C) -> Self {
+        Self {
+            setup,
+            page_shift: setup.geometry.page_bytes.trailing_zeros(),
+            ftl,
+            sinks: (flash, checker),
+            requests: 0,
+            host: HostCounters::default(),
+            latency: Default::default(),
+            start: Start { counts: Counts::default(), time_ns: 0, busy_ns: 0, erases: Vec::new() },
+            series: Series::new(Tally::default()),
+        }
+    }
+
+    pub(crate) fn run(mut self, source: &mut dyn Source, monitor: &mut dyn Monitor) -> Result<Outcome, SimError> {
+        let mut target = Target { ftl: &mut self.ftl, sinks: &mut self.sinks, monitor };
+        let (precondition, mut control) =
+            target.prepare(&self.setup.precondition, self.setup.logical_pages, self.setup.seed);
+        self.stop_at_violation()?;
+        self.sinks.0.reset_clock();
+        if control == Control::Continue {
+            control = self.replay(source, monitor, Phase::Warmup, self.setup.warmup_requests)?;
+        }
+        self.start_measuring();
+        if control == Control::Continue {
+            control = self.replay(source, monitor, Phase::Measure, u64::MAX)?;
+        }
+        Ok(self.finish(precondition, control == Control::Stop))
+    }
+
+    fn start_measuring(&mut self) {
+        self.host = HostCounters::default();
+        self.latency = Default::default();
+        self.start = Start {
+            counts: self.sinks.0.counts(),
+            time_ns: self.sinks.0.now_ns(),
+            busy_ns: self.sinks.0.busy_ns(),
+            erases: self.ftl.erase_counts().to_vec(),
+        };
+        self.series = Series::new(Tally::default());
+    }
+
+    /// Replays up to `limit` requests.
+    fn replay(
+        &mut self,
+        source: &mut dyn Source,
+        monitor: &mut dyn Monitor,
+        phase: Phase,
+        limit: u64,
+    ) -> Result<Control, SimError> {
+        let mut batch = Vec::with_capacity(BATCH);
+        let mut left = limit;
+        while left > 0 {
+            batch.clear();
+            let count = source.fill(&mut batch, BATCH.min(usize::try_from(left).unwrap_or(BATCH)))?;
+            if count == 0 {
+                break;
+            }
+            left -= count as u64;
+            for (index, request) in batch.iter().enumerate() {
+                if let Some(ahead) = batch.get(index + LOOKAHEAD) {
+                    self.ftl.prefetch(Lpn((ahead.offset >> self.page_shift) as u32));
+                }
+                self.serve(request)?;
+            }
+            let progress = source.progress();
+            let status = Status { phase, done: progress.done, total: progress.total, requests: self.requests };
+            if monitor.report(&status) == Control::Stop {
+                return Ok(Control::Stop);
+            }
+        }
+        Ok(Control::Continue)
+    }
+
+    #[inline]
+    fn serve(&mut self, request: &Request) -> Result<(), SimError> {
+        self.requests += 1;
+        if self.setup.replay == Replay::Open {
+            self.sinks.0.idle_until(request.time_ns);
+        }
+        let issued_ns = match self.setup.replay {
+            Replay::Closed => self.sinks.0.now_ns(),
+            Replay::Open => request.time_ns,
+        };
+        let bytes = u64::from(request.bytes);
+        match request.op {
+            Op::Read => {
+                self.host.read_requests += 1;
+                self.host.bytes_read += bytes;
+            }
+            Op::Write => {
+                self.host.write_requests += 1;
+                self.host.bytes_written += bytes;
+            }
+            Op::Trim => {
+                self.host.trim_requests += 1;
+                self.host.bytes_trimmed += bytes;
+            }
+            Op::Flush => self.host.flush_requests += 1,
+        }
+        if request.op != Op::Flush {
+            self.place(request)?;
+        }
+        if D::TIMED {
+            self.latency[request.op as usize].record(self.sinks.0.now_ns() - issued_ns);
+        }
+        let (sinks, host, latency, start) = (&self.sinks, &self.host, &self.latency, &self.start);
+        self.series.request_done(|| totals(&sinks.0, host, latency, start));
+        if C::ON { self.stop_at_violation() } else { Ok(()) }
+    }
+
+    /// Fits the request onto the device and serves it.
+    #[inline]
+    fn place(&mut self, request: &Request) -> Result<(), SimError> {
+        let capacity = self.setup.capacity_bytes();
+        let bytes = u64::from(request.bytes);
+        let end = request.offset.saturating_add(bytes);
+        match self.setup.fit {
+            Fit::Error if end > capacity => {
+                return Err(SimError::BeyondDevice { number: self.requests, end, capacity_bytes: capacity });
+            }
+            Fit::Wrap if end > capacity => {
+                self.host.wrapped_requests += 1;
+                let mut offset = request.offset % capacity;
+                let mut left = bytes;
+                while left > 0 {
+                    let piece = left.min(capacity - offset);
+                    self.access(request.op, offset, piece);
+                    left -= piece;
+                    offset = 0;
+                }
+            }
+            Fit::Scale { extent_bytes } if extent_bytes > capacity => {
+                let page_mask = u64::from(self.setup.geometry.page_bytes) - 1;
+                let scaled = (u128::from(request.offset) * u128::from(capacity) / u128::from(extent_bytes)) as u64;
+                // The place within the page is kept, so that aligned requests stay aligned.
+                let offset = (scaled & !page_mask) | (request.offset & page_mask);
+                let length = bytes.min(capacity);
+                self.access(request.op, offset.min(capacity - length), length);
+            }
+            _ => self.access(request.op, request.offset, bytes),
+        }
+        Ok(())
+    }
+
+    /// Serves `bytes` at `offset`, which lie on the device.
+    #[inline]
+    fn access(&mut self, op: Op, offset: u64, bytes: u64) {
+        let page_mask = (1_u64 << self.page_shift) - 1;
+        let end = offset + bytes;
+        let first = (offset >> self.page_shift) as u32;
+        let after = ((end + page_mask) >> self.page_shift) as u32;
+        let count = after - first;
+        match op {
+            Op::Read => {
+                self.host.pages_read += u64::from(count);
+                let unmapped = self.ftl.read(Lpn(first), count, Cause::Host, &mut self.sinks);
+                self.host.unmapped_pages_read += u64::from(unmapped);
+                self.sinks.1.verify_read(&self.ftl, Lpn(first), count);
+            }
+            Op::Write => {
+                let head = offset & page_mask != 0;
+                let tail = end & page_mask != 0 && (count > 1 || !head);
+                if head {
+                    self.read_partial_page(Lpn(first));
+                }
+                if tail {
+                    self.read_partial_page(Lpn(after - 1));
+                }
+                self.host.pages_written += u64::from(count);
+                self.sinks.1.expect_write(Lpn(first), count);
+                self.ftl.write(Lpn(first), count, &mut self.sinks);
+            }
+            Op::Trim => {
+                // Only pages wholly inside are forgotten; the ends keep their data.
+                let first = ((offset + page_mask) >> self.page_shift) as u32;
+                let count = ((end >> self.page_shift) as u32).saturating_sub(first);
+                self.host.pages_trimmed += u64::from(count);
+                self.sinks.1.expect_trim(Lpn(first), count);
+                self.ftl.trim(Lpn(first), count, &mut self.sinks);
+            }
+            Op::Flush => {}
+        }
+    }
+
+    /// Reads the page of which the host is about to write a part.
+    fn read_partial_page(&mut self, lpn: Lpn) {
+        self.host.partial_pages_written += 1;
+        self.ftl.read(lpn, 1, Cause::ReadModifyWrite, &mut self.sinks);
+        self.sinks.1.verify_read(&self.ftl, lpn, 1);
+    }
+
+    fn stop_at_violation(&self) -> Result<(), SimError> {
+        match self.sinks.1.violation() {
+            Some(violation) => Err(SimError::Check { number: self.requests, violation: violation.to_owned() }),
+            None => Ok(()),
+        }
+    }
+
+    fn finish(mut self, precondition: PreconditionSummary, partial: bool) -> Outcome {
+        self.series.finish(totals(&self.sinks.0, &self.host, &self.latency, &self.start));
+        let counts = self.sinks.0.counts() - self.start.counts;
+        // Conservation, checked in release builds too: a run that breaks it must not be reported.
+        assert_eq!(counts.programs[Cause::Host as usize], self.host.pages_written, "programs the host asked for");
+        let write_amplification =
+            (self.host.pages_written > 0).then(|| counts.programmed() as f64 / self.host.pages_written as f64);
+        let erase_counts: Vec<u32> =
+            self.ftl.erase_counts().iter().zip(&self.start.erases).map(|(now, before)| now - before).collect();
+        let elapsed_ns = self.sinks.0.now_ns() - self.start.time_ns;
+        let seconds = elapsed_ns as f64 / NANOS_PER_SECOND;
+        let mut all = LatencyHistogram::default();
+        self.latency.iter().for_each(|histogram| all.merge(histogram));
+        let per_second = |amount: f64| if seconds > 0.0 { amount / seconds } else { 0.0 };
+        let time = D::TIMED.then(|| {
+            let busy_ns = self.sinks.0.busy_ns() - self.start.busy_ns;
+            TimeSummary {
+                elapsed_ns,
+                busy_ns,
+                utilisation: if elapsed_ns > 0 { busy_ns as f64 / elapsed_ns as f64 } else { 0.0 },
+                iops: per_second(all.count() as f64),
+                bytes_read_per_s: per_second(self.host.bytes_read as f64),
+                bytes_written_per_s: per_second(self.host.bytes_written as f64),
+            }
+        });
+        let latency = D::TIMED.then(|| {
+            let [read, write, trim, flush] = self.latency.each_ref().map(LatencySummary::from);
+            LatencyByOp { all: LatencySummary::from(&all), read, write, trim, flush }
+        });
+        let FtlChoice::Page(options) = self.setup.ftl;
+        let device = DeviceSummary::of(self.setup, options.reserve_blocks(), self.ftl.memory_bytes());
+        let host_tbw_bytes = write_amplification
+            .map(|amplification| f64::from(device.endurance_cycles) * device.physical_bytes as f64 / amplification);
+        let written_per_s = per_second(self.host.bytes_written as f64);
+        let years = host_tbw_bytes.filter(|_| written_per_s > 0.0).map(|tbw| tbw / written_per_s / SECONDS_PER_YEAR);
+        let (flash_operations_checked, page_reads_checked) = self.sinks.1.checked();
+        Outcome {
+            summary: Summary {
+                partial,
+                device,
+                precondition,
+                host: self.host,
+                flash: FlashSummary(counts),
+                write_amplification,
+                time,
+                latency,
+                wear: WearSummary::of(&erase_counts),
+                lifetime: LifetimeSummary { host_tbw_bytes, years },
+                check: C::ON.then_some(CheckSummary { flash_operations_checked, page_reads_checked }),
+            },
+            series: self.series,
+            erase_counts,
+            latency: self.latency,
+        }
+    }
+}
+
+/// Totals since the start of measuring, with the time they were taken at.
+fn totals<D: Flash>(flash: &D, host: &HostCounters, latency: &[LatencyHistogram; 4], start: &Start) -> (u64, Tally) {
+    let counts = flash.counts() - start.counts;
+    let programmed = counts.programmed();
+    let sum_ns = |op: Op| u64::try_from(latency[op as usize].sum_ns()).unwrap_or(u64::MAX);
+    let tally = Tally {
+        host_pages_written: host.pages_written,
+        flash_pages_programmed: programmed,
+        gc_pages_copied: counts.programs[Cause::Gc as usize],
+        blocks_erased: counts.erased(),
+        read_requests: host.read_requests,
+        read_latency_sum_ns: sum_ns(Op::Read),
+        write_requests: host.write_requests,
+        write_latency_sum_ns: sum_ns(Op::Write),
+    };
+    (flash.now_ns() - start.time_ns, tally)
+}

@@ -1,0 +1,123 @@
+//! Brings a fresh device into the state in which a used one is: filled, then overwritten at random.
+
+use ssdlab_core::{Lpn, Rng};
+use ssdlab_ftl::Ftl;
+
+use crate::flash::Flash;
+use crate::shadow::Checker;
+use crate::{Control, Monitor, Overwrite, Phase, Precondition, PreconditionSummary, Status};
+
+/// Pages between two looks at the monitor.
+const CHUNK: u64 = 1 << 18;
+/// Writes whose map entries are fetched ahead.
+const LOOKAHEAD: usize = 16;
+/// Write amplification is taken over windows of this many to a device's capacity.
+const WINDOWS_PER_PASS: u64 = 4;
+/// It has settled when two successive windows differ by less than this share.
+const SETTLED: f64 = 0.005;
+/// It must settle within this many overwrites of the device.
+const MAX_PASSES: u64 = 16;
+
+/// What preconditioning works on.
+pub(crate) struct Target<'a, F, D, C> {
+    pub ftl: &'a mut F,
+    pub sinks: &'a mut (D, C),
+    pub monitor: &'a mut dyn Monitor,
+}
+
+impl<F: Ftl, D: Flash, C: Checker + ssdlab_ftl::FlashSink> Target<'_, F, D, C> {
+    /// Prepares the device; the second result says whether the monitor stopped it.
+    pub(crate) fn prepare(&mut self, plan: &Precondition, logical_pages: u32, seed: u64) -> (PreconditionSummary, Control) {
+        let pages = (plan.fill * f64::from(logical_pages)).round() as u64;
+        let mut summary = PreconditionSummary::default();
+        let control = self.fill(pages);
+        if control == Control::Continue && pages > 0 {
+            let mut rng = Rng::named(seed, "precondition");
+            let (amplification, stable, control) = match plan.overwrite {
+                Overwrite::None => (None, None, Control::Continue),
+                Overwrite::Passes(passes) => {
+                    let writes = (passes * pages as f64).round() as u64;
+                    let (amplification, control) = self.overwrite(pages, writes, (0, writes), &mut rng);
+                    (amplification, None, control)
+                }
+                Overwrite::Steady => {
+                    let (amplification, stable, control) = self.overwrite_until_steady(pages, &mut rng);
+                    (amplification, Some(stable), control)
+                }
+            };
+            summary.write_amplification = amplification;
+            summary.stable = stable;
+            self.count_into(&mut summary);
+            return (summary, control);
+        }
+        self.count_into(&mut summary);
+        (summary, control)
+    }
+
+    fn count_into(&self, summary: &mut PreconditionSummary) {
+        let counts = self.sinks.0.counts();
+        summary.host_pages_written = counts.programs[ssdlab_ftl::Cause::Host as usize];
+        summary.flash_pages_programmed = counts.programmed();
+    }
+
+    fn look(&mut self, done: u64, total: u64) -> Control {
+        self.monitor.report(&Status { phase: Phase::Precondition, done, total: Some(total), requests: 0 })
+    }
+
+    fn fill(&mut self, pages: u64) -> Control {
+        let mut next = 0;
+        while next < pages {
+            if self.look(next, pages) == Control::Stop {
+                return Control::Stop;
+            }
+            let count = CHUNK.min(pages - next) as u32;
+            let lpn = Lpn(next as u32);
+            self.sinks.1.expect_write(lpn, count);
+            self.ftl.write(lpn, count, self.sinks);
+            next += u64::from(count);
+        }
+        Control::Continue
+    }
+
+    /// Overwrites `writes` of the first `pages` pages at random and returns the write amplification;
+    /// `progress` is (writes done before, writes planned).
+    fn overwrite(&mut self, pages: u64, writes: u64, progress: (u64, u64), rng: &mut Rng) -> (Option<f64>, Control) {
+        let before = self.sinks.0.counts();
+        let mut ahead: [u32; LOOKAHEAD] = std::array::from_fn(|_| rng.below(pages) as u32);
+        let mut done = 0;
+        while done < writes {
+            if self.look(progress.0 + done, progress.1) == Control::Stop {
+                return (None, Control::Stop);
+            }
+            let count = CHUNK.min(writes - done);
+            for slot in (0..LOOKAHEAD).cycle().take(count as usize) {
+                let lpn = std::mem::replace(&mut ahead[slot], rng.below(pages) as u32);
+                self.ftl.prefetch(Lpn(ahead[slot]));
+                self.sinks.1.expect_write(Lpn(lpn), 1);
+                self.ftl.write(Lpn(lpn), 1, self.sinks);
+            }
+            done += count;
+        }
+        let programmed = (self.sinks.0.counts() - before).programmed();
+        ((writes > 0).then(|| programmed as f64 / writes as f64), Control::Continue)
+    }
+
+    fn overwrite_until_steady(&mut self, pages: u64, rng: &mut Rng) -> (Option<f64>, bool, Control) {
+        let window = pages.div_ceil(WINDOWS_PER_PASS);
+        let limit = MAX_PASSES * WINDOWS_PER_PASS;
+        let mut earlier: Option<f64> = None;
+        for number in 0..limit {
+            let (latest, control) = self.overwrite(pages, window, (number * window, limit * window), rng);
+            if control == Control::Stop {
+                return (earlier, false, control);
+            }
+            // In the first pass garbage collection may not have started: that is calm, not steady.
+            let settled = |before: f64, now: f64| (now / before - 1.0).abs() < SETTLED;
+            if number >= WINDOWS_PER_PASS && earlier.zip(latest).is_some_and(|(before, now)| settled(before, now)) {
+                return (latest, true, Control::Continue);
+            }
+            earlier = latest;
+        }
+        (earlier, false, Control::Continue)
+    }
+}

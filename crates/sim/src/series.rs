@@ -1,0 +1,113 @@
+//! The measured phase as a series of epochs of equally many requests.
+//!
+//! How long a run will be is not known at its start, so epochs begin short and double (pairs merge)
+//! whenever there are [`MAX_EPOCHS`]: memory is bounded, and equal runs give equal epochs.
+
+use ssdlab_core::counters;
+
+const MAX_EPOCHS: usize = 512;
+const FIRST_EPOCH_REQUESTS: u64 = 16;
+
+counters! {
+    /// Work done and time spent, as totals so far or as the difference over an epoch.
+    pub struct Tally {
+        host_pages_written: "pages", "Pages the host wrote.";
+        flash_pages_programmed: "pages", "Pages programmed for any cause.";
+        gc_pages_copied: "pages", "Pages programmed by garbage collection.";
+        blocks_erased: "blocks", "Blocks erased.";
+        read_requests: "requests", "Read requests completed.";
+        read_latency_sum_ns: "ns", "Sum of the response times of read requests.";
+        write_requests: "requests", "Write requests completed.";
+        write_latency_sum_ns: "ns", "Sum of the response times of write requests.";
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Epoch {
+    end_request: u64,
+    end_time_ns: u64,
+    tally: Tally,
+}
+
+/// A run in at most 512 epochs.
+#[derive(Clone, Debug)]
+pub struct Series {
+    epochs: Vec<Epoch>,
+    epoch_requests: u64,
+    requests: u64,
+    last: Tally,
+}
+
+impl Series {
+    /// An empty series; epochs count from `start`.
+    pub(crate) fn new(start: Tally) -> Self {
+        Self { epochs: Vec::with_capacity(MAX_EPOCHS), epoch_requests: FIRST_EPOCH_REQUESTS, requests: 0, last: start }
+    }
+
+    /// Counts one request; `totals` is asked for only when an epoch ends with it.
+    #[inline]
+    pub(crate) fn request_done(&mut self, totals: impl FnOnce() -> (u64, Tally)) {
+        self.requests += 1;
+        if self.requests.is_multiple_of(self.epoch_requests) {
+            self.end_epoch(totals());
+        }
+    }
+
+    fn end_epoch(&mut self, (end_time_ns, total): (u64, Tally)) {
+        self.epochs.push(Epoch { end_request: self.requests, end_time_ns, tally: total - self.last });
+        self.last = total;
+        if self.epochs.len() == MAX_EPOCHS {
+            self.epochs = self
+                .epochs
+                .chunks_exact(2)
+                .map(|pair| {
+                    let mut tally = pair[0].tally;
+                    tally += pair[1].tally;
+                    Epoch { tally, ..pair[1] }
+                })
+                .collect();
+            self.epoch_requests *= 2;
+        }
+    }
+
+    /// Ends the epoch under way, if it holds a request.
+    pub(crate) fn finish(&mut self, totals: (u64, Tally)) {
+        if self.epochs.last().map_or(0, |epoch| epoch.end_request) < self.requests {
+            self.end_epoch(totals);
+        }
+    }
+
+    /// The series as named columns of equal length. `requests` and `time_ns` hold the end of each epoch,
+    /// counted from the start of measuring; the other columns hold what the epoch added.
+    pub fn columns(&self) -> Vec<(&'static str, Vec<u64>)> {
+        let mut columns = vec![
+            ("requests", self.epochs.iter().map(|epoch| epoch.end_request).collect()),
+            ("time_ns", self.epochs.iter().map(|epoch| epoch.end_time_ns).collect()),
+        ];
+        for (index, row) in Tally::default().rows().iter().enumerate() {
+            columns.push((row.name, self.epochs.iter().map(|epoch| epoch.tally.rows()[index].value).collect()));
+        }
+        columns
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn epochs_stay_bounded_and_lose_nothing() {
+        for requests in [0_u64, 1, 15, 16, 17, 8_191, 8_192, 100_003] {
+            let mut series = Series::new(Tally::default());
+            let total = |n: u64| (n * 10, Tally { host_pages_written: n * 3, ..Tally::default() });
+            for n in 1..=requests {
+                series.request_done(|| total(n));
+            }
+            series.finish(total(requests));
+            let columns = series.columns();
+            assert!(columns[0].1.len() <= MAX_EPOCHS);
+            assert_eq!(columns[0].1.last().copied().unwrap_or(0), requests);
+            assert_eq!(columns[2].1.iter().sum::<u64>(), requests * 3, "{requests} requests");
+        }
+    }
+}
