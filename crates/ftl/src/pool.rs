@@ -200,9 +200,8 @@ impl BlockPool {
 
     /// Sealed blocks from the one sealed longest ago to the newest.
     pub fn oldest_first(&self) -> impl Iterator<Item = BlockId> + '_ {
-        std::iter::successors(Some(self.oldest), |&block| Some(self.links[block as usize].newer))
-            .take_while(|&block| block != NONE)
-            .map(BlockId)
+        let listed = |block: u32| (block != NONE).then_some(block);
+        std::iter::successors(listed(self.oldest), move |&block| listed(self.links[block as usize].newer)).map(BlockId)
     }
 
     /// Erases of every block since construction.

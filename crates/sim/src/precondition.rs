@@ -27,7 +27,12 @@ pub(crate) struct Target<'a, F, D, C> {
 
 impl<F: Ftl, D: Flash, C: Checker + ssdlab_ftl::FlashSink> Target<'_, F, D, C> {
     /// Prepares the device; the second result says whether the monitor stopped it.
-    pub(crate) fn prepare(&mut self, plan: &Precondition, logical_pages: u32, seed: u64) -> (PreconditionSummary, Control) {
+    pub(crate) fn prepare(
+        &mut self,
+        plan: &Precondition,
+        logical_pages: u32,
+        seed: u64,
+    ) -> (PreconditionSummary, Control) {
         let pages = (plan.fill * f64::from(logical_pages)).round() as u64;
         let mut summary = PreconditionSummary::default();
         let control = self.fill(pages);

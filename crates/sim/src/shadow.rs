@@ -90,6 +90,20 @@ impl Shadow {
         }
     }
 
+    /// The host is about to write `count` pages from `lpn`.
+    pub fn begin_write(&mut self, lpn: Lpn, count: u32) {
+        self.first_lpn = lpn.0;
+        for version in &mut self.versions[lpn.index()..lpn.index() + count as usize] {
+            *version = self.next_version;
+            self.next_version += 1;
+        }
+    }
+
+    /// The first thing found wrong.
+    pub fn first_violation(&self) -> Option<&str> {
+        self.violation.as_deref()
+    }
+
     fn blame(&mut self, violation: impl Into<String>) {
         self.violation.get_or_insert(violation.into());
     }
@@ -163,11 +177,7 @@ impl Checker for Shadow {
     const ON: bool = true;
 
     fn expect_write(&mut self, lpn: Lpn, count: u32) {
-        self.first_lpn = lpn.0;
-        for version in &mut self.versions[lpn.index()..lpn.index() + count as usize] {
-            *version = self.next_version;
-            self.next_version += 1;
-        }
+        self.begin_write(lpn, count);
     }
 
     fn expect_trim(&mut self, lpn: Lpn, count: u32) {
@@ -207,7 +217,7 @@ impl Checker for Shadow {
     }
 
     fn violation(&self) -> Option<&str> {
-        self.violation.as_deref()
+        self.first_violation()
     }
 
     fn checked(&self) -> (u64, u64) {

@@ -20,10 +20,10 @@ pub use options::{Allocation, PageOptions, Survivors, Trigger, VictimChoice};
 use ssdlab_core::mem::prefetch;
 use ssdlab_core::{BlockId, HugeVec, Lpn, Ppn, Reciprocal};
 
+use crate::Ftl;
 use crate::gc::{self, VictimPolicy};
 use crate::pool::BlockPool;
 use crate::sink::{Cause, FlashSink, Oob, Source};
-use crate::Ftl;
 
 /// How many victim pages ahead of the check their map entries are fetched.
 const LOOKAHEAD: usize = 24;
@@ -91,7 +91,9 @@ impl PageFtl {
         if let Trigger::Batch { low, high } = options.trigger
             && (low < 2 || low > high)
         {
-            return Err(format!("a batch must start below 2 or more free blocks and end at no fewer, not {low}..{high}"));
+            return Err(format!(
+                "a batch must start below 2 or more free blocks and end at no fewer, not {low}..{high}"
+            ));
         }
         let spare_blocks = match options.survivors {
             Survivors::Shared => 1,
@@ -129,11 +131,16 @@ impl PageFtl {
         Frontier { next, end: next + pages }
     }
 
-    fn seal_full(&mut self, frontier: Frontier) {
+    /// Seals the block of `frontier` if that is full, and says what remains open.
+    fn sealed_if_full(&mut self, frontier: Frontier) -> Frontier {
+        if !frontier.is_full() {
+            return frontier;
+        }
         if frontier.end > 0 {
             let block = self.block_of(frontier.end - 1);
             self.pool.seal(block, self.host_pages);
         }
+        Frontier::CLOSED
     }
 
     /// Collects until the next host page may be written. Rare, so kept out of the write path.
@@ -148,8 +155,7 @@ impl PageFtl {
                 }
             }
         }
-        if self.host.is_full() {
-            self.seal_full(self.host);
+        if self.sealed_if_full(self.host).is_full() {
             self.host = self.open_block();
         }
     }
@@ -168,12 +174,11 @@ impl PageFtl {
     /// Empties and erases one victim.
     fn collect_one<S: FlashSink>(&mut self, sink: &mut S) {
         let shared = self.options.survivors == Survivors::Shared;
-        if shared && self.host.is_full() {
-            // The block just filled is a candidate too.
-            self.seal_full(self.host);
-            self.host = Frontier::CLOSED;
-        }
-        let victim = self.policy.choose(&self.pool, self.host_pages).expect("a device short of pages has sealed blocks");
+        // Blocks just filled are candidates too; on the smallest devices there may be no others.
+        self.host = self.sealed_if_full(self.host);
+        self.survivors = self.sealed_if_full(self.survivors);
+        let victim =
+            self.policy.choose(&self.pool, self.host_pages).expect("a device short of pages has sealed blocks");
         self.pool.withdraw(victim);
         let valid = self.pool.valid(victim);
         let mut frontier = if shared { self.host } else { self.survivors };
@@ -181,8 +186,7 @@ impl PageFtl {
         let mut from = first;
         let mut left = valid;
         while left > 0 {
-            if frontier.is_full() {
-                self.seal_full(frontier);
+            if self.sealed_if_full(frontier).is_full() {
                 frontier = self.open_block();
             }
             let room = left.min(frontier.end - frontier.next);

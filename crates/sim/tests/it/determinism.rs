@@ -1,0 +1,48 @@
+//! Goal: the same input and seed give the same bytes of result, whatever runs beside.
+
+use ssdlab_core::{Nanos, Rng};
+use ssdlab_ftl::page::{PageOptions, VictimChoice};
+use ssdlab_nand::Timing;
+use ssdlab_sim::{Clock, FtlChoice, Overwrite, Precondition, Setup, run};
+use ssdlab_testkit::small_setup;
+use ssdlab_trace::{Op, Request, SliceSource};
+
+fn result(seed: u64) -> String {
+    let mut setup = small_setup(64, 16, 6);
+    let FtlChoice::Page(options) = setup.ftl;
+    setup.ftl = FtlChoice::Page(PageOptions { gc: VictimChoice::DChoices { d: 3 }, ..options });
+    setup.clock = Clock::Serial(Timing {
+        read: Nanos(25_000),
+        program: Nanos(200_000),
+        erase: Nanos(1_500_000),
+        transfer_per_kib: Nanos(5_515),
+        copyback: false,
+    });
+    let setup = Setup { seed, precondition: Precondition { fill: 1.0, overwrite: Overwrite::Steady }, ..setup };
+    let mut rng = Rng::named(seed, "requests");
+    let pages = u64::from(setup.logical_pages);
+    let requests: Vec<Request> = (0..5_000)
+        .map(|time_ns| Request {
+            time_ns,
+            offset: rng.below(pages) * 4096,
+            bytes: 4096,
+            op: Op::ALL[rng.below(2) as usize],
+            flags: 0,
+            stream: 0,
+        })
+        .collect();
+    let outcome = run(&setup, &mut SliceSource::new(&requests), &mut ()).expect("runs");
+    let summary = serde_json::to_string(&outcome.summary).expect("serialises");
+    format!("{summary} {:?} {:?}", outcome.series.columns(), outcome.erase_counts)
+}
+
+#[test]
+fn equal_seeds_give_equal_bytes_on_one_thread_or_two() {
+    let alone = result(1);
+    let together: Vec<String> = std::thread::scope(|scope| {
+        let threads: Vec<_> = [1, 1].map(|seed| scope.spawn(move || result(seed))).into_iter().collect();
+        threads.into_iter().map(|thread| thread.join().expect("no panic")).collect()
+    });
+    assert_eq!(together, [alone.clone(), alone.clone()]);
+    assert_ne!(alone, result(2));
+}

@@ -1,0 +1,8 @@
+//! Integration tests of the simulation, in one binary.
+
+mod amplification;
+mod determinism;
+mod oracle;
+mod replay;
+mod serial_clock;
+mod twin;

@@ -1,0 +1,87 @@
+//! Goal: addresses are fitted as asked, phases are kept apart, a stop is honoured.
+
+use ssdlab_sim::{Control, Fit, Monitor, Overwrite, Phase, Precondition, Setup, SimError, Status, run};
+use ssdlab_testkit::small_setup;
+use ssdlab_trace::{Op, Request, SliceSource};
+
+fn write(offset: u64, bytes: u32) -> Request {
+    Request { time_ns: 0, offset, bytes, op: Op::Write, flags: 0, stream: 0 }
+}
+
+fn device(fit: Fit) -> Setup {
+    Setup { fit, check: true, ..small_setup(8, 4, 2) } // 16 logical pages of 4 KiB
+}
+
+#[test]
+fn a_request_beyond_the_device_is_an_error_by_default() {
+    let requests = [write(0, 4096), write(15 * 4096, 8192)];
+    let error = run(&device(Fit::Error), &mut SliceSource::new(&requests), &mut ()).unwrap_err();
+    assert!(matches!(error, SimError::BeyondDevice { number: 2, end: 69_632, capacity_bytes: 65_536 }), "{error}");
+    assert!(error.to_string().contains("--fit grow"));
+}
+
+#[test]
+fn wrap_continues_at_the_start_of_the_device() {
+    let requests = [write(15 * 4096, 8192), write(1 << 40, 4096), write(0, 17 * 4096)];
+    let summary = run(&device(Fit::Wrap), &mut SliceSource::new(&requests), &mut ()).unwrap().summary;
+    assert_eq!((summary.host.wrapped_requests, summary.host.pages_written), (3, 2 + 1 + 17));
+}
+
+#[test]
+fn scale_maps_the_extent_onto_the_device_and_keeps_alignment() {
+    let extent_bytes = 1 << 30;
+    let requests: Vec<Request> = (0..1024).map(|n| write(n << 20, 4096)).collect();
+    let summary = run(&device(Fit::Scale { extent_bytes }), &mut SliceSource::new(&requests), &mut ()).unwrap().summary;
+    assert_eq!(summary.host.partial_pages_written, 0);
+    assert_eq!(summary.host.pages_written, 1024);
+}
+
+#[test]
+fn an_overflowing_address_is_an_error_not_a_wrap_to_zero() {
+    let requests = [write(u64::MAX - 10, 4096)];
+    let error = run(&device(Fit::Error), &mut SliceSource::new(&requests), &mut ()).unwrap_err();
+    assert!(matches!(error, SimError::BeyondDevice { .. }));
+}
+
+#[test]
+fn warm_up_and_preconditioning_are_not_measured() {
+    let requests: Vec<Request> = (0..100).map(|n| write(n % 16 * 4096, 4096)).collect();
+    let setup = Setup {
+        warmup_requests: 60,
+        precondition: Precondition { fill: 1.0, overwrite: Overwrite::Passes(2.0) },
+        ..device(Fit::Error)
+    };
+    let outcome = run(&setup, &mut SliceSource::new(&requests), &mut ()).unwrap();
+    assert_eq!(outcome.summary.host.write_requests, 40);
+    assert_eq!(outcome.summary.precondition.host_pages_written, 16 + 32);
+    assert!(outcome.summary.precondition.write_amplification.is_some_and(|amplification| amplification >= 1.0));
+    assert_eq!(outcome.erase_counts.iter().map(|&n| u64::from(n)).sum::<u64>(), outcome.summary.wear.erases);
+}
+
+struct StopIn(Phase);
+
+impl Monitor for StopIn {
+    fn report(&mut self, status: &Status) -> Control {
+        if status.phase == self.0 { Control::Stop } else { Control::Continue }
+    }
+}
+
+#[test]
+fn a_stopped_run_ends_at_once_and_says_so() {
+    let requests: Vec<Request> = (0..20_000).map(|n| write(n % 16 * 4096, 4096)).collect();
+    let precondition = Precondition { fill: 1.0, overwrite: Overwrite::Steady };
+    let setup = Setup { precondition, warmup_requests: 5_000, ..device(Fit::Error) };
+    for (phase, measured) in [(Phase::Precondition, 0), (Phase::Warmup, 0), (Phase::Measure, 4096)] {
+        let summary = run(&setup, &mut SliceSource::new(&requests), &mut StopIn(phase)).unwrap().summary;
+        assert!(summary.partial);
+        assert_eq!(summary.host.write_requests, measured, "{phase:?}");
+    }
+    assert!(!run(&setup, &mut SliceSource::new(&requests), &mut ()).unwrap().summary.partial);
+}
+
+#[test]
+fn a_device_without_room_for_its_reserve_is_refused() {
+    let setup = Setup { logical_pages: 32, ..device(Fit::Error) };
+    let error = run(&setup, &mut SliceSource::new(&[]), &mut ()).unwrap_err();
+    assert!(error.to_string().contains("cannot hold 32 logical pages"), "{error}");
+}

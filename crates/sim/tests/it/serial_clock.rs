@@ -1,0 +1,113 @@
+//! Goal: simulated time is the sum of what was done. Method: hand-counted operations on a device with
+//! round durations.
+
+use ssdlab_core::{Nanos, Rng};
+use ssdlab_nand::Timing;
+use ssdlab_sim::{Clock, Outcome, Replay, Setup, run};
+use ssdlab_testkit::small_setup;
+use ssdlab_trace::{Op, Request, SliceSource};
+
+const TIMING: Timing = Timing {
+    read: Nanos(100),
+    program: Nanos(1_000),
+    erase: Nanos(10_000),
+    transfer_per_kib: Nanos(5), // 20 ns for a 4 KiB page
+    copyback: false,
+};
+
+fn device(timing: Timing) -> Setup {
+    Setup { clock: Clock::Serial(timing), ..small_setup(8, 4, 2) }
+}
+
+fn request(op: Op, time_ns: u64, offset: u64, bytes: u32) -> Request {
+    Request { time_ns, offset, bytes, op, flags: 0, stream: 0 }
+}
+
+fn replay(setup: &Setup, requests: &[Request]) -> Outcome {
+    run(setup, &mut SliceSource::new(requests), &mut ()).expect("runs")
+}
+
+#[test]
+fn each_operation_takes_its_time() {
+    let outcome = replay(
+        &device(TIMING),
+        &[
+            request(Op::Write, 0, 0, 8192),     // 2 programs: 2 x 1,020
+            request(Op::Read, 0, 0, 8192),      // 2 reads: 2 x 120
+            request(Op::Write, 0, 1024, 1024),  // part of a page: read 120, program 1,020
+            request(Op::Read, 0, 40_960, 4096), // never written: free
+            request(Op::Flush, 0, 0, 0),        // nothing is buffered: free
+        ],
+    );
+    let latency = outcome.summary.latency.expect("timed");
+    assert_eq!((latency.write.max_ns, latency.write.min_ns), (2_040, 1_140));
+    assert_eq!((latency.read.max_ns, latency.read.min_ns), (240, 0));
+    assert_eq!(latency.flush.max_ns, 0);
+    let time = outcome.summary.time.expect("timed");
+    assert_eq!((time.elapsed_ns, time.busy_ns, time.utilisation), (3_420, 3_420, 1.0));
+    assert_eq!(outcome.summary.host.partial_pages_written, 1);
+    assert_eq!(outcome.summary.host.unmapped_pages_read, 1);
+}
+
+#[test]
+fn a_write_of_one_partial_page_reads_it_once_and_of_two_reads_both() {
+    let run = |offset, bytes| {
+        let fill = request(Op::Write, 0, 0, 16_384);
+        replay(&device(TIMING), &[fill, request(Op::Write, 0, offset, bytes)]).summary
+    };
+    assert_eq!(run(512, 1024).host.partial_pages_written, 1);
+    assert_eq!(run(0, 4096).host.partial_pages_written, 0);
+    assert_eq!(run(0, 4097).host.partial_pages_written, 1);
+    assert_eq!(run(4095, 2).host.partial_pages_written, 2);
+    assert_eq!(run(4095, 4098).host.partial_pages_written, 2);
+    assert_eq!(run(4095, 4098).host.pages_written, 4 + 3);
+}
+
+#[test]
+fn a_trim_forgets_only_whole_pages() {
+    let requests =
+        [request(Op::Write, 0, 0, 16_384), request(Op::Trim, 0, 4095, 8194), request(Op::Read, 0, 0, 16_384)];
+    let summary = replay(&Setup { check: true, ..device(TIMING) }, &requests).summary;
+    assert_eq!((summary.host.pages_trimmed, summary.host.unmapped_pages_read), (2, 2));
+}
+
+/// Eight blocks of four pages, 16 logical pages. Writing them once fills four blocks; overwriting page 0
+/// again and again fills three more and then erases blocks that hold only dead copies.
+#[test]
+fn collection_of_dead_blocks_costs_their_erase() {
+    let mut requests: Vec<Request> = (0..16).map(|page| request(Op::Write, 0, page * 4096, 4096)).collect();
+    requests.extend((0..13).map(|_| request(Op::Write, 0, 0, 4096)));
+    let summary = replay(&device(TIMING), &requests).summary;
+    assert_eq!(summary.flash.0.erased(), 1);
+    assert_eq!(summary.flash.0.programs[2], 0);
+    assert_eq!(summary.latency.expect("timed").write.max_ns, 1_020 + 10_000);
+}
+
+#[test]
+fn copyback_saves_both_transfers_of_a_copy() {
+    let mut rng = Rng::named(1, "copyback");
+    let requests: Vec<Request> = (0..2_000).map(|_| request(Op::Write, 0, rng.below(16) * 4096, 4096)).collect();
+    let over_the_bus = replay(&device(TIMING), &requests).summary;
+    let inside = replay(&device(Timing { copyback: true, ..TIMING }), &requests).summary;
+    let copies = over_the_bus.flash.0.programs[2];
+    assert!(copies > 0);
+    let saved = over_the_bus.time.expect("timed").busy_ns - inside.time.expect("timed").busy_ns;
+    assert_eq!(saved, copies * 2 * 20);
+}
+
+#[test]
+fn open_replay_waits_for_arrivals_and_queues_behind_work() {
+    let setup = Setup { replay: Replay::Open, ..device(TIMING) };
+    let outcome = replay(
+        &setup,
+        &[
+            request(Op::Write, 0, 0, 4096),
+            request(Op::Write, 500, 4096, 4096), // arrives during the first: waits 520
+            request(Op::Write, 10_000, 8192, 4096), // finds the device idle
+        ],
+    );
+    let latency = outcome.summary.latency.expect("timed");
+    assert_eq!((latency.write.min_ns, latency.write.max_ns), (1_020, 1_540));
+    let time = outcome.summary.time.expect("timed");
+    assert_eq!((time.elapsed_ns, time.busy_ns), (11_020, 3_060));
+}

@@ -1,0 +1,70 @@
+//! Goal: the fast FTL does what the obvious one does. Method: both get the same random operations; the
+//! flash operations they emit must be equal, one for one.
+
+use proptest::prelude::*;
+use ssdlab_core::{BlockId, Lpn, Ppn};
+use ssdlab_ftl::page::{Allocation, PageFtl, PageOptions, Survivors, Trigger, VictimChoice};
+use ssdlab_ftl::{Cause, FlashSink, Ftl, Oob, Source};
+use ssdlab_testkit::twin::Twin;
+
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum FlashOp {
+    Read(Ppn, Cause),
+    Program(Ppn, Oob, Source, Cause),
+    Erase(BlockId, Cause),
+}
+
+#[derive(Default)]
+struct Log(Vec<FlashOp>);
+
+impl FlashSink for Log {
+    fn read(&mut self, ppn: Ppn, cause: Cause) {
+        self.0.push(FlashOp::Read(ppn, cause));
+    }
+
+    fn program(&mut self, ppn: Ppn, oob: Oob, source: Source, cause: Cause) {
+        self.0.push(FlashOp::Program(ppn, oob, source, cause));
+    }
+
+    fn erase(&mut self, block: BlockId, cause: Cause) {
+        self.0.push(FlashOp::Erase(block, cause));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 500, ..ProptestConfig::default() })]
+
+    #[test]
+    fn fast_and_obvious_emit_the_same_operations(
+        greedy in any::<bool>(),
+        own in any::<bool>(),
+        pages_per_block in 2_u32..9,
+        data_blocks in 1_u32..6,
+        spare_blocks in 0_u32..3,
+        operations in proptest::collection::vec((0_u32..64, 1_u32..4, 0_u32..8), 1..400),
+    ) {
+        let options = PageOptions {
+            gc: if greedy { VictimChoice::Greedy } else { VictimChoice::Fifo },
+            survivors: if own { Survivors::Own } else { Survivors::Shared },
+            trigger: Trigger::Victim,
+            allocation: Allocation::Fifo,
+        };
+        let logical_pages = data_blocks * pages_per_block;
+        let blocks = data_blocks + spare_blocks + options.reserve_blocks();
+        let mut fast = PageFtl::new(logical_pages, blocks, pages_per_block, options, 1).expect("large enough");
+        let mut obvious = Twin::new(logical_pages, blocks, pages_per_block, options);
+        let (mut fast_log, mut obvious_log) = (Log::default(), Log::default());
+        for (page, count, kind) in operations {
+            let lpn = page % logical_pages;
+            let count = count.min(logical_pages - lpn);
+            if kind == 0 {
+                fast.trim(Lpn(lpn), count, &mut fast_log);
+                obvious.trim(lpn, count);
+            } else {
+                fast.write(Lpn(lpn), count, &mut fast_log);
+                obvious.write(lpn, count, &mut obvious_log);
+            }
+        }
+        prop_assert_eq!(fast_log.0, obvious_log.0);
+    }
+}
