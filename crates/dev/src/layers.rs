@@ -78,7 +78,8 @@ pub fn banned_words(package: &str, source: &str) -> Vec<(usize, &'static str)> {
     let allowed = EXCEPTIONS.iter().find(|(name, _)| *name == package).map_or(&[][..], |(_, words)| words);
     let banned = || BANNED.iter().filter(|word| !allowed.contains(word));
     let mut found = Vec::new();
-    for (number, line) in source.lines().enumerate() {
+    // Unit tests close a file and may use what models may not.
+    for (number, line) in source.lines().take_while(|line| !line.starts_with("#[cfg(test)]")).enumerate() {
         let code = line.split("//").next().unwrap_or(line);
         found.extend(banned().find(|word| mentions(code, word)).map(|word| (number + 1, *word)));
     }
@@ -133,7 +134,7 @@ mod tests {
 
     #[test]
     fn banned_words_are_found_in_code_only() {
-        let source = "// std::fs is fine here\nuse std::fs::File;\nuse std::{env, io};\nlet home = env::var(name);\nbuffs::fill();";
+        let source = "// std::fs is fine here\nuse std::fs::File;\nuse std::{env, io};\nlet home = env::var(name);\nbuffs::fill();\n#[cfg(test)]\nmod tests { use std::env; }";
         assert_eq!(banned_words("ssdlab-ftl", source), [(2, "std::fs"), (4, "env::")]);
         assert_eq!(banned_words("ssdlab-trace", source), [(4, "env::")]);
     }

@@ -34,6 +34,8 @@ struct Epoch {
 pub struct Series {
     epochs: Vec<Epoch>,
     epoch_requests: u64,
+    /// Requests until the epoch ends; a count-down, because this is asked for every request.
+    left: u64,
     requests: u64,
     last: Tally,
 }
@@ -41,15 +43,23 @@ pub struct Series {
 impl Series {
     /// An empty series; epochs count from `start`.
     pub(crate) fn new(start: Tally) -> Self {
-        Self { epochs: Vec::with_capacity(MAX_EPOCHS), epoch_requests: FIRST_EPOCH_REQUESTS, requests: 0, last: start }
+        Self {
+            epochs: Vec::with_capacity(MAX_EPOCHS),
+            epoch_requests: FIRST_EPOCH_REQUESTS,
+            left: FIRST_EPOCH_REQUESTS,
+            requests: 0,
+            last: start,
+        }
     }
 
     /// Counts one request; `totals` is asked for only when an epoch ends with it.
     #[inline]
     pub(crate) fn request_done(&mut self, totals: impl FnOnce() -> (u64, Tally)) {
-        self.requests += 1;
-        if self.requests.is_multiple_of(self.epoch_requests) {
+        self.left -= 1;
+        if self.left == 0 {
+            self.requests += self.epoch_requests;
             self.end_epoch(totals());
+            self.left = self.epoch_requests;
         }
     }
 
@@ -72,7 +82,8 @@ impl Series {
 
     /// Ends the epoch under way, if it holds a request.
     pub(crate) fn finish(&mut self, totals: (u64, Tally)) {
-        if self.epochs.last().map_or(0, |epoch| epoch.end_request) < self.requests {
+        if self.left < self.epoch_requests {
+            self.requests += self.epoch_requests - self.left;
             self.end_epoch(totals);
         }
     }

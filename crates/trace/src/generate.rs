@@ -193,7 +193,9 @@ impl Generator {
                 offset
             }
         };
-        let op = if self.op_rng.unit() < self.reads { Op::Read } else { Op::Write };
+        // Drawn only if it decides anything: a pure workload is the common case of write studies.
+        let reads = self.reads >= 1.0 || (self.reads > 0.0 && self.op_rng.unit() < self.reads);
+        let op = if reads { Op::Read } else { Op::Write };
         let time_ns = self.clock.tick(self.done);
         self.done += 1;
         Request { time_ns, offset, bytes, op, flags: 0, stream }

@@ -1,6 +1,6 @@
 //! Names met in a trace (devices, processes) as small numbers, in order of first appearance.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 /// Longest name kept; a longer one is cut, so that the table's memory is bounded.
 const NAME_BYTES: usize = 128;
@@ -11,7 +11,7 @@ const CACHE_SLOTS: usize = 256;
 #[derive(Debug)]
 pub(crate) struct Names {
     names: Vec<String>,
-    ids: HashMap<Box<[u8]>, u32>,
+    ids: BTreeMap<Box<[u8]>, u32>,
     /// Numeric keys lately asked for, by their low bits: `(key + 1, id)`, 0 being an empty slot.
     recent: Box<[(u64, u32)]>,
     limit: usize,
@@ -22,7 +22,7 @@ impl Names {
     /// An empty table for at most `limit` names.
     pub fn new(limit: usize) -> Self {
         let recent = vec![(0, 0); CACHE_SLOTS].into();
-        Self { names: Vec::new(), ids: HashMap::new(), recent, limit, folded: false }
+        Self { names: Vec::new(), ids: BTreeMap::new(), recent, limit, folded: false }
     }
 
     /// The names by id.

@@ -75,7 +75,6 @@ fn write_amplification_meets_the_closed_forms() {
     ];
     for (name, ours, theory) in rows {
         let off = (ours / theory - 1.0) * 100.0;
-        println!("{name}: {ours:.4} against {theory:.4} ({off:+.2} %)");
         assert!(off.abs() < 1.0, "{name}: {ours:.4} against {theory:.4} ({off:+.2} %)");
     }
 }

@@ -1,0 +1,124 @@
+//! Untimed page-mapped overwrites: the whole stack against the bare loop.
+
+use std::time::Instant;
+
+use ssdlab_ftl::page::{Allocation, PageOptions, Survivors, Trigger, VictimChoice};
+use ssdlab_nand::Geometry;
+use ssdlab_sim::{Clock, Control, Fit, FtlChoice, Monitor, Overwrite, Phase, Precondition, Replay, Setup, Status, run};
+use ssdlab_trace::{Arrival, Generator, Pattern, Workload};
+
+use crate::baseline::Loop;
+use crate::{Scale, machine};
+
+const PAGE_BYTES: u64 = 4096;
+const BLOCK_SHIFT: u32 = 8;
+const RESERVE_BLOCKS: u32 = 2;
+
+/// Notes when measuring began.
+struct Clocked {
+    began: Option<Instant>,
+}
+
+impl Monitor for Clocked {
+    fn report(&mut self, status: &Status) -> Control {
+        // The last look before measuring is the end of the warm-up.
+        if status.phase == Phase::Warmup {
+            self.began = Some(Instant::now());
+        }
+        Control::Continue
+    }
+}
+
+fn setup(capacity_bytes: u64, op: f64) -> Setup {
+    let logical_pages = (capacity_bytes / PAGE_BYTES) as u32;
+    let pages_per_block = 1 << BLOCK_SHIFT;
+    let data_blocks = (f64::from(logical_pages) * (1.0 + op) / f64::from(pages_per_block)).ceil() as u32;
+    let options = PageOptions {
+        gc: VictimChoice::Greedy,
+        survivors: Survivors::Shared,
+        trigger: Trigger::Victim,
+        allocation: Allocation::Fifo,
+    };
+    Setup {
+        geometry: Geometry { page_bytes: PAGE_BYTES as u32, pages_per_block, blocks: data_blocks + RESERVE_BLOCKS },
+        logical_pages,
+        endurance_cycles: 3000,
+        ftl: FtlChoice::Page(options),
+        clock: Clock::Count,
+        replay: Replay::Closed,
+        fit: Fit::Error,
+        warmup_requests: 4096,
+        precondition: Precondition { fill: 1.0, overwrite: Overwrite::Passes(1.5) },
+        check: false,
+        seed: 1,
+    }
+}
+
+fn stack(setup: &Setup, writes: u64) -> (f64, ssdlab_sim::Summary) {
+    let workload = Workload {
+        pattern: Pattern::Uniform,
+        arrival: Arrival::Closed,
+        requests: writes + setup.warmup_requests,
+        reads: 0.0,
+        sizes: vec![(PAGE_BYTES as u32, 1.0)],
+        align_bytes: PAGE_BYTES as u32,
+        span_bytes: setup.capacity_bytes(),
+        seed: 1,
+    };
+    let mut source = Generator::new(&workload).expect("the workload is valid");
+    let mut clocked = Clocked { began: None };
+    let outcome = run(setup, &mut source, &mut clocked).expect("the device is valid");
+    (clocked.began.expect("there was a warm-up").elapsed().as_secs_f64(), outcome.summary)
+}
+
+/// Prints the table of sizes and over-provisionings, ours against the loop's.
+pub fn report(scale: Scale) {
+    println!("## Untimed page mapping: uniform random 4 KiB overwrites, greedy, 256-page blocks\n");
+    println!(
+        "| device | OP | bare loop, M programs/s | ssdlab, M programs/s | ratio | M host writes/s | WA loop | WA ssdlab | map bytes/page | resident bytes/page | result |"
+    );
+    println!("|---|---|---|---|---|---|---|---|---|---|---|");
+    let (sizes, rounds): (&[(u64, u64)], u32) = match scale {
+        Scale::Smoke => (&[(16 << 20, 20_000)], 1),
+        Scale::Real => (&[(64 << 30, 6_000_000), (8 << 30, 12_000_000), (1 << 30, 30_000_000)], 5),
+    };
+    for &(capacity_bytes, writes) in sizes {
+        for op in [0.07, 0.28] {
+            let setup = setup(capacity_bytes, op);
+            let (mut ours, mut theirs, mut theirs_wa) = (0.0_f64, 0.0_f64, 0.0);
+            let before = machine::resident_bytes();
+            machine::reset_peak();
+            let (mut seconds, mut summary) = stack(&setup, writes);
+            let peak = machine::peak_resident_bytes().saturating_sub(before);
+
+            let mut device = Loop::filled(setup.logical_pages, setup.geometry.blocks, BLOCK_SHIFT, 1);
+            device.overwrite(u64::from(setup.logical_pages) * 3 / 2);
+            // In turns, so that a noisy neighbour disturbs both alike.
+            for round in 0..rounds {
+                if round > 0 {
+                    (seconds, summary) = stack(&setup, writes);
+                }
+                ours = ours.max(summary.flash.0.programmed() as f64 / seconds);
+                let began = Instant::now();
+                let work = device.overwrite(writes);
+                theirs = theirs.max(work.programs as f64 / began.elapsed().as_secs_f64());
+                theirs_wa = work.programs as f64 / work.host as f64;
+            }
+            let pages = setup.geometry.pages() as f64;
+            println!(
+                "| {} GiB | {:.0} % | {:.1} | {:.1} | **{:.2}** | {:.1} | {theirs_wa:.3} | {:.3} | {:.2} | {:.2} | {:08x} |",
+                capacity_bytes as f64 / f64::from(1 << 30),
+                op * 100.0,
+                theirs / 1e6,
+                ours / 1e6,
+                ours / theirs,
+                ours / summary.write_amplification.unwrap_or(1.0) / 1e6,
+                summary.write_amplification.unwrap_or(0.0),
+                summary.device.memory_bytes as f64 / pages,
+                peak as f64 / pages,
+                machine::hash(&format!("{:?}", summary.flash)),
+            );
+        }
+    }
+    println!();
+}
