@@ -33,8 +33,9 @@ lint: $(INSTALLED) ## Run formatters and linters in check mode
 	$(BIN)/mypy
 	$(BIN)/stubtest ssdlab._ssdlab
 
-bench: ## Measure speed; prints machine, command and result hashes
-	cargo run --release --locked -p ssdlab-bench
+bench: $(INSTALLED) ## Measure speed; prints the machine, tables and result hashes
+	cargo run --release --locked --quiet -p ssdlab-bench
+	@$(BIN)/python crates/bench/python_overhead.py target/release/ssdlab-bench
 
 validate: $(INSTALLED) ## Compare write amplification with published theory, row by row
 	$(BIN)/ssdlab validate

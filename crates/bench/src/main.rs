@@ -1,9 +1,27 @@
-//! `cargo run --release -p ssdlab-bench`: every benchmark, as Markdown.
-#![allow(clippy::print_stdout, reason = "a development tool that prints its findings")]
+//! `ssdlab-bench`: every benchmark, as Markdown. `ssdlab-bench simulate KEY=VALUE...`: one simulation
+//! called from Rust, as "seconds programs", for comparison with the same call from Python.
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a development tool that prints its findings")]
 
-use ssdlab_bench::{Scale, flash, machine};
+use std::process::ExitCode;
 
-fn main() {
+use ssdlab_bench::{Scale, flash, ingest, machine, simulate};
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if let Some(("simulate", sets)) = arguments.split_first().map(|(first, rest)| (first.as_str(), rest)) {
+        return match simulate(sets) {
+            Ok((seconds, programs)) => {
+                println!("{seconds} {programs}");
+                ExitCode::SUCCESS
+            }
+            Err(error) => {
+                eprintln!("{error}");
+                ExitCode::from(2)
+            }
+        };
+    }
     println!("Machine: {}\n", machine::describe());
-    flash::report(if std::env::args().any(|a| a == "small") { Scale::Smoke } else { Scale::Real });
+    flash::report(Scale::Real);
+    ingest::report(Scale::Real);
+    ExitCode::SUCCESS
 }
