@@ -27,8 +27,8 @@ use crate::sink::{Cause, FlashSink, Oob, Source};
 
 /// Victim pages looked at together; their map entries are fetched one such step ahead.
 const GATHER: usize = 64;
-/// Maps up to this size stay in the processor's caches: fetching ahead would only cost instructions.
-const CACHED_MAP_BYTES: usize = 16 << 20;
+/// Maps up to this size stay in a core's own caches: fetching ahead would only cost instructions.
+const CACHED_MAP_BYTES: usize = 2 << 20;
 
 /// A block being written from its first page to its last.
 #[derive(Clone, Copy, Debug)]
