@@ -16,7 +16,7 @@ fn checked(setup: &Setup, requests: &[Request]) -> ssdlab_sim::Outcome {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 2_000, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 10_000, ..ProptestConfig::default() })]
 
     #[test]
     fn every_read_returns_the_last_write(setup in setups(), requests in requests(300)) {
@@ -61,6 +61,20 @@ proptest! {
             prop_assert_eq!(ftl.check(), Ok(()));
         }
     }
+}
+
+/// The random worlds must be worth living in: most of them collect garbage and copy pages.
+#[test]
+fn random_worlds_collect_garbage() {
+    use proptest::strategy::ValueTree;
+    let mut runner = proptest::test_runner::TestRunner::deterministic();
+    let mut copying = 0;
+    for _ in 0..200 {
+        let setup = setups().new_tree(&mut runner).expect("nothing is rejected").current();
+        let requests = requests(300).new_tree(&mut runner).expect("nothing is rejected").current();
+        copying += u32::from(checked(&setup, &requests).summary.flash.0.programs[2] > 0);
+    }
+    assert!(copying > 100, "only {copying} of 200 runs copied a page");
 }
 
 /// All sequences of six operations on the smallest device of each kind: two logical pages, two-page blocks.
