@@ -1,6 +1,7 @@
 """The command line, as a person or a script meets it."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -211,3 +212,55 @@ def test_completion_knows_the_settings() -> None:
     ) in list(_complete_set("device.o"))
     assert "ftl.page.gc=fifo" in [text for text, _ in _complete_set("ftl.page.gc=")]
     assert [name for name, _ in _complete_preset("tlc")] == ["tlc-nvme"]
+
+
+def test_a_path_of_any_characters_gives_one_line(cli: Cli, tmp_path: Path) -> None:
+    for name in ("no\nsuch.csv", "no\nsuch.parquet", "odd\x1b[31m.csv"):
+        failed = cli("run", name, check=False)
+        assert failed.returncode == 2 and len(failed.stderr.splitlines()) == 1
+        assert "\x1b" not in failed.stderr
+    assert "no\\nsuch.toml" in cli("run", "--config", "no\nsuch.toml", check=False).stderr
+
+
+def test_pipes_and_devices_are_neither_read_nor_replaced(cli: Cli, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for options in ([], ["--format", "parquet"]):
+        failed = cli("trace", "info", "pipe", *options, check=False)
+        assert failed.returncode == 2 and len(failed.stderr.splitlines()) == 1, failed.stderr
+    for format in ("ssdlab-csv", "parquet"):
+        failed = cli("trace", "convert", OLTP, "pipe", "--to", format, check=False)
+        assert failed.returncode == 2 and "exists and is no ordinary file" in failed.stderr
+    assert (tmp_path / "pipe").is_fifo()
+    (tmp_path / "real.csv").touch()
+    (tmp_path / "link.csv").symlink_to("real.csv")
+    cli("trace", "generate", "link.csv", *SMALL_SETS)
+    assert (tmp_path / "link.csv").is_symlink() and (tmp_path / "real.csv").stat().st_size > 0
+
+
+def test_any_encoding_of_the_terminal_will_do(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "ssdlab", "run", *SMALL_SETS]
+    done = subprocess.run(
+        command,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONIOENCODING": "ascii"},
+    )
+    assert done.returncode == 0 and "p99.99" in done.stdout, done.stderr
+
+
+def test_a_device_larger_than_memory_is_refused(cli: Cli) -> None:
+    sizes = ["--set", "device.capacity=6TiB", "--set", "nand.pages_per_block=2", "--set", "device.op=20%"]
+    rest = ["--set", "precondition.fill=0%", "--set", "precondition.overwrite=none", "--set", "workload.requests=0"]
+    if os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") > 90 << 30:
+        pytest.skip("so much memory that the device might fit")
+    failed = cli("run", *sizes, *rest, "--check", check=False)
+    assert failed.returncode == 2 and len(failed.stderr.splitlines()) == 1, failed.stderr
+    assert "of memory" in failed.stderr and "lower device.capacity" in failed.stderr
+
+
+def test_a_device_asked_of_parquet_is_an_error(cli: Cli) -> None:
+    cli("trace", "generate", "t.parquet", *SMALL_SETS)
+    failed = cli("trace", "info", "t.parquet", "--device", "sda", check=False)
+    assert failed.returncode == 2 and "Parquet names none; leave it out" in failed.stderr

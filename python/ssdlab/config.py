@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ssdlab import _ssdlab
+from ssdlab import _ssdlab, text
 from ssdlab._ssdlab import ConfigError
 
 Overrides = Mapping[str, object] | Iterable[str]
@@ -36,11 +36,11 @@ class Preset(NamedTuple):
 
 def _read(path: str | os.PathLike[str]) -> tuple[str, str]:
     try:
-        return os.fspath(path), Path(path).read_text(encoding="utf-8")
+        return text.path(path), Path(path).read_text(encoding="utf-8")
     except OSError as error:
-        raise ConfigError(f"{os.fspath(path)}: {error.strerror}; give the path of a TOML file") from None
+        raise ConfigError(f"{text.path(path)}: {error.strerror}; give the path of a TOML file") from None
     except UnicodeDecodeError:
-        raise ConfigError(f"{os.fspath(path)}: is not UTF-8 text; give the path of a TOML file") from None
+        raise ConfigError(f"{text.path(path)}: is not UTF-8 text; give the path of a TOML file") from None
 
 
 def _written(value: object) -> str:

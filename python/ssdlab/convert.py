@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from ssdlab import _ssdlab
+from ssdlab import _ssdlab, text
 from ssdlab._ssdlab import TraceError
 
 
@@ -44,7 +44,7 @@ def format_of(path: str | os.PathLike[str]) -> str:
     if suffixes and suffixes[-1] == ".csv":
         return CSV
     raise TraceError(
-        f"{os.fspath(path)}: the name does not tell a format; end it in .csv or .parquet, or give the format"
+        f"{text.path(path)}: the name does not tell a format; end it in .csv or .parquet, or give the format"
     )
 
 
@@ -89,5 +89,7 @@ def _write_parquet(batches: Iterator[_ssdlab.Requests], path: Path, streams: Cal
                 requests += len(batch)
             writer.name_streams(streams())
     except OSError as error:
-        raise TraceError(f"{path}: cannot be written: {error.strerror or error}; check the directory") from None
+        raise TraceError(
+            f"{text.path(path)}: cannot be written: {error.strerror or error}; check the directory"
+        ) from None
     return [("requests", "requests", "Requests written.", requests)]

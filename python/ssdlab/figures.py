@@ -177,7 +177,7 @@ def remarks(summary: Summary, ingest: Mapping[str, Any] | None) -> list[str]:
 def source_text(source: Mapping[str, Any]) -> str:
     """Where the requests came from, in one line."""
     if source["kind"] == "trace":
-        return ", ".join(source["paths"])
+        return ", ".join(map(text.path, source["paths"]))
     if source["kind"] == "memory":
         return f"{text.count(source['requests'])} requests in memory"
     return f"{source['pattern']} workload, {text.count(source['requests'])} requests"

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from ssdlab import _ssdlab
+from ssdlab import _ssdlab, text
 from ssdlab._ssdlab import TraceError
 from ssdlab.trace import BATCH, OPS, Trace
 
@@ -27,6 +27,8 @@ ROW_GROUP = 1 << 20
 def is_parquet(path: Path) -> bool:
     """Whether the file says that it is Parquet; a file that cannot be opened is left to whoever reads it."""
     try:
+        if not path.is_file():
+            return False
         with path.open("rb") as file:
             return file.read(4) == b"PAR1"
     except OSError:
@@ -128,11 +130,15 @@ class ParquetReader:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
+        if path.exists() and not path.is_file():
+            raise TraceError(f"{text.path(path)}: is no ordinary file; name the Parquet files themselves")
         try:
             return pq.ParquetFile(path)
         except (OSError, pa.ArrowException) as error:
             reason = getattr(error, "strerror", None) or str(error).splitlines()[0].rstrip(".")
-            raise TraceError(f"{path}: cannot be read as Parquet: {reason}; check or copy it again") from None
+            raise TraceError(
+                f"{text.path(path)}: cannot be read as Parquet: {reason}; check or copy it again"
+            ) from None
 
     def _iterate(self) -> "Iterator[pa.RecordBatch]":
         import pyarrow as pa
@@ -144,7 +150,7 @@ class ParquetReader:
                 yield from file.iter_batches(BATCH, columns=present)
             except (OSError, pa.ArrowException) as error:
                 reason = str(error).splitlines()[0].rstrip(".")
-                raise TraceError(f"{path}: cannot be read on: {reason}; copy it again") from None
+                raise TraceError(f"{text.path(path)}: cannot be read on: {reason}; copy it again") from None
 
     def read(self, max: int) -> _ssdlab.Requests:
         """The next requests, at most `max`; none at the end.
@@ -161,7 +167,7 @@ class ParquetReader:
             columns = columns_of(batch, "this part")
             requests = Trace.from_columns(**columns)._requests
         except TraceError as error:
-            raise TraceError(f"{self._path}: from row {self._done} of the trace on: {error}") from None
+            raise TraceError(f"{text.path(self._path)}: from row {self._done} of the trace on: {error}") from None
         if "time_ns" in columns:
             self._keep_order(int(columns["time_ns"][0]), int(columns["time_ns"][-1]))
         self._done += batch.num_rows
@@ -169,7 +175,9 @@ class ParquetReader:
 
     def _keep_order(self, first_ns: int, last_ns: int) -> None:
         if first_ns < self._last_ns:
-            raise TraceError(f"{self._path}: time_ns goes back at row {self._done} of the trace; sort it by time")
+            raise TraceError(
+                f"{text.path(self._path)}: time_ns goes back at row {self._done} of the trace; sort it by time"
+            )
         self._last_ns = last_ns
 
     def progress(self) -> tuple[int, int | None]:

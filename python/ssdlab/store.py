@@ -1,5 +1,6 @@
 """Files that appear whole or not at all."""
 
+import errno
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -15,8 +16,15 @@ if TYPE_CHECKING:
 def replacing(path: Path) -> Iterator[Path]:
     """Yields a path beside `path`, with the same name in a hidden directory; moves it to `path` on success.
 
-    Keeping the name keeps what writers derive from it. On an error nothing is left behind.
+    Keeping the name keeps what writers derive from it. On an error nothing is left behind. A link keeps
+    pointing where it points: the file there is replaced, but never a device or a directory.
+
+    Raises:
+        OSError: If that is what `path` names, or its directory cannot be written.
     """
+    path = path.resolve()
+    if path.exists() and not path.is_file():
+        raise OSError(errno.EEXIST, "exists and is no ordinary file", str(path))
     hidden = Path(tempfile.mkdtemp(prefix=".ssdlab-", dir=path.parent))
     try:
         yield hidden / path.name

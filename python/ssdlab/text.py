@@ -12,6 +12,11 @@ _TIMES = (("ns", 1.0), ("µs", 1e3), ("ms", 1e6), ("s", 1e9), ("min", 120e9), ("
 _SCALES = {"min": 60e9, "h": 3600e9}
 
 
+def path(name: object) -> str:
+    """A path for a message: one line that any terminal can show, whatever characters the name holds."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(name))
+
+
 def _digits(value: float) -> str:
     """Three significant digits, never fewer than the whole part has."""
     if value >= 99.95:

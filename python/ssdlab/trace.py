@@ -279,6 +279,8 @@ class TraceFile:
         from ssdlab.parquet import ParquetReader, is_parquet
 
         if self.format == "parquet" or (self.format is None and any(is_parquet(path) for path in self.paths)):
+            if self.device not in (None, "all"):
+                raise TraceError(f"device {self.device!r} is not in the trace: Parquet names none; leave it out")
             return ParquetReader(self.paths)
         return _ssdlab.Reader(self.paths, self.format, self.device, self.action, self.skip_bad)
 

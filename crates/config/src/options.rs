@@ -287,7 +287,7 @@ pub static OPTIONS: &[OptionSpec] = &[
     },
     OptionSpec {
         key: "ftl.page.gc.d_choices.d",
-        kind: Kind::Count { min: 1, max: U32 },
+        kind: Kind::Count { min: 1, max: 65_536 },
         fallback: Fallback::Value("10"),
         help: "Blocks drawn at random.",
         example: "5",

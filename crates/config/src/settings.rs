@@ -285,11 +285,16 @@ impl Checker<'_> {
         // Page numbers are 32 bits wide and the largest of them stands for "none".
         let sizes = (u32::try_from(blocks * u64::from(pages_per_block)), u32::try_from(logical_pages));
         let (Ok(physical_pages), Ok(logical_pages)) = sizes else {
-            let message = format!(
-                "{blocks} blocks of {pages_per_block} pages exceed {} pages; lower it or raise nand.page_size",
-                u32::MAX
-            );
-            self.report("device.capacity", message);
+            let exceed = format!("{blocks} blocks of {pages_per_block} pages exceed {} pages", u32::MAX);
+            if logical_pages > self.bytes("device.capacity")? / u64::from(page_bytes) {
+                let end = write_bytes(extent_bytes.unwrap_or(0));
+                let message = format!(
+                    "the trace ends at {end}: {exceed}; set it to \"scale\" or \"wrap\", or raise nand.page_size"
+                );
+                self.report("host.fit", message);
+            } else {
+                self.report("device.capacity", format!("{exceed}; lower it or raise nand.page_size"));
+            }
             return Ok(None);
         };
         let blocks = physical_pages / pages_per_block;

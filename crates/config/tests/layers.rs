@@ -129,6 +129,9 @@ fn fitting_a_trace() {
     assert_eq!(grown.setup.fit, Fit::Error);
     assert_eq!(grown.device.capacity_bytes, (3 << 30) + 2048);
     assert_eq!(grown.workload.span_bytes, grown.device.capacity_bytes);
+    let message = config("host.fit=grow").settings(Some(u64::MAX)).unwrap_err().to_string();
+    assert!(message.starts_with("--set: host.fit: the trace ends at 18446744073709551615B: "), "{message}");
+    assert!(message.ends_with("set it to \"scale\" or \"wrap\", or raise nand.page_size"), "{message}");
     // A trace smaller than the device leaves it as it is.
     assert_eq!(config("host.fit=grow").settings(Some(1)).unwrap().device.capacity_bytes, 1 << 30);
 }

@@ -6,6 +6,7 @@
 
 mod config;
 mod errors;
+mod memory;
 mod profile;
 mod requests;
 mod run;

@@ -12,6 +12,7 @@ use ssdlab_trace::{Op, SliceSource, Source};
 
 use crate::config::Config;
 use crate::errors::{SsdlabError, config_error, detached, sim_error, trace_error};
+use crate::memory;
 use crate::requests::Requests;
 use crate::source::{Generator, PythonSource, Reader};
 
@@ -118,6 +119,7 @@ pub fn simulate(
     monitor: Option<Py<PyAny>>,
 ) -> PyResult<Outcome> {
     let settings = config.inner.settings(extent).map_err(|error| config_error(&error))?;
+    memory::require(&settings.setup)?;
     let toml = config.inner.to_toml();
     let mut monitor = PythonMonitor { callback: monitor.as_ref(), last: None, error: None };
     let mut run = |source: &mut (dyn Source + Send)| run(py, &settings, &toml, source, &mut monitor);

@@ -5,6 +5,7 @@
 
 use memchr::memchr;
 
+use crate::error::shown;
 use crate::fault::Fault;
 use crate::input::Input;
 use crate::intake::{Entry, Intake, Skip, Tables};
@@ -25,6 +26,9 @@ pub(crate) trait Decoder: Send {
 
 /// A text format of one entry a line.
 pub(crate) trait LineFormat: Send + 'static {
+    /// How the first line of a file begins where that tells the format, whatever follows; empty if it never does.
+    const HEADER: &'static [u8] = b"";
+
     /// A parser at the beginning of a file.
     fn new(action: Action) -> Self;
 
@@ -144,7 +148,7 @@ impl<F: LineFormat> Lines<F> {
             self.place.take(entry, input, intake, out)
         };
         if let Err(fault) = result {
-            let path = input.path().display().to_string();
+            let path = shown(input.path());
             let place = (self.place.count + 1).to_string();
             let error = TraceError::Malformed { path, place, why: fault.to_string() };
             if !self.place.skip_bad {
@@ -199,13 +203,17 @@ fn without_mark(text: &[u8]) -> &[u8] {
     text.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(text)
 }
 
-/// How well the first lines of a file fit a format, in percent; 0 unless most do.
+/// How well the first lines of a file fit a format, in percent; 0 unless most do, or the header says so.
 pub(crate) fn sniff_lines<F: LineFormat>(head: &[u8]) -> u32 {
     let mut format = F::new(Action::default());
     let mut tables = Tables::new();
     let (mut good, mut tried, mut headers) = (0, 0, 0);
     let lines = without_mark(head).split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii_end);
-    for line in lines.filter(|line| !line.is_empty() && line.len() <= LINE_MAX).take(SNIFF_LINES) {
+    let mut lines = lines.filter(|line| !line.is_empty() && line.len() <= LINE_MAX).take(SNIFF_LINES).peekable();
+    if !F::HEADER.is_empty() && lines.peek().is_some_and(|line| line.starts_with(F::HEADER)) {
+        return 100;
+    }
+    for line in lines {
         match format.line(line, &mut tables) {
             Ok(Entry::Skip(Skip::Header)) => headers += 1,
             Ok(Entry::Io(_) | Entry::Skip(Skip::OtherAction | Skip::NonIo | Skip::ShortWait)) => {
@@ -260,7 +268,7 @@ impl<F: RecordFormat> Records<F> {
             }
         };
         if let Err(fault) = result {
-            let path = input.path().display().to_string();
+            let path = shown(input.path());
             let place = format!("record {} at byte {offset}", self.place.count + 1);
             let error = TraceError::Malformed { path, place, why: fault.to_string() };
             if !self.place.skip_bad {
@@ -294,7 +302,7 @@ impl<F: RecordFormat> Decoder for Records<F> {
             if !self.place.refill(input, intake)? {
                 let left = input.bytes().len();
                 if left > 0 && !self.place.cut {
-                    let path = input.path().display().to_string();
+                    let path = shown(input.path());
                     let why = format!(
                         "the file ends inside record {} ({left} bytes of it at byte {})",
                         self.place.count + 1,

@@ -46,9 +46,24 @@ pub enum TraceError {
     },
 }
 
+/// A path for a message: one line, whatever characters the name holds.
+pub(crate) fn shown(path: &std::path::Path) -> String {
+    let text = path.to_string_lossy();
+    text.chars().map(|c| if c.is_control() { c.escape_default().to_string() } else { c.to_string() }).collect()
+}
+
 impl TraceError {
     /// An [`TraceError::Io`] about `path`.
     pub(crate) fn io(path: &std::path::Path, why: impl std::fmt::Display) -> Self {
-        Self::Io { path: path.display().to_string(), why: why.to_string() }
+        Self::Io { path: shown(path), why: why.to_string() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn a_path_is_shown_in_one_line() {
+        let error = super::TraceError::io(std::path::Path::new("a\nb \u{fc}\u{1b}[1m"), "is empty");
+        assert_eq!(error.to_string(), "a\\nb \u{fc}\\u{1b}[1m: is empty");
     }
 }

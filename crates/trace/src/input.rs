@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::TraceError;
+use crate::error::shown;
 
 /// Bytes of the window: several times the longest line, small enough to stay in cache.
 const WINDOW_BYTES: usize = 256 << 10;
@@ -42,11 +43,15 @@ impl Origin {
             let hint = if error.kind() == io::ErrorKind::NotFound { "; check the path" } else { "" };
             TraceError::io(path, format!("cannot be opened: {error}{hint}"))
         };
-        let file = File::open(path).map_err(failed)?;
-        let about = file.metadata().map_err(failed)?;
+        // Before it is opened: opening a pipe that nobody writes to would wait for ever.
+        let about = std::fs::metadata(path).map_err(failed)?;
         if about.is_dir() {
             return Err(TraceError::io(path, "is a directory; name the trace files inside it"));
         }
+        if !about.is_file() {
+            return Err(TraceError::io(path, "is a pipe or a device, which cannot be read twice; save it as a file"));
+        }
+        let file = File::open(path).map_err(failed)?;
         Ok((Box::new(file), about.len()))
     }
 }
@@ -138,7 +143,7 @@ impl Input {
     }
 
     fn broken(&self, error: &io::Error) -> TraceError {
-        let path = self.path.display().to_string();
+        let path = shown(&self.path);
         let at = self.position + (self.end - self.start) as u64;
         match (self.compression, error.kind()) {
             ("", _) => TraceError::io(&self.path, format!("cannot be read after {at} bytes: {error}")),
@@ -224,6 +229,8 @@ mod tests {
         let open = |path: &str| Input::open(&Origin::File(path.into())).err().unwrap().to_string();
         assert!(open("no/such/trace.csv").contains("cannot be opened"), "{}", open("no/such/trace.csv"));
         assert!(open("src").contains("is a directory; name the trace files inside it"));
+        #[cfg(unix)]
+        assert!(open("/dev/null").contains("is a pipe or a device, which cannot be read twice; save it as a file"));
         assert!(memory(b"").err().unwrap().to_string().contains("is empty"));
     }
 }

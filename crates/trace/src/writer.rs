@@ -151,32 +151,40 @@ impl Sink for zstd::stream::write::Encoder<'static, File> {
 
 /// The file on its way: a temporary one until completed, removed if dropped before.
 struct Target {
+    /// As it was named.
     path: PathBuf,
+    /// What is replaced: the same, behind any link.
+    target: PathBuf,
     temporary: PathBuf,
     sink: Option<Box<dyn Sink>>,
 }
 
 impl Target {
     fn create(path: &Path) -> Result<Self, TraceError> {
-        let Some(name) = path.file_name() else {
+        // A link keeps pointing where it points; the file there is replaced, but never a device or a directory.
+        let target = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+        if target.exists() && !target.is_file() {
+            return Err(TraceError::io(path, "exists and is no ordinary file; name another file"));
+        }
+        let Some(name) = target.file_name() else {
             return Err(TraceError::io(path, "is not the name of a file; add one"));
         };
         let mut hidden = std::ffi::OsString::from(".");
         hidden.push(name);
         hidden.push(format!(".{}.tmp", std::process::id()));
-        let temporary = path.with_file_name(hidden);
+        let temporary = target.with_file_name(hidden);
         let failed = |error| TraceError::io(path, format!("cannot be written: {error}; check the directory"));
         let file = File::create(&temporary).map_err(failed)?;
-        let mut target = Self { path: path.to_path_buf(), temporary, sink: None };
-        target.sink = Some(match path.extension().and_then(|extension| extension.to_str()) {
+        let mut out = Self { path: path.to_path_buf(), target, temporary, sink: None };
+        out.sink = Some(match path.extension().and_then(|extension| extension.to_str()) {
             Some("gz") => Box::new(flate2::write::GzEncoder::new(file, flate2::Compression::default())),
             Some("zst") => {
                 let level = zstd::DEFAULT_COMPRESSION_LEVEL;
-                Box::new(zstd::stream::write::Encoder::new(file, level).map_err(|error| target.failed(&error))?)
+                Box::new(zstd::stream::write::Encoder::new(file, level).map_err(|error| out.failed(&error))?)
             }
             _ => Box::new(BufWriter::new(file)),
         });
-        Ok(target)
+        Ok(out)
     }
 
     fn failed(&self, error: &std::io::Error) -> TraceError {
@@ -193,7 +201,7 @@ impl Target {
     fn complete(&mut self) -> Result<(), TraceError> {
         let Some(sink) = self.sink.take() else { return Ok(()) };
         let renamed = sink.complete().and_then(|file| file.sync_all());
-        let renamed = renamed.and_then(|()| std::fs::rename(&self.temporary, &self.path));
+        let renamed = renamed.and_then(|()| std::fs::rename(&self.temporary, &self.target));
         if let Err(error) = renamed {
             self.remove();
             return Err(self.failed(&error));

@@ -1,12 +1,13 @@
 """The command line: one program, `ssdlab`."""
 
+import io
 import os
 import sys
 from typing import Annotated
 
 import typer
 
-from ssdlab import InternalError, SsdlabError, __version__
+from ssdlab import InternalError, SsdlabError, __version__, text
 from ssdlab.cli import compare, config, presets, run, trace, validate
 
 PARTIAL = 130
@@ -61,6 +62,10 @@ def _usage_error(error: typer.TyperException) -> str:
 
 def main() -> None:
     """Runs the command line and exits: 0 done, 1 a check failed, 2 wrong input, 70 defect, 130 interrupted."""
+    for stream in (sys.stdout, sys.stderr):
+        # Better a question mark than no result where the terminal's encoding lacks a character.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
     try:
         status = app(standalone_mode=False) or 0
         sys.stdout.flush()
@@ -76,7 +81,7 @@ def main() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         status = 0
     except OSError as error:
-        name = f"{error.filename}: " if error.filename else ""
+        name = f"{text.path(error.filename)}: " if error.filename else ""
         status = _fail(OSError(f"{name}{error.strerror or error}; check the path and its permissions"), 2)
     except KeyboardInterrupt:
         status = _fail(KeyboardInterrupt("interrupted; nothing was written"), PARTIAL)

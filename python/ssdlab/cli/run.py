@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from ssdlab import ConfigError, simulate
+from ssdlab import ConfigError, simulate, text
 from ssdlab.cli import options
 from ssdlab.cli.progress import display
 
@@ -75,7 +75,7 @@ def run(
 
         show_result(result)
         if out is not None:
-            print(f"\nwritten to {out}: report.html, result.json, config.toml and Parquet columns")
+            print(f"\nwritten to {text.path(out)}: report.html, result.json, config.toml and Parquet columns")
     return 130 if result.partial else 0
 
 
@@ -83,6 +83,8 @@ def _must_be_writable(directory: Path) -> None:
     """Fails now rather than after a long run; makes nothing, as the run may fail as well."""
     existing = next(path for path in (directory, *directory.absolute().parents) if path.exists())
     if not existing.is_dir():
-        raise ConfigError(f"--out {directory}: {existing} is a file; name a directory")
+        raise ConfigError(f"--out {text.path(directory)}: {text.path(existing)} is a file; name a directory")
     if not os.access(existing, os.W_OK):
-        raise ConfigError(f"--out {directory}: {existing} cannot be written; name another directory")
+        raise ConfigError(
+            f"--out {text.path(directory)}: {text.path(existing)} cannot be written; name another directory"
+        )

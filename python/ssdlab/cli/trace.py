@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ssdlab import TraceFile, _ssdlab
+from ssdlab import TraceFile, _ssdlab, text
 from ssdlab.cli import options
 from ssdlab.cli.progress import Watch, display
 from ssdlab.convert import FORMATS, Count, write
@@ -63,7 +63,7 @@ def _convert(source: RequestSource, phase: str, target: Path, to: str | None, st
 
 def _show_counts(target: Path, counts: list[Count]) -> None:
     written = {name: (help_text, value) for name, _, help_text, value in counts}
-    print(f"{target}: {written.pop('requests')[1]:,} requests")
+    print(f"{text.path(target)}: {written.pop('requests')[1]:,} requests")
     written.pop("bytes_out", None)
     for help_text, value in written.values():
         if value:
@@ -137,7 +137,6 @@ def info(
 def _show_info(format: str, profile: dict[str, Any], report: dict[str, Any], partial: bool) -> None:
     from rich.text import Text
 
-    from ssdlab import text
     from ssdlab.cli.tables import console, plain_table, show
     from ssdlab.figures import ingest_remarks
 

@@ -77,7 +77,20 @@ impl PageOptions {
         };
         match self.trigger {
             Trigger::Victim => frontiers,
-            Trigger::Batch { high, .. } => frontiers + high,
+            Trigger::Batch { high, .. } => frontiers.saturating_add(high),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_absurd_batch_reserves_more_than_any_device_holds() {
+        let trigger = Trigger::Batch { low: 2, high: u32::MAX };
+        let options =
+            PageOptions { gc: VictimChoice::Greedy, survivors: Survivors::Own, trigger, allocation: Allocation::Fifo };
+        assert_eq!(options.reserve_blocks(), u32::MAX);
     }
 }

@@ -16,6 +16,8 @@ use crate::{Action, Op};
 pub(crate) struct Alibaba;
 
 impl LineFormat for Alibaba {
+    const HEADER: &'static [u8] = b"device_id,opcode";
+
     fn new(_: Action) -> Self {
         Self
     }

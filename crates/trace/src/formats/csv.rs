@@ -22,13 +22,15 @@ const HEADER: &str = "time_ns,op,sector,bytes,flags,pid";
 pub(crate) struct Csv;
 
 impl LineFormat for Csv {
+    const HEADER: &'static [u8] = b"time_ns,op,sector,bytes";
+
     fn new(_: Action) -> Self {
         Self
     }
 
     #[inline]
     fn line<'a>(&mut self, line: &'a [u8], tables: &mut Tables) -> Result<Entry, Fault<'a>> {
-        if line.starts_with(b"time_ns,op,sector,bytes") {
+        if line.starts_with(Self::HEADER) {
             return Ok(Entry::Skip(Skip::Header));
         }
         let mut fields = Commas::new(line);
@@ -44,6 +46,8 @@ impl LineFormat for Csv {
         let bytes = fields.number("bytes")?;
         let flags = match fields.next() {
             None | Some(b"") => 0,
+            // One digit reads the same in either base. Without a pid after it the line may be Alibaba's.
+            Some([digit @ b'0'..=b'9']) if fields.rest().is_some() => u64::from(digit - b'0'),
             Some(text) => hexadecimal(text).map_err(|why| Fault::new("flags", text, why))?,
         };
         let stream = match fields.next() {
@@ -118,6 +122,10 @@ mod tests {
 
     #[test]
     fn flags_are_hexadecimal_and_columns_six() {
+        assert_eq!(
+            read(Format::Csv, "0,W,0,512,8,7\n1,R,0,512,0,\n").0,
+            read(Format::Csv, "0,W,0,512,0x8,7\n1,R,0,512,0x0,\n").0
+        );
         assert!(error(Format::Csv, "0,R,0,512,17,1\n").contains("field \"flags\": \"17\" does not start with 0x"));
         assert!(error(Format::Csv, "0,R,0,512,0x1,1,9\n").contains("follows the last column"));
     }

@@ -21,6 +21,7 @@ mod vscsi;
 
 use crate::decode::{Decoder, Lines, Records, sniff_lines};
 use crate::encode::Encoder;
+use crate::error::shown;
 use crate::{Action, TraceError};
 
 /// A trace format.
@@ -170,10 +171,7 @@ impl Format {
         }
         best.1.ok_or_else(|| {
             let names = names();
-            TraceError::Format(format!(
-                "{}: no trace format fits; name it with --format NAME ({names})",
-                path.display()
-            ))
+            TraceError::Format(format!("{}: no trace format fits; name it with --format NAME ({names})", shown(path)))
         })
     }
 
@@ -248,6 +246,27 @@ mod tests {
     #[test]
     fn a_malformed_line_among_good_ones_does_not_hide_the_format() {
         assert_eq!(detect("0,8,512,r,0.0\nrubbish\n0,8,512,r,0.5\n").unwrap(), Format::Spc);
+    }
+
+    #[test]
+    fn a_header_tells_the_format_whatever_the_rows_hold() {
+        for (format, header) in [
+            (Format::Csv, "time_ns,op,sector,bytes,flags,pid"),
+            (Format::Msr, "Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime"),
+            (Format::Systor17, "Timestamp,Response,IOType,LUN,Offset,Size"),
+            (Format::Alibaba, "device_id,opcode,offset,length,timestamp"),
+            (Format::Tencent, "Timestamp,Offset,Size,IOType,VolumeID"),
+        ] {
+            for rows in ["", "\nrubbish\n", "\n0,R,0,512,17,1\n", "\n0,R,126703644672,4096,1577808000000626\n"] {
+                assert_eq!(detect(&format!("{header}{rows}")).unwrap(), format, "{header}{rows}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_bare_digit_for_flags_does_not_take_a_row_from_alibaba() {
+        assert_eq!(detect("0,R,0,4096,0\n").unwrap(), Format::Alibaba);
+        assert_eq!(detect("0,R,0,4096,0,1\n").unwrap(), Format::Csv);
     }
 
     #[test]

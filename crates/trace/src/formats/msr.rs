@@ -23,6 +23,8 @@ pub(crate) struct Msr {
 }
 
 impl LineFormat for Msr {
+    const HEADER: &'static [u8] = b"Timestamp,Hostname";
+
     fn new(_: Action) -> Self {
         Self { host: Vec::new(), disk: Vec::new(), device: 0 }
     }

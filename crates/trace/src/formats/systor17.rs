@@ -17,6 +17,8 @@ use crate::{Action, Op};
 pub(crate) struct Systor17;
 
 impl LineFormat for Systor17 {
+    const HEADER: &'static [u8] = b"Timestamp,Response";
+
     fn new(_: Action) -> Self {
         Self
     }

@@ -18,6 +18,8 @@ const SECTOR: u64 = 512;
 pub(crate) struct Tencent;
 
 impl LineFormat for Tencent {
+    const HEADER: &'static [u8] = b"Timestamp,Offset";
+
     fn new(_: Action) -> Self {
         Self
     }

@@ -1,0 +1,50 @@
+//! Whether a device fits into memory: the system may kill a process that takes more, without a word.
+
+use pyo3::PyErr;
+use ssdlab_sim::Setup;
+
+use crate::errors::ConfigError;
+
+/// Tables of the FTL, per page of either kind: the map and its inverse.
+const PER_PAGE: u64 = 4;
+/// The shadow of the data, per page of either kind.
+const PER_PAGE_CHECKED: u64 = 12;
+/// Everything that is kept per block.
+const PER_BLOCK: u64 = 40;
+
+/// Fails if the tables of the device are larger than the memory that is free.
+pub fn require(setup: &Setup) -> Result<(), PyErr> {
+    let geometry = &setup.geometry;
+    let pages = u64::from(setup.logical_pages) + u64::from(geometry.blocks) * u64::from(geometry.pages_per_block);
+    let per_page = PER_PAGE + if setup.check { PER_PAGE_CHECKED } else { 0 };
+    let needed = pages * per_page + u64::from(geometry.blocks) * PER_BLOCK;
+    // Asking for the address space finds limits of the process; nothing is touched.
+    let refused = Vec::<u8>::new().try_reserve_exact(usize::try_from(needed).unwrap_or(usize::MAX)).is_err();
+    let free = free_bytes();
+    if !refused && free.is_none_or(|free| needed <= free) {
+        return Ok(());
+    }
+    let gib = |bytes: u64| format!("{:.1} GiB", bytes as f64 / f64::from(1 << 30));
+    let free = free
+        .filter(|_| !refused)
+        .map_or("the system refuses that much".into(), |free| format!("{} are free", gib(free)));
+    Err(ConfigError::new_err(format!(
+        "a device of {} blocks of {} pages needs {} of memory and {free}; lower device.capacity, or raise \
+         nand.page_size or nand.pages_per_block",
+        geometry.blocks,
+        geometry.pages_per_block,
+        gib(needed)
+    )))
+}
+
+/// Memory that can be had without swapping, where the system tells.
+fn free_bytes() -> Option<u64> {
+    let read = |path: &str| std::fs::read_to_string(path).ok();
+    let system = read("/proc/meminfo").and_then(|text| {
+        let kib = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+        kib.trim().strip_suffix(" kB")?.parse::<u64>().ok()?.checked_mul(1024)
+    });
+    // Of a container; it holds "max" where there is no limit.
+    let container = read("/sys/fs/cgroup/memory.max").and_then(|text| text.trim().parse().ok());
+    system.into_iter().chain(container).min()
+}
