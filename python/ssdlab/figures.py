@@ -31,6 +31,13 @@ ROUTINE_COUNTS = ("requests", "records", "bytes_in", "headers")
 """Counts of an ingest report that are no reason to look twice."""
 
 
+STEADY_CAPACITIES = 1.0
+"""Capacities the host must have written before write amplification is taken for that of its requests."""
+
+BEHIND_SHARE = 0.1
+"""Share of the simulated time by which a drive may finish after the last arrival without a remark."""
+
+
 @dataclass(frozen=True)
 class Figure:
     """One figure of a summary."""
@@ -74,6 +81,7 @@ FIGURES = (
     Figure("Device", "pages per block", "device.pages_per_block", text.count),
     Figure("Device", "blocks", "device.blocks", text.count),
     Figure("Device", "of these held back for collection", "device.reserve_blocks", text.count),
+    Figure("Device", "over-provisioning without these", "device.effective_op_over_logical", text.percent),
     Figure("Device", "memory of the FTL", "device.memory_bytes", text.size, "low"),
     Figure("Host", "read requests", "host.read_requests", text.count),
     Figure("Host", "write requests", "host.write_requests", text.count),
@@ -83,6 +91,7 @@ FIGURES = (
     Figure("Host", "data written", "host.bytes_written", text.size),
     Figure("Host", "data trimmed", "host.bytes_trimmed", text.size, quiet=True),
     Figure("Host", "pages written", "host.pages_written", text.count),
+    Figure("Host", "capacities written", "capacities_written", text.decimal),
     Figure("Host", "pages written in part", "host.partial_pages_written", text.count, quiet=True),
     Figure("Host", "pages read that were never written", "host.unmapped_pages_read", text.count, quiet=True),
     Figure("Host", "requests wrapped into the device", "host.wrapped_requests", text.count, quiet=True),
@@ -101,7 +110,8 @@ FIGURES = (
     Figure("Speed", "write bandwidth", "time.bytes_written_per_s", text.bandwidth, "high"),
     *(_latency(op, column) for op in ("read", "write") for column in ("mean", "p50", "p99", "p99.9", "max")),
     Figure("Lifetime", "host data until worn out", "lifetime.host_tbw_bytes", text.size_decimal, "high"),
-    Figure("Lifetime", "life at the observed rate", "lifetime.years", text.years, "high"),
+    Figure("Lifetime", "host data per day", "lifetime.host_bytes_per_day", text.size_decimal),
+    Figure("Lifetime", "life at that rate", "lifetime.years", text.years, "high"),
     Figure("Check", "flash operations checked", "check.flash_operations_checked", text.count),
     Figure("Check", "page reads checked", "check.page_reads_checked", text.count),
 )
@@ -130,10 +140,10 @@ def operations(summary: Summary) -> tuple[list[str], list[tuple[str, list[int]]]
 
 def response_times(summary: Summary) -> list[tuple[str, list[str]]]:
     """For each operation that occurred, its name and count followed by the columns of `QUANTILES`."""
-    latency: Mapping[str, Mapping[str, float]] | None = summary.get("latency")
+    latency: Mapping[str, Mapping[str, float] | None] | None = summary.get("latency")
     if latency is None:
         return []
-    occurred = {op: figures for op, figures in latency.items() if figures["count"]}
+    occurred = {op: figures for op, figures in latency.items() if figures is not None}
     if len(occurred) == 2:
         # "all" repeats the only operation there is.
         occurred.pop("all", None)
@@ -171,6 +181,18 @@ def remarks(summary: Summary, ingest: Mapping[str, Any] | None) -> list[str]:
     requests = sum(summary["host"][f"{op}_requests"] for op in ("read", "write", "trim", "flush"))
     if requests == 0 and not summary["partial"]:
         found.append("no request was measured: there was none, or host.warmup took them all")
+    written = summary["capacities_written"]
+    if 0 < written < STEADY_CAPACITIES and summary["precondition"]["write_amplification"] is not None:
+        found.append(
+            f"the host wrote {text.decimal(written)} times the capacity, so write amplification still tells more of "
+            "the preconditioning than of the requests; replay more, or see precondition.* and host.warmup"
+        )
+    time = summary["time"]
+    if time and time["behind_ns"] and time["behind_ns"] > BEHIND_SHARE * time["elapsed_ns"]:
+        found.append(
+            f"requests arrived faster than the drive serves them: it finished {text.duration(time['behind_ns'])} after "
+            "the last arrival, and response times are those of a growing queue"
+        )
     return found
 
 

@@ -6,12 +6,14 @@ from collections.abc import Callable
 from typing import Any
 
 from ssdlab import _ssdlab
+from ssdlab._ssdlab import ConfigError
 from ssdlab.config import Config
+
 from ssdlab.result import Result
 from ssdlab.trace import RequestSource, Trace, TraceFile, TraceSource, batches
 
 Monitor = Callable[[str, int, int | None, int], object]
-"""`monitor(phase, done, total, requests)`: `phase` is `scan`, `precondition`, `warm-up` or `measure`; `done` of
+"""`monitor(phase, done, total, requests)`: `phase` is `scan`, `fill`, `overwrite`, `warm-up` or `measure`; `done` of
 `total` (None where unknown) is in a unit of its own; `requests` counts those replayed. Something true ends the run."""
 
 
@@ -49,6 +51,13 @@ def simulate(
         InternalError: On a defect of ssdlab; carries the resolved configuration.
     """
     config = config or Config()
+    if trace is None and config["host.replay"] == "open" and config["workload.arrival"] == "closed":
+        raise ConfigError(
+            "host.replay: open replay needs arrival times, and workload.arrival is closed; "
+            'set workload.arrival.poisson.rate="1k/s" or workload.arrival.fixed.rate, or leave host.replay closed'
+        )
+    if hasattr(trace, "__arrow_c_stream__") and not isinstance(trace, Trace):
+        trace = Trace.from_frame(trace)
     if trace is not None and not isinstance(trace, Trace | TraceFile):
         trace = TraceFile(trace)
     file = trace if isinstance(trace, TraceFile) else None

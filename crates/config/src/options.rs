@@ -4,6 +4,8 @@
 //! name (`ftl.page.gc` and `ftl.page.gc.d_choices.d`) are the variant's parameters and exist only while it is chosen.
 //! A chosen variant is written as a string, or as a table of its parameters.
 
+use ssdlab_ftl::gc;
+
 /// One option: where it is, what it may be, and what it means.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct OptionSpec {
@@ -274,12 +276,12 @@ pub static OPTIONS: &[OptionSpec] = &[
     OptionSpec {
         key: "ftl.page.gc",
         kind: Kind::Choice(&[
-            Variant { name: "greedy", help: "fewest valid pages" },
-            Variant { name: "fifo", help: "oldest sealed block" },
-            Variant { name: "random", help: "any sealed block" },
-            Variant { name: "d_choices", help: "fewest valid pages among `d` drawn at random" },
-            Variant { name: "cost_benefit", help: "highest (1 - u) * age / 2u" },
-            Variant { name: "windowed_greedy", help: "fewest valid pages among the `window` oldest" },
+            Variant { name: "greedy", help: gc::greedy::HELP },
+            Variant { name: "fifo", help: gc::fifo::HELP },
+            Variant { name: "random", help: gc::random::HELP },
+            Variant { name: "d_choices", help: gc::d_choices::HELP },
+            Variant { name: "cost_benefit", help: gc::cost_benefit::HELP },
+            Variant { name: "windowed_greedy", help: gc::windowed_greedy::HELP },
         ]),
         fallback: Fallback::Value("greedy"),
         help: "Which block garbage collection takes next.",
@@ -321,7 +323,7 @@ pub static OPTIONS: &[OptionSpec] = &[
     },
     OptionSpec {
         key: "ftl.page.trigger.batch.low",
-        kind: Kind::Count { min: 1, max: MEBI },
+        kind: Kind::Count { min: 2, max: MEBI },
         fallback: Fallback::Value("4"),
         help: "Free blocks below which a batch starts.",
         example: "8",
@@ -337,7 +339,7 @@ pub static OPTIONS: &[OptionSpec] = &[
         key: "ftl.page.allocation",
         kind: Kind::Choice(&[
             Variant { name: "least_worn", help: "fewest erases first (dynamic wear levelling)" },
-            Variant { name: "fifo", help: "erased longest ago first" },
+            Variant { name: "fifo", help: gc::fifo::HELP },
         ]),
         fallback: Fallback::Value("least_worn"),
         help: "Which free block is written next.",

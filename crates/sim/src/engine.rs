@@ -12,14 +12,15 @@ use crate::summary::{
     CheckSummary, DeviceSummary, FlashSummary, HostCounters, LatencyByOp, LatencySummary, LifetimeSummary,
     PreconditionSummary, Summary, TimeSummary, WearSummary,
 };
-use crate::{Control, Fit, FtlChoice, Monitor, Outcome, Phase, Replay, Series, Setup, SimError, Status};
+use crate::{Control, Fit, Monitor, Outcome, Phase, Replay, Series, Setup, SimError, Status};
 
 /// Requests fetched and replayed at a time.
 const BATCH: usize = 4096;
 /// Requests whose map entries are fetched ahead.
 const LOOKAHEAD: usize = 16;
 const NANOS_PER_SECOND: f64 = 1e9;
-const SECONDS_PER_YEAR: f64 = 365.25 * 86_400.0;
+const SECONDS_PER_DAY: f64 = 86_400.0;
+const DAYS_PER_YEAR: f64 = 365.25;
 
 /// A stack of FTL and flash, with the measurements taken on it.
 pub(crate) struct Engine<'a, F, D, C> {
@@ -31,6 +32,8 @@ pub(crate) struct Engine<'a, F, D, C> {
     requests: u64,
     host: HostCounters,
     latency: [LatencyHistogram; 4],
+    /// Arrival of the first and of the latest measured request.
+    arrivals_ns: Option<(u64, u64)>,
     start: Start,
     series: Series,
 }
@@ -53,6 +56,7 @@ impl<'a, F: Ftl, D: Flash, C: Checker + FlashSink> Engine<'a, F, D, C> {
             requests: 0,
             host: HostCounters::default(),
             latency: Default::default(),
+            arrivals_ns: None,
             start: Start { counts: Counts::default(), time_ns: 0, busy_ns: 0, erases: Vec::new() },
             series: Series::new(Tally::default()),
         }
@@ -77,6 +81,7 @@ impl<'a, F: Ftl, D: Flash, C: Checker + FlashSink> Engine<'a, F, D, C> {
     fn start_measuring(&mut self) {
         self.host = HostCounters::default();
         self.latency = Default::default();
+        self.arrivals_ns = None;
         self.start = Start {
             counts: self.sinks.0.counts(),
             time_ns: self.sinks.0.now_ns(),
@@ -109,6 +114,8 @@ impl<'a, F: Ftl, D: Flash, C: Checker + FlashSink> Engine<'a, F, D, C> {
                 }
                 self.serve(request)?;
             }
+            let (first, latest) = (batch[0].time_ns, batch[count - 1].time_ns);
+            self.arrivals_ns = Some((self.arrivals_ns.map_or(first, |(first, _)| first), latest));
             let progress = source.progress();
             let status = Status { phase, done: progress.done, total: progress.total, requests: self.requests };
             if monitor.report(&status) == Control::Stop {
@@ -256,7 +263,8 @@ impl<'a, F: Ftl, D: Flash, C: Checker + FlashSink> Engine<'a, F, D, C> {
         let seconds = elapsed_ns as f64 / NANOS_PER_SECOND;
         let mut all = LatencyHistogram::default();
         self.latency.iter().for_each(|histogram| all.merge(histogram));
-        let per_second = |amount: f64| if seconds > 0.0 { amount / seconds } else { 0.0 };
+        let per_second = |amount: f64| (seconds > 0.0).then(|| amount / seconds);
+        let (first_arrival_ns, last_arrival_ns) = self.arrivals_ns.unwrap_or_default();
         let time = D::TIMED.then(|| {
             let busy_ns = self.sinks.0.busy_ns() - self.start.busy_ns;
             TimeSummary {
@@ -266,18 +274,24 @@ impl<'a, F: Ftl, D: Flash, C: Checker + FlashSink> Engine<'a, F, D, C> {
                 iops: per_second(all.count() as f64),
                 bytes_read_per_s: per_second(self.host.bytes_read as f64),
                 bytes_written_per_s: per_second(self.host.bytes_written as f64),
+                behind_ns: (self.setup.replay == Replay::Open)
+                    .then(|| self.sinks.0.now_ns().saturating_sub(last_arrival_ns)),
             }
         });
         let latency = D::TIMED.then(|| {
-            let [read, write, trim, flush] = self.latency.each_ref().map(LatencySummary::from);
-            LatencyByOp { all: LatencySummary::from(&all), read, write, trim, flush }
+            let [read, write, trim, flush] = self.latency.each_ref().map(LatencySummary::of);
+            LatencyByOp { all: LatencySummary::of(&all), read, write, trim, flush }
         });
-        let FtlChoice::Page(options) = self.setup.ftl;
-        let device = DeviceSummary::of(self.setup, options.reserve_blocks(), self.ftl.memory_bytes());
+        let device = DeviceSummary::of(self.setup, self.ftl.memory_bytes());
         let host_tbw_bytes = write_amplification
             .map(|amplification| f64::from(device.endurance_cycles) * device.physical_bytes as f64 / amplification);
-        let written_per_s = per_second(self.host.bytes_written as f64);
-        let years = host_tbw_bytes.filter(|_| written_per_s > 0.0).map(|tbw| tbw / written_per_s / SECONDS_PER_YEAR);
+        // A closed loop runs as fast as the drive can; how fast the host really writes only the trace knows.
+        let trace_seconds = (last_arrival_ns - first_arrival_ns) as f64 / NANOS_PER_SECOND;
+        let writing_seconds = if trace_seconds > 0.0 { trace_seconds } else { seconds };
+        let host_bytes_per_day = (self.host.bytes_written > 0 && writing_seconds > 0.0)
+            .then(|| self.host.bytes_written as f64 / writing_seconds * SECONDS_PER_DAY);
+        let years = host_tbw_bytes.zip(host_bytes_per_day).map(|(tbw, per_day)| tbw / per_day / DAYS_PER_YEAR);
+        let capacities_written = self.host.pages_written as f64 / f64::from(self.setup.logical_pages);
         let (flash_operations_checked, page_reads_checked) = self.sinks.1.checked();
         Outcome {
             summary: Summary {
@@ -287,10 +301,11 @@ impl<'a, F: Ftl, D: Flash, C: Checker + FlashSink> Engine<'a, F, D, C> {
                 host: self.host,
                 flash: FlashSummary(counts),
                 write_amplification,
+                capacities_written,
                 time,
                 latency,
                 wear: WearSummary::of(&erase_counts),
-                lifetime: LifetimeSummary { host_tbw_bytes, years },
+                lifetime: LifetimeSummary { host_tbw_bytes, host_bytes_per_day, years },
                 check: C::ON.then_some(CheckSummary { flash_operations_checked, page_reads_checked }),
             },
             series: self.series,

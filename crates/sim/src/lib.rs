@@ -62,8 +62,10 @@ pub enum SimError {
 /// Part of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Phase {
-    /// Filling and overwriting the device.
-    Precondition,
+    /// Preconditioning: writing every page to be filled once.
+    Fill,
+    /// Preconditioning: overwriting at random.
+    Overwrite,
     /// Replaying requests without measuring.
     Warmup,
     /// Replaying and measuring.
@@ -74,7 +76,8 @@ impl Phase {
     /// Lower-case name.
     pub const fn name(self) -> &'static str {
         match self {
-            Self::Precondition => "precondition",
+            Self::Fill => "fill",
+            Self::Overwrite => "overwrite",
             Self::Warmup => "warm-up",
             Self::Measure => "measure",
         }

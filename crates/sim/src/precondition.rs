@@ -42,7 +42,7 @@ impl<F: Ftl, D: Flash, C: Checker + ssdlab_ftl::FlashSink> Target<'_, F, D, C> {
                 Overwrite::None => (None, None, Control::Continue),
                 Overwrite::Passes(passes) => {
                     let writes = (passes * pages as f64).round() as u64;
-                    let (amplification, control) = self.overwrite(pages, writes, (0, writes), &mut rng);
+                    let (amplification, control) = self.overwrite(pages, writes, (0, Some(writes)), &mut rng);
                     (amplification, None, control)
                 }
                 Overwrite::Steady => {
@@ -65,14 +65,14 @@ impl<F: Ftl, D: Flash, C: Checker + ssdlab_ftl::FlashSink> Target<'_, F, D, C> {
         summary.flash_pages_programmed = counts.programmed();
     }
 
-    fn look(&mut self, done: u64, total: u64) -> Control {
-        self.monitor.report(&Status { phase: Phase::Precondition, done, total: Some(total), requests: 0 })
+    fn look(&mut self, phase: Phase, done: u64, total: Option<u64>) -> Control {
+        self.monitor.report(&Status { phase, done, total, requests: 0 })
     }
 
     fn fill(&mut self, pages: u64) -> Control {
         let mut next = 0;
         while next < pages {
-            if self.look(next, pages) == Control::Stop {
+            if self.look(Phase::Fill, next, Some(pages)) == Control::Stop {
                 return Control::Stop;
             }
             let count = CHUNK.min(pages - next) as u32;
@@ -85,13 +85,19 @@ impl<F: Ftl, D: Flash, C: Checker + ssdlab_ftl::FlashSink> Target<'_, F, D, C> {
     }
 
     /// Overwrites `writes` of the first `pages` pages at random and returns the write amplification;
-    /// `progress` is (writes done before, writes planned).
-    fn overwrite(&mut self, pages: u64, writes: u64, progress: (u64, u64), rng: &mut Rng) -> (Option<f64>, Control) {
+    /// `progress` is (writes done before, writes planned if known).
+    fn overwrite(
+        &mut self,
+        pages: u64,
+        writes: u64,
+        progress: (u64, Option<u64>),
+        rng: &mut Rng,
+    ) -> (Option<f64>, Control) {
         let before = self.sinks.0.counts();
         let mut ahead: [u32; LOOKAHEAD] = std::array::from_fn(|_| rng.below(pages) as u32);
         let mut done = 0;
         while done < writes {
-            if self.look(progress.0 + done, progress.1) == Control::Stop {
+            if self.look(Phase::Overwrite, progress.0 + done, progress.1) == Control::Stop {
                 return (None, Control::Stop);
             }
             let count = CHUNK.min(writes - done);
@@ -112,7 +118,7 @@ impl<F: Ftl, D: Flash, C: Checker + ssdlab_ftl::FlashSink> Target<'_, F, D, C> {
         let limit = MAX_PASSES * WINDOWS_PER_PASS;
         let mut earlier: Option<f64> = None;
         for number in 0..limit {
-            let (latest, control) = self.overwrite(pages, window, (number * window, limit * window), rng);
+            let (latest, control) = self.overwrite(pages, window, (number * window, None), rng);
             if control == Control::Stop {
                 return (earlier, false, control);
             }

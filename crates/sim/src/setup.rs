@@ -10,6 +10,15 @@ pub enum FtlChoice {
     Page(PageOptions),
 }
 
+impl FtlChoice {
+    /// Blocks the FTL needs beyond those that hold data.
+    pub const fn reserve_blocks(&self) -> u32 {
+        match self {
+            Self::Page(options) => options.reserve_blocks(),
+        }
+    }
+}
+
 /// How time passes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Clock {

@@ -53,6 +53,8 @@ pub struct DeviceSummary {
     pub spare_of_physical: f64,
     /// Blocks garbage collection holds back, included in the above.
     pub reserve_blocks: u32,
+    /// `op_over_logical` without them: the space that collection lives on.
+    pub effective_op_over_logical: f64,
     /// Program/erase cycles a block endures.
     pub endurance_cycles: u32,
     /// Memory the FTL holds for maps and block state, in bytes.
@@ -105,12 +107,14 @@ pub struct TimeSummary {
     pub busy_ns: u64,
     /// Busy over elapsed.
     pub utilisation: f64,
-    /// Requests completed per second.
-    pub iops: f64,
+    /// Requests completed per second; none, as the rates below, if no time passed.
+    pub iops: Option<f64>,
     /// Bytes read per second.
-    pub bytes_read_per_s: f64,
+    pub bytes_read_per_s: Option<f64>,
     /// Bytes written per second.
-    pub bytes_written_per_s: f64,
+    pub bytes_written_per_s: Option<f64>,
+    /// How long after the last arrival the last request completed; none in closed replay.
+    pub behind_ns: Option<u64>,
 }
 
 /// A distribution of response times, in nanoseconds.
@@ -140,10 +144,11 @@ pub struct LatencySummary {
     pub max_ns: u64,
 }
 
-impl From<&LatencyHistogram> for LatencySummary {
-    fn from(histogram: &LatencyHistogram) -> Self {
+impl LatencySummary {
+    /// Figures of a histogram; none if it is empty.
+    pub(crate) fn of(histogram: &LatencyHistogram) -> Option<Self> {
         let q = |quantile| histogram.quantile_ns(quantile);
-        Self {
+        (histogram.count() > 0).then(|| Self {
             count: histogram.count(),
             mean_ns: histogram.mean_ns(),
             std_dev_ns: histogram.std_dev_ns(),
@@ -155,23 +160,23 @@ impl From<&LatencyHistogram> for LatencySummary {
             p99_9_ns: q(0.999),
             p99_99_ns: q(0.9999),
             max_ns: histogram.max_ns(),
-        }
+        })
     }
 }
 
-/// Response times by operation.
+/// Response times by operation; none for an operation that did not occur.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LatencyByOp {
     /// Every request.
-    pub all: LatencySummary,
+    pub all: Option<LatencySummary>,
     /// Reads.
-    pub read: LatencySummary,
+    pub read: Option<LatencySummary>,
     /// Writes.
-    pub write: LatencySummary,
+    pub write: Option<LatencySummary>,
     /// Trims.
-    pub trim: LatencySummary,
+    pub trim: Option<LatencySummary>,
     /// Flushes.
-    pub flush: LatencySummary,
+    pub flush: Option<LatencySummary>,
 }
 
 /// Erases of the measured phase over the blocks.
@@ -210,7 +215,10 @@ impl WearSummary {
 pub struct LifetimeSummary {
     /// Bytes the host can write: endurance x physical bytes / write amplification.
     pub host_tbw_bytes: Option<f64>,
-    /// Years at the observed rate; none where time is not modelled or nothing was written.
+    /// Bytes the host writes per day: at the rate of the trace if its requests carry times, else at the rate of
+    /// the drive; none where there is neither.
+    pub host_bytes_per_day: Option<f64>,
+    /// Years until worn out at that rate.
     pub years: Option<f64>,
 }
 
@@ -239,6 +247,9 @@ pub struct Summary {
     pub flash: FlashSummary,
     /// Pages programmed per page the host wrote; none if it wrote nothing.
     pub write_amplification: Option<f64>,
+    /// Logical pages the host wrote, in capacities of the device. Below one or so, write amplification still
+    /// tells more of the preconditioning than of the requests.
+    pub capacities_written: f64,
     /// Rates; none where time is not modelled.
     pub time: Option<TimeSummary>,
     /// Response times; none where time is not modelled.
@@ -252,10 +263,12 @@ pub struct Summary {
 }
 
 impl DeviceSummary {
-    pub(crate) fn of(setup: &Setup, reserve_blocks: u32, memory_bytes: u64) -> Self {
+    pub(crate) fn of(setup: &Setup, memory_bytes: u64) -> Self {
         let geometry = &setup.geometry;
         let (logical, physical) = (u64::from(setup.logical_pages), geometry.pages());
         let spare = (physical - logical) as f64;
+        let reserve_blocks = setup.ftl.reserve_blocks();
+        let reserve_pages = f64::from(reserve_blocks) * f64::from(geometry.pages_per_block);
         Self {
             capacity_bytes: setup.capacity_bytes(),
             page_bytes: geometry.page_bytes,
@@ -267,6 +280,7 @@ impl DeviceSummary {
             op_over_logical: spare / logical as f64,
             spare_of_physical: spare / physical as f64,
             reserve_blocks,
+            effective_op_over_logical: (spare - reserve_pages) / logical as f64,
             endurance_cycles: setup.endurance_cycles,
             memory_bytes,
         }

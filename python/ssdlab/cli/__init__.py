@@ -75,7 +75,8 @@ def main() -> None:
     except SsdlabError as error:
         status = _fail(error, 2)
     except typer.TyperException as error:
-        status = _fail(ValueError(_usage_error(error)), 2)
+        # A group without a command has shown its help and has nothing to add.
+        status = _fail(ValueError(_usage_error(error)), 2) if error.format_message() else 2
     except BrokenPipeError:
         # Whoever read our output has seen enough; keep the interpreter from complaining about it on exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

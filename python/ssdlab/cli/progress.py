@@ -20,7 +20,7 @@ QUIET_SECONDS = 1.0
 LINE_SECONDS = 5.0
 """Between lines where there is no terminal."""
 
-UNITS = {"precondition": "pages", "simulate": "rows"}
+UNITS = {"fill": "pages", "overwrite": "pages", "simulate": "rows"}
 """What `done` of a phase counts; the rate of others is that of their requests."""
 
 
@@ -60,8 +60,8 @@ class Watch:
         rate = f"{text.short_count(counted / elapsed)} {UNITS.get(phase.name, 'requests')}/s"
         left = ""
         if total and done > phase.done:
-            seconds = (total - done) * elapsed / (done - phase.done)
-            left = f"{seconds // 60:.0f}:{seconds % 60:02.0f} left"
+            minutes, seconds = divmod(round((total - done) * elapsed / (done - phase.done)), 60)
+            left = f"{minutes}:{seconds:02} left"
         if self._display.bars is not None:
             self._bar(done, total, rate, left)
         elif now >= self._next_line:

@@ -12,7 +12,8 @@ use super::VictimPolicy;
 use super::random::random_sealed;
 use crate::pool::BlockPool;
 
-pub(super) const HELP: &str = "Fewest valid pages among d sealed blocks drawn at random.";
+/// One line for help and documentation.
+pub const HELP: &str = "Fewest valid pages among d sealed blocks drawn at random.";
 
 pub(super) struct DChoices {
     d: u32,

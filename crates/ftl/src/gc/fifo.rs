@@ -11,7 +11,8 @@ use ssdlab_core::BlockId;
 use super::VictimPolicy;
 use crate::pool::BlockPool;
 
-pub(super) const HELP: &str = "Sealed longest ago.";
+/// One line for help and documentation.
+pub const HELP: &str = "Sealed longest ago.";
 
 pub(super) struct Fifo;
 

@@ -1,14 +1,14 @@
 //! Garbage-collection victim policies, one file each, registered in [`POLICIES`].
 //!
-//! To add one: write its file, add a variant to [`VictimChoice`], register it here. Documentation and the
-//! oracle tests pick it up from the table.
+//! To add one: write its file, add a variant to [`VictimChoice`], register it here. The oracle tests pick it
+//! up from the table; a line in the table of settings makes it configurable, with the help text from here.
 
-mod cost_benefit;
-mod d_choices;
-mod fifo;
-mod greedy;
-mod random;
-mod windowed_greedy;
+pub mod cost_benefit;
+pub mod d_choices;
+pub mod fifo;
+pub mod greedy;
+pub mod random;
+pub mod windowed_greedy;
 
 use ssdlab_core::{BlockId, Rng};
 
@@ -24,29 +24,23 @@ pub trait VictimPolicy: Send {
     fn choose(&mut self, pool: &BlockPool, now: u64) -> Option<BlockId>;
 }
 
-/// A policy as listed in help and documentation.
+/// A registered policy.
 #[derive(Clone, Copy, Debug)]
 pub struct PolicyInfo {
     /// Name in configurations.
     pub name: &'static str,
-    /// One sentence.
-    pub help: &'static str,
     /// The choice with typical parameters.
     pub example: VictimChoice,
 }
 
 /// Every victim policy.
 pub static POLICIES: &[PolicyInfo] = &[
-    PolicyInfo { name: "greedy", help: greedy::HELP, example: VictimChoice::Greedy },
-    PolicyInfo { name: "fifo", help: fifo::HELP, example: VictimChoice::Fifo },
-    PolicyInfo { name: "random", help: random::HELP, example: VictimChoice::Random },
-    PolicyInfo { name: "d_choices", help: d_choices::HELP, example: VictimChoice::DChoices { d: 10 } },
-    PolicyInfo { name: "cost_benefit", help: cost_benefit::HELP, example: VictimChoice::CostBenefit },
-    PolicyInfo {
-        name: "windowed_greedy",
-        help: windowed_greedy::HELP,
-        example: VictimChoice::WindowedGreedy { window: 256 },
-    },
+    PolicyInfo { name: "greedy", example: VictimChoice::Greedy },
+    PolicyInfo { name: "fifo", example: VictimChoice::Fifo },
+    PolicyInfo { name: "random", example: VictimChoice::Random },
+    PolicyInfo { name: "d_choices", example: VictimChoice::DChoices { d: 10 } },
+    PolicyInfo { name: "cost_benefit", example: VictimChoice::CostBenefit },
+    PolicyInfo { name: "windowed_greedy", example: VictimChoice::WindowedGreedy { window: 256 } },
 ];
 
 /// Builds the policy for `choice`; random ones draw from the stream `gc` of `seed`.

@@ -13,7 +13,8 @@ use ssdlab_core::{BlockId, Rng};
 use super::VictimPolicy;
 use crate::pool::BlockPool;
 
-pub(super) const HELP: &str = "Any sealed block, all equally likely.";
+/// One line for help and documentation.
+pub const HELP: &str = "Any sealed block, all equally likely.";
 
 pub(super) struct Random {
     rng: Rng,

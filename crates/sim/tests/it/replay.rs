@@ -71,7 +71,7 @@ fn a_stopped_run_ends_at_once_and_says_so() {
     let requests: Vec<Request> = (0..20_000).map(|n| write(n % 16 * 4096, 4096)).collect();
     let precondition = Precondition { fill: 1.0, overwrite: Overwrite::Steady };
     let setup = Setup { precondition, warmup_requests: 5_000, ..device(Fit::Error) };
-    for (phase, measured) in [(Phase::Precondition, 0), (Phase::Warmup, 0), (Phase::Measure, 4096)] {
+    for (phase, measured) in [(Phase::Fill, 0), (Phase::Overwrite, 0), (Phase::Warmup, 0), (Phase::Measure, 4096)] {
         let summary = run(&setup, &mut SliceSource::new(&requests), &mut StopIn(phase)).unwrap().summary;
         assert!(summary.partial);
         assert_eq!(summary.host.write_requests, measured, "{phase:?}");

@@ -3,7 +3,7 @@
 
 use ssdlab_core::{Nanos, Rng};
 use ssdlab_nand::Timing;
-use ssdlab_sim::{Clock, Outcome, Replay, Setup, run};
+use ssdlab_sim::{Clock, LatencySummary, Outcome, Replay, Setup, run};
 use ssdlab_testkit::small_setup;
 use ssdlab_trace::{Op, Request, SliceSource};
 
@@ -40,9 +40,11 @@ fn each_operation_takes_its_time() {
         ],
     );
     let latency = outcome.summary.latency.expect("timed");
-    assert_eq!((latency.write.max_ns, latency.write.min_ns), (2_040, 1_140));
-    assert_eq!((latency.read.max_ns, latency.read.min_ns), (240, 0));
-    assert_eq!(latency.flush.max_ns, 0);
+    let bounds = |latency: Option<LatencySummary>| latency.map(|latency| (latency.max_ns, latency.min_ns));
+    assert_eq!(bounds(latency.write), Some((2_040, 1_140)));
+    assert_eq!(bounds(latency.read), Some((240, 0)));
+    assert_eq!(bounds(latency.flush), Some((0, 0)));
+    assert_eq!(bounds(latency.trim), None);
     let time = outcome.summary.time.expect("timed");
     assert_eq!((time.elapsed_ns, time.busy_ns, time.utilisation), (3_420, 3_420, 1.0));
     assert_eq!(outcome.summary.host.partial_pages_written, 1);
@@ -80,7 +82,7 @@ fn collection_of_dead_blocks_costs_their_erase() {
     let summary = replay(&device(TIMING), &requests).summary;
     assert_eq!(summary.flash.0.erased(), 1);
     assert_eq!(summary.flash.0.programs[2], 0);
-    assert_eq!(summary.latency.expect("timed").write.max_ns, 1_020 + 10_000);
+    assert_eq!(summary.latency.expect("timed").write.map(|write| write.max_ns), Some(1_020 + 10_000));
 }
 
 #[test]
@@ -107,7 +109,21 @@ fn open_replay_waits_for_arrivals_and_queues_behind_work() {
         ],
     );
     let latency = outcome.summary.latency.expect("timed");
-    assert_eq!((latency.write.min_ns, latency.write.max_ns), (1_020, 1_540));
+    let write = latency.write.expect("written");
+    assert_eq!((write.min_ns, write.max_ns), (1_020, 1_540));
     let time = outcome.summary.time.expect("timed");
-    assert_eq!((time.elapsed_ns, time.busy_ns), (11_020, 3_060));
+    assert_eq!((time.elapsed_ns, time.busy_ns, time.behind_ns), (11_020, 3_060, Some(1_020)));
+    // Three pages in the 10 us between first and last arrival.
+    let per_day = outcome.summary.lifetime.host_bytes_per_day.expect("written");
+    assert!((per_day / (3.0 * 4096.0 / 10e-6 * 86_400.0) - 1.0).abs() < 1e-12);
+}
+
+#[test]
+fn rates_and_times_that_do_not_exist_are_not_zero() {
+    let summary = replay(&device(TIMING), &[request(Op::Read, 0, 0, 4096)]).summary;
+    let time = summary.time.expect("timed");
+    assert_eq!((time.elapsed_ns, time.iops, time.bytes_read_per_s), (0, None, None));
+    assert_eq!(summary.latency.expect("timed").write, None);
+    assert_eq!((summary.write_amplification, summary.lifetime.years), (None, None));
+    assert_eq!(summary.capacities_written, 0.0);
 }
