@@ -1,6 +1,8 @@
 """Simulations from Python: figures, columns, errors, threads, signals."""
 
+import copy
 import json
+import pickle
 import signal
 import subprocess
 import sys
@@ -200,3 +202,11 @@ def test_the_shipped_traces_run_and_pass_the_data_check(name: str) -> None:
     result = ssdlab.simulate(config, ROOT / "traces" / name)
     assert result.ingest is not None and result.ingest["format"] == "ssdlab-csv"
     assert result.summary["check"]["page_reads_checked"] > 0
+
+
+def test_configurations_traces_and_results_survive_pickling(small: ssdlab.Config) -> None:
+    trace = ssdlab.generate(small)
+    result = ssdlab.simulate(small, trace)
+    for copied in (copy.deepcopy(result), pickle.loads(pickle.dumps(result))):
+        assert copied.to_json() == result.to_json() and copied.config.to_toml(True) == small.to_toml(True)
+    assert pickle.loads(pickle.dumps(trace)).to_arrow().equals(trace.to_arrow())
