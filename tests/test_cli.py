@@ -32,7 +32,8 @@ def test_run_prints_a_table(cli: Cli) -> None:
         "over-provisioning, of physical",
         "garbage collection",
         "p99.99",
-        "life at the observed rate",
+        "host data per day",
+        "life at that rate",
     ):
         assert words in out
 
@@ -264,3 +265,13 @@ def test_a_device_asked_of_parquet_is_an_error(cli: Cli) -> None:
     cli("trace", "generate", "t.parquet", *SMALL_SETS)
     failed = cli("trace", "info", "t.parquet", "--device", "sda", check=False)
     assert failed.returncode == 2 and "Parquet names none; leave it out" in failed.stderr
+
+
+def test_closed_outputs_are_no_fault(tmp_path: Path) -> None:
+    ssdlab_command = f"{sys.executable} -m ssdlab"
+    for script in (
+        f"{ssdlab_command} presets list | true; exit ${{PIPESTATUS[0]}}",
+        f"{ssdlab_command} presets list >&-",
+    ):
+        done = subprocess.run(["bash", "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stderr) == (0, "")

@@ -1,6 +1,8 @@
 """Simulations from Python: figures, columns, errors, threads, signals."""
 
+import copy
 import json
+import pickle
 import signal
 import subprocess
 import sys
@@ -15,7 +17,7 @@ import pytest
 
 import ssdlab
 from conftest import ROOT, SMALL
-from ssdlab import _ssdlab
+from ssdlab import _ssdlab, figures
 
 
 def test_the_columns_add_up_to_the_figures(small: ssdlab.Config) -> None:
@@ -118,7 +120,7 @@ def test_a_monitor_hears_of_the_phases_and_can_end_the_run(small: ssdlab.Config)
 
     long = small.with_overrides({"workload.requests": 500_000_000, "device.capacity": "1GiB"})
     result = ssdlab.simulate(long, monitor=monitor)
-    assert result.partial and phases[-1] == "measure" and "precondition" in phases
+    assert result.partial and phases[-1] == "measure" and {"fill", "overwrite"} <= set(phases)
     assert result.summary["host"]["write_requests"] < 500_000_000
 
 
@@ -200,3 +202,33 @@ def test_the_shipped_traces_run_and_pass_the_data_check(name: str) -> None:
     result = ssdlab.simulate(config, ROOT / "traces" / name)
     assert result.ingest is not None and result.ingest["format"] == "ssdlab-csv"
     assert result.summary["check"]["page_reads_checked"] > 0
+
+
+def test_configurations_traces_and_results_survive_pickling(small: ssdlab.Config) -> None:
+    trace = ssdlab.generate(small)
+    result = ssdlab.simulate(small, trace)
+    for copied in (copy.deepcopy(result), pickle.loads(pickle.dumps(result))):
+        assert copied.to_json() == result.to_json() and copied.config.to_toml(True) == small.to_toml(True)
+    assert pickle.loads(pickle.dumps(trace)).to_arrow().equals(trace.to_arrow())
+
+
+def test_results_say_when_something_else_than_the_requests_speaks(small: ssdlab.Config) -> None:
+    brief = ssdlab.simulate(small.with_overrides({"workload.requests": 100, "workload.reads": "0%"}))
+    assert brief.summary["capacities_written"] < 1
+    assert any("tells more of the preconditioning" in remark for remark in figures.remarks(brief.summary, None))
+    flooded = {
+        "time": "serial",
+        "host.replay": "open",
+        "workload.arrival.fixed.rate": "1M/s",
+        "workload.requests": 5_000,
+    }
+    late = ssdlab.simulate(small.with_overrides(flooded))
+    assert any("arrived faster" in remark for remark in figures.remarks(late.summary, None))
+    with pytest.raises(ssdlab.ConfigError, match="open replay needs arrival times"):
+        ssdlab.simulate(small.with_overrides({"host.replay": "open"}))
+
+
+def test_a_data_frame_is_a_trace(small: ssdlab.Config) -> None:
+    polars = pytest.importorskip("polars")
+    frame = polars.DataFrame({"time_ns": [0, 1], "op": ["write", "read"], "offset": [0, 0], "bytes": [4096, 4096]})
+    assert ssdlab.simulate(small, frame).summary["host"]["read_requests"] == 1

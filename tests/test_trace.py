@@ -193,3 +193,34 @@ def test_no_file_breaks_a_reader(
 def test_profile_finds_the_extent() -> None:
     profile = ssdlab.Trace.from_columns(**COLUMNS).profile()
     assert profile["extent_bytes"] == 16_384 and profile["requests"]["trim"] == 1
+
+
+def test_columns_of_any_kind_are_taken_or_named() -> None:
+    good: dict[str, Any] = {"op": [0, 1], "offset": [0, 4096], "bytes": [512, 512]}
+    for column, values in {
+        "offset": [float("inf"), 0.0],
+        "bytes": [2.0**32, 1.0],
+        "stream": [[1], [1, 2]],
+        "op": None,
+    }.items():
+        with pytest.raises(ssdlab.TraceError, match=column):
+            ssdlab.Trace.from_columns(**{**good, column: values})
+    with pytest.raises(ssdlab.TraceError, match="row 0: offset"):
+        ssdlab.Trace.from_columns(**{**good, "offset": [2.0**64, 0.0]})
+    with pytest.raises(ssdlab.TraceError, match="is not one of read"):
+        ssdlab.Trace.from_columns(**{**good, "op": [b"read", b"\xff"]})
+    misaligned = np.frombuffer(b"\0" * 17, np.uint8)[1:].view(np.uint64)
+    assert len(ssdlab.Trace.from_columns(**{**good, "offset": misaligned})) == 2
+
+
+def test_arrow_data_that_is_no_trace_is_named() -> None:
+    table = pyarrow.table({"op": ["read"], "offset": [0], "bytes": [512]})
+    for wrong, message in (
+        (5, "int is not Arrow data"),
+        (table.set_column(0, "op", [[{"a": 1}]]), "op holds struct"),
+        (table.append_column("bytes", [[1]]), "several columns 'bytes'"),
+        (table.replace_schema_metadata({"ssdlab.streams": "{no"}), "not a JSON list"),
+        (table.replace_schema_metadata({"ssdlab.streams": "5"}), "not a JSON list"),
+    ):
+        with pytest.raises(ssdlab.TraceError, match=message):
+            ssdlab.Trace.from_arrow(wrong)

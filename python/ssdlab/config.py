@@ -41,16 +41,21 @@ def _read(path: str | os.PathLike[str]) -> tuple[str, str]:
         raise ConfigError(f"{text.path(path)}: {error.strerror}; give the path of a TOML file") from None
     except UnicodeDecodeError:
         raise ConfigError(f"{text.path(path)}: is not UTF-8 text; give the path of a TOML file") from None
+    except ValueError as error:
+        raise ConfigError(f"{text.path(path)}: {error}; give the path of a TOML file") from None
 
 
 def _written(value: object) -> str:
     """A Python value as `--set` takes it."""
-    if isinstance(value, bool):
+    # Those of NumPy as well.
+    if isinstance(value, bool) or type(value).__name__ in ("bool_", "bool"):
         return "true" if value else "false"
     return str(value)
 
 
 def _pairs(overrides: Overrides) -> list[str]:
+    if isinstance(overrides, str):
+        return [overrides]
     if isinstance(overrides, Mapping):
         return [f"{key}={_written(value)}" for key, value in overrides.items()]
     return list(overrides)
@@ -112,10 +117,10 @@ class Config:
         Raises:
             ConfigError: As the constructor.
         """
-        other = Config.__new__(Config)
-        other._preset, other._files, other._sets = self._preset, self._files, [*self._sets, *_pairs(overrides)]
-        other._inner = _ssdlab.Config(other._preset, other._files, other._sets)
-        return other
+        return _rebuilt(self._preset, self._files, [*self._sets, *_pairs(overrides)])
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuilt, (self._preset, self._files, self._sets)
 
     def to_toml(self, origins: bool = False) -> str:
         """The whole configuration as TOML, which reads back as the same configuration.
@@ -138,6 +143,14 @@ class Config:
 
     def __repr__(self) -> str:
         return f"<ssdlab.Config with {len(self.settings)} settings, {len(self._sets)} overridden>"
+
+
+def _rebuilt(preset: str | None, files: list[tuple[str, str]], sets: list[str]) -> Config:
+    """A configuration of layers that have been read; also a pickled or copied one."""
+    config = Config.__new__(Config)
+    config._preset, config._files, config._sets = preset, files, sets
+    config._inner = _ssdlab.Config(preset, files, sets)
+    return config
 
 
 def presets() -> list[Preset]:

@@ -41,7 +41,13 @@ def stream_names(schema: "pa.Schema") -> list[str]:
 
 
 def _parse_names(text: bytes | None) -> list[str]:
-    return [str(name) for name in json.loads(text)] if text else []
+    try:
+        names = json.loads(text) if text else []
+    except ValueError:
+        names = None
+    if not isinstance(names, list):
+        raise TraceError(f"the metadata {STREAMS_KEY.decode()!r} is not a JSON list; drop or mend it")
+    return [str(name) for name in names]
 
 
 def _op_numbers(column: "pa.Array") -> "npt.NDArray[np.uint8] | pa.Array":
@@ -52,7 +58,10 @@ def _op_numbers(column: "pa.Array") -> "npt.NDArray[np.uint8] | pa.Array":
     if pa.types.is_integer(column.type):
         return column
     if not pa.types.is_dictionary(column.type):
-        column = column.cast(pa.string()).dictionary_encode()
+        try:
+            column = column.cast(pa.string()).dictionary_encode()
+        except pa.ArrowException:
+            raise TraceError(f"op holds {column.type}; give the names {', '.join(OPS)}") from None
     numbers = []
     for name in column.dictionary.to_pylist():
         if name not in OPS:
@@ -76,6 +85,8 @@ def columns_of(table: "pa.Table | pa.RecordBatch", where: str) -> dict[str, Any]
     for name in REQUIRED + OPTIONAL:
         if name not in table.schema.names:
             continue
+        if table.schema.names.count(name) > 1:
+            raise TraceError(f"{where}: there are several columns {name!r}; keep one")
         column = table.column(name)
         if isinstance(column, pa.ChunkedArray):
             column = column.combine_chunks()

@@ -8,7 +8,6 @@ from typing import Any
 from ssdlab import _ssdlab
 from ssdlab._ssdlab import ConfigError
 from ssdlab.config import Config
-
 from ssdlab.result import Result
 from ssdlab.trace import RequestSource, Trace, TraceFile, TraceSource, batches
 

@@ -50,13 +50,26 @@ def batches(source: RequestSource) -> Iterator[_ssdlab.Requests]:
         yield batch
 
 
+def _array(name: str, values: object) -> "npt.NDArray[Any]":
+    """`values` as an array of one dimension; TraceError if they are none."""
+    import numpy as np
+
+    try:
+        column = np.asarray(values)
+    except ValueError:
+        raise TraceError(f"{name} is not one array; give one value per request") from None
+    if column.ndim != 1:
+        raise TraceError(f"{name} has {column.ndim} dimensions; give one value per request")
+    return column
+
+
 def _op_numbers(op: object) -> "npt.NDArray[np.uint8]":
     import numpy as np
 
-    values = np.asarray(op)
+    values = _array("op", op)
     if values.dtype.kind in "UOS":
         names = {name: number for number, name in enumerate(OPS)}
-        texts = [value.decode() if isinstance(value, bytes) else str(value) for value in values.tolist()]
+        texts = [one.decode(errors="replace") if isinstance(one, bytes) else str(one) for one in values.tolist()]
         try:
             return np.array([names[text] for text in texts], dtype=np.uint8)
         except KeyError as error:
@@ -68,16 +81,17 @@ def _unsigned(name: str, values: object, dtype: str) -> "npt.NDArray[Any]":
     """`values` as a contiguous column of an unsigned type; TraceError where a value does not fit."""
     import numpy as np
 
-    column = np.asarray(values)
-    if column.ndim != 1:
-        raise TraceError(f"{name} has {column.ndim} dimensions; give one value per request")
+    column = _array(name, values)
     if column.dtype == np.dtype(dtype):
-        return np.ascontiguousarray(column)
+        return np.require(column, requirements=["C", "A"])
     if column.dtype.kind not in "iub" and not (column.dtype.kind == "f" and bool((column == np.floor(column)).all())):
         raise TraceError(f"{name} holds {column.dtype}; give whole numbers")
     limit = np.iinfo(dtype).max
-    if column.size and not (column.min() >= 0 and int(column.max()) <= limit):
-        row = int(np.flatnonzero((column < 0) | (column > limit))[0])
+    # As floats, which have no 2^64 - 1, the limit is the first that does not fit.
+    above = column >= float(limit + 1) if column.dtype.kind == "f" else column > limit
+    wrong = np.flatnonzero((column < 0) | above)
+    if wrong.size:
+        row = int(wrong[0])
         raise TraceError(f"row {row}: {name} {column[row]} is not between 0 and {limit}")
     return column.astype(dtype)
 
@@ -165,7 +179,10 @@ class Trace:
 
         from ssdlab.parquet import columns_of, stream_names
 
-        table = data if isinstance(data, pa.Table) else pa.table(data)
+        try:
+            table = data if isinstance(data, pa.Table) else pa.table(data)
+        except (TypeError, ValueError) as error:
+            raise TraceError(f"{type(data).__name__} is not Arrow data: {error}; give a table or a frame") from None
         return cls.from_columns(**columns_of(table, "the table"), streams=stream_names(table.schema))
 
     @classmethod
@@ -204,6 +221,9 @@ class Trace:
     def __len__(self) -> int:
         return len(self._requests)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuilt, (self.columns(), self.streams, self.ingest)
+
     def to_arrow(self) -> "pa.Table":
         """The trace as a pyarrow Table; `op` becomes a dictionary of names."""
         from ssdlab.parquet import table_of
@@ -236,6 +256,13 @@ class Trace:
 
     def __repr__(self) -> str:
         return f"<ssdlab.Trace of {len(self):,} requests>"
+
+
+def _rebuilt(columns: "dict[str, npt.NDArray[Any]]", streams: Sequence[str], ingest: dict[str, Any] | None) -> Trace:
+    """A pickled or copied trace."""
+    trace = Trace.from_columns(**columns, streams=streams)
+    trace.ingest = ingest
+    return trace
 
 
 class TraceFile:

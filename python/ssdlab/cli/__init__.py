@@ -3,6 +3,7 @@
 import io
 import os
 import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -62,6 +63,9 @@ def _usage_error(error: typer.TyperException) -> str:
 
 def main() -> None:
     """Runs the command line and exits: 0 done, 1 a check failed, 2 wrong input, 70 defect, 130 interrupted."""
+    # A closed output is as good as one that nobody reads.
+    sys.stdout = sys.stdout or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
+    sys.stderr = sys.stderr or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         # Better a question mark than no result where the terminal's encoding lacks a character.
         if isinstance(stream, io.TextIOWrapper):
@@ -77,7 +81,8 @@ def main() -> None:
     except typer.TyperException as error:
         # A group without a command has shown its help and has nothing to add.
         status = _fail(ValueError(_usage_error(error)), 2) if error.format_message() else 2
-    except BrokenPipeError:
+    except (BrokenPipeError, SystemExit):
+        # Typer and rich exit where a pipe is closed; no command does.
         # Whoever read our output has seen enough; keep the interpreter from complaining about it on exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         status = 0
