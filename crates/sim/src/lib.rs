@@ -18,7 +18,7 @@ pub use summary::{
     Summary, TimeSummary, WearSummary,
 };
 
-use ssdlab_core::LatencyHistogram;
+use ssdlab_core::{Bytes, LatencyHistogram};
 use ssdlab_ftl::page::PageFtl;
 use ssdlab_trace::{Source, TraceError};
 
@@ -38,8 +38,9 @@ pub enum SimError {
     Trace(#[from] TraceError),
     /// A request lies beyond the device.
     #[error(
-        "request {number} ends at byte {end}, but the device holds {capacity_bytes} bytes: raise device.capacity, or \
-         choose --fit grow, scale or wrap"
+        "request {number} ends at byte {end} ({}), but the device holds {capacity_bytes} ({}): raise device.capacity, \
+         or choose --fit grow, scale or wrap",
+        Bytes(*end), Bytes(*capacity_bytes)
     )]
     BeyondDevice {
         /// Number of the request, from 1.
