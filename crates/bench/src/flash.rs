@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use ssdlab_core::ProgramOrder;
 use ssdlab_ftl::page::{Allocation, PageOptions, Survivors, Trigger, VictimChoice};
 use ssdlab_nand::Geometry;
 use ssdlab_sim::{Clock, Control, Fit, FtlChoice, Monitor, Overwrite, Phase, Precondition, Replay, Setup, Status, run};
@@ -40,7 +41,12 @@ fn setup(capacity_bytes: u64, op: f64) -> Setup {
         allocation: Allocation::Fifo,
     };
     Setup {
-        geometry: Geometry { page_bytes: PAGE_BYTES as u32, pages_per_block, blocks: data_blocks + RESERVE_BLOCKS },
+        geometry: Geometry {
+            page_bytes: PAGE_BYTES as u32,
+            pages_per_block,
+            blocks: data_blocks + RESERVE_BLOCKS,
+            order: ProgramOrder::Ascending,
+        },
         logical_pages,
         endurance_cycles: 3000,
         ftl: FtlChoice::Page(options),

@@ -8,6 +8,7 @@ mod defaults;
 mod device;
 mod document;
 mod error;
+mod ftl;
 mod options;
 mod presets;
 mod reference;

@@ -4,6 +4,7 @@
 //! name (`ftl.page.gc` and `ftl.page.gc.d_choices.d`) are the variant's parameters and exist only while it is chosen.
 //! A chosen variant is written as a string, or as a table of its parameters.
 
+use crate::ftl::{FTLS, LOG_VICTIMS};
 use ssdlab_ftl::gc;
 
 /// One option: where it is, what it may be, and what it means.
@@ -65,6 +66,8 @@ pub enum Kind {
     Sizes,
     /// A part of the device: a size, or `"device"` for all of it.
     Span,
+    /// Log blocks: `40`, `"3%"` of the data blocks, or `"all"`.
+    LogSpace,
     /// One of several variants.
     Choice(&'static [Variant]),
 }
@@ -148,6 +151,24 @@ const KIB: u64 = 1 << 10;
 const MEBI: u64 = 1 << 20;
 const TIB: u64 = 1 << 40;
 const U32: u64 = u32::MAX as u64;
+
+/// `log` of every log-block FTL; the key is a stand-in.
+const LOG_SPACE: OptionSpec = OptionSpec {
+    key: "",
+    kind: Kind::LogSpace,
+    fallback: Fallback::Value("all"),
+    help: "Log blocks: a number, a share of the data blocks, or all blocks beyond the data.",
+    example: "3%",
+};
+
+/// `victim` of every log-block FTL that has a choice; the key is a stand-in.
+const LOG_VICTIM: OptionSpec = OptionSpec {
+    key: "",
+    kind: Kind::Choice(LOG_VICTIMS),
+    fallback: Fallback::Value("lru"),
+    help: "Which log block is given up when all are taken.",
+    example: "fifo",
+};
 
 /// Every option; a choice comes before the parameters of its variants.
 pub static OPTIONS: &[OptionSpec] = &[
@@ -267,8 +288,21 @@ pub static OPTIONS: &[OptionSpec] = &[
         example: "100000",
     },
     OptionSpec {
+        key: "nand.order",
+        kind: Kind::Choice(&[
+            Variant {
+                name: "ascending",
+                help: "only pages behind the last one programmed (MLC, TLC, large-block SLC)",
+            },
+            Variant { name: "any", help: "any page that is still erased (small-block SLC)" },
+        ]),
+        fallback: Fallback::Value("ascending"),
+        help: "Order in which the pages of a block may be programmed.",
+        example: "any",
+    },
+    OptionSpec {
         key: "ftl",
-        kind: Kind::Choice(&[Variant { name: "page", help: "page mapping, the whole map in RAM" }]),
+        kind: Kind::Choice(FTLS),
         fallback: Fallback::Value("page"),
         help: "Which flash translation layer runs.",
         example: "page",
@@ -344,6 +378,51 @@ pub static OPTIONS: &[OptionSpec] = &[
         fallback: Fallback::Value("least_worn"),
         help: "Which free block is written next.",
         example: "fifo",
+    },
+    OptionSpec { key: "ftl.bast.log", ..LOG_SPACE },
+    OptionSpec { key: "ftl.bast.victim", ..LOG_VICTIM },
+    OptionSpec { key: "ftl.fast.log", ..LOG_SPACE },
+    OptionSpec { key: "ftl.faster.log", ..LOG_SPACE },
+    OptionSpec {
+        key: "ftl.faster.second_chance",
+        kind: Kind::Bool,
+        fallback: Fallback::Value("true"),
+        help: "Pages still valid when their log block is given up go through the log once more.",
+        example: "false",
+    },
+    OptionSpec {
+        key: "ftl.faster.isolation",
+        kind: Kind::Percent { min: 0.0, max: 90.0 },
+        // The share in the authors' code.
+        fallback: Fallback::Value("20%"),
+        help: "Share of the log blocks that collects pages valid after their second chance; 0% merges them at once.",
+        example: "0%",
+    },
+    OptionSpec { key: "ftl.sbfast.log", ..LOG_SPACE },
+    OptionSpec {
+        key: "ftl.sbfast.slb",
+        kind: Kind::Count { min: 1, max: MEBI },
+        fallback: Fallback::Value("4"),
+        help: "Sequential log blocks (SLBs) among the log blocks.",
+        example: "8",
+    },
+    OptionSpec { key: "ftl.sbfast.victim", ..LOG_VICTIM },
+    OptionSpec {
+        key: "ftl.sbfast.sub_block",
+        kind: Kind::Count { min: 1, max: 32_767 },
+        fallback: Fallback::Value("16"),
+        help: "Pages of a sub-block (SBS); divides the pages of a block.",
+        example: "64",
+    },
+    OptionSpec {
+        key: "ftl.sbfast.rlb_merge",
+        kind: Kind::Choice(&[
+            Variant { name: "victim", help: "those of the log block being reclaimed and of the data block" },
+            Variant { name: "block", help: "all, wherever they lie" },
+        ]),
+        fallback: Fallback::Value("victim"),
+        help: "Which pages of a logical block are merged when a random log block is reclaimed.",
+        example: "block",
     },
     OptionSpec {
         key: "host.replay",

@@ -82,6 +82,7 @@ impl Kind {
             Self::Rate => "rate above 0".into(),
             Self::Sizes => "size, or a mix of sizes with shares, 512B to 1GiB each".into(),
             Self::Span => "size from 512B, or `\"device\"`".into(),
+            Self::LogSpace => "number of blocks, share of the data blocks, or `\"all\"`".into(),
             Self::Choice(_) => "one of the names below".into(),
         }
     }

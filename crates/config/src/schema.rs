@@ -72,6 +72,9 @@ fn leaf(option: &OptionSpec) -> Value {
             pattern(&format!("^({size}|{part}(,{part})*)$"))
         }
         Kind::Span => pattern(&format!("^(device|{NUMBER} *{BYTES})$")),
+        Kind::LogSpace => json!({
+            "oneOf": [{ "type": "integer", "minimum": 1 }, pattern(&format!("^(all|{NUMBER}{PERCENT})$"))],
+        }),
         Kind::Choice(_) => choice(option),
     };
     if let Some(schema) = schema.as_object_mut() {

@@ -4,10 +4,9 @@ use crate::config::Config;
 use crate::device::{DeviceFigures, Provision};
 use crate::error::{ConfigError, Violation};
 use crate::value::{Value, write_bytes, write_percent};
-use ssdlab_core::Nanos;
-use ssdlab_ftl::page::{Allocation, PageOptions, Survivors, Trigger, VictimChoice};
+use ssdlab_core::{Nanos, ProgramOrder};
 use ssdlab_nand::{Geometry, Timing};
-use ssdlab_sim::{Clock, Fit, FtlChoice, Overwrite, Precondition, Replay, Setup};
+use ssdlab_sim::{Clock, Fit, Overwrite, Precondition, Replay, Setup};
 use ssdlab_trace::{Arrival, Pattern, Workload};
 
 /// Everything a run needs, in plain numbers.
@@ -42,16 +41,16 @@ impl Config {
 ///
 /// `Err` of its methods means that the table of options and this file disagree; a faulty configuration is not an
 /// `Err` but adds to `violations`.
-struct Checker<'a> {
+pub(crate) struct Checker<'a> {
     config: &'a Config,
     violations: Vec<Violation>,
 }
 
-type Read<T> = Result<T, Violation>;
+pub(crate) type Read<T> = Result<T, Violation>;
 
 macro_rules! getter {
     ($name:ident, $variant:ident, $type:ty) => {
-        fn $name(&self, key: &str) -> Read<$type> {
+        pub(crate) fn $name(&self, key: &str) -> Read<$type> {
             match self.value(key)? {
                 Value::$variant(value) => Ok(value.clone()),
                 _ => Err(self.wrong_type(key)),
@@ -61,7 +60,7 @@ macro_rules! getter {
 }
 
 impl Checker<'_> {
-    fn value(&self, key: &str) -> Read<&Value> {
+    pub(crate) fn value(&self, key: &str) -> Read<&Value> {
         let entry = self.config.entries.get(key).ok_or_else(|| self.at(key, "is not in the table of options"))?;
         Ok(&entry.value)
     }
@@ -83,7 +82,7 @@ impl Checker<'_> {
     }
 
     /// A percentage as a share of 1.
-    fn share(&self, key: &str) -> Read<f64> {
+    pub(crate) fn share(&self, key: &str) -> Read<f64> {
         match self.value(key)? {
             Value::Percent(percent) => Ok(percent / 100.0),
             _ => Err(self.wrong_type(key)),
@@ -91,7 +90,7 @@ impl Checker<'_> {
     }
 
     /// A size or count whose range ends within 32 bits.
-    fn small(&self, key: &str) -> Read<u32> {
+    pub(crate) fn small(&self, key: &str) -> Read<u32> {
         let number = match self.value(key)? {
             Value::Bytes(number) | Value::Count(number) => *number,
             _ => return Err(self.wrong_type(key)),
@@ -105,30 +104,34 @@ impl Checker<'_> {
         Violation::new(origin, key, message)
     }
 
-    fn wrong_type(&self, key: &str) -> Violation {
+    pub(crate) fn wrong_type(&self, key: &str) -> Violation {
         self.at(key, "has another type in the table of options")
     }
 
-    fn unknown(&self, key: &str, variant: &str) -> Violation {
+    pub(crate) fn unknown(&self, key: &str, variant: &str) -> Violation {
         self.at(key, format!("variant {variant:?} is not implemented"))
     }
 
-    fn report(&mut self, key: &str, message: String) {
+    pub(crate) fn report(&mut self, key: &str, message: String) {
         let violation = self.at(key, message);
         self.violations.push(violation);
     }
 
     fn settings(&mut self, extent_bytes: Option<u64>) -> Read<Option<Settings>> {
-        let (ftl, reserve_blocks) = self.ftl()?;
+        let plan = self.plan()?;
         let clock = self.clock()?;
         let precondition = self.precondition()?;
-        let sized = self.device(reserve_blocks, extent_bytes)?;
+        let sized = self.device(plan.reserve_blocks(), extent_bytes)?;
         let replay = self.replay()?;
         let fit = self.fit(extent_bytes)?;
         let Some((geometry, device)) = sized else {
             return Ok(None);
         };
+        let ftl = self.ftl(plan, &device, geometry.pages_per_block)?;
         let workload = self.workload(geometry.page_bytes, device.capacity_bytes, fit)?;
+        let Some(ftl) = ftl else {
+            return Ok(None);
+        };
         let setup = Setup {
             geometry,
             logical_pages: device.logical_pages,
@@ -145,60 +148,6 @@ impl Checker<'_> {
         Ok(Some(Settings { setup, workload, device }))
     }
 
-    /// The FTL and the blocks it always keeps open or erased.
-    fn ftl(&mut self) -> Read<(FtlChoice, u32)> {
-        match self.choice("ftl")? {
-            "page" => {
-                let options = self.page_options()?;
-                Ok((FtlChoice::Page(options), options.reserve_blocks()))
-            }
-            other => Err(self.unknown("ftl", other)),
-        }
-    }
-
-    fn page_options(&mut self) -> Read<PageOptions> {
-        let gc = match self.choice("ftl.page.gc")? {
-            "greedy" => VictimChoice::Greedy,
-            "fifo" => VictimChoice::Fifo,
-            "random" => VictimChoice::Random,
-            "d_choices" => VictimChoice::DChoices { d: self.small("ftl.page.gc.d_choices.d")? },
-            "cost_benefit" => VictimChoice::CostBenefit,
-            "windowed_greedy" => {
-                VictimChoice::WindowedGreedy { window: self.small("ftl.page.gc.windowed_greedy.window")? }
-            }
-            other => return Err(self.unknown("ftl.page.gc", other)),
-        };
-        let survivors = match self.choice("ftl.page.survivors")? {
-            "own" => Survivors::Own,
-            "shared" => Survivors::Shared,
-            other => return Err(self.unknown("ftl.page.survivors", other)),
-        };
-        let trigger = match self.choice("ftl.page.trigger")? {
-            "victim" => Trigger::Victim,
-            "batch" => self.batch()?,
-            other => return Err(self.unknown("ftl.page.trigger", other)),
-        };
-        let allocation = match self.choice("ftl.page.allocation")? {
-            "least_worn" => Allocation::LeastWorn,
-            "fifo" => Allocation::Fifo,
-            other => return Err(self.unknown("ftl.page.allocation", other)),
-        };
-        Ok(PageOptions { gc, survivors, trigger, allocation })
-    }
-
-    fn batch(&mut self) -> Read<Trigger> {
-        const HIGH: &str = "ftl.page.trigger.batch.high";
-        let low = self.small("ftl.page.trigger.batch.low")?;
-        let high = self.small(HIGH)?;
-        if low >= high {
-            self.report(
-                HIGH,
-                format!("{high} must be more than low = {low}; raise it to {} or lower low", u64::from(low) + 1),
-            );
-        }
-        Ok(Trigger::Batch { low, high })
-    }
-
     fn clock(&self) -> Read<Clock> {
         match self.choice("time")? {
             "count" => Ok(Clock::Count),
@@ -210,6 +159,14 @@ impl Checker<'_> {
                 copyback: self.flag("nand.copyback")?,
             })),
             other => Err(self.unknown("time", other)),
+        }
+    }
+
+    fn program_order(&self) -> Read<ProgramOrder> {
+        match self.choice("nand.order")? {
+            "ascending" => Ok(ProgramOrder::Ascending),
+            "any" => Ok(ProgramOrder::Any),
+            other => Err(self.unknown("nand.order", other)),
         }
     }
 
@@ -298,7 +255,7 @@ impl Checker<'_> {
             return Ok(None);
         };
         let blocks = physical_pages / pages_per_block;
-        let geometry = Geometry { page_bytes, pages_per_block, blocks };
+        let geometry = Geometry { page_bytes, pages_per_block, blocks, order: self.program_order()? };
         Ok(Some((geometry, DeviceFigures::new(page_bytes, pages_per_block, logical_pages, blocks, reserve_blocks))))
     }
 

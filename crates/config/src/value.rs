@@ -22,11 +22,24 @@ pub(crate) enum Value {
     Sizes(Vec<(u32, f64)>),
     /// Bytes, or the whole device.
     Span(Option<u64>),
+    LogSpace(LogSpace),
     Choice(&'static str),
+}
+
+/// How many blocks are log blocks.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) enum LogSpace {
+    /// Every block beyond the data and what merges need.
+    All,
+    Blocks(u64),
+    /// Of the data blocks, in percent.
+    Percent(f64),
 }
 
 /// The word for the whole device as a span.
 const DEVICE: &str = "device";
+/// The word for all space beyond the data.
+const ALL: &str = "all";
 
 const BYTE_UNITS: &[(&str, u64)] = &[
     ("TiB", 1 << 40),
@@ -83,6 +96,17 @@ impl Kind {
                     Err(why) => Err(format!("{why}, or {DEVICE:?} for all of it")),
                 },
             },
+            Self::LogSpace => match value {
+                DeValue::String(text) if text == ALL => Ok(Value::LogSpace(LogSpace::All)),
+                DeValue::String(text) if text.trim_end().ends_with('%') => {
+                    let share = percent(text)?;
+                    in_range(share, 0.0, 1000.0, write_percent).map(|share| Value::LogSpace(LogSpace::Percent(share)))
+                }
+                DeValue::Integer(_) => {
+                    read_count(value, 1, u64::from(u32::MAX)).map(|blocks| Value::LogSpace(LogSpace::Blocks(blocks)))
+                }
+                _ => Err(expected("a number of blocks, a share of the data such as \"3%\", or \"all\"", value)),
+            },
             Self::Choice(variants) => match value.as_str() {
                 Some(name) => read_choice(name, variants).map(Value::Choice),
                 None => Err(expected(&format!("one of {}", list(variants.iter().map(|v| v.name))), value)),
@@ -92,7 +116,7 @@ impl Kind {
 
     /// Whether TOML writes its values in quotes.
     const fn is_quoted(&self) -> bool {
-        !matches!(self, Self::Count { .. } | Self::Float { .. } | Self::Bool)
+        !matches!(self, Self::Count { .. } | Self::Float { .. } | Self::Bool | Self::LogSpace)
     }
 }
 
@@ -136,7 +160,18 @@ impl Value {
             },
             Self::Span(None) => format!("{DEVICE:?}"),
             Self::Span(Some(bytes)) => format!("\"{}\"", write_bytes(*bytes)),
+            Self::LogSpace(space) => space.to_toml(),
             Self::Choice(name) => format!("{name:?}"),
+        }
+    }
+}
+
+impl LogSpace {
+    pub(crate) fn to_toml(self) -> String {
+        match self {
+            Self::All => format!("{ALL:?}"),
+            Self::Blocks(blocks) => blocks.to_string(),
+            Self::Percent(percent) => format!("\"{}\"", write_percent(percent)),
         }
     }
 }

@@ -78,7 +78,9 @@ fn another_variant_drops_the_parameters_of_the_first() {
 #[test]
 fn parameters_reach_the_settings() {
     let settings = |sets: &[&str]| resolve(None, &[], sets).settings(None).unwrap();
-    let FtlChoice::Page(options) = settings(&["ftl.page.trigger=batch"]).setup.ftl;
+    let FtlChoice::Page(options) = settings(&["ftl.page.trigger=batch"]).setup.ftl else {
+        panic!("page mapping is the default")
+    };
     assert_eq!(options.trigger, Trigger::Batch { low: 4, high: 16 });
     assert_eq!(settings(&["workload.pattern=zipf"]).workload.pattern, Pattern::Zipf { theta: 0.99 });
     assert_eq!(

@@ -4,12 +4,18 @@
 //! An FTL emits into a [`FlashSink`] and knows neither clock nor payload. The same code, compiled once
 //! per sink, counts operations, drives a timing model, or moves real bytes.
 
+pub mod bast;
+pub mod fast;
+pub mod faster;
 pub mod gc;
+pub mod log;
 pub mod page;
 pub mod pool;
+pub mod queue;
+pub mod sbfast;
 pub mod sink;
 
-pub use sink::{Cause, Counts, FlashSink, Oob, Source};
+pub use sink::{Cause, Counts, FlashSink, MergeCost, MergeKind, Note, Oob, Source};
 
 use ssdlab_core::{Lpn, Ppn};
 
@@ -39,6 +45,9 @@ pub trait Ftl {
 
     /// Bytes of memory held for maps and block state.
     fn memory_bytes(&self) -> u64;
+
+    /// Bytes of the mapping tables that a controller running this scheme keeps in RAM, as its paper counts them.
+    fn mapping_table_bytes(&self) -> u64;
 
     /// Verifies every internal invariant in O(pages); the error says which is broken.
     fn check(&self) -> Result<(), String>;

@@ -11,23 +11,16 @@ use std::collections::{BinaryHeap, VecDeque};
 use ssdlab_core::{BlockId, HugeVec};
 
 use crate::page::Allocation;
+use crate::queue::Queue;
 
 const CHUNK: usize = 64;
 const NOT_SEALED: u16 = 0x8000;
-const NONE: u32 = u32::MAX;
 
 /// Free blocks, in the order in which they are handed out.
 #[derive(Debug)]
 enum FreeList {
     Fifo(VecDeque<u32>),
     LeastWorn(BinaryHeap<Reverse<(u32, u32)>>),
-}
-
-/// Neighbours of a sealed block in order of sealing.
-#[derive(Clone, Copy, Debug)]
-struct Link {
-    older: u32,
-    newer: u32,
 }
 
 /// State of every block. Pages of an open block count as valid until they are invalidated, whether
@@ -39,9 +32,8 @@ pub struct BlockPool {
     chunk_min: Vec<u16>,
     erases: Vec<u32>,
     sealed_at: Vec<u64>,
-    links: Vec<Link>,
-    oldest: u32,
-    newest: u32,
+    /// Sealed blocks in order of sealing.
+    order: Queue,
     sealed: u32,
     free: FreeList,
 }
@@ -58,9 +50,7 @@ impl BlockPool {
             chunk_min: vec![NOT_SEALED; count.div_ceil(CHUNK)],
             erases: vec![0; count],
             sealed_at: vec![0; count],
-            links: vec![Link { older: NONE, newer: NONE }; count],
-            oldest: NONE,
-            newest: NONE,
+            order: Queue::new(blocks),
             sealed: 0,
             free: match allocation {
                 Allocation::Fifo => FreeList::Fifo((0..blocks).collect()),
@@ -120,12 +110,7 @@ impl BlockPool {
         let min = &mut self.chunk_min[index / CHUNK];
         *min = (*min).min(self.keys[index]);
         self.sealed_at[index] = now;
-        self.links[index] = Link { older: self.newest, newer: NONE };
-        match self.newest {
-            NONE => self.oldest = block.0,
-            newest => self.links[newest as usize].newer = block.0,
-        }
-        self.newest = block.0;
+        self.order.push(block.0);
         self.sealed += 1;
     }
 
@@ -146,15 +131,7 @@ impl BlockPool {
         self.keys[index] |= NOT_SEALED;
         let chunk = index / CHUNK;
         self.chunk_min[chunk] = min_of(&self.keys[chunk * CHUNK..(chunk + 1) * CHUNK]).min(NOT_SEALED);
-        let Link { older, newer } = self.links[index];
-        match older {
-            NONE => self.oldest = newer,
-            older => self.links[older as usize].newer = newer,
-        }
-        match newer {
-            NONE => self.newest = older,
-            newer => self.links[newer as usize].older = older,
-        }
+        self.order.remove(block.0);
         self.sealed -= 1;
     }
 
@@ -200,8 +177,7 @@ impl BlockPool {
 
     /// Sealed blocks from the one sealed longest ago to the newest.
     pub fn oldest_first(&self) -> impl Iterator<Item = BlockId> + '_ {
-        let listed = |block: u32| (block != NONE).then_some(block);
-        std::iter::successors(listed(self.oldest), move |&block| listed(self.links[block as usize].newer)).map(BlockId)
+        self.order.iter().map(BlockId)
     }
 
     /// Erases of every block since construction.
@@ -211,7 +187,7 @@ impl BlockPool {
 
     /// Bytes held.
     pub fn memory_bytes(&self) -> u64 {
-        let per_block = size_of::<u16>() + size_of::<u32>() + size_of::<u64>() + size_of::<Link>();
+        let per_block = size_of::<u16>() + size_of::<u32>() + size_of::<u64>() + Queue::BYTES_PER_ITEM;
         let free = match self.free {
             FreeList::Fifo(_) => size_of::<u32>(),
             FreeList::LeastWorn(_) => size_of::<(u32, u32)>(),

@@ -10,20 +10,44 @@ pub enum Cause {
     Host = 0,
     /// Reading the rest of a page that the host overwrites in part.
     ReadModifyWrite = 1,
-    /// Garbage collection.
+    /// Garbage collection, and reclaiming log blocks without a merge.
     Gc = 2,
+    /// A log block takes the place of a data block as it is.
+    SwitchMerge = 3,
+    /// A log block is completed by copies and takes the place of a data block.
+    PartialMerge = 4,
+    /// The newest pages of a logical block are gathered in a free block.
+    FullMerge = 5,
+    /// A log page that is still valid goes through the log once more (FASTer).
+    SecondChance = 6,
+    /// A log page that is valid after its second chance goes to the isolation area (FASTer).
+    Isolation = 7,
 }
 
 impl Cause {
     /// Every cause, in the order of its number.
-    pub const ALL: [Self; 3] = [Self::Host, Self::ReadModifyWrite, Self::Gc];
+    pub const ALL: [Self; 8] = [
+        Self::Host,
+        Self::ReadModifyWrite,
+        Self::Gc,
+        Self::SwitchMerge,
+        Self::PartialMerge,
+        Self::FullMerge,
+        Self::SecondChance,
+        Self::Isolation,
+    ];
 
-    /// Name in results: `host`, `rmw`, `gc`.
+    /// Name in results.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Host => "host",
             Self::ReadModifyWrite => "rmw",
             Self::Gc => "gc",
+            Self::SwitchMerge => "switch_merge",
+            Self::PartialMerge => "partial_merge",
+            Self::FullMerge => "full_merge",
+            Self::SecondChance => "second_chance",
+            Self::Isolation => "isolation",
         }
     }
 }
@@ -44,6 +68,84 @@ pub struct Oob {
     pub lpn: Lpn,
     /// Number of programs before this one: of two copies, the higher is newer.
     pub sequence: u64,
+}
+
+/// What a log-block FTL tells of its decisions, for whoever measures them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Note {
+    /// The host page just programmed went to a sequential log block.
+    Captured(Lpn),
+    /// One logical block was merged.
+    Merged {
+        /// Which kind of merge.
+        kind: MergeKind,
+        /// Its cost.
+        cost: MergeCost,
+    },
+    /// Log pages were given up all at once and their logical blocks merged: a full merge as the FAST papers
+    /// count it, the stall that one host write sees.
+    Reclaimed {
+        /// Logical blocks merged.
+        associated: u32,
+        /// What the merges and the erase of the victim cost together.
+        cost: MergeCost,
+    },
+    /// A log block left the log; so many of its pages had been programmed.
+    Retired {
+        /// Pages programmed since it was taken.
+        written: u32,
+    },
+}
+
+/// How a logical block was merged.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub enum MergeKind {
+    /// The log block became the data block.
+    Switch = 0,
+    /// The log block was completed and became the data block.
+    Partial = 1,
+    /// The newest pages were copied to a free block.
+    Full = 2,
+}
+
+impl MergeKind {
+    /// Every kind, in the order of its number.
+    pub const ALL: [Self; 3] = [Self::Switch, Self::Partial, Self::Full];
+
+    /// Name in results: `switch`, `partial`, `full`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Switch => "switch",
+            Self::Partial => "partial",
+            Self::Full => "full",
+        }
+    }
+
+    /// The cause that its operations carry.
+    pub const fn cause(self) -> Cause {
+        match self {
+            Self::Switch => Cause::SwitchMerge,
+            Self::Partial => Cause::PartialMerge,
+            Self::Full => Cause::FullMerge,
+        }
+    }
+}
+
+/// Pages copied and blocks erased.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub struct MergeCost {
+    /// Pages copied: one read and one program each.
+    pub copies: u32,
+    /// Blocks erased.
+    pub erases: u32,
+}
+
+impl std::ops::AddAssign for MergeCost {
+    fn add_assign(&mut self, other: Self) {
+        self.copies += other.copies;
+        self.erases += other.erases;
+    }
 }
 
 /// Receives flash operations in dependency order. Infallible: a sink that checks keeps what it finds.
@@ -67,6 +169,10 @@ pub trait FlashSink {
         self.read(from, cause);
         self.program(to, oob, Source::Copy(from), cause);
     }
+
+    /// Hears of a decision; no flash operation.
+    #[inline(always)]
+    fn note(&mut self, _note: Note) {}
 }
 
 /// Flash that does nothing.
@@ -111,6 +217,12 @@ impl<A: FlashSink, B: FlashSink> FlashSink for (A, B) {
     fn copy(&mut self, from: Ppn, to: Ppn, oob: Oob, cause: Cause) {
         self.0.copy(from, to, oob, cause);
         self.1.copy(from, to, oob, cause);
+    }
+
+    #[inline(always)]
+    fn note(&mut self, note: Note) {
+        self.0.note(note);
+        self.1.note(note);
     }
 }
 

@@ -2,9 +2,9 @@
 //!
 //! Payload is one 64-bit stamp per page: enough to tell every version of every page from any other, at
 //! 12 bytes per page. Rules (ONFI; every NAND data sheet): a page is programmed once between erases, the
-//! pages of a block in ascending order, and only what was programmed can be read.
+//! pages of a block in the order that the chip demands, and only what was programmed can be read.
 
-use ssdlab_core::{BlockId, HugeVec, Lpn, Ppn, Reciprocal};
+use ssdlab_core::{BlockId, HugeVec, Lpn, Ppn, ProgramOrder, Reciprocal};
 
 use crate::Geometry;
 
@@ -26,8 +26,10 @@ pub struct PageData {
 pub struct FlashArray {
     pages_per_block: u32,
     block_of: Reciprocal,
-    /// Next page to program in each block; pages below it are programmed.
+    order: ProgramOrder,
+    /// Page behind the last one programmed in each block.
     next: Vec<u32>,
+    /// Logical page in each page; none where it is erased.
     lpns: HugeVec<u32>,
     stamps: HugeVec<u64>,
 }
@@ -39,6 +41,7 @@ impl FlashArray {
         Self {
             pages_per_block: geometry.pages_per_block,
             block_of: Reciprocal::new(geometry.pages_per_block),
+            order: geometry.order,
             next: vec![0; geometry.blocks as usize],
             lpns: HugeVec::filled(u32::MAX, pages),
             stamps: HugeVec::filled(0, pages),
@@ -55,8 +58,8 @@ impl FlashArray {
 
     /// Reads a page.
     pub fn read(&self, ppn: Ppn) -> Result<PageData, Violation> {
-        let (block, page) = self.locate(ppn, "read")?;
-        if page >= self.next[block] {
+        let (block, _) = self.locate(ppn, "read")?;
+        if self.lpns[ppn.index()] == u32::MAX {
             return Err(Violation(format!("read of page {ppn}: not programmed since block {block} was erased")));
         }
         Ok(PageData { lpn: Lpn(self.lpns[ppn.index()]), stamp: self.stamps[ppn.index()] })
@@ -66,13 +69,13 @@ impl FlashArray {
     pub fn program(&mut self, ppn: Ppn, data: PageData) -> Result<(), Violation> {
         let (block, page) = self.locate(ppn, "program")?;
         let next = self.next[block];
-        if page < next {
+        if self.lpns[ppn.index()] != u32::MAX {
             return Err(Violation(format!("program of page {ppn}: programmed already since block {block} was erased")));
         }
-        if page > next {
-            return Err(Violation(format!("program of page {ppn}: block {block} is at page {next}, not {page}")));
+        if self.order == ProgramOrder::Ascending && page < next {
+            return Err(Violation(format!("program of page {ppn}: block {block} is past page {page}, at {next}")));
         }
-        self.next[block] = page + 1;
+        self.next[block] = next.max(page + 1);
         self.lpns[ppn.index()] = data.lpn.0;
         self.stamps[ppn.index()] = data.stamp;
         Ok(())
@@ -80,10 +83,12 @@ impl FlashArray {
 
     /// Erases a block.
     pub fn erase(&mut self, block: BlockId) -> Result<(), Violation> {
-        match self.next.get_mut(block.index()) {
-            Some(next) => *next = 0,
-            None => return Err(Violation(format!("erase of block {block}: the device has {}", self.next.len()))),
-        }
+        let Some(next) = self.next.get_mut(block.index()) else {
+            return Err(Violation(format!("erase of block {block}: the device has {}", self.next.len())));
+        };
+        let first = block.index() * self.pages_per_block as usize;
+        self.lpns[first..first + *next as usize].fill(u32::MAX);
+        *next = 0;
         Ok(())
     }
 }
@@ -93,7 +98,11 @@ mod tests {
     use super::*;
 
     fn array() -> FlashArray {
-        FlashArray::new(&Geometry { page_bytes: 4096, pages_per_block: 3, blocks: 2 })
+        array_with(ProgramOrder::Ascending)
+    }
+
+    fn array_with(order: ProgramOrder) -> FlashArray {
+        FlashArray::new(&Geometry { page_bytes: 4096, pages_per_block: 3, blocks: 2, order })
     }
 
     fn data(lpn: u32) -> PageData {
@@ -115,11 +124,24 @@ mod tests {
     #[test]
     fn refuses_what_a_chip_cannot_do() {
         let mut array = array();
-        assert!(array.program(Ppn(1), data(0)).unwrap_err().0.contains("is at page 0, not 1"));
-        array.program(Ppn(0), data(0)).unwrap();
-        assert!(array.program(Ppn(0), data(0)).unwrap_err().0.contains("programmed already"));
-        assert!(array.read(Ppn(1)).unwrap_err().0.contains("not programmed"));
+        array.program(Ppn(1), data(0)).unwrap();
+        assert!(array.program(Ppn(1), data(0)).unwrap_err().0.contains("programmed already"));
+        assert!(array.program(Ppn(0), data(0)).unwrap_err().0.contains("is past page 0, at 2"));
+        assert!(array.read(Ppn(0)).unwrap_err().0.contains("not programmed"));
         assert!(array.read(Ppn(6)).unwrap_err().0.contains("6 pages"));
         assert!(array.erase(BlockId(2)).is_err());
+    }
+
+    #[test]
+    fn a_chip_without_order_takes_any_erased_page() {
+        let mut array = array_with(ProgramOrder::Any);
+        array.program(Ppn(2), data(2)).unwrap();
+        array.program(Ppn(0), data(0)).unwrap();
+        assert!(array.read(Ppn(1)).unwrap_err().0.contains("not programmed"));
+        assert!(array.program(Ppn(0), data(0)).unwrap_err().0.contains("programmed already"));
+        array.erase(BlockId(0)).unwrap();
+        array.program(Ppn(0), data(5)).unwrap();
+        assert_eq!(array.read(Ppn(0)), Ok(data(5)));
+        assert!(array.read(Ppn(2)).is_err());
     }
 }

@@ -1,4 +1,6 @@
-//! How a flash array is divided.
+//! How a flash array is divided, and in which order it may be programmed.
+
+use ssdlab_core::ProgramOrder;
 
 /// Pages and erase blocks of the whole array.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -9,6 +11,8 @@ pub struct Geometry {
     pub pages_per_block: u32,
     /// Erase blocks.
     pub blocks: u32,
+    /// Order in which the pages of a block may be programmed.
+    pub order: ProgramOrder,
 }
 
 impl Geometry {

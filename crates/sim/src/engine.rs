@@ -5,9 +5,11 @@ use ssdlab_ftl::{Cause, Counts, FlashSink, Ftl};
 use ssdlab_trace::{Op, Request, Source};
 
 use crate::flash::Flash;
+use crate::log_meter::Meter;
 use crate::precondition::Target;
 use crate::series::Tally;
 use crate::shadow::Checker;
+use crate::sinks::Sinks;
 use crate::summary::{
     CheckSummary, DeviceSummary, FlashSummary, HostCounters, LatencyByOp, LatencySummary, LifetimeSummary,
     PreconditionSummary, Summary, TimeSummary, WearSummary,
@@ -23,11 +25,11 @@ const SECONDS_PER_DAY: f64 = 86_400.0;
 const DAYS_PER_YEAR: f64 = 365.25;
 
 /// A stack of FTL and flash, with the measurements taken on it.
-pub(crate) struct Engine<'a, F, D, C> {
+pub(crate) struct Engine<'a, F, D, C, M> {
     setup: &'a Setup,
     page_shift: u32,
     ftl: F,
-    sinks: (D, C),
+    sinks: Sinks<D, C, M>,
     /// Requests seen in any phase.
     requests: u64,
     host: HostCounters,
@@ -46,13 +48,13 @@ struct Start {
     erases: Vec<u32>,
 }
 
-impl<'a, F: Ftl, D: Flash, C: Checker + FlashSink> Engine<'a, F, D, C> {
-    pub(crate) fn new(setup: &'a Setup, ftl: F, flash: D, checker: C) -> Self {
+impl<'a, F: Ftl, D: Flash, C: Checker + FlashSink, M: Meter> Engine<'a, F, D, C, M> {
+    pub(crate) fn new(setup: &'a Setup, ftl: F, flash: D, checker: C, meter: M) -> Self {
         Self {
             setup,
             page_shift: setup.geometry.page_bytes.trailing_zeros(),
             ftl,
-            sinks: (flash, checker),
+            sinks: Sinks { flash, checker, meter },
             requests: 0,
             host: HostCounters::default(),
             latency: Default::default(),
@@ -67,7 +69,7 @@ impl<'a, F: Ftl, D: Flash, C: Checker + FlashSink> Engine<'a, F, D, C> {
         let (precondition, mut control) =
             target.prepare(&self.setup.precondition, self.setup.logical_pages, self.setup.seed);
         self.stop_at_violation()?;
-        self.sinks.0.reset_clock();
+        self.sinks.flash.reset_clock();
         if control == Control::Continue {
             control = self.replay(source, monitor, Phase::Warmup, self.setup.warmup_requests)?;
         }
@@ -82,10 +84,11 @@ impl<'a, F: Ftl, D: Flash, C: Checker + FlashSink> Engine<'a, F, D, C> {
         self.host = HostCounters::default();
         self.latency = Default::default();
         self.arrivals_ns = None;
+        self.sinks.meter.restart();
         self.start = Start {
-            counts: self.sinks.0.counts(),
-            time_ns: self.sinks.0.now_ns(),
-            busy_ns: self.sinks.0.busy_ns(),
+            counts: self.sinks.flash.counts(),
+            time_ns: self.sinks.flash.now_ns(),
+            busy_ns: self.sinks.flash.busy_ns(),
             erases: self.ftl.erase_counts().to_vec(),
         };
         self.series = Series::new(Tally::default());
@@ -129,10 +132,10 @@ impl<'a, F: Ftl, D: Flash, C: Checker + FlashSink> Engine<'a, F, D, C> {
     fn serve(&mut self, request: &Request) -> Result<(), SimError> {
         self.requests += 1;
         if self.setup.replay == Replay::Open {
-            self.sinks.0.idle_until(request.time_ns);
+            self.sinks.flash.idle_until(request.time_ns);
         }
         let issued_ns = match self.setup.replay {
-            Replay::Closed => self.sinks.0.now_ns(),
+            Replay::Closed => self.sinks.flash.now_ns(),
             Replay::Open => request.time_ns,
         };
         let bytes = u64::from(request.bytes);
@@ -155,10 +158,12 @@ impl<'a, F: Ftl, D: Flash, C: Checker + FlashSink> Engine<'a, F, D, C> {
             self.place(request)?;
         }
         if D::TIMED {
-            self.latency[request.op as usize].record(self.sinks.0.now_ns() - issued_ns);
+            let latency_ns = self.sinks.flash.now_ns() - issued_ns;
+            self.latency[request.op as usize].record(latency_ns);
+            self.series.request_took(request.op, latency_ns);
         }
         let (sinks, host, latency, start) = (&self.sinks, &self.host, &self.latency, &self.start);
-        self.series.request_done(|| totals(&sinks.0, host, latency, start));
+        self.series.request_done(|| totals(&sinks.flash, host, latency, start));
         if C::ON { self.stop_at_violation() } else { Ok(()) }
     }
 
@@ -178,7 +183,7 @@ impl<'a, F: Ftl, D: Flash, C: Checker + FlashSink> Engine<'a, F, D, C> {
                 let mut left = bytes;
                 while left > 0 {
                     let piece = left.min(capacity - offset);
-                    self.access(request.op, offset, piece);
+                    self.access(request, offset, piece);
                     left -= piece;
                     offset = 0;
                 }
@@ -189,27 +194,27 @@ impl<'a, F: Ftl, D: Flash, C: Checker + FlashSink> Engine<'a, F, D, C> {
                 // The place within the page is kept, so that aligned requests stay aligned.
                 let offset = (scaled & !page_mask) | (request.offset & page_mask);
                 let length = bytes.min(capacity);
-                self.access(request.op, offset.min(capacity - length), length);
+                self.access(request, offset.min(capacity - length), length);
             }
-            _ => self.access(request.op, request.offset, bytes),
+            _ => self.access(request, request.offset, bytes),
         }
         Ok(())
     }
 
-    /// Serves `bytes` at `offset`, which lie on the device.
+    /// Serves `bytes` of the request at `offset`, which lie on the device.
     #[inline]
-    fn access(&mut self, op: Op, offset: u64, bytes: u64) {
+    fn access(&mut self, request: &Request, offset: u64, bytes: u64) {
         let page_mask = (1_u64 << self.page_shift) - 1;
         let end = offset + bytes;
         let first = (offset >> self.page_shift) as u32;
         let after = ((end + page_mask) >> self.page_shift) as u32;
         let count = after - first;
-        match op {
+        match request.op {
             Op::Read => {
                 self.host.pages_read += u64::from(count);
                 let unmapped = self.ftl.read(Lpn(first), count, Cause::Host, &mut self.sinks);
                 self.host.unmapped_pages_read += u64::from(unmapped);
-                self.sinks.1.verify_read(&self.ftl, Lpn(first), count);
+                self.sinks.checker.verify_read(&self.ftl, Lpn(first), count);
             }
             Op::Write => {
                 let head = offset & page_mask != 0;
@@ -221,15 +226,17 @@ impl<'a, F: Ftl, D: Flash, C: Checker + FlashSink> Engine<'a, F, D, C> {
                     self.read_partial_page(Lpn(after - 1));
                 }
                 self.host.pages_written += u64::from(count);
-                self.sinks.1.expect_write(Lpn(first), count);
+                self.sinks.checker.expect_write(Lpn(first), count);
+                self.sinks.meter.begin_write(request.stream, Lpn(first), count);
                 self.ftl.write(Lpn(first), count, &mut self.sinks);
+                self.sinks.meter.end_write();
             }
             Op::Trim => {
                 // Only pages wholly inside are forgotten; the ends keep their data.
                 let first = ((offset + page_mask) >> self.page_shift) as u32;
                 let count = ((end >> self.page_shift) as u32).saturating_sub(first);
                 self.host.pages_trimmed += u64::from(count);
-                self.sinks.1.expect_trim(Lpn(first), count);
+                self.sinks.checker.expect_trim(Lpn(first), count);
                 self.ftl.trim(Lpn(first), count, &mut self.sinks);
             }
             Op::Flush => {}
@@ -240,33 +247,33 @@ impl<'a, F: Ftl, D: Flash, C: Checker + FlashSink> Engine<'a, F, D, C> {
     fn read_partial_page(&mut self, lpn: Lpn) {
         self.host.partial_pages_written += 1;
         self.ftl.read(lpn, 1, Cause::ReadModifyWrite, &mut self.sinks);
-        self.sinks.1.verify_read(&self.ftl, lpn, 1);
+        self.sinks.checker.verify_read(&self.ftl, lpn, 1);
     }
 
     fn stop_at_violation(&self) -> Result<(), SimError> {
-        match self.sinks.1.violation() {
+        match self.sinks.checker.violation() {
             Some(violation) => Err(SimError::Check { number: self.requests, violation: violation.to_owned() }),
             None => Ok(()),
         }
     }
 
     fn finish(mut self, precondition: PreconditionSummary, partial: bool) -> Outcome {
-        self.series.finish(totals(&self.sinks.0, &self.host, &self.latency, &self.start));
-        let counts = self.sinks.0.counts() - self.start.counts;
+        self.series.finish(totals(&self.sinks.flash, &self.host, &self.latency, &self.start));
+        let counts = self.sinks.flash.counts() - self.start.counts;
         // Conservation, checked in release builds too: a run that breaks it must not be reported.
         assert_eq!(counts.programs[Cause::Host as usize], self.host.pages_written, "programs the host asked for");
         let write_amplification =
             (self.host.pages_written > 0).then(|| counts.programmed() as f64 / self.host.pages_written as f64);
         let erase_counts: Vec<u32> =
             self.ftl.erase_counts().iter().zip(&self.start.erases).map(|(now, before)| now - before).collect();
-        let elapsed_ns = self.sinks.0.now_ns() - self.start.time_ns;
+        let elapsed_ns = self.sinks.flash.now_ns() - self.start.time_ns;
         let seconds = elapsed_ns as f64 / NANOS_PER_SECOND;
         let mut all = LatencyHistogram::default();
         self.latency.iter().for_each(|histogram| all.merge(histogram));
         let per_second = |amount: f64| (seconds > 0.0).then(|| amount / seconds);
         let (first_arrival_ns, last_arrival_ns) = self.arrivals_ns.unwrap_or_default();
         let time = D::TIMED.then(|| {
-            let busy_ns = self.sinks.0.busy_ns() - self.start.busy_ns;
+            let busy_ns = self.sinks.flash.busy_ns() - self.start.busy_ns;
             TimeSummary {
                 elapsed_ns,
                 busy_ns,
@@ -275,14 +282,14 @@ impl<'a, F: Ftl, D: Flash, C: Checker + FlashSink> Engine<'a, F, D, C> {
                 bytes_read_per_s: per_second(self.host.bytes_read as f64),
                 bytes_written_per_s: per_second(self.host.bytes_written as f64),
                 behind_ns: (self.setup.replay == Replay::Open)
-                    .then(|| self.sinks.0.now_ns().saturating_sub(last_arrival_ns)),
+                    .then(|| self.sinks.flash.now_ns().saturating_sub(last_arrival_ns)),
             }
         });
         let latency = D::TIMED.then(|| {
             let [read, write, trim, flush] = self.latency.each_ref().map(LatencySummary::of);
             LatencyByOp { all: LatencySummary::of(&all), read, write, trim, flush }
         });
-        let device = DeviceSummary::of(self.setup, self.ftl.memory_bytes());
+        let device = DeviceSummary::of(self.setup, self.ftl.memory_bytes(), self.ftl.mapping_table_bytes());
         let host_tbw_bytes = write_amplification
             .map(|amplification| f64::from(device.endurance_cycles) * device.physical_bytes as f64 / amplification);
         // A closed loop runs as fast as the drive can; how fast the host really writes only the trace knows.
@@ -292,7 +299,9 @@ impl<'a, F: Ftl, D: Flash, C: Checker + FlashSink> Engine<'a, F, D, C> {
             .then(|| self.host.bytes_written as f64 / writing_seconds * SECONDS_PER_DAY);
         let years = host_tbw_bytes.zip(host_bytes_per_day).map(|(tbw, per_day)| tbw / per_day / DAYS_PER_YEAR);
         let capacities_written = self.host.pages_written as f64 / f64::from(self.setup.logical_pages);
-        let (flash_operations_checked, page_reads_checked) = self.sinks.1.checked();
+        let (flash_operations_checked, page_reads_checked) = self.sinks.checker.checked();
+        let Sinks { flash, meter, .. } = self.sinks;
+        let log = meter.figures(self.host.pages_written, |cost| flash.cost_ns(cost));
         Outcome {
             summary: Summary {
                 partial,
@@ -304,6 +313,7 @@ impl<'a, F: Ftl, D: Flash, C: Checker + FlashSink> Engine<'a, F, D, C> {
                 capacities_written,
                 time,
                 latency,
+                log: log.as_ref().map(|figures| figures.summary.clone()),
                 wear: WearSummary::of(&erase_counts),
                 lifetime: LifetimeSummary { host_tbw_bytes, host_bytes_per_day, years },
                 check: C::ON.then_some(CheckSummary { flash_operations_checked, page_reads_checked }),
@@ -311,6 +321,7 @@ impl<'a, F: Ftl, D: Flash, C: Checker + FlashSink> Engine<'a, F, D, C> {
             series: self.series,
             erase_counts,
             latency: self.latency,
+            log,
         }
     }
 }
@@ -323,7 +334,7 @@ fn totals<D: Flash>(flash: &D, host: &HostCounters, latency: &[LatencyHistogram;
     let tally = Tally {
         host_pages_written: host.pages_written,
         flash_pages_programmed: programmed,
-        gc_pages_copied: counts.programs[Cause::Gc as usize],
+        pages_copied: programmed - counts.programs[Cause::Host as usize],
         blocks_erased: counts.erased(),
         read_requests: host.read_requests,
         read_latency_sum_ns: sum_ns(Op::Read),

@@ -1,7 +1,7 @@
 //! Flash back ends: what an operation costs.
 
 use ssdlab_core::{BlockId, Ppn};
-use ssdlab_ftl::{Cause, Counts, FlashSink, Oob, Source};
+use ssdlab_ftl::{Cause, Counts, FlashSink, MergeCost, Oob, Source};
 use ssdlab_nand::{Geometry, Timing};
 
 /// A sink that knows its operation counts and, if it models time, its clock.
@@ -23,6 +23,9 @@ pub(crate) trait Flash: FlashSink {
 
     /// Starts the clock anew.
     fn reset_clock(&mut self);
+
+    /// Nanoseconds of work that a merge is; none where operations take no time.
+    fn cost_ns(&self, cost: MergeCost) -> Option<u64>;
 }
 
 /// Counts operations; time stands still.
@@ -66,6 +69,10 @@ impl Flash for CountingFlash {
     fn idle_until(&mut self, _time_ns: u64) {}
 
     fn reset_clock(&mut self) {}
+
+    fn cost_ns(&self, _cost: MergeCost) -> Option<u64> {
+        None
+    }
 }
 
 /// One chip that does one operation at a time, in the order emitted.
@@ -151,5 +158,9 @@ impl Flash for SerialFlash {
     fn reset_clock(&mut self) {
         self.now_ns = 0;
         self.busy_ns = 0;
+    }
+
+    fn cost_ns(&self, cost: MergeCost) -> Option<u64> {
+        Some(u64::from(cost.copies) * self.copy_ns + u64::from(cost.erases) * self.erase_ns)
     }
 }

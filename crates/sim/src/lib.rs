@@ -5,12 +5,15 @@
 
 mod engine;
 mod flash;
+mod log_meter;
 mod precondition;
 mod series;
 pub mod setup;
 pub mod shadow;
+mod sinks;
 mod summary;
 
+pub use log_meter::{CaptureCounters, CaptureSummary, LogFigures, LogSummary, MergeTally, Merges};
 pub use series::Series;
 pub use setup::{Clock, Fit, FtlChoice, Overwrite, Precondition, Replay, Setup};
 pub use summary::{
@@ -19,11 +22,18 @@ pub use summary::{
 };
 
 use ssdlab_core::{Bytes, LatencyHistogram};
+use ssdlab_ftl::Ftl;
+use ssdlab_ftl::bast::BastFtl;
+use ssdlab_ftl::fast::FastFtl;
+use ssdlab_ftl::faster::FasterFtl;
+use ssdlab_ftl::log::Shape;
 use ssdlab_ftl::page::PageFtl;
+use ssdlab_ftl::sbfast::SbfastFtl;
 use ssdlab_trace::{Source, TraceError};
 
 use engine::Engine;
 use flash::{CountingFlash, SerialFlash};
+use log_meter::{LogMeter, Meter};
 use shadow::Shadow;
 
 /// Why a simulation cannot start or go on.
@@ -131,24 +141,45 @@ pub struct Outcome {
     pub erase_counts: Vec<u32>,
     /// Response times by [`ssdlab_trace::Op`]; empty when time is not modelled.
     pub latency: [LatencyHistogram; 4],
+    /// Merges and captures; none for an FTL without log blocks.
+    pub log: Option<LogFigures>,
 }
 
 /// Runs `source` against the device described by `setup`.
 pub fn run(setup: &Setup, source: &mut dyn Source, monitor: &mut dyn Monitor) -> Result<Outcome, SimError> {
-    let FtlChoice::Page(options) = setup.ftl;
-    let geometry = &setup.geometry;
-    let ftl = PageFtl::new(setup.logical_pages, geometry.blocks, geometry.pages_per_block, options, setup.seed)
-        .map_err(SimError::Setup)?;
+    let shape = setup.shape();
+    let meter = || LogMeter::new(shape.pages_per_block);
+    match setup.ftl {
+        FtlChoice::Page(options) => {
+            let Shape { logical_pages, blocks, pages_per_block, .. } = shape;
+            let ftl = PageFtl::new(logical_pages, blocks, pages_per_block, options, setup.seed);
+            run_ftl(setup, ftl, (), source, monitor)
+        }
+        FtlChoice::Bast(options) => run_ftl(setup, BastFtl::new(shape, options), meter(), source, monitor),
+        FtlChoice::Fast(options) => run_ftl(setup, FastFtl::new(shape, options), meter(), source, monitor),
+        FtlChoice::Faster(options) => run_ftl(setup, FasterFtl::new(shape, options), meter(), source, monitor),
+        FtlChoice::Sbfast(options) => run_ftl(setup, SbfastFtl::new(shape, options), meter(), source, monitor),
+    }
+}
+
+/// Compiles the engine for each flash and checker.
+fn run_ftl<F: Ftl, M: Meter>(
+    setup: &Setup,
+    ftl: Result<F, String>,
+    meter: M,
+    source: &mut dyn Source,
+    monitor: &mut dyn Monitor,
+) -> Result<Outcome, SimError> {
+    let ftl = ftl.map_err(SimError::Setup)?;
+    let serial = |timing| SerialFlash::new(&timing, &setup.geometry);
     match (setup.clock, setup.check) {
-        (Clock::Count, false) => Engine::new(setup, ftl, CountingFlash::default(), ()).run(source, monitor),
+        (Clock::Count, false) => Engine::new(setup, ftl, CountingFlash::default(), (), meter).run(source, monitor),
         (Clock::Count, true) => {
-            Engine::new(setup, ftl, CountingFlash::default(), Shadow::new(setup)).run(source, monitor)
+            Engine::new(setup, ftl, CountingFlash::default(), Shadow::new(setup), meter).run(source, monitor)
         }
-        (Clock::Serial(timing), false) => {
-            Engine::new(setup, ftl, SerialFlash::new(&timing, geometry), ()).run(source, monitor)
-        }
+        (Clock::Serial(timing), false) => Engine::new(setup, ftl, serial(timing), (), meter).run(source, monitor),
         (Clock::Serial(timing), true) => {
-            Engine::new(setup, ftl, SerialFlash::new(&timing, geometry), Shadow::new(setup)).run(source, monitor)
+            Engine::new(setup, ftl, serial(timing), Shadow::new(setup), meter).run(source, monitor)
         }
     }
 }

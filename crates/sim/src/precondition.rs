@@ -4,7 +4,9 @@ use ssdlab_core::{Lpn, Rng};
 use ssdlab_ftl::Ftl;
 
 use crate::flash::Flash;
+use crate::log_meter::Meter;
 use crate::shadow::Checker;
+use crate::sinks::Sinks;
 use crate::{Control, Monitor, Overwrite, Phase, Precondition, PreconditionSummary, Status};
 
 /// Pages between two looks at the monitor.
@@ -19,13 +21,13 @@ const SETTLED: f64 = 0.005;
 const MAX_PASSES: u64 = 16;
 
 /// What preconditioning works on.
-pub(crate) struct Target<'a, F, D, C> {
+pub(crate) struct Target<'a, F, D, C, M> {
     pub ftl: &'a mut F,
-    pub sinks: &'a mut (D, C),
+    pub sinks: &'a mut Sinks<D, C, M>,
     pub monitor: &'a mut dyn Monitor,
 }
 
-impl<F: Ftl, D: Flash, C: Checker + ssdlab_ftl::FlashSink> Target<'_, F, D, C> {
+impl<F: Ftl, D: Flash, C: Checker + ssdlab_ftl::FlashSink, M: Meter> Target<'_, F, D, C, M> {
     /// Prepares the device; the second result says whether the monitor stopped it.
     pub(crate) fn prepare(
         &mut self,
@@ -60,7 +62,7 @@ impl<F: Ftl, D: Flash, C: Checker + ssdlab_ftl::FlashSink> Target<'_, F, D, C> {
     }
 
     fn count_into(&self, summary: &mut PreconditionSummary) {
-        let counts = self.sinks.0.counts();
+        let counts = self.sinks.flash.counts();
         summary.host_pages_written = counts.programs[ssdlab_ftl::Cause::Host as usize];
         summary.flash_pages_programmed = counts.programmed();
     }
@@ -77,7 +79,7 @@ impl<F: Ftl, D: Flash, C: Checker + ssdlab_ftl::FlashSink> Target<'_, F, D, C> {
             }
             let count = CHUNK.min(pages - next) as u32;
             let lpn = Lpn(next as u32);
-            self.sinks.1.expect_write(lpn, count);
+            self.sinks.checker.expect_write(lpn, count);
             self.ftl.write(lpn, count, self.sinks);
             next += u64::from(count);
         }
@@ -93,7 +95,7 @@ impl<F: Ftl, D: Flash, C: Checker + ssdlab_ftl::FlashSink> Target<'_, F, D, C> {
         progress: (u64, Option<u64>),
         rng: &mut Rng,
     ) -> (Option<f64>, Control) {
-        let before = self.sinks.0.counts();
+        let before = self.sinks.flash.counts();
         let mut ahead: [u32; LOOKAHEAD] = std::array::from_fn(|_| rng.below(pages) as u32);
         let mut done = 0;
         while done < writes {
@@ -104,12 +106,12 @@ impl<F: Ftl, D: Flash, C: Checker + ssdlab_ftl::FlashSink> Target<'_, F, D, C> {
             for slot in (0..LOOKAHEAD).cycle().take(count as usize) {
                 let lpn = std::mem::replace(&mut ahead[slot], rng.below(pages) as u32);
                 self.ftl.prefetch(Lpn(ahead[slot]));
-                self.sinks.1.expect_write(Lpn(lpn), 1);
+                self.sinks.checker.expect_write(Lpn(lpn), 1);
                 self.ftl.write(Lpn(lpn), 1, self.sinks);
             }
             done += count;
         }
-        let programmed = (self.sinks.0.counts() - before).programmed();
+        let programmed = (self.sinks.flash.counts() - before).programmed();
         ((writes > 0).then(|| programmed as f64 / writes as f64), Control::Continue)
     }
 

@@ -4,6 +4,7 @@
 //! whenever there are [`MAX_EPOCHS`]: memory is bounded, and equal runs give equal epochs.
 
 use ssdlab_core::counters;
+use ssdlab_trace::Op;
 
 const MAX_EPOCHS: usize = 512;
 const FIRST_EPOCH_REQUESTS: u64 = 16;
@@ -13,7 +14,7 @@ counters! {
     pub struct Tally {
         host_pages_written: "pages", "Pages the host wrote.";
         flash_pages_programmed: "pages", "Pages programmed for any cause.";
-        gc_pages_copied: "pages", "Pages programmed by garbage collection.";
+        pages_copied: "pages", "Pages programmed by garbage collection or merges.";
         blocks_erased: "blocks", "Blocks erased.";
         read_requests: "requests", "Read requests completed.";
         read_latency_sum_ns: "ns", "Sum of the response times of read requests.";
@@ -27,6 +28,14 @@ struct Epoch {
     end_request: u64,
     end_time_ns: u64,
     tally: Tally,
+    longest: Longest,
+}
+
+/// Longest response times, in nanoseconds.
+#[derive(Clone, Copy, Debug, Default)]
+struct Longest {
+    read_ns: u64,
+    write_ns: u64,
 }
 
 /// A run in at most 512 epochs.
@@ -38,6 +47,7 @@ pub struct Series {
     left: u64,
     requests: u64,
     last: Tally,
+    longest: Longest,
 }
 
 impl Series {
@@ -49,6 +59,17 @@ impl Series {
             left: FIRST_EPOCH_REQUESTS,
             requests: 0,
             last: start,
+            longest: Longest::default(),
+        }
+    }
+
+    /// Notes the response time of a request before it is counted.
+    #[inline]
+    pub(crate) fn request_took(&mut self, op: Op, latency_ns: u64) {
+        match op {
+            Op::Read => self.longest.read_ns = self.longest.read_ns.max(latency_ns),
+            Op::Write => self.longest.write_ns = self.longest.write_ns.max(latency_ns),
+            Op::Trim | Op::Flush => {}
         }
     }
 
@@ -64,7 +85,8 @@ impl Series {
     }
 
     fn end_epoch(&mut self, (end_time_ns, total): (u64, Tally)) {
-        self.epochs.push(Epoch { end_request: self.requests, end_time_ns, tally: total - self.last });
+        let longest = std::mem::take(&mut self.longest);
+        self.epochs.push(Epoch { end_request: self.requests, end_time_ns, tally: total - self.last, longest });
         self.last = total;
         if self.epochs.len() == MAX_EPOCHS {
             self.epochs = self
@@ -73,7 +95,12 @@ impl Series {
                 .map(|pair| {
                     let mut tally = pair[0].tally;
                     tally += pair[1].tally;
-                    Epoch { tally, ..pair[1] }
+                    let (first, second) = (pair[0].longest, pair[1].longest);
+                    let longest = Longest {
+                        read_ns: first.read_ns.max(second.read_ns),
+                        write_ns: first.write_ns.max(second.write_ns),
+                    };
+                    Epoch { tally, longest, ..pair[1] }
                 })
                 .collect();
             self.epoch_requests *= 2;
@@ -89,7 +116,8 @@ impl Series {
     }
 
     /// The series as named columns of equal length. `requests` and `time_ns` hold the end of each epoch,
-    /// counted from the start of measuring; the other columns hold what the epoch added.
+    /// counted from the start of measuring, the two `_max_ns` the longest response times within it; the other
+    /// columns hold what the epoch added.
     pub fn columns(&self) -> Vec<(&'static str, Vec<u64>)> {
         let mut columns = vec![
             ("requests", self.epochs.iter().map(|epoch| epoch.end_request).collect()),
@@ -98,6 +126,8 @@ impl Series {
         for (index, row) in Tally::default().rows().iter().enumerate() {
             columns.push((row.name, self.epochs.iter().map(|epoch| epoch.tally.rows()[index].value).collect()));
         }
+        columns.push(("read_latency_max_ns", self.epochs.iter().map(|epoch| epoch.longest.read_ns).collect()));
+        columns.push(("write_latency_max_ns", self.epochs.iter().map(|epoch| epoch.longest.write_ns).collect()));
         columns
     }
 }

@@ -1,6 +1,11 @@
 //! Everything a simulation needs to know, complete and in plain numbers.
 
+use ssdlab_ftl::bast::BastOptions;
+use ssdlab_ftl::fast::FastOptions;
+use ssdlab_ftl::faster::FasterOptions;
+use ssdlab_ftl::log::Shape;
 use ssdlab_ftl::page::PageOptions;
+use ssdlab_ftl::sbfast::SbfastOptions;
 use ssdlab_nand::{Geometry, Timing};
 
 /// The FTL and its options.
@@ -8,6 +13,14 @@ use ssdlab_nand::{Geometry, Timing};
 pub enum FtlChoice {
     /// Page mapping, the whole map in RAM.
     Page(PageOptions),
+    /// Log blocks that belong to one logical block each.
+    Bast(BastOptions),
+    /// A sequential log block and a fully-associative log.
+    Fast(FastOptions),
+    /// FAST with second chance and isolation area.
+    Faster(FasterOptions),
+    /// FAST with several sequential log blocks entered at sub-block headers.
+    Sbfast(SbfastOptions),
 }
 
 impl FtlChoice {
@@ -15,6 +28,10 @@ impl FtlChoice {
     pub const fn reserve_blocks(&self) -> u32 {
         match self {
             Self::Page(options) => options.reserve_blocks(),
+            Self::Bast(_) => BastOptions::RESERVE_BLOCKS,
+            Self::Fast(_) => FastOptions::RESERVE_BLOCKS,
+            Self::Faster(_) => FasterOptions::RESERVE_BLOCKS,
+            Self::Sbfast(_) => SbfastOptions::RESERVE_BLOCKS,
         }
     }
 }
@@ -102,5 +119,15 @@ impl Setup {
     /// Bytes the host sees.
     pub const fn capacity_bytes(&self) -> u64 {
         self.logical_pages as u64 * self.geometry.page_bytes as u64
+    }
+
+    /// The device as a log-block FTL sees it.
+    pub const fn shape(&self) -> Shape {
+        Shape {
+            logical_pages: self.logical_pages,
+            blocks: self.geometry.blocks,
+            pages_per_block: self.geometry.pages_per_block,
+            order: self.geometry.order,
+        }
     }
 }

@@ -159,7 +159,7 @@ impl FlashSink for Shadow {
         }
         let first = block.0 * self.pages_per_block;
         for ppn in first..first + self.pages_per_block {
-            let Ok(PageData { lpn, stamp }) = self.array.read(Ppn(ppn)) else { break };
+            let Ok(PageData { lpn, stamp }) = self.array.read(Ppn(ppn)) else { continue };
             if self.homes[lpn.index()] == ppn && stamp == self.versions[lpn.index()] {
                 self.blame(format!("erase of block {block} destroys the only copy of logical page {lpn}"));
             }

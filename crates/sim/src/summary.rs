@@ -4,7 +4,7 @@ use serde::{Serialize, Serializer, ser::SerializeMap};
 use ssdlab_core::{LatencyHistogram, counters};
 use ssdlab_ftl::{Cause, Counts};
 
-use crate::Setup;
+use crate::{LogSummary, Setup};
 
 counters! {
     /// What the host asked for during the measured phase.
@@ -51,13 +51,15 @@ pub struct DeviceSummary {
     pub op_over_logical: f64,
     /// (physical - logical) / physical.
     pub spare_of_physical: f64,
-    /// Blocks garbage collection holds back, included in the above.
+    /// Blocks that garbage collection or merges hold back, included in the above.
     pub reserve_blocks: u32,
     /// `op_over_logical` without them: the space that collection lives on.
     pub effective_op_over_logical: f64,
     /// Program/erase cycles a block endures.
     pub endurance_cycles: u32,
-    /// Memory the FTL holds for maps and block state, in bytes.
+    /// Bytes of mapping tables that a controller running this FTL keeps in RAM, as its paper counts them.
+    pub mapping_table_bytes: u64,
+    /// Memory the simulated FTL holds for maps and block state, in bytes.
     pub memory_bytes: u64,
 }
 
@@ -254,6 +256,8 @@ pub struct Summary {
     pub time: Option<TimeSummary>,
     /// Response times; none where time is not modelled.
     pub latency: Option<LatencyByOp>,
+    /// Merges and captures; none for an FTL without log blocks.
+    pub log: Option<LogSummary>,
     /// Erases.
     pub wear: WearSummary,
     /// Projection.
@@ -263,7 +267,7 @@ pub struct Summary {
 }
 
 impl DeviceSummary {
-    pub(crate) fn of(setup: &Setup, memory_bytes: u64) -> Self {
+    pub(crate) fn of(setup: &Setup, memory_bytes: u64, mapping_table_bytes: u64) -> Self {
         let geometry = &setup.geometry;
         let (logical, physical) = (u64::from(setup.logical_pages), geometry.pages());
         let spare = (physical - logical) as f64;
@@ -282,6 +286,7 @@ impl DeviceSummary {
             reserve_blocks,
             effective_op_over_logical: (spare - reserve_pages) / logical as f64,
             endurance_cycles: setup.endurance_cycles,
+            mapping_table_bytes,
             memory_bytes,
         }
     }

@@ -2,27 +2,31 @@
 //! set-ups and requests. Development only.
 
 pub mod analytic;
+pub mod any_ftl;
 pub mod strategies;
 pub mod twin;
 
+use ssdlab_core::ProgramOrder;
 use ssdlab_ftl::page::{Allocation, PageOptions, Survivors, Trigger, VictimChoice};
 use ssdlab_nand::Geometry;
 use ssdlab_sim::{Clock, Fit, FtlChoice, Overwrite, Precondition, Replay, Setup};
 
+/// Options of the small devices: greedy collection on a shared frontier.
+pub const SMALL_OPTIONS: PageOptions = PageOptions {
+    gc: VictimChoice::Greedy,
+    survivors: Survivors::Shared,
+    trigger: Trigger::Victim,
+    allocation: Allocation::Fifo,
+};
+
 /// A small untimed device: `blocks` blocks of `pages_per_block` 4 KiB pages, of which the options' reserve
-/// and `spare_blocks` more are over-provisioned; greedy collection on a shared frontier; not preconditioned.
+/// and `spare_blocks` more are over-provisioned; [`SMALL_OPTIONS`]; not preconditioned.
 pub fn small_setup(blocks: u32, pages_per_block: u32, spare_blocks: u32) -> Setup {
-    let options = PageOptions {
-        gc: VictimChoice::Greedy,
-        survivors: Survivors::Shared,
-        trigger: Trigger::Victim,
-        allocation: Allocation::Fifo,
-    };
     Setup {
-        geometry: Geometry { page_bytes: 4096, pages_per_block, blocks },
-        logical_pages: (blocks - options.reserve_blocks() - spare_blocks) * pages_per_block,
+        geometry: Geometry { page_bytes: 4096, pages_per_block, blocks, order: ProgramOrder::Ascending },
+        logical_pages: (blocks - SMALL_OPTIONS.reserve_blocks() - spare_blocks) * pages_per_block,
         endurance_cycles: 3000,
-        ftl: FtlChoice::Page(options),
+        ftl: FtlChoice::Page(SMALL_OPTIONS),
         clock: Clock::Count,
         replay: Replay::Closed,
         fit: Fit::Error,

@@ -4,9 +4,14 @@
 //! often because half of them fall on a few hot pages.
 
 use proptest::prelude::*;
-use ssdlab_core::Nanos;
+use ssdlab_core::{Nanos, ProgramOrder};
+use ssdlab_ftl::bast::BastOptions;
+use ssdlab_ftl::fast::FastOptions;
+use ssdlab_ftl::faster::FasterOptions;
 use ssdlab_ftl::gc::POLICIES;
+use ssdlab_ftl::log::LogVictim;
 use ssdlab_ftl::page::{Allocation, PageOptions, Survivors, Trigger, VictimChoice};
+use ssdlab_ftl::sbfast::{RlbMerge, SbfastOptions};
 use ssdlab_nand::{Geometry, Timing};
 use ssdlab_sim::{Clock, Fit, FtlChoice, Overwrite, Precondition, Replay, Setup};
 use ssdlab_trace::{Op, Request};
@@ -36,17 +41,47 @@ pub fn page_options() -> impl Strategy<Value = PageOptions> {
     })
 }
 
-/// Any small device, checked, with every option; the least spare space is what the options reserve.
+/// Any FTL with any of its options, and the blocks it needs beyond the data; log-block FTLs have up to 5 log blocks
+/// more than the fewest that work.
+fn ftls(pages_per_block: u32) -> impl Strategy<Value = (FtlChoice, u32)> {
+    let victim = prop_oneof![Just(LogVictim::Lru), Just(LogVictim::Fifo)];
+    let rlb_merge = prop_oneof![Just(RlbMerge::Victim), Just(RlbMerge::Block)];
+    let sub_blocks: Vec<u32> = (1..=pages_per_block).filter(|&pages| pages_per_block.is_multiple_of(pages)).collect();
+    let page = page_options().prop_map(|options| (FtlChoice::Page(options), options.reserve_blocks()));
+    let bast = (1_u32..7, victim.clone()).prop_map(|(log_blocks, victim)| {
+        (FtlChoice::Bast(BastOptions { log_blocks, victim }), log_blocks + BastOptions::RESERVE_BLOCKS)
+    });
+    let fast = (2_u32..8)
+        .prop_map(|log_blocks| (FtlChoice::Fast(FastOptions { log_blocks }), log_blocks + FastOptions::RESERVE_BLOCKS));
+    let isolation = prop_oneof![Just(0_u32), 2_u32..4];
+    let faster = (0_u32..6, isolation, any::<bool>()).prop_map(|(more, isolation_blocks, second_chance)| {
+        let log_blocks = 2 + isolation_blocks + more;
+        let options = FasterOptions { log_blocks, second_chance, isolation_blocks };
+        (FtlChoice::Faster(options), log_blocks + FasterOptions::RESERVE_BLOCKS)
+    });
+    let sbfast = (1_u32..5, 1_u32..4, victim, proptest::sample::select(sub_blocks), rlb_merge).prop_map(
+        |(sequential_blocks, random_blocks, victim, sub_block_pages, rlb_merge)| {
+            let log_blocks = sequential_blocks + random_blocks;
+            let options = SbfastOptions { log_blocks, sequential_blocks, victim, sub_block_pages, rlb_merge };
+            (FtlChoice::Sbfast(options), log_blocks + SbfastOptions::RESERVE_BLOCKS)
+        },
+    );
+    prop_oneof![3 => page, 1 => bast, 1 => fast, 2 => faster, 2 => sbfast]
+}
+
+/// Any small device, checked, with any FTL and option; the least spare space is what the FTL needs.
 pub fn setups() -> impl Strategy<Value = Setup> {
     let precondition = prop_oneof![
         Just(Precondition { fill: 0.0, overwrite: Overwrite::None }),
         Just(Precondition { fill: 1.0, overwrite: Overwrite::Passes(0.5) }),
         Just(Precondition { fill: 0.5, overwrite: Overwrite::Steady }),
     ];
-    let shape = (2_u32..12, 1_u32..8, 0_u32..4, 0_u32..2);
-    (page_options(), shape, precondition, any::<bool>(), any::<bool>(), 0_u64..4).prop_map(
-        |(options, (pages_per_block, data_blocks, spare_blocks, fewer), precondition, timed, copyback, seed)| {
-            let blocks = data_blocks + spare_blocks + options.reserve_blocks();
+    let with_ftl = (2_u32..13).prop_flat_map(|pages_per_block| (Just(pages_per_block), ftls(pages_per_block)));
+    let shape = (1_u32..8, 0_u32..4, 0_u32..2);
+    let chip = (any::<bool>(), any::<bool>(), prop_oneof![Just(ProgramOrder::Ascending), Just(ProgramOrder::Any)]);
+    (with_ftl, shape, precondition, chip, 0_u64..4).prop_map(
+        |((pages_per_block, (ftl, more_blocks)), (data_blocks, spare_blocks, fewer), precondition, chip, seed)| {
+            let (timed, copyback, order) = chip;
             let timing = Timing {
                 read: Nanos(25_000),
                 program: Nanos(200_000),
@@ -54,11 +89,12 @@ pub fn setups() -> impl Strategy<Value = Setup> {
                 transfer_per_kib: Nanos(5_000),
                 copyback,
             };
+            let blocks = data_blocks + spare_blocks + more_blocks;
             Setup {
-                geometry: Geometry { page_bytes: 512, pages_per_block, blocks },
+                geometry: Geometry { page_bytes: 512, pages_per_block, blocks, order },
                 logical_pages: data_blocks * pages_per_block - fewer,
                 endurance_cycles: 1000,
-                ftl: FtlChoice::Page(options),
+                ftl,
                 clock: if timed { Clock::Serial(timing) } else { Clock::Count },
                 replay: Replay::Closed,
                 fit: Fit::Wrap,

@@ -310,6 +310,10 @@ impl Ftl for PageFtl {
         (self.l2p.len() + self.p2l.len()) as u64 * 4 + self.pool.memory_bytes()
     }
 
+    fn mapping_table_bytes(&self) -> u64 {
+        4 * self.l2p.len() as u64
+    }
+
     fn check(&self) -> Result<(), String> {
         self.pool.check()?;
         let mut valid = vec![0_u32; self.pool.len() as usize];

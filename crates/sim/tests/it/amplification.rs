@@ -6,7 +6,7 @@
 use ssdlab_core::Rng;
 use ssdlab_ftl::page::{PageOptions, VictimChoice};
 use ssdlab_sim::{FtlChoice, Overwrite, Precondition, Setup, run};
-use ssdlab_testkit::{analytic, small_setup};
+use ssdlab_testkit::{SMALL_OPTIONS, analytic, small_setup};
 use ssdlab_trace::{Op, Progress, Request, Source, TraceError};
 
 /// Uniform random writes of one page.
@@ -34,12 +34,11 @@ impl Source for Uniform {
 
 fn measured(gc: VictimChoice, spare: f64, blocks: u32, pages_per_block: u32) -> f64 {
     let setup = small_setup(blocks + 2, pages_per_block, 0);
-    let FtlChoice::Page(options) = setup.ftl;
     let logical_pages = (f64::from(blocks * pages_per_block) * (1.0 - spare)).round() as u32;
     let pages = u64::from(logical_pages);
     let setup = Setup {
         logical_pages,
-        ftl: FtlChoice::Page(PageOptions { gc, ..options }),
+        ftl: FtlChoice::Page(PageOptions { gc, ..SMALL_OPTIONS }),
         precondition: Precondition { fill: 1.0, overwrite: Overwrite::None },
         warmup_requests: 6 * pages,
         ..setup

@@ -4,13 +4,12 @@ use ssdlab_core::{Nanos, Rng};
 use ssdlab_ftl::page::{PageOptions, VictimChoice};
 use ssdlab_nand::Timing;
 use ssdlab_sim::{Clock, FtlChoice, Overwrite, Precondition, Setup, run};
-use ssdlab_testkit::small_setup;
+use ssdlab_testkit::{SMALL_OPTIONS, small_setup};
 use ssdlab_trace::{Op, Request, SliceSource};
 
 fn result(seed: u64) -> String {
     let mut setup = small_setup(64, 16, 6);
-    let FtlChoice::Page(options) = setup.ftl;
-    setup.ftl = FtlChoice::Page(PageOptions { gc: VictimChoice::DChoices { d: 3 }, ..options });
+    setup.ftl = FtlChoice::Page(PageOptions { gc: VictimChoice::DChoices { d: 3 }, ..SMALL_OPTIONS });
     setup.clock = Clock::Serial(Timing {
         read: Nanos(25_000),
         program: Nanos(200_000),

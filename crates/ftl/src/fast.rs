@@ -1,0 +1,104 @@
+//! FAST: one log block for sequential writes, the others for pages of any logical block.
+//!
+//! ```text
+//! write(page of logical block b):
+//!     page 0 of b, or b owns the sequential log block:  see SequentialLog
+//!     else: if the random log is full, reclaim its oldest block
+//!           append to the random log
+//! reclaim(victim):
+//!     for each valid page of the victim: merge its logical block
+//!         fully, or partially if it owns the sequential log block
+//!     erase the victim
+//! ```
+//!
+//! A merge takes every newest page of the logical block, wherever it lies, so that further pages of it in the
+//! victim and in other log blocks become invalid.
+//!
+//! Source: Lee, Park, Chung, Lee, Park, Song, "A log buffer-based flash translation layer using fully-associative
+//! sector translation", ACM TECS 6(3), 2007. Chosen where it is open: a sequential log block that becomes full
+//! switches at once, not at the next page 0 (same cost).
+
+use crate::log::{Here, Log, LogFtl, Ring, SequentialLog, Shape, Space};
+use crate::sink::{Cause, FlashSink, MergeCost, Note};
+
+/// Options of FAST.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FastOptions {
+    /// Log blocks, at least 2: one sequential, the others random.
+    pub log_blocks: u32,
+}
+
+impl FastOptions {
+    /// Blocks kept erased: the target of a full merge.
+    pub const RESERVE_BLOCKS: u32 = 1;
+}
+
+/// The log of FAST.
+pub struct Fast {
+    sequential: SequentialLog,
+    random: Ring,
+}
+
+/// The fully-associative log FTL.
+pub type FastFtl = LogFtl<Fast>;
+
+impl FastFtl {
+    /// An erased device.
+    ///
+    /// # Errors
+    /// If there are fewer than 2 log blocks or the device is too small.
+    pub fn new(shape: Shape, options: FastOptions) -> Result<Self, String> {
+        if options.log_blocks < 2 {
+            return Err(format!("FAST needs a sequential and a random log block, not {} in all", options.log_blocks));
+        }
+        let space = Space::new(shape, options.log_blocks, FastOptions::RESERVE_BLOCKS)?;
+        let log = Fast { sequential: SequentialLog::default(), random: Ring::new(options.log_blocks - 1) };
+        Ok(Self::with(space, log))
+    }
+}
+
+impl Fast {
+    fn reclaim<S: FlashSink>(&mut self, space: &mut Space, sink: &mut S) {
+        let victim = self.random.give_up().expect("a full ring has an oldest block");
+        sink.note(Note::Retired { written: space.next(victim) });
+        let (mut associated, mut cost) = (0, MergeCost::default());
+        for offset in 0..space.pages_per_block() {
+            if let Some(here) = space.valid_page(victim, offset) {
+                cost += self.sequential.merge_block(space, here.lbn, sink);
+                associated += 1;
+            }
+        }
+        space.erase(victim, if associated > 0 { Cause::FullMerge } else { Cause::Gc }, sink);
+        cost.erases += 1;
+        sink.note(Note::Reclaimed { associated, cost });
+    }
+}
+
+impl Log for Fast {
+    fn write<S: FlashSink>(&mut self, space: &mut Space, here: Here, page: u32, sink: &mut S) {
+        if self.sequential.write(space, here, page, sink) {
+            return;
+        }
+        if self.random.is_full(space) {
+            self.reclaim(space, sink);
+        }
+        self.random.append(space, here, page, sink);
+    }
+
+    fn blocks(&self) -> Vec<u32> {
+        self.random.blocks().chain(self.sequential.block()).collect()
+    }
+
+    /// 4 bytes for each page of the log.
+    fn table_bytes(&self, space: &Space) -> u64 {
+        4 * u64::from(self.random.capacity() + 1) * u64::from(space.pages_per_block())
+    }
+
+    fn memory_bytes(&self) -> u64 {
+        u64::from(self.random.capacity()) * size_of::<u32>() as u64
+    }
+
+    fn check(&self, space: &Space) -> Result<(), String> {
+        self.sequential.check(space)
+    }
+}

@@ -1,0 +1,86 @@
+//! Log blocks that are filled one after the other and given up in the same order.
+
+use std::collections::VecDeque;
+
+use super::{Here, Space};
+use crate::sink::{Cause, FlashSink};
+
+/// A FIFO of log blocks; pages of any logical block are appended to the newest.
+pub(crate) struct Ring {
+    blocks: VecDeque<u32>,
+    capacity: u32,
+}
+
+impl Ring {
+    pub fn new(capacity: u32) -> Self {
+        Self { blocks: VecDeque::with_capacity(capacity as usize), capacity }
+    }
+
+    pub fn capacity(&self) -> u32 {
+        self.capacity
+    }
+
+    pub fn blocks(&self) -> impl Iterator<Item = u32> + '_ {
+        self.blocks.iter().copied()
+    }
+
+    /// Block that pages are appended to.
+    #[inline(always)]
+    pub fn newest(&self) -> Option<u32> {
+        self.blocks.back().copied()
+    }
+
+    pub fn oldest(&self) -> Option<u32> {
+        self.blocks.front().copied()
+    }
+
+    /// Takes the oldest block out.
+    pub fn give_up(&mut self) -> Option<u32> {
+        self.blocks.pop_front()
+    }
+
+    /// Adds a block as the newest.
+    pub fn push(&mut self, block: u32) {
+        self.blocks.push_back(block);
+    }
+
+    /// Pages that can be appended before a block must be given up.
+    pub fn room(&self, space: &Space) -> u32 {
+        let unused = self.capacity - self.blocks.len() as u32;
+        let open = self.newest().map_or(0, |block| space.pages_per_block() - space.next(block));
+        unused * space.pages_per_block() + open
+    }
+
+    /// Whether the next page finds no place.
+    #[inline(always)]
+    pub fn is_full(&self, space: &Space) -> bool {
+        self.newest().is_none_or(|block| space.is_full(block)) && self.blocks.len() as u32 == self.capacity
+    }
+
+    /// The block and offset that the next page goes to; the ring must not be full.
+    #[inline]
+    fn next_place(&mut self, space: &mut Space) -> (u32, u32) {
+        match self.newest() {
+            Some(block) if !space.is_full(block) => (block, space.next(block)),
+            _ => {
+                debug_assert!((self.blocks.len() as u32) < self.capacity, "the ring is full");
+                let block = space.take();
+                self.push(block);
+                (block, 0)
+            }
+        }
+    }
+
+    /// Appends page `page` of the host request; the ring must not be full.
+    #[inline]
+    pub fn append<S: FlashSink>(&mut self, space: &mut Space, here: Here, page: u32, sink: &mut S) {
+        let (block, offset) = self.next_place(space);
+        space.program(here.lpn, block, offset, page, sink);
+    }
+
+    /// Appends a copy of a valid page; the ring must not be full.
+    pub fn append_copy<S: FlashSink>(&mut self, space: &mut Space, here: Here, cause: Cause, sink: &mut S) {
+        let (block, offset) = self.next_place(space);
+        space.copy(here.lpn, block, offset, cause, sink);
+    }
+}

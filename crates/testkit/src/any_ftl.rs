@@ -1,0 +1,36 @@
+//! Running the same test on whatever FTL a set-up asks for.
+
+use ssdlab_ftl::Ftl;
+use ssdlab_ftl::bast::BastFtl;
+use ssdlab_ftl::fast::FastFtl;
+use ssdlab_ftl::faster::FasterFtl;
+use ssdlab_ftl::page::PageFtl;
+use ssdlab_ftl::sbfast::SbfastFtl;
+use ssdlab_sim::{FtlChoice, Setup};
+
+/// What is done with an FTL of any type.
+pub trait Visitor {
+    /// What it yields.
+    type Output;
+
+    /// Does it.
+    fn visit<F: Ftl>(self, ftl: F) -> Self::Output;
+}
+
+/// Builds the FTL of `setup` and hands it to `visitor`.
+///
+/// # Panics
+/// If the set-up is impossible.
+pub fn visit<V: Visitor>(setup: &Setup, visitor: V) -> V::Output {
+    let shape = setup.shape();
+    match setup.ftl {
+        FtlChoice::Page(options) => {
+            let ftl = PageFtl::new(shape.logical_pages, shape.blocks, shape.pages_per_block, options, setup.seed);
+            visitor.visit(ftl.expect("the device is large enough"))
+        }
+        FtlChoice::Bast(options) => visitor.visit(BastFtl::new(shape, options).expect("large enough")),
+        FtlChoice::Fast(options) => visitor.visit(FastFtl::new(shape, options).expect("large enough")),
+        FtlChoice::Faster(options) => visitor.visit(FasterFtl::new(shape, options).expect("large enough")),
+        FtlChoice::Sbfast(options) => visitor.visit(SbfastFtl::new(shape, options).expect("large enough")),
+    }
+}
