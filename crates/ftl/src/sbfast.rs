@@ -43,7 +43,8 @@ const NONE: u32 = u32::MAX;
 /// Which pages of a logical block a merge takes that reclaims a random log block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RlbMerge {
-    /// Those of the victim and of the data block; pages in other log blocks stay there (the slides' case 2.2.1).
+    /// Those of the victim and of the data block, as if no other log block were there; newer pages in these stay
+    /// (the slides' case 2.2.1).
     Victim,
     /// All, as FAST does.
     Block,
@@ -223,7 +224,7 @@ impl Sbfast {
                 cost += self.written(space, slot, sink);
             } else {
                 cost += match self.options.rlb_merge {
-                    RlbMerge::Victim => space.full_merge_from(here.lbn, victim, sink),
+                    RlbMerge::Victim => space.overlay_merge(here.lbn, victim, sink),
                     RlbMerge::Block => space.full_merge(here.lbn, sink),
                 };
                 associated += 1;

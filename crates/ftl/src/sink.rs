@@ -66,7 +66,8 @@ pub enum Source {
 pub struct Oob {
     /// The logical page held.
     pub lpn: Lpn,
-    /// Number of programs before this one: of two copies, the higher is newer.
+    /// Number of programs before this one: of two copies, the higher is newer. Only SBFAST also copies pages that
+    /// have a newer copy in its log; there a log block counts for more than a data block, whatever the number.
     pub sequence: u64,
 }
 

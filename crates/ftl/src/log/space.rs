@@ -244,7 +244,7 @@ impl Space {
         }
         let missing = self.l2p[self.pages_of(lbn)].iter().any(|&ppn| ppn != NONE && !self.holds(block, ppn));
         let kind = if missing { MergeKind::Partial } else { MergeKind::Switch };
-        let copies = self.gather(lbn, 0..self.pages_per_block, block, kind.cause(), sink, |_| true);
+        let copies = self.gather(lbn, 0..self.pages_per_block, block, kind.cause(), sink);
         self.replace_data(lbn, block, copies, kind, sink)
     }
 
@@ -286,23 +286,44 @@ impl Space {
 
     /// Full merge: gathers the valid pages of the logical block in a free block, which becomes its data block.
     pub fn full_merge<S: FlashSink>(&mut self, lbn: u32, sink: &mut S) -> MergeCost {
-        self.full_merge_of(lbn, sink, |_| true)
-    }
-
-    /// Full merge that takes pages only from `log` and from the data block; what is valid elsewhere stays there.
-    pub fn full_merge_from<S: FlashSink>(&mut self, lbn: u32, log: u32, sink: &mut S) -> MergeCost {
-        let (data, pages) = (self.data[lbn as usize], self.pages_per_block);
-        let holds = move |block: u32, ppn: u32| ppn.wrapping_sub(block * pages) < pages;
-        self.full_merge_of(lbn, sink, move |ppn| holds(log, ppn) || (data != NONE && holds(data, ppn)))
-    }
-
-    fn full_merge_of<S: FlashSink>(&mut self, lbn: u32, sink: &mut S, takes: impl Fn(u32) -> bool) -> MergeCost {
-        if self.l2p[self.pages_of(lbn)].iter().all(|&ppn| ppn == NONE || !takes(ppn)) {
+        if self.l2p[self.pages_of(lbn)].iter().all(|&ppn| ppn == NONE) {
             return self.replace_data(lbn, NONE, 0, MergeKind::Full, sink);
         }
         let target = self.take();
-        let copies = self.gather(lbn, 0..self.pages_per_block, target, Cause::FullMerge, sink, takes);
+        let copies = self.gather(lbn, 0..self.pages_per_block, target, Cause::FullMerge, sink);
         self.replace_data(lbn, target, copies, MergeKind::Full, sink)
+    }
+
+    /// Full merge of the data block and the pages in `log` alone, at least one of which is valid. What is newer in
+    /// other log blocks stays there; of such a page the data block's older copy is copied as well.
+    pub fn overlay_merge<S: FlashSink>(&mut self, lbn: u32, log: u32, sink: &mut S) -> MergeCost {
+        let (data, pages) = (self.data[lbn as usize], self.pages_per_block);
+        let target = self.take();
+        let mut copies = 0;
+        for (offset, lpn) in (lbn * pages..(lbn + 1) * pages).enumerate() {
+            let newest = self.l2p[lpn as usize];
+            let old = data.wrapping_mul(pages).wrapping_add(offset as u32);
+            if newest == NONE {
+                continue;
+            } else if newest == old || self.holds(log, newest) {
+                self.copy(lpn, target, offset as u32, Cause::FullMerge, sink);
+            } else if data != NONE && self.p2l[old as usize] != NONE {
+                self.copy_outdated(lpn, old, target, offset as u32, sink);
+            } else {
+                continue;
+            }
+            copies += 1;
+        }
+        self.replace_data(lbn, target, copies, MergeKind::Full, sink)
+    }
+
+    /// Copies a page that has a newer copy elsewhere.
+    fn copy_outdated<S: FlashSink>(&mut self, lpn: u32, from: u32, block: u32, offset: u32, sink: &mut S) {
+        let to = block * self.pages_per_block + offset;
+        self.p2l[to as usize] = lpn;
+        self.next[block as usize] = offset as u16 + 1;
+        sink.copy(Ppn(from), Ppn(to), Oob { lpn: Lpn(lpn), sequence: self.sequence }, Cause::FullMerge);
+        self.sequence += 1;
     }
 
     fn pages_of(&self, lbn: u32) -> Range<usize> {
@@ -311,13 +332,12 @@ impl Space {
     }
 
     fn gather_around<S: FlashSink>(&mut self, here: Here, to: u32, page: u32, cause: Cause, sink: &mut S) -> u32 {
-        let before = self.gather(here.lbn, 0..here.offset, to, cause, sink, |_| true);
+        let before = self.gather(here.lbn, 0..here.offset, to, cause, sink);
         self.program(here.lpn, to, here.offset, page, sink);
-        before + self.gather(here.lbn, here.offset + 1..self.pages_per_block, to, cause, sink, |_| true)
+        before + self.gather(here.lbn, here.offset + 1..self.pages_per_block, to, cause, sink)
     }
 
-    /// Copies the valid pages of the logical block at `offsets` that are not yet in `to` and that `takes` accepts;
-    /// returns how many.
+    /// Copies the valid pages of the logical block at `offsets` that are not yet in `to`; returns how many.
     #[inline]
     fn gather<S: FlashSink>(
         &mut self,
@@ -326,7 +346,6 @@ impl Space {
         to: u32,
         cause: Cause,
         sink: &mut S,
-        takes: impl Fn(u32) -> bool,
     ) -> u32 {
         let pages = self.pages_per_block;
         let (first_lpn, first_to) = (lbn * pages, to * pages);
@@ -337,7 +356,7 @@ impl Space {
         for offset in offsets {
             let lpn = first_lpn + offset;
             let from = self.l2p[lpn as usize];
-            if from == NONE || from.wrapping_sub(first_to) < pages || !takes(from) {
+            if from == NONE || from.wrapping_sub(first_to) < pages {
                 continue;
             }
             if from.wrapping_sub(from_first) >= pages {
