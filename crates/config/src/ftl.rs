@@ -26,6 +26,9 @@ pub(crate) const LOG_VICTIMS: &[Variant] = &[
     Variant { name: "fifo", help: "the one taken longest ago" },
 ];
 
+/// Fewest log blocks of the FTLs that divide them.
+const SEQUENTIAL_AND_RANDOM: (u32, &str) = (2, "a sequential and a random log block");
+
 /// An FTL before the size of its log is known.
 pub(crate) enum Plan {
     Page(PageOptions),
@@ -54,13 +57,9 @@ impl Checker<'_> {
         match self.choice("ftl")? {
             "page" => Ok(Plan::Page(self.page_options()?)),
             "bast" => log("ftl.bast.log", BastOptions::RESERVE_BLOCKS, (1, "a log block")),
-            "fast" => log("ftl.fast.log", FastOptions::RESERVE_BLOCKS, (2, "a sequential and a random log block")),
-            "faster" => {
-                log("ftl.faster.log", FasterOptions::RESERVE_BLOCKS, (2, "a sequential and a random log block"))
-            }
-            "sbfast" => {
-                log("ftl.sbfast.log", SbfastOptions::RESERVE_BLOCKS, (2, "a sequential and a random log block"))
-            }
+            "fast" => log("ftl.fast.log", FastOptions::RESERVE_BLOCKS, SEQUENTIAL_AND_RANDOM),
+            "faster" => log("ftl.faster.log", FasterOptions::RESERVE_BLOCKS, SEQUENTIAL_AND_RANDOM),
+            "sbfast" => log("ftl.sbfast.log", SbfastOptions::RESERVE_BLOCKS, SEQUENTIAL_AND_RANDOM),
             other => Err(self.unknown("ftl", other)),
         }
     }
@@ -76,7 +75,9 @@ impl Checker<'_> {
             "ftl.bast.log" => {
                 Ok(Some(FtlChoice::Bast(BastOptions { log_blocks, victim: self.log_victim("ftl.bast.victim")? })))
             }
-            "ftl.fast.log" => Ok(Some(FtlChoice::Fast(FastOptions { log_blocks }))),
+            "ftl.fast.log" => {
+                Ok(Some(FtlChoice::Fast(FastOptions { log_blocks, sequential_blocks: self.small("ftl.fast.sw")? })))
+            }
             "ftl.faster.log" => self.faster(log_blocks),
             _ => self.sbfast(log_blocks, pages_per_block),
         }
@@ -152,8 +153,13 @@ impl Checker<'_> {
             self.report(ISOLATION, message);
             return Ok(None);
         }
-        let second_chance = self.flag("ftl.faster.second_chance")?;
-        Ok(Some(FtlChoice::Faster(FasterOptions { log_blocks, second_chance, isolation_blocks })))
+        Ok(Some(FtlChoice::Faster(FasterOptions {
+            log_blocks,
+            sequential_blocks: self.small("ftl.faster.sw")?,
+            second_chance: self.flag("ftl.faster.second_chance")?,
+            keep_sparse: self.flag("ftl.faster.keep_sparse")?,
+            isolation_blocks,
+        })))
     }
 
     fn sbfast(&mut self, log_blocks: u32, pages_per_block: u32) -> Read<Option<FtlChoice>> {

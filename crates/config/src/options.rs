@@ -170,6 +170,15 @@ const LOG_VICTIM: OptionSpec = OptionSpec {
     example: "fifo",
 };
 
+/// `sw` of FAST and FASTer; the key is a stand-in.
+const SEQUENTIAL: OptionSpec = OptionSpec {
+    key: "",
+    kind: Kind::Count { min: 0, max: 1 },
+    fallback: Fallback::Value("1"),
+    help: "Sequential log blocks (SW) among the log blocks; without one every page goes to the random log (RW).",
+    example: "0",
+};
+
 /// Every option; a choice comes before the parameters of its variants.
 pub static OPTIONS: &[OptionSpec] = &[
     OptionSpec {
@@ -382,13 +391,22 @@ pub static OPTIONS: &[OptionSpec] = &[
     OptionSpec { key: "ftl.bast.log", ..LOG_SPACE },
     OptionSpec { key: "ftl.bast.victim", ..LOG_VICTIM },
     OptionSpec { key: "ftl.fast.log", ..LOG_SPACE },
+    OptionSpec { key: "ftl.fast.sw", ..SEQUENTIAL },
     OptionSpec { key: "ftl.faster.log", ..LOG_SPACE },
+    OptionSpec { key: "ftl.faster.sw", ..SEQUENTIAL },
     OptionSpec {
         key: "ftl.faster.second_chance",
         kind: Kind::Bool,
         fallback: Fallback::Value("true"),
         help: "Pages still valid when their log block is given up go through the log once more.",
         example: "false",
+    },
+    OptionSpec {
+        key: "ftl.faster.keep_sparse",
+        kind: Kind::Bool,
+        fallback: Fallback::Value("false"),
+        help: "Pages of a log block less than half valid go through the log again, whatever chances they had.",
+        example: "true",
     },
     OptionSpec {
         key: "ftl.faster.isolation",

@@ -24,6 +24,11 @@ fn value(option: &OptionSpec, random: u64) -> String {
         }
         Kind::Span if random.is_multiple_of(4) => "device".into(),
         Kind::Span => format!("{}B", between(512, u64::MAX - 1)),
+        Kind::LogSpace => match random % 3 {
+            0 => "all".into(),
+            1 => format!("{}%", between(0, 1000)),
+            _ => between(1, u64::from(u32::MAX)).to_string(),
+        },
         Kind::Choice(variants) => variants[random as usize % variants.len()].name.into(),
     }
 }

@@ -24,8 +24,10 @@ use crate::sink::{Cause, FlashSink, MergeCost, Note};
 /// Options of FAST.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FastOptions {
-    /// Log blocks, at least 2: one sequential, the others random.
+    /// Log blocks in all; those not sequential are random, at least 1.
     pub log_blocks: u32,
+    /// Sequential log blocks, 0 or 1.
+    pub sequential_blocks: u32,
 }
 
 impl FastOptions {
@@ -46,14 +48,17 @@ impl FastFtl {
     /// An erased device.
     ///
     /// # Errors
-    /// If there are fewer than 2 log blocks or the device is too small.
+    /// If there is more than one sequential log block, no random one, or the device is too small.
     pub fn new(shape: Shape, options: FastOptions) -> Result<Self, String> {
-        if options.log_blocks < 2 {
-            return Err(format!("FAST needs a sequential and a random log block, not {} in all", options.log_blocks));
+        let FastOptions { log_blocks, sequential_blocks } = options;
+        if sequential_blocks > 1 || sequential_blocks >= log_blocks {
+            return Err(format!(
+                "FAST needs a random log block and at most one sequential, not {sequential_blocks} of {log_blocks}"
+            ));
         }
-        let space = Space::new(shape, options.log_blocks, FastOptions::RESERVE_BLOCKS)?;
-        let log = Fast { sequential: SequentialLog::default(), random: Ring::new(options.log_blocks - 1) };
-        Ok(Self::with(space, log))
+        let space = Space::new(shape, log_blocks, FastOptions::RESERVE_BLOCKS)?;
+        let random = Ring::new(log_blocks - sequential_blocks);
+        Ok(Self::with(space, Fast { sequential: SequentialLog::new(sequential_blocks), random }))
     }
 }
 
@@ -91,7 +96,8 @@ impl Log for Fast {
 
     /// 4 bytes for each page of the log.
     fn table_bytes(&self, space: &Space) -> u64 {
-        4 * u64::from(self.random.capacity() + 1) * u64::from(space.pages_per_block())
+        let blocks = self.random.capacity() + self.sequential.blocks();
+        4 * u64::from(blocks) * u64::from(space.pages_per_block())
     }
 
     fn memory_bytes(&self) -> u64 {

@@ -1,13 +1,14 @@
 //! FASTer: FAST whose log gives valid pages a second chance and merges cold ones one at a time.
 //!
 //! ```text
-//! write: as FAST; before a page is appended, drain(isolation) once if less than a block is left there
+//! write: as FAST; with each page appended, one step of draining while less than a quarter of the isolation area is
+//!     free
 //! reclaim(victim = oldest block of the random log):
 //!     every page valid, none on its second chance:  all get it; the victim becomes the newest block
 //!     else, for each valid page:
-//!         fewer than B/2 are valid, or it had no second chance:  copy to the newest block, on its second chance
-//!         with an isolation area:                                copy there
-//!         without:                                               merge its logical block, as FAST
+//!         it had no second chance:  copy to the newest block, on its second chance
+//!         with an isolation area:   copy there
+//!         without:                  merge its logical block, as FAST
 //!         erase the victim
 //! drain: merge the logical block of the oldest valid page of the isolation area; erase its oldest block when
 //!     no page of it is valid
@@ -16,11 +17,13 @@
 //! Survivors of a victim come first in their new block and host pages behind them, so that one offset for each
 //! block says which pages are on their second chance.
 //!
-//! Source: Lim, Lee, Moon, "FASTer FTL for enterprise-class flash memory SSDs", SNAPI 2010 (slides), and the
-//! authors' code for the two rules of reclaiming that spare copies (all valid; fewer than half valid). The slides
-//! do not say when the isolation area is drained; the authors' code adjusts an interval with constants of its
-//! own. Chosen here: as late as one merge for each write allows. Not built: finding sequential writes by
-//! counting appends, and a page of logical page numbers in every log block (both are in the code alone).
+//! Source: Lim, Lee, Moon, "FASTer FTL for enterprise-class flash memory SSDs", SNAPI 2010 (slides), and the code its
+//! authors published later for what the slides leave open: the size of the isolation area, the first rule of
+//! reclaiming, and [`FasterOptions::keep_sparse`], which is off because the slides' table is met without it. When
+//! the area is drained neither says in a way that works at every size (the code adjusts an interval by constants of
+//! its own, and overshoots); the quarter kept free is chosen here: room for what one victim brings, so that
+//! merges come one at a time. Not built: the code's detection of sequential writes by counting appends, and its
+//! page of logical page numbers in every log block.
 
 use crate::log::{Here, Log, LogFtl, Ring, SequentialLog, Shape, Space};
 use crate::sink::{Cause, FlashSink, MergeCost, Note};
@@ -28,10 +31,14 @@ use crate::sink::{Cause, FlashSink, MergeCost, Note};
 /// Options of FASTer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FasterOptions {
-    /// Log blocks in all: one sequential, `isolation_blocks`, and at least 1 random.
+    /// Log blocks in all: sequential, isolation area, and at least 1 random.
     pub log_blocks: u32,
+    /// Sequential log blocks, 0 or 1.
+    pub sequential_blocks: u32,
     /// Whether valid pages go through the log twice.
     pub second_chance: bool,
+    /// Whether all pages of a victim of which fewer than half are valid stay in the log, whatever chances they had.
+    pub keep_sparse: bool,
     /// Log blocks of the isolation area: 0 for none, or at least 2.
     pub isolation_blocks: u32,
 }
@@ -60,18 +67,19 @@ impl FasterFtl {
     /// # Errors
     /// If the log blocks do not suffice for what they are divided into, or the device is too small.
     pub fn new(shape: Shape, options: FasterOptions) -> Result<Self, String> {
-        let FasterOptions { log_blocks, isolation_blocks, .. } = options;
-        if isolation_blocks == 1 || log_blocks < isolation_blocks.saturating_add(2) {
+        let FasterOptions { log_blocks, sequential_blocks, isolation_blocks, .. } = options;
+        let others = isolation_blocks.saturating_add(sequential_blocks);
+        if sequential_blocks > 1 || isolation_blocks == 1 || log_blocks <= others {
             return Err(format!(
-                "FASTer needs a sequential and a random log block and an isolation area of none or at least 2, \
-                 not {log_blocks} with {isolation_blocks} for isolation"
+                "FASTer needs a random log block, at most one sequential, and none or at least 2 for isolation, not \
+                 {sequential_blocks} sequential and {isolation_blocks} for isolation of {log_blocks}"
             ));
         }
         let space = Space::new(shape, log_blocks, FasterOptions::RESERVE_BLOCKS)?;
         let log = Faster {
             options,
-            sequential: SequentialLog::default(),
-            random: Ring::new(log_blocks - 1 - isolation_blocks),
+            sequential: SequentialLog::new(sequential_blocks),
+            random: Ring::new(log_blocks - others),
             isolation: Ring::new(isolation_blocks),
             second: vec![0; shape.blocks as usize],
         };
@@ -94,11 +102,11 @@ impl Faster {
             let newest = space.take();
             self.random.push(newest);
         }
-        let generous = valid < space.pages_per_block() / 2;
+        let keep = self.options.keep_sparse && valid < space.pages_per_block() / 2;
         let (mut associated, mut cost) = (0, MergeCost::default());
         for offset in 0..space.pages_per_block() {
             let Some(here) = space.valid_page(victim, offset) else { continue };
-            if self.options.second_chance && (generous || offset >= seasoned) {
+            if self.options.second_chance && (keep || offset >= seasoned) {
                 self.random.append_copy(space, here, Cause::SecondChance, sink);
                 cost.copies += 1;
             } else if self.options.isolation_blocks > 0 {
@@ -152,7 +160,7 @@ impl Log for Faster {
         if self.sequential.write(space, here, page, sink) {
             return;
         }
-        if self.options.isolation_blocks > 0 && self.isolation.room(space) < space.pages_per_block() {
+        if self.isolation.room(space) < self.isolation.capacity() * space.pages_per_block() / 4 {
             self.drain(space, sink);
         }
         while self.random.is_full(space) {

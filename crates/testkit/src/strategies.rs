@@ -51,14 +51,19 @@ fn ftls(pages_per_block: u32) -> impl Strategy<Value = (FtlChoice, u32)> {
     let bast = (1_u32..7, victim.clone()).prop_map(|(log_blocks, victim)| {
         (FtlChoice::Bast(BastOptions { log_blocks, victim }), log_blocks + BastOptions::RESERVE_BLOCKS)
     });
-    let fast = (2_u32..8)
-        .prop_map(|log_blocks| (FtlChoice::Fast(FastOptions { log_blocks }), log_blocks + FastOptions::RESERVE_BLOCKS));
-    let isolation = prop_oneof![Just(0_u32), 2_u32..4];
-    let faster = (0_u32..6, isolation, any::<bool>()).prop_map(|(more, isolation_blocks, second_chance)| {
-        let log_blocks = 2 + isolation_blocks + more;
-        let options = FasterOptions { log_blocks, second_chance, isolation_blocks };
-        (FtlChoice::Faster(options), log_blocks + FasterOptions::RESERVE_BLOCKS)
+    let fast = (0_u32..2, 1_u32..7).prop_map(|(sequential_blocks, random_blocks)| {
+        let log_blocks = sequential_blocks + random_blocks;
+        let options = FastOptions { log_blocks, sequential_blocks };
+        (FtlChoice::Fast(options), log_blocks + FastOptions::RESERVE_BLOCKS)
     });
+    let isolation = prop_oneof![Just(0_u32), 2_u32..4];
+    let faster = (1_u32..7, 0_u32..2, isolation, any::<bool>(), any::<bool>()).prop_map(
+        |(random_blocks, sequential_blocks, isolation_blocks, second_chance, keep_sparse)| {
+            let log_blocks = random_blocks + sequential_blocks + isolation_blocks;
+            let options = FasterOptions { log_blocks, sequential_blocks, second_chance, keep_sparse, isolation_blocks };
+            (FtlChoice::Faster(options), log_blocks + FasterOptions::RESERVE_BLOCKS)
+        },
+    );
     let sbfast = (1_u32..5, 1_u32..4, victim, proptest::sample::select(sub_blocks), rlb_merge).prop_map(
         |(sequential_blocks, random_blocks, victim, sub_block_pages, rlb_merge)| {
             let log_blocks = sequential_blocks + random_blocks;

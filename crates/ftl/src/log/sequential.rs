@@ -5,9 +5,9 @@ use ssdlab_core::Lpn;
 use super::{Here, Space};
 use crate::sink::{FlashSink, MergeCost, Note};
 
-/// The SW log; at most one block.
-#[derive(Default)]
+/// The SW log: one block, or none, in which case every page is one for the random log.
 pub(crate) struct SequentialLog {
+    blocks: u32,
     open: Option<Open>,
 }
 
@@ -18,6 +18,14 @@ struct Open {
 }
 
 impl SequentialLog {
+    pub fn new(blocks: u32) -> Self {
+        Self { blocks, open: None }
+    }
+
+    pub fn blocks(&self) -> u32 {
+        self.blocks
+    }
+
     pub fn block(&self) -> Option<u32> {
         self.open.map(|open| open.block)
     }
@@ -31,7 +39,7 @@ impl SequentialLog {
     /// owner's page before that:  full merge with the data block, the page written in the course of it
     /// ```
     pub fn write<S: FlashSink>(&mut self, space: &mut Space, here: Here, page: u32, sink: &mut S) -> bool {
-        if here.offset == 0 {
+        if here.offset == 0 && self.blocks > 0 {
             self.merge(space, sink);
             let block = space.take();
             self.open = Some(Open { block, owner: here.lbn });

@@ -339,14 +339,7 @@ impl Space {
 
     /// Copies the valid pages of the logical block at `offsets` that are not yet in `to`; returns how many.
     #[inline]
-    fn gather<S: FlashSink>(
-        &mut self,
-        lbn: u32,
-        offsets: Range<u32>,
-        to: u32,
-        cause: Cause,
-        sink: &mut S,
-    ) -> u32 {
+    fn gather<S: FlashSink>(&mut self, lbn: u32, offsets: Range<u32>, to: u32, cause: Cause, sink: &mut S) -> u32 {
         let pages = self.pages_per_block;
         let (first_lpn, first_to) = (lbn * pages, to * pages);
         let mut sequence = self.sequence;
