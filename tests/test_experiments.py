@@ -81,9 +81,9 @@ def test_results_do_not_depend_on_the_number_of_jobs(result: ExperimentResult) -
 def test_winners(result: ExperimentResult) -> None:
     first, second, _ = result["amplification"].winners
     ours = result["amplification"].ours
-    assert (first.of, first.document, first.ours, first.agrees) == ("op_15", ("fifo",), "greedy", False)
+    assert (first.of, first.document, first.ours, first.agrees) == ("op_15", ("fifo",), ("greedy",), False)
     assert first.excess == pytest.approx(100 * (ours[1, 0] / ours[0, 0] - 1))
-    assert (second.document, second.ours, second.agrees, second.excess) == (("greedy",), "greedy", True, 0.0)
+    assert (second.document, second.ours, second.agrees, second.excess) == (("greedy",), ("greedy",), True, 0.0)
     assert result["seconds"].winners == ()
 
 
@@ -92,14 +92,21 @@ def made(table: ssdlab.experiments.Table, document: list[list[float]], ours: lis
     return TableResult(table, *arrays, spread=np.zeros(arrays[0].shape), seeds=1, remarks=())
 
 
-def test_equal_values_of_the_document_share_the_win_and_unfinished_columns_have_none() -> None:
+def test_equal_values_share_the_win_and_unfinished_columns_have_none() -> None:
     table = ssdlab.experiments.load(SMALL).tables[0]
     nan = math.nan
-    one = made(table, [[1, nan, nan], [1, 2, nan], [3, 3, nan]], [[2, 1, 3], [1, 4, nan], [5, 3, 1]])
+    one = made(table, [[1, nan, nan], [1, 2, nan], [3, 3, nan]], [[2, 1, 3], [1, 4, nan], [1, 3, 1]])
     first, second = one.winners
-    assert first.document == ("greedy", "fifo") and first.ours == "fifo" and first.excess == 0
+    assert first.document == ("greedy", "fifo") and first.ours == ("fifo", "random") and first.excess == 0
+    assert first.agrees and one.stars("ours") == {(1, 0), (2, 0), (2, 1)}
     # The document says nothing of the first row, which does not compete; the third column is not finished.
-    assert second.document == ("fifo",) and second.ours == "random" and second.agrees is False
+    assert second.document == ("fifo",) and second.ours == ("random",) and second.agrees is False
+    # Where all are alike none is better.
+    alike = made(table, [[nan] * 3] * 3, [[1, 2, 3], [1, 3, 2], [1, 4, 2]])
+    assert [(winner.of, winner.ours) for winner in alike.winners] == [
+        ("op_30", ("greedy",)),
+        ("op_60", ("fifo", "random")),
+    ]
 
 
 def test_differences(copy: Path, result: ExperimentResult) -> None:

@@ -1,5 +1,7 @@
 """Experiments on the terminal: under each other the document's value, ours and the difference of every cell."""
 
+import textwrap
+
 from rich.console import Console
 from rich.text import Text
 
@@ -24,17 +26,10 @@ def show_experiment(result: ExperimentResult) -> None:
 def _show_table(out: Console, result: TableResult) -> None:
     table = result.table
     out.print(Text(f"{table.name}: {words.heading(result)}", style="bold"))
-    grid = plain_table(f"{table.rows.name} \\ {table.columns.name}", "", *result.columns, left=2)
-    for column in grid.columns[1:]:
-        # Room for the star is distance enough.
-        column.header = f"{column.header}  " if column.header else ""
+    grid = plain_table(table.rows.name, f"\\ {table.columns.name}", *result.columns, left=2)
+    # Narrow, as the star or its place keeps numbers apart.
     grid.padding = (0, 1, 0, 0)
-    best_there: set[tuple[int, int]] = set()
-    best_here: set[tuple[int, int]] = set()
-    for winner in result.winners:
-        document, ours = result.wins(winner)
-        best_there |= document
-        best_here.add(ours)
+    best_there, best_here = result.stars("document"), result.stars("ours")
     write = words.number_format(result.document, result.ours)
     anchors, misses, difference = result.anchors, result.misses, result.difference
     for row, label in enumerate(result.rows):
@@ -61,7 +56,9 @@ def _show_table(out: Console, result: TableResult) -> None:
     for sentence in words.sentences(result):
         out.print(Text(sentence))
     if table.note:
-        out.print(Text(table.note, style="dim"), soft_wrap=False, width=min(out.width, 110))
+        # A number and its unit stay together.
+        note = textwrap.fill(table.note.replace(" %", "\u00a0%"), min(out.width, 110)).replace("\u00a0", " ")
+        out.print(Text(note, style="dim"))
 
 
 def _best(value: str, best: bool) -> Text:

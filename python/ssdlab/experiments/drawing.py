@@ -28,7 +28,7 @@ def heat_map(result: TableResult, which: Which) -> Figure:
         colours, scale = _scale(result, which)
         write = words.signed if which == "difference" else words.number_format(result.document, result.ours)
         axes.pcolormesh(np.ma.masked_invalid(values), cmap=colours, norm=scale, edgecolor="face", linewidth=0.1)
-        stars = _stars(result, which)
+        stars = result.stars(which)
         for row in range(rows):
             for column in range(columns):
                 value = float(values[row, column])
@@ -65,15 +65,6 @@ def _scale(result: TableResult, which: Which) -> tuple[Colormap, Normalize]:
     # One scale for both tables, unless their levels are not comparable.
     shown = getattr(result, which) if result.table.anchor else np.array([result.document, result.ours])
     return matplotlib.colormaps["cividis"], Normalize(float(np.nanmin(shown)), float(np.nanmax(shown)))
-
-
-def _stars(result: TableResult, which: Which) -> set[tuple[int, int]]:
-    stars: set[tuple[int, int]] = set()
-    if which != "difference":
-        for winner in result.winners:
-            document, ours = result.wins(winner)
-            stars |= document if which == "document" else {ours}
-    return stars
 
 
 def _readable(colour: tuple[float, float, float, float]) -> str:

@@ -28,23 +28,23 @@ class Winner:
     """Label of the column or row."""
     document: tuple[str, ...]
     """Labels of the document's best; several if they are equal, none if the document has no values there."""
-    ours: str
-    """Label of our best."""
+    ours: tuple[str, ...]
+    """Labels of our best."""
     excess: float | None
     """How much worse than our best the document's best is here, in % of our best; in the unit of the table where
     differences are counted in points. None without a best of the document."""
 
     @property
     def agrees(self) -> bool | None:
-        """Whether both say the same; None where the document says nothing."""
-        return self.ours in self.document if self.document else None
+        """Whether one is the best in both; None where the document says nothing."""
+        return not {*self.ours}.isdisjoint(self.document) if self.document else None
 
     def to_dict(self) -> dict[str, Any]:
         """Ready for JSON."""
         return {
             "of": self.of,
             "document": list(self.document),
-            "ours": self.ours,
+            "ours": list(self.ours),
             "agrees": self.agrees,
             "excess": self.excess,
         }
@@ -138,7 +138,7 @@ class TableResult:
 
     @property
     def winners(self) -> tuple[Winner, ...]:
-        """Of each column or row whose runs are all there; none where no value is better than another."""
+        """Of each column or row whose runs are all there and of which some values are better than others."""
         if self.table.better is None:
             return ()
         by_column = self.table.by == "column"
@@ -148,26 +148,31 @@ class TableResult:
         found = []
         for name, here, there in zip(names, ours * sign, document * sign, strict=True):
             # Where the document has some values only, the others do not compete.
-            competing = ~np.isnan(there) if not np.isnan(there).all() else np.full(len(labels), True)
+            known = ~np.isnan(there)
+            competing = known if known.any() else np.full(len(labels), True)
             if np.isnan(here[competing]).any():
                 continue
-            best = int(np.nanargmin(np.where(competing, here, np.inf)))
-            tops = [] if np.isnan(there).all() else np.flatnonzero(there == np.nanmin(there)).tolist()
+            least = float(here[competing].min())
+            best = np.flatnonzero(competing & (here == least)).tolist()
+            tops = np.flatnonzero(there == there[known].min()).tolist() if known.any() else []
+            if not tops and len(best) == len(labels):
+                continue
             excess = None
             if tops:
-                excess = float(min(here[top] for top in tops) - here[best])
+                excess = float(here[tops].min()) - least
                 if self.table.compare != "points":
-                    excess = 100 * excess / abs(float(here[best])) if here[best] else None
-            found.append(Winner(name, tuple(labels[top] for top in tops), labels[best], excess))
+                    excess = 100 * excess / abs(least) if least else None
+            found.append(Winner(name, tuple(labels[one] for one in tops), tuple(labels[one] for one in best), excess))
         return tuple(found)
 
-    def wins(self, winner: Winner) -> tuple[set[tuple[int, int]], tuple[int, int]]:
-        """Row and column of the document's best and of ours."""
-        if self.table.by == "column":
-            column = self.columns.index(winner.of)
-            return {(self.rows.index(one), column) for one in winner.document}, (self.rows.index(winner.ours), column)
-        row = self.rows.index(winner.of)
-        return {(row, self.columns.index(one)) for one in winner.document}, (row, self.columns.index(winner.ours))
+    def stars(self, which: Which) -> set[tuple[int, int]]:
+        """Row and column of the cells that win in the document or here; none for differences."""
+        found = set()
+        for winner in self.winners if which != "difference" else ():
+            for label in winner.document if which == "document" else winner.ours:
+                row, column = (label, winner.of) if self.table.by == "column" else (winner.of, label)
+                found.add((self.rows.index(row), self.columns.index(column)))
+        return found
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, ready for JSON: null where there is no value."""

@@ -81,5 +81,7 @@ def _winners(result: TableResult) -> list[str]:
     for winner in compared:
         if not winner.agrees:
             excess = "" if winner.excess is None else f", where {winner.document[0]} is {winner.excess:.2f} {unit} off"
-            found.append(f"  {winner.of}: document {' and '.join(winner.document)}, ours {winner.ours}{excess}")
+            found.append(
+                f"  {winner.of}: document {' and '.join(winner.document)}, ours {' and '.join(winner.ours)}{excess}"
+            )
     return found

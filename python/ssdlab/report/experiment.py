@@ -47,12 +47,7 @@ def _table(prefix: str, result: "TableResult") -> dict[str, Any]:
 def _cells(result: "TableResult") -> list[tuple[str, list[dict[str, Any]]]]:
     """Rows of cells as texts."""
     write = words.number_format(result.document, result.ours)
-    best_there: set[tuple[int, int]] = set()
-    best_here: set[tuple[int, int]] = set()
-    for winner in result.winners:
-        document, ours = result.wins(winner)
-        best_there |= document
-        best_here.add(ours)
+    best_there, best_here = result.stars("document"), result.stars("ours")
     anchors, misses, difference = result.anchors, result.misses, result.difference
     return [
         (
