@@ -21,7 +21,13 @@ TABLE_KEYS = (
     "tolerance", "better", "by", "note",
 )  # fmt: skip
 
-_TYPES: dict[type, str] = {str: "text", float: "a number", list: "a list", dict: "a table"}
+_TYPES: dict[type, tuple[str, str]] = {
+    str: ("text", '"..."'),
+    float: ("a number", "3"),
+    list: ("a list", "[...]"),
+    dict: ("a table", "{ ... }"),
+}
+"""Types of values in words, and how they are written."""
 
 T = TypeVar("T")
 
@@ -50,11 +56,11 @@ class _Keys:
         """The value of a key, which must be there unless it has a default."""
         value = self._values.get(key, default)
         if value is None:
-            raise self.error(key, f"is missing; add {key} = ..., {_TYPES[kind]}")
+            raise self.error(key, f"is missing; add {key} = {_TYPES[kind][1]}")
         if kind is float and isinstance(value, int) and not isinstance(value, bool):
             value = float(value)
         if not isinstance(value, kind):
-            raise self.error(key, f"{value!r} is not {_TYPES[kind]}")
+            raise self.error(key, f"{value!r} is not {_TYPES[kind][0]}; write it like {_TYPES[kind][1]}")
         return value
 
     def text(self, key: str) -> str:
