@@ -2,6 +2,7 @@
 
 A `console` block holds commands after `$ ` with their output; a line `...` stands for lines left out. A `python`
 block is run, blocks of one document sharing their variables; a `text` block right after it holds what it printed.
+A `toml` or `csv` block under a line with nothing but a path in backquotes and a colon is written to that file.
 Run this file to put current outputs into the documents.
 """
 
@@ -17,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parent.parent
-DOCUMENTS = ("README.md", "docs/tutorial.md")
-BLOCK = re.compile(r"^```(console|python|text)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+DOCUMENTS = ("README.md", "docs/tutorial.md", "docs/experiments.md")
+BLOCK = re.compile(r"^(?:`([^`\n]+)`:\n\n)?```(console|python|text|toml|csv)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 @contextlib.contextmanager
@@ -73,7 +74,7 @@ def current(document: str) -> str:
 
     def replace(match: re.Match[str]) -> str:
         nonlocal printed
-        kind, text = match.groups()
+        path, kind, text = match.groups()
         if kind == "console":
             text = _console(text)
         elif kind == "python":
@@ -81,9 +82,13 @@ def current(document: str) -> str:
             with contextlib.redirect_stdout(out):
                 exec(compile(text, document, "exec"), variables)
             printed = out.getvalue()
-        else:
+        elif kind == "text":
             text = printed
-        return f"```{kind}\n{text}```"
+        elif path:
+            Path(path).parent.mkdir(parents=True, exist_ok=True)
+            Path(path).write_text(text, encoding="utf-8")
+        before = match[0][: match.start(3) - match.start()]
+        return f"{before}{text}```"
 
     with workplace():
         return BLOCK.sub(replace, (ROOT / document).read_text(encoding="utf-8"))

@@ -7,6 +7,7 @@
 NumPy, pyarrow and matplotlib are imported by the functions that need them, so importing ssdlab is quick.
 """
 
+from ssdlab import experiments
 from ssdlab._ssdlab import (
     ConfigError,
     InternalError,
@@ -36,6 +37,7 @@ __all__ = [
     "TraceFile",
     "__version__",
     "config_schema",
+    "experiments",
     "generate",
     "presets",
     "read_trace",

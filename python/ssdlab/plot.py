@@ -61,7 +61,8 @@ def svg(figure: Figure) -> str:
     return whole[whole.index("<svg") :]
 
 
-def _axes(height: float = 3.2) -> tuple[Plot, Axes]:
+def canvas(height: float = 3.2) -> tuple[Plot, Axes]:
+    """A new figure of the common width, `height` inches high."""
     figure = Plot(figsize=(7.6, height), layout="constrained")
     return figure, figure.add_subplot()
 
@@ -74,7 +75,7 @@ def _nothing(axes: Axes, why: str) -> None:
 def write_amplification(result: "Result") -> Figure:
     """Write amplification of each epoch and of the run so far, over simulated time or, without time, requests."""
     with matplotlib.rc_context(STYLE):
-        figure, axes = _axes()
+        figure, axes = canvas()
         host = result.series["host_pages_written"].astype(float)
         flash = result.series["flash_pages_programmed"].astype(float)
         if not host.any():
@@ -127,7 +128,7 @@ def _decade(nanoseconds: float) -> str:
 def erase_counts(result: "Result") -> Figure:
     """How many blocks were erased how often during the measured phase."""
     with matplotlib.rc_context(STYLE):
-        figure, axes = _axes()
+        figure, axes = canvas()
         counts = result.erase_counts
         low, high = int(counts.min()), int(counts.max())
         # At most 60 bars, each as wide as a whole number of erases.
@@ -153,7 +154,7 @@ def latency(result: "Result") -> Figure:
     if result.summary["latency"] is None:
         raise ValueError("time was not modelled: there are no response times to draw (set time to serial)")
     with matplotlib.rc_context(STYLE):
-        figure, axes = _axes()
+        figure, axes = canvas()
         # A flush costs nothing here; what takes no time has no place on a logarithmic axis.
         shown = {op: columns for op, columns in result.latency.items() if (columns.upper_ns > 1).any()}
         if not shown:
@@ -182,7 +183,7 @@ def latency(result: "Result") -> Figure:
 def operations(result: "Result") -> Figure:
     """Flash reads, programs and erases, each divided by cause; totals stand beside the bars."""
     with matplotlib.rc_context(STYLE):
-        figure, axes = _axes(2.2)
+        figure, axes = canvas(2.2)
         causes, rows = operations_of(result.summary)
         if not causes:
             _nothing(axes, "The flash did nothing.")

@@ -1,15 +1,22 @@
 """Files that appear whole or not at all."""
 
+import csv
 import errno
+import math
 import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from ssdlab.experiments.result import ExperimentResult
     from ssdlab.result import Result
+
+_COLUMNS = ("document", "ours", "difference", "spread")
+"""Of the CSV file of an experiment's table, beside the labels."""
 
 
 @contextmanager
@@ -33,21 +40,44 @@ def replacing(path: Path) -> Iterator[Path]:
         shutil.rmtree(hidden, ignore_errors=True)
 
 
+@contextmanager
+def _filling(directory: Path) -> Iterator[Path]:
+    """Yields a hidden directory inside `directory`, which is made; moves its files there on success."""
+    directory.mkdir(parents=True, exist_ok=True)
+    hidden = Path(tempfile.mkdtemp(prefix=".ssdlab-", dir=directory))
+    try:
+        yield hidden
+        for file in sorted(hidden.iterdir()):
+            file.replace(directory / file.name)
+    finally:
+        shutil.rmtree(hidden, ignore_errors=True)
+
+
 def save(result: "Result", directory: Path) -> None:
     """Writes every file of a result into `directory`; see `Result.save`."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    directory.mkdir(parents=True, exist_ok=True)
-    hidden = Path(tempfile.mkdtemp(prefix=".ssdlab-", dir=directory))
-    try:
+    with _filling(directory) as hidden:
         (hidden / "result.json").write_text(result.to_json(), encoding="utf-8")
         (hidden / "config.toml").write_text(result.config.to_toml(), encoding="utf-8")
         (hidden / "report.html").write_text(result.report_html(), encoding="utf-8")
         pq.write_table(result.to_arrow(), hidden / "series.parquet")
         pq.write_table(result.latency_arrow(), hidden / "latency.parquet")
         pq.write_table(pa.table({"erases": result.erase_counts}), hidden / "erase_counts.parquet")
-        for file in sorted(hidden.iterdir()):
-            file.replace(directory / file.name)
-    finally:
-        shutil.rmtree(hidden, ignore_errors=True)
+
+
+def save_experiment(result: "ExperimentResult", directory: Path) -> None:
+    """Writes every file of an experiment into `directory`; see `ExperimentResult.save`."""
+    with _filling(directory) as hidden:
+        (hidden / "experiment.json").write_text(result.to_json(), encoding="utf-8")
+        (hidden / "report.html").write_text(result.report_html(), encoding="utf-8")
+        for table in result.tables:
+            with (hidden / f"{table.table.name}.csv").open("w", encoding="utf-8", newline="") as file:
+                writer = csv.writer(file, lineterminator="\n")
+                writer.writerow(["row", "column", *_COLUMNS])
+                columns = [getattr(table, name) for name in _COLUMNS]
+                for row, column in product(range(len(table.rows)), range(len(table.columns))):
+                    values = [float(array[row, column]) for array in columns]
+                    cells = ["" if math.isnan(value) else value for value in values]
+                    writer.writerow([table.rows[row], table.columns[column], *cells])

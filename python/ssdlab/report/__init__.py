@@ -1,7 +1,6 @@
 """The report: one HTML page with everything in it, readable offline, in light and in dark, on screen and paper."""
 
-import importlib.resources
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import jinja2
 from markupsafe import Markup
@@ -43,7 +42,7 @@ HEADLINES = (
 )
 
 
-def _inline(figure: "Figure", name: str) -> Markup:
+def inline(figure: "Figure", name: str) -> Markup:
     """The figure as inline SVG whose colours follow the page and whose ids are its own."""
     code = plot.svg(figure)
     for colour, variable in VARIABLES.items():
@@ -51,6 +50,14 @@ def _inline(figure: "Figure", name: str) -> Markup:
     for reference in ('id="', 'href="#', "url(#"):
         code = code.replace(reference, f"{reference}{name}-")
     return Markup(code)
+
+
+def page(template: str, **contents: Any) -> str:
+    """A page made of one of the templates beside this file."""
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader(__name__, "."), autoescape=True, trim_blocks=True, lstrip_blocks=True
+    )
+    return environment.get_template(template).render(version=__version__, **contents)
 
 
 def render(result: "Result") -> str:
@@ -71,10 +78,8 @@ def render(result: "Result") -> str:
     times = response_times(result.summary)
     if times:
         charts["latency"] = result.plot_latency()
-    environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
-    template = importlib.resources.files(__name__).joinpath("report.html.jinja").read_text(encoding="utf-8")
-    return environment.from_string(template).render(
-        version=__version__,
+    return page(
+        "report.html.jinja",
         partial=result.partial,
         source=source_text(result.source),
         source_options={key: value for key, value in result.source.items() if key not in ("kind", "paths")},
@@ -87,5 +92,5 @@ def render(result: "Result") -> str:
         response_times=times,
         clock_remark=clock_remark(result.config["time"]),
         settings=[(key, value.strip('"'), origin) for key, value, origin in settings],
-        charts={name: _inline(figure, name) for name, figure in charts.items()},
+        charts={name: inline(figure, name) for name, figure in charts.items()},
     )

@@ -1,0 +1,204 @@
+"""What an experiment consists of."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from ssdlab._ssdlab import ConfigError
+from ssdlab.config import Config, Overrides, _pairs, _rebuilt
+from ssdlab.experiments.expression import Value
+from ssdlab.experiments.reference import Cells
+from ssdlab.experiments.suggest import suggestion
+
+if TYPE_CHECKING:
+    from ssdlab.experiments.result import ExperimentResult
+    from ssdlab.simulation import Monitor
+
+Scalar = str | int | float | bool
+Settings = Mapping[str, Scalar]
+"""Dotted path of a setting to its value."""
+
+Compare = Literal["value", "points", "offset", "ratio"]
+Line = Literal["column", "row"]
+
+
+@dataclass(frozen=True)
+class Axis:
+    """The rows or the columns of a table."""
+
+    name: str
+    """What varies along it."""
+    settings: Mapping[str, Settings]
+    """Label to what is set there."""
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The labels in their order."""
+        return tuple(self.settings)
+
+
+@dataclass(frozen=True)
+class Anchor:
+    """The cell of a table that another cell is taken relative to, where levels cannot be compared but shapes can."""
+
+    row: str | Mapping[str, str] | None
+    """Its row: one for all, one for each column, or the cell's own if None."""
+    column: str | None
+    """Its column; the cell's own if None."""
+
+    def of(self, row: str, column: str) -> tuple[str, str]:
+        """Row and column of the cell that the cell in `row` and `column` is relative to."""
+        column = self.column or column
+        if isinstance(self.row, str) or self.row is None:
+            return self.row or row, column
+        return self.row[column], column
+
+
+@dataclass(frozen=True)
+class Table:
+    """One table of a document."""
+
+    name: str
+    title: str
+    unit: str
+    """Of its values; empty where they have none."""
+    value: Value
+    """What of a run is a cell's value."""
+    rows: Axis
+    columns: Axis
+    settings: Settings
+    """What all its cells have in common, beside what all tables have."""
+    seeds: tuple[int, ...]
+    """A cell is the mean over them; the seed of the configuration alone if there are none."""
+    reference: Cells | None
+    """The document's cells, None where it has none; None as a whole if its table is not at hand."""
+    compare: Compare
+    """How a difference is counted: in % of the document's value (`value`), in the unit of the table (`points`), or
+    relative to anchors: the distance from it in % of the document's value (`offset`), or the ratio to it in %."""
+    anchor: Anchor | None
+    tolerance: float | None
+    """Largest difference, in % or in points, that is no miss."""
+    better: Literal["low", "high"] | None
+    """Which value wins, where one can be said to be better."""
+    by: Line
+    """Whether each column has a winner or each row."""
+    note: str
+    """What a reader should know: assumptions, readings of the document, what is missing."""
+
+    @property
+    def difference_unit(self) -> str:
+        """Unit of differences."""
+        return "points" if self.compare == "points" else "%"
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """Tables of one document and the settings that reproduce them; see `load`."""
+
+    name: str
+    file: str
+    """Where it was read from, as messages show it."""
+    source: str
+    """The TOML document; its comments give reasons."""
+    title: str
+    document: str
+    """What it reproduces: authors, title, year."""
+    preset: str | None
+    settings: Settings
+    """What all tables have in common."""
+    tables: tuple[Table, ...]
+
+    def select(self, names: Iterable[str]) -> tuple[Table, ...]:
+        """The tables of these names in the order of the experiment; all of them for no names.
+
+        Raises:
+            ConfigError: If there is no table of a name.
+        """
+        wanted = list(names)
+        known = [table.name for table in self.tables]
+        for name in wanted:
+            if name not in known:
+                raise ConfigError(
+                    f"{self.name} has no table {name!r}{suggestion(name, known)}; it has {', '.join(known)}"
+                )
+        return tuple(table for table in self.tables if not wanted or table.name in wanted)
+
+    def configs(self, table: Table, row: str, column: str, overrides: Overrides = ()) -> list[Config]:
+        """The configurations of one cell, one for each seed.
+
+        A seed among `overrides` replaces those of the table.
+
+        Raises:
+            ConfigError: One line for each fault, with the file and the place in it.
+        """
+        common = [
+            (f"{self.file}: [set]", self.settings),
+            (f"{self.file}: table {table.name}: [set]", table.settings),
+            (f"{self.file}: [axis.{table.rows.name}] {row}", table.rows.settings[row]),
+            (f"{self.file}: [axis.{table.columns.name}] {column}", table.columns.settings[column]),
+        ]
+        sets = _pairs(overrides)
+        seeds = () if any(one.startswith("seed=") for one in sets) else table.seeds
+        return [
+            _config(self.file, self.preset, [*common, (f"{self.file}: seeds", seed)], sets)
+            for seed in ([{"seed": seed} for seed in seeds] or [{}])
+        ]
+
+    def run(
+        self,
+        *,
+        tables: Iterable[str] = (),
+        overrides: Overrides = (),
+        jobs: int | None = None,
+        monitor: "Monitor | None" = None,
+    ) -> "ExperimentResult":
+        """Simulates every cell; equal configurations once, whichever tables they occur in.
+
+        The result does not depend on `jobs`. Ctrl-C raises KeyboardInterrupt once the simulations have ended,
+        within a fraction of a second.
+
+        Args:
+            tables: Names of the tables to run; all of them if left out.
+            overrides: Settings that replace those of the experiment, as of `Config`.
+            jobs: Simulations at a time; one per processor if left out.
+            monitor: Told now and then `("runs", finished, of how many, requests replayed)`. If it returns something
+                true, the simulations end, and `ExperimentResult.partial` is set.
+
+        Raises:
+            ConfigError: If there is no table of a name, or a cell's configuration is wrong; before anything is run.
+            SimulationError: If a simulation cannot start or go on.
+            InternalError: On a defect of ssdlab.
+        """
+        from ssdlab.experiments.running import run
+
+        return run(self, self.select(tables), overrides, jobs, monitor)
+
+    def __repr__(self) -> str:
+        return f"<ssdlab experiment {self.name}: {len(self.tables)} tables of {self.document}>"
+
+
+def _config(file: str, preset: str | None, layers: list[tuple[str, Settings]], sets: list[str]) -> Config:
+    """A configuration of named layers; later ones win."""
+    try:
+        return _rebuilt(preset, [(name, _toml(settings)) for name, settings in layers], sets)
+    except ConfigError as error:
+        message = str(error)
+        for name, _ in layers:
+            # A layer is a document of our making: positions in it would lead nowhere.
+            message = re.sub(rf"(?<={re.escape(name)})(:\d+)+", "", message)
+        lines = (line if line.startswith((file, "--set")) else f"{file}: {line}" for line in message.splitlines())
+        raise ConfigError("\n".join(lines)) from None
+
+
+def _toml(settings: Settings) -> str:
+    return "".join(f"{key} = {_scalar(value)}\n" for key, value in settings.items())
+
+
+def _scalar(value: Scalar) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        escaped = "".join(c if c.isprintable() and c not in '"\\' else f"\\U{ord(c):08x}" for c in value)
+        return f'"{escaped}"'
+    return str(value)

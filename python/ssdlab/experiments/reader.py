@@ -1,0 +1,254 @@
+"""Reading experiments: strict, so that a misspelt key is an error and not a table that quietly differs."""
+
+import tomllib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, Literal, TypeVar, get_args
+
+from ssdlab import text
+from ssdlab._ssdlab import ConfigError
+from ssdlab.experiments.definition import Anchor, Axis, Compare, Experiment, Line, Scalar, Settings, Table
+from ssdlab.experiments.expression import Value
+from ssdlab.experiments.reference import read_reference
+from ssdlab.experiments.suggest import suggestion
+
+FILE = "experiment.toml"
+"""Name of the file in an experiment's folder."""
+
+EXPERIMENT_KEYS = ("title", "document", "preset", "seeds", "set", "axis", "table")
+TABLE_KEYS = (
+    "name", "title", "unit", "value", "rows", "columns", "set", "seeds", "reference", "where", "compare", "anchor",
+    "tolerance", "better", "by", "note",
+)  # fmt: skip
+
+_TYPES: dict[type, tuple[str, str]] = {
+    str: ("text", '"..."'),
+    float: ("a number", "3"),
+    list: ("a list", "[...]"),
+    dict: ("a table", "{ ... }"),
+}
+"""Types of values in words, and how they are written."""
+
+T = TypeVar("T")
+
+
+class _Keys:
+    """The keys of one table of a TOML document."""
+
+    def __init__(self, place: str, values: Mapping[str, Any], known: Iterable[str]) -> None:
+        self.place = place
+        self._values = values
+        known = tuple(known)
+        for key in values:
+            if key not in known:
+                raise self.error(key, f"no such key{suggestion(key, known)}; known here: {', '.join(known)}")
+
+    def error(self, key: str, what: str) -> ConfigError:
+        return ConfigError(f"{self.place}: {key}: {what}")
+
+    def has(self, key: str) -> bool:
+        return key in self._values
+
+    def holds(self, key: str, kind: type) -> bool:
+        return isinstance(self._values.get(key), kind)
+
+    def get(self, key: str, kind: type[T], default: T | None = None) -> T:
+        """The value of a key, which must be there unless it has a default."""
+        value = self._values.get(key, default)
+        if value is None:
+            raise self.error(key, f"is missing; add {key} = {_TYPES[kind][1]}")
+        if kind is float and isinstance(value, int) and not isinstance(value, bool):
+            value = float(value)
+        if not isinstance(value, kind):
+            raise self.error(key, f"{value!r} is not {_TYPES[kind][0]}; write it like {_TYPES[kind][1]}")
+        return value
+
+    def text(self, key: str) -> str:
+        """Text that must be there and say something."""
+        value = self.get(key, str).strip()
+        if not value:
+            raise self.error(key, "is empty; write what it is")
+        return value
+
+    def choice(self, key: str, choices: tuple[str, ...], default: str) -> Any:
+        value = self.get(key, str, default)
+        if value not in choices:
+            raise self.error(key, f"{value!r} is not one of {', '.join(choices)}{suggestion(value, choices)}")
+        return value
+
+    def seeds(self, default: tuple[int, ...]) -> tuple[int, ...]:
+        values: list[Any] = self.get("seeds", list, list(default))
+        if any(not isinstance(one, int) or isinstance(one, bool) or one < 0 for one in values):
+            raise self.error("seeds", f"{values} is not a list of whole numbers; write it like [1, 2, 3]")
+        if len({*values}) < len(values) or (self.has("seeds") and not values):
+            raise self.error("seeds", f"{values} holds none or one twice; write each once, or leave it out")
+        return tuple(values)
+
+    def settings(self, key: str) -> Settings:
+        return _settings(f"{self.place}: [{key}]", self.get(key, dict, {}))
+
+
+def _settings(place: str, values: Mapping[str, Any], prefix: str = "") -> dict[str, Scalar]:
+    """Nested tables as dotted paths."""
+    found: dict[str, Scalar] = {}
+    for key, value in values.items():
+        if "." in key or not key:
+            raise ConfigError(f"{place}: {prefix}{key!r}: is quoted; write dotted keys without quotes")
+        if isinstance(value, dict):
+            found |= _settings(place, value, f"{prefix}{key}.")
+        elif isinstance(value, str | int | float):
+            found[prefix + key] = value
+        else:
+            raise ConfigError(f"{place}: {prefix}{key}: is a {type(value).__name__}; a setting is text or a number")
+    return found
+
+
+def _axis(place: str, name: str, labels: Mapping[str, Any]) -> Axis:
+    if not labels:
+        raise ConfigError(f"{place}: is empty; add a line LABEL = {{ SETTING = VALUE }} for each row or column")
+    settings = {}
+    for label, values in labels.items():
+        if not isinstance(values, dict):
+            raise ConfigError(f"{place}: {label}: {values!r} is not a table; write {label} = {{ SETTING = VALUE }}")
+        settings[label] = _settings(f"{place}: {label}", values)
+    return Axis(name, settings)
+
+
+def _axis_of(keys: _Keys, key: str, axes: Mapping[str, Axis]) -> Axis:
+    name = keys.text(key)
+    if name not in axes:
+        raise keys.error(key, f"no axis {name!r}{suggestion(name, axes)}; add [axis.{name}]")
+    return axes[name]
+
+
+def _anchor(keys: _Keys, rows: Axis, columns: Axis) -> Anchor:
+    inner = _Keys(f"{keys.place}: anchor", keys.get("anchor", dict), ("row", "column"))
+    if not (inner.has("row") or inner.has("column")):
+        raise keys.error("anchor", "names no cell; write { row = LABEL }, { column = LABEL } or both")
+    column = inner.text("column") if inner.has("column") else None
+    row: str | dict[str, Any] | None = None
+    if inner.has("row"):
+        row = inner.text("row") if inner.holds("row", str) else inner.get("row", dict)
+    if isinstance(row, dict) and (column is not None or {*row} != {*columns.labels}):
+        raise inner.error("row", "names a row for each column; name all columns, and leave 'column' out")
+    named = [("row", rows, label) for label in (row.values() if isinstance(row, dict) else (row,))]
+    for key, axis, label in (*named, ("column", columns, column)):
+        if label is not None and label not in axis.labels:
+            raise inner.error(key, f"no {key} {label!r}{suggestion(str(label), axis.labels)}; name one of {axis.name}")
+    return Anchor(row, column)
+
+
+def _value(keys: _Keys) -> Value:
+    try:
+        return Value(keys.text("value"))
+    except ValueError as error:
+        raise keys.error("value", f"{error}; write it like 'time.elapsed_ns / 1e9'") from None
+
+
+def _table(
+    file: str, folder: Path, number: int, values: Any, axes: Mapping[str, Axis], seeds: tuple[int, ...]
+) -> Table:
+    if not isinstance(values, dict):
+        raise ConfigError(f"{file}: table: is no list of tables; begin each with [[table]]")
+    name = values.get("name")
+    keys = _Keys(f"{file}: table {name if isinstance(name, str) else number}", values, TABLE_KEYS)
+    name = keys.text("name")
+    # It becomes the name of a file.
+    if not name.replace("_", "").replace("-", "").isalnum():
+        raise keys.error("name", f"{name!r} holds more than letters, digits, - and _; leave them out")
+    rows, columns = _axis_of(keys, "rows", axes), _axis_of(keys, "columns", axes)
+    for key in ("where", "compare", "anchor", "tolerance"):
+        if keys.has(key) and not keys.has("reference"):
+            raise keys.error(key, "means nothing without a reference; add reference = FILE.csv or leave it out")
+    if keys.has("by") and not keys.has("better"):
+        raise keys.error("by", 'means nothing where no value wins; add better = "low" or leave it out')
+    compare: Compare = keys.choice("compare", get_args(Compare), "value")
+    if (compare in ("offset", "ratio")) != keys.has("anchor"):
+        raise keys.error(
+            "anchor", 'goes with compare = "offset" and "ratio", and only with them; change one of the two'
+        )
+    better: Literal["low", "high"] | None = keys.choice("better", ("low", "high"), "low")
+    by: Line = keys.choice("by", get_args(Line), "column")
+    where: dict[str, Any] = keys.get("where", dict, {})
+    tolerance = keys.get("tolerance", float) if keys.has("tolerance") else None
+    if tolerance is not None and not tolerance > 0:
+        raise keys.error("tolerance", f"{tolerance:g} is not above 0; give it in % or, with points, in the unit")
+    return Table(
+        name=name,
+        title=keys.text("title"),
+        unit=keys.get("unit", str, ""),
+        value=_value(keys),
+        rows=rows,
+        columns=columns,
+        settings=keys.settings("set"),
+        seeds=keys.seeds(seeds),
+        reference=read_reference(
+            folder / keys.text("reference"),
+            keys.place,
+            rows.labels,
+            columns.labels,
+            {key: str(value) for key, value in where.items()},
+        )
+        if keys.has("reference")
+        else None,
+        compare=compare,
+        anchor=_anchor(keys, rows, columns) if keys.has("anchor") else None,
+        tolerance=tolerance,
+        better=better if keys.has("better") else None,
+        by=by,
+        note=" ".join(keys.get("note", str, "").split()),
+    )
+
+
+def read(path: Path, name: str, file: str) -> Experiment:
+    """Reads an experiment.
+
+    Args:
+        path: The TOML file; references are relative to its folder.
+        name: What the experiment is called.
+        file: The path as messages show it.
+
+    Raises:
+        ConfigError: In one line: file, key, fault and remedy.
+    """
+    try:
+        source = path.read_text(encoding="utf-8")
+        document = tomllib.loads(source)
+    except OSError as error:
+        raise ConfigError(
+            f"{text.path(path)}: {error.strerror}; give the path of a TOML file or of a folder with {FILE}"
+        ) from None
+    except UnicodeDecodeError:
+        raise ConfigError(f"{file}: is not UTF-8 text; give the path of a TOML file") from None
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{file}: {error}; mend the TOML") from None
+    keys = _Keys(file, document, EXPERIMENT_KEYS)
+    axes = {}
+    for axis, labels in keys.get("axis", dict).items():
+        place = f"{file}: [axis.{axis}]"
+        if not isinstance(labels, dict):
+            raise ConfigError(f"{place}: {labels!r} is not a table; write LABEL = {{ SETTING = VALUE }} below it")
+        axes[axis] = _axis(place, axis, labels)
+    seeds = keys.seeds(())
+    tables = tuple(
+        _table(file, path.parent, number, values, axes, seeds)
+        for number, values in enumerate(keys.get("table", list), 1)
+    )
+    if not tables:
+        raise keys.error("table", "is empty; add a [[table]]")
+    for table in tables:
+        if sum(one.name == table.name for one in tables) > 1:
+            raise keys.error(f"table {table.name}", "is there twice; give each a name of its own")
+    for axis in axes:
+        if not any(axis in (table.rows.name, table.columns.name) for table in tables):
+            raise keys.error(f"[axis.{axis}]", "no table has it; name it as rows or columns of one, or leave it out")
+    return Experiment(
+        name=name,
+        file=file,
+        source=source,
+        title=keys.text("title"),
+        document=keys.text("document"),
+        preset=keys.text("preset") if keys.has("preset") else None,
+        settings=keys.settings("set"),
+        tables=tables,
+    )

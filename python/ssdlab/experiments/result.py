@@ -1,0 +1,309 @@
+"""What an experiment yields: our tables beside the document's."""
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+import ssdlab
+from ssdlab.experiments.definition import Experiment, Table
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Array = npt.NDArray[np.float64]
+
+Which = Literal["document", "ours", "difference"]
+
+
+@dataclass(frozen=True)
+class Winner:
+    """Who wins a column (or row) in the document and here."""
+
+    of: str
+    """Label of the column or row."""
+    document: tuple[str, ...]
+    """Labels of the document's best; several if they are equal, none if the document has no values there."""
+    ours: tuple[str, ...]
+    """Labels of our best."""
+    excess: float | None
+    """How much worse than our best the document's best is here, in % of our best; in the unit of the table where
+    differences are counted in points. None without a best of the document."""
+
+    @property
+    def agrees(self) -> bool | None:
+        """Whether one is the best in both; None where the document says nothing."""
+        return not {*self.ours}.isdisjoint(self.document) if self.document else None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Ready for JSON."""
+        return {
+            "of": self.of,
+            "document": list(self.document),
+            "ours": list(self.ours),
+            "agrees": self.agrees,
+            "excess": self.excess,
+        }
+
+
+@dataclass(frozen=True)
+class TableResult:
+    """One table; arrays are indexed by row and column, and NaN where there is no value."""
+
+    table: Table
+    document: Array
+    """The document's values, in the unit of the table."""
+    ours: Array
+    """Our values, each the mean over the seeds; NaN in cells whose runs were stopped."""
+    spread: Array
+    """Largest less smallest value over the seeds."""
+    seeds: int
+    """Runs of a cell."""
+    remarks: tuple[str, ...]
+    """What is odd about it and needs mending."""
+
+    @property
+    def rows(self) -> tuple[str, ...]:
+        """Labels of the rows."""
+        return self.table.rows.labels
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Labels of the columns."""
+        return self.table.columns.labels
+
+    @property
+    def anchored(self) -> npt.NDArray[np.intp] | None:
+        """For each cell, row and column of its anchor, in an array of one more dimension; None without anchors."""
+        anchor = self.table.anchor
+        if anchor is None:
+            return None
+        cells = [[anchor.of(row, column) for column in self.columns] for row in self.rows]
+        return np.array([[(self.rows.index(r), self.columns.index(c)) for r, c in line] for line in cells])
+
+    @property
+    def anchors(self) -> npt.NDArray[np.bool_]:
+        """Which cells are their own anchors: there is nothing to compare in them."""
+        anchored = self.anchored
+        if anchored is None:
+            return np.zeros(self.ours.shape, dtype=bool)
+        own: npt.NDArray[np.bool_] = (anchored == np.moveaxis(np.indices(self.ours.shape), 0, -1)).all(axis=-1)
+        return own
+
+    @property
+    def difference(self) -> Array:
+        """How far ours is from the document's, as `Table.compare` says; NaN in anchors."""
+        ours, document = self.ours, self.document
+        with np.errstate(divide="ignore", invalid="ignore"):
+            if self.table.compare == "points":
+                return ours - document
+            if self.table.compare == "value":
+                found = 100 * (ours / document - 1)
+            else:
+                anchored = self.anchored
+                assert anchored is not None
+                at = anchored[..., 0], anchored[..., 1]
+                if self.table.compare == "offset":
+                    found = 100 * ((ours - ours[at]) - (document - document[at])) / document
+                else:
+                    found = 100 * (ours / ours[at] / (document / document[at]) - 1)
+        found[self.anchors | ~np.isfinite(found)] = np.nan
+        return found
+
+    @property
+    def misses(self) -> npt.NDArray[np.bool_]:
+        """Cells whose difference exceeds the tolerance of the table."""
+        tolerance = np.inf if self.table.tolerance is None else self.table.tolerance
+        found: npt.NDArray[np.bool_] = np.abs(self.difference) > tolerance
+        return found
+
+    @property
+    def rms(self) -> float | None:
+        """Root of the mean square of the differences; None if there are none."""
+        known = self.difference[~np.isnan(self.difference)]
+        return float(np.sqrt(np.mean(known**2))) if known.size else None
+
+    @property
+    def largest(self) -> tuple[str, str, float] | None:
+        """Row, column and value of the largest difference, with its sign; None if there are none."""
+        difference = self.difference
+        if np.isnan(difference).all():
+            return None
+        row, column = np.unravel_index(int(np.nanargmax(np.abs(difference))), difference.shape)
+        return self.rows[row], self.columns[column], float(difference[row, column])
+
+    @property
+    def winners(self) -> tuple[Winner, ...]:
+        """Of each column or row whose runs are all there and of which some values are better than others."""
+        if self.table.better is None:
+            return ()
+        by_column = self.table.by == "column"
+        ours, document = (self.ours.T, self.document.T) if by_column else (self.ours, self.document)
+        labels, names = (self.rows, self.columns) if by_column else (self.columns, self.rows)
+        sign = 1.0 if self.table.better == "low" else -1.0
+        found = []
+        for name, here, there in zip(names, ours * sign, document * sign, strict=True):
+            # Where the document has some values only, the others do not compete.
+            known = ~np.isnan(there)
+            competing = known if known.any() else np.full(len(labels), True)
+            if np.isnan(here[competing]).any():
+                continue
+            least = float(here[competing].min())
+            best = np.flatnonzero(competing & (here == least)).tolist()
+            tops = np.flatnonzero(there == there[known].min()).tolist() if known.any() else []
+            if not tops and len(best) == len(labels):
+                continue
+            excess = None
+            if tops:
+                excess = float(here[tops].min()) - least
+                if self.table.compare != "points":
+                    excess = 100 * excess / abs(least) if least else None
+            found.append(Winner(name, tuple(labels[one] for one in tops), tuple(labels[one] for one in best), excess))
+        return tuple(found)
+
+    def stars(self, which: Which) -> set[tuple[int, int]]:
+        """Row and column of the cells that win in the document or here; none for differences."""
+        found = set()
+        for winner in self.winners if which != "difference" else ():
+            for label in winner.document if which == "document" else winner.ours:
+                row, column = (label, winner.of) if self.table.by == "column" else (winner.of, label)
+                found.add((self.rows.index(row), self.columns.index(column)))
+        return found
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, ready for JSON: null where there is no value."""
+        largest = self.largest
+        return {
+            "name": self.table.name,
+            "title": self.table.title,
+            "unit": self.table.unit,
+            "value": self.table.value.text,
+            "rows": list(self.rows),
+            "cols": list(self.columns),
+            "document": _listed(self.document),
+            "ours": _listed(self.ours),
+            "difference": _listed(self.difference),
+            "difference_unit": self.table.difference_unit,
+            "compare": self.table.compare,
+            "spread": _listed(self.spread),
+            "seeds": self.seeds,
+            "rms": self.rms,
+            "largest": None if largest is None else dict(zip(("row", "col", "difference"), largest, strict=True)),
+            "tolerance": self.table.tolerance,
+            "misses": [[self.rows[row], self.columns[column]] for row, column in np.argwhere(self.misses).tolist()],
+            "winners": [winner.to_dict() for winner in self.winners],
+            "note": self.table.note,
+            "remarks": list(self.remarks),
+        }
+
+    def plot(self, which: Which = "ours") -> "Figure":
+        """Heat map of the document's values, of ours, or of the difference; winners carry a star.
+
+        Raises:
+            ValueError: If there is no such value in any cell.
+        """
+        from ssdlab.experiments import drawing
+
+        return drawing.heat_map(self, which)
+
+    def plot_lines(self) -> "Figure":
+        """Ours as lines and the document's as dashed ones, along the axis whose labels are in an order.
+
+        Raises:
+            ValueError: If neither axis is, as its labels hold no numbers.
+        """
+        from ssdlab.experiments import drawing
+
+        return drawing.lines(self)
+
+
+@dataclass(frozen=True)
+class ExperimentResult:
+    """The tables of an experiment. Equal settings give equal results, however many simulations run at a time."""
+
+    experiment: Experiment
+    overrides: tuple[str, ...]
+    """Settings that replaced the experiment's, as `KEY=VALUE`."""
+    tables: tuple[TableResult, ...]
+    runs: int
+    """Simulations that its cells need; cells of equal configuration share them."""
+    finished: int
+    """How many of them came to their end."""
+
+    @property
+    def partial(self) -> bool:
+        """Whether it was stopped before its end."""
+        return self.finished < self.runs
+
+    def __getitem__(self, table: str) -> TableResult:
+        """The table of that name.
+
+        Raises:
+            KeyError: If it was not run.
+        """
+        for one in self.tables:
+            if one.table.name == table:
+                return one
+        raise KeyError(table)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, ready for JSON: the contents of `experiment.json`."""
+        return {
+            "ssdlab": ssdlab.__version__,
+            "experiment": self.experiment.name,
+            "title": self.experiment.title,
+            "document": self.experiment.document,
+            "overrides": list(self.overrides),
+            "partial": self.partial,
+            "runs": self.runs,
+            "finished": self.finished,
+            "tables": [table.to_dict() for table in self.tables],
+        }
+
+    def to_json(self) -> str:
+        """`to_dict` as JSON text, one line for each row of a table."""
+        return _compact(self.to_dict()) + "\n"
+
+    def save(self, directory: str | os.PathLike[str]) -> None:
+        """Writes the result into a directory, which is made if need be.
+
+        Files: `experiment.json`, `report.html` and for each table `NAME.csv` with the columns `row`, `column`,
+        `document`, `ours`, `difference` and `spread`. Each appears whole or not at all, and equal results give
+        equal bytes.
+
+        Raises:
+            OSError: If the directory cannot be written.
+        """
+        from ssdlab.store import save_experiment
+
+        save_experiment(self, Path(directory))
+
+    def report_html(self) -> str:
+        """The report as one HTML page that needs nothing else."""
+        from ssdlab.report.experiment import render
+
+        return render(self)
+
+    def __repr__(self) -> str:
+        partial = ", partial" if self.partial else ""
+        return f"<ssdlab result of experiment {self.experiment.name}: {len(self.tables)} tables{partial}>"
+
+
+def _listed(values: Array) -> list[list[float | None]]:
+    return [[None if np.isnan(value) else float(value) for value in row] for row in values]
+
+
+def _compact(node: Any, indent: str = "") -> str:
+    """Indented JSON, but lists of scalars on one line: rows of tables stay rows."""
+    inner = indent + "  "
+    if isinstance(node, dict) and node:
+        parts = ",\n".join(f"{inner}{json.dumps(key)}: {_compact(value, inner)}" for key, value in node.items())
+        return f"{{\n{parts}\n{indent}}}"
+    if isinstance(node, list) and any(isinstance(one, list | dict) for one in node):
+        parts = ",\n".join(f"{inner}{_compact(value, inner)}" for value in node)
+        return f"[\n{parts}\n{indent}]"
+    return json.dumps(node)

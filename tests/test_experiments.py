@@ -1,0 +1,366 @@
+"""Experiments: tables of documents beside ours."""
+
+import csv
+import json
+import math
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import ssdlab
+from conftest import Cli
+from ssdlab.experiments import ExperimentResult, TableResult
+from ssdlab.experiments.expression import Value
+
+SMALL = Path(__file__).parent / "experiment"
+"""An experiment of three tables, its document's numbers made up."""
+
+
+@pytest.fixture(scope="module")
+def result() -> ExperimentResult:
+    return ssdlab.experiments.load(SMALL).run(jobs=2)
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    """The small experiment, to be spoilt."""
+    return Path(shutil.copytree(SMALL, tmp_path / "small"))
+
+
+def spoil(copy: Path, before: str, after: str, file: str = "experiment.toml") -> None:
+    text = (copy / file).read_text()
+    assert before in text
+    (copy / file).write_text(text.replace(before, after, 1))
+
+
+def test_tables_are_read_with_their_references() -> None:
+    experiment = ssdlab.experiments.load(SMALL)
+    assert (experiment.name, experiment.preset) == ("experiment", "sbfast")
+    amplification, erases, seconds = experiment.tables
+    assert amplification.rows.labels == ("greedy", "fifo", "random")
+    assert amplification.reference == ((2.84, 1.9, 1.33), (2.8, 2.05, 1.4), (3.9, 2.6, 3.0))
+    assert erases.reference is not None and erases.reference[2] == (60.0, 40.0, None)
+    assert seconds.reference is None
+    assert (amplification.seeds, seconds.seeds) == ((1, 2), (1,))
+
+
+def test_a_cell_is_its_settings_and_equal_cells_run_once(result: ExperimentResult) -> None:
+    experiment = result.experiment
+    configs = experiment.configs(experiment.tables[0], "fifo", "op_30")
+    assert [(one["seed"], one["ftl.page.gc"], one["device.op"]) for one in configs] == [
+        (1, "fifo", "30%"),
+        (2, "fifo", "30%"),
+    ]
+    # Two tables share all runs, the third has those of one seed; greedy and fifo take no seed but the workload does.
+    assert (result.runs, result.finished) == (18, 18)
+    values = [ssdlab.simulate(one).write_amplification for one in configs]
+    assert values[0] is not None and values[1] is not None
+    table = result["amplification"]
+    assert table.ours[1, 1] == pytest.approx((values[0] + values[1]) / 2)
+    assert table.spread[1, 1] == pytest.approx(abs(values[0] - values[1]))
+    assert table.seeds == 2 and result["seconds"].seeds == 1
+
+
+def test_the_users_settings_beat_all_others() -> None:
+    experiment = ssdlab.experiments.load(SMALL)
+    one = experiment.run(tables=["amplification"], overrides={"device.op": "60%", "seed": 7})
+    # With the columns alike and a seed of the user's own, three victims are left.
+    assert one.runs == 3 and one["amplification"].seeds == 1
+    assert (one["amplification"].ours[:, 0] == one["amplification"].ours[:, 2]).all()
+
+
+def test_results_do_not_depend_on_the_number_of_jobs(result: ExperimentResult) -> None:
+    assert ssdlab.experiments.load(SMALL).run(jobs=1).to_json() == result.to_json()
+
+
+def test_winners(result: ExperimentResult) -> None:
+    first, second, _ = result["amplification"].winners
+    ours = result["amplification"].ours
+    assert (first.of, first.document, first.ours, first.agrees) == ("op_15", ("fifo",), ("greedy",), False)
+    assert first.excess == pytest.approx(100 * (ours[1, 0] / ours[0, 0] - 1))
+    assert (second.document, second.ours, second.agrees, second.excess) == (("greedy",), ("greedy",), True, 0.0)
+    assert result["seconds"].winners == ()
+
+
+def made(table: ssdlab.experiments.Table, document: list[list[float]], ours: list[list[float]]) -> TableResult:
+    arrays = np.array(document, dtype=float), np.array(ours, dtype=float)
+    return TableResult(table, *arrays, spread=np.zeros(arrays[0].shape), seeds=1, remarks=())
+
+
+def test_equal_values_share_the_win_and_unfinished_columns_have_none() -> None:
+    table = ssdlab.experiments.load(SMALL).tables[0]
+    nan = math.nan
+    one = made(table, [[1, nan, nan], [1, 2, nan], [3, 3, nan]], [[2, 1, 3], [1, 4, nan], [1, 3, 1]])
+    first, second = one.winners
+    assert first.document == ("greedy", "fifo") and first.ours == ("fifo", "random") and first.excess == 0
+    assert first.agrees and one.stars("ours") == {(1, 0), (2, 0), (2, 1)}
+    # The document says nothing of the first row, which does not compete; the third column is not finished.
+    assert second.document == ("fifo",) and second.ours == ("random",) and second.agrees is False
+    # Where all are alike none is better.
+    alike = made(table, [[nan] * 3] * 3, [[1, 2, 3], [1, 3, 2], [1, 4, 2]])
+    assert [(winner.of, winner.ours) for winner in alike.winners] == [
+        ("op_30", ("greedy",)),
+        ("op_60", ("fifo", "random")),
+    ]
+
+
+def test_differences(copy: Path, result: ExperimentResult) -> None:
+    table = result["amplification"]
+    assert table.difference == pytest.approx(100 * (table.ours / table.document - 1))
+    assert table.misses[2, 2] and not table.misses[0, 2]
+    rms, largest = table.rms, table.largest
+    assert rms == pytest.approx(np.sqrt((table.difference**2).mean()))
+    assert largest is not None and largest[:2] == ("random", "op_15")
+
+    offset = result["erases"]
+    ours, document = offset.ours, offset.document
+    assert offset.difference[1, 0] == pytest.approx(100 * ((ours[1, 0] - ours[0, 0]) - (48 - 44)) / 48)
+    assert offset.difference[0, 2] == pytest.approx(100 * ((ours[0, 2] - ours[1, 2]) - (20 - 21)) / 20)
+    assert np.isnan(offset.difference[[0, 0, 1, 2], [0, 1, 2, 2]]).all()
+    assert offset.anchors.sum() == 3
+
+    spoil(copy, 'compare = "offset"', 'compare = "ratio"')
+    spoil(copy, 'anchor = { row = { op_15 = "greedy", op_30 = "greedy", op_60 = "fifo" } }', 'anchor = { row = "fifo", column = "op_30" }')  # fmt: skip # noqa: E501
+    ratio = ssdlab.experiments.load(copy).run(tables=["erases"])["erases"]
+    expected = 100 * (ours / ours[1, 1] / (document / document[1, 1]) - 1)
+    known = ~np.isnan(ratio.difference)
+    assert known.sum() == 7 and ratio.difference[known] == pytest.approx(expected[known])
+    spoil(copy, "tolerance = 10", 'tolerance = 1\ncompare = "points"')
+    points = ssdlab.experiments.load(copy).run(tables=["amplification"])["amplification"]
+    assert points.difference == pytest.approx(table.ours - table.document)
+    assert points.misses.sum() == 1 and points.to_dict()["difference_unit"] == "points"
+
+
+@pytest.mark.parametrize(
+    ("expression", "value"),
+    [
+        ("a.b", 3.0),
+        ("1e3 * (a.b + a.c) / -2", -4000.0),
+        ("a.c - a.b", 2.0),
+        ("a.nothing", None),
+        ("a.b / a.zero", None),
+        ("a.missing + 1", None),
+        ("a.flag", None),
+        ("a", None),
+    ],
+)
+def test_values_are_arithmetic_on_figures(expression: str, value: float | None) -> None:
+    summary = {"a": {"b": 3, "c": 5.0, "zero": 0, "nothing": None, "flag": True}}
+    assert Value(expression).of(summary) == value
+
+
+@pytest.mark.parametrize("expression", ["", "a +", "f(a)", "a[0]", "'text'", "a ** 2", "a if b else c", "True", "1 .x"])
+def test_values_are_nothing_else(expression: str) -> None:
+    with pytest.raises(ValueError, match="is not"):
+        Value(expression)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "words"),
+    [
+        ('title = "Over', 'titel = "Over', ["titel", "did you mean title?"]),
+        ('document = "Nobody, Numbers for a test, 2024"', "", ["document", "is missing"]),
+        ("seeds = [1, 2]", "seeds = [1, 1]", ["seeds", "once"]),
+        ("seeds = [1, 2]", "seeds = 3", ["seeds", "3 is not a list"]),
+        ('rows = "gc"', 'row = "gc"', ["table amplification", "row:", "did you mean rows?"]),
+        ('rows = "gc"', 'rows = "gcc"', ["rows", "did you mean gc?"]),
+        ('better = "low"', 'better = "lower"', ["better", "did you mean low?"]),
+        ('better = "low"', 'by = "row"', ["by", "better"]),
+        ("tolerance = 10", "tolerance = 0", ["tolerance", "above 0"]),
+        ("tolerance = 10", 'tolerance = "10%"', ["tolerance", "is not a number"]),
+        ('name = "amplification"', 'name = "a/b"', ["name", "letters"]),
+        ('name = "erases"', 'name = "amplification"', ["amplification", "twice"]),
+        ('value = "write_amplification"', 'value = "write amplification"', ["value", "is not an expression"]),
+        ('reference = "numbers.csv"', 'reference = "number.csv"', ["number.csv", "No such file"]),
+        ('reference = "numbers.csv"', "", ["where", "without a reference"]),
+        ('where = { metric = "waf" }', "", ["numbers.csv", "no row 'greedy' in column metric", "waf, erases"]),
+        ('where = { metric = "waf" }', 'where = { metrics = "waf" }', ["metrics", "did you mean metric?"]),
+        ('compare = "offset"', "", ["anchor", "offset"]),
+        ('op_60 = "fifo" }', 'op_60 = "fio" }', ["anchor", "row", "did you mean fifo?"]),
+        (', op_60 = "fifo" }', " }", ["anchor", "name all columns"]),
+        ("[axis.gc]", "[axis.unused]\nx = {}\n[axis.gc]", ["axis.unused", "no table has it"]),
+        ('greedy = { ftl.page.gc = "greedy" }', "greedy = 1", ["[axis.gc]", "greedy", "is not a table"]),
+        ('greedy = { ftl.page.gc = "greedy" }', 'greedy = { "ftl.page.gc" = "greedy" }', ["ftl.page.gc", "quotes"]),
+        ("fifo = { ftl", "fifi = { ftl", ["numbers.csv", "no row 'fifi'", "did you mean fifo?"]),
+        ("op_15 = { device", "op_14 = { device", ["numbers.csv", "no column 'op_14'", "did you mean op_15?"]),
+        ("[axis.gc]", "[axis.gc", ["line 15"]),
+    ],
+)
+def test_a_wrong_experiment_is_one_line(cli: Cli, copy: Path, before: str, after: str, words: list[str]) -> None:
+    spoil(copy, before, after)
+    done = cli("experiment", "show", copy, check=False)
+    assert done.returncode == 2 and done.stdout == "" and len(done.stderr.splitlines()) == 1, done.stderr
+    for word in ("small/experiment.toml", *words):
+        assert word in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "words"),
+    [
+        ("2.05", "2,05", ["numbers.csv:3", "6 cells"]),
+        ("2.05", "2.o5", ["numbers.csv:3", "'2.o5' is not a number"]),
+        ("waf,random", "waf,fifo", ["numbers.csv:4", "twice"]),
+    ],
+)
+def test_a_wrong_reference_is_one_line(copy: Path, before: str, after: str, words: list[str]) -> None:
+    spoil(copy, before, after, "numbers.csv")
+    with pytest.raises(ssdlab.ConfigError) as caught:
+        ssdlab.experiments.load(copy)
+    assert len(str(caught.value).splitlines()) == 1
+    for word in ("table amplification", *words):
+        assert word in str(caught.value)
+
+
+def test_references_come_in_several_shapes(copy: Path) -> None:
+    # Without a column of labels there is one row; other columns and rows than the table's may be there.
+    (copy / "numbers.csv").write_text("op_15,op_30,op_60\n98.7,99.1,\n")
+    document = """
+        title = "t"
+        document = "d"
+        [axis.size]
+        any = {}
+        [axis.op]
+        op_15 = {}
+        op_60 = {}
+        [[table]]
+        name = "n"
+        title = "t"
+        value = "wear.erases"
+        rows = "size"
+        columns = "op"
+        reference = "numbers.csv"
+    """
+    (copy / "one.toml").write_text(document)
+    assert ssdlab.experiments.load(copy / "one.toml").tables[0].reference == ((98.7, None),)
+    (copy / "numbers.csv").write_text("size,op_15,op_30,op_60\nsome,1,2,3\nany,4,5,6\n")
+    experiment = ssdlab.experiments.load(copy / "one.toml")
+    assert experiment.name == "one" and experiment.tables[0].reference == ((4.0, 6.0),)
+
+
+def test_a_wrong_setting_is_named_with_its_place(cli: Cli, copy: Path) -> None:
+    spoil(copy, 'op_15 = { device.op = "15%" }', "op_15 = { device.op = 15 }")
+    done = cli("experiment", "run", copy, check=False)
+    assert done.returncode == 2 and len(done.stderr.splitlines()) == 1
+    assert "small/experiment.toml: [axis.op] op_15: device.op" in done.stderr and '"7%"' in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["show", "sbfats"], ["no experiment", "did you mean sbfast?", "ssdlab experiment list"]),
+        (["run", SMALL, "--table", "erase"], ["no table 'erase'", "did you mean erases?"]),
+        (["run", SMALL, "--set", "device.opp=7%"], ["--set", "did you mean device.op?"]),
+        (["run", SMALL, "--out", SMALL / "numbers.csv"], ["is a file"]),
+    ],
+)
+def test_wrong_input_is_one_line_and_status_2(cli: Cli, arguments: list[object], words: list[str]) -> None:
+    done = cli("experiment", *arguments, check=False)
+    assert done.returncode == 2 and done.stdout == "" and len(done.stderr.splitlines()) == 1, done.stderr
+    for word in words:
+        assert word in done.stderr
+
+
+def test_a_figure_that_no_run_has_is_told(copy: Path) -> None:
+    spoil(copy, 'value = "time.elapsed_ns / 1e9"', 'value = "time.elapsed / 1e9"')
+    table = ssdlab.experiments.load(copy).run(tables=["seconds"])["seconds"]
+    assert np.isnan(table.ours).all()
+    assert "time.elapsed" in table.remarks[0] and "did you mean time.elapsed_ns?" in table.remarks[0]
+
+
+def test_run_prints_the_tables(cli: Cli) -> None:
+    out = cli("experiment", "run", SMALL, "--table", "amplification").stdout
+    lines = out.splitlines()
+    assert lines[0] == "Over-provisioning and victims" and "Nobody" in lines[1]
+    assert sum("document  " in line for line in lines) == 3 and sum(" ours  " in line for line in lines) == 3
+    assert "1.900 *" in out and "MISS" in out and "winners: 2 of 3 columns agree" in out
+    assert "5 beyond 10 %" in out and "The numbers are made up" in out and "seconds" not in out
+
+
+def test_json_is_one_object_and_nothing_else(cli: Cli, result: ExperimentResult) -> None:
+    whole = json.loads(cli("experiment", "run", SMALL, "--json", "--jobs", "1").stdout)
+    assert whole == json.loads(result.to_json()) == result.to_dict()
+    assert whole["experiment"] == "experiment" and whole["partial"] is False
+    amplification, erases, seconds = whole["tables"]
+    assert (amplification["rows"], amplification["cols"]) == (["greedy", "fifo", "random"], ["op_15", "op_30", "op_60"])
+    assert amplification["document"][0] == [2.84, 1.9, 1.33] and len(amplification["ours"]) == 3
+    assert erases["document"][2] == [60.0, 40.0, None] and erases["ours"][2][2] is not None
+    assert seconds["document"] == [[None] * 3] * 3 and seconds["unit"] == "s"
+
+
+def test_out_writes_everything_whatever_the_number_of_jobs(cli: Cli, tmp_path: Path) -> None:
+    assert "written to one" in cli("experiment", "run", SMALL, "--out", "one", "--jobs", "1").stdout
+    cli("experiment", "run", SMALL, "--out", "two", "--jobs", "2")
+    names = sorted(path.name for path in (tmp_path / "one").iterdir())
+    assert names == ["amplification.csv", "erases.csv", "experiment.json", "report.html", "seconds.csv"]
+    for name in names:
+        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
+    lines = list(csv.DictReader((tmp_path / "one" / "erases.csv").read_text().splitlines()))
+    assert list(lines[0]) == ["row", "column", "document", "ours", "difference", "spread"] and len(lines) == 9
+    assert (lines[8]["row"], lines[8]["document"], lines[0]["difference"]) == ("random", "", "")
+    page = (tmp_path / "one" / "report.html").read_text()
+    # Three heat maps and lines for two tables; heat map and lines for the one without a reference.
+    assert page.count("<svg") == 10 and "<b>MISS</b>" in page and "<script" not in page
+
+
+def test_figures_can_be_drawn_alone(result: ExperimentResult) -> None:
+    figure = result["amplification"].plot("difference")
+    assert len(figure.axes[0].texts) == 9
+    assert result["seconds"].plot_lines().axes[0].lines[0].get_label() == "greedy"
+    with pytest.raises(ValueError, match="no values to draw"):
+        result["seconds"].plot("document")
+
+
+def test_what_is_stopped_is_partial_and_true_as_far_as_it_goes(result: ExperimentResult) -> None:
+    experiment = ssdlab.experiments.load(SMALL)
+    none = experiment.run(monitor=lambda *_: True, overrides={"workload.requests": 10**12})
+    assert none.partial and none.finished == 0 and np.isnan(none["seconds"].ours).all()
+    assert "0 of 18" in none.report_html()
+    some = experiment.run(jobs=1, monitor=lambda _phase, done, _total, _requests: done > 0)
+    if some.partial:
+        ours = some["seconds"].ours
+        assert (np.isnan(ours) | (ours == result["seconds"].ours)).all()
+
+
+@pytest.mark.parametrize("json_option", [[], ["--json"]])
+def test_ctrl_c_prints_what_is_there(json_option: list[str]) -> None:
+    arguments = ["experiment", "run", str(SMALL), "--set", "workload.requests=1000000000000", *json_option]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "ssdlab", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stderr is not None and "experiment: runs 0 %" in process.stderr.readline()
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate(timeout=30)
+    assert process.returncode == 130
+    if json_option:
+        assert json.loads(out)["partial"] is True and json.loads(out)["tables"][0]["ours"] == [[None] * 3] * 3
+    else:
+        assert "partial: 0 of 18 simulations were run" in out and "2.840" in out
+
+
+def test_the_shipped_experiments_can_be_read_and_shown(cli: Cli) -> None:
+    names = ssdlab.experiments.names()
+    listed = cli("experiment", "list").stdout.splitlines()
+    assert [line.split()[0] for line in listed] == names and {"faster", "sbfast", "thrashing"} <= {*names}
+    for name in names:
+        experiment = ssdlab.experiments.load(name)
+        out = cli("experiment", "show", name).stdout
+        assert experiment.document in out and all(table.name in out for table in experiment.tables)
+        assert cli("experiment", "show", name, "--toml").stdout == experiment.source
+
+
+@pytest.mark.parametrize("name", ssdlab.experiments.names())
+def test_every_cell_of_the_shipped_experiments_has_a_sound_configuration(name: str) -> None:
+    known = next(variants for key, *_, variants in ssdlab._ssdlab.options() if key == "ftl")
+    if missing := {"bast", "fast", "faster", "sbfast"} - {*known}:
+        pytest.skip(f"ssdlab does not know the FTLs {', '.join(sorted(missing))} yet")
+    experiment = ssdlab.experiments.load(name)
+    for table in experiment.tables:
+        for row in table.rows.labels:
+            for column in table.columns.labels:
+                for config in experiment.configs(table, row, column):
+                    config.check()
