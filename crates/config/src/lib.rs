@@ -16,6 +16,7 @@ mod schema;
 mod settings;
 mod suggest;
 mod value;
+mod workload;
 
 pub use config::{Config, Layer, Leaf};
 pub use device::DeviceFigures;

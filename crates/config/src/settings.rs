@@ -8,7 +8,7 @@ use ssdlab_core::Nanos;
 use ssdlab_ftl::page::{Allocation, PageOptions, Survivors, Trigger, VictimChoice};
 use ssdlab_nand::{Geometry, Timing};
 use ssdlab_sim::{Clock, Fit, FtlChoice, Overwrite, Precondition, Replay, Setup};
-use ssdlab_trace::{Arrival, Pattern, Workload};
+use ssdlab_trace::Workload;
 
 /// Everything a run needs, in plain numbers.
 #[derive(Clone, PartialEq, Debug)]
@@ -42,16 +42,16 @@ impl Config {
 ///
 /// `Err` of its methods means that the table of options and this file disagree; a faulty configuration is not an
 /// `Err` but adds to `violations`.
-struct Checker<'a> {
+pub(crate) struct Checker<'a> {
     config: &'a Config,
-    violations: Vec<Violation>,
+    pub(crate) violations: Vec<Violation>,
 }
 
-type Read<T> = Result<T, Violation>;
+pub(crate) type Read<T> = Result<T, Violation>;
 
 macro_rules! getter {
     ($name:ident, $variant:ident, $type:ty) => {
-        fn $name(&self, key: &str) -> Read<$type> {
+        pub(crate) fn $name(&self, key: &str) -> Read<$type> {
             match self.value(key)? {
                 Value::$variant(value) => Ok(value.clone()),
                 _ => Err(self.wrong_type(key)),
@@ -83,7 +83,7 @@ impl Checker<'_> {
     }
 
     /// A percentage as a share of 1.
-    fn share(&self, key: &str) -> Read<f64> {
+    pub(crate) fn share(&self, key: &str) -> Read<f64> {
         match self.value(key)? {
             Value::Percent(percent) => Ok(percent / 100.0),
             _ => Err(self.wrong_type(key)),
@@ -91,7 +91,7 @@ impl Checker<'_> {
     }
 
     /// A size or count whose range ends within 32 bits.
-    fn small(&self, key: &str) -> Read<u32> {
+    pub(crate) fn small(&self, key: &str) -> Read<u32> {
         let number = match self.value(key)? {
             Value::Bytes(number) | Value::Count(number) => *number,
             _ => return Err(self.wrong_type(key)),
@@ -109,11 +109,11 @@ impl Checker<'_> {
         self.at(key, "has another type in the table of options")
     }
 
-    fn unknown(&self, key: &str, variant: &str) -> Violation {
+    pub(crate) fn unknown(&self, key: &str, variant: &str) -> Violation {
         self.at(key, format!("variant {variant:?} is not implemented"))
     }
 
-    fn report(&mut self, key: &str, message: String) {
+    pub(crate) fn report(&mut self, key: &str, message: String) {
         let violation = self.at(key, message);
         self.violations.push(violation);
     }
@@ -349,80 +349,5 @@ impl Checker<'_> {
         );
         self.report(key, message);
         Ok(None)
-    }
-
-    fn workload(&mut self, page_bytes: u32, capacity_bytes: u64, fit: Fit) -> Read<Workload> {
-        let sizes = self.sizes("workload.size")?;
-        let align_bytes = self.small("workload.align")?;
-        let span_bytes = self.span("workload.span")?.unwrap_or(capacity_bytes);
-        if span_bytes > capacity_bytes && fit == Fit::Error {
-            let message = format!(
-                "{} is more than the device holds; lower it to {} or set host.fit to \"wrap\"",
-                write_bytes(span_bytes),
-                write_bytes(capacity_bytes)
-            );
-            self.report("workload.span", message);
-        }
-        if !align_bytes.is_multiple_of(page_bytes) && !page_bytes.is_multiple_of(align_bytes) {
-            let message = format!(
-                "{} neither divides the page size {} nor is a multiple of it",
-                write_bytes(u64::from(align_bytes)),
-                write_bytes(u64::from(page_bytes))
-            );
-            self.report("workload.align", message);
-        }
-        if u64::from(align_bytes) > span_bytes {
-            let message = format!(
-                "{} is more than the span {}; lower it or raise workload.span",
-                write_bytes(u64::from(align_bytes)),
-                write_bytes(span_bytes)
-            );
-            self.report("workload.align", message);
-        }
-        let pattern = self.pattern()?;
-        let streams = if let Pattern::Sequential { streams } = pattern { u64::from(streams) } else { 1 };
-        let stretch = span_bytes / streams;
-        let largest = sizes.iter().map(|&(bytes, _)| u64::from(bytes)).max().unwrap_or(0);
-        if largest > stretch {
-            let of = if streams > 1 { format!(" of each of {streams} streams") } else { String::new() };
-            let message = format!(
-                "{} is more than the span {}{of}; lower it or raise workload.span",
-                write_bytes(largest),
-                write_bytes(stretch)
-            );
-            self.report("workload.size", message);
-        }
-        Ok(Workload {
-            pattern,
-            arrival: self.arrival()?,
-            requests: self.count("workload.requests")?,
-            reads: self.share("workload.reads")?,
-            sizes,
-            align_bytes,
-            span_bytes,
-            seed: self.count("seed")?,
-        })
-    }
-
-    fn pattern(&self) -> Read<Pattern> {
-        match self.choice("workload.pattern")? {
-            "uniform" => Ok(Pattern::Uniform),
-            "zipf" => Ok(Pattern::Zipf { theta: self.float("workload.pattern.zipf.theta")? }),
-            "hot_cold" => Ok(Pattern::HotCold {
-                hot_requests: self.share("workload.pattern.hot_cold.hot_requests")?,
-                hot_space: self.share("workload.pattern.hot_cold.hot_space")?,
-            }),
-            "sequential" => Ok(Pattern::Sequential { streams: self.small("workload.pattern.sequential.streams")? }),
-            other => Err(self.unknown("workload.pattern", other)),
-        }
-    }
-
-    fn arrival(&self) -> Read<Arrival> {
-        match self.choice("workload.arrival")? {
-            "closed" => Ok(Arrival::Closed),
-            "fixed" => Ok(Arrival::Fixed { per_second: self.rate("workload.arrival.fixed.rate")? as f64 }),
-            "poisson" => Ok(Arrival::Poisson { per_second: self.rate("workload.arrival.poisson.rate")? as f64 }),
-            other => Err(self.unknown("workload.arrival", other)),
-        }
     }
 }
