@@ -113,6 +113,16 @@ def test_csv_and_parquet_hold_the_same_trace(tmp_path: Path) -> None:
         assert equal(trace, ssdlab.read_trace(tmp_path / name)), name
 
 
+@pytest.mark.parametrize("pattern", ["streams", "copy_files", "oltp"])
+def test_generated_streams_keep_their_names(tmp_path: Path, pattern: str) -> None:
+    trace = ssdlab.generate(ssdlab.Config(overrides={"workload.requests": 5000, "workload.pattern": pattern}))
+    assert trace.columns()["stream"].max() == len(trace.streams) - 1
+    trace.save(tmp_path / "trace.parquet")
+    again = ssdlab.read_trace(tmp_path / "trace.parquet")
+    assert equal(trace, again) and again.streams == trace.streams
+    assert bool(trace.op.all()) == (pattern == "copy_files")
+
+
 def test_parquet_streams_over_row_groups_and_batches(tmp_path: Path) -> None:
     count = 200_000
     trace = ssdlab.generate(ssdlab.Config(overrides={"workload.requests": count}))

@@ -55,7 +55,7 @@ class Result:
         """What was met while reading the trace (None without a file): `counts`, `notes`, `other_devices` ..."""
         self.series = dict(series)
         """The measured phase in at most 512 epochs of equally many requests, one uint64 per epoch: `requests`
-        and `time_ns` at the end of the epoch; `host_pages_written`, `flash_pages_programmed`, `gc_pages_copied`,
+        and `time_ns` at the end of the epoch; `host_pages_written`, `flash_pages_programmed`, `pages_copied`,
         `blocks_erased`, `read_requests`, `read_latency_sum_ns`, `write_requests`, `write_latency_sum_ns` within it."""
         self.erase_counts = erase_counts
         """Erases of each block during the measured phase, uint32."""

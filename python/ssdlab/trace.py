@@ -370,4 +370,4 @@ def generate(config: Config | None = None) -> Trace:
         ConfigError: If the workload cannot be generated.
     """
     generator = _ssdlab.Generator((config or Config())._inner)
-    return Trace(_ssdlab.Requests.concatenate(list(batches(generator))))
+    return Trace(_ssdlab.Requests.concatenate(list(batches(generator))), generator.streams())

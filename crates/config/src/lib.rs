@@ -17,6 +17,7 @@ mod schema;
 mod settings;
 mod suggest;
 mod value;
+mod workload;
 
 pub use config::{Config, Layer, Leaf};
 pub use device::DeviceFigures;

@@ -7,7 +7,7 @@ use crate::value::{Value, write_bytes, write_percent};
 use ssdlab_core::{Nanos, ProgramOrder};
 use ssdlab_nand::{Geometry, Timing};
 use ssdlab_sim::{Clock, Fit, Overwrite, Precondition, Replay, Setup};
-use ssdlab_trace::{Arrival, Pattern, Workload};
+use ssdlab_trace::Workload;
 
 /// Everything a run needs, in plain numbers.
 #[derive(Clone, PartialEq, Debug)]
@@ -43,7 +43,7 @@ impl Config {
 /// `Err` but adds to `violations`.
 pub(crate) struct Checker<'a> {
     config: &'a Config,
-    violations: Vec<Violation>,
+    pub(crate) violations: Vec<Violation>,
 }
 
 pub(crate) type Read<T> = Result<T, Violation>;
@@ -306,80 +306,5 @@ impl Checker<'_> {
         );
         self.report(key, message);
         Ok(None)
-    }
-
-    fn workload(&mut self, page_bytes: u32, capacity_bytes: u64, fit: Fit) -> Read<Workload> {
-        let sizes = self.sizes("workload.size")?;
-        let align_bytes = self.small("workload.align")?;
-        let span_bytes = self.span("workload.span")?.unwrap_or(capacity_bytes);
-        if span_bytes > capacity_bytes && fit == Fit::Error {
-            let message = format!(
-                "{} is more than the device holds; lower it to {} or set host.fit to \"wrap\"",
-                write_bytes(span_bytes),
-                write_bytes(capacity_bytes)
-            );
-            self.report("workload.span", message);
-        }
-        if !align_bytes.is_multiple_of(page_bytes) && !page_bytes.is_multiple_of(align_bytes) {
-            let message = format!(
-                "{} neither divides the page size {} nor is a multiple of it",
-                write_bytes(u64::from(align_bytes)),
-                write_bytes(u64::from(page_bytes))
-            );
-            self.report("workload.align", message);
-        }
-        if u64::from(align_bytes) > span_bytes {
-            let message = format!(
-                "{} is more than the span {}; lower it or raise workload.span",
-                write_bytes(u64::from(align_bytes)),
-                write_bytes(span_bytes)
-            );
-            self.report("workload.align", message);
-        }
-        let pattern = self.pattern()?;
-        let streams = if let Pattern::Sequential { streams } = pattern { u64::from(streams) } else { 1 };
-        let stretch = span_bytes / streams;
-        let largest = sizes.iter().map(|&(bytes, _)| u64::from(bytes)).max().unwrap_or(0);
-        if largest > stretch {
-            let of = if streams > 1 { format!(" of each of {streams} streams") } else { String::new() };
-            let message = format!(
-                "{} is more than the span {}{of}; lower it or raise workload.span",
-                write_bytes(largest),
-                write_bytes(stretch)
-            );
-            self.report("workload.size", message);
-        }
-        Ok(Workload {
-            pattern,
-            arrival: self.arrival()?,
-            requests: self.count("workload.requests")?,
-            reads: self.share("workload.reads")?,
-            sizes,
-            align_bytes,
-            span_bytes,
-            seed: self.count("seed")?,
-        })
-    }
-
-    fn pattern(&self) -> Read<Pattern> {
-        match self.choice("workload.pattern")? {
-            "uniform" => Ok(Pattern::Uniform),
-            "zipf" => Ok(Pattern::Zipf { theta: self.float("workload.pattern.zipf.theta")? }),
-            "hot_cold" => Ok(Pattern::HotCold {
-                hot_requests: self.share("workload.pattern.hot_cold.hot_requests")?,
-                hot_space: self.share("workload.pattern.hot_cold.hot_space")?,
-            }),
-            "sequential" => Ok(Pattern::Sequential { streams: self.small("workload.pattern.sequential.streams")? }),
-            other => Err(self.unknown("workload.pattern", other)),
-        }
-    }
-
-    fn arrival(&self) -> Read<Arrival> {
-        match self.choice("workload.arrival")? {
-            "closed" => Ok(Arrival::Closed),
-            "fixed" => Ok(Arrival::Fixed { per_second: self.rate("workload.arrival.fixed.rate")? as f64 }),
-            "poisson" => Ok(Arrival::Poisson { per_second: self.rate("workload.arrival.poisson.rate")? as f64 }),
-            other => Err(self.unknown("workload.arrival", other)),
-        }
     }
 }

@@ -3,7 +3,7 @@
 use ssdlab_config::{Config, Fallback, Layer, OPTIONS};
 use ssdlab_ftl::page::{Trigger, VictimChoice};
 use ssdlab_sim::{Clock, Fit, FtlChoice, Overwrite};
-use ssdlab_trace::{Arrival, Pattern};
+use ssdlab_trace::{Arrival, Pattern, Placement, Streams};
 
 fn file(origin: &str, text: &str) -> Layer {
     Layer { origin: origin.into(), text: text.into() }
@@ -61,6 +61,7 @@ fn another_variant_drops_the_parameters_of_the_first() {
     let files = [file("a.toml", "[ftl.page.gc.d_choices]\nd = 3")];
     let gc = |sets: &[&str]| match resolve(None, &files, sets).settings(None).unwrap().setup.ftl {
         FtlChoice::Page(options) => options.gc,
+        other => panic!("page mapping is the default, not {other:?}"),
     };
     assert_eq!(gc(&[]), VictimChoice::DChoices { d: 3 });
     assert_eq!(gc(&["ftl.page.gc=fifo"]), VictimChoice::Fifo);
@@ -85,7 +86,38 @@ fn parameters_reach_the_settings() {
     assert_eq!(settings(&["workload.pattern=zipf"]).workload.pattern, Pattern::Zipf { theta: 0.99 });
     assert_eq!(
         settings(&["workload.pattern.hot_cold.hot_space=10%"]).workload.pattern,
-        Pattern::HotCold { hot_requests: 0.8, hot_space: 0.1 }
+        Pattern::HotCold { hot_requests: 0.8, hot_space: 0.1, placement: Placement::Together }
+    );
+    let placement = settings(&["workload.pattern.hot_cold.placement=scattered"]).workload.pattern;
+    assert!(matches!(placement, Pattern::HotCold { placement: Placement::Scattered, .. }));
+    assert_eq!(
+        settings(&["workload.pattern.streams.shuffle=25%", "workload.pattern.streams.random_headers=false"])
+            .workload
+            .pattern,
+        Pattern::Streams(Streams {
+            streams: 4,
+            length: 64,
+            sequential: 0.5,
+            block_bytes: 128 << 10,
+            sub_block_bytes: 32 << 10,
+            block_headers: 0.0,
+            sub_block_headers: 0.0,
+            shuffle: 0.25,
+            random_headers: false,
+        })
+    );
+    assert_eq!(
+        settings(&["workload.pattern=copy_files"]).workload.pattern,
+        Pattern::CopyFiles { files: 10, file_bytes: 100 << 20 }
+    );
+    assert_eq!(
+        settings(&["workload.pattern.oltp.block=256KiB"]).workload.pattern,
+        Pattern::Oltp {
+            block_bytes: 256 << 10,
+            hot_blocks: 2.2 / 100.0,
+            hot_requests: 0.66,
+            idle_blocks: 20.8 / 100.0
+        }
     );
     assert_eq!(
         settings(&["workload.arrival.fixed.rate=20k/s"]).workload.arrival,

@@ -166,6 +166,39 @@ fn files() {
             "[workload]\nspan = \"64KiB\"\nsize = \"64KiB\"\npattern.sequential.streams = 2",
             "my.toml:3: workload.size: 64KiB is more than the span 32KiB of each of 2 streams; lower it or raise workload.span",
         ),
+        // What the generator of the workload says, about the setting it concerns.
+        (
+            "[workload.pattern.streams]\nlength = 9_000_000",
+            "my.toml:2: workload.pattern.streams.length: 9000000 slots of 4096 bytes exceed the span of 4294967296 (4.00 GiB); lower it to 1048576 or enlarge the span",
+        ),
+        (
+            "[workload.pattern.streams]\nblock = \"100KiB\"",
+            "default: workload.pattern.streams.sub_block: a block of 102400 bytes is not a whole number of sub-blocks of 32768; write a divisor of it",
+        ),
+        (
+            "[workload.pattern.streams]\nblock_headers = \"75%\"\nsub_block_headers = \"50%\"",
+            "my.toml:3: workload.pattern.streams.sub_block_headers: 50% beside block_headers = 75% make 125% of the sub-streams, more than all; lower one of them",
+        ),
+        (
+            "[workload.pattern.copy_files]\nfile_size = \"1GiB\"",
+            "my.toml:2: workload.pattern.copy_files.file_size: 10 files of 1073741824 bytes (1.00 GiB) exceed the span of 4294967296 (4.00 GiB); lower it to 429494272 or enlarge the span",
+        ),
+        (
+            "workload.size = \"4KiB:50%,8KiB:50%\"\nworkload.pattern = \"copy_files\"",
+            "my.toml:1: workload.size: files are copied in requests of one size; write a single size, such as 64KiB",
+        ),
+        (
+            "[workload.pattern.oltp]\nblock = \"6KiB\"",
+            "my.toml:2: workload.pattern.oltp.block: 6144 bytes are not a multiple of the alignment of 4096; write 4096 or 8192",
+        ),
+        (
+            "[workload.pattern.oltp]\nhot_blocks = \"80%\"",
+            "default: workload.pattern.oltp.idle_blocks: 20.8% idle and 80% hot blocks are more than all; lower one of them",
+        ),
+        (
+            "[workload]\nspan = \"8KiB\"\npattern.hot_cold.hot_space = \"1%\"",
+            "my.toml:3: workload.pattern.hot_cold.hot_space: 1% of 2 addresses leaves none hot; change it or enlarge the span",
+        ),
     ] {
         assert_eq!(message(text, &[]), expected, "{text}");
     }

@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use ssdlab_config::Settings;
 use ssdlab_core::LatencyHistogram;
-use ssdlab_sim::{Control, Monitor, Status};
+use ssdlab_sim::{Control, LogFigures, MergeCost, Monitor, Status};
 use ssdlab_trace::{Op, SliceSource, Source};
 
 use crate::config::Config;
@@ -34,6 +34,10 @@ pub struct Outcome {
     /// Operation to (lower_ns, upper_ns, count), u64, one entry per non-empty bucket.
     #[pyo3(get)]
     latency: Py<PyDict>,
+    /// Distributions of a log-block FTL, u64; None for other FTLs. `associativity` and `utilisation` count by index;
+    /// `reclaim_copies`, `reclaim_erases`, `reclaim_ns` and `reclaim_times` have one entry per cost.
+    #[pyo3(get)]
+    log: Option<Py<PyDict>>,
 }
 
 impl Outcome {
@@ -53,8 +57,22 @@ impl Outcome {
             series: series.unbind(),
             erase_counts: outcome.erase_counts.into_pyarray(py).unbind(),
             latency: latency.unbind(),
+            log: outcome.log.map(|figures| log_columns(py, figures)).transpose()?,
         })
     }
+}
+
+fn log_columns(py: Python<'_>, figures: LogFigures) -> PyResult<Py<PyDict>> {
+    let columns = PyDict::new(py);
+    let costs = &figures.reclaim_costs;
+    let column = |pick: fn(&(MergeCost, u64, u64)) -> u64| costs.iter().map(pick).collect::<Vec<u64>>();
+    columns.set_item("reclaim_copies", column(|(cost, _, _)| u64::from(cost.copies)).into_pyarray(py))?;
+    columns.set_item("reclaim_erases", column(|(cost, _, _)| u64::from(cost.erases)).into_pyarray(py))?;
+    columns.set_item("reclaim_ns", column(|&(_, ns, _)| ns).into_pyarray(py))?;
+    columns.set_item("reclaim_times", column(|&(_, _, times)| times).into_pyarray(py))?;
+    columns.set_item("associativity", figures.associativity.into_pyarray(py))?;
+    columns.set_item("utilisation", figures.utilisation.into_pyarray(py))?;
+    Ok(columns.unbind())
 }
 
 fn buckets<'py>(py: Python<'py>, histogram: &LatencyHistogram) -> PyResult<Bound<'py, PyTuple>> {

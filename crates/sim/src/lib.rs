@@ -16,6 +16,7 @@ mod summary;
 pub use log_meter::{CaptureCounters, CaptureSummary, LogFigures, LogSummary, MergeTally, Merges};
 pub use series::Series;
 pub use setup::{Clock, Fit, FtlChoice, Overwrite, Precondition, Replay, Setup};
+pub use ssdlab_ftl::MergeCost;
 pub use summary::{
     CheckSummary, DeviceSummary, FlashSummary, HostCounters, LatencySummary, LifetimeSummary, PreconditionSummary,
     Summary, TimeSummary, WearSummary,

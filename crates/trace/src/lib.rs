@@ -17,6 +17,7 @@ pub mod reader;
 mod reorder;
 pub mod report;
 pub mod request;
+mod scatter;
 pub mod source;
 mod spread;
 #[cfg(test)]
@@ -34,5 +35,5 @@ pub use reader::TraceReader;
 pub use report::{IngestCounts, IngestReport};
 pub use request::{Op, Request, flag};
 pub use source::{Progress, SliceSource, Source};
-pub use workload::{Arrival, Pattern, Workload};
+pub use workload::{Arrival, Pattern, Placement, Streams, Workload};
 pub use writer::{TraceWriter, WriteReport, open_writer};

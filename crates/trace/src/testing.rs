@@ -1,9 +1,10 @@
-//! Helpers of the tests: read a trace from memory.
+//! Helpers of the tests: read a trace from memory, generate a workload.
 
 use std::sync::Arc;
 
 use crate::input::Origin;
-use crate::{DeviceChoice, Format, IngestReport, Op, ReadOptions, Request, Source, TraceError, TraceReader};
+use crate::{Arrival, DeviceChoice, Format, Generator, IngestReport, Op, Pattern, ReadOptions, Request, Source};
+use crate::{TraceError, TraceReader, Workload};
 
 /// A request without flags and stream.
 pub(crate) fn request(time_ns: u64, op: Op, offset: u64, bytes: u32) -> Request {
@@ -91,4 +92,33 @@ pub(crate) fn detect(text: &str) -> Result<Format, TraceError> {
 /// The format bytes are recognised as.
 pub(crate) fn detect_bytes(bytes: &[u8]) -> Result<Format, TraceError> {
     Ok(reader(&[bytes], &ReadOptions::default())?.format())
+}
+
+/// A workload of 100,000 requests in 64 MiB.
+pub(crate) fn workload(pattern: Pattern) -> Workload {
+    Workload {
+        pattern,
+        arrival: Arrival::Closed,
+        requests: 100_000,
+        reads: 0.3,
+        sizes: vec![(4096, 3.0), (16384, 1.0)],
+        align_bytes: 4096,
+        span_bytes: 64 << 20,
+        seed: 42,
+    }
+}
+
+/// Every request of a workload.
+pub(crate) fn generate(workload: &Workload) -> Vec<Request> {
+    let mut generator = Generator::new(workload).unwrap();
+    let mut requests = Vec::new();
+    while generator.fill(&mut requests, 777).unwrap() > 0 {}
+    assert_eq!(generator.progress().total, Some(requests.len() as u64));
+    assert!(requests.iter().all(|r| r.end() <= workload.span_bytes && r.offset.is_multiple_of(4096)));
+    requests
+}
+
+/// Why a workload is refused; empty if it is not.
+pub(crate) fn refusal(workload: &Workload) -> String {
+    Generator::new(workload).err().map_or_else(String::new, |error| error.to_string())
 }

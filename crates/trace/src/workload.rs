@@ -16,12 +16,72 @@ pub enum Pattern {
         hot_requests: f64,
         /// Share of the span that is hot, 0 to 1.
         hot_space: f64,
+        /// Where the hot addresses lie.
+        placement: Placement,
     },
     /// Streams that each write their own stretch of the span from front to back, in turn.
     Sequential {
         /// Number of interleaved streams, at least 1.
         streams: u32,
     },
+    /// Short sequential runs of several streams interleaved with one another and with random requests.
+    Streams(Streams),
+    /// Files written at the same time, each front to back, in turn; they lie one after another. Nothing is read, and
+    /// the workload ends when every file is written.
+    CopyFiles {
+        /// Number of files, at least 1.
+        files: u32,
+        /// Length of each file, at least 1.
+        file_bytes: u64,
+    },
+    /// Skew by blocks, which lie scattered over the span: hot ones, idle ones that no request touches, and the rest.
+    /// Within a class every block is equally likely.
+    Oltp {
+        /// Size of a block, a multiple of `align_bytes`; what the span holds beyond whole blocks is not used.
+        block_bytes: u32,
+        /// Share of the blocks that is hot, 0 to 1.
+        hot_blocks: f64,
+        /// Share of the requests that goes to hot blocks, 0 to 1; the rest goes to blocks neither hot nor idle.
+        hot_requests: f64,
+        /// Share of the blocks that is idle, 0 to 1.
+        idle_blocks: f64,
+    },
+}
+
+/// Where the hot addresses of [`Pattern::HotCold`] lie.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Placement {
+    /// In the first stretch of the span.
+    Together,
+    /// One by one all over the span.
+    Scattered,
+}
+
+/// [`Pattern::Streams`]. A slot is `align_bytes`; a stream is a succession of sub-streams, each of which runs through
+/// `length` slots from a random one on.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Streams {
+    /// Concurrent streams, 1 to 65,534.
+    pub streams: u32,
+    /// Slots of a sub-stream, at least 2. A request takes as many as it touches; one that would pass the end begins
+    /// the next sub-stream.
+    pub length: u64,
+    /// Share of requests that belong to a sub-stream, 0 to 1, each by its own draw; the others go to one random slot.
+    pub sequential: f64,
+    /// Size of a block, a multiple of `align_bytes`; a header is its first slot.
+    pub block_bytes: u32,
+    /// Size of a sub-block, a multiple of `align_bytes` that divides the block.
+    pub sub_block_bytes: u32,
+    /// Share of sub-streams made to start at a block header, 0 to 1.
+    pub block_headers: f64,
+    /// Share of sub-streams made to start at a sub-block header, 0 to 1; a block header is one too. Sub-streams of
+    /// neither share start anywhere.
+    pub sub_block_headers: f64,
+    /// Chance that the next stream in turn follows a sequential request, 0 to 1. The end of a sub-stream always
+    /// leads on: at 0 sub-streams follow one another whole, at 1 they interleave request by request.
+    pub shuffle: f64,
+    /// Whether random requests may go to a block header.
+    pub random_headers: bool,
 }
 
 /// When requests arrive.
@@ -48,7 +108,7 @@ pub struct Workload {
     pub pattern: Pattern,
     /// When.
     pub arrival: Arrival,
-    /// How many requests.
+    /// How many requests, at most.
     pub requests: u64,
     /// Share of requests that read, 0 to 1; the rest write.
     pub reads: f64,

@@ -25,9 +25,12 @@ def _complete_set(incomplete: str) -> Iterator[tuple[str, str]]:
             yield f"{option}=", help_text
 
 
+def _variants(key: str) -> list[str]:
+    return next(variants for option, _, _, variants in _ssdlab.options() if option == key)
+
+
 def _complete_variant(key: str, incomplete: str) -> list[str]:
-    variants = next(variants for option, _, _, variants in _ssdlab.options() if option == key)
-    return [variant for variant in variants if variant.startswith(incomplete)]
+    return [variant for variant in _variants(key) if variant.startswith(incomplete)]
 
 
 def _complete_fit(incomplete: str) -> list[str]:
@@ -80,7 +83,8 @@ Workload = Annotated[
         "--workload",
         "-w",
         metavar="PATTERN",
-        help="Run a generated workload: uniform, zipf, hot_cold or sequential (short for --set workload.pattern=...).",
+        help=f"Run a generated workload: {', '.join(_variants('workload.pattern'))} "
+        "(short for --set workload.pattern=...).",
         autocompletion=_complete_workload,
         rich_help_panel=CONFIGURATION,
     ),

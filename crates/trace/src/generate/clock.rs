@@ -1,0 +1,60 @@
+//! When each request arrives.
+
+use ssdlab_core::Rng;
+
+use super::wrong;
+use crate::{Arrival, TraceError};
+
+/// Longest duration in ns: half of what 64 bits hold, so that random gaps cannot pass it.
+const DURATION_MAX_NS: f64 = 9.0e18;
+
+/// Arrival times; the first request comes at 0.
+#[derive(Clone, Debug)]
+pub(super) enum Clock {
+    Closed,
+    Fixed { gap_ns: f64 },
+    Poisson { gap_ns: f64, now_ns: u64, fraction: f64, rng: Rng },
+}
+
+impl Clock {
+    /// Checks that `requests` requests arrive within the times that can be told.
+    pub fn new(arrival: &Arrival, requests: u64, rng: Rng) -> Result<Self, TraceError> {
+        let gap_ns = |per_second: f64| {
+            let gap_ns = 1e9 / per_second;
+            if !(per_second.is_finite() && per_second > 0.0) {
+                return wrong("per_second", format!("{per_second} is no rate; write a number above 0"));
+            }
+            if gap_ns * requests as f64 > DURATION_MAX_NS {
+                return wrong(
+                    "per_second",
+                    format!("{requests} requests at {per_second} a second last over 285 years; raise it"),
+                );
+            }
+            Ok(gap_ns)
+        };
+        Ok(match *arrival {
+            Arrival::Closed => Self::Closed,
+            Arrival::Fixed { per_second } => Self::Fixed { gap_ns: gap_ns(per_second)? },
+            Arrival::Poisson { per_second } => {
+                Self::Poisson { gap_ns: gap_ns(per_second)?, now_ns: 0, fraction: 0.0, rng }
+            }
+        })
+    }
+
+    /// Time of request number `index`; to be called once for each, in order.
+    pub fn tick(&mut self, index: u64) -> u64 {
+        match self {
+            Self::Closed => 0,
+            Self::Fixed { gap_ns } => libm::round(index as f64 * *gap_ns) as u64,
+            Self::Poisson { gap_ns, now_ns, fraction, rng } => {
+                let now = *now_ns;
+                // Whole ns and the rest apart, so that long runs stay exact.
+                *fraction -= libm::log(1.0 - rng.unit()) * *gap_ns;
+                let whole = libm::floor(*fraction);
+                *now_ns = now_ns.saturating_add(whole as u64);
+                *fraction -= whole;
+                now
+            }
+        }
+    }
+}

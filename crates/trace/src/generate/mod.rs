@@ -1,0 +1,390 @@
+//! Synthetic requests from a [`Workload`], streamed.
+//!
+//! Addresses are multiples of `align_bytes`, drawn inside the span; one file holds each pattern that is more than a
+//! line. Address, operation, size and gap each come from a random stream of their own, so changing one
+//! part of a workload leaves the others' draws alone; the same workload gives the same requests everywhere.
+
+mod clock;
+mod copy_files;
+mod hot_cold;
+mod oltp;
+mod sequential;
+mod sizes;
+mod streams;
+
+use ssdlab_core::Rng;
+
+use crate::scatter::Scatter;
+use crate::zipf::Zipf;
+use crate::{Op, Pattern, Progress, Request, Source, TraceError, Workload};
+use clock::Clock;
+use copy_files::CopyFiles;
+use hot_cold::HotCold;
+use oltp::Oltp;
+use sequential::Sequential;
+use sizes::Sizes;
+use streams::Interleaved;
+
+/// Most slots: ranks stay exact in an `f64`.
+const SLOTS_MAX: u64 = 1 << 53;
+/// Most named streams: each is a [`Request::stream`].
+const STREAMS_MAX: u32 = 65_535;
+/// All of something: what shares may add up to, rounding included.
+const WHOLE: f64 = 1.0 + 1e-9;
+
+/// Generates the requests of a workload.
+#[derive(Clone, Debug)]
+pub struct Generator {
+    addresses: Addresses,
+    sizes: Sizes,
+    clock: Clock,
+    reads: f64,
+    done: u64,
+    total: u64,
+    streams: Vec<String>,
+    address_rng: Rng,
+    op_rng: Rng,
+}
+
+/// Where addresses may lie.
+#[derive(Clone, Copy, Debug)]
+struct Space {
+    /// Bytes of a slot, the unit of addresses.
+    align: u64,
+    /// Bytes from 0 on.
+    span: u64,
+    /// Largest request, bytes; no more than the span.
+    largest: u64,
+}
+
+impl Space {
+    /// Slots from which the largest request still fits into the span.
+    fn starts(&self) -> u64 {
+        (self.span - self.largest) / self.align + 1
+    }
+
+    /// `bytes` in slots; they must be a whole number of them and lie in the span.
+    fn whole_slots(&self, field: &'static str, bytes: u32) -> Result<u64, TraceError> {
+        let (bytes, align) = (u64::from(bytes), self.align);
+        if bytes == 0 || !bytes.is_multiple_of(align) {
+            let below = bytes / align * align;
+            let nearest = if below == 0 { align.to_string() } else { format!("{below} or {}", below + align) };
+            return wrong(
+                field,
+                format!("{bytes} bytes are not a multiple of the alignment of {align}; write {nearest}"),
+            );
+        }
+        if bytes > self.span {
+            return wrong(field, format!("{bytes} bytes are more than the span of {}; lower it", self.span));
+        }
+        Ok(bytes / align)
+    }
+}
+
+/// A request without its time and operation.
+struct Target {
+    offset: u64,
+    bytes: u32,
+    stream: u16,
+}
+
+#[derive(Clone, Debug)]
+struct Addresses {
+    align: u64,
+    pattern: Drawn,
+}
+
+/// A pattern on its way.
+#[derive(Clone, Debug)]
+enum Drawn {
+    Uniform { slots: u64 },
+    Zipf { zipf: Zipf, scatter: Scatter },
+    HotCold(HotCold),
+    Sequential(Sequential),
+    Streams(Interleaved),
+    CopyFiles(CopyFiles),
+    Oltp(Oltp),
+}
+
+impl Addresses {
+    fn new(pattern: &Pattern, space: Space, sizes: &Sizes, rng: &mut Rng) -> Result<Self, TraceError> {
+        let slots = space.starts();
+        let pattern = match *pattern {
+            Pattern::Uniform => Drawn::Uniform { slots },
+            Pattern::Zipf { theta } => {
+                if !(theta > 0.0 && theta <= Zipf::THETA_MAX) {
+                    let why = format!(
+                        "{theta} is no skew; write a number above 0 and at most {}, such as 0.99",
+                        Zipf::THETA_MAX
+                    );
+                    return wrong("theta", why);
+                }
+                Drawn::Zipf { zipf: Zipf::new(slots, theta), scatter: Scatter::new(slots, rng) }
+            }
+            Pattern::HotCold { hot_requests, hot_space, placement } => {
+                Drawn::HotCold(HotCold::new(hot_requests, hot_space, placement, slots, rng)?)
+            }
+            Pattern::Sequential { streams } => Drawn::Sequential(Sequential::new(streams, space)?),
+            Pattern::Streams(ref streams) => Drawn::Streams(Interleaved::new(streams, space)?),
+            Pattern::CopyFiles { files, file_bytes } => {
+                Drawn::CopyFiles(CopyFiles::new(files, file_bytes, sizes.only(), space)?)
+            }
+            Pattern::Oltp { block_bytes, hot_blocks, hot_requests, idle_blocks } => {
+                Drawn::Oltp(Oltp::new(block_bytes, [hot_blocks, idle_blocks], hot_requests, space, rng)?)
+            }
+        };
+        Ok(Self { align: space.align, pattern })
+    }
+
+    /// Names of the streams from 1 on.
+    fn streams(&self) -> Vec<String> {
+        let numbered = |name: &str, count: usize| (1..=count).map(|n| format!("{name}{n}")).collect::<Vec<_>>();
+        match &self.pattern {
+            Drawn::Sequential(sequential) => numbered("seq", sequential.streams()),
+            Drawn::Streams(interleaved) => {
+                let mut names = numbered("seq", interleaved.streams());
+                names.push("random".into());
+                names
+            }
+            Drawn::CopyFiles(copy) => numbered("file", copy.files()),
+            Drawn::Uniform { .. } | Drawn::Zipf { .. } | Drawn::HotCold(_) | Drawn::Oltp(_) => Vec::new(),
+        }
+    }
+
+    /// Where the next request goes, which is to be `bytes` long.
+    fn next(&mut self, bytes: u32, rng: &mut Rng) -> Target {
+        let slot = match &mut self.pattern {
+            Drawn::Uniform { slots } => rng.below(*slots),
+            Drawn::Zipf { zipf, scatter } => scatter.apply(zipf.sample(rng) - 1),
+            Drawn::HotCold(hot_cold) => hot_cold.next(rng),
+            Drawn::Oltp(oltp) => oltp.next(rng),
+            Drawn::Sequential(sequential) => return sequential.next(bytes),
+            Drawn::Streams(interleaved) => return interleaved.next(bytes, rng),
+            Drawn::CopyFiles(copy) => return copy.next(),
+        };
+        Target { offset: slot * self.align, bytes, stream: 0 }
+    }
+}
+
+fn wrong<T>(field: &'static str, why: impl Into<String>) -> Result<T, TraceError> {
+    Err(TraceError::Workload { field, why: why.into() })
+}
+
+fn share(field: &'static str, value: f64) -> Result<(), TraceError> {
+    if (0.0..=1.0).contains(&value) {
+        return Ok(());
+    }
+    wrong(field, format!("{value} is not a share; write a number from 0 to 1"))
+}
+
+/// A share for a message.
+fn percent(share: f64) -> String {
+    format!("{}%", libm::round(share * 1e6) / 1e4)
+}
+
+/// Refuses numbers of streams that cannot be told apart.
+fn countable(field: &'static str, count: u32, most: u32) -> Result<(), TraceError> {
+    if (1..=most).contains(&count) {
+        return Ok(());
+    }
+    wrong(field, format!("{count} is out of range; write 1 to {most}"))
+}
+
+/// `share` of `whole` in whole units.
+fn share_of(whole: u64, share: f64) -> u64 {
+    (libm::round(whole as f64 * share) as u64).min(whole)
+}
+
+impl Generator {
+    /// Checks `workload` and starts at its first request.
+    pub fn new(workload: &Workload) -> Result<Self, TraceError> {
+        let Workload { pattern, arrival, requests, reads, sizes, align_bytes, span_bytes, seed } = workload;
+        let rng = |name| Rng::named(*seed, name);
+        share("reads", *reads)?;
+        if *align_bytes == 0 {
+            return wrong(
+                "align_bytes",
+                "0 aligns nothing; write the smallest distance of two addresses, such as 4KiB",
+            );
+        }
+        let sizes = Sizes::new(sizes, rng("workload.size"))?;
+        let space = Space { align: (*align_bytes).into(), span: *span_bytes, largest: sizes.largest().into() };
+        if space.largest > space.span {
+            let why = format!(
+                "{span_bytes} bytes do not hold the largest request of {}; enlarge it or shrink sizes",
+                space.largest
+            );
+            return wrong("span_bytes", why);
+        }
+        if space.starts() > SLOTS_MAX {
+            return wrong("span_bytes", "more than 2^53 addresses; enlarge the alignment or shrink the span");
+        }
+        let mut address_rng = rng("workload.address");
+        let addresses = Addresses::new(pattern, space, &sizes, &mut address_rng)?;
+        let mut streams = vec![String::new()];
+        streams.extend(addresses.streams());
+        let (total, reads) = match &addresses.pattern {
+            Drawn::CopyFiles(copy) => (copy.requests().min(*requests), 0.0),
+            _ => (*requests, *reads),
+        };
+        let (clock, op_rng) = (Clock::new(arrival, *requests, rng("workload.arrival"))?, rng("workload.op"));
+        Ok(Self { addresses, sizes, clock, reads, done: 0, total, streams, address_rng, op_rng })
+    }
+
+    /// Names by [`Request::stream`]; the first is empty. `seq1` and on are the sequential streams, `file1` and on the
+    /// files, `random` the requests between sub-streams.
+    pub fn streams(&self) -> &[String] {
+        &self.streams
+    }
+
+    fn next(&mut self) -> Request {
+        let bytes = self.sizes.draw();
+        let Target { offset, bytes, stream } = self.addresses.next(bytes, &mut self.address_rng);
+        // Drawn only if it decides anything: a pure workload is the common case of write studies.
+        let reads = self.reads >= 1.0 || (self.reads > 0.0 && self.op_rng.unit() < self.reads);
+        let op = if reads { Op::Read } else { Op::Write };
+        let time_ns = self.clock.tick(self.done);
+        self.done += 1;
+        Request { time_ns, offset, bytes, op, flags: 0, stream }
+    }
+}
+
+impl Source for Generator {
+    fn fill(&mut self, out: &mut Vec<Request>, max: usize) -> Result<usize, TraceError> {
+        let count = usize::try_from(self.total - self.done).unwrap_or(max).min(max);
+        out.extend((0..count).map(|_| self.next()));
+        Ok(count)
+    }
+
+    fn progress(&self) -> Progress {
+        Progress { done: self.done, total: Some(self.total) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{generate, refusal, workload};
+    use crate::{Arrival, Placement, Streams};
+
+    fn arriving(pattern: Pattern, arrival: Arrival) -> Workload {
+        Workload { arrival, ..workload(pattern) }
+    }
+
+    fn patterns() -> [Pattern; 7] {
+        [
+            Pattern::Uniform,
+            Pattern::Zipf { theta: 0.99 },
+            Pattern::HotCold { hot_requests: 0.9, hot_space: 0.1, placement: Placement::Together },
+            Pattern::Sequential { streams: 3 },
+            Pattern::HotCold { hot_requests: 0.9, hot_space: 0.1, placement: Placement::Scattered },
+            Pattern::Streams(Streams {
+                streams: 3,
+                length: 20,
+                sequential: 0.4,
+                block_bytes: 1 << 18,
+                sub_block_bytes: 1 << 15,
+                block_headers: 0.2,
+                sub_block_headers: 0.2,
+                shuffle: 0.5,
+                random_headers: false,
+            }),
+            Pattern::Oltp { block_bytes: 1 << 17, hot_blocks: 0.02, hot_requests: 0.6, idle_blocks: 0.2 },
+        ]
+    }
+
+    #[test]
+    fn every_pattern_repeats_by_seed() {
+        for pattern in patterns() {
+            let workload = arriving(pattern, Arrival::Poisson { per_second: 1e5 });
+            let requests = generate(&workload);
+            assert_eq!(requests.len(), 100_000);
+            assert!(requests.is_sorted_by_key(|r| r.time_ns));
+            assert_eq!(requests, generate(&workload));
+            assert_ne!(requests, generate(&Workload { seed: 43, ..workload }));
+        }
+    }
+
+    #[test]
+    fn shares_of_reads_and_sizes_are_kept() {
+        let requests = generate(&workload(Pattern::Uniform));
+        let share = |test: &dyn Fn(&Request) -> bool| requests.iter().filter(|r| test(r)).count() as f64 / 1e5;
+        // Standard deviation below 0.0016: six sigma.
+        assert!((share(&|r| r.op == Op::Read) - 0.3).abs() < 0.01);
+        assert!((share(&|r| r.bytes == 4096) - 0.75).abs() < 0.01);
+    }
+
+    /// Published results name a seed; these are the requests that seed has always given.
+    #[test]
+    fn requests_of_a_seed_stay_the_same() {
+        let fold = |hash: u64, value: u64| (hash ^ value).wrapping_mul(0x0000_0100_0000_01B3);
+        let hash = |pattern| {
+            generate(&arriving(pattern, Arrival::Poisson { per_second: 1e5 })).iter().fold(0, |hash, r| {
+                [r.time_ns, r.offset, r.bytes.into(), r.op as u64, r.stream.into()].into_iter().fold(hash, fold)
+            })
+        };
+        let known = [
+            8_576_700_087_177_389_736,
+            2_213_708_475_209_426_600,
+            9_353_100_591_908_722_344,
+            1_422_519_449_044_661_295,
+            15_564_434_896_783_378_088,
+            4_966_102_254_284_231_028,
+            8_064_119_014_118_000_296,
+        ];
+        assert_eq!(patterns().map(hash), known);
+    }
+
+    #[test]
+    fn changing_the_arrivals_leaves_the_addresses_alone() {
+        let addresses =
+            |arrival| generate(&arriving(Pattern::Uniform, arrival)).iter().map(|r| r.offset).collect::<Vec<_>>();
+        assert_eq!(addresses(Arrival::Closed), addresses(Arrival::Poisson { per_second: 10.0 }));
+    }
+
+    #[test]
+    fn arrivals_follow_their_process() {
+        let times =
+            |arrival| generate(&arriving(Pattern::Uniform, arrival)).iter().map(|r| r.time_ns).collect::<Vec<_>>();
+        assert!(times(Arrival::Closed).iter().all(|&t| t == 0));
+        let fixed = times(Arrival::Fixed { per_second: 3.0 });
+        assert_eq!(fixed[..4], [0, 333_333_333, 666_666_667, 1_000_000_000]);
+        let poisson = times(Arrival::Poisson { per_second: 1000.0 });
+        let gaps: Vec<f64> = poisson.windows(2).map(|pair| (pair[1] - pair[0]) as f64).collect();
+        let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
+        let variance = gaps.iter().map(|gap| (gap - mean).powi(2)).sum::<f64>() / gaps.len() as f64;
+        assert!((mean / 1e6 - 1.0).abs() < 0.02, "mean {mean}");
+        assert!((variance.sqrt() / mean - 1.0).abs() < 0.03, "an exponential law's deviation is its mean");
+    }
+
+    #[test]
+    fn sequential_streams_take_turns_through_their_stretches() {
+        let mut workload = workload(Pattern::Sequential { streams: 2 });
+        workload.sizes = vec![(4096, 1.0)];
+        workload.span_bytes = 4 * 4096 + 100;
+        workload.requests = 6;
+        let got: Vec<(u64, u16)> = generate(&workload).iter().map(|r| (r.offset / 4096, r.stream)).collect();
+        assert_eq!(got, [(0, 1), (2, 2), (1, 1), (3, 2), (0, 1), (2, 2)]);
+    }
+
+    #[test]
+    fn impossible_workloads_are_refused_with_a_remedy() {
+        let good = || workload(Pattern::Uniform);
+        let text = refusal(&Workload { span_bytes: 8192, ..good() });
+        assert_eq!(
+            text,
+            "workload span_bytes: 8192 bytes do not hold the largest request of 16384; enlarge it or shrink sizes"
+        );
+        assert!(refusal(&Workload { reads: 1.5, ..good() }).contains("from 0 to 1"));
+        assert!(refusal(&Workload { sizes: vec![], ..good() }).contains("at least one"));
+        assert!(refusal(&Workload { sizes: vec![(0, 1.0)], ..good() }).contains("0 bytes"));
+        assert!(refusal(&Workload { align_bytes: 0, ..good() }).contains("align_bytes"));
+        assert!(refusal(&workload(Pattern::Zipf { theta: f64::NAN })).contains("0.99"));
+        assert!(refusal(&workload(Pattern::Sequential { streams: 0 })).contains("1 to 65535"));
+        assert!(refusal(&workload(Pattern::Sequential { streams: 9999 })).contains("fewer streams"));
+        assert!(refusal(&arriving(Pattern::Uniform, Arrival::Fixed { per_second: 0.0 })).contains("above 0"));
+        assert!(refusal(&arriving(Pattern::Uniform, Arrival::Poisson { per_second: 1e-9 })).contains("285 years"));
+        let all_hot = Pattern::HotCold { hot_requests: 0.5, hot_space: 1.0, placement: Placement::Together };
+        assert!(refusal(&workload(all_hot)).contains("leaves none cold"));
+    }
+}

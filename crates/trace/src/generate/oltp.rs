@@ -1,0 +1,130 @@
+//! Blocks of three classes: hot, idle and the rest.
+
+use ssdlab_core::Rng;
+
+use super::{Space, WHOLE, percent, share, share_of, wrong};
+use crate::TraceError;
+use crate::scatter::Scatter;
+
+#[derive(Clone, Debug)]
+pub(super) struct Oltp {
+    hot_requests: f64,
+    hot_blocks: u64,
+    /// Blocks neither hot nor idle.
+    other_blocks: u64,
+    /// Slots of a block.
+    block_slots: u64,
+    /// Slots of a block from which the largest request ends within it.
+    starts: u64,
+    /// Where the blocks go of which the first are hot, the next neither and the last idle.
+    scatter: Scatter,
+}
+
+impl Oltp {
+    /// `hot` and `idle` are shares of the blocks.
+    pub fn new(
+        block_bytes: u32,
+        [hot, idle]: [f64; 2],
+        hot_requests: f64,
+        space: Space,
+        rng: &mut Rng,
+    ) -> Result<Self, TraceError> {
+        let Space { align, span, largest } = space;
+        let block = space.whole_slots("block_bytes", block_bytes)? * align;
+        share("hot_blocks", hot)?;
+        share("hot_requests", hot_requests)?;
+        share("idle_blocks", idle)?;
+        if hot + idle > WHOLE {
+            let why =
+                format!("{} idle and {} hot blocks are more than all; lower one of them", percent(idle), percent(hot));
+            return wrong("idle_blocks", why);
+        }
+        if largest > block {
+            let why = format!("{block} bytes do not hold the largest request of {largest}; enlarge it or shrink sizes");
+            return wrong("block_bytes", why);
+        }
+        let blocks = span / block;
+        let hot_blocks = share_of(blocks, hot);
+        let other_blocks = blocks - hot_blocks - share_of(blocks, idle).min(blocks - hot_blocks);
+        if hot_blocks == 0 && hot_requests > 0.0 {
+            let why = format!("{} of {blocks} blocks leaves none hot; raise it or enlarge the span", percent(hot));
+            return wrong("hot_blocks", why);
+        }
+        if other_blocks == 0 && hot_requests < 1.0 {
+            let why = format!(
+                "{} idle and {} hot of {blocks} blocks leave none for the other requests; \
+                 lower one of them or enlarge the span",
+                percent(idle),
+                percent(hot)
+            );
+            return wrong("idle_blocks", why);
+        }
+        Ok(Self {
+            hot_requests,
+            hot_blocks,
+            other_blocks,
+            block_slots: block / align,
+            starts: (block - largest) / align + 1,
+            scatter: Scatter::new(blocks, rng),
+        })
+    }
+
+    /// The next slot.
+    pub fn next(&self, rng: &mut Rng) -> u64 {
+        let hot = rng.unit() < self.hot_requests;
+        let block = if hot { rng.below(self.hot_blocks) } else { self.hot_blocks + rng.below(self.other_blocks) };
+        self.scatter.apply(block) * self.block_slots + rng.below(self.starts)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{generate, refusal, workload};
+    use crate::{Pattern, Workload};
+
+    fn oltp(hot_blocks: f64, hot_requests: f64, idle_blocks: f64) -> Workload {
+        workload(Pattern::Oltp { block_bytes: 128 << 10, hot_blocks, hot_requests, idle_blocks })
+    }
+
+    /// Goal: classes have their sizes and shares. Method: 512 blocks; 66 % of 10^5 requests on 11 of them, the rest
+    /// on 395, and none on 106.
+    #[test]
+    fn classes_of_blocks_have_their_shares() {
+        let mut counts = vec![0_u32; 512];
+        for request in generate(&oltp(0.022, 0.66, 0.208)) {
+            let block = request.offset >> 17;
+            assert_eq!(block, (request.end() - 1) >> 17, "a request stays within its block");
+            counts[block as usize] += 1;
+        }
+        let idle = counts.iter().filter(|&&n| n == 0).count();
+        let hot: Vec<u32> = counts.iter().copied().filter(|&n| n > 1000).collect();
+        assert_eq!((idle, hot.len()), (106, 11));
+        // Standard deviation 0.0015, and within the class 76 of 6,000: six sigma.
+        let share = f64::from(hot.iter().sum::<u32>()) / 1e5;
+        assert!((share - 0.66).abs() < 0.01, "{share}");
+        assert!(hot.iter().all(|n| n.abs_diff(6000) < 450), "{hot:?}");
+        // Classes are scattered: hot blocks do not stand together.
+        let first = counts.iter().position(|&n| n > 1000).unwrap();
+        assert!(counts[first..first + 11].iter().any(|&n| n < 1000));
+    }
+
+    #[test]
+    fn shares_that_leave_nothing_are_refused() {
+        assert_eq!(refusal(&oltp(0.022, 0.66, 0.208)), "");
+        assert_eq!(
+            refusal(&oltp(0.6, 0.66, 0.5)),
+            "workload idle_blocks: 50% idle and 60% hot blocks are more than all; lower one of them"
+        );
+        assert!(refusal(&oltp(0.0005, 0.66, 0.0)).contains("0.05% of 512 blocks leaves none hot"));
+        assert!(refusal(&oltp(0.5, 0.66, 0.5)).contains("leave none for the other requests"));
+        assert_eq!(refusal(&oltp(0.5, 1.0, 0.5)), "");
+        assert!(refusal(&oltp(-0.1, 1.0, 0.5)).contains("from 0 to 1"));
+        let block = |block_bytes| {
+            let pattern = Pattern::Oltp { block_bytes, hot_blocks: 0.5, hot_requests: 0.5, idle_blocks: 0.0 };
+            refusal(&workload(pattern))
+        };
+        assert!(block(8192).contains("do not hold the largest request of 16384"));
+        assert!(block(10_000).contains("not a multiple of the alignment of 4096; write 8192 or 12288"));
+        assert!(block(128 << 20).contains("more than the span"));
+    }
+}

@@ -1,0 +1,325 @@
+//! Interleaved sequential sub-streams among random requests.
+
+use ssdlab_core::{Bytes, Rng};
+
+use super::{STREAMS_MAX, Space, Target, WHOLE, countable, percent, share, wrong};
+use crate::{Streams, TraceError};
+
+#[derive(Clone, Debug)]
+pub(super) struct Interleaved {
+    options: Streams,
+    align: u64,
+    /// Slots of a block and of a sub-block.
+    block: u64,
+    sub_block: u64,
+    /// Slots from which a whole sub-stream fits into the span.
+    starts: u64,
+    /// Slots that random requests draw from.
+    random_slots: u64,
+    streams: Vec<SubStream>,
+    turn: usize,
+}
+
+/// What is left of a stream's sub-stream.
+#[derive(Clone, Copy, Debug, Default)]
+struct SubStream {
+    next_slot: u64,
+    slots_left: u64,
+}
+
+impl Interleaved {
+    pub fn new(options: &Streams, space: Space) -> Result<Self, TraceError> {
+        let Space { align, span, largest } = space;
+        countable("streams", options.streams, STREAMS_MAX - 1)?;
+        share("sequential", options.sequential)?;
+        share("shuffle", options.shuffle)?;
+        share("block_headers", options.block_headers)?;
+        share("sub_block_headers", options.sub_block_headers)?;
+        let both = options.block_headers + options.sub_block_headers;
+        if both > WHOLE {
+            let why = format!(
+                "{} beside block_headers = {} make {} of the sub-streams, more than all; lower one of them",
+                percent(options.sub_block_headers),
+                percent(options.block_headers),
+                percent(both)
+            );
+            return wrong("sub_block_headers", why);
+        }
+        let block = space.whole_slots("block_bytes", options.block_bytes)?;
+        let sub_block = space.whole_slots("sub_block_bytes", options.sub_block_bytes)?;
+        if !block.is_multiple_of(sub_block) {
+            let why = format!(
+                "a block of {} bytes is not a whole number of sub-blocks of {}; write a divisor of it",
+                options.block_bytes, options.sub_block_bytes
+            );
+            return wrong("sub_block_bytes", why);
+        }
+        let (length, slots) = (options.length, span / align);
+        let of = format!("{length} slots of {align} bytes");
+        if length < 2 {
+            return wrong("length", format!("{length} is no sequence; write at least 2 slots"));
+        }
+        if length > slots {
+            let why =
+                format!("{of} exceed the span of {span} ({}); lower it to {slots} or enlarge the span", Bytes(span));
+            return wrong("length", why);
+        }
+        let needed = largest.div_ceil(align);
+        if needed > length {
+            let why =
+                format!("{of} do not hold the largest request of {largest}; raise it to {needed} or shrink sizes");
+            return wrong("length", why);
+        }
+        let starts = space.starts();
+        let random_slots = if options.random_headers { starts } else { starts - starts.div_ceil(block) };
+        if random_slots == 0 && options.sequential < 1.0 {
+            let why = format!(
+                "every one of {starts} addresses is a block header, which leaves random requests none; \
+                 enlarge the block or allow random_headers"
+            );
+            return wrong("random_headers", why);
+        }
+        Ok(Self {
+            align,
+            block,
+            sub_block,
+            starts: slots - length + 1,
+            random_slots,
+            streams: vec![SubStream::default(); options.streams as usize],
+            turn: 0,
+            options: options.clone(),
+        })
+    }
+
+    /// Sequential streams.
+    pub fn streams(&self) -> usize {
+        self.streams.len()
+    }
+
+    pub fn next(&mut self, bytes: u32, rng: &mut Rng) -> Target {
+        let (slot, stream) = if rng.unit() < self.options.sequential {
+            self.next_sequential(u64::from(bytes).div_ceil(self.align), rng)
+        } else {
+            (self.random_slot(rng), self.streams.len())
+        };
+        Target { offset: slot * self.align, bytes, stream: stream as u16 + 1 }
+    }
+
+    /// Slot and index of the stream of a request of this many slots.
+    fn next_sequential(&mut self, slots: u64, rng: &mut Rng) -> (u64, usize) {
+        // A rest too short for the request is given up, and as with any end the next stream has its turn.
+        while (1..slots).contains(&self.streams[self.turn].slots_left) {
+            self.streams[self.turn].slots_left = 0;
+            self.advance();
+        }
+        let turn = self.turn;
+        if self.streams[turn].slots_left == 0 {
+            self.streams[turn] = SubStream { next_slot: self.start(rng), slots_left: self.options.length };
+        }
+        let sub_stream = &mut self.streams[turn];
+        let slot = sub_stream.next_slot;
+        sub_stream.next_slot += slots;
+        sub_stream.slots_left -= slots;
+        if sub_stream.slots_left == 0 || rng.unit() < self.options.shuffle {
+            self.advance();
+        }
+        (slot, turn)
+    }
+
+    fn advance(&mut self) {
+        self.turn = (self.turn + 1) % self.streams.len();
+    }
+
+    /// First slot of a new sub-stream.
+    fn start(&self, rng: &mut Rng) -> u64 {
+        let Streams { block_headers, sub_block_headers, .. } = self.options;
+        let kind = rng.unit();
+        let unit = if kind < block_headers {
+            self.block
+        } else if kind < block_headers + sub_block_headers {
+            self.sub_block
+        } else {
+            1
+        };
+        rng.below(self.starts.div_ceil(unit)) * unit
+    }
+
+    fn random_slot(&self, rng: &mut Rng) -> u64 {
+        let slot = rng.below(self.random_slots);
+        // Slots numbered without the headers: one is skipped at the start of each block.
+        if self.options.random_headers { slot } else { slot + slot / (self.block - 1) + 1 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{generate, refusal, workload};
+    use crate::{Generator, Pattern, Request, Workload};
+
+    const SLOT: u64 = 4096;
+    /// Slots of a block and of a sub-block.
+    const BLOCK: u64 = 32;
+    const SUB_BLOCK: u64 = 8;
+
+    fn options() -> Streams {
+        Streams {
+            streams: 4,
+            length: 64,
+            sequential: 0.5,
+            block_bytes: (BLOCK * SLOT) as u32,
+            sub_block_bytes: (SUB_BLOCK * SLOT) as u32,
+            block_headers: 0.0,
+            sub_block_headers: 0.0,
+            shuffle: 1.0,
+            random_headers: true,
+        }
+    }
+
+    /// Pages one by one over 16,384 slots.
+    fn pages(options: Streams) -> Workload {
+        Workload { sizes: vec![(SLOT as u32, 1.0)], ..workload(Pattern::Streams(options)) }
+    }
+
+    fn slots(requests: &[Request], stream: u16) -> Vec<u64> {
+        requests.iter().filter(|r| r.stream == stream).map(|r| r.offset / SLOT).collect()
+    }
+
+    /// First slots of the sub-streams of every stream, all of which must be whole but the last of each.
+    fn sub_streams(requests: &[Request], options: &Streams) -> Vec<u64> {
+        let mut starts = Vec::new();
+        for stream in 1..=options.streams as u16 {
+            for run in slots(requests, stream).chunks(options.length as usize) {
+                assert!(run.windows(2).all(|pair| pair[1] == pair[0] + 1), "stream {stream}: {run:?}");
+                starts.push(run[0]);
+            }
+        }
+        starts
+    }
+
+    fn share(values: &[u64], test: impl Fn(u64) -> bool) -> f64 {
+        values.iter().filter(|&&value| test(value)).count() as f64 / values.len() as f64
+    }
+
+    #[test]
+    fn each_request_is_sequential_by_its_own_draw() {
+        for sequential in [0.0, 0.3, 1.0] {
+            let requests = generate(&pages(Streams { sequential, ..options() }));
+            let kinds: Vec<u64> = requests.iter().map(|r| u64::from(r.stream <= 4)).collect();
+            // Standard deviation below 0.0016: six sigma.
+            assert!((share(&kinds, |kind| kind == 1) - sequential).abs() < 0.01);
+            // Neighbours are as independent as coins.
+            let both: Vec<u64> = kinds.windows(2).map(|pair| pair[0] * pair[1]).collect();
+            assert!((share(&both, |both| both == 1) - sequential * sequential).abs() < 0.01);
+        }
+    }
+
+    #[test]
+    fn sub_streams_are_contiguous_and_start_anywhere() {
+        let options = options();
+        let starts = sub_streams(&generate(&pages(options.clone())), &options);
+        assert!((780..=784).contains(&starts.len()), "{}", starts.len());
+        // 782 draws of 1/32 and 1/8 each.
+        assert!(share(&starts, |slot| slot.is_multiple_of(BLOCK)) < 0.07);
+        assert!((share(&starts, |slot| slot.is_multiple_of(SUB_BLOCK)) - 0.125).abs() < 0.07);
+        assert!((starts.iter().sum::<u64>() as f64 / starts.len() as f64 / 8160.0 - 1.0).abs() < 0.15);
+    }
+
+    #[test]
+    fn headers_have_their_shares() {
+        for (block_headers, sub_block_headers) in [(1.0, 0.0), (0.0, 1.0), (0.3, 0.5), (0.5, 0.0)] {
+            let options = Streams { block_headers, sub_block_headers, sequential: 1.0, length: 16, ..options() };
+            let starts = sub_streams(&generate(&pages(options.clone())), &options);
+            // A sub-block header is a block header in 8 of 32 cases, any slot a header of either by chance.
+            let anywhere = 1.0 - block_headers - sub_block_headers;
+            let blocks = block_headers + sub_block_headers / 4.0 + anywhere / 32.0;
+            let sub_blocks = block_headers + sub_block_headers + anywhere / 8.0;
+            // Of 6,250 sub-streams: standard deviation below 0.0064, five sigma.
+            assert!((share(&starts, |slot| slot.is_multiple_of(BLOCK)) - blocks).abs() < 0.032);
+            assert!((share(&starts, |slot| slot.is_multiple_of(SUB_BLOCK)) - sub_blocks).abs() < 0.032);
+        }
+    }
+
+    #[test]
+    fn shuffling_sets_how_finely_streams_interleave() {
+        let order = |shuffle| -> Vec<u16> {
+            let options = Streams { shuffle, sequential: 1.0, ..options() };
+            generate(&pages(options)).iter().map(|r| r.stream).collect()
+        };
+        assert!(order(1.0).iter().enumerate().all(|(index, &stream)| stream as usize == index % 4 + 1));
+        assert!(order(0.0).iter().enumerate().all(|(index, &stream)| stream as usize == index / 64 % 4 + 1));
+        let half = order(0.5);
+        let moves = half.windows(2).filter(|pair| pair[0] != pair[1]).count() as f64 / 1e5;
+        // Half of the requests, and the ends of sub-streams among the others.
+        assert!((moves - (0.5 + 0.5 / 64.0)).abs() < 0.01, "{moves}");
+        assert!(half.windows(2).all(|pair| pair[1] == pair[0] || pair[1] == pair[0] % 4 + 1));
+    }
+
+    #[test]
+    fn random_requests_avoid_headers_if_told_to() {
+        let random = |random_headers| {
+            let options = Streams { sequential: 0.0, random_headers, ..options() };
+            slots(&generate(&pages(options)), 5)
+        };
+        assert!((share(&random(true), |slot| slot.is_multiple_of(BLOCK)) - 1.0 / 32.0).abs() < 0.004);
+        let kept = random(false);
+        assert_eq!(share(&kept, |slot| slot.is_multiple_of(BLOCK)), 0.0);
+        // All others are still drawn alike, the first and the last too.
+        let place = |slot: u64| share(&kept, |other| other % BLOCK == slot);
+        assert!((1..BLOCK).all(|slot| (place(slot) - 1.0 / 31.0).abs() < 0.004));
+        assert!(kept.iter().any(|&slot| slot < 100) && kept.iter().any(|&slot| slot >= 16_384 - 100));
+    }
+
+    /// Requests of several slots run on from one another, none passes the end of its sub-stream, and no more is given
+    /// up than the largest request could need.
+    #[test]
+    fn requests_of_several_sizes_fill_a_sub_stream() {
+        let options = Streams { sequential: 1.0, length: 10, shuffle: 0.7, ..options() };
+        let sizes = vec![(512, 1.0), (5000, 1.0), (16_384, 1.0)];
+        let requests = generate(&Workload { sizes, ..workload(Pattern::Streams(options)) });
+        for stream in 1..=4 {
+            let (mut run, mut expected) = (0, None);
+            for request in requests.iter().filter(|r| r.stream == stream) {
+                if expected != Some(request.offset) {
+                    assert!(run == 0 || run > 10 - 4, "{run} slots");
+                    run = 0;
+                }
+                let slots = u64::from(request.bytes).div_ceil(SLOT);
+                run += slots;
+                assert!(run <= 10);
+                expected = (run < 10).then_some(request.offset + slots * SLOT);
+            }
+        }
+    }
+
+    #[test]
+    fn streams_are_named() {
+        let generator = Generator::new(&pages(Streams { streams: 2, ..options() })).unwrap();
+        assert_eq!(generator.streams(), ["", "seq1", "seq2", "random"]);
+    }
+
+    #[test]
+    fn streams_that_cannot_be_are_refused() {
+        let refused = |options| refusal(&pages(options));
+        assert_eq!(refused(options()), "");
+        assert_eq!(
+            refused(Streams { length: 16_385, ..options() }),
+            "workload length: 16385 slots of 4096 bytes exceed the span of 67108864 (64.0 MiB); \
+             lower it to 16384 or enlarge the span"
+        );
+        assert_eq!(refused(Streams { length: 16_384, ..options() }), "");
+        assert!(refused(Streams { length: 1, ..options() }).contains("at least 2"));
+        assert!(refused(Streams { streams: 0, ..options() }).contains("1 to 65534"));
+        assert!(refused(Streams { streams: 65_535, ..options() }).contains("1 to 65534"));
+        assert!(refused(Streams { shuffle: 1.1, ..options() }).contains("from 0 to 1"));
+        assert!(refused(Streams { sub_block_bytes: 12 << 10, ..options() }).contains("write a divisor"));
+        assert!(refused(Streams { block_bytes: 6000, ..options() }).contains("write 4096 or 8192"));
+        let headers = Streams { block_headers: 0.75, sub_block_headers: 0.5, ..options() };
+        assert!(refused(headers).contains("make 125% of the sub-streams, more than all"));
+        let headers = Streams { block_bytes: 4096, sub_block_bytes: 4096, random_headers: false, ..options() };
+        assert!(refused(headers.clone()).contains("allow random_headers"));
+        assert_eq!(refused(Streams { sequential: 1.0, ..headers }), "");
+        let large = Workload { sizes: vec![(300_000, 1.0)], ..pages(options()) };
+        assert!(refusal(&large).contains("raise it to 74"));
+    }
+}
