@@ -1,0 +1,324 @@
+//! Goal: the log-block FTLs do what their documents show, step for step. Method: the documents' worked examples and
+//! cost tables on small devices that were filled first, with pages copied and blocks erased counted by hand.
+
+use ssdlab_core::{BlockId, Lpn, Ppn, ProgramOrder};
+use ssdlab_ftl::bast::{BastFtl, BastOptions};
+use ssdlab_ftl::fast::{FastFtl, FastOptions};
+use ssdlab_ftl::faster::{FasterFtl, FasterOptions};
+use ssdlab_ftl::log::{LogVictim, Shape};
+use ssdlab_ftl::sbfast::{RlbMerge, SbfastFtl, SbfastOptions};
+use ssdlab_ftl::{Cause, Counts, FlashSink, Ftl, MergeCost, MergeKind, Note, Oob, Source};
+
+/// Counts operations and keeps the notes.
+#[derive(Default)]
+struct Ledger {
+    counts: Counts,
+    notes: Vec<Note>,
+}
+
+impl FlashSink for Ledger {
+    fn read(&mut self, ppn: Ppn, cause: Cause) {
+        self.counts.read(ppn, cause);
+    }
+
+    fn program(&mut self, ppn: Ppn, oob: Oob, source: Source, cause: Cause) {
+        self.counts.program(ppn, oob, source, cause);
+    }
+
+    fn erase(&mut self, block: BlockId, cause: Cause) {
+        self.counts.erase(block, cause);
+    }
+
+    fn note(&mut self, note: Note) {
+        self.notes.push(note);
+    }
+}
+
+impl Ledger {
+    /// (pages copied, blocks erased) for a cause.
+    fn cost(&self, cause: Cause) -> (u64, u64) {
+        let index = cause as usize;
+        assert_eq!(self.counts.reads[index], self.counts.programs[index], "a copy is a read and a program");
+        (self.counts.programs[index], self.counts.erases[index])
+    }
+
+    /// Merges of each kind: switch, partial, full.
+    fn merges(&self) -> [usize; 3] {
+        MergeKind::ALL.map(|wanted| {
+            self.notes.iter().filter(|n| matches!(n, Note::Merged { kind, .. } if *kind == wanted)).count()
+        })
+    }
+
+    /// Pages programmed in each log block that left the log.
+    fn retired(&self) -> Vec<u32> {
+        self.notes
+            .iter()
+            .filter_map(|n| if let Note::Retired { written } = n { Some(*written) } else { None })
+            .collect()
+    }
+
+    /// Milliseconds with reads of 25 us, programs of 200 us and erases of 2 ms, host programs left out.
+    fn overhead_ms(&self) -> f64 {
+        let copies = self.counts.programmed() - self.counts.programs[Cause::Host as usize];
+        (copies * 225 + self.counts.erased() * 2000) as f64 / 1000.0
+    }
+}
+
+/// A device of `data_blocks` logical blocks, `log_blocks` and two more.
+fn shape(data_blocks: u32, pages_per_block: u32, log_blocks: u32) -> Shape {
+    let logical_pages = data_blocks * pages_per_block;
+    Shape { logical_pages, blocks: data_blocks + log_blocks + 2, pages_per_block, order: ProgramOrder::Any }
+}
+
+fn filled<F: Ftl>(ftl: Result<F, String>, shape: Shape) -> F {
+    let mut ftl = ftl.expect("the device is large enough");
+    ftl.write(Lpn(0), shape.logical_pages, &mut ());
+    ftl
+}
+
+fn bast(data_blocks: u32, pages_per_block: u32, log_blocks: u32) -> BastFtl {
+    let shape = shape(data_blocks, pages_per_block, log_blocks);
+    filled(BastFtl::new(shape, BastOptions { log_blocks, victim: LogVictim::Lru }), shape)
+}
+
+fn fast(data_blocks: u32, pages_per_block: u32, log_blocks: u32, sequential_blocks: u32) -> FastFtl {
+    let shape = shape(data_blocks, pages_per_block, log_blocks);
+    filled(FastFtl::new(shape, FastOptions { log_blocks, sequential_blocks }), shape)
+}
+
+fn faster(random_blocks: u32, isolation_blocks: u32) -> FasterFtl {
+    let log_blocks = random_blocks + isolation_blocks;
+    let shape = shape(8, 4, log_blocks);
+    let (second_chance, keep_sparse, sequential_blocks) = (true, false, 0);
+    let options = FasterOptions { log_blocks, sequential_blocks, second_chance, keep_sparse, isolation_blocks };
+    filled(FasterFtl::new(shape, options), shape)
+}
+
+fn write<F: Ftl>(ftl: &mut F, pages: impl IntoIterator<Item = u32>) -> Ledger {
+    let mut ledger = Ledger::default();
+    for page in pages {
+        ftl.write(Lpn(page), 1, &mut ledger);
+        assert_eq!(ftl.check(), Ok(()), "after writing page {page}");
+    }
+    ledger
+}
+
+/// Whether the newest copies of these pages lie in one block, each at its own offset.
+fn in_one_block<F: Ftl>(ftl: &F, pages: std::ops::Range<u32>, pages_per_block: u32) -> bool {
+    let first = ftl.lookup(Lpn(pages.start)).expect("mapped").0;
+    first.is_multiple_of(pages_per_block)
+        && pages.clone().zip(first..).all(|(p, at)| ftl.lookup(Lpn(p)) == Some(Ppn(at)))
+}
+
+/// The table of merge costs for blocks of 64 pages, all valid.
+#[test]
+fn merges_cost_what_the_table_says() {
+    let switch = write(&mut fast(4, 64, 2, 1), 0..64);
+    assert_eq!((switch.cost(Cause::SwitchMerge), switch.overhead_ms()), ((0, 1), 2.0));
+
+    for copies in [1, 10, 63] {
+        let partial = write(&mut fast(4, 64, 2, 1), (0..64 - copies).chain([64]));
+        assert_eq!(partial.cost(Cause::PartialMerge), (u64::from(copies), 1));
+        assert!((partial.overhead_ms() - (2.0 + 0.225 * f64::from(copies))).abs() < 1e-9);
+    }
+
+    let full_bast = write(&mut bast(4, 64, 1), [5, 64 + 5]);
+    assert_eq!((full_bast.cost(Cause::FullMerge), full_bast.overhead_ms()), ((64, 2), 18.4));
+
+    // 64 pages of four logical blocks fill the only random log block; one more reclaims it.
+    let full_fast = write(&mut fast(4, 64, 1, 0), (0..64).map(|i| i % 4 * 64 + i / 4).chain([20]));
+    assert_eq!(full_fast.cost(Cause::FullMerge), (4 * 64, 4 + 1));
+    assert!((full_fast.overhead_ms() - (4.0 * 16.4 + 2.0)).abs() < 1e-9);
+    assert!(full_fast.notes.contains(&Note::Reclaimed { associated: 4, cost: MergeCost { copies: 256, erases: 5 } }));
+}
+
+/// SBFAST slides, "1. BAST - Full Merge": the log of pages 12 to 23 is full of 12 writes out of place.
+#[test]
+fn bast_full_merge_of_the_slides() {
+    let mut ftl = bast(5, 12, 5);
+    let fill = write(&mut ftl, [16, 17, 18, 19, 18, 19, 22, 20, 16, 14, 16, 17]);
+    assert_eq!(fill.counts.erased(), 0);
+    let merge = write(&mut ftl, [12]);
+    assert_eq!((merge.merges(), merge.cost(Cause::FullMerge)), ([0, 0, 1], (12, 2)));
+    let data = ftl.lookup(Lpn(13)).expect("mapped").0 - 1;
+    assert!(data.is_multiple_of(12) && (13..24).all(|page| ftl.lookup(Lpn(page)) == Some(Ppn(data + page - 12))));
+    assert_eq!(merge.retired(), [12]);
+}
+
+/// SBFAST slides, "1. BAST - Switch Merge": pages 36 to 47 were logged in order.
+#[test]
+fn bast_switch_merge_of_the_slides() {
+    let mut ftl = bast(5, 12, 5);
+    write(&mut ftl, 36..48);
+    assert!(in_one_block(&ftl, 36..48, 12));
+    let merge = write(&mut ftl, [40]);
+    assert_eq!((merge.merges(), merge.cost(Cause::SwitchMerge)), ([1, 0, 0], (0, 1)));
+}
+
+/// SBFAST slides, "1. FAST - PartialMerge": the sequential log block holds pages 0 to 6; pages 7 to 11 are copied.
+#[test]
+fn fast_partial_merge_of_the_slides() {
+    let mut ftl = fast(9, 12, 5, 1);
+    write(&mut ftl, 0..7);
+    let merge = write(&mut ftl, [48]);
+    assert_eq!((merge.merges(), merge.cost(Cause::PartialMerge)), ([0, 1, 0], (5, 1)));
+    assert!(in_one_block(&ftl, 0..12, 12));
+}
+
+/// A write beyond the sequential log's next page, and one before it: TECS paper, cases of the sequential log block.
+#[test]
+fn fast_breaks_of_the_sequential_log() {
+    let mut ftl = fast(4, 12, 3, 1);
+    write(&mut ftl, 0..3);
+    let gap = write(&mut ftl, [7]);
+    // Pages 3 to 6 and 8 to 11 are copied around the page of the host.
+    assert_eq!((gap.merges(), gap.cost(Cause::PartialMerge)), ([0, 1, 0], (8, 1)));
+    assert!(in_one_block(&ftl, 0..12, 12));
+
+    write(&mut ftl, 12..16);
+    let rewrite = write(&mut ftl, [13]);
+    assert_eq!((rewrite.merges(), rewrite.cost(Cause::FullMerge)), ([0, 0, 1], (11, 2)));
+    assert!(in_one_block(&ftl, 12..24, 12));
+
+    // Page 0 of the owner again: what is there is merged, and a new block begun.
+    write(&mut ftl, 24..27);
+    let again = write(&mut ftl, [24]);
+    assert_eq!((again.merges(), again.cost(Cause::PartialMerge)), ([0, 1, 0], (9, 1)));
+}
+
+/// SBFAST slides, "block-thrashing issue": the same number of writes to four logical blocks in turn and to one.
+#[test]
+fn bast_thrashes_on_the_sequence_of_the_slides() {
+    let space = write(&mut bast(4, 4, 2), [0, 4, 8, 12, 4, 8, 12, 0, 0, 4, 12, 8]);
+    assert_eq!(space.merges(), [0, 8, 1]);
+    assert_eq!(space.retired(), [1, 1, 1, 1, 1, 1, 1, 2, 1]);
+    assert_eq!((space.cost(Cause::PartialMerge), space.cost(Cause::FullMerge)), ((24, 8), (4, 2)));
+
+    let time = write(&mut bast(4, 4, 2), [0, 1, 2, 3, 3, 2, 0, 1, 0, 0, 1, 2]);
+    assert_eq!((time.merges(), time.retired()), ([1, 0, 1], vec![4, 4]));
+    assert_eq!((time.cost(Cause::SwitchMerge), time.cost(Cause::FullMerge)), ((0, 1), (4, 2)));
+}
+
+fn sbfast(data_blocks: u32, sequential_blocks: u32, random_blocks: u32) -> SbfastFtl {
+    let log_blocks = sequential_blocks + random_blocks;
+    let shape = shape(data_blocks, 12, log_blocks);
+    let options = SbfastOptions {
+        log_blocks,
+        sequential_blocks,
+        victim: LogVictim::Lru,
+        sub_block_pages: 4,
+        rlb_merge: RlbMerge::Victim,
+    };
+    filled(SbfastFtl::new(shape, options), shape)
+}
+
+/// SBFAST slides, case 1.3.2.1, "before" and "after".
+///
+/// Three SLBs hold versions of pages 0 to 11: the first has page 7, the second pages 0 to 3 and 10, the newest pages 4,
+/// 5, 6, 8 and 9; page 11 is in the random log. The slide merges the newest although others are older, which neither
+/// LRU nor FIFO would; here a second write of page 5, whose place is taken, merges it. Seven pages are copied and one
+/// block is erased, as on the slide.
+#[test]
+fn sbfast_partial_merge_of_the_slides() {
+    let mut ftl = sbfast(11, 3, 3);
+    // The random log as on the slide: pages 1, 2, 3 and 81 become invalid.
+    write(&mut ftl, [1, 21, 75, 2, 39, 127, 11, 3]);
+    write(&mut ftl, [4, 5, 6, 7, 8, 9]);
+    write(&mut ftl, [4, 5, 6, 8, 9, 0, 1, 2, 3, 10]);
+    write(&mut ftl, [4, 5, 6, 8, 9]);
+    let of = |ftl: &SbfastFtl, page: u32| ftl.lookup(Lpn(page)).expect("mapped").0 / 12;
+    let newest = of(&ftl, 4);
+    assert!([5, 6, 8, 9].iter().all(|&page| of(&ftl, page) == newest));
+    assert!([0, 1, 2, 3].iter().all(|&page| of(&ftl, page) == of(&ftl, 10)));
+    assert!(of(&ftl, 7) != of(&ftl, 10) && of(&ftl, 7) != newest);
+
+    let merge = write(&mut ftl, [5]);
+    assert_eq!((merge.merges(), merge.cost(Cause::PartialMerge)), ([0, 1, 0], (7, 1)));
+    assert!([0, 1, 2, 3, 4, 6, 7, 8, 9, 10, 11].iter().all(|&page| of(&ftl, page) == newest), "all but 5 are there");
+    // As on the slide, page 12 and its successors take the place of the SLB that left.
+    let after = write(&mut ftl, 12..17);
+    assert_eq!(after.counts.erased(), 0);
+    assert_eq!(after.notes, (12..17).map(|page| Note::Captured(Lpn(page))).collect::<Vec<_>>());
+}
+
+/// SBFAST slides, case 2.2.1: reclaiming a random log block of twelve pages from eleven logical blocks, one page of
+/// which is copied to an SLB: "Erase = 10 Data + 1 Log".
+///
+/// The slide's third random log block holds page 147 as well; the older copy would be invalid, so it is 149 here. Pages
+/// 21, 31 and 149 belong to logical blocks that are merged and stay where they are, as on the slide.
+#[test]
+fn sbfast_full_merge_of_the_slides() {
+    let mut ftl = sbfast(5930, 3, 3);
+    write(&mut ftl, [27, 25, 551, 2141, 14, 3, 147, 91, 997, 67, 71_113, 7_143]);
+    write(&mut ftl, [1, 21, 75, 2, 39, 127, 82, 99, 83, 86, 87, 79]);
+    write(&mut ftl, [171, 315, 231, 81, 621, 3_121, 149, 17_413, 31, 110, 111, 113]);
+    // The newest SLB of pages 0 to 11 has the place of page 3 free.
+    write(&mut ftl, [4, 6, 7, 8, 9]);
+    let stays = [21, 31, 149].map(|page| ftl.lookup(Lpn(page)));
+    let slb = ftl.lookup(Lpn(4)).expect("mapped").0 / 12;
+
+    let merge = write(&mut ftl, [3_997]);
+    assert_eq!(merge.cost(Cause::FullMerge).1, 10 + 1);
+    assert_eq!(merge.merges(), [0, 0, 10]);
+    assert_eq!(ftl.lookup(Lpn(3)), Some(Ppn(slb * 12 + 3)));
+    assert_eq!([21, 31, 149].map(|page| ftl.lookup(Lpn(page))), stays);
+    // One page to the SLB, and ten blocks of twelve pages, outdated copies included.
+    assert_eq!(merge.cost(Cause::FullMerge).0, 1 + 10 * 12);
+}
+
+/// FASTer: a block of valid pages takes its second chance without a copy; at its second end all of it is cold.
+#[test]
+fn faster_gives_whole_blocks_their_second_chance_in_place() {
+    let mut ftl = faster(2, 0);
+    write(&mut ftl, [1, 5, 9, 13, 17, 21, 25, 29]);
+    let next = write(&mut ftl, [2]);
+    assert_eq!(next.cost(Cause::SecondChance), (0, 0));
+    assert_eq!((next.merges(), next.cost(Cause::FullMerge)), ([0, 0, 4], (4 * 4, 4 + 1)));
+}
+
+/// FASTer: survivors go to the newest block, on their second chance; then they are merged, or isolated.
+#[test]
+fn faster_copies_survivors_once_and_then_calls_them_cold() {
+    for isolation_blocks in [0, 2] {
+        let mut ftl = faster(2, isolation_blocks);
+        write(&mut ftl, [1, 5, 9, 13, 1, 21, 25, 29]);
+        // The oldest block has 5, 9 and 13 left: they are copied, and page 2 comes behind them.
+        let second = write(&mut ftl, [2]);
+        assert_eq!((second.cost(Cause::SecondChance), second.merges()), ((3, 0), [0, 0, 0]));
+        assert_eq!(second.counts.erased(), 1);
+        // The other block rotates; of this one 5, 9, 13 are cold and page 2 is not.
+        let cold = write(&mut ftl, [6]);
+        assert_eq!(cold.cost(Cause::SecondChance), (1, 0));
+        if isolation_blocks == 0 {
+            assert_eq!((cold.merges(), cold.cost(Cause::FullMerge)), ([0, 0, 3], (12, 3 + 1)));
+        } else {
+            assert_eq!((cold.merges(), cold.cost(Cause::Isolation)), ([0, 0, 0], (3, 0)));
+        }
+    }
+}
+
+/// On a device that was never filled, first writes go in place and merges copy nothing that is not there.
+#[test]
+fn blank_pages_cost_nothing() {
+    let shape = shape(4, 8, 2);
+    let mut ftl = BastFtl::new(shape, BastOptions { log_blocks: 2, victim: LogVictim::Fifo }).expect("large enough");
+    assert_eq!(write(&mut ftl, [3, 0, 9]).counts.programmed(), 3);
+    write(&mut ftl, [3, 11, 9, 9]);
+    let merge = write(&mut ftl, [11, 16, 16]);
+    // Logical block 0 has two pages; one was logged out of place.
+    assert_eq!((merge.merges(), merge.cost(Cause::FullMerge)), ([0, 0, 1], (2, 2)));
+}
+
+/// Impossible devices are refused with the numbers.
+#[test]
+fn impossible_devices_are_refused() {
+    let text = |shape, log_blocks| {
+        BastFtl::new(shape, BastOptions { log_blocks, victim: LogVictim::Lru }).err().unwrap_or_default()
+    };
+    assert_eq!(
+        text(Shape { blocks: 9, ..shape(8, 4, 0) }, 1),
+        "8 data blocks, 1 log blocks and 1 that merges need make 10, but the device has 9"
+    );
+    assert_eq!(text(shape(8, 4, 1), 1), "");
+    assert!(text(shape(8, 4, 1), 0).contains("at least 1"));
+}
