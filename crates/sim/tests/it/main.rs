@@ -2,6 +2,7 @@
 
 mod amplification;
 mod determinism;
+mod log_blocks;
 mod oracle;
 mod replay;
 mod serial_clock;

@@ -1,0 +1,183 @@
+//! Goal: log-block FTLs meet their closed forms and all FTLs hold the same data. Method: uniform and mixed writes
+//! against formulas; the same random requests through every FTL, the contents of every logical page compared.
+
+use proptest::prelude::*;
+use ssdlab_core::{BlockId, Lpn, Ppn, ProgramOrder};
+use ssdlab_ftl::bast::BastOptions;
+use ssdlab_ftl::fast::FastOptions;
+use ssdlab_ftl::faster::FasterOptions;
+use ssdlab_ftl::log::LogVictim;
+use ssdlab_ftl::sbfast::{RlbMerge, SbfastOptions};
+use ssdlab_ftl::{Cause, FlashSink, Ftl, Oob, Source};
+use ssdlab_nand::Geometry;
+use ssdlab_sim::{FtlChoice, Overwrite, Precondition, Setup, Summary, run};
+use ssdlab_testkit::any_ftl::{Visitor, visit};
+use ssdlab_testkit::small_setup;
+use ssdlab_testkit::strategies::requests;
+use ssdlab_trace::{Arrival, Generator, Op, Pattern, Request, Streams, Workload};
+
+const PAGE_BYTES: u32 = 4096;
+
+/// A filled device of `data_blocks` blocks of 64 pages.
+fn filled(data_blocks: u32, log_blocks: u32, ftl: FtlChoice) -> Setup {
+    let setup = small_setup(data_blocks + log_blocks + ftl.reserve_blocks(), 64, 0);
+    Setup {
+        geometry: Geometry { order: ProgramOrder::Any, ..setup.geometry },
+        logical_pages: data_blocks * 64,
+        ftl,
+        precondition: Precondition { fill: 1.0, overwrite: Overwrite::None },
+        ..setup
+    }
+}
+
+fn replay(setup: &Setup, pattern: Pattern, warmup: u64, measured: u64) -> Summary {
+    let setup = Setup { warmup_requests: warmup, ..*setup };
+    let workload = Workload {
+        pattern,
+        arrival: Arrival::Closed,
+        requests: warmup + measured,
+        reads: 0.0,
+        sizes: vec![(PAGE_BYTES, 1.0)],
+        align_bytes: PAGE_BYTES,
+        span_bytes: setup.capacity_bytes(),
+        seed: 11,
+    };
+    let mut source = Generator::new(&workload).expect("the workload is valid");
+    run(&setup, &mut source, &mut ()).expect("runs").summary
+}
+
+/// Uniform writes over A blocks and a random log of D = B R pages: 1 / (1 + D/A) merges a write, and each copies a block.
+#[test]
+fn fast_merges_as_often_as_the_closed_form_says() {
+    let data_blocks = 4096;
+    for random_blocks in [16, 64, 256] {
+        let options = FastOptions { log_blocks: random_blocks, sequential_blocks: 0 };
+        let setup = filled(data_blocks, random_blocks, FtlChoice::Fast(options));
+        let summary = replay(&setup, Pattern::Uniform, 100_000, 400_000);
+        let log = summary.log.expect("a log-block FTL");
+        let expected = 1.0 / (1.0 + f64::from(64 * random_blocks) / f64::from(data_blocks));
+        let off = log.full_merges_per_page.expect("written") / expected - 1.0;
+        assert!(off.abs() < 0.01, "{random_blocks} blocks: {:+.2} %", off * 100.0);
+        assert_eq!(log.merges.full.copies, 64 * log.merges.full.count, "a filled device has no holes");
+        assert_eq!(log.utilisation_mean, Some(1.0));
+    }
+}
+
+/// Sub-streams of L pages that start anywhere, sub-blocks of S pages, SLBs enough: hit ratio min(1, L/S), error capture
+/// 1/S, hit quality (L+1) / 2L below S and 1 - (S-1) / 2L from there on. Tolerances are four standard deviations.
+#[test]
+fn sbfast_captures_what_the_closed_forms_say() {
+    for (sub_block_pages, length) in [(4_u32, 4_u32), (16, 4), (16, 64), (64, 16), (64, 128)] {
+        let options = SbfastOptions {
+            log_blocks: 44,
+            sequential_blocks: 4,
+            victim: LogVictim::Lru,
+            sub_block_pages,
+            rlb_merge: RlbMerge::Victim,
+        };
+        let streams = Streams {
+            streams: 1,
+            length: length.into(),
+            sequential: 0.5,
+            block_bytes: 64 * PAGE_BYTES,
+            sub_block_bytes: sub_block_pages * PAGE_BYTES,
+            block_headers: 0.0,
+            sub_block_headers: 0.0,
+            shuffle: 1.0,
+            random_headers: true,
+        };
+        // So many blocks that a random page seldom meets one that a stream is in.
+        let setup = filled(16_384, options.log_blocks, FtlChoice::Sbfast(options));
+        let capture = replay(&setup, Pattern::Streams(streams), 0, 60_000).log.expect("a log-block FTL").capture;
+        let (s, l) = (f64::from(sub_block_pages), f64::from(length));
+        let close = |name: &str, ours: Option<f64>, expected: f64, of: u64| {
+            let deviation = (expected * (1.0 - expected) / of as f64).sqrt().max(1e-3);
+            let ours = ours.expect("there are both kinds");
+            assert!((ours - expected).abs() < 4.0 * deviation, "{name}, S={s} L={l}: {ours:.4}, not {expected:.4}");
+        };
+        close("hit ratio", capture.hit_ratio, (l / s).min(1.0), capture.sub_streams);
+        close("error capture", capture.error_capture, 1.0 / s, capture.random_pages);
+        let quality = if l < s { (l + 1.0) / (2.0 * l) } else { 1.0 - (s - 1.0) / (2.0 * l) };
+        close("hit quality", capture.hit_quality, quality, capture.sub_streams);
+    }
+}
+
+/// Flash as a table of payloads; the payload of a host page is the number of its write.
+#[derive(Default)]
+struct Payloads {
+    pages: Vec<u64>,
+    writes: u64,
+}
+
+impl FlashSink for Payloads {
+    fn read(&mut self, _ppn: Ppn, _cause: Cause) {}
+
+    fn program(&mut self, ppn: Ppn, _oob: Oob, source: Source, _cause: Cause) {
+        if self.pages.len() <= ppn.index() {
+            self.pages.resize(ppn.index() + 1, 0);
+        }
+        self.pages[ppn.index()] = match source {
+            Source::Host(page) => self.writes + u64::from(page),
+            Source::Copy(from) => self.pages[from.index()],
+        };
+    }
+
+    fn erase(&mut self, _block: BlockId, _cause: Cause) {}
+}
+
+/// The payload of every logical page after these requests.
+struct Contents<'a> {
+    requests: &'a [Request],
+    logical_pages: u32,
+}
+
+impl Visitor for Contents<'_> {
+    type Output = Vec<Option<u64>>;
+
+    fn visit<F: Ftl>(self, mut ftl: F) -> Self::Output {
+        let mut flash = Payloads::default();
+        for request in self.requests {
+            let lpn = Lpn((request.offset / 512) as u32 % self.logical_pages);
+            let count = (request.bytes / 512).min(self.logical_pages - lpn.0);
+            match request.op {
+                Op::Write => ftl.write(lpn, count, &mut flash),
+                Op::Trim => ftl.trim(lpn, count, &mut flash),
+                _ => {}
+            }
+            flash.writes += u64::from(count);
+        }
+        (0..self.logical_pages).map(|lpn| ftl.lookup(Lpn(lpn)).map(|ppn| flash.pages[ppn.index()])).collect()
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1_000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_ftl_holds_the_same_data(requests in requests(200), ascending in any::<bool>()) {
+        let setup = small_setup(20, 6, 2);
+        let order = if ascending { ProgramOrder::Ascending } else { ProgramOrder::Any };
+        let setup = Setup { logical_pages: 50, geometry: Geometry { order, ..setup.geometry }, ..setup };
+        let (victim, rlb_merge) = (LogVictim::Lru, RlbMerge::Victim);
+        let (log_blocks, sequential_blocks) = (6, 1);
+        let choices = [
+            setup.ftl,
+            FtlChoice::Bast(BastOptions { log_blocks, victim }),
+            FtlChoice::Fast(FastOptions { log_blocks, sequential_blocks }),
+            FtlChoice::Faster(FasterOptions {
+                log_blocks,
+                sequential_blocks,
+                second_chance: true,
+                keep_sparse: false,
+                isolation_blocks: 2,
+            }),
+            FtlChoice::Sbfast(SbfastOptions { log_blocks, sequential_blocks: 3, victim, sub_block_pages: 2, rlb_merge }),
+        ];
+        let contents = choices.map(|ftl| {
+            visit(&Setup { ftl, ..setup }, Contents { requests: &requests, logical_pages: setup.logical_pages })
+        });
+        for other in &contents[1..] {
+            prop_assert_eq!(&contents[0], other);
+        }
+    }
+}
