@@ -33,21 +33,32 @@ def replacing(path: Path) -> Iterator[Path]:
         shutil.rmtree(hidden, ignore_errors=True)
 
 
+@contextmanager
+def filling(directory: Path) -> Iterator[Path]:
+    """Yields a hidden directory inside `directory`, which is made if need be; moves its files there on success.
+
+    Raises:
+        OSError: If `directory` cannot be written.
+    """
+    directory.mkdir(parents=True, exist_ok=True)
+    hidden = Path(tempfile.mkdtemp(prefix=".ssdlab-", dir=directory))
+    try:
+        yield hidden
+        for file in sorted(hidden.iterdir()):
+            file.replace(directory / file.name)
+    finally:
+        shutil.rmtree(hidden, ignore_errors=True)
+
+
 def save(result: "Result", directory: Path) -> None:
     """Writes every file of a result into `directory`; see `Result.save`."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    directory.mkdir(parents=True, exist_ok=True)
-    hidden = Path(tempfile.mkdtemp(prefix=".ssdlab-", dir=directory))
-    try:
+    with filling(directory) as hidden:
         (hidden / "result.json").write_text(result.to_json(), encoding="utf-8")
         (hidden / "config.toml").write_text(result.config.to_toml(), encoding="utf-8")
         (hidden / "report.html").write_text(result.report_html(), encoding="utf-8")
         pq.write_table(result.to_arrow(), hidden / "series.parquet")
         pq.write_table(result.latency_arrow(), hidden / "latency.parquet")
         pq.write_table(pa.table({"erases": result.erase_counts}), hidden / "erase_counts.parquet")
-        for file in sorted(hidden.iterdir()):
-            file.replace(directory / file.name)
-    finally:
-        shutil.rmtree(hidden, ignore_errors=True)

@@ -1,0 +1,53 @@
+"""What every page shares: the frame with its style, charts set into it, remarks and tiles."""
+
+import importlib.resources
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import jinja2
+from markupsafe import Markup
+
+from ssdlab import __version__, plot
+from ssdlab.figures import source_text
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+# The page sets these by colour scheme; figures elsewhere keep matplotlib's.
+VARIABLES = {
+    plot.INK: "var(--ink)",
+    plot.GRID: "var(--grid)",
+    plot.BLUE: "var(--blue)",
+    plot.ORANGE: "var(--orange)",
+    plot.GREEN: "var(--green)",
+    plot.PURPLE: "var(--purple)",
+    plot.SKY: "var(--sky)",
+}
+
+
+def _template(name: str) -> str:
+    return importlib.resources.files("ssdlab.report").joinpath(name).read_text(encoding="utf-8")
+
+
+def _inline(figure: "Figure", name: str) -> Markup:
+    """The figure as inline SVG whose colours follow the page and whose ids are its own."""
+    code = plot.svg(figure)
+    for colour, variable in VARIABLES.items():
+        code = code.replace(colour, variable)
+    for reference in ('id="', 'href="#', "url(#"):
+        code = code.replace(reference, f"{reference}{name}-")
+    return Markup(code)
+
+
+def fill(template: str, *, source: Mapping[str, Any], charts: Mapping[str, "Figure"], **values: object) -> str:
+    """A page about requests from `source`, with everything in it. Equal values give equal pages."""
+    environment = jinja2.Environment(
+        autoescape=True, trim_blocks=True, lstrip_blocks=True, loader=jinja2.FunctionLoader(_template)
+    )
+    return environment.get_template(template).render(
+        version=__version__,
+        source=source_text(source),
+        source_options={key: value for key, value in source.items() if key not in ("kind", "paths")},
+        charts={name: _inline(figure, name) for name, figure in charts.items()},
+        **values,
+    )
