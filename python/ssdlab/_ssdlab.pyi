@@ -12,6 +12,7 @@ __all__ = [
     "ConfigError",
     "Generator",
     "InternalError",
+    "Intervals",
     "Outcome",
     "Profile",
     "Reader",
@@ -20,8 +21,10 @@ __all__ = [
     "SsdlabError",
     "TraceError",
     "Writer",
+    "WrittenPages",
     "__version__",
     "_panic",
+    "check_log_size",
     "formats",
     "json_schema",
     "options",
@@ -122,6 +125,9 @@ class WrittenPages:
     def page_writes(self) -> int: ...
     def pages(self) -> int: ...
     def extent(self) -> tuple[int, int]: ...
+
+def check_log_size(text: str) -> None:
+    """Refuses what is not the size of a log."""
 
 @final
 class Intervals:

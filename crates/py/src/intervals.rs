@@ -56,6 +56,12 @@ impl WrittenPages {
     }
 }
 
+/// Refuses what is not the size of a log.
+#[pyfunction]
+pub fn check_log_size(text: &str) -> PyResult<()> {
+    LogSize::parse(text).map(drop).map_err(|error| trace_error(&error))
+}
+
 /// Write intervals of a trace, counted against logs of some sizes.
 #[pyclass(module = "ssdlab._ssdlab")]
 pub struct Intervals {

@@ -26,7 +26,7 @@ mod _ssdlab {
     #[pymodule_export]
     use errors::{ConfigError, InternalError, SimulationError, SsdlabError, TraceError};
     #[pymodule_export]
-    use intervals::{Intervals, WrittenPages};
+    use intervals::{Intervals, WrittenPages, check_log_size};
     #[pymodule_export]
     use profile::Profile;
     #[pymodule_export]

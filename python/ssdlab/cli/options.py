@@ -1,12 +1,13 @@
 """Options that several commands share."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from ssdlab import Config, TraceFile, _ssdlab
+from ssdlab import Config, ConfigError, TraceFile, _ssdlab, text
 from ssdlab.convert import FORMATS
 
 
@@ -164,3 +165,14 @@ def trace_file(
     if not paths:
         return None
     return TraceFile(*paths, format=format, device=device, action=action, skip_bad=skip_bad)
+
+
+def must_be_writable(directory: Path) -> None:
+    """Fails now rather than after a long run; makes nothing, as the run may fail as well."""
+    existing = next(path for path in (directory, *directory.absolute().parents) if path.exists())
+    if not existing.is_dir():
+        raise ConfigError(f"--out {text.path(directory)}: {text.path(existing)} is a file; name a directory")
+    if not os.access(existing, os.W_OK):
+        raise ConfigError(
+            f"--out {text.path(directory)}: {text.path(existing)} cannot be written; name another directory"
+        )

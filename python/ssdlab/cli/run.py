@@ -1,6 +1,5 @@
 """`ssdlab run`."""
 
-import os
 from pathlib import Path
 from typing import Annotated
 
@@ -58,7 +57,7 @@ def run(
     if trace and workload:
         raise ConfigError("a trace and --workload exclude each other; leave one of them out")
     if out is not None:
-        _must_be_writable(out)
+        options.must_be_writable(out)
     short = options.shortcuts(workload=workload, fit=fit, check=check)
     settings = options.configuration(preset, config, set, short)
     file = options.trace_file(trace or [], format, device, action, skip_bad)
@@ -77,14 +76,3 @@ def run(
         if out is not None:
             print(f"\nwritten to {text.path(out)}: report.html, result.json, config.toml and Parquet columns")
     return 130 if result.partial else 0
-
-
-def _must_be_writable(directory: Path) -> None:
-    """Fails now rather than after a long run; makes nothing, as the run may fail as well."""
-    existing = next(path for path in (directory, *directory.absolute().parents) if path.exists())
-    if not existing.is_dir():
-        raise ConfigError(f"--out {text.path(directory)}: {text.path(existing)} is a file; name a directory")
-    if not os.access(existing, os.W_OK):
-        raise ConfigError(
-            f"--out {text.path(directory)}: {text.path(existing)} cannot be written; name another directory"
-        )
