@@ -17,6 +17,7 @@ from ssdlab._ssdlab import (
     __version__,
 )
 from ssdlab.config import Config, Preset, Setting, config_schema, presets
+from ssdlab.intervals import FrequencyColumns, IntervalColumns, WindowColumns, WriteIntervals
 from ssdlab.result import LatencyColumns, Result
 from ssdlab.simulation import Monitor, simulate
 from ssdlab.trace import Trace, TraceFile, generate, read_trace
@@ -24,7 +25,9 @@ from ssdlab.trace import Trace, TraceFile, generate, read_trace
 __all__ = [
     "Config",
     "ConfigError",
+    "FrequencyColumns",
     "InternalError",
+    "IntervalColumns",
     "LatencyColumns",
     "Monitor",
     "Preset",
@@ -35,6 +38,8 @@ __all__ = [
     "Trace",
     "TraceError",
     "TraceFile",
+    "WindowColumns",
+    "WriteIntervals",
     "__version__",
     "config_schema",
     "experiments",

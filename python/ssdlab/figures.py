@@ -196,6 +196,19 @@ def remarks(summary: Summary, ingest: Mapping[str, Any] | None) -> list[str]:
     return found
 
 
+def window_rows(intervals: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
+    """The table of logs of write intervals: its headers, and a row of texts for each log."""
+    classes = [f"{name} {of}" for of in ("writes", "pages") for name in ("hot", "warm", "cold")]
+    headers = ["log", "log pages", *classes, "invalidated", "second chance"]
+    shares = [f"{name.replace(' ', '_')}_share" for name in classes]
+    shares += ["invalidated_share", "invalidated_second_chance_share"]
+    rows = [
+        [log["log"], text.count(log["log_pages"]), *(text.percent(log[share]) for share in shares)]
+        for log in intervals["logs"]
+    ]
+    return headers, rows
+
+
 def source_text(source: Mapping[str, Any]) -> str:
     """Where the requests came from, in one line."""
     if source["kind"] == "trace":

@@ -41,8 +41,12 @@ def replacing(path: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def _filling(directory: Path) -> Iterator[Path]:
-    """Yields a hidden directory inside `directory`, which is made; moves its files there on success."""
+def filling(directory: Path) -> Iterator[Path]:
+    """Yields a hidden directory inside `directory`, which is made if need be; moves its files there on success.
+
+    Raises:
+        OSError: If `directory` cannot be written.
+    """
     directory.mkdir(parents=True, exist_ok=True)
     hidden = Path(tempfile.mkdtemp(prefix=".ssdlab-", dir=directory))
     try:
@@ -58,7 +62,7 @@ def save(result: "Result", directory: Path) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    with _filling(directory) as hidden:
+    with filling(directory) as hidden:
         (hidden / "result.json").write_text(result.to_json(), encoding="utf-8")
         (hidden / "config.toml").write_text(result.config.to_toml(), encoding="utf-8")
         (hidden / "report.html").write_text(result.report_html(), encoding="utf-8")
@@ -69,7 +73,7 @@ def save(result: "Result", directory: Path) -> None:
 
 def save_experiment(result: "ExperimentResult", directory: Path) -> None:
     """Writes every file of an experiment into `directory`; see `ExperimentResult.save`."""
-    with _filling(directory) as hidden:
+    with filling(directory) as hidden:
         (hidden / "experiment.json").write_text(result.to_json(), encoding="utf-8")
         (hidden / "report.html").write_text(result.report_html(), encoding="utf-8")
         for table in result.tables:

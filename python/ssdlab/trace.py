@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING, Any, Protocol
 from ssdlab import _ssdlab
 from ssdlab._ssdlab import TraceError
 from ssdlab.config import Config
+from ssdlab.intervals import LOGS, PAGE, WriteIntervals, measure
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
     import pyarrow as pa
+
+    from ssdlab.simulation import Monitor
 
 BATCH = 65_536
 """Requests per batch when streaming: 1.5 MiB."""
@@ -254,6 +257,16 @@ class Trace:
         profile.add(self._requests)
         return profile.figures()
 
+    def intervals(self, *, page: str = PAGE, logs: Sequence[str] = LOGS) -> WriteIntervals:
+        """When written pages are written again; see `TraceFile.intervals`."""
+        return measure(
+            lambda _: [self._requests],
+            page=page,
+            logs=logs,
+            source={"kind": "memory", "requests": len(self)},
+            ingest=lambda: self.ingest,
+        )
+
     def __repr__(self) -> str:
         return f"<ssdlab.Trace of {len(self):,} requests>"
 
@@ -331,6 +344,42 @@ class TraceFile:
         for batch in batches(self.open()):
             profile.add(batch)
         return profile.figures()
+
+    def intervals(
+        self, *, page: str = PAGE, logs: Sequence[str] = LOGS, monitor: "Monitor | None" = None
+    ) -> WriteIntervals:
+        """When written pages are written again, from two passes; memory is 24 bytes for each page written, and as
+        much for its neighbours in groups of 64.
+
+        Args:
+            page: Size of a page.
+            logs: Sizes of a log to count against: a share of the written pages (`"10%"`), a size (`"64MiB"`) or a
+                number of pages (`"4096"`).
+            monitor: Told how far a pass is, as that of `simulate`, in the phases `scan` and `count`. If it returns
+                something true, KeyboardInterrupt is raised.
+
+        Raises:
+            TraceError: As `load`, if the trace writes nothing, or if a size cannot be.
+        """
+        source: TraceSource | None = None
+
+        def one_pass(phase: str) -> Iterator[_ssdlab.Requests]:
+            nonlocal source
+            source = self.open()
+            requests = 0
+            for batch in batches(source):
+                requests += len(batch)
+                if monitor is not None and monitor(phase, *source.progress(), requests):
+                    raise KeyboardInterrupt("stopped while counting write intervals")
+                yield batch
+
+        return measure(
+            one_pass,
+            page=page,
+            logs=logs,
+            source={"kind": "trace", **self.describe()},
+            ingest=lambda: source.report() if source else None,
+        )
 
     def describe(self) -> dict[str, Any]:
         """How the trace was chosen, for a result: paths and options that were given."""

@@ -6,6 +6,7 @@
 
 mod config;
 mod errors;
+mod intervals;
 mod memory;
 mod profile;
 mod requests;
@@ -24,6 +25,8 @@ mod _ssdlab {
     use config::{Config, json_schema, options, presets};
     #[pymodule_export]
     use errors::{ConfigError, InternalError, SimulationError, SsdlabError, TraceError};
+    #[pymodule_export]
+    use intervals::{Intervals, WrittenPages, check_log_size};
     #[pymodule_export]
     use profile::Profile;
     #[pymodule_export]

@@ -36,6 +36,9 @@ pub enum TraceError {
     /// The chosen device is not in the trace, or the devices cannot be laid side by side.
     #[error("{0}")]
     Device(String),
+    /// Write intervals that cannot be told.
+    #[error("{0}")]
+    Intervals(String),
     /// A workload that cannot be generated.
     #[error("workload {field}: {why}")]
     Workload {

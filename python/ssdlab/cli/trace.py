@@ -7,10 +7,11 @@ from typing import Annotated, Any
 
 import typer
 
-from ssdlab import TraceFile, _ssdlab, text
+from ssdlab import TraceFile, WriteIntervals, _ssdlab, text
 from ssdlab.cli import options
 from ssdlab.cli.progress import Watch, display
 from ssdlab.convert import FORMATS, Count, write
+from ssdlab.intervals import LOGS, PAGE
 from ssdlab.trace import RequestSource, batches
 
 app = typer.Typer(help="Look at, convert and generate traces.", no_args_is_help=True)
@@ -132,6 +133,81 @@ def info(
     else:
         _show_info(source.format(), profile.figures(), report, partial)
     return 130 if partial else 0
+
+
+@app.command(
+    epilog="[bold]Example[/bold]\n\n  ssdlab trace intervals traces/oltp.csv.zst --log 5%,10%,64MiB --out out/oltp"
+)
+def intervals(
+    trace: Annotated[list[Path], typer.Argument(metavar="TRACE", help="Files of one trace, in order.")],
+    page: Annotated[str, typer.Option("--page", metavar="SIZE", help="Size of a page.")] = PAGE,
+    log: Annotated[
+        str,
+        typer.Option(
+            "--log",
+            "-l",
+            metavar="SIZES",
+            help="Sizes of a log, with commas: shares of the written pages (10%), sizes (64MiB) or pages (4096).",
+        ),
+    ] = ",".join(LOGS),
+    format: options.Format = None,
+    device: options.Device = None,
+    action: options.Action = None,
+    skip_bad: options.SkipBad = False,
+    json: options.Json = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="DIR",
+            help="Write intervals.html, intervals.json and Parquet columns there.",
+            rich_help_panel=options.OUTPUT,
+        ),
+    ] = None,
+) -> None:
+    """Tell when written pages are written again, and how much of that a log of some size would see.
+
+    The write interval of a page write counts the page writes since the previous write of the same page. Hot is an
+    interval of at most the log, warm one of at most twice the log, cold a longer one or a first write. Pages are
+    classed by the mean of their intervals.
+    """
+    if out is not None:
+        options.must_be_writable(out)
+    file = TraceFile(*trace, format=format, device=device, action=action, skip_bad=skip_bad)
+    with display() as shown:
+        watch = shown.watch("trace")
+        found = file.intervals(page=page, logs=log.split(","), monitor=watch)
+        watch.finish()
+    if out is not None:
+        found.save(out)
+    if json:
+        print(found.to_json(), end="")
+        return
+    _show_intervals(found)
+    if out is not None:
+        print(f"\nwritten to {text.path(out)}: intervals.html, intervals.json and Parquet columns")
+
+
+def _show_intervals(found: WriteIntervals) -> None:
+    from rich.text import Text
+
+    from ssdlab.cli.tables import console, plain_table, show
+    from ssdlab.figures import ingest_remarks, window_rows
+
+    out = console()
+    for remark in ingest_remarks(found.ingest):
+        out.print(Text(f"note: {remark}", style="yellow"))
+    footprint = text.size(found.written_pages * found.page_bytes)
+    print(
+        f"{text.count(found.page_writes)} writes of {text.count(found.written_pages)} pages "
+        f"of {text.size(found.page_bytes)} ({footprint})\n"
+    )
+    headers, rows = window_rows(found.to_dict())
+    table = plain_table(*headers)
+    for row in rows:
+        table.add_row(*row)
+    show(out, table)
 
 
 def _show_info(format: str, profile: dict[str, Any], report: dict[str, Any], partial: bool) -> None:

@@ -1,37 +1,13 @@
 """The report: one HTML page with everything in it, readable offline, in light and in dark, on screen and paper."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import jinja2
-from markupsafe import Markup
-
-from ssdlab import __version__, plot, text
-from ssdlab.figures import (
-    CAUSES,
-    QUANTILES,
-    clock_remark,
-    operations,
-    remarks,
-    response_times,
-    sections,
-    source_text,
-)
+from ssdlab import text
+from ssdlab.figures import CAUSES, QUANTILES, clock_remark, operations, remarks, response_times, sections
+from ssdlab.report.page import about_requests
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from ssdlab.result import Result
-
-# The page sets these by colour scheme; figures elsewhere keep matplotlib's.
-VARIABLES = {
-    plot.INK: "var(--ink)",
-    plot.GRID: "var(--grid)",
-    plot.BLUE: "var(--blue)",
-    plot.ORANGE: "var(--orange)",
-    plot.GREEN: "var(--green)",
-    plot.PURPLE: "var(--purple)",
-    plot.SKY: "var(--sky)",
-}
 
 HEADLINES = (
     ("write amplification", "write_amplification", text.ratio),
@@ -40,24 +16,6 @@ HEADLINES = (
     ("99 % of writes within", "latency.write.p99_ns", text.duration),
     ("host data until worn out", "lifetime.host_tbw_bytes", text.size_decimal),
 )
-
-
-def inline(figure: "Figure", name: str) -> Markup:
-    """The figure as inline SVG whose colours follow the page and whose ids are its own."""
-    code = plot.svg(figure)
-    for colour, variable in VARIABLES.items():
-        code = code.replace(colour, variable)
-    for reference in ('id="', 'href="#', "url(#"):
-        code = code.replace(reference, f"{reference}{name}-")
-    return Markup(code)
-
-
-def page(template: str, **contents: Any) -> str:
-    """A page made of one of the templates beside this file."""
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader(__name__, "."), autoescape=True, trim_blocks=True, lstrip_blocks=True
-    )
-    return environment.get_template(template).render(version=__version__, **contents)
 
 
 def render(result: "Result") -> str:
@@ -78,11 +36,11 @@ def render(result: "Result") -> str:
     times = response_times(result.summary)
     if times:
         charts["latency"] = result.plot_latency()
-    return page(
+    return about_requests(
         "report.html.jinja",
+        source=result.source,
+        charts=charts,
         partial=result.partial,
-        source=source_text(result.source),
-        source_options={key: value for key, value in result.source.items() if key not in ("kind", "paths")},
         tiles=tiles,
         remarks=remarks(result.summary, result.ingest),
         sections=sections(result.summary),
@@ -92,5 +50,4 @@ def render(result: "Result") -> str:
         response_times=times,
         clock_remark=clock_remark(result.config["time"]),
         settings=[(key, value.strip('"'), origin) for key, value, origin in settings],
-        charts={name: inline(figure, name) for name, figure in charts.items()},
     )

@@ -7,7 +7,7 @@ from markupsafe import Markup
 
 from ssdlab import text
 from ssdlab.experiments import drawing, words
-from ssdlab.report import inline, page
+from ssdlab.report.page import inline, page
 
 if TYPE_CHECKING:
     from ssdlab.experiments.result import ExperimentResult, TableResult, Which

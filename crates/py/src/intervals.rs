@@ -1,0 +1,132 @@
+//! When written pages are written again.
+
+use std::sync::Mutex;
+
+use numpy::IntoPyArray;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use ssdlab_core::Bytes;
+use ssdlab_trace::{LogSize, LogWindow};
+
+use crate::errors::{TraceError, detached, trace_error};
+use crate::requests::Requests;
+use crate::source::exclusive;
+
+/// The pages that a trace writes: a first pass, before [`Intervals`].
+#[pyclass(module = "ssdlab._ssdlab")]
+pub struct WrittenPages {
+    inner: Mutex<ssdlab_trace::WrittenPages>,
+}
+
+#[pymethods]
+impl WrittenPages {
+    /// Nothing yet, in pages of a size such as `"4KiB"`.
+    #[new]
+    fn new(page: &str) -> PyResult<Self> {
+        let page = Bytes::parse(page).map_err(|error| TraceError::new_err(error.to_string()))?;
+        let inner = ssdlab_trace::WrittenPages::new(page.0).map_err(|error| trace_error(&error))?;
+        Ok(Self { inner: Mutex::new(inner) })
+    }
+
+    /// Adds requests in replay order.
+    fn add(&mut self, py: Python<'_>, requests: &Requests) -> PyResult<()> {
+        let inner = exclusive(&mut self.inner);
+        detached(py, None, || inner.add(&requests.inner))
+    }
+
+    /// Bytes of a page.
+    fn page_bytes(&mut self) -> u64 {
+        exclusive(&mut self.inner).page_bytes()
+    }
+
+    /// Page writes of all requests.
+    fn page_writes(&mut self) -> u64 {
+        exclusive(&mut self.inner).page_writes()
+    }
+
+    /// Different pages written.
+    fn pages(&mut self) -> u64 {
+        exclusive(&mut self.inner).pages()
+    }
+
+    /// Number of the lowest page written, and of the one behind the highest.
+    fn extent(&mut self) -> (u64, u64) {
+        let extent = exclusive(&mut self.inner).extent();
+        (extent.start, extent.end)
+    }
+}
+
+/// Refuses what is not the size of a log.
+#[pyfunction]
+pub fn check_log_size(text: &str) -> PyResult<()> {
+    LogSize::parse(text).map(drop).map_err(|error| trace_error(&error))
+}
+
+/// Write intervals of a trace, counted against logs of some sizes.
+#[pyclass(module = "ssdlab._ssdlab")]
+pub struct Intervals {
+    inner: Mutex<ssdlab_trace::Intervals>,
+}
+
+fn columns<'py, const N: usize>(
+    py: Python<'py>,
+    names: [&str; N],
+    rows: impl IntoIterator<Item = [u64; N]>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let mut columns: [Vec<u64>; N] = std::array::from_fn(|_| Vec::new());
+    for row in rows {
+        for (column, value) in columns.iter_mut().zip(row) {
+            column.push(value);
+        }
+    }
+    let dict = PyDict::new(py);
+    for (name, column) in names.into_iter().zip(columns) {
+        dict.set_item(name, column.into_pyarray(py))?;
+    }
+    Ok(dict)
+}
+
+#[pymethods]
+impl Intervals {
+    /// Starts the second pass; `logs` are sizes such as `"10%"`, `"64MiB"` or `"4096"` pages.
+    #[new]
+    fn new(mut written: PyRefMut<'_, WrittenPages>, logs: Vec<String>) -> PyResult<Self> {
+        let written = exclusive(&mut written.inner);
+        let pages = logs.iter().map(|log| LogSize::parse(log)?.pages(written));
+        let pages = pages.collect::<Result<Vec<u64>, _>>().map_err(|error| trace_error(&error))?;
+        Ok(Self { inner: Mutex::new(ssdlab_trace::Intervals::new(written, &pages)) })
+    }
+
+    /// Adds requests in replay order.
+    fn add(&mut self, py: Python<'_>, requests: &Requests) -> PyResult<()> {
+        let inner = exclusive(&mut self.inner);
+        detached(py, None, || inner.add(&requests.inner))
+    }
+
+    /// Columns of the logs, one row for each.
+    fn windows<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let names = ["log_pages", "hot_writes", "warm_writes", "cold_writes", "hot_pages", "warm_pages", "cold_pages"];
+        let row = |w: LogWindow| {
+            [w.log_pages, w.hot_writes, w.warm_writes, w.cold_writes, w.hot_pages, w.warm_pages, w.cold_pages]
+        };
+        columns(py, names, exclusive(&mut self.inner).windows().into_iter().map(row))
+    }
+
+    /// Columns of the intervals: steps from `lower` to below `upper`, with their page writes.
+    fn histogram<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let rows = exclusive(&mut self.inner).histogram();
+        columns(py, ["lower", "upper", "writes"], rows.into_iter().map(<[u64; 3]>::from))
+    }
+
+    /// Columns of the frequencies: how many pages were written so many times.
+    fn frequencies<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let rows = exclusive(&mut self.inner).pages_by_writes();
+        columns(py, ["writes", "pages"], rows.into_iter().map(<[u64; 2]>::from))
+    }
+
+    /// Page writes by time and address as one array of rows, and its numbers of rows and columns.
+    fn time_address<'py>(&mut self, py: Python<'py>) -> (Bound<'py, PyAny>, (u64, u64)) {
+        let (counts, steps) = exclusive(&mut self.inner).time_address();
+        (counts.to_vec().into_pyarray(py).into_any(), steps)
+    }
+}

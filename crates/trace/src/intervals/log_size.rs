@@ -1,0 +1,92 @@
+//! How large a log is, as people write it.
+
+use ssdlab_core::Bytes;
+use ssdlab_core::units::parse_percent;
+
+use super::WrittenPages;
+use crate::TraceError;
+
+/// The size of a log.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum LogSize {
+    /// A share of the pages that the trace writes, `"10%"`; 1 is all of them.
+    Share(f64),
+    /// A size, `"64MiB"`.
+    Bytes(u64),
+    /// A number of pages, `"4096"`.
+    Pages(u64),
+}
+
+impl LogSize {
+    /// Reads a share with `%`, a size with its unit, or a whole number of pages.
+    ///
+    /// # Errors
+    ///
+    /// Any other text, with how to write it.
+    pub fn parse(text: &str) -> Result<Self, TraceError> {
+        let text = text.trim();
+        let read = if text.ends_with('%') {
+            parse_percent(text).ok().map(Self::Share)
+        } else if text.bytes().all(|byte| byte.is_ascii_digit()) {
+            text.parse().ok().map(Self::Pages)
+        } else {
+            Bytes::parse(text).ok().map(|bytes| Self::Bytes(bytes.0))
+        };
+        read.ok_or_else(|| {
+            TraceError::Intervals(format!(
+                "{text:?} is not the size of a log; write a share of the written pages such as \"10%\", a size such as \
+                 \"64MiB\" or pages such as \"4096\""
+            ))
+        })
+    }
+
+    /// The log in whole pages, a share rounded to the nearest and a size down.
+    ///
+    /// # Errors
+    ///
+    /// A log of less than a page.
+    pub fn pages(&self, written: &WrittenPages) -> Result<u64, TraceError> {
+        let (pages, text) = match *self {
+            Self::Share(share) => {
+                let pages = libm::round(share * written.pages() as f64) as u64;
+                (pages, format!("{}% of {} written pages", share * 100.0, written.pages()))
+            }
+            Self::Bytes(bytes) => (bytes / written.page_bytes(), Bytes(bytes).to_string()),
+            Self::Pages(pages) => (pages, format!("{pages} pages")),
+        };
+        if pages == 0 {
+            let why = format!("a log of {text} holds no page of {}; enlarge it", Bytes(written.page_bytes()));
+            return Err(TraceError::Intervals(why));
+        }
+        Ok(pages)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Op;
+    use crate::testing::request;
+
+    #[test]
+    fn sizes_come_to_pages() {
+        let mut written = WrittenPages::new(4096).unwrap();
+        written.add(&[request(0, Op::Write, 0, 1000 * 4096)]);
+        let pages =
+            |text| LogSize::parse(text).and_then(|size| size.pages(&written)).map_err(|error| error.to_string());
+        for (text, expected) in
+            [("3%", 30), ("12.55 %", 126), ("250%", 2500), ("64MiB", 16_384), ("5000B", 1), ("7", 7)]
+        {
+            assert_eq!(pages(text), Ok(expected), "{text}");
+        }
+        assert_eq!(pages("0").unwrap_err(), "a log of 0 pages holds no page of 4.00 KiB; enlarge it");
+        assert_eq!(
+            pages("0.01%").unwrap_err(),
+            "a log of 0.01% of 1000 written pages holds no page of 4.00 KiB; enlarge it"
+        );
+        assert!(pages("4095B").unwrap_err().contains("4.00 KiB holds no page"));
+        for wrong in ["", "-5%", "x", "5x", "99999999999999999999", "1.5", "%"] {
+            assert!(pages(wrong).unwrap_err().contains("is not the size of a log"), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,361 @@
+//! How soon written pages are written again, and how much of that a log of some pages sees.
+//!
+//! The *write interval* of a page write is the number of page writes, of any page, since the previous write of the
+//! same page, itself included: 1 where a page is written twice in a row. Against a first-in first-out log of W pages
+//! the FASTer slides call an interval of at most W hot, one of at most 2 W warm, as a second chance doubles the stay in
+//! the log, and a longer one cold. A page in the log is invalidated before its eviction exactly if its next write comes
+//! within W page writes: the share of writes invalidated in time is the share with a hot interval, counted at the
+//! other end.
+//!
+//! Two passes: [`WrittenPages`] tells how much is written, then [`Intervals`] counts, exactly.
+
+mod log_size;
+mod written;
+
+use std::collections::{BTreeMap, HashMap};
+
+use ssdlab_core::LatencyHistogram;
+
+use crate::Request;
+pub use log_size::LogSize;
+pub use written::WrittenPages;
+use written::pages_of;
+
+/// Neighbouring pages whose states lie together, so that a long write looks them up once.
+const GROUP: u64 = 64;
+/// Most steps of the picture of writes over time and over addresses.
+const TIME_STEPS: u64 = 256;
+const ADDRESS_STEPS: u64 = 128;
+
+/// Write intervals of a trace: 24 bytes for each page written, and as much for its neighbours in groups of 64.
+#[derive(Clone, Debug)]
+pub struct Intervals {
+    page_bytes: u64,
+    page_writes: u64,
+    windows: Vec<Window>,
+    /// Counts any whole number; here page writes rather than nanoseconds.
+    histogram: LatencyHistogram,
+    /// Where the states of a group are, by its number.
+    index: HashMap<u64, usize>,
+    groups: Vec<[Page; GROUP as usize]>,
+    picture: Picture,
+}
+
+/// Intervals counted against one log.
+#[derive(Clone, Copy, Debug)]
+struct Window {
+    log_pages: u64,
+    hot: u64,
+    warm: u64,
+}
+
+/// When a page was written, in page writes before it.
+#[derive(Clone, Copy, Debug, Default)]
+struct Page {
+    first: u64,
+    last: u64,
+    writes: u64,
+}
+
+/// Page writes by time, which is page writes too, and address, in equal steps.
+#[derive(Clone, Debug)]
+struct Picture {
+    counts: Vec<u64>,
+    steps: (u64, u64),
+    writes: u64,
+    first_page: u64,
+    pages: u64,
+}
+
+impl Picture {
+    fn new(written: &WrittenPages) -> Self {
+        let (writes, extent) = (written.page_writes(), written.extent());
+        let pages = extent.end - extent.start;
+        let steps = (writes.min(TIME_STEPS), pages.min(ADDRESS_STEPS));
+        Self { counts: vec![0; (steps.0 * steps.1) as usize], steps, writes, first_page: extent.start, pages }
+    }
+
+    /// Counts a write; one that the first pass has not seen counts at the edge.
+    fn add(&mut self, position: u64, page: u64) {
+        let step = |value: u64, whole: u64, steps: u64| {
+            let step = u128::from(value) * u128::from(steps) / u128::from(whole.max(1));
+            (step as u64).min(steps - 1)
+        };
+        if self.counts.is_empty() {
+            return;
+        }
+        let (time, address) = self.steps;
+        let row = step(position, self.writes, time);
+        let column = step(page.saturating_sub(self.first_page), self.pages, address);
+        self.counts[(row * address + column) as usize] += 1;
+    }
+}
+
+/// What a log of some pages sees. Writes are classed by their interval; pages by the mean of theirs. What was not
+/// written before, and a page written once, is cold.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LogWindow {
+    /// Pages of the log.
+    pub log_pages: u64,
+    /// Page writes whose interval is at most the log.
+    pub hot_writes: u64,
+    /// Page writes whose interval is longer, but at most twice the log.
+    pub warm_writes: u64,
+    /// All other page writes.
+    pub cold_writes: u64,
+    /// Pages whose mean interval is at most the log.
+    pub hot_pages: u64,
+    /// Pages whose mean interval is longer, but at most twice the log.
+    pub warm_pages: u64,
+    /// All other pages.
+    pub cold_pages: u64,
+}
+
+impl Intervals {
+    /// Counts against logs of so many pages, in a trace of which `written` has seen every request.
+    pub fn new(written: &WrittenPages, log_pages: &[u64]) -> Self {
+        Self {
+            page_bytes: written.page_bytes(),
+            page_writes: 0,
+            windows: log_pages.iter().map(|&log_pages| Window { log_pages, hot: 0, warm: 0 }).collect(),
+            histogram: LatencyHistogram::default(),
+            index: HashMap::default(),
+            groups: Vec::new(),
+            picture: Picture::new(written),
+        }
+    }
+
+    /// Adds requests in replay order.
+    pub fn add(&mut self, requests: &[Request]) {
+        for request in requests {
+            let pages = pages_of(request, self.page_bytes);
+            let mut from = pages.start;
+            while from < pages.end {
+                let until = pages.end.min((from / GROUP + 1) * GROUP);
+                let group = *self.index.entry(from / GROUP).or_insert_with(|| {
+                    self.groups.push([Page::default(); GROUP as usize]);
+                    self.groups.len() - 1
+                });
+                for page in from..until {
+                    self.write(group, page);
+                }
+                from = until;
+            }
+        }
+    }
+
+    fn write(&mut self, group: usize, number: u64) {
+        let position = self.page_writes;
+        self.page_writes += 1;
+        self.picture.add(position, number);
+        let page = &mut self.groups[group][(number % GROUP) as usize];
+        page.writes += 1;
+        if page.writes == 1 {
+            page.first = position;
+        } else {
+            let interval = position - page.last;
+            self.histogram.record(interval);
+            for window in &mut self.windows {
+                if interval <= window.log_pages {
+                    window.hot += 1;
+                } else if interval <= window.log_pages.saturating_mul(2) {
+                    window.warm += 1;
+                }
+            }
+        }
+        page.last = position;
+    }
+
+    /// Every page written, in the order of its group's first write.
+    fn pages(&self) -> impl Iterator<Item = &Page> {
+        self.groups.iter().flatten().filter(|page| page.writes > 0)
+    }
+
+    /// Page writes so far.
+    pub fn page_writes(&self) -> u64 {
+        self.page_writes
+    }
+
+    /// What each log sees, in the order asked.
+    pub fn windows(&self) -> Vec<LogWindow> {
+        let mut windows: Vec<LogWindow> = self
+            .windows
+            .iter()
+            .map(|&Window { log_pages, hot, warm }| LogWindow {
+                log_pages,
+                hot_writes: hot,
+                warm_writes: warm,
+                cold_writes: self.page_writes - hot - warm,
+                hot_pages: 0,
+                warm_pages: 0,
+                cold_pages: 0,
+            })
+            .collect();
+        for page in self.pages() {
+            let (whole, intervals) = (u128::from(page.last - page.first), u128::from(page.writes - 1));
+            for window in &mut windows {
+                // The mean is compared as a sum.
+                let limit = u128::from(window.log_pages) * intervals;
+                let class = if intervals > 0 && whole <= limit {
+                    &mut window.hot_pages
+                } else if intervals > 0 && whole <= 2 * limit {
+                    &mut window.warm_pages
+                } else {
+                    &mut window.cold_pages
+                };
+                *class += 1;
+            }
+        }
+        windows
+    }
+
+    /// The intervals in steps that hold any: (shortest, first of the next step, page writes); steps are exact below
+    /// 128 and 1.6 % wide above.
+    pub fn histogram(&self) -> Vec<(u64, u64, u64)> {
+        self.histogram.buckets()
+    }
+
+    /// How many pages were written how often: pages by their number of writes.
+    pub fn pages_by_writes(&self) -> BTreeMap<u64, u64> {
+        let mut pages = BTreeMap::new();
+        for page in self.pages() {
+            *pages.entry(page.writes).or_default() += 1;
+        }
+        pages
+    }
+
+    /// Page writes by time and, within it, by address, and the numbers of steps of time and of address. Time counts
+    /// page writes; its steps are equal, as are those from the lowest to the highest page written.
+    pub fn time_address(&self) -> (&[u64], (u64, u64)) {
+        (&self.picture.counts, self.picture.steps)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Op;
+    use crate::testing::{generate, request, workload};
+    use crate::{Pattern, Workload};
+    use proptest::prelude::*;
+
+    const PAGE: u64 = 4096;
+
+    fn analyse(requests: &[Request], log_pages: &[u64]) -> (WrittenPages, Intervals) {
+        let mut written = WrittenPages::new(PAGE).unwrap();
+        requests.chunks(7).for_each(|batch| written.add(batch));
+        let mut intervals = Intervals::new(&written, log_pages);
+        requests.chunks(5).for_each(|batch| intervals.add(batch));
+        (written, intervals)
+    }
+
+    /// Writes of `(first page, pages)`, every fifth a read instead.
+    fn requests(runs: &[(u64, u64)]) -> Vec<Request> {
+        let op = |index: usize| if index % 5 == 4 { Op::Read } else { Op::Write };
+        // Neither end is aligned: what is written in part counts whole.
+        let one = |(index, &(page, count)): (usize, &(u64, u64))| {
+            request(0, op(index), page * PAGE + 512, (count * PAGE - 1000) as u32)
+        };
+        runs.iter().enumerate().map(one).collect()
+    }
+
+    proptest! {
+        /// Goal: counts are what their definitions say. Method: every pair of page writes is looked at.
+        #[test]
+        fn counts_are_those_of_the_definition(
+            runs in prop::collection::vec((0_u64..150, 1_u64..70), 0..30),
+            logs in prop::collection::vec(1_u64..400, 0..4),
+        ) {
+            let requests = requests(&runs);
+            let (written, intervals) = analyse(&requests, &logs);
+            let writes: Vec<u64> = requests.iter().flat_map(|request| pages_of(request, PAGE)).collect();
+            let previous = |at: usize| (0..at).rev().find(|&before| writes[before] == writes[at]);
+            let spans: Vec<Option<u64>> =
+                (0..writes.len()).map(|at| previous(at).map(|before| (at - before) as u64)).collect();
+            let mut pages = writes.clone();
+            pages.sort_unstable();
+            pages.dedup();
+
+            prop_assert_eq!((written.page_writes(), written.pages()), (writes.len() as u64, pages.len() as u64));
+            prop_assert_eq!(intervals.page_writes(), writes.len() as u64);
+            let extent = pages.first().copied().unwrap_or(0)..pages.last().map_or(0, |last| last + 1);
+            prop_assert_eq!(written.extent(), extent.clone());
+
+            for (window, &log) in intervals.windows().iter().zip(&logs) {
+                let count = |low: u64, high: u64| {
+                    spans.iter().flatten().filter(|&&span| span > low && span <= high).count() as u64
+                };
+                let mean = |page: u64| {
+                    let own: Vec<u64> =
+                        writes.iter().zip(&spans).filter(|(other, _)| **other == page).filter_map(|(_, s)| *s).collect();
+                    (!own.is_empty()).then(|| own.iter().sum::<u64>() as f64 / own.len() as f64)
+                };
+                let means = |low: u64, high: u64| {
+                    let within = |mean: &f64| *mean > low as f64 && *mean <= high as f64;
+                    pages.iter().filter_map(|&page| mean(page)).filter(within).count() as u64
+                };
+                let hot_and_warm = [count(0, log), count(log, 2 * log), means(0, log), means(log, 2 * log)];
+                prop_assert_eq!([window.hot_writes, window.warm_writes, window.hot_pages, window.warm_pages], hot_and_warm);
+                prop_assert_eq!(window.hot_writes + window.warm_writes + window.cold_writes, writes.len() as u64);
+                prop_assert_eq!(window.hot_pages + window.warm_pages + window.cold_pages, pages.len() as u64);
+                // A page is invalidated in the log if it is written again soon: the same pairs from their other end.
+                let next = |at: usize| (at + 1..writes.len()).find(|&after| writes[after] == writes[at]);
+                let in_time = |at: &usize| next(*at).is_some_and(|after| (after - at) as u64 <= log);
+                prop_assert_eq!((0..writes.len()).filter(in_time).count() as u64, window.hot_writes);
+            }
+            for (low, next, count) in intervals.histogram() {
+                let inside = spans.iter().flatten().filter(|&&span| span >= low && span < next).count();
+                prop_assert_eq!(count, inside as u64);
+            }
+            for (times, count) in intervals.pages_by_writes() {
+                let written = |page: &&u64| writes.iter().filter(|other| other == page).count() as u64 == times;
+                prop_assert_eq!(pages.iter().filter(written).count() as u64, count);
+            }
+            let (counts, (rows, columns)) = intervals.time_address();
+            let mut expected = vec![0; counts.len()];
+            for (at, page) in writes.iter().enumerate() {
+                let row = at as u64 * rows / writes.len() as u64;
+                let column = (page - extent.start) * columns / (extent.end - extent.start);
+                expected[(row * columns + column) as usize] += 1;
+            }
+            prop_assert_eq!(counts, expected);
+        }
+    }
+
+    /// Uniform writes to N pages: the next W writes hit a page with chance `1 - (1 - 1/N)^W`.
+    #[test]
+    fn uniform_writes_follow_the_closed_form() {
+        let pages = 1000_u64;
+        let uniform = Workload {
+            requests: 400_000,
+            reads: 0.0,
+            sizes: vec![(PAGE as u32, 1.0)],
+            span_bytes: pages * PAGE,
+            ..workload(Pattern::Uniform)
+        };
+        let logs = [30, 100, 500, 1000, 2500];
+        let (_, intervals) = analyse(&generate(&uniform), &logs);
+        for window in intervals.windows() {
+            let share = |writes: u64| writes as f64 / intervals.page_writes() as f64;
+            let expected = |log: u64| 1.0 - (1.0 - 1.0 / pages as f64).powi(log as i32);
+            // Pages have a first write without interval, one in 400; a standard deviation is below 0.0008.
+            let (once, twice) = (share(window.hot_writes), share(window.hot_writes + window.warm_writes));
+            assert!((once - expected(window.log_pages)).abs() < 0.006, "{once} of {}", window.log_pages);
+            assert!((twice - expected(2 * window.log_pages)).abs() < 0.006, "{twice} of {}", window.log_pages);
+        }
+    }
+
+    #[test]
+    fn pages_out_of_range_are_refused() {
+        for bytes in [0, 511, (1 << 30) + 1] {
+            assert!(WrittenPages::new(bytes).unwrap_err().to_string().contains("512B to 1GiB"));
+        }
+    }
+
+    #[test]
+    fn writes_at_the_end_of_the_address_space_are_counted() {
+        let end = [request(0, Op::Write, u64::MAX - 100, 100), request(0, Op::Write, u64::MAX - 9000, 9000)];
+        let (written, intervals) = analyse(&end, &[1]);
+        assert_eq!((written.pages(), intervals.page_writes()), (3, 4));
+    }
+}
