@@ -4,6 +4,7 @@
 pub mod baseline;
 pub mod flash;
 pub mod ingest;
+pub mod log_blocks;
 pub mod machine;
 
 use std::time::Instant;
@@ -37,6 +38,7 @@ mod tests {
     #[test]
     fn every_benchmark_runs() {
         flash::report(Scale::Smoke);
+        log_blocks::report(Scale::Smoke);
         ingest::report(Scale::Smoke);
         let sets = ["device.capacity=64MiB", "workload.requests=1000"].map(String::from);
         assert!(simulate(&sets).is_ok_and(|(_, programs)| programs >= 700));

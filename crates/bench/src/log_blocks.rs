@@ -1,0 +1,111 @@
+//! Untimed log-block FTLs: random and interleaved sequential overwrites against a bare loop that merges blocks.
+
+use std::time::Instant;
+
+use ssdlab_config::Config;
+use ssdlab_core::{HugeVec, Rng};
+use ssdlab_sim::{Control, Monitor, Phase, Status, Summary, run};
+use ssdlab_trace::Generator;
+
+use crate::{Scale, machine};
+
+const PAGES_PER_BLOCK: u32 = 256;
+
+/// Notes when measuring began.
+struct Clocked {
+    began: Option<Instant>,
+}
+
+impl Monitor for Clocked {
+    fn report(&mut self, status: &Status) -> Control {
+        // The last look before measuring is the end of the warm-up.
+        if status.phase == Phase::Warmup {
+            self.began = Some(Instant::now());
+        }
+        Control::Continue
+    }
+}
+
+/// Seconds of the measured phase and the summary.
+fn stack(sets: &[String]) -> (f64, Summary) {
+    let settings =
+        Config::resolve(None, &[], sets).and_then(|config| config.settings(None)).expect("a sound benchmark");
+    let mut source = Generator::new(&settings.workload).expect("the workload is valid");
+    let mut clocked = Clocked { began: None };
+    let outcome = run(&settings.setup, &mut source, &mut clocked).expect("the device is valid");
+    (clocked.began.expect("there was a warm-up").elapsed().as_secs_f64(), outcome.summary)
+}
+
+/// Programs per second of a loop that does nothing but move random blocks, page by page, in a map and its inverse.
+fn bare_merges(pages: u32, merges: u64) -> f64 {
+    let blocks = pages / PAGES_PER_BLOCK;
+    let mut l2p = HugeVec::filled(0_u32, pages as usize);
+    let mut p2l = HugeVec::filled(0_u32, (pages + PAGES_PER_BLOCK) as usize);
+    let mut data: Vec<u32> = (0..blocks).collect();
+    let mut spare = blocks;
+    let mut rng = Rng::named(1, "merges");
+    let began = Instant::now();
+    for _ in 0..merges {
+        let block = rng.below(u64::from(blocks)) as u32;
+        let (from, to) = (block * PAGES_PER_BLOCK, spare * PAGES_PER_BLOCK);
+        for offset in 0..PAGES_PER_BLOCK {
+            l2p[(from + offset) as usize] = to + offset;
+            p2l[(to + offset) as usize] = from + offset;
+        }
+        std::mem::swap(&mut data[block as usize], &mut spare);
+    }
+    std::hint::black_box((&l2p[0], &p2l[0]));
+    (merges * u64::from(PAGES_PER_BLOCK)) as f64 / began.elapsed().as_secs_f64()
+}
+
+/// Prints programs and reads per second of each FTL.
+pub fn report(scale: Scale) {
+    let (capacity_mib, writes, reads) = match scale {
+        Scale::Smoke => (64, 20_000_u64, 20_000_u64),
+        Scale::Real => (32 << 10, 2_000_000, 20_000_000),
+    };
+    println!(
+        "## Untimed log-block FTLs: overwrites of 4 KiB on {capacity_mib} MiB, filled, log of 7 %, 256-page blocks\n"
+    );
+    println!(
+        "| FTL | workload | M programs/s | bare merges, M programs/s | ratio | write amplification | M random reads/s | map bytes/page | result |"
+    );
+    println!("|---|---|---|---|---|---|---|---|---|");
+    let pages = capacity_mib * 256;
+    for ftl in ["bast", "fast", "faster", "sbfast"] {
+        for (label, pattern) in [("uniform", "uniform"), ("8 streams, 90 % sequential", "streams")] {
+            let common = [
+                format!("ftl={ftl}"),
+                format!("device.capacity={capacity_mib}MiB"),
+                "time=count".into(),
+                "precondition.overwrite=none".into(),
+                "host.warmup=4096".into(),
+                format!("workload.pattern={pattern}"),
+            ];
+            let with = |more: &[String]| common.iter().chain(more).cloned().collect::<Vec<_>>();
+            let mut sets = with(&["workload.reads=0%".into(), format!("workload.requests={writes}")]);
+            if pattern == "streams" {
+                sets.extend(["sequential=90%", "streams=8"].map(|one| format!("workload.pattern.streams.{one}")));
+            }
+            let (seconds, summary) = stack(&sets);
+            let programs = summary.flash.0.programmed() as f64 / seconds;
+            let bare = bare_merges(pages, writes / 20);
+            let sets = with(&["workload.reads=100%".into(), format!("workload.requests={reads}")]);
+            let reads_per_s = if pattern == "uniform" {
+                format!("{:.1}", reads as f64 / stack(&sets).0 / 1e6)
+            } else {
+                "as above".into()
+            };
+            println!(
+                "| {ftl} | {label} | {:.1} | {:.1} | **{:.2}** | {:.2} | {reads_per_s} | {:.2} | {:08x} |",
+                programs / 1e6,
+                bare / 1e6,
+                programs / bare,
+                summary.write_amplification.unwrap_or(0.0),
+                summary.device.memory_bytes as f64 / summary.device.physical_pages as f64,
+                machine::hash(&format!("{:?}", summary.flash)),
+            );
+        }
+    }
+    println!();
+}
