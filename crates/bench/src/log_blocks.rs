@@ -61,7 +61,7 @@ fn bare_merges(pages: u32, merges: u64) -> f64 {
 /// Prints programs and reads per second of each FTL.
 pub fn report(scale: Scale) {
     let (capacity_mib, writes, reads) = match scale {
-        Scale::Smoke => (64, 20_000_u64, 20_000_u64),
+        Scale::Smoke => (512, 20_000_u64, 20_000_u64),
         Scale::Real => (32 << 10, 2_000_000, 20_000_000),
     };
     println!(

@@ -26,9 +26,6 @@ pub(crate) const LOG_VICTIMS: &[Variant] = &[
     Variant { name: "fifo", help: "the one taken longest ago" },
 ];
 
-/// Fewest log blocks of the FTLs that divide them.
-const SEQUENTIAL_AND_RANDOM: (u32, &str) = (2, "a sequential and a random log block");
-
 /// An FTL before the size of its log is known.
 pub(crate) enum Plan {
     Page(PageOptions),
@@ -36,8 +33,8 @@ pub(crate) enum Plan {
         /// `ftl.<name>.log`.
         key: &'static str,
         reserve_blocks: u32,
-        /// Fewest log blocks that work, and why.
-        least: (u32, &'static str),
+        /// Fewest log blocks that work.
+        least: u32,
     },
 }
 
@@ -56,10 +53,11 @@ impl Checker<'_> {
         let log = |key, reserve_blocks, least| Ok(Plan::Log { key, reserve_blocks, least });
         match self.choice("ftl")? {
             "page" => Ok(Plan::Page(self.page_options()?)),
-            "bast" => log("ftl.bast.log", BastOptions::RESERVE_BLOCKS, (1, "a log block")),
-            "fast" => log("ftl.fast.log", FastOptions::RESERVE_BLOCKS, SEQUENTIAL_AND_RANDOM),
-            "faster" => log("ftl.faster.log", FasterOptions::RESERVE_BLOCKS, SEQUENTIAL_AND_RANDOM),
-            "sbfast" => log("ftl.sbfast.log", SbfastOptions::RESERVE_BLOCKS, SEQUENTIAL_AND_RANDOM),
+            "bast" => log("ftl.bast.log", BastOptions::RESERVE_BLOCKS, 1),
+            // Beside the sequential log block, if there is one, a random one.
+            "fast" => log("ftl.fast.log", FastOptions::RESERVE_BLOCKS, self.small("ftl.fast.sw")? + 1),
+            "faster" => log("ftl.faster.log", FasterOptions::RESERVE_BLOCKS, self.small("ftl.faster.sw")? + 1),
+            "sbfast" => log("ftl.sbfast.log", SbfastOptions::RESERVE_BLOCKS, 2),
             other => Err(self.unknown("ftl", other)),
         }
     }
@@ -84,13 +82,7 @@ impl Checker<'_> {
     }
 
     /// Log blocks asked for, which must fit beside the data.
-    fn log_blocks(
-        &mut self,
-        key: &str,
-        (least, what): (u32, &str),
-        device: &DeviceFigures,
-        pages_per_block: u32,
-    ) -> Read<Option<u32>> {
+    fn log_blocks(&mut self, key: &str, least: u32, device: &DeviceFigures, pages_per_block: u32) -> Read<Option<u32>> {
         let data = device.logical_pages.div_ceil(pages_per_block);
         let reserve = device.reserve_blocks;
         let most = device.blocks.saturating_sub(data + reserve);
@@ -104,16 +96,20 @@ impl Checker<'_> {
             // A share that gives whole blocks on paper must give them here.
             LogSpace::Percent(percent) => (f64::from(data) * percent / 100.0 - 1e-9).ceil() as u64,
         };
-        let written = space.to_toml();
-        let written = written.trim_matches('"');
+        let written = match space {
+            LogSpace::Percent(percent) => {
+                format!("{} of {data} data blocks is {asked} log blocks", write_percent(percent))
+            }
+            LogSpace::Blocks(_) | LogSpace::All => format!("{asked} log blocks"),
+        };
         if asked > u64::from(most) {
             let enough = (data as f64 * pages_per_block as f64).max(1.0);
             let share = ((u64::from(data) + u64::from(reserve) + asked) as f64 * f64::from(pages_per_block)
                 - f64::from(device.logical_pages))
                 / enough;
             let message = format!(
-                "{written} is {asked} log blocks, but beside {data} data blocks and {reserve} that merges need, the \
-                 {} blocks of the device leave {most}; lower it or raise device.op to {}",
+                "{written}, but beside {data} data blocks and {reserve} that merges need, the {} blocks of the device \
+                 leave {most}; lower it or raise device.op to {}",
                 device.blocks,
                 write_percent((share * 10_000.0).ceil() / 100.0)
             );
@@ -122,7 +118,7 @@ impl Checker<'_> {
         }
         if asked < u64::from(least) {
             let remedy = if most < least { "raise device.op" } else { "raise it" };
-            let message = format!("{written} is {asked} log blocks, and {what} make {least} at least; {remedy}");
+            let message = format!("{written}, and at least {least} are needed; {remedy}");
             self.report(key, message);
             return Ok(None);
         }

@@ -300,7 +300,7 @@ impl Checker<'_> {
         let enough = write_percent(provision.percent_for(full + needed, logical_pages, pages_per_block));
         let other_way = if !extra && left >= 1 { ", or set device.reserve to \"extra\"" } else { "" };
         let message = format!(
-            "{} leaves {left} of {blocks} blocks beyond the data and collection needs {needed} of them here; \
+            "{} leaves {left} of {blocks} blocks beyond the data and the FTL needs {needed} of them here; \
              raise it to {enough}{other_way}",
             share.trim_matches('"')
         );

@@ -1,6 +1,7 @@
 //! Which layer wins, what a variant brings and takes along, and what a configuration comes to.
 
 use ssdlab_config::{Config, Fallback, Layer, OPTIONS};
+use ssdlab_ftl::fast::FastOptions;
 use ssdlab_ftl::page::{Trigger, VictimChoice};
 use ssdlab_sim::{Clock, Fit, FtlChoice, Overwrite};
 use ssdlab_trace::{Arrival, Pattern, Placement, Streams};
@@ -135,7 +136,8 @@ fn parameters_reach_the_settings() {
 
 #[test]
 fn capacity_and_reserve() {
-    let settings = |sets: &[&str], extent| resolve(Some("faster"), &[], sets).settings(extent).unwrap();
+    let page = [file("page.toml", "ftl = \"page\"")];
+    let settings = |sets: &[&str], extent| resolve(Some("faster"), &page, sets).settings(extent).unwrap();
     // 1 GiB of 2 KiB pages in blocks of 64: 8,192 blocks of data.
     let inside = settings(&["device.op=25%"], None).device;
     assert_eq!((inside.logical_pages, inside.blocks, inside.reserve_blocks), (524_288, 10_240, 3));
@@ -146,6 +148,23 @@ fn capacity_and_reserve() {
     let spare = settings(&["device.spare=20%", "ftl.page.survivors=shared"], None).device;
     assert_eq!((spare.blocks, spare.reserve_blocks), (10_240, 2));
     assert_eq!(spare.spare_of_physical, 0.2);
+}
+
+/// Log space is what lies beyond the data and the reserve, or what was asked for.
+#[test]
+fn log_space() {
+    let ftl = |sets: &[&str]| resolve(Some("faster"), &[], sets).settings(None).unwrap().setup.ftl;
+    let faster = |sets: &[&str]| match ftl(sets) {
+        FtlChoice::Faster(options) => (options.log_blocks, options.isolation_blocks),
+        other => panic!("the preset has FASTer, not {other:?}"),
+    };
+    // A tenth of 8,192 data blocks is 819.2; two blocks are kept erased.
+    assert_eq!(faster(&["device.op=10%"]), (820 - 2, 164));
+    assert_eq!(faster(&["device.op=10%", "device.reserve=extra"]), (820, 164));
+    assert_eq!(faster(&["device.op=10%", "ftl.faster.log=3%"]), (246, 49));
+    assert_eq!(faster(&["ftl.faster.log=40", "ftl.faster.isolation=0%"]), (40, 0));
+    let fast = ftl(&["ftl.fast.log=2"]);
+    assert_eq!(fast, FtlChoice::Fast(FastOptions { log_blocks: 2, sequential_blocks: 1 }));
 }
 
 #[test]

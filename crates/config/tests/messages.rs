@@ -132,11 +132,11 @@ fn files() {
         ),
         (
             "device.op = \"0.05%\"",
-            r#"my.toml:1: device.op: 0.05% leaves 3 of 4099 blocks beyond the data and collection needs 4 of them here; raise it to 0.1%, or set device.reserve to "extra""#,
+            r#"my.toml:1: device.op: 0.05% leaves 3 of 4099 blocks beyond the data and the FTL needs 4 of them here; raise it to 0.1%, or set device.reserve to "extra""#,
         ),
         (
             "device.spare = \"0%\"",
-            "my.toml:1: device.spare: 0% leaves 0 of 4096 blocks beyond the data and collection needs 4 of them here; raise it to 0.1%",
+            "my.toml:1: device.spare: 0% leaves 0 of 4096 blocks beyond the data and the FTL needs 4 of them here; raise it to 0.1%",
         ),
         (
             "[ftl.page.trigger.batch]\nlow = 9\nhigh = 9",
@@ -165,6 +165,32 @@ fn files() {
         (
             "[workload]\nspan = \"64KiB\"\nsize = \"64KiB\"\npattern.sequential.streams = 2",
             "my.toml:3: workload.size: 64KiB is more than the span 32KiB of each of 2 streams; lower it or raise workload.span",
+        ),
+        (
+            "device.capacity = \"64MiB\"\nftl.fast.log = 40",
+            "my.toml:2: ftl.fast.log: 40 log blocks, but beside 64 data blocks and 1 that merges need, the 69 blocks of the device leave 4; lower it or raise device.op to 64.07%",
+        ),
+        (
+            "ftl.bast.log = \"120%\"",
+            "my.toml:1: ftl.bast.log: 120% of 4096 data blocks is 4916 log blocks, but beside 4096 data blocks and 1 that merges need, the 4383 blocks of the device leave 286; lower it or raise device.op to 120.05%",
+        ),
+        ("ftl.fast.log = 1", "my.toml:1: ftl.fast.log: 1 log blocks, and at least 2 are needed; raise it"),
+        (
+            "ftl.sbfast.sub_block = 48",
+            "my.toml:1: ftl.sbfast.sub_block: 48 pages do not divide a block of 256; the nearest that do are 32 and 64",
+        ),
+        ("ftl.sbfast.slb = 0", "my.toml:1: ftl.sbfast.slb: 0 is out of range: 1 to 1048576"),
+        (
+            "ftl.sbfast = { log = 4, slb = 4 }",
+            "my.toml:1: ftl.sbfast.slb: 4 of 4 log blocks leave none for random pages; lower it to 3 or raise ftl.sbfast.log",
+        ),
+        (
+            "ftl.faster.log = 5",
+            "default: ftl.faster.isolation: 20% of 5 log blocks is 1, and an isolation area needs 2; raise it or ftl.faster.log, or write 0% for none",
+        ),
+        (
+            "ftl = \"bast\"\ndevice.op = \"0.02%\"",
+            r#"my.toml:2: device.op: 0.02% leaves 1 of 4097 blocks beyond the data and the FTL needs 2 of them here; raise it to 0.05%, or set device.reserve to "extra""#,
         ),
         // What the generator of the workload says, about the setting it concerns.
         (
