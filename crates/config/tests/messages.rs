@@ -179,7 +179,7 @@ fn files() {
             "ftl.sbfast.sub_block = 48",
             "my.toml:1: ftl.sbfast.sub_block: 48 pages do not divide a block of 256; the nearest that do are 32 and 64",
         ),
-        ("ftl.sbfast.slb = 0", "my.toml:1: ftl.sbfast.slb: 0 is out of range: 1 to 1048576"),
+        ("ftl.sbfast.slb = 0", "my.toml:1:18: ftl.sbfast.slb: 0 is out of range: 1 to 1048576"),
         (
             "ftl.sbfast = { log = 4, slb = 4 }",
             "my.toml:1: ftl.sbfast.slb: 4 of 4 log blocks leave none for random pages; lower it to 3 or raise ftl.sbfast.log",
