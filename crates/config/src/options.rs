@@ -305,7 +305,7 @@ pub static OPTIONS: &[OptionSpec] = &[
             },
             Variant { name: "any", help: "any page that is still erased (small-block SLC)" },
         ]),
-        fallback: Fallback::Value("ascending"),
+        fallback: Fallback::Preset,
         help: "Order in which the pages of a block may be programmed.",
         example: "any",
     },

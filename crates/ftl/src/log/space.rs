@@ -279,8 +279,8 @@ impl Space {
     fn can_complete(&self, lbn: u32, block: u32, offset: Option<u32>) -> bool {
         let first = block * self.pages_per_block;
         (0..self.pages_per_block).zip(&self.l2p[self.pages_of(lbn)]).all(|(page, &ppn)| {
-            let written = offset == Some(page);
-            (ppn == NONE && !written) || (ppn == first + page && !written) || self.can_program(block, page)
+            let settled = ppn == NONE || ppn == first + page;
+            (settled && offset != Some(page)) || self.can_program(block, page)
         })
     }
 
