@@ -8,8 +8,11 @@ from markupsafe import Markup
 from ssdlab import __version__, plot, text
 from ssdlab.figures import (
     CAUSES,
+    MERGE_COUNTS,
     QUANTILES,
+    captures,
     clock_remark,
+    merges,
     operations,
     remarks,
     response_times,
@@ -31,10 +34,14 @@ VARIABLES = {
     plot.GREEN: "var(--green)",
     plot.PURPLE: "var(--purple)",
     plot.SKY: "var(--sky)",
+    plot.AMBER: "var(--amber)",
+    plot.YELLOW: "var(--yellow)",
+    plot.GREY: "var(--grey)",
 }
 
 HEADLINES = (
     ("write amplification", "write_amplification", text.ratio),
+    ("full merges per page written", "log.full_merges_per_page", text.significant),
     ("requests per second", "time.iops", text.short_count),
     ("99 % of reads within", "latency.read.p99_ns", text.duration),
     ("99 % of writes within", "latency.write.p99_ns", text.duration),
@@ -78,6 +85,15 @@ def render(result: "Result") -> str:
     times = response_times(result.summary)
     if times:
         charts["latency"] = result.plot_latency()
+        charts["response_time"] = result.plot_response_time()
+    if result.log is not None:
+        charts["reclaim_cost"] = result.plot_reclaim_cost()
+        # A chart of one bar tells what the summary tells: BAST merges one block, and FAST fills all log blocks.
+        if (result.log.associativity > 0).sum() > 1:
+            charts["associativity"] = result.plot_associativity()
+        if (result.log.utilisation > 0).sum() > 1:
+            charts["utilisation"] = result.plot_log_utilisation()
+    streams, more_streams = captures(result.summary)
     return page(
         "report.html.jinja",
         partial=result.partial,
@@ -88,6 +104,10 @@ def render(result: "Result") -> str:
         sections=sections(result.summary),
         causes=[CAUSES.get(cause, cause) for cause in causes],
         operations=[(kind, [text.count(n) for n in counts], text.count(sum(counts))) for kind, counts in rows],
+        merge_counts=list(MERGE_COUNTS.values()),
+        merges=[(kind, [text.count(n) for n in counts]) for kind, counts in merges(result.summary)],
+        streams=streams,
+        more_streams=more_streams,
         quantiles=list(QUANTILES),
         response_times=times,
         clock_remark=clock_remark(result.config["time"]),
