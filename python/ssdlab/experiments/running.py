@@ -11,51 +11,80 @@ import numpy as np
 
 from ssdlab import text
 from ssdlab.config import Config, Overrides, _pairs
-from ssdlab.experiments.definition import Experiment, Table
+from ssdlab.experiments.definition import Experiment, Replay, Table, Traces
 from ssdlab.experiments.expression import Summary, figure, figure_paths
+from ssdlab.experiments.replay import Library, Source, describe, supplied
 from ssdlab.experiments.result import ExperimentResult, TableResult
 from ssdlab.experiments.suggest import suggestion
 from ssdlab.simulation import Monitor, simulate
 
-Cells = dict[tuple[str, str], list[str]]
-"""Row and column of a cell to its configurations, as TOML."""
+Key = tuple[str, int | str | None]
+"""A run: its configuration as TOML; and the trace that it replays, as the identity of an object, or as its name where
+the user has not supplied it."""
+Cells = dict[tuple[str, str], list[Key]]
+"""Row and column of a cell to its runs."""
 
 
 def run(
-    experiment: Experiment, tables: tuple[Table, ...], overrides: Overrides, jobs: int | None, monitor: Monitor | None
+    experiment: Experiment,
+    tables: tuple[Table, ...],
+    overrides: Overrides,
+    traces: Traces,
+    jobs: int | None,
+    monitor: Monitor | None,
 ) -> ExperimentResult:
     """See `Experiment.run`."""
     sets = _pairs(overrides)
-    # The same configuration in words is the same run.
+    sources = supplied(experiment, traces)
+    library = Library(experiment, sources)
+    # The same configuration in words and the same trace are the same run.
     configs: dict[str, Config] = {}
+    runs: dict[Key, tuple[Config, Source | None]] = {}
     plan: list[Cells] = []
     for table in tables:
         cells: Cells = {}
         for row in table.rows.labels:
             for column in table.columns.labels:
-                each = {config.to_toml(): config for config in experiment.configs(table, row, column, sets)}
-                cells[row, column] = list(each)
-                configs |= each
+                name = table.replays(row, column)
+                cells[row, column] = []
+                for config in experiment.configs(table, row, column, sets):
+                    config = configs.setdefault(config.to_toml(), config)
+                    source = None if name is None else library.find(name, config)
+                    key: Key = config.to_toml(), name if source is None else id(source)
+                    cells[row, column].append(key)
+                    if name is None or source is not None:
+                        runs[key] = config, source
         plan.append(cells)
     for config in configs.values():
         config.check()
-    summaries = _simulate(configs, jobs or os.cpu_count() or 1, monitor)
+    summaries = _simulate(runs, jobs or os.cpu_count() or 1, monitor)
     return ExperimentResult(
         experiment=experiment,
         overrides=tuple(sets),
-        tables=tuple(_measured(table, cells, summaries) for table, cells in zip(tables, plan, strict=True)),
-        runs=len(configs),
+        traces=describe(sources),
+        tables=tuple(
+            _measured(table, cells, summaries, _missing(experiment, table, sources))
+            for table, cells in zip(tables, plan, strict=True)
+        ),
+        runs=len(runs),
         finished=len(summaries),
     )
 
 
-def _simulate(configs: Mapping[str, Config], jobs: int, monitor: Monitor | None) -> dict[str, dict[str, Any]]:
+def _missing(experiment: Experiment, table: Table, sources: Mapping[str, Source]) -> tuple[Replay, ...]:
+    """The traces of a table that the user has not supplied."""
+    return tuple(one for one in experiment.replayed(table) if one.supplied and one.name not in sources)
+
+
+def _simulate(
+    runs: Mapping[Key, tuple[Config, Source | None]], jobs: int, monitor: Monitor | None
+) -> dict[Key, dict[str, Any]]:
     """The summaries of those that came to their end."""
     stopped = threading.Event()
-    replayed = dict.fromkeys(configs, 0)
-    finished: dict[str, dict[str, Any]] = {}
+    replayed = dict.fromkeys(runs, 0)
+    finished: dict[Key, dict[str, Any]] = {}
 
-    def one(key: str, config: Config) -> None:
+    def one(key: Key, config: Config, source: Source | None) -> None:
         def watch(_phase: str, _done: int, _total: int | None, requests: int) -> bool:
             replayed[key] = requests
             return stopped.is_set()
@@ -63,7 +92,10 @@ def _simulate(configs: Mapping[str, Config], jobs: int, monitor: Monitor | None)
         if stopped.is_set():
             return
         try:
-            result = simulate(config, monitor=watch)
+            result = simulate(config, source, monitor=watch)
+        except KeyboardInterrupt:
+            # Told to end while looking for the end of the trace: signals reach the main thread only.
+            return
         except BaseException:
             # One failure fails the experiment: the others need not go on.
             stopped.set()
@@ -71,12 +103,12 @@ def _simulate(configs: Mapping[str, Config], jobs: int, monitor: Monitor | None)
         if not result.partial:
             finished[key] = result.summary
 
-    with ThreadPoolExecutor(min(jobs, len(configs))) as pool:
-        futures = [pool.submit(one, key, config) for key, config in configs.items()]
+    with ThreadPoolExecutor(max(1, min(jobs, len(runs)))) as pool:
+        futures = [pool.submit(one, key, *run) for key, run in runs.items()]
         try:
             # In short waits, as signals reach the main thread only between them.
             while wait(futures, timeout=0.1).not_done:
-                if monitor is not None and monitor("runs", len(finished), len(configs), sum(replayed.values())):
+                if monitor is not None and monitor("runs", len(finished), len(runs), sum(replayed.values())):
                     stopped.set()
         except BaseException:
             stopped.set()
@@ -87,7 +119,7 @@ def _simulate(configs: Mapping[str, Config], jobs: int, monitor: Monitor | None)
     return finished
 
 
-def _measured(table: Table, cells: Cells, summaries: Mapping[str, Summary]) -> TableResult:
+def _measured(table: Table, cells: Cells, summaries: Mapping[Key, Summary], missing: tuple[Replay, ...]) -> TableResult:
     """The table with a value in each cell whose runs are all there."""
     shape = len(table.rows.labels), len(table.columns.labels)
     ours, spread = np.full(shape, np.nan), np.full(shape, np.nan)
@@ -112,6 +144,7 @@ def _measured(table: Table, cells: Cells, summaries: Mapping[str, Summary]) -> T
         spread=spread,
         seeds=max(map(len, cells.values())),
         remarks=tuple(_remarks(table, done)),
+        missing=missing,
     )
 
 
