@@ -34,9 +34,11 @@ def supplied(experiment: Experiment, traces: Traces) -> dict[str, Source]:
             given = TraceFile(*paths, format=replay.format, device=replay.device)
         if isinstance(given, TraceFile):
             try:
-                given.open().read(1)
+                requests = given.open().read(1)
             except TraceError as error:
                 raise TraceError(f"--trace {name}: {_remedied(str(error))}") from None
+            if not len(requests):
+                raise TraceError(f"--trace {name}: holds no request; 'ssdlab trace info' tells what is in a file")
         found[name] = given
     return found
 

@@ -65,7 +65,7 @@ class TableResult:
     seeds: int
     """Runs of a cell."""
     remarks: tuple[str, ...]
-    """What is odd about it and needs mending."""
+    """What is odd about it: what needs mending, what was met while reading its traces."""
     missing: tuple[Replay, ...] = ()
     """Traces that it needs and the user has not supplied."""
 

@@ -5,7 +5,7 @@ import statistics
 import threading
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor, wait
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from ssdlab.experiments.expression import Summary, figure, figure_paths
 from ssdlab.experiments.replay import Library, Source, describe, supplied
 from ssdlab.experiments.result import ExperimentResult, TableResult
 from ssdlab.experiments.suggest import suggestion
+from ssdlab.figures import ingest_remarks
 from ssdlab.simulation import Monitor, simulate
 
 Key = tuple[str, int | str | None]
@@ -23,6 +24,15 @@ Key = tuple[str, int | str | None]
 the user has not supplied it."""
 Cells = dict[tuple[str, str], list[Key]]
 """Row and column of a cell to its runs."""
+
+
+@dataclass(frozen=True)
+class Finished:
+    """What is kept of a run."""
+
+    summary: Summary
+    remarks: tuple[str, ...]
+    """What a person should know about how its trace was read."""
 
 
 def run(
@@ -57,17 +67,17 @@ def run(
         plan.append(cells)
     for config in configs.values():
         config.check()
-    summaries = _simulate(runs, jobs or os.cpu_count() or 1, monitor)
+    finished = _simulate(runs, jobs or os.cpu_count() or 1, monitor)
     return ExperimentResult(
         experiment=experiment,
         overrides=tuple(sets),
         traces=describe(sources),
         tables=tuple(
-            _measured(table, cells, summaries, _missing(experiment, table, sources))
+            _measured(table, cells, finished, _missing(experiment, table, sources))
             for table, cells in zip(tables, plan, strict=True)
         ),
         runs=len(runs),
-        finished=len(summaries),
+        finished=len(finished),
     )
 
 
@@ -78,11 +88,11 @@ def _missing(experiment: Experiment, table: Table, sources: Mapping[str, Source]
 
 def _simulate(
     runs: Mapping[Key, tuple[Config, Source | None]], jobs: int, monitor: Monitor | None
-) -> dict[Key, dict[str, Any]]:
-    """The summaries of those that came to their end."""
+) -> dict[Key, Finished]:
+    """Those that came to their end."""
     stopped = threading.Event()
     replayed = dict.fromkeys(runs, 0)
-    finished: dict[Key, dict[str, Any]] = {}
+    finished: dict[Key, Finished] = {}
 
     def one(key: Key, config: Config, source: Source | None) -> None:
         def watch(_phase: str, _done: int, _total: int | None, requests: int) -> bool:
@@ -101,7 +111,7 @@ def _simulate(
             stopped.set()
             raise
         if not result.partial:
-            finished[key] = result.summary
+            finished[key] = Finished(result.summary, tuple(ingest_remarks(result.ingest)))
 
     with ThreadPoolExecutor(max(1, min(jobs, len(runs)))) as pool:
         futures = [pool.submit(one, key, *run) for key, run in runs.items()]
@@ -119,16 +129,19 @@ def _simulate(
     return finished
 
 
-def _measured(table: Table, cells: Cells, summaries: Mapping[Key, Summary], missing: tuple[Replay, ...]) -> TableResult:
+def _measured(table: Table, cells: Cells, finished: Mapping[Key, Finished], missing: tuple[Replay, ...]) -> TableResult:
     """The table with a value in each cell whose runs are all there."""
     shape = len(table.rows.labels), len(table.columns.labels)
     ours, spread = np.full(shape, np.nan), np.full(shape, np.nan)
-    done = []
-    for index, keys in enumerate(cells.values()):
-        if not all(key in summaries for key in keys):
+    summaries: list[Summary] = []
+    remarks: dict[str, None] = {}
+    for index, (at, keys) in enumerate(cells.items()):
+        if not all(key in finished for key in keys):
             continue
-        done += [summaries[key] for key in keys]
-        values = [value for key in keys if (value := table.value.of(summaries[key])) is not None]
+        done = [finished[key] for key in keys]
+        summaries += [one.summary for one in done]
+        remarks |= {f"trace {table.replays(*at)}: {remark}": None for one in done for remark in one.remarks}
+        values = [value for one in done if (value := table.value.of(one.summary)) is not None]
         if len(values) == len(keys):
             ours.flat[index] = statistics.fmean(values)
             spread.flat[index] = max(values) - min(values)
@@ -143,7 +156,7 @@ def _measured(table: Table, cells: Cells, summaries: Mapping[Key, Summary], miss
         ours=ours,
         spread=spread,
         seeds=max(map(len, cells.values())),
-        remarks=tuple(_remarks(table, done)),
+        remarks=(*_remarks(table, summaries), *remarks),
         missing=missing,
     )
 
