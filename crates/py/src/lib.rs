@@ -26,7 +26,7 @@ mod _ssdlab {
     #[pymodule_export]
     use analysis::Analysis;
     #[pymodule_export]
-    use config::{Config, json_schema, options, presets};
+    use config::{Config, json_schema, options, presets, variants};
     #[pymodule_export]
     use errors::{ConfigError, InternalError, SimulationError, SsdlabError, TraceError};
     #[pymodule_export]

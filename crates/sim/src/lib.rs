@@ -149,17 +149,23 @@ pub struct Outcome {
 /// Runs `source` against the device described by `setup`.
 pub fn run(setup: &Setup, source: &mut dyn Source, monitor: &mut dyn Monitor) -> Result<Outcome, SimError> {
     let shape = setup.shape();
-    let meter = || LogMeter::new(shape.pages_per_block);
+    let meter = |captures| LogMeter::new(shape.pages_per_block, captures);
     match setup.ftl {
         FtlChoice::Page(options) => {
             let Shape { logical_pages, blocks, pages_per_block, .. } = shape;
             let ftl = PageFtl::new(logical_pages, blocks, pages_per_block, options, setup.seed);
             run_ftl(setup, ftl, (), source, monitor)
         }
-        FtlChoice::Bast(options) => run_ftl(setup, BastFtl::new(shape, options), meter(), source, monitor),
-        FtlChoice::Fast(options) => run_ftl(setup, FastFtl::new(shape, options), meter(), source, monitor),
-        FtlChoice::Faster(options) => run_ftl(setup, FasterFtl::new(shape, options), meter(), source, monitor),
-        FtlChoice::Sbfast(options) => run_ftl(setup, SbfastFtl::new(shape, options), meter(), source, monitor),
+        FtlChoice::Bast(options) => run_ftl(setup, BastFtl::new(shape, options), meter(false), source, monitor),
+        FtlChoice::Fast(options) => {
+            let meter = meter(options.sequential_blocks > 0);
+            run_ftl(setup, FastFtl::new(shape, options), meter, source, monitor)
+        }
+        FtlChoice::Faster(options) => {
+            let meter = meter(options.sequential_blocks > 0);
+            run_ftl(setup, FasterFtl::new(shape, options), meter, source, monitor)
+        }
+        FtlChoice::Sbfast(options) => run_ftl(setup, SbfastFtl::new(shape, options), meter(true), source, monitor),
     }
 }
 
