@@ -7,7 +7,7 @@ use crate::Request;
 /// Scales of time at which arrivals are counted, ns: 1 ms to 100 s.
 const SCALES: [u64; 6] = [1_000_000, 10_000_000, 100_000_000, 1_000_000_000, 10_000_000_000, 100_000_000_000];
 
-/// Arrivals counted in equal stretches of time from the first one on; the stretch in which the last arrives is left out.
+/// Arrivals counted in equal stretches of time from the first one on, without the stretch in which the last arrives.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Dispersion {
     /// Length of a stretch.

@@ -1,8 +1,8 @@
 //! Which pages were touched, and when last.
 //!
 //! Exact up to [`GROUPS_MAX`] groups of 16 neighbouring pages. Then half of the groups, chosen by a hash of their
-//! number, are forgotten, pages of the others count twice from there on, and so on: an adaptive sample (Wegman; Flajolet
-//! 1990). With each page kept standing for s, an estimate of n pages has a standard error of at most 4 sqrt(s / n) of
+//! number, are forgotten, pages of the others count twice from there on, and so on: an adaptive sample (Wegman;
+//! Flajolet 1990). With each page kept standing for s, an estimate of n pages has a standard error of at most 4 sqrt(s / n) of
 //! it, as pages come and go 16 at a time; for the footprint, of which a million pages at least are kept, below 0.4 %.
 
 use ssdlab_core::mem::prefetch;
@@ -113,7 +113,7 @@ impl WorkingSet {
         self.pages += weight * u64::from((new & !other).count_ones());
         for touched in &mut group.last[first..=last] {
             if *touched != now {
-                // The highest bit in which two windows differ tells how often windows must be joined for them to be one.
+                // The highest bit in which windows differ tells how often windows must be joined for them to be one.
                 let level = if *touched == 0 { 0 } else { u16::BITS - ((*touched - 1) ^ (now - 1)).leading_zeros() };
                 fresh[level as usize] += weight;
                 *touched = now;
