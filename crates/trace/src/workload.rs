@@ -86,8 +86,8 @@ pub struct Streams {
     pub random_headers: bool,
 }
 
-/// [`Pattern::Locality`]. A slot is `align_bytes`. With probability `jump` a request leaves its run; else it goes to the
-/// run's next slot, or to the same one again.
+/// [`Pattern::Locality`]. A slot is `align_bytes`. With probability `jump` a request leaves its run; else it goes to
+/// the run's next slot, or to the same one again.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Locality {
     /// Chance that a request leaves its run, 0 to 1.

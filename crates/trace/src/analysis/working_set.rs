@@ -2,8 +2,9 @@
 //!
 //! Exact up to [`GROUPS_MAX`] groups of 16 neighbouring pages. Then half of the groups, chosen by a hash of their
 //! number, are forgotten, pages of the others count twice from there on, and so on: an adaptive sample (Wegman;
-//! Flajolet 1990). With each page kept standing for s, an estimate of n pages has a standard error of at most 4 sqrt(s / n) of
-//! it, as pages come and go 16 at a time; for the footprint, of which a million pages at least are kept, below 0.4 %.
+//! Flajolet 1990). With each page kept standing for s, an estimate of n pages has a standard error of at most 4 sqrt(s
+//! / n) of it, as pages come and go 16 at a time; for the footprint, of which a million pages at least are kept, below
+//! 0.4 %.
 
 use ssdlab_core::mem::prefetch;
 

@@ -18,8 +18,8 @@ const RUNS_MAX: u32 = 1 << 20;
 
 impl Pattern {
     /// [`Pattern::Locality`] fitted to the first boot of Android in the map cache document, for a span of 1 GiB in
-    /// slots of 8 KiB: of 24 misses of segment caches, from 8 KiB to 256 KiB in segments of 1 to 8 KiB, each comes out within
-    /// 20 %, as a mean over seeds.
+    /// slots of 8 KiB: of 24 misses of segment caches, from 8 KiB to 256 KiB in segments of 1 to 8 KiB, each comes out
+    /// within 20 %, as a mean over seeds.
     pub const LOCALITY: Self = Self::Locality(Locality {
         jump: 5.4 / 100.0,
         advance: 0.79,
