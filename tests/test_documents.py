@@ -13,7 +13,7 @@ def test_examples_print_what_the_document_shows(document: str) -> None:
     assert current(document) == (ROOT / document).read_text(encoding="utf-8"), "run 'make docs'"
 
 
-@pytest.mark.parametrize("document", [*DOCUMENTS, "docs/results.md", "traces/README.md"])
+@pytest.mark.parametrize("document", [*DOCUMENTS, "docs/analysis.md", "docs/results.md", "traces/README.md"])
 def test_links_lead_somewhere(document: str) -> None:
     path = ROOT / document
     for link in re.findall(r"\]\(([^)#]+)[^)]*\)", path.read_text(encoding="utf-8")):

@@ -16,6 +16,7 @@ from ssdlab._ssdlab import (
     TraceError,
     __version__,
 )
+from ssdlab.analysis import TraceAnalysis
 from ssdlab.config import Config, Preset, Setting, config_schema, presets
 from ssdlab.intervals import FrequencyColumns, IntervalColumns, WindowColumns, WriteIntervals
 from ssdlab.result import LatencyColumns, Result
@@ -36,6 +37,7 @@ __all__ = [
     "SimulationError",
     "SsdlabError",
     "Trace",
+    "TraceAnalysis",
     "TraceError",
     "TraceFile",
     "WindowColumns",

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from ssdlab import _ssdlab
 from ssdlab._ssdlab import TraceError
+from ssdlab.analysis import RANGE, TraceAnalysis
+from ssdlab.analysis import measure as measure_analysis
 from ssdlab.config import Config
 from ssdlab.intervals import LOGS, PAGE, WriteIntervals, measure
 
@@ -267,6 +269,15 @@ class Trace:
             ingest=lambda: self.ingest,
         )
 
+    def analyze(self, *, range: str = RANGE) -> TraceAnalysis:
+        """Where, how far apart, how large, how much at a time, in which order and when; see `TraceFile.analyze`."""
+        return measure_analysis(
+            [self._requests],
+            range=range,
+            source={"kind": "memory", "requests": len(self)},
+            ingest=lambda: self.ingest,
+        )
+
     def __repr__(self) -> str:
         return f"<ssdlab.Trace of {len(self):,} requests>"
 
@@ -379,6 +390,32 @@ class TraceFile:
             logs=logs,
             source={"kind": "trace", **self.describe()},
             ingest=lambda: source.report() if source else None,
+        )
+
+    def analyze(self, *, range: str = RANGE, monitor: "Monitor | None" = None) -> TraceAnalysis:
+        """Where, how far apart, how large, how much at a time, in which order and when, from one pass in at most some
+        240 MiB however long the trace.
+
+        Args:
+            range: Size of the ranges in which addresses are counted, from `"512B"` to `"1TiB"`.
+            monitor: Told how far the pass is, as that of `simulate`, in the phase `scan`. If it returns something
+                true, KeyboardInterrupt is raised.
+
+        Raises:
+            TraceError: As `load`, if no request addresses anything, or if the range cannot be.
+        """
+        source = self.open()
+
+        def one_pass() -> Iterator[_ssdlab.Requests]:
+            requests = 0
+            for batch in batches(source):
+                requests += len(batch)
+                if monitor is not None and monitor("scan", *source.progress(), requests):
+                    raise KeyboardInterrupt("stopped while analysing")
+                yield batch
+
+        return measure_analysis(
+            one_pass(), range=range, source={"kind": "trace", **self.describe()}, ingest=source.report
         )
 
     def describe(self) -> dict[str, Any]:

@@ -8,6 +8,7 @@ use pyo3::types::PyDict;
 use ssdlab_core::Bytes;
 use ssdlab_trace::{LogSize, LogWindow};
 
+use crate::columns::columns;
 use crate::errors::{TraceError, detached, trace_error};
 use crate::requests::Requests;
 use crate::source::exclusive;
@@ -66,24 +67,6 @@ pub fn check_log_size(text: &str) -> PyResult<()> {
 #[pyclass(module = "ssdlab._ssdlab")]
 pub struct Intervals {
     inner: Mutex<ssdlab_trace::Intervals>,
-}
-
-fn columns<'py, const N: usize>(
-    py: Python<'py>,
-    names: [&str; N],
-    rows: impl IntoIterator<Item = [u64; N]>,
-) -> PyResult<Bound<'py, PyDict>> {
-    let mut columns: [Vec<u64>; N] = std::array::from_fn(|_| Vec::new());
-    for row in rows {
-        for (column, value) in columns.iter_mut().zip(row) {
-            column.push(value);
-        }
-    }
-    let dict = PyDict::new(py);
-    for (name, column) in names.into_iter().zip(columns) {
-        dict.set_item(name, column.into_pyarray(py))?;
-    }
-    Ok(dict)
 }
 
 #[pymethods]

@@ -4,6 +4,8 @@
 // Documentation for people is in the package (`python/ssdlab`) and its stub file.
 #![allow(missing_docs)]
 
+mod analysis;
+mod columns;
 mod config;
 mod errors;
 mod intervals;
@@ -21,6 +23,8 @@ use pyo3::prelude::*;
 mod _ssdlab {
     use super::*;
 
+    #[pymodule_export]
+    use analysis::Analysis;
     #[pymodule_export]
     use config::{Config, json_schema, options, presets, variants};
     #[pymodule_export]

@@ -19,7 +19,8 @@ pub struct Profile {
     inner: Mutex<ssdlab_trace::Profile>,
 }
 
-fn by_op<'py>(py: Python<'py>, values: &[u64; 4]) -> PyResult<Bound<'py, PyDict>> {
+/// Values by the names of the operations.
+pub fn by_op<'py>(py: Python<'py>, values: &[u64; 4]) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     for (op, value) in Op::ALL.iter().zip(values) {
         dict.set_item(op.name(), value)?;

@@ -39,6 +39,9 @@ pub enum TraceError {
     /// Write intervals that cannot be told.
     #[error("{0}")]
     Intervals(String),
+    /// An analysis that cannot be made.
+    #[error("{0}")]
+    Analysis(String),
     /// A workload that cannot be generated.
     #[error("workload {field}: {why}")]
     Workload {

@@ -1,5 +1,6 @@
 //! Requests, the readers of every trace format, generators and characterisation.
 
+pub mod analysis;
 mod decode;
 mod encode;
 pub mod error;
@@ -27,6 +28,7 @@ pub mod workload;
 pub mod writer;
 mod zipf;
 
+pub use analysis::Analysis;
 pub use error::TraceError;
 pub use formats::Format;
 pub use generate::Generator;
@@ -37,5 +39,5 @@ pub use reader::TraceReader;
 pub use report::{IngestCounts, IngestReport};
 pub use request::{Op, Request, flag};
 pub use source::{Progress, SliceSource, Source};
-pub use workload::{Arrival, Pattern, Placement, Streams, Workload};
+pub use workload::{Arrival, Locality, Pattern, Placement, Streams, Workload};
 pub use writer::{TraceWriter, WriteReport, open_writer};

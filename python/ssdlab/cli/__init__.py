@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from ssdlab import InternalError, SsdlabError, __version__, text
-from ssdlab.cli import compare, config, experiment, presets, run, trace, validate
+from ssdlab.cli import analyze, compare, config, experiment, presets, run, trace, validate
 from ssdlab.cli import list as listing
 
 PARTIAL = 130
@@ -44,6 +44,7 @@ def _root(
 app.command("run", epilog=run.EXAMPLES)(run.run)
 app.command("compare", epilog=compare.EXAMPLES)(compare.compare)
 app.command("validate", epilog=validate.EXAMPLES)(validate.validate)
+trace.app.command("analyze", epilog=analyze.EXAMPLES)(analyze.analyze)
 app.add_typer(experiment.app, name="experiment")
 app.add_typer(trace.app, name="trace")
 app.add_typer(presets.app, name="presets")

@@ -1,0 +1,193 @@
+//! What a workload is like.
+
+use std::sync::Mutex;
+
+use numpy::IntoPyArray;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+use ssdlab_core::{Bytes, LatencyHistogram};
+use ssdlab_trace::Op;
+use ssdlab_trace::analysis::{SequentialRuns, steps};
+
+use crate::columns::columns;
+use crate::errors::{TraceError, detached, trace_error};
+use crate::profile::by_op;
+use crate::requests::Requests;
+use crate::source::exclusive;
+
+/// Analysis of a trace, from one pass in bounded memory.
+#[pyclass(module = "ssdlab._ssdlab")]
+pub struct Analysis {
+    inner: Mutex<ssdlab_trace::Analysis>,
+}
+
+const KINDS: [&str; 3] = ["reads", "writes", "trims"];
+
+fn distribution<'py>(py: Python<'py>, histogram: &LatencyHistogram) -> PyResult<Option<Bound<'py, PyDict>>> {
+    if histogram.count() == 0 {
+        return Ok(None);
+    }
+    let dict = PyDict::new(py);
+    let mean = histogram.mean_ns();
+    dict.set_item("count", histogram.count())?;
+    dict.set_item("mean", mean)?;
+    dict.set_item("cv", (mean > 0.0).then(|| histogram.std_dev_ns() / mean))?;
+    dict.set_item("p50", histogram.quantile_ns(0.5))?;
+    dict.set_item("p90", histogram.quantile_ns(0.9))?;
+    dict.set_item("p99", histogram.quantile_ns(0.99))?;
+    dict.set_item("max", histogram.max_ns())?;
+    Ok(Some(dict))
+}
+
+fn sequential<'py>(py: Python<'py>, runs: &SequentialRuns) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("after_kind", runs.after_kind)?;
+    dict.set_item("after_stream", runs.after_stream)?;
+    dict.set_item("continuing", runs.continuing)?;
+    dict.set_item("concurrent", runs.concurrent)?;
+    dict.set_item("runs", distribution(py, &runs.lengths)?)?;
+    Ok(dict)
+}
+
+#[pymethods]
+impl Analysis {
+    /// Nothing yet; addresses are counted in ranges of a size such as `"16MiB"`.
+    #[new]
+    fn new(range: &str) -> PyResult<Self> {
+        let range = Bytes::parse(range).map_err(|error| TraceError::new_err(error.to_string()))?;
+        let inner = ssdlab_trace::Analysis::new(range.0).map_err(|error| trace_error(&error))?;
+        Ok(Self { inner: Mutex::new(inner) })
+    }
+
+    /// Adds requests in replay order.
+    fn add(&mut self, py: Python<'_>, requests: &Requests) -> PyResult<()> {
+        let inner = exclusive(&mut self.inner);
+        detached(py, None, || inner.add(&requests.inner))
+    }
+
+    /// Every figure that is no column, by name.
+    fn figures<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let analysis = exclusive(&mut self.inner);
+        let dict = PyDict::new(py);
+        dict.set_item("requests", by_op(py, &analysis.requests())?)?;
+        dict.set_item("bytes", by_op(py, &analysis.bytes())?)?;
+        dict.set_item("duration_ns", analysis.duration_ns())?;
+        dict.set_item("extent", analysis.extent())?;
+        dict.set_item("range_bytes", analysis.range_bytes())?;
+        dict.set_item("window_requests", analysis.windows().0)?;
+        dict.set_item("footprints", analysis.working_set().footprints())?;
+        dict.set_item("sampling", analysis.working_set().sampling())?;
+        dict.set_item("streams", analysis.streams())?;
+        let runs = PyDict::new(py);
+        for (op, kind) in Op::ALL.iter().zip(&analysis.runs()) {
+            runs.set_item(op.name(), sequential(py, kind)?)?;
+        }
+        dict.set_item("sequential", runs)?;
+        let gaps = PyDict::new(py);
+        for (name, histogram) in ["all"].into_iter().chain(Op::ALL.map(Op::name)).zip(analysis.gaps()) {
+            gaps.set_item(name, distribution(py, histogram)?)?;
+        }
+        dict.set_item("gaps", gaps)?;
+        let dispersion = PyList::empty(py);
+        for scale in analysis.dispersion() {
+            dispersion.append((scale.scale_ns, scale.stretches, scale.index))?;
+        }
+        dict.set_item("dispersion", dispersion)?;
+        Ok(dict)
+    }
+
+    /// Columns of the ranges that requests begin in, by number.
+    fn ranges<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let rows = exclusive(&mut self.inner).ranges().into_iter();
+        columns(py, ["range", KINDS[0], KINDS[1], KINDS[2]], rows.map(|(range, [r, w, t])| [range, r, w, t]))
+    }
+
+    /// Columns of the deviations in ranges, from `lower` to below `upper`.
+    fn deviations<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let rows = exclusive(&mut self.inner).deviations();
+        let dict = columns(py, KINDS, rows.iter().map(|row| row.2))?;
+        dict.set_item("lower", rows.iter().map(|row| row.0).collect::<Vec<_>>().into_pyarray(py))?;
+        dict.set_item("upper", rows.iter().map(|row| row.1).collect::<Vec<_>>().into_pyarray(py))?;
+        Ok(dict)
+    }
+
+    /// Columns of the sizes in sectors, from `lower` to below `upper`.
+    fn sizes<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let rows = exclusive(&mut self.inner).sizes().into_iter();
+        let names = ["lower", "upper", KINDS[0], KINDS[1], KINDS[2]];
+        columns(
+            py,
+            names,
+            rows.map(|step| [step.lower, step.upper, step.requests[0], step.requests[1], step.requests[2]]),
+        )
+    }
+
+    /// Columns of the alignments: requests by address, and by address and size.
+    fn alignments<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let rows = exclusive(&mut self.inner).alignments().into_iter();
+        let names = ["bytes", KINDS[0], KINDS[1], KINDS[2], "whole_reads", "whole_writes", "whole_trims"];
+        columns(
+            py,
+            names,
+            rows.map(|row| {
+                let ([r, w, t], [whole_r, whole_w, whole_t]) = (row.addresses, row.wholes);
+                [row.bytes, r, w, t, whole_r, whole_w, whole_t]
+            }),
+        )
+    }
+
+    /// Columns of the runs by length in requests, from `lower` to below `upper`.
+    fn runs<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let runs = exclusive(&mut self.inner).runs();
+        let rows = steps(runs.each_ref().map(|kind| &kind.lengths)).into_iter();
+        let names = ["lower", "upper", KINDS[0], KINDS[1], KINDS[2]];
+        columns(py, names, rows.map(|(lower, upper, [r, w, t])| [lower, upper, r, w, t]))
+    }
+
+    /// Columns of the times between requests, from `lower_ns` to below `upper_ns`.
+    fn gaps<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let rows = steps(exclusive(&mut self.inner).gaps()).into_iter();
+        let names = ["lower_ns", "upper_ns", "all", KINDS[0], KINDS[1], KINDS[2], "flushes"];
+        columns(py, names, rows.map(|(lower, upper, [all, r, w, t, f])| [lower, upper, all, r, w, t, f]))
+    }
+
+    /// Columns of the windows.
+    fn windows<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let (_, windows) = exclusive(&mut self.inner).windows();
+        let names = [
+            "first_request",
+            "first_ns",
+            "reads",
+            "writes",
+            "trims",
+            "flushes",
+            "bytes_read",
+            "bytes_written",
+            "bytes_trimmed",
+            "pages",
+            "new_pages",
+            "pages_so_far",
+        ];
+        columns(
+            py,
+            names,
+            windows.into_iter().map(|window| {
+                let ([reads, writes, trims, flushes], [read, written, trimmed]) = (window.requests, window.bytes);
+                [
+                    window.first_request,
+                    window.first_ns,
+                    reads,
+                    writes,
+                    trims,
+                    flushes,
+                    read,
+                    written,
+                    trimmed,
+                    window.pages,
+                    window.new_pages,
+                    window.pages_so_far,
+                ]
+            }),
+        )
+    }
+}

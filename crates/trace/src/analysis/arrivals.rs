@@ -1,0 +1,155 @@
+//! When requests arrive.
+
+use ssdlab_core::LatencyHistogram;
+
+use crate::Request;
+
+/// Scales of time at which arrivals are counted, ns: 1 ms to 100 s.
+const SCALES: [u64; 6] = [1_000_000, 10_000_000, 100_000_000, 1_000_000_000, 10_000_000_000, 100_000_000_000];
+
+/// Arrivals counted in equal stretches of time from the first one on, without the stretch in which the last arrives.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Dispersion {
+    /// Length of a stretch.
+    pub scale_ns: u64,
+    /// Stretches counted.
+    pub stretches: u64,
+    /// Variance of the arrivals of a stretch over their mean: 1 for a Poisson process, 0 for a metronome, more for
+    /// bursts. None for fewer than two stretches.
+    pub index: Option<f64>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Scale {
+    width: u64,
+    /// End of the stretch under way.
+    end: u64,
+    count: u64,
+    stretches: u64,
+    sum: u64,
+    squares: u128,
+}
+
+impl Scale {
+    #[inline]
+    fn add(&mut self, time: u64) {
+        if time >= self.end {
+            self.finish(time);
+        }
+        self.count += 1;
+    }
+
+    #[cold]
+    fn finish(&mut self, time: u64) {
+        let passed = (time - self.end) / self.width + 1;
+        self.stretches += passed;
+        self.sum += self.count;
+        self.squares += u128::from(self.count) * u128::from(self.count);
+        self.count = 0;
+        // At the end of time the last stretch stays open.
+        self.end = self.end.saturating_add(passed.saturating_mul(self.width));
+    }
+
+    fn figures(&self) -> Dispersion {
+        let (n, sum) = (self.stretches as f64, self.sum as f64);
+        let index = (self.stretches > 1).then(|| (self.squares as f64 / sum - sum / n).max(0.0));
+        Dispersion { scale_ns: self.width, stretches: self.stretches, index }
+    }
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Arrivals {
+    /// First arrival and the latest of any kind and of each operation.
+    first: Option<u64>,
+    latest: u64,
+    by_op: [Option<u64>; 4],
+    gaps: LatencyHistogram,
+    gaps_by_op: [LatencyHistogram; 4],
+    scales: [Scale; SCALES.len()],
+}
+
+impl Default for Arrivals {
+    fn default() -> Self {
+        Self {
+            first: None,
+            latest: 0,
+            by_op: [None; 4],
+            gaps: LatencyHistogram::default(),
+            gaps_by_op: std::array::from_fn(|_| LatencyHistogram::default()),
+            scales: SCALES.map(|width| Scale { width, end: width, count: 0, stretches: 0, sum: 0, squares: 0 }),
+        }
+    }
+}
+
+impl Arrivals {
+    #[inline]
+    pub fn add(&mut self, request: &Request) {
+        let (time, op) = (request.time_ns, request.op as usize);
+        let first = match self.first {
+            Some(first) => {
+                self.gaps.record(time.saturating_sub(self.latest));
+                first
+            }
+            None => *self.first.insert(time),
+        };
+        self.latest = time;
+        if let Some(before) = self.by_op[op].replace(time) {
+            self.gaps_by_op[op].record(time.saturating_sub(before));
+        }
+        for scale in &mut self.scales {
+            scale.add(time.saturating_sub(first));
+        }
+    }
+
+    pub fn gaps(&self) -> [&LatencyHistogram; 5] {
+        let [read, write, trim, flush] = &self.gaps_by_op;
+        [&self.gaps, read, write, trim, flush]
+    }
+
+    pub fn dispersion(&self) -> Vec<Dispersion> {
+        self.scales.iter().map(Scale::figures).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{generate, request, workload};
+    use crate::{Arrival, Op, Pattern, Workload};
+
+    fn arrivals(times: impl IntoIterator<Item = u64>) -> Arrivals {
+        let mut arrivals = Arrivals::default();
+        times.into_iter().for_each(|time| arrivals.add(&request(time, Op::Read, 0, 512)));
+        arrivals
+    }
+
+    /// Method: by hand. Stretches of 1 ms from 5 ms on hold 2, 0, 0, 1 and the last, unfinished one is left out.
+    #[test]
+    fn dispersion_is_that_of_the_definition() {
+        const MS: u64 = 1_000_000;
+        let found = arrivals([5 * MS, 5 * MS + 1, 8 * MS, 9 * MS + 5]);
+        let index = (4.0 + 1.0) / 3.0 - 3.0 / 4.0;
+        assert_eq!(found.dispersion()[0], Dispersion { scale_ns: MS, stretches: 4, index: Some(index) });
+        assert_eq!(found.dispersion()[1], Dispersion { scale_ns: 10 * MS, stretches: 0, index: None });
+        assert_eq!(found.gaps()[0].sum_ns(), u128::from(4 * MS + 5));
+        assert_eq!((found.gaps()[1].count(), found.gaps()[2].count()), (3, 0));
+    }
+
+    #[test]
+    fn a_poisson_process_has_index_1_and_a_metronome_0() {
+        let times = |arrival| {
+            let workload = Workload { arrival, ..workload(Pattern::Uniform) };
+            generate(&workload).into_iter().map(|r| r.time_ns).collect::<Vec<_>>()
+        };
+        let poisson = arrivals(times(Arrival::Poisson { per_second: 5000.0 })).dispersion();
+        // 20,000 stretches of 1 ms: the index has a standard deviation of 0.01.
+        assert!((poisson[0].index.unwrap() - 1.0).abs() < 0.06, "{poisson:?}");
+        let fixed = arrivals(times(Arrival::Fixed { per_second: 5000.0 })).dispersion();
+        assert!(fixed[..4].iter().all(|one| one.index.unwrap() < 0.001), "{fixed:?}");
+    }
+
+    #[test]
+    fn the_end_of_time_is_an_arrival_like_any_other() {
+        assert_eq!(arrivals([0, u64::MAX, u64::MAX]).gaps()[0].max_ns(), u64::MAX);
+    }
+}

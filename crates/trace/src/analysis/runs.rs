@@ -1,0 +1,208 @@
+//! How requests continue one another: the one before of their kind, of their stream, or of any sequential run that is
+//! still open.
+
+use ssdlab_core::LatencyHistogram;
+
+use super::KINDS;
+use crate::Request;
+
+/// Open runs of each kind. A run may pause while 31 others begin.
+const OPEN: usize = 32;
+/// No request begins here.
+const NOWHERE: u64 = u64::MAX;
+
+/// Requests that each begin where the one before ended.
+#[derive(Clone, Copy, Debug, Default)]
+struct Run {
+    requests: u64,
+    /// Numbers of its first and last request among all.
+    first: u64,
+    last: u64,
+}
+
+/// Open runs of one kind, given up as by a clock: one continued since the hand last passed gets a second chance.
+#[derive(Clone, Debug)]
+struct Open {
+    /// Where each run goes on.
+    ends: [u64; OPEN],
+    runs: [Run; OPEN],
+    used: usize,
+    hand: usize,
+    /// A bit for each run continued since the hand passed.
+    continued: u32,
+    /// Run that took the latest request.
+    latest: usize,
+}
+
+/// How requests of one kind follow one another.
+#[derive(Clone, Debug, Default)]
+pub struct SequentialRuns {
+    /// Requests that begin where the previous one of their kind ended.
+    pub after_kind: u64,
+    /// Requests that begin where the previous one of their kind and stream ended; requests of no stream are one stream.
+    pub after_stream: u64,
+    /// Requests that continue any open run.
+    pub continuing: u64,
+    /// Mean number of runs under way: requests, of any kind, from the first to the last of each run, over all requests.
+    pub concurrent: f64,
+    /// Runs by their length in requests, 1 for a request that nothing continues. Counts any whole number.
+    pub lengths: LatencyHistogram,
+}
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct Runs {
+    kinds: [Kind; KINDS],
+    /// Requests so far.
+    position: u64,
+    /// By stream, where its last request of each kind ended, and whether it made any.
+    streams: Vec<([u64; KINDS], bool)>,
+}
+
+#[derive(Clone, Debug)]
+struct Kind {
+    end: u64,
+    after_kind: u64,
+    after_stream: u64,
+    continuing: u64,
+    /// Sum over the closed runs of last - first.
+    spans: u64,
+    lengths: LatencyHistogram,
+    open: Open,
+}
+
+impl Default for Kind {
+    fn default() -> Self {
+        let open =
+            Open { ends: [NOWHERE; OPEN], runs: [Run::default(); OPEN], used: 0, hand: 0, continued: 0, latest: 0 };
+        Self {
+            end: NOWHERE,
+            after_kind: 0,
+            after_stream: 0,
+            continuing: 0,
+            spans: 0,
+            lengths: LatencyHistogram::default(),
+            open,
+        }
+    }
+}
+
+impl Open {
+    fn find(&self, offset: u64) -> Option<usize> {
+        if self.ends[self.latest] == offset {
+            return Some(self.latest);
+        }
+        self.ends.iter().position(|&end| end == offset)
+    }
+
+    /// Where a new run goes: a free place, or that of the run to close.
+    fn place(&mut self) -> usize {
+        if self.used < OPEN {
+            self.used += 1;
+            return self.used - 1;
+        }
+        while self.continued & 1 << self.hand != 0 {
+            self.continued &= !(1 << self.hand);
+            self.hand = (self.hand + 1) % OPEN;
+        }
+        let place = self.hand;
+        self.hand = (self.hand + 1) % OPEN;
+        place
+    }
+}
+
+impl Kind {
+    fn close(&mut self, run: Run) {
+        if run.requests > 0 {
+            self.lengths.record(run.requests);
+            self.spans += run.last - run.first;
+        }
+    }
+
+    fn add(&mut self, offset: u64, end: u64, position: u64) {
+        self.after_kind += u64::from(self.end == offset);
+        self.end = end;
+        let place = if let Some(place) = self.open.find(offset) {
+            self.continuing += 1;
+            self.open.continued |= 1 << place;
+            self.open.runs[place].requests += 1;
+            self.open.runs[place].last = position;
+            place
+        } else {
+            let place = self.open.place();
+            self.close(self.open.runs[place]);
+            self.open.runs[place] = Run { requests: 1, first: position, last: position };
+            place
+        };
+        self.open.ends[place] = end;
+        self.open.latest = place;
+    }
+}
+
+impl Runs {
+    pub fn add(&mut self, request: &Request) {
+        let (kind, stream, end) = (request.op as usize, usize::from(request.stream), request.end_or_last());
+        if self.streams.len() <= stream {
+            self.streams.resize(stream + 1, ([NOWHERE; KINDS], false));
+        }
+        let (ends, met) = &mut self.streams[stream];
+        let own = &mut self.kinds[kind];
+        own.after_stream += u64::from(ends[kind] == request.offset);
+        (ends[kind], *met) = (end, true);
+        own.add(request.offset, end, self.position);
+        self.position += 1;
+    }
+
+    /// Streams that made requests; 0 stands for requests of none.
+    pub fn streams(&self) -> u64 {
+        self.streams.iter().skip(1).filter(|(_, met)| *met).count() as u64
+    }
+
+    /// Figures by kind; runs still open count as they are.
+    pub fn figures(&self) -> [SequentialRuns; KINDS] {
+        self.kinds.each_ref().map(|kind| {
+            let mut kind = kind.clone();
+            for run in kind.open.runs {
+                kind.close(run);
+            }
+            SequentialRuns {
+                after_kind: kind.after_kind,
+                after_stream: kind.after_stream,
+                continuing: kind.continuing,
+                concurrent: kind.spans as f64 / self.position.max(1) as f64,
+                lengths: kind.lengths,
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Op;
+    use crate::testing::request;
+
+    fn runs(offsets: impl IntoIterator<Item = u64>) -> SequentialRuns {
+        let mut runs = Runs::default();
+        offsets.into_iter().for_each(|offset| runs.add(&request(0, Op::Write, offset, 100)));
+        runs.figures()[Op::Write as usize].clone()
+    }
+
+    #[test]
+    fn interleaved_streams_are_told_apart() {
+        let found = runs((0..3000).map(|n| (n % 3) * 1_000_000 + n / 3 * 100));
+        assert_eq!((found.after_kind, found.continuing), (0, 2997));
+        assert_eq!(found.lengths.buckets(), [(1000, 1008, 3)]);
+        assert!((found.concurrent - 3.0).abs() < 0.01, "{}", found.concurrent);
+    }
+
+    #[test]
+    fn a_run_lives_through_31_others_that_begin() {
+        for (others, continuing) in [(31, 1), (32, 0)] {
+            let others = (0..others).map(|n| 10_000 + n * 1000);
+            assert_eq!(runs([0].into_iter().chain(others).chain([100])).continuing, continuing);
+        }
+        // Continued once, it gets a second chance.
+        let others = (0..50).map(|n| 10_000 + n * 1000);
+        assert_eq!(runs([0, 100].into_iter().chain(others).chain([200])).continuing, 2);
+    }
+}
