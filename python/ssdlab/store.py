@@ -51,7 +51,12 @@ def filling(directory: Path) -> Iterator[Path]:
     hidden = Path(tempfile.mkdtemp(prefix=".ssdlab-", dir=directory))
     try:
         yield hidden
-        for file in sorted(hidden.iterdir()):
+        files = sorted(hidden.iterdir())
+        # All or none: what cannot be replaced is found before anything is.
+        for file in files:
+            if (directory / file.name).is_dir():
+                raise IsADirectoryError(errno.EISDIR, "is a directory", str(directory / file.name))
+        for file in files:
             file.replace(directory / file.name)
     finally:
         shutil.rmtree(hidden, ignore_errors=True)
@@ -80,6 +85,10 @@ def save(result: "Result", directory: Path) -> None:
 def save_experiment(result: "ExperimentResult", directory: Path) -> None:
     """Writes every file of an experiment into `directory`; see `ExperimentResult.save`."""
     with filling(directory) as hidden:
+        # Tables of an earlier run would pass for part of this one.
+        for earlier in directory.glob("*.csv"):
+            if (directory / "experiment.json").exists():
+                earlier.unlink()
         (hidden / "experiment.json").write_text(result.to_json(), encoding="utf-8")
         (hidden / "report.html").write_text(result.report_html(), encoding="utf-8")
         for table in result.tables:

@@ -102,27 +102,37 @@ impl Checker<'_> {
             }
             LogSpace::Blocks(_) | LogSpace::All => format!("{asked} log blocks"),
         };
+        let needed = u64::from(data) + u64::from(reserve) + asked;
         if asked > u64::from(most) {
-            let enough = (data as f64 * pages_per_block as f64).max(1.0);
-            let share = ((u64::from(data) + u64::from(reserve) + asked) as f64 * f64::from(pages_per_block)
-                - f64::from(device.logical_pages))
-                / enough;
             let message = format!(
                 "{written}, but beside {data} data blocks and {reserve} that merges need, the {} blocks of the device \
-                 leave {most}; lower it or raise device.op to {}",
+                 leave {most}; lower it or {}",
                 device.blocks,
-                write_percent((share * 10_000.0).ceil() / 100.0)
+                self.raise_provision(needed, u64::from(device.logical_pages), u64::from(pages_per_block))?
             );
             self.report(key, message);
             return Ok(None);
         }
         if asked < u64::from(least) {
-            let remedy = if most < least { "raise device.op" } else { "raise it" };
+            let enough = u64::from(data) + u64::from(reserve) + u64::from(least);
+            let remedy = if most < least {
+                self.raise_provision(enough, u64::from(device.logical_pages), u64::from(pages_per_block))?
+            } else {
+                "raise it".into()
+            };
             let message = format!("{written}, and at least {least} are needed; {remedy}");
             self.report(key, message);
             return Ok(None);
         }
         Ok(Some(asked as u32))
+    }
+
+    /// What gives more log blocks: the option itself, unless it has all there are.
+    fn more_log(&self, key: &'static str) -> Read<&'static str> {
+        match self.value(key)? {
+            Value::LogSpace(LogSpace::All) => Ok("device.op"),
+            _ => Ok(key),
+        }
     }
 
     fn log_victim(&self, key: &str) -> Read<LogVictim> {
@@ -136,22 +146,23 @@ impl Checker<'_> {
     fn faster(&mut self, log_blocks: u32) -> Read<Option<FtlChoice>> {
         const ISOLATION: &str = "ftl.faster.isolation";
         let share = self.share(ISOLATION)?;
+        let sequential_blocks = self.small("ftl.faster.sw")?;
         let isolation_blocks = (f64::from(log_blocks) * share).round() as u32;
         let asked = format!("{} of {log_blocks} log blocks is {isolation_blocks}", write_percent(share * 100.0));
         if share > 0.0 && isolation_blocks < 2 {
-            let message =
-                format!("{asked}, and an isolation area needs 2; raise it or ftl.faster.log, or write 0% for none");
+            let more = self.more_log("ftl.faster.log")?;
+            let message = format!("{asked}, and an isolation area needs 2; raise it or {more}, or write 0% for none");
             self.report(ISOLATION, message);
             return Ok(None);
         }
-        if isolation_blocks + 2 > log_blocks {
-            let message = format!("{asked}, which leaves no room for a sequential and a random log block; lower it");
+        if isolation_blocks + sequential_blocks + 1 > log_blocks {
+            let message = format!("{asked}, which leaves none for random pages; lower it");
             self.report(ISOLATION, message);
             return Ok(None);
         }
         Ok(Some(FtlChoice::Faster(FasterOptions {
             log_blocks,
-            sequential_blocks: self.small("ftl.faster.sw")?,
+            sequential_blocks,
             second_chance: self.flag("ftl.faster.second_chance")?,
             keep_sparse: self.flag("ftl.faster.keep_sparse")?,
             isolation_blocks,
@@ -170,9 +181,9 @@ impl Checker<'_> {
         };
         if sequential_blocks >= log_blocks {
             let message = format!(
-                "{sequential_blocks} of {log_blocks} log blocks leave none for random pages; lower it to {} or raise \
-                 ftl.sbfast.log",
-                log_blocks - 1
+                "{sequential_blocks} of {log_blocks} log blocks leave none for random pages; lower it to {} or raise {}",
+                log_blocks - 1,
+                self.more_log("ftl.sbfast.log")?
             );
             self.report(SLB, message);
             return Ok(None);

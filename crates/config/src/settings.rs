@@ -3,6 +3,7 @@
 use crate::config::Config;
 use crate::device::{DeviceFigures, Provision};
 use crate::error::{ConfigError, Violation};
+use crate::options::{Kind, find};
 use crate::value::{Value, write_bytes, write_percent};
 use ssdlab_core::{Nanos, ProgramOrder};
 use ssdlab_nand::{Geometry, Timing};
@@ -281,13 +282,28 @@ impl Checker<'_> {
         Ok(Some(below.max(grown)))
     }
 
+    /// Flash beyond the capacity, and the option that says so.
+    fn provision(&self) -> Read<(&'static str, Provision)> {
+        if self.config.entries.contains_key("device.spare") {
+            Ok(("device.spare", Provision::OfPhysical(self.share("device.spare")?)))
+        } else {
+            Ok(("device.op", Provision::OverLogical(self.share("device.op")?)))
+        }
+    }
+
+    /// The remedy for too few blocks, with the value that gives `blocks` of them.
+    pub(crate) fn raise_provision(&self, blocks: u64, logical_pages: u64, pages_per_block: u64) -> Read<String> {
+        let (key, provision) = self.provision()?;
+        let percent = provision.percent_for(blocks, logical_pages, pages_per_block);
+        Ok(match find(key).map(|option| option.kind) {
+            Some(Kind::Percent { max, .. }) if percent > max => "raise device.capacity".into(),
+            _ => format!("raise {key} to {}", write_percent(percent)),
+        })
+    }
+
     /// Erase blocks for this many logical pages, enough for garbage collection to make progress.
     fn blocks(&mut self, logical_pages: u64, pages_per_block: u64, reserve: u64, extra: bool) -> Read<Option<u64>> {
-        let (key, provision) = if self.config.entries.contains_key("device.spare") {
-            ("device.spare", Provision::OfPhysical(self.share("device.spare")?))
-        } else {
-            ("device.op", Provision::OverLogical(self.share("device.op")?))
-        };
+        let (key, provision) = self.provision()?;
         let blocks = provision.blocks(logical_pages, pages_per_block);
         let full = logical_pages.div_ceil(pages_per_block);
         // A victim yields space only if some block beyond the data is neither open nor kept erased.

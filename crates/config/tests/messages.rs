@@ -207,7 +207,7 @@ fn files() {
         ),
         (
             "[workload.pattern.copy_files]\nfile_size = \"1GiB\"",
-            "my.toml:2: workload.pattern.copy_files.file_size: 10 files of 1073741824 bytes (1.00 GiB) exceed the span of 4294967296 (4.00 GiB); lower it to 429494272 or enlarge the span",
+            "my.toml:2: workload.pattern.copy_files.file_size: 10 files of 1073741824 bytes (1.00 GiB) exceed the span of 4294967296 (4.00 GiB); lower it to 429494272B or enlarge the span",
         ),
         (
             "workload.size = \"4KiB:50%,8KiB:50%\"\nworkload.pattern = \"copy_files\"",
@@ -215,7 +215,7 @@ fn files() {
         ),
         (
             "[workload.pattern.oltp]\nblock = \"6KiB\"",
-            "my.toml:2: workload.pattern.oltp.block: 6144 bytes are not a multiple of the alignment of 4096; write 4096 or 8192",
+            "my.toml:2: workload.pattern.oltp.block: 6144 bytes are not a multiple of the alignment of 4096; write 4096B or 8192B",
         ),
         (
             "[workload.pattern.oltp]\nhot_blocks = \"80%\"",
@@ -231,7 +231,7 @@ fn files() {
         ),
         (
             "[workload.pattern.locality]\nregion = \"3000B\"",
-            "my.toml:2: workload.pattern.locality.region: 3000 bytes are not a multiple of the alignment of 4096; write 4096",
+            "my.toml:2: workload.pattern.locality.region: 3000 bytes are not a multiple of the alignment of 4096; write 4096B",
         ),
         (
             "[workload]\nspan = \"8KiB\"\npattern.hot_cold.hot_space = \"1%\"",

@@ -14,6 +14,8 @@ def show_experiment(result: ExperimentResult) -> None:
     out = console()
     out.print(Text(result.experiment.title, style="bold"))
     out.print(Text(f"reproduces: {result.experiment.document}", style="dim"))
+    if result.overrides:
+        out.print(Text(f"settings replaced: {', '.join(result.overrides)}", style="bold"))
     for table in result.tables:
         out.print()
         _show_table(out, table)

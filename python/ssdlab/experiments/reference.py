@@ -43,6 +43,8 @@ def read_reference(
     if not lines:
         raise ConfigError(f"{place}: is empty; the first line holds the labels of the columns")
     header = lines[0]
+    if twice := next((name for name in header if header.count(name) > 1), None):
+        raise ConfigError(f"{place}: column {twice!r} is there twice; keep one")
     for label in (*where, *columns):
         if label not in header:
             raise ConfigError(f"{place}: has no column {label!r}{suggestion(label, header)}; it has {_listed(header)}")

@@ -1,5 +1,6 @@
 """Running the simulations of an experiment."""
 
+import math
 import os
 import statistics
 import threading
@@ -142,7 +143,8 @@ def _measured(table: Table, cells: Cells, finished: Mapping[Key, Finished], miss
         summaries += [one.summary for one in done]
         remarks |= {f"trace {table.replays(*at)}: {remark}": None for one in done for remark in one.remarks}
         values = [value for one in done if (value := table.value.of(one.summary)) is not None]
-        if len(values) == len(keys):
+        # Beyond what a float holds there is no number to compare.
+        if len(values) == len(keys) and all(map(math.isfinite, values)):
             ours.flat[index] = statistics.fmean(values)
             spread.flat[index] = max(values) - min(values)
     document = np.array(

@@ -25,7 +25,7 @@ impl CopyFiles {
         if !u64::from(request_bytes).is_multiple_of(align) {
             let why = format!(
                 "{request_bytes} bytes are not a multiple of the alignment of {align}, so that a file would have gaps; \
-                 write {} or lower the alignment",
+                 write {}B or lower the alignment",
                 u64::from(request_bytes).next_multiple_of(align)
             );
             return wrong("sizes", why);
@@ -40,12 +40,13 @@ impl CopyFiles {
         match (stride, end) {
             (Some(stride), Some(end)) if end <= span => Ok(Self { files, file_bytes, stride, request_bytes, made: 0 }),
             _ => {
+                let most = span / files / align * align;
+                let remedy = if most == 0 { "use fewer".into() } else { format!("lower it to {most}B") };
                 let why = format!(
                     "{files} files of {file_bytes} bytes ({}) exceed the span of {span} ({}); \
-                     lower it to {} or enlarge the span",
+                     {remedy} or enlarge the span",
                     Bytes(file_bytes),
                     Bytes(span),
-                    span / files / align * align,
                 );
                 wrong("file_bytes", why)
             }
@@ -111,7 +112,7 @@ mod tests {
         assert_eq!(
             refusal(&copy(10, 10 << 20)),
             "workload file_bytes: 10 files of 10485760 bytes (10.0 MiB) exceed the span of 67108864 (64.0 MiB); \
-             lower it to 6709248 or enlarge the span"
+             lower it to 6709248B or enlarge the span"
         );
         assert_eq!(refusal(&Workload { span_bytes: 10 * 6_709_248, ..copy(10, 6_709_248) }), "");
         assert!(refusal(&copy(10, u64::MAX)).contains("exceed the span"));

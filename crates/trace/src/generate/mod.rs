@@ -70,7 +70,7 @@ impl Space {
         let (bytes, align) = (u64::from(bytes), self.align);
         if bytes == 0 || !bytes.is_multiple_of(align) {
             let below = bytes / align * align;
-            let nearest = if below == 0 { align.to_string() } else { format!("{below} or {}", below + align) };
+            let nearest = if below == 0 { format!("{align}B") } else { format!("{below}B or {}B", below + align) };
             return wrong(
                 field,
                 format!("{bytes} bytes are not a multiple of the alignment of {align}; write {nearest}"),
