@@ -121,6 +121,6 @@ mod tests {
         let mixed = Workload { sizes: vec![(4096, 1.0), (8192, 1.0)], ..copy(2, 1 << 20) };
         assert!(refusal(&mixed).contains("a single size"));
         let odd = Workload { sizes: vec![(5000, 1.0)], ..copy(2, 1 << 20) };
-        assert!(refusal(&odd).contains("write 8192 or lower the alignment"));
+        assert!(refusal(&odd).contains("write 8192B or lower the alignment"));
     }
 }

@@ -124,7 +124,7 @@ mod tests {
             refusal(&workload(pattern))
         };
         assert!(block(8192).contains("do not hold the largest request of 16384"));
-        assert!(block(10_000).contains("not a multiple of the alignment of 4096; write 8192 or 12288"));
+        assert!(block(10_000).contains("not a multiple of the alignment of 4096; write 8192B or 12288B"));
         assert!(block(128 << 20).contains("more than the span"));
     }
 }

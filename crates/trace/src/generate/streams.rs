@@ -313,7 +313,7 @@ mod tests {
         assert!(refused(Streams { streams: 65_535, ..options() }).contains("1 to 65534"));
         assert!(refused(Streams { shuffle: 1.1, ..options() }).contains("from 0 to 1"));
         assert!(refused(Streams { sub_block_bytes: 12 << 10, ..options() }).contains("write a divisor"));
-        assert!(refused(Streams { block_bytes: 6000, ..options() }).contains("write 4096 or 8192"));
+        assert!(refused(Streams { block_bytes: 6000, ..options() }).contains("write 4096B or 8192B"));
         let headers = Streams { block_headers: 0.75, sub_block_headers: 0.5, ..options() };
         assert!(refused(headers).contains("make 125% of the sub-streams, more than all"));
         let headers = Streams { block_bytes: 4096, sub_block_bytes: 4096, random_headers: false, ..options() };
