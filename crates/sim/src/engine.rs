@@ -2,19 +2,20 @@
 
 use ssdlab_core::{LatencyHistogram, Lpn};
 use ssdlab_ftl::{Cause, Counts, FlashSink, Ftl};
+use ssdlab_nand::Timing;
 use ssdlab_trace::{Op, Request, Source};
 
 use crate::flash::Flash;
-use crate::log_meter::Meter;
+use crate::log_meter::{Measured, Meter};
 use crate::precondition::Target;
 use crate::series::Tally;
 use crate::shadow::Checker;
-use crate::sinks::Sinks;
+use crate::sinks::{PartOfPage, Sinks};
 use crate::summary::{
     CheckSummary, DeviceSummary, FlashSummary, HostCounters, LatencyByOp, LatencySummary, LifetimeSummary,
     PreconditionSummary, Summary, TimeSummary, WearSummary,
 };
-use crate::{Control, Fit, Monitor, Outcome, Phase, Replay, Series, Setup, SimError, Status};
+use crate::{Clock, Control, Fit, Monitor, Outcome, Phase, Replay, Series, Setup, SimError, Status};
 
 /// Requests fetched and replayed at a time.
 const BATCH: usize = 4096;
@@ -68,6 +69,7 @@ impl<'a, F: Ftl, D: Flash, C: Checker + FlashSink, M: Meter> Engine<'a, F, D, C,
         let mut target = Target { ftl: &mut self.ftl, sinks: &mut self.sinks, monitor };
         let (precondition, mut control) =
             target.prepare(&self.setup.precondition, self.setup.logical_pages, self.setup.seed);
+        self.ftl.preload(&mut self.sinks);
         self.stop_at_violation()?;
         self.sinks.flash.reset_clock();
         if control == Control::Continue {
@@ -212,7 +214,10 @@ impl<'a, F: Ftl, D: Flash, C: Checker + FlashSink, M: Meter> Engine<'a, F, D, C,
         match request.op {
             Op::Read => {
                 self.host.pages_read += u64::from(count);
-                let unmapped = self.ftl.read(Lpn(first), count, Cause::Host, &mut self.sinks);
+                let unmapped = match self.partial_read() {
+                    true => self.read_parts(offset, end),
+                    false => self.ftl.read(Lpn(first), count, Cause::Host, &mut self.sinks),
+                };
                 self.host.unmapped_pages_read += u64::from(unmapped);
                 self.sinks.checker.verify_read(&self.ftl, Lpn(first), count);
             }
@@ -241,6 +246,25 @@ impl<'a, F: Ftl, D: Flash, C: Checker + FlashSink, M: Meter> Engine<'a, F, D, C,
             }
             Op::Flush => {}
         }
+    }
+
+    fn partial_read(&self) -> bool {
+        matches!(self.setup.clock, Clock::Serial(Timing { partial_read: true, .. }))
+    }
+
+    /// Reads the bytes `offset..end` page by page, transferring no more than these.
+    fn read_parts(&mut self, offset: u64, end: u64) -> u32 {
+        let page_bytes = 1_u64 << self.page_shift;
+        let mut unmapped = 0;
+        let mut from = offset;
+        while from < end {
+            let lpn = from >> self.page_shift;
+            let to = end.min((lpn + 1) * page_bytes);
+            let mut part = PartOfPage { sinks: &mut self.sinks, bytes: (to - from) as u32 };
+            unmapped += self.ftl.read(Lpn(lpn as u32), 1, Cause::Host, &mut part);
+            from = to;
+        }
+        unmapped
     }
 
     /// Reads the page of which the host is about to write a part.
@@ -301,7 +325,7 @@ impl<'a, F: Ftl, D: Flash, C: Checker + FlashSink, M: Meter> Engine<'a, F, D, C,
         let capacities_written = self.host.pages_written as f64 / f64::from(self.setup.logical_pages);
         let (flash_operations_checked, page_reads_checked) = self.sinks.checker.checked();
         let Sinks { flash, meter, .. } = self.sinks;
-        let log = meter.figures(self.host.pages_written, |cost| flash.cost_ns(cost));
+        let Measured { log, map } = meter.figures(self.host.pages_written, |cost| flash.cost_ns(cost));
         Outcome {
             summary: Summary {
                 partial,
@@ -314,6 +338,7 @@ impl<'a, F: Ftl, D: Flash, C: Checker + FlashSink, M: Meter> Engine<'a, F, D, C,
                 time,
                 latency,
                 log: log.as_ref().map(|figures| figures.summary.clone()),
+                map,
                 wear: WearSummary::of(&erase_counts),
                 lifetime: LifetimeSummary { host_tbw_bytes, host_bytes_per_day, years },
                 check: C::ON.then_some(CheckSummary { flash_operations_checked, page_reads_checked }),

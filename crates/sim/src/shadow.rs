@@ -56,10 +56,11 @@ impl Checker for () {
 pub struct Shadow {
     array: FlashArray,
     pages_per_block: u32,
-    /// Version of each logical page; 0 = never written or trimmed.
+    /// Version of each logical page, and behind them of each map page; 0 = never written or trimmed.
     versions: HugeVec<u64>,
-    /// Where the newest copy of each logical page was programmed.
+    /// Where the newest copy of each of these was programmed.
     homes: HugeVec<u32>,
+    logical_pages: u32,
     next_version: u64,
     last_sequence: Option<u64>,
     first_lpn: u32,
@@ -77,8 +78,9 @@ impl Shadow {
         Self {
             array: FlashArray::new(&setup.geometry),
             pages_per_block: setup.geometry.pages_per_block,
-            versions: HugeVec::filled(0, setup.logical_pages as usize),
-            homes: HugeVec::filled(u32::MAX, setup.logical_pages as usize),
+            versions: HugeVec::filled(0, setup.logical_pages as usize + setup.map_pages() as usize),
+            homes: HugeVec::filled(u32::MAX, setup.logical_pages as usize + setup.map_pages() as usize),
+            logical_pages: setup.logical_pages,
             next_version: 1,
             last_sequence: None,
             first_lpn: 0,
@@ -117,9 +119,18 @@ impl Shadow {
 impl FlashSink for Shadow {
     fn read(&mut self, ppn: Ppn, cause: Cause) {
         let result = self.array.read(ppn);
-        self.accept(result);
-        if matches!(cause, Cause::Host | Cause::ReadModifyWrite) {
-            self.host_reads.push(ppn);
+        let data = self.accept(result);
+        match cause {
+            Cause::Host | Cause::ReadModifyWrite => self.host_reads.push(ppn),
+            // The map that is read must be the one that was written last.
+            Cause::MapLoad | Cause::MapWriteBack | Cause::MapUpdate => {
+                if let Some(PageData { lpn, stamp }) = data
+                    && (lpn.0 < self.logical_pages || stamp != self.versions[lpn.index()])
+                {
+                    self.blame(format!("page {ppn} was read as a map page, but it holds version {stamp} of {lpn}"));
+                }
+            }
+            _ => {}
         }
     }
 
@@ -134,6 +145,14 @@ impl FlashSink for Shadow {
                 if lpn.0 != self.first_lpn + page {
                     self.blame(format!("page {page} of the request at {} was programmed as {lpn}", self.first_lpn));
                 }
+                PageData { lpn, stamp: self.versions[lpn.index()] }
+            }
+            Source::Map => {
+                if lpn.0 < self.logical_pages {
+                    self.blame(format!("logical page {lpn} was programmed as a map page"));
+                }
+                self.versions[lpn.index()] = self.next_version;
+                self.next_version += 1;
                 PageData { lpn, stamp: self.versions[lpn.index()] }
             }
             Source::Copy(from) => {

@@ -4,7 +4,7 @@ use serde::{Serialize, Serializer, ser::SerializeMap};
 use ssdlab_core::{LatencyHistogram, counters};
 use ssdlab_ftl::{Cause, Counts};
 
-use crate::{LogSummary, Setup};
+use crate::{LogSummary, MapSummary, Setup};
 
 counters! {
     /// What the host asked for during the measured phase.
@@ -258,6 +258,8 @@ pub struct Summary {
     pub latency: Option<LatencyByOp>,
     /// Merges and captures; none for an FTL without log blocks.
     pub log: Option<LogSummary>,
+    /// Use of the map; none for an FTL that has all of it in RAM.
+    pub map: Option<MapSummary>,
     /// Erases.
     pub wear: WearSummary,
     /// Projection.
