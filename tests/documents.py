@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parent.parent
-DOCUMENTS = ("README.md", "docs/tutorial.md", "docs/experiments.md")
+DOCUMENTS = ("README.md", "docs/tutorial.md", "docs/experiments.md", "docs/ftls.md")
 BLOCK = re.compile(r"^(?:`([^`\n]+)`:\n\n)?```(console|python|text|toml|csv)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -49,12 +49,15 @@ def _console(text: str) -> str:
             command.removeprefix("$ "),
             shell=True,
             env=environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
+            capture_output=True,
             text=True,
             check=False,
         )
-        lines += [command, *_elided(shown.splitlines(), [line.rstrip() for line in done.stdout.splitlines()])]
+        # Standard error of a command that went well is progress, which depends on the machine.
+        output = done.stdout + (done.stderr if done.returncode else "")
+        if "Traceback" in output:
+            raise AssertionError(f"{command}\n{output}")
+        lines += [command, *_elided(shown.splitlines(), [line.rstrip() for line in output.splitlines()])]
     return "".join(f"{line}\n" for line in lines)
 
 

@@ -19,7 +19,8 @@ OLTP = ROOT / "traces" / "oltp.csv.zst"
 def test_version_and_help(cli: Cli) -> None:
     assert cli("--version").stdout == f"ssdlab {ssdlab.__version__}\n"
     assert "compare" in cli().stdout
-    for command in (["run"], ["compare"], ["validate"], ["trace", "convert"], ["config", "show"], ["presets", "show"]):
+    for command in (["run"], ["compare"], ["validate"], ["trace", "convert"], ["config", "show"], ["presets", "show"],
+                    ["list", "ftls"]):  # fmt: skip
         assert "Example" in cli(*command, "--help").stdout
 
 
@@ -156,6 +157,12 @@ def test_traces_are_generated_converted_and_described(cli: Cli) -> None:
     lossy = cli("trace", "convert", OLTP, "o.msr", "--to", "msr").stdout
     assert "note: 6,202: Requests left out" in lossy
     assert "parquet" in cli("trace", "formats").stdout
+
+
+def test_names_are_listed_with_their_meaning(cli: Cli) -> None:
+    assert "faster  FASTer: FAST with a second chance" in cli("list", "ftls").stdout
+    assert "Fewest valid pages." in cli("list", "policies").stdout
+    assert "uniform     every address equally likely" in cli("list", "workloads").stdout
 
 
 def test_configuration_commands(cli: Cli) -> None:

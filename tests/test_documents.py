@@ -26,5 +26,7 @@ def test_every_key_of_a_result_is_explained(small: ssdlab.Config) -> None:
     result = ssdlab.simulate(small.with_overrides({"check": True})).to_dict()
     parts = [result[key] for key in ("device", "precondition", "host", "time", "wear", "lifetime", "check")]
     keys = {key for part in parts for key in part} | {*result, *result["latency"]["all"]}
+    log = ssdlab.simulate(small.with_overrides({"ftl": "faster"})).summary["log"]
+    keys |= {*log, *log["merges"], *log["merges"]["full"], *log["capture"]}
     assert [key for key in sorted(keys) if f"`{key}`" not in text] == []
     assert [name for name in ssdlab.simulate(small).series if f"`{name}`" not in text] == []

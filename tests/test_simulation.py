@@ -101,9 +101,9 @@ def test_what_is_saved_is_the_result(small: ssdlab.Config, tmp_path: Path) -> No
 def test_the_report_needs_nothing_else(small: ssdlab.Config) -> None:
     html = ssdlab.simulate(small).report_html()
     for title in ("Summary", "Write amplification over time", "Operations by cause", "Response times",
-                  "Erases per block", "Configuration"):  # fmt: skip
+                  "Response time over the run", "Erases per block", "Configuration"):  # fmt: skip
         assert f"<h2>{title}</h2>" in html
-    assert html.count("<svg") == 4
+    assert html.count("<svg") == 5
     for reference in ("<script", "<link", "@import", "src="):
         assert reference not in html
     ids = [part.split('"')[0] for part in html.split(' id="')[1:]]

@@ -11,7 +11,16 @@ Summary = Mapping[str, Any]
 OPERATIONS = ("reads", "programs", "erases")
 """Kinds of flash operations, as in the summary."""
 
-CAUSES = {"host": "host", "rmw": "partial page", "gc": "garbage collection"}
+CAUSES = {
+    "host": "host",
+    "rmw": "partial page",
+    "gc": "garbage collection",
+    "switch_merge": "switch merge",
+    "partial_merge": "partial merge",
+    "full_merge": "full merge",
+    "second_chance": "second chance",
+    "isolation": "isolation area",
+}
 """Causes of flash operations in words."""
 
 QUANTILES = {
@@ -30,6 +39,17 @@ QUANTILES = {
 ROUTINE_COUNTS = ("requests", "records", "bytes_in", "headers")
 """Counts of an ingest report that are no reason to look twice."""
 
+MERGES = ("switch", "partial", "full")
+"""Kinds of merges, as in the summary."""
+
+MERGE_COUNTS = {"count": "logical blocks", "copies": "pages copied", "erases": "data blocks erased"}
+"""Columns of the table of merges, by their names in the summary."""
+
+TABLES = ("Response time", "Merges")
+"""Sections that are a table of their own where one run is shown."""
+
+STREAMS_SHOWN = 20
+"""Streams in the table of captures; a trace may name hundreds, of which few say anything."""
 
 STEADY_CAPACITIES = 1.0
 """Capacities the host must have written before write amplification is taken for that of its requests."""
@@ -44,8 +64,8 @@ class Figure:
 
     section: str
     label: str
-    path: str
-    """Dotted path in the summary; the figure is missing where the path leads nowhere."""
+    path: str | Callable[[Summary], float]
+    """Dotted path in the summary, or what works it out; the figure is missing where the path leads nowhere."""
     format: Callable[[float], str]
     better: Literal["low", "high"] | None = None
     """Which of two values is the better one, where that can be said."""
@@ -54,6 +74,8 @@ class Figure:
 
     def value(self, summary: Summary) -> float | None:
         """The figure, or None where the run did not yield it."""
+        if callable(self.path):
+            return self.path(summary)
         node: Any = summary
         for part in self.path.split("."):
             if not isinstance(node, Mapping) or part not in node:
@@ -72,6 +94,12 @@ def _latency(op: str, column: str) -> Figure:
     return Figure("Response time", f"{op} {column}", path, text.duration, "low", quiet=True)
 
 
+def _pages_copied(summary: Summary) -> float:
+    """By whatever: collection in one FTL and merges in another do the same work."""
+    programs: Mapping[str, int] = summary["flash"]["programs"]
+    return sum(count for cause, count in programs.items() if cause != "host")
+
+
 FIGURES = (
     Figure("Device", "capacity", "device.capacity_bytes", text.size),
     Figure("Device", "flash", "device.physical_bytes", text.size),
@@ -80,9 +108,10 @@ FIGURES = (
     Figure("Device", "page", "device.page_bytes", text.size),
     Figure("Device", "pages per block", "device.pages_per_block", text.count),
     Figure("Device", "blocks", "device.blocks", text.count),
-    Figure("Device", "of these held back for collection", "device.reserve_blocks", text.count),
+    Figure("Device", "of these held back by the FTL", "device.reserve_blocks", text.count),
     Figure("Device", "over-provisioning without these", "device.effective_op_over_logical", text.percent),
-    Figure("Device", "memory of the FTL", "device.memory_bytes", text.size, "low"),
+    Figure("Device", "mapping tables in the drive", "device.mapping_table_bytes", text.size, "low"),
+    Figure("Device", "memory of the simulated FTL", "device.memory_bytes", text.size, "low"),
     Figure("Host", "read requests", "host.read_requests", text.count),
     Figure("Host", "write requests", "host.write_requests", text.count),
     Figure("Host", "trim requests", "host.trim_requests", text.count, quiet=True),
@@ -97,12 +126,32 @@ FIGURES = (
     Figure("Host", "requests wrapped into the device", "host.wrapped_requests", text.count, quiet=True),
     Figure("Flash", "write amplification", "write_amplification", text.ratio, "low"),
     Figure("Flash", "write amplification, preconditioning", "precondition.write_amplification", text.ratio),
-    Figure("Flash", "pages copied by collection", "flash.programs.gc", text.count, "low"),
+    Figure("Flash", "pages copied", _pages_copied, text.count, "low"),
     Figure("Flash", "blocks erased", "wear.erases", text.count, "low"),
     Figure("Flash", "erases per block, mean", "wear.erase_mean", text.decimal, "low"),
     Figure("Flash", "erases per block, standard deviation", "wear.erase_std_dev", text.decimal, "low"),
     Figure("Flash", "erases per block, least", "wear.erase_min", text.count),
     Figure("Flash", "erases per block, most", "wear.erase_max", text.count, "low"),
+    Figure("Merges", "switch merges", "log.merges.switch.count", text.count),
+    Figure("Merges", "partial merges", "log.merges.partial.count", text.count),
+    Figure("Merges", "pages copied by partial merges", "log.merges.partial.copies", text.count),
+    Figure("Merges", "full merges", "log.merges.full.count", text.count, "low"),
+    Figure("Merges", "pages copied by full merges", "log.merges.full.copies", text.count, "low"),
+    Figure("Merges", "data blocks erased by full merges", "log.merges.full.erases", text.count, "low"),
+    Figure("Log", "full merges per page written", "log.full_merges_per_page", text.significant, "low"),
+    Figure("Log", "reclaims of log space", "log.reclaims", text.count),
+    Figure("Log", "logical blocks merged in one, mean", "log.associativity_mean", text.decimal),
+    Figure("Log", "duration of one, mean", "log.reclaim_mean_ns", text.duration, "low"),
+    Figure("Log", "log blocks retired", "log.retired_blocks", text.count),
+    Figure("Log", "their pages programmed, mean", "log.utilisation_mean", text.percent, "high"),
+    Figure("Log", "pages copied on their second chance", "flash.programs.second_chance", text.count),
+    Figure("Log", "pages copied to the isolation area", "flash.programs.isolation", text.count),
+    Figure("Captures", "sequential sub-streams", "log.capture.sub_streams", text.count),
+    Figure("Captures", "random pages", "log.capture.random_pages", text.count),
+    Figure("Captures", "hit ratio", "log.capture.hit_ratio", text.percent, "high"),
+    Figure("Captures", "hit quality", "log.capture.hit_quality", text.percent, "high"),
+    Figure("Captures", "error capture", "log.capture.error_capture", text.percent, "low"),
+    Figure("Captures", "pseudo-benefit", "log.capture.pseudo_benefit", text.percent, "high"),
     Figure("Speed", "simulated time", "time.elapsed_ns", text.duration),
     Figure("Speed", "flash busy", "time.utilisation", text.percent),
     Figure("Speed", "requests per second", "time.iops", text.short_count, "high"),
@@ -119,11 +168,11 @@ FIGURES = (
 
 
 def sections(summary: Summary) -> dict[str, list[tuple[str, str]]]:
-    """The figures of one run as (label, text) by section; response times have a table of their own."""
+    """The figures of one run as (label, text) by section, but for those that are a table of their own."""
     result: dict[str, list[tuple[str, str]]] = {}
     for figure in FIGURES:
         value = figure.value(summary)
-        if figure.section == "Response time" or value is None or (figure.quiet and value == 0):
+        if figure.section in TABLES or value is None or (figure.quiet and value == 0):
             continue
         result.setdefault(figure.section, []).append((figure.label, figure.format(value)))
     return result
@@ -136,6 +185,30 @@ def operations(summary: Summary) -> tuple[list[str], list[tuple[str, list[int]]]
     causes.sort(key=[*CAUSES, *causes].index)
     rows = [(kind, [flash.get(kind, {}).get(cause, 0) for cause in causes]) for kind in OPERATIONS]
     return causes, rows
+
+
+def merges(summary: Summary) -> list[tuple[str, list[int]]]:
+    """For each kind of merge, its name and the columns of `MERGE_COUNTS`; empty for an FTL without a log."""
+    log: Mapping[str, Any] | None = summary["log"]
+    if log is None:
+        return []
+    return [(kind, [log["merges"][kind][name] for name in MERGE_COUNTS]) for kind in MERGES]
+
+
+def captures(summary: Summary) -> tuple[list[tuple[str, list[str]]], int]:
+    """Captures of the streams that wrote most runs, and how many streams were left out.
+
+    Of each its name, sub-streams, random pages, hit ratio, hit quality and error capture.
+    """
+    log: Mapping[str, Any] | None = summary["log"]
+    streams = [] if log is None else list(log["capture_by_stream"])
+    streams.sort(key=lambda one: -(one["sub_streams"] + one["random_pages"]))
+    rows = []
+    for one in streams[:STREAMS_SHOWN]:
+        counts = [text.count(one[name]) for name in ("sub_streams", "random_pages")]
+        ratios = (one[name] for name in ("hit_ratio", "hit_quality", "error_capture"))
+        rows.append((one["stream"], [*counts, *(text.MISSING if r is None else text.percent(r) for r in ratios)]))
+    return rows, max(0, len(streams) - STREAMS_SHOWN)
 
 
 def response_times(summary: Summary) -> list[tuple[str, list[str]]]:

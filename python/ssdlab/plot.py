@@ -14,14 +14,29 @@ from ssdlab.figures import CAUSES, OPERATIONS
 from ssdlab.figures import operations as operations_of
 
 if TYPE_CHECKING:
-    from ssdlab.result import Result
+    import numpy.typing as npt
+
+    from ssdlab.result import LogColumns, Result
+
+    Numbers = npt.NDArray[np.float64]
 
 BLUE, ORANGE, GREEN, PURPLE, SKY = "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9"
+AMBER, YELLOW, GREY = "#e69f00", "#f0e442", "#7f858c"
 INK, GRID = "#24292f", "#d0d7de"
 
 OP_COLOURS = {"read": BLUE, "write": ORANGE, "trim": GREEN, "flush": PURPLE}
-CAUSE_COLOURS = {"host": BLUE, "rmw": SKY, "gc": ORANGE}
-OTHER_COLOURS = (GREEN, PURPLE)
+CAUSE_COLOURS = {
+    "host": BLUE,
+    "rmw": SKY,
+    "gc": ORANGE,
+    "switch_merge": YELLOW,
+    "partial_merge": GREEN,
+    "full_merge": PURPLE,
+    "second_chance": AMBER,
+    "isolation": GREY,
+}
+BARS = 60
+"""Most bars of a histogram; more would be lines."""
 
 STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",
@@ -81,14 +96,7 @@ def write_amplification(result: "Result") -> Figure:
         if not host.any():
             _nothing(axes, "The host wrote nothing.")
             return figure
-        if result.summary["time"] is None:
-            x = result.series["requests"].astype(float)
-            axes.set_xlabel("requests replayed")
-            axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: text.short_count(value)))
-        else:
-            unit, scale = _time_unit(float(result.series["time_ns"][-1]))
-            x = result.series["time_ns"] / scale
-            axes.set_xlabel(f"simulated time ({unit})")
+        x = _course(result, axes)
         # An epoch without writes has no write amplification: the line is broken there.
         each = np.divide(flash, host, out=np.full_like(host, np.nan), where=host > 0)
         so_far = np.divide(np.cumsum(flash), np.cumsum(host), out=np.full_like(host, np.nan), where=np.cumsum(host) > 0)
@@ -101,7 +109,18 @@ def write_amplification(result: "Result") -> Figure:
         return figure
 
 
-def _write_amplification_limits(axes: Axes, each: "np.ndarray[Any, np.dtype[np.float64]]") -> None:
+def _course(result: "Result", axes: Axes) -> "Numbers":
+    """Where on the x axis the epochs end: simulated time or, without time, requests."""
+    if result.summary["time"] is None:
+        axes.set_xlabel("requests replayed")
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: text.short_count(value)))
+        return result.series["requests"].astype(float)
+    unit, scale = _time_unit(float(result.series["time_ns"][-1]))
+    axes.set_xlabel(f"simulated time ({unit})")
+    return result.series["time_ns"] / scale
+
+
+def _write_amplification_limits(axes: Axes, each: "Numbers") -> None:
     """Room for all but the highest epochs: one that wrote two pages and copied a block would flatten the rest."""
     finite = each[np.isfinite(each)]
     top = float(np.percentile(finite, 99)) * 1.25
@@ -129,23 +148,124 @@ def erase_counts(result: "Result") -> Figure:
     """How many blocks were erased how often during the measured phase."""
     with matplotlib.rc_context(STYLE):
         figure, axes = canvas()
-        counts = result.erase_counts
-        low, high = int(counts.min()), int(counts.max())
-        # At most 60 bars, each as wide as a whole number of erases.
-        width = max(1, -(-(high - low + 1) // 60))
-        edges = np.arange(low, high + width + 1, width) - 0.5
-        blocks, _ = np.histogram(counts, edges)
-        centres = (edges[:-1] + edges[1:]) / 2
-        axes.bar(centres, blocks, width=width * 0.9, color=BLUE)
-        axes.set_xlabel("erases of a block" + (f" (bars of {width})" if width > 1 else ""))
+        _bars(axes, result.erase_counts.astype(float), None, "erases of a block")
         axes.set_ylabel("blocks")
-        axes.grid(axis="x", visible=False)
-        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-        axes.yaxis.set_major_locator(MaxNLocator(integer=True))
-        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: text.count(value)))
-        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: text.count(value)))
-        if low == high:
-            axes.set_xlim(low - 1.5, low + 1.5)
+        return figure
+
+
+def _bars(axes: Axes, values: "Numbers", weights: "Numbers | None", label: str) -> None:
+    """Histogram of whole numbers, each as often as `weights` says: at most `BARS` bars, each of as many values."""
+    low, high = int(values.min()), int(values.max())
+    width = max(1, -(-(high - low + 1) // BARS))
+    edges = np.arange(low, high + width + 1, width) - 0.5
+    heights, _ = np.histogram(values, edges, weights=weights)
+    axes.bar((edges[:-1] + edges[1:]) / 2, heights, width=width * 0.9, color=BLUE)
+    axes.set_xlabel(label + (f" (bars of {width})" if width > 1 else ""))
+    axes.grid(axis="x", visible=False)
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_locator(MaxNLocator(integer=True))
+        axis.set_major_formatter(FuncFormatter(lambda value, _: text.count(value)))
+    if low == high:
+        axes.set_xlim(low - 1.5, low + 1.5)
+
+
+def _log(result: "Result") -> "LogColumns":
+    if result.log is None:
+        raise ValueError("the FTL has no log blocks: there are no merges to draw (set ftl to bast, fast ...)")
+    return result.log
+
+
+def _counted_bars(counts: "npt.NDArray[np.uint64]", label: str, of: str, nothing: str) -> Figure:
+    """Histogram of values counted by index."""
+    with matplotlib.rc_context(STYLE):
+        figure, axes = canvas(2.6)
+        values = np.flatnonzero(counts)
+        if not values.size:
+            _nothing(axes, nothing)
+            return figure
+        _bars(axes, values.astype(float), counts[values].astype(float), label)
+        axes.set_ylabel(of)
+        return figure
+
+
+NO_RECLAIMS = "No log space was reclaimed by full merges."
+
+
+def associativity(result: "Result") -> Figure:
+    """How many reclaims of log space merged how many logical blocks."""
+    label = "logical blocks merged in one reclaim"
+    return _counted_bars(_log(result).associativity, label, "reclaims", NO_RECLAIMS)
+
+
+def log_utilisation(result: "Result") -> Figure:
+    """How many log blocks left the log with how many of their pages programmed."""
+    label = f"pages programmed, of {result.summary['device']['pages_per_block']}, when a log block leaves the log"
+    return _counted_bars(_log(result).utilisation, label, "log blocks", "No block left the log.")
+
+
+def reclaim_cost(result: "Result") -> Figure:
+    """Cumulative distribution of what one reclaim of log space costs: time, or pages copied without time."""
+    log = _log(result)
+    with matplotlib.rc_context(STYLE):
+        figure, axes = canvas(2.8)
+        if not log.reclaim_times.size:
+            _nothing(axes, NO_RECLAIMS)
+            return figure
+        if result.summary["time"] is None:
+            cost = log.reclaim_copies.astype(float)
+            axes.set_xlabel("pages copied in one reclaim of log space")
+            axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: text.count(value)))
+        else:
+            unit, scale = _time_unit(float(log.reclaim_ns.max()))
+            cost = log.reclaim_ns / scale
+            axes.set_xlabel(f"duration of one reclaim of log space ({unit})")
+        order = np.argsort(cost, kind="stable")
+        share = np.cumsum(log.reclaim_times[order].astype(float)) * 100 / log.reclaim_times.sum()
+        longest = float(cost.max()) or 1.0
+        # From nothing at the left edge to all at the right one, whatever lies between.
+        x = np.concatenate(([0.0], cost[order], [longest * 1.04]))
+        axes.step(x, np.concatenate(([0.0], share, [100.0])), where="post", color=ORANGE, linewidth=1.8)
+        axes.set_xlim(0, longest * 1.04)
+        axes.set_ylim(0, 102)
+        axes.set_ylabel("share of the reclaims (%)")
+        return figure
+
+
+def response_time(result: "Result") -> Figure:
+    """Mean and maximum response time of each epoch by operation, over simulated time."""
+    if result.summary["latency"] is None:
+        raise ValueError("time was not modelled: there are no response times to draw (set time to serial)")
+    with matplotlib.rc_context(STYLE):
+        figure, axes = canvas()
+        drawn = 0
+        for op in ("read", "write"):
+            requests, total, longest = (
+                result.series[f"{op}_{name}"].astype(float) for name in ("requests", "latency_sum_ns", "latency_max_ns")
+            )
+            # What took no time has no place on a logarithmic axis: the line is broken there.
+            took = longest > 0
+            if not took.any():
+                continue
+            if not drawn:
+                x = _course(result, axes)
+            drawn += 2
+            mean = np.divide(total, requests, out=np.full_like(total, np.nan), where=took)
+            colour = OP_COLOURS[op]
+            # A single epoch makes no line.
+            marker = "." if took.sum() == 1 else ""
+            upper = np.where(took, longest, np.nan)
+            axes.plot(x, upper, marker=marker, color=colour, alpha=0.6, linewidth=0.9, label=f"{op}, maximum")
+            axes.plot(x, mean, marker=marker, color=colour, linewidth=1.6, label=f"{op}, mean")
+        if not drawn:
+            _nothing(axes, "No request took any time.")
+            return figure
+        axes.set_yscale("log")
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: _decade(value)))
+        axes.yaxis.set_minor_formatter(FuncFormatter(lambda value, _: ""))
+        axes.set_ylabel("response time")
+        axes.margins(x=0.01)
+        # Above the axes: lines may be anywhere in them.
+        figure.legend(loc="outside upper center", ncols=drawn)
         return figure
 
 
@@ -183,18 +303,25 @@ def latency(result: "Result") -> Figure:
 def operations(result: "Result") -> Figure:
     """Flash reads, programs and erases, each divided by cause; totals stand beside the bars."""
     with matplotlib.rc_context(STYLE):
-        figure, axes = canvas(2.2)
         causes, rows = operations_of(result.summary)
+        # Four of the longest names fill the width.
+        columns = min(len(causes), 4)
+        figure, axes = canvas(2.2 if len(causes) <= columns else 2.45)
         if not causes:
             _nothing(axes, "The flash did nothing.")
             return figure
-        others = iter(OTHER_COLOURS * len(causes))
         left = np.zeros(len(rows))
         totals = np.array([max(1, sum(counts)) for _, counts in rows], dtype=float)
         for index, cause in enumerate(causes):
             shares = np.array([counts[index] for _, counts in rows]) / totals * 100
-            colour = CAUSE_COLOURS.get(cause) or next(others)
-            axes.barh(range(len(rows)), shares, left=left, height=0.6, color=colour, label=CAUSES.get(cause, cause))
+            axes.barh(
+                range(len(rows)),
+                shares,
+                left=left,
+                height=0.6,
+                color=CAUSE_COLOURS.get(cause, INK),
+                label=CAUSES.get(cause, cause),
+            )
             left += shares
         names = [f"{kind}\n{text.short_count(sum(counts))}" for kind, counts in rows]
         axes.set_yticks(range(len(OPERATIONS)), names)
@@ -203,5 +330,5 @@ def operations(result: "Result") -> Figure:
         axes.set_xlabel("share of operations (%)")
         axes.grid(axis="y", visible=False)
         axes.tick_params(axis="y", length=0)
-        figure.legend(loc="outside upper center", ncols=len(causes))
+        figure.legend(loc="outside upper center", ncols=columns)
         return figure

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator, MultipleLocator
 
 from ssdlab import text
-from ssdlab.plot import BLUE, GREEN, INK, ORANGE, SKY, STYLE, _axes
+from ssdlab.plot import BLUE, GREEN, INK, ORANGE, SKY, STYLE, canvas
 
 if TYPE_CHECKING:
     from ssdlab.intervals import WriteIntervals
@@ -47,7 +47,7 @@ def _stairs(axes: Axes, values: Numbers, weights: Numbers, colour: str) -> None:
 def intervals(result: "WriteIntervals") -> Figure:
     """Page writes by interval, the logs marked."""
     with matplotlib.rc_context(STYLE):
-        figure, axes = _axes(3.6)
+        figure, axes = canvas(3.6)
         histogram = result.histogram
         if not histogram.writes.size:
             axes.set_axis_off()
@@ -69,7 +69,7 @@ def intervals(result: "WriteIntervals") -> Figure:
 def invalidated(result: "WriteIntervals") -> Figure:
     """The share of page writes invalidated before their eviction as the log grows."""
     with matplotlib.rc_context(STYLE):
-        figure, axes = _axes()
+        figure, axes = canvas()
         log_pages, share = result.curve()
         size = log_pages / result.written_pages * 100
         asked = result.windows.log_pages / result.written_pages * 100
@@ -94,7 +94,7 @@ def invalidated(result: "WriteIntervals") -> Figure:
 def time_address(result: "WriteIntervals") -> Figure:
     """Page writes over time and address; the denser, the darker, on a logarithmic scale."""
     with matplotlib.rc_context(STYLE):
-        figure, axes = _axes(4.2)
+        figure, axes = canvas(4.2)
         counts = result.time_address.T.astype(float)
         # Opacity rather than colour, so that it reads on any page.
         image = np.empty((*counts.shape, 4))
@@ -116,7 +116,7 @@ def time_address(result: "WriteIntervals") -> Figure:
 def frequency(result: "WriteIntervals") -> Figure:
     """Written pages by how often they were written."""
     with matplotlib.rc_context(STYLE):
-        figure, axes = _axes()
+        figure, axes = canvas()
         _stairs(axes, result.frequency.writes, result.frequency.pages, SKY)
         axes.set_xlabel("writes of a page")
         axes.set_ylabel("share of written pages (%)")
@@ -126,7 +126,7 @@ def frequency(result: "WriteIntervals") -> Figure:
 def concentration(result: "WriteIntervals") -> Figure:
     """The share of page writes that goes to the most written pages."""
     with matplotlib.rc_context(STYLE):
-        figure, axes = _axes()
+        figure, axes = canvas()
         pages, writes = result.concentration()
         axes.plot(pages * 100, writes * 100, color=ORANGE, linewidth=1.6)
         axes.plot((0, 100), (0, 100), color=INK, linewidth=0.8, linestyle=":")

@@ -28,6 +28,23 @@ class LatencyColumns(NamedTuple):
     """Requests in the bucket."""
 
 
+class LogColumns(NamedTuple):
+    """Distributions of a log-block FTL during the measured phase; uint64 arrays."""
+
+    associativity: "npt.NDArray[np.uint64]"
+    """Reclaims of log space by the number of logical blocks they merged: entry i counts those that merged i."""
+    utilisation: "npt.NDArray[np.uint64]"
+    """Log blocks that left the log by the number of their pages programmed: entry i counts those with i."""
+    reclaim_copies: "npt.NDArray[np.uint64]"
+    """Pages copied by a reclaim, one entry for each cost that occurred, as in the three columns below."""
+    reclaim_erases: "npt.NDArray[np.uint64]"
+    """Blocks erased by it."""
+    reclaim_ns: "npt.NDArray[np.uint64]"
+    """Its duration in nanoseconds; 0 where time is not modelled."""
+    reclaim_times: "npt.NDArray[np.uint64]"
+    """Reclaims of that cost."""
+
+
 class Result:
     """Figures and columns of one run.
 
@@ -44,6 +61,7 @@ class Result:
         series: "Mapping[str, npt.NDArray[np.uint64]]",
         erase_counts: "npt.NDArray[np.uint32]",
         latency: Mapping[str, "tuple[npt.NDArray[np.uint64], ...]"],
+        log: "Mapping[str, npt.NDArray[np.uint64]] | None",
     ) -> None:
         self.config = config
         """The configuration that was run."""
@@ -56,11 +74,14 @@ class Result:
         self.series = dict(series)
         """The measured phase in at most 512 epochs of equally many requests, one uint64 per epoch: `requests`
         and `time_ns` at the end of the epoch; `host_pages_written`, `flash_pages_programmed`, `pages_copied`,
-        `blocks_erased`, `read_requests`, `read_latency_sum_ns`, `write_requests`, `write_latency_sum_ns` within it."""
+        `blocks_erased`, `read_requests`, `read_latency_sum_ns`, `read_latency_max_ns`, `write_requests`,
+        `write_latency_sum_ns`, `write_latency_max_ns` within it."""
         self.erase_counts = erase_counts
         """Erases of each block during the measured phase, uint32."""
         self.latency = {op: LatencyColumns(*columns) for op, columns in latency.items()}
         """Histograms of response times by operation; empty columns where time is not modelled."""
+        self.log = None if log is None else LogColumns(**log)
+        """Distributions of a log-block FTL; None for page mapping."""
 
     @property
     def partial(self) -> bool:
@@ -114,11 +135,34 @@ class Result:
         ]
         return pa.concat_tables(parts)
 
+    def log_arrow(self) -> "dict[str, pa.Table]":
+        """`log` as pyarrow Tables; empty for page mapping.
+
+        `reclaims`: copies, erases, ns, times; `associativity`: logical_blocks, reclaims; `utilisation`:
+        pages_programmed, log_blocks.
+        """
+        import pyarrow as pa
+
+        if self.log is None:
+            return {}
+
+        def counted(value: str, count: str, counts: "npt.NDArray[np.uint64]") -> "pa.Table":
+            return pa.table({value: pa.array(range(len(counts)), pa.uint64()), count: counts})
+
+        costs = ("copies", "erases", "ns", "times")
+        return {
+            "reclaims": pa.table({name: getattr(self.log, f"reclaim_{name}") for name in costs}),
+            "associativity": counted("logical_blocks", "reclaims", self.log.associativity),
+            "utilisation": counted("pages_programmed", "log_blocks", self.log.utilisation),
+        }
+
     def save(self, directory: str | os.PathLike[str]) -> None:
         """Writes the result into a directory, which is made if need be.
 
-        Files: `result.json`, `config.toml`, `series.parquet`, `latency.parquet`, `erase_counts.parquet` and
-        `report.html`. Each appears whole or not at all, and equal runs give equal bytes.
+        Files: `result.json`, `config.toml`, `series.parquet`, `latency.parquet`, `erase_counts.parquet`,
+        `report.html`; for a log-block FTL also `log_reclaims.parquet`, `log_associativity.parquet` and
+        `log_utilisation.parquet`, which a result without a log removes. Each appears whole or not at all, and
+        equal runs give equal bytes.
 
         Raises:
             OSError: If the directory cannot be written.
@@ -148,6 +192,46 @@ class Result:
         from ssdlab import plot
 
         return plot.latency(self)
+
+    def plot_response_time(self) -> "Figure":
+        """Response time over the run: mean and maximum of each epoch by operation, on a logarithmic time axis.
+
+        Raises:
+            ValueError: If time was not modelled.
+        """
+        from ssdlab import plot
+
+        return plot.response_time(self)
+
+    def plot_reclaim_cost(self) -> "Figure":
+        """Cumulative distribution of what reclaiming log space costs: time, or pages copied without time.
+
+        Raises:
+            ValueError: If the FTL has no log blocks.
+        """
+        from ssdlab import plot
+
+        return plot.reclaim_cost(self)
+
+    def plot_associativity(self) -> "Figure":
+        """How many reclaims of log space merged how many logical blocks.
+
+        Raises:
+            ValueError: If the FTL has no log blocks.
+        """
+        from ssdlab import plot
+
+        return plot.associativity(self)
+
+    def plot_log_utilisation(self) -> "Figure":
+        """How many log blocks left the log with how many of their pages programmed.
+
+        Raises:
+            ValueError: If the FTL has no log blocks.
+        """
+        from ssdlab import plot
+
+        return plot.log_utilisation(self)
 
     def plot_erase_counts(self) -> "Figure":
         """How many blocks were erased how often."""

@@ -74,6 +74,12 @@ def simulate(
     outcome = _ssdlab.simulate(config._inner, source, extent, monitor)
 
     summary: dict[str, Any] = json.loads(outcome.summary)
+    if summary["log"] is not None and summary["log"]["capture_by_stream"]:
+        names = trace.streams if isinstance(trace, Trace) else (reader or _ssdlab.Generator(config._inner)).streams()
+        for capture in summary["log"]["capture_by_stream"]:
+            number = capture["stream"]
+            # Requests given as columns may point beyond the names given with them.
+            capture["stream"] = names[number] if number < len(names) else str(number)
     ingest = reader.report() if reader else trace.ingest if isinstance(trace, Trace) else None
     return Result(
         config=config,
@@ -83,6 +89,7 @@ def simulate(
         series=outcome.series,
         erase_counts=outcome.erase_counts,
         latency=outcome.latency,
+        log=outcome.log,
     )
 
 

@@ -69,6 +69,12 @@ def save(result: "Result", directory: Path) -> None:
         pq.write_table(result.to_arrow(), hidden / "series.parquet")
         pq.write_table(result.latency_arrow(), hidden / "latency.parquet")
         pq.write_table(pa.table({"erases": result.erase_counts}), hidden / "erase_counts.parquet")
+        for name, table in result.log_arrow().items():
+            pq.write_table(table, hidden / f"log_{name}.parquet")
+    if result.log is None:
+        # What an earlier result left would pass for part of this one.
+        for name in ("reclaims", "associativity", "utilisation"):
+            (directory / f"log_{name}.parquet").unlink(missing_ok=True)
 
 
 def save_experiment(result: "ExperimentResult", directory: Path) -> None:

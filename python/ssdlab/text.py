@@ -48,6 +48,11 @@ def decimal(value: float) -> str:
     return _digits(value)
 
 
+def significant(value: float) -> str:
+    """Three significant digits, however small: `0.00412`."""
+    return f"{value:#.3g}" if 0 < value < 0.995 else _digits(value)
+
+
 def percent(share: float) -> str:
     """A share of 1 in percent with two decimals."""
     return f"{100 * share:.2f} %"

@@ -75,7 +75,9 @@ impl Fast {
         }
         space.erase(victim, if associated > 0 { Cause::FullMerge } else { Cause::Gc }, sink);
         cost.erases += 1;
-        sink.note(Note::Reclaimed { associated, cost });
+        if associated > 0 {
+            sink.note(Note::Reclaimed { associated, cost });
+        }
     }
 }
 

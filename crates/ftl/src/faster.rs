@@ -141,17 +141,16 @@ impl Faster {
     fn drain<S: FlashSink>(&mut self, space: &mut Space, sink: &mut S) {
         let oldest = self.isolation.oldest().expect("an area to drain has a block");
         let page = (0..space.pages_per_block()).find_map(|offset| space.valid_page(oldest, offset));
-        let mut cost = MergeCost::default();
-        if let Some(here) = page {
-            cost = self.sequential.merge_block(space, here.lbn, sink);
-        }
+        let mut cost = page.map(|here| self.sequential.merge_block(space, here.lbn, sink)).unwrap_or_default();
         if space.valid(oldest) == 0 {
             self.isolation.give_up();
             sink.note(Note::Retired { written: space.next(oldest) });
             space.erase(oldest, Cause::FullMerge, sink);
             cost.erases += 1;
         }
-        sink.note(Note::Reclaimed { associated: u32::from(page.is_some()), cost });
+        if page.is_some() {
+            sink.note(Note::Reclaimed { associated: 1, cost });
+        }
     }
 }
 

@@ -232,7 +232,9 @@ impl Sbfast {
         }
         space.erase(victim, Cause::FullMerge, sink);
         cost.erases += 1;
-        sink.note(Note::Reclaimed { associated, cost });
+        if associated > 0 {
+            sink.note(Note::Reclaimed { associated, cost });
+        }
     }
 }
 

@@ -67,3 +67,13 @@ pub fn options() -> Vec<(&'static str, &'static str, &'static str, Vec<&'static 
         })
         .collect()
 }
+
+/// The variants of the option `key` as `(name, help)`; none unless it is a choice.
+#[pyfunction]
+pub fn variants(key: &str) -> Vec<(&'static str, &'static str)> {
+    ssdlab_config::OPTIONS
+        .iter()
+        .filter(|option| option.key == key)
+        .flat_map(|option| option.variants().iter().map(|variant| (variant.name, variant.help)))
+        .collect()
+}

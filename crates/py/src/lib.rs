@@ -22,7 +22,7 @@ mod _ssdlab {
     use super::*;
 
     #[pymodule_export]
-    use config::{Config, json_schema, options, presets};
+    use config::{Config, json_schema, options, presets, variants};
     #[pymodule_export]
     use errors::{ConfigError, InternalError, SimulationError, SsdlabError, TraceError};
     #[pymodule_export]

@@ -152,7 +152,7 @@ pub struct Outcome {
 /// Runs `source` against the device described by `setup`.
 pub fn run(setup: &Setup, source: &mut dyn Source, monitor: &mut dyn Monitor) -> Result<Outcome, SimError> {
     let (device, shape) = (setup.page_device(), setup.shape());
-    let meter = || LogMeter::new(shape.pages_per_block);
+    let meter = |captures| LogMeter::new(shape.pages_per_block, captures);
     match setup.ftl {
         FtlChoice::Page(options) => {
             let map = WholeMap { logical_pages: setup.logical_pages };
@@ -168,10 +168,16 @@ pub fn run(setup: &Setup, source: &mut dyn Source, monitor: &mut dyn Monitor) ->
             let ftl = map.and_then(|map| PageFtl::with_map(device, options, map, setup.seed));
             run_ftl(setup, ftl, MapMeter::new(setup.map_pages()), source, monitor)
         }
-        FtlChoice::Bast(options) => run_ftl(setup, BastFtl::new(shape, options), meter(), source, monitor),
-        FtlChoice::Fast(options) => run_ftl(setup, FastFtl::new(shape, options), meter(), source, monitor),
-        FtlChoice::Faster(options) => run_ftl(setup, FasterFtl::new(shape, options), meter(), source, monitor),
-        FtlChoice::Sbfast(options) => run_ftl(setup, SbfastFtl::new(shape, options), meter(), source, monitor),
+        FtlChoice::Bast(options) => run_ftl(setup, BastFtl::new(shape, options), meter(false), source, monitor),
+        FtlChoice::Fast(options) => {
+            let meter = meter(options.sequential_blocks > 0);
+            run_ftl(setup, FastFtl::new(shape, options), meter, source, monitor)
+        }
+        FtlChoice::Faster(options) => {
+            let meter = meter(options.sequential_blocks > 0);
+            run_ftl(setup, FasterFtl::new(shape, options), meter, source, monitor)
+        }
+        FtlChoice::Sbfast(options) => run_ftl(setup, SbfastFtl::new(shape, options), meter(true), source, monitor),
     }
 }
 

@@ -137,9 +137,9 @@ pub struct LogSummary {
     pub retired_blocks: u64,
     /// Share of their pages that had been programmed, on average.
     pub utilisation_mean: Option<f64>,
-    /// Captures, all streams together.
-    pub capture: CaptureSummary,
-    /// Captures by stream, where the trace names any.
+    /// Captures, all streams together; none for a log without sequential blocks, which cannot capture.
+    pub capture: Option<CaptureSummary>,
+    /// Captures by stream, where there are captures and the trace names streams.
     pub capture_by_stream: Vec<CaptureSummary>,
 }
 
@@ -168,6 +168,8 @@ struct Run {
 /// Measures a log-block FTL.
 pub(crate) struct LogMeter {
     pages_per_block: u32,
+    /// Whether the log has sequential blocks.
+    captures: bool,
     merges: [MergeTally; MergeKind::ALL.len()],
     associativity: Vec<u64>,
     utilisation: Vec<u64>,
@@ -180,9 +182,10 @@ pub(crate) struct LogMeter {
 }
 
 impl LogMeter {
-    pub(crate) fn new(pages_per_block: u32) -> Self {
+    pub(crate) fn new(pages_per_block: u32, captures: bool) -> Self {
         Self {
             pages_per_block,
+            captures,
             merges: Default::default(),
             associativity: Vec::new(),
             utilisation: vec![0; pages_per_block as usize + 1],
@@ -273,7 +276,7 @@ impl Meter for LogMeter {
     }
 
     fn restart(&mut self) {
-        *self = Self::new(self.pages_per_block);
+        *self = Self::new(self.pages_per_block, self.captures);
     }
 
     fn figures(mut self, host_pages_written: u64, cost_ns: impl Fn(MergeCost) -> Option<u64>) -> Measured {
@@ -282,7 +285,7 @@ impl Meter for LogMeter {
         for (number, (run, counts)) in self.streams.iter_mut().enumerate() {
             close(*run, counts);
             all += *counts;
-            if number > 0 && *counts != CaptureCounters::default() {
+            if self.captures && number > 0 && *counts != CaptureCounters::default() {
                 capture_by_stream.push(CaptureSummary::of(Some(number as u16), counts));
             }
         }
@@ -304,7 +307,7 @@ impl Meter for LogMeter {
             reclaim_mean_ns: timed.filter(|_| reclaims > 0).map(|times| times.iter().sum::<f64>() / reclaims as f64),
             retired_blocks,
             utilisation_mean: written_mean.map(|pages| pages / f64::from(self.pages_per_block)),
-            capture: CaptureSummary::of(None, &all),
+            capture: self.captures.then(|| CaptureSummary::of(None, &all)),
             capture_by_stream,
         };
         let with_time = |(&cost, &times): (&MergeCost, &u64)| (cost, cost_ns(cost).unwrap_or(0), times);
@@ -332,14 +335,14 @@ mod tests {
     /// runs 90-91 (none captured) and 7 (not).
     #[test]
     fn runs_are_told_apart_by_stream() {
-        let mut meter = LogMeter::new(4);
+        let mut meter = LogMeter::new(4, true);
         write(&mut meter, 1, 10, 1, &[]);
         write(&mut meter, 2, 90, 2, &[]);
         write(&mut meter, 1, 11, 2, &[11, 12]);
         write(&mut meter, 2, 7, 1, &[]);
         write(&mut meter, 1, 40, 1, &[40]);
         let summary = meter.figures(7, |_| None).log.expect("measures").summary;
-        let all = summary.capture;
+        let all = summary.capture.expect("captures");
         assert_eq!((all.sub_streams, all.random_pages), (2, 2));
         assert_eq!((all.hit_ratio, all.hit_quality), (Some(0.5), Some(2.0 / 3.0)));
         assert_eq!((all.error_capture, all.pseudo_benefit), (Some(0.5), Some(0.5)));
@@ -349,8 +352,16 @@ mod tests {
     }
 
     #[test]
+    fn a_log_that_cannot_capture_has_no_captures() {
+        let mut meter = LogMeter::new(4, false);
+        write(&mut meter, 1, 10, 2, &[]);
+        let summary = meter.figures(2, |_| None).expect("measures").summary;
+        assert_eq!((summary.capture, summary.capture_by_stream), (None, vec![]));
+    }
+
+    #[test]
     fn means_are_those_of_the_notes() {
-        let mut meter = LogMeter::new(4);
+        let mut meter = LogMeter::new(4, true);
         let cost = |copies, erases| MergeCost { copies, erases };
         meter.note(Note::Reclaimed { associated: 3, cost: cost(12, 4) });
         meter.note(Note::Reclaimed { associated: 1, cost: cost(4, 2) });

@@ -10,8 +10,10 @@ from ssdlab import Result, text
 from ssdlab.figures import (
     CAUSES,
     FIGURES,
+    MERGE_COUNTS,
     QUANTILES,
     clock_remark,
+    merges,
     operations,
     remarks,
     response_times,
@@ -71,6 +73,15 @@ def show_result(result: Result) -> None:
         table.columns[0].header_style = "bold"
         for kind, counts in rows_by_cause:
             table.add_row(f"  {kind}", *map(text.count, counts), text.count(sum(counts)))
+        show(out, table)
+
+    merged = merges(result.summary)
+    if merged:
+        out.print()
+        table = plain_table("Merges", *MERGE_COUNTS.values())
+        table.columns[0].header_style = "bold"
+        for kind, counts in merged:
+            table.add_row(f"  {kind}", *map(text.count, counts))
         show(out, table)
 
     times = response_times(result.summary)

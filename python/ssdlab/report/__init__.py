@@ -3,7 +3,18 @@
 from typing import TYPE_CHECKING
 
 from ssdlab import text
-from ssdlab.figures import CAUSES, QUANTILES, clock_remark, operations, remarks, response_times, sections
+from ssdlab.figures import (
+    CAUSES,
+    MERGE_COUNTS,
+    QUANTILES,
+    captures,
+    clock_remark,
+    merges,
+    operations,
+    remarks,
+    response_times,
+    sections,
+)
 from ssdlab.report.page import about_requests
 
 if TYPE_CHECKING:
@@ -11,6 +22,7 @@ if TYPE_CHECKING:
 
 HEADLINES = (
     ("write amplification", "write_amplification", text.ratio),
+    ("full merges per page written", "log.full_merges_per_page", text.significant),
     ("requests per second", "time.iops", text.short_count),
     ("99 % of reads within", "latency.read.p99_ns", text.duration),
     ("99 % of writes within", "latency.write.p99_ns", text.duration),
@@ -36,6 +48,15 @@ def render(result: "Result") -> str:
     times = response_times(result.summary)
     if times:
         charts["latency"] = result.plot_latency()
+        charts["response_time"] = result.plot_response_time()
+    if result.log is not None:
+        charts["reclaim_cost"] = result.plot_reclaim_cost()
+        # A chart of one bar tells what the summary tells: BAST merges one block, and FAST fills all log blocks.
+        if (result.log.associativity > 0).sum() > 1:
+            charts["associativity"] = result.plot_associativity()
+        if (result.log.utilisation > 0).sum() > 1:
+            charts["utilisation"] = result.plot_log_utilisation()
+    streams, more_streams = captures(result.summary)
     return about_requests(
         "report.html.jinja",
         source=result.source,
@@ -46,6 +67,10 @@ def render(result: "Result") -> str:
         sections=sections(result.summary),
         causes=[CAUSES.get(cause, cause) for cause in causes],
         operations=[(kind, [text.count(n) for n in counts], text.count(sum(counts))) for kind, counts in rows],
+        merge_counts=list(MERGE_COUNTS.values()),
+        merges=[(kind, [text.count(n) for n in counts]) for kind, counts in merges(result.summary)],
+        streams=streams,
+        more_streams=more_streams,
         quantiles=list(QUANTILES),
         response_times=times,
         clock_remark=clock_remark(result.config["time"]),

@@ -21,6 +21,9 @@ VARIABLES = {
     plot.GREEN: "var(--green)",
     plot.PURPLE: "var(--purple)",
     plot.SKY: "var(--sky)",
+    plot.AMBER: "var(--amber)",
+    plot.YELLOW: "var(--yellow)",
+    plot.GREY: "var(--grey)",
 }
 
 

@@ -88,7 +88,8 @@ fn sbfast_captures_what_the_closed_forms_say() {
         };
         // So many blocks that a random page seldom meets one that a stream is in.
         let setup = filled(16_384, options.log_blocks, FtlChoice::Sbfast(options));
-        let capture = replay(&setup, Pattern::Streams(streams), 0, 60_000).log.expect("a log-block FTL").capture;
+        let log = replay(&setup, Pattern::Streams(streams), 0, 60_000).log.expect("a log-block FTL");
+        let capture = log.capture.expect("it has sequential log blocks");
         let (s, l) = (f64::from(sub_block_pages), f64::from(length));
         let close = |name: &str, ours: Option<f64>, expected: f64, of: u64| {
             let deviation = (expected * (1.0 - expected) / of as f64).sqrt().max(1e-3);
