@@ -355,7 +355,7 @@ mod tests {
     fn a_log_that_cannot_capture_has_no_captures() {
         let mut meter = LogMeter::new(4, false);
         write(&mut meter, 1, 10, 2, &[]);
-        let summary = meter.figures(2, |_| None).expect("measures").summary;
+        let summary = meter.figures(2, |_| None).log.expect("measures").summary;
         assert_eq!((summary.capture, summary.capture_by_stream), (None, vec![]));
     }
 

@@ -5,7 +5,7 @@ use ssdlab_ftl::fast::FastOptions;
 use ssdlab_ftl::faster::FasterOptions;
 use ssdlab_ftl::log::Shape;
 use ssdlab_ftl::map::{DftlOptions, SegmentOptions};
-use ssdlab_ftl::page::{MAP_RESERVE_BLOCKS, PageDevice, PageOptions};
+use ssdlab_ftl::page::{PageDevice, PageOptions, map_reserve_blocks};
 use ssdlab_ftl::sbfast::SbfastOptions;
 use ssdlab_nand::{Geometry, Timing};
 
@@ -38,13 +38,10 @@ impl FtlChoice {
         }
     }
 
-    /// Blocks the FTL needs beyond those that hold data and map.
+    /// Blocks the FTL needs beyond those that hold data; what a map in flash needs is not included.
     pub const fn reserve_blocks(&self) -> u32 {
         match self {
-            Self::Page(options) => options.reserve_blocks(),
-            Self::Segments(options, _) | Self::Dftl(options, _) => {
-                options.reserve_blocks().saturating_add(MAP_RESERVE_BLOCKS)
-            }
+            Self::Page(options) | Self::Segments(options, _) | Self::Dftl(options, _) => options.reserve_blocks(),
             Self::Bast(_) => BastOptions::RESERVE_BLOCKS,
             Self::Fast(_) => FastOptions::RESERVE_BLOCKS,
             Self::Faster(_) => FasterOptions::RESERVE_BLOCKS,
@@ -141,6 +138,15 @@ impl Setup {
     /// Pages of the map that are kept in flash.
     pub const fn map_pages(&self) -> u32 {
         self.ftl.map_pages(self.logical_pages, self.geometry.page_bytes)
+    }
+
+    /// Blocks that the FTL holds back: open, erased, or full of its map.
+    pub const fn reserve_blocks(&self) -> u32 {
+        let map_blocks = match self.map_pages() {
+            0 => 0,
+            pages => map_reserve_blocks(pages, self.geometry.pages_per_block),
+        };
+        self.ftl.reserve_blocks().saturating_add(map_blocks)
     }
 
     /// The device as a page-mapped FTL sees it.

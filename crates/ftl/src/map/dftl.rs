@@ -19,9 +19,7 @@ use crate::queue::Queue;
 
 const NONE: u32 = u32::MAX;
 /// Bytes of a cached entry: logical and physical page number.
-const ENTRY_BYTES: u64 = 8;
-/// Bytes of an entry in a translation page.
-const PACKED_BYTES: u32 = 4;
+const CACHED_BYTES: u64 = 8;
 
 /// Options of DFTL.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -32,12 +30,14 @@ pub struct DftlOptions {
     pub protected: u32,
     /// Whether all dirty entries of a translation page are written with it.
     pub batch: bool,
+    /// Bytes of an entry in a translation page, a power of two.
+    pub entry_bytes: u32,
 }
 
 impl DftlOptions {
     /// Translation pages of a device with `logical_pages` pages of `page_bytes`.
     pub const fn map_pages(&self, logical_pages: u32, page_bytes: u32) -> u32 {
-        logical_pages.div_ceil(page_bytes / PACKED_BYTES)
+        logical_pages.div_ceil(page_bytes / self.entry_bytes)
     }
 }
 
@@ -74,19 +74,19 @@ impl Dftl {
     /// # Errors
     /// If it holds no entry, protects all of them, or a page is no power of two.
     pub fn new(logical_pages: u32, page_bytes: u32, options: DftlOptions) -> Result<Self, String> {
-        let DftlOptions { entries, protected, .. } = options;
+        let DftlOptions { entries, protected, entry_bytes, .. } = options;
         if entries == 0 || protected >= entries {
             return Err(format!("a table of {entries} entries, {protected} protected, leaves none on probation"));
         }
-        if !page_bytes.is_power_of_two() || page_bytes < PACKED_BYTES {
-            return Err(format!("pages of {page_bytes} bytes are no power of two"));
+        if !page_bytes.is_power_of_two() || !entry_bytes.is_power_of_two() || page_bytes < entry_bytes {
+            return Err(format!("entries of {entry_bytes} bytes and pages of {page_bytes} must be powers of two"));
         }
         let entries = entries.min(logical_pages);
         let pages = options.map_pages(logical_pages, page_bytes);
         let empty = Slot { lpn: NONE, dirty: false, protected: false, next: NONE, previous: NONE };
         Ok(Self {
             options,
-            page_shift: (page_bytes / PACKED_BYTES).ilog2(),
+            page_shift: (page_bytes / entry_bytes).ilog2(),
             pages,
             page_bytes,
             slot_of: vec![NONE; logical_pages as usize],
@@ -230,7 +230,7 @@ impl MapModel for Dftl {
 
     /// The CMT, and 4 bytes for each translation page in the GTD.
     fn ram_bytes(&self) -> u64 {
-        ENTRY_BYTES * u64::from(self.options.entries) + 4 * u64::from(self.pages)
+        CACHED_BYTES * u64::from(self.options.entries) + 4 * u64::from(self.pages)
     }
 
     fn memory_bytes(&self) -> u64 {

@@ -69,6 +69,8 @@ pub struct PageFtl<M = WholeMap> {
     map_pages: Frontier,
     /// Map pages to be rewritten for the victim under way.
     outdated: Vec<u32>,
+    /// Sealed blocks of map pages.
+    map_blocks: Vec<BlockId>,
     /// Pages not yet written, in free blocks and on frontiers.
     unwritten: u64,
     /// Whether the map is too large to stay in cache.
@@ -79,9 +81,25 @@ pub struct PageFtl<M = WholeMap> {
     sequence: u64,
 }
 
-/// Blocks kept back beside [`PageOptions::reserve_blocks`] where map pages are written: one for their frontier, two
-/// for the pages and map pages of a victim that are written before it is erased.
-pub const MAP_RESERVE_BLOCKS: u32 = 3;
+/// Blocks that a device with a map in flash holds back beside [`PageOptions::reserve_blocks`]: those of the map, and
+/// [`MAP_SHORT_BLOCKS`] that stay unwritten.
+///
+/// The map gets twice the blocks that it fills, so that collecting them is cheap, two more, and one for its frontier.
+pub const fn map_reserve_blocks(map_pages: u32, pages_per_block: u32) -> u32 {
+    sealed_map_blocks(map_pages, pages_per_block) + 1 + MAP_SHORT_BLOCKS
+}
+
+/// Most sealed blocks of map pages.
+const fn sealed_map_blocks(map_pages: u32, pages_per_block: u32) -> u32 {
+    2 * map_pages.div_ceil(pages_per_block) + 2
+}
+
+/// One block for the frontier of map pages and three for what is written before a victim is erased: a victim may cost
+/// more pages than it yields, when each of its pages has its entry in another map page.
+const MAP_SHORT_BLOCKS: u32 = 4;
+
+/// Free blocks that a victim may need before it is erased: one for its pages, one for map pages.
+const VICTIM_BLOCKS: u32 = 2;
 
 impl PageFtl {
     /// An erased device of `blocks` blocks serving `logical_pages` pages, its whole map in RAM.
@@ -120,16 +138,20 @@ impl<M: MapModel> PageFtl<M> {
     pub fn with_map(device: PageDevice, options: PageOptions, map: M, seed: u64) -> Result<Self, String> {
         let PageDevice { logical_pages, blocks, pages_per_block } = device;
         let physical = u64::from(blocks) * u64::from(pages_per_block);
-        let map_reserve = if M::CHARGED { MAP_RESERVE_BLOCKS } else { 0 };
+        let map_pages = map.pages();
+        let (map_reserve, map_short) = match M::CHARGED {
+            true => (map_reserve_blocks(map_pages, pages_per_block), MAP_SHORT_BLOCKS),
+            false => (0, 0),
+        };
         let reserve_blocks = options.reserve_blocks().saturating_add(map_reserve);
         let reserve = u64::from(reserve_blocks) * u64::from(pages_per_block);
-        let mapped = u64::from(logical_pages) + u64::from(map.pages());
-        if mapped + reserve > physical {
+        if u64::from(logical_pages) + reserve > physical {
             return Err(format!(
-                "{blocks} blocks of {pages_per_block} pages cannot hold {mapped} logical and map pages and the \
-                 {reserve_blocks} blocks that garbage collection needs"
+                "{blocks} blocks of {pages_per_block} pages cannot hold {logical_pages} logical pages and the \
+                 {reserve_blocks} blocks that garbage collection and the map need"
             ));
         }
+        let mapped = u64::from(logical_pages) + u64::from(map_pages);
         if physical >= u64::from(u32::MAX) {
             return Err(format!("{physical} physical pages exceed the {} that page numbers allow", u32::MAX - 1));
         }
@@ -157,9 +179,10 @@ impl<M: MapModel> PageFtl<M> {
             survivors: Frontier::CLOSED,
             map_pages: Frontier::CLOSED,
             outdated: Vec::new(),
+            map_blocks: Vec::new(),
             unwritten: physical,
             prefetching: logical_pages as usize * size_of::<u32>() > CACHED_MAP_BYTES,
-            short: (spare_blocks + u64::from(map_reserve)) * u64::from(pages_per_block),
+            short: (spare_blocks + u64::from(map_short)) * u64::from(pages_per_block),
             host_pages: 0,
             sequence: 0,
         })
@@ -189,6 +212,9 @@ impl<M: MapModel> PageFtl<M> {
         if frontier.end > 0 {
             let block = self.block_of(frontier.end - 1);
             self.pool.seal(block, self.host_pages);
+            if self.holds_map(block) {
+                self.map_blocks.push(block);
+            }
         }
         Frontier::CLOSED
     }
@@ -200,8 +226,9 @@ impl<M: MapModel> PageFtl<M> {
         match self.options.trigger {
             Trigger::Victim => self.collect_while(sink, |ftl| ftl.unwritten <= ftl.short),
             Trigger::Batch { low, high } => {
-                if self.host.is_full() && self.pool.free() < low {
-                    self.collect_while(sink, |ftl| ftl.pool.free() < high);
+                let more = if M::CHARGED { MAP_SHORT_BLOCKS } else { 0 };
+                if self.host.is_full() && self.pool.free() < low + more {
+                    self.collect_while(sink, |ftl| ftl.pool.free() < high + more);
                 }
             }
         }
@@ -272,6 +299,23 @@ impl<M: MapModel> PageFtl<M> {
         }
     }
 
+    /// Whether a block written to holds map pages. They have blocks of their own, so its first page tells.
+    fn holds_map(&self, block: BlockId) -> bool {
+        M::CHARGED && self.p2l[block.index() * self.pool.pages_per_block() as usize] >= self.logical_pages
+    }
+
+    /// The block of map pages to be collected now, whatever the policy: the one with the fewest valid pages, if there
+    /// are as many of them as there may be, or too few free blocks for a victim that holds data. What such victims cost
+    /// beyond what they yield lies in these blocks, as old versions of map pages.
+    fn map_victim(&self) -> Option<BlockId> {
+        let most = sealed_map_blocks(self.map.pages(), self.pool.pages_per_block());
+        if !M::CHARGED || (self.pool.free() >= VICTIM_BLOCKS && (self.map_blocks.len() as u32) < most) {
+            return None;
+        }
+        let least = self.map_blocks.iter().copied().min_by_key(|&block| (self.pool.valid(block), block))?;
+        (self.pool.valid(least) < self.pool.pages_per_block()).then_some(least)
+    }
+
     /// Empties and erases one victim.
     fn collect_one<S: FlashSink>(&mut self, sink: &mut S) {
         let shared = self.options.survivors == Survivors::Shared;
@@ -279,13 +323,15 @@ impl<M: MapModel> PageFtl<M> {
         self.host = self.sealed_if_full(self.host);
         self.survivors = self.sealed_if_full(self.survivors);
         self.map_pages = self.sealed_if_full(self.map_pages);
-        let victim =
-            self.policy.choose(&self.pool, self.host_pages).expect("a device short of pages has sealed blocks");
+        let victim = self.map_victim().or_else(|| self.policy.choose(&self.pool, self.host_pages));
+        let victim = victim.expect("a device short of pages has sealed blocks");
         self.pool.withdraw(victim);
         let valid = self.pool.valid(victim);
         let first = victim.0 * self.pool.pages_per_block();
-        // Map pages have blocks of their own, so the first page written tells them.
-        let of_map = M::CHARGED && self.p2l[first as usize] >= self.logical_pages;
+        let of_map = self.holds_map(victim);
+        if of_map {
+            self.map_blocks.retain(|&block| block != victim);
+        }
         let cause = if of_map { Cause::MapGc } else { Cause::Gc };
         let mut frontier = match (of_map, shared) {
             (true, _) => self.map_pages,
