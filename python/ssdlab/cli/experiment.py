@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ssdlab import experiments, text
+from ssdlab import ConfigError, experiments, text
 from ssdlab.cli import options
 from ssdlab.cli.progress import display
 
@@ -75,12 +75,31 @@ def _describe(experiment: "Experiment") -> None:
     for table in experiment.tables:
         tables.add_row(*map(Text, _row(table)))
     show_table(out, tables)
+    supplied = [replay for replay in experiment.traces.values() if replay.supplied]
+    if supplied:
+        out.print(Text("\ntraces to supply with --trace NAME=FILE"))
+        traces = plain_table("trace", "what", "tables", left=3)
+        for replay in supplied:
+            users = (table.name for table in experiment.tables if replay in experiment.replayed(table))
+            traces.add_row(Text(replay.name), Text(replay.help), Text(", ".join(users)))
+        show_table(out, traces)
 
 
 def _row(table: "Table") -> tuple[str, ...]:
     size = f"{len(table.rows.labels)} x {len(table.columns.labels)}"
-    has_reference = "not at hand" if table.reference is None else "compared"
+    has_reference = text.MISSING if table.reference is None else "compared"
     return table.name, table.title, table.unit, size, str(len(table.seeds) or 1), has_reference
+
+
+def _traces(pairs: list[str]) -> dict[str, list[Path]]:
+    """The files of each trace, in order."""
+    found: dict[str, list[Path]] = {}
+    for pair in pairs:
+        name, equals, path = pair.partition("=")
+        if not (name and equals and path):
+            raise ConfigError(f"--trace {text.path(pair)}: write NAME=FILE; 'ssdlab experiment show' lists the names")
+        found.setdefault(name, []).append(Path(path))
+    return found
 
 
 @app.command(
@@ -91,6 +110,8 @@ def _row(table: "Table") -> tuple[str, ...]:
 
   ssdlab experiment run sbfast --table exec_time_sbs_by_slen --set ftl.sbfast.slb=8
 
+  ssdlab experiment run sbfast --table exec_time_msr_web0 --trace web_0=web_0.csv.gz
+
   ssdlab experiment run my/experiment --json | jq '.tables[0].ours'
 """
 )
@@ -100,6 +121,14 @@ def run(
         list[str], typer.Option("--table", "-t", metavar="NAME", help="Only this table; may be repeated.")
     ] = [],
     set: options.Sets = [],
+    trace: Annotated[
+        list[str],
+        typer.Option(
+            "--trace",
+            metavar="NAME=FILE",
+            help="A trace that the experiment asks for; may be repeated, also for several files of one trace.",
+        ),
+    ] = [],
     jobs: options.Jobs = None,
     json: options.Json = False,
     out: Annotated[
@@ -116,15 +145,15 @@ def run(
     """Simulate every cell of an experiment and compare with the document.
 
     --set beats every setting of the experiment. Simulations run in parallel, equal ones once; the output does not
-    depend on how many at a time. Differences are shown, not judged: the exit status is 0. Ctrl-C prints the cells
-    that are finished.
+    depend on how many at a time. Cells that need a trace stay empty without it. Differences are shown, not judged:
+    the exit status is 0. Ctrl-C prints the cells that are finished.
     """
     experiment = experiments.load(name)
     if out is not None:
         options.must_be_writable(out)
     with display() as shown:
         watch = shown.watch(experiment.name)
-        result = experiment.run(tables=table, overrides=set, jobs=jobs, monitor=watch)
+        result = experiment.run(tables=table, overrides=set, traces=_traces(trace), jobs=jobs, monitor=watch)
         watch.finish()
     if out is not None:
         result.save(out)

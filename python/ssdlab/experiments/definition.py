@@ -1,5 +1,6 @@
 """What an experiment consists of."""
 
+import os
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from ssdlab.experiments.suggest import suggestion
 if TYPE_CHECKING:
     from ssdlab.experiments.result import ExperimentResult
     from ssdlab.simulation import Monitor
+    from ssdlab.trace import Trace, TraceFile
 
 Scalar = str | int | float | bool
 Settings = Mapping[str, Scalar]
@@ -21,6 +23,30 @@ Settings = Mapping[str, Scalar]
 
 Compare = Literal["value", "points", "offset", "ratio"]
 Line = Literal["column", "row"]
+
+Path = str | os.PathLike[str]
+Traces = Mapping[str, "Path | Iterable[Path] | Trace | TraceFile"]
+"""Name of a trace to its file, its files in order, or the trace itself."""
+
+
+@dataclass(frozen=True)
+class Replay:
+    """A trace that cells replay instead of the generated workload."""
+
+    name: str
+    pages: tuple[int, ...]
+    """Writes of one page each; none if the user supplies the trace."""
+    help: str
+    """What the user is to supply."""
+    format: str | None
+    """Its format; recognised by content if None."""
+    device: str | None
+    """Which of its devices; that of the first request if None."""
+
+    @property
+    def supplied(self) -> bool:
+        """Whether the user supplies it."""
+        return not self.pages
 
 
 @dataclass(frozen=True)
@@ -31,6 +57,8 @@ class Axis:
     """What varies along it."""
     settings: Mapping[str, Settings]
     """Label to what is set there."""
+    traces: Mapping[str, str]
+    """Label to the name of the trace that is replayed there, where there is one."""
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -69,10 +97,12 @@ class Table:
     columns: Axis
     settings: Settings
     """What all its cells have in common, beside what all tables have."""
+    trace: str | None
+    """Name of the trace that cells replay whose row and column name none."""
     seeds: tuple[int, ...]
     """A cell is the mean over them; the seed of the configuration alone if there are none."""
     reference: Cells | None
-    """The document's cells, None where it has none; None as a whole if its table is not at hand."""
+    """The document's cells, None where it has none; None as a whole if there is nothing to compare with."""
     compare: Compare
     """How a difference is counted: in % of the document's value (`value`), in the unit of the table (`points`), or
     relative to anchors: the distance from it in % of the document's value (`offset`), or the ratio to it in %."""
@@ -91,6 +121,10 @@ class Table:
         """Unit of differences."""
         return "points" if self.compare == "points" else "%"
 
+    def replays(self, row: str, column: str) -> str | None:
+        """Name of the trace that a cell replays; None for the generated workload."""
+        return self.columns.traces.get(column) or self.rows.traces.get(row) or self.trace
+
 
 @dataclass(frozen=True)
 class Experiment:
@@ -107,6 +141,8 @@ class Experiment:
     preset: str | None
     settings: Settings
     """What all tables have in common."""
+    traces: Mapping[str, Replay]
+    """What tables replay, by name."""
     tables: tuple[Table, ...]
 
     def select(self, names: Iterable[str]) -> tuple[Table, ...]:
@@ -124,10 +160,16 @@ class Experiment:
                 )
         return tuple(table for table in self.tables if not wanted or table.name in wanted)
 
+    def replayed(self, table: Table) -> tuple[Replay, ...]:
+        """The traces that cells of a table replay, in the order of the experiment."""
+        used = {table.replays(row, column) for row in table.rows.labels for column in table.columns.labels}
+        return tuple(replay for name, replay in self.traces.items() if name in used)
+
     def configs(self, table: Table, row: str, column: str, overrides: Overrides = ()) -> list[Config]:
         """The configurations of one cell, one for each seed.
 
-        A seed among `overrides` replaces those of the table.
+        A seed among `overrides` replaces those of the table. What the experiment says of the workload is left out
+        where a trace is replayed instead.
 
         Raises:
             ConfigError: One line for each fault, with the file and the place in it.
@@ -138,6 +180,8 @@ class Experiment:
             (f"{self.file}: [axis.{table.rows.name}] {row}", table.rows.settings[row]),
             (f"{self.file}: [axis.{table.columns.name}] {column}", table.columns.settings[column]),
         ]
+        if table.replays(row, column):
+            common = [(place, _without_workload(settings)) for place, settings in common]
         sets = _pairs(overrides)
         seeds = () if any(one.startswith("seed=") for one in sets) else table.seeds
         return [
@@ -150,10 +194,11 @@ class Experiment:
         *,
         tables: Iterable[str] = (),
         overrides: Overrides = (),
+        traces: Traces | None = None,
         jobs: int | None = None,
         monitor: "Monitor | None" = None,
     ) -> "ExperimentResult":
-        """Simulates every cell; equal configurations once, whichever tables they occur in.
+        """Simulates every cell; those of equal configuration and trace once, whichever tables they occur in.
 
         The result does not depend on `jobs`. Ctrl-C raises KeyboardInterrupt once the simulations have ended,
         within a fraction of a second.
@@ -161,18 +206,22 @@ class Experiment:
         Args:
             tables: Names of the tables to run; all of them if left out.
             overrides: Settings that replace those of the experiment, as of `Config`.
+            traces: The traces that the user supplies, by name: a file, several in order, a `TraceFile` or a `Trace`.
+                Cells whose trace is left out are not simulated.
             jobs: Simulations at a time; one per processor if left out.
             monitor: Told now and then `("runs", finished, of how many, requests replayed)`. If it returns something
                 true, the simulations end, and `ExperimentResult.partial` is set.
 
         Raises:
-            ConfigError: If there is no table of a name, or a cell's configuration is wrong; before anything is run.
+            ConfigError: If there is no table or trace of a name, or a cell's configuration is wrong; before anything
+                is run, but for what only the end of a trace shows.
+            TraceError: If a trace cannot be read; before anything is run, but for what its first requests do not show.
             SimulationError: If a simulation cannot start or go on.
             InternalError: On a defect of ssdlab.
         """
         from ssdlab.experiments.running import run
 
-        return run(self, self.select(tables), overrides, jobs, monitor)
+        return run(self, self.select(tables), overrides, traces or {}, jobs, monitor)
 
     def __repr__(self) -> str:
         return f"<ssdlab experiment {self.name}: {len(self.tables)} tables of {self.document}>"
@@ -189,6 +238,10 @@ def _config(file: str, preset: str | None, layers: list[tuple[str, Settings]], s
             message = re.sub(rf"(?<={re.escape(name)})(:\d+)+", "", message)
         lines = (line if line.startswith((file, "--set")) else f"{file}: {line}" for line in message.splitlines())
         raise ConfigError("\n".join(lines)) from None
+
+
+def _without_workload(settings: Settings) -> Settings:
+    return {key: value for key, value in settings.items() if key.partition(".")[0] != "workload"}
 
 
 def _toml(settings: Settings) -> str:

@@ -7,7 +7,8 @@ from typing import Any, Literal, TypeVar, get_args
 
 from ssdlab import text
 from ssdlab._ssdlab import ConfigError
-from ssdlab.experiments.definition import Anchor, Axis, Compare, Experiment, Line, Scalar, Settings, Table
+from ssdlab.convert import FORMATS
+from ssdlab.experiments.definition import Anchor, Axis, Compare, Experiment, Line, Replay, Scalar, Settings, Table
 from ssdlab.experiments.expression import Value
 from ssdlab.experiments.reference import read_reference
 from ssdlab.experiments.suggest import suggestion
@@ -15,10 +16,11 @@ from ssdlab.experiments.suggest import suggestion
 FILE = "experiment.toml"
 """Name of the file in an experiment's folder."""
 
-EXPERIMENT_KEYS = ("title", "document", "preset", "seeds", "set", "axis", "table")
+EXPERIMENT_KEYS = ("title", "document", "preset", "seeds", "set", "trace", "axis", "table")
+TRACE_KEYS = ("pages", "help", "format", "device")
 TABLE_KEYS = (
-    "name", "title", "unit", "value", "rows", "columns", "set", "seeds", "reference", "where", "compare", "anchor",
-    "tolerance", "better", "by", "note",
+    "name", "title", "unit", "value", "rows", "columns", "trace", "set", "seeds", "reference", "where", "compare",
+    "anchor", "tolerance", "better", "by", "note",
 )  # fmt: skip
 
 _TYPES: dict[type, tuple[str, str]] = {
@@ -28,6 +30,9 @@ _TYPES: dict[type, tuple[str, str]] = {
     dict: ("a table", "{ ... }"),
 }
 """Types of values in words, and how they are written."""
+
+PAGES = 1 << 32
+"""Pages that a device can have."""
 
 T = TypeVar("T")
 
@@ -84,6 +89,12 @@ class _Keys:
             raise self.error("seeds", f"{values} holds none or one twice; write each once, or leave it out")
         return tuple(values)
 
+    def name(self, key: str, value: str) -> str:
+        """A word that can be the name of a file and be written on a command line."""
+        if not value.replace("_", "").replace("-", "").isalnum():
+            raise self.error(key, f"{value!r} holds more than letters, digits, - and _; leave them out")
+        return value
+
     def settings(self, key: str) -> Settings:
         return _settings(f"{self.place}: [{key}]", self.get(key, dict, {}))
 
@@ -103,15 +114,57 @@ def _settings(place: str, values: Mapping[str, Any], prefix: str = "") -> dict[s
     return found
 
 
-def _axis(place: str, name: str, labels: Mapping[str, Any]) -> Axis:
+def _pages(keys: _Keys) -> tuple[int, ...]:
+    values: list[Any] = keys.get("pages", list, [])
+    for value in values:
+        if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < PAGES:
+            raise keys.error("pages", f"{value!r} is not the number of a page; write them like [0, 4, 8]")
+    if keys.has("pages") and not values:
+        raise keys.error("pages", "is empty; write the pages like [0, 4, 8]")
+    return tuple(values)
+
+
+def _replay(keys: _Keys, name: str, values: Any) -> Replay:
+    place = f"[trace.{name}]"
+    if not isinstance(values, dict):
+        raise keys.error(place, f'{values!r} is not a table; write pages = [...] or help = "..." below it')
+    inner = _Keys(f"{keys.place}: {place}", values, TRACE_KEYS)
+    pages = _pages(inner)
+    for key in ("help", "format", "device"):
+        if pages and inner.has(key):
+            raise inner.error(key, "is for a trace that the user supplies; leave it out, or leave out 'pages'")
+    if not (pages or inner.has("help")):
+        raise inner.error("help", 'is missing; say what to supply with help = "...", or add pages = [...]')
+    return Replay(
+        name=keys.name(place, name),
+        pages=pages,
+        help="" if pages else " ".join(inner.text("help").split()),
+        format=inner.choice("format", tuple(one.name for one in FORMATS), "") if inner.has("format") else None,
+        device=inner.text("device") if inner.has("device") else None,
+    )
+
+
+def _trace(place: str, name: object, traces: Mapping[str, Replay]) -> str:
+    """The name of a trace where one is replayed."""
+    if not isinstance(name, str):
+        raise ConfigError(f"{place}: trace: {name!r} is not text; name a [trace.NAME]")
+    if name not in traces:
+        raise ConfigError(f"{place}: trace: no trace {name!r}{suggestion(name, traces)}; add [trace.{name}]")
+    return name
+
+
+def _axis(place: str, name: str, labels: Mapping[str, Any], traces: Mapping[str, Replay]) -> Axis:
     if not labels:
         raise ConfigError(f"{place}: is empty; add a line LABEL = {{ SETTING = VALUE }} for each row or column")
-    settings = {}
+    settings, replayed = {}, {}
     for label, values in labels.items():
         if not isinstance(values, dict):
             raise ConfigError(f"{place}: {label}: {values!r} is not a table; write {label} = {{ SETTING = VALUE }}")
-        settings[label] = _settings(f"{place}: {label}", values)
-    return Axis(name, settings)
+        at = f"{place}: {label}"
+        if "trace" in values:
+            replayed[label] = _trace(at, values["trace"], traces)
+        settings[label] = _settings(at, {key: value for key, value in values.items() if key != "trace"})
+    return Axis(name, settings, replayed)
 
 
 def _axis_of(keys: _Keys, key: str, axes: Mapping[str, Axis]) -> Axis:
@@ -146,16 +199,19 @@ def _value(keys: _Keys) -> Value:
 
 
 def _table(
-    file: str, folder: Path, number: int, values: Any, axes: Mapping[str, Axis], seeds: tuple[int, ...]
+    file: str,
+    folder: Path,
+    number: int,
+    values: Any,
+    axes: Mapping[str, Axis],
+    traces: Mapping[str, Replay],
+    seeds: tuple[int, ...],
 ) -> Table:
     if not isinstance(values, dict):
         raise ConfigError(f"{file}: table: is no list of tables; begin each with [[table]]")
     name = values.get("name")
     keys = _Keys(f"{file}: table {name if isinstance(name, str) else number}", values, TABLE_KEYS)
-    name = keys.text("name")
-    # It becomes the name of a file.
-    if not name.replace("_", "").replace("-", "").isalnum():
-        raise keys.error("name", f"{name!r} holds more than letters, digits, - and _; leave them out")
+    name = keys.name("name", keys.text("name"))
     rows, columns = _axis_of(keys, "rows", axes), _axis_of(keys, "columns", axes)
     for key in ("where", "compare", "anchor", "tolerance"):
         if keys.has(key) and not keys.has("reference"):
@@ -181,6 +237,7 @@ def _table(
         rows=rows,
         columns=columns,
         settings=keys.settings("set"),
+        trace=_trace(keys.place, keys.get("trace", str), traces) if keys.has("trace") else None,
         seeds=keys.seeds(seeds),
         reference=read_reference(
             folder / keys.text("reference"),
@@ -223,15 +280,16 @@ def read(path: Path, name: str, file: str) -> Experiment:
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{file}: {error}; mend the TOML") from None
     keys = _Keys(file, document, EXPERIMENT_KEYS)
+    traces = {one: _replay(keys, one, values) for one, values in keys.get("trace", dict, {}).items()}
     axes = {}
     for axis, labels in keys.get("axis", dict).items():
         place = f"{file}: [axis.{axis}]"
         if not isinstance(labels, dict):
             raise ConfigError(f"{place}: {labels!r} is not a table; write LABEL = {{ SETTING = VALUE }} below it")
-        axes[axis] = _axis(place, axis, labels)
+        axes[axis] = _axis(place, axis, labels, traces)
     seeds = keys.seeds(())
     tables = tuple(
-        _table(file, path.parent, number, values, axes, seeds)
+        _table(file, path.parent, number, values, axes, traces, seeds)
         for number, values in enumerate(keys.get("table", list), 1)
     )
     if not tables:
@@ -242,7 +300,7 @@ def read(path: Path, name: str, file: str) -> Experiment:
     for axis in axes:
         if not any(axis in (table.rows.name, table.columns.name) for table in tables):
             raise keys.error(f"[axis.{axis}]", "no table has it; name it as rows or columns of one, or leave it out")
-    return Experiment(
+    experiment = Experiment(
         name=name,
         file=file,
         source=source,
@@ -250,5 +308,10 @@ def read(path: Path, name: str, file: str) -> Experiment:
         document=keys.text("document"),
         preset=keys.text("preset") if keys.has("preset") else None,
         settings=keys.settings("set"),
+        traces=traces,
         tables=tables,
     )
+    for one in traces.values():
+        if not any(one in experiment.replayed(table) for table in tables):
+            raise keys.error(f"[trace.{one.name}]", "no cell replays it; name it in a table, row or column")
+    return experiment

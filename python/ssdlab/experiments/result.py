@@ -2,6 +2,7 @@
 
 import json
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -10,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 import ssdlab
-from ssdlab.experiments.definition import Experiment, Table
+from ssdlab.experiments.definition import Experiment, Replay, Table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -58,13 +59,15 @@ class TableResult:
     document: Array
     """The document's values, in the unit of the table."""
     ours: Array
-    """Our values, each the mean over the seeds; NaN in cells whose runs were stopped."""
+    """Our values, each the mean over the seeds; NaN in cells whose runs were stopped or lack their trace."""
     spread: Array
     """Largest less smallest value over the seeds."""
     seeds: int
     """Runs of a cell."""
     remarks: tuple[str, ...]
-    """What is odd about it and needs mending."""
+    """What is odd about it: what needs mending, what was met while reading its traces."""
+    missing: tuple[Replay, ...] = ()
+    """Traces that it needs and the user has not supplied."""
 
     @property
     def rows(self) -> tuple[str, ...]:
@@ -198,6 +201,7 @@ class TableResult:
             "winners": [winner.to_dict() for winner in self.winners],
             "note": self.table.note,
             "remarks": list(self.remarks),
+            "missing_traces": [replay.name for replay in self.missing],
         }
 
     def plot(self, which: Which = "ours") -> "Figure":
@@ -223,11 +227,13 @@ class TableResult:
 
 @dataclass(frozen=True)
 class ExperimentResult:
-    """The tables of an experiment. Equal settings give equal results, however many simulations run at a time."""
+    """The tables of an experiment. Equal settings and traces give equal results, whatever the number of `jobs`."""
 
     experiment: Experiment
     overrides: tuple[str, ...]
     """Settings that replaced the experiment's, as `KEY=VALUE`."""
+    traces: Mapping[str, Mapping[str, object]]
+    """The traces that the user supplied, described as in `source` of a run's result."""
     tables: tuple[TableResult, ...]
     runs: int
     """Simulations that its cells need; cells of equal configuration share them."""
@@ -258,6 +264,7 @@ class ExperimentResult:
             "title": self.experiment.title,
             "document": self.experiment.document,
             "overrides": list(self.overrides),
+            "traces": {name: dict(source) for name, source in self.traces.items()},
             "partial": self.partial,
             "runs": self.runs,
             "finished": self.finished,

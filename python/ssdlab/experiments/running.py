@@ -5,57 +5,96 @@ import statistics
 import threading
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor, wait
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
 from ssdlab import text
 from ssdlab.config import Config, Overrides, _pairs
-from ssdlab.experiments.definition import Experiment, Table
+from ssdlab.experiments.definition import Experiment, Replay, Table, Traces
 from ssdlab.experiments.expression import Summary, figure, figure_paths
+from ssdlab.experiments.replay import Library, Source, describe, supplied
 from ssdlab.experiments.result import ExperimentResult, TableResult
 from ssdlab.experiments.suggest import suggestion
+from ssdlab.figures import ingest_remarks
 from ssdlab.simulation import Monitor, simulate
 
-Cells = dict[tuple[str, str], list[str]]
-"""Row and column of a cell to its configurations, as TOML."""
+Key = tuple[str, int | str | None]
+"""A run: its configuration as TOML; and the trace that it replays, as the identity of an object, or as its name where
+the user has not supplied it."""
+Cells = dict[tuple[str, str], list[Key]]
+"""Row and column of a cell to its runs."""
+
+
+@dataclass(frozen=True)
+class Finished:
+    """What is kept of a run."""
+
+    summary: Summary
+    remarks: tuple[str, ...]
+    """What a person should know about how its trace was read."""
 
 
 def run(
-    experiment: Experiment, tables: tuple[Table, ...], overrides: Overrides, jobs: int | None, monitor: Monitor | None
+    experiment: Experiment,
+    tables: tuple[Table, ...],
+    overrides: Overrides,
+    traces: Traces,
+    jobs: int | None,
+    monitor: Monitor | None,
 ) -> ExperimentResult:
     """See `Experiment.run`."""
     sets = _pairs(overrides)
-    # The same configuration in words is the same run.
+    sources = supplied(experiment, traces)
+    library = Library(experiment, sources)
+    # The same configuration in words and the same trace are the same run.
     configs: dict[str, Config] = {}
+    runs: dict[Key, tuple[Config, Source | None]] = {}
     plan: list[Cells] = []
     for table in tables:
         cells: Cells = {}
         for row in table.rows.labels:
             for column in table.columns.labels:
-                each = {config.to_toml(): config for config in experiment.configs(table, row, column, sets)}
-                cells[row, column] = list(each)
-                configs |= each
+                name = table.replays(row, column)
+                cells[row, column] = []
+                for config in experiment.configs(table, row, column, sets):
+                    config = configs.setdefault(config.to_toml(), config)
+                    source = None if name is None else library.find(name, config)
+                    key: Key = config.to_toml(), name if source is None else id(source)
+                    cells[row, column].append(key)
+                    if name is None or source is not None:
+                        runs[key] = config, source
         plan.append(cells)
     for config in configs.values():
         config.check()
-    summaries = _simulate(configs, jobs or os.cpu_count() or 1, monitor)
+    finished = _simulate(runs, jobs or os.cpu_count() or 1, monitor)
     return ExperimentResult(
         experiment=experiment,
         overrides=tuple(sets),
-        tables=tuple(_measured(table, cells, summaries) for table, cells in zip(tables, plan, strict=True)),
-        runs=len(configs),
-        finished=len(summaries),
+        traces=describe(sources),
+        tables=tuple(
+            _measured(table, cells, finished, _missing(experiment, table, sources))
+            for table, cells in zip(tables, plan, strict=True)
+        ),
+        runs=len(runs),
+        finished=len(finished),
     )
 
 
-def _simulate(configs: Mapping[str, Config], jobs: int, monitor: Monitor | None) -> dict[str, dict[str, Any]]:
-    """The summaries of those that came to their end."""
-    stopped = threading.Event()
-    replayed = dict.fromkeys(configs, 0)
-    finished: dict[str, dict[str, Any]] = {}
+def _missing(experiment: Experiment, table: Table, sources: Mapping[str, Source]) -> tuple[Replay, ...]:
+    """The traces of a table that the user has not supplied."""
+    return tuple(one for one in experiment.replayed(table) if one.supplied and one.name not in sources)
 
-    def one(key: str, config: Config) -> None:
+
+def _simulate(
+    runs: Mapping[Key, tuple[Config, Source | None]], jobs: int, monitor: Monitor | None
+) -> dict[Key, Finished]:
+    """Those that came to their end."""
+    stopped = threading.Event()
+    replayed = dict.fromkeys(runs, 0)
+    finished: dict[Key, Finished] = {}
+
+    def one(key: Key, config: Config, source: Source | None) -> None:
         def watch(_phase: str, _done: int, _total: int | None, requests: int) -> bool:
             replayed[key] = requests
             return stopped.is_set()
@@ -63,20 +102,23 @@ def _simulate(configs: Mapping[str, Config], jobs: int, monitor: Monitor | None)
         if stopped.is_set():
             return
         try:
-            result = simulate(config, monitor=watch)
+            result = simulate(config, source, monitor=watch)
+        except KeyboardInterrupt:
+            # Told to end while looking for the end of the trace: signals reach the main thread only.
+            return
         except BaseException:
             # One failure fails the experiment: the others need not go on.
             stopped.set()
             raise
         if not result.partial:
-            finished[key] = result.summary
+            finished[key] = Finished(result.summary, tuple(ingest_remarks(result.ingest)))
 
-    with ThreadPoolExecutor(min(jobs, len(configs))) as pool:
-        futures = [pool.submit(one, key, config) for key, config in configs.items()]
+    with ThreadPoolExecutor(max(1, min(jobs, len(runs)))) as pool:
+        futures = [pool.submit(one, key, *run) for key, run in runs.items()]
         try:
             # In short waits, as signals reach the main thread only between them.
             while wait(futures, timeout=0.1).not_done:
-                if monitor is not None and monitor("runs", len(finished), len(configs), sum(replayed.values())):
+                if monitor is not None and monitor("runs", len(finished), len(runs), sum(replayed.values())):
                     stopped.set()
         except BaseException:
             stopped.set()
@@ -87,16 +129,19 @@ def _simulate(configs: Mapping[str, Config], jobs: int, monitor: Monitor | None)
     return finished
 
 
-def _measured(table: Table, cells: Cells, summaries: Mapping[str, Summary]) -> TableResult:
+def _measured(table: Table, cells: Cells, finished: Mapping[Key, Finished], missing: tuple[Replay, ...]) -> TableResult:
     """The table with a value in each cell whose runs are all there."""
     shape = len(table.rows.labels), len(table.columns.labels)
     ours, spread = np.full(shape, np.nan), np.full(shape, np.nan)
-    done = []
-    for index, keys in enumerate(cells.values()):
-        if not all(key in summaries for key in keys):
+    summaries: list[Summary] = []
+    remarks: dict[str, None] = {}
+    for index, (at, keys) in enumerate(cells.items()):
+        if not all(key in finished for key in keys):
             continue
-        done += [summaries[key] for key in keys]
-        values = [value for key in keys if (value := table.value.of(summaries[key])) is not None]
+        done = [finished[key] for key in keys]
+        summaries += [one.summary for one in done]
+        remarks |= {f"trace {table.replays(*at)}: {remark}": None for one in done for remark in one.remarks}
+        values = [value for one in done if (value := table.value.of(one.summary)) is not None]
         if len(values) == len(keys):
             ours.flat[index] = statistics.fmean(values)
             spread.flat[index] = max(values) - min(values)
@@ -111,7 +156,8 @@ def _measured(table: Table, cells: Cells, summaries: Mapping[str, Summary]) -> T
         ours=ours,
         spread=spread,
         seeds=max(map(len, cells.values())),
-        remarks=tuple(_remarks(table, done)),
+        remarks=(*_remarks(table, summaries), *remarks),
+        missing=missing,
     )
 
 

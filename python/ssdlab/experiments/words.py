@@ -8,10 +8,12 @@ from ssdlab.experiments.result import Array, TableResult
 
 
 def number_format(*values: Array) -> Callable[[float], str]:
-    """How the numbers of a table are written: as many decimals for all as give its largest five digits, at most 3."""
-    largest = max((abs(float(value)) for array in values for value in array.flat if not math.isnan(value)), default=0.0)
-    whole = len(f"{largest:.0f}")
-    decimals = max(0, min(3, 5 - whole))
+    """How the numbers of a table are written: as many decimals for all as give its largest five digits, at most 3;
+    none where all are whole.
+    """
+    known = [float(value) for array in values for value in array.flat if not math.isnan(value)]
+    whole = len(f"{max(map(abs, known), default=0.0):.0f}")
+    decimals = 0 if all(value.is_integer() for value in known) else max(0, min(3, 5 - whole))
 
     def write(value: float) -> str:
         return text.MISSING if math.isnan(value) else f"{value:,.{decimals}f}"
@@ -46,7 +48,7 @@ _COMPARISONS = {
 def sentences(result: TableResult) -> list[str]:
     """How close the table is and who wins, a sentence a line."""
     table, unit = result.table, result.table.difference_unit
-    found = []
+    found = [f"ours need a trace: supply {replay.help} with --trace {replay.name}=FILE" for replay in result.missing]
     largest, rms = result.largest, result.rms
     if largest is not None and rms is not None:
         row, column, value = largest
@@ -57,11 +59,12 @@ def sentences(result: TableResult) -> list[str]:
         if table.tolerance is not None:
             misses = int(result.misses.sum())
             found[-1] += f"; {misses} beyond {table.tolerance:g} {unit}"
-    elif table.reference is None:
-        found.append("the document's values are not at hand: there is nothing to compare with")
+    elif table.reference is None and not table.note:
+        found.append("no values of the document: ours stand alone")
     found += _winners(result)
-    if result.seeds > 1:
-        spread = float(max((value for value in result.spread.flat if not math.isnan(value)), default=0.0))
+    spreads = [float(value) for value in result.spread.flat if not math.isnan(value)]
+    if result.seeds > 1 and spreads:
+        spread = max(spreads)
         found.append(
             f"ours: mean over {result.seeds} seeds; they differ by at most {number_format(result.ours)(spread)} "
             f"{table.unit}".rstrip()
