@@ -292,7 +292,7 @@ pub static OPTIONS: &[OptionSpec] = &[
     OptionSpec {
         key: "nand.partial_read",
         kind: Kind::Bool,
-        fallback: Fallback::Value("false"),
+        fallback: Fallback::Preset,
         help: "A host read transfers only the bytes asked for; otherwise whole pages.",
         example: "true",
     },
