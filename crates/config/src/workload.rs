@@ -3,7 +3,7 @@
 use crate::settings::{Checker, Read};
 use crate::value::write_bytes;
 use ssdlab_sim::Fit;
-use ssdlab_trace::{Arrival, Generator, Pattern, Placement, Streams, TraceError, Workload};
+use ssdlab_trace::{Arrival, Generator, Locality, Pattern, Placement, Streams, TraceError, Workload};
 
 impl Checker<'_> {
     /// The generated workload.
@@ -123,6 +123,17 @@ impl Checker<'_> {
                 hot_requests: self.share("workload.pattern.oltp.hot_requests")?,
                 idle_blocks: self.share("workload.pattern.oltp.idle_blocks")?,
             }),
+            "locality" => Ok(Pattern::Locality(Locality {
+                jump: self.share("workload.pattern.locality.jump")?,
+                advance: self.share("workload.pattern.locality.advance")?,
+                back: self.share("workload.pattern.locality.back")?,
+                decay: self.float("workload.pattern.locality.decay")?,
+                runs: self.small("workload.pattern.locality.runs")?,
+                spread: self.float("workload.pattern.locality.spread")?,
+                heads: self.small("workload.pattern.locality.heads")?,
+                region_bytes: self.small("workload.pattern.locality.region")?,
+                stretches: self.small("workload.pattern.locality.stretches")?,
+            })),
             other => Err(self.unknown("workload.pattern", other)),
         }
     }

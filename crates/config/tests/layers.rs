@@ -120,6 +120,7 @@ fn parameters_reach_the_settings() {
             idle_blocks: 20.8 / 100.0
         }
     );
+    assert_eq!(settings(&["workload.pattern=locality"]).workload.pattern, Pattern::LOCALITY);
     assert_eq!(
         settings(&["workload.arrival.fixed.rate=20k/s"]).workload.arrival,
         Arrival::Fixed { per_second: 20_000.0 }

@@ -222,6 +222,18 @@ fn files() {
             "default: workload.pattern.oltp.idle_blocks: 20.8% idle and 80% hot blocks are more than all; lower one of them",
         ),
         (
+            "device.capacity = \"64MiB\"\nworkload.pattern = \"locality\"",
+            "default: workload.pattern.locality.heads: 90 regions of 2097152 bytes, and the span of 67108864 holds 32; lower it, or write 0 for no regions",
+        ),
+        (
+            "[workload.pattern.locality]\nheads = 5",
+            "default: workload.pattern.locality.stretches: 5 of 2048 regions cannot lie in 6 stretches; write 1 to 5",
+        ),
+        (
+            "[workload.pattern.locality]\nregion = \"3000B\"",
+            "my.toml:2: workload.pattern.locality.region: 3000 bytes are not a multiple of the alignment of 4096; write 4096",
+        ),
+        (
             "[workload]\nspan = \"8KiB\"\npattern.hot_cold.hot_space = \"1%\"",
             "my.toml:3: workload.pattern.hot_cold.hot_space: 1% of 2 addresses leaves none hot; change it or enlarge the span",
         ),

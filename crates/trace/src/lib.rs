@@ -37,5 +37,5 @@ pub use reader::TraceReader;
 pub use report::{IngestCounts, IngestReport};
 pub use request::{Op, Request, flag};
 pub use source::{Progress, SliceSource, Source};
-pub use workload::{Arrival, Pattern, Placement, Streams, Workload};
+pub use workload::{Arrival, Locality, Pattern, Placement, Streams, Workload};
 pub use writer::{TraceWriter, WriteReport, open_writer};

@@ -46,6 +46,8 @@ pub enum Pattern {
         /// Share of the blocks that is idle, 0 to 1.
         idle_blocks: f64,
     },
+    /// Runs that go on, return and jump, in few regions.
+    Locality(Locality),
 }
 
 /// Where the hot addresses of [`Pattern::HotCold`] lie.
@@ -82,6 +84,31 @@ pub struct Streams {
     pub shuffle: f64,
     /// Whether random requests may go to a block header.
     pub random_headers: bool,
+}
+
+/// [`Pattern::Locality`]. A slot is `align_bytes`. With probability `jump` a request leaves its run; else it goes to the
+/// run's next slot, or to the same one again.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Locality {
+    /// Chance that a request leaves its run, 0 to 1.
+    pub jump: f64,
+    /// Chance that a request that stays goes on to the next slot, 0 to 1.
+    pub advance: f64,
+    /// Chance that a jump returns to where an earlier run stopped, 0 to 1; else it begins a run at a new place.
+    pub back: f64,
+    /// The run that stopped d runs ago is returned to in proportion to this to the power of d; above 0, at most 1.
+    pub decay: f64,
+    /// Runs that can be returned to, 1 to 1,048,576.
+    pub runs: u32,
+    /// A new place is 2^(b u^`spread`) slots away, either way, where b is log2 of all slots and u uniform from 0 to 1;
+    /// above 0. The larger, the nearer.
+    pub spread: f64,
+    /// Regions that the walk keeps to, at most 1,048,576 and those of the span; 0 for the whole span.
+    pub heads: u32,
+    /// Size of a region, a multiple of `align_bytes`.
+    pub region_bytes: u32,
+    /// Stretches of neighbouring regions that the regions form, 1 to `heads`, of random lengths at random places.
+    pub stretches: u32,
 }
 
 /// When requests arrive.

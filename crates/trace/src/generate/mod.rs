@@ -7,6 +7,7 @@
 mod clock;
 mod copy_files;
 mod hot_cold;
+mod locality;
 mod oltp;
 mod sequential;
 mod sizes;
@@ -20,6 +21,7 @@ use crate::{Op, Pattern, Progress, Request, Source, TraceError, Workload};
 use clock::Clock;
 use copy_files::CopyFiles;
 use hot_cold::HotCold;
+use locality::Walk;
 use oltp::Oltp;
 use sequential::Sequential;
 use sizes::Sizes;
@@ -104,6 +106,7 @@ enum Drawn {
     Streams(Interleaved),
     CopyFiles(CopyFiles),
     Oltp(Oltp),
+    Locality(Walk),
 }
 
 impl Addresses {
@@ -132,6 +135,7 @@ impl Addresses {
             Pattern::Oltp { block_bytes, hot_blocks, hot_requests, idle_blocks } => {
                 Drawn::Oltp(Oltp::new(block_bytes, [hot_blocks, idle_blocks], hot_requests, space, rng)?)
             }
+            Pattern::Locality(rules) => Drawn::Locality(Walk::new(rules, space, rng)?),
         };
         Ok(Self { align: space.align, pattern })
     }
@@ -147,7 +151,9 @@ impl Addresses {
                 names
             }
             Drawn::CopyFiles(copy) => numbered("file", copy.files()),
-            Drawn::Uniform { .. } | Drawn::Zipf { .. } | Drawn::HotCold(_) | Drawn::Oltp(_) => Vec::new(),
+            Drawn::Uniform { .. } | Drawn::Zipf { .. } | Drawn::HotCold(_) | Drawn::Oltp(_) | Drawn::Locality(_) => {
+                Vec::new()
+            }
         }
     }
 
@@ -158,6 +164,7 @@ impl Addresses {
             Drawn::Zipf { zipf, scatter } => scatter.apply(zipf.sample(rng) - 1),
             Drawn::HotCold(hot_cold) => hot_cold.next(rng),
             Drawn::Oltp(oltp) => oltp.next(rng),
+            Drawn::Locality(walk) => walk.next(rng),
             Drawn::Sequential(sequential) => return sequential.next(bytes),
             Drawn::Streams(interleaved) => return interleaved.next(bytes, rng),
             Drawn::CopyFiles(copy) => return copy.next(),
@@ -265,13 +272,13 @@ impl Source for Generator {
 mod tests {
     use super::*;
     use crate::testing::{generate, refusal, workload};
-    use crate::{Arrival, Placement, Streams};
+    use crate::{Arrival, Locality, Placement, Streams};
 
     fn arriving(pattern: Pattern, arrival: Arrival) -> Workload {
         Workload { arrival, ..workload(pattern) }
     }
 
-    fn patterns() -> [Pattern; 7] {
+    fn patterns() -> [Pattern; 8] {
         [
             Pattern::Uniform,
             Pattern::Zipf { theta: 0.99 },
@@ -290,6 +297,17 @@ mod tests {
                 random_headers: false,
             }),
             Pattern::Oltp { block_bytes: 1 << 17, hot_blocks: 0.02, hot_requests: 0.6, idle_blocks: 0.2 },
+            Pattern::Locality(Locality {
+                jump: 0.1,
+                advance: 0.5,
+                back: 0.5,
+                decay: 0.9,
+                runs: 20,
+                spread: 2.0,
+                heads: 10,
+                region_bytes: 1 << 20,
+                stretches: 3,
+            }),
         ]
     }
 
@@ -331,6 +349,7 @@ mod tests {
             15_564_434_896_783_378_088,
             4_966_102_254_284_231_028,
             8_064_119_014_118_000_296,
+            4_331_788_749_784_995_496,
         ];
         assert_eq!(patterns().map(hash), known);
     }
