@@ -157,7 +157,7 @@ impl Checker<'_> {
             self.report(ENTRY, message);
             options.entry_bytes = options.segment_bytes;
         }
-        if options.cache_bytes % u64::from(options.segment_bytes) != 0 || options.cache_bytes == 0 {
+        if !options.cache_bytes.is_multiple_of(u64::from(options.segment_bytes)) || options.cache_bytes == 0 {
             let message = format!(
                 "{} is not a multiple of segments of {}, at least one",
                 write_bytes(options.cache_bytes),
