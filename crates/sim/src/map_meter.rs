@@ -32,7 +32,7 @@ pub struct MapSummary {
     pub pages_programmed: u64,
     /// `pages_programmed` for each page the host wrote; none if it wrote nothing.
     pub translation_write_amplification: Option<f64>,
-    /// Pages read by the host for which a map page was read first, over all; none without reads.
+    /// Look-ups for pages read for which a map page was read first, over all; none without reads.
     pub double_read_share: Option<f64>,
     /// Map pages in flash.
     pub pages: u32,
@@ -44,6 +44,9 @@ pub(crate) struct MapMeter {
     pages: u32,
     /// Look-ups and hits, for reads and for changes.
     counts: [(u64, u64); 2],
+    /// The latest look-up was for a read and missed: a load that follows is for it.
+    reading: bool,
+    double_reads: u64,
     operations: Counts,
 }
 
@@ -60,6 +63,9 @@ impl FlashSink for MapMeter {
     #[inline(always)]
     fn read(&mut self, ppn: Ppn, cause: Cause) {
         self.operations.read(ppn, cause);
+        if cause == Cause::MapLoad && std::mem::take(&mut self.reading) {
+            self.double_reads += 1;
+        }
     }
 
     #[inline(always)]
@@ -76,6 +82,7 @@ impl FlashSink for MapMeter {
             let (count, hits) = &mut self.counts[usize::from(changes)];
             *count += 1;
             *hits += u64::from(hit);
+            self.reading = !hit && !changes;
         }
     }
 }
@@ -108,7 +115,7 @@ impl Meter for MapMeter {
             pages_programmed,
             translation_write_amplification: (host_pages_written > 0)
                 .then(|| pages_programmed as f64 / host_pages_written as f64),
-            double_read_share: (reads > 0).then(|| (reads - read_hits) as f64 / reads as f64),
+            double_read_share: (reads > 0).then(|| self.double_reads as f64 / reads as f64),
             pages: self.pages,
         };
         Measured { log: None, map: Some(map) }

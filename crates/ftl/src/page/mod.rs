@@ -376,7 +376,7 @@ impl<M: MapModel> PageFtl<M> {
             self.outdated = outdated;
         }
         sink.barrier();
-        sink.erase(victim, Cause::Gc);
+        sink.erase(victim, cause);
         self.pool.release(victim);
         self.unwritten += u64::from(self.pool.pages_per_block());
     }
