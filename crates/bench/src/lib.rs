@@ -6,6 +6,7 @@ pub mod flash;
 pub mod ingest;
 pub mod log_blocks;
 pub mod machine;
+pub mod map_advice;
 pub mod maps;
 
 use std::time::Instant;
@@ -67,6 +68,7 @@ mod tests {
         flash::report(Scale::Smoke);
         log_blocks::report(Scale::Smoke);
         maps::report(Scale::Smoke);
+        map_advice::report(Scale::Smoke);
         ingest::report(Scale::Smoke);
         let sets = ["device.capacity=64MiB", "workload.requests=1000"].map(String::from);
         assert!(simulate(&sets).is_ok_and(|(_, programs)| programs >= 700));

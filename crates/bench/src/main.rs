@@ -4,7 +4,7 @@
 
 use std::process::ExitCode;
 
-use ssdlab_bench::{Scale, flash, ingest, log_blocks, machine, maps, simulate};
+use ssdlab_bench::{Scale, flash, ingest, log_blocks, machine, map_advice, maps, simulate};
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -24,6 +24,7 @@ fn main() -> ExitCode {
     flash::report(Scale::Real);
     log_blocks::report(Scale::Real);
     maps::report(Scale::Real);
+    map_advice::report(Scale::Real);
     ingest::report(Scale::Real);
     ExitCode::SUCCESS
 }

@@ -7,6 +7,7 @@
 mod config;
 mod errors;
 mod intervals;
+mod map_advice;
 mod memory;
 mod profile;
 mod requests;
@@ -27,6 +28,8 @@ mod _ssdlab {
     use errors::{ConfigError, InternalError, SimulationError, SsdlabError, TraceError};
     #[pymodule_export]
     use intervals::{Intervals, WrittenPages, check_log_size};
+    #[pymodule_export]
+    use map_advice::{MapAdvisor, share};
     #[pymodule_export]
     use profile::Profile;
     #[pymodule_export]

@@ -15,7 +15,7 @@ use crate::summary::{
     CheckSummary, DeviceSummary, FlashSummary, HostCounters, LatencyByOp, LatencySummary, LifetimeSummary,
     PreconditionSummary, Summary, TimeSummary, WearSummary,
 };
-use crate::{Clock, Control, Fit, Monitor, Outcome, Phase, Replay, Series, Setup, SimError, Status};
+use crate::{Clock, Control, Monitor, Outcome, Phase, Replay, Series, Setup, SimError, Status};
 
 /// Requests fetched and replayed at a time.
 const BATCH: usize = 4096;
@@ -172,34 +172,13 @@ impl<'a, F: Ftl, D: Flash, C: Checker + FlashSink, M: Meter> Engine<'a, F, D, C,
     /// Fits the request onto the device and serves it.
     #[inline]
     fn place(&mut self, request: &Request) -> Result<(), SimError> {
-        let capacity = self.setup.capacity_bytes();
-        let bytes = u64::from(request.bytes);
-        let end = request.offset.saturating_add(bytes);
-        match self.setup.fit {
-            Fit::Error if end > capacity => {
-                return Err(SimError::BeyondDevice { number: self.requests, end, capacity_bytes: capacity });
-            }
-            Fit::Wrap if end > capacity => {
-                self.host.wrapped_requests += 1;
-                let mut offset = request.offset % capacity;
-                let mut left = bytes;
-                while left > 0 {
-                    let piece = left.min(capacity - offset);
-                    self.access(request, offset, piece);
-                    left -= piece;
-                    offset = 0;
-                }
-            }
-            Fit::Scale { extent_bytes } if extent_bytes > capacity => {
-                let page_mask = u64::from(self.setup.geometry.page_bytes) - 1;
-                let scaled = (u128::from(request.offset) * u128::from(capacity) / u128::from(extent_bytes)) as u64;
-                // The place within the page is kept, so that aligned requests stay aligned.
-                let offset = (scaled & !page_mask) | (request.offset & page_mask);
-                let length = bytes.min(capacity);
-                self.access(request, offset.min(capacity - length), length);
-            }
-            _ => self.access(request, request.offset, bytes),
-        }
+        let capacity_bytes = self.setup.capacity_bytes();
+        let Some(pieces) = self.setup.fit.pieces(request, capacity_bytes, self.setup.geometry.page_bytes) else {
+            let end = request.offset.saturating_add(u64::from(request.bytes));
+            return Err(SimError::BeyondDevice { number: self.requests, end, capacity_bytes });
+        };
+        self.host.wrapped_requests += u64::from(pieces.wraps());
+        pieces.for_each(|(offset, bytes)| self.access(request, offset, bytes));
         Ok(())
     }
 

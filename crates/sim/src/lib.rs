@@ -4,8 +4,10 @@
 //! depends on the set-up and the requests alone: no wall time, no threads, no unseeded randomness.
 
 mod engine;
+mod fit;
 mod flash;
 mod log_meter;
+mod map_advice;
 mod map_meter;
 mod precondition;
 mod series;
@@ -15,6 +17,7 @@ mod sinks;
 mod summary;
 
 pub use log_meter::{CaptureCounters, CaptureSummary, LogFigures, LogSummary, MergeTally, Merges};
+pub use map_advice::{MapAdvice, MapAdvisor, MapSizes, SegmentAdvice};
 pub use map_meter::{LookupTally, MapSummary};
 pub use series::Series;
 pub use setup::{Clock, Fit, FtlChoice, Overwrite, Precondition, Replay, Setup};
