@@ -28,5 +28,7 @@ def test_every_key_of_a_result_is_explained(small: ssdlab.Config) -> None:
     keys = {key for part in parts for key in part} | {*result, *result["latency"]["all"]}
     log = ssdlab.simulate(small.with_overrides({"ftl": "faster"})).summary["log"]
     keys |= {*log, *log["merges"], *log["merges"]["full"], *log["capture"]}
+    of_map = ssdlab.simulate(small.with_overrides({"ftl": "dftl"})).summary["map"]
+    keys |= {*of_map, *of_map["all"]}
     assert [key for key in sorted(keys) if f"`{key}`" not in text] == []
     assert [name for name in ssdlab.simulate(small).series if f"`{name}`" not in text] == []

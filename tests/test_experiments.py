@@ -242,6 +242,90 @@ def test_references_come_in_several_shapes(copy: Path) -> None:
     assert experiment.name == "one" and experiment.tables[0].reference == ((4.0, 6.0),)
 
 
+FORMULA = """
+title = "t"
+document = "d"
+
+[axis.segment]
+1K = {}
+8K = {}
+
+[axis.cache]
+c_16 = {}
+c_64 = {}
+
+[[table]]
+name = "rate"
+title = "Rate"
+value = "1000 / (100 + misses * (70 + 5 * segment) - cache)"
+from = { misses = "misses.csv" }
+rows = "segment"
+columns = "cache"
+reference = "rates.csv"
+"""
+
+
+@pytest.fixture
+def formula(tmp_path: Path) -> Path:
+    """A table that is worked out, without any simulation."""
+    (tmp_path / "misses.csv").write_text("segment,c_16,c_64\n1K,0.5,0\n8K,1.5,\n")
+    (tmp_path / "rates.csv").write_text("segment,c_16,c_64\n1K,8,30\n8K,4,20\n")
+    (tmp_path / "formula.toml").write_text(FORMULA)
+    return tmp_path / "formula.toml"
+
+
+def test_a_table_can_be_worked_out_from_another(cli: Cli, formula: Path) -> None:
+    result = ssdlab.experiments.load(formula).run()
+    table = result["rate"]
+    # 75 a miss in the first row, 110 in the second, where one number of misses is not known.
+    assert table.ours[0] == pytest.approx([1000 / (100 + 0.5 * 75 - 16), 1000 / (100 - 64)])
+    assert table.ours[1, 0] == pytest.approx(1000 / (100 + 1.5 * 110 - 16)) and np.isnan(table.ours[1, 1])
+    assert (result.runs, result.partial, table.seeds, table.missing) == (0, False, 0, ())
+    as_dict = table.to_dict()
+    assert as_dict["from"] == {"misses": "misses.csv"} and as_dict["spread"] == [[None] * 2] * 2
+    assert "ours: worked out from misses.csv, not simulated" in cli("experiment", "run", formula).stdout
+    assert "<svg" in result.report_html()
+    # No seeds, as there are no runs.
+    assert cli("experiment", "show", formula).stdout.splitlines()[-1].split()[-2:] == ["–", "compared"]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "words"),
+    [
+        ('{ misses = "misses.csv" }', "{}", ["from", "is empty"]),
+        ('{ misses = "misses.csv" }', '{ misses = "miss.csv" }', ["from: misses", "miss.csv", "No such file"]),
+        ('{ misses = "misses.csv" }', "{ misses = 3 }", ["from: misses", "3 is not text"]),
+        ('"misses.csv" }', '"misses.csv", hits = "misses.csv" }', ["from: hits", "is not in 'value'"]),
+        ("{ misses =", "{ segment =", ["value", "no 'misses' without a run", "it has segment"]),
+        ("misses * (", "mises * (", ["value", "no 'mises' without a run", "did you mean misses?"]),
+        ("- cache", "- time.iops", ["value", "'time.iops'", "it has misses, segment, cache"]),
+        ("8K = {}", "8Kx2 = {}", ["value", "segment", "'8Kx2' does not hold one number"]),
+        ('rows = "segment"', 'rows = "segment"\nseeds = [1]', ["seeds", "nothing is simulated"]),
+        ('rows = "segment"', 'rows = "segment"\nset = { time = "count" }', ["set", "nothing is simulated"]),
+        ('columns = "cache"', 'columns = "segment"', ["value", "no 'segment'", "it has misses"]),
+        ("misses", "cache", ["from: cache", "is the name of an axis"]),
+    ],
+)
+def test_what_cannot_be_worked_out_is_one_line(formula: Path, before: str, after: str, words: list[str]) -> None:
+    whole = before == "misses"
+    formula.write_text(FORMULA.replace(before, after, -1 if whole else 1))
+    with pytest.raises(ssdlab.ConfigError) as caught:
+        ssdlab.experiments.load(formula)
+    assert len(str(caught.value).splitlines()) == 1
+    for word in ("formula.toml: table rate", *words):
+        assert word in str(caught.value)
+
+
+def test_lines_of_a_chart_are_the_columns_or_the_rows(formula: Path) -> None:
+    def labels(lines: str) -> list[object]:
+        formula.write_text(FORMULA + lines)
+        axes = ssdlab.experiments.load(formula).run()["rate"].plot_lines().axes[0]
+        return [line.get_label() for line in axes.lines[::2]]
+
+    assert labels("") == labels('lines = "column"') == ["c_16", "c_64", "document"]
+    assert labels('lines = "row"') == ["1K", "8K", "document"]
+
+
 def test_a_wrong_setting_is_named_with_its_place(cli: Cli, copy: Path) -> None:
     spoil(copy, 'op_15 = { device.op = "15%" }', "op_15 = { device.op = 15 }")
     done = cli("experiment", "run", copy, check=False)
@@ -345,7 +429,7 @@ def test_ctrl_c_prints_what_is_there(json_option: list[str]) -> None:
 def test_the_shipped_experiments_can_be_read_and_shown(cli: Cli) -> None:
     names = ssdlab.experiments.names()
     listed = cli("experiment", "list").stdout.splitlines()
-    assert [line.split()[0] for line in listed] == names and {"faster", "sbfast", "thrashing"} <= {*names}
+    assert [line.split()[0] for line in listed] == names and {"faster", "mapcache", "sbfast", "thrashing"} <= {*names}
     for name in names:
         experiment = ssdlab.experiments.load(name)
         out = cli("experiment", "show", name).stdout
@@ -356,7 +440,7 @@ def test_the_shipped_experiments_can_be_read_and_shown(cli: Cli) -> None:
 @pytest.mark.parametrize("name", ssdlab.experiments.names())
 def test_every_cell_of_the_shipped_experiments_has_a_sound_configuration(name: str) -> None:
     known = next(variants for key, *_, variants in ssdlab._ssdlab.options() if key == "ftl")
-    if missing := {"bast", "fast", "faster", "sbfast"} - {*known}:
+    if missing := {"dftl", "bast", "fast", "faster", "sbfast"} - {*known}:
         pytest.skip(f"ssdlab does not know the FTLs {', '.join(sorted(missing))} yet")
     experiment = ssdlab.experiments.load(name)
     for table in experiment.tables:

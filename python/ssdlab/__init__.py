@@ -7,7 +7,7 @@
 NumPy, pyarrow and matplotlib are imported by the functions that need them, so importing ssdlab is quick.
 """
 
-from ssdlab import experiments
+from ssdlab import advise, experiments
 from ssdlab._ssdlab import (
     ConfigError,
     InternalError,
@@ -43,6 +43,7 @@ __all__ = [
     "WindowColumns",
     "WriteIntervals",
     "__version__",
+    "advise",
     "config_schema",
     "experiments",
     "generate",

@@ -14,6 +14,7 @@ __all__ = [
     "Generator",
     "InternalError",
     "Intervals",
+    "MapAdvisor",
     "Outcome",
     "Profile",
     "Reader",
@@ -30,6 +31,7 @@ __all__ = [
     "json_schema",
     "options",
     "presets",
+    "share",
     "simulate",
     "variants",
 ]
@@ -154,6 +156,25 @@ class Intervals:
     def histogram(self) -> dict[str, npt.NDArray[np.uint64]]: ...
     def frequencies(self) -> dict[str, npt.NDArray[np.uint64]]: ...
     def time_address(self) -> tuple[npt.NDArray[np.uint64], tuple[int, int]]: ...
+
+@final
+class MapAdvisor:
+    """Follows one trace for map caches of all sizes asked for."""
+    def __new__(
+        cls,
+        config: Config,
+        entry: str,
+        caches: Sequence[str] | None = None,
+        segments: Sequence[str] | None = None,
+        extent: int | None = None,
+    ) -> MapAdvisor: ...
+    def add(self, requests: Requests) -> None: ...
+    def device(self) -> tuple[int, int, int]: ...
+    def caches(self) -> list[int]: ...
+    def advice(self) -> dict[str, Any]: ...
+
+def share(text: str) -> float:
+    """A share such as `"95%"` as a fraction of 1."""
 
 @final
 class Writer:

@@ -20,6 +20,10 @@ CAUSES = {
     "full_merge": "full merge",
     "second_chance": "second chance",
     "isolation": "isolation area",
+    "map_load": "map load",
+    "map_write_back": "map write-back",
+    "map_update": "map update",
+    "map_gc": "map collection",
 }
 """Causes of flash operations in words."""
 
@@ -95,9 +99,9 @@ def _latency(op: str, column: str) -> Figure:
 
 
 def _pages_copied(summary: Summary) -> float:
-    """By whatever: collection in one FTL and merges in another do the same work."""
+    """By whatever: collection in one FTL and merges in another do the same work. Map pages count by themselves."""
     programs: Mapping[str, int] = summary["flash"]["programs"]
-    return sum(count for cause, count in programs.items() if cause != "host")
+    return sum(count for cause, count in programs.items() if cause != "host" and not cause.startswith("map_"))
 
 
 FIGURES = (
@@ -132,6 +136,14 @@ FIGURES = (
     Figure("Flash", "erases per block, standard deviation", "wear.erase_std_dev", text.decimal, "low"),
     Figure("Flash", "erases per block, least", "wear.erase_min", text.count),
     Figure("Flash", "erases per block, most", "wear.erase_max", text.count, "low"),
+    Figure("Map", "map pages in flash", "map.pages", text.count),
+    Figure("Map", "hit ratio", "map.all.hit_ratio", text.percent, "high"),
+    Figure("Map", "hit ratio, reads", "map.reads.hit_ratio", text.percent, "high"),
+    Figure("Map", "hit ratio, writes and trims", "map.changes.hit_ratio", text.percent, "high"),
+    Figure("Map", "reads that read the map first", "map.double_read_share", text.percent, "low"),
+    Figure("Map", "map pages read", "map.pages_read", text.count, "low"),
+    Figure("Map", "map pages programmed", "map.pages_programmed", text.count, "low"),
+    Figure("Map", "map pages programmed per page written", "map.translation_write_amplification", text.ratio, "low"),
     Figure("Merges", "switch merges", "log.merges.switch.count", text.count),
     Figure("Merges", "partial merges", "log.merges.partial.count", text.count),
     Figure("Merges", "pages copied by partial merges", "log.merges.partial.copies", text.count),

@@ -34,6 +34,11 @@ CAUSE_COLOURS = {
     "full_merge": PURPLE,
     "second_chance": AMBER,
     "isolation": GREY,
+    # No FTL has both a log and a map in flash: they share colours.
+    "map_load": GREEN,
+    "map_write_back": PURPLE,
+    "map_update": AMBER,
+    "map_gc": YELLOW,
 }
 BARS = 60
 """Most bars of a histogram; more would be lines."""

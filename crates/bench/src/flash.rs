@@ -5,30 +5,15 @@ use std::time::Instant;
 use ssdlab_core::ProgramOrder;
 use ssdlab_ftl::page::{Allocation, PageOptions, Survivors, Trigger, VictimChoice};
 use ssdlab_nand::Geometry;
-use ssdlab_sim::{Clock, Control, Fit, FtlChoice, Monitor, Overwrite, Phase, Precondition, Replay, Setup, Status, run};
+use ssdlab_sim::{Clock, Fit, FtlChoice, Overwrite, Precondition, Replay, Setup, run};
 use ssdlab_trace::{Arrival, Generator, Pattern, Workload};
 
 use crate::baseline::Loop;
-use crate::{Scale, machine};
+use crate::{Clocked, Scale, machine};
 
 const PAGE_BYTES: u64 = 4096;
 const BLOCK_SHIFT: u32 = 8;
 const RESERVE_BLOCKS: u32 = 2;
-
-/// Notes when measuring began.
-struct Clocked {
-    began: Option<Instant>,
-}
-
-impl Monitor for Clocked {
-    fn report(&mut self, status: &Status) -> Control {
-        // The last look before measuring is the end of the warm-up.
-        if status.phase == Phase::Warmup {
-            self.began = Some(Instant::now());
-        }
-        Control::Continue
-    }
-}
 
 fn setup(capacity_bytes: u64, op: f64) -> Setup {
     let logical_pages = (capacity_bytes / PAGE_BYTES) as u32;

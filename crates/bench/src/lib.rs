@@ -6,10 +6,13 @@ pub mod flash;
 pub mod ingest;
 pub mod log_blocks;
 pub mod machine;
+pub mod map_advice;
+pub mod maps;
 
 use std::time::Instant;
 
 use ssdlab_config::Config;
+use ssdlab_sim::{Control, Monitor, Phase, Status, Summary};
 use ssdlab_trace::Generator;
 
 /// How much to do.
@@ -19,6 +22,31 @@ pub enum Scale {
     Smoke,
     /// Enough to measure.
     Real,
+}
+
+/// Notes when measuring began.
+pub(crate) struct Clocked {
+    pub began: Option<Instant>,
+}
+
+impl Monitor for Clocked {
+    fn report(&mut self, status: &Status) -> Control {
+        // The last look before measuring is the end of the warm-up.
+        if status.phase == Phase::Warmup {
+            self.began = Some(Instant::now());
+        }
+        Control::Continue
+    }
+}
+
+/// Seconds of the measured phase of the workload configured by `sets`, which has a warm-up, and the summary.
+fn measured(sets: &[String]) -> (f64, Summary) {
+    let settings =
+        Config::resolve(None, &[], sets).and_then(|config| config.settings(None)).expect("a sound benchmark");
+    let mut source = Generator::new(&settings.workload).expect("the workload is valid");
+    let mut clocked = Clocked { began: None };
+    let outcome = ssdlab_sim::run(&settings.setup, &mut source, &mut clocked).expect("the device is valid");
+    (clocked.began.expect("there was a warm-up").elapsed().as_secs_f64(), outcome.summary)
 }
 
 /// Seconds that the workload configured by `sets` takes when called from Rust, and its flash programs.
@@ -39,6 +67,8 @@ mod tests {
     fn every_benchmark_runs() {
         flash::report(Scale::Smoke);
         log_blocks::report(Scale::Smoke);
+        maps::report(Scale::Smoke);
+        map_advice::report(Scale::Smoke);
         ingest::report(Scale::Smoke);
         let sets = ["device.capacity=64MiB", "workload.requests=1000"].map(String::from);
         assert!(simulate(&sets).is_ok_and(|(_, programs)| programs >= 700));

@@ -2,39 +2,11 @@
 
 use std::time::Instant;
 
-use ssdlab_config::Config;
 use ssdlab_core::{HugeVec, Rng};
-use ssdlab_sim::{Control, Monitor, Phase, Status, Summary, run};
-use ssdlab_trace::Generator;
 
-use crate::{Scale, machine};
+use crate::{Scale, machine, measured};
 
 const PAGES_PER_BLOCK: u32 = 256;
-
-/// Notes when measuring began.
-struct Clocked {
-    began: Option<Instant>,
-}
-
-impl Monitor for Clocked {
-    fn report(&mut self, status: &Status) -> Control {
-        // The last look before measuring is the end of the warm-up.
-        if status.phase == Phase::Warmup {
-            self.began = Some(Instant::now());
-        }
-        Control::Continue
-    }
-}
-
-/// Seconds of the measured phase and the summary.
-fn stack(sets: &[String]) -> (f64, Summary) {
-    let settings =
-        Config::resolve(None, &[], sets).and_then(|config| config.settings(None)).expect("a sound benchmark");
-    let mut source = Generator::new(&settings.workload).expect("the workload is valid");
-    let mut clocked = Clocked { began: None };
-    let outcome = run(&settings.setup, &mut source, &mut clocked).expect("the device is valid");
-    (clocked.began.expect("there was a warm-up").elapsed().as_secs_f64(), outcome.summary)
-}
 
 /// Programs per second of a loop that does nothing but move random blocks, page by page, in a map and its inverse.
 fn bare_merges(pages: u32, merges: u64) -> f64 {
@@ -87,12 +59,12 @@ pub fn report(scale: Scale) {
             if pattern == "streams" {
                 sets.extend(["sequential=90%", "streams=8"].map(|one| format!("workload.pattern.streams.{one}")));
             }
-            let (seconds, summary) = stack(&sets);
+            let (seconds, summary) = measured(&sets);
             let programs = summary.flash.0.programmed() as f64 / seconds;
             let bare = bare_merges(pages, writes / 20);
             let sets = with(&["workload.reads=100%".into(), format!("workload.requests={reads}")]);
             let reads_per_s = if pattern == "uniform" {
-                format!("{:.1}", reads as f64 / stack(&sets).0 / 1e6)
+                format!("{:.1}", reads as f64 / measured(&sets).0 / 1e6)
             } else {
                 "as above".into()
             };

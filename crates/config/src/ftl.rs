@@ -3,22 +3,33 @@
 use crate::device::DeviceFigures;
 use crate::options::Variant;
 use crate::settings::{Checker, Read};
-use crate::value::{LogSpace, Value, write_percent};
+use crate::value::{LogSpace, Value, write_bytes, write_percent};
 use ssdlab_ftl::bast::BastOptions;
 use ssdlab_ftl::fast::FastOptions;
 use ssdlab_ftl::faster::FasterOptions;
 use ssdlab_ftl::log::LogVictim;
-use ssdlab_ftl::page::{Allocation, PageOptions, Survivors, Trigger, VictimChoice};
+use ssdlab_ftl::map::cache::POLICIES;
+use ssdlab_ftl::map::{DftlOptions, SegmentOptions};
+use ssdlab_ftl::page::{Allocation, PageOptions, Survivors, Trigger, VictimChoice, map_reserve_blocks};
 use ssdlab_ftl::sbfast::{RlbMerge, SbfastOptions};
 use ssdlab_sim::FtlChoice;
 
 /// Every FTL, in the order in which they are explained.
 pub(crate) const FTLS: &[Variant] = &[
-    Variant { name: "page", help: "page mapping, the whole map in RAM" },
+    Variant { name: "page", help: "page mapping" },
+    Variant { name: "dftl", help: "DFTL: page mapping, the map in flash and single entries of it in RAM" },
     Variant { name: "bast", help: "BAST: each log block belongs to one logical block" },
     Variant { name: "fast", help: "FAST: one sequential log block, and a log for pages of any logical block" },
     Variant { name: "faster", help: "FASTer: FAST with a second chance for valid pages and an isolation area" },
     Variant { name: "sbfast", help: "SBFAST: FAST with several sequential log blocks, entered at sub-block headers" },
+];
+
+/// [`POLICIES`] as variants; a test holds both together.
+pub(crate) const CACHE_POLICIES: &[Variant] = &[
+    Variant { name: "lru", help: ssdlab_ftl::map::cache::lru::HELP },
+    Variant { name: "fifo", help: ssdlab_ftl::map::cache::fifo::HELP },
+    Variant { name: "clock", help: ssdlab_ftl::map::cache::clock::HELP },
+    Variant { name: "two_q", help: ssdlab_ftl::map::cache::two_q::HELP },
 ];
 
 pub(crate) const LOG_VICTIMS: &[Variant] = &[
@@ -26,9 +37,22 @@ pub(crate) const LOG_VICTIMS: &[Variant] = &[
     Variant { name: "fifo", help: "the one taken longest ago" },
 ];
 
-/// An FTL before the size of its log is known.
+/// Bytes of an entry in a translation page, as in the paper.
+const DFTL_ENTRY_BYTES: u32 = 4;
+
+/// How DFTL collects: as the paper, greedily, and by default as page mapping here.
+const DFTL_PAGES: PageOptions = PageOptions {
+    gc: VictimChoice::Greedy,
+    survivors: Survivors::Own,
+    trigger: Trigger::Victim,
+    allocation: Allocation::LeastWorn,
+};
+
+/// An FTL before it is known on which device.
 pub(crate) enum Plan {
     Page(PageOptions),
+    Segments(PageOptions, SegmentOptions),
+    Dftl(PageOptions, DftlOptions),
     Log {
         /// `ftl.<name>.log`.
         key: &'static str,
@@ -39,12 +63,17 @@ pub(crate) enum Plan {
 }
 
 impl Plan {
-    /// Blocks that the FTL always keeps open or erased.
-    pub(crate) fn reserve_blocks(&self) -> u32 {
-        match self {
-            Self::Page(options) => options.reserve_blocks(),
-            Self::Log { reserve_blocks, .. } => *reserve_blocks,
-        }
+    /// Blocks that the FTL always keeps open, erased, or full of its map.
+    pub(crate) fn reserve_blocks(&self, logical_pages: u64, page_bytes: u32, pages_per_block: u32) -> u32 {
+        // More pages than numbers are refused elsewhere.
+        let logical_pages = u32::try_from(logical_pages).unwrap_or(u32::MAX);
+        let (options, map_pages) = match self {
+            Self::Page(options) => return options.reserve_blocks(),
+            Self::Log { reserve_blocks, .. } => return *reserve_blocks,
+            Self::Segments(options, map) => (options, map.map_pages(logical_pages, page_bytes)),
+            Self::Dftl(options, map) => (options, map.map_pages(logical_pages, page_bytes)),
+        };
+        options.reserve_blocks().saturating_add(map_reserve_blocks(map_pages, pages_per_block))
     }
 }
 
@@ -52,7 +81,15 @@ impl Checker<'_> {
     pub(crate) fn plan(&mut self) -> Read<Plan> {
         let log = |key, reserve_blocks, least| Ok(Plan::Log { key, reserve_blocks, least });
         match self.choice("ftl")? {
-            "page" => Ok(Plan::Page(self.page_options()?)),
+            "page" => {
+                let options = self.page_options()?;
+                match self.choice("ftl.page.map")? {
+                    "ram" => Ok(Plan::Page(options)),
+                    "segments" => Ok(Plan::Segments(options, self.segment_options()?)),
+                    other => Err(self.unknown("ftl.page.map", other)),
+                }
+            }
+            "dftl" => Ok(Plan::Dftl(DFTL_PAGES, self.dftl_options()?)),
             "bast" => log("ftl.bast.log", BastOptions::RESERVE_BLOCKS, 1),
             // Beside the sequential log block, if there is one, a random one.
             "fast" => log("ftl.fast.log", FastOptions::RESERVE_BLOCKS, self.small("ftl.fast.sw")? + 1),
@@ -66,6 +103,8 @@ impl Checker<'_> {
     pub(crate) fn ftl(&mut self, plan: Plan, device: &DeviceFigures, pages_per_block: u32) -> Read<Option<FtlChoice>> {
         let (key, least) = match plan {
             Plan::Page(options) => return Ok(Some(FtlChoice::Page(options))),
+            Plan::Segments(options, map) => return Ok(Some(FtlChoice::Segments(options, map))),
+            Plan::Dftl(options, map) => return Ok(Some(FtlChoice::Dftl(options, map))),
             Plan::Log { key, least, .. } => (key, least),
         };
         let Some(log_blocks) = self.log_blocks(key, least, device, pages_per_block)? else { return Ok(None) };
@@ -79,6 +118,73 @@ impl Checker<'_> {
             "ftl.faster.log" => self.faster(log_blocks),
             _ => self.sbfast(log_blocks, pages_per_block),
         }
+    }
+
+    fn segment_options(&mut self) -> Read<SegmentOptions> {
+        const CACHE: &str = "ftl.page.map.segments.cache";
+        const SEGMENT: &str = "ftl.page.map.segments.segment";
+        const ENTRY: &str = "ftl.page.map.segments.entry";
+        let page_bytes = self.small("nand.page_size")?;
+        let mut options = SegmentOptions {
+            cache_bytes: self.bytes(CACHE)?,
+            segment_bytes: self.small(SEGMENT)?,
+            entry_bytes: self.small(ENTRY)?,
+            policy: self.cache_policy("ftl.page.map.segments.policy")?,
+            preload: self.flag("ftl.page.map.segments.preload")?,
+        };
+        let written = |bytes: u32| write_bytes(u64::from(bytes));
+        for (key, bytes) in [(SEGMENT, &mut options.segment_bytes), (ENTRY, &mut options.entry_bytes)] {
+            if !bytes.is_power_of_two() {
+                let above = bytes.next_power_of_two();
+                let nearest = format!("{} and {}", written(above / 2), written(above));
+                self.report(key, format!("{} is not a power of two; the nearest are {nearest}", written(*bytes)));
+                // What follows from it is not reported as well.
+                *bytes = above.min(page_bytes);
+            }
+        }
+        if options.segment_bytes > page_bytes {
+            let message =
+                format!("{} exceeds a page of {}; lower it", written(options.segment_bytes), written(page_bytes));
+            self.report(SEGMENT, message);
+            options.segment_bytes = page_bytes;
+        }
+        if options.entry_bytes > options.segment_bytes {
+            let message = format!(
+                "{} exceeds a segment of {}; lower it",
+                written(options.entry_bytes),
+                written(options.segment_bytes)
+            );
+            self.report(ENTRY, message);
+            options.entry_bytes = options.segment_bytes;
+        }
+        if !options.cache_bytes.is_multiple_of(u64::from(options.segment_bytes)) || options.cache_bytes == 0 {
+            let message = format!(
+                "{} is not a multiple of segments of {}, at least one",
+                write_bytes(options.cache_bytes),
+                written(options.segment_bytes)
+            );
+            self.report(CACHE, message);
+        }
+        Ok(options)
+    }
+
+    fn cache_policy(&self, key: &str) -> Read<ssdlab_ftl::map::cache::CacheChoice> {
+        let chosen = self.choice(key)?;
+        let info = POLICIES.iter().find(|info| info.name == chosen);
+        info.map(|info| info.choice).ok_or_else(|| self.unknown(key, chosen))
+    }
+
+    fn dftl_options(&mut self) -> Read<DftlOptions> {
+        const CMT: &str = "ftl.dftl.cmt";
+        let entries = self.small(CMT)?;
+        let share = self.share("ftl.dftl.protected")?;
+        let protected = (f64::from(entries) * share).round() as u32;
+        Ok(DftlOptions {
+            entries,
+            protected: protected.min(entries - 1),
+            batch: self.flag("ftl.dftl.batch")?,
+            entry_bytes: DFTL_ENTRY_BYTES,
+        })
     }
 
     /// Log blocks asked for, which must fit beside the data.

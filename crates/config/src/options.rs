@@ -4,7 +4,7 @@
 //! name (`ftl.page.gc` and `ftl.page.gc.d_choices.d`) are the variant's parameters and exist only while it is chosen.
 //! A chosen variant is written as a string, or as a table of its parameters.
 
-use crate::ftl::{FTLS, LOG_VICTIMS};
+use crate::ftl::{CACHE_POLICIES, FTLS, LOG_VICTIMS};
 use ssdlab_ftl::gc;
 
 /// One option: where it is, what it may be, and what it means.
@@ -290,6 +290,13 @@ pub static OPTIONS: &[OptionSpec] = &[
         example: "true",
     },
     OptionSpec {
+        key: "nand.partial_read",
+        kind: Kind::Bool,
+        fallback: Fallback::Preset,
+        help: "A host read transfers only the bytes asked for; otherwise whole pages.",
+        example: "true",
+    },
+    OptionSpec {
         key: "nand.endurance",
         kind: Kind::Count { min: 1, max: U32 },
         fallback: Fallback::Preset,
@@ -387,6 +394,74 @@ pub static OPTIONS: &[OptionSpec] = &[
         fallback: Fallback::Value("least_worn"),
         help: "Which free block is written next.",
         example: "fifo",
+    },
+    OptionSpec {
+        key: "ftl.page.map",
+        kind: Kind::Choice(&[
+            Variant { name: "ram", help: "in RAM, all of it" },
+            Variant { name: "segments", help: "in flash, a cache of segments of it in RAM" },
+        ]),
+        fallback: Fallback::Value("ram"),
+        help: "Where the map is.",
+        example: "segments",
+    },
+    OptionSpec {
+        key: "ftl.page.map.segments.cache",
+        kind: Kind::Bytes { min: 1, max: TIB },
+        fallback: Fallback::Value("64KiB"),
+        help: "RAM for segments.",
+        example: "512KiB",
+    },
+    OptionSpec {
+        key: "ftl.page.map.segments.segment",
+        kind: Kind::Bytes { min: 4, max: MEBI },
+        fallback: Fallback::Value("2KiB"),
+        help: "Segment: what is loaded at once; a power of two, at most a page.",
+        example: "8KiB",
+    },
+    OptionSpec {
+        key: "ftl.page.map.segments.entry",
+        kind: Kind::Bytes { min: 1, max: 64 },
+        fallback: Fallback::Value("4B"),
+        help: "Entry of the map; a power of two.",
+        example: "8B",
+    },
+    OptionSpec {
+        key: "ftl.page.map.segments.policy",
+        kind: Kind::Choice(CACHE_POLICIES),
+        fallback: Fallback::Value("lru"),
+        help: "Which cached segment gives way to a new one.",
+        example: "clock",
+    },
+    OptionSpec {
+        key: "ftl.page.map.segments.preload",
+        kind: Kind::Bool,
+        fallback: Fallback::Value("false"),
+        help: "Fill the cache from the start of the map before the first request.",
+        example: "true",
+    },
+    OptionSpec {
+        key: "ftl.dftl.cmt",
+        kind: Kind::Count { min: 1, max: U32 },
+        // 64 KB of 8 bytes each, as in the authors' simulator.
+        fallback: Fallback::Value("8192"),
+        help: "Entries of the cached mapping table, 8 bytes of RAM each.",
+        example: "65536",
+    },
+    OptionSpec {
+        key: "ftl.dftl.protected",
+        kind: Kind::Percent { min: 0.0, max: 99.0 },
+        // 6,552 of 8,192 in the authors' simulator.
+        fallback: Fallback::Value("80%"),
+        help: "Share of the entries that are protected at most: used again since they came in.",
+        example: "50%",
+    },
+    OptionSpec {
+        key: "ftl.dftl.batch",
+        kind: Kind::Bool,
+        fallback: Fallback::Value("true"),
+        help: "Write all changed entries of a translation page back together.",
+        example: "false",
     },
     OptionSpec { key: "ftl.bast.log", ..LOG_SPACE },
     OptionSpec { key: "ftl.bast.victim", ..LOG_VICTIM },

@@ -18,6 +18,7 @@ static PRESETS: &[Preset] = &[
     Preset { name: "sbfast", text: include_str!("../../../presets/sbfast.toml") },
     Preset { name: "faster", text: include_str!("../../../presets/faster.toml") },
     Preset { name: "mapcache", text: include_str!("../../../presets/mapcache.toml") },
+    Preset { name: "dftl", text: include_str!("../../../presets/dftl.toml") },
     Preset { name: "tlc-nvme", text: include_str!("../../../presets/tlc-nvme.toml") },
     Preset { name: "mobile-ufs", text: include_str!("../../../presets/mobile-ufs.toml") },
 ];

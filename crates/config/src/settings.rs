@@ -3,6 +3,7 @@
 use crate::config::Config;
 use crate::device::{DeviceFigures, Provision};
 use crate::error::{ConfigError, Violation};
+use crate::ftl::Plan;
 use crate::options::{Kind, find};
 use crate::value::{Value, write_bytes, write_percent};
 use ssdlab_core::{Nanos, ProgramOrder};
@@ -122,7 +123,7 @@ impl Checker<'_> {
         let plan = self.plan()?;
         let clock = self.clock()?;
         let precondition = self.precondition()?;
-        let sized = self.device(plan.reserve_blocks(), extent_bytes)?;
+        let sized = self.device(&plan, extent_bytes)?;
         let replay = self.replay()?;
         let fit = self.fit(extent_bytes)?;
         let Some((geometry, device)) = sized else {
@@ -158,6 +159,7 @@ impl Checker<'_> {
                 erase: self.nanos("nand.erase")?,
                 transfer_per_kib: self.nanos("nand.transfer_per_kib")?,
                 copyback: self.flag("nand.copyback")?,
+                partial_read: self.flag("nand.partial_read")?,
             })),
             other => Err(self.unknown("time", other)),
         }
@@ -214,7 +216,7 @@ impl Checker<'_> {
     }
 
     /// Geometry and figures, unless a violation leaves them without meaning.
-    fn device(&mut self, reserve_blocks: u32, extent_bytes: Option<u64>) -> Read<Option<(Geometry, DeviceFigures)>> {
+    fn device(&mut self, plan: &Plan, extent_bytes: Option<u64>) -> Read<Option<(Geometry, DeviceFigures)>> {
         let page_bytes = self.small("nand.page_size")?;
         if !page_bytes.is_power_of_two() {
             let above = u64::from(page_bytes).next_power_of_two();
@@ -231,6 +233,7 @@ impl Checker<'_> {
             return Ok(None);
         };
         let pages_per_block = self.small("nand.pages_per_block")?;
+        let reserve_blocks = plan.reserve_blocks(logical_pages, page_bytes, pages_per_block);
         let extra = match self.choice("device.reserve")? {
             "inside" => false,
             "extra" => true,

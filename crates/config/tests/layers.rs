@@ -168,6 +168,29 @@ fn log_space() {
     assert_eq!(fast, FtlChoice::Fast(FastOptions { log_blocks: 2, sequential_blocks: 1 }));
 }
 
+/// Every policy of the registry can be chosen by its name.
+#[test]
+fn cache_policies() {
+    for info in ssdlab_ftl::map::cache::POLICIES {
+        let set = format!("ftl.page.map.segments.policy={}", info.name);
+        match resolve(None, &[], &[&set]).settings(None).unwrap().setup.ftl {
+            FtlChoice::Segments(_, options) => assert_eq!(options.policy, info.choice),
+            other => panic!("{set} gives {other:?}"),
+        }
+    }
+}
+
+/// The entries and the protected share of the authors' simulator.
+#[test]
+fn dftl_preset() {
+    match resolve(Some("dftl"), &[], &[]).settings(None).unwrap().setup.ftl {
+        FtlChoice::Dftl(_, options) => {
+            assert_eq!((options.entries, options.protected, options.batch), (8192, 6552, false))
+        }
+        other => panic!("the preset has DFTL, not {other:?}"),
+    }
+}
+
 #[test]
 fn fitting_a_trace() {
     let config = |fit: &str| resolve(Some("faster"), &[], &[fit]);

@@ -110,7 +110,7 @@ fn files() {
         // Presets.
         (
             "preset = \"tlc-nvm\"",
-            r#"my.toml:1:10: no preset is called "tlc-nvm"; did you mean "tlc-nvme"? there are sbfast, faster, mapcache, tlc-nvme, mobile-ufs"#,
+            r#"my.toml:1:10: no preset is called "tlc-nvm"; did you mean "tlc-nvme"? there are sbfast, faster, mapcache, dftl, tlc-nvme, mobile-ufs"#,
         ),
         ("extends = \"faster\"", r#"my.toml:1: extends: only a preset extends another; write preset = "...""#),
         // Across options.

@@ -9,6 +9,7 @@ pub mod fast;
 pub mod faster;
 pub mod gc;
 pub mod log;
+pub mod map;
 pub mod page;
 pub mod pool;
 pub mod queue;
@@ -48,6 +49,9 @@ pub trait Ftl {
 
     /// Bytes of the mapping tables that a controller running this scheme keeps in RAM, as its paper counts them.
     fn mapping_table_bytes(&self) -> u64;
+
+    /// Fills a cache that is to be filled before the first request.
+    fn preload<S: FlashSink>(&mut self, _sink: &mut S) {}
 
     /// Verifies every internal invariant in O(pages); the error says which is broken.
     fn check(&self) -> Result<(), String>;

@@ -22,11 +22,19 @@ pub enum Cause {
     SecondChance = 6,
     /// A log page that is valid after its second chance goes to the isolation area (FASTer).
     Isolation = 7,
+    /// Loading entries of a map that is kept in flash.
+    MapLoad = 8,
+    /// Writing changed entries back to the map in flash.
+    MapWriteBack = 9,
+    /// Rewriting map pages because garbage collection moved pages whose entries were not cached.
+    MapUpdate = 10,
+    /// Garbage collection of map pages.
+    MapGc = 11,
 }
 
 impl Cause {
     /// Every cause, in the order of its number.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 12] = [
         Self::Host,
         Self::ReadModifyWrite,
         Self::Gc,
@@ -35,6 +43,10 @@ impl Cause {
         Self::FullMerge,
         Self::SecondChance,
         Self::Isolation,
+        Self::MapLoad,
+        Self::MapWriteBack,
+        Self::MapUpdate,
+        Self::MapGc,
     ];
 
     /// Name in results.
@@ -48,6 +60,10 @@ impl Cause {
             Self::FullMerge => "full_merge",
             Self::SecondChance => "second_chance",
             Self::Isolation => "isolation",
+            Self::MapLoad => "map_load",
+            Self::MapWriteBack => "map_write_back",
+            Self::MapUpdate => "map_update",
+            Self::MapGc => "map_gc",
         }
     }
 }
@@ -59,6 +75,8 @@ pub enum Source {
     Host(u32),
     /// A copy of this flash page.
     Copy(Ppn),
+    /// The FTL's own: a page of its map. [`Oob::lpn`] counts map pages behind the logical ones.
+    Map,
 }
 
 /// What is written into a page's spare area, for recovery to read.
@@ -71,7 +89,7 @@ pub struct Oob {
     pub sequence: u64,
 }
 
-/// What a log-block FTL tells of its decisions, for whoever measures them.
+/// What an FTL tells of its decisions, for whoever measures them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Note {
     /// The host page just programmed went to a sequential log block.
@@ -90,6 +108,13 @@ pub enum Note {
         associated: u32,
         /// What the merges and the erase of the victim cost together.
         cost: MergeCost,
+    },
+    /// The entry of a page was looked up in a map of which RAM holds a part.
+    LookedUp {
+        /// Whether it was in RAM.
+        hit: bool,
+        /// Whether it is about to change.
+        changes: bool,
     },
     /// A log block left the log; so many of its pages had been programmed.
     Retired {
@@ -154,6 +179,12 @@ pub trait FlashSink {
     /// Reads a page.
     fn read(&mut self, ppn: Ppn, cause: Cause);
 
+    /// Reads a page and transfers only `bytes` of it.
+    #[inline(always)]
+    fn read_part(&mut self, ppn: Ppn, _bytes: u32, cause: Cause) {
+        self.read(ppn, cause);
+    }
+
     /// Programs a page.
     fn program(&mut self, ppn: Ppn, oob: Oob, source: Source, cause: Cause);
 
@@ -194,6 +225,12 @@ impl<A: FlashSink, B: FlashSink> FlashSink for (A, B) {
     fn read(&mut self, ppn: Ppn, cause: Cause) {
         self.0.read(ppn, cause);
         self.1.read(ppn, cause);
+    }
+
+    #[inline(always)]
+    fn read_part(&mut self, ppn: Ppn, bytes: u32, cause: Cause) {
+        self.0.read_part(ppn, bytes, cause);
+        self.1.read_part(ppn, bytes, cause);
     }
 
     #[inline(always)]

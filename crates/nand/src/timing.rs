@@ -15,11 +15,13 @@ pub struct Timing {
     pub transfer_per_kib: Nanos,
     /// Whether internal copies stay inside the chip (copy-back) and skip both bus transfers.
     pub copyback: bool,
+    /// Whether a host read transfers only the bytes asked for, not whole pages.
+    pub partial_read: bool,
 }
 
 impl Timing {
-    /// Bus time of one page, rounded to the nearest nanosecond (halves up).
-    pub const fn transfer(&self, page_bytes: u32) -> Nanos {
-        Nanos((self.transfer_per_kib.0 * page_bytes as u64 + 512) / 1024)
+    /// Bus time of so many bytes, rounded to the nearest nanosecond (halves up).
+    pub const fn transfer(&self, bytes: u32) -> Nanos {
+        Nanos((self.transfer_per_kib.0 * bytes as u64 + 512) / 1024)
     }
 }

@@ -9,6 +9,7 @@ mod columns;
 mod config;
 mod errors;
 mod intervals;
+mod map_advice;
 mod memory;
 mod profile;
 mod requests;
@@ -31,6 +32,8 @@ mod _ssdlab {
     use errors::{ConfigError, InternalError, SimulationError, SsdlabError, TraceError};
     #[pymodule_export]
     use intervals::{Intervals, WrittenPages, check_log_size};
+    #[pymodule_export]
+    use map_advice::{MapAdvisor, share};
     #[pymodule_export]
     use profile::Profile;
     #[pymodule_export]

@@ -2,19 +2,20 @@
 
 use ssdlab_core::{LatencyHistogram, Lpn};
 use ssdlab_ftl::{Cause, Counts, FlashSink, Ftl};
+use ssdlab_nand::Timing;
 use ssdlab_trace::{Op, Request, Source};
 
 use crate::flash::Flash;
-use crate::log_meter::Meter;
+use crate::log_meter::{Measured, Meter};
 use crate::precondition::Target;
 use crate::series::Tally;
 use crate::shadow::Checker;
-use crate::sinks::Sinks;
+use crate::sinks::{PartOfPage, Sinks};
 use crate::summary::{
     CheckSummary, DeviceSummary, FlashSummary, HostCounters, LatencyByOp, LatencySummary, LifetimeSummary,
     PreconditionSummary, Summary, TimeSummary, WearSummary,
 };
-use crate::{Control, Fit, Monitor, Outcome, Phase, Replay, Series, Setup, SimError, Status};
+use crate::{Clock, Control, Monitor, Outcome, Phase, Replay, Series, Setup, SimError, Status};
 
 /// Requests fetched and replayed at a time.
 const BATCH: usize = 4096;
@@ -68,6 +69,7 @@ impl<'a, F: Ftl, D: Flash, C: Checker + FlashSink, M: Meter> Engine<'a, F, D, C,
         let mut target = Target { ftl: &mut self.ftl, sinks: &mut self.sinks, monitor };
         let (precondition, mut control) =
             target.prepare(&self.setup.precondition, self.setup.logical_pages, self.setup.seed);
+        self.ftl.preload(&mut self.sinks);
         self.stop_at_violation()?;
         self.sinks.flash.reset_clock();
         if control == Control::Continue {
@@ -170,34 +172,13 @@ impl<'a, F: Ftl, D: Flash, C: Checker + FlashSink, M: Meter> Engine<'a, F, D, C,
     /// Fits the request onto the device and serves it.
     #[inline]
     fn place(&mut self, request: &Request) -> Result<(), SimError> {
-        let capacity = self.setup.capacity_bytes();
-        let bytes = u64::from(request.bytes);
-        let end = request.offset.saturating_add(bytes);
-        match self.setup.fit {
-            Fit::Error if end > capacity => {
-                return Err(SimError::BeyondDevice { number: self.requests, end, capacity_bytes: capacity });
-            }
-            Fit::Wrap if end > capacity => {
-                self.host.wrapped_requests += 1;
-                let mut offset = request.offset % capacity;
-                let mut left = bytes;
-                while left > 0 {
-                    let piece = left.min(capacity - offset);
-                    self.access(request, offset, piece);
-                    left -= piece;
-                    offset = 0;
-                }
-            }
-            Fit::Scale { extent_bytes } if extent_bytes > capacity => {
-                let page_mask = u64::from(self.setup.geometry.page_bytes) - 1;
-                let scaled = (u128::from(request.offset) * u128::from(capacity) / u128::from(extent_bytes)) as u64;
-                // The place within the page is kept, so that aligned requests stay aligned.
-                let offset = (scaled & !page_mask) | (request.offset & page_mask);
-                let length = bytes.min(capacity);
-                self.access(request, offset.min(capacity - length), length);
-            }
-            _ => self.access(request, request.offset, bytes),
-        }
+        let capacity_bytes = self.setup.capacity_bytes();
+        let Some(pieces) = self.setup.fit.pieces(request, capacity_bytes, self.setup.geometry.page_bytes) else {
+            let end = request.offset.saturating_add(u64::from(request.bytes));
+            return Err(SimError::BeyondDevice { number: self.requests, end, capacity_bytes });
+        };
+        self.host.wrapped_requests += u64::from(pieces.wraps());
+        pieces.for_each(|(offset, bytes)| self.access(request, offset, bytes));
         Ok(())
     }
 
@@ -212,7 +193,10 @@ impl<'a, F: Ftl, D: Flash, C: Checker + FlashSink, M: Meter> Engine<'a, F, D, C,
         match request.op {
             Op::Read => {
                 self.host.pages_read += u64::from(count);
-                let unmapped = self.ftl.read(Lpn(first), count, Cause::Host, &mut self.sinks);
+                let unmapped = match self.partial_read() {
+                    true => self.read_parts(offset, end),
+                    false => self.ftl.read(Lpn(first), count, Cause::Host, &mut self.sinks),
+                };
                 self.host.unmapped_pages_read += u64::from(unmapped);
                 self.sinks.checker.verify_read(&self.ftl, Lpn(first), count);
             }
@@ -241,6 +225,25 @@ impl<'a, F: Ftl, D: Flash, C: Checker + FlashSink, M: Meter> Engine<'a, F, D, C,
             }
             Op::Flush => {}
         }
+    }
+
+    fn partial_read(&self) -> bool {
+        matches!(self.setup.clock, Clock::Serial(Timing { partial_read: true, .. }))
+    }
+
+    /// Reads the bytes `offset..end` page by page, transferring no more than these.
+    fn read_parts(&mut self, offset: u64, end: u64) -> u32 {
+        let page_bytes = 1_u64 << self.page_shift;
+        let mut unmapped = 0;
+        let mut from = offset;
+        while from < end {
+            let lpn = from >> self.page_shift;
+            let to = end.min((lpn + 1) * page_bytes);
+            let mut part = PartOfPage { sinks: &mut self.sinks, bytes: (to - from) as u32 };
+            unmapped += self.ftl.read(Lpn(lpn as u32), 1, Cause::Host, &mut part);
+            from = to;
+        }
+        unmapped
     }
 
     /// Reads the page of which the host is about to write a part.
@@ -301,7 +304,7 @@ impl<'a, F: Ftl, D: Flash, C: Checker + FlashSink, M: Meter> Engine<'a, F, D, C,
         let capacities_written = self.host.pages_written as f64 / f64::from(self.setup.logical_pages);
         let (flash_operations_checked, page_reads_checked) = self.sinks.checker.checked();
         let Sinks { flash, meter, .. } = self.sinks;
-        let log = meter.figures(self.host.pages_written, |cost| flash.cost_ns(cost));
+        let Measured { log, map } = meter.figures(self.host.pages_written, |cost| flash.cost_ns(cost));
         Outcome {
             summary: Summary {
                 partial,
@@ -314,6 +317,7 @@ impl<'a, F: Ftl, D: Flash, C: Checker + FlashSink, M: Meter> Engine<'a, F, D, C,
                 time,
                 latency,
                 log: log.as_ref().map(|figures| figures.summary.clone()),
+                map,
                 wear: WearSummary::of(&erase_counts),
                 lifetime: LifetimeSummary { host_tbw_bytes, host_bytes_per_day, years },
                 check: C::ON.then_some(CheckSummary { flash_operations_checked, page_reads_checked }),

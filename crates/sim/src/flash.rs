@@ -84,6 +84,7 @@ pub(crate) struct SerialFlash {
     program_ns: u64,
     copy_ns: u64,
     erase_ns: u64,
+    timing: Timing,
 }
 
 impl SerialFlash {
@@ -98,6 +99,7 @@ impl SerialFlash {
             program_ns: timing.program.0 + transfer_ns,
             copy_ns: if timing.copyback { cells_ns } else { cells_ns + 2 * transfer_ns },
             erase_ns: timing.erase.0,
+            timing: *timing,
         }
     }
 
@@ -113,6 +115,12 @@ impl FlashSink for SerialFlash {
     fn read(&mut self, ppn: Ppn, cause: Cause) {
         self.counts.read(ppn, cause);
         self.work(self.read_ns);
+    }
+
+    #[inline]
+    fn read_part(&mut self, ppn: Ppn, bytes: u32, cause: Cause) {
+        self.counts.read(ppn, cause);
+        self.work(self.timing.read.0 + self.timing.transfer(bytes).0);
     }
 
     #[inline(always)]

@@ -4,8 +4,11 @@
 //! depends on the set-up and the requests alone: no wall time, no threads, no unseeded randomness.
 
 mod engine;
+mod fit;
 mod flash;
 mod log_meter;
+mod map_advice;
+mod map_meter;
 mod precondition;
 mod series;
 pub mod setup;
@@ -14,6 +17,8 @@ mod sinks;
 mod summary;
 
 pub use log_meter::{CaptureCounters, CaptureSummary, LogFigures, LogSummary, MergeTally, Merges};
+pub use map_advice::{MapAdvice, MapAdvisor, MapSizes, SegmentAdvice};
+pub use map_meter::{LookupTally, MapSummary};
 pub use series::Series;
 pub use setup::{Clock, Fit, FtlChoice, Overwrite, Precondition, Replay, Setup};
 pub use ssdlab_ftl::MergeCost;
@@ -27,7 +32,7 @@ use ssdlab_ftl::Ftl;
 use ssdlab_ftl::bast::BastFtl;
 use ssdlab_ftl::fast::FastFtl;
 use ssdlab_ftl::faster::FasterFtl;
-use ssdlab_ftl::log::Shape;
+use ssdlab_ftl::map::{Dftl, SegmentCache, WholeMap};
 use ssdlab_ftl::page::PageFtl;
 use ssdlab_ftl::sbfast::SbfastFtl;
 use ssdlab_trace::{Source, TraceError};
@@ -35,6 +40,7 @@ use ssdlab_trace::{Source, TraceError};
 use engine::Engine;
 use flash::{CountingFlash, SerialFlash};
 use log_meter::{LogMeter, Meter};
+use map_meter::MapMeter;
 use shadow::Shadow;
 
 /// Why a simulation cannot start or go on.
@@ -148,13 +154,22 @@ pub struct Outcome {
 
 /// Runs `source` against the device described by `setup`.
 pub fn run(setup: &Setup, source: &mut dyn Source, monitor: &mut dyn Monitor) -> Result<Outcome, SimError> {
-    let shape = setup.shape();
+    let (device, shape) = (setup.page_device(), setup.shape());
     let meter = |captures| LogMeter::new(shape.pages_per_block, captures);
     match setup.ftl {
         FtlChoice::Page(options) => {
-            let Shape { logical_pages, blocks, pages_per_block, .. } = shape;
-            let ftl = PageFtl::new(logical_pages, blocks, pages_per_block, options, setup.seed);
-            run_ftl(setup, ftl, (), source, monitor)
+            let map = WholeMap { logical_pages: setup.logical_pages };
+            run_ftl(setup, PageFtl::with_map(device, options, map, setup.seed), (), source, monitor)
+        }
+        FtlChoice::Segments(options, map) => {
+            let map = SegmentCache::new(setup.logical_pages, setup.geometry.page_bytes, map);
+            let ftl = map.and_then(|map| PageFtl::with_map(device, options, map, setup.seed));
+            run_ftl(setup, ftl, MapMeter::new(setup.map_pages()), source, monitor)
+        }
+        FtlChoice::Dftl(options, map) => {
+            let map = Dftl::new(setup.logical_pages, setup.geometry.page_bytes, map);
+            let ftl = map.and_then(|map| PageFtl::with_map(device, options, map, setup.seed));
+            run_ftl(setup, ftl, MapMeter::new(setup.map_pages()), source, monitor)
         }
         FtlChoice::Bast(options) => run_ftl(setup, BastFtl::new(shape, options), meter(false), source, monitor),
         FtlChoice::Fast(options) => {

@@ -11,6 +11,8 @@ use serde::Serialize;
 use ssdlab_core::{BlockId, Lpn, Ppn, counters};
 use ssdlab_ftl::{Cause, FlashSink, MergeCost, MergeKind, Note, Oob, Source};
 
+use crate::map_meter::MapSummary;
+
 /// A sink that may measure what the FTL notes. The unit type hears nothing and compiles to nothing.
 pub(crate) trait Meter: FlashSink {
     /// `stream` is about to write `count` pages from `lpn`.
@@ -23,7 +25,16 @@ pub(crate) trait Meter: FlashSink {
     fn restart(&mut self);
 
     /// What was measured; `cost_ns` gives the time of a merge where time is modelled.
-    fn figures(self, host_pages_written: u64, cost_ns: impl Fn(MergeCost) -> Option<u64>) -> Option<LogFigures>;
+    fn figures(self, host_pages_written: u64, cost_ns: impl Fn(MergeCost) -> Option<u64>) -> Measured;
+}
+
+/// What meters yield.
+#[derive(Default)]
+pub(crate) struct Measured {
+    /// From a log-block FTL.
+    pub log: Option<LogFigures>,
+    /// From an FTL whose map is in flash.
+    pub map: Option<MapSummary>,
 }
 
 impl Meter for () {
@@ -35,8 +46,8 @@ impl Meter for () {
 
     fn restart(&mut self) {}
 
-    fn figures(self, _host_pages_written: u64, _cost_ns: impl Fn(MergeCost) -> Option<u64>) -> Option<LogFigures> {
-        None
+    fn figures(self, _host_pages_written: u64, _cost_ns: impl Fn(MergeCost) -> Option<u64>) -> Measured {
+        Measured::default()
     }
 }
 
@@ -236,6 +247,7 @@ impl FlashSink for LogMeter {
                 *self.reclaim_costs.entry(cost).or_default() += 1;
             }
             Note::Retired { written } => self.utilisation[written as usize] += 1,
+            Note::LookedUp { .. } => {}
         }
     }
 }
@@ -267,7 +279,7 @@ impl Meter for LogMeter {
         *self = Self::new(self.pages_per_block, self.captures);
     }
 
-    fn figures(mut self, host_pages_written: u64, cost_ns: impl Fn(MergeCost) -> Option<u64>) -> Option<LogFigures> {
+    fn figures(mut self, host_pages_written: u64, cost_ns: impl Fn(MergeCost) -> Option<u64>) -> Measured {
         let mut all = CaptureCounters::default();
         let mut capture_by_stream = Vec::new();
         for (number, (run, counts)) in self.streams.iter_mut().enumerate() {
@@ -299,12 +311,13 @@ impl Meter for LogMeter {
             capture_by_stream,
         };
         let with_time = |(&cost, &times): (&MergeCost, &u64)| (cost, cost_ns(cost).unwrap_or(0), times);
-        Some(LogFigures {
+        let figures = LogFigures {
             summary,
             associativity: self.associativity,
             utilisation: self.utilisation,
             reclaim_costs: self.reclaim_costs.iter().map(with_time).collect(),
-        })
+        };
+        Measured { log: Some(figures), map: None }
     }
 }
 
@@ -328,7 +341,7 @@ mod tests {
         write(&mut meter, 1, 11, 2, &[11, 12]);
         write(&mut meter, 2, 7, 1, &[]);
         write(&mut meter, 1, 40, 1, &[40]);
-        let summary = meter.figures(7, |_| None).expect("measures").summary;
+        let summary = meter.figures(7, |_| None).log.expect("measures").summary;
         let all = summary.capture.expect("captures");
         assert_eq!((all.sub_streams, all.random_pages), (2, 2));
         assert_eq!((all.hit_ratio, all.hit_quality), (Some(0.5), Some(2.0 / 3.0)));
@@ -342,7 +355,7 @@ mod tests {
     fn a_log_that_cannot_capture_has_no_captures() {
         let mut meter = LogMeter::new(4, false);
         write(&mut meter, 1, 10, 2, &[]);
-        let summary = meter.figures(2, |_| None).expect("measures").summary;
+        let summary = meter.figures(2, |_| None).log.expect("measures").summary;
         assert_eq!((summary.capture, summary.capture_by_stream), (None, vec![]));
     }
 
@@ -355,7 +368,7 @@ mod tests {
         meter.note(Note::Retired { written: 4 });
         meter.note(Note::Retired { written: 1 });
         meter.note(Note::Merged { kind: MergeKind::Full, cost: cost(4, 1) });
-        let figures = meter.figures(10, |cost| Some(u64::from(cost.copies) * 10)).expect("measures");
+        let figures = meter.figures(10, |cost| Some(u64::from(cost.copies) * 10)).log.expect("measures");
         let summary = &figures.summary;
         assert_eq!((summary.reclaims, summary.associativity_mean), (2, Some(2.0)));
         assert_eq!((summary.reclaim_mean_ns, summary.utilisation_mean), (Some(80.0), Some(0.625)));

@@ -4,7 +4,8 @@ use ssdlab_ftl::bast::BastOptions;
 use ssdlab_ftl::fast::FastOptions;
 use ssdlab_ftl::faster::FasterOptions;
 use ssdlab_ftl::log::Shape;
-use ssdlab_ftl::page::PageOptions;
+use ssdlab_ftl::map::{DftlOptions, SegmentOptions};
+use ssdlab_ftl::page::{PageDevice, PageOptions, map_reserve_blocks};
 use ssdlab_ftl::sbfast::SbfastOptions;
 use ssdlab_nand::{Geometry, Timing};
 
@@ -13,6 +14,10 @@ use ssdlab_nand::{Geometry, Timing};
 pub enum FtlChoice {
     /// Page mapping, the whole map in RAM.
     Page(PageOptions),
+    /// Page mapping, the map in flash and segments of it in RAM.
+    Segments(PageOptions, SegmentOptions),
+    /// Page mapping, the map in flash and single entries of it in RAM.
+    Dftl(PageOptions, DftlOptions),
     /// Log blocks that belong to one logical block each.
     Bast(BastOptions),
     /// A sequential log block and a fully-associative log.
@@ -24,10 +29,19 @@ pub enum FtlChoice {
 }
 
 impl FtlChoice {
-    /// Blocks the FTL needs beyond those that hold data.
+    /// Pages of the map that are kept in flash, on a device with so many logical pages of this size.
+    pub const fn map_pages(&self, logical_pages: u32, page_bytes: u32) -> u32 {
+        match self {
+            Self::Segments(_, options) => options.map_pages(logical_pages, page_bytes),
+            Self::Dftl(_, options) => options.map_pages(logical_pages, page_bytes),
+            _ => 0,
+        }
+    }
+
+    /// Blocks the FTL needs beyond those that hold data; what a map in flash needs is not included.
     pub const fn reserve_blocks(&self) -> u32 {
         match self {
-            Self::Page(options) => options.reserve_blocks(),
+            Self::Page(options) | Self::Segments(options, _) | Self::Dftl(options, _) => options.reserve_blocks(),
             Self::Bast(_) => BastOptions::RESERVE_BLOCKS,
             Self::Fast(_) => FastOptions::RESERVE_BLOCKS,
             Self::Faster(_) => FasterOptions::RESERVE_BLOCKS,
@@ -119,6 +133,29 @@ impl Setup {
     /// Bytes the host sees.
     pub const fn capacity_bytes(&self) -> u64 {
         self.logical_pages as u64 * self.geometry.page_bytes as u64
+    }
+
+    /// Pages of the map that are kept in flash.
+    pub const fn map_pages(&self) -> u32 {
+        self.ftl.map_pages(self.logical_pages, self.geometry.page_bytes)
+    }
+
+    /// Blocks that the FTL holds back: open, erased, or full of its map.
+    pub const fn reserve_blocks(&self) -> u32 {
+        let map_blocks = match self.map_pages() {
+            0 => 0,
+            pages => map_reserve_blocks(pages, self.geometry.pages_per_block),
+        };
+        self.ftl.reserve_blocks().saturating_add(map_blocks)
+    }
+
+    /// The device as a page-mapped FTL sees it.
+    pub const fn page_device(&self) -> PageDevice {
+        PageDevice {
+            logical_pages: self.logical_pages,
+            blocks: self.geometry.blocks,
+            pages_per_block: self.geometry.pages_per_block,
+        }
     }
 
     /// The device as a log-block FTL sees it.

@@ -56,14 +56,16 @@ impl Checker for () {
 pub struct Shadow {
     array: FlashArray,
     pages_per_block: u32,
-    /// Version of each logical page; 0 = never written or trimmed.
+    /// Version of each logical page, and behind them of each map page; 0 = never written or trimmed.
     versions: HugeVec<u64>,
-    /// Where the newest copy of each logical page was programmed.
+    /// Where the newest copy of each of these was programmed.
     homes: HugeVec<u32>,
+    logical_pages: u32,
     next_version: u64,
     last_sequence: Option<u64>,
     first_lpn: u32,
-    host_reads: Vec<Ppn>,
+    /// Logical pages read for the host by the request under way.
+    host_reads: Vec<Lpn>,
     /// A page was moved since the last barrier: an erase now could overtake it.
     unsettled: bool,
     violation: Option<String>,
@@ -77,8 +79,9 @@ impl Shadow {
         Self {
             array: FlashArray::new(&setup.geometry),
             pages_per_block: setup.geometry.pages_per_block,
-            versions: HugeVec::filled(0, setup.logical_pages as usize),
-            homes: HugeVec::filled(u32::MAX, setup.logical_pages as usize),
+            versions: HugeVec::filled(0, setup.logical_pages as usize + setup.map_pages() as usize),
+            homes: HugeVec::filled(u32::MAX, setup.logical_pages as usize + setup.map_pages() as usize),
+            logical_pages: setup.logical_pages,
             next_version: 1,
             last_sequence: None,
             first_lpn: 0,
@@ -117,9 +120,24 @@ impl Shadow {
 impl FlashSink for Shadow {
     fn read(&mut self, ppn: Ppn, cause: Cause) {
         let result = self.array.read(ppn);
-        self.accept(result);
-        if matches!(cause, Cause::Host | Cause::ReadModifyWrite) {
-            self.host_reads.push(ppn);
+        let data = self.accept(result);
+        match cause {
+            Cause::Host | Cause::ReadModifyWrite => {
+                let Some(PageData { lpn, stamp }) = data else { return };
+                if stamp != self.versions[lpn.index()] {
+                    self.blame(format!("a read of logical page {lpn} read an old version at {ppn}"));
+                }
+                self.host_reads.push(lpn);
+            }
+            // The map that is read must be the one that was written last.
+            Cause::MapLoad | Cause::MapWriteBack | Cause::MapUpdate => {
+                if let Some(PageData { lpn, stamp }) = data
+                    && (lpn.0 < self.logical_pages || stamp != self.versions[lpn.index()])
+                {
+                    self.blame(format!("page {ppn} was read as a map page, but it holds version {stamp} of {lpn}"));
+                }
+            }
+            _ => {}
         }
     }
 
@@ -134,6 +152,14 @@ impl FlashSink for Shadow {
                 if lpn.0 != self.first_lpn + page {
                     self.blame(format!("page {page} of the request at {} was programmed as {lpn}", self.first_lpn));
                 }
+                PageData { lpn, stamp: self.versions[lpn.index()] }
+            }
+            Source::Map => {
+                if lpn.0 < self.logical_pages {
+                    self.blame(format!("logical page {lpn} was programmed as a map page"));
+                }
+                self.versions[lpn.index()] = self.next_version;
+                self.next_version += 1;
                 PageData { lpn, stamp: self.versions[lpn.index()] }
             }
             Source::Copy(from) => {
@@ -195,8 +221,9 @@ impl Checker for Shadow {
                 None => self.blame(format!("logical page {lpn} was written and is lost")),
                 Some(ppn) if version == 0 => self.blame(format!("logical page {lpn} was trimmed and is back at {ppn}")),
                 Some(ppn) => {
-                    if served.next() != Some(&ppn) {
-                        self.blame(format!("a read of logical page {lpn} did not read its page {ppn}"));
+                    // Not at `ppn` perhaps: reading may have moved it since, to make room for a map page.
+                    if served.next() != Some(&lpn) {
+                        self.blame(format!("a read of logical page {lpn} did not read it"));
                     }
                     match self.array.read(ppn) {
                         Ok(data) if data == (PageData { lpn, stamp: version }) => {}

@@ -19,6 +19,13 @@ impl<D: FlashSink, C: FlashSink, M: FlashSink> FlashSink for Sinks<D, C, M> {
     }
 
     #[inline(always)]
+    fn read_part(&mut self, ppn: Ppn, bytes: u32, cause: Cause) {
+        self.flash.read_part(ppn, bytes, cause);
+        self.checker.read_part(ppn, bytes, cause);
+        self.meter.read_part(ppn, bytes, cause);
+    }
+
+    #[inline(always)]
     fn program(&mut self, ppn: Ppn, oob: Oob, source: Source, cause: Cause) {
         self.flash.program(ppn, oob, source, cause);
         self.checker.program(ppn, oob, source, cause);
@@ -51,5 +58,45 @@ impl<D: FlashSink, C: FlashSink, M: FlashSink> FlashSink for Sinks<D, C, M> {
         self.flash.note(note);
         self.checker.note(note);
         self.meter.note(note);
+    }
+}
+
+/// Receivers for a read of which the host wants only `bytes`; what the FTL reads for itself is left alone.
+pub(crate) struct PartOfPage<'a, S> {
+    pub sinks: &'a mut S,
+    pub bytes: u32,
+}
+
+impl<S: FlashSink> FlashSink for PartOfPage<'_, S> {
+    fn read(&mut self, ppn: Ppn, cause: Cause) {
+        if cause == Cause::Host {
+            self.sinks.read_part(ppn, self.bytes, cause);
+        } else {
+            self.sinks.read(ppn, cause);
+        }
+    }
+
+    fn read_part(&mut self, ppn: Ppn, bytes: u32, cause: Cause) {
+        self.sinks.read_part(ppn, bytes, cause);
+    }
+
+    fn program(&mut self, ppn: Ppn, oob: Oob, source: Source, cause: Cause) {
+        self.sinks.program(ppn, oob, source, cause);
+    }
+
+    fn erase(&mut self, block: BlockId, cause: Cause) {
+        self.sinks.erase(block, cause);
+    }
+
+    fn barrier(&mut self) {
+        self.sinks.barrier();
+    }
+
+    fn copy(&mut self, from: Ppn, to: Ppn, oob: Oob, cause: Cause) {
+        self.sinks.copy(from, to, oob, cause);
+    }
+
+    fn note(&mut self, note: Note) {
+        self.sinks.note(note);
     }
 }

@@ -4,7 +4,7 @@ use serde::{Serialize, Serializer, ser::SerializeMap};
 use ssdlab_core::{LatencyHistogram, counters};
 use ssdlab_ftl::{Cause, Counts};
 
-use crate::{LogSummary, Setup};
+use crate::{LogSummary, MapSummary, Setup};
 
 counters! {
     /// What the host asked for during the measured phase.
@@ -51,7 +51,7 @@ pub struct DeviceSummary {
     pub op_over_logical: f64,
     /// (physical - logical) / physical.
     pub spare_of_physical: f64,
-    /// Blocks that garbage collection or merges hold back, included in the above.
+    /// Blocks that garbage collection, merges or the map in flash hold back, included in the above.
     pub reserve_blocks: u32,
     /// `op_over_logical` without them: the space that collection lives on.
     pub effective_op_over_logical: f64,
@@ -258,6 +258,8 @@ pub struct Summary {
     pub latency: Option<LatencyByOp>,
     /// Merges and captures; none for an FTL without log blocks.
     pub log: Option<LogSummary>,
+    /// Use of the map; none for an FTL that has all of it in RAM.
+    pub map: Option<MapSummary>,
     /// Erases.
     pub wear: WearSummary,
     /// Projection.
@@ -271,7 +273,7 @@ impl DeviceSummary {
         let geometry = &setup.geometry;
         let (logical, physical) = (u64::from(setup.logical_pages), geometry.pages());
         let spare = (physical - logical) as f64;
-        let reserve_blocks = setup.ftl.reserve_blocks();
+        let reserve_blocks = setup.reserve_blocks();
         let reserve_pages = f64::from(reserve_blocks) * f64::from(geometry.pages_per_block);
         Self {
             capacity_bytes: setup.capacity_bytes(),

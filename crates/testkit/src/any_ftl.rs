@@ -4,6 +4,7 @@ use ssdlab_ftl::Ftl;
 use ssdlab_ftl::bast::BastFtl;
 use ssdlab_ftl::fast::FastFtl;
 use ssdlab_ftl::faster::FasterFtl;
+use ssdlab_ftl::map::{Dftl, SegmentCache};
 use ssdlab_ftl::page::PageFtl;
 use ssdlab_ftl::sbfast::SbfastFtl;
 use ssdlab_sim::{FtlChoice, Setup};
@@ -27,6 +28,14 @@ pub fn visit<V: Visitor>(setup: &Setup, visitor: V) -> V::Output {
         FtlChoice::Page(options) => {
             let ftl = PageFtl::new(shape.logical_pages, shape.blocks, shape.pages_per_block, options, setup.seed);
             visitor.visit(ftl.expect("the device is large enough"))
+        }
+        FtlChoice::Segments(options, map) => {
+            let map = SegmentCache::new(setup.logical_pages, setup.geometry.page_bytes, map).expect("a sound cache");
+            visitor.visit(PageFtl::with_map(setup.page_device(), options, map, setup.seed).expect("large enough"))
+        }
+        FtlChoice::Dftl(options, map) => {
+            let map = Dftl::new(setup.logical_pages, setup.geometry.page_bytes, map).expect("a sound table");
+            visitor.visit(PageFtl::with_map(setup.page_device(), options, map, setup.seed).expect("large enough"))
         }
         FtlChoice::Bast(options) => visitor.visit(BastFtl::new(shape, options).expect("large enough")),
         FtlChoice::Fast(options) => visitor.visit(FastFtl::new(shape, options).expect("large enough")),

@@ -10,7 +10,9 @@ use ssdlab_ftl::fast::FastOptions;
 use ssdlab_ftl::faster::FasterOptions;
 use ssdlab_ftl::gc::POLICIES;
 use ssdlab_ftl::log::LogVictim;
-use ssdlab_ftl::page::{Allocation, PageOptions, Survivors, Trigger, VictimChoice};
+use ssdlab_ftl::map::cache;
+use ssdlab_ftl::map::{DftlOptions, SegmentOptions};
+use ssdlab_ftl::page::{Allocation, PageOptions, Survivors, Trigger, VictimChoice, map_reserve_blocks};
 use ssdlab_ftl::sbfast::{RlbMerge, SbfastOptions};
 use ssdlab_nand::{Geometry, Timing};
 use ssdlab_sim::{Clock, Fit, FtlChoice, Overwrite, Precondition, Replay, Setup};
@@ -71,7 +73,25 @@ fn ftls(pages_per_block: u32) -> impl Strategy<Value = (FtlChoice, u32)> {
             (FtlChoice::Sbfast(options), log_blocks + SbfastOptions::RESERVE_BLOCKS)
         },
     );
-    prop_oneof![3 => page, 1 => bast, 1 => fast, 2 => faster, 2 => sbfast]
+    // Entries of 64 bytes make map pages of eight, so that small devices have several.
+    let segments = (page_options(), 0..cache::POLICIES.len(), 6_u32..10, 1_u64..4, any::<bool>()).prop_map(
+        |(options, policy, segment_shift, segments, preload)| {
+            let map = SegmentOptions {
+                cache_bytes: segments << segment_shift,
+                segment_bytes: 1 << segment_shift,
+                entry_bytes: 64,
+                policy: cache::POLICIES[policy].choice,
+                preload,
+            };
+            (FtlChoice::Segments(options, map), options.reserve_blocks())
+        },
+    );
+    let dftl =
+        (page_options(), 1_u32..20, 0_u32..20, any::<bool>()).prop_map(|(options, entries, protected, batch)| {
+            let map = DftlOptions { entries, protected: protected.min(entries - 1), batch, entry_bytes: 64 };
+            (FtlChoice::Dftl(options, map), options.reserve_blocks())
+        });
+    prop_oneof![2 => segments, 2 => dftl, 3 => page, 1 => bast, 1 => fast, 2 => faster, 2 => sbfast]
 }
 
 /// Any small device, checked, with any FTL and option; the least spare space is what the FTL needs.
@@ -93,11 +113,17 @@ pub fn setups() -> impl Strategy<Value = Setup> {
                 erase: Nanos(2_000_000),
                 transfer_per_kib: Nanos(5_000),
                 copyback,
+                partial_read: false,
             };
-            let blocks = data_blocks + spare_blocks + more_blocks;
+            let logical_pages = data_blocks * pages_per_block - fewer;
+            let map_blocks = match ftl.map_pages(logical_pages, 512) {
+                0 => 0,
+                map_pages => map_reserve_blocks(map_pages, pages_per_block),
+            };
+            let blocks = data_blocks + spare_blocks + more_blocks + map_blocks;
             Setup {
                 geometry: Geometry { page_bytes: 512, pages_per_block, blocks, order },
-                logical_pages: data_blocks * pages_per_block - fewer,
+                logical_pages,
                 endurance_cycles: 1000,
                 ftl,
                 clock: if timed { Clock::Serial(timing) } else { Clock::Count },

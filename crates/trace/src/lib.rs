@@ -22,6 +22,7 @@ pub mod request;
 mod scatter;
 pub mod source;
 mod spread;
+pub mod stack_distance;
 #[cfg(test)]
 mod testing;
 pub mod workload;
@@ -39,5 +40,6 @@ pub use reader::TraceReader;
 pub use report::{IngestCounts, IngestReport};
 pub use request::{Op, Request, flag};
 pub use source::{Progress, SliceSource, Source};
+pub use stack_distance::{CacheCurves, StackDistances, UseCounts};
 pub use workload::{Arrival, Locality, Pattern, Placement, Streams, Workload};
 pub use writer::{TraceWriter, WriteReport, open_writer};

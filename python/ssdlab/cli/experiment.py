@@ -88,7 +88,8 @@ def _describe(experiment: "Experiment") -> None:
 def _row(table: "Table") -> tuple[str, ...]:
     size = f"{len(table.rows.labels)} x {len(table.columns.labels)}"
     has_reference = text.MISSING if table.reference is None else "compared"
-    return table.name, table.title, table.unit, size, str(len(table.seeds) or 1), has_reference
+    seeds = text.MISSING if table.given else str(len(table.seeds) or 1)
+    return table.name, table.title, table.unit, size, seeds, has_reference
 
 
 def _traces(pairs: list[str]) -> dict[str, list[Path]]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from ssdlab import text
 from ssdlab._ssdlab import ConfigError
-from ssdlab.experiments.definition import Anchor, Axis, Experiment, Replay, Table
+from ssdlab.experiments.definition import Anchor, Axis, Experiment, Given, Replay, Table
 from ssdlab.experiments.reader import FILE, read
 from ssdlab.experiments.suggest import suggestion
 
@@ -27,6 +27,7 @@ __all__ = [
     "Axis",
     "Experiment",
     "ExperimentResult",
+    "Given",
     "Replay",
     "Table",
     "TableResult",

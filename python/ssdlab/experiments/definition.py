@@ -65,6 +65,22 @@ class Axis:
         """The labels in their order."""
         return tuple(self.settings)
 
+    @staticmethod
+    def number(label: str) -> float | None:
+        """The number in a label such as `8K` or `slen_16`; None if there is none, or more than one."""
+        found = re.findall(r"\d+(?:\.\d+)?", label)
+        return float(found[0]) if len(found) == 1 else None
+
+
+@dataclass(frozen=True)
+class Given:
+    """A table of numbers that cells are worked out from instead of from runs."""
+
+    file: str
+    """Name of its CSV file."""
+    cells: Cells
+    """Its numbers by row and column of the table that it is for."""
+
 
 @dataclass(frozen=True)
 class Anchor:
@@ -92,7 +108,9 @@ class Table:
     unit: str
     """Of its values; empty where they have none."""
     value: Value
-    """What of a run is a cell's value."""
+    """What of a run is a cell's value; with `given`, of its numbers, and of those in the labels by name of the axis."""
+    given: Mapping[str, Given]
+    """What `value` is worked out from, by name, where nothing is simulated; empty where cells are."""
     rows: Axis
     columns: Axis
     settings: Settings
@@ -113,6 +131,8 @@ class Table:
     """Which value wins, where one can be said to be better."""
     by: Line
     """Whether each column has a winner or each row."""
+    lines: Line | None
+    """Whether the chart has a line for each column or for each row; None: along the rows if they are in an order."""
     note: str
     """What a reader should know: assumptions, readings of the document, what is missing."""
 
@@ -122,7 +142,9 @@ class Table:
         return "points" if self.compare == "points" else "%"
 
     def replays(self, row: str, column: str) -> str | None:
-        """Name of the trace that a cell replays; None for the generated workload."""
+        """Name of the trace that a cell replays; None for the generated workload, or if nothing is simulated."""
+        if self.given:
+            return None
         return self.columns.traces.get(column) or self.rows.traces.get(row) or self.trace
 
 

@@ -74,7 +74,9 @@ def _readable(colour: tuple[float, float, float, float]) -> str:
 
 
 def ordered(result: TableResult) -> str | None:
-    """The axis to draw lines along: one whose labels are numbers of something, the rows first."""
+    """The axis to draw lines along: as the table says, or one whose labels are numbers of something, the rows first."""
+    if result.table.lines is not None:
+        return "rows" if result.table.lines == "column" else "columns"
     for name, labels in (("rows", result.rows), ("columns", result.columns)):
         if len(labels) > 1 and all(any(c.isdigit() for c in label) for label in labels):
             return name

@@ -8,7 +8,18 @@ from typing import Any, Literal, TypeVar, get_args
 from ssdlab import text
 from ssdlab._ssdlab import ConfigError
 from ssdlab.convert import FORMATS
-from ssdlab.experiments.definition import Anchor, Axis, Compare, Experiment, Line, Replay, Scalar, Settings, Table
+from ssdlab.experiments.definition import (
+    Anchor,
+    Axis,
+    Compare,
+    Experiment,
+    Given,
+    Line,
+    Replay,
+    Scalar,
+    Settings,
+    Table,
+)
 from ssdlab.experiments.expression import Value
 from ssdlab.experiments.reference import read_reference
 from ssdlab.experiments.suggest import suggestion
@@ -19,8 +30,8 @@ FILE = "experiment.toml"
 EXPERIMENT_KEYS = ("title", "document", "preset", "seeds", "set", "trace", "axis", "table")
 TRACE_KEYS = ("pages", "help", "format", "device")
 TABLE_KEYS = (
-    "name", "title", "unit", "value", "rows", "columns", "trace", "set", "seeds", "reference", "where", "compare",
-    "anchor", "tolerance", "better", "by", "note",
+    "name", "title", "unit", "value", "from", "rows", "columns", "trace", "set", "seeds", "reference", "where",
+    "compare", "anchor", "tolerance", "better", "by", "lines", "note",
 )  # fmt: skip
 
 _TYPES: dict[type, tuple[str, str]] = {
@@ -198,6 +209,39 @@ def _value(keys: _Keys) -> Value:
         raise keys.error("value", f"{error}; write it like 'time.elapsed_ns / 1e9'") from None
 
 
+def _given(keys: _Keys, folder: Path, value: Value, rows: Axis, columns: Axis) -> dict[str, Given]:
+    """The tables that a value is worked out from; checks that it has a meaning without a run."""
+    files: dict[str, Any] = keys.get("from", dict, {})
+    if not keys.has("from"):
+        return {}
+    if not files:
+        raise keys.error("from", 'is empty; write { NAME = "FILE.csv" }, or leave it out')
+    for key in ("trace", "set", "seeds"):
+        if keys.has(key):
+            raise keys.error(key, "means nothing with 'from', as nothing is simulated; leave it out")
+    # An axis that is both would have two numbers in a cell.
+    axes = {} if rows.name == columns.name else {axis.name: axis for axis in (rows, columns)}
+    for path in value.paths:
+        if path not in (*files, *axes):
+            known = ", ".join((*files, *axes))
+            raise keys.error("value", f"no {path!r} without a run{suggestion(path, (*files, *axes))}; it has {known}")
+    for name in axes:
+        lacking = [label for label in axes[name].labels if Axis.number(label) is None]
+        if name in value.paths and lacking:
+            raise keys.error("value", f"{name}: {lacking[0]!r} does not hold one number; change the label")
+    found = {}
+    for name, file in files.items():
+        place = f"{keys.place}: from: {name}"
+        if not isinstance(file, str):
+            raise ConfigError(f'{place}: {file!r} is not text; write {name} = "FILE.csv"')
+        if name in axes:
+            raise ConfigError(f"{place}: is the name of an axis; give it another")
+        if name not in value.paths:
+            raise ConfigError(f"{place}: is not in 'value'; use it there or leave it out")
+        found[name] = Given(file, read_reference(folder / file, place, rows.labels, columns.labels, {}))
+    return found
+
+
 def _table(
     file: str,
     folder: Path,
@@ -225,7 +269,9 @@ def _table(
         )
     better: Literal["low", "high"] | None = keys.choice("better", ("low", "high"), "low")
     by: Line = keys.choice("by", get_args(Line), "column")
+    lines: Line = keys.choice("lines", get_args(Line), "column")
     where: dict[str, Any] = keys.get("where", dict, {})
+    value = _value(keys)
     tolerance = keys.get("tolerance", float) if keys.has("tolerance") else None
     if tolerance is not None and not tolerance > 0:
         raise keys.error("tolerance", f"{tolerance:g} is not above 0; give it in % or, with points, in the unit")
@@ -233,7 +279,8 @@ def _table(
         name=name,
         title=keys.text("title"),
         unit=keys.get("unit", str, ""),
-        value=_value(keys),
+        value=value,
+        given=_given(keys, folder, value, rows, columns),
         rows=rows,
         columns=columns,
         settings=keys.settings("set"),
@@ -253,6 +300,7 @@ def _table(
         tolerance=tolerance,
         better=better if keys.has("better") else None,
         by=by,
+        lines=lines if keys.has("lines") else None,
         note=" ".join(keys.get("note", str, "").split()),
     )
 

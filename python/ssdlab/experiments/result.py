@@ -63,7 +63,7 @@ class TableResult:
     spread: Array
     """Largest less smallest value over the seeds."""
     seeds: int
-    """Runs of a cell."""
+    """Runs of a cell; 0 where nothing is simulated."""
     remarks: tuple[str, ...]
     """What is odd about it: what needs mending, what was met while reading its traces."""
     missing: tuple[Replay, ...] = ()
@@ -185,6 +185,7 @@ class TableResult:
             "title": self.table.title,
             "unit": self.table.unit,
             "value": self.table.value.text,
+            "from": {name: given.file for name, given in self.table.given.items()},
             "rows": list(self.rows),
             "cols": list(self.columns),
             "document": _listed(self.document),

@@ -12,10 +12,10 @@ import numpy as np
 
 from ssdlab import text
 from ssdlab.config import Config, Overrides, _pairs
-from ssdlab.experiments.definition import Experiment, Replay, Table, Traces
+from ssdlab.experiments.definition import Axis, Experiment, Replay, Table, Traces
 from ssdlab.experiments.expression import Summary, figure, figure_paths
 from ssdlab.experiments.replay import Library, Source, describe, supplied
-from ssdlab.experiments.result import ExperimentResult, TableResult
+from ssdlab.experiments.result import Array, ExperimentResult, TableResult
 from ssdlab.experiments.suggest import suggestion
 from ssdlab.figures import ingest_remarks
 from ssdlab.simulation import Monitor, simulate
@@ -58,6 +58,8 @@ def run(
             for column in table.columns.labels:
                 name = table.replays(row, column)
                 cells[row, column] = []
+                if table.given:
+                    continue
                 for config in experiment.configs(table, row, column, sets):
                     config = configs.setdefault(config.to_toml(), config)
                     source = None if name is None else library.find(name, config)
@@ -74,7 +76,9 @@ def run(
         overrides=tuple(sets),
         traces=describe(sources),
         tables=tuple(
-            _measured(table, cells, finished, _missing(experiment, table, sources))
+            _worked_out(table)
+            if table.given
+            else _measured(table, cells, finished, _missing(experiment, table, sources))
             for table, cells in zip(tables, plan, strict=True)
         ),
         runs=len(runs),
@@ -147,20 +151,34 @@ def _measured(table: Table, cells: Cells, finished: Mapping[Key, Finished], miss
         if len(values) == len(keys) and all(map(math.isfinite, values)):
             ours.flat[index] = statistics.fmean(values)
             spread.flat[index] = max(values) - min(values)
-    document = np.array(
-        [[np.nan if cell is None else cell for cell in row] for row in table.reference]
-        if table.reference is not None
-        else np.full(shape, np.nan)
-    )
     return TableResult(
         table=table,
-        document=document,
+        document=_document(table),
         ours=ours,
         spread=spread,
         seeds=max(map(len, cells.values())),
         remarks=(*_remarks(table, summaries), *remarks),
         missing=missing,
     )
+
+
+def _worked_out(table: Table) -> TableResult:
+    """The table with what its value makes of given numbers."""
+    ours = np.full((len(table.rows.labels), len(table.columns.labels)), np.nan)
+    for at in np.ndindex(ours.shape):
+        row, column = table.rows.labels[at[0]], table.columns.labels[at[1]]
+        numbers = {table.rows.name: Axis.number(row), table.columns.name: Axis.number(column)}
+        value = table.value.of({**numbers, **{name: one.cells[at[0]][at[1]] for name, one in table.given.items()}})
+        ours[at] = np.nan if value is None else value
+    spread = np.full(ours.shape, np.nan)
+    return TableResult(table=table, document=_document(table), ours=ours, spread=spread, seeds=0, remarks=())
+
+
+def _document(table: Table) -> Array:
+    """The document's values."""
+    if table.reference is None:
+        return np.full((len(table.rows.labels), len(table.columns.labels)), np.nan)
+    return np.array([[np.nan if cell is None else cell for cell in row] for row in table.reference])
 
 
 def _remarks(table: Table, summaries: list[Summary]) -> list[str]:

@@ -49,6 +49,8 @@ def sentences(result: TableResult) -> list[str]:
     """How close the table is and who wins, a sentence a line."""
     table, unit = result.table, result.table.difference_unit
     found = [f"ours need a trace: supply {replay.help} with --trace {replay.name}=FILE" for replay in result.missing]
+    if table.given:
+        found.append(f"ours: worked out from {', '.join(one.file for one in table.given.values())}, not simulated")
     largest, rms = result.largest, result.rms
     if largest is not None and rms is not None:
         row, column, value = largest

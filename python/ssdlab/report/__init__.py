@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 HEADLINES = (
     ("write amplification", "write_amplification", text.ratio),
     ("full merges per page written", "log.full_merges_per_page", text.significant),
+    ("look-ups served from RAM", "map.all.hit_ratio", text.percent),
     ("requests per second", "time.iops", text.short_count),
     ("99 % of reads within", "latency.read.p99_ns", text.duration),
     ("99 % of writes within", "latency.write.p99_ns", text.duration),

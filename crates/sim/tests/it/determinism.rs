@@ -16,6 +16,7 @@ fn result(seed: u64) -> String {
         erase: Nanos(1_500_000),
         transfer_per_kib: Nanos(5_515),
         copyback: false,
+        partial_read: false,
     });
     let setup = Setup { seed, precondition: Precondition { fill: 1.0, overwrite: Overwrite::Steady }, ..setup };
     let mut rng = Rng::named(seed, "requests");

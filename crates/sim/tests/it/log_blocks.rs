@@ -120,6 +120,7 @@ impl FlashSink for Payloads {
         self.pages[ppn.index()] = match source {
             Source::Host(page) => self.writes + u64::from(page),
             Source::Copy(from) => self.pages[from.index()],
+            Source::Map => u64::MAX,
         };
     }
 

@@ -3,6 +3,7 @@
 mod amplification;
 mod determinism;
 mod log_blocks;
+mod map_advice;
 mod oracle;
 mod replay;
 mod serial_clock;

@@ -33,7 +33,18 @@ proptest! {
         prop_assert_eq!(programs[Cause::Host as usize], summary.host.pages_written);
         prop_assert_eq!(programs[Cause::ReadModifyWrite as usize], 0);
         // Every copy is one read and one program; every host read is a flash read unless unmapped.
-        prop_assert_eq!(&programs[2..], &reads[2..]);
+        let copies = [Cause::Gc, Cause::MapGc].into_iter().chain(Cause::ALL[3..8].iter().copied());
+        for cause in copies {
+            prop_assert_eq!(programs[cause as usize], reads[cause as usize], "{}", cause.name());
+        }
+        prop_assert_eq!(programs[Cause::MapLoad as usize], 0);
+        if let Some(map) = &summary.map {
+            // Each page that the host touches is looked up, one that is written in part for its old data too.
+            let host = &summary.host;
+            prop_assert_eq!(map.reads.count, host.pages_read + host.partial_pages_written);
+            prop_assert_eq!(map.changes.count, host.pages_written + host.pages_trimmed);
+            prop_assert!(reads[Cause::MapLoad as usize] <= map.all.count - map.all.hits);
+        }
         if let Some(log) = &summary.log {
             let merges = log.merges;
             prop_assert_eq!(merges.switch.copies, 0);
@@ -97,6 +108,8 @@ fn number(ftl: &FtlChoice) -> usize {
         FtlChoice::Fast(_) => 2,
         FtlChoice::Faster(_) => 3,
         FtlChoice::Sbfast(_) => 4,
+        FtlChoice::Segments(..) => 5,
+        FtlChoice::Dftl(..) => 6,
     }
 }
 
@@ -105,7 +118,7 @@ fn number(ftl: &FtlChoice) -> usize {
 fn random_worlds_collect_garbage() {
     use proptest::strategy::ValueTree;
     let mut runner = proptest::test_runner::TestRunner::deterministic();
-    let mut worlds = [(0, 0); 5];
+    let mut worlds = [(0, 0); 7];
     for _ in 0..500 {
         let setup = setups().new_tree(&mut runner).expect("nothing is rejected").current();
         let requests = requests(300).new_tree(&mut runner).expect("nothing is rejected").current();

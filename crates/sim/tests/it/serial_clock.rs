@@ -13,6 +13,7 @@ const TIMING: Timing = Timing {
     erase: Nanos(10_000),
     transfer_per_kib: Nanos(5), // 20 ns for a 4 KiB page
     copyback: false,
+    partial_read: false,
 };
 
 fn device(timing: Timing) -> Setup {

@@ -1,0 +1,52 @@
+//! Untimed reads through a map of which RAM holds a part.
+
+use crate::{Scale, machine, measured};
+
+/// Prints reads per second of each way to keep a map, a quarter of the look-ups being hits.
+pub fn report(scale: Scale) {
+    let (capacity_mib, reads): (u32, u64) = match scale {
+        Scale::Smoke => (512, 20_000),
+        Scale::Real => (32 << 10, 20_000_000),
+    };
+    println!(
+        "## Untimed maps in flash: uniform random reads of 4 KiB on {capacity_mib} MiB, filled, a quarter cached\n"
+    );
+    println!("| map | M reads/s | against the map in RAM | hit ratio | result |");
+    println!("|---|---|---|---|---|");
+    let entries = capacity_mib * 256;
+    let segments = |policy: &str| {
+        let cache = format!("ftl.page.map.segments.cache={entries}B");
+        vec![cache, format!("ftl.page.map.segments.policy={policy}"), "ftl.page.map.segments.segment=4KiB".into()]
+    };
+    let mut in_ram = None;
+    for (label, sets) in [
+        ("in RAM", vec![]),
+        ("segments, LRU", segments("lru")),
+        ("segments, FIFO", segments("fifo")),
+        ("segments, CLOCK", segments("clock")),
+        ("segments, 2Q", segments("two_q")),
+        ("DFTL", vec!["ftl=dftl".into(), format!("ftl.dftl.cmt={}", entries / 4)]),
+    ] {
+        let common = [
+            format!("device.capacity={capacity_mib}MiB"),
+            "time=count".into(),
+            "precondition.overwrite=none".into(),
+            // The cache is warm after as many look-ups as it has room for, many times over for segments.
+            format!("host.warmup={}", entries.min(4_000_000)),
+            "workload.reads=100%".into(),
+            format!("workload.requests={}", reads + u64::from(entries.min(4_000_000))),
+        ];
+        let (seconds, summary) = measured(&[common.as_slice(), &sets].concat());
+        let per_second = reads as f64 / seconds;
+        let base = *in_ram.get_or_insert(per_second);
+        let hits = summary.map.and_then(|map| map.reads.hit_ratio);
+        println!(
+            "| {label} | {:.1} | {:.2} | {} | {:08x} |",
+            per_second / 1e6,
+            per_second / base,
+            hits.map_or("all".into(), |ratio| format!("{:.1} %", ratio * 100.0)),
+            machine::hash(&format!("{:?} {:?}", summary.flash, summary.map)),
+        );
+    }
+    println!();
+}

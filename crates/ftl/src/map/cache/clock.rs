@@ -1,0 +1,42 @@
+//! CLOCK: a hand goes round; what was used since it last passed is spared once.
+//!
+//! Source: Corbato, "A paging experiment with the Multics system", 1968.
+
+use super::CachePolicy;
+
+/// For help texts.
+pub const HELP: &str = "the next on a circle that was not used since the hand passed";
+
+pub(super) struct Clock {
+    /// Items on the circle.
+    circle: Vec<u32>,
+    capacity: usize,
+    hand: usize,
+    /// By item.
+    used: Vec<bool>,
+}
+
+impl Clock {
+    pub fn new(items: u32, capacity: u32) -> Self {
+        Self { circle: Vec::new(), capacity: capacity as usize, hand: 0, used: vec![false; items as usize] }
+    }
+}
+
+impl CachePolicy for Clock {
+    fn hit(&mut self, item: u32) {
+        self.used[item as usize] = true;
+    }
+
+    fn admit(&mut self, item: u32) -> Option<u32> {
+        if self.circle.len() < self.capacity {
+            self.circle.push(item);
+            return None;
+        }
+        while std::mem::take(&mut self.used[self.circle[self.hand] as usize]) {
+            self.hand = (self.hand + 1) % self.capacity;
+        }
+        let victim = std::mem::replace(&mut self.circle[self.hand], item);
+        self.hand = (self.hand + 1) % self.capacity;
+        Some(victim)
+    }
+}

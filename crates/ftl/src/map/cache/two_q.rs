@@ -1,0 +1,102 @@
+//! 2Q: newcomers pass through a short FIFO; what comes back soon after it left that goes to an LRU list.
+//!
+//! ```text
+//! hit(x):    x in Am: to its end;  x in A1in: nothing
+//! admit(x):  full: if A1in holds more than a quarter, or Am nothing: its oldest gives way and is remembered in A1out,
+//!                  which forgets beyond half the capacity
+//!                  else: the oldest of Am gives way
+//!            x remembered in A1out: into Am, else into A1in
+//! ```
+//! Source: Johnson, Shasha, "2Q: a low overhead high performance buffer management replacement algorithm", VLDB 1994,
+//! with the sizes they advise: Kin = c/4, Kout = c/2.
+
+use super::CachePolicy;
+use crate::queue::Queue;
+
+/// For help texts.
+pub const HELP: &str = "2Q: newcomers first, those that came back last";
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Nowhere,
+    /// A1in: cached, new.
+    In,
+    /// A1out: remembered only.
+    Out,
+    /// Am: cached, came back.
+    Main,
+}
+
+pub(super) struct TwoQ {
+    place: Vec<Place>,
+    newcomers: Queue,
+    remembered: Queue,
+    main: Queue,
+    counts: [u32; 3],
+    capacity: u32,
+}
+
+impl TwoQ {
+    pub fn new(items: u32, capacity: u32) -> Self {
+        Self {
+            place: vec![Place::Nowhere; items as usize],
+            newcomers: Queue::new(items),
+            remembered: Queue::new(items),
+            main: Queue::new(items),
+            counts: [0; 3],
+            capacity,
+        }
+    }
+
+    fn put(&mut self, item: u32, place: Place) {
+        let before = std::mem::replace(&mut self.place[item as usize], place);
+        if let Some((queue, count)) = self.queue(before) {
+            queue.remove(item);
+            *count -= 1;
+        }
+        if let Some((queue, count)) = self.queue(place) {
+            queue.push(item);
+            *count += 1;
+        }
+    }
+
+    fn queue(&mut self, place: Place) -> Option<(&mut Queue, &mut u32)> {
+        let [newcomers, remembered, main] = &mut self.counts;
+        match place {
+            Place::Nowhere => None,
+            Place::In => Some((&mut self.newcomers, newcomers)),
+            Place::Out => Some((&mut self.remembered, remembered)),
+            Place::Main => Some((&mut self.main, main)),
+        }
+    }
+}
+
+impl CachePolicy for TwoQ {
+    fn hit(&mut self, item: u32) {
+        if self.place[item as usize] == Place::Main {
+            self.main.renew(item);
+        }
+    }
+
+    fn admit(&mut self, item: u32) -> Option<u32> {
+        // Asked before room is made: the item that gives way may push this one out of memory.
+        let came_back = self.place[item as usize] == Place::Out;
+        let [newcomers, _, main] = self.counts;
+        let victim = if newcomers + main < self.capacity {
+            None
+        } else if newcomers > (self.capacity / 4).max(1) || main == 0 {
+            let victim = self.newcomers.oldest();
+            victim.inspect(|&victim| self.put(victim, Place::Out))
+        } else {
+            let victim = self.main.oldest();
+            victim.inspect(|&victim| self.put(victim, Place::Nowhere))
+        };
+        if self.counts[1] > (self.capacity / 2).max(1)
+            && let Some(forgotten) = self.remembered.oldest()
+        {
+            self.put(forgotten, Place::Nowhere);
+        }
+        self.put(item, if came_back { Place::Main } else { Place::In });
+        victim
+    }
+}

@@ -1,0 +1,116 @@
+//! Maps that are kept in flash, of which the controller's RAM holds a part: what using them costs.
+//!
+//! Where a page is, the flat map of [`crate::page::PageFtl`] says, whatever is cached: a [`MapModel`] only decides
+//! which *map pages* are read and programmed for it, and cannot corrupt data. A map page is a flash page full of
+//! entries; it moves like any other page and is collected with the others, from blocks of its own.
+
+pub mod cache;
+pub mod dftl;
+pub mod segments;
+
+pub use dftl::{Dftl, DftlOptions};
+pub use segments::{SegmentCache, SegmentOptions};
+
+/// Decides which map pages are read and written.
+pub trait MapModel: Send {
+    /// Whether anything is charged at all.
+    const CHARGED: bool;
+
+    /// Map pages in flash.
+    fn pages(&self) -> u32;
+
+    /// The entry of `lpn` is about to be read or, if `changes`, changed.
+    fn look_up(&mut self, lpn: u32, changes: bool) -> Lookup;
+
+    /// A valid page has been moved by garbage collection: the map page to be rewritten now, if its entry is not cached.
+    fn moved(&mut self, lpn: u32) -> Option<u32>;
+
+    /// Map page `page` has been programmed, with what is cached of it.
+    fn written(&mut self, page: u32);
+
+    /// Bytes read from flash to load an entry.
+    fn load_bytes(&self) -> u32;
+
+    /// Whether everything of a map page is in RAM whenever it is written back, so that it need not be read first.
+    fn knows_whole_pages(&self) -> bool;
+
+    /// The first pages whose entries are to be looked up before the first request, as many as RAM holds; none unless
+    /// the cache is preloaded.
+    fn preload(&self) -> u32;
+
+    /// Bytes of RAM that the controller spends on the map.
+    fn ram_bytes(&self) -> u64;
+
+    /// Bytes of memory held here.
+    fn memory_bytes(&self) -> u64;
+
+    /// Verifies what the cache promises of itself.
+    fn check(&self) -> Result<(), String>;
+}
+
+/// What using one entry takes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Lookup {
+    /// Whether the entry was in RAM.
+    pub hit: bool,
+    /// Map page to be written back first.
+    pub write_back: Option<u32>,
+    /// Map page to be read.
+    pub load: Option<u32>,
+}
+
+impl Lookup {
+    /// The entry is in RAM.
+    pub const HIT: Self = Self { hit: true, write_back: None, load: None };
+}
+
+/// The whole map in RAM.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct WholeMap {
+    /// Pages mapped.
+    pub logical_pages: u32,
+}
+
+impl MapModel for WholeMap {
+    const CHARGED: bool = false;
+
+    fn pages(&self) -> u32 {
+        0
+    }
+
+    #[inline(always)]
+    fn look_up(&mut self, _lpn: u32, _changes: bool) -> Lookup {
+        Lookup::HIT
+    }
+
+    fn moved(&mut self, _lpn: u32) -> Option<u32> {
+        None
+    }
+
+    fn written(&mut self, _page: u32) {}
+
+    fn load_bytes(&self) -> u32 {
+        0
+    }
+
+    fn knows_whole_pages(&self) -> bool {
+        true
+    }
+
+    fn preload(&self) -> u32 {
+        0
+    }
+
+    /// 4 bytes an entry.
+    fn ram_bytes(&self) -> u64 {
+        4 * u64::from(self.logical_pages)
+    }
+
+    fn memory_bytes(&self) -> u64 {
+        0
+    }
+
+    fn check(&self) -> Result<(), String> {
+        Ok(())
+    }
+}

@@ -1,0 +1,199 @@
+//! Goal: maps in flash cost what their descriptions say. Method: look-ups counted by hand on small devices; a table
+//! that holds every entry against page mapping, operation for operation.
+
+use ssdlab_core::{BlockId, Lpn, Ppn, Rng};
+use ssdlab_ftl::map::cache::CacheChoice;
+use ssdlab_ftl::map::{Dftl, DftlOptions, SegmentCache, SegmentOptions};
+use ssdlab_ftl::page::{Allocation, PageDevice, PageFtl, PageOptions, Survivors, Trigger, VictimChoice};
+use ssdlab_ftl::{Cause, FlashSink, Ftl, Note, Oob, Source};
+
+const OPTIONS: PageOptions = PageOptions {
+    gc: VictimChoice::Fifo,
+    survivors: Survivors::Own,
+    trigger: Trigger::Victim,
+    allocation: Allocation::Fifo,
+};
+
+/// What was done, without saying where: block numbers differ between devices of different size.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Done {
+    Read(Cause),
+    Part(u32, Cause),
+    Program(Lpn, Cause),
+    Erase(Cause),
+    Hit(bool),
+}
+
+#[derive(Default)]
+struct Log(Vec<Done>);
+
+impl FlashSink for Log {
+    fn read(&mut self, _ppn: Ppn, cause: Cause) {
+        self.0.push(Done::Read(cause));
+    }
+
+    fn read_part(&mut self, _ppn: Ppn, bytes: u32, cause: Cause) {
+        self.0.push(Done::Part(bytes, cause));
+    }
+
+    fn program(&mut self, _ppn: Ppn, oob: Oob, _source: Source, cause: Cause) {
+        self.0.push(Done::Program(oob.lpn, cause));
+    }
+
+    fn erase(&mut self, _block: BlockId, cause: Cause) {
+        self.0.push(Done::Erase(cause));
+    }
+
+    fn note(&mut self, note: Note) {
+        if let Note::LookedUp { hit, .. } = note {
+            self.0.push(Done::Hit(hit));
+        }
+    }
+}
+
+fn during(act: impl FnOnce(&mut Log)) -> Vec<Done> {
+    let mut log = Log::default();
+    act(&mut log);
+    log.0
+}
+
+fn read<F: Ftl>(ftl: &mut F, page: u32) -> Vec<Done> {
+    during(|log| {
+        ftl.read(Lpn(page), 1, Cause::Host, log);
+    })
+}
+
+/// 64 logical pages of 64 bytes: entries of 4 bytes make 16 to a map page, 4 to a segment of 16 bytes.
+fn segments(cached: u64, segment_bytes: u32) -> PageFtl<SegmentCache> {
+    let options = SegmentOptions {
+        cache_bytes: cached * u64::from(segment_bytes),
+        segment_bytes,
+        entry_bytes: 4,
+        policy: CacheChoice::Lru,
+        preload: false,
+    };
+    let device = PageDevice { logical_pages: 64, blocks: 60, pages_per_block: 8 };
+    let map = SegmentCache::new(64, 64, options).expect("a sound cache");
+    let mut ftl = PageFtl::with_map(device, OPTIONS, map, 1).expect("large enough");
+    ftl.write(Lpn(0), 64, &mut ());
+    ftl
+}
+
+#[test]
+fn a_segment_is_loaded_once_and_written_back_when_it_gives_way() {
+    use Cause::{Host, MapLoad, MapWriteBack};
+    use Done::{Hit, Part, Program, Read};
+    let mut ftl = segments(2, 16);
+    // Filling left segments 14 and 15 in the cache, dirty. Segment 0 makes 14 give way; map page 3, which the cache
+    // knows in part only, is read and written with both of them.
+    let first = read(&mut ftl, 0);
+    assert_eq!(
+        first,
+        [Hit(false), Read(MapWriteBack), Program(Lpn(64 + 3), MapWriteBack), Part(16, MapLoad), Read(Host)]
+    );
+    // Segment 15 is clean now, and gives way for nothing.
+    let second = read(&mut ftl, 7);
+    assert_eq!(second, [Hit(false), Part(16, MapLoad), Read(Host)]);
+    assert_eq!(read(&mut ftl, 4), [Hit(true), Read(Host)]);
+    // A write makes segment 0 dirty; 1 was used longer ago, so it gives way first.
+    during(|log| ftl.write(Lpn(1), 1, log));
+    let third = read(&mut ftl, 8);
+    assert_eq!(third, [Hit(false), Part(16, MapLoad), Read(Host)]);
+    let fourth = read(&mut ftl, 12);
+    assert_eq!(fourth, [Hit(false), Read(MapWriteBack), Program(Lpn(64), MapWriteBack), Part(16, MapLoad), Read(Host)]);
+}
+
+/// A segment that is a whole map page need not be read before it is written.
+#[test]
+fn whole_pages_are_written_without_a_read() {
+    let mut ftl = segments(1, 64);
+    let done = read(&mut ftl, 0);
+    let expected = [
+        Done::Hit(false),
+        Done::Program(Lpn(64 + 3), Cause::MapWriteBack),
+        Done::Part(64, Cause::MapLoad),
+        Done::Read(Cause::Host),
+    ];
+    assert_eq!(done, expected);
+}
+
+/// The map of the map of the document: 30,480 MB in pages of 8 KB, segments of 1 to 8 KB.
+#[test]
+fn the_map_of_the_map_is_as_large_as_in_the_document() {
+    for (segment_bytes, expected) in [(1 << 10, 60_960), (2 << 10, 30_480), (4 << 10, 15_240), (8 << 10, 7_620)] {
+        let options = SegmentOptions {
+            cache_bytes: 512 << 10,
+            segment_bytes,
+            entry_bytes: 4,
+            policy: CacheChoice::Lru,
+            preload: false,
+        };
+        let logical_pages = 30_480 << (20 - 13);
+        let device = PageDevice { logical_pages, blocks: 20_000, pages_per_block: 256 };
+        let map = SegmentCache::new(logical_pages, 8 << 10, options).expect("a sound cache");
+        let ftl = PageFtl::with_map(device, OPTIONS, map, 1).expect("large enough");
+        assert_eq!(ftl.mapping_table_bytes() - (512 << 10), expected);
+    }
+}
+
+fn dftl(blocks: u32, options: DftlOptions) -> PageFtl<Dftl> {
+    let device = PageDevice { logical_pages: 64, blocks, pages_per_block: 8 };
+    let map = Dftl::new(64, 64, options).expect("a sound table");
+    PageFtl::with_map(device, OPTIONS, map, 1).expect("large enough")
+}
+
+/// DFTL's worst case: two reads and a write of translation pages for one page of the host.
+#[test]
+fn an_entry_that_is_not_cached_costs_what_the_paper_says() {
+    use Cause::{Host, MapLoad, MapWriteBack};
+    use Done::{Hit, Part, Program, Read};
+    let mut ftl = dftl(60, DftlOptions { entries: 2, protected: 1, batch: true, entry_bytes: 4 });
+    ftl.write(Lpn(0), 64, &mut ());
+    // Entry 61, when it gave way, was written with 62, of the same translation page: only 63 is dirty.
+    assert_eq!(read(&mut ftl, 0), [Hit(false), Part(64, MapLoad), Read(Host)]);
+    let expected = [Hit(false), Read(MapWriteBack), Program(Lpn(64 + 3), MapWriteBack), Part(64, MapLoad), Read(Host)];
+    assert_eq!(read(&mut ftl, 20), expected);
+    // 0 is used again and protected; so 20 gives way next although 0 came first.
+    assert_eq!(read(&mut ftl, 0), [Hit(true), Read(Host)]);
+    read(&mut ftl, 40);
+    assert_eq!(read(&mut ftl, 0), [Hit(true), Read(Host)]);
+    assert_eq!(read(&mut ftl, 20), [Hit(false), Part(64, MapLoad), Read(Host)]);
+}
+
+/// A table that holds every entry is page mapping: the same host and collection operations in the same order, and no
+/// map operation but the loads, which are free where nothing was written.
+#[test]
+fn a_table_of_everything_is_page_mapping() {
+    // Four blocks stay unwritten for map pages that are never written here.
+    let blocks = 60;
+    let mut page = PageFtl::new(64, blocks - 4, 8, OPTIONS, 1).expect("large enough");
+    let mut all = dftl(blocks, DftlOptions { entries: 64, protected: 32, batch: true, entry_bytes: 4 });
+    let (mut page_log, mut all_log) = (Log::default(), Log::default());
+    let mut rng = Rng::named(3, "writes");
+    for _ in 0..5_000 {
+        let lpn = Lpn(rng.below(64).min(rng.below(64)) as u32);
+        if rng.below(4) == 0 {
+            page.read(lpn, 1, Cause::Host, &mut page_log);
+            all.read(lpn, 1, Cause::Host, &mut all_log);
+        } else {
+            page.write(lpn, 1, &mut page_log);
+            all.write(lpn, 1, &mut all_log);
+        }
+    }
+    let misses = all_log.0.iter().filter(|done| **done == Done::Hit(false)).count();
+    assert!(misses <= 64, "each entry is loaded once, not {misses} times");
+    all_log.0.retain(|done| !matches!(done, Done::Hit(_)));
+    assert!(page_log.0.contains(&Done::Erase(Cause::Gc)), "there must be collection to compare");
+    assert_eq!(page_log.0, all_log.0);
+}
+
+#[test]
+fn impossible_maps_are_refused() {
+    let options =
+        SegmentOptions { cache_bytes: 8, segment_bytes: 16, entry_bytes: 4, policy: CacheChoice::Lru, preload: false };
+    let error = |options| SegmentCache::new(64, 64, options).err().unwrap_or_default();
+    assert_eq!(error(options), "a cache of 8 bytes holds no segment of 16");
+    assert!(error(SegmentOptions { segment_bytes: 128, ..options }).contains("each at most the next"));
+    let table = DftlOptions { entries: 1, protected: 1, batch: true, entry_bytes: 4 };
+    assert!(Dftl::new(64, 64, table).err().is_some_and(|error| error.contains("leaves none on probation")));
+}

@@ -1,0 +1,121 @@
+//! What map caches of many sizes would cost on a trace.
+
+use std::sync::Mutex;
+
+use numpy::IntoPyArray;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use ssdlab_core::Bytes;
+use ssdlab_core::units::parse_percent;
+use ssdlab_sim::{MapSizes, SegmentAdvice};
+
+use crate::config::Config;
+use crate::errors::{ConfigError, config_error, detached, sim_error};
+use crate::requests::Requests;
+use crate::source::exclusive;
+
+/// Follows one trace for map caches of all sizes asked for.
+#[pyclass(module = "ssdlab._ssdlab")]
+pub struct MapAdvisor {
+    inner: Mutex<ssdlab_sim::MapAdvisor>,
+    sizes: MapSizes,
+    page_bytes: u32,
+    logical_pages: u32,
+}
+
+fn bytes(text: &str) -> PyResult<u64> {
+    Bytes::parse(text).map(|bytes| bytes.0).map_err(|error| ConfigError::new_err(error.to_string()))
+}
+
+/// The size of something within a page.
+fn small(text: &str) -> PyResult<u32> {
+    u32::try_from(bytes(text)?).map_err(|_| ConfigError::new_err(format!("{text} exceeds any page; lower it")))
+}
+
+/// `values` in ascending order, each once.
+fn ascending<T: Ord>(mut values: Vec<T>) -> Vec<T> {
+    values.sort_unstable();
+    values.dedup();
+    values
+}
+
+#[pymethods]
+impl MapAdvisor {
+    /// Starts a pass on the device of `config`. Sizes are texts such as `"64KiB"`; without any those of the map-cache
+    /// document, as far as pages allow. `extent` is the first byte after the trace, where `config.needs_extent()`.
+    #[new]
+    #[pyo3(signature = (config, entry, caches=None, segments=None, extent=None))]
+    fn new(
+        config: &Config,
+        entry: &str,
+        caches: Option<Vec<String>>,
+        segments: Option<Vec<String>>,
+        extent: Option<u64>,
+    ) -> PyResult<Self> {
+        let settings = config.inner.settings(extent).map_err(|error| config_error(&error))?;
+        let (setup, page_bytes) = (&settings.setup, settings.setup.geometry.page_bytes);
+        let mut sizes = MapSizes::usual(page_bytes, small(entry)?);
+        if let Some(segments) = segments {
+            sizes.segment_bytes = ascending(segments.iter().map(|text| small(text)).collect::<PyResult<_>>()?);
+            sizes.cache_bytes = MapSizes::usual_caches(&sizes.segment_bytes);
+        }
+        if let Some(caches) = caches {
+            sizes.cache_bytes = ascending(caches.iter().map(|text| bytes(text)).collect::<PyResult<_>>()?);
+        }
+        let inner = ssdlab_sim::MapAdvisor::new(setup, &sizes).map_err(|error| sim_error(&error))?;
+        Ok(Self { inner: Mutex::new(inner), sizes, page_bytes, logical_pages: setup.logical_pages })
+    }
+
+    /// Adds requests in replay order.
+    fn add(&mut self, py: Python<'_>, requests: &Requests) -> PyResult<()> {
+        let inner = exclusive(&mut self.inner);
+        detached(py, None, || inner.add(&requests.inner))?.map_err(|error| sim_error(&error))
+    }
+
+    /// Bytes of a page, bytes of an entry, pages of the device.
+    fn device(&self) -> (u32, u32, u32) {
+        (self.page_bytes, self.sizes.entry_bytes, self.logical_pages)
+    }
+
+    /// Bytes of every cache asked for, ascending.
+    fn caches(&self) -> Vec<u64> {
+        self.sizes.cache_bytes.clone()
+    }
+
+    /// `requests`, `host_ns` and of these `host_read_ns` with the whole map in RAM; `segments` has for each size,
+    /// ascending, its numbers, and columns with a row for each number of cached segments.
+    fn advice<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let inner = exclusive(&mut self.inner);
+        let advice = detached(py, None, || inner.advice())?;
+        let dict = PyDict::new(py);
+        dict.set_item("requests", advice.requests)?;
+        dict.set_item("host_ns", advice.host_ns)?;
+        dict.set_item("host_read_ns", advice.host_read_ns)?;
+        let segments = advice.segments.into_iter().map(|found| columns(py, found)).collect::<PyResult<Vec<_>>>()?;
+        dict.set_item("segments", segments)?;
+        Ok(dict)
+    }
+}
+
+fn columns(py: Python<'_>, found: SegmentAdvice) -> PyResult<Bound<'_, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("segment_bytes", found.segment_bytes)?;
+    dict.set_item("count", found.count)?;
+    dict.set_item("read_look_ups", found.look_ups.reads)?;
+    dict.set_item("change_look_ups", found.look_ups.changes)?;
+    dict.set_item("first_reads", found.first.reads)?;
+    dict.set_item("first_changes", found.first.changes)?;
+    dict.set_item("least_busy_ns", found.least_busy_ns)?;
+    dict.set_item("read_hits", found.read_hits.into_pyarray(py))?;
+    dict.set_item("change_hits", found.change_hits.into_pyarray(py))?;
+    dict.set_item("write_backs", found.write_backs.into_pyarray(py))?;
+    dict.set_item("busy_ns", found.busy_ns.into_pyarray(py))?;
+    dict.set_item("read_busy_ns", found.read_busy_ns.into_pyarray(py))?;
+    Ok(dict)
+}
+
+/// A share such as `"95%"` as a fraction of 1.
+#[pyfunction]
+pub fn share(text: &str) -> PyResult<f64> {
+    parse_percent(text).map_err(|error| ConfigError::new_err(error.to_string()))
+}

@@ -1,0 +1,151 @@
+//! Goal: one pass over a trace tells what the simulated map cache does, for every size. Method: random requests of any
+//! alignment on random devices, each cache simulated; an empty device, so that the cache is empty at first as well.
+
+use proptest::prelude::*;
+use ssdlab_core::Nanos;
+use ssdlab_ftl::map::SegmentOptions;
+use ssdlab_ftl::map::cache::CacheChoice;
+use ssdlab_ftl::page::{Allocation, PageOptions, Survivors, Trigger, VictimChoice};
+use ssdlab_nand::{Geometry, Timing};
+use ssdlab_sim::{Clock, Fit, FtlChoice, MapAdvisor, MapSizes, Overwrite, Precondition, Setup, SimError, run};
+use ssdlab_testkit::{small_setup, strategies};
+use ssdlab_trace::{Op, Request, SliceSource};
+
+const ENTRY_BYTES: u32 = 64;
+const PAGE_BYTES: u32 = 512;
+
+fn timing(partial_read: bool) -> Timing {
+    Timing {
+        read: Nanos(70_060),
+        program: Nanos(1_575_000),
+        erase: Nanos(3_000_000),
+        transfer_per_kib: Nanos(5_515),
+        copyback: false,
+        partial_read,
+    }
+}
+
+fn device(fit: Fit, partial_read: bool, fill: f64, map: SegmentOptions) -> Setup {
+    let small = small_setup(40, 30, 8);
+    let options = PageOptions {
+        gc: VictimChoice::Greedy,
+        survivors: Survivors::Own,
+        trigger: Trigger::Victim,
+        allocation: Allocation::Fifo,
+    };
+    Setup {
+        geometry: Geometry { page_bytes: PAGE_BYTES, blocks: 80, ..small.geometry },
+        logical_pages: 240,
+        ftl: FtlChoice::Segments(options, map),
+        clock: Clock::Serial(timing(partial_read)),
+        precondition: Precondition { fill, overwrite: Overwrite::None },
+        fit,
+        check: true,
+        ..small
+    }
+}
+
+fn segments(segment_bytes: u32, count: u64) -> SegmentOptions {
+    SegmentOptions {
+        cache_bytes: u64::from(segment_bytes) * count,
+        segment_bytes,
+        entry_bytes: ENTRY_BYTES,
+        policy: CacheChoice::Lru,
+        preload: false,
+    }
+}
+
+fn sizes() -> MapSizes {
+    MapSizes { entry_bytes: ENTRY_BYTES, segment_bytes: vec![64, 128, 512], cache_bytes: vec![512, 4096] }
+}
+
+proptest! {
+    #[test]
+    fn misses_are_those_of_the_simulation(requests in strategies::requests(60), scale in any::<bool>(), extent in 1_u64..99) {
+        let fit = if scale { Fit::Scale { extent_bytes: 65_536 + extent * 4096 } } else { Fit::Wrap };
+        let mut advisor = MapAdvisor::new(&device(fit, false, 0.0, segments(512, 1)), &sizes()).unwrap();
+        requests.chunks(7).for_each(|batch| advisor.add(batch).unwrap());
+        let advice = advisor.advice();
+        prop_assert_eq!(advice.requests, requests.len() as u64);
+        for found in &advice.segments {
+            for count in [1, 2, 3, 7] {
+                let setup = device(fit, false, 0.0, segments(found.segment_bytes, count));
+                let summary = run(&setup, &mut SliceSource::new(&requests), &mut ()).unwrap().summary;
+                let map = summary.map.unwrap();
+                let at = (count as usize).min(found.read_hits.len()) - 1;
+                prop_assert_eq!((found.look_ups.reads, found.read_hits[at]), (map.reads.count, map.reads.hits));
+                prop_assert_eq!((found.look_ups.changes, found.change_hits[at]), (map.changes.count, map.changes.hits));
+            }
+        }
+    }
+}
+
+fn request(op: Op, offset: u64, bytes: u32) -> Request {
+    Request { time_ns: 0, offset, bytes, op, flags: 0, stream: 0 }
+}
+
+/// Goal: times are sums of those of the simulation. Method: a full device, requests that fill its first segments
+/// without any collection, and a cache of which preconditioning left segments that no request uses.
+#[test]
+fn times_are_those_of_the_simulation() {
+    let page = u64::from(PAGE_BYTES);
+    // One page of each of six map pages, then the first again, read in part and across pages.
+    let mut requests: Vec<Request> = (0..6).map(|at| request(Op::Read, at * 8 * page + 100, 300)).collect();
+    requests.extend([request(Op::Read, 100, 2000), request(Op::Read, 0, 512), request(Op::Flush, 0, 0)]);
+    for partial_read in [false, true] {
+        for segment_bytes in [64, 512] {
+            let setup = device(Fit::Error, partial_read, 1.0, segments(segment_bytes, 3));
+            let mut advisor = MapAdvisor::new(&setup, &sizes()).unwrap();
+            advisor.add(&requests).unwrap();
+            let advice = advisor.advice();
+            let found = advice.segments.iter().find(|one| one.segment_bytes == segment_bytes).unwrap();
+            let measure = |setup: &Setup| {
+                let summary = run(setup, &mut SliceSource::new(&requests), &mut ()).unwrap().summary;
+                (summary.time.unwrap().busy_ns, summary.map.map_or(0, |map| map.pages_programmed))
+            };
+            let (busy_ns, written_back) = measure(&setup);
+            // The dirty segments that preconditioning left are written back as well, three of them one by one.
+            let program_ns = 1_575_000 + timing(partial_read).transfer(PAGE_BYTES).0;
+            let read_ns = 70_060 + timing(partial_read).transfer(PAGE_BYTES).0;
+            let write_back_ns = program_ns + if segment_bytes == PAGE_BYTES { 0 } else { read_ns };
+            assert_eq!(found.busy_ns[2] + written_back * write_back_ns, busy_ns);
+            assert_eq!(found.busy_ns[2], found.read_busy_ns[2]);
+            let FtlChoice::Segments(options, _) = setup.ftl else { unreachable!("the device above") };
+            let whole = Setup { ftl: FtlChoice::Page(options), ..setup };
+            assert_eq!(advice.host_ns, measure(&whole).0);
+            assert_eq!(found.least_busy_ns, *found.busy_ns.last().unwrap());
+        }
+    }
+}
+
+#[test]
+fn writes_are_charged_their_programs_reads_and_write_backs() {
+    let setup = device(Fit::Error, false, 0.0, segments(64, 1));
+    let mut advisor = MapAdvisor::new(&setup, &sizes()).unwrap();
+    // Three pages, the last in part, in three segments of one entry; then the first of them is trimmed.
+    advisor.add(&[request(Op::Write, 0, 1500), request(Op::Trim, 0, 1000)]).unwrap();
+    let advice = advisor.advice();
+    let transfer_ns = timing(false).transfer(PAGE_BYTES).0;
+    let (read_ns, program_ns) = (70_060 + transfer_ns, 1_575_000 + transfer_ns);
+    assert_eq!((advice.host_ns, advice.host_read_ns), (read_ns + 3 * program_ns, 0));
+    let found = &advice.segments[0];
+    assert_eq!((found.look_ups.reads, found.look_ups.changes, found.first.reads, found.first.changes), (1, 4, 1, 2));
+    // Look-ups 2 (read), 0, 1, 2, 0: with one segment all miss, and 0, 1 and 2 are written back.
+    assert_eq!((found.read_hits[0], found.change_hits[0], found.write_backs[0]), (0, 0, 3));
+    let load_ns = 70_060 + timing(false).transfer(64).0;
+    assert_eq!(found.busy_ns[0], advice.host_ns + 5 * load_ns + 3 * (read_ns + program_ns));
+    assert_eq!((found.change_hits[2], found.write_backs[2]), (2, 0));
+    assert_eq!(advice.segments[2].change_hits[0], 4);
+}
+
+#[test]
+fn what_cannot_be_advised_is_refused() {
+    let setup = device(Fit::Error, false, 0.0, segments(64, 1));
+    let mut advisor = MapAdvisor::new(&setup, &sizes()).unwrap();
+    let error = advisor.add(&[request(Op::Read, 0, 1), request(Op::Read, 240 * 512, 1)]).unwrap_err();
+    assert!(matches!(error, SimError::BeyondDevice { number: 2, end: 122_881, capacity_bytes: 122_880 }), "{error}");
+    let counting = Setup { clock: Clock::Count, ..setup };
+    assert!(MapAdvisor::new(&counting, &sizes()).err().unwrap().to_string().contains("takes no time"));
+    let odd = MapSizes { cache_bytes: vec![600], ..sizes() };
+    assert!(MapAdvisor::new(&setup, &odd).err().unwrap().to_string().contains("not a multiple"));
+}

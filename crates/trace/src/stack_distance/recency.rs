@@ -1,0 +1,173 @@
+//! Numbered items in the order of their latest use, which tells how many were used since.
+//!
+//! ```text
+//! slots   one for each use, in the order of uses: bit 1 where an item lies that has not been used since
+//! words   set bits of each 64 slots
+//! groups  set bits of each 64 words
+//! renew(item):  distance = set bits behind its slot;  clear that bit, set the next free one
+//! no free slot: the items move together to the first slots, in their order
+//! ```
+//! Only the `most` items used last are kept; an older one is forgotten. There are four slots for each, so that every
+//! use pays for a third of a move at most, and a distance is a count in one word, a sum of at most 63 words and one
+//! of `most` / 1,024 groups: a few vector instructions for the sizes of map caches.
+
+/// Slots of a word.
+const WORD: usize = 64;
+/// Words of a group.
+const GROUP: usize = 64;
+/// Slots for each item, and slots at least.
+const SLOTS_PER_ITEM: usize = 4;
+const LEAST_SLOTS: usize = 512;
+
+/// Not used yet.
+const NEVER: u32 = u32::MAX;
+/// Used, and forgotten since.
+const FORGOTTEN: u32 = u32::MAX - 1;
+
+/// When an item was used last.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum LastUse {
+    /// Never before.
+    Never,
+    /// So long ago that at least `most` other items were used since.
+    Forgotten,
+    /// This many other items were used since.
+    Distance(u32),
+}
+
+/// The items used last: 8 bytes for each item kept and slot, 4 for each item there is.
+#[derive(Clone, Debug)]
+pub(super) struct Recency {
+    most: usize,
+    kept: usize,
+    /// Where each item lies, or [`NEVER`] or [`FORGOTTEN`].
+    slot_of: Vec<u32>,
+    item_at: Vec<u32>,
+    bits: Vec<u64>,
+    words: Vec<u16>,
+    groups: Vec<u32>,
+    /// The slot of the next use.
+    next: usize,
+    /// Words before this one hold no item.
+    oldest_word: usize,
+}
+
+impl Recency {
+    /// Nothing used yet of items `0..items`, at least two less than 2^32; `most` of them will be kept, at least one.
+    pub(super) fn new(items: u32, most: u32) -> Self {
+        let most = most.max(1) as usize;
+        let words = (most * SLOTS_PER_ITEM).max(LEAST_SLOTS).div_ceil(WORD);
+        Self {
+            most,
+            kept: 0,
+            slot_of: vec![NEVER; items as usize],
+            item_at: vec![0; words * WORD],
+            bits: vec![0; words],
+            words: vec![0; words],
+            groups: vec![0; words.div_ceil(GROUP)],
+            next: 0,
+            oldest_word: 0,
+        }
+    }
+
+    /// Uses an item: how long ago it was used before, and the item that is forgotten for it.
+    #[inline]
+    pub(super) fn renew(&mut self, item: u32) -> (LastUse, Option<u32>) {
+        let slot = self.slot_of[item as usize];
+        let (last, forgotten) = match slot {
+            NEVER => (LastUse::Never, self.make_room()),
+            FORGOTTEN => (LastUse::Forgotten, self.make_room()),
+            slot => {
+                let distance = self.behind(slot as usize);
+                self.clear(slot as usize);
+                (LastUse::Distance(distance), None)
+            }
+        };
+        self.append(item);
+        (last, forgotten)
+    }
+
+    /// Every item kept with the number of others used since, the longest unused first.
+    pub(super) fn distances(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
+        let slots = (0..self.next).filter(|slot| self.bits[slot / WORD] >> (slot % WORD) & 1 == 1);
+        slots.enumerate().map(|(older, slot)| (self.item_at[slot], (self.kept - 1 - older) as u32))
+    }
+
+    /// Items in slots behind this one.
+    #[inline]
+    fn behind(&self, slot: usize) -> u32 {
+        let (word, last) = (slot / WORD, (self.next - 1) / WORD);
+        let (group, last_group) = (word / GROUP, last / GROUP);
+        let in_word = (self.bits[word] >> (slot % WORD) >> 1).count_ones();
+        let words = &self.words[word + 1..(last + 1).min((group + 1) * GROUP).max(word + 1)];
+        // At most 63 words of 64: the sum fits.
+        let in_group = words.iter().sum::<u16>();
+        let beyond = &self.groups[group + 1..(last_group + 1).max(group + 1)];
+        in_word + u32::from(in_group) + beyond.iter().sum::<u32>()
+    }
+
+    #[inline]
+    fn clear(&mut self, slot: usize) {
+        let word = slot / WORD;
+        self.bits[word] &= !(1 << (slot % WORD));
+        self.words[word] -= 1;
+        self.groups[word / GROUP] -= 1;
+        self.kept -= 1;
+    }
+
+    #[inline]
+    fn append(&mut self, item: u32) {
+        if self.next == self.item_at.len() {
+            self.move_together();
+        }
+        let (slot, word) = (self.next, self.next / WORD);
+        self.bits[word] |= 1 << (slot % WORD);
+        self.words[word] += 1;
+        self.groups[word / GROUP] += 1;
+        self.item_at[slot] = item;
+        self.slot_of[item as usize] = slot as u32;
+        self.next += 1;
+        self.kept += 1;
+    }
+
+    /// Forgets the item used longest ago, if no more can be kept.
+    #[inline]
+    fn make_room(&mut self) -> Option<u32> {
+        if self.kept < self.most {
+            return None;
+        }
+        while self.bits[self.oldest_word] == 0 {
+            self.oldest_word += 1;
+        }
+        let slot = self.oldest_word * WORD + self.bits[self.oldest_word].trailing_zeros() as usize;
+        let item = self.item_at[slot];
+        self.clear(slot);
+        self.slot_of[item as usize] = FORGOTTEN;
+        Some(item)
+    }
+
+    #[cold]
+    fn move_together(&mut self) {
+        let mut to = 0;
+        for word in 0..self.bits.len() {
+            let mut bits = self.bits[word];
+            while bits != 0 {
+                let item = self.item_at[word * WORD + bits.trailing_zeros() as usize];
+                self.item_at[to] = item;
+                self.slot_of[item as usize] = to as u32;
+                to += 1;
+                bits &= bits - 1;
+            }
+        }
+        for (word, (bits, count)) in self.bits.iter_mut().zip(&mut self.words).enumerate() {
+            let filled = to.saturating_sub(word * WORD).min(WORD);
+            *bits = if filled == WORD { u64::MAX } else { (1 << filled) - 1 };
+            *count = filled as u16;
+        }
+        for (group, words) in self.groups.iter_mut().zip(self.words.chunks(GROUP)) {
+            *group = words.iter().map(|&count| u32::from(count)).sum();
+        }
+        self.next = to;
+        self.oldest_word = 0;
+    }
+}

@@ -1,0 +1,257 @@
+"""Advice on map caches, as a library and on the command line."""
+
+import json
+import math
+from collections import OrderedDict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ssdlab
+from conftest import ROOT, Cli
+from ssdlab import advise
+
+TRACES = ROOT / "traces"
+# The shipped traces end below 23 GiB. Filling the device leaves its last GiB in the largest cache, which none uses.
+DEVICE = {"device.capacity": "24GiB"}
+SMALL = {"device.capacity": "64MiB", "device.op": "50%", "nand.pages_per_block": 64}
+
+
+def device(overrides: dict[str, Any]) -> ssdlab.Config:
+    return ssdlab.Config("mapcache", overrides={**DEVICE, **overrides})
+
+
+@pytest.mark.parametrize("name", ["varmail", "oltp", "pgbench", "fileserver"])
+def test_misses_are_those_of_the_simulation(name: str) -> None:
+    trace = ssdlab.read_trace(TRACES / f"{name}.csv.zst")
+    found = advise.map_cache(trace, device({}), caches=["8KiB", "64KiB", "512KiB"], segments=["1KiB", "4KiB"])
+    for row, column in ((0, 1), (1, 0), (1, 1), (2, 0), (2, 1)):
+        choice = found.choice(row, column)
+        simulated = device(
+            {
+                "ftl.page.map.segments.cache": f"{choice.cache_bytes}B",
+                "ftl.page.map.segments.segment": f"{choice.segment_bytes}B",
+                "ftl.page.map.segments.policy": "lru",
+                "time": "count",
+                "host.warmup": 0,
+            }
+        )
+        summary = ssdlab.simulate(simulated, trace).summary["map"]
+        for kind, look_ups, hits in (
+            ("reads", found.read_look_ups, found.read_hits),
+            ("changes", found.change_look_ups, found.change_hits),
+        ):
+            assert (summary[kind]["count"], summary[kind]["hits"]) == (look_ups, hits[row, column]), (name, kind)
+
+
+def lru(pages: list[int], changes: list[bool], entries: int, capacity: int) -> tuple[int, int]:
+    """Hits and write-backs of one cache by hand."""
+    cache: OrderedDict[int, bool] = OrderedDict()
+    hits = written_back = 0
+    for page, change in zip(pages, changes, strict=True):
+        segment = page // entries
+        hits += segment in cache
+        dirty = cache.pop(segment, False)
+        if len(cache) == capacity:
+            written_back += cache.popitem(last=False)[1]
+        cache[segment] = dirty or change
+    return hits, written_back
+
+
+def zipf(requests: int) -> ssdlab.Trace:
+    overrides = {
+        **SMALL,
+        "workload.pattern": "zipf",
+        "workload.requests": requests,
+        "workload.size": "8KiB",
+        "workload.align": "8KiB",
+    }
+    return ssdlab.generate(ssdlab.Config("mapcache", overrides=overrides))
+
+
+def small() -> ssdlab.Config:
+    return ssdlab.Config("mapcache", overrides=SMALL)
+
+
+def test_hits_and_write_backs_are_those_of_every_cache() -> None:
+    trace = zipf(4000)
+    pages = (trace.offset // 8192).tolist()
+    changes = (trace.op == 1).tolist()
+    found = advise.map_cache(trace, small(), caches=["4KiB", "8KiB", "20KiB"], segments=["64B", "512B", "1KiB", "4KiB"])
+    for row, cache in enumerate(found.caches.tolist()):
+        for column, segment in enumerate(found.segments.tolist()):
+            hits, written_back = lru(pages, changes, segment // 4, cache // segment)
+            assert found.read_hits[row, column] + found.change_hits[row, column] == hits
+            assert found.write_backs[row, column] == written_back
+    assert (found.read_hits + found.read_misses == found.read_look_ups).all()
+    assert (found.change_hits + found.change_misses == found.change_look_ups).all()
+
+
+def test_times_are_those_of_the_model() -> None:
+    # 128 entries a segment of 512 bytes: pages 0 and 128 lie in two segments; 2 are cached in 1 KiB.
+    rows = [("read", 0), ("write", 128), ("read", 256), ("read", 384), ("write", 1)]
+    trace = ssdlab.Trace.from_columns(
+        op=[op for op, _ in rows],
+        offset=[page * 8192 for _, page in rows],
+        bytes=[4096 if op == "read" else 8192 for op, _ in rows],
+    )
+    found = advise.map_cache(trace, small(), caches=["1KiB"], segments=["512B"])
+    t_r, t_x, program = 70_060, 5_515, 1_575_000
+    read, page_read, page_program = t_r + 4 * t_x, t_r + 8 * t_x, program + 8 * t_x
+    load = t_r + (t_x + 1) // 2
+    assert (found.host_ns, found.host_read_ns) == (3 * read + 2 * page_program, 3 * read)
+    assert found.busy_ns.tolist() == [[found.host_ns + 5 * load + page_read + page_program]]
+    assert found.iops_share[0, 0] == found.host_ns / found.busy_ns[0, 0]
+    assert found.read_iops_share[0, 0] == 3 * read / (3 * read + 5 * load)
+    assert found.iops[0, 0] == pytest.approx(found.full_iops * found.iops_share[0, 0])
+    # 16 segments of 128 entries hold the 8,192 pages in 64, each with 4 bytes in the map of the map.
+    assert found.ram_bytes.tolist() == [[1024 + 4 * 64]]
+    assert found.full_ram_bytes == 4 * 8192
+    assert found.limit[0] == found.host_ns / (found.host_ns + 4 * load)
+    whole = advise.map_cache(trace, small(), caches=["8KiB"], segments=["8KiB"])
+    assert whole.first_look_ups.tolist() == [1] and whole.write_backs.tolist() == [[0]]
+
+
+def test_the_documents_means_follow() -> None:
+    """The document: a read of 4 KB takes t_R + 4 t_x, a miss t_R and the transfer of its segment more."""
+    pages = np.random.default_rng(1).integers(0, 8192, 3000)
+    trace = ssdlab.Trace.from_columns(op=["read"] * 3000, offset=pages * 8192, bytes=[4096] * 3000)
+    found = advise.map_cache(trace, small(), caches=["8KiB", "16KiB"], segments=["1KiB", "2KiB", "4KiB", "8KiB"])
+    mean_us = found.busy_ns / found.requests / 1e3
+    miss = 1 - found.hit_ratio
+    segment = found.segments / 1024
+    assert np.allclose(mean_us, 70.06 + 4 * 5.515 + miss * (70.06 + segment * 5.515), rtol=1e-12)
+    assert np.array_equal(found.iops_share, found.read_iops_share)
+
+
+def test_the_best_choice_takes_the_least_ram() -> None:
+    found = advise.map_cache(
+        zipf(20_000), small(), caches=[f"{size}KiB" for size in (4, 8, 16, 24, 32)], segments=["256B", "1KiB", "4KiB"]
+    )
+    assert (np.diff(found.hit_ratio, axis=0) >= 0).all() and (np.diff(found.write_backs.astype(int), axis=0) <= 0).all()
+    for target in (0.5, 0.9, 0.97, 0.999):
+        reached = found.iops_share >= target
+        best = found.best(target)
+        if not reached.any():
+            assert best is None
+            continue
+        assert best is not None and best.iops_share >= target
+        assert best.ram_bytes == found.ram_bytes[reached].min()
+        smaller, larger = found.neighbours(best)
+        assert smaller is None or (smaller.segment_bytes, smaller.iops_share <= best.iops_share) == (
+            best.segment_bytes,
+            True,
+        )
+        assert larger is None or larger.cache_bytes > best.cache_bytes
+        least = found.least(best.segment_bytes, target)
+        assert least is not None and least <= best.cache_bytes
+        curve = found.curve(best.segment_bytes)
+        assert (curve.iops_share[curve.cache_bytes < least] < target).all()
+    # All of the map but its first look-ups.
+    assert found.best(1.0) is None and (found.iops_share[-1] == found.limit).all()
+
+
+def test_sources_give_equal_advice() -> None:
+    path = TRACES / "oltp.csv.zst"
+    phases = []
+    streamed = advise.map_cache(ssdlab.TraceFile(path), monitor=lambda phase, *_: phases.append(phase))
+    assert set(phases) == {"advise"}
+    loaded = advise.map_cache(ssdlab.read_trace(path))
+    named = advise.map_cache(path)
+    assert streamed.to_dict()["caches"] == loaded.to_dict()["caches"] == named.to_dict()["caches"]
+    with pytest.raises(KeyboardInterrupt):
+        advise.map_cache(path, monitor=lambda *_: True)
+    config = small().with_overrides({"workload.pattern": "zipf", "workload.requests": 3000})
+    generated = advise.map_cache(None, config)
+    assert generated.source["kind"] == "workload"
+    assert generated.to_dict()["caches"] == advise.map_cache(ssdlab.generate(config), config).to_dict()["caches"]
+    grown = small().with_overrides({"host.fit": "grow"})
+    assert advise.map_cache(path, grown).logical_pages > small_pages()
+    assert "7 caches, 4 segment sizes" in repr(streamed)
+
+
+def small_pages() -> int:
+    return (64 << 20) // 8192
+
+
+def test_the_figure_has_a_curve_for_each_segment_size() -> None:
+    found = advise.map_cache(zipf(2000), small(), caches=["4KiB", "16KiB"], segments=["1KiB", "4KiB"])
+    (axes,) = found.plot().axes
+    legend = axes.get_legend()
+    assert legend is not None and [entry.get_text() for entry in legend.get_texts()] == ["1.00 KiB", "4.00 KiB"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"caches": ["9KiB"]}, "a cache of 9KiB is not a multiple of segments of 2KiB; write 10KiB"),
+        ({"caches": []}, "there is no size to compare"),
+        ({"segments": ["3KiB"]}, "a segment of 3KiB is not a power of two; the nearest are 2KiB and 4KiB"),
+        ({"segments": ["16KiB"]}, "a segment of 16KiB exceeds a page of 8KiB"),
+        ({"segments": ["8GiB"]}, "8GiB exceeds any page"),
+        ({"segments": ["4"]}, "the unit is missing"),
+        ({"entry": "3B"}, "an entry of 3B is not a power of two"),
+        ({"config": ssdlab.Config(overrides={"time": "count"})}, "takes no time"),
+    ],
+)
+def test_sizes_that_cannot_be_are_named(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(ssdlab.ConfigError) as error:
+        advise.map_cache(zipf(10), **{"config": small(), **arguments})
+    assert message in str(error.value) and "\n" not in str(error.value)
+
+
+def test_other_wrong_input_is_named() -> None:
+    found = advise.map_cache(zipf(100), small())
+    for target in (0.0, 1.01, -1.0, math.nan):
+        with pytest.raises(ssdlab.ConfigError, match="is not above 0% and at most 100%"):
+            found.best(target)
+    with pytest.raises(ssdlab.ConfigError, match="were not asked for"):
+        found.curve(3)
+    with pytest.raises(ssdlab.SimulationError, match="choose --fit grow, scale or wrap"):
+        advise.map_cache(TRACES / "oltp.csv.zst", small())
+    trims = ssdlab.Trace.from_columns(op=["trim"], offset=[0], bytes=[8192])
+    for trace in (trims, ssdlab.Trace.from_columns(op=[], offset=[], bytes=[])):
+        with pytest.raises(ssdlab.TraceError, match="neither reads nor writes"):
+            advise.map_cache(trace, small())
+
+
+def test_the_command_prints_and_reports(cli: Cli) -> None:
+    asked = [str(TRACES / "fileserver.csv.zst"), "--cache", "64KiB,128KiB,256KiB", "--segment", "2KiB,8KiB"]
+    out = cli("advise", "mapcache", *asked, "--target", "95%").stdout
+    shown = json.loads(cli("advise", "mapcache", *asked, "--target", "95%", "--json").stdout)
+    best = shown["best"]
+    assert (best["cache_bytes"], best["segment_bytes"], shown["target"]) == (131_072, 2048, 0.95)
+    assert "To reach 95 %, take 128 KiB of segments of 2.00 KiB: 95.31 % with 158 KiB of RAM" in out
+    assert "The next smaller, 64.0 KiB, gives" in out and "The next larger, 256 KiB, gives" in out
+    assert len(shown["caches"]) == 6
+    for cell in shown["caches"]:
+        assert f"{100 * cell['iops_share']:.2f} %" in out and f"{100 * cell['hit_ratio']:.2f} %" in out
+    far = cli("advise", "mapcache", *asked, "--target", "99.5%").stdout
+    assert "No cache up to 256 KiB reaches 99.5 %" in far and "a larger cache reaches" in far
+    assert "no cache does, as first look-ups miss" in cli("advise", "mapcache", *asked, "--target", "100%").stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["empty.csv"], ["neither reads nor writes"]),
+        (["nothere.csv"], ["nothere.csv", "No such file"]),
+        (["empty.csv", "--target", "0%"], ["--target 0% is not above 0% and at most 100%"]),
+        (["empty.csv", "--target", "101%"], ["--target 101% is not"]),
+        (["empty.csv", "--target", "95"], ["the % sign is missing"]),
+        (["empty.csv", "--cache", "8KiB,"], ["is not a size"]),
+        (["empty.csv", "--cache", "9KiB"], ["is not a multiple of segments"]),
+        (["empty.csv", "--segment", "3KiB"], ["is not a power of two"]),
+        (["empty.csv", "--segment", "16KiB"], ["exceeds a page"]),
+        (["empty.csv", "--set", "time=count"], ["takes no time"]),
+    ],
+)
+def test_wrong_input_is_one_line_and_status_2(cli: Cli, tmp_path: Path, arguments: list[str], words: list[str]) -> None:
+    (tmp_path / "empty.csv").write_text("time_ns,op,sector,bytes,flags,pid\n0,F,0,0,0x0,1\n")
+    done = cli("advise", "mapcache", *arguments, check=False)
+    assert done.returncode == 2 and done.stdout == ""
+    assert len(done.stderr.splitlines()) == 1 and done.stderr.startswith("ssdlab: ")
+    for word in words:
+        assert word in done.stderr

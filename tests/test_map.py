@@ -1,0 +1,84 @@
+"""What a map in flash costs, as results, tables, charts and reports show it."""
+
+import json
+
+import pytest
+
+import ssdlab
+from conftest import SMALL_SETS, Cli
+from ssdlab import figures, plot
+
+MAPS: dict[str, dict[str, str | int]] = {
+    "segments": {"ftl.page.map.segments.cache": "4KiB", "ftl.page.map.segments.segment": "1KiB"},
+    "dftl": {"ftl.dftl.cmt": 256},
+}
+CAUSES = ("map_load", "map_write_back", "map_update", "map_gc")
+
+
+@pytest.fixture(params=MAPS)
+def mapped(request: pytest.FixtureRequest, small: ssdlab.Config) -> ssdlab.Result:
+    """A run of each map in flash."""
+    return ssdlab.simulate(small.with_overrides(MAPS[request.param]))
+
+
+def test_every_cause_of_a_map_occurs_and_has_a_name_and_a_colour_of_its_own(mapped: ssdlab.Result) -> None:
+    causes, _ = figures.operations(mapped.summary)
+    assert {*CAUSES} <= {*causes} <= {*figures.CAUSES}
+    assert len({plot.CAUSE_COLOURS[cause] for cause in causes}) == len(causes)
+
+
+def test_rows_of_the_map_are_those_of_the_summary(mapped: ssdlab.Result) -> None:
+    of_map, flash = mapped.summary["map"], mapped.summary["flash"]
+    shown = dict(figures.sections(mapped.summary)["Map"])
+    assert shown["hit ratio"] == f"{100 * of_map['all']['hits'] / of_map['all']['count']:.2f} %"
+    assert shown["hit ratio, reads"] == f"{100 * of_map['reads']['hit_ratio']:.2f} %"
+    assert shown["hit ratio, writes and trims"] == f"{100 * of_map['changes']['hit_ratio']:.2f} %"
+    assert shown["map pages read"] == f"{sum(flash['reads'].get(cause, 0) for cause in CAUSES):,}"
+    assert shown["map pages programmed"] == f"{sum(flash['programs'].get(cause, 0) for cause in CAUSES):,}"
+    own = of_map["pages_programmed"] / mapped.summary["host"]["pages_written"]
+    assert shown["map pages programmed per page written"] == f"{own:.3f}"
+    assert shown["map pages in flash"] == "4"
+
+
+def test_programs_are_the_hosts_copies_and_the_maps(mapped: ssdlab.Result) -> None:
+    copied = next(figure for figure in figures.FIGURES if figure.label == "pages copied").value(mapped.summary)
+    host, of_map = mapped.summary["host"]["pages_written"], mapped.summary["map"]["pages_programmed"]
+    assert copied == mapped.summary["flash"]["programs"]["gc"]
+    assert mapped.write_amplification == pytest.approx((host + copied + of_map) / host)
+
+
+def test_ram_is_cache_and_directory(small: ssdlab.Config) -> None:
+    def ram(**overrides: str | int) -> int:
+        device = ssdlab.simulate(small.with_overrides({"workload.requests": 0, **overrides})).summary["device"]
+        return int(device["mapping_table_bytes"])
+
+    # 4,096 pages: a map of 16 KiB in 16 segments or in 4 map pages.
+    assert ram() == 4 * 4096
+    assert ram(**MAPS["segments"]) == 4096 + 4 * 16
+    assert ram(**MAPS["dftl"]) == 8 * 256 + 4 * 4
+
+
+def test_a_map_in_ram_has_no_rows(small: ssdlab.Config) -> None:
+    result = ssdlab.simulate(small)
+    assert result.summary["map"] is None and "Map" not in figures.sections(result.summary)
+    assert "look-ups served from RAM" not in result.report_html()
+
+
+def test_without_look_ups_there_are_no_ratios(small: ssdlab.Config) -> None:
+    result = ssdlab.simulate(small.with_overrides({**MAPS["dftl"], "workload.requests": 0}))
+    assert "hit ratio" not in dict(figures.sections(result.summary)["Map"])
+    assert result.report_html()
+
+
+def test_tables_comparisons_and_reports_show_the_map(cli: Cli, mapped: ssdlab.Result) -> None:
+    cases = ["--case", "ram: ftl=page"]
+    for name, sets in MAPS.items():
+        cases += ["--case", f"{name}: {' '.join(f'{key}={value}' for key, value in sets.items())}"]
+    rows = cli("compare", *SMALL_SETS, *cases).stdout.splitlines()
+    own = next(row for row in rows if "map pages programmed per page written" in row).split()[6:]
+    assert own[0] == "–" and own.count("*") == 1
+    as_json = json.loads(cli("compare", *SMALL_SETS, *cases, "--json").stdout)
+    assert as_json["ram"]["map"] is None and as_json["dftl"]["map"]["pages"] == 4
+    assert "map write-back" in cli("run", *SMALL_SETS, "--set", "ftl=dftl", "--set", "ftl.dftl.cmt=64").stdout
+    page = mapped.report_html()
+    assert "look-ups served from RAM" in page and "<h3>Map</h3>" in page and "map collection" in page
