@@ -14,6 +14,8 @@
 //! Source: Gupta, Kim, Urgaonkar, "DFTL: a flash translation layer employing demand-based selective caching of
 //! page-level address mappings", ASPLOS 2009. Without batch update it is what the authors' simulator does at eviction.
 
+use ssdlab_core::mem::prefetch;
+
 use super::{Lookup, MapModel};
 use crate::queue::Queue;
 
@@ -199,6 +201,11 @@ impl MapModel for Dftl {
             self.make_dirty(slot);
         }
         Lookup::HIT
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, lpn: u32) {
+        prefetch(&self.slot_of, lpn as usize);
     }
 
     fn moved(&mut self, lpn: u32) -> Option<u32> {

@@ -22,6 +22,10 @@ pub trait MapModel: Send {
     /// The entry of `lpn` is about to be read or, if `changes`, changed.
     fn look_up(&mut self, lpn: u32, changes: bool) -> Lookup;
 
+    /// Hints that `lpn` will be looked up soon; never changes a result.
+    #[inline(always)]
+    fn prefetch(&self, _lpn: u32) {}
+
     /// A valid page has been moved by garbage collection: the map page to be rewritten now, if its entry is not cached.
     fn moved(&mut self, lpn: u32) -> Option<u32>;
 

@@ -467,6 +467,7 @@ impl<M: MapModel> Ftl for PageFtl<M> {
     #[inline(always)]
     fn prefetch(&self, lpn: Lpn) {
         prefetch(&self.l2p, lpn.index());
+        self.map.prefetch(lpn.0);
     }
 
     fn erase_counts(&self) -> &[u32] {
