@@ -316,11 +316,11 @@ impl Checker<'_> {
             return Ok(Some(if extra { blocks + reserve } else { blocks }));
         }
         let share = self.value(key)?.to_toml();
-        let enough = write_percent(provision.percent_for(full + needed, logical_pages, pages_per_block));
+        let remedy = self.raise_provision(full + needed, logical_pages, pages_per_block)?;
         let other_way = if !extra && left >= 1 { ", or set device.reserve to \"extra\"" } else { "" };
         let message = format!(
             "{} leaves {left} of {blocks} blocks beyond the data and the FTL needs {needed} of them here; \
-             raise it to {enough}{other_way}",
+             {remedy}{other_way}",
             share.trim_matches('"')
         );
         self.report(key, message);

@@ -132,11 +132,11 @@ fn files() {
         ),
         (
             "device.op = \"0.05%\"",
-            r#"my.toml:1: device.op: 0.05% leaves 3 of 4099 blocks beyond the data and the FTL needs 4 of them here; raise it to 0.1%, or set device.reserve to "extra""#,
+            r#"my.toml:1: device.op: 0.05% leaves 3 of 4099 blocks beyond the data and the FTL needs 4 of them here; raise device.op to 0.1%, or set device.reserve to "extra""#,
         ),
         (
             "device.spare = \"0%\"",
-            "my.toml:1: device.spare: 0% leaves 0 of 4096 blocks beyond the data and the FTL needs 4 of them here; raise it to 0.1%",
+            "my.toml:1: device.spare: 0% leaves 0 of 4096 blocks beyond the data and the FTL needs 4 of them here; raise device.spare to 0.1%",
         ),
         (
             "[ftl.page.trigger.batch]\nlow = 9\nhigh = 9",
@@ -190,7 +190,7 @@ fn files() {
         ),
         (
             "ftl = \"bast\"\ndevice.op = \"0.02%\"",
-            r#"my.toml:2: device.op: 0.02% leaves 1 of 4097 blocks beyond the data and the FTL needs 2 of them here; raise it to 0.05%, or set device.reserve to "extra""#,
+            r#"my.toml:2: device.op: 0.02% leaves 1 of 4097 blocks beyond the data and the FTL needs 2 of them here; raise device.op to 0.05%, or set device.reserve to "extra""#,
         ),
         // What the generator of the workload says, about the setting it concerns.
         (
@@ -285,7 +285,7 @@ fn the_remedy_works() {
     for key in ["device.op", "device.spare"] {
         let text = "[device]\ncapacity = \"1GiB\"\n[nand]\npages_per_block = 9216\n";
         let told = message(text, &[&format!("{key}=1%")]);
-        let (_, remedy) = told.split_once("raise it to ").unwrap();
+        let (_, remedy) = told.split_once(&format!("raise {key} to ")).unwrap();
         let share = remedy.split(',').next().unwrap();
         assert_eq!(message(text, &[&format!("{key}={share}")]), "accepted", "{told}");
     }
