@@ -5,9 +5,10 @@ from typing import Annotated
 
 import typer
 
-from ssdlab import TraceAnalysis, TraceFile, text
+from ssdlab import TraceAnalysis, TraceFile
 from ssdlab.analysis import RANGE
 from ssdlab.cli import options
+from ssdlab.cli.output import deliver
 from ssdlab.cli.progress import display
 
 EXAMPLES = "[bold]Example[/bold]\n\n  ssdlab trace analyze traces/varmail.csv.zst --range 64MiB --out out/varmail"
@@ -46,14 +47,8 @@ def analyze(
         watch = shown.watch("trace")
         found = file.analyze(range=range, monitor=watch)
         watch.finish()
-    if out is not None:
-        found.save(out)
-    if json:
-        print(found.to_json(), end="")
-        return
-    _show(found)
-    if out is not None:
-        print(f"\nwritten to {text.path(out)}: analysis.html, analysis.json and Parquet columns")
+    files = "analysis.html, analysis.json and Parquet columns"
+    deliver(found, lambda: _show(found), json=json, out=out, files=files)
 
 
 def _show(found: TraceAnalysis) -> None:

@@ -7,6 +7,7 @@ import typer
 
 from ssdlab import ConfigError, experiments, text
 from ssdlab.cli import options
+from ssdlab.cli.output import deliver
 from ssdlab.cli.progress import display
 
 if TYPE_CHECKING:
@@ -156,14 +157,12 @@ def run(
         watch = shown.watch(experiment.name)
         result = experiment.run(tables=table, overrides=set, traces=_traces(trace), jobs=jobs, monitor=watch)
         watch.finish()
-    if out is not None:
-        result.save(out)
-    if json:
-        print(result.to_json(), end="")
-    else:
+
+    def show() -> None:
         from ssdlab.cli.experiment_tables import show_experiment
 
         show_experiment(result)
-        if out is not None:
-            print(f"\nwritten to {text.path(out)}: report.html, experiment.json and a CSV file for each table")
+
+    files = "report.html, experiment.json and a CSV file for each table"
+    deliver(result, show, json=json, out=out, files=files)
     return 130 if result.partial else 0

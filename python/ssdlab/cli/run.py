@@ -5,8 +5,9 @@ from typing import Annotated
 
 import typer
 
-from ssdlab import ConfigError, simulate, text
+from ssdlab import ConfigError, simulate
 from ssdlab.cli import options
+from ssdlab.cli.output import deliver
 from ssdlab.cli.progress import display
 
 EXAMPLES = """
@@ -65,14 +66,12 @@ def run(
         watch = shown.watch("run")
         result = simulate(settings, file, monitor=watch)
         watch.finish()
-    if out is not None:
-        result.save(out)
-    if json:
-        print(result.to_json(), end="")
-    else:
+
+    def show() -> None:
         from ssdlab.cli.tables import show_result
 
         show_result(result)
-        if out is not None:
-            print(f"\nwritten to {text.path(out)}: report.html, result.json, config.toml and Parquet columns")
+
+    files = "report.html, result.json, config.toml and Parquet columns"
+    deliver(result, show, json=json, out=out, files=files)
     return 130 if result.partial else 0

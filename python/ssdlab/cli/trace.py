@@ -9,6 +9,7 @@ import typer
 
 from ssdlab import TraceFile, WriteIntervals, _ssdlab, text
 from ssdlab.cli import options
+from ssdlab.cli.output import deliver
 from ssdlab.cli.progress import Watch, display
 from ssdlab.convert import FORMATS, Count, write
 from ssdlab.intervals import LOGS, PAGE
@@ -179,14 +180,8 @@ def intervals(
         watch = shown.watch("trace")
         found = file.intervals(page=page, logs=log.split(","), monitor=watch)
         watch.finish()
-    if out is not None:
-        found.save(out)
-    if json:
-        print(found.to_json(), end="")
-        return
-    _show_intervals(found)
-    if out is not None:
-        print(f"\nwritten to {text.path(out)}: intervals.html, intervals.json and Parquet columns")
+    files = "intervals.html, intervals.json and Parquet columns"
+    deliver(found, lambda: _show_intervals(found), json=json, out=out, files=files)
 
 
 def _show_intervals(found: WriteIntervals) -> None:

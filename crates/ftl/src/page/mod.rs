@@ -131,6 +131,9 @@ pub struct PageDevice {
 }
 
 impl<M: MapModel> PageFtl<M> {
+    /// Blocks kept unwritten for map pages, if there are any.
+    const MAP_SHORT: u32 = if M::CHARGED { MAP_SHORT_BLOCKS } else { 0 };
+
     /// An erased device with this map.
     ///
     /// # Errors
@@ -139,10 +142,7 @@ impl<M: MapModel> PageFtl<M> {
         let PageDevice { logical_pages, blocks, pages_per_block } = device;
         let physical = u64::from(blocks) * u64::from(pages_per_block);
         let map_pages = map.pages();
-        let (map_reserve, map_short) = match M::CHARGED {
-            true => (map_reserve_blocks(map_pages, pages_per_block), MAP_SHORT_BLOCKS),
-            false => (0, 0),
-        };
+        let map_reserve = if M::CHARGED { map_reserve_blocks(map_pages, pages_per_block) } else { 0 };
         let reserve_blocks = options.reserve_blocks().saturating_add(map_reserve);
         let reserve = u64::from(reserve_blocks) * u64::from(pages_per_block);
         if u64::from(logical_pages) + reserve > physical {
@@ -182,7 +182,7 @@ impl<M: MapModel> PageFtl<M> {
             map_blocks: Vec::new(),
             unwritten: physical,
             prefetching: logical_pages as usize * size_of::<u32>() > CACHED_MAP_BYTES,
-            short: (spare_blocks + u64::from(map_short)) * u64::from(pages_per_block),
+            short: (spare_blocks + u64::from(Self::MAP_SHORT)) * u64::from(pages_per_block),
             host_pages: 0,
             sequence: 0,
         })
@@ -226,9 +226,8 @@ impl<M: MapModel> PageFtl<M> {
         match self.options.trigger {
             Trigger::Victim => self.collect_while(sink, |ftl| ftl.unwritten <= ftl.short),
             Trigger::Batch { low, high } => {
-                let more = if M::CHARGED { MAP_SHORT_BLOCKS } else { 0 };
-                if self.host.is_full() && self.pool.free() < low + more {
-                    self.collect_while(sink, |ftl| ftl.pool.free() < high + more);
+                if self.host.is_full() && self.pool.free() < low + Self::MAP_SHORT {
+                    self.collect_while(sink, |ftl| ftl.pool.free() < high + Self::MAP_SHORT);
                 }
             }
         }
