@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use ssdlab_core::ProgramOrder;
 use ssdlab_ftl::page::{Allocation, PageOptions, Survivors, Trigger, VictimChoice};
-use ssdlab_nand::Geometry;
+use ssdlab_nand::{Geometry, Parallelism};
 use ssdlab_sim::{Clock, Fit, FtlChoice, Overwrite, Precondition, Replay, Setup, run};
 use ssdlab_trace::{Arrival, Generator, Pattern, Workload};
 
@@ -31,12 +31,14 @@ fn setup(capacity_bytes: u64, op: f64) -> Setup {
             pages_per_block,
             blocks: data_blocks + RESERVE_BLOCKS,
             order: ProgramOrder::Ascending,
+            parallelism: Parallelism::SINGLE,
         },
         logical_pages,
         endurance_cycles: 3000,
         ftl: FtlChoice::Page(options),
         clock: Clock::Count,
-        replay: Replay::Closed,
+        replay: Replay::ONE_BY_ONE,
+        gantt: None,
         fit: Fit::Error,
         warmup_requests: 4096,
         precondition: Precondition { fill: 1.0, overwrite: Overwrite::Passes(1.5) },

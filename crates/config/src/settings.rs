@@ -7,7 +7,7 @@ use crate::ftl::Plan;
 use crate::options::{Kind, find};
 use crate::value::{Value, write_bytes, write_percent};
 use ssdlab_core::{Nanos, ProgramOrder};
-use ssdlab_nand::{Geometry, Timing};
+use ssdlab_nand::{Geometry, PageTimes, Parallelism, Timing};
 use ssdlab_sim::{Clock, Fit, Overwrite, Precondition, Replay, Setup};
 use ssdlab_trace::Workload;
 
@@ -141,6 +141,7 @@ impl Checker<'_> {
             ftl,
             clock,
             replay,
+            gantt: None,
             fit,
             warmup_requests: self.count("host.warmup")?,
             precondition,
@@ -154,8 +155,8 @@ impl Checker<'_> {
         match self.choice("time")? {
             "count" => Ok(Clock::Count),
             "serial" => Ok(Clock::Serial(Timing {
-                read: self.nanos("nand.read")?,
-                program: self.nanos("nand.program")?,
+                read: PageTimes::uniform(self.nanos("nand.read")?),
+                program: PageTimes::uniform(self.nanos("nand.program")?),
                 erase: self.nanos("nand.erase")?,
                 transfer_per_kib: self.nanos("nand.transfer_per_kib")?,
                 copyback: self.flag("nand.copyback")?,
@@ -191,8 +192,8 @@ impl Checker<'_> {
 
     fn replay(&self) -> Read<Replay> {
         match self.choice("host.replay")? {
-            "closed" => Ok(Replay::Closed),
-            "open" => Ok(Replay::Open),
+            "closed" => Ok(Replay::ONE_BY_ONE),
+            "open" => Ok(Replay::AS_TRACED),
             other => Err(self.unknown("host.replay", other)),
         }
     }
@@ -259,7 +260,13 @@ impl Checker<'_> {
             return Ok(None);
         };
         let blocks = physical_pages / pages_per_block;
-        let geometry = Geometry { page_bytes, pages_per_block, blocks, order: self.program_order()? };
+        let geometry = Geometry {
+            page_bytes,
+            pages_per_block,
+            blocks,
+            order: self.program_order()?,
+            parallelism: Parallelism::SINGLE,
+        };
         Ok(Some((geometry, DeviceFigures::new(page_bytes, pages_per_block, logical_pages, blocks, reserve_blocks))))
     }
 

@@ -79,6 +79,9 @@ impl Bytes {
 }
 
 impl Nanos {
+    /// No time.
+    pub const ZERO: Self = Self(0);
+
     /// Reads `"25us"`, `"1.5ms"`, `"70060ns"`, `"2s"`.
     pub fn parse(text: &str) -> Result<Self, UnitError> {
         parse(text, "a duration", TIME_UNITS, "\"25us\" or \"1.5ms\"").map(Nanos)

@@ -67,7 +67,7 @@ impl Ledger {
 /// A device of `data_blocks` logical blocks, `log_blocks` and two more.
 fn shape(data_blocks: u32, pages_per_block: u32, log_blocks: u32) -> Shape {
     let logical_pages = data_blocks * pages_per_block;
-    Shape { logical_pages, blocks: data_blocks + log_blocks + 2, pages_per_block, order: ProgramOrder::Any }
+    Shape { logical_pages, blocks: data_blocks + log_blocks + 2, pages_per_block, order: ProgramOrder::Any, planes: 1 }
 }
 
 fn filled<F: Ftl>(ftl: Result<F, String>, shape: Shape) -> F {

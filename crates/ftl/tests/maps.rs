@@ -72,7 +72,7 @@ fn segments(cached: u64, segment_bytes: u32) -> PageFtl<SegmentCache> {
         policy: CacheChoice::Lru,
         preload: false,
     };
-    let device = PageDevice { logical_pages: 64, blocks: 60, pages_per_block: 8 };
+    let device = PageDevice { logical_pages: 64, blocks: 60, pages_per_block: 8, planes: 1 };
     let map = SegmentCache::new(64, 64, options).expect("a sound cache");
     let mut ftl = PageFtl::with_map(device, OPTIONS, map, 1).expect("large enough");
     ftl.write(Lpn(0), 64, &mut ());
@@ -129,7 +129,7 @@ fn the_map_of_the_map_is_as_large_as_in_the_document() {
             preload: false,
         };
         let logical_pages = 30_480 << (20 - 13);
-        let device = PageDevice { logical_pages, blocks: 20_000, pages_per_block: 256 };
+        let device = PageDevice { logical_pages, blocks: 20_000, pages_per_block: 256, planes: 1 };
         let map = SegmentCache::new(logical_pages, 8 << 10, options).expect("a sound cache");
         let ftl = PageFtl::with_map(device, OPTIONS, map, 1).expect("large enough");
         assert_eq!(ftl.mapping_table_bytes() - (512 << 10), expected);
@@ -137,7 +137,7 @@ fn the_map_of_the_map_is_as_large_as_in_the_document() {
 }
 
 fn dftl(blocks: u32, options: DftlOptions) -> PageFtl<Dftl> {
-    let device = PageDevice { logical_pages: 64, blocks, pages_per_block: 8 };
+    let device = PageDevice { logical_pages: 64, blocks, pages_per_block: 8, planes: 1 };
     let map = Dftl::new(64, 64, options).expect("a sound table");
     PageFtl::with_map(device, OPTIONS, map, 1).expect("large enough")
 }

@@ -96,13 +96,20 @@ impl FlashArray {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Parallelism;
 
     fn array() -> FlashArray {
         array_with(ProgramOrder::Ascending)
     }
 
     fn array_with(order: ProgramOrder) -> FlashArray {
-        FlashArray::new(&Geometry { page_bytes: 4096, pages_per_block: 3, blocks: 2, order })
+        FlashArray::new(&Geometry {
+            page_bytes: 4096,
+            pages_per_block: 3,
+            blocks: 2,
+            order,
+            parallelism: Parallelism::SINGLE,
+        })
     }
 
     fn data(lpn: u32) -> PageData {

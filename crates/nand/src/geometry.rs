@@ -2,6 +2,8 @@
 
 use ssdlab_core::ProgramOrder;
 
+use crate::Parallelism;
+
 /// Pages and erase blocks of the whole array.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Geometry {
@@ -9,10 +11,12 @@ pub struct Geometry {
     pub page_bytes: u32,
     /// Pages of an erase block, 2 to 32,767.
     pub pages_per_block: u32,
-    /// Erase blocks.
+    /// Erase blocks, a multiple of the planes.
     pub blocks: u32,
     /// Order in which the pages of a block may be programmed.
     pub order: ProgramOrder,
+    /// What works at the same time.
+    pub parallelism: Parallelism,
 }
 
 impl Geometry {

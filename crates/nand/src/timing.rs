@@ -2,13 +2,60 @@
 
 use ssdlab_core::Nanos;
 
+/// Page types of a block: cells that hold several bits have pages of different speed.
+pub const MAX_PAGE_TYPES: usize = 4;
+
+/// A duration for each page type; page `p` of a block is of type `p % types`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PageTimes {
+    times: [Nanos; MAX_PAGE_TYPES],
+    types: u8,
+}
+
+impl PageTimes {
+    /// The same for every page.
+    pub const fn uniform(time: Nanos) -> Self {
+        Self { times: [time; MAX_PAGE_TYPES], types: 1 }
+    }
+
+    /// One for each page type, 1 to 4 of them.
+    pub fn of(times: &[Nanos]) -> Option<Self> {
+        let first = *times.first()?;
+        let mut all = [first; MAX_PAGE_TYPES];
+        all.get_mut(..times.len())?.copy_from_slice(times);
+        Some(Self { times: all, types: times.len() as u8 })
+    }
+
+    /// Of page `page` of a block.
+    #[inline(always)]
+    pub const fn of_page(&self, page: u32) -> Nanos {
+        if self.types == 1 { self.times[0] } else { self.times[(page % self.types as u32) as usize] }
+    }
+
+    /// Durations by page type.
+    pub fn by_type(&self) -> &[Nanos] {
+        &self.times[..self.types as usize]
+    }
+
+    /// Mean over the page types, rounded down.
+    pub const fn mean(&self) -> Nanos {
+        let mut sum = 0;
+        let mut index = 0;
+        while index < self.types as usize {
+            sum += self.times[index].0;
+            index += 1;
+        }
+        Nanos(sum / self.types as u64)
+    }
+}
+
 /// Durations of the operations of one chip.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Timing {
     /// Cell array to page register (t_R).
-    pub read: Nanos,
+    pub read: PageTimes,
     /// Page register to cell array (t_PROG).
-    pub program: Nanos,
+    pub program: PageTimes,
     /// Block erase (t_BERS).
     pub erase: Nanos,
     /// Bus transfer of 1,024 bytes between page register and controller.

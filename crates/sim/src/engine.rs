@@ -133,13 +133,14 @@ impl<'a, F: Ftl, D: Flash, C: Checker + FlashSink, M: Meter> Engine<'a, F, D, C,
     #[inline]
     fn serve(&mut self, request: &Request) -> Result<(), SimError> {
         self.requests += 1;
-        if self.setup.replay == Replay::Open {
-            self.sinks.flash.idle_until(request.time_ns);
-        }
         let issued_ns = match self.setup.replay {
-            Replay::Closed => self.sinks.flash.now_ns(),
-            Replay::Open => request.time_ns,
+            Replay::Closed { think, .. } => {
+                let think_ns = if self.requests > 1 { think.0 } else { 0 };
+                self.sinks.flash.now_ns() + think_ns
+            }
+            Replay::Open { time_scale } => scaled(request.time_ns, time_scale),
         };
+        self.sinks.flash.idle_until(issued_ns);
         let bytes = u64::from(request.bytes);
         match request.op {
             Op::Read => {
@@ -284,8 +285,12 @@ impl<'a, F: Ftl, D: Flash, C: Checker + FlashSink, M: Meter> Engine<'a, F, D, C,
                 iops: per_second(all.count() as f64),
                 bytes_read_per_s: per_second(self.host.bytes_read as f64),
                 bytes_written_per_s: per_second(self.host.bytes_written as f64),
-                behind_ns: (self.setup.replay == Replay::Open)
-                    .then(|| self.sinks.flash.now_ns().saturating_sub(last_arrival_ns)),
+                behind_ns: match self.setup.replay {
+                    Replay::Open { time_scale } => {
+                        Some(self.sinks.flash.now_ns().saturating_sub(scaled(last_arrival_ns, time_scale)))
+                    }
+                    Replay::Closed { .. } => None,
+                },
             }
         });
         let latency = D::TIMED.then(|| {
@@ -346,4 +351,9 @@ fn totals<D: Flash>(flash: &D, host: &HostCounters, latency: &[LatencyHistogram;
         write_latency_sum_ns: sum_ns(Op::Write),
     };
     (flash.now_ns() - start.time_ns, tally)
+}
+
+/// A time of the trace on the clock of the run, rounded to the nearest nanosecond.
+pub(crate) fn scaled(time_ns: u64, scale: f64) -> u64 {
+    if scale == 1.0 { time_ns } else { (time_ns as f64 * scale).round() as u64 }
 }

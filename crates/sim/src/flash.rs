@@ -2,7 +2,7 @@
 
 use ssdlab_core::{BlockId, Ppn};
 use ssdlab_ftl::{Cause, Counts, FlashSink, MergeCost, Oob, Source};
-use ssdlab_nand::{Geometry, Timing};
+use ssdlab_nand::{Geometry, PageTimes, Timing};
 
 /// A sink that knows its operation counts and, if it models time, its clock.
 pub(crate) trait Flash: FlashSink {
@@ -80,27 +80,30 @@ pub(crate) struct SerialFlash {
     counts: Counts,
     now_ns: u64,
     busy_ns: u64,
-    read_ns: u64,
-    program_ns: u64,
-    copy_ns: u64,
-    erase_ns: u64,
+    transfer_ns: u64,
+    /// Bus time of a copy.
+    copy_transfer_ns: u64,
+    pages_per_block: u32,
     timing: Timing,
 }
 
 impl SerialFlash {
     pub(crate) fn new(timing: &Timing, geometry: &Geometry) -> Self {
         let transfer_ns = timing.transfer(geometry.page_bytes).0;
-        let cells_ns = timing.read.0 + timing.program.0;
         Self {
             counts: Counts::default(),
             now_ns: 0,
             busy_ns: 0,
-            read_ns: timing.read.0 + transfer_ns,
-            program_ns: timing.program.0 + transfer_ns,
-            copy_ns: if timing.copyback { cells_ns } else { cells_ns + 2 * transfer_ns },
-            erase_ns: timing.erase.0,
+            transfer_ns,
+            copy_transfer_ns: if timing.copyback { 0 } else { 2 * transfer_ns },
+            pages_per_block: geometry.pages_per_block,
             timing: *timing,
         }
+    }
+
+    #[inline(always)]
+    fn cell_ns(&self, times: &PageTimes, ppn: Ppn) -> u64 {
+        times.of_page(ppn.0 % self.pages_per_block).0
     }
 
     #[inline(always)]
@@ -114,31 +117,32 @@ impl FlashSink for SerialFlash {
     #[inline(always)]
     fn read(&mut self, ppn: Ppn, cause: Cause) {
         self.counts.read(ppn, cause);
-        self.work(self.read_ns);
+        self.work(self.cell_ns(&self.timing.read, ppn) + self.transfer_ns);
     }
 
     #[inline]
     fn read_part(&mut self, ppn: Ppn, bytes: u32, cause: Cause) {
         self.counts.read(ppn, cause);
-        self.work(self.timing.read.0 + self.timing.transfer(bytes).0);
+        self.work(self.cell_ns(&self.timing.read, ppn) + self.timing.transfer(bytes).0);
     }
 
     #[inline(always)]
     fn program(&mut self, ppn: Ppn, oob: Oob, source: Source, cause: Cause) {
         self.counts.program(ppn, oob, source, cause);
-        self.work(self.program_ns);
+        self.work(self.cell_ns(&self.timing.program, ppn) + self.transfer_ns);
     }
 
     #[inline(always)]
     fn erase(&mut self, block: BlockId, cause: Cause) {
         self.counts.erase(block, cause);
-        self.work(self.erase_ns);
+        self.work(self.timing.erase.0);
     }
 
     #[inline(always)]
     fn copy(&mut self, from: Ppn, to: Ppn, oob: Oob, cause: Cause) {
         self.counts.copy(from, to, oob, cause);
-        self.work(self.copy_ns);
+        let cells_ns = self.cell_ns(&self.timing.read, from) + self.cell_ns(&self.timing.program, to);
+        self.work(cells_ns + self.copy_transfer_ns);
     }
 }
 
@@ -169,6 +173,7 @@ impl Flash for SerialFlash {
     }
 
     fn cost_ns(&self, cost: MergeCost) -> Option<u64> {
-        Some(u64::from(cost.copies) * self.copy_ns + u64::from(cost.erases) * self.erase_ns)
+        let copy_ns = self.timing.read.mean().0 + self.timing.program.mean().0 + self.copy_transfer_ns;
+        Some(u64::from(cost.copies) * copy_ns + u64::from(cost.erases) * self.timing.erase.0)
     }
 }

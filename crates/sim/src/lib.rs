@@ -3,6 +3,7 @@
 //! One call, [`run`]: precondition the device, replay the warm-up, replay and measure the rest. The result
 //! depends on the set-up and the requests alone: no wall time, no threads, no unseeded randomness.
 
+mod drive_options;
 mod engine;
 mod fit;
 mod flash;
@@ -16,11 +17,14 @@ pub mod shadow;
 mod sinks;
 mod summary;
 
+pub use drive_options::{
+    Arbitration, Collect, CollectGoal, DieSchedulerChoice, Drive, FlushPolicy, Front, Protocol, WriteBuffer,
+};
 pub use log_meter::{CaptureCounters, CaptureSummary, LogFigures, LogSummary, MergeTally, Merges};
 pub use map_advice::{MapAdvice, MapAdvisor, MapSizes, SegmentAdvice};
 pub use map_meter::{LookupTally, MapSummary};
 pub use series::Series;
-pub use setup::{Clock, Fit, FtlChoice, Overwrite, Precondition, Replay, Setup};
+pub use setup::{Clock, Fit, FtlChoice, Overwrite, Precondition, Replay, Setup, Window};
 pub use ssdlab_ftl::MergeCost;
 pub use summary::{
     CheckSummary, DeviceSummary, FlashSummary, HostCounters, LatencySummary, LifetimeSummary, PreconditionSummary,
@@ -203,5 +207,6 @@ fn run_ftl<F: Ftl, M: Meter>(
         (Clock::Serial(timing), true) => {
             Engine::new(setup, ftl, serial(timing), Shadow::new(setup), meter).run(source, monitor)
         }
+        (Clock::Event(..), _) => todo!(),
     }
 }

@@ -193,11 +193,11 @@ impl MapAdvisor {
     }
 
     fn page_read_ns(&self) -> u64 {
-        self.timing.read.0 + self.timing.transfer(self.page_bytes).0
+        self.timing.read.mean().0 + self.timing.transfer(self.page_bytes).0
     }
 
     fn page_program_ns(&self) -> u64 {
-        self.timing.program.0 + self.timing.transfer(self.page_bytes).0
+        self.timing.program.mean().0 + self.timing.transfer(self.page_bytes).0
     }
 
     fn read_ns(&self, offset: u64, end: u64) -> u64 {
@@ -206,7 +206,7 @@ impl MapAdvisor {
         if !self.timing.partial_read {
             return (last - first + 1) * self.page_read_ns();
         }
-        let part_ns = |bytes: u64| self.timing.read.0 + self.timing.transfer(bytes as u32).0;
+        let part_ns = |bytes: u64| self.timing.read.mean().0 + self.timing.transfer(bytes as u32).0;
         if first == last {
             return part_ns(end - offset);
         }
@@ -225,7 +225,7 @@ impl MapAdvisor {
     }
 
     fn of(&self, segments: &Segments) -> SegmentAdvice {
-        let load_ns = self.timing.read.0 + self.timing.transfer(segments.bytes).0;
+        let load_ns = self.timing.read.mean().0 + self.timing.transfer(segments.bytes).0;
         let rest_ns = if segments.bytes == self.page_bytes { 0 } else { self.page_read_ns() };
         let write_back_ns = rest_ns + self.page_program_ns();
         let (look_ups, first) = (segments.distances.uses(), segments.distances.first_uses());

@@ -1,5 +1,6 @@
 //! Everything a simulation needs to know, complete and in plain numbers.
 
+use ssdlab_core::Nanos;
 use ssdlab_ftl::bast::BastOptions;
 use ssdlab_ftl::fast::FastOptions;
 use ssdlab_ftl::faster::FasterOptions;
@@ -8,6 +9,8 @@ use ssdlab_ftl::map::{DftlOptions, SegmentOptions};
 use ssdlab_ftl::page::{PageDevice, PageOptions, map_reserve_blocks};
 use ssdlab_ftl::sbfast::SbfastOptions;
 use ssdlab_nand::{Geometry, Timing};
+
+use crate::Drive;
 
 /// The FTL and its options.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -51,21 +54,49 @@ impl FtlChoice {
 }
 
 /// How time passes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Clock {
     /// No time: operations are counted only.
     Count,
     /// One chip, one operation at a time.
     Serial(Timing),
+    /// Channels, dies and planes at work on many requests at once.
+    Event(Timing, Drive),
 }
 
 /// When the next request is issued.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Replay {
-    /// As soon as the one before it completes; trace times are ignored.
-    Closed,
+    /// As soon as one before it completes; trace times are ignored.
+    Closed {
+        /// Requests outstanding, at least 1. The serial clock serves one at a time, whatever this says.
+        depth: u32,
+        /// Whether each stream keeps so many of its own outstanding, or all streams together.
+        per_stream: bool,
+        /// Time between a completion and the request that takes its place.
+        think: Nanos,
+    },
     /// At its time in the trace; requests queue when the device is busy.
-    Open,
+    Open {
+        /// Factor on the times of the trace: 0.5 issues requests twice as fast.
+        time_scale: f64,
+    },
+}
+
+impl Replay {
+    /// One request after the other.
+    pub const ONE_BY_ONE: Self = Self::Closed { depth: 1, per_stream: false, think: Nanos::ZERO };
+    /// At the times of the trace.
+    pub const AS_TRACED: Self = Self::Open { time_scale: 1.0 };
+}
+
+/// A stretch of simulated time, from the start of measuring.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Window {
+    /// Its start.
+    pub from: Nanos,
+    /// Its length.
+    pub length: Nanos,
 }
 
 /// What to do with addresses beyond the device.
@@ -117,6 +148,8 @@ pub struct Setup {
     pub clock: Clock,
     /// Host behaviour.
     pub replay: Replay,
+    /// Stretch of which every flash operation is recorded; needs [`Clock::Event`].
+    pub gantt: Option<Window>,
     /// Addresses beyond the device.
     pub fit: Fit,
     /// Requests replayed before measuring starts.
@@ -155,6 +188,7 @@ impl Setup {
             logical_pages: self.logical_pages,
             blocks: self.geometry.blocks,
             pages_per_block: self.geometry.pages_per_block,
+            planes: self.geometry.parallelism.planes(),
         }
     }
 
@@ -165,6 +199,7 @@ impl Setup {
             blocks: self.geometry.blocks,
             pages_per_block: self.geometry.pages_per_block,
             order: self.geometry.order,
+            planes: self.geometry.parallelism.planes(),
         }
     }
 }

@@ -8,7 +8,7 @@ pub mod twin;
 
 use ssdlab_core::ProgramOrder;
 use ssdlab_ftl::page::{Allocation, PageOptions, Survivors, Trigger, VictimChoice};
-use ssdlab_nand::Geometry;
+use ssdlab_nand::{Geometry, Parallelism};
 use ssdlab_sim::{Clock, Fit, FtlChoice, Overwrite, Precondition, Replay, Setup};
 
 /// Options of the small devices: greedy collection on a shared frontier.
@@ -23,12 +23,19 @@ pub const SMALL_OPTIONS: PageOptions = PageOptions {
 /// and `spare_blocks` more are over-provisioned; [`SMALL_OPTIONS`]; not preconditioned.
 pub fn small_setup(blocks: u32, pages_per_block: u32, spare_blocks: u32) -> Setup {
     Setup {
-        geometry: Geometry { page_bytes: 4096, pages_per_block, blocks, order: ProgramOrder::Ascending },
+        geometry: Geometry {
+            page_bytes: 4096,
+            pages_per_block,
+            blocks,
+            order: ProgramOrder::Ascending,
+            parallelism: Parallelism::SINGLE,
+        },
         logical_pages: (blocks - SMALL_OPTIONS.reserve_blocks() - spare_blocks) * pages_per_block,
         endurance_cycles: 3000,
         ftl: FtlChoice::Page(SMALL_OPTIONS),
         clock: Clock::Count,
-        replay: Replay::Closed,
+        replay: Replay::ONE_BY_ONE,
+        gantt: None,
         fit: Fit::Error,
         warmup_requests: 0,
         precondition: Precondition { fill: 0.0, overwrite: Overwrite::None },

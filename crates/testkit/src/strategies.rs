@@ -14,7 +14,7 @@ use ssdlab_ftl::map::cache;
 use ssdlab_ftl::map::{DftlOptions, SegmentOptions};
 use ssdlab_ftl::page::{Allocation, PageOptions, Survivors, Trigger, VictimChoice, map_reserve_blocks};
 use ssdlab_ftl::sbfast::{RlbMerge, SbfastOptions};
-use ssdlab_nand::{Geometry, Timing};
+use ssdlab_nand::{Geometry, PageTimes, Parallelism, Timing};
 use ssdlab_sim::{Clock, Fit, FtlChoice, Overwrite, Precondition, Replay, Setup};
 use ssdlab_trace::{Op, Request};
 
@@ -108,8 +108,8 @@ pub fn setups() -> impl Strategy<Value = Setup> {
         |((pages_per_block, (ftl, more_blocks)), (data_blocks, spare_blocks, fewer), precondition, chip, seed)| {
             let (timed, copyback, order) = chip;
             let timing = Timing {
-                read: Nanos(25_000),
-                program: Nanos(200_000),
+                read: PageTimes::uniform(Nanos(25_000)),
+                program: PageTimes::uniform(Nanos(200_000)),
                 erase: Nanos(2_000_000),
                 transfer_per_kib: Nanos(5_000),
                 copyback,
@@ -122,12 +122,19 @@ pub fn setups() -> impl Strategy<Value = Setup> {
             };
             let blocks = data_blocks + spare_blocks + more_blocks + map_blocks;
             Setup {
-                geometry: Geometry { page_bytes: 512, pages_per_block, blocks, order },
+                geometry: Geometry {
+                    page_bytes: 512,
+                    pages_per_block,
+                    blocks,
+                    order,
+                    parallelism: Parallelism::SINGLE,
+                },
                 logical_pages,
                 endurance_cycles: 1000,
                 ftl,
                 clock: if timed { Clock::Serial(timing) } else { Clock::Count },
-                replay: Replay::Closed,
+                replay: Replay::ONE_BY_ONE,
+                gantt: None,
                 fit: Fit::Wrap,
                 warmup_requests: 0,
                 precondition,

@@ -21,6 +21,8 @@ pub struct Shape {
     pub pages_per_block: u32,
     /// Order in which the pages of a block may be programmed.
     pub order: ProgramOrder,
+    /// Planes that the blocks are spread over evenly: plane `p` owns those from `p * blocks / planes`.
+    pub planes: u32,
 }
 
 /// A logical page and its place.
@@ -57,7 +59,7 @@ pub(crate) struct Space {
 impl Space {
     /// An erased device with room for all data blocks, `log_blocks` and `reserve_blocks`.
     pub fn new(shape: Shape, log_blocks: u32, reserve_blocks: u32) -> Result<Self, String> {
-        let Shape { logical_pages, blocks, pages_per_block, order } = shape;
+        let Shape { logical_pages, blocks, pages_per_block, order, .. } = shape;
         let physical = u64::from(blocks) * u64::from(pages_per_block);
         let data_blocks = logical_pages.div_ceil(pages_per_block);
         let needed = u64::from(data_blocks) + u64::from(log_blocks) + u64::from(reserve_blocks);

@@ -114,7 +114,7 @@ impl PageFtl {
         options: PageOptions,
         seed: u64,
     ) -> Result<Self, String> {
-        let device = PageDevice { logical_pages, blocks, pages_per_block };
+        let device = PageDevice { logical_pages, blocks, pages_per_block, planes: 1 };
         Self::with_map(device, options, WholeMap { logical_pages }, seed)
     }
 }
@@ -128,6 +128,8 @@ pub struct PageDevice {
     pub blocks: u32,
     /// Pages of an erase block.
     pub pages_per_block: u32,
+    /// Planes that the blocks are spread over evenly: plane `p` owns those from `p * blocks / planes`.
+    pub planes: u32,
 }
 
 impl<M: MapModel> PageFtl<M> {
@@ -139,7 +141,7 @@ impl<M: MapModel> PageFtl<M> {
     /// # Errors
     /// If the blocks cannot hold logical and map pages plus what collection needs, or page numbers exceed 32 bits.
     pub fn with_map(device: PageDevice, options: PageOptions, map: M, seed: u64) -> Result<Self, String> {
-        let PageDevice { logical_pages, blocks, pages_per_block } = device;
+        let PageDevice { logical_pages, blocks, pages_per_block, .. } = device;
         let physical = u64::from(blocks) * u64::from(pages_per_block);
         let map_pages = map.pages();
         let map_reserve = if M::CHARGED { map_reserve_blocks(map_pages, pages_per_block) } else { 0 };

@@ -2,7 +2,7 @@
 
 use ssdlab_core::{Nanos, Rng};
 use ssdlab_ftl::page::{PageOptions, VictimChoice};
-use ssdlab_nand::Timing;
+use ssdlab_nand::{PageTimes, Timing};
 use ssdlab_sim::{Clock, FtlChoice, Overwrite, Precondition, Setup, run};
 use ssdlab_testkit::{SMALL_OPTIONS, small_setup};
 use ssdlab_trace::{Op, Request, SliceSource};
@@ -11,8 +11,8 @@ fn result(seed: u64) -> String {
     let mut setup = small_setup(64, 16, 6);
     setup.ftl = FtlChoice::Page(PageOptions { gc: VictimChoice::DChoices { d: 3 }, ..SMALL_OPTIONS });
     setup.clock = Clock::Serial(Timing {
-        read: Nanos(25_000),
-        program: Nanos(200_000),
+        read: PageTimes::uniform(Nanos(25_000)),
+        program: PageTimes::uniform(Nanos(200_000)),
         erase: Nanos(1_500_000),
         transfer_per_kib: Nanos(5_515),
         copyback: false,

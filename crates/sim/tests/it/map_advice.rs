@@ -6,7 +6,7 @@ use ssdlab_core::Nanos;
 use ssdlab_ftl::map::SegmentOptions;
 use ssdlab_ftl::map::cache::CacheChoice;
 use ssdlab_ftl::page::{Allocation, PageOptions, Survivors, Trigger, VictimChoice};
-use ssdlab_nand::{Geometry, Timing};
+use ssdlab_nand::{Geometry, PageTimes, Timing};
 use ssdlab_sim::{Clock, Fit, FtlChoice, MapAdvisor, MapSizes, Overwrite, Precondition, Setup, SimError, run};
 use ssdlab_testkit::{small_setup, strategies};
 use ssdlab_trace::{Op, Request, SliceSource};
@@ -16,8 +16,8 @@ const PAGE_BYTES: u32 = 512;
 
 fn timing(partial_read: bool) -> Timing {
     Timing {
-        read: Nanos(70_060),
-        program: Nanos(1_575_000),
+        read: PageTimes::uniform(Nanos(70_060)),
+        program: PageTimes::uniform(Nanos(1_575_000)),
         erase: Nanos(3_000_000),
         transfer_per_kib: Nanos(5_515),
         copyback: false,

@@ -2,14 +2,14 @@
 //! round durations.
 
 use ssdlab_core::{Nanos, Rng};
-use ssdlab_nand::Timing;
+use ssdlab_nand::{PageTimes, Timing};
 use ssdlab_sim::{Clock, LatencySummary, Outcome, Replay, Setup, run};
 use ssdlab_testkit::small_setup;
 use ssdlab_trace::{Op, Request, SliceSource};
 
 const TIMING: Timing = Timing {
-    read: Nanos(100),
-    program: Nanos(1_000),
+    read: PageTimes::uniform(Nanos(100)),
+    program: PageTimes::uniform(Nanos(1_000)),
     erase: Nanos(10_000),
     transfer_per_kib: Nanos(5), // 20 ns for a 4 KiB page
     copyback: false,
@@ -100,7 +100,7 @@ fn copyback_saves_both_transfers_of_a_copy() {
 
 #[test]
 fn open_replay_waits_for_arrivals_and_queues_behind_work() {
-    let setup = Setup { replay: Replay::Open, ..device(TIMING) };
+    let setup = Setup { replay: Replay::AS_TRACED, ..device(TIMING) };
     let outcome = replay(
         &setup,
         &[

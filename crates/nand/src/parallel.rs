@@ -1,0 +1,146 @@
+//! What of a flash array can work at the same time, and in which order work is spread over it.
+
+/// A level of the array.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Level {
+    /// A bus with its chips.
+    Channel,
+    /// A chip on its channel.
+    Way,
+    /// A die in its chip: works on one command at a time.
+    Die,
+    /// A plane in its die: has page registers of its own.
+    Plane,
+}
+
+/// In which order planes follow each other: the level that changes fastest first. `CWDP` puts successive pages on
+/// different channels, then on different chips, dies and planes (the notation of MQSim and of Hu et al., ICS 2011).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct StripeOrder(pub [Level; 4]);
+
+impl StripeOrder {
+    /// Channel, way, die, plane.
+    pub const CWDP: Self = Self([Level::Channel, Level::Way, Level::Die, Level::Plane]);
+
+    /// The order with this name, a permutation of the letters C, W, D and P.
+    pub fn named(name: &str) -> Option<Self> {
+        let mut levels = [Level::Channel; 4];
+        let mut seen = 0_u8;
+        if name.len() != levels.len() {
+            return None;
+        }
+        for (level, letter) in levels.iter_mut().zip(name.bytes()) {
+            *level = match letter {
+                b'C' => Level::Channel,
+                b'W' => Level::Way,
+                b'D' => Level::Die,
+                b'P' => Level::Plane,
+                _ => return None,
+            };
+            seen |= 1 << *level as u8;
+        }
+        (seen == 0b1111).then_some(Self(levels))
+    }
+}
+
+/// How many of each level there are. Planes are numbered in stripe order: plane 0, 1, 2... is where successive pages
+/// go. Plane `p` owns the blocks `p * blocks / planes()` and on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Parallelism {
+    /// Channels.
+    pub channels: u32,
+    /// Chips on each channel.
+    pub ways: u32,
+    /// Dies in each chip.
+    pub dies: u32,
+    /// Planes of each die.
+    pub planes: u32,
+    /// Order of the planes.
+    pub order: StripeOrder,
+}
+
+/// Where a plane is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Place {
+    /// Channel.
+    pub channel: u32,
+    /// Die among all dies of the array, channel by channel.
+    pub die: u32,
+    /// Plane in its die.
+    pub plane: u32,
+}
+
+impl Parallelism {
+    /// One plane of one die on one channel.
+    pub const SINGLE: Self = Self { channels: 1, ways: 1, dies: 1, planes: 1, order: StripeOrder::CWDP };
+
+    /// Planes of the array.
+    pub const fn planes(&self) -> u32 {
+        self.dies() * self.planes
+    }
+
+    /// Dies of the array.
+    pub const fn dies(&self) -> u32 {
+        self.channels * self.dies_per_channel()
+    }
+
+    /// Dies on one channel.
+    pub const fn dies_per_channel(&self) -> u32 {
+        self.ways * self.dies
+    }
+
+    /// Where plane number `index` is.
+    pub fn place(&self, index: u32) -> Place {
+        let mut rest = index;
+        let mut at = [0; 4];
+        for level in self.order.0 {
+            let count = match level {
+                Level::Channel => self.channels,
+                Level::Way => self.ways,
+                Level::Die => self.dies,
+                Level::Plane => self.planes,
+            };
+            at[level as usize] = rest % count;
+            rest /= count;
+        }
+        let [channel, way, die, plane] = at;
+        Place { channel, die: (channel * self.ways + way) * self.dies + die, plane }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_plane_has_its_own_place_in_every_order() {
+        let levels = [b'C', b'W', b'D', b'P'];
+        let mut orders = 0;
+        for code in 0..256_usize {
+            let name: Vec<u8> = (0..4).map(|place| levels[(code >> (2 * place)) & 3]).collect();
+            let Some(order) = StripeOrder::named(std::str::from_utf8(&name).unwrap()) else { continue };
+            orders += 1;
+            let array = Parallelism { channels: 3, ways: 2, dies: 2, planes: 4, order };
+            let mut places: Vec<_> =
+                (0..array.planes()).map(|index| array.place(index)).map(|at| (at.die, at.plane)).collect();
+            assert!(
+                (0..array.planes()).all(|p| array.place(p).die / array.dies_per_channel() == array.place(p).channel)
+            );
+            places.sort_unstable();
+            places.dedup();
+            assert_eq!(places.len(), 48);
+            assert_eq!(places.last(), Some(&(11, 3)));
+        }
+        assert_eq!(orders, 24);
+    }
+
+    #[test]
+    fn the_first_letter_changes_fastest() {
+        let array =
+            Parallelism { channels: 2, ways: 1, dies: 2, planes: 2, order: StripeOrder::named("PCWD").unwrap() };
+        let places: Vec<_> = (0..4).map(|index| array.place(index)).collect();
+        assert_eq!(places[1], Place { channel: 0, die: 0, plane: 1 });
+        assert_eq!(places[2], Place { channel: 1, die: 2, plane: 0 });
+        assert_eq!(array.place(4), Place { channel: 0, die: 1, plane: 0 });
+    }
+}
