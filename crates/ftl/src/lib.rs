@@ -53,6 +53,13 @@ pub trait Ftl {
     /// Fills a cache that is to be filled before the first request.
     fn preload<S: FlashSink>(&mut self, _sink: &mut S) {}
 
+    /// Collects garbage ahead of need, copying about `pages` pages, in the plane that is furthest from having
+    /// `free_blocks` erased blocks beyond its reserve. False if nothing was emitted: every plane has them, or there is
+    /// nothing to gain.
+    fn background<S: FlashSink>(&mut self, _free_blocks: u32, _pages: u32, _sink: &mut S) -> bool {
+        false
+    }
+
     /// Verifies every internal invariant in O(pages); the error says which is broken.
     fn check(&self) -> Result<(), String>;
 }

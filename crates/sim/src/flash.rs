@@ -18,14 +18,22 @@ pub(crate) trait Flash: FlashSink {
     /// Nanoseconds spent working.
     fn busy_ns(&self) -> u64;
 
+    /// The first thing found wrong with the order in which operations were done, where somebody looks.
+    fn violation(&self) -> Option<&str> {
+        None
+    }
+
+    /// Nanoseconds of work that a merge is; none where operations take no time.
+    fn cost_ns(&self, cost: MergeCost) -> Option<u64>;
+}
+
+/// Flash that does one operation after the other, each done when it has been emitted.
+pub(crate) trait OneByOne: Flash {
     /// Lets idle time pass until `time_ns`; does nothing if that is past.
     fn idle_until(&mut self, time_ns: u64);
 
     /// Starts the clock anew.
     fn reset_clock(&mut self);
-
-    /// Nanoseconds of work that a merge is; none where operations take no time.
-    fn cost_ns(&self, cost: MergeCost) -> Option<u64>;
 }
 
 /// Counts operations; time stands still.
@@ -65,14 +73,16 @@ impl Flash for CountingFlash {
         0
     }
 
+    fn cost_ns(&self, _cost: MergeCost) -> Option<u64> {
+        None
+    }
+}
+
+impl OneByOne for CountingFlash {
     #[inline(always)]
     fn idle_until(&mut self, _time_ns: u64) {}
 
     fn reset_clock(&mut self) {}
-
-    fn cost_ns(&self, _cost: MergeCost) -> Option<u64> {
-        None
-    }
 }
 
 /// One chip that does one operation at a time, in the order emitted.
@@ -162,6 +172,13 @@ impl Flash for SerialFlash {
         self.busy_ns
     }
 
+    fn cost_ns(&self, cost: MergeCost) -> Option<u64> {
+        let copy_ns = self.timing.read.mean().0 + self.timing.program.mean().0 + self.copy_transfer_ns;
+        Some(u64::from(cost.copies) * copy_ns + u64::from(cost.erases) * self.timing.erase.0)
+    }
+}
+
+impl OneByOne for SerialFlash {
     #[inline(always)]
     fn idle_until(&mut self, time_ns: u64) {
         self.now_ns = self.now_ns.max(time_ns);
@@ -170,10 +187,5 @@ impl Flash for SerialFlash {
     fn reset_clock(&mut self) {
         self.now_ns = 0;
         self.busy_ns = 0;
-    }
-
-    fn cost_ns(&self, cost: MergeCost) -> Option<u64> {
-        let copy_ns = self.timing.read.mean().0 + self.timing.program.mean().0 + self.copy_transfer_ns;
-        Some(u64::from(cost.copies) * copy_ns + u64::from(cost.erases) * self.timing.erase.0)
     }
 }

@@ -3,23 +3,27 @@
 //! One call, [`run`]: precondition the device, replay the warm-up, replay and measure the rest. The result
 //! depends on the set-up and the requests alone: no wall time, no threads, no unseeded randomness.
 
-mod drive_options;
+mod drive;
 mod engine;
 mod fit;
 mod flash;
 mod log_meter;
 mod map_advice;
 mod map_meter;
+mod measure;
+mod parallel;
 mod precondition;
 mod series;
 pub mod setup;
 pub mod shadow;
 mod sinks;
+mod stack;
 mod summary;
 
-pub use drive_options::{
+pub use drive::options::{
     Arbitration, Collect, CollectGoal, DieSchedulerChoice, Drive, FlushPolicy, Front, Protocol, WriteBuffer,
 };
+pub use drive::{Activity, BufferCounters, DriveSummary, Spread, StreamSummary};
 pub use log_meter::{CaptureCounters, CaptureSummary, LogFigures, LogSummary, MergeTally, Merges};
 pub use map_advice::{MapAdvice, MapAdvisor, MapSizes, SegmentAdvice};
 pub use map_meter::{LookupTally, MapSummary};
@@ -27,25 +31,31 @@ pub use series::Series;
 pub use setup::{Clock, Fit, FtlChoice, Overwrite, Precondition, Replay, Setup, Window};
 pub use ssdlab_ftl::MergeCost;
 pub use summary::{
-    CheckSummary, DeviceSummary, FlashSummary, HostCounters, LatencySummary, LifetimeSummary, PreconditionSummary,
+    CheckSummary, DeviceSummary, FlashSummary, HostCounters, LatencyByOp, LatencySummary, LifetimeSummary, PreconditionSummary,
     Summary, TimeSummary, WearSummary,
 };
 
 use ssdlab_core::{Bytes, LatencyHistogram};
-use ssdlab_ftl::Ftl;
+use ssdlab_ftl::{FlashSink, Ftl};
 use ssdlab_ftl::bast::BastFtl;
 use ssdlab_ftl::fast::FastFtl;
 use ssdlab_ftl::faster::FasterFtl;
 use ssdlab_ftl::map::{Dftl, SegmentCache, WholeMap};
 use ssdlab_ftl::page::PageFtl;
 use ssdlab_ftl::sbfast::SbfastFtl;
+use ssdlab_nand::Timing;
 use ssdlab_trace::{Source, TraceError};
 
+use drive::Drive as TimedDrive;
 use engine::Engine;
-use flash::{CountingFlash, SerialFlash};
+use flash::{CountingFlash, Flash, SerialFlash};
 use log_meter::{LogMeter, Meter};
 use map_meter::MapMeter;
-use shadow::Shadow;
+use parallel::{InTime, ParallelFlash, UntimedFlash, Witness};
+use precondition::Target;
+use shadow::{Checker, Shadow};
+use sinks::Sinks;
+use stack::Stack;
 
 /// Why a simulation cannot start or go on.
 #[derive(Debug, thiserror::Error)]
@@ -71,6 +81,9 @@ pub enum SimError {
         /// Bytes the host sees.
         capacity_bytes: u64,
     },
+    /// Requests wait and nothing is under way.
+    #[error("the simulation cannot go on: {0}; this is a defect of the simulator, please report it")]
+    Stuck(String),
     /// The data check found the FTL wrong.
     #[error("data check failed at request {number}: {violation}; this is a defect of the FTL, please report it")]
     Check {
@@ -154,6 +167,8 @@ pub struct Outcome {
     pub latency: [LatencyHistogram; 4],
     /// Merges and captures; none for an FTL without log blocks.
     pub log: Option<LogFigures>,
+    /// Who was busy when; none unless channels and dies are modelled.
+    pub activity: Option<Activity>,
 }
 
 /// Runs `source` against the device described by `setup`.
@@ -207,6 +222,32 @@ fn run_ftl<F: Ftl, M: Meter>(
         (Clock::Serial(timing), true) => {
             Engine::new(setup, ftl, serial(timing), Shadow::new(setup), meter).run(source, monitor)
         }
-        (Clock::Event(..), _) => todo!(),
+        (Clock::Event(timing, drive), false) => run_drive(setup, ftl, &timing, drive, ((), ()), meter, source, monitor),
+        (Clock::Event(timing, drive), true) => {
+            let checks = (Shadow::new(setup), InTime::new(&setup.geometry));
+            run_drive(setup, ftl, &timing, drive, checks, meter, source, monitor)
+        }
     }
+}
+
+/// Prepares the device without time, then sets a drive to work on it.
+#[expect(clippy::too_many_arguments)]
+fn run_drive<F: Ftl, M: Meter, C: Checker + FlashSink, W: Witness>(
+    setup: &Setup,
+    ftl: F,
+    timing: &Timing,
+    drive: Drive,
+    (checker, witness): (C, W),
+    meter: M,
+    source: &mut dyn Source,
+    monitor: &mut dyn Monitor,
+) -> Result<Outcome, SimError> {
+    let flash = UntimedFlash::new(&setup.geometry, witness);
+    let mut stack = Stack::new(setup, ftl, Sinks { flash, checker, meter });
+    let (precondition, control) = Target::prepare(&mut stack, monitor);
+    stack.stop_at_violation()?;
+    let stack = stack.with_flash(|before| {
+        ParallelFlash::new(&setup.geometry, timing, &drive, before.counts(), before.into_witness())
+    });
+    TimedDrive::new(stack, drive).run(source, monitor, precondition, control)
 }

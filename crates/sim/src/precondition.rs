@@ -7,7 +7,8 @@ use crate::flash::Flash;
 use crate::log_meter::Meter;
 use crate::shadow::Checker;
 use crate::sinks::Sinks;
-use crate::{Control, Monitor, Overwrite, Phase, Precondition, PreconditionSummary, Status};
+use crate::stack::Stack;
+use crate::{Control, Monitor, Overwrite, Phase, Precondition, PreconditionSummary, Setup, Status};
 
 /// Pages between two looks at the monitor.
 const CHUNK: u64 = 1 << 18;
@@ -22,14 +23,25 @@ const MAX_PASSES: u64 = 16;
 
 /// What preconditioning works on.
 pub(crate) struct Target<'a, F, D, C, M> {
-    pub ftl: &'a mut F,
-    pub sinks: &'a mut Sinks<D, C, M>,
-    pub monitor: &'a mut dyn Monitor,
+    ftl: &'a mut F,
+    sinks: &'a mut Sinks<D, C, M>,
+    monitor: &'a mut dyn Monitor,
 }
 
 impl<F: Ftl, D: Flash, C: Checker + ssdlab_ftl::FlashSink, M: Meter> Target<'_, F, D, C, M> {
-    /// Prepares the device; the second result says whether the monitor stopped it.
+    /// Prepares the device as its set-up says; the second result tells whether the monitor stopped it.
     pub(crate) fn prepare(
+        stack: &mut Stack<'_, F, D, C, M>,
+        monitor: &mut dyn Monitor,
+    ) -> (PreconditionSummary, Control) {
+        let Setup { precondition, logical_pages, seed, .. } = stack.setup;
+        let mut target = Target { ftl: &mut stack.ftl, sinks: &mut stack.sinks, monitor };
+        let prepared = target.fill_and_overwrite(precondition, *logical_pages, *seed);
+        stack.ftl.preload(&mut stack.sinks);
+        prepared
+    }
+
+    fn fill_and_overwrite(
         &mut self,
         plan: &Precondition,
         logical_pages: u32,

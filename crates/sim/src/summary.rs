@@ -4,7 +4,7 @@ use serde::{Serialize, Serializer, ser::SerializeMap};
 use ssdlab_core::{LatencyHistogram, counters};
 use ssdlab_ftl::{Cause, Counts};
 
-use crate::{LogSummary, MapSummary, Setup};
+use crate::{DriveSummary, LogSummary, MapSummary, Setup};
 
 counters! {
     /// What the host asked for during the measured phase.
@@ -181,6 +181,16 @@ pub struct LatencyByOp {
     pub flush: Option<LatencySummary>,
 }
 
+impl LatencyByOp {
+    /// Figures of the histograms of each [`ssdlab_trace::Op`].
+    pub(crate) fn of(histograms: &[LatencyHistogram; 4]) -> Self {
+        let mut all = LatencyHistogram::default();
+        histograms.iter().for_each(|histogram| all.merge(histogram));
+        let [read, write, trim, flush] = histograms.each_ref().map(LatencySummary::of);
+        Self { all: LatencySummary::of(&all), read, write, trim, flush }
+    }
+}
+
 /// Erases of the measured phase over the blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct WearSummary {
@@ -256,6 +266,8 @@ pub struct Summary {
     pub time: Option<TimeSummary>,
     /// Response times; none where time is not modelled.
     pub latency: Option<LatencyByOp>,
+    /// Channels, dies, queues and buffer; none unless they are modelled.
+    pub drive: Option<DriveSummary>,
     /// Merges and captures; none for an FTL without log blocks.
     pub log: Option<LogSummary>,
     /// Use of the map; none for an FTL that has all of it in RAM.

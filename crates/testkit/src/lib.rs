@@ -3,6 +3,7 @@
 
 pub mod analytic;
 pub mod any_ftl;
+pub mod drives;
 pub mod strategies;
 pub mod twin;
 

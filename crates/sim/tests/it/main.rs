@@ -2,6 +2,7 @@
 
 mod amplification;
 mod determinism;
+mod drive;
 mod log_blocks;
 mod map_advice;
 mod oracle;

@@ -1,0 +1,285 @@
+//! What a drive did and how long its requests waited: the figures, and the columns that pictures are drawn from.
+
+use serde::{Serialize, Serializer};
+use ssdlab_core::LatencyHistogram;
+use ssdlab_nand::Geometry;
+use ssdlab_trace::{Op, Request};
+
+use super::buffer::BufferCounters;
+use crate::parallel::{Bins, Kind, Record};
+use crate::summary::{LatencyByOp, LatencySummary};
+
+/// Streams whose response times are kept apart; those that come later are reported together.
+const MOST_STREAMS: usize = 256;
+
+/// Mean and extremes over several of a kind.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Spread {
+    /// Mean.
+    pub mean: f64,
+    /// Least.
+    pub min: f64,
+    /// Most.
+    pub max: f64,
+}
+
+impl Spread {
+    fn of(values: impl Iterator<Item = f64> + Clone) -> Self {
+        let count = values.clone().count().max(1) as f64;
+        Self {
+            mean: values.clone().sum::<f64>() / count,
+            min: values.clone().fold(f64::INFINITY, f64::min),
+            max: values.fold(0.0, f64::max),
+        }
+    }
+}
+
+/// Response times of one stream of the trace.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct StreamSummary {
+    /// Number of the stream; none for all that came after the first 256.
+    pub stream: Option<u16>,
+    /// Its reads.
+    pub read: Option<LatencySummary>,
+    /// Its writes.
+    pub write: Option<LatencySummary>,
+}
+
+/// Channels, dies, queues and write buffer during the measured phase.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct DriveSummary {
+    /// Channels.
+    pub channels: u32,
+    /// Dies of the drive.
+    pub dies: u32,
+    /// Planes of each die.
+    pub planes_per_die: u32,
+    /// Share of the time in which the cells of a die worked, over the dies.
+    pub die_utilisation: Spread,
+    /// Share of the time in which a channel moved data, over the channels.
+    pub channel_utilisation: Spread,
+    /// Share of the cells' work that was not for the host's data: collection, merges, the map.
+    pub internal_share: f64,
+    /// Requests outstanding, mean over time.
+    pub queue_depth_mean: f64,
+    /// Most requests outstanding.
+    pub queue_depth_max: u32,
+    /// Time that requests waited: to be taken by the drive, and then until work on them began.
+    pub waiting: LatencyByOp,
+    /// The rest of their response times.
+    pub service: LatencyByOp,
+    /// Commands that worked on several planes.
+    pub multiplane_commands: u64,
+    /// Programs and erases interrupted by a read.
+    pub suspensions: u64,
+    /// Response times by stream, for a trace with more than one.
+    pub streams: Vec<StreamSummary>,
+    /// Write buffer; none without one.
+    #[serde(serialize_with = "buffer_map")]
+    pub buffer: Option<BufferCounters>,
+}
+
+/// Serialises counters as a map from name to value.
+fn buffer_map<S: Serializer>(buffer: &Option<BufferCounters>, serializer: S) -> Result<S::Ok, S::Error> {
+    match buffer {
+        Some(counters) => serializer.collect_map(counters.rows().iter().map(|row| (row.name, row.value))),
+        None => serializer.serialize_none(),
+    }
+}
+
+/// One flash operation in the recorded window, or one transfer for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GanttBar {
+    /// Die.
+    pub die: u32,
+    /// Plane in the die.
+    pub plane: u32,
+    /// Whether it is the transfer; otherwise the work of the cells.
+    pub bus: bool,
+    /// Start, in nanoseconds from the start of measuring.
+    pub begin_ns: u64,
+    /// End.
+    pub end_ns: u64,
+    /// `read`, `program`, `erase` or `copyback`.
+    pub kind: &'static str,
+    /// Name of the cause.
+    pub cause: &'static str,
+}
+
+/// Who was busy when, in bins of equal time from the start of measuring.
+#[derive(Clone, Debug)]
+pub struct Activity {
+    /// Length of a bin of the columns of dies, in nanoseconds; each column has a length of its own, because bins double
+    /// when time goes on.
+    pub die_bin_ns: u64,
+    /// Busy time of the cells of each die, by bin.
+    pub dies_busy_ns: Vec<Vec<u64>>,
+    /// Length of a bin of the columns of channels.
+    pub channel_bin_ns: u64,
+    /// Busy time of each channel, by bin.
+    pub channels_busy_ns: Vec<Vec<u64>>,
+    /// Length of a bin of the next column.
+    pub internal_bin_ns: u64,
+    /// Work of the cells that was not for the host's data, summed over the dies, by bin.
+    pub internal_busy_ns: Vec<u64>,
+    /// Length of a bin of the next column.
+    pub queue_bin_ns: u64,
+    /// Requests outstanding, as their number times nanoseconds, by bin.
+    pub outstanding_ns: Vec<u64>,
+    /// Every operation in the window that was to be recorded.
+    pub gantt: Vec<GanttBar>,
+    /// Whether there were more than are kept.
+    pub gantt_truncated: bool,
+    /// Waiting times by [`Op`].
+    pub waiting: [LatencyHistogram; 4],
+}
+
+/// What is measured on the way of requests through a drive.
+pub(super) struct Meters {
+    start_ns: u64,
+    waiting: [LatencyHistogram; 4],
+    service: [LatencyHistogram; 4],
+    /// Response times of reads and writes by stream.
+    streams: Vec<Option<Box<[LatencyHistogram; 2]>>>,
+    known_streams: usize,
+    other_streams: [LatencyHistogram; 2],
+    queue: Bins,
+    outstanding: u32,
+    since_ns: u64,
+    most_outstanding: u32,
+}
+
+impl Meters {
+    pub fn new(start_ns: u64) -> Self {
+        Self {
+            start_ns,
+            waiting: Default::default(),
+            service: Default::default(),
+            streams: Vec::new(),
+            known_streams: 0,
+            other_streams: Default::default(),
+            queue: Bins::new(1, start_ns),
+            outstanding: 0,
+            since_ns: start_ns,
+            most_outstanding: 0,
+        }
+    }
+
+    /// So many requests are outstanding from now on.
+    #[inline]
+    pub fn outstanding(&mut self, now_ns: u64, outstanding: u32) {
+        self.queue.add(0, self.since_ns, now_ns, u64::from(self.outstanding));
+        self.since_ns = now_ns;
+        self.outstanding = outstanding;
+        self.most_outstanding = self.most_outstanding.max(outstanding);
+    }
+
+    #[inline]
+    pub fn request_done(&mut self, request: &Request, latency_ns: u64, waited_ns: u64) {
+        self.waiting[request.op as usize].record(waited_ns);
+        self.service[request.op as usize].record(latency_ns - waited_ns);
+        if matches!(request.op, Op::Read | Op::Write) {
+            self.of_stream(request.stream)[request.op as usize].record(latency_ns);
+        }
+    }
+
+    #[inline]
+    fn of_stream(&mut self, stream: u16) -> &mut [LatencyHistogram; 2] {
+        let stream = usize::from(stream);
+        if self.streams.len() <= stream {
+            self.streams.resize_with(stream + 1, || None);
+        }
+        if self.streams[stream].is_none() {
+            if self.known_streams == MOST_STREAMS {
+                return &mut self.other_streams;
+            }
+            self.known_streams += 1;
+        }
+        self.streams[stream].get_or_insert_default()
+    }
+
+    pub fn finish(
+        mut self,
+        geometry: &Geometry,
+        record: &Record,
+        buffer: Option<BufferCounters>,
+        now_ns: u64,
+    ) -> (DriveSummary, Activity) {
+        self.outstanding(now_ns, 0);
+        let elapsed_ns = (now_ns - self.start_ns).max(1) as f64;
+        let utilisations = |bins: &Bins| {
+            let shares: Vec<f64> =
+                (0..bins.rows()).map(|row| bins.row(row).iter().sum::<u64>() as f64 / elapsed_ns).collect();
+            Spread::of(shares.into_iter())
+        };
+        let total = |bins: &Bins| -> u64 { (0..bins.rows()).map(|row| bins.row(row).iter().sum::<u64>()).sum() };
+        let cells_ns = total(&record.cells);
+        let parallelism = geometry.parallelism;
+        let summary = DriveSummary {
+            channels: parallelism.channels,
+            dies: parallelism.dies(),
+            planes_per_die: parallelism.planes,
+            die_utilisation: utilisations(&record.cells),
+            channel_utilisation: utilisations(&record.buses),
+            internal_share: if cells_ns > 0 { total(&record.internal) as f64 / cells_ns as f64 } else { 0.0 },
+            queue_depth_mean: total(&self.queue) as f64 / elapsed_ns,
+            queue_depth_max: self.most_outstanding,
+            waiting: LatencyByOp::of(&self.waiting),
+            service: LatencyByOp::of(&self.service),
+            multiplane_commands: record.multiplane_commands,
+            suspensions: record.suspensions,
+            streams: self.by_stream(),
+            buffer,
+        };
+        let rows = |bins: &Bins| (0..bins.rows()).map(|row| bins.row(row).to_vec()).collect();
+        let kind = |kind: Kind| match kind {
+            Kind::Read => "read",
+            Kind::Program => "program",
+            Kind::Erase => "erase",
+            Kind::Copyback => "copyback",
+        };
+        let gantt = record.segments.iter().map(|bar| GanttBar {
+            die: bar.die,
+            plane: bar.plane,
+            bus: bar.bus,
+            begin_ns: bar.begin_ns,
+            end_ns: bar.end_ns,
+            kind: kind(bar.kind),
+            cause: bar.cause.name(),
+        });
+        let activity = Activity {
+            die_bin_ns: record.cells.bin_ns(),
+            dies_busy_ns: rows(&record.cells),
+            channel_bin_ns: record.buses.bin_ns(),
+            channels_busy_ns: rows(&record.buses),
+            internal_bin_ns: record.internal.bin_ns(),
+            internal_busy_ns: record.internal.row(0).to_vec(),
+            queue_bin_ns: self.queue.bin_ns(),
+            outstanding_ns: self.queue.row(0).to_vec(),
+            gantt: gantt.collect(),
+            gantt_truncated: record.truncated,
+            waiting: self.waiting,
+        };
+        (summary, activity)
+    }
+
+    /// Nothing if there is only one.
+    fn by_stream(&self) -> Vec<StreamSummary> {
+        if self.known_streams < 2 {
+            return Vec::new();
+        }
+        let summary = |stream, [read, write]: &[LatencyHistogram; 2]| StreamSummary {
+            stream,
+            read: LatencySummary::of(read),
+            write: LatencySummary::of(write),
+        };
+        let known = self.streams.iter().enumerate();
+        let mut streams: Vec<StreamSummary> = known
+            .filter_map(|(number, times)| times.as_ref().map(|times| summary(Some(number as u16), times)))
+            .collect();
+        if self.other_streams.iter().any(|times| times.count() > 0) {
+            streams.push(summary(None, &self.other_streams));
+        }
+        streams
+    }
+}

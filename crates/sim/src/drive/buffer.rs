@@ -1,0 +1,269 @@
+//! The write buffer of a drive: pages wait in RAM until they are programmed.
+//!
+//! ```text
+//! write:  page is waiting here -> overwritten in place; else takes a free slot, or the request waits for one
+//! flush:  eager: at once; watermark: oldest first, from `high` down to `low`
+//! ```
+//! A slot is free again when its page has been programmed. A page overwritten while it is being programmed takes another
+//! slot; reads find the newest.
+
+use std::collections::{BTreeSet, VecDeque};
+
+use rustc_hash::FxHashMap;
+use ssdlab_core::counters;
+
+use crate::{FlushPolicy, WriteBuffer};
+
+counters! {
+    /// What the write buffer did during the measured phase.
+    pub struct BufferCounters {
+        pages_accepted: "pages", "Pages that took a slot.";
+        pages_overwritten: "pages", "Pages written that were still waiting in the buffer: never programmed.";
+        pages_trimmed: "pages", "Pages trimmed while they were waiting in the buffer: never programmed.";
+        pages_read: "pages", "Pages read from the buffer.";
+        writes_stalled: "requests", "Writes that waited for a free slot.";
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum State {
+    Free,
+    /// Not yet being programmed.
+    Waiting,
+    Programming,
+}
+
+/// A page in the buffer.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Held {
+    pub lpn: u32,
+    pub stream: u16,
+    /// Whether all of it is here; otherwise the rest must be read before it is programmed.
+    pub whole: bool,
+    /// Which write of the host it holds, counted over all pages.
+    pub version: u64,
+    state: State,
+    /// Pages accepted before.
+    number: u64,
+}
+
+/// What became of a page offered.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Accepted {
+    Stored,
+    Overwritten,
+    Full,
+}
+
+#[derive(Debug)]
+pub(super) struct Buffer {
+    slots: Vec<Held>,
+    free: Vec<u32>,
+    /// The newest slot of each page that has one.
+    newest: FxHashMap<u32, u32>,
+    /// Waiting slots with their numbers, oldest first; those that were trimmed are stale.
+    order: VecDeque<(u32, u64)>,
+    /// Numbers of pages that have not been programmed.
+    unsafe_numbers: BTreeSet<u64>,
+    waiting: u32,
+    accepted: u64,
+    /// Pages with a lower number are flushed whatever the policy says.
+    forced: u64,
+    /// Whether a watermark policy is on its way down.
+    draining: bool,
+    /// Slots filled at which programming starts and ends.
+    marks: Option<(u32, u32)>,
+    pub protected: bool,
+    pub counters: BufferCounters,
+}
+
+impl Buffer {
+    pub fn new(options: WriteBuffer) -> Self {
+        let free = Held { lpn: 0, stream: 0, whole: false, version: 0, state: State::Free, number: 0 };
+        let share = |share: f64| (share * f64::from(options.pages)) as u32;
+        Self {
+            slots: vec![free; options.pages as usize],
+            free: (0..options.pages).rev().collect(),
+            newest: FxHashMap::default(),
+            order: VecDeque::new(),
+            unsafe_numbers: BTreeSet::new(),
+            waiting: 0,
+            accepted: 0,
+            forced: 0,
+            draining: false,
+            marks: match options.flush {
+                FlushPolicy::Eager => None,
+                FlushPolicy::Watermark { high, low } => Some((share(high).max(1), share(low))),
+            },
+            protected: options.protected,
+            counters: BufferCounters::default(),
+        }
+    }
+
+    /// Pages waiting to be programmed: what the flash does not know of yet.
+    pub fn waiting(&self) -> u32 {
+        self.waiting
+    }
+
+    /// The newest data of a page, if it is here.
+    #[inline]
+    pub fn newest(&self, lpn: u32) -> Option<&Held> {
+        self.newest.get(&lpn).map(|&slot| &self.slots[slot as usize])
+    }
+
+    /// Whether a page can be taken now.
+    pub fn has_room_for(&self, lpn: u32) -> bool {
+        !self.free.is_empty() || self.newest(lpn).is_some_and(|held| held.state == State::Waiting)
+    }
+
+    /// Takes a page of the host.
+    pub fn accept(&mut self, lpn: u32, stream: u16, whole: bool, version: u64) -> Accepted {
+        if let Some(&slot) = self.newest.get(&lpn) {
+            let held = &mut self.slots[slot as usize];
+            if held.state == State::Waiting {
+                held.whole |= whole;
+                held.stream = stream;
+                held.version = version;
+                self.counters.pages_overwritten += 1;
+                return Accepted::Overwritten;
+            }
+        }
+        let Some(slot) = self.free.pop() else { return Accepted::Full };
+        // A part of a page whose older version is being programmed is read back from flash like any other.
+        self.slots[slot as usize] = Held { lpn, stream, whole, version, state: State::Waiting, number: self.accepted };
+        self.order.push_back((slot, self.accepted));
+        self.unsafe_numbers.insert(self.accepted);
+        self.newest.insert(lpn, slot);
+        self.waiting += 1;
+        self.accepted += 1;
+        self.counters.pages_accepted += 1;
+        Accepted::Stored
+    }
+
+    /// The next slot to be programmed now, if there is one.
+    pub fn flush_next(&mut self) -> Option<(u32, Held)> {
+        while let Some(&(slot, number)) = self.order.front() {
+            let held = &mut self.slots[slot as usize];
+            if held.state != State::Waiting || held.number != number {
+                self.order.pop_front();
+                continue;
+            }
+            if let Some((high, low)) = self.marks {
+                let filled = self.waiting;
+                self.draining = if self.draining { filled > low } else { filled >= high };
+                if !self.draining && number >= self.forced {
+                    return None;
+                }
+            }
+            self.order.pop_front();
+            held.state = State::Programming;
+            let held = *held;
+            self.waiting -= 1;
+            return Some((slot, held));
+        }
+        None
+    }
+
+    /// A slot has been programmed.
+    pub fn programmed(&mut self, slot: u32) {
+        let Held { lpn, number, .. } = self.slots[slot as usize];
+        self.release(slot, lpn, number);
+    }
+
+    /// Drops a page that is waiting; true if there was one.
+    pub fn trim(&mut self, lpn: u32) -> bool {
+        let Some(&slot) = self.newest.get(&lpn) else { return false };
+        let Held { state, number, .. } = self.slots[slot as usize];
+        if state == State::Waiting {
+            self.waiting -= 1;
+            self.counters.pages_trimmed += 1;
+            self.release(slot, lpn, number);
+            return true;
+        }
+        // Being programmed: what is read from now on comes from flash, where it is trimmed.
+        self.newest.remove(&lpn);
+        false
+    }
+
+    fn release(&mut self, slot: u32, lpn: u32, number: u64) {
+        self.slots[slot as usize].state = State::Free;
+        self.free.push(slot);
+        self.unsafe_numbers.remove(&number);
+        if self.newest.get(&lpn) == Some(&slot) {
+            self.newest.remove(&lpn);
+        }
+    }
+
+    /// Starts to make everything accepted so far safe; returns the mark to ask [`Self::is_safe`] for.
+    pub fn force(&mut self) -> u64 {
+        self.forced = self.accepted;
+        self.accepted
+    }
+
+    /// Whether every page accepted before `mark` has been programmed.
+    pub fn is_safe(&self, mark: u64) -> bool {
+        self.unsafe_numbers.first().is_none_or(|&number| number >= mark)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn buffer(pages: u32, flush: FlushPolicy) -> Buffer {
+        Buffer::new(WriteBuffer { pages, flush, protected: false })
+    }
+
+    fn flushed(buffer: &mut Buffer) -> Vec<(u32, u32)> {
+        std::iter::from_fn(|| buffer.flush_next()).map(|(slot, held)| (slot, held.lpn)).collect()
+    }
+
+    #[test]
+    fn pages_wait_between_the_watermarks_and_are_overwritten_there() {
+        let mut buffer = buffer(4, FlushPolicy::Watermark { high: 0.75, low: 0.25 });
+        assert_eq!(buffer.accept(7, 0, true, 0), Accepted::Stored);
+        assert_eq!(buffer.accept(8, 0, true, 0), Accepted::Stored);
+        assert_eq!(buffer.accept(7, 0, true, 0), Accepted::Overwritten);
+        assert_eq!(flushed(&mut buffer), []);
+        assert_eq!(buffer.accept(9, 0, true, 0), Accepted::Stored);
+        // Three of four are waiting: down to one, oldest first.
+        let programming = flushed(&mut buffer);
+        assert_eq!(programming.iter().map(|&(_, lpn)| lpn).collect::<Vec<_>>(), [7, 8]);
+        // A page being programmed is not overwritten in place.
+        assert_eq!(buffer.accept(7, 0, true, 0), Accepted::Stored);
+        assert_eq!(buffer.accept(5, 0, true, 0), Accepted::Full);
+        buffer.programmed(programming[0].0);
+        assert!(buffer.newest(7).is_some() && buffer.newest(8).is_some());
+        assert_eq!(buffer.accept(5, 0, true, 0), Accepted::Stored);
+        buffer.programmed(programming[1].0);
+        assert!(!buffer.newest(8).is_some());
+    }
+
+    #[test]
+    fn a_flush_is_over_when_all_that_came_before_is_programmed() {
+        let mut buffer = buffer(4, FlushPolicy::Watermark { high: 1.0, low: 0.0 });
+        buffer.accept(1, 0, true, 0);
+        buffer.accept(2, 0, true, 0);
+        let mark = buffer.force();
+        buffer.accept(3, 0, true, 0);
+        let programming = flushed(&mut buffer);
+        assert_eq!(programming.iter().map(|&(_, lpn)| lpn).collect::<Vec<_>>(), [1, 2]);
+        buffer.programmed(programming[1].0);
+        assert!(!buffer.is_safe(mark));
+        buffer.programmed(programming[0].0);
+        assert!(buffer.is_safe(mark));
+        assert!(buffer.newest(3).is_some());
+    }
+
+    #[test]
+    fn a_trimmed_page_is_not_programmed() {
+        let mut buffer = buffer(2, FlushPolicy::Watermark { high: 1.0, low: 0.0 });
+        buffer.accept(1, 0, true, 0);
+        assert!(buffer.trim(1));
+        assert!(!buffer.trim(1));
+        buffer.accept(2, 0, true, 0);
+        buffer.accept(3, 0, true, 0);
+        assert_eq!(flushed(&mut buffer).len(), 2);
+        assert_eq!((buffer.counters.pages_trimmed, buffer.waiting()), (1, 0));
+    }
+}

@@ -1,0 +1,512 @@
+//! A drive at work on many requests: from the host's queues through front, write buffer and FTL to the flash in time.
+//!
+//! ```text
+//! issued -> queue -> taken -> command -> [data in] -> submitted: FTL, flash, buffer -> [data out] -> complete
+//!          waiting           service                  waiting until its first operation begins, then service
+//! ```
+//! The loop takes whatever comes first: the end of work on flash, on the link or in the controller, a request of the
+//! host, an idle moment. Mapping changes when a request is submitted; what that costs appears in the queues of the dies.
+
+mod activity;
+mod buffer;
+mod front;
+mod issue;
+pub(crate) mod options;
+mod oracle;
+
+use std::collections::VecDeque;
+
+use ssdlab_ftl::{FlashSink, Ftl};
+use ssdlab_trace::{Op, Request, Source, flag};
+
+pub use activity::{Activity, DriveSummary, Spread, StreamSummary};
+pub use buffer::BufferCounters;
+
+use crate::engine::LOOKAHEAD;
+use crate::flash::Flash;
+use crate::log_meter::Meter;
+use crate::measure::{Measurement, OfDrive};
+use crate::parallel::{Done, NEVER, ParallelFlash, Witness};
+use crate::shadow::Checker;
+use crate::stack::{Pages, Stack};
+use crate::{Collect, CollectGoal, Control, Monitor, Outcome, Phase, PreconditionSummary, SimError};
+use activity::Meters;
+use buffer::{Accepted, Buffer};
+use front::{Path, Queues};
+use issue::{Issued, Issuer, Next};
+use options::Drive as Options;
+use oracle::BufferOracle;
+
+/// Owner of the flash operations of collection ahead of need.
+const COLLECTION: u32 = u32::MAX;
+/// Owners from here on are slots of the write buffer.
+const BUFFERED: u32 = 1 << 31;
+
+/// A request on its way.
+#[derive(Clone, Copy, Debug)]
+struct Flight {
+    request: Request,
+    issued_ns: u64,
+    taken_ns: u64,
+    submitted_ns: u64,
+    /// Time spent behind others.
+    waited_ns: u64,
+    queue: u16,
+}
+
+/// A write that waits for room in the buffer.
+#[derive(Clone, Copy, Debug)]
+struct Stalled {
+    flight: u32,
+    pages: Pages,
+    next: u32,
+}
+
+/// A drive and its host.
+pub(crate) struct Drive<'a, F, W, C, M> {
+    options: Options,
+    stack: Stack<'a, F, ParallelFlash<W>, C, M>,
+    measurement: Measurement,
+    meters: Meters,
+    flights: Vec<Flight>,
+    free_flights: Vec<u32>,
+    queues: Queues,
+    path: Path,
+    buffer: Option<Buffer>,
+    oracle: Option<BufferOracle>,
+    /// Writes that wait for room in the buffer, oldest first, by runs of pages.
+    stalled: VecDeque<Stalled>,
+    /// Requests that wait until everything before a mark is safe.
+    unsafe_flights: VecDeque<(u64, u32)>,
+    /// Most flash operations under way while requests are still taken.
+    most_under_way: usize,
+    collecting: bool,
+    /// Whether collection found nothing to do since the last write.
+    collected: bool,
+    idle_since_ns: u64,
+    /// Pages in the buffer when measuring began.
+    waiting_at_start: u32,
+}
+
+impl<'a, F: Ftl, W: Witness, C: Checker + FlashSink, M: Meter> Drive<'a, F, W, C, M> {
+    /// A drive whose flash is idle.
+    pub fn new(mut stack: Stack<'a, F, ParallelFlash<W>, C, M>, options: Options) -> Self {
+        let parallelism = stack.setup.geometry.parallelism;
+        let measurement = Measurement::start(&mut stack);
+        Self {
+            options,
+            stack,
+            measurement,
+            meters: Meters::new(0),
+            flights: Vec::new(),
+            free_flights: Vec::new(),
+            queues: Queues::new(options.front.protocol),
+            path: Path::new(options.front),
+            buffer: options.buffer.map(Buffer::new),
+            oracle: (C::ON && options.buffer.is_some()).then(BufferOracle::default),
+            stalled: VecDeque::new(),
+            unsafe_flights: VecDeque::new(),
+            most_under_way: options.backlog as usize * parallelism.dies() as usize,
+            collecting: false,
+            collected: false,
+            idle_since_ns: 0,
+            waiting_at_start: 0,
+        }
+    }
+
+    /// Replays the warm-up and the measured phase.
+    pub fn run(
+        mut self,
+        source: &mut dyn Source,
+        monitor: &mut dyn Monitor,
+        precondition: PreconditionSummary,
+        mut control: Control,
+    ) -> Result<Outcome, SimError> {
+        if control == Control::Continue {
+            control = self.replay(source, monitor, Phase::Warmup, self.stack.setup.warmup_requests)?;
+        }
+        self.start_measuring();
+        if control == Control::Continue {
+            control = self.replay(source, monitor, Phase::Measure, u64::MAX)?;
+        }
+        let now_ns = self.stack.sinks.flash.now_ns();
+        let waiting = self.buffer.as_ref().map_or(0, Buffer::waiting);
+        let buffer = self.buffer.as_ref().map(|buffer| buffer.counters);
+        let unwritten = i64::from(waiting) - i64::from(self.waiting_at_start);
+        let absorbed = buffer.map_or(0, |counters| counters.pages_overwritten + counters.pages_trimmed) as i64;
+        let (summary, activity) =
+            self.meters.finish(&self.stack.setup.geometry, self.stack.sinks.flash.recorded(), buffer, now_ns);
+        let drive = OfDrive { summary, activity, absorbed_pages: absorbed + unwritten };
+        Ok(self.measurement.finish(self.stack, precondition, control == Control::Stop, Some(drive)))
+    }
+
+    fn start_measuring(&mut self) {
+        self.measurement = Measurement::start(&mut self.stack);
+        self.stack.sinks.flash.record(self.stack.setup.gantt);
+        self.meters = Meters::new(self.measurement.start_ns());
+        if let Some(buffer) = &mut self.buffer {
+            buffer.counters = BufferCounters::default();
+            self.waiting_at_start = buffer.waiting();
+        }
+    }
+
+    /// Replays up to `limit` requests until all are complete.
+    fn replay(
+        &mut self,
+        source: &mut dyn Source,
+        monitor: &mut dyn Monitor,
+        phase: Phase,
+        limit: u64,
+    ) -> Result<Control, SimError> {
+        if limit == 0 {
+            return Ok(Control::Continue);
+        }
+        let mut issuer = Issuer::new(source, monitor, phase, self.stack.setup.replay, limit, self.stack.requests);
+        self.idle_since_ns = self.now_ns();
+        loop {
+            let host_ns = loop {
+                match issuer.next(self.now_ns())? {
+                    Next::Issue(issued) => {
+                        if let Some(ahead) = issuer.ahead(LOOKAHEAD) {
+                            self.stack.prefetch(ahead);
+                        }
+                        self.enter(issued);
+                        self.take_requests(&mut issuer)?;
+                    }
+                    Next::Wait(time_ns) => break time_ns,
+                    Next::End if self.queues.outstanding() == 0 => {
+                        if let Some((first_ns, latest_ns)) = issuer.arrivals_ns {
+                            self.measurement.arrived(first_ns, latest_ns);
+                        }
+                        return Ok(issuer.control);
+                    }
+                    Next::End => break NEVER,
+                }
+            };
+            self.collect_ahead();
+            let flash_ns = self.stack.sinks.flash.next_ns();
+            let path_ns =
+                self.path.commands.next_ns().min(self.path.incoming.next_ns()).min(self.path.outgoing.next_ns());
+            let next_ns = flash_ns.min(path_ns).min(host_ns).min(self.idle_collection_ns());
+            if next_ns == NEVER {
+                return Err(self.stuck());
+            }
+            if next_ns == flash_ns {
+                self.stack.sinks.flash.advance();
+                while let Some(done) = self.stack.sinks.flash.take_done() {
+                    self.flash_done(done, &mut issuer)?;
+                }
+                self.stack.stop_at_violation()?;
+            } else {
+                self.stack.sinks.flash.pass_until(next_ns);
+                self.follow_path(&mut issuer)?;
+            }
+            self.take_requests(&mut issuer)?;
+        }
+    }
+
+    #[inline(always)]
+    fn now_ns(&self) -> u64 {
+        self.stack.sinks.flash.now_ns()
+    }
+
+    /// The simulation cannot go on: says what waits for what.
+    fn stuck(&self) -> SimError {
+        SimError::Stuck(format!(
+            "{} requests are outstanding, {} of them in the drive, {} wait for the write buffer; {}",
+            self.queues.outstanding(),
+            self.queues.inside(),
+            self.stalled.len(),
+            self.stack.sinks.flash.describe()
+        ))
+    }
+
+    /// A request of the host enters its queue.
+    fn enter(&mut self, issued: Issued) {
+        let Issued { request, time_ns } = issued;
+        let queue = self.queues.queue_of(request.stream);
+        let flight =
+            Flight { request, issued_ns: time_ns, taken_ns: 0, submitted_ns: 0, waited_ns: 0, queue };
+        let index = if let Some(index) = self.free_flights.pop() {
+            self.flights[index as usize] = flight;
+            index
+        } else {
+            self.flights.push(flight);
+            self.flights.len() as u32 - 1
+        };
+        self.meters.outstanding(self.now_ns(), self.queues.outstanding() + 1);
+        self.queues.push(queue, index);
+    }
+
+    /// Takes requests from the queues while the drive has room for them.
+    fn take_requests(&mut self, issuer: &mut Issuer<'_>) -> Result<(), SimError> {
+        while self.stack.sinks.flash.under_way() < self.most_under_way {
+            let Some(index) = self.queues.take() else { break };
+            let now_ns = self.now_ns();
+            self.flights[index as usize].taken_ns = now_ns;
+            if !self.path.command(index, now_ns) {
+                self.receive(index, issuer)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What is due on the way through controller and link.
+    fn follow_path(&mut self, issuer: &mut Issuer<'_>) -> Result<(), SimError> {
+        let now_ns = self.now_ns();
+        while let Some(index) = self.path.commands.pop(now_ns) {
+            self.receive(index, issuer)?;
+        }
+        while let Some(index) = self.path.incoming.pop(now_ns) {
+            self.submit(index, issuer)?;
+        }
+        while let Some(index) = self.path.outgoing.pop(now_ns) {
+            self.complete(index, issuer);
+        }
+        Ok(())
+    }
+
+    /// Moves in the data of a write.
+    fn receive(&mut self, index: u32, issuer: &mut Issuer<'_>) -> Result<(), SimError> {
+        let Request { op, bytes, .. } = self.flights[index as usize].request;
+        if op == Op::Write && self.path.receive(index, bytes, self.now_ns()) {
+            return Ok(());
+        }
+        self.submit(index, issuer)
+    }
+
+    /// Hands a request to buffer and FTL.
+    fn submit(&mut self, index: u32, issuer: &mut Issuer<'_>) -> Result<(), SimError> {
+        let now_ns = self.now_ns();
+        self.stack.requests += 1;
+        let flight = &mut self.flights[index as usize];
+        flight.submitted_ns = now_ns;
+        let request = flight.request;
+        self.collected &= request.op == Op::Read;
+        match (request.op, self.buffer.is_some()) {
+            (Op::Write, true) => return self.submit_to_buffer(index, &request, issuer),
+            (Op::Flush, true) => {
+                self.stack.place(&request, |_, _, _| {})?;
+                self.make_safe(index, issuer);
+                return Ok(());
+            }
+            _ => {}
+        }
+        self.stack.sinks.flash.submit(index, false);
+        let (buffer, oracle) = (&mut self.buffer, &mut self.oracle);
+        self.stack.place(&request, |stack, offset, end| match buffer {
+            Some(buffer) => access_behind(stack, buffer, oracle, &request, offset, end),
+            None => stack.access(&request, offset, end),
+        })?;
+        if self.stack.sinks.flash.submitted() == 0 {
+            self.served(index, now_ns, issuer);
+        }
+        self.go_on_flushing();
+        Ok(())
+    }
+
+    /// A write into the buffer; it waits there for room.
+    fn submit_to_buffer(
+        &mut self,
+        index: u32,
+        request: &Request,
+        issuer: &mut Issuer<'_>,
+    ) -> Result<(), SimError> {
+        let had_to_wait = !self.stalled.is_empty();
+        let stalled = &mut self.stalled;
+        self.stack.place(request, |stack, offset, end| {
+            let pages = stack.pages(offset, end);
+            stack.host.pages_written += u64::from(pages.count);
+            stack.host.partial_pages_written += u64::from(pages.head) + u64::from(pages.tail);
+            stalled.push_back(Stalled { flight: index, pages, next: 0 });
+        })?;
+        self.accept_pages(issuer);
+        if had_to_wait || self.stalled.iter().any(|stalled| stalled.flight == index) {
+            let buffer = self.buffer.as_mut().expect("writes stall before a buffer");
+            buffer.counters.writes_stalled += 1;
+        }
+        self.go_on_flushing();
+        self.stack.stop_at_violation()
+    }
+
+    /// Takes pages of writes into the buffer while there is room.
+    fn accept_pages(&mut self, issuer: &mut Issuer<'_>) {
+        while let Some(&Stalled { flight, pages, next }) = self.stalled.front() {
+            let buffer = self.buffer.as_mut().expect("writes stall before a buffer");
+            let stream = self.flights[flight as usize].request.stream;
+            for page in next..pages.count {
+                let part = (page == 0 && pages.head) || (page + 1 == pages.count && pages.tail);
+                let lpn = pages.first + page;
+                let has_room = buffer.has_room_for(lpn);
+                if !has_room {
+                    self.stalled[0].next = page;
+                    return;
+                }
+                let version = self.oracle.as_mut().map_or(0, |oracle| oracle.write(lpn));
+                let accepted = buffer.accept(lpn, stream, !part, version);
+                debug_assert_ne!(accepted, Accepted::Full, "there was room for page {lpn}");
+            }
+            self.stalled.pop_front();
+            // A request that wraps around the device has a second run of pages.
+            if self.stalled.front().is_none_or(|next| next.flight != flight) {
+                let flags = self.flights[flight as usize].request.flags;
+                if flags & (flag::FUA | flag::PREFLUSH) != 0 {
+                    self.make_safe(flight, issuer);
+                } else {
+                    self.served(flight, self.flights[flight as usize].submitted_ns, issuer);
+                }
+            }
+        }
+    }
+
+    /// Completes a request when everything accepted so far has been programmed, unless the buffer is safe by itself.
+    fn make_safe(&mut self, index: u32, issuer: &mut Issuer<'_>) {
+        let buffer = self.buffer.as_mut().expect("only a buffer is made safe");
+        let mark = if buffer.protected { 0 } else { buffer.force() };
+        if buffer.is_safe(mark) {
+            self.served(index, self.now_ns(), issuer);
+        } else {
+            self.unsafe_flights.push_back((mark, index));
+        }
+        self.go_on_flushing();
+    }
+
+    /// Programs pages of the buffer as its policy says.
+    fn go_on_flushing(&mut self) {
+        let Some(buffer) = &mut self.buffer else { return };
+        while let Some((slot, held)) = buffer.flush_next() {
+            if let Some(oracle) = &mut self.oracle {
+                oracle.flush(held.lpn, held.version);
+            }
+            self.stack.sinks.flash.submit(BUFFERED | slot, false);
+            self.stack.write(held.stream, Pages { first: held.lpn, count: 1, head: !held.whole, tail: false });
+            let left = self.stack.sinks.flash.submitted();
+            debug_assert!(left > 0, "a page written is a page programmed");
+        }
+    }
+
+    /// A job of the flash is done.
+    fn flash_done(&mut self, done: Done, issuer: &mut Issuer<'_>) -> Result<(), SimError> {
+        let Done { owner, began_ns } = done;
+        if owner == COLLECTION {
+            self.collecting = false;
+        } else if owner & BUFFERED != 0 {
+            let buffer = self.buffer.as_mut().expect("its slots are its own");
+            buffer.programmed(owner & !BUFFERED);
+            while let Some(&(mark, index)) = self.unsafe_flights.front() {
+                if !self.buffer.as_ref().is_some_and(|buffer| buffer.is_safe(mark)) {
+                    break;
+                }
+                self.unsafe_flights.pop_front();
+                self.served(index, self.flights[index as usize].submitted_ns, issuer);
+            }
+            self.accept_pages(issuer);
+            self.go_on_flushing();
+        } else {
+            self.served(owner, began_ns, issuer);
+        }
+        if let Some(violation) = self.oracle.as_ref().and_then(|oracle| oracle.violation.clone()) {
+            return Err(SimError::Check { number: self.stack.requests, violation });
+        }
+        Ok(())
+    }
+
+    /// Buffer and flash are done with a request, on which work began at `began_ns`.
+    fn served(&mut self, index: u32, began_ns: u64, issuer: &mut Issuer<'_>) {
+        let flight = &mut self.flights[index as usize];
+        flight.waited_ns = (flight.taken_ns - flight.issued_ns) + (began_ns - flight.submitted_ns);
+        let Request { op, bytes, .. } = flight.request;
+        if op != Op::Read || !self.path.send(index, bytes, self.now_ns()) {
+            self.complete(index, issuer);
+        }
+    }
+
+    /// A request is back at the host.
+    fn complete(&mut self, index: u32, issuer: &mut Issuer<'_>) {
+        let now_ns = self.now_ns();
+        let Flight { request, issued_ns, waited_ns, queue, .. } = self.flights[index as usize];
+        self.free_flights.push(index);
+        self.queues.leave(queue);
+        self.meters.outstanding(now_ns, self.queues.outstanding());
+        let latency_ns = now_ns - issued_ns;
+        self.meters.request_done(&request, latency_ns, waited_ns);
+        self.measurement.request_done(&self.stack, request.op, latency_ns);
+        issuer.completed(request.stream, now_ns);
+        if self.queues.outstanding() == 0 {
+            self.idle_since_ns = now_ns;
+        }
+    }
+
+    /// When an idle drive begins to collect; [`NEVER`] if it does not.
+    fn idle_collection_ns(&self) -> u64 {
+        match self.options.collect {
+            Collect::Idle { after, .. }
+                if !self.collecting && !self.collected && self.queues.outstanding() == 0 =>
+            {
+                (self.idle_since_ns + after.0).max(self.now_ns())
+            }
+            _ => NEVER,
+        }
+    }
+
+    /// A step of collection ahead of need, if it is time for one.
+    fn collect_ahead(&mut self) {
+        let goal = match self.options.collect {
+            Collect::Foreground => return,
+            Collect::Idle { goal, .. } if self.idle_collection_ns() <= self.now_ns() => goal,
+            Collect::Background { goal } if !self.collecting && !self.collected => goal,
+            Collect::Idle { .. } | Collect::Background { .. } => return,
+        };
+        let CollectGoal { blocks, step } = goal;
+        self.stack.sinks.flash.submit(COLLECTION, true);
+        let worked = self.stack.ftl.background(blocks, step, &mut self.stack.sinks);
+        let left = self.stack.sinks.flash.submitted();
+        self.collecting = left > 0;
+        self.collected = !worked;
+    }
+}
+
+/// A read or trim of pages some of which may be in the buffer.
+fn access_behind<F: Ftl, D: Flash, C: Checker + FlashSink, M: Meter>(
+    stack: &mut Stack<'_, F, D, C, M>,
+    buffer: &mut Buffer,
+    oracle: &mut Option<BufferOracle>,
+    request: &Request,
+    offset: u64,
+    end: u64,
+) {
+    let page_bytes = u64::from(stack.setup.geometry.page_bytes);
+    let Pages { first, count, .. } = stack.pages(offset, end);
+    if request.op == Op::Trim {
+        for lpn in first..first + count {
+            let begin = u64::from(lpn) * page_bytes;
+            if begin >= offset && begin + page_bytes <= end {
+                buffer.trim(lpn);
+                if let Some(oracle) = oracle {
+                    oracle.trim(lpn);
+                }
+            }
+        }
+        return stack.trim(offset, end);
+    }
+    stack.host.pages_read += u64::from(count);
+    // Reads what is not here, in runs as long as possible.
+    let mut from = offset;
+    for lpn in first..first + count {
+        let held = buffer.newest(lpn);
+        if let Some(oracle) = oracle {
+            oracle.read(lpn, held.map(|held| held.version));
+        }
+        if held.is_some_and(|held| held.whole) {
+            let begin = u64::from(lpn) * page_bytes;
+            if from < begin {
+                stack.read(from, begin);
+            }
+            from = (begin + page_bytes).min(end);
+            buffer.counters.pages_read += 1;
+        }
+    }
+    if from < end {
+        stack.read(from, end);
+    }
+}

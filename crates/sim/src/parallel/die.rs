@@ -1,0 +1,139 @@
+//! A die: the operations that wait for it and the command it works on.
+
+use super::agenda::NEVER;
+use super::ops::{NONE, Ops};
+use super::scheduler::{CLASSES, DieView};
+
+/// Ready operations of one class, by number.
+#[derive(Clone, Copy, Debug)]
+struct Ready {
+    first: u32,
+    last: u32,
+}
+
+/// One operation, or several of the same kind on different planes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Command {
+    /// First of its operations, linked by `next`.
+    pub first: u32,
+    /// Next of its operations to be transferred; none once all are.
+    pub transfer: u32,
+    /// Whether it is a read.
+    pub reads: bool,
+    /// When the cells began to work on it, the last time.
+    pub began_ns: u64,
+    /// When they are done with it; while it is suspended, for how long they still have to work.
+    pub ends_ns: u64,
+    pub suspensions: u32,
+}
+
+/// What the cells are at.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Cells {
+    Idle,
+    /// At work on a command.
+    Busy(Command),
+    /// Done reading, but the registers are still full of the page before (cache read).
+    Full(Command),
+    /// On the way from a longer operation to reading.
+    Suspending,
+}
+
+/// What the page registers hold beside what the cells work on.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Registers {
+    Free,
+    /// A command whose data waits for the bus or is on it, out for a read, in for a program.
+    Moving(Command),
+    /// The data of a program that waits for the cells.
+    Loaded(Command),
+}
+
+#[derive(Debug)]
+pub(super) struct Die {
+    pub channel: u32,
+    ready: [Ready; CLASSES],
+    pub cells: Cells,
+    pub registers: Registers,
+    pub suspended: Option<Command>,
+    /// Operations emitted so far.
+    pub emitted: u64,
+    /// Operations begun so far.
+    pub begun: u64,
+    /// Whether it is on the list of dies to look at.
+    pub awake: bool,
+    /// Since when it holds a command; [`NEVER`] while it holds none.
+    pub held_since_ns: u64,
+}
+
+impl Die {
+    pub fn new(channel: u32) -> Self {
+        Self {
+            channel,
+            ready: [Ready { first: NONE, last: NONE }; CLASSES],
+            cells: Cells::Idle,
+            registers: Registers::Free,
+            suspended: None,
+            emitted: 0,
+            begun: 0,
+            awake: false,
+            held_since_ns: NEVER,
+        }
+    }
+
+    /// Whether it holds no command at all.
+    pub fn is_empty(&self) -> bool {
+        matches!(self.cells, Cells::Idle) && matches!(self.registers, Registers::Free) && self.suspended.is_none()
+    }
+
+    #[inline]
+    pub fn first_ready(&self, class: usize) -> u32 {
+        self.ready[class].first
+    }
+
+    #[inline]
+    pub fn view(&self, ops: &Ops) -> DieView {
+        let number = |list: Ready| (list.first != NONE).then(|| ops[list.first].number);
+        DieView { ready: self.ready.map(number), begun: self.begun }
+    }
+
+    /// Adds an operation that waits for nothing any more; mostly it is the latest.
+    #[inline]
+    pub fn make_ready(&mut self, index: u32, ops: &mut Ops) {
+        let list = &mut self.ready[ops[index].class as usize];
+        let number = ops[index].number;
+        let mut before = list.last;
+        let mut after = NONE;
+        while before != NONE && ops[before].number > number {
+            after = before;
+            before = ops[before].previous;
+        }
+        ops[index].previous = before;
+        ops[index].next = after;
+        match before {
+            NONE => list.first = index,
+            before => ops[before].next = index,
+        }
+        match after {
+            NONE => list.last = index,
+            after => ops[after].previous = index,
+        }
+    }
+
+    /// Takes a ready operation out, to begin it.
+    #[inline]
+    pub fn begin(&mut self, index: u32, ops: &mut Ops) {
+        let list = &mut self.ready[ops[index].class as usize];
+        let (previous, next) = (ops[index].previous, ops[index].next);
+        match previous {
+            NONE => list.first = next,
+            previous => ops[previous].next = next,
+        }
+        match next {
+            NONE => list.last = previous,
+            next => ops[next].previous = previous,
+        }
+        ops[index].next = NONE;
+        self.begun += 1;
+    }
+}

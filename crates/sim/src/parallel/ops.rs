@@ -1,0 +1,141 @@
+//! Flash operations under way, and what they wait for.
+
+use ssdlab_ftl::Cause;
+
+/// No operation.
+pub(crate) const NONE: u32 = u32::MAX;
+
+/// What a die is asked to do.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub(crate) enum Kind {
+    Read,
+    Program,
+    Erase,
+    /// Read and program inside one plane, without the bus.
+    Copyback,
+}
+
+/// One operation, from its emission to its end.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Op {
+    /// Number among all operations.
+    pub id: u64,
+    pub kind: Kind,
+    pub cause: Cause,
+    pub class: u8,
+    /// Whether the block's next operation has been told that this one is out of its way.
+    pub passed: bool,
+    /// Page of the block.
+    pub page: u32,
+    pub die: u32,
+    /// Plane in its die.
+    pub plane: u32,
+    /// Of the page read, programmed, or first copied to; any of the block for an erase.
+    pub block: u32,
+    /// Block that a copy came from, for programs and copy-backs; else none.
+    pub from_block: u32,
+    /// Page of `from_block` that a copy-back reads.
+    pub from_page: u32,
+    /// Group of copies from `from_block` that its erase waits for.
+    pub gate: u32,
+    pub bytes: u32,
+    /// Who waits for it.
+    pub job: u32,
+    /// Operations it waits for.
+    pub waits: u32,
+    /// Number among the operations of its die.
+    pub number: u64,
+    /// Operation on the same block that waits for this one.
+    pub behind: u32,
+    /// The same for `from_block` of a copy-back.
+    pub behind_from: u32,
+    /// First of the other operations that wait for this one.
+    pub edges: u32,
+    /// Neighbours in the list of ready operations; `next` also links the operations of one command.
+    pub previous: u32,
+    pub next: u32,
+}
+
+/// One operation waiting for another.
+#[derive(Clone, Copy, Debug)]
+struct Edge {
+    waiter: u32,
+    next: u32,
+}
+
+/// Operations under way, by index.
+#[derive(Debug, Default)]
+pub(crate) struct Ops {
+    ops: Vec<Op>,
+    free: Vec<u32>,
+    edges: Vec<Edge>,
+    free_edges: Vec<u32>,
+}
+
+impl std::ops::Index<u32> for Ops {
+    type Output = Op;
+
+    #[inline(always)]
+    fn index(&self, index: u32) -> &Op {
+        &self.ops[index as usize]
+    }
+}
+
+impl std::ops::IndexMut<u32> for Ops {
+    #[inline(always)]
+    fn index_mut(&mut self, index: u32) -> &mut Op {
+        &mut self.ops[index as usize]
+    }
+}
+
+impl Ops {
+    /// Operations under way.
+    pub fn len(&self) -> usize {
+        self.ops.len() - self.free.len()
+    }
+
+    #[inline]
+    pub fn insert(&mut self, op: Op) -> u32 {
+        if let Some(index) = self.free.pop() {
+            self.ops[index as usize] = op;
+            index
+        } else {
+            self.ops.push(op);
+            self.ops.len() as u32 - 1
+        }
+    }
+
+    #[inline]
+    pub fn remove(&mut self, index: u32) {
+        self.free.push(index);
+    }
+
+    /// Makes `waiter` wait for `index`.
+    #[inline]
+    pub fn wait_for(&mut self, waiter: u32, index: u32) {
+        let edge = Edge { waiter, next: self[index].edges };
+        let slot = if let Some(slot) = self.free_edges.pop() {
+            self.edges[slot as usize] = edge;
+            slot
+        } else {
+            self.edges.push(edge);
+            self.edges.len() as u32 - 1
+        };
+        self[index].edges = slot;
+        self[waiter].waits += 1;
+    }
+
+    /// Takes one operation that waits for `index`, by an edge, off its list.
+    #[inline]
+    pub fn take_waiter(&mut self, index: u32) -> Option<u32> {
+        let slot = self[index].edges;
+        if slot == NONE {
+            return None;
+        }
+        let Edge { waiter, next } = self.edges[slot as usize];
+        self.free_edges.push(slot);
+        self[index].edges = next;
+        Some(waiter)
+    }
+}

@@ -1,0 +1,179 @@
+//! Checks what dies do in simulated time, beside the order in which the FTL emitted.
+//!
+//! Operations on one block begin in the order emitted; a page is read only when its program has ended, programmed only
+//! when it has been erased, erased only when every copy made from its block before has been programmed.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use ssdlab_nand::Geometry;
+
+use super::ops::Kind;
+
+/// An operation as witnesses see it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Seen {
+    /// Unlike any other.
+    pub id: u64,
+    pub kind: Kind,
+    pub block: u32,
+    pub page: u32,
+    /// Block and page that a copy came from.
+    pub from: Option<(u32, u32)>,
+}
+
+/// Watches operations in simulated time. The unit type sees nothing and compiles to nothing.
+pub(crate) trait Witness {
+    /// Whether it looks.
+    const ON: bool;
+
+    /// Emitted by the FTL.
+    #[inline(always)]
+    fn emitted(&mut self, _seen: Seen) {}
+
+    /// The cells begin.
+    #[inline(always)]
+    fn began(&mut self, _seen: Seen) {}
+
+    /// The cells are done.
+    #[inline(always)]
+    fn ended(&mut self, _seen: Seen) {}
+
+    /// The first thing found wrong.
+    #[inline(always)]
+    fn violation(&self) -> Option<&str> {
+        None
+    }
+}
+
+impl Witness for () {
+    const ON: bool = false;
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Page {
+    Erased,
+    Programming,
+    Programmed,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Block {
+    /// Emitted and not yet begun.
+    order: VecDeque<u64>,
+    /// Copies from this block that have not been programmed, with the erases emitted before them.
+    copies: BTreeMap<u64, u64>,
+    erases_emitted: u64,
+    erases_begun: u64,
+}
+
+/// Finds what a chip could not have done.
+#[derive(Debug)]
+pub(crate) struct InTime {
+    pages_per_block: u32,
+    pages: Vec<Page>,
+    blocks: Vec<Block>,
+    violation: Option<String>,
+}
+
+impl InTime {
+    /// Watches an erased array.
+    pub fn new(geometry: &Geometry) -> Self {
+        Self {
+            pages_per_block: geometry.pages_per_block,
+            pages: vec![Page::Erased; geometry.pages() as usize],
+            blocks: vec![Block::default(); geometry.blocks as usize],
+            violation: None,
+        }
+    }
+
+    fn blame(&mut self, seen: Seen, what: &str) {
+        let Seen { kind, block, page, .. } = seen;
+        self.violation.get_or_insert_with(|| format!("in time, {kind:?} of page {page} of block {block}: {what}"));
+    }
+
+    fn at(&mut self, block: u32, page: u32) -> &mut Page {
+        &mut self.pages[(block * self.pages_per_block + page) as usize]
+    }
+
+    fn of_block(&mut self, block: u32) -> &mut [Page] {
+        let first = (block * self.pages_per_block) as usize;
+        &mut self.pages[first..first + self.pages_per_block as usize]
+    }
+
+    fn take_turn(&mut self, seen: Seen, block: u32) {
+        if self.blocks[block as usize].order.pop_front() != Some(seen.id) {
+            self.blame(seen, "it overtook another operation on the block");
+        }
+    }
+}
+
+impl Witness for InTime {
+    const ON: bool = true;
+
+    fn emitted(&mut self, seen: Seen) {
+        self.blocks[seen.block as usize].order.push_back(seen.id);
+        if seen.kind == Kind::Erase {
+            self.blocks[seen.block as usize].erases_emitted += 1;
+        }
+        if let Some((from, _)) = seen.from {
+            let source = &mut self.blocks[from as usize];
+            source.copies.insert(seen.id, source.erases_emitted);
+            if seen.kind == Kind::Copyback && from != seen.block {
+                source.order.push_back(seen.id);
+            }
+        }
+    }
+
+    fn began(&mut self, seen: Seen) {
+        self.take_turn(seen, seen.block);
+        match seen.kind {
+            Kind::Read => {
+                if *self.at(seen.block, seen.page) != Page::Programmed {
+                    self.blame(seen, "its program has not ended");
+                }
+            }
+            Kind::Program | Kind::Copyback => {
+                if let (Kind::Copyback, Some((block, page))) = (seen.kind, seen.from) {
+                    if block != seen.block {
+                        self.take_turn(seen, block);
+                    }
+                    if *self.at(block, page) != Page::Programmed {
+                        self.blame(seen, "what it copies has not been programmed");
+                    }
+                }
+                if *self.at(seen.block, seen.page) != Page::Erased {
+                    self.blame(seen, "it is not erased");
+                }
+                *self.at(seen.block, seen.page) = Page::Programming;
+            }
+            Kind::Erase => {
+                let block = &mut self.blocks[seen.block as usize];
+                let begun = block.erases_begun;
+                block.erases_begun += 1;
+                if block.copies.values().any(|&erases| erases <= begun) {
+                    self.blame(seen, "copies from it have not been programmed");
+                }
+                if self.of_block(seen.block).contains(&Page::Programming) {
+                    self.blame(seen, "one of its pages is being programmed");
+                }
+            }
+        }
+    }
+
+    fn ended(&mut self, seen: Seen) {
+        match seen.kind {
+            Kind::Read => {}
+            Kind::Program | Kind::Copyback => {
+                *self.at(seen.block, seen.page) = Page::Programmed;
+                if let Some((from, _)) = seen.from {
+                    self.blocks[from as usize].copies.remove(&seen.id);
+                }
+            }
+            Kind::Erase => self.of_block(seen.block).fill(Page::Erased),
+        }
+    }
+
+    fn violation(&self) -> Option<&str> {
+        self.violation.as_deref()
+    }
+}

@@ -1,0 +1,143 @@
+//! Small drives with several dies, for tests of time.
+
+use proptest::prelude::*;
+use ssdlab_core::Nanos;
+use ssdlab_nand::{Commands, Geometry, Interruption, PageTimes, Parallelism, StripeOrder, Suspend, Timing};
+use ssdlab_sim::{
+    Arbitration, Clock, Collect, CollectGoal, DieSchedulerChoice, Drive, FlushPolicy, Front, Protocol, Replay, Setup,
+    WriteBuffer,
+};
+
+use crate::small_setup;
+use crate::strategies::setups;
+
+/// Round durations: 100 ns to read, 1 us to program, 10 us to erase, 20 ns to move a page of 4 KiB.
+pub const TIMING: Timing = Timing {
+    read: PageTimes::uniform(Nanos(100)),
+    program: PageTimes::uniform(Nanos(1_000)),
+    erase: Nanos(10_000),
+    transfer_per_kib: Nanos(5),
+    copyback: false,
+    partial_read: false,
+};
+
+/// Nothing that is optional.
+pub const PLAIN: Drive = Drive {
+    commands: Commands {
+        multiplane: false,
+        cache_read: false,
+        cache_program: false,
+        suspend: Suspend::Never,
+    },
+    scheduler: DieSchedulerChoice::Fifo,
+    front: Front { protocol: Protocol::Direct, link_bytes_per_s: None, full_duplex: true, command: Nanos::ZERO },
+    buffer: None,
+    collect: Collect::Foreground,
+    backlog: 1_000,
+};
+
+/// So many of each level, channels first.
+pub fn array(channels: u32, ways: u32, dies: u32, planes: u32) -> Parallelism {
+    Parallelism { channels, ways, dies, planes, order: StripeOrder::CWDP }
+}
+
+/// A drive with `blocks` blocks of `pages_per_block` 4 KiB pages in each plane, a few of them spare, and `depth` requests
+/// outstanding.
+pub fn drive_setup(parallelism: Parallelism, blocks: u32, pages_per_block: u32, depth: u32) -> Setup {
+    let planes = parallelism.planes();
+    let setup = small_setup(blocks * planes, pages_per_block, 0);
+    Setup {
+        geometry: Geometry { parallelism, ..setup.geometry },
+        logical_pages: (blocks - 4) * planes * pages_per_block,
+        clock: Clock::Event(TIMING, PLAIN),
+        replay: Replay::Closed { depth, per_stream: false, think: Nanos::ZERO },
+        ..setup
+    }
+}
+
+/// Any drive: commands, scheduler, front, buffer and collection ahead of need.
+fn drives() -> impl Strategy<Value = Drive> {
+    let interruption = (0_u64..2_000, 1_u32..3).prop_map(|(time, limit)| Interruption { time: Nanos(time), limit });
+    let suspend = prop_oneof![
+        Just(Suspend::Never),
+        interruption.clone().prop_map(Suspend::Erase),
+        interruption.prop_map(Suspend::EraseAndProgram),
+    ];
+    let commands = (any::<bool>(), any::<bool>(), any::<bool>(), suspend).prop_map(
+        |(multiplane, cache_read, cache_program, suspend)| Commands { multiplane, cache_read, cache_program, suspend },
+    );
+    let scheduler = prop_oneof![
+        Just(DieSchedulerChoice::Fifo),
+        Just(DieSchedulerChoice::OutOfOrder),
+        Just(DieSchedulerChoice::ReadFirst),
+        Just(DieSchedulerChoice::HostFirst),
+    ];
+    let arbitration = prop_oneof![
+        (1_u32..4).prop_map(|burst| Arbitration::RoundRobin { burst }),
+        (1_u16..4).prop_map(|first| Arbitration::Weighted { weights: [first, 1, 2, 1, 1, 3, 1, 1] }),
+    ];
+    let protocol = prop_oneof![
+        Just(Protocol::Direct),
+        (1_u32..33).prop_map(|depth| Protocol::SingleQueue { depth }),
+        (1_u32..4, 1_u32..5, 1_u32..9, arbitration)
+            .prop_map(|(queues, depth, slots, arbitration)| Protocol::MultiQueue { queues, depth, slots, arbitration }),
+    ];
+    let link = prop_oneof![Just(None), Just(Some(500_000_000))];
+    let front = (protocol, link, any::<bool>(), 0_u64..300).prop_map(
+        |(protocol, link_bytes_per_s, full_duplex, command)| Front {
+            protocol,
+            link_bytes_per_s,
+            full_duplex,
+            command: Nanos(command),
+        },
+    );
+    let flush = prop_oneof![
+        Just(FlushPolicy::Eager),
+        (1_u32..11, 0_u32..10).prop_filter("low is below high", |(high, low)| low < high).prop_map(|(high, low)| {
+            FlushPolicy::Watermark { high: f64::from(high) / 10.0, low: f64::from(low) / 10.0 }
+        }),
+    ];
+    let buffer = prop_oneof![
+        Just(None),
+        (1_u32..20, flush, any::<bool>())
+            .prop_map(|(pages, flush, protected)| Some(WriteBuffer { pages, flush, protected })),
+    ];
+    let goal = (0_u32..4, 1_u32..6).prop_map(|(blocks, step)| CollectGoal { blocks, step });
+    let collect = prop_oneof![
+        Just(Collect::Foreground),
+        (goal.clone(), 0_u64..3_000).prop_map(|(goal, after)| Collect::Idle { after: Nanos(after), goal }),
+        goal.prop_map(|goal| Collect::Background { goal }),
+    ];
+    (commands, scheduler, front, buffer, collect, 1_u32..20).prop_map(
+        |(commands, scheduler, front, buffer, collect, backlog)| Drive {
+            commands,
+            scheduler,
+            front,
+            buffer,
+            collect,
+            backlog,
+        },
+    )
+}
+
+/// Any way in which requests come.
+fn replays() -> impl Strategy<Value = Replay> {
+    let think = prop_oneof![Just(Nanos::ZERO), Just(Nanos(700))];
+    prop_oneof![
+        3 => (1_u32..40, any::<bool>(), think)
+            .prop_map(|(depth, per_stream, think)| Replay::Closed { depth, per_stream, think }),
+        1 => (0.0_f64..3.0).prop_map(|time_scale| Replay::Open { time_scale }),
+    ]
+}
+
+/// Any set-up on any drive that works on many requests at once.
+pub fn on_any_drive() -> impl Strategy<Value = Setup> {
+    let page_types = prop_oneof![Just(vec![Nanos(100)]), Just(vec![Nanos(60), Nanos(90), Nanos(150)])];
+    (setups(), drives(), replays(), page_types, any::<bool>()).prop_map(
+        |(setup, drive, replay, reads, copyback)| {
+            let read = PageTimes::of(&reads).expect("one to four");
+            let timing = Timing { read, copyback, ..TIMING };
+            Setup { clock: Clock::Event(timing, drive), replay, check: true, ..setup }
+        },
+    )
+}
