@@ -493,7 +493,7 @@ impl<W: Witness> ParallelFlash<W> {
         let die = &self.dies[number as usize];
         if let Some(mut command) = die.suspended {
             // Only what it was suspended for; then it goes on.
-            if die.first_ready(Class::HostRead as usize) != NONE {
+            if self.picked(number) == Some(Class::HostRead) {
                 self.begin(number, Class::HostRead);
             } else {
                 command.began_ns = self.now_ns;
@@ -505,11 +505,16 @@ impl<W: Witness> ParallelFlash<W> {
             }
             return true;
         }
-        let picked = (self.scheduler.pick)(&die.view(&self.ops));
-        picked.is_some_and(|class| {
+        self.picked(number).is_some_and(|class| {
             self.begin(number, class);
             true
         })
+    }
+
+    /// The class that the scheduler would begin now.
+    #[inline]
+    fn picked(&self, number: u32) -> Option<Class> {
+        (self.scheduler.pick)(&self.dies[number as usize].view(&self.ops))
     }
 
     /// While a page read before is transferred out.
@@ -518,7 +523,7 @@ impl<W: Witness> ParallelFlash<W> {
         if !self.commands.cache_read || !moving.reads || die.suspended.is_some() {
             return false;
         }
-        let Some(class) = (self.scheduler.pick)(&die.view(&self.ops)) else { return false };
+        let Some(class) = self.picked(number) else { return false };
         if self.ops[die.first_ready(class as usize)].kind != Kind::Read {
             return false;
         }
@@ -532,7 +537,7 @@ impl<W: Witness> ParallelFlash<W> {
         if !self.commands.cache_program || self.ops[programmed.first].kind != Kind::Program {
             return false;
         }
-        let Some(class) = (self.scheduler.pick)(&die.view(&self.ops)) else { return false };
+        let Some(class) = self.picked(number) else { return false };
         let (next, before) = (&self.ops[die.first_ready(class as usize)], &self.ops[programmed.first]);
         if next.kind != Kind::Program || next.block != before.block {
             return false;
@@ -541,12 +546,8 @@ impl<W: Witness> ParallelFlash<W> {
         true
     }
 
-    /// Interrupts a longer operation for a read of the host.
+    /// Interrupts a longer operation for a read of the host, if that is next.
     fn suspend(&mut self, number: u32, mut command: Command) -> bool {
-        let die = &self.dies[number as usize];
-        if die.first_ready(Class::HostRead as usize) == NONE {
-            return false;
-        }
         let kind = self.ops[command.first].kind;
         let Interruption { time, limit } = match (self.commands.suspend, kind) {
             (Suspend::Erase(it), Kind::Erase) | (Suspend::EraseAndProgram(it), Kind::Erase | Kind::Program) => it,
@@ -554,7 +555,7 @@ impl<W: Witness> ParallelFlash<W> {
         };
         let left_ns = command.ends_ns - self.now_ns;
         // One that would be done by then anyway is left to end.
-        if command.suspensions >= limit || left_ns <= time.0 {
+        if command.suspensions >= limit || left_ns <= time.0 || self.picked(number) != Some(Class::HostRead) {
             return false;
         }
         self.record_cells(number, &command);
