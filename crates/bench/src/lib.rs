@@ -2,6 +2,7 @@
 #![allow(clippy::print_stdout, missing_docs, reason = "a development tool that prints its findings")]
 
 pub mod baseline;
+pub mod drive;
 pub mod flash;
 pub mod ingest;
 pub mod log_blocks;

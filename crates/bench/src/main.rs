@@ -4,7 +4,7 @@
 
 use std::process::ExitCode;
 
-use ssdlab_bench::{Scale, flash, ingest, log_blocks, machine, map_advice, maps, simulate};
+use ssdlab_bench::{Scale, drive, flash, ingest, log_blocks, machine, map_advice, maps, simulate};
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -21,7 +21,9 @@ fn main() -> ExitCode {
         };
     }
     println!("Machine: {}\n", machine::describe());
+
     flash::report(Scale::Real);
+    drive::report(Scale::Real);
     log_blocks::report(Scale::Real);
     maps::report(Scale::Real);
     map_advice::report(Scale::Real);

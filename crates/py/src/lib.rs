@@ -4,6 +4,7 @@
 // Documentation for people is in the package (`python/ssdlab`) and its stub file.
 #![allow(missing_docs)]
 
+mod activity;
 mod analysis;
 mod columns;
 mod config;

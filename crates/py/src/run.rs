@@ -10,6 +10,7 @@ use ssdlab_core::LatencyHistogram;
 use ssdlab_sim::{Control, LogFigures, MergeCost, Monitor, Status};
 use ssdlab_trace::{Op, SliceSource, Source};
 
+use crate::activity::activity_columns;
 use crate::config::Config;
 use crate::errors::{SsdlabError, config_error, detached, sim_error, trace_error};
 use crate::memory;
@@ -38,6 +39,9 @@ pub struct Outcome {
     /// `reclaim_copies`, `reclaim_erases`, `reclaim_ns` and `reclaim_times` have one entry per cost.
     #[pyo3(get)]
     log: Option<Py<PyDict>>,
+    /// Who was busy when; None unless channels and dies are modelled. See `activity_columns`.
+    #[pyo3(get)]
+    activity: Option<Py<PyDict>>,
 }
 
 impl Outcome {
@@ -58,6 +62,7 @@ impl Outcome {
             erase_counts: outcome.erase_counts.into_pyarray(py).unbind(),
             latency: latency.unbind(),
             log: outcome.log.map(|figures| log_columns(py, figures)).transpose()?,
+            activity: outcome.activity.map(|activity| activity_columns(py, activity)).transpose()?,
         })
     }
 }
@@ -75,7 +80,7 @@ fn log_columns(py: Python<'_>, figures: LogFigures) -> PyResult<Py<PyDict>> {
     Ok(columns.unbind())
 }
 
-fn buckets<'py>(py: Python<'py>, histogram: &LatencyHistogram) -> PyResult<Bound<'py, PyTuple>> {
+pub fn buckets<'py>(py: Python<'py>, histogram: &LatencyHistogram) -> PyResult<Bound<'py, PyTuple>> {
     let buckets = histogram.buckets();
     let column = |pick: fn(&(u64, u64, u64)) -> u64| buckets.iter().map(pick).collect::<Vec<u64>>().into_pyarray(py);
     (column(|b| b.0), column(|b| b.1), column(|b| b.2)).into_pyobject(py)

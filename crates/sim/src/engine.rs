@@ -69,8 +69,7 @@ impl<'a, F: Ftl, D: OneByOne, C: Checker + FlashSink, M: Meter> Engine<'a, F, D,
             }
             self.measurement.arrived(batch[0].time_ns, batch[count - 1].time_ns);
             let progress = source.progress();
-            let status =
-                Status { phase, done: progress.done, total: progress.total, requests: self.stack.requests };
+            let status = Status { phase, done: progress.done, total: progress.total, requests: self.stack.requests };
             if monitor.report(&status) == Control::Stop {
                 return Ok(Control::Stop);
             }

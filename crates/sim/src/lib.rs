@@ -23,7 +23,7 @@ mod summary;
 pub use drive::options::{
     Arbitration, Collect, CollectGoal, DieSchedulerChoice, Drive, FlushPolicy, Front, Protocol, WriteBuffer,
 };
-pub use drive::{Activity, BufferCounters, DriveSummary, Spread, StreamSummary};
+pub use drive::{Activity, BufferCounters, DriveSummary, GanttBar, Spread, StreamSummary};
 pub use log_meter::{CaptureCounters, CaptureSummary, LogFigures, LogSummary, MergeTally, Merges};
 pub use map_advice::{MapAdvice, MapAdvisor, MapSizes, SegmentAdvice};
 pub use map_meter::{LookupTally, MapSummary};
@@ -31,18 +31,18 @@ pub use series::Series;
 pub use setup::{Clock, Fit, FtlChoice, Overwrite, Precondition, Replay, Setup, Window};
 pub use ssdlab_ftl::MergeCost;
 pub use summary::{
-    CheckSummary, DeviceSummary, FlashSummary, HostCounters, LatencyByOp, LatencySummary, LifetimeSummary, PreconditionSummary,
-    Summary, TimeSummary, WearSummary,
+    CheckSummary, DeviceSummary, FlashSummary, HostCounters, LatencyByOp, LatencySummary, LifetimeSummary,
+    PreconditionSummary, Summary, TimeSummary, WearSummary,
 };
 
 use ssdlab_core::{Bytes, LatencyHistogram};
-use ssdlab_ftl::{FlashSink, Ftl};
 use ssdlab_ftl::bast::BastFtl;
 use ssdlab_ftl::fast::FastFtl;
 use ssdlab_ftl::faster::FasterFtl;
 use ssdlab_ftl::map::{Dftl, SegmentCache, WholeMap};
 use ssdlab_ftl::page::PageFtl;
 use ssdlab_ftl::sbfast::SbfastFtl;
+use ssdlab_ftl::{FlashSink, Ftl};
 use ssdlab_nand::Timing;
 use ssdlab_trace::{Source, TraceError};
 

@@ -23,12 +23,7 @@ pub const TIMING: Timing = Timing {
 
 /// Nothing that is optional.
 pub const PLAIN: Drive = Drive {
-    commands: Commands {
-        multiplane: false,
-        cache_read: false,
-        cache_program: false,
-        suspend: Suspend::Never,
-    },
+    commands: Commands { multiplane: false, cache_read: false, cache_program: false, suspend: Suspend::Never },
     scheduler: DieSchedulerChoice::Fifo,
     front: Front { protocol: Protocol::Direct, link_bytes_per_s: None, full_duplex: true, command: Nanos::ZERO },
     buffer: None,
@@ -83,14 +78,10 @@ fn drives() -> impl Strategy<Value = Drive> {
             .prop_map(|(queues, depth, slots, arbitration)| Protocol::MultiQueue { queues, depth, slots, arbitration }),
     ];
     let link = prop_oneof![Just(None), Just(Some(500_000_000))];
-    let front = (protocol, link, any::<bool>(), 0_u64..300).prop_map(
-        |(protocol, link_bytes_per_s, full_duplex, command)| Front {
-            protocol,
-            link_bytes_per_s,
-            full_duplex,
-            command: Nanos(command),
-        },
-    );
+    let front =
+        (protocol, link, any::<bool>(), 0_u64..300).prop_map(|(protocol, link_bytes_per_s, full_duplex, command)| {
+            Front { protocol, link_bytes_per_s, full_duplex, command: Nanos(command) }
+        });
     let flush = prop_oneof![
         Just(FlushPolicy::Eager),
         (1_u32..11, 0_u32..10).prop_filter("low is below high", |(high, low)| low < high).prop_map(|(high, low)| {
@@ -99,8 +90,11 @@ fn drives() -> impl Strategy<Value = Drive> {
     ];
     let buffer = prop_oneof![
         Just(None),
-        (1_u32..20, flush, any::<bool>())
-            .prop_map(|(pages, flush, protected)| Some(WriteBuffer { pages, flush, protected })),
+        (1_u32..20, flush, any::<bool>()).prop_map(|(pages, flush, protected)| Some(WriteBuffer {
+            pages,
+            flush,
+            protected
+        })),
     ];
     let goal = (0_u32..4, 1_u32..6).prop_map(|(blocks, step)| CollectGoal { blocks, step });
     let collect = prop_oneof![
@@ -133,11 +127,9 @@ fn replays() -> impl Strategy<Value = Replay> {
 /// Any set-up on any drive that works on many requests at once.
 pub fn on_any_drive() -> impl Strategy<Value = Setup> {
     let page_types = prop_oneof![Just(vec![Nanos(100)]), Just(vec![Nanos(60), Nanos(90), Nanos(150)])];
-    (setups(), drives(), replays(), page_types, any::<bool>()).prop_map(
-        |(setup, drive, replay, reads, copyback)| {
-            let read = PageTimes::of(&reads).expect("one to four");
-            let timing = Timing { read, copyback, ..TIMING };
-            Setup { clock: Clock::Event(timing, drive), replay, check: true, ..setup }
-        },
-    )
+    (setups(), drives(), replays(), page_types, any::<bool>()).prop_map(|(setup, drive, replay, reads, copyback)| {
+        let read = PageTimes::of(&reads).expect("one to four");
+        let timing = Timing { read, copyback, ..TIMING };
+        Setup { clock: Clock::Event(timing, drive), replay, check: true, ..setup }
+    })
 }

@@ -236,7 +236,7 @@ mod tests {
         assert!(buffer.newest(7).is_some() && buffer.newest(8).is_some());
         assert_eq!(buffer.accept(5, 0, true, 0), Accepted::Stored);
         buffer.programmed(programming[1].0);
-        assert!(!buffer.newest(8).is_some());
+        assert!(buffer.newest(8).is_none());
     }
 
     #[test]

@@ -85,7 +85,8 @@ impl Queues {
         for _ in 0..=self.queues.len() {
             let (at, left) = self.turn;
             let queue = &mut self.queues[at];
-            if left > 0 && queue.inside < self.depth
+            if left > 0
+                && queue.inside < self.depth
                 && let Some(request) = queue.waiting.pop_front()
             {
                 queue.inside += 1;

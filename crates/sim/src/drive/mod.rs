@@ -19,7 +19,7 @@ use std::collections::VecDeque;
 use ssdlab_ftl::{FlashSink, Ftl};
 use ssdlab_trace::{Op, Request, Source, flag};
 
-pub use activity::{Activity, DriveSummary, Spread, StreamSummary};
+pub use activity::{Activity, DriveSummary, GanttBar, Spread, StreamSummary};
 pub use buffer::BufferCounters;
 
 use crate::engine::LOOKAHEAD;
@@ -225,8 +225,7 @@ impl<'a, F: Ftl, W: Witness, C: Checker + FlashSink, M: Meter> Drive<'a, F, W, C
     fn enter(&mut self, issued: Issued) {
         let Issued { request, time_ns } = issued;
         let queue = self.queues.queue_of(request.stream);
-        let flight =
-            Flight { request, issued_ns: time_ns, taken_ns: 0, submitted_ns: 0, waited_ns: 0, queue };
+        let flight = Flight { request, issued_ns: time_ns, taken_ns: 0, submitted_ns: 0, waited_ns: 0, queue };
         let index = if let Some(index) = self.free_flights.pop() {
             self.flights[index as usize] = flight;
             index
@@ -306,12 +305,7 @@ impl<'a, F: Ftl, W: Witness, C: Checker + FlashSink, M: Meter> Drive<'a, F, W, C
     }
 
     /// A write into the buffer; it waits there for room.
-    fn submit_to_buffer(
-        &mut self,
-        index: u32,
-        request: &Request,
-        issuer: &mut Issuer<'_>,
-    ) -> Result<(), SimError> {
+    fn submit_to_buffer(&mut self, index: u32, request: &Request, issuer: &mut Issuer<'_>) -> Result<(), SimError> {
         let had_to_wait = !self.stalled.is_empty();
         let stalled = &mut self.stalled;
         self.stack.place(request, |stack, offset, end| {
@@ -440,9 +434,7 @@ impl<'a, F: Ftl, W: Witness, C: Checker + FlashSink, M: Meter> Drive<'a, F, W, C
     /// When an idle drive begins to collect; [`NEVER`] if it does not.
     fn idle_collection_ns(&self) -> u64 {
         match self.options.collect {
-            Collect::Idle { after, .. }
-                if !self.collecting && !self.collected && self.queues.outstanding() == 0 =>
-            {
+            Collect::Idle { after, .. } if !self.collecting && !self.collected && self.queues.outstanding() == 0 => {
                 (self.idle_since_ns + after.0).max(self.now_ns())
             }
             _ => NEVER,

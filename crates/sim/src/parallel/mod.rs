@@ -268,7 +268,8 @@ impl<W: Witness> ParallelFlash<W> {
     /// What the queues hold, for an error message.
     pub fn describe(&self) -> String {
         let mut text = format!("{} flash operations have not ended", self.ops.len());
-        for (number, die) in self.dies.iter().enumerate().filter(|(_, die)| die.emitted > die.begun || !die.is_empty()) {
+        for (number, die) in self.dies.iter().enumerate().filter(|(_, die)| die.emitted > die.begun || !die.is_empty())
+        {
             let _ = write!(
                 text,
                 "; die {number}: {} wait, cells {:?}, registers {:?}",
@@ -674,8 +675,7 @@ impl<W: Witness> ParallelFlash<W> {
             unreachable!("a die that waits for the bus has data to move")
         };
         let bytes = self.ops[command.transfer].bytes;
-        let duration_ns =
-            if bytes == self.page_bytes { self.page_transfer_ns } else { self.timing.transfer(bytes).0 };
+        let duration_ns = if bytes == self.page_bytes { self.page_transfer_ns } else { self.timing.transfer(bytes).0 };
         self.channels[channel].began_ns = self.now_ns;
         self.agenda.set(self.dies.len() + channel, self.now_ns + duration_ns);
     }

@@ -1,0 +1,124 @@
+//! Drives in time: how many requests, flash operations and events are simulated each second.
+
+use std::time::Instant;
+
+use ssdlab_core::{Nanos, ProgramOrder};
+use ssdlab_ftl::page::{Allocation, PageOptions, Survivors, Trigger, VictimChoice};
+use ssdlab_nand::{Commands, Geometry, PageTimes, Parallelism, StripeOrder, Suspend, Timing};
+use ssdlab_sim::{
+    Clock, Collect, DieSchedulerChoice, Drive, Fit, Front, FtlChoice, Overwrite, Precondition, Protocol, Replay, Setup,
+    Summary, run,
+};
+use ssdlab_trace::{Arrival, Generator, Pattern, Workload};
+
+use crate::Clocked;
+use crate::{Scale, machine};
+
+const PAGE_BYTES: u32 = 4096;
+const PAGES_PER_BLOCK: u32 = 256;
+
+/// 8 channels with 8 dies each, 28 % over-provisioned.
+fn setup(capacity_bytes: u64, depth: u32, overwrite: Overwrite) -> Setup {
+    let parallelism = Parallelism { channels: 8, ways: 8, dies: 1, planes: 1, order: StripeOrder::CWDP };
+    let logical_pages = (capacity_bytes / u64::from(PAGE_BYTES)) as u32;
+    let blocks = (f64::from(logical_pages) * 1.28 / f64::from(PAGES_PER_BLOCK)).ceil() as u32;
+    let timing = Timing {
+        read: PageTimes::uniform(Nanos(45_000)),
+        program: PageTimes::uniform(Nanos(600_000)),
+        erase: Nanos(3_000_000),
+        transfer_per_kib: Nanos(2_000),
+        copyback: false,
+        partial_read: false,
+    };
+    let drive = Drive {
+        commands: Commands { multiplane: false, cache_read: false, cache_program: false, suspend: Suspend::Never },
+        scheduler: DieSchedulerChoice::OutOfOrder,
+        front: Front { protocol: Protocol::Direct, link_bytes_per_s: None, full_duplex: true, command: Nanos::ZERO },
+        buffer: None,
+        collect: Collect::Foreground,
+        backlog: 64,
+    };
+    Setup {
+        geometry: Geometry {
+            page_bytes: PAGE_BYTES,
+            pages_per_block: PAGES_PER_BLOCK,
+            blocks: blocks.next_multiple_of(parallelism.planes()),
+            order: ProgramOrder::Ascending,
+            parallelism,
+        },
+        logical_pages,
+        endurance_cycles: 3000,
+        ftl: FtlChoice::Page(PageOptions {
+            gc: VictimChoice::Greedy,
+            survivors: Survivors::Own,
+            trigger: Trigger::Victim,
+            allocation: Allocation::Fifo,
+        }),
+        clock: Clock::Event(timing, drive),
+        replay: Replay::Closed { depth, per_stream: false, think: Nanos::ZERO },
+        gantt: None,
+        fit: Fit::Error,
+        warmup_requests: 4096,
+        precondition: Precondition { fill: 1.0, overwrite },
+        check: false,
+        seed: 1,
+    }
+}
+
+/// Seconds of preparing and of replaying, and the figures.
+fn timed(setup: &Setup, requests: u64, reads: f64) -> (f64, f64, Summary) {
+    let workload = Workload {
+        pattern: Pattern::Uniform,
+        arrival: Arrival::Closed,
+        requests: requests + setup.warmup_requests,
+        reads,
+        sizes: vec![(PAGE_BYTES, 1.0)],
+        align_bytes: PAGE_BYTES,
+        span_bytes: setup.capacity_bytes(),
+        seed: 1,
+    };
+    let mut source = Generator::new(&workload).expect("the workload is valid");
+    let mut clocked = Clocked { began: None };
+    let start = Instant::now();
+    let outcome = run(setup, &mut source, &mut clocked).expect("the drive is valid");
+    let seconds = clocked.began.expect("there was a warm-up").elapsed().as_secs_f64();
+    (start.elapsed().as_secs_f64() - seconds, seconds, outcome.summary)
+}
+
+/// Prints requests per second of a drive in time.
+pub fn report(scale: Scale) {
+    let (capacity_bytes, requests) = match scale {
+        Scale::Smoke => (1_u64 << 30, 10_000),
+        Scale::Real => (64 << 30, 2_000_000),
+    };
+    println!("## Drives in time: random 4 KiB requests, 8 channels x 8 dies, page mapping, greedy, 28 % OP\n");
+    println!(
+        "| requests | depth | k requests/s | M flash operations/s | simulated IOPS | WA | start-up, s | resident bytes/page | result |"
+    );
+    println!("|---|---|---|---|---|---|---|---|---|");
+    let steady = Overwrite::Steady;
+    for (label, depth, reads, overwrite) in [
+        ("writes, steady state", 64, 0.0, steady),
+        ("reads", 64, 1.0, Overwrite::None),
+        ("reads", 1, 1.0, Overwrite::None),
+        ("reads", 256, 1.0, Overwrite::None),
+        ("70 % reads, steady state", 64, 0.7, steady),
+    ] {
+        let setup = setup(capacity_bytes, depth, overwrite);
+        let before = machine::resident_bytes();
+        machine::reset_peak();
+        let (start_up, seconds, summary) = timed(&setup, requests, reads);
+        let resident = machine::peak_resident_bytes().saturating_sub(before);
+        let operations: u64 = summary.flash.0.reads.iter().sum::<u64>() + summary.flash.0.programmed();
+        println!(
+            "| {label} | {depth} | {:.0} | {:.1} | {:.0} | {} | {start_up:.2} | {:.2} | {:08x} |",
+            requests as f64 / seconds / 1e3,
+            operations as f64 / seconds / 1e6,
+            summary.time.and_then(|time| time.iops).unwrap_or(0.0),
+            summary.write_amplification.map_or("none".into(), |wa| format!("{wa:.3}")),
+            resident as f64 / setup.geometry.pages() as f64,
+            machine::hash(&format!("{:?} {:?}", summary.flash, summary.time)),
+        );
+    }
+    println!();
+}
