@@ -383,11 +383,11 @@ def latency_percentiles(result: "Result") -> Figure:
         names = [f"{100 - 100 / 10.0**n:.{max(n - 2, 0)}f} %" for n in nines]
         axes.set_xticks([np.log10(2), *nines], ["50 %", *names])
         axes.set_xlim(0, right)
-        axes.set_xlabel("share of the operation's requests")
+        axes.set_xlabel("share of the operation's requests that are not slower")
         axes.set_yscale("log")
         _durations(axes.yaxis)
-        axes.set_ylabel("not slower than")
-        axes.legend(loc="upper left")
+        axes.set_ylabel("response time")
+        figure.legend(loc="outside upper center", ncols=4)
         return figure
 
 

@@ -62,13 +62,14 @@ def utilisation(result: "Result") -> Figure:
             nothing(axes, NOTHING)
             return figure
         heights = [float(np.clip(rows * 0.16, 0.6, most)) for rows, most in ((dies, 4.5), (channels, 2.0))]
-        figure = Plot(figsize=(7.6, sum(heights) + 1.0), layout="constrained")
+        figure = Plot(figsize=(7.6, sum(heights) + 1.2), layout="constrained")
         above, below = figure.subplots(2, sharex=True, height_ratios=heights)
         scale = _time_axis(result, below)
         _heat_map(result, above, activity.die_bin_ns, activity.dies_busy_ns, scale)
         image = _heat_map(result, below, activity.channel_bin_ns, activity.channels_busy_ns, scale)
-        above.set_ylabel("dies by channel")
-        below.set_ylabel("channels")
+        for axes, title in ((above, "dies, by channel"), (below, "channels")):
+            axes.set_title(title, fontsize=10, loc="left")
+            axes.tick_params(axis="y", labelsize=8)
         # Channels are named at the middle of their dies, and kept apart by lines where these are not all there is.
         named = np.arange(0, channels, -(-channels // LABELS))
         per_channel = dies // channels
@@ -76,7 +77,7 @@ def utilisation(result: "Result") -> Figure:
         below.set_yticks(named, [str(channel) for channel in named])
         if per_channel > 1:
             for first in range(per_channel, dies, per_channel):
-                above.axhline(first - 0.5, color=GRID, linewidth=0.8)
+                above.axhline(first - 0.5, color=INK, linewidth=0.6)
         bar = figure.colorbar(image, ax=[above, below], pad=0.02, aspect=30)
         bar.set_label("busy (%)")
         return figure
@@ -108,7 +109,7 @@ def queue_depth(result: "Result") -> Figure:
         depth = activity.outstanding_ns / np.diff(edges)
         edges /= _time_axis(result, axes)
         axes.stairs(depth, edges, color=BLUE, alpha=0.25, fill=True)
-        axes.stairs(depth, edges, color=BLUE, linewidth=1.4)
+        axes.stairs(depth, edges, color=BLUE, linewidth=1.0)
         drive = result.summary["drive"]
         mean, most = drive["queue_depth_mean"], drive["queue_depth_max"]
         axes.axhline(mean, color=ORANGE, linewidth=1.2, linestyle="--", label=f"mean {text.decimal(mean)}")
@@ -124,7 +125,7 @@ def queue_depth(result: "Result") -> Figure:
 def gantt(result: "Result") -> Figure:
     """The recorded window, operation by operation: a lane for each channel and below it one for each plane of its dies.
 
-    Says what it leaves out: operations beyond `OPERATIONS` and lanes beyond `LANES`.
+    Says what it leaves out: lanes beyond `LANES`, operations and transfers beyond `OPERATIONS`.
     """
     activity = _activity(result)
     bars, drive = activity.gantt, result.summary["drive"]
@@ -134,49 +135,56 @@ def gantt(result: "Result") -> Figure:
             figure, axes = canvas(1.6)
             nothing(axes, "No flash operation was recorded; gantt.window says when to.")
             return figure
-        first = np.argsort(bars.begin_ns, kind="stable")[:OPERATIONS]
-        die, plane, bus = bars.die[first].astype(int), bars.plane[first].astype(int), bars.bus[first]
+        die, plane = bars.die.astype(int), bars.plane.astype(int)
         channel, of_channel = np.divmod(die, dies_per_channel)
         lanes_of_channel = 1 + dies_per_channel * planes
-        lane = channel * lanes_of_channel + np.where(bus, 0, 1 + of_channel * planes + plane)
+        lane = channel * lanes_of_channel + np.where(bars.bus, 0, 1 + of_channel * planes + plane)
         # Idle lanes tell something, too, but not where there are too many of them.
         lanes = np.arange(drive["channels"] * lanes_of_channel)
         if len(lanes) > LANES:
             lanes = np.unique(lane)
-        shown = np.isin(lane, lanes[:LANES])
-        row = np.searchsorted(lanes, lane)
+        in_lanes = np.flatnonzero(np.isin(lane, lanes[:LANES]))
+        drawn = in_lanes[np.argsort(bars.begin_ns[in_lanes], kind="stable")][:OPERATIONS]
 
-        figure, axes = canvas(1.3 + 0.17 * min(len(lanes), LANES))
-        begin, end = bars.begin_ns[first].astype(float), bars.end_ns[first].astype(float)
+        row, bus = np.searchsorted(lanes, lane[drawn]), bars.bus[drawn]
+        begin, end = bars.begin_ns[drawn].astype(float), bars.end_ns[drawn].astype(float)
         origin = float(begin.min())
         unit, scale = time_unit(float(end.max()) - origin)
-        kind = np.array(bars.kind)[first]
-        internal = ~np.isin(np.array(bars.cause)[first], HOST_CAUSES)
+        kind = np.array(bars.kind)[drawn]
+        internal = ~np.isin(np.array(bars.cause)[drawn], HOST_CAUSES)
+        figure, axes = canvas(1.3 + 0.17 * min(len(lanes), LANES))
         legend = []
         for name, colour in KIND_COLOURS.items():
-            if (shown & (kind == name)).any():
+            if (kind == name).any():
                 legend.append(Patch(facecolor=colour, label=name))
-            for hatch, of_cause in (("", ~internal), (INTERNAL, internal)):
-                chosen = shown & (kind == name) & of_cause
+            for of_cause, edge, hatch in ((~internal, GRID, ""), (internal, INK, INTERNAL)):
+                chosen = (kind == name) & of_cause
                 axes.barh(
                     row[chosen],
                     (end - begin)[chosen] / scale,
                     left=(begin[chosen] - origin) / scale,
                     height=np.where(bus[chosen], 0.5, 0.8),
                     color=colour,
-                    edgecolor=INK,
-                    linewidth=0.4,
+                    edgecolor=edge,
+                    linewidth=0.3,
                     hatch=hatch,
                 )
-        if (shown & internal).any():
+        if internal.any():
             legend.append(Patch(facecolor="none", edgecolor=INK, hatch=INTERNAL, label="internal"))
         _lane_names(axes, lanes[:LANES], dies_per_channel, planes)
-        axes.set_xlim(0, (float(end[shown].max()) - origin) / scale)
+        axes.set_xlim(0, (float(end.max()) - origin) / scale)
         since = f" since {text.count(origin)} ns" if origin else ""
         axes.set_xlabel(f"simulated time{since} ({unit})")
         figure.legend(handles=legend, loc="outside upper center", ncols=len(legend))
-        if omitted := _omitted(activity, len(first), len(lanes)):
-            axes.set_title(omitted, fontsize=9, loc="left")
+        omitted = []
+        if len(lanes) > LANES:
+            omitted.append(f"{LANES} of {text.count(len(lanes))} lanes")
+        if len(drawn) < len(in_lanes):
+            omitted.append(f"the first {OPERATIONS} of {text.count(len(in_lanes))} bars")
+        if activity.gantt_truncated:
+            omitted.append("what was recorded before the record was full")
+        if omitted:
+            axes.set_title(f"Shown: {', '.join(omitted)}", fontsize=9, loc="left")
         return figure
 
 
@@ -196,15 +204,3 @@ def _lane_names(axes: Axes, lanes: "npt.NDArray[np.int64]", dies_per_channel: in
     axes.set_ylim(len(names) - 0.4, -0.6)
     axes.tick_params(axis="y", length=0)
     axes.grid(axis="y", visible=False)
-
-
-def _omitted(activity: "ActivityColumns", drawn: int, lanes: int) -> str:
-    """What a Gantt chart leaves out, in words; empty if nothing."""
-    recorded = len(activity.gantt.die)
-    parts = []
-    if drawn < recorded or activity.gantt_truncated:
-        of = f"more than {text.count(recorded)}" if activity.gantt_truncated else text.count(recorded)
-        parts.append(f"the first {text.count(drawn)} of {of} operations and transfers")
-    if lanes > LANES:
-        parts.append(f"{LANES} of {text.count(lanes)} lanes in use")
-    return f"Shown: {'; '.join(parts)}. A shorter gantt.window shows all." if parts else ""
