@@ -5,6 +5,7 @@
 //! A chosen variant is written as a string, or as a table of its parameters.
 
 mod device;
+mod drive;
 mod ftl;
 mod general;
 mod host;
@@ -42,6 +43,11 @@ pub enum Kind {
         /// Longest, in nanoseconds.
         max: u64,
     },
+    /// A duration for all pages, or one for each page type: `"40us,80us"`.
+    Durations {
+        /// Longest, in nanoseconds.
+        max: u64,
+    },
     /// A share, `"7%"`.
     Percent {
         /// Smallest, in percent.
@@ -56,6 +62,15 @@ pub enum Kind {
         /// Largest.
         max: u64,
     },
+    /// Whole numbers, `"4,2,1"`.
+    Counts {
+        /// Smallest.
+        min: u64,
+        /// Largest.
+        max: u64,
+        /// How many at most.
+        most: usize,
+    },
     /// A number.
     Float {
         /// Smallest.
@@ -67,6 +82,8 @@ pub enum Kind {
     Bool,
     /// Events per second, `"20k/s"`; more than none.
     Rate,
+    /// Bytes per second, `"600MB/s"`, or `"none"` for as many as there are.
+    Bandwidth,
     /// Request sizes: `"4KiB"`, or a mix with shares, `"4KiB:70%,64KiB:30%"`.
     Sizes,
     /// A part of the device: a size, or `"device"` for all of it.
@@ -91,12 +108,44 @@ pub struct Variant {
 pub enum Fallback {
     /// This value, as `--set` takes it.
     Value(&'static str),
+    /// The value of the first case that holds, else this one.
+    Unless(&'static str, &'static [Case]),
     /// The value in [`crate::DEFAULT_PRESET`], whose file gives its source.
     Preset,
     /// Nothing: whoever chooses the variant must set it.
     Required,
     /// Nothing: it is another way to say this option, and replaces it.
     InsteadOf(&'static str),
+}
+
+/// When an option has another default.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Case {
+    /// The option that decides. By its default no case holds.
+    pub key: &'static str,
+    /// What it must be.
+    pub is: Is,
+    /// The default then, as `--set` takes it.
+    pub value: &'static str,
+}
+
+/// What decides a [`Case`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Is {
+    /// A count of more than one.
+    Many,
+    /// This variant.
+    Variant(&'static str),
+}
+
+impl Case {
+    /// The condition in words.
+    pub fn condition(&self) -> String {
+        match self.is {
+            Is::Many => format!("{} > 1", self.key),
+            Is::Variant(name) => format!("{} = {name:?}", self.key),
+        }
+    }
 }
 
 impl OptionSpec {
@@ -144,7 +193,8 @@ pub fn below<'a>(prefix: &str, key: &'a str) -> Option<&'a str> {
 /// The top-level tables, each with a sentence for the reference page.
 pub static SECTIONS: &[(&str, &str)] = &[
     ("device", "The drive as the host and its data sheet see it."),
-    ("nand", "One flash chip and its bus."),
+    ("nand", "The flash array: how it is divided, how long its operations take and what its chips can do."),
+    ("drive", "Controller and link of a drive that works on many requests at once; used with `time = \"event\"` only."),
     ("ftl", "The flash translation layer, which places pages and collects garbage."),
     ("host", "How requests reach the device."),
     ("precondition", "The state of the device before the first request."),
@@ -152,10 +202,11 @@ pub static SECTIONS: &[(&str, &str)] = &[
 ];
 
 /// The table by section, in the order of the reference page.
-const PARTS: [&[OptionSpec]; 7] = [
+const PARTS: [&[OptionSpec]; 8] = [
     general::OPTIONS,
     device::OPTIONS,
     nand::OPTIONS,
+    drive::OPTIONS,
     ftl::OPTIONS,
     host::OPTIONS,
     precondition::OPTIONS,
