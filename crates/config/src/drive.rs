@@ -224,12 +224,13 @@ impl Checker<'_> {
             // Of what is left, one block holds the invalid pages that are still to be collected.
             let most = has.saturating_sub(data + kept + 1);
             if blocks > most {
+                let (share, _) = self.provision()?;
                 let message = format!(
                     "{blocks} erased blocks are out of reach: of {has} blocks of a plane, data fills {data}, the FTL \
                      keeps {kept} and one is being collected; {}",
                     match most {
-                        0 => "raise device.op or set drive.collect to \"foreground\"".into(),
-                        _ => format!("lower it to {most} or raise device.op"),
+                        0 => format!("raise {share} or set drive.collect to \"foreground\""),
+                        _ => format!("lower it to {most} or raise {share}"),
                     }
                 );
                 self.report(&key, message);

@@ -271,7 +271,7 @@ impl Checker<'_> {
     }
 
     /// Flash beyond the capacity, and the option that says so.
-    fn provision(&self) -> Read<(&'static str, Provision)> {
+    pub(crate) fn provision(&self) -> Read<(&'static str, Provision)> {
         if self.config.entries.contains_key("device.spare") {
             Ok(("device.spare", Provision::OfPhysical(self.share("device.spare")?)))
         } else {
