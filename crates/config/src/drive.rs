@@ -192,7 +192,15 @@ impl Checker<'_> {
 
     fn collect(&mut self, plan: &Plan, device: Option<&(Geometry, DeviceFigures)>) -> Read<Collect> {
         const COLLECT: &str = "drive.collect";
-        match self.choice(COLLECT)? {
+        let collect = self.choice(COLLECT)?;
+        if collect != "foreground" && !plan.reserves_by_plane() {
+            let message = format!(
+                "{collect:?} has nothing to do: FTLs with log blocks merge only when they must; set it to \"foreground\" or \
+                 ftl to \"page\""
+            );
+            self.report(COLLECT, message);
+        }
+        match collect {
             "foreground" => Ok(Collect::Foreground),
             "idle" => Ok(Collect::Idle {
                 after: self.nanos("drive.collect.idle.after")?,
@@ -205,7 +213,7 @@ impl Checker<'_> {
         }
     }
 
-    /// What is worked towards, which must be within reach: else collection would copy pages for ever.
+    /// What is worked towards, which must be within reach: else collection would go on as long as any page is invalid.
     fn collect_goal(
         &mut self,
         variant: &str,

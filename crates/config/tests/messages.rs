@@ -286,6 +286,10 @@ fn files() {
             r#"default: drive.collect.idle.blocks: 4 erased blocks are out of reach: of 69 blocks of a plane, data fills 64, the FTL keeps 3 and one is being collected; lower it to 1 or raise device.op"#,
         ),
         (
+            "time = \"event\"\nftl = \"fast\"\ndrive.collect = \"idle\"",
+            r#"my.toml:3: drive.collect: "idle" has nothing to do: FTLs with log blocks merge only when they must; set it to "foreground" or ftl to "page""#,
+        ),
+        (
             "gantt = \"window\"",
             r#"my.toml:1: gantt: no time of channels and dies is modelled; set time to "event" or gantt to "none""#,
         ),

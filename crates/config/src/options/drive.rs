@@ -217,7 +217,8 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
             Variant { name: "background", help: "also while requests are served" },
         ]),
         fallback: Fallback::Value("foreground"),
-        help: "Whether garbage is collected before free pages run out; when they do, requests wait for it, always.",
+        help: "Whether garbage is collected before free pages run out; when they do, requests wait for it, always. FTLs \
+               with log blocks know the first only.",
         example: "background",
     },
     OptionSpec {
