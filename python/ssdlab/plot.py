@@ -239,7 +239,7 @@ def reclaim_cost(result: "Result") -> Figure:
 def response_time(result: "Result") -> Figure:
     """Mean and maximum response time of each epoch by operation, over simulated time."""
     if result.summary["latency"] is None:
-        raise ValueError("time was not modelled: there are no response times to draw (set time to serial)")
+        raise ValueError("time was not modelled: there are no response times to draw (set time to serial or event)")
     with matplotlib.rc_context(STYLE):
         figure, axes = canvas()
         drawn = 0
@@ -277,7 +277,7 @@ def response_time(result: "Result") -> Figure:
 def latency(result: "Result") -> Figure:
     """Share of the requests of each operation by response time, in bins of equal width on a logarithmic axis."""
     if result.summary["latency"] is None:
-        raise ValueError("time was not modelled: there are no response times to draw (set time to serial)")
+        raise ValueError("time was not modelled: there are no response times to draw (set time to serial or event)")
     with matplotlib.rc_context(STYLE):
         figure, axes = canvas()
         # A flush costs nothing here; what takes no time has no place on a logarithmic axis.

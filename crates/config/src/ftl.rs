@@ -63,17 +63,23 @@ pub(crate) enum Plan {
 }
 
 impl Plan {
+    /// Whether each plane is written and collected for itself, and so has a reserve of its own.
+    pub(crate) const fn reserves_by_plane(&self) -> bool {
+        !matches!(self, Self::Log { .. })
+    }
+
     /// Blocks that the FTL always keeps open, erased, or full of its map.
-    pub(crate) fn reserve_blocks(&self, logical_pages: u64, page_bytes: u32, pages_per_block: u32) -> u32 {
+    pub(crate) fn reserve_blocks(&self, logical_pages: u64, page_bytes: u32, pages_per_block: u32, planes: u32) -> u32 {
         // More pages than numbers are refused elsewhere.
         let logical_pages = u32::try_from(logical_pages).unwrap_or(u32::MAX);
         let (options, map_pages) = match self {
-            Self::Page(options) => return options.reserve_blocks(),
+            Self::Page(options) => (options, 0),
             Self::Log { reserve_blocks, .. } => return *reserve_blocks,
             Self::Segments(options, map) => (options, map.map_pages(logical_pages, page_bytes)),
             Self::Dftl(options, map) => (options, map.map_pages(logical_pages, page_bytes)),
         };
-        options.reserve_blocks().saturating_add(map_reserve_blocks(map_pages, pages_per_block))
+        let map_blocks = if map_pages > 0 { map_reserve_blocks(map_pages, pages_per_block) } else { 0 };
+        options.reserve_blocks().saturating_mul(planes).saturating_add(map_blocks)
     }
 }
 
