@@ -73,7 +73,7 @@ impl Plan {
             Self::Segments(options, map) => (options, map.map_pages(logical_pages, page_bytes)),
             Self::Dftl(options, map) => (options, map.map_pages(logical_pages, page_bytes)),
         };
-        options.reserve_blocks().saturating_add(map_reserve_blocks(map_pages, pages_per_block))
+        options.reserve_blocks().saturating_add(map_reserve_blocks(map_pages, pages_per_block, 1))
     }
 }
 

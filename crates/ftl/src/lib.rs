@@ -50,6 +50,14 @@ pub trait Ftl {
     /// Bytes of the mapping tables that a controller running this scheme keeps in RAM, as its paper counts them.
     fn mapping_table_bytes(&self) -> u64;
 
+    /// Does about `pages` page copies of collection before the host has to wait for them, in the plane that is furthest
+    /// from having `free_blocks` more erased blocks than those at which collection begins by itself. Returns whether
+    /// anything was emitted: false when every plane has them or nothing that yields a page, which comes after finitely
+    /// many calls.
+    fn background<S: FlashSink>(&mut self, _free_blocks: u32, _pages: u32, _sink: &mut S) -> bool {
+        false
+    }
+
     /// Fills a cache that is to be filled before the first request.
     fn preload<S: FlashSink>(&mut self, _sink: &mut S) {}
 

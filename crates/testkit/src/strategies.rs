@@ -118,7 +118,7 @@ pub fn setups() -> impl Strategy<Value = Setup> {
             let logical_pages = data_blocks * pages_per_block - fewer;
             let map_blocks = match ftl.map_pages(logical_pages, 512) {
                 0 => 0,
-                map_pages => map_reserve_blocks(map_pages, pages_per_block),
+                map_pages => map_reserve_blocks(map_pages, pages_per_block, 1),
             };
             let blocks = data_blocks + spare_blocks + more_blocks + map_blocks;
             Setup {
