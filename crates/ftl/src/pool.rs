@@ -279,7 +279,7 @@ impl<'a> PlaneView<'a> {
         // Chunks wholly within the plane have their minimum at hand; before and behind them the blocks tell.
         let first = start.next_multiple_of(CHUNK).min(end);
         let after = (end / CHUNK * CHUNK).max(first);
-        let chunks = first.div_ceil(CHUNK)..after / CHUNK;
+        let chunks = after / CHUNK - (after - first) / CHUNK..after / CHUNK;
         let least = min_of(&minima[chunks.clone()]).min(min_of(&keys[start..first])).min(min_of(&keys[after..end]));
         if least >= NOT_SEALED {
             return None;

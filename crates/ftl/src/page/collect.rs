@@ -179,11 +179,12 @@ impl<M: MapModel> PageFtl<M> {
         let mut left = count;
         let mut live = [(0, 0); GATHER as usize];
         while left > 0 {
-            let after = victim.end.min(victim.next + GATHER.min(left));
+            let after = victim.end.min(victim.next + GATHER);
             let found = self.gather_valid(victim.next, after, &mut live);
-            victim.next = after;
-            left -= found as u32;
-            let mut live = &live[..found];
+            let taken = found.min(left as usize);
+            victim.next = if taken < found { live[taken].0 } else { after };
+            left -= taken as u32;
+            let mut live = &live[..taken];
             while !live.is_empty() {
                 *frontier = self.writable(plane, *frontier);
                 let (now, later) = live.split_at(live.len().min(frontier.left() as usize));
