@@ -10,7 +10,7 @@ use ssdlab_ftl::faster::FasterOptions;
 use ssdlab_ftl::log::LogVictim;
 use ssdlab_ftl::map::cache::POLICIES;
 use ssdlab_ftl::map::{DftlOptions, SegmentOptions};
-use ssdlab_ftl::page::{Allocation, PageOptions, Survivors, Trigger, VictimChoice, map_reserve_blocks};
+use ssdlab_ftl::page::{Allocation, PageOptions, Survivors, Trigger, VictimChoice};
 use ssdlab_ftl::sbfast::{RlbMerge, SbfastOptions};
 use ssdlab_sim::FtlChoice;
 
@@ -78,8 +78,7 @@ impl Plan {
             Self::Segments(options, map) => (options, map.map_pages(logical_pages, page_bytes)),
             Self::Dftl(options, map) => (options, map.map_pages(logical_pages, page_bytes)),
         };
-        let map_blocks = if map_pages > 0 { map_reserve_blocks(map_pages, pages_per_block) } else { 0 };
-        options.reserve_blocks().saturating_mul(planes).saturating_add(map_blocks)
+        options.device_reserve_blocks(planes, map_pages, pages_per_block)
     }
 }
 
