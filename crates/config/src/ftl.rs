@@ -333,6 +333,10 @@ impl Checker<'_> {
         let trigger = match self.choice("ftl.page.trigger")? {
             "victim" => Trigger::Victim,
             "batch" => self.batch()?,
+            "partial" => Trigger::Partial {
+                low: self.small("ftl.page.trigger.partial.low")?,
+                step: self.small("ftl.page.trigger.partial.step")?,
+            },
             other => return Err(self.unknown("ftl.page.trigger", other)),
         };
         let allocation = match self.choice("ftl.page.allocation")? {

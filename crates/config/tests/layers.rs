@@ -89,6 +89,10 @@ fn parameters_reach_the_settings() {
         panic!("page mapping is the default")
     };
     assert_eq!(options.trigger, Trigger::Batch { low: 4, high: 16 });
+    let FtlChoice::Page(options) = settings(&["ftl.page.trigger.partial.step=2"]).setup.ftl else {
+        panic!("page mapping is the default")
+    };
+    assert_eq!(options.trigger, Trigger::Partial { low: 4, step: 2 });
     assert_eq!(settings(&["workload.pattern=zipf"]).workload.pattern, Pattern::Zipf { theta: 0.99 });
     assert_eq!(
         settings(&["workload.pattern.hot_cold.hot_space=10%"]).workload.pattern,

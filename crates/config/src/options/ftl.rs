@@ -82,9 +82,14 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
         kind: Kind::Choice(&[
             Variant { name: "victim", help: "one victim whenever free pages are short: many short stalls" },
             Variant { name: "batch", help: "below `low` free blocks, collect until `high` are free: few long stalls" },
+            Variant {
+                name: "partial",
+                help: "below `low` free blocks, copy up to `step` pages before each page of the host: stalls of a few \
+                       pages each",
+            },
         ]),
         fallback: Fallback::Value("victim"),
-        help: "When garbage collection runs, and how much.",
+        help: "When garbage collection runs, and how much; in each plane for itself.",
         example: "batch",
     },
     OptionSpec {
@@ -100,6 +105,21 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
         fallback: Fallback::Value("16"),
         help: "Free blocks at which a batch ends; more than `low`.",
         example: "32",
+    },
+    OptionSpec {
+        key: "ftl.page.trigger.partial.low",
+        kind: Kind::Count { min: 2, max: MEBI },
+        fallback: Fallback::Value("4"),
+        help: "Free blocks below which pages are copied.",
+        example: "8",
+    },
+    OptionSpec {
+        key: "ftl.page.trigger.partial.step",
+        kind: Kind::Count { min: 1, max: 32_767 },
+        // Our choice, as that of a collection ahead of need.
+        fallback: Fallback::Value("8"),
+        help: "Pages copied before each page of the host, at most.",
+        example: "1",
     },
     OptionSpec {
         key: "ftl.page.allocation",
