@@ -35,6 +35,22 @@ def test_toml_reads_back_as_the_same_configuration(tmp_path: Path) -> None:
     assert ssdlab.Config(file=file).to_toml() == config.to_toml()
 
 
+def test_lists_and_tables_are_written_as_text_or_as_python_has_them() -> None:
+    config = ssdlab.Config(overrides={"nand.read": ["40us", "80us"], "host.replay.open.time_scale": 0.5})
+    assert config["nand.read"] == "40us,80us"
+    assert config["host.replay"] == "open" and config["host.replay.open.time_scale"] == 0.5
+
+
+def test_an_array_of_several_planes_runs_them_at_once_unless_told_otherwise() -> None:
+    time = {key: (value, origin) for key, value, origin in ssdlab.Config(overrides={"nand.planes": 2}).settings}["time"]
+    assert time == ('"event"', "default (nand.planes > 1)")
+    assert ssdlab.Config(overrides={"nand.planes": 2, "time": "serial"})["time"] == "serial"
+    with pytest.raises(ssdlab.ConfigError, match=r"nand\.channels: 64 x 1 x 1 x 16 = 1024 planes need 4 blocks each"):
+        ssdlab.Config(overrides={"nand.channels": 64, "nand.planes": 16}).check()
+    with pytest.raises(ssdlab.ConfigError, match='set time to "event"'):
+        ssdlab.Config(overrides={"gantt": "window"}).check()
+
+
 def test_all_faults_are_told_at_once_with_their_remedy(tmp_path: Path) -> None:
     with pytest.raises(ssdlab.ConfigError) as error:
         ssdlab.Config(overrides={"device.opp": "7%", "nand.read": "25", "ftl.page.gc": "gredy"})

@@ -131,7 +131,7 @@ fn complete(entries: &mut BTreeMap<&'static str, Entry>, violations: &mut Vec<Vi
         }
         let chooser = option.conditions().last().and_then(|(choice, _)| entries.get(choice.key));
         let origin = chooser.map_or("default", |entry| &entry.origin);
-        match defaults.of(option) {
+        match defaults.of(option, entries) {
             Ok(Some(entry)) => {
                 entries.insert(option.key, entry);
             }

@@ -2,8 +2,10 @@
 
 use crate::document::{Entry, Form, Written, read};
 use crate::error::Violation;
-use crate::options::{Fallback, OptionSpec};
+use crate::options::{Case, Fallback, Is, OptionSpec};
 use crate::presets::{DEFAULT_PRESET, find_preset, presets};
+use crate::value::Value;
+use std::collections::BTreeMap;
 
 /// The defaults of all options; those of the chip are read from the default preset, which gives their sources.
 pub(crate) struct Defaults {
@@ -19,10 +21,19 @@ impl Defaults {
         Self { chip }
     }
 
-    /// The default of an option, or that it must be set; `None` where there is nothing to set.
-    pub(crate) fn of(&self, option: &OptionSpec) -> Result<Option<Entry>, String> {
+    /// The default of an option beside what is set, or that it must be set; `None` where there is nothing to set.
+    pub(crate) fn of(
+        &self,
+        option: &OptionSpec,
+        entries: &BTreeMap<&'static str, Entry>,
+    ) -> Result<Option<Entry>, String> {
+        let entry = |text, origin| Ok(Some(Entry { value: option.read_plain(text)?, origin }));
         match option.fallback {
-            Fallback::Value(text) => Ok(Some(Entry { value: option.read_plain(text)?, origin: "default".into() })),
+            Fallback::Value(text) => entry(text, "default".into()),
+            Fallback::Unless(text, cases) => match cases.iter().find(|case| case.holds(entries)) {
+                Some(case) => entry(case.value, format!("default ({})", case.condition())),
+                None => entry(text, "default".into()),
+            },
             Fallback::Preset => match self.chip.entries.get(option.key) {
                 Some(Entry { value, origin }) => {
                     Ok(Some(Entry { value: value.clone(), origin: format!("default ({origin})") }))
@@ -35,10 +46,21 @@ impl Defaults {
     }
 }
 
+impl Case {
+    /// Whether it holds. What is not set has its default, by which it does not.
+    fn holds(&self, entries: &BTreeMap<&'static str, Entry>) -> bool {
+        match (self.is, entries.get(self.key).map(|entry| &entry.value)) {
+            (Is::Many, Some(Value::Count(count))) => *count > 1,
+            (Is::Variant(name), Some(Value::Choice(chosen))) => *chosen == name,
+            _ => false,
+        }
+    }
+}
+
 impl OptionSpec {
-    /// Its default as TOML; `None` where there is none.
+    /// Its default as TOML where nothing else is set; `None` where there is none.
     pub fn default_toml(&self) -> Option<String> {
-        let entry = Defaults::read(&mut Vec::new()).of(self).ok()??;
+        let entry = Defaults::read(&mut Vec::new()).of(self, &BTreeMap::new()).ok()??;
         Some(entry.value.to_toml())
     }
 }

@@ -10,7 +10,7 @@ use ssdlab_ftl::faster::FasterOptions;
 use ssdlab_ftl::log::LogVictim;
 use ssdlab_ftl::map::cache::POLICIES;
 use ssdlab_ftl::map::{DftlOptions, SegmentOptions};
-use ssdlab_ftl::page::{Allocation, PageOptions, Survivors, Trigger, VictimChoice, map_reserve_blocks};
+use ssdlab_ftl::page::{Allocation, PageOptions, Survivors, Trigger, VictimChoice};
 use ssdlab_ftl::sbfast::{RlbMerge, SbfastOptions};
 use ssdlab_sim::FtlChoice;
 
@@ -63,17 +63,22 @@ pub(crate) enum Plan {
 }
 
 impl Plan {
+    /// Whether each plane is written and collected for itself, and so has a reserve of its own.
+    pub(crate) const fn reserves_by_plane(&self) -> bool {
+        !matches!(self, Self::Log { .. })
+    }
+
     /// Blocks that the FTL always keeps open, erased, or full of its map.
-    pub(crate) fn reserve_blocks(&self, logical_pages: u64, page_bytes: u32, pages_per_block: u32) -> u32 {
+    pub(crate) fn reserve_blocks(&self, logical_pages: u64, page_bytes: u32, pages_per_block: u32, planes: u32) -> u32 {
         // More pages than numbers are refused elsewhere.
         let logical_pages = u32::try_from(logical_pages).unwrap_or(u32::MAX);
         let (options, map_pages) = match self {
-            Self::Page(options) => return options.reserve_blocks(),
+            Self::Page(options) => (options, 0),
             Self::Log { reserve_blocks, .. } => return *reserve_blocks,
             Self::Segments(options, map) => (options, map.map_pages(logical_pages, page_bytes)),
             Self::Dftl(options, map) => (options, map.map_pages(logical_pages, page_bytes)),
         };
-        options.reserve_blocks().saturating_add(map_reserve_blocks(map_pages, pages_per_block))
+        options.device_reserve_blocks(planes, map_pages, pages_per_block)
     }
 }
 
@@ -328,6 +333,10 @@ impl Checker<'_> {
         let trigger = match self.choice("ftl.page.trigger")? {
             "victim" => Trigger::Victim,
             "batch" => self.batch()?,
+            "partial" => Trigger::Partial {
+                low: self.small("ftl.page.trigger.partial.low")?,
+                step: self.small("ftl.page.trigger.partial.step")?,
+            },
             other => return Err(self.unknown("ftl.page.trigger", other)),
         };
         let allocation = match self.choice("ftl.page.allocation")? {

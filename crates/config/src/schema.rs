@@ -4,6 +4,7 @@ use crate::options::{Fallback, Kind, OPTIONS, OptionSpec, SECTIONS, below};
 use crate::presets::presets;
 use crate::suggest::split;
 use serde_json::{Map, Value, json};
+use ssdlab_nand::timing::MAX_PAGE_TYPES;
 
 const NUMBER: &str = r"[0-9][0-9_]*(\.[0-9]+)?";
 const BYTES: &str = "(B|KiB|MiB|GiB|TiB|kB|MB|GB|TB)";
@@ -61,10 +62,19 @@ fn leaf(option: &OptionSpec) -> Value {
     let mut schema = match option.kind {
         Kind::Bytes { .. } => pattern(&format!("^{NUMBER} *{BYTES}$")),
         Kind::Nanos { .. } => pattern(&format!("^{NUMBER} *(ns|us|ms|s)$")),
+        Kind::Durations { .. } => {
+            let duration = format!("{NUMBER} *(ns|us|ms|s)");
+            list(pattern(&format!("^{duration}( *, *{duration})*$")), pattern(&format!("^{duration}$")), MAX_PAGE_TYPES)
+        }
         Kind::Percent { .. } => pattern(&format!("^{NUMBER}{PERCENT}$")),
         Kind::Rate => pattern(&format!("^{NUMBER} *(/s|k/s|M/s)$")),
         Kind::Count { min, max } => json!({ "type": "integer", "minimum": min, "maximum": max }),
+        Kind::Counts { min, max, most } => {
+            let count = json!({ "type": "integer", "minimum": min, "maximum": max });
+            list(pattern("^[0-9]+( *, *[0-9]+)*$"), count, most)
+        }
         Kind::Float { min, max } => json!({ "type": "number", "minimum": min, "maximum": max }),
+        Kind::Bandwidth => pattern(&format!("^(none|{NUMBER} *([kMG]B|[KMG]iB)/s)$")),
         Kind::Bool => json!({ "type": "boolean" }),
         Kind::Sizes => {
             let size = format!("{NUMBER} *{BYTES}");
@@ -85,6 +95,11 @@ fn leaf(option: &OptionSpec) -> Value {
 
 fn pattern(pattern: &str) -> Value {
     json!({ "type": "string", "pattern": pattern })
+}
+
+/// Values as one text with commas, as an array, or a single one.
+fn list(text: Value, item: Value, most: usize) -> Value {
+    json!({ "anyOf": [text, item, { "type": "array", "items": item, "minItems": 1, "maxItems": most }] })
 }
 
 /// A variant's name, or a table that holds one variant.

@@ -6,9 +6,9 @@ use crate::error::{ConfigError, Violation};
 use crate::ftl::Plan;
 use crate::options::{Kind, find};
 use crate::value::{Value, write_bytes, write_percent};
-use ssdlab_core::{Nanos, ProgramOrder};
-use ssdlab_nand::{Geometry, PageTimes, Parallelism, Timing};
-use ssdlab_sim::{Clock, Fit, Overwrite, Precondition, Replay, Setup};
+use ssdlab_core::Nanos;
+use ssdlab_nand::{Geometry, Parallelism};
+use ssdlab_sim::{Fit, Overwrite, Precondition, Setup};
 use ssdlab_trace::Workload;
 
 /// Everything a run needs, in plain numbers.
@@ -48,6 +48,16 @@ pub(crate) struct Checker<'a> {
     pub(crate) violations: Vec<Violation>,
 }
 
+/// Blocks that the FTL always keeps open, erased, or full of its map.
+#[derive(Clone, Copy)]
+struct Reserve {
+    blocks: u64,
+    /// Whether each plane has its part of them, and of the data.
+    by_plane: bool,
+    /// Whether they are added to what over-provisioning gives.
+    extra: bool,
+}
+
 pub(crate) type Read<T> = Result<T, Violation>;
 
 macro_rules! getter {
@@ -68,15 +78,18 @@ impl Checker<'_> {
     }
 
     getter!(bytes, Bytes, u64);
+    getter!(durations, Durations, Vec<u64>);
     getter!(count, Count, u64);
+    getter!(counts, Counts, Vec<u64>);
     getter!(float, Float, f64);
     getter!(flag, Bool, bool);
     getter!(rate, Rate, u64);
+    getter!(bandwidth, Bandwidth, Option<u64>);
     getter!(sizes, Sizes, Vec<(u32, f64)>);
     getter!(span, Span, Option<u64>);
     getter!(choice, Choice, &'static str);
 
-    fn nanos(&self, key: &str) -> Read<Nanos> {
+    pub(crate) fn nanos(&self, key: &str) -> Read<Nanos> {
         match self.value(key)? {
             Value::Nanos(nanos) => Ok(Nanos(*nanos)),
             _ => Err(self.wrong_type(key)),
@@ -121,10 +134,11 @@ impl Checker<'_> {
 
     fn settings(&mut self, extent_bytes: Option<u64>) -> Read<Option<Settings>> {
         let plan = self.plan()?;
-        let clock = self.clock()?;
         let precondition = self.precondition()?;
         let sized = self.device(&plan, extent_bytes)?;
-        let replay = self.replay()?;
+        let clock = self.clock(&plan, sized.as_ref())?;
+        let gantt = self.gantt(&clock)?;
+        let replay = self.replay(&clock)?;
         let fit = self.fit(extent_bytes)?;
         let Some((geometry, device)) = sized else {
             return Ok(None);
@@ -141,7 +155,7 @@ impl Checker<'_> {
             ftl,
             clock,
             replay,
-            gantt: None,
+            gantt,
             fit,
             warmup_requests: self.count("host.warmup")?,
             precondition,
@@ -149,29 +163,6 @@ impl Checker<'_> {
             seed: self.count("seed")?,
         };
         Ok(Some(Settings { setup, workload, device }))
-    }
-
-    fn clock(&self) -> Read<Clock> {
-        match self.choice("time")? {
-            "count" => Ok(Clock::Count),
-            "serial" => Ok(Clock::Serial(Timing {
-                read: PageTimes::uniform(self.nanos("nand.read")?),
-                program: PageTimes::uniform(self.nanos("nand.program")?),
-                erase: self.nanos("nand.erase")?,
-                transfer_per_kib: self.nanos("nand.transfer_per_kib")?,
-                copyback: self.flag("nand.copyback")?,
-                partial_read: self.flag("nand.partial_read")?,
-            })),
-            other => Err(self.unknown("time", other)),
-        }
-    }
-
-    fn program_order(&self) -> Read<ProgramOrder> {
-        match self.choice("nand.order")? {
-            "ascending" => Ok(ProgramOrder::Ascending),
-            "any" => Ok(ProgramOrder::Any),
-            other => Err(self.unknown("nand.order", other)),
-        }
     }
 
     fn precondition(&mut self) -> Read<Precondition> {
@@ -188,14 +179,6 @@ impl Checker<'_> {
             self.report("precondition.fill", message.into());
         }
         Ok(Precondition { fill, overwrite })
-    }
-
-    fn replay(&self) -> Read<Replay> {
-        match self.choice("host.replay")? {
-            "closed" => Ok(Replay::ONE_BY_ONE),
-            "open" => Ok(Replay::AS_TRACED),
-            other => Err(self.unknown("host.replay", other)),
-        }
     }
 
     fn fit(&mut self, extent_bytes: Option<u64>) -> Read<Fit> {
@@ -234,14 +217,15 @@ impl Checker<'_> {
             return Ok(None);
         };
         let pages_per_block = self.small("nand.pages_per_block")?;
-        let reserve_blocks = plan.reserve_blocks(logical_pages, page_bytes, pages_per_block);
+        let parallelism = self.parallelism()?;
+        let reserve_blocks = plan.reserve_blocks(logical_pages, page_bytes, pages_per_block, parallelism.planes());
         let extra = match self.choice("device.reserve")? {
             "inside" => false,
             "extra" => true,
             other => return Err(self.unknown("device.reserve", other)),
         };
-        let Some(blocks) = self.blocks(logical_pages, u64::from(pages_per_block), u64::from(reserve_blocks), extra)?
-        else {
+        let reserve = Reserve { blocks: u64::from(reserve_blocks), by_plane: plan.reserves_by_plane(), extra };
+        let Some(blocks) = self.blocks(logical_pages, u64::from(pages_per_block), reserve, &parallelism)? else {
             return Ok(None);
         };
         // Page numbers are 32 bits wide and the largest of them stands for "none".
@@ -260,13 +244,7 @@ impl Checker<'_> {
             return Ok(None);
         };
         let blocks = physical_pages / pages_per_block;
-        let geometry = Geometry {
-            page_bytes,
-            pages_per_block,
-            blocks,
-            order: self.program_order()?,
-            parallelism: Parallelism::SINGLE,
-        };
+        let geometry = Geometry { page_bytes, pages_per_block, blocks, order: self.program_order()?, parallelism };
         Ok(Some((geometry, DeviceFigures::new(page_bytes, pages_per_block, logical_pages, blocks, reserve_blocks))))
     }
 
@@ -293,7 +271,7 @@ impl Checker<'_> {
     }
 
     /// Flash beyond the capacity, and the option that says so.
-    fn provision(&self) -> Read<(&'static str, Provision)> {
+    pub(crate) fn provision(&self) -> Read<(&'static str, Provision)> {
         if self.config.entries.contains_key("device.spare") {
             Ok(("device.spare", Provision::OfPhysical(self.share("device.spare")?)))
         } else {
@@ -311,20 +289,41 @@ impl Checker<'_> {
         })
     }
 
-    /// Erase blocks for this many logical pages, enough for garbage collection to make progress.
-    fn blocks(&mut self, logical_pages: u64, pages_per_block: u64, reserve: u64, extra: bool) -> Read<Option<u64>> {
+    /// Erase blocks for this many logical pages, equally many for each plane, enough for collection to make progress.
+    fn blocks(
+        &mut self,
+        logical_pages: u64,
+        pages_per_block: u64,
+        reserve: Reserve,
+        parallelism: &Parallelism,
+    ) -> Read<Option<u64>> {
         let (key, provision) = self.provision()?;
-        let blocks = provision.blocks(logical_pages, pages_per_block);
-        let full = logical_pages.div_ceil(pages_per_block);
+        let asked = provision.blocks(logical_pages, pages_per_block);
+        let planes = u64::from(parallelism.planes());
+        let (added, kept) = if reserve.extra { (reserve.blocks, 0) } else { (0, reserve.blocks) };
+        let blocks = (asked + added).next_multiple_of(planes) - added;
+        // Where each plane collects for itself, each must hold its part of the data.
+        let parts = if reserve.by_plane { planes } else { 1 };
+        let full = parts * logical_pages.div_ceil(parts).div_ceil(pages_per_block);
         // A victim yields space only if some block beyond the data is neither open nor kept erased.
-        let needed = if extra { 1 } else { reserve + 1 };
+        let needed = kept + parts;
         let left = blocks.saturating_sub(full);
-        if left >= needed {
-            return Ok(Some(if extra { blocks + reserve } else { blocks }));
+        if left >= needed && asked >= planes {
+            return Ok(Some(blocks + added));
+        }
+        if planes > 1 && (reserve.by_plane || asked < planes) {
+            let need = if reserve.by_plane {
+                let (data, kept, all) = (full / planes, kept.div_ceil(planes), full + needed);
+                format!("{data} blocks each for data, {kept} for the FTL and 1 to collect, {all} in all")
+            } else {
+                "a block each".into()
+            };
+            self.report_planes(parallelism, &format!("need {need}; the device has {asked}"));
+            return Ok(None);
         }
         let share = self.value(key)?.to_toml();
         let remedy = self.raise_provision(full + needed, logical_pages, pages_per_block)?;
-        let other_way = if !extra && left >= 1 { ", or set device.reserve to \"extra\"" } else { "" };
+        let other_way = if !reserve.extra && left >= 1 { ", or set device.reserve to \"extra\"" } else { "" };
         let message = format!(
             "{} leaves {left} of {blocks} blocks beyond the data and the FTL needs {needed} of them here; \
              {remedy}{other_way}",

@@ -2,8 +2,9 @@
 
 use crate::options::{Kind, OptionSpec, Variant};
 use crate::suggest::{list, nearest};
-use ssdlab_core::units::{parse_percent, parse_rate};
+use ssdlab_core::units::{parse_bandwidth, parse_percent, parse_rate};
 use ssdlab_core::{Bytes, Nanos};
+use ssdlab_nand::timing::MAX_PAGE_TYPES;
 use toml::de::DeValue;
 
 /// What an option is set to.
@@ -11,13 +12,18 @@ use toml::de::DeValue;
 pub(crate) enum Value {
     Bytes(u64),
     Nanos(u64),
+    /// In nanoseconds, by page type.
+    Durations(Vec<u64>),
     /// In percent, as written: 7.0 is 7 %.
     Percent(f64),
     Count(u64),
+    Counts(Vec<u64>),
     Float(f64),
     Bool(bool),
     /// Per second.
     Rate(u64),
+    /// Bytes per second, or as many as there are.
+    Bandwidth(Option<u64>),
     /// Bytes and share in percent.
     Sizes(Vec<(u32, f64)>),
     /// Bytes, or the whole device.
@@ -36,6 +42,8 @@ pub(crate) enum LogSpace {
     Percent(f64),
 }
 
+/// The word for a link that takes no time.
+const NONE: &str = "none";
 /// The word for the whole device as a span.
 const DEVICE: &str = "device";
 /// The word for all space beyond the data.
@@ -55,6 +63,15 @@ const BYTE_UNITS: &[(&str, u64)] = &[
 
 const TIME_UNITS: &[(&str, u64)] = &[("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000), ("ns", 1)];
 
+const BANDWIDTH_UNITS: &[(&str, u64)] = &[
+    ("GiB/s", 1 << 30),
+    ("MiB/s", 1 << 20),
+    ("KiB/s", 1 << 10),
+    ("GB/s", 1_000_000_000),
+    ("MB/s", 1_000_000),
+    ("kB/s", 1_000),
+];
+
 const RATE_UNITS: &[(&str, u64)] = &[("M/s", 1_000_000), ("k/s", 1_000), ("/s", 1)];
 
 impl Kind {
@@ -66,11 +83,27 @@ impl Kind {
                 let nanos = quantity(value, "a duration such as \"25us\"", Nanos::parse)?.0;
                 in_range(nanos, 0, max, write_nanos).map(Value::Nanos)
             }
+            Self::Durations { max } => {
+                const WHAT: &str = "a duration such as \"25us\", or one for each page type such as \"40us,80us\"";
+                let nanos = |value: &DeValue<'_>| in_range(quantity(value, WHAT, Nanos::parse)?.0, 0, max, write_nanos);
+                list_of(value, WHAT, MAX_PAGE_TYPES, nanos).map(Value::Durations)
+            }
             Self::Percent { min, max } => {
                 let share = quantity(value, "a share such as \"7%\"", percent)?;
                 in_range(share, min, max, write_percent).map(Value::Percent)
             }
             Self::Count { min, max } => read_count(value, min, max).map(Value::Count),
+            Self::Counts { min, max, most } => {
+                const WHAT: &str = "a whole number, or several such as \"4,2,1\"";
+                let count = |value: &DeValue<'_>| match value {
+                    DeValue::String(text) => match text.parse() {
+                        Ok(count) => in_range(count, min, max, |count| count.to_string()),
+                        Err(_) => Err(expected(WHAT, value)),
+                    },
+                    _ => read_count(value, min, max),
+                };
+                list_of(value, WHAT, most, count).map(Value::Counts)
+            }
             Self::Float { min, max } => {
                 let number = match value {
                     DeValue::Integer(integer) => integer.as_str().parse().ok().filter(|_| integer.radix() == 10),
@@ -86,6 +119,13 @@ impl Kind {
                 // The unit reader yields whole numbers, as a float.
                 in_range(rate as u64, 1, 1_000_000_000, write_rate).map(Value::Rate)
             }
+            Self::Bandwidth => match value.as_str() {
+                Some(NONE) => Ok(Value::Bandwidth(None)),
+                _ => quantity(value, "a bandwidth such as \"600MB/s\"", parse_bandwidth)
+                    .and_then(|bytes| in_range(bytes, 1_000_000, 1_000_000_000_000, write_bandwidth))
+                    .map(|bytes| Value::Bandwidth(Some(bytes)))
+                    .map_err(|why| format!("{why}, or {NONE:?} for a link that takes no time")),
+            },
             Self::Sizes => {
                 quantity(value, "a size or mix of sizes such as \"4KiB:70%,64KiB:30%\"", read_sizes).map(Value::Sizes)
             }
@@ -133,7 +173,7 @@ impl OptionSpec {
 /// reading it then says what was expected instead.
 pub(crate) fn with_quotes(option: Option<&OptionSpec>, text: &str) -> String {
     let is_toml = DeValue::parse(text).is_ok();
-    let is_bare = option.is_some_and(|option| !option.kind.is_quoted()) || text.starts_with(['"', '\'', '{']);
+    let is_bare = option.is_some_and(|option| !option.kind.is_quoted()) || text.starts_with(['"', '\'', '{', '[']);
     if is_toml && is_bare { text.into() } else { toml::Value::String(text.into()).to_string() }
 }
 
@@ -143,19 +183,22 @@ impl Value {
         match self {
             Self::Bytes(bytes) => format!("\"{}\"", write_bytes(*bytes)),
             Self::Nanos(nanos) => format!("\"{}\"", write_nanos(*nanos)),
+            Self::Durations(all) => format!("\"{}\"", join(all, |nanos| write_nanos(*nanos))),
             Self::Percent(percent) => format!("\"{}\"", write_percent(*percent)),
             Self::Count(count) => count.to_string(),
+            Self::Counts(all) => format!("\"{}\"", join(all, u64::to_string)),
             Self::Float(number) => write_float(*number),
             Self::Bool(yes) => yes.to_string(),
             Self::Rate(rate) => format!("\"{}\"", write_rate(*rate)),
+            Self::Bandwidth(None) => format!("{NONE:?}"),
+            Self::Bandwidth(Some(bytes)) => format!("\"{}\"", write_bandwidth(*bytes)),
             Self::Sizes(sizes) => match sizes.as_slice() {
                 [(bytes, _)] => format!("\"{}\"", write_bytes(u64::from(*bytes))),
                 mix => {
-                    let parts: Vec<String> = mix
-                        .iter()
-                        .map(|&(bytes, share)| format!("{}:{}", write_bytes(u64::from(bytes)), write_percent(share)))
-                        .collect();
-                    format!("\"{}\"", parts.join(","))
+                    let part = |&(bytes, share): &(u32, f64)| {
+                        format!("{}:{}", write_bytes(u64::from(bytes)), write_percent(share))
+                    };
+                    format!("\"{}\"", join(mix, part))
                 }
             },
             Self::Span(None) => format!("{DEVICE:?}"),
@@ -206,6 +249,31 @@ fn quantity<T, E: ToString>(
         _ => return Err(expected(what, value)),
     };
     parse(text).map_err(|error| error.to_string())
+}
+
+/// One to `most` values: a string with commas, or a TOML array.
+fn list_of<T>(
+    value: &DeValue<'_>,
+    what: &str,
+    most: usize,
+    read: impl Fn(&DeValue<'_>) -> Result<T, String>,
+) -> Result<Vec<T>, String> {
+    let values: Result<Vec<T>, String> = match value {
+        DeValue::Array(values) => values.iter().map(|value| read(value.get_ref())).collect(),
+        DeValue::String(text) => text.split(',').map(|part| read(&DeValue::String(part.trim().into()))).collect(),
+        _ => read(value).map(|value| vec![value]),
+    };
+    let values = values?;
+    match values.len() {
+        0 => Err(format!("expected {what}, found an empty list")),
+        count if count > most => Err(format!("{count} values are more than the {most} there may be")),
+        _ => Ok(values),
+    }
+}
+
+/// The values of a list as `--set` takes it.
+fn join<T>(values: &[T], write: impl Fn(&T) -> String) -> String {
+    values.iter().map(write).collect::<Vec<_>>().join(",")
 }
 
 fn in_range<T: PartialOrd + Copy>(value: T, min: T, max: T, write: impl Fn(T) -> String) -> Result<T, String> {
@@ -284,12 +352,16 @@ pub(crate) fn write_bytes(bytes: u64) -> String {
     write_whole(bytes, BYTE_UNITS)
 }
 
+fn write_bandwidth(bytes: u64) -> String {
+    write_whole(bytes, BANDWIDTH_UNITS)
+}
+
 fn write_rate(rate: u64) -> String {
     write_whole(rate, RATE_UNITS)
 }
 
 /// Durations keep their decimals: 70.06us, not 70060ns.
-fn write_nanos(nanos: u64) -> String {
+pub(crate) fn write_nanos(nanos: u64) -> String {
     let &(unit, scale) = TIME_UNITS.iter().find(|(_, scale)| nanos >= *scale).unwrap_or(&("ns", 1));
     let fraction = format!("{:0width$}", nanos % scale, width = scale.ilog10() as usize);
     let fraction = fraction.trim_end_matches('0');
@@ -335,6 +407,7 @@ mod tests {
             assert_eq!(Nanos::parse(text), Ok(Nanos(nanos)));
         }
         assert_eq!(write_rate(20_000), "20k/s");
+        assert_eq!(write_bandwidth(3_500_000_000), "3500MB/s");
         assert_eq!(write_percent(7.0), "7%");
         assert_eq!(write_percent(12.5), "12.5%");
     }

@@ -1,9 +1,14 @@
 //! Which layer wins, what a variant brings and takes along, and what a configuration comes to.
 
-use ssdlab_config::{Config, Fallback, Layer, OPTIONS};
+use ssdlab_config::{Config, Fallback, Layer, OPTIONS, Settings};
+use ssdlab_core::Nanos;
 use ssdlab_ftl::fast::FastOptions;
 use ssdlab_ftl::page::{Trigger, VictimChoice};
-use ssdlab_sim::{Clock, Fit, FtlChoice, Overwrite};
+use ssdlab_nand::{Commands, Interruption, Parallelism, StripeOrder, Suspend};
+use ssdlab_sim::{
+    Arbitration, Clock, Collect, CollectGoal, DieSchedulerChoice, Drive, Fit, FlushPolicy, Front, FtlChoice, Overwrite,
+    Protocol, Replay, Window, WriteBuffer,
+};
 use ssdlab_trace::{Arrival, Pattern, Placement, Streams};
 
 fn file(origin: &str, text: &str) -> Layer {
@@ -84,6 +89,10 @@ fn parameters_reach_the_settings() {
         panic!("page mapping is the default")
     };
     assert_eq!(options.trigger, Trigger::Batch { low: 4, high: 16 });
+    let FtlChoice::Page(options) = settings(&["ftl.page.trigger.partial.step=2"]).setup.ftl else {
+        panic!("page mapping is the default")
+    };
+    assert_eq!(options.trigger, Trigger::Partial { low: 4, step: 2 });
     assert_eq!(settings(&["workload.pattern=zipf"]).workload.pattern, Pattern::Zipf { theta: 0.99 });
     assert_eq!(
         settings(&["workload.pattern.hot_cold.hot_space=10%"]).workload.pattern,
@@ -149,6 +158,140 @@ fn capacity_and_reserve() {
     let spare = settings(&["device.spare=20%", "ftl.page.survivors=shared"], None).device;
     assert_eq!((spare.blocks, spare.reserve_blocks), (10_240, 2));
     assert_eq!(spare.spare_of_physical, 0.2);
+}
+
+/// An array of several planes is simulated with all of them at work, unless something else is said.
+#[test]
+fn several_planes_choose_the_clock() {
+    assert_told(&resolve(None, &[], &[]), "time", "\"serial\"", "default");
+    let ways = [file("a.toml", "nand.ways = 2")];
+    assert_told(&resolve(None, &ways, &[]), "time", "\"event\"", "default (nand.ways > 1)");
+    assert_told(&resolve(None, &ways, &["nand.ways=1"]), "time", "\"serial\"", "default");
+    assert_told(&resolve(None, &ways, &["time=count"]), "time", "\"count\"", "--set");
+    let sata = resolve(None, &[], &["drive.protocol=sata"]);
+    assert_told(&sata, "host.replay.closed.queue_depth", "31", "default (drive.protocol = \"sata\")");
+}
+
+/// Every plane has equally many blocks, its part of the data and a reserve of its own.
+#[test]
+fn planes_and_blocks() {
+    let of = |sets: &[&str]| resolve(None, &[], sets).settings(None).unwrap();
+    let Settings { setup, device, .. } = of(&["nand.channels=4", "nand.ways=2", "nand.dies=2", "nand.planes=2"]);
+    assert_eq!(setup.geometry.parallelism.planes(), 32);
+    // 4,383 blocks with one plane.
+    assert_eq!((device.blocks, device.reserve_blocks), (4_384, 3 * 32));
+    assert_eq!(setup.geometry.blocks, device.blocks);
+    assert_eq!(device.physical_pages, 4_384 * 256);
+    let extra = of(&["nand.channels=32", "device.reserve=extra"]).device;
+    assert_eq!(extra.blocks, (4_383_u32 + 96).next_multiple_of(32));
+    // A log belongs to the whole device.
+    let log = of(&["nand.channels=32", "ftl=fast"]).device;
+    assert_eq!((log.blocks, log.reserve_blocks), (4_384, 1));
+}
+
+/// Everything that the types of the parallel drive have reaches them.
+#[test]
+fn drive() {
+    let text = r#"
+        [nand]
+        channels = 2
+        planes = 2
+        read = ["40us", "80us"]
+        program = "200us,300us,400us"
+        multiplane = true
+        cache_read = true
+        cache_program = true
+        suspend.erase_and_program = { time = "20us", limit = 2 }
+        [drive]
+        order = "PDWC"
+        scheduler = "read_first"
+        backlog = 16
+        command = "2us"
+        link = "3.5GB/s"
+        duplex = "half"
+        [drive.protocol.nvme]
+        queues = 2
+        depth = 64
+        slots = 32
+        arbitration.weighted.weights = "8,4"
+        [drive.buffer.watermark]
+        size = "1MiB"
+        plp = true
+        high = "90%"
+        low = "25%"
+        [drive.collect.idle]
+        after = "1ms"
+        blocks = 5
+        step = 3
+        [host.replay.closed]
+        queue_depth = 128
+        per_stream = false
+        think = "7us"
+        [gantt.window]
+        from = "1s"
+        length = "2ms"
+    "#;
+    let setup = resolve(None, &[file("a.toml", text)], &[]).settings(None).unwrap().setup;
+    let order = StripeOrder::named("PDWC").unwrap();
+    assert_eq!(setup.geometry.parallelism, Parallelism { channels: 2, ways: 1, dies: 1, planes: 2, order });
+    let Clock::Event(timing, drive) = setup.clock else { panic!("not {:?}", setup.clock) };
+    assert_eq!(timing.read.by_type(), [Nanos(40_000), Nanos(80_000)]);
+    assert_eq!(timing.program.by_type(), [200, 300, 400].map(|us| Nanos(us * 1_000)));
+    let suspend = Suspend::EraseAndProgram(Interruption { time: Nanos(20_000), limit: 2 });
+    assert_eq!(
+        drive,
+        Drive {
+            commands: Commands { multiplane: true, cache_read: true, cache_program: true, suspend },
+            scheduler: DieSchedulerChoice::ReadFirst,
+            front: Front {
+                protocol: Protocol::MultiQueue {
+                    queues: 2,
+                    depth: 64,
+                    slots: 32,
+                    arbitration: Arbitration::Weighted { weights: [8, 4, 4, 4, 4, 4, 4, 4] },
+                },
+                link_bytes_per_s: Some(3_500_000_000),
+                full_duplex: false,
+                command: Nanos(2_000),
+            },
+            buffer: Some(WriteBuffer {
+                pages: 256,
+                flush: FlushPolicy::Watermark { high: 0.9, low: 0.25 },
+                protected: true,
+            }),
+            collect: Collect::Idle { after: Nanos(1_000_000), goal: CollectGoal { blocks: 5, step: 3 } },
+            backlog: 16,
+        }
+    );
+    assert_eq!(setup.replay, Replay::Closed { depth: 128, per_stream: false, think: Nanos(7_000) });
+    assert_eq!(setup.gantt, Some(Window { from: Nanos(1_000_000_000), length: Nanos(2_000_000) }));
+    let open = resolve(None, &[], &["host.replay.open.time_scale=0.5"]).settings(None).unwrap().setup;
+    assert_eq!(open.replay, Replay::Open { time_scale: 0.5 });
+}
+
+/// What nobody asks for: one queue of everything, no link, no buffer, no collection ahead of need.
+#[test]
+fn drive_by_default() {
+    let setup = resolve(None, &[], &["time=event"]).settings(None).unwrap().setup;
+    let Clock::Event(_, drive) = setup.clock else { panic!("not {:?}", setup.clock) };
+    assert_eq!(
+        drive,
+        Drive {
+            commands: Commands::default(),
+            scheduler: DieSchedulerChoice::OutOfOrder,
+            front: Front {
+                protocol: Protocol::Direct,
+                link_bytes_per_s: None,
+                full_duplex: true,
+                command: Nanos::ZERO,
+            },
+            buffer: None,
+            collect: Collect::Foreground,
+            backlog: 64,
+        }
+    );
+    assert_eq!(setup.geometry.parallelism, Parallelism::SINGLE);
+    assert_eq!(setup.replay, Replay::Closed { depth: 32, per_stream: false, think: Nanos::ZERO });
 }
 
 /// Log space is what lies beyond the data and the reserve, or what was asked for.
@@ -220,7 +363,8 @@ fn the_table_of_options_is_sound() {
         let config = resolve(None, &[], &[&format!("{}={}", option.key, option.example)]);
         assert_eq!(told(&config, option.key).unwrap().1, "--set", "{}", option.key);
         for variant in option.variants() {
-            let mut sets = vec![format!("{}={}", option.key, variant.name)];
+            // Most of the drive is looked at only with this model of time.
+            let mut sets = vec!["time=event".to_string(), format!("{}={}", option.key, variant.name)];
             let required = OPTIONS.iter().filter(|other| other.fallback == Fallback::Required);
             let prefix = format!("{}.{}.", option.key, variant.name);
             sets.extend(

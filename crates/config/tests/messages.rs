@@ -18,7 +18,7 @@ fn files() {
         // Keys.
         (
             "colour = 1",
-            "my.toml:1: colour: no such setting; known here: seed, check, time, device, nand, ftl, host, precondition, workload",
+            "my.toml:1: colour: no such setting; known here: seed, check, time, gantt, device, nand, drive, ftl, host, precondition, workload",
         ),
         ("\n[device]\ncapcity = 3", "my.toml:3: device.capcity: no such setting; did you mean device.capacity?"),
         ("device.capcity = 3", "my.toml:1: device.capcity: no such setting; did you mean device.capacity?"),
@@ -39,8 +39,34 @@ fn files() {
             "nand.read = \"25µm\"",
             r#"my.toml:1:13: nand.read: "25µm" is not a duration: unknown unit "µm" (known: ns, us, ms, s); write it like "25us" or "1.5ms""#,
         ),
-        ("nand.read = true", r#"my.toml:1:13: nand.read: expected a duration such as "25us", found true"#),
-        ("nand.read = 1979-05-27", r#"my.toml:1:13: nand.read: expected a duration such as "25us", found a date"#),
+        (
+            "nand.read = true",
+            r#"my.toml:1:13: nand.read: expected a duration such as "25us", or one for each page type such as "40us,80us", found true"#,
+        ),
+        ("nand.erase = 1979-05-27", r#"my.toml:1:14: nand.erase: expected a duration such as "25us", found a date"#),
+        ("nand.read = \"1us,2us,3us,4us,5us\"", "my.toml:1:13: nand.read: 5 values are more than the 4 there may be"),
+        (
+            "nand.read = []",
+            r#"my.toml:1:13: nand.read: expected a duration such as "25us", or one for each page type such as "40us,80us", found an empty list"#,
+        ),
+        ("nand.program = [\"200us\", \"2s\"]", "my.toml:1:16: nand.program: 2s is out of range: 0ns to 1s"),
+        (
+            "drive.link = \"600MB\"",
+            r#"my.toml:1:14: drive.link: "600MB" is not a bandwidth: unknown unit "MB" (known: kB/s, MB/s, GB/s, KiB/s, MiB/s, GiB/s); write it like "600MB/s" or "3.5GB/s", or "none" for a link that takes no time"#,
+        ),
+        (
+            "drive.link = \"1kB/s\"",
+            r#"my.toml:1:14: drive.link: 1kB/s is out of range: 1MB/s to 1000GB/s, or "none" for a link that takes no time"#,
+        ),
+        (
+            "drive.protocol.nvme.arbitration.weighted.weights = \"4,x\"",
+            r#"my.toml:1:52: drive.protocol.nvme.arbitration.weighted.weights: expected a whole number, or several such as "4,2,1", found the string "x""#,
+        ),
+        (
+            "drive.protocol.nvme.arbitration.weighted.weights = [4, 0]",
+            "my.toml:1:52: drive.protocol.nvme.arbitration.weighted.weights: 0 is out of range: 1 to 256",
+        ),
+        ("drive.protocol.sata.depth = 33", "my.toml:1:29: drive.protocol.sata.depth: 33 is out of range: 1 to 32"),
         (
             "device.op = 7",
             r#"my.toml:1:13: device.op: "7" is not a share: the % sign is missing; write it like "7%" or "12.5%""#,
@@ -191,6 +217,85 @@ fn files() {
         (
             "ftl = \"bast\"\ndevice.op = \"0.02%\"",
             r#"my.toml:2: device.op: 0.02% leaves 1 of 4097 blocks beyond the data and the FTL needs 2 of them here; raise device.op to 0.05%, or set device.reserve to "extra""#,
+        ),
+        // Planes.
+        (
+            "nand.channels = 16\nnand.dies = 8",
+            "my.toml:1: nand.channels: 16 x 1 x 8 x 1 = 128 planes need 32 blocks each for data, 3 for the FTL and 1 to collect, 4608 in all; the device has 4383; lower it or raise device.capacity",
+        ),
+        (
+            "nand.planes = 16\nnand.ways = 64\nftl.bast.log = 4\ndevice.capacity = \"64MiB\"",
+            "my.toml:2: nand.ways: 1 x 64 x 1 x 16 = 1024 planes need a block each; the device has 69; lower it or raise device.capacity",
+        ),
+        (
+            "device.capacity = \"256MiB\"\nftl.page.trigger.batch.high = 200\nnand.planes = 4",
+            "my.toml:3: nand.planes: 1 x 1 x 1 x 4 = 4 planes need 64 blocks each for data, 203 for the FTL and 1 to collect, 1072 in all; the device has 274; lower it or raise device.capacity",
+        ),
+        // The drive that works on many requests at once.
+        (
+            "time = \"event\"\nnand.read = \"0ns\"\nnand.erase = \"0ns\"",
+            "my.toml:2: nand.read: 0ns would let the simulation make infinitely many requests in no time; raise it, or set time to \"serial\"\n\
+             my.toml:3: nand.erase: 0ns would let the simulation make infinitely many requests in no time; raise it, or set time to \"serial\"",
+        ),
+        (
+            "nand.planes = 2\nnand.program = \"200us,0ns\"",
+            r#"my.toml:2: nand.program: 0ns would let the simulation make infinitely many requests in no time; raise it, or set time to "serial""#,
+        ),
+        (
+            "time = \"event\"\nnand.suspend.erase.time = \"15ms\"",
+            r#"my.toml:2: nand.suspend.erase.time: 15ms is no less than nand.erase, 15ms: a read would not wait longer for its end; lower it or set nand.suspend to "never""#,
+        ),
+        (
+            "time = \"event\"\nnand.suspend = \"erase_and_program\"\nnand.program = \"200us,80us\"",
+            r#"default: nand.suspend.erase_and_program.time: 100us is no less than nand.program, 80us: a read would not wait longer for its end; lower it or set nand.suspend to "never""#,
+        ),
+        (
+            "time = \"event\"\ndrive.protocol = \"sata\"\nhost.replay.closed.queue_depth = 64",
+            r#"my.toml:3: host.replay.closed.queue_depth: 64 exceeds the 31 requests that drive.protocol sata holds; lower it to 31 or set drive.protocol to "direct""#,
+        ),
+        (
+            "time = \"event\"\ndrive.protocol.ufs.depth = 16",
+            r#"default: host.replay.closed.queue_depth: 32 exceeds the 16 requests that drive.protocol ufs holds; lower it to 16, raise drive.protocol.ufs.depth to 32 or set drive.protocol to "direct""#,
+        ),
+        (
+            "time = \"event\"\ndrive.protocol.nvme = { queues = 4, depth = 64 }\nhost.replay.closed.queue_depth = 1000",
+            r#"my.toml:3: host.replay.closed.queue_depth: 1000 exceeds the 256 requests that drive.protocol nvme holds; lower it to 256, raise drive.protocol.nvme.depth to 250 or set drive.protocol to "direct""#,
+        ),
+        (
+            "time = \"event\"\ndrive.protocol.nvme.depth = 64\nhost.replay.closed = { queue_depth = 65, per_stream = true }",
+            r#"my.toml:3: host.replay.closed.queue_depth: 65 exceeds the 64 requests that drive.protocol nvme holds; lower it to 64, raise drive.protocol.nvme.depth to 65 or set drive.protocol to "direct""#,
+        ),
+        (
+            "time = \"event\"\ndrive.buffer.eager.size = \"2KiB\"",
+            r#"my.toml:2: drive.buffer.eager.size: 2KiB holds no page of 4KiB; raise it or set drive.buffer to "none""#,
+        ),
+        (
+            "time = \"event\"\ndrive.buffer.watermark.size = \"8GiB\"",
+            "my.toml:2: drive.buffer.watermark.size: 8GiB is more than the drive of 4GiB; lower it",
+        ),
+        (
+            "time = \"event\"\ndrive.buffer.watermark = { high = \"40%\", low = \"40%\" }",
+            "my.toml:2: drive.buffer.watermark.low: 40% is no less than high = 40%; lower it",
+        ),
+        (
+            "time = \"event\"\ndrive.collect.background.blocks = 284",
+            "my.toml:2: drive.collect.background.blocks: 284 erased blocks are out of reach: of 4383 blocks of a plane, data fills 4096, the FTL keeps 3 and one is being collected; lower it to 283 or raise device.op",
+        ),
+        (
+            "nand.channels = 64\ndrive.collect = \"idle\"",
+            r#"default: drive.collect.idle.blocks: 4 erased blocks are out of reach: of 69 blocks of a plane, data fills 64, the FTL keeps 3 and one is being collected; lower it to 1 or raise device.op"#,
+        ),
+        (
+            "time = \"event\"\nftl = \"fast\"\ndrive.collect = \"idle\"",
+            r#"my.toml:3: drive.collect: "idle" has nothing to do: FTLs with log blocks merge only when they must; set it to "foreground" or ftl to "page""#,
+        ),
+        (
+            "gantt = \"window\"",
+            r#"my.toml:1: gantt: no time of channels and dies is modelled; set time to "event" or gantt to "none""#,
+        ),
+        (
+            "time = \"event\"\ngantt.window.length = \"0ns\"",
+            r#"my.toml:2: gantt.window.length: 0ns records nothing; raise it or set gantt to "none""#,
         ),
         // What the generator of the workload says, about the setting it concerns.
         (

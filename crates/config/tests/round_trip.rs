@@ -9,15 +9,26 @@ fn value(option: &OptionSpec, random: u64) -> String {
     match option.kind {
         Kind::Bytes { min, max } => format!("{}B", between(min, max)),
         Kind::Nanos { max } => format!("{}ns", between(0, max)),
+        Kind::Durations { max } => {
+            let durations: Vec<String> =
+                (0..=random % 4).map(|page_type| format!("{}ns", between(0, max - page_type))).collect();
+            durations.join(",")
+        }
         Kind::Percent { min, max } => {
             format!("{}%", (min + random as f64 / u64::MAX as f64 * (max - min)).clamp(min, max))
         }
         Kind::Count { min, max } => between(min, max).to_string(),
+        Kind::Counts { min, max, most } => {
+            let counts: Vec<String> = (0..1 + random % most as u64).map(|_| between(min, max).to_string()).collect();
+            counts.join(",")
+        }
         Kind::Float { min, max } => {
             format!("{:?}", (min + random as f64 / u64::MAX as f64 * (max - min)).clamp(min, max))
         }
         Kind::Bool => (random.is_multiple_of(2)).to_string(),
         Kind::Rate => format!("{}/s", between(1, 1_000_000_000)),
+        Kind::Bandwidth if random.is_multiple_of(4) => "none".into(),
+        Kind::Bandwidth => format!("{}kB/s", between(1_000, 1_000_000_000)),
         Kind::Sizes => {
             let share = between(1, 99);
             format!("{}B:{share}%,{}KiB:{}%", between(512, 1 << 30), between(1, 1 << 20), 100 - share)

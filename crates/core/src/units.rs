@@ -30,6 +30,15 @@ const BYTE_UNITS: &[(&str, u64)] = &[
 
 const TIME_UNITS: &[(&str, u64)] = &[("ns", 1), ("us", 1_000), ("ms", 1_000_000), ("s", 1_000_000_000)];
 
+const BANDWIDTH_UNITS: &[(&str, u64)] = &[
+    ("kB/s", 1_000),
+    ("MB/s", 1_000_000),
+    ("GB/s", 1_000_000_000),
+    ("KiB/s", 1 << 10),
+    ("MiB/s", 1 << 20),
+    ("GiB/s", 1 << 30),
+];
+
 const RATE_UNITS: &[(&str, u64)] = &[("/s", 1), ("k/s", 1_000), ("M/s", 1_000_000)];
 
 /// Splits `"1.5KiB"` into `("1.5", "KiB")`.
@@ -104,6 +113,11 @@ pub fn parse_rate(text: &str) -> Result<f64, UnitError> {
     parse(text, "a rate", RATE_UNITS, "\"500/s\", \"20k/s\" or \"1M/s\"").map(|rate| rate as f64)
 }
 
+/// Reads a bandwidth such as `"600MB/s"` as bytes per second.
+pub fn parse_bandwidth(text: &str) -> Result<u64, UnitError> {
+    parse(text, "a bandwidth", BANDWIDTH_UNITS, "\"600MB/s\" or \"3.5GB/s\"")
+}
+
 /// A value in the largest unit of a list that keeps it at least one, to three significant digits.
 fn scaled(value: f64, units: &[(&str, f64)]) -> String {
     let &(name, scale) = units.iter().rev().find(|(_, scale)| value >= *scale).unwrap_or(&units[0]);
@@ -157,6 +171,8 @@ mod tests {
         assert_eq!(parse_percent("12.5 %"), Ok(0.125));
         assert!(parse_percent("7").is_err() && parse_percent("%").is_err() && parse_percent("nan%").is_err());
         assert_eq!(parse_rate("20k/s"), Ok(20_000.0));
+        assert_eq!(parse_bandwidth("3.5GB/s"), Ok(3_500_000_000));
+        assert!(parse_bandwidth("600MB").is_err() && parse_bandwidth("600Mb/s").is_err());
     }
 
     #[test]

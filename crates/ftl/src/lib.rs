@@ -50,15 +50,16 @@ pub trait Ftl {
     /// Bytes of the mapping tables that a controller running this scheme keeps in RAM, as its paper counts them.
     fn mapping_table_bytes(&self) -> u64;
 
-    /// Fills a cache that is to be filled before the first request.
-    fn preload<S: FlashSink>(&mut self, _sink: &mut S) {}
-
-    /// Collects garbage ahead of need, copying about `pages` pages, in the plane that is furthest from having
-    /// `free_blocks` erased blocks beyond its reserve. False if nothing was emitted: every plane has them, or there is
-    /// nothing to gain.
+    /// Does about `pages` page copies of collection before the host has to wait for them, in the plane that is furthest
+    /// from having `free_blocks` more erased blocks than those at which collection begins by itself. Returns whether
+    /// anything was emitted: false when every plane has them or nothing that yields a page, which comes after finitely
+    /// many calls.
     fn background<S: FlashSink>(&mut self, _free_blocks: u32, _pages: u32, _sink: &mut S) -> bool {
         false
     }
+
+    /// Fills a cache that is to be filled before the first request.
+    fn preload<S: FlashSink>(&mut self, _sink: &mut S) {}
 
     /// Verifies every internal invariant in O(pages); the error says which is broken.
     fn check(&self) -> Result<(), String>;

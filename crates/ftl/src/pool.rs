@@ -4,9 +4,13 @@
 //! Valid counts live in a dense `u16` array with the minimum of every 64 blocks beside it. An overwrite
 //! touches one counter and one minimum; finding the least valid block is a vectorised scan of the minima.
 //! A block that is not sealed carries a high bit, so it is never the minimum.
+//!
+//! The arrays run over all planes. Free blocks and the order of sealing are kept for each plane; a search for
+//! the least valid block of a plane looks at single blocks where the plane ends within a chunk.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
+use std::ops::Range;
 
 use ssdlab_core::{BlockId, HugeVec};
 
@@ -23,39 +27,54 @@ enum FreeList {
     LeastWorn(BinaryHeap<Reverse<(u32, u32)>>),
 }
 
-/// State of every block. Pages of an open block count as valid until they are invalidated, whether
-/// written yet or not; the count is exact from sealing on.
+/// What each plane keeps for itself.
 #[derive(Debug)]
-pub struct BlockPool {
-    pages_per_block: u16,
-    keys: HugeVec<u16>,
-    chunk_min: Vec<u16>,
-    erases: Vec<u32>,
-    sealed_at: Vec<u64>,
-    /// Sealed blocks in order of sealing.
+struct PlaneState {
+    /// Sealed blocks in order of sealing, numbered within the plane.
     order: Queue,
     sealed: u32,
     free: FreeList,
 }
 
+/// State of every block. Pages of an open block count as valid until they are invalidated, whether
+/// written yet or not; the count is exact from sealing on.
+#[derive(Debug)]
+pub struct BlockPool {
+    pages_per_block: u16,
+    blocks_per_plane: u32,
+    keys: HugeVec<u16>,
+    chunk_min: Vec<u16>,
+    erases: Vec<u32>,
+    sealed_at: Vec<u64>,
+    planes: Vec<PlaneState>,
+}
+
 impl BlockPool {
-    /// `blocks` erased blocks of `pages_per_block` pages (at most 32,767).
-    pub fn new(blocks: u32, pages_per_block: u32, allocation: Allocation) -> Self {
+    /// `blocks` erased blocks of `pages_per_block` pages (at most 32,767), spread evenly over `planes`.
+    pub fn new(blocks: u32, planes: u32, pages_per_block: u32, allocation: Allocation) -> Self {
         let pages_per_block = u16::try_from(pages_per_block).ok().filter(|&pages| pages < NOT_SEALED);
         let pages_per_block = pages_per_block.expect("settings allow at most 32,767 pages per block");
         let count = blocks as usize;
+        let blocks_per_plane = blocks / planes;
+        let plane = |plane| {
+            let own = plane * blocks_per_plane..(plane + 1) * blocks_per_plane;
+            PlaneState {
+                order: Queue::new(blocks_per_plane),
+                sealed: 0,
+                free: match allocation {
+                    Allocation::Fifo => FreeList::Fifo(own.collect()),
+                    Allocation::LeastWorn => FreeList::LeastWorn(own.map(|block| Reverse((0, block))).collect()),
+                },
+            }
+        };
         Self {
             pages_per_block,
+            blocks_per_plane,
             keys: HugeVec::filled(NOT_SEALED, count.next_multiple_of(CHUNK)),
             chunk_min: vec![NOT_SEALED; count.div_ceil(CHUNK)],
             erases: vec![0; count],
             sealed_at: vec![0; count],
-            order: Queue::new(blocks),
-            sealed: 0,
-            free: match allocation {
-                Allocation::Fifo => FreeList::Fifo((0..blocks).collect()),
-                Allocation::LeastWorn => FreeList::LeastWorn((0..blocks).map(|block| Reverse((0, block))).collect()),
-            },
+            planes: (0..planes).map(plane).collect(),
         }
     }
 
@@ -69,31 +88,36 @@ impl BlockPool {
         self.erases.is_empty()
     }
 
+    /// The blocks of one plane.
+    pub fn plane(&self, plane: usize) -> PlaneView<'_> {
+        PlaneView { pool: self, plane }
+    }
+
     /// Pages of a block.
     pub fn pages_per_block(&self) -> u32 {
         u32::from(self.pages_per_block)
     }
 
-    /// Number of free blocks.
+    /// Number of free blocks of a plane.
     #[inline]
-    pub fn free(&self) -> u32 {
-        match &self.free {
+    pub fn free(&self, plane: usize) -> u32 {
+        match &self.planes[plane].free {
             FreeList::Fifo(queue) => queue.len() as u32,
             FreeList::LeastWorn(heap) => heap.len() as u32,
         }
     }
 
-    /// Number of sealed blocks.
-    pub fn sealed(&self) -> u32 {
-        self.sealed
+    /// The plane that `block` belongs to, and its number there.
+    fn place(&self, block: BlockId) -> (usize, u32) {
+        ((block.0 / self.blocks_per_plane) as usize, block.0 % self.blocks_per_plane)
     }
 
-    /// Takes a free block for writing.
+    /// Takes a free block of a plane for writing.
     ///
     /// # Panics
     /// If none is free: the FTL's reserve rules that out.
-    pub fn open(&mut self) -> BlockId {
-        let block = match &mut self.free {
+    pub fn open(&mut self, plane: usize) -> BlockId {
+        let block = match &mut self.planes[plane].free {
             FreeList::Fifo(queue) => queue.pop_front(),
             FreeList::LeastWorn(heap) => heap.pop().map(|Reverse((_, block))| block),
         };
@@ -110,8 +134,9 @@ impl BlockPool {
         let min = &mut self.chunk_min[index / CHUNK];
         *min = (*min).min(self.keys[index]);
         self.sealed_at[index] = now;
-        self.order.push(block.0);
-        self.sealed += 1;
+        let (plane, number) = self.place(block);
+        self.planes[plane].order.push(number);
+        self.planes[plane].sealed += 1;
     }
 
     /// Counts one page of `block` invalid.
@@ -131,8 +156,15 @@ impl BlockPool {
         self.keys[index] |= NOT_SEALED;
         let chunk = index / CHUNK;
         self.chunk_min[chunk] = min_of(&self.keys[chunk * CHUNK..(chunk + 1) * CHUNK]).min(NOT_SEALED);
-        self.order.remove(block.0);
-        self.sealed -= 1;
+        let (plane, number) = self.place(block);
+        self.planes[plane].order.remove(number);
+        self.planes[plane].sealed -= 1;
+    }
+
+    /// Counts `pages` valid pages of a withdrawn block as moved elsewhere.
+    pub fn move_out(&mut self, block: BlockId, pages: u32) {
+        debug_assert!(pages <= self.valid(block), "block {block} has no {pages} valid pages");
+        self.keys[block.index()] -= pages as u16;
     }
 
     /// Returns a withdrawn block, now erased, to the free blocks.
@@ -140,7 +172,8 @@ impl BlockPool {
         let index = block.index();
         self.keys[index] = NOT_SEALED;
         self.erases[index] += 1;
-        match &mut self.free {
+        let (plane, _) = self.place(block);
+        match &mut self.planes[plane].free {
             FreeList::Fifo(queue) => queue.push_back(block.0),
             FreeList::LeastWorn(heap) => heap.push(Reverse((self.erases[index], block.0))),
         }
@@ -158,28 +191,6 @@ impl BlockPool {
         u32::from(self.keys[block.index()] & !NOT_SEALED)
     }
 
-    /// When `block` was sealed, on the clock given to [`Self::seal`].
-    pub fn sealed_at(&self, block: BlockId) -> u64 {
-        self.sealed_at[block.index()]
-    }
-
-    /// The sealed block with the fewest valid pages; the lowest number wins a tie.
-    pub fn least_valid(&self) -> Option<BlockId> {
-        let least = min_of(&self.chunk_min);
-        if least >= NOT_SEALED {
-            return None;
-        }
-        let chunk = self.chunk_min.iter().position(|&min| min == least)?;
-        let start = chunk * CHUNK;
-        let within = self.keys[start..start + CHUNK].iter().position(|&key| key == least)?;
-        Some(BlockId((start + within) as u32))
-    }
-
-    /// Sealed blocks from the one sealed longest ago to the newest.
-    pub fn oldest_first(&self) -> impl Iterator<Item = BlockId> + '_ {
-        self.order.iter().map(BlockId)
-    }
-
     /// Erases of every block since construction.
     pub fn erase_counts(&self) -> &[u32] {
         &self.erases
@@ -188,14 +199,14 @@ impl BlockPool {
     /// Bytes held.
     pub fn memory_bytes(&self) -> u64 {
         let per_block = size_of::<u16>() + size_of::<u32>() + size_of::<u64>() + Queue::BYTES_PER_ITEM;
-        let free = match self.free {
+        let free = match self.planes[0].free {
             FreeList::Fifo(_) => size_of::<u32>(),
             FreeList::LeastWorn(_) => size_of::<(u32, u32)>(),
         };
         (self.erases.len() * (per_block + free) + self.chunk_min.len() * size_of::<u16>()) as u64
     }
 
-    /// Verifies the minima and the order list against the counts.
+    /// Verifies the minima and the order lists against the counts.
     pub fn check(&self) -> Result<(), String> {
         for (chunk, &min) in self.chunk_min.iter().enumerate() {
             let truth = min_of(&self.keys[chunk * CHUNK..(chunk + 1) * CHUNK]).min(NOT_SEALED);
@@ -203,12 +214,90 @@ impl BlockPool {
                 return Err(format!("chunk {chunk} says its least valid count is {min}, the blocks say {truth}"));
             }
         }
-        let listed = self.oldest_first().inspect(|&block| debug_assert!(self.is_sealed(block))).count();
-        let sealed = (0..self.len()).filter(|&block| self.is_sealed(BlockId(block))).count();
-        if listed != sealed || sealed != self.sealed as usize {
-            return Err(format!("{sealed} blocks are sealed, {listed} are listed, {} counted", self.sealed));
+        for (index, state) in self.planes.iter().enumerate() {
+            let plane = self.plane(index);
+            let listed = plane.oldest_first().inspect(|&block| debug_assert!(self.is_sealed(block))).count();
+            let sealed = plane.blocks().filter(|&block| self.is_sealed(BlockId(block))).count();
+            if listed != sealed || sealed != state.sealed as usize {
+                let counted = state.sealed;
+                return Err(format!(
+                    "{sealed} blocks of plane {index} are sealed, {listed} are listed, {counted} counted"
+                ));
+            }
         }
         Ok(())
+    }
+}
+
+/// The blocks of one plane, as victim policies see them.
+#[derive(Clone, Copy, Debug)]
+pub struct PlaneView<'a> {
+    pool: &'a BlockPool,
+    plane: usize,
+}
+
+impl<'a> PlaneView<'a> {
+    /// Numbers of the plane's blocks.
+    pub fn blocks(self) -> Range<u32> {
+        let first = self.plane as u32 * self.pool.blocks_per_plane;
+        first..first + self.pool.blocks_per_plane
+    }
+
+    /// Pages of a block.
+    pub fn pages_per_block(self) -> u32 {
+        self.pool.pages_per_block()
+    }
+
+    /// Number of sealed blocks.
+    pub fn sealed(self) -> u32 {
+        self.pool.planes[self.plane].sealed
+    }
+
+    /// Whether `block` is sealed.
+    #[inline]
+    pub fn is_sealed(self, block: BlockId) -> bool {
+        self.pool.is_sealed(block)
+    }
+
+    /// Valid pages of a sealed block.
+    #[inline]
+    pub fn valid(self, block: BlockId) -> u32 {
+        self.pool.valid(block)
+    }
+
+    /// When `block` was sealed, on the clock given to [`BlockPool::seal`].
+    #[inline]
+    pub fn sealed_at(self, block: BlockId) -> u64 {
+        self.pool.sealed_at[block.index()]
+    }
+
+    /// The sealed block with the fewest valid pages; the lowest number wins a tie.
+    pub fn least_valid(self) -> Option<BlockId> {
+        let (keys, minima) = (&self.pool.keys, &self.pool.chunk_min);
+        let Range { start, end } = self.blocks();
+        let (start, end) = (start as usize, end as usize);
+        // Chunks wholly within the plane have their minimum at hand; before and behind them the blocks tell.
+        let first = start.next_multiple_of(CHUNK).min(end);
+        let after = (end / CHUNK * CHUNK).max(first);
+        let chunks = after / CHUNK - (after - first) / CHUNK..after / CHUNK;
+        let least = min_of(&minima[chunks.clone()]).min(min_of(&keys[start..first])).min(min_of(&keys[after..end]));
+        if least >= NOT_SEALED {
+            return None;
+        }
+        let least_of = |blocks: Range<usize>| blocks.into_iter().find(|&block| keys[block] == least);
+        let found = least_of(start..first)
+            .or_else(|| {
+                let chunk = chunks.start + minima[chunks].iter().position(|&min| min == least)?;
+                least_of(chunk * CHUNK..(chunk + 1) * CHUNK)
+            })
+            .or_else(|| least_of(after..end));
+        found.map(|block| BlockId(block as u32))
+    }
+
+    /// Sealed blocks from the one sealed longest ago to the newest.
+    pub fn oldest_first(self) -> impl Iterator<Item = BlockId> + 'a {
+        let first = self.blocks().start;
+        self.pool.planes[self.plane].order.iter().map(move |number| BlockId(first + number))
     }
 }
 

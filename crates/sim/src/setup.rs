@@ -6,7 +6,7 @@ use ssdlab_ftl::fast::FastOptions;
 use ssdlab_ftl::faster::FasterOptions;
 use ssdlab_ftl::log::Shape;
 use ssdlab_ftl::map::{DftlOptions, SegmentOptions};
-use ssdlab_ftl::page::{PageDevice, PageOptions, map_reserve_blocks};
+use ssdlab_ftl::page::{PageDevice, PageOptions};
 use ssdlab_ftl::sbfast::SbfastOptions;
 use ssdlab_nand::{Geometry, Timing};
 
@@ -41,7 +41,8 @@ impl FtlChoice {
         }
     }
 
-    /// Blocks the FTL needs beyond those that hold data; what a map in flash needs is not included.
+    /// Blocks the FTL needs beyond those that hold data, with page mapping in each plane; what a map in flash needs is
+    /// not included.
     pub const fn reserve_blocks(&self) -> u32 {
         match self {
             Self::Page(options) | Self::Segments(options, _) | Self::Dftl(options, _) => options.reserve_blocks(),
@@ -175,11 +176,15 @@ impl Setup {
 
     /// Blocks that the FTL holds back: open, erased, or full of its map.
     pub const fn reserve_blocks(&self) -> u32 {
-        let map_blocks = match self.map_pages() {
-            0 => 0,
-            pages => map_reserve_blocks(pages, self.geometry.pages_per_block),
-        };
-        self.ftl.reserve_blocks().saturating_add(map_blocks)
+        match &self.ftl {
+            FtlChoice::Page(options) | FtlChoice::Segments(options, _) | FtlChoice::Dftl(options, _) => options
+                .device_reserve_blocks(
+                    self.geometry.parallelism.planes(),
+                    self.map_pages(),
+                    self.geometry.pages_per_block,
+                ),
+            _ => self.ftl.reserve_blocks(),
+        }
     }
 
     /// The device as a page-mapped FTL sees it.

@@ -4,7 +4,7 @@ use ssdlab_ftl::Ftl;
 use ssdlab_ftl::bast::BastFtl;
 use ssdlab_ftl::fast::FastFtl;
 use ssdlab_ftl::faster::FasterFtl;
-use ssdlab_ftl::map::{Dftl, SegmentCache};
+use ssdlab_ftl::map::{Dftl, SegmentCache, WholeMap};
 use ssdlab_ftl::page::PageFtl;
 use ssdlab_ftl::sbfast::SbfastFtl;
 use ssdlab_sim::{FtlChoice, Setup};
@@ -26,8 +26,8 @@ pub fn visit<V: Visitor>(setup: &Setup, visitor: V) -> V::Output {
     let shape = setup.shape();
     match setup.ftl {
         FtlChoice::Page(options) => {
-            let ftl = PageFtl::new(shape.logical_pages, shape.blocks, shape.pages_per_block, options, setup.seed);
-            visitor.visit(ftl.expect("the device is large enough"))
+            let map = WholeMap { logical_pages: setup.logical_pages };
+            visitor.visit(PageFtl::with_map(setup.page_device(), options, map, setup.seed).expect("large enough"))
         }
         FtlChoice::Segments(options, map) => {
             let map = SegmentCache::new(setup.logical_pages, setup.geometry.page_bytes, map).expect("a sound cache");

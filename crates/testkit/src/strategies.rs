@@ -12,7 +12,7 @@ use ssdlab_ftl::gc::POLICIES;
 use ssdlab_ftl::log::LogVictim;
 use ssdlab_ftl::map::cache;
 use ssdlab_ftl::map::{DftlOptions, SegmentOptions};
-use ssdlab_ftl::page::{Allocation, PageOptions, Survivors, Trigger, VictimChoice, map_reserve_blocks};
+use ssdlab_ftl::page::{Allocation, PageOptions, Survivors, Trigger, VictimChoice};
 use ssdlab_ftl::sbfast::{RlbMerge, SbfastOptions};
 use ssdlab_nand::{Geometry, PageTimes, Parallelism, Timing};
 use ssdlab_sim::{Clock, Fit, FtlChoice, Overwrite, Precondition, Replay, Setup};
@@ -32,6 +32,7 @@ pub fn page_options() -> impl Strategy<Value = PageOptions> {
     let trigger = prop_oneof![
         2 => Just(Trigger::Victim),
         1 => (2_u32..4, 0_u32..3).prop_map(|(low, more)| Trigger::Batch { low, high: low + more }),
+        1 => (2_u32..4, 1_u32..6).prop_map(|(low, step)| Trigger::Partial { low, step }),
     ];
     let survivors = prop_oneof![Just(Survivors::Shared), Just(Survivors::Own)];
     let allocation = prop_oneof![Just(Allocation::Fifo), Just(Allocation::LeastWorn)];
@@ -43,34 +44,53 @@ pub fn page_options() -> impl Strategy<Value = PageOptions> {
     })
 }
 
-/// Any FTL with any of its options, and the blocks it needs beyond the data; log-block FTLs have up to 5 log blocks
-/// more than the fewest that work.
+/// One to four planes, at any level.
+pub fn parallelisms() -> impl Strategy<Value = Parallelism> {
+    let counts = proptest::sample::select(vec![
+        (1, 1, 1, 1),
+        (2, 1, 1, 1),
+        (1, 2, 1, 1),
+        (1, 1, 1, 2),
+        (3, 1, 1, 1),
+        (1, 1, 3, 1),
+        (2, 1, 1, 2),
+        (1, 2, 2, 1),
+    ]);
+    counts.prop_map(|(channels, ways, dies, planes)| Parallelism {
+        channels,
+        ways,
+        dies,
+        planes,
+        ..Parallelism::SINGLE
+    })
+}
+
+/// Any FTL with any of its options, and its log blocks: up to 5 more than the fewest that work.
 fn ftls(pages_per_block: u32) -> impl Strategy<Value = (FtlChoice, u32)> {
     let victim = prop_oneof![Just(LogVictim::Lru), Just(LogVictim::Fifo)];
     let rlb_merge = prop_oneof![Just(RlbMerge::Victim), Just(RlbMerge::Block)];
     let sub_blocks: Vec<u32> = (1..=pages_per_block).filter(|&pages| pages_per_block.is_multiple_of(pages)).collect();
-    let page = page_options().prop_map(|options| (FtlChoice::Page(options), options.reserve_blocks()));
-    let bast = (1_u32..7, victim.clone()).prop_map(|(log_blocks, victim)| {
-        (FtlChoice::Bast(BastOptions { log_blocks, victim }), log_blocks + BastOptions::RESERVE_BLOCKS)
-    });
+    let page = page_options().prop_map(|options| (FtlChoice::Page(options), 0));
+    let bast = (1_u32..7, victim.clone())
+        .prop_map(|(log_blocks, victim)| (FtlChoice::Bast(BastOptions { log_blocks, victim }), log_blocks));
     let fast = (0_u32..2, 1_u32..7).prop_map(|(sequential_blocks, random_blocks)| {
         let log_blocks = sequential_blocks + random_blocks;
         let options = FastOptions { log_blocks, sequential_blocks };
-        (FtlChoice::Fast(options), log_blocks + FastOptions::RESERVE_BLOCKS)
+        (FtlChoice::Fast(options), log_blocks)
     });
     let isolation = prop_oneof![Just(0_u32), 2_u32..4];
     let faster = (1_u32..7, 0_u32..2, isolation, any::<bool>(), any::<bool>()).prop_map(
         |(random_blocks, sequential_blocks, isolation_blocks, second_chance, keep_sparse)| {
             let log_blocks = random_blocks + sequential_blocks + isolation_blocks;
             let options = FasterOptions { log_blocks, sequential_blocks, second_chance, keep_sparse, isolation_blocks };
-            (FtlChoice::Faster(options), log_blocks + FasterOptions::RESERVE_BLOCKS)
+            (FtlChoice::Faster(options), log_blocks)
         },
     );
     let sbfast = (1_u32..5, 1_u32..4, victim, proptest::sample::select(sub_blocks), rlb_merge).prop_map(
         |(sequential_blocks, random_blocks, victim, sub_block_pages, rlb_merge)| {
             let log_blocks = sequential_blocks + random_blocks;
             let options = SbfastOptions { log_blocks, sequential_blocks, victim, sub_block_pages, rlb_merge };
-            (FtlChoice::Sbfast(options), log_blocks + SbfastOptions::RESERVE_BLOCKS)
+            (FtlChoice::Sbfast(options), log_blocks)
         },
     );
     // Entries of 64 bytes make map pages of eight, so that small devices have several.
@@ -83,13 +103,13 @@ fn ftls(pages_per_block: u32) -> impl Strategy<Value = (FtlChoice, u32)> {
                 policy: cache::POLICIES[policy].choice,
                 preload,
             };
-            (FtlChoice::Segments(options, map), options.reserve_blocks())
+            (FtlChoice::Segments(options, map), 0)
         },
     );
     let dftl =
         (page_options(), 1_u32..20, 0_u32..20, any::<bool>()).prop_map(|(options, entries, protected, batch)| {
             let map = DftlOptions { entries, protected: protected.min(entries - 1), batch, entry_bytes: 64 };
-            (FtlChoice::Dftl(options, map), options.reserve_blocks())
+            (FtlChoice::Dftl(options, map), 0)
         });
     prop_oneof![2 => segments, 2 => dftl, 3 => page, 1 => bast, 1 => fast, 2 => faster, 2 => sbfast]
 }
@@ -102,10 +122,11 @@ pub fn setups() -> impl Strategy<Value = Setup> {
         Just(Precondition { fill: 0.5, overwrite: Overwrite::Steady }),
     ];
     let with_ftl = (2_u32..13).prop_flat_map(|pages_per_block| (Just(pages_per_block), ftls(pages_per_block)));
-    let shape = (1_u32..8, 0_u32..4, 0_u32..2);
+    let shape = (1_u32..8, 0_u32..4, 0_u32..2, parallelisms());
     let chip = (any::<bool>(), any::<bool>(), prop_oneof![Just(ProgramOrder::Ascending), Just(ProgramOrder::Any)]);
     (with_ftl, shape, precondition, chip, 0_u64..4).prop_map(
-        |((pages_per_block, (ftl, more_blocks)), (data_blocks, spare_blocks, fewer), precondition, chip, seed)| {
+        |((pages_per_block, (ftl, log_blocks)), shape, precondition, chip, seed)| {
+            let (data_blocks, spare_blocks, fewer, parallelism) = shape;
             let (timed, copyback, order) = chip;
             let timing = Timing {
                 read: PageTimes::uniform(Nanos(25_000)),
@@ -116,19 +137,8 @@ pub fn setups() -> impl Strategy<Value = Setup> {
                 partial_read: false,
             };
             let logical_pages = data_blocks * pages_per_block - fewer;
-            let map_blocks = match ftl.map_pages(logical_pages, 512) {
-                0 => 0,
-                map_pages => map_reserve_blocks(map_pages, pages_per_block),
-            };
-            let blocks = data_blocks + spare_blocks + more_blocks + map_blocks;
-            Setup {
-                geometry: Geometry {
-                    page_bytes: 512,
-                    pages_per_block,
-                    blocks,
-                    order,
-                    parallelism: Parallelism::SINGLE,
-                },
+            let mut setup = Setup {
+                geometry: Geometry { page_bytes: 512, pages_per_block, blocks: 0, order, parallelism },
                 logical_pages,
                 endurance_cycles: 1000,
                 ftl,
@@ -140,7 +150,10 @@ pub fn setups() -> impl Strategy<Value = Setup> {
                 precondition,
                 check: true,
                 seed,
-            }
+            };
+            let blocks = data_blocks + spare_blocks + log_blocks + setup.reserve_blocks();
+            setup.geometry.blocks = blocks.next_multiple_of(parallelism.planes());
+            setup
         },
     )
 }

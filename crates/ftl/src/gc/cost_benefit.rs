@@ -6,14 +6,14 @@
 //! ```
 //! Rosenblum and Ousterhout, "The design and implementation of a log-structured file system", 1992, in the
 //! form for flash of Kawaguchi et al. 1995 (reading and rewriting cost 2u). Age counts from sealing, as in
-//! the first paper (the youngest data of a segment), not from the last invalidation. One pass over all
-//! blocks for each victim, in the order of the arrays rather than of age: on large drives this is the slowest
+//! the first paper (the youngest data of a segment), not from the last invalidation. One pass over the
+//! plane for each victim, in the order of the arrays rather than of age: on large drives this is the slowest
 //! policy by far.
 
 use ssdlab_core::BlockId;
 
 use super::VictimPolicy;
-use crate::pool::BlockPool;
+use crate::pool::PlaneView;
 
 /// One line for help and documentation.
 pub const HELP: &str = "Highest (1 - u) * age / 2u, with u the valid share and age in host pages since sealing.";
@@ -21,17 +21,17 @@ pub const HELP: &str = "Highest (1 - u) * age / 2u, with u the valid share and a
 pub(super) struct CostBenefit;
 
 impl VictimPolicy for CostBenefit {
-    fn choose(&mut self, pool: &BlockPool, now: u64) -> Option<BlockId> {
-        let pages = f64::from(pool.pages_per_block());
+    fn choose(&mut self, plane: PlaneView<'_>, now: u64) -> Option<BlockId> {
+        let pages = f64::from(plane.pages_per_block());
         let mut best = None;
         let mut best_score = f64::NEG_INFINITY;
-        for block in (0..pool.len()).map(BlockId).filter(|&block| pool.is_sealed(block)) {
-            let valid = f64::from(pool.valid(block));
+        for block in plane.blocks().map(BlockId).filter(|&block| plane.is_sealed(block)) {
+            let valid = f64::from(plane.valid(block));
             if valid == 0.0 {
                 return Some(block); // free of cost
             }
             // The one keeps a block just sealed with dead pages ahead of any that has none.
-            let age = (now - pool.sealed_at(block) + 1) as f64;
+            let age = (now - plane.sealed_at(block) + 1) as f64;
             let score = (pages - valid) * age / (2.0 * valid);
             if score > best_score {
                 best_score = score;

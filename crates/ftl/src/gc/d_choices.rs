@@ -10,7 +10,7 @@ use ssdlab_core::{BlockId, Rng};
 
 use super::VictimPolicy;
 use super::random::random_sealed;
-use crate::pool::BlockPool;
+use crate::pool::PlaneView;
 
 /// One line for help and documentation.
 pub const HELP: &str = "Fewest valid pages among d sealed blocks drawn at random.";
@@ -27,11 +27,11 @@ impl DChoices {
 }
 
 impl VictimPolicy for DChoices {
-    fn choose(&mut self, pool: &BlockPool, _now: u64) -> Option<BlockId> {
-        let mut best = random_sealed(pool, &mut self.rng)?;
+    fn choose(&mut self, plane: PlaneView<'_>, _now: u64) -> Option<BlockId> {
+        let mut best = random_sealed(plane, &mut self.rng)?;
         for _ in 1..self.d {
-            let block = random_sealed(pool, &mut self.rng)?;
-            if pool.valid(block) < pool.valid(best) {
+            let block = random_sealed(plane, &mut self.rng)?;
+            if plane.valid(block) < plane.valid(best) {
                 best = block;
             }
         }

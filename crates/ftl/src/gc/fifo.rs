@@ -9,7 +9,7 @@
 use ssdlab_core::BlockId;
 
 use super::VictimPolicy;
-use crate::pool::BlockPool;
+use crate::pool::PlaneView;
 
 /// One line for help and documentation.
 pub const HELP: &str = "Sealed longest ago.";
@@ -17,7 +17,7 @@ pub const HELP: &str = "Sealed longest ago.";
 pub(super) struct Fifo;
 
 impl VictimPolicy for Fifo {
-    fn choose(&mut self, pool: &BlockPool, _now: u64) -> Option<BlockId> {
-        pool.oldest_first().next()
+    fn choose(&mut self, plane: PlaneView<'_>, _now: u64) -> Option<BlockId> {
+        plane.oldest_first().next()
     }
 }

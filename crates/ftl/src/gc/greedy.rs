@@ -9,7 +9,7 @@
 use ssdlab_core::BlockId;
 
 use super::VictimPolicy;
-use crate::pool::BlockPool;
+use crate::pool::PlaneView;
 
 /// One line for help and documentation.
 pub const HELP: &str = "Fewest valid pages.";
@@ -17,7 +17,7 @@ pub const HELP: &str = "Fewest valid pages.";
 pub(super) struct Greedy;
 
 impl VictimPolicy for Greedy {
-    fn choose(&mut self, pool: &BlockPool, _now: u64) -> Option<BlockId> {
-        pool.least_valid()
+    fn choose(&mut self, plane: PlaneView<'_>, _now: u64) -> Option<BlockId> {
+        plane.least_valid()
     }
 }

@@ -13,15 +13,16 @@ pub mod windowed_greedy;
 use ssdlab_core::{BlockId, Rng};
 
 use crate::page::VictimChoice;
-use crate::pool::BlockPool;
+use crate::pool::PlaneView;
 
-/// Decides which sealed block is collected next.
+/// Decides which sealed block of a plane is collected next.
 ///
-/// Contract: `choose` reads the pool and changes nothing but the policy's own random stream; `now` is on
-/// the clock of [`BlockPool::seal`]; the result is sealed; `None` only if nothing is sealed.
+/// Contract: `choose` reads the plane and changes nothing but the policy's own random stream; `now` is on
+/// the clock of [`crate::pool::BlockPool::seal`]; the result is a sealed block of that plane; `None` only if
+/// it has none. One policy serves all planes.
 pub trait VictimPolicy: Send {
-    /// The next victim.
-    fn choose(&mut self, pool: &BlockPool, now: u64) -> Option<BlockId>;
+    /// The next victim in `plane`.
+    fn choose(&mut self, plane: PlaneView<'_>, now: u64) -> Option<BlockId>;
 }
 
 /// A registered policy.

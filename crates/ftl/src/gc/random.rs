@@ -11,7 +11,7 @@
 use ssdlab_core::{BlockId, Rng};
 
 use super::VictimPolicy;
-use crate::pool::BlockPool;
+use crate::pool::PlaneView;
 
 /// One line for help and documentation.
 pub const HELP: &str = "Any sealed block, all equally likely.";
@@ -27,19 +27,20 @@ impl Random {
 }
 
 impl VictimPolicy for Random {
-    fn choose(&mut self, pool: &BlockPool, _now: u64) -> Option<BlockId> {
-        random_sealed(pool, &mut self.rng)
+    fn choose(&mut self, plane: PlaneView<'_>, _now: u64) -> Option<BlockId> {
+        random_sealed(plane, &mut self.rng)
     }
 }
 
-/// A sealed block drawn uniformly, or `None` if there is none.
-pub(super) fn random_sealed(pool: &BlockPool, rng: &mut Rng) -> Option<BlockId> {
-    if pool.sealed() == 0 {
+/// A sealed block of the plane drawn uniformly, or `None` if there is none.
+pub(super) fn random_sealed(plane: PlaneView<'_>, rng: &mut Rng) -> Option<BlockId> {
+    if plane.sealed() == 0 {
         return None;
     }
+    let blocks = plane.blocks();
     loop {
-        let block = BlockId(rng.below(u64::from(pool.len())) as u32);
-        if pool.is_sealed(block) {
+        let block = BlockId(blocks.start + rng.below(blocks.len() as u64) as u32);
+        if plane.is_sealed(block) {
             return Some(block);
         }
     }

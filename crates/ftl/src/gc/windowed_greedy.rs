@@ -9,7 +9,7 @@
 use ssdlab_core::BlockId;
 
 use super::VictimPolicy;
-use crate::pool::BlockPool;
+use crate::pool::PlaneView;
 
 /// One line for help and documentation.
 pub const HELP: &str = "Fewest valid pages among the `window` blocks sealed longest ago.";
@@ -25,7 +25,7 @@ impl WindowedGreedy {
 }
 
 impl VictimPolicy for WindowedGreedy {
-    fn choose(&mut self, pool: &BlockPool, _now: u64) -> Option<BlockId> {
-        pool.oldest_first().take(self.window).min_by_key(|&block| pool.valid(block))
+    fn choose(&mut self, plane: PlaneView<'_>, _now: u64) -> Option<BlockId> {
+        plane.oldest_first().take(self.window).min_by_key(|&block| plane.valid(block))
     }
 }

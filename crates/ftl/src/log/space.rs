@@ -59,7 +59,7 @@ pub(crate) struct Space {
 impl Space {
     /// An erased device with room for all data blocks, `log_blocks` and `reserve_blocks`.
     pub fn new(shape: Shape, log_blocks: u32, reserve_blocks: u32) -> Result<Self, String> {
-        let Shape { logical_pages, blocks, pages_per_block, order, .. } = shape;
+        let Shape { logical_pages, blocks, pages_per_block, order, planes } = shape;
         let physical = u64::from(blocks) * u64::from(pages_per_block);
         let data_blocks = logical_pages.div_ceil(pages_per_block);
         let needed = u64::from(data_blocks) + u64::from(log_blocks) + u64::from(reserve_blocks);
@@ -72,6 +72,9 @@ impl Space {
         if physical >= u64::from(u32::MAX) || pages_per_block > u32::from(u16::MAX >> 1) {
             return Err(format!("{blocks} blocks of {pages_per_block} pages exceed what page numbers allow"));
         }
+        if planes == 0 || !blocks.is_multiple_of(planes) {
+            return Err(format!("{blocks} blocks cannot be spread evenly over {planes} planes"));
+        }
         Ok(Self {
             pages_per_block,
             order,
@@ -81,7 +84,8 @@ impl Space {
             valid: vec![0; blocks as usize],
             next: vec![0; blocks as usize],
             erases: vec![0; blocks as usize],
-            free: (0..blocks).collect(),
+            // Successive blocks lie on successive planes.
+            free: (0..blocks).map(|n| n % planes * (blocks / planes) + n / planes).collect(),
             block_of: Reciprocal::new(pages_per_block),
             sequence: 0,
         })

@@ -1,5 +1,7 @@
 //! What can be chosen about the page-mapped FTL.
 
+use super::map_reserve_blocks;
+
 /// Which block garbage collection takes next; one file each under `gc/`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum VictimChoice {
@@ -32,7 +34,7 @@ pub enum Survivors {
     Own,
 }
 
-/// When garbage collection runs, and how much.
+/// When garbage collection runs, and how much; in each plane for itself.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Trigger {
     /// One victim whenever free pages are short: many short stalls.
@@ -43,6 +45,14 @@ pub enum Trigger {
         low: u32,
         /// Free blocks at which it ends.
         high: u32,
+    },
+    /// With fewer than `low` free blocks, copy up to `step` valid pages of a victim before each host page: stalls of
+    /// a few pages each. If free pages are short nevertheless, the victim is finished at once.
+    Partial {
+        /// Free blocks below which pages are copied, at least 2.
+        low: u32,
+        /// Pages copied before each host page, at least 1.
+        step: u32,
     },
 }
 
@@ -69,7 +79,8 @@ pub struct PageOptions {
 }
 
 impl PageOptions {
-    /// Blocks that must exist beyond those holding data: open frontiers and the spare a collection writes to.
+    /// Blocks that each plane must have beyond those holding data: open frontiers, the spare a collection writes to,
+    /// and what the trigger keeps free.
     pub const fn reserve_blocks(&self) -> u32 {
         let frontiers = match self.survivors {
             Survivors::Shared => 2,
@@ -78,6 +89,30 @@ impl PageOptions {
         match self.trigger {
             Trigger::Victim => frontiers,
             Trigger::Batch { high, .. } => frontiers.saturating_add(high),
+            Trigger::Partial { low, .. } => frontiers.saturating_add(low),
+        }
+    }
+
+    /// Blocks that a whole device of `planes` planes must have beyond those holding data, with
+    /// those for the `map_pages` of a map in flash (0 if it is in RAM).
+    pub const fn device_reserve_blocks(&self, planes: u32, map_pages: u32, pages_per_block: u32) -> u32 {
+        let map_blocks = match map_pages {
+            0 => 0,
+            pages => map_reserve_blocks(pages, pages_per_block, planes),
+        };
+        self.reserve_blocks().saturating_mul(planes).saturating_add(map_blocks)
+    }
+
+    /// Verifies what is asked of the trigger.
+    pub(super) fn check(&self) -> Result<(), String> {
+        match self.trigger {
+            Trigger::Batch { low, high } if low < 2 || low > high => {
+                Err(format!("a batch must start below 2 or more free blocks and end at no fewer, not {low}..{high}"))
+            }
+            Trigger::Partial { low, step } if low < 2 || step < 1 => Err(format!(
+                "partial collection must start below 2 or more free blocks and copy 1 page or more, not {low} and {step}"
+            )),
+            _ => Ok(()),
         }
     }
 }

@@ -129,7 +129,7 @@ pub(crate) struct ParallelFlash<W> {
     scheduler: SchedulerInfo,
     pages_per_block: u32,
     block_of: Reciprocal,
-    plane_of: Reciprocal,
+    blocks_per_plane: u32,
     places: Vec<Place>,
     dies: Vec<Die>,
     channels: Vec<Channel>,
@@ -169,7 +169,7 @@ impl<W: Witness> ParallelFlash<W> {
             scheduler: scheduler::scheduler(drive.scheduler),
             pages_per_block: geometry.pages_per_block,
             block_of: Reciprocal::new(geometry.pages_per_block),
-            plane_of: Reciprocal::new(geometry.blocks / parallelism.planes()),
+            blocks_per_plane: geometry.blocks / parallelism.planes(),
             places,
             dies: (0..parallelism.dies()).map(|die| Die::new(die / parallelism.dies_per_channel())).collect(),
             channels: (0..channels).map(|_| Channel { dies: VecDeque::new(), began_ns: 0 }).collect(),
@@ -293,7 +293,7 @@ impl<W: Witness> ParallelFlash<W> {
     #[inline]
     fn emit(&mut self, kind: Kind, ppn: Ppn, bytes: u32, from: Option<Ppn>, cause: Cause) -> u32 {
         let block = self.block_of.divide(ppn.0);
-        let Place { die, plane, .. } = self.places[self.plane_of.divide(block) as usize];
+        let Place { die, plane, .. } = self.places[(block / self.blocks_per_plane) as usize];
         let class = match (cause, kind) {
             (Cause::Host | Cause::ReadModifyWrite | Cause::MapLoad, Kind::Read) => Class::HostRead,
             (Cause::Host, _) => Class::HostProgram,
@@ -863,7 +863,7 @@ impl<W: Witness> FlashSink for ParallelFlash<W> {
     fn barrier(&mut self) {}
 
     fn copy(&mut self, from: Ppn, to: Ppn, oob: Oob, cause: Cause) {
-        let plane = |ppn: Ppn| self.plane_of.divide(self.block_of.divide(ppn.0));
+        let plane = |ppn: Ppn| self.block_of.divide(ppn.0) / self.blocks_per_plane;
         if self.timing.copyback && plane(from) == plane(to) {
             self.counts.copy(from, to, oob, cause);
             let index = self.emit(Kind::Copyback, to, 0, Some(from), cause);

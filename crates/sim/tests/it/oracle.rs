@@ -3,7 +3,7 @@
 //! checked stack; every registered victim policy takes part.
 
 use proptest::prelude::*;
-use ssdlab_core::ProgramOrder;
+use ssdlab_core::{Lpn, ProgramOrder};
 use ssdlab_ftl::bast::BastOptions;
 use ssdlab_ftl::fast::FastOptions;
 use ssdlab_ftl::faster::FasterOptions;
@@ -11,7 +11,8 @@ use ssdlab_ftl::gc::POLICIES;
 use ssdlab_ftl::log::LogVictim;
 use ssdlab_ftl::page::{PageOptions, Survivors};
 use ssdlab_ftl::sbfast::{RlbMerge, SbfastOptions};
-use ssdlab_ftl::{Cause, Counts, Ftl};
+use ssdlab_ftl::{Cause, Counts, FlashSink, Ftl};
+use ssdlab_sim::shadow::Shadow;
 use ssdlab_sim::{FtlChoice, Setup, run};
 use ssdlab_testkit::any_ftl::{Visitor, visit};
 use ssdlab_testkit::strategies::{requests, setups};
@@ -70,8 +71,58 @@ proptest! {
     }
 
     #[test]
+    fn collection_ahead_of_need_loses_nothing(setup in setups(), requests in requests(300)) {
+        prop_assert_eq!(visit(&setup, ReadBetweenCollections { setup: &setup, requests: &requests }), None);
+    }
+
+    #[test]
     fn internal_state_stays_consistent(setup in setups(), requests in requests(60)) {
         prop_assert_eq!(visit(&setup, CheckAfterEach { requests: &requests, logical_pages: setup.logical_pages }), Ok(()));
+    }
+}
+
+/// The pages of a small device that a request is about, whatever it is about.
+fn pages_of(request: &Request, logical_pages: u32) -> (Lpn, u32) {
+    let lpn = Lpn((request.offset / 512) as u32 % logical_pages);
+    (lpn, (request.bytes / 512).min(logical_pages - lpn.0))
+}
+
+/// Lets the FTL collect as much ahead of need as the numbers of a request happen to say.
+fn collect_ahead<F: Ftl, S: FlashSink>(ftl: &mut F, request: &Request, sink: &mut S) {
+    ftl.background((request.offset / 128 % 8) as u32, request.bytes / 128 % 16, sink);
+}
+
+/// Collects until there is nothing to gain.
+fn exhaust_background<F: Ftl, S: FlashSink>(ftl: &mut F, sink: &mut S) -> Result<(), String> {
+    let ends = (0..100_000).any(|_| !ftl.background(u32::MAX, 3, sink));
+    ends.then_some(()).ok_or_else(|| "collection in the background does not end".into())
+}
+
+/// Writes, and instead of other requests collects and reads, before the eyes of the oracle; says what that finds.
+struct ReadBetweenCollections<'a> {
+    setup: &'a Setup,
+    requests: &'a [Request],
+}
+
+impl Visitor for ReadBetweenCollections<'_> {
+    type Output = Option<String>;
+
+    fn visit<F: Ftl>(self, mut ftl: F) -> Option<String> {
+        let pages = self.setup.logical_pages;
+        let mut shadow = Shadow::new(self.setup);
+        for request in self.requests {
+            let (lpn, count) = pages_of(request, pages);
+            if request.op == Op::Write {
+                shadow.begin_write(lpn, count);
+                ftl.write(lpn, count, &mut shadow);
+            } else {
+                collect_ahead(&mut ftl, request, &mut shadow);
+                ftl.read(lpn, count, Cause::Host, &mut shadow);
+            }
+        }
+        let ended = exhaust_background(&mut ftl, &mut shadow);
+        ftl.read(Lpn(0), pages, Cause::Host, &mut shadow);
+        ended.and_then(|()| ftl.check()).err().or_else(|| shadow.first_violation().map(str::to_owned))
     }
 }
 
@@ -87,16 +138,16 @@ impl Visitor for CheckAfterEach<'_> {
     fn visit<F: Ftl>(self, mut ftl: F) -> Result<(), String> {
         let mut counts = Counts::default();
         for request in self.requests {
-            let lpn = ssdlab_core::Lpn((request.offset / 512) as u32 % self.logical_pages);
-            let count = (request.bytes / 512).min(self.logical_pages - lpn.0);
+            let (lpn, count) = pages_of(request, self.logical_pages);
             match request.op {
                 Op::Write => ftl.write(lpn, count, &mut counts),
                 Op::Trim => ftl.trim(lpn, count, &mut counts),
-                _ => {}
+                _ => collect_ahead(&mut ftl, request, &mut counts),
             }
             ftl.check()?;
         }
-        Ok(())
+        exhaust_background(&mut ftl, &mut counts)?;
+        ftl.check()
     }
 }
 
@@ -151,19 +202,22 @@ fn exhaust(setup: &Setup, alphabet: &[(Op, u64, u32)]) {
     }
 }
 
-/// The smallest device of each kind with page mapping: two logical pages, two-page blocks.
+/// The smallest devices of each kind with page mapping: two logical pages, two-page blocks, one or two planes.
 #[test]
 fn small_worlds_are_exhausted() {
     let alphabet = [(Op::Write, 0, 1), (Op::Write, 1, 1), (Op::Write, 0, 2), (Op::Read, 0, 2), (Op::Trim, 0, 1)];
     for policy in POLICIES {
         for survivors in [Survivors::Shared, Survivors::Own] {
-            let mut setup = small_setup(8, 2, 0);
-            let options = PageOptions { gc: policy.example, survivors, ..SMALL_OPTIONS };
-            setup.ftl = FtlChoice::Page(options);
-            setup.logical_pages = 2;
-            setup.geometry.blocks = 1 + options.reserve_blocks();
-            setup.check = true;
-            exhaust(&setup, &alphabet);
+            for planes in [1, 2] {
+                let mut setup = small_setup(8, 2, 0);
+                let options = PageOptions { gc: policy.example, survivors, ..SMALL_OPTIONS };
+                setup.ftl = FtlChoice::Page(options);
+                setup.logical_pages = 2;
+                setup.geometry.parallelism.planes = planes;
+                setup.geometry.blocks = planes * (1 + options.reserve_blocks());
+                setup.check = true;
+                exhaust(&setup, &alphabet);
+            }
         }
     }
 }
@@ -208,9 +262,8 @@ fn small_logs_are_exhausted() {
 /// The oracle itself must be able to fail: a device that lies about a page is found out.
 #[test]
 fn the_oracle_notices_a_wrong_ftl() {
-    use ssdlab_core::{BlockId, Lpn, Ppn};
-    use ssdlab_ftl::{Cause, FlashSink, Oob, Source};
-    use ssdlab_sim::shadow::Shadow;
+    use ssdlab_core::{BlockId, Ppn};
+    use ssdlab_ftl::{Oob, Source};
 
     let program = |shadow: &mut Shadow, ppn, lpn, sequence| {
         shadow.begin_write(Lpn(lpn), 1);

@@ -1,0 +1,240 @@
+//! Collection of the page-mapped FTL: when a plane is collected, and how a victim is emptied.
+
+use std::cmp::Reverse;
+
+use ssdlab_core::mem::prefetch;
+use ssdlab_core::{BlockId, Lpn, Ppn};
+
+use super::{Frontier, PageFtl, Survivors, Trigger};
+use crate::map::MapModel;
+use crate::sink::{Cause, FlashSink, Oob};
+
+/// Victim pages looked at together; their map entries are fetched one such step ahead.
+const GATHER: u32 = 64;
+
+/// A block being emptied.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Victim {
+    pub(super) block: BlockId,
+    /// The first page not yet looked at.
+    pub(super) next: u32,
+    /// Behind its last page.
+    pub(super) end: u32,
+}
+
+impl Victim {
+    pub(super) const fn new(block: BlockId, pages_per_block: u32) -> Self {
+        let next = block.0 * pages_per_block;
+        Self { block, next, end: next + pages_per_block }
+    }
+}
+
+impl<M: MapModel> PageFtl<M> {
+    /// Collects until the next host page may be written to the plane. Rare, so kept out of the write path.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn make_room<S: FlashSink>(&mut self, plane: usize, sink: &mut S) {
+        let for_map = self.blocks_for_map(plane);
+        match self.options.trigger {
+            Trigger::Victim => self.end_shortage(plane, sink),
+            Trigger::Batch { low, high } => {
+                // Between batches a plane may be short of pages, but not while a victim needs them.
+                if self.planes[plane].victim.is_some() {
+                    self.end_shortage(plane, sink);
+                }
+                if self.planes[plane].host.is_full() && self.pool.free(plane) < low + for_map {
+                    self.collect_while(plane, sink, |ftl| ftl.pool.free(plane) < high + ftl.blocks_for_map(plane));
+                }
+            }
+            Trigger::Partial { low, step } => {
+                if self.pool.free(plane) < low + for_map && self.may_begin(plane) {
+                    self.collect(plane, step, sink, Self::choose);
+                }
+                self.end_shortage(plane, sink);
+            }
+        }
+        let host = self.planes[plane].host;
+        self.planes[plane].host = self.writable(plane, host);
+    }
+
+    /// Collects while free pages of the plane are short.
+    pub(super) fn end_shortage<S: FlashSink>(&mut self, plane: usize, sink: &mut S) {
+        self.collect_while(plane, sink, |ftl| ftl.planes[plane].unwritten <= ftl.planes[plane].short);
+    }
+
+    fn collect_while<S: FlashSink>(&mut self, plane: usize, sink: &mut S, short: impl Fn(&Self) -> bool) {
+        // With the reserve held, some invalid page always comes within reach; the bound only turns a
+        // broken policy into an error instead of a hang.
+        let mut patience = 1_000 + 64 * u64::from(self.pool.len());
+        while short(self) {
+            self.collect(plane, u32::MAX, sink, Self::choose);
+            patience -= 1;
+            assert!(patience > 0, "garbage collection makes no progress: every victim was fully valid");
+        }
+    }
+
+    /// The policy's victim.
+    fn choose(&mut self, plane: usize) -> BlockId {
+        let victim = self.policy.choose(self.pool.plane(plane), self.host_pages);
+        victim.expect("a plane short of pages has sealed blocks")
+    }
+
+    /// Collects about `pages` pages before it must be done, in the plane that is furthest from having `free_blocks`
+    /// more free blocks than those at which the host must wait; false if there is nothing to do.
+    pub(super) fn collect_ahead<S: FlashSink>(&mut self, free_blocks: u32, pages: u32, sink: &mut S) -> bool {
+        let start = match self.options.trigger {
+            Trigger::Victim => self.spare_blocks,
+            Trigger::Batch { low, .. } | Trigger::Partial { low, .. } => low,
+        };
+        let missing = |plane| {
+            let goal = start.saturating_add(self.blocks_for_map(plane)).saturating_add(free_blocks);
+            goal.saturating_sub(self.pool.free(plane))
+        };
+        let worthwhile = |plane: usize| self.planes[plane].victim.is_some() || self.gain(plane).is_some();
+        let plane = (0..self.planes.len())
+            .filter(|&plane| missing(plane) > 0 && worthwhile(plane))
+            .max_by_key(|&plane| (missing(plane), Reverse(plane)));
+        let Some(plane) = plane else { return false };
+        self.collect(plane, pages.max(1), sink, |ftl, plane| {
+            let gain = ftl.gain(plane).expect("the plane was worth it");
+            if !ftl.may_begin(plane) {
+                return gain;
+            }
+            // The policy may prefer a block that yields nothing.
+            let choice = ftl.choose(plane);
+            if ftl.has_invalid(choice) { choice } else { gain }
+        });
+        true
+    }
+
+    /// A sealed block of the plane that yields a page and may be emptied now.
+    fn gain(&self, plane: usize) -> Option<BlockId> {
+        let least =
+            if self.may_begin(plane) { self.pool.plane(plane).least_valid() } else { self.least_map_block(plane) };
+        least.filter(|&block| self.has_invalid(block))
+    }
+
+    pub(super) fn has_invalid(&self, block: BlockId) -> bool {
+        self.pool.valid(block) < self.pool.pages_per_block()
+    }
+
+    /// Copies up to `pages` valid pages of the plane's victim, or of one that is chosen if there is none, and erases it
+    /// once it is empty. A block of map pages is emptied at once.
+    fn collect<S: FlashSink>(
+        &mut self,
+        plane: usize,
+        pages: u32,
+        sink: &mut S,
+        choose: impl FnOnce(&mut Self, usize) -> BlockId,
+    ) {
+        // Blocks just filled are candidates too; on the smallest devices there may be no others.
+        let at = &self.planes[plane];
+        let (host, survivors, map_pages) = (at.host, at.survivors, at.map_pages);
+        self.planes[plane].host = self.sealed_if_full(host);
+        self.planes[plane].survivors = self.sealed_if_full(survivors);
+        self.planes[plane].map_pages = self.sealed_if_full(map_pages);
+        let due = self.map_victim(plane);
+        if due.is_some() || self.planes[plane].victim.is_none() {
+            let block = due.unwrap_or_else(|| choose(self, plane));
+            self.pool.withdraw(block);
+            let victim = Victim::new(block, self.pool.pages_per_block());
+            if self.holds_map(block) {
+                return self.empty_map_block(plane, victim, sink);
+            }
+            self.planes[plane].victim = Some(victim);
+        }
+        self.copy_from_victim(plane, pages, sink);
+    }
+
+    fn copy_from_victim<S: FlashSink>(&mut self, plane: usize, pages: u32, sink: &mut S) {
+        let at = &self.planes[plane];
+        let mut victim = at.victim.expect("a victim is under way");
+        let shared = self.options.survivors == Survivors::Shared;
+        let mut frontier = if shared { at.host } else { at.survivors };
+        let valid = self.pool.valid(victim.block);
+        let copies = valid.min(pages);
+        self.move_pages(plane, &mut victim, copies, &mut frontier, Cause::Gc, sink);
+        let at = &mut self.planes[plane];
+        *(if shared { &mut at.host } else { &mut at.survivors }) = frontier;
+        if copies < valid {
+            at.victim = Some(victim);
+            return;
+        }
+        at.victim = Some(Victim { next: victim.end, ..victim });
+        self.rewrite_outdated(plane, sink);
+        self.planes[plane].victim = None;
+        self.erase(plane, victim.block, Cause::Gc, sink);
+    }
+
+    /// Moves the next `count` valid pages of `victim` to `frontier`, both of the plane.
+    pub(super) fn move_pages<S: FlashSink>(
+        &mut self,
+        plane: usize,
+        victim: &mut Victim,
+        count: u32,
+        frontier: &mut Frontier,
+        cause: Cause,
+        sink: &mut S,
+    ) {
+        let mut left = count;
+        let mut live = [(0, 0); GATHER as usize];
+        while left > 0 {
+            let after = victim.end.min(victim.next + GATHER);
+            let found = self.gather_valid(victim.next, after, &mut live);
+            let taken = found.min(left as usize);
+            victim.next = if taken < found { live[taken].0 } else { after };
+            left -= taken as u32;
+            let mut live = &live[..taken];
+            while !live.is_empty() {
+                *frontier = self.writable(plane, *frontier);
+                let (now, later) = live.split_at(live.len().min(frontier.left() as usize));
+                self.copy_pages(now, frontier.next, cause, sink);
+                if M::CHARGED && cause == Cause::Gc {
+                    self.planes[plane].outdated.extend(now.iter().filter_map(|&(_, lpn)| self.map.moved(lpn)));
+                }
+                frontier.next += now.len() as u32;
+                live = later;
+            }
+        }
+        self.planes[plane].unwritten -= count;
+        self.pool.move_out(victim.block, count);
+    }
+
+    /// Erases a victim without valid pages.
+    pub(super) fn erase<S: FlashSink>(&mut self, plane: usize, block: BlockId, cause: Cause, sink: &mut S) {
+        sink.barrier();
+        sink.erase(block, cause);
+        self.pool.release(block);
+        self.planes[plane].unwritten += self.pool.pages_per_block();
+    }
+
+    /// Collects (ppn, lpn) of the valid pages of `from..end`, at most [`GATHER`], and says how many.
+    ///
+    /// Without a branch on validity, which is as good as random: the loads overlap and nothing mispredicts.
+    #[inline]
+    fn gather_valid(&self, from: u32, end: u32, live: &mut [(u32, u32); GATHER as usize]) -> usize {
+        if self.prefetching {
+            let next = end as usize..self.p2l.len().min((end + GATHER) as usize);
+            self.p2l[next].iter().for_each(|&lpn| prefetch(&self.l2p, lpn as usize));
+        }
+        let mut count = 0;
+        for (ppn, &lpn) in (from..).zip(&self.p2l[from as usize..end as usize]) {
+            live[count] = (ppn, lpn);
+            count += usize::from(self.l2p[lpn as usize] == ppn);
+        }
+        count
+    }
+
+    /// Copies `live` pages to `to` and on.
+    #[inline]
+    fn copy_pages<S: FlashSink>(&mut self, live: &[(u32, u32)], to: u32, cause: Cause, sink: &mut S) {
+        let mut sequence = self.sequence;
+        for (to, &(from, lpn)) in (to..).zip(live) {
+            self.l2p[lpn as usize] = to;
+            self.p2l[to as usize] = lpn;
+            sink.copy(Ppn(from), Ppn(to), Oob { lpn: Lpn(lpn), sequence }, cause);
+            sequence += 1;
+        }
+        self.sequence = sequence;
+    }
+}

@@ -1,0 +1,205 @@
+//! Map pages of the page-mapped FTL: where they are written, and how much room they are given.
+//!
+//! Moving the pages of a victim changes their entries, and a victim may cost more map pages than it yields pages, when
+//! each of its pages has its entry in another map page. What it costs beyond its yield lies in blocks of map pages, as
+//! old versions. So when a plane has as many of these blocks as it may have, or too few free blocks for a victim with
+//! data, the block of map pages with the fewest valid ones is collected first; that rewrites nothing.
+//!
+//! On several planes map pages are written to each in turn, whichever plane the victim is in. A plane takes its even
+//! share of the valid ones and passes on the rest; what it has not received of its share it keeps unwritten. Written
+//! pages of data thus never stand in the way of map pages, and in a plane without a free block to spare there are old
+//! versions to collect.
+
+use ssdlab_core::{BlockId, Lpn, Ppn};
+
+use super::collect::Victim;
+use super::{PageFtl, Plane};
+use crate::map::{Lookup, MapModel};
+use crate::sink::{Cause, FlashSink, Note, Oob, Source};
+
+/// Blocks that a device with a map in flash holds back beside [`super::PageOptions::reserve_blocks`]: those of the map,
+/// and those that stay unwritten for it.
+///
+/// The map gets twice the blocks that it fills, so that collecting them is cheap, two more, and one for its frontier.
+/// On several planes each is given that for its share of the map, the blocks that its share fills once more, because
+/// the share may come when the others are full of old versions, and one for the map pages of other planes' victims.
+pub const fn map_reserve_blocks(map_pages: u32, pages_per_block: u32, planes: u32) -> u32 {
+    let share = map_pages.div_ceil(planes);
+    let passed_on = if planes > 1 { share.div_ceil(pages_per_block) + 1 } else { 0 };
+    planes.saturating_mul(sealed_map_blocks(share, pages_per_block) + 1 + short_blocks(planes) + passed_on)
+}
+
+/// Most sealed blocks of map pages in a plane that is to hold so many valid ones.
+const fn sealed_map_blocks(map_pages: u32, pages_per_block: u32) -> u32 {
+    2 * map_pages.div_ceil(pages_per_block) + 2
+}
+
+/// Blocks of a plane that stay unwritten for map pages: one for their frontier and three for what is written before a
+/// victim is erased; on several planes one more, as a victim may be under way here while others write map pages.
+const fn short_blocks(planes: u32) -> u32 {
+    if planes > 1 { 5 } else { 4 }
+}
+
+/// Free blocks that a victim may need before it is erased: one for its pages, one for map pages.
+const VICTIM_BLOCKS: u32 = 2;
+
+impl<M: MapModel> PageFtl<M> {
+    /// Whether a block written to holds map pages. They have blocks of their own, so its first page tells.
+    pub(super) fn holds_map(&self, block: BlockId) -> bool {
+        M::CHARGED && self.p2l[block.index() * self.pool.pages_per_block() as usize] >= self.logical_pages
+    }
+
+    /// Blocks of the plane that must stay unwritten for map pages.
+    pub(super) fn blocks_for_map(&self, plane: usize) -> u32 {
+        if !M::CHARGED {
+            return 0;
+        }
+        let missing = if self.is_striped() { self.map_limit - self.planes[plane].valid_map } else { 0 };
+        short_blocks(self.planes.len() as u32) + missing.div_ceil(self.pool.pages_per_block())
+    }
+
+    /// Unwritten pages of the plane at which the host must wait.
+    pub(super) fn short(&self, plane: usize) -> u32 {
+        (self.spare_blocks + self.blocks_for_map(plane)) * self.pool.pages_per_block()
+    }
+
+    /// Whether a victim with data may be begun that will not be finished at once: map pages may be written meanwhile.
+    pub(super) fn may_begin(&self, plane: usize) -> bool {
+        !M::CHARGED || self.pool.free(plane) > VICTIM_BLOCKS
+    }
+
+    /// Charges the use of a page's entry. Compiles to nothing while the whole map is in RAM.
+    #[inline(always)]
+    pub(super) fn charge<S: FlashSink>(&mut self, lpn: u32, changes: bool, sink: &mut S) {
+        if M::CHARGED {
+            let lookup = self.map.look_up(lpn, changes);
+            sink.note(Note::LookedUp { hit: lookup.hit, changes });
+            if !lookup.hit {
+                self.load_entry(lookup, sink);
+            }
+        }
+    }
+
+    #[inline(never)]
+    fn load_entry<S: FlashSink>(&mut self, lookup: Lookup, sink: &mut S) {
+        if let Some(page) = lookup.write_back {
+            self.end_shortage(self.map_turn, sink);
+            self.write_map_page(page, Cause::MapWriteBack, sink);
+        }
+        let Some(page) = lookup.load else { return };
+        let ppn = self.l2p[(self.logical_pages + page) as usize];
+        // A map page that was never written holds no entry: nothing to read.
+        if ppn != u32::MAX {
+            sink.read_part(Ppn(ppn), self.map.load_bytes(), Cause::MapLoad);
+        }
+    }
+
+    /// Rewrites the map pages whose entries the plane's victim has made outdated, once each.
+    pub(super) fn rewrite_outdated<S: FlashSink>(&mut self, plane: usize, sink: &mut S) {
+        if M::CHARGED {
+            let mut outdated = std::mem::take(&mut self.planes[plane].outdated);
+            outdated.sort_unstable();
+            outdated.dedup();
+            for page in outdated.drain(..) {
+                self.write_map_page(page, Cause::MapUpdate, sink);
+            }
+            self.planes[plane].outdated = outdated;
+        }
+    }
+
+    /// Writes a new version of a map page.
+    fn write_map_page<S: FlashSink>(&mut self, page: u32, cause: Cause, sink: &mut S) {
+        let lpn = self.logical_pages + page;
+        let plane = self.next_map_plane(lpn);
+        self.make_room_for_map(plane, sink);
+        let old = self.l2p[lpn as usize];
+        if old != u32::MAX && !self.map.knows_whole_pages() {
+            sink.read(Ppn(old), cause);
+        }
+        let at = &mut self.planes[plane];
+        let ppn = at.map_pages.next;
+        at.map_pages.next += 1;
+        at.unwritten -= 1;
+        at.valid_map += 1;
+        self.l2p[lpn as usize] = ppn;
+        self.p2l[ppn as usize] = lpn;
+        sink.program(Ppn(ppn), Oob { lpn: Lpn(lpn), sequence: self.sequence }, Source::Map, cause);
+        self.sequence += 1;
+        if old != u32::MAX {
+            self.pool.invalidate(self.block_of(old));
+            let home = self.plane_of(old);
+            self.planes[home].valid_map -= 1;
+            self.planes[home].short = self.short(home);
+        }
+        self.planes[plane].short = self.short(plane);
+        self.map.written(page);
+    }
+
+    /// The plane for the new version of map page `lpn`.
+    fn next_map_plane(&mut self, lpn: u32) -> usize {
+        let old = self.l2p[lpn as usize];
+        loop {
+            let plane = self.map_turn;
+            self.map_turn = (plane + 1) % self.planes.len();
+            let leaves = old != u32::MAX && self.plane_of(old) == plane;
+            if self.planes[plane].valid_map - u32::from(leaves) < self.map_limit {
+                return plane;
+            }
+        }
+    }
+
+    /// Opens a block for map pages if there is none, after collecting others if free ones are needed for victims.
+    fn make_room_for_map<S: FlashSink>(&mut self, plane: usize, sink: &mut S) {
+        loop {
+            let frontier = self.sealed_if_full(self.planes[plane].map_pages);
+            self.planes[plane].map_pages = frontier;
+            if !frontier.is_full() {
+                return;
+            }
+            let garbage = self.least_map_block(plane).filter(|&block| self.has_invalid(block));
+            match garbage {
+                Some(block) if self.pool.free(plane) <= self.planes[plane].kept_from_map() => {
+                    self.pool.withdraw(block);
+                    self.empty_map_block(plane, Victim::new(block, self.pool.pages_per_block()), sink);
+                }
+                _ => self.planes[plane].map_pages = self.open_block(plane),
+            }
+        }
+    }
+
+    pub(super) fn least_map_block(&self, plane: usize) -> Option<BlockId> {
+        self.planes[plane].map_blocks.iter().copied().min_by_key(|&block| (self.pool.valid(block), block))
+    }
+
+    /// The block of map pages to be collected now, whatever the policy says.
+    pub(super) fn map_victim(&self, plane: usize) -> Option<BlockId> {
+        let most = sealed_map_blocks(self.map_limit, self.pool.pages_per_block());
+        let due = self.pool.free(plane) < VICTIM_BLOCKS || self.planes[plane].map_blocks.len() as u32 >= most;
+        if !M::CHARGED || !due {
+            return None;
+        }
+        self.least_map_block(plane).filter(|&block| self.has_invalid(block))
+    }
+
+    /// Empties and erases a withdrawn block of map pages.
+    pub(super) fn empty_map_block<S: FlashSink>(&mut self, plane: usize, mut victim: Victim, sink: &mut S) {
+        let block = victim.block;
+        self.planes[plane].map_blocks.retain(|&other| other != block);
+        let mut frontier = self.planes[plane].map_pages;
+        self.move_pages(plane, &mut victim, self.pool.valid(block), &mut frontier, Cause::MapGc, sink);
+        self.planes[plane].map_pages = frontier;
+        self.erase(plane, block, Cause::MapGc, sink);
+    }
+}
+
+impl Plane {
+    /// Free blocks that map pages must leave: one for survivors of map pages, and one for those of a victim under way.
+    /// One that has been emptied is about to give its own.
+    fn kept_from_map(&self) -> u32 {
+        match self.victim {
+            None => 1,
+            Some(victim) if victim.next == victim.end => 0,
+            Some(_) => 2,
+        }
+    }
+}
