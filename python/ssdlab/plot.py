@@ -43,8 +43,6 @@ CAUSE_COLOURS = {
 }
 BARS = 60
 """Most bars of a histogram; more would be lines."""
-INTERNAL_SHARES = (0.1, 0.5)
-"""Shares of the dies' time above which internal work is marked, each darker than the one before."""
 
 STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",
@@ -262,29 +260,22 @@ def _timed(result: "Result") -> None:
         raise ValueError("time was not modelled: there are no response times to draw (set time to serial or event)")
 
 
-def _mark_internal(result: "Result", axes: Axes) -> None:
-    """Shades stretches of simulated time in which work that was not for the host's data took the dies."""
+def _shade_internal(result: "Result", axes: Axes) -> None:
+    """Shades what share of the dies' time went to work that was not for the host's data, on an axis to the right."""
     activity = result.activity
-    if activity is None or not activity.internal_busy_ns.size:
+    if activity is None or not activity.internal_busy_ns.any():
         return
     edges = bin_edges(result, activity.internal_bin_ns, len(activity.internal_busy_ns))
-    share = activity.internal_busy_ns / np.diff(edges) / len(activity.dies_busy_ns)
-    edges /= _course_unit(result)[1]
-    for least in INTERNAL_SHARES:
-        # Neighbours are one stretch.
-        changes = np.flatnonzero(np.diff(share > least, prepend=False, append=False))
-        begins, ends = edges[changes[::2]], edges[changes[1::2]]
-        if begins.size:
-            axes.broken_barh(
-                list(zip(begins, ends - begins, strict=True)),
-                (0, 1),
-                transform=axes.get_xaxis_transform(),
-                color=AMBER,
-                alpha=0.25,
-                linewidth=0,
-                zorder=0.5,
-                label=f"internal work above {least * 100:g} %",
-            )
+    share = activity.internal_busy_ns / np.diff(edges) / len(activity.dies_busy_ns) * 100
+    right = axes.twinx()
+    right.stairs(share, edges / _course_unit(result)[1], color=AMBER, alpha=0.35, fill=True, label="internal work")
+    right.set_ylim(0, 100)
+    right.set_ylabel("internal work (% of dies)")
+    right.spines["right"].set_visible(True)
+    right.grid(visible=False)
+    # Behind the lines.
+    axes.set_zorder(right.get_zorder() + 1)
+    axes.patch.set_visible(False)
 
 
 def response_time(result: "Result") -> Figure:
@@ -315,11 +306,10 @@ def response_time(result: "Result") -> Figure:
         axes.set_yscale("log")
         _durations(axes.yaxis)
         axes.set_ylabel("response time")
-        _mark_internal(result, axes)
+        _shade_internal(result, axes)
         axes.margins(x=0.01)
         # Above the axes: lines may be anywhere in them.
-        entries = len(axes.get_legend_handles_labels()[0])
-        figure.legend(loc="outside upper center", ncols=entries if entries <= 4 else 3)
+        figure.legend(loc="outside upper center", ncols=len(axes.lines) if len(figure.axes) == 1 else 3)
         return figure
 
 
@@ -361,7 +351,7 @@ def latency_percentiles(result: "Result") -> Figure:
     with matplotlib.rc_context(STYLE):
         figure, axes = canvas(3.6)
         waiting = {} if result.activity is None else result.activity.waiting
-        right = 1.0
+        right, lowest = 1.0, np.inf
         for op in ("read", "write"):
             for times, label, style in ((result.latency[op], op, "-"), (waiting.get(op), f"{op}, waiting", "--")):
                 # What took no time has no place on a logarithmic axis.
@@ -376,6 +366,8 @@ def latency_percentiles(result: "Result") -> Figure:
                 y = np.where(longest > 0, longest, np.nan)
                 axes.step(x, y, where="post", color=OP_COLOURS[op], linestyle=style, linewidth=1.6, label=label)
                 right = max(right, float(x[-1]))
+                if times is result.latency[op]:
+                    lowest = min(lowest, float(np.nanmin(y)))
         if not axes.lines:
             nothing(axes, "No request took any time.")
             return figure
@@ -385,6 +377,8 @@ def latency_percentiles(result: "Result") -> Figure:
         axes.set_xlim(0, right)
         axes.set_xlabel("share of the operation's requests that are not slower")
         axes.set_yscale("log")
+        # A wait of a nanosecond is none, and would flatten the rest.
+        axes.set_ylim(bottom=lowest / 10)
         _durations(axes.yaxis)
         axes.set_ylabel("response time")
         figure.legend(loc="outside upper center", ncols=4)

@@ -133,7 +133,7 @@ def gantt(result: "Result") -> Figure:
     with matplotlib.rc_context(STYLE):
         if not bars.die.size:
             figure, axes = canvas(1.6)
-            nothing(axes, "No flash operation was recorded; gantt.window says when to.")
+            nothing(axes, "No flash operation was recorded: gantt.window says when to.")
             return figure
         die, plane = bars.die.astype(int), bars.plane.astype(int)
         channel, of_channel = np.divmod(die, dies_per_channel)
@@ -182,7 +182,7 @@ def gantt(result: "Result") -> Figure:
         if len(drawn) < len(in_lanes):
             omitted.append(f"the first {OPERATIONS} of {text.count(len(in_lanes))} bars")
         if activity.gantt_truncated:
-            omitted.append("what was recorded before the record was full")
+            omitted.append("what the record had room for")
         if omitted:
             axes.set_title(f"Shown: {', '.join(omitted)}", fontsize=9, loc="left")
         return figure

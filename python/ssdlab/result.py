@@ -275,7 +275,7 @@ class Result:
     def plot_response_time(self) -> "Figure":
         """Response time over the run: mean and maximum of each epoch by operation, on a logarithmic time axis.
 
-        Where `time` is `event`, stretches in which internal work kept the dies from the host are shaded.
+        Where `time` is `event`, shaded by the share of the dies' time that went to internal work.
 
         Raises:
             ValueError: If time was not modelled.
