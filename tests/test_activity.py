@@ -150,6 +150,26 @@ def test_heat_maps_have_a_row_for_each_die_and_channel(timed: ssdlab.Result) -> 
         assert [label.get_text() for label in axes.get_yticklabels()] == ["0", "1"]
 
 
+@pytest.mark.parametrize("ops", [[], ["flush"], ["trim"], ["read"], ["write"]])
+def test_a_drive_that_did_little_has_a_report(small: ssdlab.Config, ops: list[str]) -> None:
+    trace = ssdlab.Trace.from_columns(
+        op=ops, offset=[4096] * len(ops), bytes=[0 if op == "flush" else 4096 for op in ops]
+    )
+    result = ssdlab.simulate(small.with_overrides({**EVENT, "precondition.overwrite": "none"}), trace)
+    idle = result.plot_utilisation().axes[0].texts
+    assert [text.get_text() for text in idle] == ([] if {*ops} & {"read", "write"} else [plot_activity.NOTHING])
+    assert "Channels and dies" in result.report_html()
+
+
+def test_channels_may_idle(serial: ssdlab.Result) -> None:
+    idle = faked.drive(serial)
+    assert idle.activity is not None
+    idle.activity = idle.activity._replace(channels_busy_ns=np.zeros((2, 0), np.uint64))
+    dies, channels = idle.plot_utilisation().axes[:2]
+    assert np.asarray(dies.images[0].get_array()).any() and not np.asarray(channels.images[0].get_array()).any()
+    assert dies.get_xlim() == channels.get_xlim()
+
+
 def test_queue_depth_reaches_what_the_host_keeps_outstanding(timed: ssdlab.Result) -> None:
     axes = timed.plot_queue_depth().axes[0]
     mean, most = (str(line.get_label()) for line in axes.lines)

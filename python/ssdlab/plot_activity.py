@@ -57,7 +57,7 @@ def utilisation(result: "Result") -> Figure:
     activity = _activity(result)
     dies, channels = len(activity.dies_busy_ns), len(activity.channels_busy_ns)
     with matplotlib.rc_context(STYLE):
-        if not activity.dies_busy_ns.size:
+        if not result.summary["time"]["elapsed_ns"]:
             figure, axes = canvas()
             nothing(axes, NOTHING)
             return figure
@@ -85,6 +85,9 @@ def utilisation(result: "Result") -> Figure:
 
 def _heat_map(result: "Result", axes: Axes, bin_ns: int, busy_ns: Sums, scale: float) -> AxesImage:
     """One row for each row of `busy_ns`, the first on top, over time."""
+    if not busy_ns.size:
+        # Not one of them ever worked: no bin was begun.
+        busy_ns = np.zeros((len(busy_ns), 1), np.uint64)
     rows, bins = busy_ns.shape
     busy = busy_ns / np.diff(bin_edges(result, bin_ns, bins)) * 100
     axes.grid(visible=False)
@@ -101,11 +104,10 @@ def queue_depth(result: "Result") -> Figure:
     activity = _activity(result)
     with matplotlib.rc_context(STYLE):
         figure, axes = canvas(2.6)
-        bins = len(activity.outstanding_ns)
-        if not bins:
+        if not activity.outstanding_ns.size:
             nothing(axes, NOTHING)
             return figure
-        edges = bin_edges(result, activity.queue_bin_ns, bins)
+        edges = bin_edges(result, activity.queue_bin_ns, len(activity.outstanding_ns))
         depth = activity.outstanding_ns / np.diff(edges)
         edges /= _time_axis(result, axes)
         axes.stairs(depth, edges, color=BLUE, alpha=0.25, fill=True)
