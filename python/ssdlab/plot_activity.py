@@ -53,7 +53,7 @@ def _time_axis(result: "Result", axes: Axes) -> float:
 
 
 def utilisation(result: "Result") -> Figure:
-    """Share of the time in which each die and each channel worked, over simulated time: the darker, the busier."""
+    """Share of the time in which each die and each channel worked, over simulated time: the stronger, the busier."""
     activity = _activity(result)
     dies, channels = len(activity.dies_busy_ns), len(activity.channels_busy_ns)
     with matplotlib.rc_context(STYLE):
