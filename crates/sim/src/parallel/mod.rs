@@ -40,12 +40,13 @@ use ssdlab_core::{BlockId, Ppn, Reciprocal};
 use ssdlab_ftl::{Cause, Counts, FlashSink, MergeCost, Oob, Source};
 use ssdlab_nand::{Commands, Geometry, Interruption, PageTimes, Place, Suspend, Timing};
 
-pub(crate) use agenda::NEVER;
-pub(crate) use ops::Kind;
+pub use agenda::NEVER;
+pub use ops::Kind;
 pub(crate) use record::Record;
 pub(crate) use timeline::Bins;
 pub(crate) use untimed::UntimedFlash;
-pub(crate) use witness::{InTime, Witness};
+pub(crate) use witness::InTime;
+pub use witness::{Seen, Witness};
 
 use crate::flash::Flash;
 use crate::{Drive, Window};
@@ -53,7 +54,6 @@ use agenda::Agenda;
 use die::{Cells, Command, Die, Registers};
 use ops::{NONE, Op, Ops};
 use scheduler::{Class, SchedulerInfo};
-use witness::Seen;
 
 /// Work that somebody waits for.
 #[derive(Clone, Copy, Debug)]
@@ -70,7 +70,7 @@ struct Job {
 
 /// A job that is done.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Done {
+pub struct Done {
     /// As given to [`ParallelFlash::submit`].
     pub owner: u32,
     /// When its first operation began; when it was submitted, if it had none.
@@ -117,7 +117,7 @@ const NOTHING_SUBMITTED: Submission =
     Submission { job: NONE, read: NONE, read_cause: Cause::Host, load: NONE, partial: [NONE; 2] };
 
 /// A flash array in time.
-pub(crate) struct ParallelFlash<W> {
+pub struct ParallelFlash<W = ()> {
     now_ns: u64,
     counts: Counts,
     timing: Timing,
@@ -136,7 +136,6 @@ pub(crate) struct ParallelFlash<W> {
     /// Dies, then channels.
     agenda: Agenda,
     ops: Ops,
-    emitted: u64,
     blocks: Vec<Block>,
     gates: Vec<Gate>,
     free_gates: Vec<u32>,
@@ -175,7 +174,6 @@ impl<W: Witness> ParallelFlash<W> {
             channels: (0..channels).map(|_| Channel { dies: VecDeque::new(), began_ns: 0 }).collect(),
             agenda: Agenda::new(dies + channels),
             ops: Ops::default(),
-            emitted: 0,
             blocks: vec![Block { last: NONE, gate: NONE }; geometry.blocks as usize],
             gates: Vec::new(),
             free_gates: Vec::new(),
@@ -191,12 +189,12 @@ impl<W: Witness> ParallelFlash<W> {
     }
 
     /// Starts recording anew, with every operation of `window` one by one.
-    pub fn record(&mut self, window: Option<Window>) {
+    pub(crate) fn record(&mut self, window: Option<Window>) {
         self.record = Record::new(self.dies.len(), self.channels.len(), self.now_ns, window);
     }
 
     /// What was recorded.
-    pub fn recorded(&self) -> &Record {
+    pub(crate) fn recorded(&self) -> &Record {
         &self.record
     }
 
@@ -257,12 +255,13 @@ impl<W: Witness> ParallelFlash<W> {
         let (time_ns, resource) = self.agenda.earliest();
         debug_assert!(time_ns != NEVER, "nothing is under way");
         self.now_ns = time_ns;
-        self.agenda.set(resource, NEVER);
+        self.agenda.take(resource);
         match resource.checked_sub(self.dies.len()) {
             None => self.cells_done(resource as u32),
             Some(channel) => self.transfer_done(channel),
         }
         self.settle();
+        self.agenda.settle(resource);
     }
 
     /// What the queues hold, for an error message.
@@ -283,8 +282,9 @@ impl<W: Witness> ParallelFlash<W> {
 
     fn seen(&self, index: u32) -> Seen {
         let op = &self.ops[index];
-        let from = (op.from_block != NONE).then_some((op.from_block, op.from_page));
-        Seen { id: op.id, kind: op.kind, block: op.block, page: op.page, from }
+        let from = (op.from_block != NONE).then_some((op.from_block, u32::from(op.from_page)));
+        let id = u64::from(op.die) << 48 | op.number;
+        Seen { id, kind: op.kind, block: op.block, page: u32::from(op.page), from }
     }
 
     // Emission.
@@ -301,7 +301,7 @@ impl<W: Witness> ParallelFlash<W> {
         };
         let (from_block, from_page) = from.map_or((NONE, 0), |from| {
             let block = self.block_of.divide(from.0);
-            (block, from.0 - block * self.pages_per_block)
+            (block, (from.0 - block * self.pages_per_block) as u16)
         });
         let mut job = self.submission.job;
         if job != NONE {
@@ -315,14 +315,13 @@ impl<W: Witness> ParallelFlash<W> {
         let number = self.dies[die as usize].emitted;
         self.dies[die as usize].emitted += 1;
         let index = self.ops.insert(Op {
-            id: self.emitted,
             kind,
             cause,
             class: class as u8,
             passed: false,
-            page: ppn.0 - block * self.pages_per_block,
-            die,
-            plane,
+            page: (ppn.0 - block * self.pages_per_block) as u16,
+            die: die as u16,
+            plane: plane as u8,
             block,
             from_block,
             from_page,
@@ -337,7 +336,6 @@ impl<W: Witness> ParallelFlash<W> {
             previous: NONE,
             next: NONE,
         });
-        self.emitted += 1;
         self.chain(block, index);
         if from_block != NONE {
             if kind == Kind::Copyback && from_block != block {
@@ -364,13 +362,9 @@ impl<W: Witness> ParallelFlash<W> {
 
     #[inline]
     fn make_ready(&mut self, index: u32) {
-        let number = self.ops[index].die;
-        let die = &mut self.dies[number as usize];
-        die.make_ready(index, &mut self.ops);
-        if !die.awake {
-            die.awake = true;
-            self.wake.push(number);
-        }
+        let number = u32::from(self.ops[index].die);
+        self.dies[number as usize].make_ready(index, &mut self.ops);
+        self.wake(number);
     }
 
     #[inline]
@@ -515,7 +509,7 @@ impl<W: Witness> ParallelFlash<W> {
     /// The class that the scheduler would begin now.
     #[inline]
     fn picked(&self, number: u32) -> Option<Class> {
-        (self.scheduler.pick)(&self.dies[number as usize].view(&self.ops))
+        (self.scheduler.pick)(&self.dies[number as usize].view())
     }
 
     /// While a page read before is transferred out.
@@ -627,10 +621,12 @@ impl<W: Witness> ParallelFlash<W> {
     fn work(&mut self, number: u32, mut command: Command) {
         let op = self.ops[command.first];
         let duration_ns = match op.kind {
-            Kind::Read => self.timing.read.of_page(op.page).0,
-            Kind::Program => self.timing.program.of_page(op.page).0,
+            Kind::Read => self.timing.read.of_page(op.page.into()).0,
+            Kind::Program => self.timing.program.of_page(op.page.into()).0,
             Kind::Erase => self.timing.erase.0,
-            Kind::Copyback => self.timing.read.of_page(op.from_page).0 + self.timing.program.of_page(op.page).0,
+            Kind::Copyback => {
+                self.timing.read.of_page(op.from_page.into()).0 + self.timing.program.of_page(op.page.into()).0
+            }
         };
         command.began_ns = self.now_ns;
         command.ends_ns = self.now_ns + duration_ns;

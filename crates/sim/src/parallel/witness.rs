@@ -11,18 +11,21 @@ use super::ops::Kind;
 
 /// An operation as witnesses see it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Seen {
+pub struct Seen {
     /// Unlike any other.
     pub id: u64,
+    /// What is done.
     pub kind: Kind,
+    /// Block read, programmed or erased.
     pub block: u32,
+    /// Page of the block.
     pub page: u32,
     /// Block and page that a copy came from.
     pub from: Option<(u32, u32)>,
 }
 
 /// Watches operations in simulated time. The unit type sees nothing and compiles to nothing.
-pub(crate) trait Witness {
+pub trait Witness {
     /// Whether it looks.
     const ON: bool;
 
