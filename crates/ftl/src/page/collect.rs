@@ -59,7 +59,7 @@ impl<M: MapModel> PageFtl<M> {
 
     /// Collects while free pages of the plane are short.
     pub(super) fn end_shortage<S: FlashSink>(&mut self, plane: usize, sink: &mut S) {
-        self.collect_while(plane, sink, |ftl| ftl.planes[plane].unwritten <= ftl.planes[plane].short);
+        self.collect_while(plane, sink, |ftl| ftl.planes[plane].unwritten <= ftl.short(plane));
     }
 
     fn collect_while<S: FlashSink>(&mut self, plane: usize, sink: &mut S, short: impl Fn(&Self) -> bool) {

@@ -63,6 +63,11 @@ impl<M: MapModel> PageFtl<M> {
         (self.spare_blocks + self.blocks_for_map(plane)) * self.pool.pages_per_block()
     }
 
+    /// Unwritten pages of the plane at which a host page must ask for room.
+    pub(super) fn tight(&self, plane: usize) -> u32 {
+        self.short(plane) + self.ahead
+    }
+
     /// Whether a victim with data may be begun that will not be finished at once: map pages may be written meanwhile.
     pub(super) fn may_begin(&self, plane: usize) -> bool {
         !M::CHARGED || self.pool.free(plane) > VICTIM_BLOCKS
@@ -129,9 +134,9 @@ impl<M: MapModel> PageFtl<M> {
             self.pool.invalidate(self.block_of(old));
             let home = self.plane_of(old);
             self.planes[home].valid_map -= 1;
-            self.planes[home].short = self.short(home);
+            self.planes[home].tight = self.tight(home);
         }
-        self.planes[plane].short = self.short(plane);
+        self.planes[plane].tight = self.tight(plane);
         self.map.written(page);
     }
 
