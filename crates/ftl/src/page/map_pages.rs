@@ -68,9 +68,10 @@ impl<M: MapModel> PageFtl<M> {
         self.short(plane) + self.ahead
     }
 
-    /// Whether a victim with data may be begun that will not be finished at once: map pages may be written meanwhile.
-    pub(super) fn may_begin(&self, plane: usize) -> bool {
-        !M::CHARGED || self.pool.free(plane) > VICTIM_BLOCKS
+    /// Whether a victim with data may be emptied little by little: one under way, or a new one if there is a free block
+    /// more than it needs, as map pages may be written meanwhile.
+    pub(super) fn may_linger(&self, plane: usize) -> bool {
+        !M::CHARGED || self.planes[plane].victim.is_some() || self.pool.free(plane) > VICTIM_BLOCKS
     }
 
     /// Charges the use of a page's entry. Compiles to nothing while the whole map is in RAM.
