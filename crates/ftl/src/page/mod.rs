@@ -306,7 +306,7 @@ impl<M: MapModel> PageFtl<M> {
 }
 
 impl<M: MapModel> Ftl for PageFtl<M> {
-    #[inline]
+    #[inline(always)]
     fn write<S: FlashSink>(&mut self, lpn: Lpn, count: u32, sink: &mut S) {
         for page in 0..count {
             self.charge(lpn.0 + page, true, sink);
