@@ -502,3 +502,75 @@ fn access_behind<F: Ftl, D: Flash, C: Checker + FlashSink, M: Meter>(
         stack.read(from, end);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ssdlab_core::{Nanos, ProgramOrder};
+    use ssdlab_ftl::page::{Allocation, PageFtl, PageOptions, Survivors, Trigger, VictimChoice};
+    use ssdlab_nand::{Commands, Geometry, PageTimes, Parallelism, Timing};
+    use ssdlab_trace::SliceSource;
+
+    use crate::sinks::Sinks;
+    use crate::{Clock, DieSchedulerChoice, Fit, Front, FtlChoice, Overwrite, Precondition, Protocol, Replay, Setup};
+
+    /// What cannot go on ends with an account of its queues.
+    #[test]
+    fn a_drive_whose_dies_do_nothing_says_so_and_stops() {
+        let options = PageOptions {
+            gc: VictimChoice::Greedy,
+            survivors: Survivors::Shared,
+            trigger: Trigger::Victim,
+            allocation: Allocation::Fifo,
+        };
+        let timing = Timing {
+            read: PageTimes::uniform(Nanos(100)),
+            program: PageTimes::uniform(Nanos(1_000)),
+            erase: Nanos(10_000),
+            transfer_per_kib: Nanos(5),
+            copyback: false,
+            partial_read: false,
+        };
+        let front =
+            Front { protocol: Protocol::Direct, link_bytes_per_s: None, full_duplex: true, command: Nanos::ZERO };
+        let drive = Options {
+            commands: Commands::default(),
+            scheduler: DieSchedulerChoice::Fifo,
+            front,
+            buffer: None,
+            collect: Collect::Foreground,
+            backlog: 10,
+        };
+        let setup = Setup {
+            geometry: Geometry {
+                page_bytes: 4096,
+                pages_per_block: 4,
+                blocks: 8,
+                order: ProgramOrder::Ascending,
+                parallelism: Parallelism::SINGLE,
+            },
+            logical_pages: 16,
+            endurance_cycles: 1_000,
+            ftl: FtlChoice::Page(options),
+            clock: Clock::Event(timing, drive),
+            replay: Replay::Closed { depth: 3, per_stream: false, think: Nanos::ZERO },
+            gantt: None,
+            fit: Fit::Error,
+            warmup_requests: 0,
+            precondition: Precondition { fill: 0.0, overwrite: Overwrite::None },
+            check: false,
+            seed: 1,
+        };
+        let ftl = PageFtl::new(16, 8, 4, options, 1).expect("large enough");
+        let mut flash = ParallelFlash::new(&setup.geometry, &timing, &drive, ssdlab_ftl::Counts::default(), ());
+        flash.block();
+        let stack = Stack::new(&setup, ftl, Sinks { flash, checker: (), meter: () });
+        let write = Request { time_ns: 0, offset: 0, bytes: 4096, op: Op::Write, flags: 0, stream: 0 };
+        let error = Drive::new(stack, drive)
+            .run(&mut SliceSource::new(&[write; 5]), &mut (), PreconditionSummary::default(), Control::Continue)
+            .expect_err("nothing can go on");
+        let text = error.to_string();
+        assert!(text.contains("cannot go on: 3 requests are outstanding, 3 of them in the drive"), "{text}");
+        assert!(text.contains("3 flash operations have not ended; die 0: 3 wait, cells Idle"), "{text}");
+    }
+}

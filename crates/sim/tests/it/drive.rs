@@ -53,7 +53,7 @@ proptest! {
     fn one_request_at_a_time_on_one_die_is_the_serial_clock(setup in setups(), requests in requests(200)) {
         let Setup { ftl, .. } = setup;
         let mut serial = setup;
-        serial.geometry.parallelism = ssdlab_nand::Parallelism::SINGLE;
+        serial.geometry.parallelism = Parallelism::SINGLE;
         serial.clock = Clock::Serial(TIMING);
         serial.check = true;
         let event = Setup { clock: Clock::Event(TIMING, PLAIN), ..serial };
