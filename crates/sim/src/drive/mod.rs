@@ -78,7 +78,8 @@ pub(crate) struct Drive<'a, F, W, C, M> {
     stalled: VecDeque<Stalled>,
     /// Requests that wait until everything before a mark is safe.
     unsafe_flights: VecDeque<(u64, u32)>,
-    /// Most flash operations under way while requests are still taken.
+    /// Most flash operations under way while more are added: by requests taken from the queues, or by pages of the
+    /// buffer where there is one.
     most_under_way: usize,
     collecting: bool,
     /// Whether collection found nothing to do since the last write.
@@ -196,6 +197,7 @@ impl<'a, F: Ftl, W: Witness, C: Checker + FlashSink, M: Meter> Drive<'a, F, W, C
                 while let Some(done) = self.stack.sinks.flash.take_done() {
                     self.flash_done(done, &mut issuer)?;
                 }
+                self.go_on_flushing();
                 self.stack.stop_at_violation()?;
             } else {
                 self.stack.sinks.flash.pass_until(next_ns);
@@ -239,7 +241,7 @@ impl<'a, F: Ftl, W: Witness, C: Checker + FlashSink, M: Meter> Drive<'a, F, W, C
 
     /// Takes requests from the queues while the drive has room for them.
     fn take_requests(&mut self, issuer: &mut Issuer<'_>) -> Result<(), SimError> {
-        while self.stack.sinks.flash.under_way() < self.most_under_way {
+        while self.buffer.is_some() || self.stack.sinks.flash.under_way() < self.most_under_way {
             let Some(index) = self.queues.take() else { break };
             let now_ns = self.now_ns();
             self.flights[index as usize].taken_ns = now_ns;
@@ -368,7 +370,9 @@ impl<'a, F: Ftl, W: Witness, C: Checker + FlashSink, M: Meter> Drive<'a, F, W, C
     /// Programs pages of the buffer as its policy says.
     fn go_on_flushing(&mut self) {
         let Some(buffer) = &mut self.buffer else { return };
-        while let Some((slot, held)) = buffer.flush_next() {
+        while self.stack.sinks.flash.under_way() < self.most_under_way
+            && let Some((slot, held)) = buffer.flush_next()
+        {
             if let Some(oracle) = &mut self.oracle {
                 oracle.flush(held.lpn, held.version);
             }
@@ -395,7 +399,6 @@ impl<'a, F: Ftl, W: Witness, C: Checker + FlashSink, M: Meter> Drive<'a, F, W, C
                 self.served(index, self.flights[index as usize].submitted_ns, issuer);
             }
             self.accept_pages(issuer);
-            self.go_on_flushing();
         } else {
             self.served(owner, began_ns, issuer);
         }
