@@ -68,6 +68,10 @@ impl Agenda {
             let wins = winner.time < other.time || (winner.time == other.time && node & 1 == 0);
             winner = if wins { winner } else { other };
             node /= 2;
+            // What was not the earliest here, and is not, changes nothing further up.
+            if self.nodes[node] == winner {
+                break;
+            }
             self.nodes[node] = winner;
         }
     }

@@ -32,12 +32,12 @@ impl<W: Witness> ParallelFlash<W> {
     fn look(&mut self, number: u32) {
         loop {
             let die = &self.dies[number as usize];
-            match (die.cells, die.registers) {
-                (Cells::Idle, Registers::Loaded(command)) => {
+            match (&die.cells, &die.registers) {
+                (Cells::Idle, &Registers::Loaded(command)) => {
                     self.dies[number as usize].registers = Registers::Free;
                     self.work(number, command);
                 }
-                (Cells::Full(command), Registers::Free) => {
+                (&Cells::Full(command), Registers::Free) => {
                     self.dies[number as usize].cells = Cells::Idle;
                     self.transfer(number, command);
                 }
@@ -46,12 +46,12 @@ impl<W: Witness> ParallelFlash<W> {
                         break;
                     }
                 }
-                (Cells::Idle, Registers::Moving(command)) => {
+                (Cells::Idle, &Registers::Moving(command)) => {
                     if !self.begin_cached_read(number, command) {
                         break;
                     }
                 }
-                (Cells::Busy(command), Registers::Free) => {
+                (&Cells::Busy(command), Registers::Free) => {
                     if !self.suspend(number, command) && !self.begin_cached_program(number, command) {
                         break;
                     }
