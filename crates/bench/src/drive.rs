@@ -2,9 +2,11 @@
 
 use std::time::Instant;
 
-use ssdlab_core::{Nanos, ProgramOrder};
+use ssdlab_core::{Nanos, Ppn, ProgramOrder, Rng};
 use ssdlab_ftl::page::{Allocation, PageOptions, Survivors, Trigger, VictimChoice};
+use ssdlab_ftl::{Cause, Counts, FlashSink};
 use ssdlab_nand::{Commands, Geometry, PageTimes, Parallelism, StripeOrder, Suspend, Timing};
+use ssdlab_sim::parallel::{Done, ParallelFlash};
 use ssdlab_sim::{
     Clock, Collect, DieSchedulerChoice, Drive, Fit, Front, FtlChoice, Overwrite, Precondition, Protocol, Replay, Setup,
     Summary, run,
@@ -85,6 +87,30 @@ fn timed(setup: &Setup, requests: u64, reads: f64) -> (f64, f64, Summary) {
     (start.elapsed().as_secs_f64() - seconds, seconds, outcome.summary)
 }
 
+/// Events per second of processor time of the flash array alone: random reads of programmed pages, `depth` under way at any time.
+fn bare(setup: &Setup, depth: u32, reads: u64) -> f64 {
+    let Clock::Event(timing, drive) = setup.clock else { unreachable!("the set-up has a drive") };
+    let mut flash = ParallelFlash::new(&setup.geometry, &timing, &drive, Counts::default(), ());
+    let mut rng = Rng::named(1, "bare");
+    let mut read = |flash: &mut ParallelFlash, owner| {
+        flash.submit(owner, false);
+        flash.read(Ppn(rng.below(setup.geometry.pages()) as u32), Cause::Host);
+        flash.submitted();
+    };
+    (0..depth).for_each(|owner| read(&mut flash, owner));
+    let (mut events, mut done) = (0_u64, 0);
+    let start = machine::processor_seconds();
+    while done < reads {
+        flash.advance();
+        events += 1;
+        while let Some(Done { owner, .. }) = flash.take_done() {
+            done += 1;
+            read(&mut flash, owner);
+        }
+    }
+    events as f64 / (machine::processor_seconds() - start)
+}
+
 /// Prints requests per second of a drive in time.
 pub fn report(scale: Scale) {
     let (capacity_bytes, requests) = match scale {
@@ -119,6 +145,14 @@ pub fn report(scale: Scale) {
             resident as f64 / setup.geometry.pages() as f64,
             machine::hash(&format!("{:?} {:?}", summary.flash, summary.time)),
         );
+    }
+    println!(
+        "\nThe flash array alone, random reads of single pages: each is an event of the die and one of the channel.\n"
+    );
+    println!("| depth | M events per second of processor time |");
+    println!("|---|---|");
+    for depth in [1, 16, 64, 256] {
+        println!("| {depth} | {:.1} |", bare(&setup(capacity_bytes, depth, steady), depth, 4 * requests) / 1e6);
     }
     println!();
 }

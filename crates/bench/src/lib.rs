@@ -67,6 +67,7 @@ mod tests {
     #[test]
     fn every_benchmark_runs() {
         flash::report(Scale::Smoke);
+        drive::report(Scale::Smoke);
         log_blocks::report(Scale::Smoke);
         maps::report(Scale::Smoke);
         map_advice::report(Scale::Smoke);

@@ -306,3 +306,39 @@ impl<'a> PlaneView<'a> {
 fn min_of(values: &[u16]) -> u16 {
     values.iter().fold(u16::MAX, |least, &value| least.min(value))
 }
+
+#[cfg(test)]
+mod tests {
+    use ssdlab_core::Rng;
+
+    use super::*;
+
+    /// Planes of fewer blocks than a chunk, of several chunks, and with ends anywhere within one.
+    #[test]
+    fn the_least_valid_block_of_a_plane_is_the_first_of_its_least() {
+        for (blocks_per_plane, planes) in [(1, 7), (5, 30), (63, 4), (64, 3), (66, 5), (200, 3), (193, 1)] {
+            let blocks = blocks_per_plane * planes;
+            let mut pool = BlockPool::new(blocks, planes, 16, Allocation::Fifo);
+            let mut rng = Rng::named(4, "pool");
+            for plane in 0..planes as usize {
+                assert_eq!(pool.plane(plane).least_valid(), None);
+                for _ in 0..blocks_per_plane {
+                    let block = pool.open(plane);
+                    pool.seal(block, 0);
+                }
+            }
+            for _ in 0..10 * blocks {
+                let block = BlockId(rng.below(u64::from(blocks)) as u32);
+                if pool.is_sealed(block) && rng.below(8) == 0 {
+                    pool.withdraw(block);
+                } else if pool.is_sealed(block) && pool.valid(block) > 0 {
+                    pool.invalidate(block);
+                }
+                let plane = pool.plane((block.0 / blocks_per_plane) as usize);
+                let sealed = plane.blocks().map(BlockId).filter(|&block| pool.is_sealed(block));
+                assert_eq!(plane.least_valid(), sealed.min_by_key(|&block| (pool.valid(block), block)));
+            }
+            assert_eq!(pool.check(), Ok(()));
+        }
+    }
+}

@@ -11,7 +11,7 @@ mod log_meter;
 mod map_advice;
 mod map_meter;
 mod measure;
-mod parallel;
+pub mod parallel;
 mod precondition;
 mod series;
 pub mod setup;

@@ -102,9 +102,16 @@ impl MapAdvisor {
     pub fn new(setup: &Setup, sizes: &MapSizes) -> Result<Self, SimError> {
         let page_bytes = setup.geometry.page_bytes;
         sizes.check(page_bytes).map_err(SimError::Setup)?;
-        let Clock::Serial(timing) = setup.clock else {
-            let why = "time: \"count\" takes no time, and advice compares times; set it to \"serial\"";
-            return Err(SimError::Setup(why.into()));
+        let timing = match setup.clock {
+            Clock::Serial(timing) => timing,
+            Clock::Count => {
+                let why = "time: \"count\" takes no time, and advice compares times; set it to \"serial\"";
+                return Err(SimError::Setup(why.into()));
+            }
+            Clock::Event(..) => {
+                let why = "time: advice adds up the times of one chip, which those of \"event\" are not; set it to \"serial\"";
+                return Err(SimError::Setup(why.into()));
+            }
         };
         let largest = sizes.cache_bytes.iter().max().copied().unwrap_or(0);
         let cut = |&bytes: &u32| {

@@ -47,7 +47,7 @@ impl<M: MapModel> PageFtl<M> {
                 }
             }
             Trigger::Partial { low, step } => {
-                if self.pool.free(plane) < low + for_map && self.may_begin(plane) {
+                if self.pool.free(plane) < low + for_map && self.may_linger(plane) {
                     self.collect(plane, step, sink, Self::choose);
                 }
                 self.end_shortage(plane, sink);
@@ -59,7 +59,7 @@ impl<M: MapModel> PageFtl<M> {
 
     /// Collects while free pages of the plane are short.
     pub(super) fn end_shortage<S: FlashSink>(&mut self, plane: usize, sink: &mut S) {
-        self.collect_while(plane, sink, |ftl| ftl.planes[plane].unwritten <= ftl.planes[plane].short);
+        self.collect_while(plane, sink, |ftl| ftl.planes[plane].unwritten <= ftl.short(plane));
     }
 
     fn collect_while<S: FlashSink>(&mut self, plane: usize, sink: &mut S, short: impl Fn(&Self) -> bool) {
@@ -97,7 +97,7 @@ impl<M: MapModel> PageFtl<M> {
         let Some(plane) = plane else { return false };
         self.collect(plane, pages.max(1), sink, |ftl, plane| {
             let gain = ftl.gain(plane).expect("the plane was worth it");
-            if !ftl.may_begin(plane) {
+            if !ftl.may_linger(plane) {
                 return gain;
             }
             // The policy may prefer a block that yields nothing.
@@ -110,7 +110,7 @@ impl<M: MapModel> PageFtl<M> {
     /// A sealed block of the plane that yields a page and may be emptied now.
     fn gain(&self, plane: usize) -> Option<BlockId> {
         let least =
-            if self.may_begin(plane) { self.pool.plane(plane).least_valid() } else { self.least_map_block(plane) };
+            if self.may_linger(plane) { self.pool.plane(plane).least_valid() } else { self.least_map_block(plane) };
         least.filter(|&block| self.has_invalid(block))
     }
 

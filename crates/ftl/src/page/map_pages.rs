@@ -63,9 +63,15 @@ impl<M: MapModel> PageFtl<M> {
         (self.spare_blocks + self.blocks_for_map(plane)) * self.pool.pages_per_block()
     }
 
-    /// Whether a victim with data may be begun that will not be finished at once: map pages may be written meanwhile.
-    pub(super) fn may_begin(&self, plane: usize) -> bool {
-        !M::CHARGED || self.pool.free(plane) > VICTIM_BLOCKS
+    /// Unwritten pages of the plane at which a host page must ask for room.
+    pub(super) fn tight(&self, plane: usize) -> u32 {
+        self.short(plane) + self.ahead
+    }
+
+    /// Whether a victim with data may be emptied little by little: one under way, or a new one if there is a free block
+    /// more than it needs, as map pages may be written meanwhile.
+    pub(super) fn may_linger(&self, plane: usize) -> bool {
+        !M::CHARGED || self.planes[plane].victim.is_some() || self.pool.free(plane) > VICTIM_BLOCKS
     }
 
     /// Charges the use of a page's entry. Compiles to nothing while the whole map is in RAM.
@@ -129,9 +135,9 @@ impl<M: MapModel> PageFtl<M> {
             self.pool.invalidate(self.block_of(old));
             let home = self.plane_of(old);
             self.planes[home].valid_map -= 1;
-            self.planes[home].short = self.short(home);
+            self.planes[home].tight = self.tight(home);
         }
-        self.planes[plane].short = self.short(plane);
+        self.planes[plane].tight = self.tight(plane);
         self.map.written(page);
     }
 

@@ -81,8 +81,8 @@ struct Plane {
     victim: Option<Victim>,
     /// Pages not yet written, in free blocks and on frontiers.
     unwritten: u32,
-    /// At or below this many unwritten pages the next host page must wait for a collection.
-    short: u32,
+    /// At or below this many unwritten pages the next host page must ask for room.
+    tight: u32,
     /// Valid pages of data; counted on several planes only.
     valid: u32,
     /// Valid map pages.
@@ -191,7 +191,7 @@ impl<M: MapModel> PageFtl<M> {
             map_pages: Frontier::CLOSED,
             victim: None,
             unwritten: (physical / u64::from(planes)) as u32,
-            short: 0,
+            tight: 0,
             valid: 0,
             valid_map: 0,
             outdated: Vec::new(),
@@ -223,7 +223,7 @@ impl<M: MapModel> PageFtl<M> {
             sequence: 0,
         };
         for plane in 0..ftl.planes.len() {
-            ftl.planes[plane].short = ftl.short(plane);
+            ftl.planes[plane].tight = ftl.tight(plane);
         }
         Ok(ftl)
     }
@@ -248,22 +248,31 @@ impl<M: MapModel> PageFtl<M> {
         self.planes.len() > 1
     }
 
-    /// The plane for the host page `lpn`.
+    /// The plane for the host page `lpn`, which counts as valid there, and no more where it was, from now on.
     #[inline(always)]
     fn next_plane(&mut self, lpn: u32) -> usize {
-        if !self.is_striped() {
-            return 0;
-        }
-        let old = self.l2p[lpn as usize];
-        let mut turn = self.turn;
+        if self.is_striped() { self.rotate(lpn) } else { 0 }
+    }
+
+    /// Apart, so that the write path stays short.
+    #[inline(never)]
+    fn rotate(&mut self, lpn: u32) -> usize {
+        self.uncount(self.l2p[lpn as usize]);
         loop {
-            let plane = turn;
-            turn = if plane + 1 == self.planes.len() { 0 } else { plane + 1 };
-            let leaves = old != u32::MAX && self.plane_of(old) == plane;
-            if self.planes[plane].valid - u32::from(leaves) < self.limit {
-                self.turn = turn;
+            let plane = self.turn;
+            self.turn = if plane + 1 == self.planes.len() { 0 } else { plane + 1 };
+            if self.planes[plane].valid < self.limit {
+                self.planes[plane].valid += 1;
                 return plane;
             }
+        }
+    }
+
+    /// Counts the page of data at `ppn`, if there is one, no more as valid in its plane.
+    fn uncount(&mut self, ppn: u32) {
+        if ppn != u32::MAX {
+            let plane = self.plane_of(ppn);
+            self.planes[plane].valid -= 1;
         }
     }
 
@@ -294,44 +303,30 @@ impl<M: MapModel> PageFtl<M> {
         let frontier = self.sealed_if_full(frontier);
         if frontier.is_full() { self.open_block(plane) } else { frontier }
     }
-
-    /// Counts the page of data at `ppn` invalid.
-    #[inline(always)]
-    fn invalidate(&mut self, ppn: u32) {
-        self.pool.invalidate(self.block_of(ppn));
-        if self.is_striped() {
-            let plane = self.plane_of(ppn);
-            self.planes[plane].valid -= 1;
-        }
-    }
 }
 
 impl<M: MapModel> Ftl for PageFtl<M> {
-    #[inline]
+    #[inline(always)]
     fn write<S: FlashSink>(&mut self, lpn: Lpn, count: u32, sink: &mut S) {
         for page in 0..count {
             self.charge(lpn.0 + page, true, sink);
             let lpn = lpn.0 + page;
             let plane = self.next_plane(lpn);
-            let at = &self.planes[plane];
-            if at.host.is_full() || at.unwritten <= at.short + self.ahead {
+            let mut at = &mut self.planes[plane];
+            if at.host.is_full() || at.unwritten <= at.tight {
                 self.make_room(plane, sink);
+                at = &mut self.planes[plane];
             }
-            let striped = self.is_striped();
-            let at = &mut self.planes[plane];
             let ppn = at.host.next;
             at.host.next += 1;
             at.unwritten -= 1;
-            if striped {
-                at.valid += 1;
-            }
             self.host_pages += 1;
             let old = std::mem::replace(&mut self.l2p[lpn as usize], ppn);
             self.p2l[ppn as usize] = lpn;
             sink.program(Ppn(ppn), Oob { lpn: Lpn(lpn), sequence: self.sequence }, Source::Host(page), Cause::Host);
             self.sequence += 1;
             if old != u32::MAX {
-                self.invalidate(old);
+                self.pool.invalidate(self.block_of(old));
             }
         }
     }
@@ -355,7 +350,10 @@ impl<M: MapModel> Ftl for PageFtl<M> {
             self.charge(page as u32, true, sink);
             let old = std::mem::replace(&mut self.l2p[page], u32::MAX);
             if old != u32::MAX {
-                self.invalidate(old);
+                self.pool.invalidate(self.block_of(old));
+            }
+            if self.is_striped() {
+                self.uncount(old);
             }
         }
     }
@@ -456,8 +454,8 @@ impl<M: MapModel> PageFtl<M> {
                 self.limit, self.map_limit
             ));
         }
-        if plane.short != self.short(index) {
-            return Err(format!("plane {index} is short of pages at {}, not {}", self.short(index), plane.short));
+        if plane.tight != self.tight(index) {
+            return Err(format!("plane {index} is tight at {} pages, not {}", plane.tight, self.tight(index)));
         }
         Ok(())
     }

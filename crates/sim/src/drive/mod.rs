@@ -78,7 +78,8 @@ pub(crate) struct Drive<'a, F, W, C, M> {
     stalled: VecDeque<Stalled>,
     /// Requests that wait until everything before a mark is safe.
     unsafe_flights: VecDeque<(u64, u32)>,
-    /// Most flash operations under way while requests are still taken.
+    /// Most flash operations under way while more are added: by requests taken from the queues, or by pages of the
+    /// buffer where there is one.
     most_under_way: usize,
     collecting: bool,
     /// Whether collection found nothing to do since the last write.
@@ -196,6 +197,7 @@ impl<'a, F: Ftl, W: Witness, C: Checker + FlashSink, M: Meter> Drive<'a, F, W, C
                 while let Some(done) = self.stack.sinks.flash.take_done() {
                     self.flash_done(done, &mut issuer)?;
                 }
+                self.go_on_flushing();
                 self.stack.stop_at_violation()?;
             } else {
                 self.stack.sinks.flash.pass_until(next_ns);
@@ -239,7 +241,7 @@ impl<'a, F: Ftl, W: Witness, C: Checker + FlashSink, M: Meter> Drive<'a, F, W, C
 
     /// Takes requests from the queues while the drive has room for them.
     fn take_requests(&mut self, issuer: &mut Issuer<'_>) -> Result<(), SimError> {
-        while self.stack.sinks.flash.under_way() < self.most_under_way {
+        while self.buffer.is_some() || self.stack.sinks.flash.under_way() < self.most_under_way {
             let Some(index) = self.queues.take() else { break };
             let now_ns = self.now_ns();
             self.flights[index as usize].taken_ns = now_ns;
@@ -368,7 +370,9 @@ impl<'a, F: Ftl, W: Witness, C: Checker + FlashSink, M: Meter> Drive<'a, F, W, C
     /// Programs pages of the buffer as its policy says.
     fn go_on_flushing(&mut self) {
         let Some(buffer) = &mut self.buffer else { return };
-        while let Some((slot, held)) = buffer.flush_next() {
+        while self.stack.sinks.flash.under_way() < self.most_under_way
+            && let Some((slot, held)) = buffer.flush_next()
+        {
             if let Some(oracle) = &mut self.oracle {
                 oracle.flush(held.lpn, held.version);
             }
@@ -395,7 +399,6 @@ impl<'a, F: Ftl, W: Witness, C: Checker + FlashSink, M: Meter> Drive<'a, F, W, C
                 self.served(index, self.flights[index as usize].submitted_ns, issuer);
             }
             self.accept_pages(issuer);
-            self.go_on_flushing();
         } else {
             self.served(owner, began_ns, issuer);
         }
@@ -500,5 +503,77 @@ fn access_behind<F: Ftl, D: Flash, C: Checker + FlashSink, M: Meter>(
     }
     if from < end {
         stack.read(from, end);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ssdlab_core::{Nanos, ProgramOrder};
+    use ssdlab_ftl::page::{Allocation, PageFtl, PageOptions, Survivors, Trigger, VictimChoice};
+    use ssdlab_nand::{Commands, Geometry, PageTimes, Parallelism, Timing};
+    use ssdlab_trace::SliceSource;
+
+    use crate::sinks::Sinks;
+    use crate::{Clock, DieSchedulerChoice, Fit, Front, FtlChoice, Overwrite, Precondition, Protocol, Replay, Setup};
+
+    /// What cannot go on ends with an account of its queues.
+    #[test]
+    fn a_drive_whose_dies_do_nothing_says_so_and_stops() {
+        let options = PageOptions {
+            gc: VictimChoice::Greedy,
+            survivors: Survivors::Shared,
+            trigger: Trigger::Victim,
+            allocation: Allocation::Fifo,
+        };
+        let timing = Timing {
+            read: PageTimes::uniform(Nanos(100)),
+            program: PageTimes::uniform(Nanos(1_000)),
+            erase: Nanos(10_000),
+            transfer_per_kib: Nanos(5),
+            copyback: false,
+            partial_read: false,
+        };
+        let front =
+            Front { protocol: Protocol::Direct, link_bytes_per_s: None, full_duplex: true, command: Nanos::ZERO };
+        let drive = Options {
+            commands: Commands::default(),
+            scheduler: DieSchedulerChoice::Fifo,
+            front,
+            buffer: None,
+            collect: Collect::Foreground,
+            backlog: 10,
+        };
+        let setup = Setup {
+            geometry: Geometry {
+                page_bytes: 4096,
+                pages_per_block: 4,
+                blocks: 8,
+                order: ProgramOrder::Ascending,
+                parallelism: Parallelism::SINGLE,
+            },
+            logical_pages: 16,
+            endurance_cycles: 1_000,
+            ftl: FtlChoice::Page(options),
+            clock: Clock::Event(timing, drive),
+            replay: Replay::Closed { depth: 3, per_stream: false, think: Nanos::ZERO },
+            gantt: None,
+            fit: Fit::Error,
+            warmup_requests: 0,
+            precondition: Precondition { fill: 0.0, overwrite: Overwrite::None },
+            check: false,
+            seed: 1,
+        };
+        let ftl = PageFtl::new(16, 8, 4, options, 1).expect("large enough");
+        let mut flash = ParallelFlash::new(&setup.geometry, &timing, &drive, ssdlab_ftl::Counts::default(), ());
+        flash.block();
+        let stack = Stack::new(&setup, ftl, Sinks { flash, checker: (), meter: () });
+        let write = Request { time_ns: 0, offset: 0, bytes: 4096, op: Op::Write, flags: 0, stream: 0 };
+        let error = Drive::new(stack, drive)
+            .run(&mut SliceSource::new(&[write; 5]), &mut (), PreconditionSummary::default(), Control::Continue)
+            .expect_err("nothing can go on");
+        let text = error.to_string();
+        assert!(text.contains("cannot go on: 3 requests are outstanding, 3 of them in the drive"), "{text}");
+        assert!(text.contains("3 flash operations have not ended; die 0: 3 wait, cells Idle"), "{text}");
     }
 }

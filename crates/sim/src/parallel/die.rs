@@ -2,13 +2,15 @@
 
 use super::agenda::NEVER;
 use super::ops::{NONE, Ops};
-use super::scheduler::{CLASSES, DieView};
+use super::scheduler::{CLASSES, DieView, NOTHING};
 
 /// Ready operations of one class, by number.
 #[derive(Clone, Copy, Debug)]
 struct Ready {
     first: u32,
     last: u32,
+    /// Number of the first; [`NOTHING`] if there is none.
+    number: u64,
 }
 
 /// One operation, or several of the same kind on different planes.
@@ -70,7 +72,7 @@ impl Die {
     pub fn new(channel: u32) -> Self {
         Self {
             channel,
-            ready: [Ready { first: NONE, last: NONE }; CLASSES],
+            ready: [Ready { first: NONE, last: NONE, number: NOTHING }; CLASSES],
             cells: Cells::Idle,
             registers: Registers::Free,
             suspended: None,
@@ -92,9 +94,8 @@ impl Die {
     }
 
     #[inline]
-    pub fn view(&self, ops: &Ops) -> DieView {
-        let number = |list: Ready| (list.first != NONE).then(|| ops[list.first].number);
-        DieView { ready: self.ready.map(number), begun: self.begun }
+    pub fn view(&self) -> DieView {
+        DieView { ready: self.ready.map(|list| list.number), begun: self.begun }
     }
 
     /// Adds an operation that waits for nothing any more; mostly it is the latest.
@@ -111,7 +112,7 @@ impl Die {
         ops[index].previous = before;
         ops[index].next = after;
         match before {
-            NONE => list.first = index,
+            NONE => (list.first, list.number) = (index, number),
             before => ops[before].next = index,
         }
         match after {
@@ -126,7 +127,10 @@ impl Die {
         let list = &mut self.ready[ops[index].class as usize];
         let (previous, next) = (ops[index].previous, ops[index].next);
         match previous {
-            NONE => list.first = next,
+            NONE => {
+                list.first = next;
+                list.number = if next == NONE { NOTHING } else { ops[next].number };
+            }
             previous => ops[previous].next = next,
         }
         match next {

@@ -8,9 +8,12 @@ pub(crate) const NONE: u32 = u32::MAX;
 /// What a die is asked to do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
-pub(crate) enum Kind {
+pub enum Kind {
+    /// A page to its register, and out over the bus.
     Read,
+    /// In over the bus, and to the page.
     Program,
+    /// A block.
     Erase,
     /// Read and program inside one plane, without the bus.
     Copyback,
@@ -19,24 +22,22 @@ pub(crate) enum Kind {
 /// One operation, from its emission to its end.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Op {
-    /// Number among all operations.
-    pub id: u64,
     pub kind: Kind,
     pub cause: Cause,
     pub class: u8,
     /// Whether the block's next operation has been told that this one is out of its way.
     pub passed: bool,
     /// Page of the block.
-    pub page: u32,
-    pub die: u32,
+    pub page: u16,
+    pub die: u16,
     /// Plane in its die.
-    pub plane: u32,
+    pub plane: u8,
     /// Of the page read, programmed, or first copied to; any of the block for an erase.
     pub block: u32,
     /// Block that a copy came from, for programs and copy-backs; else none.
     pub from_block: u32,
     /// Page of `from_block` that a copy-back reads.
-    pub from_page: u32,
+    pub from_page: u16,
     /// Group of copies from `from_block` that its erase waits for.
     pub gate: u32,
     pub bytes: u32,

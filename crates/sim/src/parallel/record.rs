@@ -102,7 +102,7 @@ impl Record {
         }
         self.segments.push(Segment {
             die,
-            plane: op.plane,
+            plane: op.plane.into(),
             bus,
             begin_ns: begin_ns.saturating_sub(self.origin_ns),
             end_ns: end_ns - self.origin_ns,

@@ -11,18 +11,21 @@ use super::ops::Kind;
 
 /// An operation as witnesses see it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Seen {
+pub struct Seen {
     /// Unlike any other.
     pub id: u64,
+    /// What is done.
     pub kind: Kind,
+    /// Block read, programmed or erased.
     pub block: u32,
+    /// Page of the block.
     pub page: u32,
     /// Block and page that a copy came from.
     pub from: Option<(u32, u32)>,
 }
 
 /// Watches operations in simulated time. The unit type sees nothing and compiles to nothing.
-pub(crate) trait Witness {
+pub trait Witness {
     /// Whether it looks.
     const ON: bool;
 
@@ -175,5 +178,74 @@ impl Witness for InTime {
 
     fn violation(&self) -> Option<&str> {
         self.violation.as_deref()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ssdlab_core::ProgramOrder;
+    use ssdlab_nand::Parallelism;
+
+    fn seen(id: u64, kind: Kind, block: u32, page: u32) -> Seen {
+        Seen { id, kind, block, page, from: None }
+    }
+
+    fn found(act: &dyn Fn(&mut InTime)) -> String {
+        let mut witness = InTime::new(&Geometry {
+            page_bytes: 512,
+            pages_per_block: 4,
+            blocks: 3,
+            order: ProgramOrder::Any,
+            parallelism: Parallelism::SINGLE,
+        });
+        act(&mut witness);
+        witness.violation().unwrap_or_default().to_owned()
+    }
+
+    fn done(witness: &mut InTime, operation: Seen) {
+        witness.emitted(operation);
+        witness.began(operation);
+        witness.ended(operation);
+    }
+
+    #[test]
+    fn it_notices_what_a_chip_could_not_have_done() {
+        let program = seen(1, Kind::Program, 0, 0);
+        let read = seen(2, Kind::Read, 0, 0);
+        assert_eq!(
+            found(&|witness| [program, read].map(|operation| done(witness, operation)).into_iter().collect()),
+            ""
+        );
+        let early = |witness: &mut InTime| {
+            [program, read].iter().for_each(|&operation| witness.emitted(operation));
+            witness.began(program);
+            witness.began(read);
+        };
+        assert!(found(&early).contains("its program has not ended"));
+        let overtaking = |witness: &mut InTime| {
+            [program, seen(2, Kind::Program, 0, 1)].iter().for_each(|&operation| witness.emitted(operation));
+            witness.began(seen(2, Kind::Program, 0, 1));
+        };
+        assert!(found(&overtaking).contains("overtook"));
+        let twice = |witness: &mut InTime| {
+            done(witness, program);
+            done(witness, Seen { id: 2, ..program });
+        };
+        assert!(found(&twice).contains("not erased"));
+        let copy = Seen { from: Some((0, 0)), ..seen(2, Kind::Program, 1, 0) };
+        let erase = seen(3, Kind::Erase, 0, 0);
+        let destroying = |witness: &mut InTime| {
+            done(witness, program);
+            [copy, erase].iter().for_each(|&operation| witness.emitted(operation));
+            witness.began(copy);
+            witness.began(erase);
+        };
+        assert!(found(&destroying).contains("copies from it"));
+        let in_order =
+            |witness: &mut InTime| [program, copy, erase].iter().for_each(|&operation| done(witness, operation));
+        assert_eq!(found(&in_order), "");
+        let in_place = Seen { from: Some((1, 0)), ..seen(2, Kind::Copyback, 2, 0) };
+        assert!(found(&|witness| done(witness, in_place)).contains("what it copies"));
     }
 }

@@ -33,7 +33,12 @@ impl Source for Uniform {
 }
 
 fn measured(gc: VictimChoice, spare: f64, blocks: u32, pages_per_block: u32) -> f64 {
-    let setup = small_setup(blocks + 2, pages_per_block, 0);
+    measured_on(1, gc, spare, blocks, pages_per_block)
+}
+
+fn measured_on(planes: u32, gc: VictimChoice, spare: f64, blocks: u32, pages_per_block: u32) -> f64 {
+    let mut setup = small_setup(blocks + 2 * planes, pages_per_block, 0);
+    setup.geometry.parallelism.channels = planes;
     let logical_pages = (f64::from(blocks * pages_per_block) * (1.0 - spare)).round() as u32;
     let pages = u64::from(logical_pages);
     let setup = Setup {
@@ -75,5 +80,29 @@ fn write_amplification_meets_the_closed_forms() {
     for (name, ours, theory) in rows {
         let off = (ours / theory - 1.0) * 100.0;
         assert!(off.abs() < 1.0, "{name}: {ours:.4} against {theory:.4} ({off:+.2} %)");
+    }
+}
+
+/// Collection within planes costs no more than collection over all blocks, because host pages come to each plane evenly:
+/// a device of many planes is as good as one of a single plane of that size. A single large plane is a little worse than
+/// many small ones, as each of these has an open block beyond its share of the over-provisioning.
+#[test]
+fn planes_do_not_change_write_amplification() {
+    let greedy = |planes, blocks, spare| measured_on(planes, VictimChoice::Greedy, spare, blocks, 64);
+    for over_provisioning in [0.28, 0.07] {
+        let spare = 1.0 - 1.0 / (1.0 + over_provisioning);
+        let large = greedy(1, 4_096, spare);
+        for planes in [16, 64] {
+            let many = greedy(planes, 4_096, spare);
+            let one = greedy(1, 4_096 / planes, spare);
+            let off = (many / one - 1.0) * 100.0;
+            assert!(off.abs() < 2.0, "{over_provisioning}, {planes} planes: {many:.4} against {one:.4} ({off:+.2} %)");
+            assert!(many < 1.02 * large, "{over_provisioning}, {planes} planes: {many:.4} against {large:.4}");
+        }
+        // With as many blocks in a plane as drives have, the open one is no longer felt.
+        let roomy = |planes| measured_on(planes, VictimChoice::Greedy, spare, 16 * 1_024, 16);
+        let (many, large) = (roomy(16), roomy(1));
+        let off = (many / large - 1.0) * 100.0;
+        assert!(off.abs() < 2.0, "{over_provisioning}, 16 roomy planes: {many:.4} against {large:.4} ({off:+.2} %)");
     }
 }

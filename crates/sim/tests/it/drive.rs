@@ -2,10 +2,23 @@
 //! without load and at their limit, laws of queues, hand-made sequences around every gate, and the serial clock.
 
 use proptest::prelude::*;
-use ssdlab_sim::{Clock, FtlChoice, LatencyByOp, Outcome, Setup, run};
-use ssdlab_testkit::drives::{PLAIN, TIMING, on_any_drive};
+use ssdlab_core::{Nanos, Rng};
+use ssdlab_ftl::page::{PageOptions, Trigger};
+use ssdlab_nand::{Commands, Interruption, Parallelism, Suspend};
+use ssdlab_sim::{
+    Clock, Collect, CollectGoal, DieSchedulerChoice, Drive, FlushPolicy, Front, FtlChoice, GanttBar, LatencyByOp,
+    Outcome, Replay, Setup, Window, WriteBuffer, run,
+};
+use ssdlab_testkit::drives::{PLAIN, TIMING, array, drive_setup, on_any_drive};
 use ssdlab_testkit::strategies::{requests, setups};
-use ssdlab_trace::{Request, SliceSource};
+use ssdlab_testkit::{SMALL_OPTIONS, small_setup};
+use ssdlab_trace::{Arrival, Generator, Op, Pattern, Request, SliceSource, Workload, flag};
+
+const PAGE: u64 = 4096;
+/// Of [`TIMING`].
+const READ: u64 = 100;
+const PROGRAM: u64 = 1_000;
+const TRANSFER: u64 = 20;
 
 fn replay(setup: &Setup, requests: &[Request]) -> Outcome {
     run(setup, &mut SliceSource::new(requests), &mut ()).expect("runs")
@@ -40,7 +53,7 @@ proptest! {
     fn one_request_at_a_time_on_one_die_is_the_serial_clock(setup in setups(), requests in requests(200)) {
         let Setup { ftl, .. } = setup;
         let mut serial = setup;
-        serial.geometry.parallelism = ssdlab_nand::Parallelism::SINGLE;
+        serial.geometry.parallelism = Parallelism::SINGLE;
         serial.clock = Clock::Serial(TIMING);
         serial.check = true;
         let event = Setup { clock: Clock::Event(TIMING, PLAIN), ..serial };
@@ -55,4 +68,352 @@ proptest! {
             prop_assert!(elapsed(&event) <= elapsed(&serial));
         }
     }
+}
+
+fn at(time_ns: u64, op: Op, page: u64, pages: u32) -> Request {
+    Request { time_ns, offset: page * PAGE, bytes: pages * PAGE as u32, op, flags: 0, stream: 0 }
+}
+
+/// A filled drive with one block's worth of room in each plane beyond what it needs.
+fn filled(parallelism: Parallelism, drive: Drive, depth: u32) -> Setup {
+    let mut setup = drive_setup(parallelism, 8, 4, depth);
+    setup.clock = Clock::Event(TIMING, drive);
+    setup.precondition.fill = 1.0;
+    setup.check = true;
+    setup
+}
+
+/// The same with requests at their own times.
+fn open(setup: Setup) -> Setup {
+    Setup { replay: Replay::AS_TRACED, ..setup }
+}
+
+fn elapsed(outcome: &Outcome) -> u64 {
+    outcome.summary.time.expect("timed").elapsed_ns
+}
+
+/// Bars of the cells, by start.
+fn cells(setup: &Setup, requests: &[Request]) -> Vec<(&'static str, u32, u64, u64)> {
+    let setup = Setup { gantt: Some(Window { from: Nanos(0), length: Nanos(1_000_000_000) }), ..*setup };
+    let outcome = replay(&setup, requests);
+    let bars: &[GanttBar] = &outcome.activity.as_ref().expect("a drive").gantt;
+    let mut bars: Vec<_> =
+        bars.iter().filter(|bar| !bar.bus).map(|bar| (bar.kind, bar.die, bar.begin_ns, bar.end_ns)).collect();
+    bars.sort_by_key(|&(_, die, begin_ns, _)| (begin_ns, die));
+    bars
+}
+
+/// Pages 0, 1, 2... lie on the channels in turn.
+#[test]
+fn a_request_without_load_takes_the_sum_of_its_parts() {
+    let link = Front { link_bytes_per_s: Some(1_000_000_000), command: Nanos(7), ..PLAIN.front };
+    let linked = Drive { front: link, ..PLAIN };
+    let multiplane = Drive { commands: Commands { multiplane: true, ..PLAIN.commands }, ..PLAIN };
+    let cached = Drive { commands: Commands { cache_read: true, ..PLAIN.commands }, ..PLAIN };
+    let two_planes =
+        Parallelism { order: ssdlab_nand::StripeOrder::named("PCWD").expect("a permutation"), ..array(2, 1, 1, 2) };
+    for (what, parallelism, drive, request, expected) in [
+        ("read", array(2, 1, 1, 1), PLAIN, at(0, Op::Read, 0, 1), READ + TRANSFER),
+        ("write", array(2, 1, 1, 1), PLAIN, at(0, Op::Write, 0, 1), TRANSFER + PROGRAM),
+        ("two channels at once", array(2, 1, 1, 1), PLAIN, at(0, Op::Read, 0, 2), READ + TRANSFER),
+        ("one channel, two dies", array(1, 2, 1, 1), PLAIN, at(0, Op::Read, 0, 2), READ + 2 * TRANSFER),
+        ("one die, one page after the other", array(1, 1, 1, 2), PLAIN, at(0, Op::Read, 0, 2), 2 * (READ + TRANSFER)),
+        ("both planes at once", two_planes, multiplane, at(0, Op::Read, 0, 2), READ + 2 * TRANSFER),
+        ("both planes programmed at once", two_planes, multiplane, at(0, Op::Write, 0, 2), 2 * TRANSFER + PROGRAM),
+        ("reading while the page before moves", array(1, 1, 1, 2), cached, at(0, Op::Read, 0, 2), 2 * READ + TRANSFER),
+        ("link and command", array(2, 1, 1, 1), linked, at(0, Op::Read, 0, 1), 7 + READ + TRANSFER + PAGE),
+        ("link and command, write", array(2, 1, 1, 1), linked, at(0, Op::Write, 0, 1), 7 + PAGE + TRANSFER + PROGRAM),
+    ] {
+        let outcome = replay(&filled(parallelism, drive, 1), &[request]);
+        assert_eq!(elapsed(&outcome), expected, "{what}");
+    }
+}
+
+/// Steady reading in stripe order is limited by what is busiest, and by nothing else.
+#[test]
+fn bandwidth_at_its_limit_is_that_of_the_bottleneck() {
+    let pages = 40_000;
+    let reading: Vec<Request> = (0..pages).map(|page| at(0, Op::Read, page % 64, 1)).collect();
+    let cached = Drive { commands: Commands { cache_read: true, ..PLAIN.commands }, ..PLAIN };
+    let linked = Drive { front: Front { link_bytes_per_s: Some(2_000_000_000), ..PLAIN.front }, ..PLAIN };
+    for (what, parallelism, drive, page_ns) in [
+        // A die alone needs a read and a transfer for each page.
+        ("dies", array(4, 1, 1, 1), PLAIN, (READ + TRANSFER) as f64 / 4.0),
+        ("dies with cache read", array(4, 1, 1, 1), cached, READ as f64 / 4.0),
+        // Sixteen dies on one channel ask for more than it can move.
+        ("bus", array(1, 16, 1, 1), PLAIN, TRANSFER as f64),
+        ("two buses", array(2, 16, 1, 1), PLAIN, TRANSFER as f64 / 2.0),
+        // 4 KiB at 2 GB/s.
+        ("link", array(16, 16, 1, 1), linked, 2_048.0),
+    ] {
+        let mut setup = filled(parallelism, drive, 64);
+        setup.check = false;
+        let outcome = replay(&setup, &reading);
+        let expected = pages as f64 * page_ns;
+        assert!(
+            (elapsed(&outcome) as f64 / expected - 1.0).abs() < 0.001,
+            "{what}: {} for {expected}",
+            elapsed(&outcome)
+        );
+    }
+}
+
+#[test]
+fn writing_at_its_limit_is_that_of_the_dies() {
+    let writes = 10_000;
+    let setup = Setup { logical_pages: 64, ..drive_setup(array(4, 2, 1, 1), 400, 8, 32) };
+    let requests: Vec<Request> = (0..writes).map(|page| at(0, Op::Write, page % 64, 1)).collect();
+    let expected = writes as f64 * (TRANSFER + PROGRAM) as f64 / 8.0;
+    let outcome = replay(&setup, &requests);
+    assert!((elapsed(&outcome) as f64 / expected - 1.0).abs() < 0.001, "{} for {expected}", elapsed(&outcome));
+}
+
+/// M/D/1: Poisson arrivals at one die that takes as long for every read. Mean wait: rho D / (2 (1 - rho)).
+#[test]
+fn waits_for_one_die_are_those_of_m_d_1() {
+    let service_ns = (READ + TRANSFER) as f64;
+    for load in [0.3, 0.6, 0.8] {
+        let mut setup = open(filled(array(1, 1, 1, 1), PLAIN, 1));
+        setup.check = false;
+        let workload = Workload {
+            pattern: Pattern::Uniform,
+            arrival: Arrival::Poisson { per_second: load / service_ns * 1e9 },
+            requests: 1_000_000,
+            reads: 1.0,
+            sizes: vec![(PAGE as u32, 1.0)],
+            align_bytes: PAGE as u32,
+            span_bytes: setup.capacity_bytes(),
+            seed: 1,
+        };
+        let mut source = Generator::new(&workload).expect("a workload");
+        let summary = run(&setup, &mut source, &mut ()).expect("runs").summary;
+        let waiting = summary.drive.expect("a drive").waiting.all.expect("requests").mean_ns;
+        let expected = load * service_ns / (2.0 * (1.0 - load));
+        assert!((waiting / expected - 1.0).abs() < 0.02, "load {load}: {waiting:.2} ns, not {expected:.2}");
+    }
+}
+
+#[test]
+fn a_read_of_a_page_being_programmed_waits_for_its_end() {
+    let setup = open(filled(array(1, 1, 1, 1), PLAIN, 1));
+    for arrival in [1, 500, 1_019] {
+        let bars = cells(&setup, &[at(0, Op::Write, 0, 1), at(arrival, Op::Read, 0, 1)]);
+        assert_eq!(bars, [("program", 0, 20, 1_020), ("read", 0, 1_020, 1_120)], "arriving at {arrival}");
+    }
+    let bars = cells(&setup, &[at(0, Op::Write, 0, 1), at(1_021, Op::Read, 0, 1)]);
+    assert_eq!(bars[1], ("read", 0, 1_021, 1_121));
+}
+
+/// A bus is taken the moment it is free, and not before: the second die's page moves when the first has moved.
+#[test]
+fn a_transfer_waits_for_the_bus_to_the_nanosecond() {
+    let setup = open(filled(array(1, 2, 1, 1), PLAIN, 1));
+    for arrival in [0, 1, 19, 20, 21] {
+        let outcome = replay(&setup, &[at(0, Op::Read, 0, 1), at(arrival, Op::Read, 1, 1)]);
+        let bus_free = READ + TRANSFER;
+        assert_eq!(elapsed(&outcome), (arrival + READ).max(bus_free) + TRANSFER, "arriving at {arrival}");
+    }
+}
+
+/// A program is interrupted only while more of it is left than the interruption takes.
+#[test]
+fn suspension_pays_until_the_nanosecond_at_which_it_does_not() {
+    let interruption = Interruption { time: Nanos(50), limit: 1 };
+    let commands = Commands { suspend: Suspend::EraseAndProgram(interruption), ..PLAIN.commands };
+    let drive = Drive { commands, scheduler: DieSchedulerChoice::ReadFirst, ..PLAIN };
+    let setup = open(filled(array(1, 1, 1, 1), drive, 1));
+    // The program has the cells from 20 to 1,020; page 7 lies in another block.
+    let requests = |arrival| [at(0, Op::Write, 0, 1), at(arrival, Op::Read, 7, 1)];
+    assert_eq!(cells(&setup, &requests(970)), [("program", 0, 20, 1_020), ("read", 0, 1_020, 1_120)]);
+    let bars = cells(&setup, &requests(969));
+    // Interrupted with 51 ns to go; it goes on when the data has left the registers.
+    assert_eq!(bars, [("program", 0, 20, 969), ("read", 0, 1_019, 1_119), ("program", 0, 1_139, 1_190)]);
+    // A second read finds the limit reached and waits.
+    let mut again = requests(500).to_vec();
+    again.push(at(1_000, Op::Read, 6, 1));
+    let bars = cells(&setup, &again);
+    assert_eq!(bars[2], ("program", 0, 670, 1_190));
+    assert_eq!(bars[3], ("read", 0, 1_190, 1_290));
+    // Without leave to interrupt programs, it waits as well.
+    let commands = Commands { suspend: Suspend::Erase(interruption), ..PLAIN.commands };
+    let setup = open(filled(array(1, 1, 1, 1), Drive { commands, ..drive }, 1));
+    assert_eq!(cells(&setup, &requests(500))[1], ("read", 0, 1_020, 1_120));
+}
+
+#[test]
+fn the_next_page_is_moved_in_while_the_one_before_is_programmed() {
+    let commands = Commands { cache_program: true, ..PLAIN.commands };
+    let setup = filled(array(1, 1, 1, 1), Drive { commands, ..PLAIN }, 4);
+    let writes = [at(0, Op::Write, 0, 1), at(0, Op::Write, 1, 1), at(0, Op::Write, 2, 1)];
+    let bars = cells(&setup, &writes);
+    assert_eq!(bars, [("program", 0, 20, 1_020), ("program", 0, 1_020, 2_020), ("program", 0, 2_020, 3_020)]);
+    let plain = filled(array(1, 1, 1, 1), PLAIN, 4);
+    assert_eq!(cells(&plain, &writes)[1], ("program", 0, 1_040, 2_040));
+}
+
+#[test]
+fn schedulers_let_pass_what_they_say() {
+    // The die is busy with a write when two more writes and a read of another block arrive.
+    let requests = [at(0, Op::Write, 0, 1), at(1, Op::Write, 1, 1), at(2, Op::Write, 2, 1), at(3, Op::Read, 9, 1)];
+    let order = |scheduler| {
+        let setup = open(filled(array(1, 1, 1, 1), Drive { scheduler, ..PLAIN }, 1));
+        cells(&setup, &requests).iter().map(|bar| bar.0).collect::<Vec<_>>()
+    };
+    assert_eq!(order(DieSchedulerChoice::Fifo), ["program", "program", "program", "read"]);
+    // The programs go to one block, so only the first of them is ready while the one before is under way.
+    assert_eq!(order(DieSchedulerChoice::OutOfOrder), ["program", "program", "program", "read"]);
+    assert_eq!(order(DieSchedulerChoice::ReadFirst), ["program", "read", "program", "program"]);
+    assert_eq!(order(DieSchedulerChoice::HostFirst), ["program", "program", "program", "read"]);
+}
+
+/// Idle collection begins when nobody has asked for anything for so long, not a nanosecond before.
+#[test]
+fn an_idle_drive_collects_after_its_time() {
+    let collect = Collect::Idle { after: Nanos(5_000), goal: CollectGoal { blocks: 3, step: 4 } };
+    let mut setup = open(filled(array(1, 1, 1, 1), Drive { collect, ..PLAIN }, 1));
+    // Every page of the first block is overwritten, so that there is something to collect.
+    let mut requests: Vec<Request> = (0..4).map(|page| at(0, Op::Write, page, 1)).collect();
+    let done = 4 * (TRANSFER + PROGRAM);
+    setup.precondition.overwrite = ssdlab_sim::Overwrite::None;
+    requests.push(at(done + 5_000, Op::Read, 5, 1));
+    assert!(cells(&setup, &requests).iter().all(|bar| bar.0 != "erase"), "somebody asks just in time");
+    requests[4].time_ns = done + 5_001;
+    let bars = cells(&setup, &requests);
+    assert_eq!(bars[4], ("erase", 0, done + 5_000, done + 15_000));
+    assert_eq!(bars[5], ("read", 0, done + 15_000, done + 15_100), "what has begun is ended");
+}
+
+/// However requests overlap, the FTL sees them in one order: what is done to the flash does not depend on time.
+#[test]
+fn flash_operations_of_one_stream_do_not_depend_on_time() {
+    for trigger in [Trigger::Victim, Trigger::Partial { low: 2, step: 3 }] {
+        let mut setup = drive_setup(array(2, 2, 1, 2), 12, 8, 1);
+        setup.ftl = FtlChoice::Page(PageOptions { trigger, ..SMALL_OPTIONS });
+        setup.precondition.fill = 1.0;
+        let mut rng = Rng::named(1, "requests");
+        let requests: Vec<Request> = (0..6_000)
+            .map(|_| {
+                at(
+                    0,
+                    Op::ALL[rng.below(3) as usize],
+                    rng.below(u64::from(setup.logical_pages) - 4),
+                    1 + rng.below(4) as u32,
+                )
+            })
+            .collect();
+        let counted = replay(&Setup { clock: Clock::Count, ..setup }, &requests).summary;
+        assert!(counted.wear.erases > 100);
+        let serial = replay(&Setup { clock: Clock::Serial(TIMING), ..setup }, &requests).summary;
+        assert_eq!(serial.flash, counted.flash);
+        for depth in [1, 7, 64] {
+            let replay_at = Replay::Closed { depth, per_stream: false, think: Nanos(0) };
+            let timed = replay(&Setup { replay: replay_at, check: true, ..setup }, &requests).summary;
+            assert_eq!(timed.flash, counted.flash, "depth {depth}");
+            assert_eq!(timed.wear, counted.wear);
+        }
+    }
+}
+
+/// A pattern moved by one channel keeps every aggregate.
+#[test]
+fn channels_are_alike() {
+    let setup = filled(array(4, 2, 1, 1), Drive { scheduler: DieSchedulerChoice::OutOfOrder, ..PLAIN }, 16);
+    let mut rng = Rng::named(3, "channels");
+    let pages: Vec<u64> =
+        (0..5_000).map(|_| rng.below(u64::from(setup.logical_pages) / 8) * 8 + rng.below(4)).collect();
+    let figures = |moved: u64| {
+        // Pages 8k to 8k + 3 lie on channels 0 to 3.
+        let requests: Vec<Request> =
+            pages.iter().map(|page| at(0, Op::Read, page - page % 4 + (page + moved) % 4, 1)).collect();
+        let summary = replay(&setup, &requests).summary;
+        let drive = summary.drive.expect("a drive");
+        (summary.time, summary.latency, drive.waiting, drive.queue_depth_mean, drive.channel_utilisation.max)
+    };
+    let at_home = figures(0);
+    (1..4).for_each(|moved| assert_eq!(figures(moved), at_home, "moved by {moved}"));
+}
+
+fn buffered(flush: FlushPolicy, pages: u32, protected: bool) -> Setup {
+    let buffer = Some(WriteBuffer { pages, flush, protected });
+    filled(array(1, 1, 1, 1), Drive { buffer, ..PLAIN }, 1)
+}
+
+#[test]
+fn a_write_completes_in_the_buffer_while_there_is_room() {
+    let setup = open(buffered(FlushPolicy::Eager, 2, true));
+    // Two fit; the third waits until the first has been programmed, the fourth for the second.
+    let requests: Vec<Request> = (0..4).map(|page| at(0, Op::Write, page, 1)).collect();
+    let summary = replay(&setup, &requests).summary;
+    let write = summary.latency.and_then(|latency| latency.write).expect("writes");
+    assert_eq!((write.min_ns, write.max_ns), (0, 2 * (TRANSFER + PROGRAM)));
+    assert_eq!(summary.drive.and_then(|drive| drive.buffer).expect("a buffer").writes_stalled, 2);
+}
+
+#[test]
+fn a_flush_waits_only_for_a_buffer_that_forgets() {
+    for (protected, expected) in [(true, 0), (false, 2 * (TRANSFER + PROGRAM))] {
+        let setup = buffered(FlushPolicy::Watermark { high: 1.0, low: 0.5 }, 8, protected);
+        let flush = Request { bytes: 0, offset: 0, ..at(0, Op::Flush, 0, 0) };
+        let requests = [at(0, Op::Write, 0, 1), at(0, Op::Write, 1, 1), flush];
+        let latency = replay(&setup, &requests).summary.latency.expect("timed");
+        assert_eq!(latency.flush.map(|flush| flush.max_ns), Some(expected), "protected: {protected}");
+        // So does a write that must be safe before it completes.
+        let mut fua = at(0, Op::Write, 0, 1);
+        fua.flags = flag::FUA;
+        let latency = replay(&setup, &[fua]).summary.latency.expect("timed");
+        assert_eq!(latency.write.map(|write| write.max_ns), Some(expected / 2), "protected: {protected}");
+    }
+}
+
+#[test]
+fn pages_overwritten_in_the_buffer_are_not_programmed() {
+    let setup = buffered(FlushPolicy::Watermark { high: 1.0, low: 0.0 }, 4, true);
+    let requests: Vec<Request> = (0..100).map(|_| at(0, Op::Write, 3, 1)).collect();
+    let summary = replay(&setup, &requests).summary;
+    assert_eq!(summary.host.pages_written, 100);
+    assert_eq!(summary.flash.0.programmed(), 0);
+    assert_eq!(summary.drive.and_then(|drive| drive.buffer).expect("a buffer").pages_overwritten, 99);
+}
+
+/// Reads from the buffer, think times and depths by stream.
+#[test]
+fn each_stream_keeps_its_own_requests_outstanding() {
+    let setup = filled(array(2, 1, 1, 1), PLAIN, 1);
+    // Stream 0 reads only from die 0, stream 1 only from die 1; in the trace all of stream 0 comes first.
+    let requests: Vec<Request> =
+        (0..20).map(|number| Request { stream: number / 10, ..at(0, Op::Read, u64::from(number / 10), 1) }).collect();
+    let with = |per_stream, think| {
+        let replay_at = Replay::Closed { depth: 1, per_stream, think: Nanos(think) };
+        elapsed(&replay(&Setup { replay: replay_at, ..setup }, &requests))
+    };
+    assert_eq!(with(false, 0), 20 * (READ + TRANSFER));
+    assert_eq!(with(true, 0), 10 * (READ + TRANSFER));
+    assert_eq!(with(true, 33), 10 * (READ + TRANSFER) + 9 * 33);
+}
+
+#[test]
+fn times_of_the_trace_are_scaled() {
+    let setup = filled(array(1, 1, 1, 1), PLAIN, 1);
+    let requests = [at(0, Op::Read, 0, 1), at(10_000, Op::Read, 1, 1)];
+    for (time_scale, expected) in [(1.0, 10_000), (0.5, 5_000), (0.001, READ + TRANSFER)] {
+        let setup = Setup { replay: Replay::Open { time_scale }, ..setup };
+        assert_eq!(elapsed(&replay(&setup, &requests)), expected + READ + TRANSFER, "times {time_scale}");
+    }
+}
+
+/// What is measured begins when the warm-up is over, with an empty drive.
+#[test]
+fn the_warm_up_is_not_measured() {
+    let requests: Vec<Request> = (0..50).map(|page| at(0, Op::Read, page % 16, 1)).collect();
+    let setup = Setup { warmup_requests: 20, ..filled(array(2, 1, 1, 1), PLAIN, 8) };
+    let summary = replay(&setup, &requests).summary;
+    assert_eq!(summary.host.read_requests, 30);
+    assert_eq!(summary.latency.and_then(|latency| latency.all).map(|all| all.count), Some(30));
+    assert_eq!(summary.time.expect("timed").elapsed_ns, 15 * (READ + TRANSFER));
+}
+
+#[test]
+fn an_ordinary_device_has_no_drive() {
+    let outcome = replay(&small_setup(8, 4, 2), &[at(0, Op::Write, 0, 1)]);
+    assert!(outcome.summary.drive.is_none() && outcome.activity.is_none());
 }

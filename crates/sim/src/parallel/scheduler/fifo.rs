@@ -8,5 +8,5 @@ use super::{Class, DieView};
 
 /// See the module.
 pub(super) fn pick(view: &DieView) -> Option<Class> {
-    super::out_of_order::pick(view).filter(|&class| view.ready[class as usize] == Some(view.begun))
+    super::out_of_order::pick(view).filter(|&class| view.ready[class as usize] == view.begun)
 }

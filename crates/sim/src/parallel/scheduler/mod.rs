@@ -25,22 +25,26 @@ pub(crate) enum Class {
 /// Number of classes.
 pub(crate) const CLASSES: usize = 3;
 
+/// No operation's number.
+pub(crate) const NOTHING: u64 = u64::MAX;
+
 /// What waits for a die that could begin a command.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DieView {
-    /// Number of the first operation of each class that is ready; operations of a die are numbered as emitted.
-    /// Ready is what waits for no other operation: earlier ones on the same block, the read of what it writes.
-    pub ready: [Option<u64>; CLASSES],
+    /// Number of the first operation of each class that is ready, [`NOTHING`] if none is; operations of a die are
+    /// numbered as emitted. Ready is what waits for no other operation: earlier ones on the same block, the read of
+    /// what it writes.
+    pub ready: [u64; CLASSES],
     /// Operations of this die begun so far.
     pub begun: u64,
 }
 
 impl DieView {
     /// The class of the earliest operation among those given.
-    #[inline]
+    #[inline(always)]
     fn earliest(&self, classes: &[Class]) -> Option<Class> {
-        let ready = classes.iter().filter_map(|&class| self.ready[class as usize].map(|number| (number, class)));
-        ready.min_by_key(|&(number, _)| number).map(|(_, class)| class)
+        let earliest = classes.iter().copied().min_by_key(|&class| self.ready[class as usize])?;
+        (self.ready[earliest as usize] != NOTHING).then_some(earliest)
     }
 }
 
@@ -75,7 +79,7 @@ pub(crate) fn scheduler(choice: DieSchedulerChoice) -> SchedulerInfo {
 mod tests {
     use super::*;
 
-    fn picked(choice: DieSchedulerChoice, ready: [Option<u64>; CLASSES], begun: u64) -> Option<Class> {
+    fn picked(choice: DieSchedulerChoice, ready: [u64; CLASSES], begun: u64) -> Option<Class> {
         (scheduler(choice).pick)(&DieView { ready, begun })
     }
 
@@ -83,17 +87,17 @@ mod tests {
     fn each_prefers_what_it_says() {
         use Class::{HostProgram, HostRead, Internal};
         use DieSchedulerChoice::{Fifo, HostFirst, OutOfOrder, ReadFirst};
-        let all = [Some(9), Some(7), Some(5)];
+        let all = [9, 7, 5];
         // Operation 4 has not begun: whoever keeps the order waits for it.
         assert_eq!(picked(Fifo, all, 4), None);
         assert_eq!(picked(Fifo, all, 5), Some(Internal));
         assert_eq!(picked(OutOfOrder, all, 4), Some(Internal));
         assert_eq!(picked(ReadFirst, all, 4), Some(HostRead));
-        assert_eq!(picked(ReadFirst, [None, Some(7), Some(5)], 4), Some(Internal));
+        assert_eq!(picked(ReadFirst, [NOTHING, 7, 5], 4), Some(Internal));
         assert_eq!(picked(HostFirst, all, 4), Some(HostProgram));
-        assert_eq!(picked(HostFirst, [None, None, Some(5)], 4), Some(Internal));
+        assert_eq!(picked(HostFirst, [NOTHING, NOTHING, 5], 4), Some(Internal));
         for choice in [Fifo, OutOfOrder, ReadFirst, HostFirst] {
-            assert_eq!(picked(choice, [None; CLASSES], 0), None);
+            assert_eq!(picked(choice, [NOTHING; CLASSES], 0), None);
         }
     }
 }

@@ -1,0 +1,173 @@
+//! Goal: planes are written evenly and collected each for itself, ahead of need where that is asked for. Method: small
+//! devices; operations counted by plane.
+
+use ssdlab_core::{BlockId, Lpn, Ppn, ProgramOrder, Rng};
+use ssdlab_ftl::bast::{BastFtl, BastOptions};
+use ssdlab_ftl::log::{LogVictim, Shape};
+use ssdlab_ftl::map::WholeMap;
+use ssdlab_ftl::page::{Allocation, PageDevice, PageFtl, PageOptions, Survivors, Trigger, VictimChoice};
+use ssdlab_ftl::{Cause, FlashSink, Ftl, Oob, Source};
+
+const PAGES_PER_BLOCK: u32 = 8;
+const BLOCKS_PER_PLANE: u32 = 20;
+const OPTIONS: PageOptions = PageOptions {
+    gc: VictimChoice::Greedy,
+    survivors: Survivors::Own,
+    trigger: Trigger::Victim,
+    allocation: Allocation::Fifo,
+};
+
+fn plane_of(ppn: Ppn) -> usize {
+    (ppn.0 / PAGES_PER_BLOCK / BLOCKS_PER_PLANE) as usize
+}
+
+/// Operations of each plane.
+#[derive(Default)]
+struct ByPlane {
+    host: [u32; 4],
+    copies: [u32; 4],
+    erases: [u32; 4],
+    order: Vec<usize>,
+}
+
+impl FlashSink for ByPlane {
+    fn read(&mut self, _ppn: Ppn, _cause: Cause) {}
+
+    fn program(&mut self, ppn: Ppn, _oob: Oob, _source: Source, _cause: Cause) {
+        self.host[plane_of(ppn)] += 1;
+        self.order.push(plane_of(ppn));
+    }
+
+    fn erase(&mut self, block: BlockId, _cause: Cause) {
+        self.erases[(block.0 / BLOCKS_PER_PLANE) as usize] += 1;
+    }
+
+    fn copy(&mut self, from: Ppn, to: Ppn, _oob: Oob, _cause: Cause) {
+        assert_eq!(plane_of(from), plane_of(to), "pages stay in their plane");
+        self.copies[plane_of(to)] += 1;
+    }
+}
+
+/// Of 640 pages on four planes.
+const LOGICAL_PAGES: u32 = 400;
+
+fn device(options: PageOptions) -> PageFtl {
+    let planes = 4;
+    let device = PageDevice {
+        logical_pages: LOGICAL_PAGES,
+        blocks: planes * BLOCKS_PER_PLANE,
+        pages_per_block: PAGES_PER_BLOCK,
+        planes,
+    };
+    PageFtl::with_map(device, options, WholeMap { logical_pages: LOGICAL_PAGES }, 1).expect("large enough")
+}
+
+fn write_at_random(ftl: &mut PageFtl, pages: u32, sink: &mut ByPlane, mut after_each: impl FnMut(&mut ByPlane)) {
+    let mut rng = Rng::named(2, "writes");
+    for _ in 0..pages {
+        ftl.write(Lpn(rng.below(u64::from(LOGICAL_PAGES)) as u32), 1, sink);
+        after_each(sink);
+    }
+}
+
+#[test]
+fn host_pages_go_to_the_planes_in_turn() {
+    for survivors in [Survivors::Own, Survivors::Shared] {
+        let mut ftl = device(PageOptions { survivors, ..OPTIONS });
+        let mut done = ByPlane::default();
+        ftl.write(Lpn(0), LOGICAL_PAGES, &mut done);
+        write_at_random(&mut ftl, 4_000, &mut done, |_| ());
+        let each = (LOGICAL_PAGES + 4_000) / 4;
+        assert_eq!(done.host, [each; 4]);
+        assert!(done.order.chunks(4).all(|planes| planes == [0, 1, 2, 3]));
+        assert!(done.copies.into_iter().all(|copies| copies > 100));
+    }
+}
+
+/// Hot pages that always meet the same plane leave the cold ones to the other, until it is full of them.
+#[test]
+fn a_full_plane_is_passed_over() {
+    let mut ftl = device(OPTIONS);
+    let mut done = ByPlane::default();
+    for lpn in 0..LOGICAL_PAGES {
+        ftl.write(Lpn(lpn), 1, &mut done);
+        (0..3).for_each(|hot| ftl.write(Lpn(hot), 1, &mut done));
+    }
+    assert_eq!(ftl.check(), Ok(()));
+    assert!(done.host.iter().min() < done.host.iter().max());
+}
+
+#[test]
+fn partial_collection_copies_a_few_pages_at_a_time() {
+    let step = 3;
+    let mut ftl = device(PageOptions { trigger: Trigger::Partial { low: 4, step }, ..OPTIONS });
+    let mut done = ByPlane::default();
+    ftl.write(Lpn(0), LOGICAL_PAGES, &mut done);
+    let mut before = 0;
+    write_at_random(&mut ftl, 8_000, &mut done, |done| {
+        let copies = done.copies.iter().sum();
+        assert!(copies <= before + step, "{} pages copied for one", copies - before);
+        before = copies;
+    });
+    assert!(done.erases.into_iter().all(|erases| erases > 100));
+    assert_eq!(ftl.check(), Ok(()));
+}
+
+#[test]
+fn collection_in_the_background_reaches_its_goal_or_gives_up() {
+    let mut ftl = device(OPTIONS);
+    let mut done = ByPlane::default();
+    assert!(!ftl.background(0, 4, &mut done), "an erased device has nothing to collect");
+    ftl.write(Lpn(0), LOGICAL_PAGES, &mut done);
+    assert!(!ftl.background(u32::MAX, 4, &mut done), "no block has an invalid page");
+    write_at_random(&mut ftl, 2_000, &mut done, |_| ());
+    let copied = |done: &ByPlane| done.copies.iter().sum::<u32>();
+    let before = copied(&done);
+    assert!(ftl.background(1, 2, &mut done));
+    assert!(copied(&done) <= before + 2);
+    while ftl.background(1, 2, &mut done) {}
+    // With a free block more in each plane the host waits for nothing until it has filled it.
+    let before = copied(&done);
+    write_at_random(&mut ftl, 4 * PAGES_PER_BLOCK, &mut done, |_| ());
+    assert_eq!(copied(&done), before);
+    // In the end there is nothing more to gain, and all that is invalid lies in frontiers.
+    let calls = (0..100_000).take_while(|_| ftl.background(u32::MAX, 2, &mut done)).count();
+    assert!(calls > 0 && calls < 2_000, "{calls} calls");
+    assert_eq!(ftl.check(), Ok(()));
+}
+
+#[test]
+fn blocks_of_a_log_lie_on_successive_planes() {
+    let shape = Shape {
+        logical_pages: 16 * PAGES_PER_BLOCK,
+        blocks: 4 * BLOCKS_PER_PLANE,
+        pages_per_block: PAGES_PER_BLOCK,
+        order: ProgramOrder::Ascending,
+        planes: 4,
+    };
+    let options = BastOptions { log_blocks: 2, victim: LogVictim::Lru };
+    let mut ftl = BastFtl::new(shape, options).expect("large enough");
+    ftl.write(Lpn(0), shape.logical_pages, &mut ());
+    let blocks: Vec<u32> =
+        (0..6).map(|block| ftl.lookup(Lpn(block * PAGES_PER_BLOCK)).expect("written").0 / PAGES_PER_BLOCK).collect();
+    assert_eq!(blocks, [0, BLOCKS_PER_PLANE, 2 * BLOCKS_PER_PLANE, 3 * BLOCKS_PER_PLANE, 1, BLOCKS_PER_PLANE + 1]);
+}
+
+#[test]
+fn impossible_devices_are_refused() {
+    let error = |logical_pages, blocks, planes, trigger| {
+        let device = PageDevice { logical_pages, blocks, pages_per_block: 8, planes };
+        let options = PageOptions { trigger, ..OPTIONS };
+        PageFtl::with_map(device, options, WholeMap { logical_pages }, 1).err().unwrap_or_default()
+    };
+    assert_eq!(error(8, 81, 4, Trigger::Victim), "81 blocks cannot be spread evenly over 4 planes");
+    assert!(error(8, 80, 0, Trigger::Victim).contains("0 planes"));
+    // Three blocks are held back in each plane.
+    assert_eq!(error(68 * 8, 80, 4, Trigger::Victim), "");
+    assert!(
+        error(68 * 8 + 1, 80, 4, Trigger::Victim).contains("the 12 blocks that garbage collection and the map need")
+    );
+    assert!(error(8, 80, 4, Trigger::Partial { low: 1, step: 1 }).contains("not 1 and 1"));
+    assert!(error(8, 80, 4, Trigger::Partial { low: 2, step: 0 }).contains("not 2 and 0"));
+    assert_eq!(error(8, 80, 4, Trigger::Partial { low: 2, step: 1 }), "");
+}
