@@ -18,6 +18,7 @@ from ssdlab.result import GanttColumns
 EVENT = {
     "time": "event",
     "device.capacity": "64MiB",
+    "ftl.page.trigger": "victim",
     "nand.channels": 2,
     "nand.dies": 2,
     "nand.planes": 2,

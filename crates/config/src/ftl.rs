@@ -40,7 +40,7 @@ pub(crate) const LOG_VICTIMS: &[Variant] = &[
 /// Bytes of an entry in a translation page, as in the paper.
 const DFTL_ENTRY_BYTES: u32 = 4;
 
-/// How DFTL collects: as the paper, greedily, and by default as page mapping here.
+/// How DFTL collects: as the paper, greedily, and else as page mapping here on one plane.
 const DFTL_PAGES: PageOptions = PageOptions {
     gc: VictimChoice::Greedy,
     survivors: Survivors::Own,

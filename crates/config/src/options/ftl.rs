@@ -1,6 +1,6 @@
 //! The flash translation layers.
 
-use super::{Fallback, Kind, MEBI, OptionSpec, TIB, U32, Variant};
+use super::{Fallback, Kind, MEBI, OptionSpec, TIB, U32, Variant, many_planes};
 use crate::ftl::{CACHE_POLICIES, FTLS, LOG_VICTIMS};
 use ssdlab_ftl::gc;
 
@@ -88,7 +88,9 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
                        pages each",
             },
         ]),
-        fallback: Fallback::Value("victim"),
+        // Where dies work side by side, the requests of a closed loop pile up at the one that copies a whole victim, and
+        // the others have nothing to do.
+        fallback: Fallback::Unless("victim", &many_planes("partial")),
         help: "When garbage collection runs, and how much; in each plane for itself.",
         example: "batch",
     },
