@@ -81,7 +81,9 @@ pub(crate) struct Drive<'a, F, W, C, M> {
     /// Most flash operations under way while more are added: by requests taken from the queues, or by pages of the
     /// buffer where there is one.
     most_under_way: usize,
-    collecting: bool,
+    /// Steps of collection ahead of need under way, of which there may be one for each die.
+    collecting: u32,
+    most_collecting: u32,
     /// Whether collection found nothing to do since the last write.
     collected: bool,
     idle_since_ns: u64,
@@ -108,7 +110,8 @@ impl<'a, F: Ftl, W: Witness, C: Checker + FlashSink, M: Meter> Drive<'a, F, W, C
             stalled: VecDeque::new(),
             unsafe_flights: VecDeque::new(),
             most_under_way: options.backlog as usize * parallelism.dies() as usize,
-            collecting: false,
+            collecting: 0,
+            most_collecting: parallelism.dies(),
             collected: false,
             idle_since_ns: 0,
             waiting_at_start: 0,
@@ -387,7 +390,7 @@ impl<'a, F: Ftl, W: Witness, C: Checker + FlashSink, M: Meter> Drive<'a, F, W, C
     fn flash_done(&mut self, done: Done, issuer: &mut Issuer<'_>) -> Result<(), SimError> {
         let Done { owner, began_ns } = done;
         if owner == COLLECTION {
-            self.collecting = false;
+            self.collecting -= 1;
         } else if owner & BUFFERED != 0 {
             let buffer = self.buffer.as_mut().expect("its slots are its own");
             buffer.programmed(owner & !BUFFERED);
@@ -437,27 +440,30 @@ impl<'a, F: Ftl, W: Witness, C: Checker + FlashSink, M: Meter> Drive<'a, F, W, C
     /// When an idle drive begins to collect; [`NEVER`] if it does not.
     fn idle_collection_ns(&self) -> u64 {
         match self.options.collect {
-            Collect::Idle { after, .. } if !self.collecting && !self.collected && self.queues.outstanding() == 0 => {
+            Collect::Idle { after, .. }
+                if self.collecting < self.most_collecting && !self.collected && self.queues.outstanding() == 0 =>
+            {
                 (self.idle_since_ns + after.0).max(self.now_ns())
             }
             _ => NEVER,
         }
     }
 
-    /// A step of collection ahead of need, if it is time for one.
+    /// Steps of collection ahead of need, if it is time for them.
     fn collect_ahead(&mut self) {
         let goal = match self.options.collect {
             Collect::Foreground => return,
             Collect::Idle { goal, .. } if self.idle_collection_ns() <= self.now_ns() => goal,
-            Collect::Background { goal } if !self.collecting && !self.collected => goal,
-            Collect::Idle { .. } | Collect::Background { .. } => return,
+            Collect::Background { goal } => goal,
+            Collect::Idle { .. } => return,
         };
         let CollectGoal { blocks, step } = goal;
-        self.stack.sinks.flash.submit(COLLECTION, true);
-        let worked = self.stack.ftl.background(blocks, step, &mut self.stack.sinks);
-        let left = self.stack.sinks.flash.submitted();
-        self.collecting = left > 0;
-        self.collected = !worked;
+        while !self.collected && self.collecting < self.most_collecting {
+            self.stack.sinks.flash.submit(COLLECTION, true);
+            self.collected = !self.stack.ftl.background(blocks, step, &mut self.stack.sinks);
+            let left = self.stack.sinks.flash.submitted();
+            self.collecting += u32::from(left > 0);
+        }
     }
 }
 
