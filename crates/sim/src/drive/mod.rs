@@ -37,10 +37,10 @@ use issue::{Issued, Issuer, Next};
 use options::Drive as Options;
 use oracle::BufferOracle;
 
-/// Owner of the flash operations of collection ahead of need.
-const COLLECTION: u32 = u32::MAX;
 /// Owners from here on are slots of the write buffer.
 const BUFFERED: u32 = 1 << 31;
+/// Owners from here on are planes in which garbage is collected ahead of need.
+const COLLECTION: u32 = 3 << 30;
 
 /// A request on its way.
 #[derive(Clone, Copy, Debug)]
@@ -81,11 +81,10 @@ pub(crate) struct Drive<'a, F, W, C, M> {
     /// Most flash operations under way while more are added: by requests taken from the queues, or by pages of the
     /// buffer where there is one.
     most_under_way: usize,
-    /// Steps of collection ahead of need under way, of which there may be one for each die.
-    collecting: u32,
-    most_collecting: u32,
-    /// Whether collection found nothing to do since the last write.
-    collected: bool,
+    /// Planes in which nothing is being collected ahead of need, and something may have to be.
+    uncollected: Vec<u32>,
+    /// Planes in which nothing was found to collect since the last write.
+    collected: Vec<u32>,
     idle_since_ns: u64,
     /// Pages in the buffer when measuring began.
     waiting_at_start: u32,
@@ -110,9 +109,8 @@ impl<'a, F: Ftl, W: Witness, C: Checker + FlashSink, M: Meter> Drive<'a, F, W, C
             stalled: VecDeque::new(),
             unsafe_flights: VecDeque::new(),
             most_under_way: options.backlog as usize * parallelism.dies() as usize,
-            collecting: 0,
-            most_collecting: parallelism.dies(),
-            collected: false,
+            uncollected: (0..parallelism.planes()).collect(),
+            collected: Vec::new(),
             idle_since_ns: 0,
             waiting_at_start: 0,
         }
@@ -286,7 +284,9 @@ impl<'a, F: Ftl, W: Witness, C: Checker + FlashSink, M: Meter> Drive<'a, F, W, C
         let flight = &mut self.flights[index as usize];
         flight.submitted_ns = now_ns;
         let request = flight.request;
-        self.collected &= request.op == Op::Read;
+        if request.op != Op::Read {
+            self.uncollected.append(&mut self.collected);
+        }
         match (request.op, self.buffer.is_some()) {
             (Op::Write, true) => return self.submit_to_buffer(index, &request, issuer),
             (Op::Flush, true) => {
@@ -389,8 +389,8 @@ impl<'a, F: Ftl, W: Witness, C: Checker + FlashSink, M: Meter> Drive<'a, F, W, C
     /// A job of the flash is done.
     fn flash_done(&mut self, done: Done, issuer: &mut Issuer<'_>) -> Result<(), SimError> {
         let Done { owner, began_ns } = done;
-        if owner == COLLECTION {
-            self.collecting -= 1;
+        if owner >= COLLECTION {
+            self.uncollected.push(owner - COLLECTION);
         } else if owner & BUFFERED != 0 {
             let buffer = self.buffer.as_mut().expect("its slots are its own");
             buffer.programmed(owner & !BUFFERED);
@@ -440,9 +440,7 @@ impl<'a, F: Ftl, W: Witness, C: Checker + FlashSink, M: Meter> Drive<'a, F, W, C
     /// When an idle drive begins to collect; [`NEVER`] if it does not.
     fn idle_collection_ns(&self) -> u64 {
         match self.options.collect {
-            Collect::Idle { after, .. }
-                if self.collecting < self.most_collecting && !self.collected && self.queues.outstanding() == 0 =>
-            {
+            Collect::Idle { after, .. } if !self.uncollected.is_empty() && self.queues.outstanding() == 0 => {
                 (self.idle_since_ns + after.0).max(self.now_ns())
             }
             _ => NEVER,
@@ -458,11 +456,14 @@ impl<'a, F: Ftl, W: Witness, C: Checker + FlashSink, M: Meter> Drive<'a, F, W, C
             Collect::Idle { .. } => return,
         };
         let CollectGoal { blocks, step } = goal;
-        while !self.collected && self.collecting < self.most_collecting {
-            self.stack.sinks.flash.submit(COLLECTION, true);
-            self.collected = !self.stack.ftl.background(blocks, step, &mut self.stack.sinks);
+        while let Some(plane) = self.uncollected.pop() {
+            self.stack.sinks.flash.submit(COLLECTION + plane, true);
+            let worked = self.stack.ftl.background(plane, blocks, step, &mut self.stack.sinks);
             let left = self.stack.sinks.flash.submitted();
-            self.collecting += u32::from(left > 0);
+            debug_assert_eq!(worked, left > 0, "work is flash operations");
+            if !worked {
+                self.collected.push(plane);
+            }
         }
     }
 }
