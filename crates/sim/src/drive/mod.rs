@@ -305,6 +305,8 @@ impl<'a, F: Ftl, W: Witness, C: Checker + FlashSink, M: Meter> Drive<'a, F, W, C
         if self.stack.sinks.flash.submitted() == 0 {
             self.served(index, now_ns, issuer);
         }
+        // A page trimmed in the buffer leaves room for those that wait.
+        self.accept_pages(issuer);
         self.go_on_flushing();
         Ok(())
     }

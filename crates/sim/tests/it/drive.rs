@@ -25,7 +25,7 @@ fn replay(setup: &Setup, requests: &[Request]) -> Outcome {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 2_000, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 5_000, ..ProptestConfig::default() })]
 
     /// No drive, however it is made, loses data, breaks a NAND rule in time, or counts wrong.
     #[test]
@@ -347,6 +347,17 @@ fn a_write_completes_in_the_buffer_while_there_is_room() {
     let write = summary.latency.and_then(|latency| latency.write).expect("writes");
     assert_eq!((write.min_ns, write.max_ns), (0, 2 * (TRANSFER + PROGRAM)));
     assert_eq!(summary.drive.and_then(|drive| drive.buffer).expect("a buffer").writes_stalled, 2);
+}
+
+/// What frees the buffer is not always a program.
+#[test]
+fn a_write_that_waits_for_the_buffer_goes_on_when_a_page_in_it_is_trimmed() {
+    // One operation at a time: while the read is under way the page in the buffer stays there.
+    let buffer = Some(WriteBuffer { pages: 1, flush: FlushPolicy::Eager, protected: true });
+    let setup = open(filled(array(1, 1, 1, 1), Drive { buffer, backlog: 1, ..PLAIN }, 1));
+    let requests = [at(0, Op::Read, 9, 1), at(0, Op::Write, 0, 2), at(1, Op::Trim, 0, 1)];
+    let outcome = replay(&setup, &requests);
+    assert_eq!(outcome.summary.drive.and_then(|drive| drive.buffer).expect("a buffer").pages_trimmed, 1);
 }
 
 #[test]
