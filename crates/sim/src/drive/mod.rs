@@ -305,8 +305,8 @@ impl<'a, F: Ftl, W: Witness, C: Checker + FlashSink, M: Meter> Drive<'a, F, W, C
         if self.stack.sinks.flash.submitted() == 0 {
             self.served(index, now_ns, issuer);
         }
-        // A page trimmed in the buffer leaves room for those that wait.
-        self.accept_pages(issuer);
+        // A page trimmed in the buffer is one less to wait for.
+        self.page_left_buffer(issuer);
         self.go_on_flushing();
         Ok(())
     }
@@ -372,6 +372,18 @@ impl<'a, F: Ftl, W: Witness, C: Checker + FlashSink, M: Meter> Drive<'a, F, W, C
         self.go_on_flushing();
     }
 
+    /// Goes on with whoever waited for a page to leave the buffer.
+    fn page_left_buffer(&mut self, issuer: &mut Issuer<'_>) {
+        while let Some(&(mark, index)) = self.unsafe_flights.front() {
+            if !self.buffer.as_ref().is_some_and(|buffer| buffer.is_safe(mark)) {
+                break;
+            }
+            self.unsafe_flights.pop_front();
+            self.served(index, self.flights[index as usize].submitted_ns, issuer);
+        }
+        self.accept_pages(issuer);
+    }
+
     /// Programs pages of the buffer as its policy says.
     fn go_on_flushing(&mut self) {
         let Some(buffer) = &mut self.buffer else { return };
@@ -396,14 +408,7 @@ impl<'a, F: Ftl, W: Witness, C: Checker + FlashSink, M: Meter> Drive<'a, F, W, C
         } else if owner & BUFFERED != 0 {
             let buffer = self.buffer.as_mut().expect("its slots are its own");
             buffer.programmed(owner & !BUFFERED);
-            while let Some(&(mark, index)) = self.unsafe_flights.front() {
-                if !self.buffer.as_ref().is_some_and(|buffer| buffer.is_safe(mark)) {
-                    break;
-                }
-                self.unsafe_flights.pop_front();
-                self.served(index, self.flights[index as usize].submitted_ns, issuer);
-            }
-            self.accept_pages(issuer);
+            self.page_left_buffer(issuer);
         } else {
             self.served(owner, began_ns, issuer);
         }
