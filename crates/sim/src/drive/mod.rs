@@ -132,6 +132,7 @@ impl<'a, F: Ftl, W: Witness, C: Checker + FlashSink, M: Meter> Drive<'a, F, W, C
             control = self.replay(source, monitor, Phase::Measure, u64::MAX)?;
         }
         let now_ns = self.stack.sinks.flash.now_ns();
+        self.stack.sinks.flash.record_unfinished();
         let waiting = self.buffer.as_ref().map_or(0, Buffer::waiting);
         let buffer = self.buffer.as_ref().map(|buffer| buffer.counters);
         let unwritten = i64::from(waiting) - i64::from(self.waiting_at_start);
@@ -365,7 +366,7 @@ impl<'a, F: Ftl, W: Witness, C: Checker + FlashSink, M: Meter> Drive<'a, F, W, C
         let buffer = self.buffer.as_mut().expect("only a buffer is made safe");
         let mark = if buffer.protected { 0 } else { buffer.force() };
         if buffer.is_safe(mark) {
-            self.served(index, self.now_ns(), issuer);
+            self.served(index, self.flights[index as usize].submitted_ns, issuer);
         } else {
             self.unsafe_flights.push_back((mark, index));
         }
