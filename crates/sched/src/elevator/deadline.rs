@@ -112,7 +112,7 @@ impl Deadline {
 }
 
 impl Elevator for Deadline {
-    fn insert(&mut self, rq: &Request, now: u64) -> bool {
+    fn insert(&mut self, rq: &Request, _requests: &Requests, now: u64) -> bool {
         let direction = rq.direction as usize;
         self.queues[direction].push(rq, now + self.expire[direction]);
         false
@@ -155,7 +155,7 @@ impl Elevator for Deadline {
         self.queues[rq.direction as usize].latter(rq.id)
     }
 
-    fn merged(&mut self, survivor: &Request, absorbed: &Request) {
+    fn merged(&mut self, survivor: &Request, absorbed: &Request, _requests: &Requests) {
         let direction = absorbed.direction;
         if self.next[direction as usize] == Some(absorbed.id) {
             self.next[direction as usize] = self.queues[direction as usize].latter(absorbed.id);

@@ -168,7 +168,7 @@ fn domain(direction: Direction, flags: Flags) -> usize {
 }
 
 impl Elevator for Kyber {
-    fn insert(&mut self, rq: &Request, _now: u64) -> bool {
+    fn insert(&mut self, rq: &Request, _requests: &Requests, _now: u64) -> bool {
         self.domains[domain(rq.direction, rq.flags)].queue.push(rq.id, u64::MAX);
         false
     }
@@ -203,7 +203,7 @@ impl Elevator for Kyber {
         self.domains[domain(bio.direction, bio.flags)].queue.newest(CHECKED).collect()
     }
 
-    fn merged(&mut self, _survivor: &Request, absorbed: &Request) {
+    fn merged(&mut self, _survivor: &Request, absorbed: &Request, _requests: &Requests) {
         self.domains[domain(absorbed.direction, absorbed.flags)].queue.remove(absorbed.id);
     }
 

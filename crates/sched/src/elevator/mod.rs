@@ -3,9 +3,11 @@
 //! To add one: write its file with its table of tunables and an implementation of [`Elevator`], register it here. The
 //! property tests, the configuration and the list of schedulers take it from the table.
 
+mod cfq;
 mod deadline;
 mod kyber;
 mod lists;
+mod mean;
 mod mq_deadline;
 mod none;
 mod noop;
@@ -36,7 +38,7 @@ pub enum MergeIndex {
 /// (`front_merge`, `former`, `latter`) or forbids (`allow_merge`). `now` never decreases. No method draws random numbers.
 pub trait Elevator: Send + Debug {
     /// Takes a request in. Whether the queue is to be run at once although it may be plugged.
-    fn insert(&mut self, rq: &Request, now: u64) -> bool;
+    fn insert(&mut self, rq: &Request, requests: &Requests, now: u64) -> bool;
 
     /// Hands out the request to be given to the device next and takes it out. `force`: whatever there is, without
     /// idling; used to empty the queues ahead of a barrier.
@@ -74,7 +76,7 @@ pub trait Elevator: Send + Debug {
     }
 
     /// The waiting `absorbed` has become part of the waiting `survivor`, and is no longer a request.
-    fn merged(&mut self, survivor: &Request, absorbed: &Request);
+    fn merged(&mut self, survivor: &Request, absorbed: &Request, requests: &Requests);
 
     /// Whether a request for `bio` is wanted so much that limits do not count.
     fn must_queue(&self, _bio: &Bio) -> bool {
@@ -135,7 +137,7 @@ impl SchedulerInfo {
 
 /// Every scheduler.
 pub static SCHEDULERS: &[&SchedulerInfo] =
-    &[&noop::INFO, &deadline::INFO, &pardispatcher::INFO, &none::INFO, &mq_deadline::INFO, &kyber::INFO];
+    &[&noop::INFO, &deadline::INFO, &cfq::INFO, &pardispatcher::INFO, &none::INFO, &mq_deadline::INFO, &kyber::INFO];
 
 /// The scheduler called `name`.
 pub fn scheduler(name: &str) -> Result<&'static SchedulerInfo, TunableError> {

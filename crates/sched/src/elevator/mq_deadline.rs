@@ -145,7 +145,7 @@ impl MqDeadline {
 }
 
 impl Elevator for MqDeadline {
-    fn insert(&mut self, rq: &Request, now: u64) -> bool {
+    fn insert(&mut self, rq: &Request, _requests: &Requests, now: u64) -> bool {
         let deadline = now + self.expire[rq.direction as usize];
         self.queue_mut(rq).push(rq, deadline);
         self.classes[rq.priority.class as usize].queued += 1;
@@ -193,7 +193,7 @@ impl Elevator for MqDeadline {
         self.queue(rq).latter(rq.id)
     }
 
-    fn merged(&mut self, survivor: &Request, absorbed: &Request) {
+    fn merged(&mut self, survivor: &Request, absorbed: &Request, _requests: &Requests) {
         self.queue_mut(absorbed).absorb(survivor.id, absorbed.id);
         self.classes[absorbed.priority.class as usize].queued -= 1;
     }
@@ -238,7 +238,7 @@ mod oracle {
                     let (flags, priority) = (Flags::SYNC, Priority::default());
                     let bio = Bio { start, sectors, direction, flags, pid, priority, owner: 0 };
                     let id = requests.allocate(bio, 1, now);
-                    model.insert(&requests[id], now);
+                    model.insert(&requests[id], &requests, now);
                     waiting.entry(key).or_default().push(id);
                 }
                 "D" => {
@@ -311,7 +311,7 @@ mod oracle {
         let (direction, flags, priority) = (Direction::Read, Flags::NONE, Priority::default());
         let bio = Bio { start: 8, sectors: 8, direction, flags, pid: 1, priority, owner: 0 };
         let id = requests.allocate(bio, 1, 0);
-        elevator.insert(&requests[id], 0);
+        elevator.insert(&requests[id], &requests, 0);
         assert_eq!(elevator.dispatch(&requests, 0, false), Some(id));
     }
 }

@@ -29,7 +29,7 @@ struct NoScheduler {
 }
 
 impl Elevator for NoScheduler {
-    fn insert(&mut self, rq: &Request, _now: u64) -> bool {
+    fn insert(&mut self, rq: &Request, _requests: &Requests, _now: u64) -> bool {
         self.queue.push(rq.id, u64::MAX);
         false
     }
@@ -46,7 +46,7 @@ impl Elevator for NoScheduler {
         self.queue.newest(CHECKED).collect()
     }
 
-    fn merged(&mut self, _survivor: &Request, absorbed: &Request) {
+    fn merged(&mut self, _survivor: &Request, absorbed: &Request, _requests: &Requests) {
         self.queue.remove(absorbed.id);
     }
 }

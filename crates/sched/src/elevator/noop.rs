@@ -26,7 +26,7 @@ struct Noop {
 }
 
 impl Elevator for Noop {
-    fn insert(&mut self, rq: &Request, _now: u64) -> bool {
+    fn insert(&mut self, rq: &Request, _requests: &Requests, _now: u64) -> bool {
         self.queue.push(rq.id, u64::MAX);
         false
     }
@@ -47,7 +47,7 @@ impl Elevator for Noop {
         self.queue.after(rq.id)
     }
 
-    fn merged(&mut self, _survivor: &Request, absorbed: &Request) {
+    fn merged(&mut self, _survivor: &Request, absorbed: &Request, _requests: &Requests) {
         self.queue.remove(absorbed.id);
     }
 }

@@ -209,7 +209,7 @@ impl ParDispatcher {
 }
 
 impl Elevator for ParDispatcher {
-    fn insert(&mut self, rq: &Request, now: u64) -> bool {
+    fn insert(&mut self, rq: &Request, _requests: &Requests, now: u64) -> bool {
         let deadline = now + self.expire[rq.direction as usize];
         self.queue_mut(rq).push(rq, deadline);
         self.busy.insert(self.region(rq.start));
@@ -254,7 +254,7 @@ impl Elevator for ParDispatcher {
         self.queue(rq).latter(rq.id)
     }
 
-    fn merged(&mut self, survivor: &Request, absorbed: &Request) {
+    fn merged(&mut self, survivor: &Request, absorbed: &Request, _requests: &Requests) {
         let region = self.region(absorbed.start);
         let Region { queues, next, .. } = &mut self.regions[region];
         let (queue, next) = (&mut queues[absorbed.direction as usize], &mut next[absorbed.direction as usize]);

@@ -172,7 +172,7 @@ impl BlockLayer {
     fn join(&mut self, first: RequestId, second: RequestId) {
         self.ends.remove(self.requests[first].end(), first);
         self.ends.remove(self.requests[second].end(), second);
-        self.elevator.merged(&self.requests[first], &self.requests[second]);
+        self.elevator.merged(&self.requests[first], &self.requests[second], &self.requests);
         self.queued -= 1;
         let absorbed = self.requests.free(second);
         self.absorb(first, absorbed);

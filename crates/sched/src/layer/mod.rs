@@ -340,9 +340,11 @@ impl BlockLayer {
                         plug.last().is_some_and(|&last| self.requests[last].sectors >= self.options.plug_sectors);
                     if large || plug.len() >= self.options.plug_requests {
                         self.counters.unplugs_threshold += 1;
-                        self.empty_plug(bio.pid, now);
+                        let full = self.plugs.insert(bio.pid, vec![id]).unwrap_or_default();
+                        self.insert_all(full, now);
+                    } else {
+                        self.plugs.entry(bio.pid).or_default().push(id);
                     }
-                    self.plugs.entry(bio.pid).or_default().push(id);
                 }
             },
         }
@@ -357,7 +359,7 @@ impl BlockLayer {
             self.ends.insert(rq);
             self.ends.last = self.ends.last.or(Some(id));
         }
-        if self.elevator.insert(rq, now) && self.unplug_queue() {
+        if self.elevator.insert(rq, &self.requests, now) && self.unplug_queue() {
             self.counters.unplugs_scheduler += 1;
         }
     }
@@ -491,18 +493,18 @@ impl BlockLayer {
 
     /// Task `pid` has submitted what it wanted, or goes to sleep: its plug, or the plugged queue, is let go.
     pub fn unplug(&mut self, pid: u32, now: u64) {
-        if self.plugs.contains_key(&pid) {
+        // The plug goes first: a bio of this task that gets a request by it must not end up there.
+        if let Some(plug) = self.plugs.remove(&pid) {
             self.counters.unplugs_task += 1;
-            self.empty_plug(pid, now);
-            self.plugs.remove(&pid);
+            self.insert_all(plug, now);
         }
         if self.unplug_queue() {
             self.counters.unplugs_task += 1;
         }
     }
 
-    fn empty_plug(&mut self, pid: u32, now: u64) {
-        let plug = self.plugs.get_mut(&pid).map(std::mem::take).unwrap_or_default();
+    /// Gives the requests of a plug to the scheduler, in their order.
+    fn insert_all(&mut self, plug: Vec<RequestId>, now: u64) {
         for id in plug {
             if !self.insert_merge(id) {
                 self.insert(id, now);
