@@ -5,7 +5,8 @@
 //! the last slice. The clock of a slice begins with its first completion. A queue that runs empty keeps the device idle
 //! for `slice_idle` if its process is likely to come back, except on SSDs that take several requests.
 //!
-//! What this leaves out: processes do not exit, and do not change their priority while they have requests waiting;
+//! A process that works close by is served out of turn instead of idling, once; the kernel then lets such processes share
+//! one queue, which is left out here. Also left out: processes do not exit, and do not change their priority while they have requests waiting;
 //! a process that is idled for gets requests beyond the limit as long as the idling lasts, not once for each slice.
 //!
 //! The kernels of Enterprise Linux 6 carry a later CFQ: `quantum` 8, `group_idle` 8 ms, slices scaled to a target
@@ -140,6 +141,10 @@ struct Queue {
     fifo_checked: bool,
     /// Served out of turn because it was close; not again before its turn.
     cooperated: bool,
+    /// Distances between its requests, in sectors.
+    seek: Mean,
+    /// Where its latest request ends.
+    end: u64,
 }
 
 impl Queue {
@@ -163,7 +168,19 @@ impl Queue {
             must_dispatch: false,
             fifo_checked: false,
             cooperated: false,
+            seek: Mean::default(),
+            end: 0,
         }
+    }
+
+    /// Whether it is known to jump about.
+    fn is_seeky(&self) -> bool {
+        self.seek.is_valid() && self.seek.mean > SEEK_THRESHOLD
+    }
+
+    /// How long to wait for its next request.
+    fn idle(&self, slice_idle: u64) -> u64 {
+        if self.is_seeky() { slice_idle.min(SEEKY_IDLE_NS) } else { slice_idle }
     }
 
     fn is_idle_class(&self) -> bool {
@@ -179,15 +196,7 @@ impl Queue {
 #[derive(Clone, Copy, Debug, Default)]
 struct Process {
     think_time: Mean,
-    seek: Mean,
     last_end: u64,
-    last_position: u64,
-}
-
-impl Process {
-    fn is_seeky(&self) -> bool {
-        self.seek.mean > SEEK_THRESHOLD
-    }
 }
 
 #[derive(Debug)]
@@ -352,19 +361,20 @@ impl Cfq {
 
     /// Whether a request there is as good as one that the active process would send.
     fn is_close(&self, start: u64) -> bool {
-        let Some(process) = self.active_process.map(|pid| &self.processes[&pid]) else { return false };
-        let reach = if process.seek.is_valid() { process.seek.mean } else { SEEK_THRESHOLD };
+        let Some(seek) = self.active.map(|active| &self.queues[active].seek) else { return false };
+        let reach = if seek.is_valid() { seek.mean } else { SEEK_THRESHOLD };
         start.abs_diff(self.last_position) <= reach
     }
 
-    /// A queue of the same priority that works where the active one does.
+    /// A synchronous queue of the same level that works where the active one does.
     fn cooperator(&self, active: usize) -> Option<usize> {
         let level = self.queues[active].priority.level;
         let here = (level, self.last_position, 0);
         let next = self.positions.range(here..=(level, u64::MAX, usize::MAX)).next();
         let previous = self.positions.range((level, 0, 0)..here).next_back();
         let close = [next, previous].into_iter().flatten().find(|&&(_, start, _)| self.is_close(start));
-        close.map(|&(_, _, queue)| queue).filter(|&queue| queue != active && !self.queues[queue].cooperated)
+        let fits = |q: &Queue| q.sync && !q.cooperated && !q.is_seeky();
+        close.map(|&(_, _, queue)| queue).filter(|&queue| queue != active && fits(&self.queues[queue]))
     }
 
     /// The queue to serve, `None` if the device is to wait.
@@ -460,20 +470,17 @@ impl Cfq {
     fn learn(&mut self, queue: usize, rq: &Request, now: u64) {
         let process = self.processes.entry(rq.pid).or_default();
         process.think_time.add((now - process.last_end).min(2 * self.slice_idle));
-        let distance = if process.last_position == 0 { 0 } else { rq.start.abs_diff(process.last_position) };
-        process.seek.add_seek(distance);
-        process.last_position = rq.end();
-        let process = *process;
+        let think_time = process.think_time;
         let q = &mut self.queues[queue];
+        q.seek.add_seek(if q.end == 0 { 0 } else { rq.start.abs_diff(q.end) });
+        q.end = rq.end();
         if !q.sync || q.is_idle_class() {
             return;
         }
-        if self.slice_idle == 0 || (!self.low_latency && self.hw_tag && process.is_seeky()) {
+        if self.slice_idle == 0 || (!self.low_latency && self.hw_tag && q.is_seeky()) {
             q.idle_window = false;
-        } else if process.think_time.is_valid() {
-            let seeky = process.seek.is_valid() && process.is_seeky();
-            let idle = if seeky { SEEKY_IDLE_NS } else { self.slice_idle };
-            q.idle_window = process.think_time.mean <= idle;
+        } else if think_time.is_valid() {
+            q.idle_window = think_time.mean <= q.idle(self.slice_idle);
         }
     }
 
@@ -488,8 +495,7 @@ impl Cfq {
         if process.think_time.is_valid() && q.slice_end - now < process.think_time.mean {
             return;
         }
-        let seeky = process.seek.is_valid() && process.is_seeky();
-        let idle = if seeky { self.slice_idle.min(SEEKY_IDLE_NS) } else { self.slice_idle };
+        let idle = q.idle(self.slice_idle);
         self.idle_until = Some(now + idle);
         self.queues[active].waits = true;
     }
