@@ -17,6 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::lists::SortedFifo;
 use super::mean::Mean;
+use super::nearest::rank;
 use super::{Device, Elevator, MergeIndex, SchedulerInfo};
 use crate::MS;
 use crate::bio::{Bio, Flags, Priority, PriorityClass};
@@ -273,27 +274,14 @@ impl Cfq {
         (base + 4 * (base / 5)).saturating_sub(base / 5 * u64::from(level))
     }
 
-    /// Distance from the device's last position, `None` if that would need a long way back.
-    fn cost(&self, start: u64) -> Option<u64> {
-        match start.checked_sub(self.last_position) {
-            Some(forward) => Some(forward),
-            None if start + self.back_seek_max >= self.last_position => {
-                Some((self.last_position - start) * self.back_seek_penalty)
-            }
-            None => None,
-        }
-    }
-
     /// Which of two requests of a queue is served first.
     fn choose(&self, requests: &Requests, a: Option<RequestId>, b: Option<RequestId>) -> Option<RequestId> {
         let (Some(a), Some(b)) = (a, b) else { return a.or(b) };
-        // Waited for first, then metadata, then near ones; at equal distance the one in front. If both lie far back,
-        // the farther one: one seek back for both.
+        // Waited for first, then metadata, then near ones.
         let rank = |id: RequestId| {
             let rq = &requests[id];
-            let cost = self.cost(rq.start);
-            let order = if cost.is_some() { u64::MAX - rq.start } else { rq.start };
-            (!rq.is_sync(), !rq.flags.any(Flags::META), cost.is_none(), cost.unwrap_or(0), order)
+            let near = rank(rq.start, self.last_position, self.back_seek_max, self.back_seek_penalty);
+            (!rq.is_sync(), !rq.flags.any(Flags::META), near)
         };
         if rank(a) <= rank(b) { Some(a) } else { Some(b) }
     }

@@ -3,12 +3,14 @@
 //! To add one: write its file with its table of tunables and an implementation of [`Elevator`], register it here. The
 //! property tests, the configuration and the list of schedulers take it from the table.
 
+mod anticipatory;
 mod cfq;
 mod deadline;
 mod kyber;
 mod lists;
 mod mean;
 mod mq_deadline;
+mod nearest;
 mod none;
 mod noop;
 mod pardispatcher;
@@ -136,8 +138,16 @@ impl SchedulerInfo {
 }
 
 /// Every scheduler.
-pub static SCHEDULERS: &[&SchedulerInfo] =
-    &[&noop::INFO, &deadline::INFO, &cfq::INFO, &pardispatcher::INFO, &none::INFO, &mq_deadline::INFO, &kyber::INFO];
+pub static SCHEDULERS: &[&SchedulerInfo] = &[
+    &noop::INFO,
+    &deadline::INFO,
+    &anticipatory::INFO,
+    &cfq::INFO,
+    &pardispatcher::INFO,
+    &none::INFO,
+    &mq_deadline::INFO,
+    &kyber::INFO,
+];
 
 /// The scheduler called `name`.
 pub fn scheduler(name: &str) -> Result<&'static SchedulerInfo, TunableError> {
