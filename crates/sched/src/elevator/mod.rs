@@ -4,6 +4,7 @@
 //! property tests, the configuration and the list of schedulers take it from the table.
 
 mod anticipatory;
+mod bfq_lite;
 mod cfq;
 mod deadline;
 mod kyber;
@@ -147,6 +148,7 @@ pub static SCHEDULERS: &[&SchedulerInfo] = &[
     &none::INFO,
     &mq_deadline::INFO,
     &kyber::INFO,
+    &bfq_lite::INFO,
 ];
 
 /// The scheduler called `name`.
