@@ -6,7 +6,10 @@
 mod anticipatory;
 mod bfq_lite;
 mod cfq;
+mod cost;
 mod deadline;
+mod fios;
+mod flashfq;
 mod kyber;
 mod lists;
 mod mean;
@@ -124,7 +127,7 @@ pub struct SchedulerInfo {
     pub merge_index: MergeIndex,
     /// Whether a device with a free slot never waits while a request does.
     pub work_conserving: bool,
-    /// Whether no request can be passed by others for ever.
+    /// Whether no request can be passed for ever by others of its class of priority.
     pub bounded_wait: bool,
     /// Its tunables.
     pub tunables: &'static [Tunable],
@@ -149,6 +152,8 @@ pub static SCHEDULERS: &[&SchedulerInfo] = &[
     &mq_deadline::INFO,
     &kyber::INFO,
     &bfq_lite::INFO,
+    &fios::INFO,
+    &flashfq::INFO,
 ];
 
 /// The scheduler called `name`.
