@@ -1,10 +1,10 @@
-//! `bfq-lite`: budgets of sectors for processes, fair by weight (after block/bfq-iosched.c and block/bfq-wf2q.c of Linux 6;
-//! Valente and Checconi: High Throughput Disk Scheduling with Fair Bandwidth Distribution).
+//! `bfq-lite`: budgets of sectors for processes, fair by weight (after block/bfq-iosched.c and block/bfq-wf2q.c of
+//! Linux 6; Valente and Checconi: High Throughput Disk Scheduling with Fair Bandwidth Distribution).
 //!
 //! Kept from BFQ: a queue for each process, and one for each priority for writes nobody waits for; B-WF2Q+ between the
-//! queues of a class; a queue in service keeps the device until its budget or its time is used up or it runs empty; idling
-//! for synchronous queues, on SSDs that take several requests only while weights differ; asynchronous service counts
-//! three times; within a queue the elevator of CFQ.
+//! queues of a class; a queue in service keeps the device until its budget or its time is used up or it runs empty;
+//! idling for synchronous queues, on SSDs that take several requests only while weights differ; asynchronous service
+//! counts three times; within a queue the elevator of CFQ.
 //!
 //! Left out, hence the name: raising the weights of interactive and soft real-time processes (`low_latency`), bursts,
 //! merging of queues that cooperate, injection of requests while idling, preemption, groups, and budgets that adapt to

@@ -85,7 +85,7 @@ impl Fios {
             awaited: Awaited::default(),
             epoch: 1,
             reads_at_device: 0,
-            slice: i64::try_from(settings.ms("slice_ms")).unwrap_or(i64::MAX),
+            slice: i64::try_from(settings.ms("slice_ms")).expect("an hour fits"),
             read_preference: settings.is_set("read_preference"),
             antic_expire: settings.ms("antic_expire"),
             cost: CostModel::new(settings),
@@ -96,7 +96,7 @@ impl Fios {
     fn refill(&mut self, pid: u32) -> &mut Task {
         let task = self.tasks.entry(pid).or_default();
         // Debt is carried over, what was left is not; epochs missed pay it off as well.
-        let missed = i64::try_from(self.epoch - task.epoch).unwrap_or(i64::MAX);
+        let missed = i64::try_from(self.epoch - task.epoch).expect("epochs are counted one by one");
         if missed > 0 {
             task.left = self.slice.saturating_mul(missed).saturating_add(task.left).min(self.slice);
             task.epoch = self.epoch;
@@ -162,7 +162,7 @@ impl Elevator for Fios {
         };
         let task = self.tasks.get_mut(&pid)?;
         let id = task.queues[direction as usize].pop_front()?;
-        task.left -= i64::try_from(self.cost.of(&requests[id])).unwrap_or(i64::MAX);
+        task.left -= i64::try_from(self.cost.of(&requests[id])).expect("costs are bounded");
         task.in_flight += 1;
         self.ready[direction as usize].remove(&(id, pid));
         self.reads_at_device += u32::from(direction == Direction::Read);

@@ -1,10 +1,10 @@
 //! `flashfq`: start-time fair queueing for flash (Shen and Park: FlashFQ: A Fair Queueing I/O Scheduler for Flash-Based
 //! SSDs, USENIX ATC 2013).
 //!
-//! Each process has a queue. A request is due at a virtual time: when its predecessor's cost is paid, but not before the
-//! virtual time at its arrival; the earliest goes first, whatever is at the device already. Two additions make this
-//! fair on flash. *Throttled dispatch*: a request does not go while it is ahead of the slowest active process by more than
-//! `throttle_ms` of virtual time. *Anticipation*: a process whose last request has just ended remains active for
+//! Each process has a queue. A request is due at a virtual time: when its predecessor's cost is paid, but not before
+//! the virtual time at its arrival; the earliest goes first, whatever is at the device already. Two additions make this
+//! fair on flash. *Throttled dispatch*: a request does not go while it is ahead of the slowest active process by more
+//! than `throttle_ms` of virtual time. *Anticipation*: a process whose last request has just ended remains active for
 //! `antic_expire`, so that others do not run ahead while it thinks.
 //!
 //! Simplified: costs follow a fixed line (see the tunables), not one calibrated for the device at hand; virtual time is

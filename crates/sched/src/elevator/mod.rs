@@ -37,11 +37,12 @@ pub enum MergeIndex {
 
 /// An I/O scheduler: holds requests and decides which one goes to the device next.
 ///
-/// Contract. A request that is inserted is either handed out by `dispatch` exactly once or leaves by `merged`. `dispatch`
-/// may answer `None` with requests waiting only if it answers otherwise after a completion, or after
-/// `timer_ns` has come and `on_timer` was called; with `force` it never does. Neither a decision nor a change of the queues
-/// may take time in proportion to what waits. The block layer keeps merge limits and directions: a scheduler only proposes
-/// (`front_merge`, `former`, `latter`) or forbids (`allow_merge`). `now` never decreases. No method draws random numbers.
+/// Contract. A request that is inserted is either handed out by `dispatch` exactly once or leaves by `merged`.
+/// `dispatch` may answer `None` with requests waiting only if it answers otherwise after a completion, or after
+/// `timer_ns` has come and `on_timer` was called; with `force` it never does. A decision takes no time
+/// in proportion to the requests that wait. The block layer keeps merge limits and directions: a scheduler
+/// only proposes (`front_merge`, `former`, `latter`) or forbids (`allow_merge`). `now` never decreases. No method draws
+/// random numbers.
 pub trait Elevator: Send + Debug {
     /// Takes a request in. Whether the queue is to be run at once although it may be plugged.
     fn insert(&mut self, rq: &Request, requests: &Requests, now: u64) -> bool;
