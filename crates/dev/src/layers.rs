@@ -7,6 +7,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("ssdlab-core", 0),
     ("ssdlab-trace", 1),
     ("ssdlab-nand", 1),
+    ("ssdlab-sched", 1),
     ("ssdlab-ftl", 2),
     ("ssdlab-sim", 3),
     ("ssdlab-config", 4),

@@ -1,0 +1,411 @@
+//! `anticipatory`: batches of what is waited for and of what is not, and idling for the process served last
+//! (block/as-iosched.c of Linux 2.6.32, the last kernel that has it).
+//!
+//! Batches end by time; batches of asynchronous requests also by a count that adapts to how long they take. Between
+//! batches of different kinds the device is drained, which hurts drives that take several requests. After a synchronous
+//! request the device is kept idle for its process, up to `antic_expire`, unless what waits is close by or the process
+//! is known to think longer; this holds for SSDs too, as the test for them is compiled out.
+//!
+//! A quirk that is kept: front merges are looked for by direction in queues that are sorted by synchronous or not, so
+//! reads find none, and writes only in front of synchronous ones. Processes do not exit here.
+
+use std::collections::BTreeMap;
+
+use super::lists::SortedFifo;
+use super::mean::Mean;
+use super::nearest::rank;
+use super::{Elevator, MergeIndex, SchedulerInfo};
+use crate::MS;
+use crate::bio::Bio;
+use crate::layer::Frame;
+use crate::request::{Request, RequestId, Requests};
+use crate::tunable::{Settings, Tunable};
+
+pub(super) static INFO: SchedulerInfo = SchedulerInfo {
+    name: "anticipatory",
+    help: "batches by kind, and idling for the process served last; Linux 2.6.32",
+    frame: Frame::Legacy,
+    merge_index: MergeIndex::Hash,
+    work_conserving: false,
+    bounded_wait: true,
+    tunables: TUNABLES,
+    build: |settings, _| Box::new(Anticipatory::new(settings)),
+};
+
+const fn ms(name: &'static str, default: u64, help: &'static str) -> Tunable {
+    Tunable { name, unit: "ms", default, min: 0, max: 3_600_000, help }
+}
+
+const TUNABLES: &[Tunable] = &[
+    ms("read_expire", 125, "Age at which a synchronous request is taken first; also how often ages are looked at."),
+    ms("write_expire", 250, "Age at which an asynchronous request is taken first; also how often ages are looked at."),
+    ms("read_batch_expire", 500, "How long a batch of synchronous requests lasts while others wait."),
+    ms("write_batch_expire", 125, "How long a batch of asynchronous requests lasts while others wait."),
+    ms("antic_expire", 6, "How long the device is kept idle for a process; 0 for not at all."),
+];
+
+/// Index of requests nobody waits for, and of those somebody waits for.
+const ASYNC: usize = 0;
+const SYNC: usize = 1;
+/// Longest way back, and how much more it counts.
+const BACK_MAX: u64 = 1 << 20;
+const BACK_PENALTY: u64 = 2;
+/// Longest think time that is taken into account, and longest wait that widens what is close.
+const MAX_THINK_NS: u64 = 20 * MS;
+/// What is close at once; doubled with each millisecond waited.
+const CLOSE_SECTORS: u64 = 8192;
+
+/// State of the idling.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Anticipation {
+    Off,
+    /// For the end of the request whose successor is awaited.
+    AwaitsEnd,
+    /// For the successor, until this time.
+    AwaitsNext(u64),
+    /// Just over: the next request goes whatever it is.
+    Finished,
+}
+
+/// What is known of a process.
+#[derive(Clone, Copy, Debug, Default)]
+struct Process {
+    think_time: Mean,
+    seek: Mean,
+    queued: u64,
+    started: bool,
+    last_end: Option<u64>,
+    last_position: u64,
+}
+
+#[derive(Debug)]
+struct Anticipatory {
+    queues: [SortedFifo; 2],
+    next: [Option<RequestId>; 2],
+    last_sector: [u64; 2],
+    last_check: [u64; 2],
+    processes: BTreeMap<u32, Process>,
+    batch: usize,
+    batch_end: u64,
+    /// The kind of batch has changed and the device is not drained yet.
+    changed: bool,
+    /// The clock of the synchronous batch begins with its first completion.
+    new_batch: bool,
+    writes_left: u64,
+    write_batch: u64,
+    /// The batch of writes ran out of requests, so its duration tells nothing.
+    write_batch_idled: bool,
+    in_flight: u64,
+    state: Anticipation,
+    /// Whose synchronous request was dispatched last, if nothing else was since.
+    awaited: Option<u32>,
+    /// That request has ended, at `awaited_since`.
+    ended: bool,
+    awaited_since: u64,
+    /// Think time and seek distance of processes that begin, and how often they are not seen again.
+    new_think: u64,
+    new_seek: u64,
+    fifo_expire: [u64; 2],
+    batch_expire: [u64; 2],
+    antic_expire: u64,
+}
+
+impl Anticipatory {
+    fn new(settings: &Settings) -> Self {
+        let batch_expire = [settings.ms("write_batch_expire"), settings.ms("read_batch_expire")];
+        Self {
+            queues: Default::default(),
+            next: [None; 2],
+            last_sector: [0; 2],
+            last_check: [0; 2],
+            processes: BTreeMap::new(),
+            batch: SYNC,
+            batch_end: batch_expire[SYNC],
+            changed: false,
+            new_batch: false,
+            writes_left: 0,
+            // One write is expected to take ten milliseconds.
+            write_batch: (batch_expire[ASYNC] / (10 * MS)).max(2),
+            write_batch_idled: false,
+            in_flight: 0,
+            state: Anticipation::Off,
+            awaited: None,
+            ended: false,
+            awaited_since: 0,
+            new_think: 0,
+            new_seek: 0,
+            fifo_expire: [settings.ms("write_expire"), settings.ms("read_expire")],
+            batch_expire,
+            antic_expire: settings.ms("antic_expire"),
+        }
+    }
+
+    fn choose(
+        &self,
+        kind: usize,
+        requests: &Requests,
+        a: Option<RequestId>,
+        b: Option<RequestId>,
+    ) -> Option<RequestId> {
+        let rank = |id: &RequestId| rank(requests[*id].start, self.last_sector[kind], BACK_MAX, BACK_PENALTY);
+        [a, b].into_iter().flatten().min_by_key(rank)
+    }
+
+    /// A request is about to leave its queue: another one will be next.
+    fn forget(&mut self, rq: &Request, requests: &Requests) {
+        let kind = usize::from(rq.is_sync());
+        if self.next[kind] == Some(rq.id) {
+            let queue = &self.queues[kind];
+            let latter = queue.latter(rq.id).or_else(|| queue.first().filter(|&first| first != rq.id));
+            self.next[kind] = self.choose(kind, requests, latter, queue.former(rq.id));
+        }
+        if let Some(process) = self.processes.get_mut(&rq.pid) {
+            process.queued -= 1;
+        }
+    }
+
+    fn is_waiting(&self) -> bool {
+        matches!(self.state, Anticipation::AwaitsEnd | Anticipation::AwaitsNext(_))
+    }
+
+    fn batch_expired(&self, now: u64) -> bool {
+        let over = now > self.batch_end || (self.batch == ASYNC && self.writes_left == 0);
+        over && !self.changed && !self.new_batch
+    }
+
+    /// The oldest request if it is overdue. Looked at only once in the time it takes to become so.
+    fn overdue(&mut self, kind: usize, now: u64) -> Option<RequestId> {
+        if now - self.last_check[kind] < self.fifo_expire[kind] {
+            return None;
+        }
+        self.last_check[kind] = now;
+        self.queues[kind].fifo.overdue(now)
+    }
+
+    /// Whether a request is about as near as one of the awaited process would be.
+    fn is_close(&self, process: &Process, rq: &Request, now: u64) -> bool {
+        let waited = if self.state == Anticipation::Off || !self.ended { 0 } else { now - self.awaited_since };
+        if waited > MAX_THINK_NS || waited > self.antic_expire {
+            return true;
+        }
+        let near = CLOSE_SECTORS << (waited / MS);
+        let last = self.last_sector[self.batch];
+        let typical = if process.seek.samples == 0 { self.new_seek / 256 } else { process.seek.mean };
+        (last <= rq.start + near / 2 && rq.start <= last + near) || typical > rq.start.abs_diff(last)
+    }
+
+    /// Whether there is no point in waiting for `pid`, or going on to, in view of `rq`.
+    fn breaks(&self, pid: u32, rq: Option<&Request>, now: u64) -> bool {
+        let process = &self.processes[&pid];
+        let thinks = if process.think_time.samples == 0 { self.new_think / 256 } else { process.think_time.mean };
+        process.queued > 0
+            || rq.is_some_and(|rq| rq.pid == pid || (rq.is_sync() && self.is_close(process, rq, now)))
+            || (self.ended && now > self.awaited_since + self.antic_expire)
+            || thinks > self.antic_expire
+    }
+
+    /// Whether to wait for the awaited process rather than dispatch `rq`.
+    fn anticipates(&self, rq: Option<&Request>, now: u64) -> bool {
+        self.state != Anticipation::Finished && self.awaited.is_some_and(|pid| !self.breaks(pid, rq, now))
+    }
+
+    /// Learns from an arrival how its process behaves.
+    fn learn(&mut self, rq: &Request, now: u64) {
+        let process = self.processes.entry(rq.pid).or_default();
+        if rq.is_sync() {
+            if process.started {
+                let idle = process.last_end.filter(|_| process.queued == 0);
+                let think = idle.map_or(0, |end| (now - end).min(MAX_THINK_NS - MS));
+                if process.think_time.samples == 0 {
+                    self.new_think = (7 * self.new_think + 256 * think) / 8;
+                }
+                process.think_time.add(think);
+                let distance = rq.start.abs_diff(process.last_position);
+                if process.seek.samples == 0 {
+                    self.new_seek = (7 * self.new_seek + 256 * distance) / 8;
+                }
+                process.seek.add_seek(distance);
+            }
+            process.last_position = rq.end();
+            process.started = true;
+        }
+        process.queued += 1;
+    }
+
+    /// At the end of a batch of writes: adapts how many the next one has.
+    fn adapt_write_batch(&mut self, now: u64) {
+        let batch = self.batch_expire[ASYNC];
+        let took = (now + batch).saturating_sub(self.batch_end);
+        if took > batch && !self.write_batch_idled {
+            self.write_batch = if took > 3 * batch { self.write_batch / 2 } else { self.write_batch - 1 };
+        } else if took < batch && self.writes_left == 0 {
+            self.write_batch = if batch > 3 * took { 2 * self.write_batch } else { self.write_batch + 1 };
+        }
+        self.write_batch = self.write_batch.max(1);
+    }
+
+    /// Begins a batch with its oldest request.
+    fn begin(&mut self, kind: usize, now: u64) -> Option<RequestId> {
+        if self.batch != kind {
+            self.changed = true;
+            self.new_batch = false;
+        }
+        self.batch = kind;
+        if kind == ASYNC {
+            self.writes_left = self.write_batch;
+            self.write_batch_idled = false;
+        }
+        self.last_check[kind] = now;
+        self.queues[kind].fifo.head()
+    }
+
+    /// The request that goes on with the batch or begins one; `None` while idling.
+    fn choose_batch(&mut self, requests: &Requests, now: u64) -> Option<RequestId> {
+        let [writes, reads] = [&self.queues[ASYNC], &self.queues[SYNC]].map(|queue| !queue.is_empty());
+        if !(reads && writes && self.batch_expired(now)) {
+            let next = self.next[self.batch];
+            if self.batch == SYNC && self.antic_expire > 0 {
+                if let Some(overdue) = self.overdue(SYNC, now) {
+                    return Some(overdue);
+                }
+                if self.anticipates(next.map(|id| &requests[id]), now) {
+                    self.state = match self.ended {
+                        true => Anticipation::AwaitsNext(self.awaited_since + self.antic_expire),
+                        false => Anticipation::AwaitsEnd,
+                    };
+                    return None;
+                }
+            }
+            if next.is_some() {
+                if reads && !writes {
+                    self.batch_end = now + self.batch_expire[SYNC];
+                }
+                return self.overdue(self.batch, now).or(next);
+            }
+        }
+        let kind = if reads && !(writes && self.batch == SYNC) { SYNC } else { ASYNC };
+        self.begin(kind, now)
+    }
+
+    fn take(&mut self, id: RequestId, requests: &Requests) -> RequestId {
+        let rq = &requests[id];
+        let kind = usize::from(rq.is_sync());
+        self.state = Anticipation::Off;
+        self.last_sector[kind] = rq.end();
+        self.awaited = (kind == SYNC).then_some(rq.pid);
+        self.ended = false;
+        if kind == ASYNC {
+            self.writes_left = self.writes_left.saturating_sub(1);
+        }
+        self.forget(rq, requests);
+        self.queues[kind].remove(id);
+        self.in_flight += 1;
+        id
+    }
+}
+
+impl Elevator for Anticipatory {
+    fn insert(&mut self, rq: &Request, requests: &Requests, now: u64) -> bool {
+        self.learn(rq, now);
+        let kind = usize::from(rq.is_sync());
+        self.queues[kind].push(rq, now + self.fifo_expire[kind]);
+        self.next[kind] = self.choose(kind, requests, Some(rq.id), self.next[kind]);
+        let stops = self.is_waiting() && self.awaited.is_some_and(|pid| self.breaks(pid, Some(rq), now));
+        if stops {
+            self.state = Anticipation::Finished;
+        }
+        stops
+    }
+
+    fn dispatch(&mut self, requests: &Requests, now: u64, force: bool) -> Option<RequestId> {
+        if force {
+            // As if a batch of synchronous requests went on without end.
+            (self.batch, self.changed, self.new_batch) = (SYNC, false, false);
+            let id = self.next[SYNC].or(self.next[ASYNC])?;
+            return Some(self.take(id, requests));
+        }
+        let [writes, reads] = [&self.queues[ASYNC], &self.queues[SYNC]].map(|queue| !queue.is_empty());
+        if self.batch == ASYNC && !reads && (self.writes_left == 0 || !writes) {
+            self.write_batch_idled = true;
+        }
+        if !(reads || writes) || self.is_waiting() || self.changed {
+            return None;
+        }
+        let id = self.choose_batch(requests, now)?;
+        if self.changed {
+            if self.in_flight > 0 {
+                return None;
+            }
+            self.changed = false;
+            if self.batch == ASYNC {
+                self.batch_end = now + self.batch_expire[ASYNC];
+            } else {
+                self.new_batch = true;
+            }
+        }
+        Some(self.take(id, requests))
+    }
+
+    fn completed(&mut self, rq: &Request, now: u64) {
+        let kind = usize::from(rq.is_sync());
+        self.in_flight -= 1;
+        if self.changed && self.in_flight == 0 {
+            self.changed = false;
+            self.batch_end = now + self.batch_expire[self.batch];
+            self.new_batch = self.batch == SYNC;
+        }
+        if self.new_batch && self.batch == kind {
+            self.adapt_write_batch(now);
+            self.batch_end = now + self.batch_expire[SYNC];
+            self.new_batch = false;
+        }
+        if self.awaited == Some(rq.pid) {
+            self.awaited_since = now;
+            self.ended = true;
+            if self.state == Anticipation::AwaitsEnd {
+                self.state = Anticipation::AwaitsNext(now + self.antic_expire);
+            }
+        }
+        if kind == SYNC
+            && let Some(process) = self.processes.get_mut(&rq.pid)
+        {
+            process.last_end = Some(now);
+        }
+    }
+
+    fn front_merge(&self, bio: &Bio) -> Option<RequestId> {
+        self.queues[bio.direction as usize].starting_at(bio.end())
+    }
+
+    fn moved(&mut self, rq: &Request) {
+        self.queues[usize::from(rq.is_sync())].moved(rq);
+    }
+
+    fn former(&self, rq: &Request) -> Option<RequestId> {
+        self.queues[usize::from(rq.is_sync())].former(rq.id)
+    }
+
+    fn latter(&self, rq: &Request) -> Option<RequestId> {
+        self.queues[usize::from(rq.is_sync())].latter(rq.id)
+    }
+
+    fn merged(&mut self, survivor: &Request, absorbed: &Request, requests: &Requests) {
+        self.forget(absorbed, requests);
+        self.queues[usize::from(absorbed.is_sync())].absorb(survivor.id, absorbed.id);
+    }
+
+    fn must_queue(&self, bio: &Bio) -> bool {
+        self.is_waiting() && self.awaited == Some(bio.pid)
+    }
+
+    fn timer_ns(&self) -> Option<u64> {
+        match self.state {
+            Anticipation::AwaitsNext(time) => Some(time),
+            _ => None,
+        }
+    }
+
+    fn on_timer(&mut self, _now: u64) {
+        self.state = Anticipation::Finished;
+    }
+}

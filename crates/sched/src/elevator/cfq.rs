@@ -1,0 +1,660 @@
+//! `cfq`: time slices for processes (block/cfq-iosched.c of Linux 2.6.32).
+//!
+//! A process has a queue of its own for what it waits for; writes nobody waits for share a queue for each priority.
+//! Queues take turns by a key: the time at which they are queued, later for short slices, earlier by what was left of
+//! the last slice. The clock of a slice begins with its first completion. A queue that runs empty keeps the device idle
+//! for `slice_idle` if its process is likely to come back, except on SSDs that take several requests.
+//!
+//! A process that works close by is served out of turn instead of idling, once; the kernel then lets such processes
+//! share one queue, which is left out here. Also left out: processes do not exit, and do not change their priority
+//! while they have requests waiting; a process that is idled for gets requests beyond the limit as long as the idling
+//! lasts, not once for each slice.
+//!
+//! The kernels of Enterprise Linux 6 carry a later CFQ: `quantum` 8, `group_idle` 8 ms, slices scaled to a target
+//! latency of 300 ms, separate service trees for processes worth idling for and others, seekiness from a history of
+//! bits (on SSDs: requests below 32 KiB), and an IOPS mode with `slice_idle` 0. `quantum` = 8 comes closest here.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::lists::SortedFifo;
+use super::mean::Mean;
+use super::nearest::rank;
+use super::{Device, Elevator, MergeIndex, SchedulerInfo};
+use crate::MS;
+use crate::bio::{Bio, Flags, Priority, PriorityClass};
+use crate::layer::Frame;
+use crate::request::{Request, RequestId, Requests};
+use crate::tunable::{Settings, Tunable};
+
+pub(super) static INFO: SchedulerInfo = SchedulerInfo {
+    name: "cfq",
+    help: "time slices for processes, with idling; Linux 2.6.32",
+    frame: Frame::Legacy,
+    merge_index: MergeIndex::Hash,
+    work_conserving: false,
+    bounded_wait: false,
+    tunables: TUNABLES,
+    build: |settings, device| Box::new(Cfq::new(settings, device)),
+};
+
+const fn ms(name: &'static str, default: u64, min: u64, help: &'static str) -> Tunable {
+    Tunable { name, unit: "ms", default, min, max: 3_600_000, help }
+}
+
+const TUNABLES: &[Tunable] = &[
+    Tunable {
+        name: "quantum",
+        unit: "requests",
+        default: 4,
+        min: 1,
+        max: 1_000_000,
+        help: "Requests of a queue at the device; four times as many if it is the only one.",
+    },
+    ms("fifo_expire_sync", 125, 0, "Age at which a synchronous request is taken first at the beginning of a slice."),
+    ms("fifo_expire_async", 250, 0, "Age at which an asynchronous request is taken first at the beginning of a slice."),
+    Tunable {
+        name: "back_seek_max",
+        unit: "KiB",
+        default: 16_384,
+        min: 0,
+        max: 1 << 40,
+        help: "How far backward a request may lie to be taken before one in front.",
+    },
+    Tunable {
+        name: "back_seek_penalty",
+        unit: "factor",
+        default: 2,
+        min: 1,
+        max: 1_000_000,
+        help: "How much farther a backward distance counts.",
+    },
+    ms("slice_sync", 100, 1, "Slice of a synchronous queue of priority 4."),
+    ms("slice_async", 40, 1, "Slice of an asynchronous queue of priority 4."),
+    Tunable {
+        name: "slice_async_rq",
+        unit: "requests",
+        default: 2,
+        min: 1,
+        max: 1_000_000,
+        help: "Scales how many requests an asynchronous queue may dispatch in a slice; 16 at priority 4.",
+    },
+    ms("slice_idle", 8, 0, "How long the device is kept idle for the next request of a process."),
+    Tunable {
+        name: "low_latency",
+        unit: "switch",
+        default: 1,
+        min: 0,
+        max: 1,
+        help: "Whether asynchronous requests are held back after synchronous ones.",
+    },
+];
+
+/// Mean seek distance from which a process counts as seeking, in sectors.
+const SEEK_THRESHOLD: u64 = 8 * 1024;
+/// How far behind the last queue one of the idle class is put.
+const IDLE_CLASS_NS: i64 = 200 * MS as i64;
+/// How far in front of the first queue one is put that preempts.
+const FRONT_NS: i64 = 1_000 * MS as i64;
+/// Idling for a seeking process.
+const SEEKY_IDLE_NS: u64 = 2 * MS;
+/// Requests waiting or at the device that tell something about the device's queue.
+const HW_QUEUE_MIN: u64 = 5;
+/// Looks at the device's queue that make a verdict.
+const HW_SAMPLES: u32 = 50;
+
+/// Sectors of a page of memory.
+const PAGE_SECTORS: u32 = 8;
+
+/// Whose requests a queue holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Key {
+    Process(u32),
+    Async(PriorityClass, u8),
+}
+
+impl Key {
+    fn new(pid: u32, sync: bool, priority: Priority) -> Self {
+        if sync { Self::Process(pid) } else { Self::Async(priority.class, priority.level) }
+    }
+}
+
+#[derive(Debug)]
+struct Queue {
+    sync: bool,
+    priority: Priority,
+    requests: SortedFifo,
+    next: Option<RequestId>,
+    /// Where `next` begins; the place in `Cfq::positions`.
+    position: Option<u64>,
+    /// Place in the service tree.
+    place: Option<(PriorityClass, i64, u64)>,
+    /// Requests at the device.
+    dispatched: u64,
+    meta_pending: u64,
+    slice_new: bool,
+    slice_end: u64,
+    slice_dispatched: u64,
+    /// What was left of the last slice, or by how much it was exceeded.
+    residual: i64,
+    idle_window: bool,
+    /// The device is, or was, kept idle for this queue.
+    waits: bool,
+    must_dispatch: bool,
+    fifo_checked: bool,
+    /// Served out of turn because it was close; not again before its turn.
+    cooperated: bool,
+    /// Distances between its requests, in sectors.
+    seek: Mean,
+    /// Where its latest request ends.
+    end: u64,
+}
+
+impl Queue {
+    fn new(key: Key, priority: Priority) -> Self {
+        let sync = matches!(key, Key::Process(_));
+        Self {
+            sync,
+            priority,
+            requests: SortedFifo::default(),
+            next: None,
+            position: None,
+            place: None,
+            dispatched: 0,
+            meta_pending: 0,
+            slice_new: false,
+            slice_end: 0,
+            slice_dispatched: 0,
+            residual: 0,
+            idle_window: sync && priority.class != PriorityClass::Idle,
+            waits: false,
+            must_dispatch: false,
+            fifo_checked: false,
+            cooperated: false,
+            seek: Mean::default(),
+            end: 0,
+        }
+    }
+
+    /// Whether it is known to jump about.
+    fn is_seeky(&self) -> bool {
+        self.seek.is_valid() && self.seek.mean > SEEK_THRESHOLD
+    }
+
+    /// How long to wait for its next request.
+    fn idle(&self, slice_idle: u64) -> u64 {
+        if self.is_seeky() { slice_idle.min(SEEKY_IDLE_NS) } else { slice_idle }
+    }
+
+    fn is_idle_class(&self) -> bool {
+        self.priority.class == PriorityClass::Idle
+    }
+
+    fn slice_used(&self, now: u64) -> bool {
+        !self.slice_new && now >= self.slice_end
+    }
+}
+
+/// What is known of a process.
+#[derive(Clone, Copy, Debug, Default)]
+struct Process {
+    think_time: Mean,
+    last_end: u64,
+}
+
+#[derive(Debug)]
+struct Cfq {
+    keys: BTreeMap<Key, usize>,
+    queues: Vec<Queue>,
+    processes: BTreeMap<u32, Process>,
+    /// Queues with requests, in the order in which they will be served.
+    service: BTreeSet<((PriorityClass, i64, u64), usize)>,
+    /// Queues by level of priority and position of their next request, to find some that work close by.
+    positions: BTreeSet<(u8, u64, usize)>,
+    active: Option<usize>,
+    /// The process whose request opened the slice.
+    active_process: Option<u32>,
+    idle_until: Option<u64>,
+    last_position: u64,
+    /// By kind: asynchronous, synchronous.
+    in_driver: [u64; 2],
+    waiting: u64,
+    last_end_sync: u64,
+    hw_tag: bool,
+    hw_samples: u32,
+    in_driver_peak: u64,
+    places: u64,
+    rotational: bool,
+    quantum: u64,
+    fifo_expire: [u64; 2],
+    back_seek_max: u64,
+    back_seek_penalty: u64,
+    slice: [u64; 2],
+    slice_async_rq: u64,
+    slice_idle: u64,
+    low_latency: bool,
+}
+
+impl Cfq {
+    fn new(settings: &Settings, device: &Device) -> Self {
+        Self {
+            keys: BTreeMap::new(),
+            queues: Vec::new(),
+            processes: BTreeMap::new(),
+            service: BTreeSet::new(),
+            positions: BTreeSet::new(),
+            active: None,
+            active_process: None,
+            idle_until: None,
+            last_position: 0,
+            in_driver: [0; 2],
+            waiting: 0,
+            last_end_sync: 0,
+            hw_tag: true,
+            hw_samples: 0,
+            in_driver_peak: 0,
+            places: 0,
+            rotational: device.rotational,
+            quantum: settings.get("quantum"),
+            fifo_expire: [settings.ms("fifo_expire_async"), settings.ms("fifo_expire_sync")],
+            back_seek_max: settings.get("back_seek_max") * 2,
+            back_seek_penalty: settings.get("back_seek_penalty"),
+            slice: [settings.ms("slice_async"), settings.ms("slice_sync")],
+            slice_async_rq: settings.get("slice_async_rq"),
+            slice_idle: settings.ms("slice_idle"),
+            low_latency: settings.is_set("low_latency"),
+        }
+    }
+
+    fn queue_of(&self, rq: &Request) -> usize {
+        self.keys[&Key::new(rq.pid, rq.is_sync(), rq.priority)]
+    }
+
+    /// Slice of a queue of such a kind and level.
+    fn slice(&self, sync: bool, level: u8) -> u64 {
+        let base = self.slice[usize::from(sync)];
+        (base + 4 * (base / 5)).saturating_sub(base / 5 * u64::from(level))
+    }
+
+    /// Which of two requests of a queue is served first.
+    fn choose(&self, requests: &Requests, a: Option<RequestId>, b: Option<RequestId>) -> Option<RequestId> {
+        let (Some(a), Some(b)) = (a, b) else { return a.or(b) };
+        // Waited for first, then metadata, then near ones.
+        let rank = |id: RequestId| {
+            let rq = &requests[id];
+            let near = rank(rq.start, self.last_position, self.back_seek_max, self.back_seek_penalty);
+            (!rq.is_sync(), !rq.flags.any(Flags::META), near)
+        };
+        if rank(a) <= rank(b) { Some(a) } else { Some(b) }
+    }
+
+    fn set_next(&mut self, queue: usize, next: Option<RequestId>, start: Option<u64>) {
+        let q = &mut self.queues[queue];
+        let level = q.priority.level;
+        q.next = next;
+        let position = start.filter(|_| !q.is_idle_class());
+        if let Some(old) = std::mem::replace(&mut q.position, position) {
+            self.positions.remove(&(level, old, queue));
+        }
+        if let Some(new) = position {
+            self.positions.insert((level, new, queue));
+        }
+    }
+
+    /// Puts a queue into the service tree, anew if it is there.
+    fn enqueue(&mut self, queue: usize, front: bool, now: u64) {
+        if let Some(place) = self.queues[queue].place.take() {
+            self.service.remove(&(place, queue));
+        }
+        let q = &self.queues[queue];
+        let now = now as i64;
+        let key = if q.is_idle_class() && !front {
+            self.service.last().map_or(now, |&((_, key, _), _)| key) + IDLE_CLASS_NS
+        } else if front {
+            self.service.first().map_or(now, |&((_, key, _), _)| key) - FRONT_NS
+        } else {
+            let offset = self.slice(true, 0) as i64 - self.slice(q.sync, q.priority.level) as i64;
+            now + self.service.len() as i64 * offset - q.residual
+        };
+        let place = (q.priority.class, key, self.places);
+        self.places += 1;
+        let q = &mut self.queues[queue];
+        if !front {
+            q.residual = 0;
+        }
+        q.place = Some(place);
+        self.service.insert((place, queue));
+    }
+
+    /// Ends the slice of the active queue. `keep`: what is left of it, or over, counts for the next one.
+    fn expire(&mut self, keep: bool, now: u64) {
+        let Some(active) = self.active.take() else { return };
+        self.active_process = None;
+        self.idle_until = None;
+        let q = &mut self.queues[active];
+        q.waits = false;
+        if keep && !q.slice_new {
+            q.residual = q.slice_end as i64 - now as i64;
+        }
+        if q.place.is_some() {
+            self.enqueue(active, false, now);
+        }
+    }
+
+    fn activate(&mut self, queue: usize) {
+        let q = &mut self.queues[queue];
+        (q.slice_new, q.slice_end, q.slice_dispatched) = (true, 0, 0);
+        (q.waits, q.must_dispatch, q.fifo_checked) = (false, false, false);
+        self.idle_until = None;
+        self.active = Some(queue);
+    }
+
+    /// Whether a request there is as good as one that the active process would send.
+    fn is_close(&self, start: u64) -> bool {
+        let Some(seek) = self.active.map(|active| &self.queues[active].seek) else { return false };
+        let reach = if seek.is_valid() { seek.mean } else { SEEK_THRESHOLD };
+        start.abs_diff(self.last_position) <= reach
+    }
+
+    /// A synchronous queue of the same level that works where the active one does.
+    fn cooperator(&self, active: usize) -> Option<usize> {
+        let level = self.queues[active].priority.level;
+        let here = (level, self.last_position, 0);
+        let next = self.positions.range(here..=(level, u64::MAX, usize::MAX)).next();
+        let previous = self.positions.range((level, 0, 0)..here).next_back();
+        let close = [next, previous].into_iter().flatten().find(|&&(_, start, _)| self.is_close(start));
+        let fits = |q: &Queue| q.sync && !q.cooperated && !q.is_seeky();
+        close.map(|&(_, _, queue)| queue).filter(|&queue| queue != active && fits(&self.queues[queue]))
+    }
+
+    /// The queue to serve, `None` if the device is to wait.
+    fn select(&mut self, now: u64) -> Option<usize> {
+        let mut close = None;
+        if let Some(active) = self.active {
+            let q = &self.queues[active];
+            if !q.slice_used(now) || q.must_dispatch {
+                if !q.requests.is_empty() {
+                    return Some(active);
+                }
+                close = self.cooperator(active);
+                if close.is_none() && (self.idle_until.is_some() || (q.dispatched > 0 && q.idle_window)) {
+                    return None;
+                }
+            }
+            self.expire(false, now);
+        }
+        if let Some(queue) = close {
+            self.queues[queue].cooperated = true;
+        }
+        let queue = close.or_else(|| {
+            let &(_, first) = self.service.first()?;
+            self.queues[first].cooperated = false;
+            Some(first)
+        })?;
+        self.activate(queue);
+        Some(queue)
+    }
+
+    /// Whether the queue may have one more request at the device.
+    fn may_dispatch(&self, queue: usize, now: u64) -> bool {
+        let q = &self.queues[queue];
+        if (q.idle_window && self.in_driver[0] > 0) || (!q.sync && self.in_driver[1] > 0) {
+            return false;
+        }
+        let mut most = if q.is_idle_class() { 1 } else { self.quantum };
+        if q.dispatched >= most {
+            if q.is_idle_class() || self.service.len() > 1 {
+                return false;
+            }
+            most *= 4;
+        }
+        if !q.sync && self.low_latency {
+            let depth = (now - self.last_end_sync) / self.slice[1];
+            most = most.min(if depth == 0 && q.dispatched == 0 { 1 } else { depth });
+        }
+        q.dispatched < most
+    }
+
+    /// A request is about to leave its queue: another one will be next.
+    fn forget(&mut self, queue: usize, rq: &Request, requests: &Requests) {
+        if self.queues[queue].next == Some(rq.id) {
+            let list = &self.queues[queue].requests;
+            let latter = list.latter(rq.id).or_else(|| list.first().filter(|&first| first != rq.id));
+            let next = self.choose(requests, latter, list.former(rq.id));
+            self.set_next(queue, next, next.map(|id| requests[id].start));
+        }
+        let q = &mut self.queues[queue];
+        q.meta_pending -= u64::from(rq.flags.any(Flags::META));
+        self.waiting -= 1;
+    }
+
+    /// Takes a request out of its queue.
+    fn remove(&mut self, queue: usize, rq: &Request, requests: &Requests) {
+        self.forget(queue, rq, requests);
+        let q = &mut self.queues[queue];
+        q.requests.remove(rq.id);
+        if q.requests.is_empty()
+            && let Some(place) = q.place.take()
+        {
+            self.service.remove(&(place, queue));
+        }
+    }
+
+    fn should_preempt(&self, queue: usize, rq: &Request, now: u64) -> bool {
+        let Some(active) = self.active else { return false };
+        let (q, active) = (&self.queues[queue], &self.queues[active]);
+        if active.slice_used(now) {
+            return true;
+        }
+        if q.is_idle_class() || active.is_idle_class() {
+            return !q.is_idle_class();
+        }
+        let real_time = |queue: &Queue| queue.priority.class == PriorityClass::RealTime;
+        (rq.is_sync() && !active.sync)
+            || (rq.flags.any(Flags::META) && active.meta_pending == 0)
+            || (real_time(q) && !real_time(active))
+            || (active.waits && self.is_close(rq.start))
+    }
+
+    /// Learns from an arrival whether idling for its process is worth while.
+    fn learn(&mut self, queue: usize, rq: &Request, now: u64) {
+        let process = self.processes.entry(rq.pid).or_default();
+        process.think_time.add((now - process.last_end).min(2 * self.slice_idle));
+        let think_time = process.think_time;
+        let q = &mut self.queues[queue];
+        q.seek.add_seek(if q.end == 0 { 0 } else { rq.start.abs_diff(q.end) });
+        q.end = rq.end();
+        if !q.sync || q.is_idle_class() {
+            return;
+        }
+        if self.slice_idle == 0 || (!self.low_latency && self.hw_tag && q.is_seeky()) {
+            q.idle_window = false;
+        } else if think_time.is_valid() {
+            q.idle_window = think_time.mean <= q.idle(self.slice_idle);
+        }
+    }
+
+    /// Keeps the device idle for the active process, if that is worth while.
+    fn arm_idling(&mut self, active: usize, now: u64) {
+        let q = &self.queues[active];
+        let ssd_with_queue = !self.rotational && self.hw_tag;
+        if ssd_with_queue || self.slice_idle == 0 || !q.idle_window || self.in_driver != [0; 2] {
+            return;
+        }
+        let Some(process) = self.active_process.map(|pid| &self.processes[&pid]) else { return };
+        if process.think_time.is_valid() && q.slice_end - now < process.think_time.mean {
+            return;
+        }
+        let idle = q.idle(self.slice_idle);
+        self.idle_until = Some(now + idle);
+        self.queues[active].waits = true;
+    }
+
+    /// Finds out whether the device takes several requests at a time.
+    fn look_at_device(&mut self) {
+        let in_driver = self.in_driver[0] + self.in_driver[1];
+        self.in_driver_peak = self.in_driver_peak.max(in_driver);
+        if self.waiting <= HW_QUEUE_MIN && in_driver <= HW_QUEUE_MIN {
+            return;
+        }
+        self.hw_samples += 1;
+        if self.hw_samples > HW_SAMPLES {
+            self.hw_tag = self.in_driver_peak >= HW_QUEUE_MIN;
+            (self.hw_samples, self.in_driver_peak) = (0, 0);
+        }
+    }
+}
+
+impl Elevator for Cfq {
+    fn insert(&mut self, rq: &Request, requests: &Requests, now: u64) -> bool {
+        let sync = rq.is_sync();
+        let key = Key::new(rq.pid, sync, rq.priority);
+        let queue = *self.keys.entry(key).or_insert_with(|| {
+            self.queues.push(Queue::new(key, rq.priority));
+            self.queues.len() - 1
+        });
+        let q = &mut self.queues[queue];
+        if q.requests.is_empty() && q.priority != rq.priority {
+            q.priority = rq.priority;
+            q.idle_window = sync && !q.is_idle_class();
+        }
+        q.requests.push(rq, now + self.fifo_expire[usize::from(sync)]);
+        q.meta_pending += u64::from(rq.flags.any(Flags::META));
+        self.waiting += 1;
+        let next = self.choose(requests, self.queues[queue].next, Some(rq.id));
+        self.set_next(queue, next, next.map(|id| requests[id].start));
+        if self.queues[queue].place.is_none() {
+            self.enqueue(queue, false, now);
+        }
+        self.learn(queue, rq, now);
+        if self.active == Some(queue) {
+            let q = &mut self.queues[queue];
+            if !q.waits {
+                return false;
+            }
+            // One small request of the only process may be the first of several: it is not run at once.
+            if rq.sectors > PAGE_SECTORS || self.service.len() > 1 {
+                self.idle_until = None;
+                return true;
+            }
+            q.must_dispatch = true;
+            return false;
+        }
+        let preempts = self.should_preempt(queue, rq, now);
+        if preempts {
+            self.expire(true, now);
+            self.enqueue(queue, true, now);
+        }
+        preempts
+    }
+
+    fn dispatch(&mut self, requests: &Requests, now: u64, force: bool) -> Option<RequestId> {
+        let queue = if force {
+            let &(_, first) = self.service.first()?;
+            self.expire(false, now);
+            first
+        } else {
+            self.select(now).filter(|&queue| self.may_dispatch(queue, now))?
+        };
+        let q = &mut self.queues[queue];
+        // The oldest request is looked at once in a slice.
+        let overdue =
+            (!std::mem::replace(&mut q.fifo_checked, true)).then(|| q.requests.fifo.overdue(now + 1)).flatten();
+        let id = overdue.or(q.next)?;
+        let rq = &requests[id];
+        self.remove(queue, rq, requests);
+        self.in_driver[usize::from(rq.is_sync())] += 1;
+        self.last_position = rq.end();
+        let busy = self.service.len();
+        let q = &mut self.queues[queue];
+        q.dispatched += 1;
+        q.slice_dispatched += 1;
+        q.must_dispatch = false;
+        let most = 2 * (self.slice_async_rq + self.slice_async_rq * u64::from(7 - q.priority.level));
+        let async_done = !q.sync && q.slice_dispatched >= most;
+        let idle_class = q.is_idle_class();
+        if !force {
+            self.active_process.get_or_insert(rq.pid);
+            if busy > 1 && (async_done || idle_class) {
+                self.expire(false, now);
+            }
+        }
+        Some(id)
+    }
+
+    fn completed(&mut self, rq: &Request, now: u64) {
+        let queue = self.queue_of(rq);
+        let sync = rq.is_sync();
+        self.look_at_device();
+        self.in_driver[usize::from(sync)] -= 1;
+        self.queues[queue].dispatched -= 1;
+        if sync {
+            self.processes.entry(rq.pid).or_default().last_end = now;
+            self.last_end_sync = now;
+        }
+        if self.active != Some(queue) {
+            return;
+        }
+        let q = &self.queues[queue];
+        let slice = self.slice(q.sync, q.priority.level);
+        let q = &mut self.queues[queue];
+        if std::mem::take(&mut q.slice_new) {
+            q.slice_end = now + slice;
+        }
+        let q = &self.queues[queue];
+        if q.slice_used(now) || q.is_idle_class() {
+            self.expire(true, now);
+        } else if q.requests.is_empty() && sync && !rq.flags.any(Flags::NOIDLE) && self.cooperator(queue).is_none() {
+            self.arm_idling(queue, now);
+        }
+    }
+
+    fn front_merge(&self, bio: &Bio) -> Option<RequestId> {
+        let &queue = self.keys.get(&Key::new(bio.pid, bio.is_sync(), bio.priority))?;
+        self.queues[queue].requests.starting_at(bio.end())
+    }
+
+    fn allow_merge(&self, rq: &Request, bio: &Bio) -> bool {
+        Key::new(rq.pid, rq.is_sync(), rq.priority) == Key::new(bio.pid, bio.is_sync(), bio.priority)
+    }
+
+    fn moved(&mut self, rq: &Request) {
+        let queue = self.queue_of(rq);
+        self.queues[queue].requests.moved(rq);
+        if self.queues[queue].next == Some(rq.id) {
+            self.set_next(queue, Some(rq.id), Some(rq.start));
+        }
+    }
+
+    fn former(&self, rq: &Request) -> Option<RequestId> {
+        self.queues[self.queue_of(rq)].requests.former(rq.id)
+    }
+
+    fn latter(&self, rq: &Request) -> Option<RequestId> {
+        self.queues[self.queue_of(rq)].requests.latter(rq.id)
+    }
+
+    fn merged(&mut self, survivor: &Request, absorbed: &Request, requests: &Requests) {
+        let queue = self.queue_of(absorbed);
+        self.forget(queue, absorbed, requests);
+        self.queues[queue].requests.absorb(survivor.id, absorbed.id);
+    }
+
+    fn must_queue(&self, bio: &Bio) -> bool {
+        let key = Key::new(bio.pid, bio.is_sync(), bio.priority);
+        self.idle_until.is_some() && self.active.is_some() && self.active == self.keys.get(&key).copied()
+    }
+
+    fn timer_ns(&self) -> Option<u64> {
+        self.idle_until
+    }
+
+    fn on_timer(&mut self, now: u64) {
+        self.idle_until = None;
+        let Some(active) = self.active else { return };
+        let q = &self.queues[active];
+        let goes_on = q.must_dispatch || self.service.is_empty() || !q.requests.is_empty();
+        if !goes_on || (q.slice_used(now) && !q.must_dispatch) {
+            self.expire(false, now);
+        }
+    }
+}

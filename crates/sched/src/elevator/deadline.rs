@@ -1,0 +1,165 @@
+//! `deadline`: batches in ascending order, one direction at a time, with deadlines (block/deadline-iosched.c of Linux
+//! 2.6.32).
+//!
+//! What is easily got wrong: deadlines are looked at between batches only; a batch ends at the largest sector, it does
+//! not wrap; the request to continue with is remembered when its predecessor is dispatched, so one that arrives between
+//! the two is passed over; after a change of direction the batch begins with the oldest request, wherever it lies;
+//! `starved` counts only while both directions wait.
+//!
+//! Of two requests that begin at the same sector, 2.6.32 dispatches the older at once; here both are kept, as the
+//! kernels of Enterprise Linux 6 do.
+
+use super::lists::SortedFifo;
+use super::{Elevator, MergeIndex, SchedulerInfo};
+use crate::bio::{Bio, Direction};
+use crate::layer::Frame;
+use crate::request::{Request, RequestId, Requests};
+use crate::tunable::{Settings, Tunable};
+
+pub(super) static INFO: SchedulerInfo = SchedulerInfo {
+    name: "deadline",
+    help: "sorted batches of one direction with deadlines, reads preferred; Linux 2.6.32",
+    frame: Frame::Legacy,
+    merge_index: MergeIndex::Hash,
+    work_conserving: true,
+    bounded_wait: true,
+    tunables: TUNABLES,
+    build: |settings, _| Box::new(Deadline::new(settings)),
+};
+
+/// Shared with `mq-deadline`, which has inherited names and defaults.
+pub(super) const READ_EXPIRE: Tunable = Tunable {
+    name: "read_expire",
+    unit: "ms",
+    default: 500,
+    min: 0,
+    max: 3_600_000,
+    help: "How long a read may wait before a batch begins with it.",
+};
+pub(super) const WRITE_EXPIRE: Tunable = Tunable {
+    name: "write_expire",
+    unit: "ms",
+    default: 5000,
+    min: 0,
+    max: 3_600_000,
+    help: "How long a write may wait before a batch begins with it.",
+};
+pub(super) const WRITES_STARVED: Tunable = Tunable {
+    name: "writes_starved",
+    unit: "batches",
+    default: 2,
+    min: 0,
+    max: 1_000_000,
+    help: "Batches of reads that may pass waiting writes.",
+};
+pub(super) const FIFO_BATCH: Tunable =
+    Tunable { name: "fifo_batch", unit: "requests", default: 16, min: 0, max: 1_000_000, help: "Requests of a batch." };
+pub(super) const FRONT_MERGES: Tunable = Tunable {
+    name: "front_merges",
+    unit: "switch",
+    default: 1,
+    min: 0,
+    max: 1,
+    help: "Whether a bio may be put in front of a waiting request.",
+};
+
+const TUNABLES: &[Tunable] = &[READ_EXPIRE, WRITE_EXPIRE, WRITES_STARVED, FIFO_BATCH, FRONT_MERGES];
+
+#[derive(Debug)]
+struct Deadline {
+    queues: [SortedFifo; 2],
+    /// The request to continue a batch with; at most one of the two is set.
+    next: [Option<RequestId>; 2],
+    /// Requests of the batch so far.
+    batching: u64,
+    /// Batches of reads begun while writes waited.
+    starved: u64,
+    expire: [u64; 2],
+    writes_starved: u64,
+    fifo_batch: u64,
+    front_merges: bool,
+}
+
+impl Deadline {
+    fn new(settings: &Settings) -> Self {
+        Self {
+            queues: Default::default(),
+            next: [None; 2],
+            batching: 0,
+            starved: 0,
+            expire: [settings.ms("read_expire"), settings.ms("write_expire")],
+            writes_starved: settings.get("writes_starved"),
+            fifo_batch: settings.get("fifo_batch"),
+            front_merges: settings.is_set("front_merges"),
+        }
+    }
+
+    /// Direction of the batch to begin.
+    fn direction(&mut self) -> Option<Direction> {
+        let [reads, writes] = [&self.queues[0], &self.queues[1]].map(|queue| !queue.is_empty());
+        if reads {
+            // Counted after the comparison: with the default of 2, the third batch is one of writes.
+            if !writes || self.starved < self.writes_starved {
+                self.starved += u64::from(writes);
+                return Some(Direction::Read);
+            }
+        } else if !writes {
+            return None;
+        }
+        self.starved = 0;
+        Some(Direction::Write)
+    }
+}
+
+impl Elevator for Deadline {
+    fn insert(&mut self, rq: &Request, _requests: &Requests, now: u64) -> bool {
+        let direction = rq.direction as usize;
+        self.queues[direction].push(rq, now + self.expire[direction]);
+        false
+    }
+
+    fn dispatch(&mut self, _requests: &Requests, now: u64, _force: bool) -> Option<RequestId> {
+        let going_on = [Direction::Write, Direction::Read].into_iter().find(|&d| self.next[d as usize].is_some());
+        let (direction, id) = match going_on {
+            Some(direction) if self.batching < self.fifo_batch => (direction, self.next[direction as usize]?),
+            _ => {
+                let direction = self.direction()?;
+                let fifo = &self.queues[direction as usize].fifo;
+                let id = fifo.overdue(now).or(self.next[direction as usize]).or(fifo.head())?;
+                self.batching = 0;
+                (direction, id)
+            }
+        };
+        self.batching += 1;
+        self.next[direction.other() as usize] = None;
+        self.next[direction as usize] = self.queues[direction as usize].latter(id);
+        self.queues[direction as usize].remove(id);
+        Some(id)
+    }
+
+    fn completed(&mut self, _rq: &Request, _now: u64) {}
+
+    fn front_merge(&self, bio: &Bio) -> Option<RequestId> {
+        self.queues[bio.direction as usize].starting_at(bio.end()).filter(|_| self.front_merges)
+    }
+
+    fn moved(&mut self, rq: &Request) {
+        self.queues[rq.direction as usize].moved(rq);
+    }
+
+    fn former(&self, rq: &Request) -> Option<RequestId> {
+        self.queues[rq.direction as usize].former(rq.id)
+    }
+
+    fn latter(&self, rq: &Request) -> Option<RequestId> {
+        self.queues[rq.direction as usize].latter(rq.id)
+    }
+
+    fn merged(&mut self, survivor: &Request, absorbed: &Request, _requests: &Requests) {
+        let direction = absorbed.direction;
+        if self.next[direction as usize] == Some(absorbed.id) {
+            self.next[direction as usize] = self.queues[direction as usize].latter(absorbed.id);
+        }
+        self.queues[direction as usize].absorb(survivor.id, absorbed.id);
+    }
+}

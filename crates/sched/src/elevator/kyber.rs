@@ -1,0 +1,236 @@
+//! `kyber`: queues for reads, writes, discards and the rest, each limited in how many of its requests are at the
+//! device; the limits follow measured latencies (block/kyber-iosched.c of Linux 6).
+//!
+//! Domains take turns in batches, first in, first out within each. Every 100 ms after a completion latencies are looked
+//! at: if the time at the device of reads or writes is too long for a domain's target (its 90th percentile), or the
+//! whole time of a domain is (99th), limits are set in proportion to the bucket that percentile lies in. A domain that
+//! fares better than needed is cut down only while some domain fares badly.
+//!
+//! Histograms have eight buckets of a quarter of the target. They are evaluated with 500 samples, or after a second
+//! with fewer. The kernel keeps a queue and histograms for each processor; here there is one.
+
+use super::lists::Fifo;
+use super::none::CHECKED;
+use super::{Elevator, MergeIndex, SchedulerInfo};
+use crate::MS;
+use crate::bio::{Bio, Direction, Flags};
+use crate::layer::Frame;
+use crate::request::{Request, RequestId, Requests};
+use crate::tunable::{Settings, Tunable};
+
+use rustc_hash::FxHashMap;
+
+pub(super) static INFO: SchedulerInfo = SchedulerInfo {
+    name: "kyber",
+    help: "reads and writes limited by measured latencies; Linux 6",
+    frame: Frame::Modern,
+    merge_index: MergeIndex::Latest,
+    work_conserving: false,
+    bounded_wait: true,
+    tunables: &[
+        Tunable {
+            name: "read_lat_nsec",
+            unit: "ns",
+            default: 2_000_000,
+            min: 8,
+            max: 60_000_000_000,
+            help: "Latency aimed at for reads.",
+        },
+        Tunable {
+            name: "write_lat_nsec",
+            unit: "ns",
+            default: 10_000_000,
+            min: 8,
+            max: 60_000_000_000,
+            help: "Latency aimed at for writes.",
+        },
+    ],
+    build: |settings, _| Box::new(Kyber::new(settings)),
+};
+
+/// Reads, writes, discards; the rest (flushes) goes around schedulers here.
+const DOMAINS: usize = 3;
+/// Requests of a domain at the device, at most.
+const DEPTH: [u64; DOMAINS] = [256, 128, 64];
+/// Requests of a domain dispatched in a row.
+const BATCH: [u64; DOMAINS] = [16, 8, 1];
+/// Latency aimed at for discards.
+const DISCARD_NS: u64 = 5_000 * MS;
+/// How long after a completion latencies are looked at.
+const PERIOD_NS: u64 = 100 * MS;
+/// Buckets of a quarter of the target; the first four are good.
+const BUCKETS: usize = 8;
+const GOOD_BUCKETS: usize = 4;
+/// A histogram with fewer samples is kept for up to a second.
+const SAMPLES: u64 = 500;
+const SAMPLING_NS: u64 = 1_000 * MS;
+
+/// Latencies of a domain since they were looked at last.
+#[derive(Clone, Copy, Debug, Default)]
+struct Histogram {
+    buckets: [u64; BUCKETS],
+    /// When a histogram with too few samples is evaluated all the same.
+    until: Option<u64>,
+}
+
+impl Histogram {
+    fn add(&mut self, target: u64, latency: u64) {
+        let quarter = (target / GOOD_BUCKETS as u64).max(1);
+        // As the kernel rounds: a latency of just the target is still good.
+        let bucket = usize::try_from(latency.saturating_sub(1) / quarter).unwrap_or(BUCKETS);
+        self.buckets[bucket.min(BUCKETS - 1)] += 1;
+    }
+
+    /// The bucket of a percentile, if there are enough samples; the histogram then begins anew.
+    fn percentile(&mut self, percent: u64, now: u64) -> Option<u64> {
+        let samples: u64 = self.buckets.iter().sum();
+        if samples == 0 {
+            return None;
+        }
+        let until = *self.until.get_or_insert(now + SAMPLING_NS);
+        if samples < SAMPLES && now < until {
+            return None;
+        }
+        let mut below = (samples * percent).div_ceil(100);
+        let bucket = self.buckets.iter().position(|&count| {
+            let found = count >= below;
+            below = below.saturating_sub(count);
+            found
+        });
+        *self = Self::default();
+        Some(bucket.expect("the buckets hold all samples") as u64)
+    }
+}
+
+/// Requests of one kind.
+#[derive(Debug)]
+struct Domain {
+    queue: Fifo,
+    /// Requests at the device, and how many there may be.
+    in_flight: u64,
+    depth: u64,
+    target: u64,
+    /// From submission to completion, and from dispatch to completion.
+    total: Histogram,
+    device: Histogram,
+    /// The bucket of the 99th percentile of `total` that has not been acted upon.
+    p99: Option<u64>,
+}
+
+#[derive(Debug)]
+struct Kyber {
+    domains: [Domain; DOMAINS],
+    current: usize,
+    batching: u64,
+    /// When latencies are looked at.
+    timer: Option<u64>,
+    /// When requests at the device were dispatched.
+    dispatched: FxHashMap<RequestId, u64>,
+}
+
+impl Kyber {
+    fn new(settings: &Settings) -> Self {
+        let domain = |index: usize, target| Domain {
+            queue: Fifo::default(),
+            in_flight: 0,
+            depth: DEPTH[index],
+            target,
+            total: Histogram::default(),
+            device: Histogram::default(),
+            p99: None,
+        };
+        let (read, write) = (settings.get("read_lat_nsec"), settings.get("write_lat_nsec"));
+        Self {
+            domains: [domain(0, read), domain(1, write), domain(2, DISCARD_NS)],
+            current: 0,
+            batching: 0,
+            timer: None,
+            dispatched: FxHashMap::default(),
+        }
+    }
+
+    fn take_current(&mut self, now: u64, force: bool) -> Option<RequestId> {
+        let domain = &mut self.domains[self.current];
+        if domain.in_flight >= domain.depth && !force {
+            return None;
+        }
+        let id = domain.queue.head()?;
+        domain.queue.remove(id);
+        domain.in_flight += 1;
+        self.batching += 1;
+        self.dispatched.insert(id, now);
+        Some(id)
+    }
+}
+
+fn domain(direction: Direction, flags: Flags) -> usize {
+    if flags.any(Flags::DISCARD) { 2 } else { direction as usize }
+}
+
+impl Elevator for Kyber {
+    fn insert(&mut self, rq: &Request, _requests: &Requests, _now: u64) -> bool {
+        self.domains[domain(rq.direction, rq.flags)].queue.push(rq.id, u64::MAX);
+        false
+    }
+
+    fn dispatch(&mut self, _requests: &Requests, now: u64, force: bool) -> Option<RequestId> {
+        if self.batching < BATCH[self.current]
+            && let Some(id) = self.take_current(now, force)
+        {
+            return Some(id);
+        }
+        self.batching = 0;
+        // All domains in turn, the current one last: it may be the only one with requests.
+        for _ in 0..DOMAINS {
+            self.current = (self.current + 1) % DOMAINS;
+            if let Some(id) = self.take_current(now, force) {
+                return Some(id);
+            }
+        }
+        None
+    }
+
+    fn completed(&mut self, rq: &Request, now: u64) {
+        let dispatched = self.dispatched.remove(&rq.id).expect("a request ends after it was dispatched");
+        let domain = &mut self.domains[domain(rq.direction, rq.flags)];
+        domain.in_flight -= 1;
+        domain.total.add(domain.target, now - rq.arrived);
+        domain.device.add(domain.target, now - dispatched);
+        self.timer.get_or_insert(now + PERIOD_NS);
+    }
+
+    fn latest(&self, bio: &Bio) -> Vec<RequestId> {
+        self.domains[domain(bio.direction, bio.flags)].queue.newest(CHECKED).collect()
+    }
+
+    fn merged(&mut self, _survivor: &Request, absorbed: &Request, _requests: &Requests) {
+        self.domains[domain(absorbed.direction, absorbed.flags)].queue.remove(absorbed.id);
+    }
+
+    fn depth(&self, bio: &Bio, nr_requests: u32) -> u32 {
+        // Asynchronous writes must not take all requests from reads (KYBER_ASYNC_PERCENT).
+        if bio.is_sync() { nr_requests } else { (nr_requests * 3 / 4).max(1) }
+    }
+
+    fn timer_ns(&self) -> Option<u64> {
+        self.timer
+    }
+
+    fn on_timer(&mut self, now: u64) {
+        self.timer = None;
+        let mut bad = false;
+        for domain in &mut self.domains {
+            bad |= domain.device.percentile(90, now).is_some_and(|bucket| bucket >= GOOD_BUCKETS as u64);
+        }
+        for (domain, most) in self.domains.iter_mut().zip(DEPTH) {
+            // With no domain doing badly, a percentile seen before counts until there is a new one.
+            let p99 = domain.total.percentile(99, now).or(domain.p99.take());
+            let Some(bucket) = p99 else { continue };
+            if bad || bucket >= GOOD_BUCKETS as u64 {
+                domain.depth = (domain.depth * (bucket + 1) / GOOD_BUCKETS as u64).clamp(1, most);
+            } else {
+                domain.p99 = Some(bucket);
+            }
+        }
+    }
+}

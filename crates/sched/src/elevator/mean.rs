@@ -1,0 +1,30 @@
+//! The decaying mean that anticipatory and CFQ keep of think times and seek distances: each sample counts an eighth.
+
+/// A decaying mean in fixed point, as both schedulers compute it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Mean {
+    /// Samples, saturating towards 256.
+    pub samples: u64,
+    total: u64,
+    /// The mean, in the unit of the samples.
+    pub mean: u64,
+}
+
+impl Mean {
+    pub fn add(&mut self, sample: u64) {
+        self.samples = (7 * self.samples + 256) / 8;
+        self.total = (7 * self.total + 256 * sample) / 8;
+        self.mean = (self.total + self.samples / 2) / self.samples;
+    }
+
+    /// A seek distance, cut down so that a single far request does not spoil the mean.
+    pub fn add_seek(&mut self, distance: u64) {
+        let slack = if self.samples <= 60 { 2 << 20 } else { 2 << 16 };
+        self.add(distance.min(4 * self.mean + slack));
+    }
+
+    /// Whether there are enough samples to go by: four.
+    pub fn is_valid(&self) -> bool {
+        self.samples > 80
+    }
+}

@@ -1,0 +1,166 @@
+//! I/O schedulers, one file each, registered in [`SCHEDULERS`].
+//!
+//! To add one: write its file with its table of tunables and an implementation of [`Elevator`], register it here. The
+//! property tests, the configuration and the list of schedulers take it from the table.
+
+mod anticipatory;
+mod bfq_lite;
+mod cfq;
+mod cost;
+mod deadline;
+mod fios;
+mod flashfq;
+mod kyber;
+mod lists;
+mod mean;
+mod mq_deadline;
+mod nearest;
+mod none;
+mod noop;
+mod pardispatcher;
+
+use std::fmt::Debug;
+
+use crate::bio::Bio;
+use crate::layer::Frame;
+use crate::request::{Request, RequestId, Requests};
+use crate::tunable::{Settings, Tunable, TunableError};
+
+/// How requests to merge a bio with are found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MergeIndex {
+    /// Back merges with any waiting request, by a hash of end sectors; front merges where the scheduler finds one.
+    Hash,
+    /// Only with one of the latest eight requests, as blk-mq does for queues without order.
+    Latest,
+}
+
+/// An I/O scheduler: holds requests and decides which one goes to the device next.
+///
+/// Contract. A request that is inserted is either handed out by `dispatch` exactly once or leaves by `merged`.
+/// `dispatch` may answer `None` with requests waiting only if it answers otherwise after a completion, or after
+/// `timer_ns` has come and `on_timer` was called; with `force` it never does. A decision takes no time
+/// in proportion to the requests that wait. The block layer keeps merge limits and directions: a scheduler
+/// only proposes (`front_merge`, `former`, `latter`) or forbids (`allow_merge`). `now` never decreases. No method draws
+/// random numbers.
+pub trait Elevator: Send + Debug {
+    /// Takes a request in. Whether the queue is to be run at once although it may be plugged.
+    fn insert(&mut self, rq: &Request, requests: &Requests, now: u64) -> bool;
+
+    /// Hands out the request to be given to the device next and takes it out. `force`: whatever there is, without
+    /// idling; used to empty the queues ahead of a barrier.
+    fn dispatch(&mut self, requests: &Requests, now: u64, force: bool) -> Option<RequestId>;
+
+    /// A request handed out earlier has ended.
+    fn completed(&mut self, rq: &Request, now: u64);
+
+    /// The waiting request that `bio` could be put in front of; by default front merges are not looked for.
+    fn front_merge(&self, _bio: &Bio) -> Option<RequestId> {
+        None
+    }
+
+    /// The latest requests that `bio` may be merged with, newest first; asked with [`MergeIndex::Latest`] only.
+    fn latest(&self, _bio: &Bio) -> Vec<RequestId> {
+        Vec::new()
+    }
+
+    /// Whether `bio` may become part of the waiting request `rq`.
+    fn allow_merge(&self, _rq: &Request, _bio: &Bio) -> bool {
+        true
+    }
+
+    /// A waiting request has grown at its front and begins elsewhere now.
+    fn moved(&mut self, _rq: &Request) {}
+
+    /// The request before a waiting one, in the order in which requests are coalesced.
+    fn former(&self, _rq: &Request) -> Option<RequestId> {
+        None
+    }
+
+    /// The request behind a waiting one, in the order in which requests are coalesced.
+    fn latter(&self, _rq: &Request) -> Option<RequestId> {
+        None
+    }
+
+    /// The waiting `absorbed` has become part of the waiting `survivor`, and is no longer a request.
+    fn merged(&mut self, survivor: &Request, absorbed: &Request, requests: &Requests);
+
+    /// Whether a request for `bio` is wanted so much that limits do not count.
+    fn must_queue(&self, _bio: &Bio) -> bool {
+        false
+    }
+
+    /// How many of the `nr_requests` of the modern frame may be in use for `bio` to be given one more.
+    fn depth(&self, _bio: &Bio, nr_requests: u32) -> u32 {
+        nr_requests
+    }
+
+    /// When [`Elevator::on_timer`] is to be called, in nanoseconds.
+    fn timer_ns(&self) -> Option<u64> {
+        None
+    }
+
+    /// The time has come.
+    fn on_timer(&mut self, _now: u64) {}
+}
+
+/// What a scheduler may know of the device.
+#[derive(Clone, Copy, Debug)]
+pub struct Device {
+    /// Sectors of 512 bytes.
+    pub sectors: u64,
+    /// Whether it has moving parts.
+    pub rotational: bool,
+    /// Requests of the modern frame's pool.
+    pub nr_requests: u32,
+}
+
+/// A registered scheduler.
+#[derive(Debug)]
+pub struct SchedulerInfo {
+    /// Name in configurations; the kernel's where it has one.
+    pub name: &'static str,
+    /// One sentence.
+    pub help: &'static str,
+    /// The frame it belongs to; both run any scheduler.
+    pub frame: Frame,
+    /// How bios find the requests they are merged with.
+    pub merge_index: MergeIndex,
+    /// Whether a device with a free slot never waits while a request does.
+    pub work_conserving: bool,
+    /// Whether no request can be passed for ever by others of its class of priority.
+    pub bounded_wait: bool,
+    /// Its tunables.
+    pub tunables: &'static [Tunable],
+    build: fn(&Settings, &Device) -> Box<dyn Elevator>,
+}
+
+impl SchedulerInfo {
+    /// Builds the scheduler with `changes` to the defaults of its tunables.
+    pub fn build(&self, changes: &[(String, u64)], device: &Device) -> Result<Box<dyn Elevator>, TunableError> {
+        Ok((self.build)(&Settings::new(self.name, self.tunables, changes)?, device))
+    }
+}
+
+/// Every scheduler.
+pub static SCHEDULERS: &[&SchedulerInfo] = &[
+    &noop::INFO,
+    &deadline::INFO,
+    &anticipatory::INFO,
+    &cfq::INFO,
+    &pardispatcher::INFO,
+    &none::INFO,
+    &mq_deadline::INFO,
+    &kyber::INFO,
+    &bfq_lite::INFO,
+    &fios::INFO,
+    &flashfq::INFO,
+];
+
+/// The scheduler called `name`.
+pub fn scheduler(name: &str) -> Result<&'static SchedulerInfo, TunableError> {
+    SCHEDULERS.iter().copied().find(|info| info.name == name).ok_or_else(|| TunableError::UnknownScheduler {
+        name: name.to_owned(),
+        known: SCHEDULERS.iter().map(|info| info.name).collect::<Vec<_>>().join(", "),
+    })
+}

@@ -1,0 +1,317 @@
+//! `mq-deadline`: deadline for blk-mq (block/mq-deadline.c of Linux 6.x).
+//!
+//! Against [`super::deadline`]: a batch goes on from a position, the first sector of the request dispatched last in
+//! that direction, so late arrivals behind it join; after a change of direction it goes on at that direction's
+//! position; a deadline has passed when it is reached; the first batch counts as one of writes; and three classes of
+//! priority are served one after the other, the lower ones only while the higher have nothing waiting or at the device,
+//! or after `prio_aging_expire`.
+
+use super::deadline::{FIFO_BATCH, FRONT_MERGES, READ_EXPIRE, WRITE_EXPIRE, WRITES_STARVED};
+use super::lists::SortedFifo;
+use super::{Elevator, MergeIndex, SchedulerInfo};
+use crate::bio::{Bio, Direction};
+use crate::layer::Frame;
+use crate::request::{Request, RequestId, Requests};
+use crate::tunable::{Settings, Tunable};
+
+pub(super) static INFO: SchedulerInfo = SchedulerInfo {
+    name: "mq-deadline",
+    help: "sorted batches of one direction with deadlines and classes of priority; Linux 6",
+    frame: Frame::Modern,
+    merge_index: MergeIndex::Hash,
+    work_conserving: false,
+    bounded_wait: true,
+    tunables: &[
+        READ_EXPIRE,
+        WRITE_EXPIRE,
+        WRITES_STARVED,
+        FIFO_BATCH,
+        FRONT_MERGES,
+        Tunable {
+            name: "prio_aging_expire",
+            unit: "ms",
+            default: 10_000,
+            min: 0,
+            max: 3_600_000,
+            help: "How long a request of a lower class may wait before it goes ahead of higher ones.",
+        },
+        Tunable {
+            name: "async_depth",
+            unit: "requests",
+            default: 0,
+            min: 0,
+            max: 1_000_000,
+            help: "Requests in use up to which asynchronous bios are given one; 0 is all, as since Linux 6.",
+        },
+    ],
+    build: |settings, _| Box::new(MqDeadline::new(settings)),
+};
+
+/// Requests of one class of priority.
+#[derive(Debug, Default)]
+struct Class {
+    queues: [SortedFifo; 2],
+    /// First sector of the request dispatched last, for each direction.
+    position: [u64; 2],
+    /// Requests that wait or are at the device.
+    queued: u64,
+}
+
+/// A request and the state after it is dispatched.
+#[derive(Clone, Copy, Debug)]
+struct Decision {
+    id: RequestId,
+    direction: Direction,
+    batching: u64,
+    starved: u64,
+}
+
+#[derive(Debug)]
+struct MqDeadline {
+    classes: [Class; 3],
+    batching: u64,
+    starved: u64,
+    last: Direction,
+    expire: [u64; 2],
+    writes_starved: u64,
+    fifo_batch: u64,
+    front_merges: bool,
+    prio_aging_expire: u64,
+    async_depth: u64,
+}
+
+impl MqDeadline {
+    fn new(settings: &Settings) -> Self {
+        Self {
+            classes: Default::default(),
+            batching: 0,
+            starved: 0,
+            last: Direction::Write,
+            expire: [settings.ms("read_expire"), settings.ms("write_expire")],
+            writes_starved: settings.get("writes_starved"),
+            fifo_batch: settings.get("fifo_batch"),
+            front_merges: settings.is_set("front_merges"),
+            prio_aging_expire: settings.ms("prio_aging_expire"),
+            async_depth: settings.get("async_depth"),
+        }
+    }
+
+    fn queue(&self, rq: &Request) -> &SortedFifo {
+        &self.classes[rq.priority.class as usize].queues[rq.direction as usize]
+    }
+
+    fn queue_mut(&mut self, rq: &Request) -> &mut SortedFifo {
+        &mut self.classes[rq.priority.class as usize].queues[rq.direction as usize]
+    }
+
+    /// What a class would dispatch now, if that had arrived at `latest`. The kernel lets a request that is too young
+    /// for the pass of the aged count in `starved` all the same; here a decision not taken changes nothing.
+    fn decide(&self, class: usize, now: u64, latest: u64) -> Option<Decision> {
+        let Class { queues, position, .. } = &self.classes[class];
+        let next = |direction: Direction| queues[direction as usize].from(position[direction as usize]);
+        let decision = match next(self.last) {
+            Some(id) if self.batching < self.fifo_batch => {
+                Decision { id, direction: self.last, batching: self.batching + 1, starved: self.starved }
+            }
+            _ => {
+                let [reads, writes] = [&queues[0], &queues[1]].map(|queue| !queue.is_empty());
+                let (direction, starved) = if reads && (!writes || self.starved < self.writes_starved) {
+                    (Direction::Read, self.starved + u64::from(writes))
+                } else if writes {
+                    (Direction::Write, 0)
+                } else {
+                    return None;
+                };
+                let fifo = &queues[direction as usize].fifo;
+                let overdue = fifo.head().filter(|&id| fifo.deadline(id) <= now);
+                let id = overdue.or(next(direction)).or(fifo.head())?;
+                Decision { id, direction, batching: 1, starved }
+            }
+        };
+        let direction = decision.direction as usize;
+        let arrived = queues[direction].fifo.deadline(decision.id) - self.expire[direction];
+        (arrived <= latest).then_some(decision)
+    }
+
+    /// Carries a decision out.
+    fn take(&mut self, class: usize, decision: &Decision, requests: &Requests) -> RequestId {
+        let Decision { id, direction, batching, starved } = *decision;
+        (self.last, self.batching, self.starved) = (direction, batching, starved);
+        let class = &mut self.classes[class];
+        class.queues[direction as usize].remove(id);
+        class.position[direction as usize] = requests[id].start;
+        id
+    }
+}
+
+impl Elevator for MqDeadline {
+    fn insert(&mut self, rq: &Request, _requests: &Requests, now: u64) -> bool {
+        let deadline = now + self.expire[rq.direction as usize];
+        self.queue_mut(rq).push(rq, deadline);
+        self.classes[rq.priority.class as usize].queued += 1;
+        false
+    }
+
+    fn dispatch(&mut self, requests: &Requests, now: u64, force: bool) -> Option<RequestId> {
+        if self.classes.iter().filter(|class| class.queued > 0).count() > 1
+            && let Some(latest) = now.checked_sub(self.prio_aging_expire)
+        {
+            let aged = (1..self.classes.len()).find_map(|class| Some((class, self.decide(class, now, latest)?)));
+            if let Some((class, decision)) = aged {
+                return Some(self.take(class, &decision, requests));
+            }
+        }
+        for class in 0..self.classes.len() {
+            if let Some(decision) = self.decide(class, now, now) {
+                return Some(self.take(class, &decision, requests));
+            }
+            if self.classes[class].queued > 0 && !force {
+                return None;
+            }
+        }
+        None
+    }
+
+    fn completed(&mut self, rq: &Request, _now: u64) {
+        self.classes[rq.priority.class as usize].queued -= 1;
+    }
+
+    fn front_merge(&self, bio: &Bio) -> Option<RequestId> {
+        let queue = &self.classes[bio.priority.class as usize].queues[bio.direction as usize];
+        queue.starting_at(bio.end()).filter(|_| self.front_merges)
+    }
+
+    fn moved(&mut self, rq: &Request) {
+        self.queue_mut(rq).moved(rq);
+    }
+
+    fn former(&self, rq: &Request) -> Option<RequestId> {
+        self.queue(rq).former(rq.id)
+    }
+
+    fn latter(&self, rq: &Request) -> Option<RequestId> {
+        self.queue(rq).latter(rq.id)
+    }
+
+    fn merged(&mut self, survivor: &Request, absorbed: &Request, _requests: &Requests) {
+        self.queue_mut(absorbed).absorb(survivor.id, absorbed.id);
+        self.classes[absorbed.priority.class as usize].queued -= 1;
+    }
+
+    fn depth(&self, bio: &Bio, nr_requests: u32) -> u32 {
+        let limit = u32::try_from(self.async_depth).expect("the range is small");
+        if bio.is_sync() || limit == 0 { nr_requests } else { nr_requests.min(limit) }
+    }
+}
+
+#[cfg(test)]
+mod oracle {
+    //! The kernel's own decisions: see `tests/data/README.md`.
+
+    use std::collections::HashMap;
+    use std::path::{Path, PathBuf};
+
+    use super::*;
+    use crate::bio::{Flags, Priority};
+    use crate::elevator::{Device, scheduler};
+
+    /// The share of decisions of the kernel in a capture that the model takes as well, and their number.
+    fn agreement(path: &Path) -> (f64, u64) {
+        let text = String::from_utf8(zstd::decode_all(std::fs::File::open(path).unwrap()).unwrap()).unwrap();
+        let settings = Settings::new("mq-deadline", INFO.tunables, &[]).unwrap();
+        let mut model = MqDeadline::new(&settings);
+        let mut requests = Requests::default();
+        // One waiting request for each sector and direction: where the capture has two, the older one goes first.
+        let mut waiting: HashMap<(u64, Direction), Vec<RequestId>> = HashMap::new();
+        let mut served: HashMap<(u64, Direction), Vec<RequestId>> = HashMap::new();
+        let (mut equal, mut decisions) = (0, 0);
+        for line in text.lines().skip(1) {
+            let fields: Vec<&str> = line.split(',').collect();
+            let now: u64 = fields[0].parse().unwrap();
+            let direction = if fields[2] == "R" { Direction::Read } else { Direction::Write };
+            let start: u64 = fields[3].parse().unwrap();
+            let sectors = fields[4].parse::<u32>().unwrap() / 512;
+            let pid = fields[5].parse().unwrap();
+            let key = (start, direction);
+            match fields[1] {
+                "I" => {
+                    let (flags, priority) = (Flags::SYNC, Priority::default());
+                    let bio = Bio { start, sectors, direction, flags, pid, priority, owner: 0 };
+                    let id = requests.allocate(bio, 1, now);
+                    model.insert(&requests[id], &requests, now);
+                    waiting.entry(key).or_default().push(id);
+                }
+                "D" => {
+                    // What was inserted before the capture began is unknown.
+                    let Some(id) = waiting.get_mut(&key).and_then(|ids| (!ids.is_empty()).then(|| ids.remove(0)))
+                    else {
+                        continue;
+                    };
+                    let class = requests[id].priority.class as usize;
+                    let decision = model.decide(class, now, now).expect("something waits");
+                    decisions += 1;
+                    equal += u64::from(decision.id == id);
+                    // Two processors race between decision and event; after a difference the model follows the kernel.
+                    let decision = if decision.direction == direction {
+                        Decision { id, ..decision }
+                    } else {
+                        Decision { id, direction, batching: 1, starved: decision.starved }
+                    };
+                    model.take(class, &decision, &requests);
+                    served.entry(key).or_default().push(id);
+                }
+                "C" => {
+                    if let Some(id) = served.get_mut(&key).and_then(|ids| (!ids.is_empty()).then(|| ids.remove(0))) {
+                        model.completed(&requests.free(id), now);
+                    }
+                }
+                other => panic!("unknown event {other}"),
+            }
+        }
+        (equal as f64 / decisions as f64, decisions)
+    }
+
+    #[expect(clippy::print_stderr, reason = "a skipped test must say so, and how well the model does is worth knowing")]
+    fn say(what: &str) {
+        eprintln!("{what}");
+    }
+
+    fn check(path: &Path, at_least: u64) {
+        let (share, decisions) = agreement(path);
+        say(&format!("{:.2} % of {decisions} decisions are the kernel's", 100.0 * share));
+        assert!(decisions >= at_least, "{decisions} decisions in {}", path.display());
+        assert!(share >= 0.985, "{:.2} % of {decisions} decisions are the kernel's", 100.0 * share);
+    }
+
+    #[test]
+    fn decides_as_the_kernel_did() {
+        check(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/mq-deadline.csv.zst"), 7000);
+    }
+
+    #[test]
+    fn decides_as_the_kernel_did_in_the_whole_capture() {
+        let Some(root) = std::env::var_os("SSDLAB_TRACES") else {
+            return say("skipped: SSDLAB_TRACES does not name the directory of real traces");
+        };
+        let name = "scheduler-oracle-linux6.18/mq-deadline.insert-dispatch-complete.csv.zst";
+        let path = PathBuf::from(root).join(name);
+        if path.exists() {
+            check(&path, 100_000);
+        } else {
+            say(&format!("skipped: {} is missing", path.display()));
+        }
+    }
+
+    #[test]
+    fn the_elevator_takes_the_decisions_it_is_asked_for() {
+        let device = Device { sectors: 1 << 20, rotational: false, nr_requests: 64 };
+        let mut elevator = scheduler("mq-deadline").unwrap().build(&[], &device).unwrap();
+        let mut requests = Requests::default();
+        assert_eq!(elevator.dispatch(&requests, 0, false), None);
+        let (direction, flags, priority) = (Direction::Read, Flags::NONE, Priority::default());
+        let bio = Bio { start: 8, sectors: 8, direction, flags, pid: 1, priority, owner: 0 };
+        let id = requests.allocate(bio, 1, 0);
+        elevator.insert(&requests[id], &requests, 0);
+        assert_eq!(elevator.dispatch(&requests, 0, false), Some(id));
+    }
+}

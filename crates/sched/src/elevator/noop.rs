@@ -1,0 +1,53 @@
+//! `noop`: one queue, first in, first out (block/noop-iosched.c of Linux 2.6.32).
+//!
+//! It merges all the same: bios go to the back of any waiting request that ends where they begin, as the block layer
+//! finds it by hash; to the front of one only if it was merged with last. Requests are coalesced with their neighbours
+//! in the queue.
+
+use super::lists::Fifo;
+use super::{Elevator, MergeIndex, SchedulerInfo};
+use crate::layer::Frame;
+use crate::request::{Request, RequestId, Requests};
+
+pub(super) static INFO: SchedulerInfo = SchedulerInfo {
+    name: "noop",
+    help: "first in, first out, with merges; Linux 2.6.32",
+    frame: Frame::Legacy,
+    merge_index: MergeIndex::Hash,
+    work_conserving: true,
+    bounded_wait: true,
+    tunables: &[],
+    build: |_, _| Box::new(Noop::default()),
+};
+
+#[derive(Debug, Default)]
+struct Noop {
+    queue: Fifo,
+}
+
+impl Elevator for Noop {
+    fn insert(&mut self, rq: &Request, _requests: &Requests, _now: u64) -> bool {
+        self.queue.push(rq.id, u64::MAX);
+        false
+    }
+
+    fn dispatch(&mut self, _requests: &Requests, _now: u64, _force: bool) -> Option<RequestId> {
+        let id = self.queue.head()?;
+        self.queue.remove(id);
+        Some(id)
+    }
+
+    fn completed(&mut self, _rq: &Request, _now: u64) {}
+
+    fn former(&self, rq: &Request) -> Option<RequestId> {
+        self.queue.before(rq.id)
+    }
+
+    fn latter(&self, rq: &Request) -> Option<RequestId> {
+        self.queue.after(rq.id)
+    }
+
+    fn merged(&mut self, _survivor: &Request, absorbed: &Request, _requests: &Requests) {
+        self.queue.remove(absorbed.id);
+    }
+}

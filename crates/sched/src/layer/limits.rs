@@ -1,0 +1,119 @@
+//! How many requests there may be: whoever finds none has to wait (`get_request` of block/blk-core.c, 2.6.32; the tags
+//! of block/blk-mq-tag.c).
+
+use std::collections::BTreeMap;
+
+use super::Frame;
+use crate::MS;
+
+/// Requests a batcher may take before it has to wait again.
+const BATCH_REQUESTS: u32 = 32;
+/// How long a batcher remains one: HZ / 50.
+const BATCH_NS: u64 = 20 * MS;
+
+/// A process that may go beyond a full queue for a while, so that it need not sleep for every request.
+#[derive(Clone, Copy, Debug)]
+struct Batcher {
+    left: u32,
+    since: u64,
+}
+
+/// Requests in use.
+#[derive(Debug)]
+pub(super) struct Limits {
+    frame: Frame,
+    nr_requests: u32,
+    /// By kind: asynchronous, synchronous.
+    used: [u32; 2],
+    full: [bool; 2],
+    congested: [bool; 2],
+    batchers: BTreeMap<u32, Batcher>,
+}
+
+impl Limits {
+    pub fn new(frame: Frame, nr_requests: u32) -> Self {
+        Self { frame, nr_requests, used: [0; 2], full: [false; 2], congested: [false; 2], batchers: BTreeMap::new() }
+    }
+
+    /// Takes a request for a bio of process `pid`, if there is one. `depth` limits what is in use in the modern frame;
+    /// `must` is the word of the scheduler that the legacy limits do not count, up to the hard one.
+    pub fn take(&mut self, pid: u32, sync: bool, must: bool, depth: u32, now: u64) -> bool {
+        let kind = usize::from(sync);
+        let granted = match self.frame {
+            Frame::Modern => self.total() < depth.min(self.nr_requests),
+            Frame::Legacy => self.legacy(pid, kind, must, now),
+        };
+        self.used[kind] += u32::from(granted);
+        granted
+    }
+
+    fn legacy(&mut self, pid: u32, kind: usize, must: bool, now: u64) -> bool {
+        if self.used[kind] + 1 >= self.congestion_on() {
+            if self.used[kind] + 1 >= self.nr_requests {
+                if !self.full[kind] {
+                    // Whoever fills the queue may go on for a batch.
+                    self.make_batcher(pid, now);
+                    self.full[kind] = true;
+                } else if !must && !self.is_batcher(pid, now) {
+                    return false;
+                }
+            }
+            self.congested[kind] = true;
+        }
+        if self.used[kind] >= 3 * self.nr_requests / 2 {
+            return false;
+        }
+        if self.is_batcher(pid, now)
+            && let Some(batcher) = self.batchers.get_mut(&pid)
+        {
+            batcher.left -= 1;
+        }
+        true
+    }
+
+    /// Makes `pid` a batcher: it has filled the queue, or has slept for a request.
+    pub fn make_batcher(&mut self, pid: u32, now: u64) {
+        if !self.is_batcher(pid, now) {
+            self.batchers.insert(pid, Batcher { left: BATCH_REQUESTS, since: now });
+        }
+    }
+
+    /// A batcher has requests left, and has taken none yet or began less than 20 ms ago.
+    fn is_batcher(&self, pid: u32, now: u64) -> bool {
+        self.batchers.get(&pid).is_some_and(|b| b.left == BATCH_REQUESTS || (b.left > 0 && now < b.since + BATCH_NS))
+    }
+
+    /// Gives a request back. Whether one who waits for such a request may try again.
+    pub fn give_back(&mut self, sync: bool) -> bool {
+        let kind = usize::from(sync);
+        self.used[kind] -= 1;
+        if self.used[kind] < self.congestion_off() {
+            self.congested[kind] = false;
+        }
+        let room = self.frame == Frame::Modern || self.used[kind] < self.nr_requests;
+        if room {
+            self.full[kind] = false;
+        }
+        room
+    }
+
+    /// Requests in use, of both kinds.
+    pub fn total(&self) -> u32 {
+        self.used[0] + self.used[1]
+    }
+
+    /// Whether background writers are asked to hold back.
+    pub fn is_congested(&self, sync: bool) -> bool {
+        self.congested[usize::from(sync)]
+    }
+
+    /// 113 of 128.
+    fn congestion_on(&self) -> u32 {
+        (self.nr_requests - self.nr_requests / 8 + 1).min(self.nr_requests)
+    }
+
+    /// 103 of 128.
+    fn congestion_off(&self) -> u32 {
+        (self.nr_requests - self.nr_requests / 8 - self.nr_requests / 16).saturating_sub(1).max(1)
+    }
+}

@@ -1,0 +1,223 @@
+//! Merging bios into waiting requests and requests into one another (`elv_merge` of block/elevator.c and
+//! block/blk-merge.c).
+
+use rustc_hash::FxHashMap;
+
+use super::{BlockLayer, Frame, NoMerges};
+use crate::bio::{Bio, Direction, Flags, Priority};
+use crate::elevator::MergeIndex;
+use crate::request::{Request, RequestId};
+
+/// Waiting requests by the sector behind them, and the one that was merged last.
+#[derive(Debug, Default)]
+pub(super) struct Ends {
+    by_end: FxHashMap<u64, Vec<RequestId>>,
+    pub last: Option<RequestId>,
+}
+
+impl Ends {
+    pub fn insert(&mut self, rq: &Request) {
+        self.by_end.entry(rq.end()).or_default().push(rq.id);
+    }
+
+    /// Forgets a request that ended before `end`.
+    pub fn remove(&mut self, end: u64, id: RequestId) {
+        if let Some(found) = self.by_end.get_mut(&end) {
+            found.retain(|&other| other != id);
+            if found.is_empty() {
+                self.by_end.remove(&end);
+            }
+        }
+        if self.last == Some(id) {
+            self.last = None;
+        }
+    }
+
+    /// The request that got this end last.
+    fn ending_at(&self, sector: u64) -> Option<RequestId> {
+        self.by_end.get(&sector)?.last().copied()
+    }
+}
+
+/// Where a bio goes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Side {
+    Back,
+    Front,
+}
+
+impl BlockLayer {
+    /// Merges `bio` into a waiting request, if there is one to take it.
+    pub(super) fn merge(&mut self, bio: &Bio) -> bool {
+        if self.plug_merge(bio) {
+            return true;
+        }
+        if self.queued == 0 {
+            return false;
+        }
+        let Some((id, side)) = self.find(bio) else { return false };
+        let segments = self.options.segments(bio.sectors);
+        if !self.fits(id, bio.sectors, segments) {
+            self.requests.get_mut(id).nomerge = true;
+            self.ends.last = self.ends.last.filter(|&last| last != id);
+            return false;
+        }
+        let hashed = self.info.merge_index == MergeIndex::Hash;
+        if hashed {
+            self.ends.remove(self.requests[id].end(), id);
+        }
+        self.grow(id, bio, side);
+        let rq = &self.requests[id];
+        if hashed {
+            self.ends.insert(rq);
+            self.ends.last = Some(id);
+        }
+        if side == Side::Front {
+            self.elevator.moved(rq);
+        }
+        if hashed {
+            self.coalesce(id, side);
+        }
+        true
+    }
+
+    /// Merges with the last request of the plug of the bio's process; others in it are not looked at.
+    fn plug_merge(&mut self, bio: &Bio) -> bool {
+        let Some(&last) = self.plugs.get(&bio.pid).and_then(|plug| plug.last()) else { return false };
+        let Some(side) = self.side(last, bio).filter(|_| self.options.no_merges != NoMerges::None) else {
+            return false;
+        };
+        if !self.fits(last, bio.sectors, self.options.segments(bio.sectors)) {
+            self.requests.get_mut(last).nomerge = true;
+            return false;
+        }
+        self.grow(last, bio, side);
+        true
+    }
+
+    fn grow(&mut self, id: RequestId, bio: &Bio, side: Side) {
+        let segments = self.options.segments(bio.sectors);
+        let rq = self.requests.get_mut(id);
+        rq.sectors += bio.sectors;
+        rq.segments += segments;
+        match side {
+            Side::Back => {
+                rq.bios.push(*bio);
+                self.counters.back_merges += 1;
+            }
+            Side::Front => {
+                rq.bios.insert(0, *bio);
+                rq.start = bio.start;
+                self.counters.front_merges += 1;
+            }
+        }
+    }
+
+    /// The order matters: the request merged last, then the hash of ends, then the scheduler's front merge.
+    fn find(&self, bio: &Bio) -> Option<(RequestId, Side)> {
+        let with =
+            |id| self.side(id, bio).filter(|_| self.elevator.allow_merge(&self.requests[id], bio)).map(|s| (id, s));
+        if self.options.no_merges == NoMerges::None {
+            return None;
+        }
+        if self.info.merge_index == MergeIndex::Latest {
+            return self.elevator.latest(bio).into_iter().find_map(with);
+        }
+        if let Some(found) = self.ends.last.and_then(with) {
+            return Some(found);
+        }
+        if self.options.no_merges == NoMerges::LastOnly {
+            return None;
+        }
+        let back = self.ends.ending_at(bio.start).and_then(with);
+        back.or_else(|| self.elevator.front_merge(bio).and_then(with))
+    }
+
+    /// On which side of a request a bio of its kind belongs.
+    fn side(&self, id: RequestId, bio: &Bio) -> Option<Side> {
+        let rq = &self.requests[id];
+        if rq.nomerge || kind(rq.direction, rq.flags, rq.priority) != kind(bio.direction, bio.flags, bio.priority) {
+            return None;
+        }
+        match rq {
+            _ if rq.end() == bio.start => Some(Side::Back),
+            _ if rq.start == bio.end() => Some(Side::Front),
+            _ => None,
+        }
+    }
+
+    fn fits(&self, id: RequestId, sectors: u32, segments: u32) -> bool {
+        let rq = &self.requests[id];
+        rq.sectors + sectors <= self.options.max_sectors && rq.segments + segments <= self.options.max_segments
+    }
+
+    /// A request that has grown may have closed the gap to its neighbour.
+    fn coalesce(&mut self, id: RequestId, side: Side) {
+        let rq = &self.requests[id];
+        let (first, second) = match side {
+            Side::Back => (Some(id), self.elevator.latter(rq)),
+            Side::Front => (self.elevator.former(rq), Some(id)),
+        };
+        let (Some(first), Some(second)) = (first, second) else { return };
+        let (a, b) = (&self.requests[first], &self.requests[second]);
+        let alike = kind(a.direction, a.flags, a.priority) == kind(b.direction, b.flags, b.priority);
+        // What the scheduler forbids for bios it forbids for requests: the second one's first bio stands for it.
+        let joins = a.end() == b.start && alike && !a.nomerge && !b.nomerge;
+        if joins && self.fits(first, b.sectors, b.segments) && self.elevator.allow_merge(a, &b.bios[0]) {
+            self.join(first, second);
+        }
+    }
+
+    /// `second`, waiting in the scheduler, becomes part of `first`.
+    fn join(&mut self, first: RequestId, second: RequestId) {
+        self.ends.remove(self.requests[first].end(), first);
+        self.ends.remove(self.requests[second].end(), second);
+        self.elevator.merged(&self.requests[first], &self.requests[second], &self.requests);
+        self.queued -= 1;
+        let absorbed = self.requests.free(second);
+        self.absorb(first, absorbed);
+        self.ends.insert(&self.requests[first]);
+        self.ends.last = Some(first);
+    }
+
+    /// Bios of `absorbed`, a request freed already, go to the back of `first`.
+    fn absorb(&mut self, first: RequestId, absorbed: Request) {
+        let rq = self.requests.get_mut(first);
+        rq.sectors += absorbed.sectors;
+        rq.segments += absorbed.segments;
+        rq.arrived = rq.arrived.min(absorbed.arrived);
+        rq.bios.extend_from_slice(&absorbed.bios);
+        self.counters.request_merges += 1;
+        self.freed_by_merge.push(absorbed.is_sync());
+    }
+
+    /// Merges a request that leaves a plug with one that waits, as `blk_mq_sched_try_insert_merge` does.
+    pub(super) fn insert_merge(&mut self, id: RequestId) -> bool {
+        let rq = &self.requests[id];
+        let possible = self.options.no_merges == NoMerges::All
+            && self.options.frame == Frame::Modern
+            && self.info.merge_index == MergeIndex::Hash;
+        let Some(first) = self.ends.ending_at(rq.start).filter(|_| possible && !rq.nomerge) else { return false };
+        let a = &self.requests[first];
+        let alike = kind(a.direction, a.flags, a.priority) == kind(rq.direction, rq.flags, rq.priority);
+        if a.nomerge || !alike || !self.fits(first, rq.sectors, rq.segments) {
+            return false;
+        }
+        if !self.elevator.allow_merge(a, &rq.bios[0]) {
+            return false;
+        }
+        let end = a.end();
+        self.ends.remove(end, first);
+        let absorbed = self.requests.free(id);
+        self.absorb(first, absorbed);
+        self.ends.insert(&self.requests[first]);
+        self.ends.last = Some(first);
+        true
+    }
+}
+
+/// What bios of one request have in common. Demands for ordering never come here: such bios are not merged.
+/// Priorities: the modern frame demands it; 2.6.32 would give the request the higher one.
+fn kind(direction: Direction, flags: Flags, priority: Priority) -> (Direction, bool, Priority) {
+    (direction, flags.any(Flags::DISCARD), priority)
+}

@@ -1,0 +1,570 @@
+//! The block layer: everything between a bio and the device that is not policy.
+
+mod flush;
+mod limits;
+mod merge;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::fmt;
+
+use ssdlab_core::counters;
+
+use crate::MS;
+use crate::bio::{Bio, Direction, Flags};
+use crate::elevator::{Device, Elevator, MergeIndex, SchedulerInfo, scheduler};
+use crate::request::{RequestId, Requests};
+use crate::tunable::TunableError;
+use flush::Flushes;
+use limits::Limits;
+use merge::Ends;
+
+/// Which block layer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Frame {
+    /// The single queue of Linux 2.6.32: the queue is plugged, requests are limited by kind (synchronous or not), one
+    /// request is chosen ahead while the device is full, ordering is by barriers.
+    Legacy,
+    /// blk-mq of Linux 5 and 6 with one hardware queue: tasks plug, one pool of requests, flush and FUA without
+    /// ordering.
+    Modern,
+}
+
+/// Which merges are looked for (`nomerges` in sysfs).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoMerges {
+    /// All.
+    All,
+    /// Only with the request that was merged last.
+    LastOnly,
+    /// None.
+    None,
+}
+
+/// What a block layer is built from.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Which one.
+    pub frame: Frame,
+    /// Name of the scheduler.
+    pub scheduler: String,
+    /// Tunables of the scheduler that differ from their defaults.
+    pub tunables: Vec<(String, u64)>,
+    /// Sectors of the device.
+    pub device_sectors: u64,
+    /// Whether the device has moving parts.
+    pub rotational: bool,
+    /// Requests the device takes at a time.
+    pub slots: u32,
+    /// Requests there may be; in the legacy frame, of each kind.
+    pub nr_requests: u32,
+    /// Largest request that merging makes, in sectors.
+    pub max_sectors: u32,
+    /// Most memory segments of a request that merging makes.
+    pub max_segments: u32,
+    /// Sectors of a memory segment: 8 if the pages of a bio lie scattered in memory.
+    pub segment_sectors: u32,
+    /// Which merges are looked for.
+    pub no_merges: NoMerges,
+    /// Whether an idle queue is plugged (legacy frame). Linux plugs all but SSDs that the block layer itself gives
+    /// tags to, which those behind libata are not.
+    pub plug: bool,
+    /// Waiting requests that unplug the queue (legacy frame).
+    pub unplug_threshold: u32,
+    /// How long the queue stays plugged, in nanoseconds (legacy frame).
+    pub unplug_delay: u64,
+    /// Requests of a task's plug (modern frame).
+    pub plug_requests: usize,
+    /// A plug whose last request has so many sectors takes no further one (modern frame).
+    pub plug_sectors: u32,
+    /// Whether the device has a cache that loses data with power: otherwise flush and FUA mean nothing.
+    pub volatile_cache: bool,
+    /// Whether the device knows FUA; otherwise a flush follows (modern frame).
+    pub fua: bool,
+}
+
+impl Options {
+    /// Linux 2.6.32 with a SATA drive. 31 slots: libata keeps the last of its 32 tags to itself.
+    pub fn legacy(scheduler: &str, device_sectors: u64) -> Self {
+        Self {
+            frame: Frame::Legacy,
+            scheduler: scheduler.to_owned(),
+            tunables: Vec::new(),
+            device_sectors,
+            rotational: false,
+            slots: 31,
+            nr_requests: 128,
+            max_sectors: 1024,
+            max_segments: 128,
+            segment_sectors: 8,
+            no_merges: NoMerges::All,
+            plug: true,
+            unplug_threshold: 4,
+            unplug_delay: 3 * MS,
+            plug_requests: 32,
+            plug_sectors: 256,
+            volatile_cache: true,
+            fua: false,
+        }
+    }
+
+    /// Linux 6 with one hardware queue of 32. With a scheduler, twice the slots of the device are requests;
+    /// memory comes in segments of up to 64 KiB.
+    pub fn modern(scheduler: &str, device_sectors: u64) -> Self {
+        let slots = 32;
+        Self {
+            frame: Frame::Modern,
+            slots,
+            nr_requests: if scheduler == "none" { slots } else { 2 * slots },
+            max_sectors: 2560,
+            segment_sectors: 128,
+            ..Self::legacy(scheduler, device_sectors)
+        }
+    }
+
+    fn segments(&self, sectors: u32) -> u32 {
+        sectors.div_ceil(self.segment_sectors)
+    }
+}
+
+/// What became of a submitted bio.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Submitted {
+    /// It has been taken; its submitter goes on.
+    Accepted,
+    /// There is no request for it. The bio stays here in line; its submitter sleeps until [`BlockLayer::woken`] hands
+    /// it out.
+    MustWait,
+    /// There was nothing to do: a flush of a device without volatile cache.
+    Ended,
+}
+
+/// What the device is to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operation {
+    /// Read sectors.
+    Read,
+    /// Write sectors.
+    Write,
+    /// Write sectors through to stable media.
+    WriteThrough,
+    /// Forget sectors.
+    Discard,
+    /// Write the volatile cache to stable media.
+    Flush,
+}
+
+/// A request that goes to the device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Dispatched {
+    /// Number to call [`BlockLayer::completed`] with.
+    pub id: RequestId,
+    /// What is to be done.
+    pub operation: Operation,
+    /// First sector, of 512 bytes.
+    pub start: u64,
+    /// Sectors; zero for a flush.
+    pub sectors: u32,
+    /// When its earliest bio was submitted, in nanoseconds; for a flush, when it was issued.
+    pub arrived: u64,
+}
+
+counters! {
+    /// What the block layer has done.
+    pub struct BlockCounters {
+        bios: "bios", "Bios submitted.";
+        bios_waited: "bios", "Bios that found no request and waited for one.";
+        requests: "requests", "Requests made for bios.";
+        back_merges: "bios", "Bios put behind a waiting request.";
+        front_merges: "bios", "Bios put in front of a waiting request.";
+        request_merges: "requests", "Requests that became part of a neighbour.";
+        dispatched_reads: "requests", "Reads given to the device.";
+        dispatched_writes: "requests", "Writes and discards given to the device.";
+        dispatched_flushes: "requests", "Flushes given to the device.";
+        dispatched_read_sectors: "sectors", "Sectors of the reads given to the device.";
+        dispatched_write_sectors: "sectors", "Sectors of the writes and discards given to the device.";
+        plugs: "events", "Times the queue, or a task, was plugged.";
+        unplugs_timer: "events", "Unplugged because the delay was over.";
+        unplugs_threshold: "events", "Unplugged because enough requests waited, or the plug of a task was full.";
+        unplugs_bio: "events", "Unplugged by a bio that said so.";
+        unplugs_task: "events", "Unplugged because a task finished its plug or went to sleep.";
+        unplugs_completion: "events", "Unplugged by the completion of a request.";
+        unplugs_scheduler: "events", "Unplugged because the scheduler wanted to go on at once.";
+    }
+}
+
+/// What has not ended, for messages about a run that stopped short.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Left {
+    /// Bios that wait for a request.
+    pub waiting_bios: usize,
+    /// Requests in plugs of tasks.
+    pub plugged: usize,
+    /// Requests in the scheduler.
+    pub queued: usize,
+    /// Requests past the scheduler, or around it, that are not at the device.
+    pub ahead: usize,
+    /// Requests at the device.
+    pub in_flight: usize,
+}
+
+impl fmt::Display for Left {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { waiting_bios, plugged, queued, ahead, in_flight } = self;
+        write!(f, "{waiting_bios} bios wait for a request; requests: {plugged} plugged, {queued} in the scheduler, ")?;
+        write!(f, "{ahead} ahead of the device, {in_flight} at it")
+    }
+}
+
+/// The block layer of one device, with its scheduler.
+///
+/// After any call the caller pulls with [`BlockLayer::next`] until that gives nothing. Time never decreases from call
+/// to call.
+#[derive(Debug)]
+pub struct BlockLayer {
+    options: Options,
+    info: &'static SchedulerInfo,
+    elevator: Box<dyn Elevator>,
+    requests: Requests,
+    ends: Ends,
+    /// Requests in the elevator.
+    queued: usize,
+    /// The dispatch list: requests past the elevator.
+    ahead: VecDeque<RequestId>,
+    /// The request chosen to be next while the device is full.
+    chosen: Option<RequestId>,
+    in_flight: u32,
+    limits: Limits,
+    /// Bios without a request, by kind: asynchronous, synchronous.
+    waiting: [VecDeque<Bio>; 2],
+    woken: VecDeque<Bio>,
+    /// Kinds of requests that merging has freed and that are not given back yet.
+    freed_by_merge: Vec<bool>,
+    /// When the plugged queue is unplugged at the latest.
+    unplug_at: Option<u64>,
+    /// Plugs of tasks (modern frame).
+    plugs: BTreeMap<u32, Vec<RequestId>>,
+    flushes: Flushes,
+    counters: BlockCounters,
+}
+
+impl BlockLayer {
+    /// An idle block layer.
+    pub fn new(options: Options) -> Result<Self, TunableError> {
+        let info = scheduler(&options.scheduler)?;
+        let Options { device_sectors: sectors, rotational, nr_requests, .. } = options;
+        let elevator = info.build(&options.tunables, &Device { sectors, rotational, nr_requests })?;
+        Ok(Self {
+            info,
+            elevator,
+            requests: Requests::default(),
+            ends: Ends::default(),
+            queued: 0,
+            ahead: VecDeque::new(),
+            chosen: None,
+            in_flight: 0,
+            limits: Limits::new(options.frame, nr_requests),
+            waiting: Default::default(),
+            woken: VecDeque::new(),
+            freed_by_merge: Vec::new(),
+            unplug_at: None,
+            plugs: BTreeMap::new(),
+            flushes: Flushes::default(),
+            counters: BlockCounters::default(),
+            options,
+        })
+    }
+
+    /// Takes a bio.
+    pub fn submit(&mut self, bio: Bio, now: u64) -> Submitted {
+        self.counters.bios += 1;
+        let steps = self.steps(&bio);
+        if steps.is_some_and(|steps| steps.is_nothing()) {
+            return Submitted::Ended;
+        }
+        if steps.is_none() && self.merge(&bio) {
+            self.give_back_merged(now);
+            self.bio_says_unplug(&bio);
+            return Submitted::Accepted;
+        }
+        let line = usize::from(bio.is_sync());
+        if !self.waiting[line].is_empty() || !self.take_request(&bio, now) {
+            self.counters.bios_waited += 1;
+            self.waiting[line].push_back(bio);
+            self.unplug(bio.pid, now);
+            return Submitted::MustWait;
+        }
+        self.enter(bio, now);
+        Submitted::Accepted
+    }
+
+    fn take_request(&mut self, bio: &Bio, now: u64) -> bool {
+        let must = self.elevator.must_queue(bio);
+        let depth = self.elevator.depth(bio, self.options.nr_requests);
+        self.limits.take(bio.pid, bio.is_sync(), must, depth, now)
+    }
+
+    /// Makes a request for a bio that one has been taken for, and queues it.
+    fn enter(&mut self, bio: Bio, now: u64) {
+        let steps = self.steps(&bio);
+        let id = self.requests.allocate(bio, self.options.segments(bio.sectors), now);
+        self.counters.requests += 1;
+        match (self.options.frame, steps) {
+            (Frame::Legacy, None) => {
+                if self.options.plug && self.queued == 0 && self.ahead.is_empty() && self.unplug_at.is_none() {
+                    self.unplug_at = Some(now + self.options.unplug_delay);
+                    self.counters.plugs += 1;
+                }
+                self.insert(id, now);
+                // Flushes are at the device without being counted as requests.
+                let waiting = self.limits.total().saturating_sub(self.in_flight);
+                if waiting >= self.options.unplug_threshold && self.unplug_queue() {
+                    self.counters.unplugs_threshold += 1;
+                }
+                self.bio_says_unplug(&bio);
+            }
+            (Frame::Legacy, Some(_)) => {
+                // A barrier empties the scheduler ahead of itself and runs the queue.
+                while let Some(id) = self.pull(now, true) {
+                    self.ahead.push_back(id);
+                }
+                self.ahead.push_back(id);
+                if self.unplug_queue() {
+                    self.counters.unplugs_bio += 1;
+                }
+            }
+            (Frame::Modern, Some(steps)) => self.begin_flush(id, steps, now),
+            (Frame::Modern, None) => match self.plugs.get(&bio.pid) {
+                None => self.insert(id, now),
+                Some(plug) => {
+                    let large =
+                        plug.last().is_some_and(|&last| self.requests[last].sectors >= self.options.plug_sectors);
+                    if large || plug.len() >= self.options.plug_requests {
+                        self.counters.unplugs_threshold += 1;
+                        let full = self.plugs.insert(bio.pid, vec![id]).unwrap_or_default();
+                        self.insert_all(full, now);
+                    } else {
+                        self.plugs.entry(bio.pid).or_default().push(id);
+                    }
+                }
+            },
+        }
+    }
+
+    /// Gives a request to the scheduler.
+    fn insert(&mut self, id: RequestId, now: u64) {
+        self.requests.get_mut(id).in_elevator = true;
+        let rq = &self.requests[id];
+        self.queued += 1;
+        if self.info.merge_index == MergeIndex::Hash {
+            self.ends.insert(rq);
+            self.ends.last = self.ends.last.or(Some(id));
+        }
+        if self.elevator.insert(rq, &self.requests, now) && self.unplug_queue() {
+            self.counters.unplugs_scheduler += 1;
+        }
+    }
+
+    /// Takes a request from the scheduler; from then on nothing is merged with it.
+    fn pull(&mut self, now: u64, force: bool) -> Option<RequestId> {
+        if self.queued == 0 {
+            return None;
+        }
+        let id = self.elevator.dispatch(&self.requests, now, force)?;
+        self.queued -= 1;
+        if self.info.merge_index == MergeIndex::Hash {
+            self.ends.remove(self.requests[id].end(), id);
+        }
+        Some(id)
+    }
+
+    /// The next request for the device, if there is one and the device has a free slot.
+    ///
+    /// In the legacy frame a request is chosen even while the device is full, and then waits for the slot: the
+    /// scheduler is committed one request early. blk-mq takes a slot before it asks the scheduler.
+    pub fn next(&mut self, now: u64) -> Option<Dispatched> {
+        let full = self.in_flight >= self.options.slots;
+        if self.unplug_at.is_some() || (full && self.options.frame == Frame::Modern) {
+            return None;
+        }
+        if self.chosen.is_none() {
+            self.chosen = self.choose(now);
+        }
+        if full {
+            return None;
+        }
+        let id = self.chosen.take()?;
+        self.in_flight += 1;
+        Some(self.describe(id))
+    }
+
+    fn choose(&mut self, now: u64) -> Option<RequestId> {
+        if self.options.frame == Frame::Legacy
+            && let Some(turn) = self.barrier_turn(now)
+        {
+            return turn;
+        }
+        self.ahead.pop_front().or_else(|| self.pull(now, false))
+    }
+
+    fn describe(&mut self, id: RequestId) -> Dispatched {
+        let rq = &self.requests[id];
+        let sectors = u64::from(rq.sectors);
+        let operation = if self.flushes.is_flush(id) {
+            self.counters.dispatched_flushes += 1;
+            Operation::Flush
+        } else if rq.direction == Direction::Read {
+            self.counters.dispatched_reads += 1;
+            self.counters.dispatched_read_sectors += sectors;
+            Operation::Read
+        } else {
+            self.counters.dispatched_writes += 1;
+            self.counters.dispatched_write_sectors += sectors;
+            let through = self.options.volatile_cache && self.options.fua && rq.flags.any(Flags::FUA | Flags::BARRIER);
+            match rq {
+                _ if rq.flags.any(Flags::DISCARD) => Operation::Discard,
+                _ if through => Operation::WriteThrough,
+                _ => Operation::Write,
+            }
+        };
+        Dispatched { id, operation, start: rq.start, sectors: rq.sectors, arrived: rq.arrived }
+    }
+
+    /// The device has done a request. The bios that have ended with it are appended to `ended`.
+    pub fn completed(&mut self, id: RequestId, now: u64, ended: &mut Vec<Bio>) {
+        self.in_flight -= 1;
+        if !self.step_done(id, now, ended) {
+            self.end(id, now, ended);
+        }
+        if self.options.frame == Frame::Legacy && self.unplug_queue() {
+            self.counters.unplugs_completion += 1;
+        }
+    }
+
+    /// A request has ended; who waits for one may have it.
+    fn end(&mut self, id: RequestId, now: u64, ended: &mut Vec<Bio>) {
+        let rq = self.requests.free(id);
+        if rq.in_elevator {
+            self.elevator.completed(&rq, now);
+        }
+        ended.extend_from_slice(&rq.bios);
+        self.give_back(rq.is_sync(), now);
+    }
+
+    fn give_back(&mut self, sync: bool, now: u64) {
+        if !self.limits.give_back(sync) {
+            return;
+        }
+        // In the modern frame a request of either kind may serve the other.
+        let lines = if self.options.frame == Frame::Modern { &[true, false][..] } else { &[sync] };
+        for &line in lines {
+            let line = usize::from(line);
+            let Some(&bio) = self.waiting[line].front() else { continue };
+            if self.options.frame == Frame::Legacy {
+                self.limits.make_batcher(bio.pid, now);
+            }
+            if self.take_request(&bio, now) {
+                self.waiting[line].pop_front();
+                self.woken.push_back(bio);
+                self.enter(bio, now);
+                return;
+            }
+        }
+    }
+
+    /// Gives back the requests that became part of others.
+    fn give_back_merged(&mut self, now: u64) {
+        while let Some(sync) = self.freed_by_merge.pop() {
+            self.give_back(sync, now);
+        }
+    }
+
+    /// A bio that had to wait and has got its request now; its submitter goes on.
+    pub fn woken(&mut self) -> Option<Bio> {
+        self.woken.pop_front()
+    }
+
+    /// Task `pid` begins to collect what it submits (modern frame; 2.6.32 plugs queues, not tasks).
+    pub fn plug(&mut self, pid: u32) {
+        if self.options.frame == Frame::Modern && !self.plugs.contains_key(&pid) {
+            self.counters.plugs += 1;
+            self.plugs.insert(pid, Vec::new());
+        }
+    }
+
+    /// Task `pid` has submitted what it wanted, or goes to sleep: its plug, or the plugged queue, is let go.
+    pub fn unplug(&mut self, pid: u32, now: u64) {
+        // The plug goes first: a bio of this task that gets a request by it must not end up there.
+        if let Some(plug) = self.plugs.remove(&pid) {
+            self.counters.unplugs_task += 1;
+            self.insert_all(plug, now);
+        }
+        if self.unplug_queue() {
+            self.counters.unplugs_task += 1;
+        }
+    }
+
+    /// Gives the requests of a plug to the scheduler, in their order.
+    fn insert_all(&mut self, plug: Vec<RequestId>, now: u64) {
+        for id in plug {
+            if !self.insert_merge(id) {
+                self.insert(id, now);
+            }
+        }
+        self.give_back_merged(now);
+    }
+
+    /// Lets the plugged queue go; whether it was plugged.
+    fn unplug_queue(&mut self) -> bool {
+        self.unplug_at.take().is_some()
+    }
+
+    fn bio_says_unplug(&mut self, bio: &Bio) {
+        if bio.flags.any(Flags::UNPLUG) && self.unplug_queue() {
+            self.counters.unplugs_bio += 1;
+        }
+    }
+
+    /// The earliest time at which something may happen without a submission or completion.
+    pub fn timer_ns(&self) -> Option<u64> {
+        let flush = self.flush_timer();
+        [self.unplug_at, self.elevator.timer_ns(), flush].into_iter().flatten().min()
+    }
+
+    /// Time has come to what [`BlockLayer::timer_ns`] said.
+    pub fn on_timer(&mut self, now: u64) {
+        let due = |time: Option<u64>| time.is_some_and(|time| time <= now);
+        if due(self.unplug_at) && self.unplug_queue() {
+            self.counters.unplugs_timer += 1;
+        }
+        if due(self.elevator.timer_ns()) {
+            self.elevator.on_timer(now);
+            if self.unplug_queue() {
+                self.counters.unplugs_scheduler += 1;
+            }
+        }
+        if due(self.flush_timer()) {
+            self.issue_flush(now);
+        }
+    }
+
+    /// Whether background writers are asked to hold back (legacy frame).
+    pub fn is_congested(&self, sync: bool) -> bool {
+        self.limits.is_congested(sync)
+    }
+
+    /// What has been done so far.
+    pub fn counters(&self) -> BlockCounters {
+        self.counters
+    }
+
+    /// What has not ended.
+    pub fn left(&self) -> Left {
+        Left {
+            waiting_bios: self.waiting.iter().map(VecDeque::len).sum(),
+            plugged: self.plugs.values().map(Vec::len).sum(),
+            queued: self.queued,
+            ahead: self.ahead.len() + usize::from(self.chosen.is_some()) + self.flushes.held(),
+            in_flight: self.in_flight as usize,
+        }
+    }
+}

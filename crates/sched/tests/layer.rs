@@ -1,0 +1,340 @@
+//! The block layer around the schedulers, in small situations worked out by hand.
+
+use ssdlab_sched::{Bio, BlockLayer, Direction, Dispatched, Flags, NoMerges, Operation, Options, Priority, Submitted};
+
+const MS: u64 = 1_000_000;
+const SECTORS: u64 = 1 << 24;
+
+fn bio(start: u64, sectors: u32, direction: Direction) -> Bio {
+    Bio { start, sectors, direction, flags: Flags::NONE, pid: 1, priority: Priority::default(), owner: 0 }
+}
+
+fn read(start: u64, sectors: u32) -> Bio {
+    bio(start, sectors, Direction::Read)
+}
+
+fn write(start: u64, sectors: u32) -> Bio {
+    bio(start, sectors, Direction::Write)
+}
+
+fn legacy(scheduler: &str) -> BlockLayer {
+    BlockLayer::new(Options { plug: false, ..Options::legacy(scheduler, SECTORS) }).unwrap()
+}
+
+/// All that goes to the device now.
+fn pull(layer: &mut BlockLayer, now: u64) -> Vec<Dispatched> {
+    std::iter::from_fn(|| layer.next(now)).collect()
+}
+
+/// Start and length of what goes to the device now.
+fn extents(layer: &mut BlockLayer) -> Vec<(u64, u32)> {
+    pull(layer, 0).iter().map(|dispatched| (dispatched.start, dispatched.sectors)).collect()
+}
+
+fn submit_all(layer: &mut BlockLayer, bios: &[Bio]) {
+    for &bio in bios {
+        assert_eq!(layer.submit(bio, 0), Submitted::Accepted);
+    }
+}
+
+#[test]
+fn bios_merge_at_the_back_anywhere_in_the_queue() {
+    let mut layer = legacy("noop");
+    submit_all(&mut layer, &[read(0, 8), read(100, 8), read(200, 8), read(108, 8)]);
+    assert_eq!(extents(&mut layer), [(0, 8), (100, 16), (200, 8)]);
+    assert_eq!(layer.counters().back_merges, 1);
+}
+
+#[test]
+fn noop_merges_at_the_front_of_the_last_request_only() {
+    let mut layer = legacy("noop");
+    // The first request of a queue is remembered, so 92 finds 100; the hash of ends does not know what begins at 200.
+    submit_all(&mut layer, &[read(100, 8), read(200, 8), read(92, 8), read(192, 8)]);
+    assert_eq!(extents(&mut layer), [(92, 16), (200, 8), (192, 8)]);
+}
+
+#[test]
+fn deadline_finds_front_merges_unless_told_not_to() {
+    for (front_merges, expected) in [(1, vec![(100, 8), (192, 16)]), (0, vec![(100, 8), (192, 8), (200, 8)])] {
+        let tunables = vec![("front_merges".to_owned(), front_merges)];
+        let options = Options { plug: false, tunables, ..Options::legacy("deadline", SECTORS) };
+        let mut layer = BlockLayer::new(options).unwrap();
+        submit_all(&mut layer, &[read(100, 8), read(200, 8), read(192, 8)]);
+        assert_eq!(extents(&mut layer), expected);
+    }
+}
+
+#[test]
+fn a_bio_that_closes_a_gap_joins_two_requests() {
+    let mut layer = legacy("deadline");
+    submit_all(&mut layer, &[write(100, 8), write(116, 8), write(108, 8)]);
+    assert_eq!(extents(&mut layer), [(100, 24)]);
+    assert_eq!(layer.counters().request_merges, 1);
+    // All three bios end with it.
+    let mut layer = legacy("deadline");
+    submit_all(&mut layer, &[write(100, 8), write(116, 8), write(108, 8)]);
+    let (id, mut ended) = (pull(&mut layer, 0)[0].id, Vec::new());
+    layer.completed(id, MS, &mut ended);
+    assert_eq!(ended.iter().map(|bio| bio.start).collect::<Vec<_>>(), [100, 108, 116]);
+}
+
+#[test]
+fn directions_do_not_merge() {
+    let mut layer = legacy("deadline");
+    submit_all(&mut layer, &[read(100, 8), write(108, 8), read(92, 8)]);
+    assert_eq!(extents(&mut layer), [(92, 16), (108, 8)]);
+}
+
+#[test]
+fn a_request_that_was_too_large_once_is_never_tried_again() {
+    let mut layer = legacy("noop");
+    // 1020 + 8 sectors exceed 1024; the request is marked, so even the four sectors that would fit are not merged.
+    submit_all(&mut layer, &[read(0, 1020), read(1020, 8), read(1020, 4)]);
+    assert_eq!(extents(&mut layer), [(0, 1020), (1020, 8), (1020, 4)]);
+}
+
+#[test]
+fn memory_segments_limit_requests() {
+    let options = Options { plug: false, max_segments: 2, ..Options::legacy("noop", SECTORS) };
+    let mut layer = BlockLayer::new(options).unwrap();
+    submit_all(&mut layer, &[read(0, 8), read(8, 8), read(16, 8)]);
+    assert_eq!(extents(&mut layer), [(0, 16), (16, 8)]);
+}
+
+#[test]
+fn merges_can_be_turned_off() {
+    let ends = |no_merges| {
+        let options = Options { plug: false, no_merges, ..Options::legacy("noop", SECTORS) };
+        let mut layer = BlockLayer::new(options).unwrap();
+        submit_all(&mut layer, &[read(0, 8), read(100, 8), read(8, 8), read(108, 8)]);
+        extents(&mut layer).len()
+    };
+    // The request remembered is the first, and stays it.
+    assert_eq!([ends(NoMerges::All), ends(NoMerges::LastOnly), ends(NoMerges::None)], [2, 3, 4]);
+}
+
+#[test]
+fn what_left_the_scheduler_is_not_merged_with() {
+    let mut layer = legacy("noop");
+    submit_all(&mut layer, &[read(0, 8)]);
+    assert_eq!(extents(&mut layer), [(0, 8)]);
+    submit_all(&mut layer, &[read(8, 8)]);
+    assert_eq!(extents(&mut layer), [(8, 8)]);
+}
+
+#[test]
+fn an_idle_queue_is_plugged_until_four_requests_wait() {
+    let mut layer = BlockLayer::new(Options::legacy("noop", SECTORS)).unwrap();
+    for start in [0, 100, 200] {
+        submit_all(&mut layer, &[read(start, 8)]);
+        assert_eq!(extents(&mut layer), []);
+    }
+    // A merge makes no request.
+    submit_all(&mut layer, &[read(208, 8)]);
+    assert_eq!(extents(&mut layer), []);
+    submit_all(&mut layer, &[read(300, 8)]);
+    assert_eq!(extents(&mut layer).len(), 4);
+    assert_eq!(layer.counters().unplugs_threshold, 1);
+}
+
+#[test]
+fn a_plugged_queue_is_let_go_by_time_bio_task_or_completion() {
+    let plugged = || {
+        let mut layer = BlockLayer::new(Options::legacy("noop", SECTORS)).unwrap();
+        submit_all(&mut layer, &[read(0, 8)]);
+        assert_eq!(layer.timer_ns(), Some(3 * MS));
+        assert_eq!(layer.next(3 * MS), None);
+        layer
+    };
+    let mut layer = plugged();
+    layer.on_timer(3 * MS);
+    assert_eq!(pull(&mut layer, 3 * MS).len(), 1);
+    assert_eq!(layer.counters().unplugs_timer, 1);
+    let mut layer = plugged();
+    submit_all(&mut layer, &[Bio { flags: Flags::UNPLUG, ..read(8, 8) }]);
+    assert_eq!(extents(&mut layer), [(0, 16)]);
+    assert_eq!(layer.counters().unplugs_bio, 1);
+    let mut layer = plugged();
+    layer.unplug(1, 0);
+    let first = layer.next(0).unwrap();
+    assert_eq!(layer.counters().unplugs_task, 1);
+    submit_all(&mut layer, &[read(500, 8)]);
+    assert_eq!(layer.next(0), None);
+    layer.completed(first.id, MS, &mut Vec::new());
+    assert_eq!(pull(&mut layer, MS).len(), 1);
+    assert_eq!(layer.counters().unplugs_completion, 1);
+}
+
+#[test]
+fn the_legacy_frame_chooses_one_request_ahead() {
+    for (legacy, expected) in [(true, 500), (false, 400)] {
+        let base = if legacy { Options::legacy } else { Options::modern };
+        let options = Options { slots: 1, plug: false, ..base("mq-deadline", SECTORS) };
+        let mut layer = BlockLayer::new(options).unwrap();
+        submit_all(&mut layer, &[read(300, 8), read(500, 8)]);
+        let first = pull(&mut layer, 0)[0];
+        // 400 would be next, but the legacy frame has chosen 500 already.
+        submit_all(&mut layer, &[read(400, 8)]);
+        layer.completed(first.id, MS, &mut Vec::new());
+        assert_eq!(layer.next(MS).unwrap().start, expected);
+    }
+}
+
+#[test]
+fn legacy_requests_are_limited_by_kind_with_batchers() {
+    let mut layer = BlockLayer::new(Options { slots: 1, ..Options::legacy("noop", SECTORS) }).unwrap();
+    let from = |pid, k: u64| Bio { pid, ..write(100 * k, 8) };
+    for k in 0..112 {
+        assert_eq!(layer.submit(from(1, k), 0), Submitted::Accepted);
+    }
+    assert!(!layer.is_congested(false));
+    assert_eq!(layer.submit(from(1, 112), 0), Submitted::Accepted);
+    assert!(layer.is_congested(false));
+    for k in 113..128 {
+        assert_eq!(layer.submit(from(1, k), 0), Submitted::Accepted);
+    }
+    // Process 1 filled the queue with the 128th: it has 31 more of its batch, another process has to wait.
+    assert_eq!(layer.submit(Bio { pid: 2, owner: 7, ..write(50_000, 8) }, 0), Submitted::MustWait);
+    // Reads have requests of their own.
+    assert_eq!(layer.submit(Bio { pid: 2, ..read(60_000, 8) }, 0), Submitted::Accepted);
+    // While somebody waits in line nobody passes him, not even the batcher.
+    assert_eq!(layer.submit(from(1, 128), 0), Submitted::MustWait);
+    let first = layer.next(0).unwrap();
+    layer.completed(first.id, MS, &mut Vec::new());
+    assert_eq!(layer.woken().map(|bio| bio.owner), Some(7));
+    assert_eq!(layer.woken(), None);
+}
+
+#[test]
+fn a_batcher_may_take_32_requests_beyond_a_full_queue() {
+    let mut layer = BlockLayer::new(Options { slots: 1, ..Options::legacy("noop", SECTORS) }).unwrap();
+    let accepted = (0..300).take_while(|k| layer.submit(write(100 * k, 8), 0) == Submitted::Accepted).count();
+    // The 128th request is the first of the batch.
+    assert_eq!(accepted, 127 + 32);
+}
+
+#[test]
+fn modern_requests_come_from_one_pool() {
+    let mut layer = BlockLayer::new(Options::modern("none", SECTORS)).unwrap();
+    for k in 0..16 {
+        submit_all(&mut layer, &[write(100 * k, 8), read(50_000 + 100 * k, 8)]);
+    }
+    assert_eq!(layer.submit(read(90_000, 8), 0), Submitted::MustWait);
+    assert_eq!(layer.left().waiting_bios, 1);
+    let dispatched = pull(&mut layer, 0);
+    layer.completed(dispatched[0].id, MS, &mut Vec::new());
+    assert!(layer.woken().is_some());
+    assert_eq!(pull(&mut layer, MS)[0].start, 90_000);
+}
+
+#[test]
+fn tasks_plug_in_the_modern_frame() {
+    let mut layer = BlockLayer::new(Options { nr_requests: 256, ..Options::modern("mq-deadline", SECTORS) }).unwrap();
+    layer.plug(1);
+    submit_all(&mut layer, &[read(0, 8), read(8, 8), read(100, 8), read(16, 8)]);
+    assert_eq!(extents(&mut layer), []);
+    assert_eq!(layer.left().plugged, 3);
+    // Only the last request of the plug was looked at, but what leaves the plug is merged with what waits.
+    layer.unplug(1, 0);
+    assert_eq!(extents(&mut layer), [(0, 24), (100, 8)]);
+    assert_eq!(layer.counters().request_merges, 1);
+    // The 33rd request finds the plug full; so does the one after a request of 128 KiB.
+    layer.plug(1);
+    for k in 0..32 {
+        submit_all(&mut layer, &[read(1000 + 100 * k, 8)]);
+    }
+    assert_eq!(layer.left().plugged, 32);
+    submit_all(&mut layer, &[read(9000, 256)]);
+    assert_eq!(layer.left().plugged, 1);
+    submit_all(&mut layer, &[read(9500, 8)]);
+    assert_eq!(layer.left().plugged, 1);
+}
+
+fn operations(dispatched: &[Dispatched]) -> Vec<Operation> {
+    dispatched.iter().map(|dispatched| dispatched.operation).collect()
+}
+
+/// Ends each request as it comes and says what came.
+fn run_dry(layer: &mut BlockLayer) -> (Vec<Vec<Operation>>, Vec<u32>) {
+    let (mut log, mut ended) = (Vec::new(), Vec::new());
+    loop {
+        let dispatched = pull(layer, MS);
+        if dispatched.is_empty() {
+            return (log, ended.iter().map(|bio: &Bio| bio.owner).collect());
+        }
+        log.push(operations(&dispatched));
+        for request in dispatched {
+            layer.completed(request.id, MS, &mut ended);
+        }
+    }
+}
+
+#[test]
+fn durable_writes_are_made_of_flushes() {
+    use Operation::{Flush, Write, WriteThrough};
+    let steps = |flags, sectors, volatile_cache, fua| {
+        let options = Options { volatile_cache, fua, ..Options::modern("mq-deadline", SECTORS) };
+        let mut layer = BlockLayer::new(options).unwrap();
+        let submitted = layer.submit(Bio { flags, ..write(0, sectors) }, 0);
+        (submitted, run_dry(&mut layer).0.concat())
+    };
+    let accepted = |operations: &[Operation]| (Submitted::Accepted, operations.to_vec());
+    assert_eq!(steps(Flags::FLUSH, 0, true, false), accepted(&[Flush]));
+    assert_eq!(steps(Flags::FLUSH, 0, false, false), (Submitted::Ended, vec![]));
+    assert_eq!(steps(Flags::FLUSH | Flags::FUA, 8, true, false), accepted(&[Flush, Write, Flush]));
+    assert_eq!(steps(Flags::FLUSH | Flags::FUA, 8, true, true), accepted(&[Flush, WriteThrough]));
+    assert_eq!(steps(Flags::FUA, 8, true, true), accepted(&[WriteThrough]));
+    assert_eq!(steps(Flags::FUA, 8, false, true), accepted(&[Write]));
+}
+
+#[test]
+fn flushes_are_shared() {
+    let mut layer = BlockLayer::new(Options::modern("mq-deadline", SECTORS)).unwrap();
+    let flush = |owner| Bio { flags: Flags::FLUSH, owner, ..write(0, 0) };
+    submit_all(&mut layer, &[flush(1)]);
+    let first = pull(&mut layer, 0);
+    // Two more come while the first is at the device: one flush serves both. Nothing else is held up.
+    submit_all(&mut layer, &[flush(2), flush(3), read(0, 8)]);
+    assert_eq!(operations(&pull(&mut layer, 0)), [Operation::Read]);
+    let mut ended = Vec::new();
+    layer.completed(first[0].id, MS, &mut ended);
+    assert_eq!(ended.iter().map(|bio| bio.owner).collect::<Vec<_>>(), [1]);
+    let (log, ended) = run_dry(&mut layer);
+    assert_eq!((log, ended), (vec![vec![Operation::Flush]], vec![2, 3]));
+}
+
+#[test]
+fn a_barrier_is_passed_by_nothing() {
+    use Operation::{Flush, Read, Write};
+    let mut layer = legacy("deadline");
+    let barrier = Bio { flags: Flags::BARRIER, owner: 1, ..write(500, 8) };
+    submit_all(&mut layer, &[read(900, 8), read(100, 8), barrier, read(200, 8)]);
+    let (log, ended) = run_dry(&mut layer);
+    assert_eq!(log, [vec![Read, Read], vec![Flush], vec![Write], vec![Flush], vec![Read]]);
+    assert_eq!(ended, [0, 0, 1, 0]);
+}
+
+#[test]
+fn what_is_left_is_told() {
+    let mut layer = legacy("noop");
+    submit_all(&mut layer, &[read(0, 8)]);
+    let told = layer.left().to_string();
+    assert_eq!(
+        told,
+        "0 bios wait for a request; requests: 0 plugged, 1 in the scheduler, 0 ahead of the device, 0 at it"
+    );
+}
+
+#[test]
+fn unknown_names_and_values_are_refused() {
+    let refused = |scheduler: &str, tunable: &str, value| {
+        let tunables = vec![(tunable.to_owned(), value)];
+        BlockLayer::new(Options { tunables, ..Options::legacy(scheduler, SECTORS) }).unwrap_err().to_string()
+    };
+    assert!(refused("elevator", "x", 1).starts_with("no scheduler is called `elevator`; known are noop, deadline"));
+    assert_eq!(refused("noop", "quantum", 1), "scheduler `noop` has no tunable `quantum`");
+    assert_eq!(
+        refused("deadline", "front_merges", 2),
+        "tunable `front_merges` of scheduler `deadline` is 2, but must lie in 0..=1 switch"
+    );
+}

@@ -1,0 +1,285 @@
+//! What holds for every registered scheduler in both frames, whatever is submitted.
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+use ssdlab_sched::{
+    Bio, BlockLayer, Direction, Dispatched, Flags, Frame, NoMerges, Operation, Options, Priority, PriorityClass,
+    SCHEDULERS, SchedulerInfo, Submitted,
+};
+
+const DEVICE_SECTORS: u64 = 1 << 14;
+
+/// One thing that happens, and how long after the one before, in microseconds.
+#[derive(Clone, Debug)]
+enum Event {
+    Submit(Bio),
+    /// The device ends one of its requests; which, is a number modulo their count.
+    Complete(usize),
+    Plug(u32),
+    Unplug(u32),
+}
+
+fn bios() -> impl Strategy<Value = Bio> {
+    // Few, aligned addresses: merges shall happen.
+    let flags = prop_oneof![
+        12 => Just(Flags::NONE),
+        6 => Just(Flags::SYNC),
+        3 => Just(Flags::SYNC | Flags::UNPLUG),
+        2 => Just(Flags::SYNC | Flags::NOIDLE),
+        1 => Just(Flags::META),
+        1 => Just(Flags::FUA),
+        1 => Just(Flags::FLUSH),
+        1 => Just(Flags::BARRIER),
+        1 => Just(Flags::DISCARD),
+    ];
+    let class = prop_oneof![
+        8 => Just(PriorityClass::BestEffort),
+        1 => Just(PriorityClass::RealTime),
+        1 => Just(PriorityClass::Idle),
+    ];
+    (0..DEVICE_SECTORS / 8 - 8, 1..8u32, any::<bool>(), flags, 0..4u32, class, 0..8u8).prop_map(
+        |(unit, units, read, flags, pid, class, level)| {
+            let ordered = flags.any(Flags::FLUSH | Flags::FUA | Flags::BARRIER | Flags::DISCARD);
+            let direction = if read && !ordered { Direction::Read } else { Direction::Write };
+            let sectors = if flags == Flags::FLUSH { 0 } else { 8 * units };
+            // A third of the addresses lie close together.
+            let unit = if unit % 3 == 0 { unit % 64 } else { unit };
+            Bio { start: 8 * unit, sectors, direction, flags, pid, priority: Priority { class, level }, owner: 0 }
+        },
+    )
+}
+
+fn events() -> impl Strategy<Value = Vec<(u64, Event)>> {
+    let event = prop_oneof![
+        10 => bios().prop_map(Event::Submit),
+        5 => any::<usize>().prop_map(Event::Complete),
+        1 => (0..4u32).prop_map(Event::Plug),
+        1 => (0..4u32).prop_map(Event::Unplug),
+    ];
+    prop::collection::vec((prop_oneof![3 => 0..200u64, 1 => 0..20_000u64], event), 1..250)
+}
+
+fn options() -> impl Strategy<Value = (&'static SchedulerInfo, Options)> {
+    let scheduler = prop::sample::select(SCHEDULERS.to_vec());
+    let merges = prop::sample::select(vec![NoMerges::All, NoMerges::LastOnly, NoMerges::None]);
+    (scheduler, any::<bool>(), 1..8u32, 3..40u32, prop_oneof![Just(1024u32), 8..80u32], merges, any::<[bool; 3]>())
+        .prop_map(|(info, legacy, slots, nr_requests, max_sectors, no_merges, [volatile_cache, fua, plug])| {
+            let base = if legacy { Options::legacy } else { Options::modern }(info.name, DEVICE_SECTORS);
+            // Regions of 1 MiB, so that the small device has several.
+            let tunables = if info.name == "pardispatcher" { vec![("region_mib".to_owned(), 1)] } else { Vec::new() };
+            let max_sectors = max_sectors.max(64);
+            let options =
+                Options { slots, nr_requests, max_sectors, no_merges, volatile_cache, fua, plug, tunables, ..base };
+            (info, options)
+        })
+}
+
+/// A block layer with a device that does what it is told.
+struct World {
+    layer: BlockLayer,
+    info: &'static SchedulerInfo,
+    options: Options,
+    now: u64,
+    at_device: Vec<Dispatched>,
+    log: Vec<Dispatched>,
+    ended: BTreeMap<u32, u64>,
+    submitted: BTreeMap<u32, Bio>,
+    asleep: Vec<u32>,
+}
+
+impl World {
+    fn new(info: &'static SchedulerInfo, options: Options) -> Self {
+        let layer = BlockLayer::new(options.clone()).unwrap();
+        Self {
+            layer,
+            info,
+            options,
+            now: 0,
+            at_device: Vec::new(),
+            log: Vec::new(),
+            ended: BTreeMap::new(),
+            submitted: BTreeMap::new(),
+            asleep: Vec::new(),
+        }
+    }
+
+    fn pull(&mut self) {
+        while let Some(bio) = self.layer.woken() {
+            let position = self.asleep.iter().position(|&owner| owner == bio.owner);
+            self.asleep.swap_remove(position.expect("only who sleeps is woken"));
+        }
+        while let Some(dispatched) = self.layer.next(self.now) {
+            assert!(dispatched.sectors <= self.options.max_sectors, "larger than allowed: {dispatched:?}");
+            assert_eq!(dispatched.sectors == 0, dispatched.operation == Operation::Flush, "{dispatched:?}");
+            self.at_device.push(dispatched);
+            self.log.push(dispatched);
+            assert!(self.at_device.len() <= self.options.slots as usize);
+        }
+        let left = self.layer.left();
+        assert_eq!(left.in_flight, self.at_device.len());
+        // Barriers, plugs and idling aside, who conserves work leaves no slot free while a request waits.
+        let plugged = self.options.frame == Frame::Legacy && self.options.plug;
+        if self.info.work_conserving && !plugged && left.queued > 0 && left.ahead == 0 {
+            assert!(
+                self.at_device.len() == self.options.slots as usize || self.barrier_at_work(),
+                "{}: idle with {left}",
+                self.info.name
+            );
+        }
+    }
+
+    fn barrier_at_work(&self) -> bool {
+        self.options.frame == Frame::Legacy && self.at_device.len() == 1
+    }
+
+    /// Lets timers fire that are due before `until`.
+    fn advance(&mut self, until: u64) {
+        while let Some(time) = self.layer.timer_ns().filter(|&time| time <= until) {
+            self.now = self.now.max(time);
+            self.layer.on_timer(self.now);
+            self.pull();
+            assert!(self.layer.timer_ns().is_none_or(|next| next > self.now), "a timer stays due");
+        }
+        self.now = until;
+    }
+
+    fn complete(&mut self, which: usize) {
+        if self.at_device.is_empty() {
+            return;
+        }
+        let done = self.at_device.remove(which % self.at_device.len());
+        let mut ended = Vec::new();
+        self.layer.completed(done.id, self.now, &mut ended);
+        // Merging keeps within what a request may hold: directions and bytes.
+        for bio in ended {
+            assert_eq!(self.submitted[&bio.owner], bio);
+            *self.ended.entry(bio.owner).or_default() += 1;
+        }
+        self.pull();
+    }
+
+    fn happen(&mut self, delay: u64, event: &Event, owner: u32) {
+        self.advance(self.now + 1000 * delay);
+        match event {
+            Event::Submit(bio) => {
+                let bio = Bio { owner, ..*bio };
+                self.submitted.insert(owner, bio);
+                match self.layer.submit(bio, self.now) {
+                    Submitted::Accepted => {}
+                    Submitted::MustWait => self.asleep.push(owner),
+                    Submitted::Ended => {
+                        self.ended.insert(owner, 1);
+                    }
+                }
+                self.pull();
+            }
+            Event::Complete(which) => self.complete(*which),
+            Event::Plug(pid) => self.layer.plug(*pid),
+            Event::Unplug(pid) => {
+                self.layer.unplug(*pid, self.now);
+                self.pull();
+            }
+        }
+    }
+
+    /// Everything that was submitted ends.
+    fn drain(&mut self) {
+        for pid in 0..4 {
+            self.layer.unplug(pid, self.now);
+            self.pull();
+        }
+        let mut steps = 0;
+        while self.ended.len() < self.submitted.len() {
+            steps += 1;
+            assert!(steps < 10_000, "{}: nothing ends: {}", self.info.name, self.layer.left());
+            if self.at_device.is_empty() {
+                let time = self.layer.timer_ns();
+                let time = time.unwrap_or_else(|| panic!("{}: stuck: {}", self.info.name, self.layer.left()));
+                self.advance(time.max(self.now));
+            } else {
+                self.advance(self.now + 50_000);
+                self.complete(0);
+            }
+        }
+    }
+}
+
+fn run(info: &'static SchedulerInfo, options: &Options, events: &[(u64, Event)]) -> World {
+    let mut world = World::new(info, options.clone());
+    for (owner, (delay, event)) in events.iter().enumerate() {
+        world.happen(*delay, event, owner as u32);
+    }
+    world.drain();
+    world
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn everything_is_served_exactly_once((info, options) in options(), events in events()) {
+        let world = run(info, &options, &events);
+        prop_assert!(world.ended.values().all(|&times| times == 1));
+        prop_assert!(world.asleep.is_empty());
+        prop_assert_eq!(world.layer.left(), Default::default());
+        let moved = |direction| -> u64 {
+            world.submitted.values().filter(|bio| bio.direction == direction).map(|bio| u64::from(bio.sectors)).sum()
+        };
+        let counters = world.layer.counters();
+        prop_assert_eq!(counters.dispatched_read_sectors, moved(Direction::Read));
+        prop_assert_eq!(counters.dispatched_write_sectors, moved(Direction::Write));
+        prop_assert_eq!(counters.bios, world.submitted.len() as u64);
+        if options.no_merges == NoMerges::None {
+            prop_assert_eq!(counters.back_merges + counters.front_merges + counters.request_merges, 0);
+        }
+    }
+
+    #[test]
+    fn equal_input_gives_equal_dispatches((info, options) in options(), events in events()) {
+        let (first, second) = (run(info, &options, &events), run(info, &options, &events));
+        prop_assert_eq!(first.log, second.log);
+    }
+
+    #[test]
+    fn regions_and_kinds_do_not_merge((_, options) in options(), events in events()) {
+        let info = ssdlab_sched::scheduler("pardispatcher").unwrap();
+        let tunables = vec![("region_mib".to_owned(), 1)];
+        let world = run(info, &Options { scheduler: info.name.to_owned(), tunables, ..options }, &events);
+        for dispatched in world.log.iter().filter(|dispatched| dispatched.sectors > 56) {
+            // Longer than any bio, so merged: all bios begin in the region the request begins in.
+            let last = dispatched.start + u64::from(dispatched.sectors) - 1;
+            prop_assert!(last - dispatched.start / 2048 * 2048 < 2048 + 56);
+        }
+    }
+}
+
+/// Schedulers that promise it dispatch an old request although newer ones keep coming that they would prefer.
+#[test]
+fn waits_are_bounded() {
+    for info in SCHEDULERS.iter().filter(|info| info.bounded_wait) {
+        let base = if info.frame == Frame::Legacy { Options::legacy } else { Options::modern };
+        let options = Options { slots: 1, plug: false, no_merges: NoMerges::None, ..base(info.name, DEVICE_SECTORS) };
+        let mut world = World::new(info, options);
+        let bio = |start, direction, pid| {
+            let (flags, priority) = (Flags::NONE, Priority::default());
+            Event::Submit(Bio { start, sectors: 8, direction, flags, pid, priority, owner: 0 })
+        };
+        // The device is busy with a read beyond all others; a write at the end of the device waits.
+        world.happen(0, &bio(8000, Direction::Read, 1), 0);
+        world.happen(0, &bio(16_000, Direction::Write, 2), 1);
+        let mut rounds = 0;
+        while !world.ended.contains_key(&1) {
+            rounds += 1;
+            assert!(rounds < 100_000, "{}: a write waits for ever", info.name);
+            // Two more reads of another process for each one that ends, as long as there is room for them.
+            for k in 0..2 {
+                if world.asleep.is_empty() {
+                    world.happen(100, &bio(8 * (rounds % 900), Direction::Read, 1), 2 * rounds as u32 + k);
+                }
+            }
+            world.advance(world.now + 100_000);
+            world.complete(0);
+        }
+    }
+}
