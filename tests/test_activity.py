@@ -288,7 +288,7 @@ def test_only_the_busiest_streams_are_listed(serial: ssdlab.Result) -> None:
     few = faked.drive(serial, streams=2)
     few.summary["drive"]["streams"][1]["stream"] = None
     assert [name for name, _ in figures.stream_times(few.summary)[0]] == ["stream0", figures.OTHER_STREAMS]
-    assert figures.stream_times(few.summary)[0][1][1][4:] == ["–"] * 4
+    assert figures.stream_times(few.summary)[0][0][1][4:] == ["–"] * 4
 
 
 def test_a_report_shows_the_drive_at_work(timed: ssdlab.Result, serial: ssdlab.Result) -> None:
