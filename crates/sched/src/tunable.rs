@@ -19,6 +19,33 @@ pub struct Tunable {
     pub help: &'static str,
 }
 
+impl Tunable {
+    /// A duration in milliseconds, an hour at most.
+    pub(crate) const fn ms(name: &'static str, default: u64, min: u64, help: &'static str) -> Self {
+        Self { name, unit: "ms", default, min, max: 3_600_000, help }
+    }
+}
+
+/// How far backward a request may be from the last one, in CFQ and the schedulers after it.
+pub(crate) const BACK_SEEK_MAX: Tunable = Tunable {
+    name: "back_seek_max",
+    unit: "KiB",
+    default: 16_384,
+    min: 0,
+    max: 1 << 40,
+    help: "How far backward a request may lie to be taken before one in front.",
+};
+
+/// What that costs.
+pub(crate) const BACK_SEEK_PENALTY: Tunable = Tunable {
+    name: "back_seek_penalty",
+    unit: "factor",
+    default: 2,
+    min: 1,
+    max: 1_000_000,
+    help: "How much farther a backward distance counts.",
+};
+
 /// A tunable was set that cannot be.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum TunableError {

@@ -32,16 +32,22 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
     build: |settings, _| Box::new(Anticipatory::new(settings)),
 };
 
-const fn ms(name: &'static str, default: u64, help: &'static str) -> Tunable {
-    Tunable { name, unit: "ms", default, min: 0, max: 3_600_000, help }
-}
-
 const TUNABLES: &[Tunable] = &[
-    ms("read_expire", 125, "Age at which a synchronous request is taken first; also how often ages are looked at."),
-    ms("write_expire", 250, "Age at which an asynchronous request is taken first; also how often ages are looked at."),
-    ms("read_batch_expire", 500, "How long a batch of synchronous requests lasts while others wait."),
-    ms("write_batch_expire", 125, "How long a batch of asynchronous requests lasts while others wait."),
-    ms("antic_expire", 6, "How long the device is kept idle for a process; 0 for not at all."),
+    Tunable::ms(
+        "read_expire",
+        125,
+        0,
+        "Age at which a synchronous request is taken first; also how often ages are looked at.",
+    ),
+    Tunable::ms(
+        "write_expire",
+        250,
+        0,
+        "Age at which an asynchronous request is taken first; also how often ages are looked at.",
+    ),
+    Tunable::ms("read_batch_expire", 500, 0, "How long a batch of synchronous requests lasts while others wait."),
+    Tunable::ms("write_batch_expire", 125, 0, "How long a batch of asynchronous requests lasts while others wait."),
+    Tunable::ms("antic_expire", 6, 0, "How long the device is kept idle for a process; 0 for not at all."),
 ];
 
 /// Index of requests nobody waits for, and of those somebody waits for.

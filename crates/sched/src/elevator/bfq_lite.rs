@@ -14,11 +14,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::lists::SortedFifo;
 use super::nearest::rank;
+use super::owner::Owner;
 use super::{Device, Elevator, MergeIndex, SchedulerInfo};
 use crate::bio::{Bio, Direction, Flags, Priority, PriorityClass};
 use crate::layer::Frame;
 use crate::request::{Request, RequestId, Requests};
-use crate::tunable::{Settings, Tunable};
+use crate::tunable::{BACK_SEEK_MAX, BACK_SEEK_PENALTY, Settings, Tunable};
 
 pub(super) static INFO: SchedulerInfo = SchedulerInfo {
     name: "bfq-lite",
@@ -31,31 +32,28 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
     build: |settings, device| Box::new(BfqLite::new(settings, device)),
 };
 
-const fn ms(name: &'static str, default: u64, min: u64, help: &'static str) -> Tunable {
-    Tunable { name, unit: "ms", default, min, max: 3_600_000, help }
-}
-
 const TUNABLES: &[Tunable] = &[
-    ms("slice_idle", 8, 0, "How long the device is kept idle for the next request of a process; 0 for not at all."),
-    ms("fifo_expire_sync", 125, 0, "Age at which a synchronous request is taken first when its queue is served."),
-    ms("fifo_expire_async", 250, 0, "Age at which an asynchronous request is taken first when its queue is served."),
-    Tunable {
-        name: "back_seek_max",
-        unit: "KiB",
-        default: 16_384,
-        min: 0,
-        max: 1 << 40,
-        help: "How far backward a request may lie to be taken before one in front.",
-    },
-    Tunable {
-        name: "back_seek_penalty",
-        unit: "factor",
-        default: 2,
-        min: 1,
-        max: 1_000_000,
-        help: "How much farther a backward distance counts.",
-    },
-    ms("timeout_sync", 125, 1, "How long a queue may be served at a time."),
+    Tunable::ms(
+        "slice_idle",
+        8,
+        0,
+        "How long the device is kept idle for the next request of a process; 0 for not at all.",
+    ),
+    Tunable::ms(
+        "fifo_expire_sync",
+        125,
+        0,
+        "Age at which a synchronous request is taken first when its queue is served.",
+    ),
+    Tunable::ms(
+        "fifo_expire_async",
+        250,
+        0,
+        "Age at which an asynchronous request is taken first when its queue is served.",
+    ),
+    BACK_SEEK_MAX,
+    BACK_SEEK_PENALTY,
+    Tunable::ms("timeout_sync", 125, 1, "How long a queue may be served at a time."),
     Tunable {
         name: "max_budget",
         unit: "sectors",
@@ -75,19 +73,6 @@ const HW_QUEUE_MIN: u32 = 3;
 const HW_SAMPLES: u32 = 32;
 /// Classes of priority.
 const CLASSES: usize = 3;
-
-/// Whose requests a queue holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Key {
-    Process(u32),
-    Async(PriorityClass, u8),
-}
-
-impl Key {
-    fn new(pid: u32, sync: bool, priority: Priority) -> Self {
-        if sync { Self::Process(pid) } else { Self::Async(priority.class, priority.level) }
-    }
-}
 
 #[derive(Debug, Default)]
 struct Queue {
@@ -160,7 +145,7 @@ impl Class {
 
 #[derive(Debug)]
 struct BfqLite {
-    keys: BTreeMap<Key, usize>,
+    keys: BTreeMap<Owner, usize>,
     queues: Vec<Queue>,
     classes: [Class; CLASSES],
     /// Active queues of each weight.
@@ -208,7 +193,7 @@ impl BfqLite {
     }
 
     fn queue_of(&self, rq: &Request) -> usize {
-        self.keys[&Key::new(rq.pid, rq.is_sync(), rq.priority)]
+        self.keys[&Owner::new(rq.pid, rq.is_sync(), rq.priority)]
     }
 
     fn choose(&self, requests: &Requests, a: Option<RequestId>, b: Option<RequestId>) -> Option<RequestId> {
@@ -321,7 +306,7 @@ impl BfqLite {
 impl Elevator for BfqLite {
     fn insert(&mut self, rq: &Request, requests: &Requests, now: u64) -> bool {
         let sync = rq.is_sync();
-        let queue = *self.keys.entry(Key::new(rq.pid, sync, rq.priority)).or_insert_with(|| {
+        let queue = *self.keys.entry(Owner::new(rq.pid, sync, rq.priority)).or_insert_with(|| {
             self.queues.push(Queue { sync, ..Queue::default() });
             self.queues.len() - 1
         });
@@ -376,12 +361,12 @@ impl Elevator for BfqLite {
     }
 
     fn front_merge(&self, bio: &Bio) -> Option<RequestId> {
-        let &queue = self.keys.get(&Key::new(bio.pid, bio.is_sync(), bio.priority))?;
+        let &queue = self.keys.get(&Owner::new(bio.pid, bio.is_sync(), bio.priority))?;
         self.queues[queue].requests.starting_at(bio.end())
     }
 
     fn allow_merge(&self, rq: &Request, bio: &Bio) -> bool {
-        Key::new(rq.pid, rq.is_sync(), rq.priority) == Key::new(bio.pid, bio.is_sync(), bio.priority)
+        Owner::new(rq.pid, rq.is_sync(), rq.priority) == Owner::new(bio.pid, bio.is_sync(), bio.priority)
     }
 
     fn moved(&mut self, rq: &Request) {

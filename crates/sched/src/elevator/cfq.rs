@@ -19,12 +19,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::lists::SortedFifo;
 use super::mean::Mean;
 use super::nearest::rank;
+use super::owner::Owner;
 use super::{Device, Elevator, MergeIndex, SchedulerInfo};
 use crate::MS;
 use crate::bio::{Bio, Flags, Priority, PriorityClass};
 use crate::layer::Frame;
 use crate::request::{Request, RequestId, Requests};
-use crate::tunable::{Settings, Tunable};
+use crate::tunable::{BACK_SEEK_MAX, BACK_SEEK_PENALTY, Settings, Tunable};
 
 pub(super) static INFO: SchedulerInfo = SchedulerInfo {
     name: "cfq",
@@ -37,10 +38,6 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
     build: |settings, device| Box::new(Cfq::new(settings, device)),
 };
 
-const fn ms(name: &'static str, default: u64, min: u64, help: &'static str) -> Tunable {
-    Tunable { name, unit: "ms", default, min, max: 3_600_000, help }
-}
-
 const TUNABLES: &[Tunable] = &[
     Tunable {
         name: "quantum",
@@ -50,26 +47,22 @@ const TUNABLES: &[Tunable] = &[
         max: 1_000_000,
         help: "Requests of a queue at the device; four times as many if it is the only one.",
     },
-    ms("fifo_expire_sync", 125, 0, "Age at which a synchronous request is taken first at the beginning of a slice."),
-    ms("fifo_expire_async", 250, 0, "Age at which an asynchronous request is taken first at the beginning of a slice."),
-    Tunable {
-        name: "back_seek_max",
-        unit: "KiB",
-        default: 16_384,
-        min: 0,
-        max: 1 << 40,
-        help: "How far backward a request may lie to be taken before one in front.",
-    },
-    Tunable {
-        name: "back_seek_penalty",
-        unit: "factor",
-        default: 2,
-        min: 1,
-        max: 1_000_000,
-        help: "How much farther a backward distance counts.",
-    },
-    ms("slice_sync", 100, 1, "Slice of a synchronous queue of priority 4."),
-    ms("slice_async", 40, 1, "Slice of an asynchronous queue of priority 4."),
+    Tunable::ms(
+        "fifo_expire_sync",
+        125,
+        0,
+        "Age at which a synchronous request is taken first at the beginning of a slice.",
+    ),
+    Tunable::ms(
+        "fifo_expire_async",
+        250,
+        0,
+        "Age at which an asynchronous request is taken first at the beginning of a slice.",
+    ),
+    BACK_SEEK_MAX,
+    BACK_SEEK_PENALTY,
+    Tunable::ms("slice_sync", 100, 1, "Slice of a synchronous queue of priority 4."),
+    Tunable::ms("slice_async", 40, 1, "Slice of an asynchronous queue of priority 4."),
     Tunable {
         name: "slice_async_rq",
         unit: "requests",
@@ -78,7 +71,7 @@ const TUNABLES: &[Tunable] = &[
         max: 1_000_000,
         help: "Scales how many requests an asynchronous queue may dispatch in a slice; 16 at priority 4.",
     },
-    ms("slice_idle", 8, 0, "How long the device is kept idle for the next request of a process."),
+    Tunable::ms("slice_idle", 8, 0, "How long the device is kept idle for the next request of a process."),
     Tunable {
         name: "low_latency",
         unit: "switch",
@@ -104,19 +97,6 @@ const HW_SAMPLES: u32 = 50;
 
 /// Sectors of a page of memory.
 const PAGE_SECTORS: u32 = 8;
-
-/// Whose requests a queue holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Key {
-    Process(u32),
-    Async(PriorityClass, u8),
-}
-
-impl Key {
-    fn new(pid: u32, sync: bool, priority: Priority) -> Self {
-        if sync { Self::Process(pid) } else { Self::Async(priority.class, priority.level) }
-    }
-}
 
 #[derive(Debug)]
 struct Queue {
@@ -150,8 +130,8 @@ struct Queue {
 }
 
 impl Queue {
-    fn new(key: Key, priority: Priority) -> Self {
-        let sync = matches!(key, Key::Process(_));
+    fn new(key: Owner, priority: Priority) -> Self {
+        let sync = matches!(key, Owner::Process(_));
         Self {
             sync,
             priority,
@@ -203,7 +183,7 @@ struct Process {
 
 #[derive(Debug)]
 struct Cfq {
-    keys: BTreeMap<Key, usize>,
+    keys: BTreeMap<Owner, usize>,
     queues: Vec<Queue>,
     processes: BTreeMap<u32, Process>,
     /// Queues with requests, in the order in which they will be served.
@@ -266,7 +246,7 @@ impl Cfq {
     }
 
     fn queue_of(&self, rq: &Request) -> usize {
-        self.keys[&Key::new(rq.pid, rq.is_sync(), rq.priority)]
+        self.keys[&Owner::new(rq.pid, rq.is_sync(), rq.priority)]
     }
 
     /// Slice of a queue of such a kind and level.
@@ -507,7 +487,7 @@ impl Cfq {
 impl Elevator for Cfq {
     fn insert(&mut self, rq: &Request, requests: &Requests, now: u64) -> bool {
         let sync = rq.is_sync();
-        let key = Key::new(rq.pid, sync, rq.priority);
+        let key = Owner::new(rq.pid, sync, rq.priority);
         let queue = *self.keys.entry(key).or_insert_with(|| {
             self.queues.push(Queue::new(key, rq.priority));
             self.queues.len() - 1
@@ -609,12 +589,12 @@ impl Elevator for Cfq {
     }
 
     fn front_merge(&self, bio: &Bio) -> Option<RequestId> {
-        let &queue = self.keys.get(&Key::new(bio.pid, bio.is_sync(), bio.priority))?;
+        let &queue = self.keys.get(&Owner::new(bio.pid, bio.is_sync(), bio.priority))?;
         self.queues[queue].requests.starting_at(bio.end())
     }
 
     fn allow_merge(&self, rq: &Request, bio: &Bio) -> bool {
-        Key::new(rq.pid, rq.is_sync(), rq.priority) == Key::new(bio.pid, bio.is_sync(), bio.priority)
+        Owner::new(rq.pid, rq.is_sync(), rq.priority) == Owner::new(bio.pid, bio.is_sync(), bio.priority)
     }
 
     fn moved(&mut self, rq: &Request) {
@@ -640,7 +620,7 @@ impl Elevator for Cfq {
     }
 
     fn must_queue(&self, bio: &Bio) -> bool {
-        let key = Key::new(bio.pid, bio.is_sync(), bio.priority);
+        let key = Owner::new(bio.pid, bio.is_sync(), bio.priority);
         self.idle_until.is_some() && self.active.is_some() && self.active == self.keys.get(&key).copied()
     }
 

@@ -17,6 +17,7 @@ mod mq_deadline;
 mod nearest;
 mod none;
 mod noop;
+mod owner;
 mod pardispatcher;
 
 use std::fmt::Debug;

@@ -1,0 +1,16 @@
+//! Whose requests a queue of CFQ or BFQ holds.
+
+use crate::bio::{Priority, PriorityClass};
+
+/// A process for its synchronous requests; everybody of one priority together for asynchronous ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Owner {
+    Process(u32),
+    Async(PriorityClass, u8),
+}
+
+impl Owner {
+    pub fn new(pid: u32, sync: bool, priority: Priority) -> Self {
+        if sync { Self::Process(pid) } else { Self::Async(priority.class, priority.level) }
+    }
+}
