@@ -1,0 +1,12 @@
+//! What each scheduler dispatches in small situations, worked out by hand from the sources named in its module.
+
+mod anticipatory;
+mod bench;
+mod bfq_lite;
+mod cfq;
+mod deadline;
+mod fair;
+mod kyber;
+mod mq_deadline;
+mod noop;
+mod pardispatcher;

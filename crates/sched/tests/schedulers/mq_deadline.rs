@@ -1,0 +1,54 @@
+//! Deadline of blk-mq.
+
+use ssdlab_sched::{Bio, Direction, Priority, PriorityClass};
+
+use crate::bench::{Bench, MS};
+
+#[test]
+fn mq_deadline_goes_on_at_the_position_of_each_direction() {
+    let mut bench = Bench::new("mq-deadline", &[("fifo_batch", 1), ("writes_starved", 0)]);
+    bench.writes([5000]);
+    assert_eq!(bench.next(), "w5000");
+    bench.reads([100]);
+    assert_eq!(bench.next(), "r100");
+    bench.writes([1000, 6000]);
+    assert_eq!(bench.order(2), "w6000 w1000");
+}
+
+#[test]
+fn mq_deadline_lets_late_arrivals_join() {
+    let mut bench = Bench::new("mq-deadline", &[]);
+    bench.reads([100, 200]);
+    assert_eq!(bench.next(), "r100");
+    bench.reads([150]);
+    assert_eq!(bench.order(2), "r150 r200");
+}
+
+#[test]
+fn mq_deadline_counts_a_deadline_that_is_reached() {
+    let mut bench = Bench::new("mq-deadline", &[("fifo_batch", 1)]);
+    bench.reads([500]);
+    assert_eq!(bench.next(), "r500");
+    bench.reads([100, 600]);
+    bench.wait(500 * MS);
+    assert_eq!(bench.order(2), "r100 r600");
+}
+
+#[test]
+fn mq_deadline_serves_classes_in_order() {
+    let mut bench = Bench::new("mq-deadline", &[]);
+    let of = |class, start| {
+        let priority = Priority { class, level: 4 };
+        Bio { priority, ..Bench::bio(start, Direction::Read) }
+    };
+    bench.insert(of(PriorityClass::Idle, 10));
+    bench.insert(of(PriorityClass::BestEffort, 20));
+    bench.insert(of(PriorityClass::RealTime, 30));
+    // A lower class waits until the higher has nothing waiting and nothing at the device.
+    assert_eq!(bench.order(2), "r30 ");
+    bench.complete();
+    assert_eq!(bench.next(), "r20");
+    // After ten seconds it goes ahead all the same.
+    bench.wait(10_000 * MS);
+    assert_eq!(bench.next(), "r10");
+}

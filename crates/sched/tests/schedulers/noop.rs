@@ -1,0 +1,12 @@
+//! First in, first out.
+
+use crate::bench::Bench;
+
+#[test]
+fn noop_is_first_in_first_out() {
+    let mut bench = Bench::new("noop", &[]);
+    bench.reads([900]);
+    bench.writes([100]);
+    bench.reads([500]);
+    assert_eq!(bench.order(4), "r900 w100 r500 ");
+}
