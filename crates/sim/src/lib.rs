@@ -17,6 +17,7 @@ mod series;
 pub mod setup;
 pub mod shadow;
 mod sinks;
+mod slab;
 mod stack;
 mod summary;
 

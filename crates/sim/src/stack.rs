@@ -96,13 +96,19 @@ impl<'a, F: Ftl, D: Flash, C: Checker + FlashSink, M: Meter> Stack<'a, F, D, C, 
             }
             Op::Write => {
                 let pages = self.pages(offset, end);
-                self.host.pages_written += u64::from(pages.count);
-                self.host.partial_pages_written += u64::from(pages.head) + u64::from(pages.tail);
+                self.count_written(pages);
                 self.write(request.stream, pages);
             }
             Op::Trim => self.trim(offset, end),
             Op::Flush => {}
         }
+    }
+
+    /// Counts pages that the host writes, wherever they go.
+    #[inline]
+    pub fn count_written(&mut self, pages: Pages) {
+        self.host.pages_written += u64::from(pages.count);
+        self.host.partial_pages_written += u64::from(pages.head) + u64::from(pages.tail);
     }
 
     #[inline]

@@ -28,6 +28,7 @@ use crate::log_meter::Meter;
 use crate::measure::{Measurement, OfDrive};
 use crate::parallel::{Done, NEVER, ParallelFlash, Witness};
 use crate::shadow::Checker;
+use crate::slab::Slab;
 use crate::stack::{Pages, Stack};
 use crate::{Collect, CollectGoal, Control, Monitor, Outcome, Phase, PreconditionSummary, SimError};
 use activity::Meters;
@@ -68,8 +69,7 @@ pub(crate) struct Drive<'a, F, W, C, M> {
     stack: Stack<'a, F, ParallelFlash<W>, C, M>,
     measurement: Measurement,
     meters: Meters,
-    flights: Vec<Flight>,
-    free_flights: Vec<u32>,
+    flights: Slab<Flight>,
     queues: Queues,
     path: Path,
     buffer: Option<Buffer>,
@@ -100,8 +100,7 @@ impl<'a, F: Ftl, W: Witness, C: Checker + FlashSink, M: Meter> Drive<'a, F, W, C
             stack,
             measurement,
             meters: Meters::new(0),
-            flights: Vec::new(),
-            free_flights: Vec::new(),
+            flights: Slab::default(),
             queues: Queues::new(options.front.protocol),
             path: Path::new(options.front),
             buffer: options.buffer.map(Buffer::new),
@@ -230,13 +229,7 @@ impl<'a, F: Ftl, W: Witness, C: Checker + FlashSink, M: Meter> Drive<'a, F, W, C
         let Issued { request, time_ns } = issued;
         let queue = self.queues.queue_of(request.stream);
         let flight = Flight { request, issued_ns: time_ns, taken_ns: 0, submitted_ns: 0, waited_ns: 0, queue };
-        let index = if let Some(index) = self.free_flights.pop() {
-            self.flights[index as usize] = flight;
-            index
-        } else {
-            self.flights.push(flight);
-            self.flights.len() as u32 - 1
-        };
+        let index = self.flights.insert(flight);
         self.meters.outstanding(self.now_ns(), self.queues.outstanding() + 1);
         self.queues.push(queue, index);
     }
@@ -246,7 +239,7 @@ impl<'a, F: Ftl, W: Witness, C: Checker + FlashSink, M: Meter> Drive<'a, F, W, C
         while self.buffer.is_some() || self.stack.sinks.flash.under_way() < self.most_under_way {
             let Some(index) = self.queues.take() else { break };
             let now_ns = self.now_ns();
-            self.flights[index as usize].taken_ns = now_ns;
+            self.flights[index].taken_ns = now_ns;
             if !self.path.command(index, now_ns) {
                 self.receive(index, issuer)?;
             }
@@ -271,7 +264,7 @@ impl<'a, F: Ftl, W: Witness, C: Checker + FlashSink, M: Meter> Drive<'a, F, W, C
 
     /// Moves in the data of a write.
     fn receive(&mut self, index: u32, issuer: &mut Issuer<'_>) -> Result<(), SimError> {
-        let Request { op, bytes, .. } = self.flights[index as usize].request;
+        let Request { op, bytes, .. } = self.flights[index].request;
         if op == Op::Write && self.path.receive(index, bytes, self.now_ns()) {
             return Ok(());
         }
@@ -282,7 +275,7 @@ impl<'a, F: Ftl, W: Witness, C: Checker + FlashSink, M: Meter> Drive<'a, F, W, C
     fn submit(&mut self, index: u32, issuer: &mut Issuer<'_>) -> Result<(), SimError> {
         let now_ns = self.now_ns();
         self.stack.requests += 1;
-        let flight = &mut self.flights[index as usize];
+        let flight = &mut self.flights[index];
         flight.submitted_ns = now_ns;
         let request = flight.request;
         if request.op != Op::Read {
@@ -318,8 +311,7 @@ impl<'a, F: Ftl, W: Witness, C: Checker + FlashSink, M: Meter> Drive<'a, F, W, C
         let stalled = &mut self.stalled;
         self.stack.place(request, |stack, offset, end| {
             let pages = stack.pages(offset, end);
-            stack.host.pages_written += u64::from(pages.count);
-            stack.host.partial_pages_written += u64::from(pages.head) + u64::from(pages.tail);
+            stack.count_written(pages);
             stalled.push_back(Stalled { flight: index, pages, next: 0 });
         })?;
         self.accept_pages(issuer);
@@ -335,7 +327,7 @@ impl<'a, F: Ftl, W: Witness, C: Checker + FlashSink, M: Meter> Drive<'a, F, W, C
     fn accept_pages(&mut self, issuer: &mut Issuer<'_>) {
         while let Some(&Stalled { flight, pages, next }) = self.stalled.front() {
             let buffer = self.buffer.as_mut().expect("writes stall before a buffer");
-            let stream = self.flights[flight as usize].request.stream;
+            let stream = self.flights[flight].request.stream;
             for page in next..pages.count {
                 let part = (page == 0 && pages.head) || (page + 1 == pages.count && pages.tail);
                 let lpn = pages.first + page;
@@ -351,11 +343,11 @@ impl<'a, F: Ftl, W: Witness, C: Checker + FlashSink, M: Meter> Drive<'a, F, W, C
             self.stalled.pop_front();
             // A request that wraps around the device has a second run of pages.
             if self.stalled.front().is_none_or(|next| next.flight != flight) {
-                let flags = self.flights[flight as usize].request.flags;
+                let flags = self.flights[flight].request.flags;
                 if flags & (flag::FUA | flag::PREFLUSH) != 0 {
                     self.make_safe(flight, issuer);
                 } else {
-                    self.served(flight, self.flights[flight as usize].submitted_ns, issuer);
+                    self.served(flight, self.flights[flight].submitted_ns, issuer);
                 }
             }
         }
@@ -366,7 +358,7 @@ impl<'a, F: Ftl, W: Witness, C: Checker + FlashSink, M: Meter> Drive<'a, F, W, C
         let buffer = self.buffer.as_mut().expect("only a buffer is made safe");
         let mark = if buffer.protected { 0 } else { buffer.force() };
         if buffer.is_safe(mark) {
-            self.served(index, self.flights[index as usize].submitted_ns, issuer);
+            self.served(index, self.flights[index].submitted_ns, issuer);
         } else {
             self.unsafe_flights.push_back((mark, index));
         }
@@ -380,7 +372,7 @@ impl<'a, F: Ftl, W: Witness, C: Checker + FlashSink, M: Meter> Drive<'a, F, W, C
                 break;
             }
             self.unsafe_flights.pop_front();
-            self.served(index, self.flights[index as usize].submitted_ns, issuer);
+            self.served(index, self.flights[index].submitted_ns, issuer);
         }
         self.accept_pages(issuer);
     }
@@ -421,7 +413,7 @@ impl<'a, F: Ftl, W: Witness, C: Checker + FlashSink, M: Meter> Drive<'a, F, W, C
 
     /// Buffer and flash are done with a request, on which work began at `began_ns`.
     fn served(&mut self, index: u32, began_ns: u64, issuer: &mut Issuer<'_>) {
-        let flight = &mut self.flights[index as usize];
+        let flight = &mut self.flights[index];
         flight.waited_ns = (flight.taken_ns - flight.issued_ns) + (began_ns - flight.submitted_ns);
         let Request { op, bytes, .. } = flight.request;
         if op != Op::Read || !self.path.send(index, bytes, self.now_ns()) {
@@ -432,8 +424,8 @@ impl<'a, F: Ftl, W: Witness, C: Checker + FlashSink, M: Meter> Drive<'a, F, W, C
     /// A request is back at the host.
     fn complete(&mut self, index: u32, issuer: &mut Issuer<'_>) {
         let now_ns = self.now_ns();
-        let Flight { request, issued_ns, waited_ns, queue, .. } = self.flights[index as usize];
-        self.free_flights.push(index);
+        let Flight { request, issued_ns, waited_ns, queue, .. } = self.flights[index];
+        self.flights.remove(index);
         self.queues.leave(queue);
         self.meters.outstanding(now_ns, self.queues.outstanding());
         let latency_ns = now_ns - issued_ns;

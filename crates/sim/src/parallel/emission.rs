@@ -27,8 +27,8 @@ impl<W: Witness> ParallelFlash<W> {
         let mut job = self.submission.job;
         if job != NONE {
             let waited = matches!(cause, Cause::Host | Cause::ReadModifyWrite | Cause::MapLoad);
-            if waited || self.jobs[job as usize].everything {
-                self.jobs[job as usize].left += 1;
+            if waited || self.jobs[job].everything {
+                self.jobs[job].left += 1;
             } else {
                 job = NONE;
             }
@@ -119,17 +119,10 @@ impl<W: Witness> ParallelFlash<W> {
     fn enter_gate(&mut self, block: u32, index: u32) {
         let mut gate = self.blocks[block as usize].gate;
         if gate == NONE {
-            let new = Gate { left: 0, erase: NONE };
-            gate = if let Some(gate) = self.free_gates.pop() {
-                self.gates[gate as usize] = new;
-                gate
-            } else {
-                self.gates.push(new);
-                self.gates.len() as u32 - 1
-            };
+            gate = self.gates.insert(Gate { left: 0, erase: NONE });
             self.blocks[block as usize].gate = gate;
         }
-        self.gates[gate as usize].left += 1;
+        self.gates[gate].left += 1;
         self.ops[index].gate = gate;
     }
 
@@ -138,10 +131,10 @@ impl<W: Witness> ParallelFlash<W> {
         if gate == NONE {
             return;
         }
-        if self.gates[gate as usize].left == 0 {
-            self.free_gates.push(gate);
+        if self.gates[gate].left == 0 {
+            self.gates.remove(gate);
         } else {
-            self.gates[gate as usize].erase = erase;
+            self.gates[gate].erase = erase;
             self.ops[erase].waits += 1;
         }
     }

@@ -51,6 +51,7 @@ pub(crate) use witness::InTime;
 pub use witness::{Seen, Witness};
 
 use crate::flash::{Flash, cost_ns};
+use crate::slab::Slab;
 use crate::{Drive, Window};
 use agenda::Agenda;
 use die::Die;
@@ -139,10 +140,8 @@ pub struct ParallelFlash<W = ()> {
     agenda: Agenda,
     ops: Ops,
     blocks: Vec<Block>,
-    gates: Vec<Gate>,
-    free_gates: Vec<u32>,
-    jobs: Vec<Job>,
-    free_jobs: Vec<u32>,
+    gates: Slab<Gate>,
+    jobs: Slab<Job>,
     submission: Submission,
     /// Dies that may have something to begin.
     wake: Vec<u32>,
@@ -177,10 +176,8 @@ impl<W: Witness> ParallelFlash<W> {
             agenda: Agenda::new(dies + channels),
             ops: Ops::default(),
             blocks: vec![Block { last: NONE, gate: NONE }; geometry.blocks as usize],
-            gates: Vec::new(),
-            free_gates: Vec::new(),
-            jobs: Vec::new(),
-            free_jobs: Vec::new(),
+            gates: Slab::default(),
+            jobs: Slab::default(),
             submission: NOTHING_SUBMITTED,
             wake: Vec::new(),
             done: VecDeque::new(),
@@ -228,13 +225,7 @@ impl<W: Witness> ParallelFlash<W> {
     /// when all of that is; otherwise when what the host's data needs is, whatever collection or merges take.
     pub fn submit(&mut self, owner: u32, everything: bool) {
         let job = Job { left: 0, began_ns: NEVER, owner, everything };
-        let index = if let Some(index) = self.free_jobs.pop() {
-            self.jobs[index as usize] = job;
-            index
-        } else {
-            self.jobs.push(job);
-            self.jobs.len() as u32 - 1
-        };
+        let index = self.jobs.insert(job);
         self.submission = Submission { job: index, ..NOTHING_SUBMITTED };
     }
 
@@ -243,9 +234,9 @@ impl<W: Witness> ParallelFlash<W> {
     pub fn submitted(&mut self) -> u32 {
         let index = self.submission.job;
         self.submission = NOTHING_SUBMITTED;
-        let left = self.jobs[index as usize].left;
+        let left = self.jobs[index].left;
         if left == 0 {
-            self.free_jobs.push(index);
+            self.jobs.remove(index);
         }
         self.settle();
         left

@@ -2,6 +2,8 @@
 
 use ssdlab_ftl::Cause;
 
+use crate::slab::Slab;
+
 /// No operation.
 pub(crate) const NONE: u32 = u32::MAX;
 
@@ -68,10 +70,8 @@ struct Edge {
 /// Operations under way, by index.
 #[derive(Debug, Default)]
 pub(crate) struct Ops {
-    ops: Vec<Op>,
-    free: Vec<u32>,
-    edges: Vec<Edge>,
-    free_edges: Vec<u32>,
+    ops: Slab<Op>,
+    edges: Slab<Edge>,
 }
 
 impl std::ops::Index<u32> for Ops {
@@ -79,51 +79,38 @@ impl std::ops::Index<u32> for Ops {
 
     #[inline(always)]
     fn index(&self, index: u32) -> &Op {
-        &self.ops[index as usize]
+        &self.ops[index]
     }
 }
 
 impl std::ops::IndexMut<u32> for Ops {
     #[inline(always)]
     fn index_mut(&mut self, index: u32) -> &mut Op {
-        &mut self.ops[index as usize]
+        &mut self.ops[index]
     }
 }
 
 impl Ops {
     /// Operations under way.
     pub fn len(&self) -> usize {
-        self.ops.len() - self.free.len()
+        self.ops.len()
     }
 
     #[inline]
     pub fn insert(&mut self, op: Op) -> u32 {
-        if let Some(index) = self.free.pop() {
-            self.ops[index as usize] = op;
-            index
-        } else {
-            self.ops.push(op);
-            self.ops.len() as u32 - 1
-        }
+        self.ops.insert(op)
     }
 
     #[inline]
     pub fn remove(&mut self, index: u32) {
-        self.free.push(index);
+        self.ops.remove(index);
     }
 
     /// Makes `waiter` wait for `index`.
     #[inline]
     pub fn wait_for(&mut self, waiter: u32, index: u32) {
         let edge = Edge { waiter, next: self[index].edges };
-        let slot = if let Some(slot) = self.free_edges.pop() {
-            self.edges[slot as usize] = edge;
-            slot
-        } else {
-            self.edges.push(edge);
-            self.edges.len() as u32 - 1
-        };
-        self[index].edges = slot;
+        self[index].edges = self.edges.insert(edge);
         self[waiter].waits += 1;
     }
 
@@ -134,8 +121,8 @@ impl Ops {
         if slot == NONE {
             return None;
         }
-        let Edge { waiter, next } = self.edges[slot as usize];
-        self.free_edges.push(slot);
+        let Edge { waiter, next } = self.edges[slot];
+        self.edges.remove(slot);
         self[index].edges = next;
         Some(waiter)
     }

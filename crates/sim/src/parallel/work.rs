@@ -196,7 +196,7 @@ impl<W: Witness> ParallelFlash<W> {
         self.dies[number as usize].begin(index, &mut self.ops);
         let job = self.ops[index].job;
         if job != NONE {
-            let job = &mut self.jobs[job as usize];
+            let job = &mut self.jobs[job];
             job.began_ns = job.began_ns.min(self.now_ns);
         }
     }
@@ -389,20 +389,20 @@ impl<W: Witness> ParallelFlash<W> {
             self.release(waiter);
         }
         if gate != NONE {
-            let left = &mut self.gates[gate as usize];
+            let left = &mut self.gates[gate];
             left.left -= 1;
             if left.left == 0 && left.erase != NONE {
                 let erase = left.erase;
-                self.free_gates.push(gate);
+                self.gates.remove(gate);
                 self.release(erase);
             }
         }
         if job != NONE {
-            let state = &mut self.jobs[job as usize];
+            let state = &mut self.jobs[job];
             state.left -= 1;
             if state.left == 0 {
                 self.done.push_back(Done { owner: state.owner, began_ns: state.began_ns });
-                self.free_jobs.push(job);
+                self.jobs.remove(job);
             }
         }
         self.ops.remove(index);
