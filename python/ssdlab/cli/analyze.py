@@ -24,16 +24,7 @@ def analyze(
     action: options.Action = None,
     skip_bad: options.SkipBad = False,
     json: options.Json = False,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out",
-            "-o",
-            metavar="DIR",
-            help="Write analysis.html, analysis.json and Parquet columns there.",
-            rich_help_panel=options.OUTPUT,
-        ),
-    ] = None,
+    out: Annotated[Path | None, options.out("Write analysis.html, analysis.json and Parquet columns there.")] = None,
 ) -> None:
     """Analyse a workload: accesses by address, distance between requests, sizes, working set, sequences, arrivals.
 

@@ -134,14 +134,7 @@ def run(
     jobs: options.Jobs = None,
     json: options.Json = False,
     out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out",
-            "-o",
-            metavar="DIR",
-            help="Write experiment.json, report.html and a CSV file for each table there.",
-            rich_help_panel=options.OUTPUT,
-        ),
+        Path | None, options.out("Write experiment.json, report.html and a CSV file for each table there.")
     ] = None,
 ) -> int:
     """Simulate every cell of an experiment and compare with the document.

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -145,6 +145,11 @@ Jobs = Annotated[
     int | None,
     typer.Option("--jobs", "-j", min=1, metavar="N", help="Simulations at a time; one per processor if left out."),
 ]
+
+
+def out(help: str) -> Any:
+    """The option that names a directory to write to; `help` says what is written."""
+    return typer.Option("--out", "-o", metavar="DIR", help=help, rich_help_panel=OUTPUT)
 
 
 def shortcuts(*, workload: str | None = None, fit: str | None = None, check: bool = False) -> list[str]:

@@ -20,16 +20,7 @@ EXAMPLES = """
   ssdlab run --workload zipf --set seed=2 --json | jq .write_amplification
 """
 
-Out = Annotated[
-    Path | None,
-    typer.Option(
-        "--out",
-        "-o",
-        metavar="DIR",
-        help="Write result.json, Parquet columns, config.toml and report.html there.",
-        rich_help_panel=options.OUTPUT,
-    ),
-]
+Out = Annotated[Path | None, options.out("Write result.json, Parquet columns, config.toml and report.html there.")]
 
 
 def run(

@@ -156,16 +156,7 @@ def intervals(
     action: options.Action = None,
     skip_bad: options.SkipBad = False,
     json: options.Json = False,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out",
-            "-o",
-            metavar="DIR",
-            help="Write intervals.html, intervals.json and Parquet columns there.",
-            rich_help_panel=options.OUTPUT,
-        ),
-    ] = None,
+    out: Annotated[Path | None, options.out("Write intervals.html, intervals.json and Parquet columns there.")] = None,
 ) -> None:
     """Tell when written pages are written again, and how much of that a log of some size would see.
 
