@@ -3,7 +3,7 @@
 A `console` block holds commands after `$ ` with their output; a line `...` stands for lines left out. A `python`
 block is run, blocks of one document sharing their variables; a `text` block right after it holds what it printed.
 A `toml` or `csv` block under a line with nothing but a path in backquotes and a colon is written to that file.
-Run this file to put current outputs into the documents.
+Run this file to put current outputs into the documents, or into those named.
 """
 
 import contextlib
@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parent.parent
-DOCUMENTS = ("README.md", "docs/tutorial.md", "docs/experiments.md", "docs/ftls.md", "docs/advice.md")
+DOCUMENTS = ("README.md", "docs/tutorial.md", "docs/experiments.md", "docs/ftls.md", "docs/timing.md", "docs/advice.md")
 BLOCK = re.compile(r"^(?:`([^`\n]+)`:\n\n)?```(console|python|text|toml|csv)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -98,5 +98,5 @@ def current(document: str) -> str:
 
 
 if __name__ == "__main__":
-    for name in DOCUMENTS:
+    for name in sys.argv[1:] or DOCUMENTS:
         (ROOT / name).write_text(current(name), encoding="utf-8")

@@ -60,6 +60,21 @@ def test_all_faults_are_told_at_once_with_their_remedy(tmp_path: Path) -> None:
         ssdlab.Config(file=tmp_path / "nope.toml")
 
 
+PARALLEL = [preset.name for preset in ssdlab.presets() if ssdlab.Config(preset=preset.name)["time"] == "event"]
+
+
+@pytest.mark.parametrize("preset", PARALLEL)
+def test_every_parallel_preset_keeps_the_data_and_the_rules_of_nand(preset: str) -> None:
+    small = {"device.capacity": "512MiB", "nand.pages_per_block": 64, "device.reserve": "extra"}
+    one = ssdlab.simulate(ssdlab.Config(preset, overrides={**small, "check": True, "workload.requests": 5000})).summary
+    assert one["check"]["page_reads_checked"] > 1000 and one["flash"]["programs"]["gc"] > 1000
+    assert one["drive"]["queue_depth_max"] == ssdlab.Config(preset)["host.replay.closed.queue_depth"]
+
+
+def test_there_are_parallel_presets() -> None:
+    assert PARALLEL == ["sata-mlc", "enterprise-nvme", "mobile-ufs"]
+
+
 def test_every_preset_is_sound_and_the_schema_is_json() -> None:
     assert len(ssdlab.presets()) >= 5
     for preset in ssdlab.presets():

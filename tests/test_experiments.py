@@ -66,6 +66,19 @@ def test_a_cell_is_its_settings_and_equal_cells_run_once(result: ExperimentResul
     assert table.seeds == 2 and result["seconds"].seeds == 1
 
 
+def test_a_row_may_name_a_preset(copy: Path) -> None:
+    spoil(copy, 'fifo = { ftl.page.gc = "fifo" }', 'fifo = { preset = "faster" }')
+    experiment = ssdlab.experiments.load(copy)
+    table = experiment.tables[0]
+    erase, capacity = ({row: experiment.configs(table, row, "op_30")[0][key] for row in ("greedy", "fifo")} for key in ("nand.erase", "device.capacity"))  # fmt: skip # noqa: E501
+    # A preset lies below all settings, wherever it is named.
+    assert erase == {"greedy": "2ms", "fifo": "1.5ms"} and capacity["greedy"] == capacity["fifo"]
+    spoil(copy, '"faster"', '"fastr"')
+    with pytest.raises(ssdlab.ConfigError, match=r"\[axis\.gc\] fifo: no preset .* did you mean \"faster\"\?"):
+        experiment = ssdlab.experiments.load(copy)
+        experiment.configs(experiment.tables[0], "fifo", "op_30")
+
+
 def test_the_users_settings_beat_all_others() -> None:
     experiment = ssdlab.experiments.load(SMALL)
     one = experiment.run(tables=["amplification"], overrides={"device.op": "60%", "seed": 7})

@@ -49,11 +49,17 @@ MERGES = ("switch", "partial", "full")
 MERGE_COUNTS = {"count": "logical blocks", "copies": "pages copied", "erases": "data blocks erased"}
 """Columns of the table of merges, by their names in the summary."""
 
-TABLES = ("Response time", "Merges")
+TABLES = ("Response time", "Waiting", "Merges")
 """Sections that are a table of their own where one run is shown."""
 
 STREAMS_SHOWN = 20
-"""Streams in the table of captures; a trace may name hundreds, of which few say anything."""
+"""Streams in the tables of captures and of response times; a trace may name hundreds, of which few say anything."""
+
+STREAM_COLUMNS = {"requests": "count", "mean": "mean_ns", "p99": "p99_ns", "p99.9": "p99_9_ns"}
+"""Columns of the table of response times by stream, for reads and for writes, with their names in the summary."""
+
+OTHER_STREAMS = "all others"
+"""Name of the streams that are not told apart, as there are too many."""
 
 STEADY_CAPACITIES = 1.0
 """Capacities the host must have written before write amplification is taken for that of its requests."""
@@ -96,6 +102,21 @@ class Figure:
 def _latency(op: str, column: str) -> Figure:
     path = f"latency.{op}.{QUANTILES[column]}"
     return Figure("Response time", f"{op} {column}", path, text.duration, "low", quiet=True)
+
+
+def _spread(of: str) -> tuple[Figure, ...]:
+    """Share of the time in which what `of` names was busy, over all of its kind."""
+    path = f"drive.{of}_utilisation"
+    return (
+        Figure("Drive", f"{of} utilisation, mean", f"{path}.mean", text.percent),
+        Figure("Drive", f"{of} utilisation, least", f"{path}.min", text.percent),
+        Figure("Drive", f"{of} utilisation, most", f"{path}.max", text.percent),
+    )
+
+
+def _share_of_latency(op: str, part: str, column: str) -> Figure:
+    path = f"drive.{part}.{op}.{QUANTILES[column]}"
+    return Figure("Waiting", f"{op} {part} {column}", path, text.duration, "low", quiet=True)
 
 
 def _pages_copied(summary: Summary) -> float:
@@ -169,7 +190,28 @@ FIGURES = (
     Figure("Speed", "requests per second", "time.iops", text.short_count, "high"),
     Figure("Speed", "read bandwidth", "time.bytes_read_per_s", text.bandwidth, "high"),
     Figure("Speed", "write bandwidth", "time.bytes_written_per_s", text.bandwidth, "high"),
-    *(_latency(op, column) for op in ("read", "write") for column in ("mean", "p50", "p99", "p99.9", "max")),
+    Figure("Drive", "channels", "drive.channels", text.count),
+    Figure("Drive", "dies", "drive.dies", text.count),
+    Figure("Drive", "planes per die", "drive.planes_per_die", text.count),
+    *_spread("die"),
+    *_spread("channel"),
+    Figure("Drive", "internal work, of the dies' work", "drive.internal_share", text.percent, "low"),
+    Figure("Drive", "requests outstanding, mean", "drive.queue_depth_mean", text.decimal),
+    Figure("Drive", "requests outstanding, most", "drive.queue_depth_max", text.count),
+    Figure("Drive", "commands on several planes", "drive.multiplane_commands", text.count),
+    Figure("Drive", "programs and erases suspended", "drive.suspensions", text.count, quiet=True),
+    Figure("Write buffer", "pages taken", "drive.buffer.pages_accepted", text.count),
+    Figure("Write buffer", "pages overwritten in it", "drive.buffer.pages_overwritten", text.count, "high"),
+    Figure("Write buffer", "pages trimmed in it", "drive.buffer.pages_trimmed", text.count, quiet=True),
+    Figure("Write buffer", "pages read from it", "drive.buffer.pages_read", text.count, "high"),
+    Figure("Write buffer", "writes that waited for room", "drive.buffer.writes_stalled", text.count, "low"),
+    *(_latency(op, column) for op in ("read", "write") for column in ("mean", "p50", "p99", "p99.9", "p99.99", "max")),
+    *(
+        _share_of_latency(op, part, column)
+        for op in ("read", "write")
+        for part in ("waiting", "service")
+        for column in ("mean", "p99")
+    ),
     Figure("Lifetime", "host data until worn out", "lifetime.host_tbw_bytes", text.size_decimal, "high"),
     Figure("Lifetime", "host data per day", "lifetime.host_bytes_per_day", text.size_decimal),
     Figure("Lifetime", "life at that rate", "lifetime.years", text.years, "high"),
@@ -238,10 +280,47 @@ def response_times(summary: Summary) -> list[tuple[str, list[str]]]:
     ]
 
 
+def waiting_times(summary: Summary) -> list[tuple[str, list[str]]]:
+    """For each operation that occurred, waiting and service, its two parts: a name and the columns of `QUANTILES`.
+
+    Empty unless channels and dies are modelled.
+    """
+    drive: Mapping[str, Any] | None = summary["drive"]
+    if drive is None:
+        return []
+    return [
+        (f"{op} {part}", [text.duration(drive[part][op][name]) for name in QUANTILES.values()])
+        for op, waiting in drive["waiting"].items()
+        for part in ("waiting", "service")
+        if op != "all" and waiting is not None
+    ]
+
+
+def stream_times(summary: Summary) -> tuple[list[tuple[str, list[str]]], int]:
+    """Response times of the streams with most requests, and how many streams were left out.
+
+    Of each its name, and the columns of `STREAM_COLUMNS` for its reads and for its writes.
+    """
+    drive: Mapping[str, Any] | None = summary["drive"]
+    streams = [] if drive is None else list(drive["streams"])
+    streams.sort(key=lambda one: -sum(one[op]["count"] for op in ("read", "write") if one[op]))
+    rows = []
+    for one in streams[:STREAMS_SHOWN]:
+        cells = []
+        for times in (one["read"], one["write"]):
+            for name in STREAM_COLUMNS.values():
+                form = text.count if name == "count" else text.duration
+                cells.append(text.MISSING if times is None else form(times[name]))
+        rows.append((OTHER_STREAMS if one["stream"] is None else one["stream"], cells))
+    return rows, max(0, len(streams) - STREAMS_SHOWN)
+
+
 def clock_remark(clock: str) -> str | None:
     """What a reader of times must know of the model of time; None where there are no times."""
     if clock == "serial":
         return "times are those of one flash chip that does one operation at a time, not of a drive with many"
+    if clock == "event":
+        return "times include queues, host link, channels and dies, and of the controller a fixed time for each request"
     return None
 
 

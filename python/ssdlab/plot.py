@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
@@ -87,7 +88,8 @@ def canvas(height: float = 3.2) -> tuple[Plot, Axes]:
     return figure, figure.add_subplot()
 
 
-def _nothing(axes: Axes, why: str) -> None:
+def nothing(axes: Axes, why: str) -> None:
+    """Says why there is nothing to draw."""
     axes.set_axis_off()
     axes.text(0.5, 0.5, why, ha="center", va="center", transform=axes.transAxes)
 
@@ -99,7 +101,7 @@ def write_amplification(result: "Result") -> Figure:
         host = result.series["host_pages_written"].astype(float)
         flash = result.series["flash_pages_programmed"].astype(float)
         if not host.any():
-            _nothing(axes, "The host wrote nothing.")
+            nothing(axes, "The host wrote nothing.")
             return figure
         x = _course(result, axes)
         # An epoch without writes has no write amplification: the line is broken there.
@@ -120,9 +122,13 @@ def _course(result: "Result", axes: Axes) -> "Numbers":
         axes.set_xlabel("requests replayed")
         axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: text.short_count(value)))
         return result.series["requests"].astype(float)
-    unit, scale = _time_unit(float(result.series["time_ns"][-1]))
+    unit, scale = _course_unit(result)
     axes.set_xlabel(f"simulated time ({unit})")
     return result.series["time_ns"] / scale
+
+
+def _course_unit(result: "Result") -> tuple[str, float]:
+    return time_unit(float(result.series["time_ns"][-1]))
 
 
 def _write_amplification_limits(axes: Axes, each: "Numbers") -> None:
@@ -136,7 +142,8 @@ def _write_amplification_limits(axes: Axes, each: "Numbers") -> None:
         axes.annotate(label, (0.01, 0.97), xycoords="axes fraction", ha="left", va="top", fontsize=9)
 
 
-def _time_unit(longest_ns: float) -> tuple[str, float]:
+def time_unit(longest_ns: float) -> tuple[str, float]:
+    """The unit that suits an axis up to so many nanoseconds, and its length in nanoseconds."""
     for unit, scale in (("h", 3.6e12), ("min", 6e10), ("s", 1e9), ("ms", 1e6)):
         if longest_ns >= 3 * scale:
             return unit, scale
@@ -147,6 +154,18 @@ def _decade(nanoseconds: float) -> str:
     """A power of ten of nanoseconds, as an axis names it."""
     number, unit = text.duration(nanoseconds).split()
     return f"{float(number.replace(',', '')):g} {unit}"
+
+
+def _durations(axis: Axis) -> None:
+    """Names the powers of ten on a logarithmic axis of nanoseconds."""
+    axis.set_major_formatter(FuncFormatter(lambda value, _: _decade(value)))
+    axis.set_minor_formatter(FuncFormatter(lambda value, _: ""))
+
+
+def bin_edges(result: "Result", bin_ns: int, bins: int) -> "Numbers":
+    """Where bins of simulated time begin and end, in nanoseconds; the last ends with the run."""
+    edges: Numbers = np.minimum(np.arange(bins + 1) * float(bin_ns), result.summary["time"]["elapsed_ns"])
+    return edges
 
 
 def erase_counts(result: "Result") -> Figure:
@@ -180,13 +199,13 @@ def _log(result: "Result") -> "LogColumns":
     return result.log
 
 
-def _counted_bars(counts: "npt.NDArray[np.uint64]", label: str, of: str, nothing: str) -> Figure:
+def _counted_bars(counts: "npt.NDArray[np.uint64]", label: str, of: str, why_empty: str) -> Figure:
     """Histogram of values counted by index."""
     with matplotlib.rc_context(STYLE):
         figure, axes = canvas(2.6)
         values = np.flatnonzero(counts)
         if not values.size:
-            _nothing(axes, nothing)
+            nothing(axes, why_empty)
             return figure
         _bars(axes, values.astype(float), counts[values].astype(float), label)
         axes.set_ylabel(of)
@@ -214,14 +233,14 @@ def reclaim_cost(result: "Result") -> Figure:
     with matplotlib.rc_context(STYLE):
         figure, axes = canvas(2.8)
         if not log.reclaim_times.size:
-            _nothing(axes, NO_RECLAIMS)
+            nothing(axes, NO_RECLAIMS)
             return figure
         if result.summary["time"] is None:
             cost = log.reclaim_copies.astype(float)
             axes.set_xlabel("pages copied in one reclaim of log space")
             axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: text.count(value)))
         else:
-            unit, scale = _time_unit(float(log.reclaim_ns.max()))
+            unit, scale = time_unit(float(log.reclaim_ns.max()))
             cost = log.reclaim_ns / scale
             axes.set_xlabel(f"duration of one reclaim of log space ({unit})")
         order = np.argsort(cost, kind="stable")
@@ -236,13 +255,34 @@ def reclaim_cost(result: "Result") -> Figure:
         return figure
 
 
-def response_time(result: "Result") -> Figure:
-    """Mean and maximum response time of each epoch by operation, over simulated time."""
+def _timed(result: "Result") -> None:
     if result.summary["latency"] is None:
         raise ValueError("time was not modelled: there are no response times to draw (set time to serial or event)")
+
+
+def _shade_internal(result: "Result", axes: Axes) -> None:
+    """Shades what share of the dies' time went to work that was not for the host's data, on an axis to the right."""
+    activity = result.activity
+    if activity is None or not activity.internal_busy_ns.any():
+        return
+    edges = bin_edges(result, activity.internal_bin_ns, len(activity.internal_busy_ns))
+    share = activity.internal_busy_ns / np.diff(edges) / len(activity.dies_busy_ns) * 100
+    right = axes.twinx()
+    right.stairs(share, edges / _course_unit(result)[1], color=AMBER, alpha=0.35, fill=True, label="internal work")
+    right.set_ylim(0, 100)
+    right.set_ylabel("internal work (% of dies)")
+    right.spines["right"].set_visible(True)
+    right.grid(visible=False)
+    # Behind the lines.
+    axes.set_zorder(right.get_zorder() + 1)
+    axes.patch.set_visible(False)
+
+
+def response_time(result: "Result") -> Figure:
+    """Mean and maximum response time of each epoch by operation, over simulated time; internal work is shaded."""
+    _timed(result)
     with matplotlib.rc_context(STYLE):
         figure, axes = canvas()
-        drawn = 0
         for op in ("read", "write"):
             requests, total, longest = (
                 result.series[f"{op}_{name}"].astype(float) for name in ("requests", "latency_sum_ns", "latency_max_ns")
@@ -251,9 +291,8 @@ def response_time(result: "Result") -> Figure:
             took = longest > 0
             if not took.any():
                 continue
-            if not drawn:
+            if not axes.lines:
                 x = _course(result, axes)
-            drawn += 2
             mean = np.divide(total, requests, out=np.full_like(total, np.nan), where=took)
             colour = OP_COLOURS[op]
             # A single epoch makes no line.
@@ -261,29 +300,28 @@ def response_time(result: "Result") -> Figure:
             upper = np.where(took, longest, np.nan)
             axes.plot(x, upper, marker=marker, color=colour, alpha=0.6, linewidth=0.9, label=f"{op}, maximum")
             axes.plot(x, mean, marker=marker, color=colour, linewidth=1.6, label=f"{op}, mean")
-        if not drawn:
-            _nothing(axes, "No request took any time.")
+        if not axes.lines:
+            nothing(axes, "No request took any time.")
             return figure
         axes.set_yscale("log")
-        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: _decade(value)))
-        axes.yaxis.set_minor_formatter(FuncFormatter(lambda value, _: ""))
+        _durations(axes.yaxis)
         axes.set_ylabel("response time")
+        _shade_internal(result, axes)
         axes.margins(x=0.01)
         # Above the axes: lines may be anywhere in them.
-        figure.legend(loc="outside upper center", ncols=drawn)
+        figure.legend(loc="outside upper center", ncols=len(axes.lines) if len(figure.axes) == 1 else 3)
         return figure
 
 
 def latency(result: "Result") -> Figure:
     """Share of the requests of each operation by response time, in bins of equal width on a logarithmic axis."""
-    if result.summary["latency"] is None:
-        raise ValueError("time was not modelled: there are no response times to draw (set time to serial or event)")
+    _timed(result)
     with matplotlib.rc_context(STYLE):
         figure, axes = canvas()
         # A flush costs nothing here; what takes no time has no place on a logarithmic axis.
         shown = {op: columns for op, columns in result.latency.items() if (columns.upper_ns > 1).any()}
         if not shown:
-            _nothing(axes, "No request took any time.")
+            nothing(axes, "No request took any time.")
             return figure
         low = min(float(np.maximum(columns.lower_ns, 1).min()) for columns in shown.values())
         high = max(float(columns.upper_ns.max()) for columns in shown.values())
@@ -296,12 +334,54 @@ def latency(result: "Result") -> Figure:
             axes.stairs(share, edges, color=colour, alpha=0.25, fill=True)
             axes.stairs(share, edges, color=colour, linewidth=1.4, label=op)
         axes.set_xscale("log")
-        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: _decade(value)))
-        axes.xaxis.set_minor_formatter(FuncFormatter(lambda value, _: ""))
+        _durations(axes.xaxis)
         axes.set_xlabel("response time")
         axes.set_ylabel("share of the operation's requests (%)")
         axes.set_ylim(bottom=0)
         axes.legend(loc="upper right", ncols=len(shown))
+        return figure
+
+
+def latency_percentiles(result: "Result") -> Figure:
+    """Response times of reads and writes by percentile, and how long they waited where that is known.
+
+    The axis is logarithmic in the share of slower requests: each step to the right is a tenth of those before.
+    """
+    _timed(result)
+    with matplotlib.rc_context(STYLE):
+        figure, axes = canvas(3.6)
+        waiting = {} if result.activity is None else result.activity.waiting
+        right, lowest = 1.0, np.inf
+        for op in ("read", "write"):
+            for times, label, style in ((result.latency[op], op, "-"), (waiting.get(op), f"{op}, waiting", "--")):
+                # What took no time has no place on a logarithmic axis.
+                if times is None or not (times.upper_ns > 1).any():
+                    continue
+                requests = times.requests.astype(float)
+                total = requests.sum()
+                # The slowest request stands for the last of `total` equal shares, so its line ends amid that.
+                slower = np.append(total - (np.cumsum(requests) - requests), 0.5) / total
+                longest = np.append(times.upper_ns, times.upper_ns[-1]) - 1.0
+                x = -np.log10(slower)
+                y = np.where(longest > 0, longest, np.nan)
+                axes.step(x, y, where="post", color=OP_COLOURS[op], linestyle=style, linewidth=1.6, label=label)
+                right = max(right, float(x[-1]))
+                if times is result.latency[op]:
+                    lowest = min(lowest, float(np.nanmin(y)))
+        if not axes.lines:
+            nothing(axes, "No request took any time.")
+            return figure
+        nines = np.arange(1, int(right) + 1)
+        names = [f"{100 - 100 / 10.0**n:.{max(n - 2, 0)}f} %" for n in nines]
+        axes.set_xticks([np.log10(2), *nines], ["50 %", *names])
+        axes.set_xlim(0, right)
+        axes.set_xlabel("share of the operation's requests that are not slower")
+        axes.set_yscale("log")
+        # A wait of a nanosecond is none, and would flatten the rest.
+        axes.set_ylim(bottom=lowest / 10)
+        _durations(axes.yaxis)
+        axes.set_ylabel("response time")
+        figure.legend(loc="outside upper center", ncols=4)
         return figure
 
 
@@ -313,7 +393,7 @@ def operations(result: "Result") -> Figure:
         columns = min(len(causes), 4)
         figure, axes = canvas(2.2 if len(causes) <= columns else 2.45)
         if not causes:
-            _nothing(axes, "The flash did nothing.")
+            nothing(axes, "The flash did nothing.")
             return figure
         left = np.zeros(len(rows))
         totals = np.array([max(1, sum(counts)) for _, counts in rows], dtype=float)

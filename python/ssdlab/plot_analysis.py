@@ -13,7 +13,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator, MultipleLocator
 
 from ssdlab import text
 from ssdlab.analysis import PAGE, SECTOR
-from ssdlab.plot import BLUE, OP_COLOURS, ORANGE, SKY, STYLE, Plot, canvas
+from ssdlab.plot import BLUE, OP_COLOURS, ORANGE, SKY, STYLE, Plot, canvas, nothing
 
 if TYPE_CHECKING:
     from ssdlab.analysis import TraceAnalysis
@@ -104,8 +104,7 @@ def deviations(result: "TraceAnalysis", log: bool) -> Figure:
         figure, axes = canvas(3.6)
         columns = result.deviations
         if not columns.lower.size:
-            axes.set_axis_off()
-            axes.text(0.5, 0.5, "There is one request only.", ha="center", va="center", transform=axes.transAxes)
+            nothing(axes, "There is one request only.")
             return figure
         middle = (columns.lower + (columns.upper - 1 - columns.lower) // 2).astype(float)
         reach = max(float(np.abs(middle).max()), 1.0)
@@ -231,8 +230,7 @@ def gaps(result: "TraceAnalysis") -> Figure:
         figure, axes = canvas()
         columns = result.gaps
         if not columns.upper_ns.size or columns.upper_ns.max() <= 1:
-            axes.set_axis_off()
-            axes.text(0.5, 0.5, "All requests arrive at once.", ha="center", va="center", transform=axes.transAxes)
+            nothing(axes, "All requests arrive at once.")
             return figure
         # What takes no time stands at the left end of a logarithmic axis.
         middle = np.sqrt(np.maximum(columns.lower_ns, 1) * columns.upper_ns.astype(float))

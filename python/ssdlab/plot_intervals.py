@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator, MultipleLocator
 
 from ssdlab import text
-from ssdlab.plot import BLUE, GREEN, INK, ORANGE, SKY, STYLE, canvas
+from ssdlab.plot import BLUE, GREEN, INK, ORANGE, SKY, STYLE, canvas, nothing
 
 if TYPE_CHECKING:
     from ssdlab.intervals import WriteIntervals
@@ -50,8 +50,7 @@ def intervals(result: "WriteIntervals") -> Figure:
         figure, axes = canvas(3.6)
         histogram = result.histogram
         if not histogram.writes.size:
-            axes.set_axis_off()
-            axes.text(0.5, 0.5, "No page was written twice.", ha="center", va="center", transform=axes.transAxes)
+            nothing(axes, "No page was written twice.")
             return figure
         _stairs(axes, histogram.lower, histogram.writes, BLUE)
         axes.set_xlabel("write interval (page writes)")

@@ -74,12 +74,15 @@ def simulate(
     outcome = _ssdlab.simulate(config._inner, source, extent, monitor)
 
     summary: dict[str, Any] = json.loads(outcome.summary)
-    if summary["log"] is not None and summary["log"]["capture_by_stream"]:
+    by_stream = [*(summary["log"] or {}).get("capture_by_stream", []), *(summary["drive"] or {}).get("streams", [])]
+    if by_stream:
         names = trace.streams if isinstance(trace, Trace) else (reader or _ssdlab.Generator(config._inner)).streams()
-        for capture in summary["log"]["capture_by_stream"]:
-            number = capture["stream"]
-            # Requests given as columns may point beyond the names given with them.
-            capture["stream"] = names[number] if number < len(names) else str(number)
+        for one in by_stream:
+            number = one["stream"]
+            # Requests given as columns may point beyond the names given with them; all streams beyond the first few
+            # hundred have no number.
+            if number is not None:
+                one["stream"] = names[number] if number < len(names) else str(number)
     ingest = reader.report() if reader else trace.ingest if isinstance(trace, Trace) else None
     return Result(
         config=config,
@@ -90,6 +93,7 @@ def simulate(
         erase_counts=outcome.erase_counts,
         latency=outcome.latency,
         log=outcome.log,
+        activity=outcome.activity,
     )
 
 

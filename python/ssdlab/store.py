@@ -15,6 +15,12 @@ if TYPE_CHECKING:
     from ssdlab.experiments.result import ExperimentResult
     from ssdlab.result import Result
 
+_OPTIONAL = (
+    *(f"log_{name}" for name in ("reclaims", "associativity", "utilisation")),
+    *(f"activity_{name}" for name in ("dies", "channels", "internal", "queue", "waiting", "gantt")),
+)
+"""Parquet files that not every result has."""
+
 _COLUMNS = ("document", "ours", "difference", "spread")
 """Of the CSV file of an experiment's table, beside the labels."""
 
@@ -67,6 +73,8 @@ def save(result: "Result", directory: Path) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
+    parts = {f"log_{name}": table for name, table in result.log_arrow().items()}
+    parts |= {f"activity_{name}": table for name, table in result.activity_arrow().items()}
     with filling(directory) as hidden:
         (hidden / "result.json").write_text(result.to_json(), encoding="utf-8")
         (hidden / "config.toml").write_text(result.config.to_toml(), encoding="utf-8")
@@ -74,12 +82,12 @@ def save(result: "Result", directory: Path) -> None:
         pq.write_table(result.to_arrow(), hidden / "series.parquet")
         pq.write_table(result.latency_arrow(), hidden / "latency.parquet")
         pq.write_table(pa.table({"erases": result.erase_counts}), hidden / "erase_counts.parquet")
-        for name, table in result.log_arrow().items():
-            pq.write_table(table, hidden / f"log_{name}.parquet")
-    if result.log is None:
+        for name, table in parts.items():
+            pq.write_table(table, hidden / f"{name}.parquet")
+    for name in _OPTIONAL:
         # What an earlier result left would pass for part of this one.
-        for name in ("reclaims", "associativity", "utilisation"):
-            (directory / f"log_{name}.parquet").unlink(missing_ok=True)
+        if name not in parts:
+            (directory / f"{name}.parquet").unlink(missing_ok=True)
 
 
 def save_experiment(result: "ExperimentResult", directory: Path) -> None:

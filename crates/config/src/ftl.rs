@@ -40,14 +40,6 @@ pub(crate) const LOG_VICTIMS: &[Variant] = &[
 /// Bytes of an entry in a translation page, as in the paper.
 const DFTL_ENTRY_BYTES: u32 = 4;
 
-/// How DFTL collects: as the paper, greedily, and by default as page mapping here.
-const DFTL_PAGES: PageOptions = PageOptions {
-    gc: VictimChoice::Greedy,
-    survivors: Survivors::Own,
-    trigger: Trigger::Victim,
-    allocation: Allocation::LeastWorn,
-};
-
 /// An FTL before it is known on which device.
 pub(crate) enum Plan {
     Page(PageOptions),
@@ -94,7 +86,16 @@ impl Checker<'_> {
                     other => Err(self.unknown("ftl.page.map", other)),
                 }
             }
-            "dftl" => Ok(Plan::Dftl(DFTL_PAGES, self.dftl_options()?)),
+            "dftl" => {
+                // As the paper, greedily, and else as page mapping here.
+                let pages = PageOptions {
+                    gc: VictimChoice::Greedy,
+                    survivors: Survivors::Own,
+                    trigger: self.trigger("ftl.dftl.trigger")?,
+                    allocation: Allocation::LeastWorn,
+                };
+                Ok(Plan::Dftl(pages, self.dftl_options()?))
+            }
             "bast" => log("ftl.bast.log", BastOptions::RESERVE_BLOCKS, 1),
             // Beside the sequential log block, if there is one, a random one.
             "fast" => log("ftl.fast.log", FastOptions::RESERVE_BLOCKS, self.small("ftl.fast.sw")? + 1),
@@ -330,15 +331,7 @@ impl Checker<'_> {
             "shared" => Survivors::Shared,
             other => return Err(self.unknown("ftl.page.survivors", other)),
         };
-        let trigger = match self.choice("ftl.page.trigger")? {
-            "victim" => Trigger::Victim,
-            "batch" => self.batch()?,
-            "partial" => Trigger::Partial {
-                low: self.small("ftl.page.trigger.partial.low")?,
-                step: self.small("ftl.page.trigger.partial.step")?,
-            },
-            other => return Err(self.unknown("ftl.page.trigger", other)),
-        };
+        let trigger = self.trigger("ftl.page.trigger")?;
         let allocation = match self.choice("ftl.page.allocation")? {
             "least_worn" => Allocation::LeastWorn,
             "fifo" => Allocation::Fifo,
@@ -347,13 +340,26 @@ impl Checker<'_> {
         Ok(PageOptions { gc, survivors, trigger, allocation })
     }
 
-    fn batch(&mut self) -> Read<Trigger> {
-        const HIGH: &str = "ftl.page.trigger.batch.high";
-        let low = self.small("ftl.page.trigger.batch.low")?;
-        let high = self.small(HIGH)?;
+    /// When garbage is collected, by the setting `key` and those below it.
+    fn trigger(&mut self, key: &str) -> Read<Trigger> {
+        match self.choice(key)? {
+            "victim" => Ok(Trigger::Victim),
+            "batch" => self.batch(key),
+            "partial" => Ok(Trigger::Partial {
+                low: self.small(&format!("{key}.partial.low"))?,
+                step: self.small(&format!("{key}.partial.step"))?,
+            }),
+            other => Err(self.unknown(key, other)),
+        }
+    }
+
+    fn batch(&mut self, key: &str) -> Read<Trigger> {
+        let high_key = format!("{key}.batch.high");
+        let low = self.small(&format!("{key}.batch.low"))?;
+        let high = self.small(&high_key)?;
         if low >= high {
             self.report(
-                HIGH,
+                &high_key,
                 format!("{high} must be more than low = {low}; raise it to {} or lower low", u64::from(low) + 1),
             );
         }

@@ -20,6 +20,8 @@ static PRESETS: &[Preset] = &[
     Preset { name: "mapcache", text: include_str!("../../../presets/mapcache.toml") },
     Preset { name: "dftl", text: include_str!("../../../presets/dftl.toml") },
     Preset { name: "tlc-nvme", text: include_str!("../../../presets/tlc-nvme.toml") },
+    Preset { name: "sata-mlc", text: include_str!("../../../presets/sata-mlc.toml") },
+    Preset { name: "enterprise-nvme", text: include_str!("../../../presets/enterprise-nvme.toml") },
     Preset { name: "mobile-ufs", text: include_str!("../../../presets/mobile-ufs.toml") },
 ];
 

@@ -128,6 +128,10 @@ pub fn presets_markdown() -> String {
 fn figures() -> String {
     const KEYS: &[&str] = &[
         "device.capacity",
+        "nand.channels",
+        "nand.ways",
+        "nand.dies",
+        "nand.planes",
         "nand.page_size",
         "nand.pages_per_block",
         "nand.read",

@@ -160,14 +160,17 @@ fn capacity_and_reserve() {
     assert_eq!(spare.spare_of_physical, 0.2);
 }
 
-/// An array of several planes is simulated with all of them at work, unless something else is said.
+/// An array of several planes is simulated with all of them at work, and none of them for long on end, unless something
+/// else is said.
 #[test]
-fn several_planes_choose_the_clock() {
+fn several_planes_choose_clock_and_trigger() {
     assert_told(&resolve(None, &[], &[]), "time", "\"serial\"", "default");
     let ways = [file("a.toml", "nand.ways = 2")];
     assert_told(&resolve(None, &ways, &[]), "time", "\"event\"", "default (nand.ways > 1)");
     assert_told(&resolve(None, &ways, &["nand.ways=1"]), "time", "\"serial\"", "default");
     assert_told(&resolve(None, &ways, &["time=count"]), "time", "\"count\"", "--set");
+    assert_told(&resolve(None, &[], &[]), "ftl.page.trigger", "\"victim\"", "default");
+    assert_told(&resolve(None, &ways, &[]), "ftl.page.trigger", "\"partial\"", "default (nand.ways > 1)");
     let sata = resolve(None, &[], &["drive.protocol=sata"]);
     assert_told(&sata, "host.replay.closed.queue_depth", "31", "default (drive.protocol = \"sata\")");
 }
@@ -178,12 +181,12 @@ fn planes_and_blocks() {
     let of = |sets: &[&str]| resolve(None, &[], sets).settings(None).unwrap();
     let Settings { setup, device, .. } = of(&["nand.channels=4", "nand.ways=2", "nand.dies=2", "nand.planes=2"]);
     assert_eq!(setup.geometry.parallelism.planes(), 32);
-    // 4,383 blocks with one plane.
-    assert_eq!((device.blocks, device.reserve_blocks), (4_384, 3 * 32));
+    // 4,383 blocks with one plane; of each plane three for the FTL and four that partial collection keeps free.
+    assert_eq!((device.blocks, device.reserve_blocks), (4_384, 7 * 32));
     assert_eq!(setup.geometry.blocks, device.blocks);
     assert_eq!(device.physical_pages, 4_384 * 256);
     let extra = of(&["nand.channels=32", "device.reserve=extra"]).device;
-    assert_eq!(extra.blocks, (4_383_u32 + 96).next_multiple_of(32));
+    assert_eq!(extra.blocks, (4_383_u32 + 7 * 32).next_multiple_of(32));
     // A log belongs to the whole device.
     let log = of(&["nand.channels=32", "ftl=fast"]).device;
     assert_eq!((log.blocks, log.reserve_blocks), (4_384, 1));

@@ -136,7 +136,7 @@ fn files() {
         // Presets.
         (
             "preset = \"tlc-nvm\"",
-            r#"my.toml:1:10: no preset is called "tlc-nvm"; did you mean "tlc-nvme"? there are sbfast, faster, mapcache, dftl, tlc-nvme, mobile-ufs"#,
+            r#"my.toml:1:10: no preset is called "tlc-nvm"; did you mean "tlc-nvme"? there are sbfast, faster, mapcache, dftl, tlc-nvme, sata-mlc, enterprise-nvme, mobile-ufs"#,
         ),
         ("extends = \"faster\"", r#"my.toml:1: extends: only a preset extends another; write preset = "...""#),
         // Across options.
@@ -221,7 +221,7 @@ fn files() {
         // Planes.
         (
             "nand.channels = 16\nnand.dies = 8",
-            "my.toml:1: nand.channels: 16 x 1 x 8 x 1 = 128 planes need 32 blocks each for data, 3 for the FTL and 1 to collect, 4608 in all; the device has 4383; lower it or raise device.capacity",
+            "my.toml:1: nand.channels: 16 x 1 x 8 x 1 = 128 planes need 32 blocks each for data, 7 for the FTL and 1 to collect, 5120 in all; the device has 4383; lower it or raise device.capacity",
         ),
         (
             "nand.planes = 16\nnand.ways = 64\nftl.bast.log = 4\ndevice.capacity = \"64MiB\"",
@@ -282,7 +282,7 @@ fn files() {
             "my.toml:2: drive.collect.background.blocks: 284 erased blocks are out of reach: of 4383 blocks of a plane, data fills 4096, the FTL keeps 3 and one is being collected; lower it to 283 or raise device.op",
         ),
         (
-            "nand.channels = 64\ndrive.collect = \"idle\"",
+            "nand.channels = 64\nftl.page.trigger = \"victim\"\ndrive.collect = \"idle\"",
             r#"default: drive.collect.idle.blocks: 4 erased blocks are out of reach: of 69 blocks of a plane, data fills 64, the FTL keeps 3 and one is being collected; lower it to 1 or raise device.op"#,
         ),
         (

@@ -50,11 +50,10 @@ pub trait Ftl {
     /// Bytes of the mapping tables that a controller running this scheme keeps in RAM, as its paper counts them.
     fn mapping_table_bytes(&self) -> u64;
 
-    /// Does about `pages` page copies of collection before the host has to wait for them, in the plane that is furthest
-    /// from having `free_blocks` more erased blocks than those at which collection begins by itself. Returns whether
-    /// anything was emitted: false when every plane has them or nothing that yields a page, which comes after finitely
-    /// many calls.
-    fn background<S: FlashSink>(&mut self, _free_blocks: u32, _pages: u32, _sink: &mut S) -> bool {
+    /// Does about `pages` page copies of collection in a plane before the host has to wait for them, unless the plane
+    /// has `free_blocks` more erased blocks than those at which collection begins by itself. Returns whether anything
+    /// was emitted: false when it has them or nothing that yields a page, which comes after finitely many calls.
+    fn background<S: FlashSink>(&mut self, _plane: u32, _free_blocks: u32, _pages: u32, _sink: &mut S) -> bool {
         false
     }
 

@@ -12,7 +12,7 @@ counters! {
         read_requests: "requests", "Read requests.";
         write_requests: "requests", "Write requests.";
         trim_requests: "requests", "Trim requests.";
-        flush_requests: "requests", "Flush requests; free of cost, as nothing is buffered.";
+        flush_requests: "requests", "Flush requests; they wait only for a write buffer that a power loss would empty.";
         bytes_read: "bytes", "Bytes read.";
         bytes_written: "bytes", "Bytes written.";
         bytes_trimmed: "bytes", "Bytes trimmed, whole pages or not.";

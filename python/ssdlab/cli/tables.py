@@ -12,6 +12,7 @@ from ssdlab.figures import (
     FIGURES,
     MERGE_COUNTS,
     QUANTILES,
+    STREAM_COLUMNS,
     clock_remark,
     merges,
     operations,
@@ -19,6 +20,8 @@ from ssdlab.figures import (
     response_times,
     sections,
     source_text,
+    stream_times,
+    waiting_times,
 )
 
 
@@ -84,14 +87,30 @@ def show_result(result: Result) -> None:
             table.add_row(f"  {kind}", *map(text.count, counts))
         show(out, table)
 
-    times = response_times(result.summary)
-    if times:
+    for title, names, times in (
+        ("Response times", ("requests", *QUANTILES), response_times(result.summary)),
+        ("Waiting and service", tuple(QUANTILES), waiting_times(result.summary)),
+    ):
+        if not times:
+            continue
         out.print()
-        table = plain_table("Response times", *(op for op, _ in times))
+        table = plain_table(title, *(name for name, _ in times))
         table.columns[0].header_style = "bold"
-        for index, name in enumerate(("requests", *QUANTILES)):
+        for index, name in enumerate(names):
             table.add_row(f"  {name}", *(values[index] for _, values in times))
         show(out, table)
+
+    streams, more = stream_times(result.summary)
+    if streams:
+        out.print()
+        headers = [f"{op} {name}" for op in ("read", "write") for name in STREAM_COLUMNS]
+        table = plain_table("Response times by stream", *headers)
+        table.columns[0].header_style = "bold"
+        for name, values in streams:
+            table.add_row(f"  {name}", *values)
+        show(out, table)
+        if more:
+            out.print(Text(f"  further streams: {text.count(more)}, in result.json", style="dim"))
 
 
 def comparison(labels: Sequence[str], results: Sequence[Result]) -> Table:

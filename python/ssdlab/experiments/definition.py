@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 Scalar = str | int | float | bool
 Settings = Mapping[str, Scalar]
-"""Dotted path of a setting to its value."""
+"""Dotted path of a setting to its value; `preset` stands for all settings of that preset."""
 
 Compare = Literal["value", "points", "offset", "ratio"]
 Line = Literal["column", "row"]
@@ -161,6 +161,7 @@ class Experiment:
     document: str
     """What it reproduces: authors, title, year."""
     preset: str | None
+    """Of the cells whose table, row and column name none."""
     settings: Settings
     """What all tables have in common."""
     traces: Mapping[str, Replay]
@@ -196,7 +197,8 @@ class Experiment:
         Raises:
             ConfigError: One line for each fault, with the file and the place in it.
         """
-        common = [
+        common: list[tuple[str, Settings]] = [
+            (f"{self.file}: preset", {"preset": self.preset} if self.preset else {}),
             (f"{self.file}: [set]", self.settings),
             (f"{self.file}: table {table.name}: [set]", table.settings),
             (f"{self.file}: [axis.{table.rows.name}] {row}", table.rows.settings[row]),
@@ -207,7 +209,7 @@ class Experiment:
         sets = _pairs(overrides)
         seeds = () if any(one.startswith("seed=") for one in sets) else table.seeds
         return [
-            _config(self.file, self.preset, [*common, (f"{self.file}: seeds", seed)], sets)
+            _config(self.file, [*common, (f"{self.file}: seeds", seed)], sets)
             for seed in ([{"seed": seed} for seed in seeds] or [{}])
         ]
 
@@ -249,10 +251,10 @@ class Experiment:
         return f"<ssdlab experiment {self.name}: {len(self.tables)} tables of {self.document}>"
 
 
-def _config(file: str, preset: str | None, layers: list[tuple[str, Settings]], sets: list[str]) -> Config:
-    """A configuration of named layers; later ones win."""
+def _config(file: str, layers: list[tuple[str, Settings]], sets: list[str]) -> Config:
+    """A configuration of named layers, of which the last `preset` lies below all; later ones win."""
     try:
-        return _rebuilt(preset, [(name, _toml(settings)) for name, settings in layers], sets)
+        return _rebuilt(None, [(name, _toml(settings)) for name, settings in layers], sets)
     except ConfigError as error:
         message = str(error)
         for name, _ in layers:

@@ -7,6 +7,7 @@ from ssdlab.figures import (
     CAUSES,
     MERGE_COUNTS,
     QUANTILES,
+    STREAM_COLUMNS,
     captures,
     clock_remark,
     merges,
@@ -14,6 +15,8 @@ from ssdlab.figures import (
     remarks,
     response_times,
     sections,
+    stream_times,
+    waiting_times,
 )
 from ssdlab.report.page import about_requests
 
@@ -50,6 +53,12 @@ def render(result: "Result") -> str:
     if times:
         charts["latency"] = result.plot_latency()
         charts["response_time"] = result.plot_response_time()
+    if result.activity is not None:
+        charts["percentiles"] = result.plot_latency_percentiles()
+        charts["die_utilisation"] = result.plot_utilisation()
+        charts["queue_depth"] = result.plot_queue_depth()
+        if result.activity.gantt.die.size:
+            charts["gantt"] = result.plot_gantt()
     if result.log is not None:
         charts["reclaim_cost"] = result.plot_reclaim_cost()
         # A chart of one bar tells what the summary tells: BAST merges one block, and FAST fills all log blocks.
@@ -58,6 +67,7 @@ def render(result: "Result") -> str:
         if (result.log.utilisation > 0).sum() > 1:
             charts["utilisation"] = result.plot_log_utilisation()
     streams, more_streams = captures(result.summary)
+    timed_streams, more_timed_streams = stream_times(result.summary)
     return about_requests(
         "report.html.jinja",
         source=result.source,
@@ -74,6 +84,10 @@ def render(result: "Result") -> str:
         more_streams=more_streams,
         quantiles=list(QUANTILES),
         response_times=times,
+        waiting_times=waiting_times(result.summary),
+        stream_columns=[f"{op} {name}" for op in ("read", "write") for name in STREAM_COLUMNS],
+        timed_streams=timed_streams,
+        more_timed_streams=more_timed_streams,
         clock_remark=clock_remark(result.config["time"]),
         settings=[(key, value.strip('"'), origin) for key, value, origin in settings],
     )

@@ -67,7 +67,8 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
         key: "drive.backlog",
         kind: Kind::Count { min: 1, max: 65_536 },
         fallback: Fallback::Value("64"),
-        help: "Flash operations that may wait for each die, on average, before no further request is taken.",
+        help: "Flash operations under way for each die, on average, above which no further request is taken, or, where there \
+               is a buffer, no further page of it is programmed.",
         example: "16",
     },
     OptionSpec {

@@ -1,8 +1,64 @@
 //! The flash translation layers.
 
-use super::{Fallback, Kind, MEBI, OptionSpec, TIB, U32, Variant};
+use super::{Fallback, Kind, MEBI, OptionSpec, TIB, U32, Variant, many_planes};
 use crate::ftl::{CACHE_POLICIES, FTLS, LOG_VICTIMS};
 use ssdlab_ftl::gc;
+
+/// `trigger` of page mapping and DFTL; the key is a stand-in.
+const TRIGGER: OptionSpec = OptionSpec {
+    key: "",
+    kind: Kind::Choice(&[
+        Variant { name: "victim", help: "one victim whenever free pages are short: many short stalls" },
+        Variant { name: "batch", help: "below `low` free blocks, collect until `high` are free: few long stalls" },
+        Variant {
+            name: "partial",
+            help: "below `low` free blocks, copy up to `step` pages before each page of the host: stalls of a few \
+                   pages each",
+        },
+    ]),
+    // Where dies work side by side, the requests of a closed loop pile up at the one that copies a whole victim, and
+    // the others have nothing to do.
+    fallback: Fallback::Unless("victim", &many_planes("partial")),
+    help: "When garbage collection runs, and how much; in each plane for itself.",
+    example: "batch",
+};
+
+/// `trigger.batch.low` of page mapping and DFTL; the key is a stand-in.
+const BATCH_LOW: OptionSpec = OptionSpec {
+    key: "",
+    kind: Kind::Count { min: 2, max: MEBI },
+    fallback: Fallback::Value("4"),
+    help: "Free blocks below which a batch starts.",
+    example: "8",
+};
+
+/// `trigger.batch.high` of page mapping and DFTL; the key is a stand-in.
+const BATCH_HIGH: OptionSpec = OptionSpec {
+    key: "",
+    kind: Kind::Count { min: 2, max: MEBI },
+    fallback: Fallback::Value("16"),
+    help: "Free blocks at which a batch ends; more than `low`.",
+    example: "32",
+};
+
+/// `trigger.partial.low` of page mapping and DFTL; the key is a stand-in.
+const PARTIAL_LOW: OptionSpec = OptionSpec {
+    key: "",
+    kind: Kind::Count { min: 2, max: MEBI },
+    fallback: Fallback::Value("4"),
+    help: "Free blocks below which pages are copied.",
+    example: "8",
+};
+
+/// `trigger.partial.step` of page mapping and DFTL; the key is a stand-in.
+const PARTIAL_STEP: OptionSpec = OptionSpec {
+    key: "",
+    kind: Kind::Count { min: 1, max: 32_767 },
+    // Our choice, as that of a collection ahead of need.
+    fallback: Fallback::Value("8"),
+    help: "Pages copied before each page of the host, at most.",
+    example: "1",
+};
 
 /// `log` of every log-block FTL; the key is a stand-in.
 const LOG_SPACE: OptionSpec = OptionSpec {
@@ -77,50 +133,11 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
         help: "Where garbage collection writes the pages that survive.",
         example: "shared",
     },
-    OptionSpec {
-        key: "ftl.page.trigger",
-        kind: Kind::Choice(&[
-            Variant { name: "victim", help: "one victim whenever free pages are short: many short stalls" },
-            Variant { name: "batch", help: "below `low` free blocks, collect until `high` are free: few long stalls" },
-            Variant {
-                name: "partial",
-                help: "below `low` free blocks, copy up to `step` pages before each page of the host: stalls of a few \
-                       pages each",
-            },
-        ]),
-        fallback: Fallback::Value("victim"),
-        help: "When garbage collection runs, and how much; in each plane for itself.",
-        example: "batch",
-    },
-    OptionSpec {
-        key: "ftl.page.trigger.batch.low",
-        kind: Kind::Count { min: 2, max: MEBI },
-        fallback: Fallback::Value("4"),
-        help: "Free blocks below which a batch starts.",
-        example: "8",
-    },
-    OptionSpec {
-        key: "ftl.page.trigger.batch.high",
-        kind: Kind::Count { min: 2, max: MEBI },
-        fallback: Fallback::Value("16"),
-        help: "Free blocks at which a batch ends; more than `low`.",
-        example: "32",
-    },
-    OptionSpec {
-        key: "ftl.page.trigger.partial.low",
-        kind: Kind::Count { min: 2, max: MEBI },
-        fallback: Fallback::Value("4"),
-        help: "Free blocks below which pages are copied.",
-        example: "8",
-    },
-    OptionSpec {
-        key: "ftl.page.trigger.partial.step",
-        kind: Kind::Count { min: 1, max: 32_767 },
-        // Our choice, as that of a collection ahead of need.
-        fallback: Fallback::Value("8"),
-        help: "Pages copied before each page of the host, at most.",
-        example: "1",
-    },
+    OptionSpec { key: "ftl.page.trigger", ..TRIGGER },
+    OptionSpec { key: "ftl.page.trigger.batch.low", ..BATCH_LOW },
+    OptionSpec { key: "ftl.page.trigger.batch.high", ..BATCH_HIGH },
+    OptionSpec { key: "ftl.page.trigger.partial.low", ..PARTIAL_LOW },
+    OptionSpec { key: "ftl.page.trigger.partial.step", ..PARTIAL_STEP },
     OptionSpec {
         key: "ftl.page.allocation",
         kind: Kind::Choice(&[
@@ -199,6 +216,11 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
         help: "Write all changed entries of a translation page back together.",
         example: "false",
     },
+    OptionSpec { key: "ftl.dftl.trigger", ..TRIGGER },
+    OptionSpec { key: "ftl.dftl.trigger.batch.low", ..BATCH_LOW },
+    OptionSpec { key: "ftl.dftl.trigger.batch.high", ..BATCH_HIGH },
+    OptionSpec { key: "ftl.dftl.trigger.partial.low", ..PARTIAL_LOW },
+    OptionSpec { key: "ftl.dftl.trigger.partial.step", ..PARTIAL_STEP },
     OptionSpec { key: "ftl.bast.log", ..LOG_SPACE },
     OptionSpec { key: "ftl.bast.victim", ..LOG_VICTIM },
     OptionSpec { key: "ftl.fast.log", ..LOG_SPACE },

@@ -1,6 +1,6 @@
 //! Settings outside any table.
 
-use super::{Case, Fallback, Is, Kind, OptionSpec, SECOND, Variant};
+use super::{Fallback, Kind, OptionSpec, SECOND, Variant, many_planes};
 
 pub(super) const OPTIONS: &[OptionSpec] = &[
     OptionSpec {
@@ -25,15 +25,7 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
             Variant { name: "event", help: "channels, dies and planes at work on many requests at once" },
         ]),
         // An array of several planes is described to see what they do together.
-        fallback: Fallback::Unless(
-            "serial",
-            &[
-                Case { key: "nand.channels", is: Is::Many, value: "event" },
-                Case { key: "nand.ways", is: Is::Many, value: "event" },
-                Case { key: "nand.dies", is: Is::Many, value: "event" },
-                Case { key: "nand.planes", is: Is::Many, value: "event" },
-            ],
-        ),
+        fallback: Fallback::Unless("serial", &many_planes("event")),
         help: "How simulated time passes.",
         example: "count",
     },

@@ -138,6 +138,16 @@ pub enum Is {
     Variant(&'static str),
 }
 
+/// `value` where the array has more than one plane.
+const fn many_planes(value: &'static str) -> [Case; 4] {
+    [
+        Case { key: "nand.channels", is: Is::Many, value },
+        Case { key: "nand.ways", is: Is::Many, value },
+        Case { key: "nand.dies", is: Is::Many, value },
+        Case { key: "nand.planes", is: Is::Many, value },
+    ]
+}
+
 impl Case {
     /// The condition in words.
     pub fn condition(&self) -> String {

@@ -1,7 +1,5 @@
 //! Collection of the page-mapped FTL: when a plane is collected, and how a victim is emptied.
 
-use std::cmp::Reverse;
-
 use ssdlab_core::mem::prefetch;
 use ssdlab_core::{BlockId, Lpn, Ppn};
 
@@ -79,22 +77,24 @@ impl<M: MapModel> PageFtl<M> {
         victim.expect("a plane short of pages has sealed blocks")
     }
 
-    /// Collects about `pages` pages before it must be done, in the plane that is furthest from having `free_blocks`
-    /// more free blocks than those at which the host must wait; false if there is nothing to do.
-    pub(super) fn collect_ahead<S: FlashSink>(&mut self, free_blocks: u32, pages: u32, sink: &mut S) -> bool {
+    /// Collects about `pages` pages of a plane before it must be done, unless the plane has `free_blocks` more free
+    /// blocks than those at which the host must wait; false if there is nothing to do.
+    pub(super) fn collect_ahead<S: FlashSink>(
+        &mut self,
+        plane: usize,
+        free_blocks: u32,
+        pages: u32,
+        sink: &mut S,
+    ) -> bool {
         let start = match self.options.trigger {
             Trigger::Victim => self.spare_blocks,
             Trigger::Batch { low, .. } | Trigger::Partial { low, .. } => low,
         };
-        let missing = |plane| {
-            let goal = start.saturating_add(self.blocks_for_map(plane)).saturating_add(free_blocks);
-            goal.saturating_sub(self.pool.free(plane))
-        };
-        let worthwhile = |plane: usize| self.planes[plane].victim.is_some() || self.gain(plane).is_some();
-        let plane = (0..self.planes.len())
-            .filter(|&plane| missing(plane) > 0 && worthwhile(plane))
-            .max_by_key(|&plane| (missing(plane), Reverse(plane)));
-        let Some(plane) = plane else { return false };
+        let goal = start.saturating_add(self.blocks_for_map(plane)).saturating_add(free_blocks);
+        let worthwhile = self.planes[plane].victim.is_some() || self.gain(plane).is_some();
+        if self.pool.free(plane) >= goal || !worthwhile {
+            return false;
+        }
         self.collect(plane, pages.max(1), sink, |ftl, plane| {
             let gain = ftl.gain(plane).expect("the plane was worth it");
             if !ftl.may_linger(plane) {

@@ -387,8 +387,8 @@ impl<M: MapModel> Ftl for PageFtl<M> {
         }
     }
 
-    fn background<S: FlashSink>(&mut self, free_blocks: u32, pages: u32, sink: &mut S) -> bool {
-        self.collect_ahead(free_blocks, pages, sink)
+    fn background<S: FlashSink>(&mut self, plane: u32, free_blocks: u32, pages: u32, sink: &mut S) -> bool {
+        self.collect_ahead(plane as usize, free_blocks, pages, sink)
     }
 
     fn check(&self) -> Result<(), String> {

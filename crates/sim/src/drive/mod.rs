@@ -37,10 +37,10 @@ use issue::{Issued, Issuer, Next};
 use options::Drive as Options;
 use oracle::BufferOracle;
 
-/// Owner of the flash operations of collection ahead of need.
-const COLLECTION: u32 = u32::MAX;
 /// Owners from here on are slots of the write buffer.
 const BUFFERED: u32 = 1 << 31;
+/// Owners from here on are planes in which garbage is collected ahead of need.
+const COLLECTION: u32 = 3 << 30;
 
 /// A request on its way.
 #[derive(Clone, Copy, Debug)]
@@ -78,11 +78,13 @@ pub(crate) struct Drive<'a, F, W, C, M> {
     stalled: VecDeque<Stalled>,
     /// Requests that wait until everything before a mark is safe.
     unsafe_flights: VecDeque<(u64, u32)>,
-    /// Most flash operations under way while requests are still taken.
+    /// Most flash operations under way while more are added: by requests taken from the queues, or by pages of the
+    /// buffer where there is one.
     most_under_way: usize,
-    collecting: bool,
-    /// Whether collection found nothing to do since the last write.
-    collected: bool,
+    /// Planes in which nothing is being collected ahead of need, and something may have to be.
+    uncollected: Vec<u32>,
+    /// Planes in which nothing was found to collect since the last write.
+    collected: Vec<u32>,
     idle_since_ns: u64,
     /// Pages in the buffer when measuring began.
     waiting_at_start: u32,
@@ -107,8 +109,8 @@ impl<'a, F: Ftl, W: Witness, C: Checker + FlashSink, M: Meter> Drive<'a, F, W, C
             stalled: VecDeque::new(),
             unsafe_flights: VecDeque::new(),
             most_under_way: options.backlog as usize * parallelism.dies() as usize,
-            collecting: false,
-            collected: false,
+            uncollected: (0..parallelism.planes()).collect(),
+            collected: Vec::new(),
             idle_since_ns: 0,
             waiting_at_start: 0,
         }
@@ -196,6 +198,7 @@ impl<'a, F: Ftl, W: Witness, C: Checker + FlashSink, M: Meter> Drive<'a, F, W, C
                 while let Some(done) = self.stack.sinks.flash.take_done() {
                     self.flash_done(done, &mut issuer)?;
                 }
+                self.go_on_flushing();
                 self.stack.stop_at_violation()?;
             } else {
                 self.stack.sinks.flash.pass_until(next_ns);
@@ -239,7 +242,7 @@ impl<'a, F: Ftl, W: Witness, C: Checker + FlashSink, M: Meter> Drive<'a, F, W, C
 
     /// Takes requests from the queues while the drive has room for them.
     fn take_requests(&mut self, issuer: &mut Issuer<'_>) -> Result<(), SimError> {
-        while self.stack.sinks.flash.under_way() < self.most_under_way {
+        while self.buffer.is_some() || self.stack.sinks.flash.under_way() < self.most_under_way {
             let Some(index) = self.queues.take() else { break };
             let now_ns = self.now_ns();
             self.flights[index as usize].taken_ns = now_ns;
@@ -281,7 +284,9 @@ impl<'a, F: Ftl, W: Witness, C: Checker + FlashSink, M: Meter> Drive<'a, F, W, C
         let flight = &mut self.flights[index as usize];
         flight.submitted_ns = now_ns;
         let request = flight.request;
-        self.collected &= request.op == Op::Read;
+        if request.op != Op::Read {
+            self.uncollected.append(&mut self.collected);
+        }
         match (request.op, self.buffer.is_some()) {
             (Op::Write, true) => return self.submit_to_buffer(index, &request, issuer),
             (Op::Flush, true) => {
@@ -368,7 +373,9 @@ impl<'a, F: Ftl, W: Witness, C: Checker + FlashSink, M: Meter> Drive<'a, F, W, C
     /// Programs pages of the buffer as its policy says.
     fn go_on_flushing(&mut self) {
         let Some(buffer) = &mut self.buffer else { return };
-        while let Some((slot, held)) = buffer.flush_next() {
+        while self.stack.sinks.flash.under_way() < self.most_under_way
+            && let Some((slot, held)) = buffer.flush_next()
+        {
             if let Some(oracle) = &mut self.oracle {
                 oracle.flush(held.lpn, held.version);
             }
@@ -382,8 +389,8 @@ impl<'a, F: Ftl, W: Witness, C: Checker + FlashSink, M: Meter> Drive<'a, F, W, C
     /// A job of the flash is done.
     fn flash_done(&mut self, done: Done, issuer: &mut Issuer<'_>) -> Result<(), SimError> {
         let Done { owner, began_ns } = done;
-        if owner == COLLECTION {
-            self.collecting = false;
+        if owner >= COLLECTION {
+            self.uncollected.push(owner - COLLECTION);
         } else if owner & BUFFERED != 0 {
             let buffer = self.buffer.as_mut().expect("its slots are its own");
             buffer.programmed(owner & !BUFFERED);
@@ -395,7 +402,6 @@ impl<'a, F: Ftl, W: Witness, C: Checker + FlashSink, M: Meter> Drive<'a, F, W, C
                 self.served(index, self.flights[index as usize].submitted_ns, issuer);
             }
             self.accept_pages(issuer);
-            self.go_on_flushing();
         } else {
             self.served(owner, began_ns, issuer);
         }
@@ -434,27 +440,31 @@ impl<'a, F: Ftl, W: Witness, C: Checker + FlashSink, M: Meter> Drive<'a, F, W, C
     /// When an idle drive begins to collect; [`NEVER`] if it does not.
     fn idle_collection_ns(&self) -> u64 {
         match self.options.collect {
-            Collect::Idle { after, .. } if !self.collecting && !self.collected && self.queues.outstanding() == 0 => {
+            Collect::Idle { after, .. } if !self.uncollected.is_empty() && self.queues.outstanding() == 0 => {
                 (self.idle_since_ns + after.0).max(self.now_ns())
             }
             _ => NEVER,
         }
     }
 
-    /// A step of collection ahead of need, if it is time for one.
+    /// Steps of collection ahead of need, if it is time for them.
     fn collect_ahead(&mut self) {
         let goal = match self.options.collect {
             Collect::Foreground => return,
             Collect::Idle { goal, .. } if self.idle_collection_ns() <= self.now_ns() => goal,
-            Collect::Background { goal } if !self.collecting && !self.collected => goal,
-            Collect::Idle { .. } | Collect::Background { .. } => return,
+            Collect::Background { goal } => goal,
+            Collect::Idle { .. } => return,
         };
         let CollectGoal { blocks, step } = goal;
-        self.stack.sinks.flash.submit(COLLECTION, true);
-        let worked = self.stack.ftl.background(blocks, step, &mut self.stack.sinks);
-        let left = self.stack.sinks.flash.submitted();
-        self.collecting = left > 0;
-        self.collected = !worked;
+        while let Some(plane) = self.uncollected.pop() {
+            self.stack.sinks.flash.submit(COLLECTION + plane, true);
+            let worked = self.stack.ftl.background(plane, blocks, step, &mut self.stack.sinks);
+            let left = self.stack.sinks.flash.submitted();
+            debug_assert_eq!(worked, left > 0, "work is flash operations");
+            if !worked {
+                self.collected.push(plane);
+            }
+        }
     }
 }
 

@@ -16,7 +16,8 @@ pub struct Drive {
     pub buffer: Option<WriteBuffer>,
     /// When garbage is collected before free pages run out.
     pub collect: Collect,
-    /// Flash operations that may wait for each die, on average, before no further request is taken from the queues.
+    /// Flash operations that may be under way for each die, on average, before no further request is taken from the
+    /// queues, or, where there is a buffer, no further page of it is programmed.
     pub backlog: u32,
 }
 

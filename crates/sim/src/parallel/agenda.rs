@@ -6,38 +6,39 @@
 /// No event ahead.
 pub const NEVER: u64 = u64::MAX;
 
-/// A node of the tree: the earliest event below it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Node {
-    time: u64,
-    resource: u32,
-}
+/// An event: its time since the base, and below that its resource. One number, so that the earlier of two is found
+/// without a branch, which would be as unpredictable as the events are.
+type Event = u64;
+
+const RESOURCE_BITS: u32 = 20;
+/// No event.
+const NONE: Event = Event::MAX;
+/// How far from the base times may be: almost five hours, where operations of flash take seconds at most.
+const REACH_NS: u64 = 1 << (Event::BITS - RESOURCE_BITS);
 
 /// The next event of every resource.
 #[derive(Debug)]
 pub(crate) struct Agenda {
-    /// Node 1 is the root, the children of `n` are `2n` and `2n + 1`; the second half are the leaves.
-    nodes: Vec<Node>,
+    /// The earliest event below each node. Node 1 is the root, the children of `n` are `2n` and `2n + 1`; the second half
+    /// are the leaves. Any number of leaves will do: what a node has below it need not be neighbours.
+    nodes: Vec<Event>,
+    /// Time that events are counted from.
+    base_ns: u64,
 }
 
 impl Agenda {
-    /// No events for so many resources.
+    /// No events for so many resources, fewer than a million.
     pub fn new(resources: usize) -> Self {
-        let leaves = resources.next_power_of_two().max(2);
-        let mut nodes = vec![Node { time: NEVER, resource: 0 }; 2 * leaves];
-        for resource in 0..leaves {
-            nodes[leaves + resource].resource = resource as u32;
-        }
-        for node in (1..leaves).rev() {
-            nodes[node] = nodes[2 * node];
-        }
-        Self { nodes }
+        assert!(resources < 1 << RESOURCE_BITS, "{resources} resources have no numbers");
+        Self { nodes: vec![NONE; 2 * resources.max(2)], base_ns: 0 }
     }
 
     /// The earliest event and its resource; [`NEVER`] if there is none.
     #[inline(always)]
     pub fn earliest(&self) -> (u64, usize) {
-        (self.nodes[1].time, self.nodes[1].resource as usize)
+        let event = self.nodes[1];
+        let time = if event == NONE { NEVER } else { self.base_ns + (event >> RESOURCE_BITS) };
+        (time, event as usize & ((1 << RESOURCE_BITS) - 1))
     }
 
     /// Takes the earliest event, which is that of `resource`. Until that has been [`Self::settle`]d, nothing else may be
@@ -45,30 +46,56 @@ impl Agenda {
     #[inline(always)]
     pub fn take(&mut self, resource: usize) {
         let leaf = self.nodes.len() / 2 + resource;
-        self.nodes[leaf].time = NEVER;
+        self.nodes[leaf] = NONE;
     }
 
-    /// Completes [`Self::take`]: most resources have got their next event by then, which spares a way up the tree.
+    /// Completes [`Self::take`]: many resources have got their next event by then, which spares a way up the tree.
     #[inline(always)]
     pub fn settle(&mut self, resource: usize) {
-        if self.nodes[self.nodes.len() / 2 + resource].time == NEVER {
-            self.set(resource, NEVER);
+        if self.nodes[self.nodes.len() / 2 + resource] == NONE {
+            self.put(resource, NONE);
         }
     }
 
-    /// Sets when the next event of a resource is.
+    /// Sets when the next event of a resource is, no earlier than the latest one taken.
     #[inline]
     pub fn set(&mut self, resource: usize, time: u64) {
+        if time - self.base_ns >= REACH_NS {
+            self.rebase(time);
+        }
+        self.put(resource, (time - self.base_ns) << RESOURCE_BITS | resource as Event);
+    }
+
+    #[inline(always)]
+    fn put(&mut self, resource: usize, event: Event) {
         let mut node = self.nodes.len() / 2 + resource;
-        let mut winner = Node { time, resource: resource as u32 };
-        self.nodes[node] = winner;
+        let mut earliest = event;
+        self.nodes[node] = earliest;
         while node > 1 {
-            let other = self.nodes[node ^ 1];
-            // At equal times the left one, which has the lower numbers.
-            let wins = winner.time < other.time || (winner.time == other.time && node & 1 == 0);
-            winner = if wins { winner } else { other };
+            earliest = earliest.min(self.nodes[node ^ 1]);
             node /= 2;
-            self.nodes[node] = winner;
+            // What was not the earliest here, and is not, changes nothing further up.
+            if self.nodes[node] == earliest {
+                break;
+            }
+            self.nodes[node] = earliest;
+        }
+    }
+
+    /// Counts from a later time, so that `time` comes within reach. What is yet to be set comes before it by no more than
+    /// an operation takes.
+    #[cold]
+    fn rebase(&mut self, time: u64) {
+        let leaves = self.nodes.len() / 2;
+        let earliest = self.nodes[leaves..].iter().copied().min().unwrap_or(NONE) >> RESOURCE_BITS;
+        let forward_ns = (time - REACH_NS / 2 - self.base_ns).min(earliest);
+        self.base_ns += forward_ns;
+        assert!(time - self.base_ns < REACH_NS, "an event hours after another");
+        for event in self.nodes[leaves..].iter_mut().filter(|event| **event != NONE) {
+            *event -= forward_ns << RESOURCE_BITS;
+        }
+        for node in (1..leaves).rev() {
+            self.nodes[node] = self.nodes[2 * node].min(self.nodes[2 * node + 1]);
         }
     }
 }
@@ -81,33 +108,33 @@ mod tests {
     #[test]
     fn the_earliest_is_the_least_and_ties_go_to_the_lower_number() {
         let mut rng = Rng::named(1, "agenda");
-        for resources in [1_usize, 2, 3, 7, 72, 130] {
+        // In hours, time soon is far from its first base.
+        for (resources, step_ns) in [(1_usize, 50), (2, 50), (3, 1 << 40), (7, 50), (72, 1 << 41), (130, 50)] {
             let mut agenda = Agenda::new(resources);
             let mut times = vec![NEVER; resources];
+            let mut now = 0;
             assert_eq!(agenda.earliest().0, NEVER);
-            for _ in 0..2_000 {
-                let resource = rng.below(resources as u64) as usize;
-                let time = if rng.below(4) == 0 { NEVER } else { rng.below(50) };
-                if rng.below(2) == 0 && agenda.earliest().0 != NEVER {
+            for _ in 0..3_000 {
+                let any = |rng: &mut Rng| rng.below(resources as u64) as usize;
+                let (time, taken) = agenda.earliest();
+                if time != NEVER && rng.below(2) == 0 {
                     // Taken, and set again or not while others are.
-                    let taken = agenda.earliest().1;
+                    now = time;
                     agenda.take(taken);
                     times[taken] = NEVER;
-                    if rng.below(2) == 0 {
-                        agenda.set(taken, time);
-                        times[taken] = time;
+                    for _ in 0..rng.below(3) {
+                        let resource = any(&mut rng);
+                        times[resource] = now + rng.below(step_ns);
+                        agenda.set(resource, times[resource]);
                     }
-                    agenda.set(resource, time);
-                    times[resource] = time;
                     agenda.settle(taken);
                 }
-                agenda.set(resource, time);
-                times[resource] = time;
+                let resource = any(&mut rng);
+                times[resource] = now + rng.below(step_ns);
+                agenda.set(resource, times[resource]);
                 let least = times.iter().copied().min().unwrap();
-                assert_eq!(agenda.earliest().0, least);
-                if least != NEVER {
-                    assert_eq!(Some(agenda.earliest().1), times.iter().position(|&time| time == least));
-                }
+                let first = times.iter().position(|&time| time == least).unwrap();
+                assert_eq!(agenda.earliest(), (least, first));
             }
         }
     }

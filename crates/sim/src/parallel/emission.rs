@@ -81,7 +81,7 @@ impl<W: Witness> ParallelFlash<W> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn make_ready(&mut self, index: u32) {
         let number = u32::from(self.ops[index].die);
         self.dies[number as usize].make_ready(index, &mut self.ops);

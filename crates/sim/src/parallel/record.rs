@@ -65,27 +65,30 @@ impl Record {
 
     /// The cells of a die worked on a command.
     #[inline]
-    pub fn cells(&mut self, die: u32, from_ns: u64, to_ns: u64, op: &Op, planes: u32) {
+    pub fn cells(&mut self, die: u32, from_ns: u64, to_ns: u64, op: &Op, multiplane: bool) {
         self.cells.add(die as usize, from_ns, to_ns, 1);
         if !matches!(op.cause, Cause::Host | Cause::ReadModifyWrite | Cause::MapLoad) {
             self.internal.add(0, from_ns, to_ns, 1);
         }
-        self.multiplane_commands += u64::from(planes > 1);
+        self.multiplane_commands += u64::from(multiplane);
+    }
+
+    /// Whether operations are recorded one by one.
+    #[inline(always)]
+    pub fn keeps_segments(&self) -> bool {
+        self.window.is_some()
     }
 
     /// The cells of a plane worked on an operation.
-    #[inline]
     pub fn segment(&mut self, die: u32, begin_ns: u64, end_ns: u64, op: &Op) {
-        if self.window.is_some() {
-            self.keep(die, false, begin_ns, end_ns, op);
-        }
+        self.keep(die, false, begin_ns, end_ns, op);
     }
 
     /// A channel moved the data of an operation.
     #[inline]
     pub fn bus(&mut self, channel: usize, die: u32, begin_ns: u64, end_ns: u64, op: &Op) {
         self.buses.add(channel, begin_ns, end_ns, 1);
-        if self.window.is_some() {
+        if self.keeps_segments() {
             self.keep(die, true, begin_ns, end_ns, op);
         }
     }

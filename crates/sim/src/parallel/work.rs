@@ -32,12 +32,12 @@ impl<W: Witness> ParallelFlash<W> {
     fn look(&mut self, number: u32) {
         loop {
             let die = &self.dies[number as usize];
-            match (die.cells, die.registers) {
-                (Cells::Idle, Registers::Loaded(command)) => {
+            match (&die.cells, &die.registers) {
+                (Cells::Idle, &Registers::Loaded(command)) => {
                     self.dies[number as usize].registers = Registers::Free;
                     self.work(number, command);
                 }
-                (Cells::Full(command), Registers::Free) => {
+                (&Cells::Full(command), Registers::Free) => {
                     self.dies[number as usize].cells = Cells::Idle;
                     self.transfer(number, command);
                 }
@@ -46,12 +46,12 @@ impl<W: Witness> ParallelFlash<W> {
                         break;
                     }
                 }
-                (Cells::Idle, Registers::Moving(command)) => {
+                (Cells::Idle, &Registers::Moving(command)) => {
                     if !self.begin_cached_read(number, command) {
                         break;
                     }
                 }
-                (Cells::Busy(command), Registers::Free) => {
+                (&Cells::Busy(command), Registers::Free) => {
                     if !self.suspend(number, command) && !self.begin_cached_program(number, command) {
                         break;
                     }
@@ -67,6 +67,7 @@ impl<W: Witness> ParallelFlash<W> {
     }
 
     /// On an idle die.
+    #[inline]
     fn begin_any(&mut self, number: u32) -> bool {
         let die = &self.dies[number as usize];
         if let Some(mut command) = die.suspended {
@@ -202,7 +203,8 @@ impl<W: Witness> ParallelFlash<W> {
 
     /// Puts the cells to work.
     fn work(&mut self, number: u32, mut command: Command) {
-        let op = self.ops[command.first];
+        let op = &self.ops[command.first];
+        let kind = op.kind;
         let duration_ns = match op.kind {
             Kind::Read => self.timing.read.of_page(op.page.into()).0,
             Kind::Program => self.timing.program.of_page(op.page.into()).0,
@@ -222,7 +224,7 @@ impl<W: Witness> ParallelFlash<W> {
                 index = self.ops[index].next;
             }
         }
-        if self.commands.cache_program && op.kind == Kind::Program {
+        if self.commands.cache_program && kind == Kind::Program {
             let mut index = command.first;
             while index != NONE {
                 self.ops[index].passed = true;
@@ -292,6 +294,10 @@ impl<W: Witness> ParallelFlash<W> {
                     self.pass(command);
                     if matches!(self.dies[resource as usize].registers, Registers::Free) {
                         self.transfer(resource, command);
+                        if !self.commands.cache_read {
+                            // Nothing can begin before the data has left.
+                            return;
+                        }
                     } else {
                         self.dies[resource as usize].cells = Cells::Full(command);
                     }
@@ -328,15 +334,17 @@ impl<W: Witness> ParallelFlash<W> {
         }
     }
 
+    #[inline]
     fn record_cells(&mut self, number: u32, command: &Command) {
-        let mut index = command.first;
-        let mut planes = 0;
-        while index != NONE {
-            planes += 1;
-            self.record.segment(number, command.began_ns, self.now_ns, &self.ops[index]);
-            index = self.ops[index].next;
+        let first = &self.ops[command.first];
+        self.record.cells(number, command.began_ns, self.now_ns, first, first.next != NONE);
+        if self.record.keeps_segments() {
+            let mut index = command.first;
+            while index != NONE {
+                self.record.segment(number, command.began_ns, self.now_ns, &self.ops[index]);
+                index = self.ops[index].next;
+            }
         }
-        self.record.cells(number, command.began_ns, self.now_ns, &self.ops[command.first], planes);
     }
 
     /// One thing less to wait for.
@@ -349,6 +357,7 @@ impl<W: Witness> ParallelFlash<W> {
     }
 
     /// An operation is over.
+    #[inline]
     fn end(&mut self, index: u32) {
         let Op { block, from_block, gate, job, behind, behind_from, .. } = self.ops[index];
         for block in [block, from_block] {

@@ -77,7 +77,9 @@ proptest! {
 
     #[test]
     fn internal_state_stays_consistent(setup in setups(), requests in requests(60)) {
-        prop_assert_eq!(visit(&setup, CheckAfterEach { requests: &requests, logical_pages: setup.logical_pages }), Ok(()));
+        let planes = setup.geometry.parallelism.planes();
+        let check = CheckAfterEach { requests: &requests, logical_pages: setup.logical_pages, planes };
+        prop_assert_eq!(visit(&setup, check), Ok(()));
     }
 }
 
@@ -87,14 +89,17 @@ fn pages_of(request: &Request, logical_pages: u32) -> (Lpn, u32) {
     (lpn, (request.bytes / 512).min(logical_pages - lpn.0))
 }
 
-/// Lets the FTL collect as much ahead of need as the numbers of a request happen to say.
-fn collect_ahead<F: Ftl, S: FlashSink>(ftl: &mut F, request: &Request, sink: &mut S) {
-    ftl.background((request.offset / 128 % 8) as u32, request.bytes / 128 % 16, sink);
+/// Lets the FTL collect as much ahead of need, and where, as the numbers of a request happen to say.
+fn collect_ahead<F: Ftl, S: FlashSink>(ftl: &mut F, planes: u32, request: &Request, sink: &mut S) {
+    let plane = (request.offset / 128) as u32 % planes;
+    ftl.background(plane, (request.offset / 128 % 8) as u32, request.bytes / 128 % 16, sink);
 }
 
 /// Collects until there is nothing to gain.
-fn exhaust_background<F: Ftl, S: FlashSink>(ftl: &mut F, sink: &mut S) -> Result<(), String> {
-    let ends = (0..100_000).any(|_| !ftl.background(u32::MAX, 3, sink));
+fn exhaust_background<F: Ftl, S: FlashSink>(ftl: &mut F, planes: u32, sink: &mut S) -> Result<(), String> {
+    // Not `any`: every plane gets its turn in each round.
+    let mut round = || (0..planes).filter(|&plane| ftl.background(plane, u32::MAX, 3, sink)).count() > 0;
+    let ends = (0..100_000).any(|_| !round());
     ends.then_some(()).ok_or_else(|| "collection in the background does not end".into())
 }
 
@@ -109,6 +114,7 @@ impl Visitor for ReadBetweenCollections<'_> {
 
     fn visit<F: Ftl>(self, mut ftl: F) -> Option<String> {
         let pages = self.setup.logical_pages;
+        let planes = self.setup.geometry.parallelism.planes();
         let mut shadow = Shadow::new(self.setup);
         for request in self.requests {
             let (lpn, count) = pages_of(request, pages);
@@ -116,11 +122,11 @@ impl Visitor for ReadBetweenCollections<'_> {
                 shadow.begin_write(lpn, count);
                 ftl.write(lpn, count, &mut shadow);
             } else {
-                collect_ahead(&mut ftl, request, &mut shadow);
+                collect_ahead(&mut ftl, planes, request, &mut shadow);
                 ftl.read(lpn, count, Cause::Host, &mut shadow);
             }
         }
-        let ended = exhaust_background(&mut ftl, &mut shadow);
+        let ended = exhaust_background(&mut ftl, planes, &mut shadow);
         ftl.read(Lpn(0), pages, Cause::Host, &mut shadow);
         ended.and_then(|()| ftl.check()).err().or_else(|| shadow.first_violation().map(str::to_owned))
     }
@@ -130,6 +136,7 @@ impl Visitor for ReadBetweenCollections<'_> {
 struct CheckAfterEach<'a> {
     requests: &'a [Request],
     logical_pages: u32,
+    planes: u32,
 }
 
 impl Visitor for CheckAfterEach<'_> {
@@ -142,11 +149,11 @@ impl Visitor for CheckAfterEach<'_> {
             match request.op {
                 Op::Write => ftl.write(lpn, count, &mut counts),
                 Op::Trim => ftl.trim(lpn, count, &mut counts),
-                _ => collect_ahead(&mut ftl, request, &mut counts),
+                _ => collect_ahead(&mut ftl, self.planes, request, &mut counts),
             }
             ftl.check()?;
         }
-        exhaust_background(&mut ftl, &mut counts)?;
+        exhaust_background(&mut ftl, self.planes, &mut counts)?;
         ftl.check()
     }
 }

@@ -1,0 +1,317 @@
+"""What dies and channels did with `time = "event"`: columns, files, tables, charts, reports."""
+
+import html
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import faked
+import ssdlab
+from conftest import SMALL, SMALL_SETS, Cli
+from ssdlab import figures, plot_activity
+from ssdlab.result import GanttColumns
+
+EVENT = {
+    "time": "event",
+    "device.capacity": "64MiB",
+    "ftl.page.trigger": "victim",
+    "nand.channels": 2,
+    "nand.dies": 2,
+    "nand.planes": 2,
+    "nand.transfer_per_kib": "2us",
+    "host.replay.closed.queue_depth": 16,
+    "gantt": "window",
+    "gantt.window.from": "20ms",
+    "gantt.window.length": "2ms",
+    "workload.requests": 5_000,
+}
+"""Four dies of two planes on two channels, sixteen requests at a time, two milliseconds of them recorded."""
+
+NEEDS_EVENT = 'time = "event"'
+
+
+@pytest.fixture(scope="module")
+def timed() -> ssdlab.Result:
+    """A run with channels and dies."""
+    return ssdlab.simulate(ssdlab.Config(overrides={**SMALL, **EVENT}))
+
+
+@pytest.fixture(scope="module")
+def serial() -> ssdlab.Result:
+    """A run without them."""
+    return ssdlab.simulate(ssdlab.Config(overrides={**SMALL, "workload.requests": 500}))
+
+
+def test_the_columns_are_those_of_the_summary(timed: ssdlab.Result) -> None:
+    activity, drive = timed.activity, timed.summary["drive"]
+    assert activity is not None
+    elapsed_ns = timed.summary["time"]["elapsed_ns"]
+    for busy, utilisation, rows in (
+        (activity.dies_busy_ns, drive["die_utilisation"], drive["dies"]),
+        (activity.channels_busy_ns, drive["channel_utilisation"], drive["channels"]),
+    ):
+        shares = busy.sum(axis=1) / elapsed_ns
+        assert busy.dtype == np.uint64 and len(busy) == rows
+        assert {"mean": shares.mean(), "min": shares.min(), "max": shares.max()} == pytest.approx(utilisation)
+    assert activity.dies_busy_ns.max() <= activity.die_bin_ns
+    assert activity.internal_busy_ns.sum() / activity.dies_busy_ns.sum() == pytest.approx(drive["internal_share"])
+    assert activity.outstanding_ns.sum() / elapsed_ns == pytest.approx(drive["queue_depth_mean"])
+    for op in ("read", "write"):
+        assert activity.waiting[op].requests.sum() == timed.summary["host"][f"{op}_requests"]
+        parts = [drive[part][op]["mean_ns"] for part in ("waiting", "service")]
+        assert sum(parts) == pytest.approx(timed.summary["latency"][op]["mean_ns"])
+
+
+def test_the_window_holds_operations_that_lie_in_it(timed: ssdlab.Result) -> None:
+    assert timed.activity is not None
+    gantt, drive = timed.activity.gantt, timed.summary["drive"]
+    assert len({len(column) for column in gantt}) == 1 and len(gantt.die) > 20
+    assert (gantt.begin_ns < gantt.end_ns).all() and (np.diff(gantt.end_ns.astype(np.int64)) >= 0).all()
+    assert gantt.begin_ns.min() < 22_000_000 and gantt.end_ns.min() > 20_000_000
+    assert gantt.die.max() < drive["dies"] and gantt.plane.max() < drive["planes_per_die"]
+    assert {*gantt.kind} <= {*plot_activity.KIND_COLOURS} and {*gantt.cause} <= {*figures.CAUSES}
+    assert {*gantt.bus.tolist()} == {True, False}
+
+
+def test_files_hold_the_activity_and_go_with_it(timed: ssdlab.Result, serial: ssdlab.Result, tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        timed.save(tmp_path / name)
+    files = sorted(path.name for path in (tmp_path / "one").iterdir())
+    for name in files:
+        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes(), name
+    expected = timed.activity_arrow()
+    tables = {name: pyarrow.parquet.read_table(tmp_path / "one" / f"activity_{name}.parquet") for name in expected}
+    assert tables == expected
+    assert {name: table.column_names for name, table in tables.items()} == {
+        "dies": ["die", "begin_ns", "end_ns", "busy_ns"],
+        "channels": ["channel", "begin_ns", "end_ns", "busy_ns"],
+        "internal": ["begin_ns", "end_ns", "busy_ns"],
+        "queue": ["begin_ns", "end_ns", "outstanding_ns"],
+        "waiting": ["op", "lower_ns", "upper_ns", "requests"],
+        "gantt": [*GanttColumns._fields],
+    }
+    assert tables["gantt"].schema.metadata[b"truncated"] == b"false"
+    assert serial.activity is None and serial.summary["drive"] is None and serial.activity_arrow() == {}
+    serial.save(tmp_path / "one")
+    assert [name for name in files if not (tmp_path / "one" / name).exists()] == [
+        f"activity_{name}.parquet" for name in sorted(expected)
+    ]
+
+
+@settings(max_examples=20, deadline=None)
+@given(
+    channels=st.integers(1, 4),
+    per_channel=st.integers(1, 4),
+    planes=st.integers(1, 4),
+    operations=st.integers(0, 40),
+    truncated=st.booleans(),
+)
+def test_tables_give_back_the_columns(
+    serial: ssdlab.Result, channels: int, per_channel: int, planes: int, operations: int, truncated: bool
+) -> None:
+    result = faked.drive(
+        serial,
+        channels=channels,
+        dies=channels * per_channel,
+        planes=planes,
+        operations=operations,
+        truncated=truncated,
+    )
+    activity, tables = result.activity, result.activity_arrow()
+    assert activity is not None
+    for name, of, bin_ns, busy in (
+        ("dies", "die", activity.die_bin_ns, activity.dies_busy_ns),
+        ("channels", "channel", activity.channel_bin_ns, activity.channels_busy_ns),
+    ):
+        back = np.zeros_like(busy)
+        columns = {column: tables[name][column].to_numpy() for column in tables[name].column_names}
+        back[columns[of], columns["begin_ns"] // bin_ns] = columns["busy_ns"]
+        assert (back == busy).all() and (columns["end_ns"] - columns["begin_ns"] == bin_ns).all()
+    gantt = tables["gantt"]
+    assert gantt.schema.types[-2:] == [pyarrow.string()] * 2
+    assert gantt["kind"].to_pylist() == activity.gantt.kind and gantt["die"].to_pylist() == activity.gantt.die.tolist()
+    assert gantt.schema.metadata == {b"truncated": str(truncated).lower().encode()}
+
+
+def test_charts_of_dies_need_them(serial: ssdlab.Result) -> None:
+    for draw in (serial.plot_utilisation, serial.plot_queue_depth, serial.plot_gantt):
+        with pytest.raises(ValueError, match=NEEDS_EVENT):
+            draw()
+
+
+def test_heat_maps_have_a_row_for_each_die_and_channel(timed: ssdlab.Result) -> None:
+    dies, channels = timed.plot_utilisation().axes[:2]
+    for axes, rows in ((dies, 4), (channels, 2)):
+        values = np.asarray(axes.images[0].get_array())
+        assert len(values) == rows and values.min() >= 0 and 0 < values.max() <= 100
+        assert [label.get_text() for label in axes.get_yticklabels()] == ["0", "1"]
+
+
+@pytest.mark.parametrize("ops", [[], ["flush"], ["trim"], ["read"], ["write"]])
+def test_a_drive_that_did_little_has_a_report(small: ssdlab.Config, ops: list[str]) -> None:
+    trace = ssdlab.Trace.from_columns(
+        op=ops, offset=[4096] * len(ops), bytes=[0 if op == "flush" else 4096 for op in ops]
+    )
+    result = ssdlab.simulate(small.with_overrides({**EVENT, "precondition.overwrite": "none"}), trace)
+    idle = result.plot_utilisation().axes[0].texts
+    assert [text.get_text() for text in idle] == ([] if {*ops} & {"read", "write"} else [plot_activity.NOTHING])
+    assert "Channels and dies" in result.report_html()
+
+
+def test_channels_may_idle(serial: ssdlab.Result) -> None:
+    idle = faked.drive(serial)
+    assert idle.activity is not None
+    idle.activity = idle.activity._replace(channels_busy_ns=np.zeros((2, 0), np.uint64))
+    dies, channels = idle.plot_utilisation().axes[:2]
+    assert np.asarray(dies.images[0].get_array()).any() and not np.asarray(channels.images[0].get_array()).any()
+    assert dies.get_xlim() == channels.get_xlim()
+
+
+def test_queue_depth_reaches_what_the_host_keeps_outstanding(timed: ssdlab.Result) -> None:
+    axes = timed.plot_queue_depth().axes[0]
+    mean, most = (str(line.get_label()) for line in axes.lines)
+    assert mean.startswith("mean 15.") and most == "most 16"
+
+
+def test_a_gantt_chart_has_a_bar_for_each_operation(timed: ssdlab.Result) -> None:
+    assert timed.activity is not None
+    figure = timed.plot_gantt()
+    axes, gantt = figure.axes[0], timed.activity.gantt
+    assert len(axes.patches) == len(gantt.die) and axes.get_title(loc="left") == ""
+    internal = sum(cause not in plot_activity.HOST_CAUSES for cause in gantt.cause)
+    assert sum(patch.get_hatch() is not None for patch in axes.patches) == internal
+    lanes = [label.get_text() for label in axes.get_yticklabels()]
+    assert lanes[:6] == ["channel 0", *(f"die {die}, plane {plane}" for die in (0, 1) for plane in (0, 1)), "channel 1"]
+    kinds = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert {*kinds} - {"internal"} == {*gantt.kind}
+
+
+@settings(max_examples=15, deadline=None)
+@given(
+    channels=st.sampled_from([1, 2, 8, 32]),
+    per_channel=st.sampled_from([1, 3, 8]),
+    planes=st.integers(1, 4),
+    operations=st.sampled_from([0, 1, 40, 900]),
+    truncated=st.booleans(),
+)
+def test_any_drive_can_be_drawn(
+    serial: ssdlab.Result, channels: int, per_channel: int, planes: int, operations: int, truncated: bool
+) -> None:
+    dies = channels * per_channel
+    result = faked.drive(
+        serial, channels=channels, dies=dies, planes=planes, operations=operations, truncated=truncated
+    )
+    above = result.plot_utilisation().axes[0]
+    assert len(np.asarray(above.images[0].get_array())) == dies
+    assert 1 <= len(above.get_yticks()) <= plot_activity.LABELS
+    result.plot_queue_depth()
+    axes = result.plot_gantt().axes[0]
+    assert result.activity is not None
+    recorded = len(result.activity.gantt.die)
+    if not operations:
+        assert "No flash operation was recorded" in axes.texts[0].get_text()
+        return
+    assert len(axes.patches) <= min(recorded, plot_activity.OPERATIONS)
+    assert len(axes.get_yticks()) <= plot_activity.LANES
+    assert (axes.get_title(loc="left") == "") == (len(axes.patches) == recorded and not truncated)
+
+
+def test_a_gantt_chart_says_what_it_leaves_out(serial: ssdlab.Result) -> None:
+    busy = faked.drive(serial, channels=16, dies=64, planes=4, operations=4_000, truncated=True)
+    assert busy.plot_gantt().axes[0].get_title(loc="left") == (
+        "Shown: 48 of 272 lanes, the first 600 of 1,351 bars, what the record had room for"
+    )
+
+
+def test_internal_work_is_shaded_by_its_share(timed: ssdlab.Result, serial: ssdlab.Result) -> None:
+    figure = timed.plot_response_time()
+    assert [axes.get_ylabel() for axes in figure.axes] == ["response time", "internal work (% of dies)"]
+    values, edges, _ = figure.axes[1].patches[0].get_data()  # type: ignore[attr-defined]
+    assert (values >= 0).all() and (values <= 100).all()
+    drive = timed.summary["drive"]
+    of_all = (values * np.diff(edges)).sum() / edges[-1] / 100
+    assert of_all == pytest.approx(drive["internal_share"] * drive["die_utilisation"]["mean"], rel=0.02)
+    assert len(serial.plot_response_time().axes) == 1
+
+
+def test_percentiles_are_those_of_the_summary(timed: ssdlab.Result, serial: ssdlab.Result) -> None:
+    lines = {str(line.get_label()): line for line in timed.plot_latency_percentiles().axes[0].lines}
+    assert {*lines} == {"read", "read, waiting", "write", "write, waiting"}
+    drive = timed.summary["drive"]
+    for op in ("read", "write"):
+        for line, times in ((lines[op], timed.summary["latency"][op]), (lines[f"{op}, waiting"], drive["waiting"][op])):
+            x, y = np.asarray(line.get_data(), dtype=float)
+            assert x[0] == 0 and (np.diff(x) >= 0).all() and (np.diff(y[np.isfinite(y)]) >= 0).all()
+            for quantile, name in ((0.9, "p90_ns"), (0.99, "p99_ns")):
+                # The value holds from where its bucket begins.
+                value = y[np.searchsorted(x, -np.log10(1 - quantile)) - 1]
+                assert np.nan_to_num(value) == pytest.approx(times[name], rel=0.017)
+    assert len(serial.plot_latency_percentiles().axes[0].lines) == 2
+
+
+def test_tables_show_the_drive(timed: ssdlab.Result, serial: ssdlab.Result) -> None:
+    shown = figures.sections(timed.summary)
+    drive = dict(shown["Drive"])
+    assert drive["dies"] == "4" and drive["requests outstanding, most"] == "16"
+    assert "programs and erases suspended" not in drive and "Write buffer" not in shown and "Waiting" not in shown
+    rows = dict(figures.waiting_times(timed.summary))
+    assert [*rows] == ["read waiting", "read service", "write waiting", "write service"]
+    assert all(len(cells) == len(figures.QUANTILES) for cells in rows.values())
+    assert not {"Drive", "Write buffer"} & {*figures.sections(serial.summary)}
+    assert figures.waiting_times(serial.summary) == [] and figures.stream_times(serial.summary) == ([], 0)
+    assert "queues" in (figures.clock_remark("event") or "") and figures.clock_remark("count") is None
+
+
+def test_streams_have_response_times_of_their_own(small: ssdlab.Config) -> None:
+    streams = {"workload.pattern": "streams", "workload.reads": "10%"}
+    summary = ssdlab.simulate(small.with_overrides({**EVENT, **streams})).summary
+    rows, more = figures.stream_times(summary)
+    assert sorted(name for name, _ in rows) == ["random", "seq1", "seq2", "seq3", "seq4"] and more == 0
+    assert all(len(cells) == 2 * len(figures.STREAM_COLUMNS) for _, cells in rows)
+    requests = [sum(int(cells[column].replace(",", "")) for column in (0, 4)) for _, cells in rows]
+    assert sum(requests) == summary["host"]["read_requests"] + summary["host"]["write_requests"]
+    assert requests == sorted(requests, reverse=True)
+
+
+def test_only_the_busiest_streams_are_listed(serial: ssdlab.Result) -> None:
+    many = faked.drive(serial, streams=figures.STREAMS_SHOWN + 5)
+    many.summary["drive"]["streams"][-1]["stream"] = None
+    rows, more = figures.stream_times(many.summary)
+    assert len(rows) == figures.STREAMS_SHOWN and more == 5
+    # The first one wrote nothing, so it comes last.
+    assert "stream0" not in dict(rows)
+    assert "further streams: 5" in many.report_html()
+    few = faked.drive(serial, streams=2)
+    few.summary["drive"]["streams"][1]["stream"] = None
+    assert [name for name, _ in figures.stream_times(few.summary)[0]] == [figures.OTHER_STREAMS, "stream0"]
+    assert figures.stream_times(few.summary)[0][1][1][4:] == ["–"] * 4
+
+
+def test_a_report_shows_the_drive_at_work(timed: ssdlab.Result, serial: ssdlab.Result) -> None:
+    page = html.unescape(timed.report_html())
+    titles = ("Response time by percentile", "Waiting and service", "Utilisation over time", "Requests outstanding",
+              "Operation by operation")  # fmt: skip
+    for title in titles:
+        assert f"<h3>{title}</h3>" in page
+    ids = [part.split('"')[0] for part in page.split(' id="')[1:]]
+    assert len(ids) == len(set(ids))
+    plain = faked.drive(serial, operations=0).report_html()
+    assert titles[-2] in plain and titles[-1] not in plain
+
+
+def test_a_write_buffer_has_its_rows(serial: ssdlab.Result) -> None:
+    rows = dict(figures.sections(faked.drive(serial, buffer=True).summary)["Write buffer"])
+    assert rows["pages overwritten in it"] == "3" and rows["writes that waited for room"] == "12"
+
+
+def test_the_command_line_prints_and_compares_drives(cli: Cli) -> None:
+    event = [argument for key, value in EVENT.items() for argument in ("--set", f"{key}={value}")]
+    out = cli("run", *SMALL_SETS, *event, "--out", "out").stdout
+    assert "Waiting and service" in out and "die utilisation, mean" in out
+    together = " ".join(argument for argument in event if argument != "--set")
+    rows = cli("compare", *SMALL_SETS, "--case", f"event: {together}", "--case", "serial: seed=1").stdout.splitlines()
+    assert next(row for row in rows if "read waiting p99" in row).split()[-1] == "–"
