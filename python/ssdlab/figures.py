@@ -303,7 +303,8 @@ def stream_times(summary: Summary) -> tuple[list[tuple[str, list[str]]], int]:
     """
     drive: Mapping[str, Any] | None = summary["drive"]
     streams = [] if drive is None else list(drive["streams"])
-    streams.sort(key=lambda one: -sum(one[op]["count"] for op in ("read", "write") if one[op]))
+    # What is left of too many streams is no stream: it comes last.
+    streams.sort(key=lambda one: (one["stream"] is None, -sum(one[op]["count"] for op in ("read", "write") if one[op])))
     rows = []
     for one in streams[:STREAMS_SHOWN]:
         cells = []
@@ -348,7 +349,7 @@ def remarks(summary: Summary, ingest: Mapping[str, Any] | None) -> list[str]:
     written = summary["capacities_written"]
     if 0 < written < STEADY_CAPACITIES and summary["precondition"]["write_amplification"] is not None:
         found.append(
-            f"the host wrote {text.decimal(written)} times the capacity, so write amplification still tells more of "
+            f"the host wrote {text.significant(written)} times the capacity, so write amplification still tells more of "
             "the preconditioning than of the requests; replay more, or see precondition.* and host.warmup"
         )
     time = summary["time"]

@@ -81,6 +81,19 @@ pub enum SimError {
         /// Bytes the host sees.
         capacity_bytes: u64,
     },
+    /// A request comes later than time is counted.
+    #[error(
+        "request {number} comes at {time_ns} ns, {time_scale} times which is more than the 292 years that simulated \
+         time lasts: lower host.replay.open.time_scale, or check the times of the trace"
+    )]
+    BeyondTime {
+        /// Number of the request, from 1.
+        number: u64,
+        /// Its time in the trace.
+        time_ns: u64,
+        /// What it is multiplied with.
+        time_scale: f64,
+    },
     /// Requests wait and nothing is under way.
     #[error("the simulation cannot go on: {0}; this is a defect of the simulator, please report it")]
     Stuck(String),

@@ -107,11 +107,16 @@ impl Series {
         }
     }
 
-    /// Ends the epoch under way, if it holds a request.
+    /// Ends the epoch under way. What was done after the last request, such as programming what it left in a buffer,
+    /// counts to the epoch of that.
     pub(crate) fn finish(&mut self, totals: (u64, Tally)) {
         if self.left < self.epoch_requests {
             self.requests += self.epoch_requests - self.left;
             self.end_epoch(totals);
+        } else if let Some(epoch) = self.epochs.last_mut() {
+            epoch.tally += totals.1 - self.last;
+            epoch.end_time_ns = totals.0;
+            self.last = totals.1;
         }
     }
 
@@ -144,7 +149,11 @@ mod tests {
             for n in 1..=requests {
                 series.request_done(|| total(n));
             }
-            series.finish(total(requests));
+            // Work that comes after the last request is not lost either.
+            let more = u64::from(requests > 0);
+            let (time_ns, tally) = total(requests);
+            series.finish((time_ns, Tally { flash_pages_programmed: more, ..tally }));
+            assert_eq!(series.epochs.iter().map(|epoch| epoch.tally.flash_pages_programmed).sum::<u64>(), more);
             let columns = series.columns();
             assert!(columns[0].1.len() <= MAX_EPOCHS);
             assert_eq!(columns[0].1.last().copied().unwrap_or(0), requests);

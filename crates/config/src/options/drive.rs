@@ -57,7 +57,7 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
             Variant { name: "fifo", help: "as they were issued" },
             Variant { name: "out_of_order", help: "as they become ready" },
             Variant { name: "read_first", help: "reads of the host first" },
-            Variant { name: "host_first", help: "all for the host before collection and merges" },
+            Variant { name: "host_first", help: "all for the host before collection, merges and writing the map" },
         ]),
         fallback: Fallback::Value("out_of_order"),
         help: "Which of the operations that wait for a die goes next.",

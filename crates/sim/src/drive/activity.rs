@@ -58,7 +58,7 @@ pub struct DriveSummary {
     pub die_utilisation: Spread,
     /// Share of the time in which a channel moved data, over the channels.
     pub channel_utilisation: Spread,
-    /// Share of the cells' work that was not for the host's data: collection, merges, the map.
+    /// Share of the cells' work that was not for the host's data: collection, merges, writing the map.
     pub internal_share: f64,
     /// Requests outstanding, mean over time.
     pub queue_depth_mean: f64,
@@ -212,7 +212,9 @@ impl Meters {
                 (0..bins.rows()).map(|row| bins.row(row).iter().sum::<u64>() as f64 / elapsed_ns).collect();
             Spread::of(shares.into_iter())
         };
-        let total = |bins: &Bins| -> u64 { (0..bins.rows()).map(|row| bins.row(row).iter().sum::<u64>()).sum() };
+        // A million requests outstanding for hours are more nanoseconds than 64 bits count.
+        let total =
+            |bins: &Bins| -> u128 { (0..bins.rows()).flat_map(|row| bins.row(row)).map(|&sum| u128::from(sum)).sum() };
         let cells_ns = total(&record.cells);
         let parallelism = geometry.parallelism;
         let summary = DriveSummary {

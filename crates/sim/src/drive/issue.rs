@@ -19,6 +19,9 @@ use crate::{Control, Monitor, Phase, Replay, SimError, Status};
 /// Requests held back because their streams have as many outstanding as they may.
 const LOOK_AHEAD: usize = 1 << 16;
 
+/// No request comes later: half of what 64 bits count, 292 years.
+const LATEST_NS: u64 = u64::MAX / 2;
+
 /// One request and when it was issued.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Issued {
@@ -154,7 +157,10 @@ impl<'s> Issuer<'s> {
         let traced_ns = scaled(request.time_ns, time_scale);
         // A phase begins when the one before it is over: what came meanwhile comes that much later.
         let shift_ns = *self.shift_ns.get_or_insert(now_ns.saturating_sub(traced_ns));
-        let time_ns = traced_ns + shift_ns;
+        let time_ns = traced_ns.saturating_add(shift_ns);
+        if time_ns > LATEST_NS {
+            return Err(SimError::BeyondTime { number: self.issued + 1, time_ns: request.time_ns, time_scale });
+        }
         if time_ns > now_ns {
             return Ok(Next::Wait(time_ns));
         }

@@ -132,6 +132,7 @@ impl<'a, F: Ftl, W: Witness, C: Checker + FlashSink, M: Meter> Drive<'a, F, W, C
             control = self.replay(source, monitor, Phase::Measure, u64::MAX)?;
         }
         let now_ns = self.stack.sinks.flash.now_ns();
+        self.stack.sinks.flash.record_unfinished();
         let waiting = self.buffer.as_ref().map_or(0, Buffer::waiting);
         let buffer = self.buffer.as_ref().map(|buffer| buffer.counters);
         let unwritten = i64::from(waiting) - i64::from(self.waiting_at_start);
@@ -305,6 +306,8 @@ impl<'a, F: Ftl, W: Witness, C: Checker + FlashSink, M: Meter> Drive<'a, F, W, C
         if self.stack.sinks.flash.submitted() == 0 {
             self.served(index, now_ns, issuer);
         }
+        // A page trimmed in the buffer is one less to wait for.
+        self.page_left_buffer(issuer);
         self.go_on_flushing();
         Ok(())
     }
@@ -363,11 +366,23 @@ impl<'a, F: Ftl, W: Witness, C: Checker + FlashSink, M: Meter> Drive<'a, F, W, C
         let buffer = self.buffer.as_mut().expect("only a buffer is made safe");
         let mark = if buffer.protected { 0 } else { buffer.force() };
         if buffer.is_safe(mark) {
-            self.served(index, self.now_ns(), issuer);
+            self.served(index, self.flights[index as usize].submitted_ns, issuer);
         } else {
             self.unsafe_flights.push_back((mark, index));
         }
         self.go_on_flushing();
+    }
+
+    /// Goes on with whoever waited for a page to leave the buffer.
+    fn page_left_buffer(&mut self, issuer: &mut Issuer<'_>) {
+        while let Some(&(mark, index)) = self.unsafe_flights.front() {
+            if !self.buffer.as_ref().is_some_and(|buffer| buffer.is_safe(mark)) {
+                break;
+            }
+            self.unsafe_flights.pop_front();
+            self.served(index, self.flights[index as usize].submitted_ns, issuer);
+        }
+        self.accept_pages(issuer);
     }
 
     /// Programs pages of the buffer as its policy says.
@@ -394,14 +409,7 @@ impl<'a, F: Ftl, W: Witness, C: Checker + FlashSink, M: Meter> Drive<'a, F, W, C
         } else if owner & BUFFERED != 0 {
             let buffer = self.buffer.as_mut().expect("its slots are its own");
             buffer.programmed(owner & !BUFFERED);
-            while let Some(&(mark, index)) = self.unsafe_flights.front() {
-                if !self.buffer.as_ref().is_some_and(|buffer| buffer.is_safe(mark)) {
-                    break;
-                }
-                self.unsafe_flights.pop_front();
-                self.served(index, self.flights[index as usize].submitted_ns, issuer);
-            }
-            self.accept_pages(issuer);
+            self.page_left_buffer(issuer);
         } else {
             self.served(owner, began_ns, issuer);
         }

@@ -31,7 +31,7 @@ pub enum DieSchedulerChoice {
     OutOfOrder,
     /// Reads of the host first.
     ReadFirst,
-    /// Everything for the host before collection and merges.
+    /// Everything for the host before collection, merges and writing the map.
     HostFirst,
 }
 

@@ -87,7 +87,8 @@ impl Agenda {
     #[cold]
     fn rebase(&mut self, time: u64) {
         let leaves = self.nodes.len() / 2;
-        let earliest = self.nodes[leaves..].iter().copied().min().unwrap_or(NONE) >> RESOURCE_BITS;
+        let pending = self.nodes[leaves..].iter().filter(|event| **event != NONE);
+        let earliest = pending.map(|event| event >> RESOURCE_BITS).min().unwrap_or(u64::MAX);
         let forward_ns = (time - REACH_NS / 2 - self.base_ns).min(earliest);
         self.base_ns += forward_ns;
         assert!(time - self.base_ns < REACH_NS, "an event hours after another");
@@ -104,6 +105,24 @@ impl Agenda {
 mod tests {
     use super::*;
     use ssdlab_core::Rng;
+
+    /// Drives may be idle for days.
+    #[test]
+    fn a_lonely_event_may_come_at_any_time() {
+        const HOUR_NS: u64 = 3_600_000_000_000;
+        let mut agenda = Agenda::new(5);
+        for hours in [1, 4, 5, 6, 9, 10, 20, 40, 100, 1_000, 1_000_000] {
+            agenda.set(3, hours * HOUR_NS);
+            agenda.set(1, hours * HOUR_NS + 7);
+            assert_eq!(agenda.earliest(), (hours * HOUR_NS, 3));
+            agenda.take(3);
+            agenda.settle(3);
+            assert_eq!(agenda.earliest(), (hours * HOUR_NS + 7, 1));
+            agenda.take(1);
+            agenda.settle(1);
+            assert_eq!(agenda.earliest().0, NEVER);
+        }
+    }
 
     #[test]
     fn the_earliest_is_the_least_and_ties_go_to_the_lower_number() {

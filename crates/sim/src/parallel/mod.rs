@@ -75,7 +75,7 @@ struct Job {
 pub struct Done {
     /// As given to [`ParallelFlash::submit`].
     pub owner: u32,
-    /// When its first operation began; when it was submitted, if it had none.
+    /// When its first operation began.
     pub began_ns: u64,
 }
 

@@ -347,6 +347,21 @@ impl<W: Witness> ParallelFlash<W> {
         }
     }
 
+    /// Records what cells and buses are in the middle of, at the end of a run.
+    pub(crate) fn record_unfinished(&mut self) {
+        for number in 0..self.dies.len() {
+            if let Cells::Busy(command) = self.dies[number].cells {
+                self.record_cells(number as u32, &command);
+            }
+        }
+        for (number, channel) in self.channels.iter().enumerate() {
+            let Some(&die) = channel.dies.front() else { continue };
+            if let Registers::Moving(command) = self.dies[die as usize].registers {
+                self.record.bus(number, die, channel.began_ns, self.now_ns, &self.ops[command.transfer]);
+            }
+        }
+    }
+
     /// One thing less to wait for.
     #[inline]
     fn release(&mut self, waiter: u32) {

@@ -25,7 +25,7 @@ fn replay(setup: &Setup, requests: &[Request]) -> Outcome {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 2_000, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 5_000, ..ProptestConfig::default() })]
 
     /// No drive, however it is made, loses data, breaks a NAND rule in time, or counts wrong.
     #[test]
@@ -349,6 +349,17 @@ fn a_write_completes_in_the_buffer_while_there_is_room() {
     assert_eq!(summary.drive.and_then(|drive| drive.buffer).expect("a buffer").writes_stalled, 2);
 }
 
+/// What frees the buffer is not always a program.
+#[test]
+fn a_write_that_waits_for_the_buffer_goes_on_when_a_page_in_it_is_trimmed() {
+    // One operation at a time: while the read is under way the page in the buffer stays there.
+    let buffer = Some(WriteBuffer { pages: 1, flush: FlushPolicy::Eager, protected: true });
+    let setup = open(filled(array(1, 1, 1, 1), Drive { buffer, backlog: 1, ..PLAIN }, 1));
+    let requests = [at(0, Op::Read, 9, 1), at(0, Op::Write, 0, 2), at(1, Op::Trim, 0, 1)];
+    let outcome = replay(&setup, &requests);
+    assert_eq!(outcome.summary.drive.and_then(|drive| drive.buffer).expect("a buffer").pages_trimmed, 1);
+}
+
 #[test]
 fn a_flush_waits_only_for_a_buffer_that_forgets() {
     for (protected, expected) in [(true, 0), (false, 2 * (TRANSFER + PROGRAM))] {
@@ -416,4 +427,43 @@ fn the_warm_up_is_not_measured() {
 fn an_ordinary_device_has_no_drive() {
     let outcome = replay(&small_setup(8, 4, 2), &[at(0, Op::Write, 0, 1)]);
     assert!(outcome.summary.drive.is_none() && outcome.activity.is_none());
+}
+
+/// Nights and weekends of a trace.
+#[test]
+fn a_drive_may_be_idle_for_days() {
+    const HOUR_NS: u64 = 3_600_000_000_000;
+    let setup = open(filled(array(2, 1, 1, 1), PLAIN, 1));
+    let requests: Vec<Request> =
+        [0, 5, 11, 50, 1_000].iter().map(|hours| at(hours * HOUR_NS, Op::Read, 0, 1)).collect();
+    assert_eq!(elapsed(&replay(&setup, &requests)), 1_000 * HOUR_NS + READ + TRANSFER);
+    let never = [at(u64::MAX - 1, Op::Read, 0, 1)];
+    let error = run(&setup, &mut SliceSource::new(&never), &mut ()).expect_err("no clock goes that far");
+    assert!(error.to_string().contains("request 1 comes at 18446744073709551614 ns"), "{error}");
+}
+
+/// The wait of a write for room in the buffer is service, whatever it waits for afterwards.
+#[test]
+fn waiting_for_the_buffer_is_service() {
+    for flags in [0, flag::FUA] {
+        let setup = buffered(FlushPolicy::Eager, 1, true);
+        let write = Request { flags, ..at(0, Op::Write, 0, 4) };
+        let drive = replay(&setup, &[write]).summary.drive.expect("a drive");
+        let time = |latency: &LatencyByOp| latency.write.expect("a write").max_ns;
+        assert_eq!((time(&drive.waiting), time(&drive.service)), (0, 3 * (TRANSFER + PROGRAM)), "flags {flags}");
+    }
+}
+
+/// What is under way when the last request completes has been work up to then.
+#[test]
+fn work_that_is_not_done_at_the_end_counts() {
+    let mut setup = open(buffered(FlushPolicy::Eager, 1, true));
+    setup.geometry.parallelism = array(2, 1, 1, 1);
+    setup = Setup { gantt: Some(Window { from: Nanos(0), length: Nanos(10_000) }), ..setup };
+    // Programmed from 20 on; the read of the other die is over at 520.
+    let outcome = replay(&setup, &[at(0, Op::Write, 0, 1), at(400, Op::Read, 1, 1)]);
+    let activity = outcome.activity.expect("a drive");
+    assert_eq!(activity.dies_busy_ns.iter().map(|bins| bins.iter().sum::<u64>()).collect::<Vec<_>>(), [500, 100]);
+    let program = activity.gantt.iter().find(|bar| bar.kind == "program" && !bar.bus).expect("a program");
+    assert_eq!((program.begin_ns, program.end_ns), (20, 520));
 }
