@@ -104,8 +104,8 @@ pub struct Bio {
     pub direction: Direction,
     /// Hints and demands.
     pub flags: Flags,
-    /// Process (strictly: I/O context) that submits it. Schedulers that are fair between processes go by it; where it is
-    /// unknown and always the same, they see one process.
+    /// Process (strictly: I/O context) that submits it. Schedulers that are fair between processes go by it; where it
+    /// is unknown and always the same, they see one process.
     pub pid: u32,
     /// I/O priority of that process.
     pub priority: Priority,

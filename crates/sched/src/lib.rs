@@ -6,8 +6,8 @@
 //! A policy is an [`Elevator`]; [`SCHEDULERS`] lists them with their tunables.
 //!
 //! Layer 1: nothing here reads a clock, draws a random number or starts a thread. Time comes in with each call, in
-//! nanoseconds; where the kernel counts jiffies, times here are exact. An event loop elsewhere asks for the next request
-//! ([`BlockLayer::next`]) after every call, and comes back when [`BlockLayer::timer_ns`] says.
+//! nanoseconds; where the kernel counts jiffies, times here are exact. An event loop elsewhere asks for the next
+//! request ([`BlockLayer::next`]) after every call, and comes back when [`BlockLayer::timer_ns`] says.
 
 mod bio;
 pub mod elevator;

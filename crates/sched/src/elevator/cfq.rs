@@ -5,13 +5,14 @@
 //! the last slice. The clock of a slice begins with its first completion. A queue that runs empty keeps the device idle
 //! for `slice_idle` if its process is likely to come back, except on SSDs that take several requests.
 //!
-//! A process that works close by is served out of turn instead of idling, once; the kernel then lets such processes share
-//! one queue, which is left out here. Also left out: processes do not exit, and do not change their priority while they have requests waiting;
-//! a process that is idled for gets requests beyond the limit as long as the idling lasts, not once for each slice.
+//! A process that works close by is served out of turn instead of idling, once; the kernel then lets such processes
+//! share one queue, which is left out here. Also left out: processes do not exit, and do not change their priority
+//! while they have requests waiting; a process that is idled for gets requests beyond the limit as long as the idling
+//! lasts, not once for each slice.
 //!
 //! The kernels of Enterprise Linux 6 carry a later CFQ: `quantum` 8, `group_idle` 8 ms, slices scaled to a target
-//! latency of 300 ms, separate service trees for processes worth idling for and others, seekiness from a history of bits
-//! (on SSDs: requests below 32 KiB), and an IOPS mode with `slice_idle` 0. `quantum` = 8 comes closest here.
+//! latency of 300 ms, separate service trees for processes worth idling for and others, seekiness from a history of
+//! bits (on SSDs: requests below 32 KiB), and an IOPS mode with `slice_idle` 0. `quantum` = 8 comes closest here.
 
 use std::collections::{BTreeMap, BTreeSet};
 

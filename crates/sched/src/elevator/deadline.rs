@@ -6,8 +6,8 @@
 //! the two is passed over; after a change of direction the batch begins with the oldest request, wherever it lies;
 //! `starved` counts only while both directions wait.
 //!
-//! Of two requests that begin at the same sector, 2.6.32 dispatches the older at once; here both are kept, as the kernels
-//! of Enterprise Linux 6 do.
+//! Of two requests that begin at the same sector, 2.6.32 dispatches the older at once; here both are kept, as the
+//! kernels of Enterprise Linux 6 do.
 
 use super::lists::SortedFifo;
 use super::{Elevator, MergeIndex, SchedulerInfo};

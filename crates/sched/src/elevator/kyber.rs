@@ -1,10 +1,10 @@
-//! `kyber`: queues for reads, writes, discards and the rest, each limited in how many of its requests are at the device;
-//! the limits follow measured latencies (block/kyber-iosched.c of Linux 6).
+//! `kyber`: queues for reads, writes, discards and the rest, each limited in how many of its requests are at the
+//! device; the limits follow measured latencies (block/kyber-iosched.c of Linux 6).
 //!
 //! Domains take turns in batches, first in, first out within each. Every 100 ms after a completion latencies are looked
-//! at: if the time at the device of reads or writes is too long for a domain's target (its 90th percentile), or the whole
-//! time of a domain is (99th), limits are set in proportion to the bucket that percentile lies in. A domain that fares
-//! better than needed is cut down only while some domain fares badly.
+//! at: if the time at the device of reads or writes is too long for a domain's target (its 90th percentile), or the
+//! whole time of a domain is (99th), limits are set in proportion to the bucket that percentile lies in. A domain that
+//! fares better than needed is cut down only while some domain fares badly.
 //!
 //! Histograms have eight buckets of a quarter of the target. They are evaluated with 500 samples, or after a second
 //! with fewer. The kernel keeps a queue and histograms for each processor; here there is one.

@@ -4,8 +4,12 @@
 //! property tests, the configuration and the list of schedulers take it from the table.
 
 mod anticipatory;
+mod bfq_lite;
 mod cfq;
+mod cost;
 mod deadline;
+mod fios;
+mod flashfq;
 mod kyber;
 mod lists;
 mod mean;
@@ -33,11 +37,12 @@ pub enum MergeIndex {
 
 /// An I/O scheduler: holds requests and decides which one goes to the device next.
 ///
-/// Contract. A request that is inserted is either handed out by `dispatch` exactly once or leaves by `merged`. `dispatch`
-/// may answer `None` with requests waiting only if it answers otherwise after a completion, or after
-/// `timer_ns` has come and `on_timer` was called; with `force` it never does. Neither a decision nor a change of the queues
-/// may take time in proportion to what waits. The block layer keeps merge limits and directions: a scheduler only proposes
-/// (`front_merge`, `former`, `latter`) or forbids (`allow_merge`). `now` never decreases. No method draws random numbers.
+/// Contract. A request that is inserted is either handed out by `dispatch` exactly once or leaves by `merged`.
+/// `dispatch` may answer `None` with requests waiting only if it answers otherwise after a completion, or after
+/// `timer_ns` has come and `on_timer` was called; with `force` it never does. A decision takes no time
+/// in proportion to the requests that wait. The block layer keeps merge limits and directions: a scheduler
+/// only proposes (`front_merge`, `former`, `latter`) or forbids (`allow_merge`). `now` never decreases. No method draws
+/// random numbers.
 pub trait Elevator: Send + Debug {
     /// Takes a request in. Whether the queue is to be run at once although it may be plugged.
     fn insert(&mut self, rq: &Request, requests: &Requests, now: u64) -> bool;
@@ -123,7 +128,7 @@ pub struct SchedulerInfo {
     pub merge_index: MergeIndex,
     /// Whether a device with a free slot never waits while a request does.
     pub work_conserving: bool,
-    /// Whether no request can be passed by others for ever.
+    /// Whether no request can be passed for ever by others of its class of priority.
     pub bounded_wait: bool,
     /// Its tunables.
     pub tunables: &'static [Tunable],
@@ -147,6 +152,9 @@ pub static SCHEDULERS: &[&SchedulerInfo] = &[
     &none::INFO,
     &mq_deadline::INFO,
     &kyber::INFO,
+    &bfq_lite::INFO,
+    &fios::INFO,
+    &flashfq::INFO,
 ];
 
 /// The scheduler called `name`.

@@ -1,10 +1,10 @@
 //! `mq-deadline`: deadline for blk-mq (block/mq-deadline.c of Linux 6.x).
 //!
-//! Against [`super::deadline`]: a batch goes on from a position, the first sector of the request dispatched last in that
-//! direction, so late arrivals behind it join; after a change of direction it goes on at that direction's position; a
-//! deadline has passed when it is reached; the first batch counts as one of writes; and three classes of priority
-//! are served one after the other, the lower ones only while the higher have nothing waiting or at the device, or after
-//! `prio_aging_expire`.
+//! Against [`super::deadline`]: a batch goes on from a position, the first sector of the request dispatched last in
+//! that direction, so late arrivals behind it join; after a change of direction it goes on at that direction's
+//! position; a deadline has passed when it is reached; the first batch counts as one of writes; and three classes of
+//! priority are served one after the other, the lower ones only while the higher have nothing waiting or at the device,
+//! or after `prio_aging_expire`.
 
 use super::deadline::{FIFO_BATCH, FRONT_MERGES, READ_EXPIRE, WRITE_EXPIRE, WRITES_STARVED};
 use super::lists::SortedFifo;
@@ -104,8 +104,8 @@ impl MqDeadline {
         &mut self.classes[rq.priority.class as usize].queues[rq.direction as usize]
     }
 
-    /// What a class would dispatch now, if that had arrived at `latest`. The kernel lets a request that is too young for
-    /// the pass of the aged count in `starved` all the same; here a decision not taken changes nothing.
+    /// What a class would dispatch now, if that had arrived at `latest`. The kernel lets a request that is too young
+    /// for the pass of the aged count in `starved` all the same; here a decision not taken changes nothing.
     fn decide(&self, class: usize, now: u64, latest: u64) -> Option<Decision> {
         let Class { queues, position, .. } = &self.classes[class];
         let next = |direction: Direction| queues[direction as usize].from(position[direction as usize]);
@@ -199,7 +199,7 @@ impl Elevator for MqDeadline {
     }
 
     fn depth(&self, bio: &Bio, nr_requests: u32) -> u32 {
-        let limit = u32::try_from(self.async_depth).unwrap_or(u32::MAX);
+        let limit = u32::try_from(self.async_depth).expect("the range is small");
         if bio.is_sync() || limit == 0 { nr_requests } else { nr_requests.min(limit) }
     }
 }

@@ -9,8 +9,8 @@
 //! - Deadlines are those of `deadline`. "Periodically checking" the FIFOs: at the beginning of each turn, as `deadline`
 //!   does; `expiry_scan` instead lets a scan of all regions put the one with the oldest overdue request next.
 //! - The first turn of a region reads (`first_direction`).
-//! - Regions are told apart in the scheduler's hooks, although the paper names `generic_make_request`, which runs before
-//!   it: the effect is the same.
+//! - Regions are told apart in the scheduler's hooks, although the paper names `generic_make_request`, which runs
+//!   before it: the effect is the same.
 //! - "Merge with a request in the same subqueue": the block layer's hash knows no regions, so merges across regions are
 //!   forbidden (`allow_merge`).
 //! - Direction is that of data; synchronous writes are writes.
@@ -22,8 +22,8 @@
 //!   ascends. At the end of the region it wraps to the smallest sector (`wrap`; `deadline` would end the batch).
 //! - A turn ends when it has dispatched as many requests as its batch; "exceeds" taken literally would be one more
 //!   (`exceed_batch`).
-//! - A region is not limited in requests at the device, only in requests of a turn. A turn that stops because the device
-//!   is full goes on where it was. Nothing is waited for: a device with a free slot is given what there is.
+//! - A region is not limited in requests at the device, only in requests of a turn. A turn that stops because the
+//!   device is full goes on where it was. Nothing is waited for: a device with a free slot is given what there is.
 //! - Flushes, barriers and discards: as the block layer treats them for `deadline`. Plugging: as for any SATA drive.
 
 use std::collections::BTreeSet;

@@ -1,9 +1,9 @@
 //! Flushes, FUA and barriers. They go around the scheduler.
 //!
-//! Modern frame (block/blk-flush.c): a request passes through up to three steps, flush, data, flush. Those that wait for
-//! a flush share it: one flush is at the device at a time, and the next one serves all that have come meanwhile. Nothing
-//! is ordered against other requests. While data of such requests are at the device a flush waits for company, but no
-//! more than five seconds.
+//! Modern frame (block/blk-flush.c): a request passes through up to three steps, flush, data, flush. Those that wait
+//! for a flush share it: one flush is at the device at a time, and the next one serves all that have come meanwhile.
+//! Nothing is ordered against other requests. While data of such requests are at the device a flush waits for company,
+//! but no more than five seconds.
 //!
 //! Legacy frame (block/blk-barrier.c, `QUEUE_ORDERED_DRAIN_FLUSH`): a barrier waits until all before it has ended, then
 //! flush, data and flush follow one another alone, and what came later waits.

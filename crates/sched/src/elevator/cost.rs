@@ -1,0 +1,84 @@
+//! What a request costs a flash device, for schedulers that are fair in device time: a base and a time for each sector,
+//! different for reads and writes, as FIOS and FlashFQ calibrate for each device.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::request::Request;
+use crate::tunable::{Settings, Tunable};
+
+const fn cost(name: &'static str, unit: &'static str, default: u64, help: &'static str) -> Tunable {
+    Tunable { name, unit, default, min: 0, max: 1_000_000_000, help }
+}
+
+/// The papers calibrate; these defaults are ours, of the order of a SATA SSD of their time.
+pub(super) const READ_BASE: Tunable = cost("read_base_us", "us", 100, "Device time of a read, whatever its size.");
+pub(super) const READ_SECTOR: Tunable = cost("read_sector_ns", "ns", 2000, "Device time of each sector read.");
+pub(super) const WRITE_BASE: Tunable = cost("write_base_us", "us", 150, "Device time of a write, whatever its size.");
+pub(super) const WRITE_SECTOR: Tunable = cost("write_sector_ns", "ns", 5000, "Device time of each sector written.");
+pub(super) const ANTIC_EXPIRE: Tunable = Tunable {
+    name: "antic_expire",
+    unit: "ms",
+    default: 2,
+    min: 0,
+    max: 3_600_000,
+    help: "How long others are held back for the next request of a process; 0 for not at all.",
+};
+
+/// Device times by direction.
+#[derive(Debug)]
+pub(super) struct CostModel {
+    base: [u64; 2],
+    sector: [u64; 2],
+}
+
+impl CostModel {
+    pub fn new(settings: &Settings) -> Self {
+        let get = |name| settings.get(name);
+        Self {
+            base: [1000 * get("read_base_us"), 1000 * get("write_base_us")],
+            sector: [get("read_sector_ns"), get("write_sector_ns")],
+        }
+    }
+
+    /// In nanoseconds, at least one.
+    pub fn of(&self, rq: &Request) -> u64 {
+        let direction = rq.direction as usize;
+        (self.base[direction] + self.sector[direction] * u64::from(rq.sectors)).max(1)
+    }
+}
+
+/// Processes whose next request is awaited, until a time each.
+#[derive(Debug, Default)]
+pub(super) struct Awaited {
+    until: BTreeMap<u32, u64>,
+    ends: BTreeSet<(u64, u32)>,
+}
+
+impl Awaited {
+    pub fn insert(&mut self, pid: u32, until: u64) {
+        self.remove(pid);
+        self.until.insert(pid, until);
+        self.ends.insert((until, pid));
+    }
+
+    /// Whether the process was awaited.
+    pub fn remove(&mut self, pid: u32) -> bool {
+        let until = self.until.remove(&pid);
+        until.is_some_and(|until| self.ends.remove(&(until, pid)))
+    }
+
+    /// A process whose time is up.
+    pub fn pop_due(&mut self, now: u64) -> Option<u32> {
+        let pid = self.ends.first().filter(|&&(until, _)| until <= now)?.1;
+        self.remove(pid);
+        Some(pid)
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    pub fn timer(&self) -> Option<u64> {
+        self.ends.first().map(|&(until, _)| until)
+    }
+}

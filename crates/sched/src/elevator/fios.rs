@@ -1,0 +1,198 @@
+//! `fios`: timeslices of device time, read preference and anticipation for fairness (Park and Shen: FIOS: A Fair,
+//! Efficient Flash I/O Scheduler, FAST 2012).
+//!
+//! In an epoch each process has a timeslice of device time. Requests of all processes with something left of it are
+//! issued side by side, the oldest first; a write waits while a read can be issued or is at the device. The epoch ends
+//! when nobody with time left has a request waiting; a process that has time left and whose last request has just ended
+//! is awaited for `antic_expire` before.
+//!
+//! Simplified: costs follow a fixed line (see the tunables), not one calibrated for the device at hand, and are not
+//! shared between requests that overlap; what a process exceeds its slice by is taken off the next one.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use super::cost::{ANTIC_EXPIRE, Awaited, CostModel, READ_BASE, READ_SECTOR, WRITE_BASE, WRITE_SECTOR};
+use super::{Elevator, MergeIndex, SchedulerInfo};
+use crate::bio::{Bio, Direction};
+use crate::layer::Frame;
+use crate::request::{Request, RequestId, Requests};
+use crate::tunable::{Settings, Tunable};
+
+pub(super) static INFO: SchedulerInfo = SchedulerInfo {
+    name: "fios",
+    help: "timeslices of device time with parallel issue and read preference (FAST 2012)",
+    frame: Frame::Legacy,
+    merge_index: MergeIndex::Hash,
+    work_conserving: false,
+    bounded_wait: false,
+    tunables: &[
+        Tunable {
+            name: "slice_ms",
+            unit: "ms",
+            default: 20,
+            min: 1,
+            max: 3_600_000,
+            help: "Device time of a process in an epoch.",
+        },
+        Tunable {
+            name: "read_preference",
+            unit: "switch",
+            default: 1,
+            min: 0,
+            max: 1,
+            help: "Whether writes wait for reads.",
+        },
+        ANTIC_EXPIRE,
+        READ_BASE,
+        READ_SECTOR,
+        WRITE_BASE,
+        WRITE_SECTOR,
+    ],
+    build: |settings, _| Box::new(Fios::new(settings)),
+};
+
+#[derive(Debug, Default)]
+struct Task {
+    queues: [VecDeque<RequestId>; 2],
+    /// Device time left in this epoch; below zero, debt.
+    left: i64,
+    /// The epoch `left` is of.
+    epoch: u64,
+    in_flight: u32,
+}
+
+#[derive(Debug)]
+struct Fios {
+    tasks: BTreeMap<u32, Task>,
+    /// First requests of processes with time left, by direction, and of those without.
+    ready: [BTreeSet<(RequestId, u32)>; 2],
+    spent: [BTreeSet<(RequestId, u32)>; 2],
+    awaited: Awaited,
+    epoch: u64,
+    reads_at_device: u32,
+    slice: i64,
+    read_preference: bool,
+    antic_expire: u64,
+    cost: CostModel,
+}
+
+impl Fios {
+    fn new(settings: &Settings) -> Self {
+        Self {
+            tasks: BTreeMap::new(),
+            ready: Default::default(),
+            spent: Default::default(),
+            awaited: Awaited::default(),
+            epoch: 1,
+            reads_at_device: 0,
+            slice: i64::try_from(settings.ms("slice_ms")).expect("an hour fits"),
+            read_preference: settings.is_set("read_preference"),
+            antic_expire: settings.ms("antic_expire"),
+            cost: CostModel::new(settings),
+        }
+    }
+
+    /// Gives a process its slice of this epoch, if it has not had it.
+    fn refill(&mut self, pid: u32) -> &mut Task {
+        let task = self.tasks.entry(pid).or_default();
+        // Debt is carried over, what was left is not; epochs missed pay it off as well.
+        let missed = i64::try_from(self.epoch - task.epoch).expect("epochs are counted one by one");
+        if missed > 0 {
+            task.left = self.slice.saturating_mul(missed).saturating_add(task.left).min(self.slice);
+            task.epoch = self.epoch;
+        }
+        task
+    }
+
+    /// Sorts the first requests of a process by whether it has time left.
+    fn file(&mut self, pid: u32) {
+        let task = self.refill(pid);
+        let (has_time, firsts) = (task.left > 0, [task.queues[0].front().copied(), task.queues[1].front().copied()]);
+        for (direction, first) in firsts.into_iter().enumerate() {
+            if let Some(first) = first {
+                let entry = (first, pid);
+                self.ready[direction].remove(&entry);
+                self.spent[direction].remove(&entry);
+                let lists = if has_time { &mut self.ready } else { &mut self.spent };
+                lists[direction].insert(entry);
+            }
+        }
+    }
+
+    fn nothing_ready(&self) -> bool {
+        self.ready.iter().all(BTreeSet::is_empty)
+    }
+
+    /// Begins the next epoch with which somebody has time again.
+    fn next_epoch(&mut self) {
+        while self.nothing_ready() && self.spent.iter().any(|list| !list.is_empty()) {
+            self.epoch += 1;
+            let pids: BTreeSet<u32> = self.spent.iter().flatten().map(|&(_, pid)| pid).collect();
+            pids.into_iter().for_each(|pid| self.file(pid));
+        }
+    }
+}
+
+impl Elevator for Fios {
+    fn insert(&mut self, rq: &Request, _requests: &Requests, _now: u64) -> bool {
+        let queue = &mut self.refill(rq.pid).queues[rq.direction as usize];
+        queue.push_back(rq.id);
+        if queue.len() == 1 {
+            self.file(rq.pid);
+        }
+        self.awaited.remove(rq.pid)
+    }
+
+    fn dispatch(&mut self, requests: &Requests, _now: u64, force: bool) -> Option<RequestId> {
+        if self.nothing_ready() {
+            if !self.awaited.is_empty() && !force {
+                return None;
+            }
+            self.next_epoch();
+        }
+        let [read, write] = [&self.ready[0], &self.ready[1]].map(|list| list.first().copied());
+        let (pid, direction) = match (read, write) {
+            (Some((id, pid)), other) if self.read_preference || other.is_none_or(|(write, _)| id < write) => {
+                (pid, Direction::Read)
+            }
+            (_, Some((_, pid))) if force || !self.read_preference || self.reads_at_device == 0 => {
+                (pid, Direction::Write)
+            }
+            _ => return None,
+        };
+        let task = self.tasks.get_mut(&pid)?;
+        let id = task.queues[direction as usize].pop_front()?;
+        task.left -= i64::try_from(self.cost.of(&requests[id])).expect("costs are bounded");
+        task.in_flight += 1;
+        self.ready[direction as usize].remove(&(id, pid));
+        self.reads_at_device += u32::from(direction == Direction::Read);
+        self.file(pid);
+        Some(id)
+    }
+
+    fn completed(&mut self, rq: &Request, now: u64) {
+        self.reads_at_device -= u32::from(rq.direction == Direction::Read);
+        let task = self.refill(rq.pid);
+        task.in_flight -= 1;
+        let idle = task.in_flight == 0 && task.queues.iter().all(VecDeque::is_empty);
+        if rq.is_sync() && idle && task.left > 0 && self.antic_expire > 0 {
+            self.awaited.insert(rq.pid, now + self.antic_expire);
+        }
+    }
+
+    fn allow_merge(&self, rq: &Request, bio: &Bio) -> bool {
+        rq.pid == bio.pid
+    }
+
+    fn merged(&mut self, _survivor: &Request, absorbed: &Request, _requests: &Requests) {
+        unreachable!("no neighbours are proposed, so {:?} cannot be merged with one", absorbed.id)
+    }
+
+    fn timer_ns(&self) -> Option<u64> {
+        self.awaited.timer()
+    }
+
+    fn on_timer(&mut self, now: u64) {
+        while self.awaited.pop_due(now).is_some() {}
+    }
+}

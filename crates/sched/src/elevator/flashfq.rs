@@ -1,0 +1,187 @@
+//! `flashfq`: start-time fair queueing for flash (Shen and Park: FlashFQ: A Fair Queueing I/O Scheduler for Flash-Based
+//! SSDs, USENIX ATC 2013).
+//!
+//! Each process has a queue. A request is due at a virtual time: when its predecessor's cost is paid, but not before
+//! the virtual time at its arrival; the earliest goes first, whatever is at the device already. Two additions make this
+//! fair on flash. *Throttled dispatch*: a request does not go while it is ahead of the slowest active process by more
+//! than `throttle_ms` of virtual time. *Anticipation*: a process whose last request has just ended remains active for
+//! `antic_expire`, so that others do not run ahead while it thinks.
+//!
+//! Simplified: costs follow a fixed line (see the tunables), not one calibrated for the device at hand; virtual time is
+//! that of the request dispatched last; weights are those of I/O priorities, one to eight.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use super::cost::{ANTIC_EXPIRE, Awaited, CostModel, READ_BASE, READ_SECTOR, WRITE_BASE, WRITE_SECTOR};
+use super::{Elevator, MergeIndex, SchedulerInfo};
+use crate::bio::Bio;
+use crate::layer::Frame;
+use crate::request::{Request, RequestId, Requests};
+use crate::tunable::{Settings, Tunable};
+
+pub(super) static INFO: SchedulerInfo = SchedulerInfo {
+    name: "flashfq",
+    help: "start-time fair queueing with throttled dispatch and anticipation (ATC 2013)",
+    frame: Frame::Legacy,
+    merge_index: MergeIndex::Hash,
+    work_conserving: false,
+    bounded_wait: true,
+    tunables: &[
+        Tunable {
+            name: "throttle_ms",
+            unit: "ms",
+            default: 20,
+            min: 0,
+            max: 3_600_000,
+            help: "Virtual time by which a process may be ahead of the slowest.",
+        },
+        ANTIC_EXPIRE,
+        READ_BASE,
+        READ_SECTOR,
+        WRITE_BASE,
+        WRITE_SECTOR,
+    ],
+    build: |settings, _| Box::new(FlashFq::new(settings)),
+};
+
+#[derive(Debug, Default)]
+struct Task {
+    /// Requests with the virtual time at which they arrived.
+    queue: VecDeque<(RequestId, u64)>,
+    /// Virtual time at which all it has dispatched is paid for.
+    finish: u64,
+    in_flight: u32,
+    /// Its next request is awaited.
+    awaited: bool,
+    /// Its place in one of the lists.
+    place: Option<Place>,
+}
+
+/// Where an active process is listed.
+#[derive(Clone, Copy, Debug)]
+enum Place {
+    /// Its first request is due at this virtual time.
+    Due(u64),
+    /// Nothing waits, but it is at work or awaited, and has come so far.
+    Lagging(u64),
+}
+
+impl Task {
+    fn place(&self) -> Option<Place> {
+        match self.queue.front() {
+            Some(&(_, arrived)) => Some(Place::Due(arrived.max(self.finish))),
+            None => (self.in_flight > 0 || self.awaited).then_some(Place::Lagging(self.finish)),
+        }
+    }
+}
+
+#[derive(Debug)]
+struct FlashFq {
+    tasks: BTreeMap<u32, Task>,
+    due: BTreeSet<(u64, u32)>,
+    lagging: BTreeSet<(u64, u32)>,
+    awaited: Awaited,
+    in_flight: u32,
+    time: u64,
+    throttle: u64,
+    antic_expire: u64,
+    cost: CostModel,
+}
+
+impl FlashFq {
+    fn new(settings: &Settings) -> Self {
+        Self {
+            tasks: BTreeMap::new(),
+            due: BTreeSet::new(),
+            lagging: BTreeSet::new(),
+            awaited: Awaited::default(),
+            in_flight: 0,
+            time: 0,
+            throttle: settings.ms("throttle_ms"),
+            antic_expire: settings.ms("antic_expire"),
+            cost: CostModel::new(settings),
+        }
+    }
+
+    /// Changes a process and lists it where it belongs then.
+    fn change(&mut self, pid: u32, change: impl FnOnce(&mut Task)) {
+        let task = self.tasks.entry(pid).or_default();
+        match task.place {
+            Some(Place::Due(start)) => _ = self.due.remove(&(start, pid)),
+            Some(Place::Lagging(finish)) => _ = self.lagging.remove(&(finish, pid)),
+            None => {}
+        }
+        change(task);
+        task.place = task.place();
+        match task.place {
+            Some(Place::Due(start)) => _ = self.due.insert((start, pid)),
+            Some(Place::Lagging(finish)) => _ = self.lagging.insert((finish, pid)),
+            None => {}
+        }
+    }
+}
+
+impl Elevator for FlashFq {
+    fn insert(&mut self, rq: &Request, _requests: &Requests, _now: u64) -> bool {
+        let entry = (rq.id, self.time);
+        self.change(rq.pid, |task| {
+            task.queue.push_back(entry);
+            task.awaited = false;
+        });
+        self.awaited.remove(rq.pid)
+    }
+
+    fn dispatch(&mut self, requests: &Requests, _now: u64, force: bool) -> Option<RequestId> {
+        let &(start, pid) = self.due.first()?;
+        // Processes with requests waiting are due later; so the slowest is this one, or one that has none.
+        if !force && self.lagging.first().is_some_and(|&(slowest, _)| start > slowest + self.throttle) {
+            return None;
+        }
+        let id = self.tasks[&pid].queue.front()?.0;
+        let rq = &requests[id];
+        let finish = start + self.cost.of(rq).div_ceil(u64::from(8 - rq.priority.level.min(7)));
+        self.time = self.time.max(start);
+        self.in_flight += 1;
+        self.change(pid, |task| {
+            task.queue.pop_front();
+            task.finish = finish;
+            task.in_flight += 1;
+        });
+        Some(id)
+    }
+
+    fn completed(&mut self, rq: &Request, now: u64) {
+        self.in_flight -= 1;
+        let antic_expire = self.antic_expire;
+        self.change(rq.pid, |task| {
+            task.in_flight -= 1;
+            task.awaited = rq.is_sync() && task.in_flight == 0 && task.queue.is_empty() && antic_expire > 0;
+        });
+        let task = &self.tasks[&rq.pid];
+        if task.awaited {
+            self.awaited.insert(rq.pid, now + antic_expire);
+        }
+        if self.in_flight == 0 && self.due.is_empty() {
+            // Who comes to an idle device is not ahead of those who were there.
+            self.time = self.time.max(task.finish);
+        }
+    }
+
+    fn allow_merge(&self, rq: &Request, bio: &Bio) -> bool {
+        rq.pid == bio.pid
+    }
+
+    fn merged(&mut self, _survivor: &Request, absorbed: &Request, _requests: &Requests) {
+        unreachable!("no neighbours are proposed, so {:?} cannot be merged with one", absorbed.id)
+    }
+
+    fn timer_ns(&self) -> Option<u64> {
+        self.awaited.timer()
+    }
+
+    fn on_timer(&mut self, now: u64) {
+        while let Some(pid) = self.awaited.pop_due(now) {
+            self.change(pid, |task| task.awaited = false);
+        }
+    }
+}
