@@ -63,20 +63,3 @@ proptest! {
         prop_assert_eq!(latency.all.map(|all| all.count), Some(requests.len() as u64));
     }
 }
-
-#[test]
-fn debug_case() {
-    use ssdlab_ftl::page::*;
-    use ssdlab_sim::*;
-    use ssdlab_testkit::drives::*;
-    use ssdlab_trace::Op;
-    let mut setup = drive_setup(array(1, 1, 1, 1), 18, 2, 1);
-    setup.replay = Replay::Closed { depth: 1, per_stream: true, think: Nanos::ZERO };
-    setup.clock = Clock::Event(TIMING, Drive { buffer: Some(WriteBuffer { pages: 1, flush: FlushPolicy::Eager, protected: false }), backlog: 1, ..PLAIN });
-    setup.precondition.fill = 1.0;
-    setup.check = true;
-    let r = |op, bytes, stream| Request { time_ns: 0, offset: 0, bytes, op, flags: 0, stream };
-    let requests = [r(Op::Write, 8192, 1), r(Op::Read, 4096, 2)];
-    setup.block = Some(BlockOptions { slots: 3, ..BlockOptions::of("mq-deadline") });
-    replay(&setup, &requests);
-}
