@@ -349,8 +349,8 @@ def remarks(summary: Summary, ingest: Mapping[str, Any] | None) -> list[str]:
     written = summary["capacities_written"]
     if 0 < written < STEADY_CAPACITIES and summary["precondition"]["write_amplification"] is not None:
         found.append(
-            f"the host wrote {text.significant(written)} times the capacity, so write amplification still tells more of "
-            "the preconditioning than of the requests; replay more, or see precondition.* and host.warmup"
+            f"the host wrote {text.significant(written)} times the capacity, so write amplification still tells more "
+            "of the preconditioning than of the requests; replay more, or see precondition.* and host.warmup"
         )
     time = summary["time"]
     if time and time["behind_ns"] and time["behind_ns"] > BEHIND_SHARE * time["elapsed_ns"]:

@@ -67,6 +67,12 @@ pub struct Timing {
 }
 
 impl Timing {
+    /// Time of copying a page inside the flash, mean over the page types.
+    pub const fn copy_mean(&self, page_bytes: u32) -> Nanos {
+        let bus_ns = if self.copyback { 0 } else { 2 * self.transfer(page_bytes).0 };
+        Nanos(self.read.mean().0 + self.program.mean().0 + bus_ns)
+    }
+
     /// Bus time of so many bytes, rounded to the nearest nanosecond (halves up).
     pub const fn transfer(&self, bytes: u32) -> Nanos {
         Nanos((self.transfer_per_kib.0 * bytes as u64 + 512) / 1024)

@@ -85,6 +85,11 @@ impl OneByOne for CountingFlash {
     fn reset_clock(&mut self) {}
 }
 
+/// Nanoseconds of work that a merge is, one operation after the other.
+pub(crate) fn cost_ns(timing: &Timing, page_bytes: u32, cost: MergeCost) -> u64 {
+    u64::from(cost.copies) * timing.copy_mean(page_bytes).0 + u64::from(cost.erases) * timing.erase.0
+}
+
 /// One chip that does one operation at a time, in the order emitted.
 pub(crate) struct SerialFlash {
     counts: Counts,
@@ -94,6 +99,7 @@ pub(crate) struct SerialFlash {
     /// Bus time of a copy.
     copy_transfer_ns: u64,
     pages_per_block: u32,
+    page_bytes: u32,
     timing: Timing,
 }
 
@@ -107,6 +113,7 @@ impl SerialFlash {
             transfer_ns,
             copy_transfer_ns: if timing.copyback { 0 } else { 2 * transfer_ns },
             pages_per_block: geometry.pages_per_block,
+            page_bytes: geometry.page_bytes,
             timing: *timing,
         }
     }
@@ -173,8 +180,7 @@ impl Flash for SerialFlash {
     }
 
     fn cost_ns(&self, cost: MergeCost) -> Option<u64> {
-        let copy_ns = self.timing.read.mean().0 + self.timing.program.mean().0 + self.copy_transfer_ns;
-        Some(u64::from(cost.copies) * copy_ns + u64::from(cost.erases) * self.timing.erase.0)
+        Some(cost_ns(&self.timing, self.page_bytes, cost))
     }
 }
 

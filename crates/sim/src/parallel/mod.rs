@@ -40,7 +40,7 @@ use std::fmt::Write;
 
 use ssdlab_core::Reciprocal;
 use ssdlab_ftl::{Cause, Counts, MergeCost};
-use ssdlab_nand::{Commands, Geometry, PageTimes, Place, Timing};
+use ssdlab_nand::{Commands, Geometry, Place, Timing};
 
 pub use agenda::NEVER;
 pub use ops::Kind;
@@ -50,7 +50,7 @@ pub(crate) use untimed::UntimedFlash;
 pub(crate) use witness::InTime;
 pub use witness::{Seen, Witness};
 
-use crate::flash::Flash;
+use crate::flash::{Flash, cost_ns};
 use crate::{Drive, Window};
 use agenda::Agenda;
 use die::Die;
@@ -309,10 +309,7 @@ impl<W: Witness> Flash for ParallelFlash<W> {
     }
 
     fn cost_ns(&self, cost: MergeCost) -> Option<u64> {
-        let mean = |times: &PageTimes| times.mean().0;
-        let bus_ns = if self.timing.copyback { 0 } else { 2 * self.page_transfer_ns };
-        let copy_ns = mean(&self.timing.read) + mean(&self.timing.program) + bus_ns;
-        Some(u64::from(cost.copies) * copy_ns + u64::from(cost.erases) * self.timing.erase.0)
+        Some(cost_ns(&self.timing, self.page_bytes, cost))
     }
 
     fn violation(&self) -> Option<&str> {
