@@ -58,6 +58,7 @@ fn setup(capacity_bytes: u64, depth: u32, overwrite: Overwrite) -> Setup {
         }),
         clock: Clock::Event(timing, drive),
         replay: Replay::Closed { depth, per_stream: false, think: Nanos::ZERO },
+        block: None,
         gantt: None,
         fit: Fit::Error,
         warmup_requests: 4096,

@@ -155,6 +155,7 @@ impl Checker<'_> {
             ftl,
             clock,
             replay,
+            block: None,
             gantt,
             fit,
             warmup_requests: self.count("host.warmup")?,

@@ -10,7 +10,7 @@ use ssdlab_ftl::page::{PageDevice, PageOptions};
 use ssdlab_ftl::sbfast::SbfastOptions;
 use ssdlab_nand::{Geometry, Timing};
 
-use crate::Drive;
+use crate::{BlockOptions, Drive};
 
 /// The FTL and its options.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -149,6 +149,8 @@ pub struct Setup {
     pub clock: Clock,
     /// Host behaviour.
     pub replay: Replay,
+    /// Block layer between host and drive; none hands every request to the drive at once. Needs [`Clock::Event`].
+    pub block: Option<BlockOptions>,
     /// Stretch of which every flash operation is recorded; needs [`Clock::Event`].
     pub gantt: Option<Window>,
     /// Addresses beyond the device.
