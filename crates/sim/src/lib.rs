@@ -24,7 +24,9 @@ mod summary;
 pub use drive::options::{
     Arbitration, BlockOptions, Collect, CollectGoal, DieSchedulerChoice, Drive, FlushPolicy, Front, Protocol, WriteBuffer,
 };
-pub use drive::{Activity, BufferCounters, DriveSummary, GanttBar, Spread, StreamSummary};
+pub use drive::{
+    Activity, BlockSummary, BufferCounters, DriveSummary, GanttBar, Interference, Spread, StreamSummary,
+};
 pub use log_meter::{CaptureCounters, CaptureSummary, LogFigures, LogSummary, MergeTally, Merges};
 pub use map_advice::{MapAdvice, MapAdvisor, MapSizes, SegmentAdvice};
 pub use map_meter::{LookupTally, MapSummary};

@@ -77,6 +77,12 @@ pub enum Replay {
         /// Time between a completion and the request that takes its place.
         think: Nanos,
     },
+    /// Each process (stream) goes on when the read or synchronous write that it waits for completes; what nobody waits
+    /// for is issued when everything before it in the trace has been.
+    Processes {
+        /// Time between a completion and the next request of the process.
+        think: Nanos,
+    },
     /// At its time in the trace; requests queue when the device is busy.
     Open {
         /// Factor on the times of the trace: 0.5 issues requests twice as fast.

@@ -28,6 +28,8 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
     merge_index: MergeIndex::Hash,
     work_conserving: false,
     bounded_wait: true,
+    by_process: true,
+    by_sync: true,
     tunables: TUNABLES,
     build: |settings, _| Box::new(Anticipatory::new(settings)),
 };

@@ -34,6 +34,8 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
     merge_index: MergeIndex::Hash,
     work_conserving: false,
     bounded_wait: false,
+    by_process: true,
+    by_sync: true,
     tunables: TUNABLES,
     build: |settings, device| Box::new(Cfq::new(settings, device)),
 };

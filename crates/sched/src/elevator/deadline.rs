@@ -23,6 +23,8 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
     merge_index: MergeIndex::Hash,
     work_conserving: true,
     bounded_wait: true,
+    by_process: false,
+    by_sync: false,
     tunables: TUNABLES,
     build: |settings, _| Box::new(Deadline::new(settings)),
 };

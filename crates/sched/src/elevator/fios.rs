@@ -25,6 +25,8 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
     merge_index: MergeIndex::Hash,
     work_conserving: false,
     bounded_wait: false,
+    by_process: true,
+    by_sync: false,
     tunables: &[
         Tunable {
             name: "slice_ms",

@@ -26,6 +26,8 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
     merge_index: MergeIndex::Hash,
     work_conserving: false,
     bounded_wait: true,
+    by_process: true,
+    by_sync: false,
     tunables: &[
         Tunable {
             name: "throttle_ms",

@@ -27,6 +27,8 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
     merge_index: MergeIndex::Latest,
     work_conserving: false,
     bounded_wait: true,
+    by_process: false,
+    by_sync: true,
     tunables: &[
         Tunable {
             name: "read_lat_nsec",

@@ -21,6 +21,8 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
     merge_index: MergeIndex::Hash,
     work_conserving: false,
     bounded_wait: true,
+    by_process: false,
+    by_sync: false,
     tunables: &[
         READ_EXPIRE,
         WRITE_EXPIRE,

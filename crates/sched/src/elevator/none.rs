@@ -16,6 +16,8 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
     merge_index: MergeIndex::Latest,
     work_conserving: true,
     bounded_wait: true,
+    by_process: false,
+    by_sync: false,
     tunables: &[],
     build: |_, _| Box::new(NoScheduler::default()),
 };

@@ -16,6 +16,8 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
     merge_index: MergeIndex::Hash,
     work_conserving: true,
     bounded_wait: true,
+    by_process: false,
+    by_sync: false,
     tunables: &[],
     build: |_, _| Box::new(Noop::default()),
 };

@@ -43,6 +43,8 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
     merge_index: MergeIndex::Hash,
     work_conserving: true,
     bounded_wait: true,
+    by_process: false,
+    by_sync: false,
     tunables: TUNABLES,
     build: |settings, device| Box::new(ParDispatcher::new(settings, device)),
 };

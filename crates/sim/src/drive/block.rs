@@ -10,8 +10,11 @@
 
 use ssdlab_sched::{
     Bio, BlockCounters, BlockLayer, Direction, Dispatched, Flags, Frame, Left, Operation, Priority, RequestId,
+    SchedulerInfo,
 };
 use ssdlab_trace::{Op, Request, flag};
+
+use serde::{Serialize, Serializer};
 
 use super::issue::Issued;
 use crate::slab::Slab;
@@ -19,6 +22,48 @@ use crate::{BlockOptions, SimError};
 
 /// Bytes of a sector.
 const SECTOR: u64 = 512;
+
+/// The block layer during the measured phase.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct BlockSummary {
+    /// The scheduler.
+    pub scheduler: &'static str,
+    /// What was done.
+    #[serde(serialize_with = "counter_map")]
+    pub counters: BlockCounters,
+    /// Share of the bios that became part of another request.
+    pub merged_share: f64,
+    /// Bytes of a read given to the drive, on average; none without reads.
+    pub read_bytes_mean: Option<f64>,
+    /// Bytes of a write given to the drive, on average; none without writes.
+    pub write_bytes_mean: Option<f64>,
+    /// Rules that could not act, because the trace does not carry what they go by.
+    pub idle_rules: Vec<&'static str>,
+}
+
+fn counter_map<S: Serializer>(counters: &BlockCounters, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(counters.rows().iter().map(|row| (row.name, row.value)))
+}
+
+/// What schedulers go by that a trace may lack.
+#[derive(Clone, Copy, Debug, Default)]
+struct Marks {
+    /// The process of the first bio.
+    first_pid: Option<u32>,
+    several_pids: bool,
+    writes: bool,
+    sync_writes: bool,
+}
+
+impl Marks {
+    fn note(&mut self, bio: &Bio) {
+        self.several_pids |= *self.first_pid.get_or_insert(bio.pid) != bio.pid;
+        if bio.direction == Direction::Write {
+            self.writes = true;
+            self.sync_writes |= bio.is_sync();
+        }
+    }
+}
 
 /// A request of the host in the block layer or below.
 #[derive(Clone, Copy, Debug)]
@@ -33,6 +78,9 @@ pub(super) struct HostRequest {
 pub(super) struct Block {
     layer: BlockLayer,
     max_sectors: u32,
+    frame: Frame,
+    /// Whether processes hold their requests back until they sleep (modern frame).
+    plug: bool,
     /// Whether whoever issues requests lets his plug go when he has: in a closed loop he waits for one to complete, in
     /// the modern frame he ends his plug anyway.
     all_let_go: bool,
@@ -43,15 +91,26 @@ pub(super) struct Block {
     /// Requests that ended where they were submitted.
     ended_at_once: Vec<u32>,
     ended: Vec<Bio>,
+    marks: Marks,
+    /// Counters when measuring began.
+    start: BlockCounters,
+    /// Requests given to the drive, if they are to be kept.
+    given: Option<Vec<Request>>,
+    scheduler: &'static SchedulerInfo,
+    start_ns: u64,
 }
 
 impl Block {
     /// # Errors
     /// If no scheduler or no tunable has the name given.
     pub fn new(options: &BlockOptions, device_bytes: u64, closed_loop: bool) -> Result<Self, SimError> {
+        let scheduler = ssdlab_sched::scheduler(options.scheduler).map_err(|error| SimError::Setup(error.to_string()))?;
+        let given = options.record.then(Vec::new);
         let options = options.for_device(device_bytes / SECTOR);
         Ok(Self {
             max_sectors: options.max_sectors,
+            frame: options.frame,
+            plug: options.plug,
             all_let_go: closed_loop || options.frame == Frame::Modern,
             layer: BlockLayer::new(options).map_err(|error| SimError::Setup(error.to_string()))?,
             requests: Slab::default(),
@@ -59,7 +118,49 @@ impl Block {
             awake: Vec::new(),
             ended_at_once: Vec::new(),
             ended: Vec::new(),
+            marks: Marks::default(),
+            start: BlockCounters::default(),
+            given,
+            scheduler,
+            start_ns: 0,
         })
+    }
+
+    /// From now on it is measured.
+    pub fn start_measuring(&mut self, now_ns: u64) {
+        self.start = self.layer.counters();
+        self.start_ns = now_ns;
+        if let Some(given) = &mut self.given {
+            given.clear();
+        }
+    }
+
+    /// What it did since then, and the requests it gave to the drive if they were to be kept.
+    pub fn finish(self) -> (BlockSummary, Option<Vec<Request>>) {
+        let counters = self.layer.counters() - self.start;
+        let merged = counters.back_merges + counters.front_merges;
+        let mean = |sectors: u64, requests: u64| (requests > 0).then(|| (sectors * SECTOR) as f64 / requests as f64);
+        let summary = BlockSummary {
+            scheduler: self.scheduler.name,
+            counters,
+            merged_share: if counters.bios > 0 { merged as f64 / counters.bios as f64 } else { 0.0 },
+            read_bytes_mean: mean(counters.dispatched_read_sectors, counters.dispatched_reads),
+            write_bytes_mean: mean(counters.dispatched_write_sectors, counters.dispatched_writes),
+            idle_rules: self.idle_rules(),
+        };
+        (summary, self.given)
+    }
+
+    fn idle_rules(&self) -> Vec<&'static str> {
+        let Marks { several_pids, writes, sync_writes, .. } = self.marks;
+        let mut rules = Vec::new();
+        if self.scheduler.by_process && !several_pids {
+            rules.push("rules by process: all requests come from one, so there is nobody to be fair to or to idle for");
+        }
+        if (self.scheduler.by_sync || self.frame == Frame::Legacy) && writes && !sync_writes {
+            rules.push("rules by kind: no write is marked as synchronous, so every write counts as write-back");
+        }
+        rules
     }
 
     /// Requests of the host that are not complete.
@@ -67,8 +168,9 @@ impl Block {
         self.outstanding
     }
 
-    pub fn counters(&self) -> BlockCounters {
-        self.layer.counters()
+    /// Whether a bio that nobody waits for has found no request.
+    pub fn holds_up(&self) -> bool {
+        self.layer.async_bios_wait()
     }
 
     pub fn left(&self) -> Left {
@@ -96,7 +198,9 @@ impl Block {
         if waits && !self.awake.contains(&pid) {
             self.awake.push(pid);
         }
-        self.layer.plug(pid);
+        if self.plug {
+            self.layer.plug(pid);
+        }
         for (start, sectors) in bios {
             let bio = Bio {
                 start,
@@ -107,6 +211,7 @@ impl Block {
                 priority: Priority::default(),
                 owner,
             };
+            self.marks.note(&bio);
             if self.layer.submit(bio, now_ns) == ssdlab_sched::Submitted::Ended {
                 self.ended.push(bio);
             }
@@ -125,7 +230,7 @@ impl Block {
 
     /// The next request for the drive, with the stream of the first process that is in it.
     pub fn next(&mut self, now_ns: u64) -> Option<(RequestId, Request)> {
-        let Dispatched { id, operation, start, sectors, .. } = self.layer.next(now_ns)?;
+        let Dispatched { id, operation, start, sectors, pid, .. } = self.layer.next(now_ns)?;
         let (op, flags) = match operation {
             Operation::Read => (Op::Read, 0),
             Operation::Write => (Op::Write, 0),
@@ -134,7 +239,13 @@ impl Block {
             Operation::Flush => (Op::Flush, 0),
         };
         let bytes = u32::try_from(u64::from(sectors) * SECTOR).expect("requests are shorter than 4 GiB");
-        Some((id, Request { time_ns: now_ns, offset: start * SECTOR, bytes, op, flags, stream: 0 }))
+        // Processes are numbered like the streams of the trace they were.
+        let time_ns = now_ns - self.start_ns;
+        let request = Request { time_ns, offset: start * SECTOR, bytes, op, flags, stream: pid as u16 };
+        if let Some(given) = &mut self.given {
+            given.push(request);
+        }
+        Some((id, request))
     }
 
     /// The drive has done a request.

@@ -21,7 +21,8 @@ use ssdlab_ftl::{FlashSink, Ftl};
 use ssdlab_sched::RequestId;
 use ssdlab_trace::{Op, Request, Source, flag};
 
-pub use activity::{Activity, DriveSummary, GanttBar, Spread, StreamSummary};
+pub use activity::{Activity, DriveSummary, GanttBar, Interference, Spread, StreamSummary};
+pub use block::BlockSummary;
 pub use buffer::BufferCounters;
 
 use crate::engine::LOOKAHEAD;
@@ -56,6 +57,8 @@ struct Flight {
     /// Time spent behind others.
     waited_ns: u64,
     queue: u16,
+    /// Whether one of the other direction was in the drive when it took this.
+    met_other: bool,
     /// The request of the block layer that it is; none if it is the host's own.
     block: Option<RequestId>,
 }
@@ -77,6 +80,8 @@ pub(crate) struct Drive<'a, F, W, C, M> {
     block: Option<Block>,
     flights: Slab<Flight>,
     queues: Queues,
+    /// Requests in the drive by operation.
+    inside: [u32; 4],
     path: Path,
     buffer: Option<Buffer>,
     oracle: Option<BufferOracle>,
@@ -104,7 +109,7 @@ impl<'a, F: Ftl, W: Witness, C: Checker + FlashSink, M: Meter> Drive<'a, F, W, C
     pub fn new(mut stack: Stack<'a, F, ParallelFlash<W>, C, M>, options: Options) -> Result<Self, SimError> {
         let parallelism = stack.setup.geometry.parallelism;
         let measurement = Measurement::start(&mut stack);
-        let closed_loop = matches!(stack.setup.replay, Replay::Closed { .. });
+        let closed_loop = !matches!(stack.setup.replay, Replay::Open { .. });
         let capacity_bytes = stack.setup.capacity_bytes();
         let block = stack.setup.block.map(|block| Block::new(&block, capacity_bytes, closed_loop)).transpose()?;
         Ok(Self {
@@ -114,6 +119,7 @@ impl<'a, F: Ftl, W: Witness, C: Checker + FlashSink, M: Meter> Drive<'a, F, W, C
             meters: Meters::new(0),
             flights: Slab::default(),
             queues: Queues::new(options.front.protocol),
+            inside: [0; 4],
             path: Path::new(options.front),
             buffer: options.buffer.map(Buffer::new),
             oracle: (C::ON && options.buffer.is_some()).then(BufferOracle::default),
@@ -150,7 +156,7 @@ impl<'a, F: Ftl, W: Witness, C: Checker + FlashSink, M: Meter> Drive<'a, F, W, C
         let unwritten = i64::from(waiting) - i64::from(self.waiting_at_start);
         let absorbed = buffer.map_or(0, |counters| counters.pages_overwritten + counters.pages_trimmed) as i64;
         let (summary, activity) =
-            self.meters.finish(&self.stack.setup.geometry, self.stack.sinks.flash.recorded(), buffer, now_ns);
+            self.meters.finish(&self.stack.setup.geometry, self.stack.sinks.flash.recorded(), buffer, self.block, now_ns);
         let drive = OfDrive { summary, activity, absorbed_pages: absorbed + unwritten };
         Ok(self.measurement.finish(self.stack, precondition, control == Control::Stop, Some(drive)))
     }
@@ -159,6 +165,9 @@ impl<'a, F: Ftl, W: Witness, C: Checker + FlashSink, M: Meter> Drive<'a, F, W, C
         self.measurement = Measurement::start(&mut self.stack);
         self.stack.sinks.flash.record(self.stack.setup.gantt);
         self.meters = Meters::new(self.measurement.start_ns());
+        if let Some(block) = &mut self.block {
+            block.start_measuring(self.measurement.start_ns());
+        }
         if let Some(buffer) = &mut self.buffer {
             buffer.counters = BufferCounters::default();
             self.waiting_at_start = buffer.waiting();
@@ -180,6 +189,7 @@ impl<'a, F: Ftl, W: Witness, C: Checker + FlashSink, M: Meter> Drive<'a, F, W, C
         self.idle_since_ns = self.now_ns();
         loop {
             let host_ns = loop {
+                issuer.held_up = self.block.as_ref().is_some_and(Block::holds_up);
                 match issuer.next(self.now_ns())? {
                     Next::Issue(issued) => {
                         if let Some(ahead) = issuer.ahead(LOOKAHEAD) {
@@ -286,7 +296,8 @@ impl<'a, F: Ftl, W: Witness, C: Checker + FlashSink, M: Meter> Drive<'a, F, W, C
     /// A request enters its queue.
     fn enter(&mut self, request: Request, issued_ns: u64, block: Option<RequestId>) {
         let queue = self.queues.queue_of(request.stream);
-        let flight = Flight { request, issued_ns, taken_ns: 0, submitted_ns: 0, waited_ns: 0, queue, block };
+        let (taken_ns, submitted_ns, waited_ns, met_other) = (0, 0, 0, false);
+        let flight = Flight { request, issued_ns, taken_ns, submitted_ns, waited_ns, queue, met_other, block };
         self.queues.push(queue, self.flights.insert(flight));
     }
 
@@ -295,7 +306,15 @@ impl<'a, F: Ftl, W: Witness, C: Checker + FlashSink, M: Meter> Drive<'a, F, W, C
         while self.buffer.is_some() || self.stack.sinks.flash.under_way() < self.most_under_way {
             let Some(index) = self.queues.take() else { break };
             let now_ns = self.now_ns();
-            self.flights[index].taken_ns = now_ns;
+            let flight = &mut self.flights[index];
+            flight.taken_ns = now_ns;
+            let op = flight.request.op;
+            flight.met_other = match op {
+                Op::Read => self.inside[Op::Write as usize] > 0,
+                Op::Write => self.inside[Op::Read as usize] > 0,
+                Op::Trim | Op::Flush => false,
+            };
+            self.inside[op as usize] += 1;
             if !self.path.command(index, now_ns) {
                 self.receive(index, issuer)?;
             }
@@ -480,7 +499,9 @@ impl<'a, F: Ftl, W: Witness, C: Checker + FlashSink, M: Meter> Drive<'a, F, W, C
     /// A request is back at the host.
     fn complete(&mut self, index: u32, issuer: &mut Issuer<'_>) {
         let now_ns = self.now_ns();
-        let Flight { request, issued_ns, waited_ns, queue, block, .. } = self.flights[index];
+        let Flight { request, issued_ns, taken_ns, waited_ns, queue, met_other, block, .. } = self.flights[index];
+        self.inside[request.op as usize] -= 1;
+        self.meters.left_drive(request.op, met_other, now_ns - taken_ns);
         self.flights.remove(index);
         self.queues.leave(queue);
         match block {
@@ -511,7 +532,7 @@ impl<'a, F: Ftl, W: Witness, C: Checker + FlashSink, M: Meter> Drive<'a, F, W, C
         let latency_ns = now_ns - issued_ns;
         self.meters.request_done(request, latency_ns, waited_ns);
         self.measurement.request_done(&self.stack, request.op, latency_ns);
-        issuer.completed(request.stream, now_ns);
+        issuer.completed(request, now_ns);
         if self.outstanding() == 0 {
             self.idle_since_ns = now_ns;
         }

@@ -2,7 +2,7 @@
 
 use ssdlab_core::Nanos;
 use ssdlab_nand::Commands;
-use ssdlab_sched::{Frame, Options, SchedulerInfo, scheduler};
+use ssdlab_sched::{Frame, NoMerges, Options, SchedulerInfo, scheduler};
 
 /// Controller and chips of a parallel drive.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -155,8 +155,16 @@ pub struct BlockOptions {
     pub slots: u32,
     /// Requests there may be; in the legacy frame, of each kind.
     pub nr_requests: u32,
+    /// Largest request that merging makes, in sectors; larger ones of the host are cut.
+    pub max_sectors: u32,
+    /// Which merges are looked for.
+    pub no_merges: NoMerges,
+    /// Whether an idle queue (legacy frame) or a process (modern frame) is plugged.
+    pub plug: bool,
     /// Whether the drive is known to have a cache that loses data with power.
     pub volatile_cache: bool,
+    /// Whether the requests given to the drive are kept: a trace from below the scheduler.
+    pub record: bool,
 }
 
 impl BlockOptions {
@@ -166,9 +174,20 @@ impl BlockOptions {
     /// If there is no scheduler of this name.
     pub fn of(name: &str) -> Self {
         let info: &'static SchedulerInfo = scheduler(name).expect("a scheduler that is registered");
-        let Options { frame, slots, nr_requests, .. } = kernel(info.frame, name, 0);
+        let Options { frame, slots, nr_requests, max_sectors, no_merges, plug, .. } = kernel(info.frame, name, 0);
         let tunables = [None; MOST_TUNABLES];
-        Self { scheduler: info.name, tunables, frame, slots, nr_requests, volatile_cache: false }
+        Self {
+            scheduler: info.name,
+            tunables,
+            frame,
+            slots,
+            nr_requests,
+            max_sectors,
+            no_merges,
+            plug,
+            volatile_cache: false,
+            record: false,
+        }
     }
 
     /// What the block layer is built from, on a device of so many sectors.
@@ -178,6 +197,9 @@ impl BlockOptions {
         Options {
             slots: self.slots,
             nr_requests: self.nr_requests,
+            max_sectors: self.max_sectors,
+            no_merges: self.no_merges,
+            plug: self.plug,
             volatile_cache: self.volatile_cache,
             tunables: set.filter_map(|(tunable, value)| Some((tunable.name.to_owned(), value?))).collect(),
             ..kernel(self.frame, self.scheduler, sectors)
