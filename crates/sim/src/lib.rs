@@ -22,11 +22,10 @@ mod stack;
 mod summary;
 
 pub use drive::options::{
-    Arbitration, BlockOptions, Collect, CollectGoal, DieSchedulerChoice, Drive, FlushPolicy, Front, Protocol, WriteBuffer,
+    Arbitration, BlockOptions, Collect, CollectGoal, DieSchedulerChoice, Drive, FlushPolicy, Front, Protocol,
+    WriteBuffer,
 };
-pub use drive::{
-    Activity, BlockSummary, BufferCounters, DriveSummary, GanttBar, Interference, Spread, StreamSummary,
-};
+pub use drive::{Activity, BlockSummary, BufferCounters, DriveSummary, GanttBar, Interference, Spread, StreamSummary};
 pub use log_meter::{CaptureCounters, CaptureSummary, LogFigures, LogSummary, MergeTally, Merges};
 pub use map_advice::{MapAdvice, MapAdvisor, MapSizes, SegmentAdvice};
 pub use map_meter::{LookupTally, MapSummary};

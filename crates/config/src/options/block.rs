@@ -6,7 +6,8 @@ use ssdlab_sched::{SCHEDULERS, Tunable};
 
 /// Every option; called once.
 pub(super) fn options() -> Vec<OptionSpec> {
-    let direct = Variant { name: "direct", help: "no block layer: requests go into the queues of the drive as they are" };
+    let direct =
+        Variant { name: "direct", help: "no block layer: requests go into the queues of the drive as they are" };
     let schedulers = SCHEDULERS.iter().map(|info| Variant { name: info.name, help: info.help });
     let variants: Vec<Variant> = std::iter::once(direct).chain(schedulers).collect();
     let scheduler = OptionSpec {

@@ -143,8 +143,12 @@ impl Derived {
     pub fn rule(self) -> &'static str {
         match self {
             Self::Frame => "the kernel that the scheduler comes from",
-            Self::Slots => "what `drive.protocol` holds, at most 31 in the legacy frame, 1023 in the modern one; 32 (31) with `direct`",
-            Self::NrRequests => "128 in the legacy frame; in the modern one twice the slots, at most 256, and with `none` as many as slots",
+            Self::Slots => {
+                "what `drive.protocol` holds, at most 31 in the legacy frame, 1023 in the modern one; 32 (31) with `direct`"
+            }
+            Self::NrRequests => {
+                "128 in the legacy frame; in the modern one twice the slots, at most 256, and with `none` as many as slots"
+            }
             Self::MaxRequest => "512KiB in the legacy frame, 1280KiB in the modern one",
         }
     }

@@ -437,7 +437,8 @@ impl BlockLayer {
                 _ => Operation::Write,
             }
         };
-        if operation != Operation::Flush && self.last_direction.replace(rq.direction).is_some_and(|d| d != rq.direction) {
+        if operation != Operation::Flush && self.last_direction.replace(rq.direction).is_some_and(|d| d != rq.direction)
+        {
             self.counters.direction_changes += 1;
         }
         Dispatched { id, operation, start: rq.start, sectors: rq.sectors, arrived: rq.arrived, pid: rq.pid }

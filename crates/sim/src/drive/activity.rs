@@ -48,7 +48,9 @@ pub struct StreamSummary {
     pub write: Option<LatencySummary>,
     /// Bytes it read and wrote.
     pub bytes: u64,
-    /// Those for each second of the measured phase.
+    /// From the issue of its first request to the end of its last.
+    pub active_ns: u64,
+    /// Bytes for each second of that.
     pub bytes_per_s: f64,
 }
 
@@ -97,8 +99,8 @@ pub struct DriveSummary {
     pub interference: Interference,
     /// Response times by stream, for a trace with more than one.
     pub streams: Vec<StreamSummary>,
-    /// Jain's index of the bytes of the streams: 1 if all had the same, 1/n if one had everything (Jain, Chiu, Hawe 1984);
-    /// none with one stream, or more than 256.
+    /// Jain's index of the throughput of the streams while they were active: 1 if it was the same for all, 1/n if one had
+    /// everything (Jain, Chiu, Hawe 1984); none with one stream, or more than 256.
     pub fairness: Option<f64>,
     /// Block layer of the host; none without one.
     pub block: Option<BlockSummary>,
@@ -161,7 +163,7 @@ pub struct Activity {
     /// Waiting times by [`Op`].
     pub waiting: [LatencyHistogram; 4],
     /// The requests that the block layer gave to the drive, if they were to be kept; times from the start of measuring.
-    pub given: Option<Vec<Request>>,
+    pub dispatched: Option<Vec<Request>>,
 }
 
 /// What one stream does.
@@ -170,6 +172,28 @@ struct OfStream {
     /// Response times of reads and writes.
     times: [LatencyHistogram; 2],
     bytes: u64,
+    first_ns: u64,
+    last_ns: u64,
+}
+
+impl OfStream {
+    /// A read or write that took so long is complete.
+    #[inline]
+    fn request_done(&mut self, request: &Request, now_ns: u64, latency_ns: u64) {
+        let issued_ns = now_ns - latency_ns;
+        self.first_ns = if self.bytes == 0 { issued_ns } else { self.first_ns.min(issued_ns) };
+        self.last_ns = now_ns;
+        self.times[request.op as usize].record(latency_ns);
+        self.bytes += u64::from(request.bytes);
+    }
+
+    fn active_ns(&self) -> u64 {
+        self.last_ns - self.first_ns
+    }
+
+    fn bytes_per_s(&self) -> f64 {
+        self.bytes as f64 / (self.active_ns().max(1) as f64 / NANOS_PER_SECOND)
+    }
 }
 
 /// What is measured on the way of requests through a drive.
@@ -215,13 +239,11 @@ impl Meters {
     }
 
     #[inline]
-    pub fn request_done(&mut self, request: &Request, latency_ns: u64, waited_ns: u64) {
+    pub fn request_done(&mut self, request: &Request, now_ns: u64, latency_ns: u64, waited_ns: u64) {
         self.waiting[request.op as usize].record(waited_ns);
         self.service[request.op as usize].record(latency_ns - waited_ns);
         if matches!(request.op, Op::Read | Op::Write) {
-            let stream = self.of_stream(request.stream);
-            stream.times[request.op as usize].record(latency_ns);
-            stream.bytes += u64::from(request.bytes);
+            self.of_stream(request.stream).request_done(request, now_ns, latency_ns);
         }
     }
 
@@ -256,7 +278,7 @@ impl Meters {
         block: Option<Block>,
         now_ns: u64,
     ) -> (DriveSummary, Activity) {
-        let (block, given) = block.map(Block::finish).unzip();
+        let (block, dispatched) = block.map(Block::finish).unzip();
         self.outstanding(now_ns, 0);
         let elapsed_ns = (now_ns - self.start_ns).max(1) as f64;
         let utilisations = |bins: &Bins| {
@@ -283,7 +305,7 @@ impl Meters {
             multiplane_commands: record.multiplane_commands,
             suspensions: record.suspensions,
             interference: self.interference(),
-            streams: self.by_stream(elapsed_ns / NANOS_PER_SECOND),
+            streams: self.by_stream(),
             fairness: self.fairness(),
             block,
             buffer,
@@ -316,7 +338,7 @@ impl Meters {
             gantt: gantt.collect(),
             gantt_truncated: record.truncated,
             waiting: self.waiting,
-            given: given.flatten(),
+            dispatched: dispatched.flatten(),
         };
         (summary, activity)
     }
@@ -328,7 +350,7 @@ impl Meters {
     }
 
     /// Nothing if there is only one.
-    fn by_stream(&self, seconds: f64) -> Vec<StreamSummary> {
+    fn by_stream(&self) -> Vec<StreamSummary> {
         if self.known_streams < 2 {
             return Vec::new();
         }
@@ -337,7 +359,8 @@ impl Meters {
             read: LatencySummary::of(&of.times[0]),
             write: LatencySummary::of(&of.times[1]),
             bytes: of.bytes,
-            bytes_per_s: of.bytes as f64 / seconds,
+            active_ns: of.active_ns(),
+            bytes_per_s: of.bytes_per_s(),
         };
         let known = self.streams.iter().enumerate();
         let mut streams: Vec<StreamSummary> =
@@ -356,7 +379,7 @@ impl Meters {
         if self.known_streams < 2 || self.has_other_streams() {
             return None;
         }
-        let shares = || self.streams.iter().flatten().map(|of| of.bytes as f64);
+        let shares = || self.streams.iter().flatten().map(|of| of.bytes_per_s());
         let sum: f64 = shares().sum();
         let squares: f64 = shares().map(|share| share * share).sum();
         (squares > 0.0).then(|| sum * sum / (self.known_streams as f64 * squares))

@@ -95,7 +95,7 @@ pub(super) struct Block {
     /// Counters when measuring began.
     start: BlockCounters,
     /// Requests given to the drive, if they are to be kept.
-    given: Option<Vec<Request>>,
+    dispatched: Option<Vec<Request>>,
     scheduler: &'static SchedulerInfo,
     start_ns: u64,
 }
@@ -104,8 +104,9 @@ impl Block {
     /// # Errors
     /// If no scheduler or no tunable has the name given.
     pub fn new(options: &BlockOptions, device_bytes: u64, closed_loop: bool) -> Result<Self, SimError> {
-        let scheduler = ssdlab_sched::scheduler(options.scheduler).map_err(|error| SimError::Setup(error.to_string()))?;
-        let given = options.record.then(Vec::new);
+        let scheduler =
+            ssdlab_sched::scheduler(options.scheduler).map_err(|error| SimError::Setup(error.to_string()))?;
+        let dispatched = options.record.then(Vec::new);
         let options = options.for_device(device_bytes / SECTOR);
         Ok(Self {
             max_sectors: options.max_sectors,
@@ -120,7 +121,7 @@ impl Block {
             ended: Vec::new(),
             marks: Marks::default(),
             start: BlockCounters::default(),
-            given,
+            dispatched,
             scheduler,
             start_ns: 0,
         })
@@ -130,8 +131,8 @@ impl Block {
     pub fn start_measuring(&mut self, now_ns: u64) {
         self.start = self.layer.counters();
         self.start_ns = now_ns;
-        if let Some(given) = &mut self.given {
-            given.clear();
+        if let Some(dispatched) = &mut self.dispatched {
+            dispatched.clear();
         }
     }
 
@@ -148,7 +149,7 @@ impl Block {
             write_bytes_mean: mean(counters.dispatched_write_sectors, counters.dispatched_writes),
             idle_rules: self.idle_rules(),
         };
-        (summary, self.given)
+        (summary, self.dispatched)
     }
 
     fn idle_rules(&self) -> Vec<&'static str> {
@@ -242,8 +243,8 @@ impl Block {
         // Processes are numbered like the streams of the trace they were.
         let time_ns = now_ns - self.start_ns;
         let request = Request { time_ns, offset: start * SECTOR, bytes, op, flags, stream: pid as u16 };
-        if let Some(given) = &mut self.given {
-            given.push(request);
+        if let Some(dispatched) = &mut self.dispatched {
+            dispatched.push(request);
         }
         Some((id, request))
     }

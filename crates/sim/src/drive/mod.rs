@@ -155,8 +155,13 @@ impl<'a, F: Ftl, W: Witness, C: Checker + FlashSink, M: Meter> Drive<'a, F, W, C
         let buffer = self.buffer.as_ref().map(|buffer| buffer.counters);
         let unwritten = i64::from(waiting) - i64::from(self.waiting_at_start);
         let absorbed = buffer.map_or(0, |counters| counters.pages_overwritten + counters.pages_trimmed) as i64;
-        let (summary, activity) =
-            self.meters.finish(&self.stack.setup.geometry, self.stack.sinks.flash.recorded(), buffer, self.block, now_ns);
+        let (summary, activity) = self.meters.finish(
+            &self.stack.setup.geometry,
+            self.stack.sinks.flash.recorded(),
+            buffer,
+            self.block,
+            now_ns,
+        );
         let drive = OfDrive { summary, activity, absorbed_pages: absorbed + unwritten };
         Ok(self.measurement.finish(self.stack, precondition, control == Control::Stop, Some(drive)))
     }
@@ -530,7 +535,7 @@ impl<'a, F: Ftl, W: Witness, C: Checker + FlashSink, M: Meter> Drive<'a, F, W, C
         let now_ns = self.now_ns();
         self.meters.outstanding(now_ns, self.outstanding());
         let latency_ns = now_ns - issued_ns;
-        self.meters.request_done(request, latency_ns, waited_ns);
+        self.meters.request_done(request, now_ns, latency_ns, waited_ns);
         self.measurement.request_done(&self.stack, request.op, latency_ns);
         issuer.completed(request, now_ns);
         if self.outstanding() == 0 {
