@@ -107,6 +107,7 @@ def drive(
         latency=result.latency,
         log=None,
         activity=activity,
+        dispatched=None,
     )
 
 

@@ -120,6 +120,11 @@ def _share_of_latency(op: str, part: str, column: str) -> Figure:
     return Figure("Waiting", f"{op} {part} {column}", path, text.duration, "low", quiet=True)
 
 
+def _interference(label: str, part: str, column: str) -> Figure:
+    path = f"drive.interference.{part}.{QUANTILES[column]}"
+    return Figure("Interference", f"{label}, {column}", path, text.duration, "low")
+
+
 def _pages_copied(summary: Summary) -> float:
     """By whatever: collection in one FTL and merges in another do the same work. Map pages count by themselves."""
     programs: Mapping[str, int] = summary["flash"]["programs"]
@@ -215,7 +220,7 @@ FIGURES = (
     Figure("Drive", "programs and erases suspended", "drive.suspensions", text.count, quiet=True),
     Figure("Drive", "fairness between streams (Jain)", "drive.fairness", text.decimal, "high"),
     *(
-        Figure("Interference", f"{label}, {column}", f"drive.interference.{path}.{QUANTILES[column]}", text.duration, "low")
+        _interference(label, path, column)
         for label, path in (
             ("read alone in the drive", "reads_alone"),
             ("read beside writes", "reads_beside_writes"),

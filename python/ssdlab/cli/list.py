@@ -29,8 +29,9 @@ def policies() -> None:
 
 @app.command(epilog="[bold]Example[/bold]\n\n  ssdlab list schedulers")
 def schedulers() -> None:
-    """List the I/O schedulers of the block layer, values of `block.scheduler`, each with its tunables and their defaults."""
+    """List the I/O schedulers, values of `block.scheduler`, each with its tunables and their defaults."""
     key = "block.scheduler"
+    # The example of a tunable is its default.
     described = {one: (help_text, default) for one, help_text, default, _ in _ssdlab.options()}
     for name, help_text in _ssdlab.variants(key):
         print(f"{name}: {help_text}")
