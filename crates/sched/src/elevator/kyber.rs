@@ -169,7 +169,7 @@ fn domain(direction: Direction, flags: Flags) -> usize {
 
 impl Elevator for Kyber {
     fn insert(&mut self, rq: &Request, _requests: &Requests, _now: u64) -> bool {
-        self.domains[domain(rq.direction, rq.flags)].queue.push(rq.id, u64::MAX);
+        self.domains[domain(rq.direction, rq.flags)].queue.push(rq, u64::MAX);
         false
     }
 

@@ -30,7 +30,7 @@ struct NoScheduler {
 
 impl Elevator for NoScheduler {
     fn insert(&mut self, rq: &Request, _requests: &Requests, _now: u64) -> bool {
-        self.queue.push(rq.id, u64::MAX);
+        self.queue.push(rq, u64::MAX);
         false
     }
 
