@@ -17,6 +17,8 @@ mod mq_deadline;
 mod nearest;
 mod none;
 mod noop;
+#[cfg(test)]
+mod oracle;
 mod owner;
 mod pardispatcher;
 
