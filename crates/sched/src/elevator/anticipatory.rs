@@ -33,9 +33,10 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
     frame: Frame::Legacy,
     merge_index: MergeIndex::Hash,
     work_conserving: false,
+    sorted_drain: true,
     bounded_wait: true,
     tunables: TUNABLES,
-    build: |settings, _| Box::new(Anticipatory::new(settings)),
+    build: |settings, _| Ok(Box::new(Anticipatory::new(settings))),
 };
 
 const TUNABLES: &[Tunable] = &[

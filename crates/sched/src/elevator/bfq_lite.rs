@@ -31,9 +31,10 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
     frame: Frame::Modern,
     merge_index: MergeIndex::Hash,
     work_conserving: false,
+    sorted_drain: false,
     bounded_wait: true,
     tunables: TUNABLES,
-    build: |settings, device| Box::new(BfqLite::new(settings, device)),
+    build: |settings, device| Ok(Box::new(BfqLite::new(settings, device))),
 };
 
 const TUNABLES: &[Tunable] = &[

@@ -48,9 +48,10 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
     frame: Frame::Legacy,
     merge_index: MergeIndex::Hash,
     work_conserving: false,
+    sorted_drain: true,
     bounded_wait: false,
     tunables: TUNABLES,
-    build: |settings, device| Box::new(Cfq::new(settings, device)),
+    build: |settings, device| Ok(Box::new(Cfq::new(settings, device))),
 };
 
 const TUNABLES: &[Tunable] = &[

@@ -22,9 +22,10 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
     frame: Frame::Legacy,
     merge_index: MergeIndex::Hash,
     work_conserving: true,
+    sorted_drain: false,
     bounded_wait: true,
     tunables: TUNABLES,
-    build: |settings, _| Box::new(Deadline::new(settings)),
+    build: |settings, _| Ok(Box::new(Deadline::new(settings))),
 };
 
 /// Shared with `mq-deadline`, which has inherited names and defaults.

@@ -28,6 +28,7 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
     frame: Frame::Modern,
     merge_index: MergeIndex::Latest,
     work_conserving: false,
+    sorted_drain: false,
     bounded_wait: true,
     tunables: &[
         Tunable {
@@ -47,7 +48,7 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
             help: "Latency aimed at for writes.",
         },
     ],
-    build: |settings, _| Box::new(Kyber::new(settings)),
+    build: |settings, _| Ok(Box::new(Kyber::new(settings))),
 };
 
 /// Reads, writes, discards; the rest (flushes) goes around schedulers here.

@@ -20,6 +20,7 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
     frame: Frame::Modern,
     merge_index: MergeIndex::Hash,
     work_conserving: false,
+    sorted_drain: false,
     bounded_wait: true,
     tunables: &[
         READ_EXPIRE,
@@ -44,7 +45,7 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
             help: "Requests in use up to which all but reads are given one; 0 is all, as since Linux 6.",
         },
     ],
-    build: |settings, _| Box::new(MqDeadline::new(settings)),
+    build: |settings, _| Ok(Box::new(MqDeadline::new(settings))),
 };
 
 /// Requests of one class of priority.

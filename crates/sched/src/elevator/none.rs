@@ -15,9 +15,10 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
     frame: Frame::Modern,
     merge_index: MergeIndex::Latest,
     work_conserving: true,
+    sorted_drain: false,
     bounded_wait: true,
     tunables: &[],
-    build: |_, _| Box::new(NoScheduler::default()),
+    build: |_, _| Ok(Box::new(NoScheduler::default())),
 };
 
 /// Requests that a bio may be merged with (`blk_bio_list_merge`).

@@ -15,9 +15,10 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
     frame: Frame::Legacy,
     merge_index: MergeIndex::Hash,
     work_conserving: true,
+    sorted_drain: true,
     bounded_wait: true,
     tunables: &[],
-    build: |_, _| Box::new(Noop::default()),
+    build: |_, _| Ok(Box::new(Noop::default())),
 };
 
 #[derive(Debug, Default)]
