@@ -116,11 +116,11 @@ fn kyber_under_saturation_takes_heads_in_runs_of_sixteen_and_eight() {
     let (mut run, mut last) = (0, 0);
     for _ in 0..100_000 {
         // Forty of each kind wait at least, and somebody always wants more.
-        for kind in 0..2 {
-            while waiting[kind].len() < 40 + rng.below(20) as usize {
+        for (waiting, direction) in waiting.iter_mut().zip(Direction::BOTH) {
+            while waiting.len() < 40 + rng.below(20) as usize {
                 next += 1;
-                waiting[kind].push_back(next);
-                bench.insert(Bench::bio(next, Direction::BOTH[kind]));
+                waiting.push_back(next);
+                bench.insert(Bench::bio(next, direction));
             }
         }
         let served = bench.next();
