@@ -9,6 +9,7 @@ pub mod log_blocks;
 pub mod machine;
 pub mod map_advice;
 pub mod maps;
+pub mod sched;
 
 use std::time::Instant;
 
@@ -72,6 +73,7 @@ mod tests {
         maps::report(Scale::Smoke);
         map_advice::report(Scale::Smoke);
         ingest::report(Scale::Smoke);
+        sched::report(Scale::Smoke);
         let sets = ["device.capacity=64MiB", "workload.requests=1000"].map(String::from);
         assert!(simulate(&sets).is_ok_and(|(_, programs)| programs >= 700));
         assert!(simulate(&["device.capcity=1GiB".into()]).is_err_and(|error| error.contains("device.capacity")));

@@ -4,7 +4,7 @@
 
 use std::process::ExitCode;
 
-use ssdlab_bench::{Scale, drive, flash, ingest, log_blocks, machine, map_advice, maps, simulate};
+use ssdlab_bench::{Scale, drive, flash, ingest, log_blocks, machine, map_advice, maps, sched, simulate};
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -28,5 +28,6 @@ fn main() -> ExitCode {
     maps::report(Scale::Real);
     map_advice::report(Scale::Real);
     ingest::report(Scale::Real);
+    sched::report(Scale::Real);
     ExitCode::SUCCESS
 }

@@ -65,7 +65,7 @@ impl BitOr for Flags {
 }
 
 /// Class of an I/O priority (`ioprio_set(2)`), the most urgent first.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum PriorityClass {
     /// Served before everybody else.

@@ -9,7 +9,7 @@ pub struct Tunable {
     pub name: &'static str,
     /// Unit of the value.
     pub unit: &'static str,
-    /// The kernel's default.
+    /// The kernel's default where the kernel has it; the help says where a default is ours.
     pub default: u64,
     /// Smallest value.
     pub min: u64,
@@ -81,6 +81,23 @@ pub enum TunableError {
         /// Its unit.
         unit: &'static str,
     },
+    /// Larger than the device.
+    #[error(
+        "tunable `{name}` of scheduler `{scheduler}` is {value} {unit}, but the device has {device} {unit}; \
+         set it to {device} or less, or leave it out"
+    )]
+    BeyondDevice {
+        /// The scheduler.
+        scheduler: &'static str,
+        /// The tunable.
+        name: &'static str,
+        /// The value asked for.
+        value: u64,
+        /// The size of the device.
+        device: u64,
+        /// The unit of both.
+        unit: &'static str,
+    },
 }
 
 /// A value for each tunable of one scheduler.
@@ -88,6 +105,8 @@ pub enum TunableError {
 pub struct Settings {
     table: &'static [Tunable],
     values: Vec<u64>,
+    /// Whether a value was asked for, rather than left at its default.
+    asked: Vec<bool>,
 }
 
 impl Settings {
@@ -98,6 +117,7 @@ impl Settings {
         changes: &[(String, u64)],
     ) -> Result<Self, TunableError> {
         let mut values: Vec<u64> = table.iter().map(|tunable| tunable.default).collect();
+        let mut asked = vec![false; table.len()];
         for (name, value) in changes {
             let position = table.iter().position(|tunable| tunable.name == name);
             let position = position.ok_or_else(|| TunableError::Unknown { scheduler, name: name.clone() })?;
@@ -106,14 +126,24 @@ impl Settings {
                 return Err(TunableError::OutOfRange { scheduler, name, value: *value, min, max, unit });
             }
             values[position] = *value;
+            asked[position] = true;
         }
-        Ok(Self { table, values })
+        Ok(Self { table, values, asked })
+    }
+
+    fn position(&self, name: &str) -> usize {
+        let position = self.table.iter().position(|tunable| tunable.name == name);
+        position.expect("a scheduler asks for tunables of its own table")
     }
 
     /// The value of a tunable, in its unit.
     pub fn get(&self, name: &str) -> u64 {
-        let position = self.table.iter().position(|tunable| tunable.name == name);
-        self.values[position.expect("a scheduler asks for tunables of its own table")]
+        self.values[self.position(name)]
+    }
+
+    /// The value of a tunable if it was asked for.
+    pub(crate) fn asked(&self, name: &str) -> Option<u64> {
+        self.asked[self.position(name)].then(|| self.get(name))
     }
 
     /// The value of a tunable that is a switch.

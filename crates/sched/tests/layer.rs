@@ -65,6 +65,64 @@ fn deadline_finds_front_merges_unless_told_not_to() {
 }
 
 #[test]
+fn noop_joins_neighbours_in_the_queue_only() {
+    let mut layer = legacy("noop");
+    submit_all(&mut layer, &[read(0, 8), read(16, 8), read(8, 8)]);
+    assert_eq!(extents(&mut layer), [(0, 24)]);
+    // 100 stands between the two that touch.
+    submit_all(&mut layer, &[read(0, 8), read(100, 8), read(16, 8), read(8, 8)]);
+    assert_eq!(extents(&mut layer), [(0, 16), (100, 8), (16, 8)]);
+}
+
+#[test]
+fn a_front_merge_keeps_the_place_in_the_queue() {
+    let mut layer = legacy("deadline");
+    submit_all(&mut layer, &[read(100, 8), read(50, 8), read(92, 8)]);
+    assert_eq!(extents(&mut layer), [(92, 16), (50, 8)]);
+}
+
+#[test]
+fn joined_requests_take_the_earlier_place() {
+    let mut layer = legacy("deadline");
+    for (now, bio) in [read(116, 8), read(500, 8), read(100, 8), read(108, 8)].into_iter().enumerate() {
+        layer.submit(bio, now as u64);
+    }
+    // 100 came after 500, but is one with 116 now, which came before.
+    assert_eq!(extents(&mut layer), [(100, 24), (500, 8)]);
+}
+
+#[test]
+fn pardispatcher_merges_within_a_region() {
+    let extents = |switch| {
+        let tunables = vec![("cross_region_merges".to_owned(), switch)];
+        let options = Options { plug: false, tunables, ..Options::legacy("pardispatcher", SECTORS) };
+        let mut layer = BlockLayer::new(options).unwrap();
+        let boundary = 4 << 21;
+        submit_all(&mut layer, &[read(boundary - 8, 8), read(500, 8), read(boundary, 8), read(boundary + 8, 8)]);
+        extents(&mut layer)
+    };
+    let boundary = 4 << 21;
+    assert_eq!(extents(0), [(boundary - 8, 8), (500, 8), (boundary, 16)]);
+    assert_eq!(extents(1), [(boundary - 8, 24), (500, 8)]);
+}
+
+#[test]
+fn pardispatcher_goes_on_with_its_turn_when_a_slot_is_free_again() {
+    let mut layer =
+        BlockLayer::new(Options { plug: false, slots: 1, ..Options::legacy("pardispatcher", SECTORS) }).unwrap();
+    let boundary = 4 << 21;
+    submit_all(&mut layer, &[read(0, 8), write(50, 8), read(100, 8), read(boundary + 100, 8), read(200, 8)]);
+    let order: Vec<u64> = std::iter::from_fn(|| {
+        let dispatched = layer.next(0)?;
+        assert_eq!(layer.next(0), None);
+        layer.completed(dispatched.id, 0, &mut Vec::new());
+        Some(dispatched.start)
+    })
+    .collect();
+    assert_eq!(order, [0, 100, 200, boundary + 100, 50]);
+}
+
+#[test]
 fn a_bio_that_closes_a_gap_joins_two_requests() {
     let mut layer = legacy("deadline");
     submit_all(&mut layer, &[write(100, 8), write(116, 8), write(108, 8)]);
@@ -214,6 +272,22 @@ fn a_batcher_may_take_32_requests_beyond_a_full_queue() {
 }
 
 #[test]
+fn a_batch_counts_only_what_is_taken_of_a_full_queue() {
+    let options = Options { slots: 28, plug: false, ..Options::legacy("noop", SECTORS) };
+    let mut layer = BlockLayer::new(options).unwrap();
+    let fill = |layer: &mut BlockLayer, from: u64, most: usize| {
+        (from..).take(most).take_while(|k| layer.submit(write(100 * k, 8), 0) == Submitted::Accepted).count()
+    };
+    // The 128th is the first of the batch of 32.
+    assert_eq!(fill(&mut layer, 0, 128), 128);
+    for dispatched in pull(&mut layer, 0) {
+        layer.completed(dispatched.id, MS, &mut Vec::new());
+    }
+    // 28 have ended: 27 more cost nothing of the 31 that are left.
+    assert_eq!(fill(&mut layer, 1000, 300), 27 + 31);
+}
+
+#[test]
 fn modern_requests_come_from_one_pool() {
     let mut layer = BlockLayer::new(Options::modern("none", SECTORS)).unwrap();
     for k in 0..16 {
@@ -312,6 +386,26 @@ fn a_barrier_is_passed_by_nothing() {
     let (log, ended) = run_dry(&mut layer);
     assert_eq!(log, [vec![Read, Read], vec![Flush], vec![Write], vec![Flush], vec![Read]]);
     assert_eq!(ended, [0, 0, 1, 0]);
+}
+
+#[test]
+fn what_a_barrier_drains_is_sorted_as_the_scheduler_would_have_it() {
+    let starts = |scheduler: &str, ahead: &[Bio], bios: &[Bio]| {
+        let mut layer = legacy(scheduler);
+        submit_all(&mut layer, ahead);
+        pull(&mut layer, 0);
+        submit_all(&mut layer, bios);
+        submit_all(&mut layer, &[Bio { flags: Flags::BARRIER, ..write(0, 8) }]);
+        extents(&mut layer).into_iter().map(|(start, _)| start).collect::<Vec<_>>()
+    };
+    let bios = [read(900, 8), read(100, 8), read(500, 8)];
+    assert_eq!(starts("noop", &[], &bios), [100, 500, 900]);
+    // Upwards from where the device is, then from the beginning.
+    assert_eq!(starts("noop", &[read(400, 8)], &bios), [500, 900, 100]);
+    // Directions do not pass each other.
+    assert_eq!(starts("noop", &[], &[read(900, 8), write(50, 8), read(100, 8)]), [900, 50, 100]);
+    // Deadline keeps its own order: the oldest, then ascending.
+    assert_eq!(starts("deadline", &[], &bios), [900, 100, 500]);
 }
 
 #[test]

@@ -6,10 +6,16 @@
 //! request the device is kept idle for its process, up to `antic_expire`, unless what waits is close by or the process
 //! is known to think longer; this holds for SSDs too, as the test for them is compiled out.
 //!
-//! A quirk that is kept: front merges are looked for by direction in queues that are sorted by synchronous or not, so
-//! reads find none, and writes only in front of synchronous ones. Processes do not exit here.
+//! What is easily got wrong. A request of another process close to the awaited one ends the wait and is credited to the
+//! awaited process, whose think time and seek distance learn from it. A batch that begins after the device was drained
+//! by completions goes on where its kind left off, one that finds the device idle begins with its oldest request. Front
+//! merges are looked for by direction in queues that are sorted by synchronous or not, so reads find none, and writes
+//! only in front of synchronous ones.
+//!
+//! Processes do not exit here, so the kernel's statistics of exits are left out. Of two requests that begin at the same
+//! sector the kernel dispatches the older at once; here both are kept.
 
-use std::collections::BTreeMap;
+use rustc_hash::FxHashMap;
 
 use super::lists::SortedFifo;
 use super::mean::Mean;
@@ -27,11 +33,12 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
     frame: Frame::Legacy,
     merge_index: MergeIndex::Hash,
     work_conserving: false,
+    sorted_drain: true,
     bounded_wait: true,
     by_process: true,
     by_sync: true,
     tunables: TUNABLES,
-    build: |settings, _| Box::new(Anticipatory::new(settings)),
+    build: |settings, _| Ok(Box::new(Anticipatory::new(settings))),
 };
 
 const TUNABLES: &[Tunable] = &[
@@ -92,7 +99,7 @@ struct Anticipatory {
     next: [Option<RequestId>; 2],
     last_sector: [u64; 2],
     last_check: [u64; 2],
-    processes: BTreeMap<u32, Process>,
+    processes: FxHashMap<u32, Process>,
     batch: usize,
     batch_end: u64,
     /// The kind of batch has changed and the device is not drained yet.
@@ -126,7 +133,7 @@ impl Anticipatory {
             next: [None; 2],
             last_sector: [0; 2],
             last_check: [0; 2],
-            processes: BTreeMap::new(),
+            processes: FxHashMap::default(),
             batch: SYNC,
             batch_end: batch_expire[SYNC],
             changed: false,
@@ -159,17 +166,16 @@ impl Anticipatory {
         [a, b].into_iter().flatten().min_by_key(rank)
     }
 
-    /// A request is about to leave its queue: another one will be next.
-    fn forget(&mut self, rq: &Request, requests: &Requests) {
+    /// The request to go on with after one that leaves its queue.
+    fn successor(&self, rq: &Request, requests: &Requests) -> Option<RequestId> {
         let kind = usize::from(rq.is_sync());
-        if self.next[kind] == Some(rq.id) {
-            let queue = &self.queues[kind];
-            let latter = queue.latter(rq.id).or_else(|| queue.first().filter(|&first| first != rq.id));
-            self.next[kind] = self.choose(kind, requests, latter, queue.former(rq.id));
-        }
-        if let Some(process) = self.processes.get_mut(&rq.pid) {
-            process.queued -= 1;
-        }
+        let queue = &self.queues[kind];
+        let latter = queue.latter(rq.id).or_else(|| queue.first().filter(|&first| first != rq.id));
+        self.choose(kind, requests, latter, queue.former(rq.id))
+    }
+
+    fn process(&mut self, pid: u32) -> &mut Process {
+        self.processes.entry(pid).or_default()
     }
 
     fn is_waiting(&self) -> bool {
@@ -203,41 +209,47 @@ impl Anticipatory {
     }
 
     /// Whether there is no point in waiting for `pid`, or going on to, in view of `rq`.
-    fn breaks(&self, pid: u32, rq: Option<&Request>, now: u64) -> bool {
+    fn breaks(&mut self, pid: u32, rq: Option<&Request>, now: u64) -> bool {
+        let expired = self.ended && now >= self.awaited_since + self.antic_expire;
+        if expired || rq.is_some_and(|rq| rq.pid == pid) {
+            return true;
+        }
         let process = &self.processes[&pid];
+        if process.queued > 0 {
+            return true;
+        }
+        if let Some(close) = rq.filter(|rq| rq.is_sync() && self.is_close(process, rq, now)) {
+            // Processes that work on the same area count as one: the awaited is credited with the request.
+            self.learn(pid, close, now);
+            return true;
+        }
         let thinks = if process.think_time.samples == 0 { self.new_think / 256 } else { process.think_time.mean };
-        process.queued > 0
-            || rq.is_some_and(|rq| rq.pid == pid || (rq.is_sync() && self.is_close(process, rq, now)))
-            || (self.ended && now > self.awaited_since + self.antic_expire)
-            || thinks > self.antic_expire
+        thinks > self.antic_expire
     }
 
     /// Whether to wait for the awaited process rather than dispatch `rq`.
-    fn anticipates(&self, rq: Option<&Request>, now: u64) -> bool {
+    fn anticipates(&mut self, rq: Option<&Request>, now: u64) -> bool {
         self.state != Anticipation::Finished && self.awaited.is_some_and(|pid| !self.breaks(pid, rq, now))
     }
 
-    /// Learns from an arrival how its process behaves.
-    fn learn(&mut self, rq: &Request, now: u64) {
-        let process = self.processes.entry(rq.pid).or_default();
-        if rq.is_sync() {
-            if process.started {
-                let idle = process.last_end.filter(|_| process.queued == 0);
-                let think = idle.map_or(0, |end| (now - end).min(MAX_THINK_NS - MS));
-                if process.think_time.samples == 0 {
-                    self.new_think = (7 * self.new_think + 256 * think) / 8;
-                }
-                process.think_time.add(think);
-                let distance = rq.start.abs_diff(process.last_position);
-                if process.seek.samples == 0 {
-                    self.new_seek = (7 * self.new_seek + 256 * distance) / 8;
-                }
-                process.seek.add_seek(distance);
+    /// Learns from a synchronous request how process `pid` behaves.
+    fn learn(&mut self, pid: u32, rq: &Request, now: u64) {
+        let process = self.processes.entry(pid).or_default();
+        if process.started {
+            let idle = process.last_end.filter(|_| process.queued == 0);
+            let think = idle.map_or(0, |end| (now - end).min(MAX_THINK_NS - MS));
+            if process.think_time.samples == 0 {
+                self.new_think = (7 * self.new_think + 256 * think) / 8;
             }
-            process.last_position = rq.end();
-            process.started = true;
+            process.think_time.add(think);
+            let distance = rq.start.abs_diff(process.last_position);
+            if process.seek.samples == 0 {
+                self.new_seek = (7 * self.new_seek + 256 * distance) / 8;
+            }
+            process.seek.add_seek(distance);
         }
-        process.queued += 1;
+        process.last_position = rq.end();
+        process.started = true;
     }
 
     /// At the end of a batch of writes: adapts how many the next one has.
@@ -305,7 +317,9 @@ impl Anticipatory {
         if kind == ASYNC {
             self.writes_left = self.writes_left.saturating_sub(1);
         }
-        self.forget(rq, requests);
+        // Also after a request that was taken for its age.
+        self.next[kind] = self.successor(rq, requests);
+        self.process(rq.pid).queued -= 1;
         self.queues[kind].remove(id);
         self.in_flight += 1;
         id
@@ -314,8 +328,11 @@ impl Anticipatory {
 
 impl Elevator for Anticipatory {
     fn insert(&mut self, rq: &Request, requests: &Requests, now: u64) -> bool {
-        self.learn(rq, now);
         let kind = usize::from(rq.is_sync());
+        if kind == SYNC {
+            self.learn(rq.pid, rq, now);
+        }
+        self.process(rq.pid).queued += 1;
         self.queues[kind].push(rq, now + self.fifo_expire[kind]);
         self.next[kind] = self.choose(kind, requests, Some(rq.id), self.next[kind]);
         let stops = self.is_waiting() && self.awaited.is_some_and(|pid| self.breaks(pid, Some(rq), now));
@@ -374,10 +391,8 @@ impl Elevator for Anticipatory {
                 self.state = Anticipation::AwaitsNext(now + self.antic_expire);
             }
         }
-        if kind == SYNC
-            && let Some(process) = self.processes.get_mut(&rq.pid)
-        {
-            process.last_end = Some(now);
+        if kind == SYNC {
+            self.process(rq.pid).last_end = Some(now);
         }
     }
 
@@ -398,8 +413,12 @@ impl Elevator for Anticipatory {
     }
 
     fn merged(&mut self, survivor: &Request, absorbed: &Request, requests: &Requests) {
-        self.forget(absorbed, requests);
-        self.queues[usize::from(absorbed.is_sync())].absorb(survivor.id, absorbed.id);
+        let kind = usize::from(absorbed.is_sync());
+        if self.next[kind] == Some(absorbed.id) {
+            self.next[kind] = self.successor(absorbed, requests);
+        }
+        self.process(absorbed.pid).queued -= 1;
+        self.queues[kind].absorb(survivor.id, absorbed.id);
     }
 
     fn must_queue(&self, bio: &Bio) -> bool {

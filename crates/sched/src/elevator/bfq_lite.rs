@@ -1,5 +1,7 @@
-//! `bfq-lite`: budgets of sectors for processes, fair by weight (after block/bfq-iosched.c and block/bfq-wf2q.c of
-//! Linux 6; Valente and Checconi: High Throughput Disk Scheduling with Fair Bandwidth Distribution).
+//! `bfq-lite`: WF2Q+ with budgets, idling, no weight raising (after block/bfq-iosched.c and block/bfq-wf2q.c of Linux 6;
+//! Valente and Checconi: High Throughput Disk Scheduling with Fair Bandwidth Distribution).
+//!
+//! Written from memory of these sources; only constants were compared with them.
 //!
 //! Kept from BFQ: a queue for each process, and one for each priority for writes nobody waits for; B-WF2Q+ between the
 //! queues of a class; a queue in service keeps the device until its budget or its time is used up or it runs empty;
@@ -11,6 +13,8 @@
 //! the process and to the peak rate of the device: every budget is `max_budget`.
 
 use std::collections::{BTreeMap, BTreeSet};
+
+use rustc_hash::FxHashMap;
 
 use super::lists::SortedFifo;
 use super::nearest::rank;
@@ -27,11 +31,12 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
     frame: Frame::Modern,
     merge_index: MergeIndex::Hash,
     work_conserving: false,
+    sorted_drain: false,
     bounded_wait: true,
     by_process: true,
     by_sync: true,
     tunables: TUNABLES,
-    build: |settings, device| Box::new(BfqLite::new(settings, device)),
+    build: |settings, device| Ok(Box::new(BfqLite::new(settings, device))),
 };
 
 const TUNABLES: &[Tunable] = &[
@@ -70,8 +75,8 @@ const TUNABLES: &[Tunable] = &[
 const ASYNC_CHARGE: u64 = 3;
 /// Virtual time of one sector at weight one; weights divide it closely enough.
 const VIRTUAL_UNIT: u128 = 1 << 22;
-/// Requests in flight that show that the device takes several, and looks at it that make a verdict.
-const HW_QUEUE_MIN: u32 = 3;
+/// More requests in flight than this show that the device takes several; looks at it that make a verdict.
+const HW_QUEUE_THRESHOLD: u32 = 3;
 const HW_SAMPLES: u32 = 32;
 /// Classes of priority.
 const CLASSES: usize = 3;
@@ -146,8 +151,8 @@ impl Class {
 }
 
 #[derive(Debug)]
-struct BfqLite {
-    keys: BTreeMap<Owner, usize>,
+pub(super) struct BfqLite {
+    keys: FxHashMap<Owner, usize>,
     queues: Vec<Queue>,
     classes: [Class; CLASSES],
     /// Active queues of each weight.
@@ -157,7 +162,8 @@ struct BfqLite {
     last_position: u64,
     in_flight: u32,
     waiting: u32,
-    hw_tag: bool,
+    /// Whether the device takes several requests at a time; not known at first, and no longer asked once it has.
+    hw_tag: Option<bool>,
     hw_samples: u32,
     peak: u32,
     rotational: bool,
@@ -172,7 +178,7 @@ struct BfqLite {
 impl BfqLite {
     fn new(settings: &Settings, device: &Device) -> Self {
         Self {
-            keys: BTreeMap::new(),
+            keys: FxHashMap::default(),
             queues: Vec::new(),
             classes: Default::default(),
             weights: BTreeMap::new(),
@@ -181,7 +187,7 @@ impl BfqLite {
             last_position: 0,
             in_flight: 0,
             waiting: 0,
-            hw_tag: false,
+            hw_tag: None,
             hw_samples: 0,
             peak: 0,
             rotational: device.rotational,
@@ -260,7 +266,7 @@ impl BfqLite {
     /// Whether the device is kept idle for a queue that runs empty.
     fn idles_for(&self, queue: usize) -> bool {
         let q = &self.queues[queue];
-        let several = self.hw_tag && !self.rotational;
+        let several = self.hw_tag != Some(false) && !self.rotational;
         let symmetric = self.weights.len() < 2;
         self.slice_idle > 0 && q.sync && q.priority.class != PriorityClass::Idle && !(several && symmetric)
     }
@@ -287,6 +293,30 @@ impl BfqLite {
         Some(queue)
     }
 
+    /// The request of a queue to be dispatched. The oldest is looked at once in a turn.
+    fn pick(&self, queue: usize, now: u64) -> Option<RequestId> {
+        let q = &self.queues[queue];
+        (!q.fifo_checked).then(|| q.requests.fifo.overdue(now + 1)).flatten().or(q.next)
+    }
+
+    /// Dispatches a request of the queue in service.
+    fn serve(&mut self, queue: usize, id: RequestId, requests: &Requests, now: u64) {
+        let rq = &requests[id];
+        self.last_position = rq.end();
+        self.forget(queue, rq, requests);
+        let charge = self.charge(rq);
+        let q = &mut self.queues[queue];
+        q.fifo_checked = true;
+        q.requests.remove(id);
+        q.in_flight += 1;
+        q.service += charge;
+        q.until.get_or_insert(now + self.timeout);
+        self.in_flight += 1;
+        let class = &mut self.classes[q.priority.class as usize];
+        let time = class.time + u128::from(charge) * VIRTUAL_UNIT / u128::from(class.weights);
+        class.advance(time, &self.queues);
+    }
+
     fn charge(&self, rq: &Request) -> u64 {
         u64::from(rq.sectors) * if rq.is_sync() { 1 } else { ASYNC_CHARGE }
     }
@@ -294,12 +324,12 @@ impl BfqLite {
     /// Finds out whether the device takes several requests at a time.
     fn look_at_device(&mut self) {
         self.peak = self.peak.max(self.in_flight);
-        if self.in_flight + self.waiting < HW_QUEUE_MIN {
+        if self.hw_tag == Some(true) || self.in_flight + self.waiting <= HW_QUEUE_THRESHOLD {
             return;
         }
         self.hw_samples += 1;
         if self.hw_samples > HW_SAMPLES {
-            self.hw_tag = self.peak >= HW_QUEUE_MIN;
+            self.hw_tag = Some(self.peak > HW_QUEUE_THRESHOLD);
             (self.hw_samples, self.peak) = (0, 0);
         }
     }
@@ -327,23 +357,8 @@ impl Elevator for BfqLite {
             self.expire();
         }
         let queue = self.select(requests, now)?;
-        let q = &mut self.queues[queue];
-        // The oldest request is looked at once in a turn.
-        let first = !std::mem::replace(&mut q.fifo_checked, true);
-        let id = first.then(|| q.requests.fifo.overdue(now + 1)).flatten().or(q.next)?;
-        let rq = &requests[id];
-        self.last_position = rq.end();
-        self.forget(queue, rq, requests);
-        let charge = self.charge(rq);
-        let q = &mut self.queues[queue];
-        q.requests.remove(id);
-        q.in_flight += 1;
-        q.service += charge;
-        q.until.get_or_insert(now + self.timeout);
-        self.in_flight += 1;
-        let class = &mut self.classes[q.priority.class as usize];
-        let time = class.time + u128::from(charge) * VIRTUAL_UNIT / u128::from(class.weights);
-        class.advance(time, &self.queues);
+        let id = self.pick(queue, now)?;
+        self.serve(queue, id, requests, now);
         Some(id)
     }
 
@@ -406,5 +421,36 @@ impl Elevator for BfqLite {
 
     fn on_timer(&mut self, _now: u64) {
         self.expire();
+    }
+}
+
+#[cfg(test)]
+pub(super) mod oracle {
+    use super::*;
+    use crate::elevator::oracle::Replayed;
+
+    pub fn model() -> BfqLite {
+        let device = Device { sectors: u64::MAX, rotational: false, nr_requests: 1024 };
+        BfqLite::new(&Settings::new("bfq-lite", INFO.tunables, &[]).unwrap(), &device)
+    }
+
+    impl Replayed for BfqLite {
+        fn propose(&mut self, requests: &Requests, now: u64) -> Option<RequestId> {
+            let queue = self.select(requests, now)?;
+            self.pick(queue, now)
+        }
+
+        fn follow(&mut self, id: RequestId, requests: &Requests, now: u64) {
+            let queue = self.queue_of(&requests[id]);
+            if self.in_service != Some(queue) {
+                self.expire();
+                let Queue { start, finish, ref priority, .. } = self.queues[queue];
+                let class = &mut self.classes[priority.class as usize];
+                class.due.remove(&(finish, queue));
+                class.later.remove(&(start, queue));
+                self.in_service = Some(queue);
+            }
+            self.serve(queue, id, requests, now);
+        }
     }
 }

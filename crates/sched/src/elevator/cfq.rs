@@ -5,16 +5,31 @@
 //! the last slice. The clock of a slice begins with its first completion. A queue that runs empty keeps the device idle
 //! for `slice_idle` if its process is likely to come back, except on SSDs that take several requests.
 //!
-//! A process that works close by is served out of turn instead of idling, once; the kernel then lets such processes
-//! share one queue, which is left out here. Also left out: processes do not exit, and do not change their priority
-//! while they have requests waiting; a process that is idled for gets requests beyond the limit as long as the idling
-//! lasts, not once for each slice.
+//! Checked against the source of 2.6.32.71. A process that works close by is served out of turn instead of idling, once;
+//! that it is once is 2.6.32 from memory, 2.6.32.71 lets such processes share one queue from then on, which is left out
+//! here. Also left out: processes do not exit, and do not change their priority while they have requests waiting; a
+//! process that is idled for gets requests beyond the limit as long as the idling lasts, not once for each slice; the
+//! request that ends the idling is not followed by another one beyond the end of the slice. Of two requests that begin
+//! at the same sector the kernel dispatches the older at once; here both are kept. Where queues close by lie on both
+//! sides of the head, which one goes depends on the shape of the kernel's tree; here the one ahead goes.
 //!
-//! The kernels of Enterprise Linux 6 carry a later CFQ: `quantum` 8, `group_idle` 8 ms, slices scaled to a target
-//! latency of 300 ms, separate service trees for processes worth idling for and others, seekiness from a history of
-//! bits (on SSDs: requests below 32 KiB), and an IOPS mode with `slice_idle` 0. `quantum` = 8 comes closest here.
+//! The kernels of Enterprise Linux 6 carry a later CFQ, which is not built here:
+//!
+//! | | 2.6.32 | Enterprise Linux 6 |
+//! |---|---|---|
+//! | `quantum` | 4 | 8 |
+//! | idling between groups | none | `group_idle` 8 ms |
+//! | slices | fixed | shrink so that all are served in 300 ms (`target_latency`) |
+//! | service trees | one | for each priority: asynchronous, not worth idling for, synchronous |
+//! | seeks | mean distance above 8192 sectors | history of bits: 800 sectors; on SSDs requests below 64 sectors |
+//! | a request that ends a slice | none | `wait_busy`: a queue that has used up its slice may wait for one more |
+//! | `slice_idle` 0 | no idling | slices are counted in requests (IOPS mode) |
+//!
+//! `quantum` = 8 comes closest here. The right column is from a later kernel of that lineage, not from the first one.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
+
+use rustc_hash::FxHashMap;
 
 use super::lists::SortedFifo;
 use super::mean::Mean;
@@ -33,11 +48,12 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
     frame: Frame::Legacy,
     merge_index: MergeIndex::Hash,
     work_conserving: false,
+    sorted_drain: true,
     bounded_wait: false,
     by_process: true,
     by_sync: true,
     tunables: TUNABLES,
-    build: |settings, device| Box::new(Cfq::new(settings, device)),
+    build: |settings, device| Ok(Box::new(Cfq::new(settings, device))),
 };
 
 const TUNABLES: &[Tunable] = &[
@@ -157,14 +173,14 @@ impl Queue {
         }
     }
 
-    /// Whether it is known to jump about.
+    /// Whether it jumps about.
     fn is_seeky(&self) -> bool {
-        self.seek.is_valid() && self.seek.mean > SEEK_THRESHOLD
+        self.seek.mean > SEEK_THRESHOLD
     }
 
-    /// How long to wait for its next request.
-    fn idle(&self, slice_idle: u64) -> u64 {
-        if self.is_seeky() { slice_idle.min(SEEKY_IDLE_NS) } else { slice_idle }
+    /// Whether it is known to do so by enough requests.
+    fn is_surely_seeky(&self) -> bool {
+        self.seek.is_valid() && self.is_seeky()
     }
 
     fn is_idle_class(&self) -> bool {
@@ -177,17 +193,18 @@ impl Queue {
 }
 
 /// What is known of a process.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 struct Process {
     think_time: Mean,
+    /// When its latest synchronous request ended; before that, when its first one came.
     last_end: u64,
 }
 
 #[derive(Debug)]
 struct Cfq {
-    keys: BTreeMap<Owner, usize>,
+    keys: FxHashMap<Owner, usize>,
     queues: Vec<Queue>,
-    processes: BTreeMap<u32, Process>,
+    processes: FxHashMap<u32, Process>,
     /// Queues with requests, in the order in which they will be served.
     service: BTreeSet<((PriorityClass, i64, u64), usize)>,
     /// Queues by level of priority and position of their next request, to find some that work close by.
@@ -219,9 +236,9 @@ struct Cfq {
 impl Cfq {
     fn new(settings: &Settings, device: &Device) -> Self {
         Self {
-            keys: BTreeMap::new(),
+            keys: FxHashMap::default(),
             queues: Vec::new(),
-            processes: BTreeMap::new(),
+            processes: FxHashMap::default(),
             service: BTreeSet::new(),
             positions: BTreeSet::new(),
             active: None,
@@ -284,13 +301,14 @@ impl Cfq {
 
     /// Puts a queue into the service tree, anew if it is there.
     fn enqueue(&mut self, queue: usize, front: bool, now: u64) {
+        let last = self.service.last().filter(|&&(_, last)| last != queue).map(|&((_, key, _), _)| key);
         if let Some(place) = self.queues[queue].place.take() {
             self.service.remove(&(place, queue));
         }
         let q = &self.queues[queue];
         let now = now as i64;
-        let key = if q.is_idle_class() && !front {
-            self.service.last().map_or(now, |&((_, key, _), _)| key) + IDLE_CLASS_NS
+        let key = if q.is_idle_class() {
+            last.unwrap_or(now) + IDLE_CLASS_NS
         } else if front {
             self.service.first().map_or(now, |&((_, key, _), _)| key) - FRONT_NS
         } else {
@@ -339,7 +357,11 @@ impl Cfq {
 
     /// A synchronous queue of the same level that works where the active one does.
     fn cooperator(&self, active: usize) -> Option<usize> {
-        let level = self.queues[active].priority.level;
+        let q = &self.queues[active];
+        if !q.sync || q.is_seeky() {
+            return None;
+        }
+        let level = q.priority.level;
         let here = (level, self.last_position, 0);
         let next = self.positions.range(here..=(level, u64::MAX, usize::MAX)).next();
         let previous = self.positions.range((level, 0, 0)..here).next_back();
@@ -396,22 +418,25 @@ impl Cfq {
         q.dispatched < most
     }
 
-    /// A request is about to leave its queue: another one will be next.
-    fn forget(&mut self, queue: usize, rq: &Request, requests: &Requests) {
-        if self.queues[queue].next == Some(rq.id) {
-            let list = &self.queues[queue].requests;
-            let latter = list.latter(rq.id).or_else(|| list.first().filter(|&first| first != rq.id));
-            let next = self.choose(requests, latter, list.former(rq.id));
-            self.set_next(queue, next, next.map(|id| requests[id].start));
-        }
-        let q = &mut self.queues[queue];
-        q.meta_pending -= u64::from(rq.flags.any(Flags::META));
+    /// Makes a neighbour of a request that leaves its queue the next one.
+    fn go_on(&mut self, queue: usize, rq: &Request, requests: &Requests) {
+        let list = &self.queues[queue].requests;
+        let latter = list.latter(rq.id).or_else(|| list.first().filter(|&first| first != rq.id));
+        let next = self.choose(requests, latter, list.former(rq.id));
+        self.set_next(queue, next, next.map(|id| requests[id].start));
+    }
+
+    /// A request no longer waits.
+    fn count_out(&mut self, queue: usize, rq: &Request) {
+        self.queues[queue].meta_pending -= u64::from(rq.flags.any(Flags::META));
         self.waiting -= 1;
     }
 
     /// Takes a request out of its queue.
     fn remove(&mut self, queue: usize, rq: &Request, requests: &Requests) {
-        self.forget(queue, rq, requests);
+        // Also after a request that was taken for its age.
+        self.go_on(queue, rq, requests);
+        self.count_out(queue, rq);
         let q = &mut self.queues[queue];
         q.requests.remove(rq.id);
         if q.requests.is_empty()
@@ -439,7 +464,7 @@ impl Cfq {
 
     /// Learns from an arrival whether idling for its process is worth while.
     fn learn(&mut self, queue: usize, rq: &Request, now: u64) {
-        let process = self.processes.entry(rq.pid).or_default();
+        let process = self.processes.entry(rq.pid).or_insert(Process { think_time: Mean::default(), last_end: now });
         process.think_time.add((now - process.last_end).min(2 * self.slice_idle));
         let think_time = process.think_time;
         let q = &mut self.queues[queue];
@@ -451,7 +476,8 @@ impl Cfq {
         if self.slice_idle == 0 || (!self.low_latency && self.hw_tag && q.is_seeky()) {
             q.idle_window = false;
         } else if think_time.is_valid() {
-            q.idle_window = think_time.mean <= q.idle(self.slice_idle);
+            let bearable = if q.is_surely_seeky() { SEEKY_IDLE_NS } else { self.slice_idle };
+            q.idle_window = think_time.mean <= bearable;
         }
     }
 
@@ -466,8 +492,8 @@ impl Cfq {
         if process.think_time.is_valid() && q.slice_end - now < process.think_time.mean {
             return;
         }
-        let idle = q.idle(self.slice_idle);
-        self.idle_until = Some(now + idle);
+        let most = if q.is_surely_seeky() { SEEKY_IDLE_NS } else { self.slice_idle };
+        self.idle_until = Some(now + self.slice_idle.min(most));
         self.queues[active].waits = true;
     }
 
@@ -531,17 +557,14 @@ impl Elevator for Cfq {
 
     fn dispatch(&mut self, requests: &Requests, now: u64, force: bool) -> Option<RequestId> {
         let queue = if force {
-            let &(_, first) = self.service.first()?;
-            self.expire(false, now);
-            first
+            self.service.first()?.1
         } else {
             self.select(now).filter(|&queue| self.may_dispatch(queue, now))?
         };
         let q = &mut self.queues[queue];
         // The oldest request is looked at once in a slice.
-        let overdue =
-            (!std::mem::replace(&mut q.fifo_checked, true)).then(|| q.requests.fifo.overdue(now + 1)).flatten();
-        let id = overdue.or(q.next)?;
+        let look = !force && !std::mem::replace(&mut q.fifo_checked, true);
+        let id = look.then(|| q.requests.fifo.overdue(now + 1)).flatten().or(q.next)?;
         let rq = &requests[id];
         self.remove(queue, rq, requests);
         self.in_driver[usize::from(rq.is_sync())] += 1;
@@ -554,7 +577,11 @@ impl Elevator for Cfq {
         let most = 2 * (self.slice_async_rq + self.slice_async_rq * u64::from(7 - q.priority.level));
         let async_done = !q.sync && q.slice_dispatched >= most;
         let idle_class = q.is_idle_class();
-        if !force {
+        if force {
+            if busy == 0 {
+                self.expire(false, now);
+            }
+        } else {
             self.active_process.get_or_insert(rq.pid);
             if busy > 1 && (async_done || idle_class) {
                 self.expire(false, now);
@@ -570,7 +597,7 @@ impl Elevator for Cfq {
         self.in_driver[usize::from(sync)] -= 1;
         self.queues[queue].dispatched -= 1;
         if sync {
-            self.processes.entry(rq.pid).or_default().last_end = now;
+            self.processes.get_mut(&rq.pid).expect("it is known since its request came").last_end = now;
             self.last_end_sync = now;
         }
         if self.active != Some(queue) {
@@ -617,7 +644,10 @@ impl Elevator for Cfq {
 
     fn merged(&mut self, survivor: &Request, absorbed: &Request, requests: &Requests) {
         let queue = self.queue_of(absorbed);
-        self.forget(queue, absorbed, requests);
+        if self.queues[queue].next == Some(absorbed.id) {
+            self.go_on(queue, absorbed, requests);
+        }
+        self.count_out(queue, absorbed);
         self.queues[queue].requests.absorb(survivor.id, absorbed.id);
     }
 

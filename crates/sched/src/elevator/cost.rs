@@ -11,17 +11,21 @@ const fn cost(name: &'static str, unit: &'static str, default: u64, help: &'stat
 }
 
 /// The papers calibrate; these defaults are ours, of the order of a SATA SSD of their time.
-pub(super) const READ_BASE: Tunable = cost("read_base_us", "us", 100, "Device time of a read, whatever its size.");
-pub(super) const READ_SECTOR: Tunable = cost("read_sector_ns", "ns", 2000, "Device time of each sector read.");
-pub(super) const WRITE_BASE: Tunable = cost("write_base_us", "us", 150, "Device time of a write, whatever its size.");
-pub(super) const WRITE_SECTOR: Tunable = cost("write_sector_ns", "ns", 5000, "Device time of each sector written.");
+pub(super) const READ_BASE: Tunable =
+    cost("read_base_us", "us", 100, "Device time of a read, whatever its size; the default is ours.");
+pub(super) const READ_SECTOR: Tunable =
+    cost("read_sector_ns", "ns", 2000, "Device time of each sector read; the default is ours.");
+pub(super) const WRITE_BASE: Tunable =
+    cost("write_base_us", "us", 150, "Device time of a write, whatever its size; the default is ours.");
+pub(super) const WRITE_SECTOR: Tunable =
+    cost("write_sector_ns", "ns", 5000, "Device time of each sector written; the default is ours.");
 pub(super) const ANTIC_EXPIRE: Tunable = Tunable {
     name: "antic_expire",
     unit: "ms",
     default: 2,
     min: 0,
     max: 3_600_000,
-    help: "How long others are held back for the next request of a process; 0 for not at all.",
+    help: "How long others are held back for the next request of a process, 0 for not at all; the default is ours.",
 };
 
 /// Device times by direction.

@@ -22,11 +22,12 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
     frame: Frame::Legacy,
     merge_index: MergeIndex::Hash,
     work_conserving: true,
+    sorted_drain: false,
     bounded_wait: true,
     by_process: false,
     by_sync: false,
     tunables: TUNABLES,
-    build: |settings, _| Box::new(Deadline::new(settings)),
+    build: |settings, _| Ok(Box::new(Deadline::new(settings))),
 };
 
 /// Shared with `mq-deadline`, which has inherited names and defaults.

@@ -6,8 +6,9 @@
 //! when nobody with time left has a request waiting; a process that has time left and whose last request has just ended
 //! is awaited for `antic_expire` before.
 //!
-//! Simplified: costs follow a fixed line (see the tunables), not one calibrated for the device at hand, and are not
-//! shared between requests that overlap; what a process exceeds its slice by is taken off the next one.
+//! From memory of the paper, of which only the abstract could be compared. Simplified: costs follow a fixed line (see the
+//! tunables), not one calibrated for the device at hand, and are not shared between requests that overlap; what a
+//! process exceeds its slice by is taken off the next one.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -24,6 +25,7 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
     frame: Frame::Legacy,
     merge_index: MergeIndex::Hash,
     work_conserving: false,
+    sorted_drain: false,
     bounded_wait: false,
     by_process: true,
     by_sync: false,
@@ -34,7 +36,7 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
             default: 20,
             min: 1,
             max: 3_600_000,
-            help: "Device time of a process in an epoch.",
+            help: "Device time of a process in an epoch; the default is ours.",
         },
         Tunable {
             name: "read_preference",
@@ -50,7 +52,7 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
         WRITE_BASE,
         WRITE_SECTOR,
     ],
-    build: |settings, _| Box::new(Fios::new(settings)),
+    build: |settings, _| Ok(Box::new(Fios::new(settings))),
 };
 
 #[derive(Debug, Default)]

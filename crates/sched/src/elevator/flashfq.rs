@@ -7,8 +7,8 @@
 //! than `throttle_ms` of virtual time. *Anticipation*: a process whose last request has just ended remains active for
 //! `antic_expire`, so that others do not run ahead while it thinks.
 //!
-//! Simplified: costs follow a fixed line (see the tunables), not one calibrated for the device at hand; virtual time is
-//! that of the request dispatched last; weights are those of I/O priorities, one to eight.
+//! From memory of the paper. Simplified: costs follow a fixed line (see the tunables), not one calibrated for the device
+//! at hand; virtual time is that of the request dispatched last; weights are those of I/O priorities, one to eight.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -25,6 +25,7 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
     frame: Frame::Legacy,
     merge_index: MergeIndex::Hash,
     work_conserving: false,
+    sorted_drain: false,
     bounded_wait: true,
     by_process: true,
     by_sync: false,
@@ -35,7 +36,7 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
             default: 20,
             min: 0,
             max: 3_600_000,
-            help: "Virtual time by which a process may be ahead of the slowest.",
+            help: "Virtual time by which a process may be ahead of the slowest; the default is ours.",
         },
         ANTIC_EXPIRE,
         READ_BASE,
@@ -43,7 +44,7 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
         WRITE_BASE,
         WRITE_SECTOR,
     ],
-    build: |settings, _| Box::new(FlashFq::new(settings)),
+    build: |settings, _| Ok(Box::new(FlashFq::new(settings))),
 };
 
 #[derive(Debug, Default)]

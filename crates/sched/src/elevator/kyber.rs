@@ -7,7 +7,9 @@
 //! fares better than needed is cut down only while some domain fares badly.
 //!
 //! Histograms have eight buckets of a quarter of the target. They are evaluated with 500 samples, or after a second
-//! with fewer. The kernel keeps a queue and histograms for each processor; here there is one.
+//! with fewer. The kernel keeps a queue and histograms for each processor; here there is one, so the order of arrival
+//! holds across processors, and bios are merged with any of the eight latest requests, also with those that the kernel
+//! has moved from a processor's queue to the domain's, where it merges no more.
 
 use super::lists::Fifo;
 use super::none::CHECKED;
@@ -26,6 +28,7 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
     frame: Frame::Modern,
     merge_index: MergeIndex::Latest,
     work_conserving: false,
+    sorted_drain: false,
     bounded_wait: true,
     by_process: false,
     by_sync: true,
@@ -47,7 +50,7 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
             help: "Latency aimed at for writes.",
         },
     ],
-    build: |settings, _| Box::new(Kyber::new(settings)),
+    build: |settings, _| Ok(Box::new(Kyber::new(settings))),
 };
 
 /// Reads, writes, discards; the rest (flushes) goes around schedulers here.
@@ -69,32 +72,29 @@ const SAMPLING_NS: u64 = 1_000 * MS;
 
 /// Latencies of a domain since they were looked at last.
 #[derive(Clone, Copy, Debug, Default)]
-struct Histogram {
-    buckets: [u64; BUCKETS],
-    /// When a histogram with too few samples is evaluated all the same.
-    until: Option<u64>,
-}
+struct Histogram([u64; BUCKETS]);
 
 impl Histogram {
     fn add(&mut self, target: u64, latency: u64) {
         let quarter = (target / GOOD_BUCKETS as u64).max(1);
         // As the kernel rounds: a latency of just the target is still good.
         let bucket = usize::try_from(latency.saturating_sub(1) / quarter).unwrap_or(BUCKETS);
-        self.buckets[bucket.min(BUCKETS - 1)] += 1;
+        self.0[bucket.min(BUCKETS - 1)] += 1;
     }
 
-    /// The bucket of a percentile, if there are enough samples; the histogram then begins anew.
-    fn percentile(&mut self, percent: u64, now: u64) -> Option<u64> {
-        let samples: u64 = self.buckets.iter().sum();
+    /// The bucket of a percentile, if there are enough samples; the histogram then begins anew. `until` is when too few
+    /// will do.
+    fn percentile(&mut self, percent: u64, until: &mut Option<u64>, now: u64) -> Option<u64> {
+        let samples: u64 = self.0.iter().sum();
         if samples == 0 {
             return None;
         }
-        let until = *self.until.get_or_insert(now + SAMPLING_NS);
-        if samples < SAMPLES && now < until {
+        if samples < SAMPLES && now < *until.get_or_insert(now + SAMPLING_NS) {
             return None;
         }
+        *until = None;
         let mut below = (samples * percent).div_ceil(100);
-        let bucket = self.buckets.iter().position(|&count| {
+        let bucket = self.0.iter().position(|&count| {
             let found = count >= below;
             below = below.saturating_sub(count);
             found
@@ -115,12 +115,15 @@ struct Domain {
     /// From submission to completion, and from dispatch to completion.
     total: Histogram,
     device: Histogram,
-    /// The bucket of the 99th percentile of `total` that has not been acted upon.
+    /// When a histogram with too few samples is evaluated all the same: one time for both, as in the kernel. `device` is
+    /// looked at first, so with few requests it is evaluated each second, `total` only when it has 500 samples.
+    until: Option<u64>,
+    /// The bucket of the 99th percentile of `total` seen last, if no domain has done badly since.
     p99: Option<u64>,
 }
 
 #[derive(Debug)]
-struct Kyber {
+pub(super) struct Kyber {
     domains: [Domain; DOMAINS],
     current: usize,
     batching: u64,
@@ -139,6 +142,7 @@ impl Kyber {
             target,
             total: Histogram::default(),
             device: Histogram::default(),
+            until: None,
             p99: None,
         };
         let (read, write) = (settings.get("read_lat_nsec"), settings.get("write_lat_nsec"));
@@ -151,17 +155,25 @@ impl Kyber {
         }
     }
 
-    fn take_current(&mut self, now: u64, force: bool) -> Option<RequestId> {
-        let domain = &mut self.domains[self.current];
-        if domain.in_flight >= domain.depth && !force {
-            return None;
+    /// The domain to serve, and the requests of its batch with the one to come.
+    fn choose(&self, force: bool) -> Option<(usize, u64)> {
+        let ready = |&index: &usize| {
+            let Domain { queue, in_flight, depth, .. } = &self.domains[index];
+            !queue.is_empty() && (force || in_flight < depth)
+        };
+        if self.batching < BATCH[self.current] && ready(&self.current) {
+            return Some((self.current, self.batching + 1));
         }
-        let id = domain.queue.head()?;
+        // All domains in turn, the current one last: it may be the only one with requests.
+        (1..=DOMAINS).map(|k| (self.current + k) % DOMAINS).find(ready).map(|domain| (domain, 1))
+    }
+
+    fn take(&mut self, (domain, batching): (usize, u64), id: RequestId, now: u64) {
+        (self.current, self.batching) = (domain, batching);
+        let domain = &mut self.domains[domain];
         domain.queue.remove(id);
         domain.in_flight += 1;
-        self.batching += 1;
         self.dispatched.insert(id, now);
-        Some(id)
     }
 }
 
@@ -171,25 +183,18 @@ fn domain(direction: Direction, flags: Flags) -> usize {
 
 impl Elevator for Kyber {
     fn insert(&mut self, rq: &Request, _requests: &Requests, _now: u64) -> bool {
-        self.domains[domain(rq.direction, rq.flags)].queue.push(rq.id, u64::MAX);
+        self.domains[domain(rq.direction, rq.flags)].queue.push(rq, u64::MAX);
         false
     }
 
     fn dispatch(&mut self, _requests: &Requests, now: u64, force: bool) -> Option<RequestId> {
-        if self.batching < BATCH[self.current]
-            && let Some(id) = self.take_current(now, force)
-        {
-            return Some(id);
-        }
-        self.batching = 0;
-        // All domains in turn, the current one last: it may be the only one with requests.
-        for _ in 0..DOMAINS {
-            self.current = (self.current + 1) % DOMAINS;
-            if let Some(id) = self.take_current(now, force) {
-                return Some(id);
-            }
-        }
-        None
+        let Some(turn) = self.choose(force) else {
+            self.batching = 0;
+            return None;
+        };
+        let id = self.domains[turn.0].queue.head()?;
+        self.take(turn, id, now);
+        Some(id)
     }
 
     fn completed(&mut self, rq: &Request, now: u64) {
@@ -221,18 +226,45 @@ impl Elevator for Kyber {
     fn on_timer(&mut self, now: u64) {
         self.timer = None;
         let mut bad = false;
-        for domain in &mut self.domains {
-            bad |= domain.device.percentile(90, now).is_some_and(|bucket| bucket >= GOOD_BUCKETS as u64);
+        for Domain { device, until, .. } in &mut self.domains {
+            bad |= device.percentile(90, until, now).is_some_and(|bucket| bucket >= GOOD_BUCKETS as u64);
         }
         for (domain, most) in self.domains.iter_mut().zip(DEPTH) {
-            // With no domain doing badly, a percentile seen before counts until there is a new one.
-            let p99 = domain.total.percentile(99, now).or(domain.p99.take());
+            let mut p99 = domain.total.percentile(99, &mut domain.until, now);
+            // Not every domain has samples enough when one does badly: what was seen last then counts, once.
+            if bad {
+                p99 = p99.or(domain.p99);
+                domain.p99 = None;
+            } else if p99.is_some() {
+                domain.p99 = p99;
+            }
             let Some(bucket) = p99 else { continue };
             if bad || bucket >= GOOD_BUCKETS as u64 {
                 domain.depth = (domain.depth * (bucket + 1) / GOOD_BUCKETS as u64).clamp(1, most);
-            } else {
-                domain.p99 = Some(bucket);
             }
+        }
+    }
+}
+
+#[cfg(test)]
+pub(super) mod oracle {
+    use super::*;
+    use crate::elevator::oracle::Replayed;
+
+    pub fn model() -> Kyber {
+        Kyber::new(&Settings::new("kyber", INFO.tunables, &[]).unwrap())
+    }
+
+    impl Replayed for Kyber {
+        fn propose(&mut self, _requests: &Requests, _now: u64) -> Option<RequestId> {
+            self.domains[self.choose(false)?.0].queue.head()
+        }
+
+        fn follow(&mut self, id: RequestId, requests: &Requests, now: u64) {
+            let domain = domain(requests[id].direction, requests[id].flags);
+            let turn = self.choose(false).filter(|turn| turn.0 == domain);
+            let batching = if domain == self.current { self.batching + 1 } else { 1 };
+            self.take(turn.unwrap_or((domain, batching)), id, now);
         }
     }
 }

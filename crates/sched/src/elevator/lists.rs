@@ -1,48 +1,73 @@
 //! The two orders every classic scheduler keeps its requests in: arrival and sector.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use rustc_hash::FxHashMap;
 
 use crate::request::{Request, RequestId};
 
-/// Where a request stands in a [`Fifo`].
+/// A request in a [`Fifo`].
 #[derive(Clone, Copy, Debug)]
 struct Place {
-    /// Position in the order of arrival.
-    slot: u64,
+    /// Its neighbours.
+    before: Option<RequestId>,
+    after: Option<RequestId>,
     /// Until when it should have been dispatched, in nanoseconds.
     deadline: u64,
+    /// The first sector it is sorted by in a [`SortedFifo`].
+    start: u64,
 }
 
-/// Requests in the order of their arrival, each with a deadline; any of them can be taken out.
+/// Requests in the order of their arrival, each with a deadline; any of them can be taken out: a list, linked by number.
 #[derive(Debug, Default)]
 pub(crate) struct Fifo {
-    order: BTreeMap<u64, RequestId>,
     places: FxHashMap<RequestId, Place>,
-    next_slot: u64,
+    head: Option<RequestId>,
+    tail: Option<RequestId>,
 }
 
 impl Fifo {
-    pub fn push(&mut self, id: RequestId, deadline: u64) {
-        self.order.insert(self.next_slot, id);
-        self.places.insert(id, Place { slot: self.next_slot, deadline });
-        self.next_slot += 1;
+    pub fn push(&mut self, rq: &Request, deadline: u64) {
+        let place = Place { before: self.tail, after: None, deadline, start: rq.start };
+        self.places.insert(rq.id, place);
+        self.link(place.before, Some(rq.id));
+        self.link(Some(rq.id), None);
+    }
+
+    /// Makes two requests neighbours; `None` is the end of the list on that side.
+    fn link(&mut self, before: Option<RequestId>, after: Option<RequestId>) {
+        match before {
+            Some(id) => self.place_mut(id).after = after,
+            None => self.head = after,
+        }
+        match after {
+            Some(id) => self.place_mut(id).before = before,
+            None => self.tail = before,
+        }
+    }
+
+    fn place_mut(&mut self, id: RequestId) -> &mut Place {
+        self.places.get_mut(&id).expect("the request waits here")
+    }
+
+    fn take(&mut self, id: RequestId) -> Option<Place> {
+        let place = self.places.remove(&id)?;
+        self.link(place.before, place.after);
+        Some(place)
     }
 
     /// Takes a request out; whether it was there.
     pub fn remove(&mut self, id: RequestId) -> bool {
-        let place = self.places.remove(&id);
-        place.is_some_and(|place| self.order.remove(&place.slot).is_some())
+        self.take(id).is_some()
     }
 
     pub fn head(&self) -> Option<RequestId> {
-        self.order.values().next().copied()
+        self.head
     }
 
     /// The `count` latest requests, newest first.
     pub fn newest(&self, count: usize) -> impl Iterator<Item = RequestId> {
-        self.order.values().rev().take(count).copied()
+        std::iter::successors(self.tail, |id| self.places[id].before).take(count)
     }
 
     pub fn deadline(&self, id: RequestId) -> u64 {
@@ -56,28 +81,29 @@ impl Fifo {
 
     /// The neighbour that arrived before.
     pub fn before(&self, id: RequestId) -> Option<RequestId> {
-        self.order.range(..self.places[&id].slot).next_back().map(|(_, &id)| id)
+        self.places[&id].before
     }
 
     /// The neighbour that arrived after.
     pub fn after(&self, id: RequestId) -> Option<RequestId> {
-        self.order.range(self.places[&id].slot + 1..).next().map(|(_, &id)| id)
+        self.places[&id].after
     }
 
     pub fn is_empty(&self) -> bool {
-        self.places.is_empty()
+        self.head.is_none()
     }
 
     /// `absorbed` leaves; `survivor` takes its deadline and place in the queue if that deadline is earlier.
     pub fn absorb(&mut self, survivor: RequestId, absorbed: RequestId) {
-        let place = self.places.remove(&absorbed).expect("both requests wait here");
-        self.order.remove(&place.slot);
-        let own = self.places.get_mut(&survivor).expect("both requests wait here");
-        if place.deadline < own.deadline {
-            self.order.remove(&own.slot);
-            self.order.insert(place.slot, survivor);
-            *own = place;
+        let earlier = self.deadline(absorbed) < self.deadline(survivor);
+        if earlier {
+            let own = self.take(survivor).expect("both requests wait here");
+            let Place { before, deadline, .. } = self.places[&absorbed];
+            self.places.insert(survivor, Place { deadline, ..own });
+            self.link(before, Some(survivor));
+            self.link(Some(survivor), Some(absorbed));
         }
+        self.remove(absorbed);
     }
 }
 
@@ -87,25 +113,23 @@ pub(crate) struct SortedFifo {
     pub fifo: Fifo,
     /// By first sector; requests that begin at one sector stay in the order of their numbers.
     sorted: BTreeSet<(u64, RequestId)>,
-    starts: FxHashMap<RequestId, u64>,
 }
 
 impl SortedFifo {
     pub fn push(&mut self, rq: &Request, deadline: u64) {
-        self.fifo.push(rq.id, deadline);
+        self.fifo.push(rq, deadline);
         self.sorted.insert((rq.start, rq.id));
-        self.starts.insert(rq.id, rq.start);
     }
 
     /// Takes a request out; whether it was there.
     pub fn remove(&mut self, id: RequestId) -> bool {
-        let start = self.starts.remove(&id);
-        start.is_some_and(|start| self.sorted.remove(&(start, id)) && self.fifo.remove(id))
+        let place = self.fifo.take(id);
+        place.is_some_and(|place| self.sorted.remove(&(place.start, id)))
     }
 
     /// Sorts a request anew that now begins elsewhere.
     pub fn moved(&mut self, rq: &Request) {
-        let start = self.starts.insert(rq.id, rq.start).expect("the request waits here");
+        let start = std::mem::replace(&mut self.fifo.place_mut(rq.id).start, rq.start);
         if start != rq.start {
             self.sorted.remove(&(start, rq.id));
             self.sorted.insert((rq.start, rq.id));
@@ -114,9 +138,13 @@ impl SortedFifo {
 
     /// `absorbed` leaves; `survivor` takes its place in the queue if that deadline is earlier.
     pub fn absorb(&mut self, survivor: RequestId, absorbed: RequestId) {
+        self.sorted.remove(&(self.start(absorbed), absorbed));
         self.fifo.absorb(survivor, absorbed);
-        let start = self.starts.remove(&absorbed).expect("both requests wait here");
-        self.sorted.remove(&(start, absorbed));
+    }
+
+    /// First sector of a request that waits here.
+    pub fn start(&self, id: RequestId) -> u64 {
+        self.fifo.places[&id].start
     }
 
     /// The request with the smallest sector.
@@ -131,17 +159,17 @@ impl SortedFifo {
 
     /// The request that begins at `sector`.
     pub fn starting_at(&self, sector: u64) -> Option<RequestId> {
-        self.from(sector).filter(|id| self.starts[id] == sector)
+        self.sorted.range((sector, RequestId(0))..).next().filter(|&&(start, _)| start == sector).map(|&(_, id)| id)
     }
 
     /// The neighbour at smaller sectors.
     pub fn former(&self, id: RequestId) -> Option<RequestId> {
-        self.sorted.range(..(self.starts[&id], id)).next_back().map(|&(_, id)| id)
+        self.sorted.range(..(self.start(id), id)).next_back().map(|&(_, id)| id)
     }
 
     /// The neighbour at larger sectors.
     pub fn latter(&self, id: RequestId) -> Option<RequestId> {
-        self.sorted.range((self.starts[&id], RequestId(id.0 + 1))..).next().map(|&(_, id)| id)
+        self.sorted.range((self.start(id), RequestId(id.0 + 1))..).next().map(|&(_, id)| id)
     }
 
     pub fn is_empty(&self) -> bool {

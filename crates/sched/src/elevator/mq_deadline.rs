@@ -20,6 +20,7 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
     frame: Frame::Modern,
     merge_index: MergeIndex::Hash,
     work_conserving: false,
+    sorted_drain: false,
     bounded_wait: true,
     by_process: false,
     by_sync: false,
@@ -43,10 +44,10 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
             default: 0,
             min: 0,
             max: 1_000_000,
-            help: "Requests in use up to which asynchronous bios are given one; 0 is all, as since Linux 6.",
+            help: "Requests in use up to which all but reads are given one; 0 is all, as since Linux 6.",
         },
     ],
-    build: |settings, _| Box::new(MqDeadline::new(settings)),
+    build: |settings, _| Ok(Box::new(MqDeadline::new(settings))),
 };
 
 /// Requests of one class of priority.
@@ -69,7 +70,7 @@ struct Decision {
 }
 
 #[derive(Debug)]
-struct MqDeadline {
+pub(super) struct MqDeadline {
     classes: [Class; 3],
     batching: u64,
     starved: u64,
@@ -107,7 +108,7 @@ impl MqDeadline {
     }
 
     /// What a class would dispatch now, if that had arrived at `latest`. The kernel lets a request that is too young
-    /// for the pass of the aged count in `starved` all the same; here a decision not taken changes nothing.
+    /// for the pass of the aged count in `starved` and end the batch all the same; here a decision not taken changes nothing.
     fn decide(&self, class: usize, now: u64, latest: u64) -> Option<Decision> {
         let Class { queues, position, .. } = &self.classes[class];
         let next = |direction: Direction| queues[direction as usize].from(position[direction as usize]);
@@ -135,6 +136,27 @@ impl MqDeadline {
         (arrived <= latest).then_some(decision)
     }
 
+    /// The class to serve, and what it would dispatch.
+    fn choose(&self, now: u64, force: bool) -> Option<(usize, Decision)> {
+        if self.classes.iter().filter(|class| class.queued > 0).count() > 1
+            && let Some(latest) = now.checked_sub(self.prio_aging_expire)
+        {
+            let aged = (1..self.classes.len()).find_map(|class| Some((class, self.decide(class, now, latest)?)));
+            if aged.is_some() {
+                return aged;
+            }
+        }
+        for class in 0..self.classes.len() {
+            if let Some(decision) = self.decide(class, now, now) {
+                return Some((class, decision));
+            }
+            if self.classes[class].queued > 0 && !force {
+                return None;
+            }
+        }
+        None
+    }
+
     /// Carries a decision out.
     fn take(&mut self, class: usize, decision: &Decision, requests: &Requests) -> RequestId {
         let Decision { id, direction, batching, starved } = *decision;
@@ -155,23 +177,8 @@ impl Elevator for MqDeadline {
     }
 
     fn dispatch(&mut self, requests: &Requests, now: u64, force: bool) -> Option<RequestId> {
-        if self.classes.iter().filter(|class| class.queued > 0).count() > 1
-            && let Some(latest) = now.checked_sub(self.prio_aging_expire)
-        {
-            let aged = (1..self.classes.len()).find_map(|class| Some((class, self.decide(class, now, latest)?)));
-            if let Some((class, decision)) = aged {
-                return Some(self.take(class, &decision, requests));
-            }
-        }
-        for class in 0..self.classes.len() {
-            if let Some(decision) = self.decide(class, now, now) {
-                return Some(self.take(class, &decision, requests));
-            }
-            if self.classes[class].queued > 0 && !force {
-                return None;
-            }
-        }
-        None
+        let (class, decision) = self.choose(now, force)?;
+        Some(self.take(class, &decision, requests))
     }
 
     fn completed(&mut self, rq: &Request, _now: u64) {
@@ -202,118 +209,30 @@ impl Elevator for MqDeadline {
 
     fn depth(&self, bio: &Bio, nr_requests: u32) -> u32 {
         let limit = u32::try_from(self.async_depth).expect("the range is small");
-        if bio.is_sync() || limit == 0 { nr_requests } else { nr_requests.min(limit) }
+        if bio.direction == Direction::Read || limit == 0 { nr_requests } else { nr_requests.min(limit) }
     }
 }
 
 #[cfg(test)]
-mod oracle {
-    //! The kernel's own decisions: see `tests/data/README.md`.
-
-    use std::collections::HashMap;
-    use std::path::{Path, PathBuf};
-
+pub(super) mod oracle {
     use super::*;
-    use crate::bio::{Flags, Priority};
-    use crate::elevator::{Device, scheduler};
+    use crate::elevator::oracle::Replayed;
 
-    /// The share of decisions of the kernel in a capture that the model takes as well, and their number.
-    fn agreement(path: &Path) -> (f64, u64) {
-        let text = String::from_utf8(zstd::decode_all(std::fs::File::open(path).unwrap()).unwrap()).unwrap();
-        let settings = Settings::new("mq-deadline", INFO.tunables, &[]).unwrap();
-        let mut model = MqDeadline::new(&settings);
-        let mut requests = Requests::default();
-        // One waiting request for each sector and direction: where the capture has two, the older one goes first.
-        let mut waiting: HashMap<(u64, Direction), Vec<RequestId>> = HashMap::new();
-        let mut served: HashMap<(u64, Direction), Vec<RequestId>> = HashMap::new();
-        let (mut equal, mut decisions) = (0, 0);
-        for line in text.lines().skip(1) {
-            let fields: Vec<&str> = line.split(',').collect();
-            let now: u64 = fields[0].parse().unwrap();
-            let direction = if fields[2] == "R" { Direction::Read } else { Direction::Write };
-            let start: u64 = fields[3].parse().unwrap();
-            let sectors = fields[4].parse::<u32>().unwrap() / 512;
-            let pid = fields[5].parse().unwrap();
-            let key = (start, direction);
-            match fields[1] {
-                "I" => {
-                    let (flags, priority) = (Flags::SYNC, Priority::default());
-                    let bio = Bio { start, sectors, direction, flags, pid, priority, owner: 0 };
-                    let id = requests.allocate(bio, 1, now);
-                    model.insert(&requests[id], &requests, now);
-                    waiting.entry(key).or_default().push(id);
-                }
-                "D" => {
-                    // What was inserted before the capture began is unknown.
-                    let Some(id) = waiting.get_mut(&key).and_then(|ids| (!ids.is_empty()).then(|| ids.remove(0)))
-                    else {
-                        continue;
-                    };
-                    let class = requests[id].priority.class as usize;
-                    let decision = model.decide(class, now, now).expect("something waits");
-                    decisions += 1;
-                    equal += u64::from(decision.id == id);
-                    // Two processors race between decision and event; after a difference the model follows the kernel.
-                    let decision = if decision.direction == direction {
-                        Decision { id, ..decision }
-                    } else {
-                        Decision { id, direction, batching: 1, starved: decision.starved }
-                    };
-                    model.take(class, &decision, &requests);
-                    served.entry(key).or_default().push(id);
-                }
-                "C" => {
-                    if let Some(id) = served.get_mut(&key).and_then(|ids| (!ids.is_empty()).then(|| ids.remove(0))) {
-                        model.completed(&requests.free(id), now);
-                    }
-                }
-                other => panic!("unknown event {other}"),
-            }
+    pub fn model(changes: &[(String, u64)]) -> MqDeadline {
+        MqDeadline::new(&Settings::new("mq-deadline", INFO.tunables, changes).unwrap())
+    }
+
+    impl Replayed for MqDeadline {
+        fn propose(&mut self, _requests: &Requests, now: u64) -> Option<RequestId> {
+            self.choose(now, false).map(|(_, decision)| decision.id)
         }
-        (equal as f64 / decisions as f64, decisions)
-    }
 
-    #[expect(clippy::print_stderr, reason = "a skipped test must say so, and how well the model does is worth knowing")]
-    fn say(what: &str) {
-        eprintln!("{what}");
-    }
-
-    fn check(path: &Path, at_least: u64) {
-        let (share, decisions) = agreement(path);
-        say(&format!("{:.2} % of {decisions} decisions are the kernel's", 100.0 * share));
-        assert!(decisions >= at_least, "{decisions} decisions in {}", path.display());
-        assert!(share >= 0.985, "{:.2} % of {decisions} decisions are the kernel's", 100.0 * share);
-    }
-
-    #[test]
-    fn decides_as_the_kernel_did() {
-        check(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/mq-deadline.csv.zst"), 7000);
-    }
-
-    #[test]
-    fn decides_as_the_kernel_did_in_the_whole_capture() {
-        let Some(root) = std::env::var_os("SSDLAB_TRACES") else {
-            return say("skipped: SSDLAB_TRACES does not name the directory of real traces");
-        };
-        let name = "scheduler-oracle-linux6.18/mq-deadline.insert-dispatch-complete.csv.zst";
-        let path = PathBuf::from(root).join(name);
-        if path.exists() {
-            check(&path, 100_000);
-        } else {
-            say(&format!("skipped: {} is missing", path.display()));
+        fn follow(&mut self, id: RequestId, requests: &Requests, now: u64) {
+            let (rq, decision) = (&requests[id], self.choose(now, false).map(|(_, decision)| decision));
+            let (direction, starved) = (rq.direction, decision.map_or(self.starved, |decision| decision.starved));
+            let same = decision.filter(|decision| decision.direction == direction);
+            let batching = same.map_or(1, |decision| decision.batching);
+            self.take(rq.priority.class as usize, &Decision { id, direction, batching, starved }, requests);
         }
-    }
-
-    #[test]
-    fn the_elevator_takes_the_decisions_it_is_asked_for() {
-        let device = Device { sectors: 1 << 20, rotational: false, nr_requests: 64 };
-        let mut elevator = scheduler("mq-deadline").unwrap().build(&[], &device).unwrap();
-        let mut requests = Requests::default();
-        assert_eq!(elevator.dispatch(&requests, 0, false), None);
-        let (direction, flags, priority) = (Direction::Read, Flags::NONE, Priority::default());
-        let bio = Bio { start: 8, sectors: 8, direction, flags, pid: 1, priority, owner: 0 };
-        let id = requests.allocate(bio, 1, 0);
-        elevator.insert(&requests[id], &requests, 0);
-        assert_eq!(elevator.dispatch(&requests, 0, false), Some(id));
     }
 }

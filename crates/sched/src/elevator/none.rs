@@ -15,11 +15,12 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
     frame: Frame::Modern,
     merge_index: MergeIndex::Latest,
     work_conserving: true,
+    sorted_drain: false,
     bounded_wait: true,
     by_process: false,
     by_sync: false,
     tunables: &[],
-    build: |_, _| Box::new(NoScheduler::default()),
+    build: |_, _| Ok(Box::new(NoScheduler::default())),
 };
 
 /// Requests that a bio may be merged with (`blk_bio_list_merge`).
@@ -32,7 +33,7 @@ struct NoScheduler {
 
 impl Elevator for NoScheduler {
     fn insert(&mut self, rq: &Request, _requests: &Requests, _now: u64) -> bool {
-        self.queue.push(rq.id, u64::MAX);
+        self.queue.push(rq, u64::MAX);
         false
     }
 

@@ -15,11 +15,12 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
     frame: Frame::Legacy,
     merge_index: MergeIndex::Hash,
     work_conserving: true,
+    sorted_drain: true,
     bounded_wait: true,
     by_process: false,
     by_sync: false,
     tunables: &[],
-    build: |_, _| Box::new(Noop::default()),
+    build: |_, _| Ok(Box::new(Noop::default())),
 };
 
 #[derive(Debug, Default)]
@@ -29,7 +30,7 @@ struct Noop {
 
 impl Elevator for Noop {
     fn insert(&mut self, rq: &Request, _requests: &Requests, _now: u64) -> bool {
-        self.queue.push(rq.id, u64::MAX);
+        self.queue.push(rq, u64::MAX);
         false
     }
 

@@ -3,7 +3,7 @@
 use crate::bio::{Priority, PriorityClass};
 
 /// A process for its synchronous requests; everybody of one priority together for asynchronous ones.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Owner {
     Process(u32),
     Async(PriorityClass, u8),

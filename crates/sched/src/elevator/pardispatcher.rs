@@ -4,29 +4,27 @@
 //! The paper describes a derivative of the deadline scheduler of Linux 2.6.32, and leaves open what follows. Where a
 //! sensible reader could decide otherwise there is a tunable.
 //!
-//! - "4GB" is 4 GiB (`region_mib`). A request belongs to the region it begins in; the paper's index range has one
-//!   region too many where the region size divides the capacity.
-//! - Deadlines are those of `deadline`. "Periodically checking" the FIFOs: at the beginning of each turn, as `deadline`
-//!   does; `expiry_scan` instead lets a scan of all regions put the one with the oldest overdue request next.
-//! - The first turn of a region reads (`first_direction`).
-//! - Regions are told apart in the scheduler's hooks, although the paper names `generic_make_request`, which runs
-//!   before it: the effect is the same.
-//! - "Merge with a request in the same subqueue": the block layer's hash knows no regions, so merges across regions are
-//!   forbidden (`allow_merge`).
-//! - Direction is that of data; synchronous writes are writes.
-//! - Requests are pulled one by one, so those that arrive during a turn may join it; `late_arrivals` = 0 fixes a turn
-//!   to what waits when it begins.
-//! - The direction a turn is the opposite of is the one last served, even if that was served only because the other
-//!   had nothing waiting (`served_direction` = 0: the one that was intended).
-//! - A turn begins with the oldest request if that is overdue, else where the region left off in that direction, and
-//!   ascends. At the end of the region it wraps to the smallest sector (`wrap`; `deadline` would end the batch).
-//! - A turn ends when it has dispatched as many requests as its batch; "exceeds" taken literally would be one more
-//!   (`exceed_batch`).
-//! - A region is not limited in requests at the device, only in requests of a turn. A turn that stops because the
-//!   device is full goes on where it was. Nothing is waited for: a device with a free slot is given what there is.
-//! - Flushes, barriers and discards: as the block layer treats them for `deadline`. Plugging: as for any SATA drive.
+//! | | left open | our choice | tunable |
+//! |---|---|---|---|
+//! | A1 | "4GB"; requests across a boundary | 4 GiB, or the whole device if that is smaller; a request belongs to the region it begins in; the paper's index range has one region too many where the size divides the capacity | `region_mib` |
+//! | A2 | deadlines; "periodically checking" | those of `deadline`, looked at when a turn begins | `read_expire`, `write_expire`; `expiry_scan`: look through all regions so often, and let the one with the oldest overdue request be next |
+//! | A3 | direction of a region's first turn | reads | `first_direction` |
+//! | A4 | `generic_make_request` tells regions apart | the scheduler's hooks do; it runs before them, the effect is the same | |
+//! | A5 | "merge in the same subqueue", but the block layer's hash knows no regions | merges across regions are forbidden | `cross_region_merges`: bios go to the back of a request of another region as the hash finds it |
+//! | A6 | reads and writes | by the direction of data; synchronous writes are writes | |
+//! | A7 | batches are "dispatched" | one by one as the device asks, so what arrives during a turn may join | `late_arrivals` 0: the whole batch at once when the turn begins; nothing joins it, nothing is merged with it |
+//! | A8 | the direction a turn is the opposite of | the one last served, even if only because the other had nothing waiting | `served_direction` 0: the one last intended |
+//! | A9 | where a turn begins | with the oldest request if that is overdue, else where the region left off in that direction, else with the oldest | |
+//! | A10 | the end of the region in a turn | the smallest sector is next | `wrap` 0: the turn ends, as in `deadline` |
+//! | A11 | "exceeds" the batch | a turn ends when it has reached its batch | `exceed_batch`: one more |
+//! | A12 | requests of a region at the device | not limited | |
+//! | A13 | a turn that stops because the device is full | goes on where it was | |
+//! | A14 | flushes, barriers, discards | as the block layer treats them for `deadline` | |
+//! | A15 | idling | none: a device with a free slot is given what there is | |
+//! | A16 | starvation | none: directions alternate in a region, regions take turns; a region with one direction only gives it all its turns | |
+//! | A17 | plugging | as for any SATA drive of 2.6.32, with 31 slots | `plug`, `slots` of the block layer |
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 
 use super::deadline::{FRONT_MERGES, READ_EXPIRE, WRITE_EXPIRE};
 use super::lists::SortedFifo;
@@ -34,7 +32,7 @@ use super::{Device, Elevator, MergeIndex, SchedulerInfo};
 use crate::bio::{Bio, Direction};
 use crate::layer::Frame;
 use crate::request::{Request, RequestId, Requests};
-use crate::tunable::{Settings, Tunable};
+use crate::tunable::{Settings, Tunable, TunableError};
 
 pub(super) static INFO: SchedulerInfo = SchedulerInfo {
     name: "pardispatcher",
@@ -42,11 +40,12 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
     frame: Frame::Legacy,
     merge_index: MergeIndex::Hash,
     work_conserving: true,
+    sorted_drain: false,
     bounded_wait: true,
     by_process: false,
     by_sync: false,
     tunables: TUNABLES,
-    build: |settings, device| Box::new(ParDispatcher::new(settings, device)),
+    build: |settings, device| Ok(Box::new(ParDispatcher::new(settings, device)?)),
 };
 
 const fn switch(name: &'static str, default: u64, help: &'static str) -> Tunable {
@@ -64,12 +63,12 @@ const TUNABLES: &[Tunable] = &[
         default: 4096,
         min: 1,
         max: 1 << 30,
-        help: "Size of a region; the paper measured 4 GB to be best for its drive.",
+        help: "Size of a region, the whole device if that is smaller; the paper found 4 GB to be best for its drive.",
     },
     batch("read_batch", 16, "Reads of a turn."),
     batch("write_batch", 8, "Writes of a turn."),
-    READ_EXPIRE,
-    WRITE_EXPIRE,
+    Tunable { min: 1, ..READ_EXPIRE },
+    Tunable { min: 1, ..WRITE_EXPIRE },
     Tunable {
         name: "expiry_scan",
         unit: "ms",
@@ -80,11 +79,14 @@ const TUNABLES: &[Tunable] = &[
     },
     FRONT_MERGES,
     switch("first_direction", 0, "Direction of the first turn of a region: 0 reads, 1 writes."),
-    switch("late_arrivals", 1, "Whether requests that arrive during a turn may join it."),
+    switch("cross_region_merges", 0, "Whether a bio may go to the back of a request of another region."),
+    switch("late_arrivals", 1, "Whether requests that arrive during a turn may join it; otherwise a batch goes whole."),
     switch("served_direction", 1, "Whether turns alternate with the direction last served, or with the one intended."),
     switch("wrap", 1, "Whether a turn that reaches the end of its region goes on at the beginning."),
     switch("exceed_batch", 0, "Whether a turn ends when it has exceeded its batch, rather than reached it."),
 ];
+
+const SECTORS_PER_MIB: u64 = 2048;
 
 #[derive(Debug)]
 struct Region {
@@ -105,8 +107,6 @@ impl Region {
 struct Turn {
     direction: Direction,
     left: u64,
-    /// Requests from this number on came too late for it.
-    before: RequestId,
 }
 
 #[derive(Debug)]
@@ -116,42 +116,48 @@ struct ParDispatcher {
     busy: BTreeSet<usize>,
     current: usize,
     turn: Option<Turn>,
-    /// Number behind that of the latest request.
-    arrivals: RequestId,
+    /// The rest of a batch that goes whole.
+    batch_left: VecDeque<RequestId>,
     next_scan: u64,
     region_sectors: u64,
     batch: [u64; 2],
     expire: [u64; 2],
     expiry_scan: u64,
     front_merges: bool,
+    cross_region_merges: bool,
     late_arrivals: bool,
     served_direction: bool,
     wrap: bool,
 }
 
 impl ParDispatcher {
-    fn new(settings: &Settings, device: &Device) -> Self {
-        let region_sectors = settings.get("region_mib") * 2048;
+    fn new(settings: &Settings, device: &Device) -> Result<Self, TunableError> {
+        let (name, unit, mib) = ("region_mib", "MiB", device.sectors / SECTORS_PER_MIB);
+        if let Some(value) = settings.asked(name).filter(|value| value * SECTORS_PER_MIB > device.sectors) {
+            return Err(TunableError::BeyondDevice { scheduler: INFO.name, name, value, device: mib, unit });
+        }
+        let region_sectors = settings.get(name) * SECTORS_PER_MIB;
         let first = if settings.is_set("first_direction") { Direction::Write } else { Direction::Read };
         let region = || Region { queues: Default::default(), next: [None; 2], last: first.other() };
         let regions = usize::try_from(device.sectors.div_ceil(region_sectors)).expect("regions are large");
         let batch = |name| settings.get(name) + settings.get("exceed_batch");
-        Self {
+        Ok(Self {
             regions: (0..regions.max(1)).map(|_| region()).collect(),
             busy: BTreeSet::new(),
             current: 0,
             turn: None,
-            arrivals: RequestId(0),
+            batch_left: VecDeque::new(),
             next_scan: 0,
             region_sectors,
             batch: [batch("read_batch"), batch("write_batch")],
             expire: [settings.ms("read_expire"), settings.ms("write_expire")],
             expiry_scan: settings.ms("expiry_scan"),
             front_merges: settings.is_set("front_merges"),
+            cross_region_merges: settings.is_set("cross_region_merges"),
             late_arrivals: settings.is_set("late_arrivals"),
             served_direction: settings.is_set("served_direction"),
             wrap: settings.is_set("wrap"),
-        }
+        })
     }
 
     fn region(&self, sector: u64) -> usize {
@@ -171,15 +177,20 @@ impl ParDispatcher {
     /// The request with which the turn under way goes on.
     fn continued(&self) -> Option<RequestId> {
         let turn = self.turn.filter(|turn| turn.left > 0)?;
-        let region = &self.regions[self.current];
-        let queue = &region.queues[turn.direction as usize];
-        let next = region.next[turn.direction as usize];
-        let next = next.or_else(|| queue.first().filter(|_| self.wrap))?;
-        // The oldest request tells whether any is left that was there when the turn began.
-        if self.late_arrivals || next < turn.before {
-            return Some(next);
+        if !self.late_arrivals {
+            return self.batch_left.front().copied();
         }
-        queue.fifo.head().filter(|&oldest| oldest < turn.before)
+        let region = &self.regions[self.current];
+        let first = || region.queues[turn.direction as usize].first().filter(|_| self.wrap);
+        region.next[turn.direction as usize].or_else(first)
+    }
+
+    /// What the turn that begins with `start` will dispatch after it, as things are now.
+    fn rest_of_batch(&self, start: RequestId, turn: Turn) -> VecDeque<RequestId> {
+        let queue = &self.regions[self.current].queues[turn.direction as usize];
+        let next = |&id: &RequestId| queue.latter(id).or_else(|| queue.first().filter(|_| self.wrap));
+        let rest = std::iter::successors(next(&start), next).take_while(|&id| id != start);
+        rest.take(turn.left as usize - 1).collect()
     }
 
     /// Begins a turn of the next region with requests.
@@ -193,9 +204,15 @@ impl ParDispatcher {
         let intended = region.last.other();
         let served = if region.queues[intended as usize].is_empty() { intended.other() } else { intended };
         region.last = if self.served_direction { served } else { intended };
-        self.turn = Some(Turn { direction: served, left: self.batch[served as usize], before: self.arrivals });
+        let turn = Turn { direction: served, left: self.batch[served as usize] };
         let fifo = &region.queues[served as usize].fifo;
-        fifo.overdue(now).or(region.next[served as usize]).or(fifo.head())
+        let start = fifo.overdue(now).or(region.next[served as usize]).or(fifo.head())?;
+        self.turn = Some(turn);
+        if !self.late_arrivals {
+            self.batch_left = self.rest_of_batch(start, turn);
+            self.batch_left.push_front(start);
+        }
+        Some(start)
     }
 
     /// The region whose oldest request is overdue for longest, if it is time to look.
@@ -215,7 +232,6 @@ impl Elevator for ParDispatcher {
         let deadline = now + self.expire[rq.direction as usize];
         self.queue_mut(rq).push(rq, deadline);
         self.busy.insert(self.region(rq.start));
-        self.arrivals = self.arrivals.max(RequestId(rq.id.0 + 1));
         false
     }
 
@@ -223,6 +239,7 @@ impl Elevator for ParDispatcher {
         let id = self.continued().or_else(|| self.begin(now))?;
         let turn = self.turn.as_mut().expect("it has just been begun or continued");
         turn.left -= 1;
+        self.batch_left.pop_front();
         let region = &mut self.regions[self.current];
         let queue = &mut region.queues[turn.direction as usize];
         region.next[turn.direction as usize] = queue.latter(id);
@@ -241,7 +258,9 @@ impl Elevator for ParDispatcher {
     }
 
     fn allow_merge(&self, rq: &Request, bio: &Bio) -> bool {
-        self.region(rq.start) == self.region(bio.start)
+        // A request that is out of the subqueues, in a batch that goes whole, is past merging.
+        let here = self.region(rq.start) == self.region(bio.start);
+        (here || (self.cross_region_merges && bio.start > rq.start)) && !self.batch_left.contains(&rq.id)
     }
 
     fn moved(&mut self, rq: &Request) {
@@ -249,11 +268,11 @@ impl Elevator for ParDispatcher {
     }
 
     fn former(&self, rq: &Request) -> Option<RequestId> {
-        self.queue(rq).former(rq.id)
+        self.queue(rq).former(rq.id).filter(|id| !self.batch_left.contains(id))
     }
 
     fn latter(&self, rq: &Request) -> Option<RequestId> {
-        self.queue(rq).latter(rq.id)
+        self.queue(rq).latter(rq.id).filter(|id| !self.batch_left.contains(id))
     }
 
     fn merged(&mut self, survivor: &Request, absorbed: &Request, _requests: &Requests) {

@@ -63,7 +63,9 @@ impl Limits {
         if self.used[kind] >= 3 * self.nr_requests / 2 {
             return false;
         }
-        if self.is_batcher(pid, now)
+        // Only what is taken of a full queue counts.
+        if self.used[kind] + 1 >= self.nr_requests
+            && self.is_batcher(pid, now)
             && let Some(batcher) = self.batchers.get_mut(&pid)
         {
             batcher.left -= 1;

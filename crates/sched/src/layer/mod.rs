@@ -1,4 +1,7 @@
 //! The block layer: everything between a bio and the device that is not policy.
+//!
+//! Left out: writeback throttling (wbt), which in Linux 6 holds background writes back before they get here; software
+//! queues for each processor; hardware queues beyond the first.
 
 mod flush;
 mod limits;
@@ -12,7 +15,7 @@ use ssdlab_core::counters;
 use crate::MS;
 use crate::bio::{Bio, Direction, Flags};
 use crate::elevator::{Device, Elevator, MergeIndex, SchedulerInfo, scheduler};
-use crate::request::{RequestId, Requests};
+use crate::request::{Request, RequestId, Requests};
 use crate::tunable::TunableError;
 use flush::Flushes;
 use limits::Limits;
@@ -236,6 +239,8 @@ pub struct BlockLayer {
     /// The request chosen to be next while the device is full.
     chosen: Option<RequestId>,
     in_flight: u32,
+    /// Where the request chosen last ends.
+    boundary: u64,
     limits: Limits,
     /// Bios without a request, by kind: asynchronous, synchronous.
     waiting: [VecDeque<Bio>; 2],
@@ -267,6 +272,7 @@ impl BlockLayer {
             ahead: VecDeque::new(),
             chosen: None,
             in_flight: 0,
+            boundary: 0,
             limits: Limits::new(options.frame, nr_requests),
             waiting: Default::default(),
             woken: VecDeque::new(),
@@ -336,7 +342,8 @@ impl BlockLayer {
             (Frame::Legacy, Some(_)) => {
                 // A barrier empties the scheduler ahead of itself and runs the queue.
                 while let Some(id) = self.pull(now, true) {
-                    self.ahead.push_back(id);
+                    let position = if self.info.sorted_drain { self.sorted_position(id) } else { self.ahead.len() };
+                    self.ahead.insert(position, id);
                 }
                 self.ahead.push_back(id);
                 if self.unplug_queue() {
@@ -359,6 +366,19 @@ impl BlockLayer {
                 }
             },
         }
+    }
+
+    /// Where a request belongs in the dispatch list: one way up from where the device is, then from the beginning, but
+    /// before no request of another kind and before no barrier.
+    fn sorted_position(&self, id: RequestId) -> usize {
+        let rq = &self.requests[id];
+        let alike = |other: &Request| {
+            let discards = [rq, other].map(|rq| rq.flags.any(Flags::DISCARD));
+            rq.direction == other.direction && discards[0] == discards[1] && self.steps(&other.bios[0]).is_none()
+        };
+        let rank = |rq: &Request| (rq.start < self.boundary, rq.start);
+        let passed = self.ahead.iter().rev().map(|&other| &self.requests[other]);
+        self.ahead.len() - passed.take_while(|other| alike(other) && rank(rq) < rank(other)).count()
     }
 
     /// Gives a request to the scheduler.
@@ -414,7 +434,9 @@ impl BlockLayer {
         {
             return turn;
         }
-        self.ahead.pop_front().or_else(|| self.pull(now, false))
+        let id = self.ahead.pop_front().or_else(|| self.pull(now, false))?;
+        self.boundary = self.requests[id].end();
+        Some(id)
     }
 
     fn describe(&mut self, id: RequestId) -> Dispatched {

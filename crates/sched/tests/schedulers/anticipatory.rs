@@ -114,3 +114,193 @@ fn anticipatory_keeps_synchronous_writes_with_reads() {
     bench.complete_all();
     assert_eq!(bench.next(), "w100");
 }
+
+#[test]
+fn anticipatory_goes_on_from_a_request_taken_for_its_age() {
+    let mut bench = Bench::new("anticipatory", &[("antic_expire", 0)]);
+    bench.reads([50_000, 1_000, 1_100, 51_000]);
+    assert_eq!(bench.next(), "r1000");
+    bench.wait(126 * MS);
+    // 50 000 is overdue. From there 51 000 is 992 sectors ahead, 1 100 is 48 908 behind.
+    assert_eq!(bench.order(3), "r50000 r51000 r1100");
+}
+
+#[test]
+fn anticipatory_looks_at_ages_once_in_the_time_it_takes_to_age() {
+    let mut bench = Bench::new("anticipatory", &[("antic_expire", 0)]);
+    bench.reads([900_000, 300, 100, 200, 901_000]);
+    assert_eq!(bench.next(), "r100");
+    bench.wait(126 * MS);
+    // 900 000 and 300 are both overdue, but only one is looked at in 125 ms. From 901 008, 300 is nearer than 200.
+    assert_eq!(bench.order(4), "r900000 r901000 r300 r200");
+}
+
+#[test]
+fn anticipatory_goes_back_half_a_gibibyte_at_double_cost() {
+    let order = |starts: [u64; 2]| {
+        let mut bench = Bench::new("anticipatory", &[("antic_expire", 0)]);
+        bench.reads([2_000_000]);
+        bench.next();
+        bench.reads(starts);
+        bench.order(2)
+    };
+    // The head is at 2 000 008. 1 048 576 sectors back cost 2 097 152, less than the 2 999 992 ahead.
+    assert_eq!(order([5_000_000, 951_432]), "r951432 r5000000");
+    // Farther back is out of reach.
+    assert_eq!(order([5_000_000, 951_424]), "r5000000 r951424");
+    // Of two out of reach the first one on the device goes.
+    assert_eq!(order([900_000, 100]), "r100 r900000");
+}
+
+#[test]
+fn anticipatory_begins_with_the_oldest_only_on_an_idle_device() {
+    let order = |ends_before: bool| {
+        let mut bench = Bench::new("anticipatory", &[("antic_expire", 0)]);
+        bench.reads([100]);
+        bench.next();
+        if ends_before {
+            bench.complete();
+        }
+        bench.writes([5000, 1000]);
+        if !ends_before {
+            // The batch is one of writes now, but the read has to end first.
+            assert_eq!(bench.next(), "");
+            bench.complete();
+        }
+        bench.order(2)
+    };
+    assert_eq!(order(true), "w5000 w1000");
+    assert_eq!(order(false), "w1000 w5000");
+}
+
+#[test]
+fn anticipatory_prolongs_a_batch_of_reads_while_no_write_waits() {
+    let mut bench = Bench::new("anticipatory", &[("antic_expire", 0)]);
+    bench.reads([100, 200, 300]);
+    assert_eq!(bench.next(), "r100");
+    bench.wait(400 * MS);
+    // Without a write waiting the batch lasts 500 ms from here.
+    assert_eq!(bench.next(), "r200");
+    bench.writes([9000]);
+    bench.wait(400 * MS);
+    assert_eq!(bench.next(), "r300");
+}
+
+#[test]
+fn anticipatory_starts_the_clock_of_reads_with_their_first_completion() {
+    let mut bench = Bench::new("anticipatory", &[("antic_expire", 0)]);
+    bench.writes([1000]);
+    assert_eq!(bench.next(), "w1000");
+    bench.complete();
+    bench.reads([100, 200]);
+    assert_eq!(bench.next(), "r100");
+    bench.writes([3000]);
+    // 600 ms pass before the first read ends; only then do the 500 ms begin.
+    bench.wait(600 * MS);
+    assert_eq!(bench.next(), "r200");
+    bench.complete_all();
+    bench.wait(500 * MS);
+    bench.reads([300]);
+    assert_eq!(bench.next(), "r300");
+    bench.complete();
+    bench.wait(1);
+    bench.reads([400]);
+    assert_eq!(bench.next(), "w3000");
+}
+
+#[test]
+fn anticipatory_adapts_how_many_writes_a_batch_has() {
+    // A batch of twelve that takes so many milliseconds, of 125, until the first read after it ends; the next batch.
+    let next_batch = |took| {
+        let mut bench = Bench::new("anticipatory", &[("antic_expire", 0)]);
+        bench.writes((0..40).map(|k| 10_000 + 100 * k));
+        bench.order(12);
+        bench.complete_all();
+        bench.reads([100]);
+        assert_eq!(bench.next(), "r100");
+        bench.wait(took * MS);
+        bench.complete();
+        bench.next();
+        bench.reads([200]);
+        1 + bench.order(28).matches('w').count()
+    };
+    // More than three times too long: halved. Too long: one less. Short: one more. Less than a third: doubled.
+    assert_eq!([376, 375, 126].map(next_batch), [6, 11, 11]);
+    assert_eq!([125, 124, 42, 41].map(next_batch), [12, 13, 13, 24]);
+}
+
+#[test]
+fn anticipatory_widens_what_is_close_with_each_millisecond() {
+    let stops = |waited, start| {
+        let mut bench = Bench::new("anticipatory", &[]);
+        bench.reads_of(1, [1_000_000]);
+        bench.reads_of(2, [50_000_000]);
+        bench.next();
+        bench.complete();
+        assert_eq!(bench.next(), "");
+        bench.wait(waited * MS);
+        bench.insert(Bio { pid: 3, ..Bench::bio(start, Direction::Read) })
+    };
+    // The head is at 1 000 008. 8192 sectors ahead and 4096 behind are close at once, twice that after a millisecond.
+    assert_eq!([1_008_200, 1_008_208, 995_912, 995_904].map(|start| stops(0, start)), [true, false, true, false]);
+    assert_eq!([1_016_392, 1_016_400, 991_816, 991_808].map(|start| stops(1, start)), [true, false, true, false]);
+    // After five, 8192 << 5 = 262 144.
+    assert_eq!([1_262_152, 1_262_160].map(|start| stops(5, start)), [true, false]);
+}
+
+#[test]
+fn anticipatory_credits_the_awaited_process_with_close_requests_of_others() {
+    let mut bench = Bench::new("anticipatory", &[]);
+    bench.reads_of(1, [100]);
+    bench.reads_of(2, [50_000_000]);
+    assert_eq!(bench.order(2), "r100 ");
+    bench.complete();
+    bench.wait(5 * MS);
+    // Close after 5 ms. Process 1 now has a seek of 199 892 sectors, and stands at 200 008.
+    assert!(bench.insert(Bio { pid: 3, ..Bench::bio(200_000, Direction::Read) }));
+    assert_eq!(bench.next(), "r200000");
+    bench.complete();
+    // So this is one of 92, and its mean (7 * 32 * 199 892 + 256 * 92) / 8 / 60 = 93 332.
+    bench.reads_of(1, [200_100]);
+    assert_eq!(bench.next(), "r200100");
+    bench.complete();
+    // 150 000 sectors away is farther than that: process 1 is awaited. Without the credit its mean were 199 992.
+    assert_eq!(bench.next(), "");
+    assert!(!bench.insert(Bio { pid: 5, ..Bench::bio(350_108, Direction::Read) }));
+    // 90 000 is nearer than what is expected of it.
+    assert!(bench.insert(Bio { pid: 4, ..Bench::bio(290_108, Direction::Read) }));
+    assert_eq!(bench.next(), "r290108");
+}
+
+#[test]
+fn anticipatory_awaits_nobody_after_an_asynchronous_request() {
+    let mut bench = Bench::new("anticipatory", &[]);
+    bench.writes([100]);
+    assert_eq!(bench.next(), "w100");
+    bench.complete();
+    bench.reads_of(2, [50_000_000]);
+    assert_eq!(bench.next(), "r50000000");
+}
+
+#[test]
+fn anticipatory_lets_the_awaited_process_exceed_limits() {
+    let mut bench = Bench::new("anticipatory", &[]);
+    let must = |bench: &Bench, pid| bench.elevator.must_queue(&Bio { pid, ..Bench::bio(0, Direction::Read) });
+    bench.reads_of(1, [100]);
+    bench.reads_of(2, [50_000_000]);
+    assert_eq!(bench.next(), "r100");
+    assert!(!must(&bench, 1));
+    assert_eq!(bench.next(), "");
+    assert_eq!((must(&bench, 1), must(&bench, 2)), (true, false));
+}
+
+#[test]
+fn anticipatory_finds_front_merges_of_writes_before_synchronous_writes_only() {
+    let mut bench = Bench::new("anticipatory", &[]);
+    bench.reads([100]);
+    bench.insert(Bio { flags: Flags::SYNC, ..Bench::bio(200, Direction::Write) });
+    bench.writes([300]);
+    let found = |start, direction| bench.elevator.front_merge(&Bench::bio(start, direction)).is_some();
+    let before = [found(92, Direction::Read), found(192, Direction::Write), found(292, Direction::Write)];
+    assert_eq!(before, [false, true, false]);
+}

@@ -150,3 +150,187 @@ fn cfq_serves_classes_in_order() {
     bench.wait(8 * MS);
     assert_eq!(bench.next(), "r100");
 }
+
+fn of(pid: u32, class: PriorityClass, level: u8, start: u64) -> Bio {
+    Bio { pid, priority: Priority { class, level }, ..Bench::bio(start, Direction::Read) }
+}
+
+#[test]
+fn cfq_starts_the_clock_of_a_slice_with_its_first_completion() {
+    // 100 ms of priority 4, 100 + 4 * 20 = 180 of 0, 100 - 3 * 20 = 40 of 7, from the completion at 150 ms on.
+    for (level, slice) in [(4, 100), (0, 180), (7, 40)] {
+        let mut bench = Bench::on("cfq", &[], disk());
+        for start in [100, 200, 300, 400] {
+            bench.insert(of(1, PriorityClass::BestEffort, level, start));
+        }
+        bench.insert(of(2, PriorityClass::BestEffort, level, 50_000_000));
+        assert_eq!(bench.next(), "r100");
+        bench.wait(150 * MS);
+        bench.complete();
+        assert_eq!(bench.next(), "r200");
+        bench.wait(slice * MS - 1);
+        assert_eq!(bench.next(), "r300");
+        bench.wait(1);
+        assert_eq!(bench.next(), "r50000000", "level {level}");
+    }
+}
+
+#[test]
+fn cfq_sorts_queues_by_time_and_slice() {
+    // Keys in ms, at time 0: the first queue 0; of level 7, behind one queue, 1 * (180 - 40) = 140; of level 0, behind two,
+    // 2 * (180 - 180) = 0, after the first.
+    let mut bench = Bench::on("cfq", &[("slice_idle", 0)], disk());
+    bench.insert(of(1, PriorityClass::BestEffort, 4, 100));
+    bench.insert(of(2, PriorityClass::BestEffort, 7, 20_000_000));
+    bench.insert(of(3, PriorityClass::BestEffort, 0, 40_000_000));
+    assert_eq!(bench.order(3), "r100 r40000000 r20000000");
+}
+
+#[test]
+fn cfq_gives_back_what_was_left_of_a_preempted_slice() {
+    let served = |preempted_at| {
+        let mut bench = Bench::on("cfq", &[], disk());
+        bench.reads_of(1, [100, 200]);
+        bench.reads_of(2, [50_000_000]);
+        assert_eq!(bench.next(), "r100");
+        bench.complete();
+        bench.wait(preempted_at * MS);
+        // Real time preempts. Process 2 has the key 1 * (180 - 100) = 80 ms.
+        assert!(bench.insert(of(3, PriorityClass::RealTime, 4, 20_000_000)));
+        assert_eq!(bench.next(), "r20000000");
+        bench.complete();
+        bench.wait(8 * MS);
+        bench.next()
+    };
+    // Process 1 comes behind two queues: 5 + 2 * 80 - (100 - 5) = 70 ms.
+    assert_eq!(served(5), "r200");
+    // 20 + 2 * 80 - (100 - 20) = 100 ms.
+    assert_eq!(served(20), "r50000000");
+}
+
+#[test]
+fn cfq_preempts_for_a_reason() {
+    use PriorityClass::{BestEffort, Idle, RealTime};
+    let meta = |start| Bio { flags: Flags::META, ..of(2, BestEffort, 4, start) };
+    let preempts = |active: &[Bio], arrival: Bio| {
+        let mut bench = Bench::on("cfq", &[], disk());
+        active.iter().for_each(|&bio| _ = bench.insert(bio));
+        bench.next();
+        bench.insert(arrival)
+    };
+    let (busy, far) = ([of(1, BestEffort, 4, 100), of(1, BestEffort, 4, 200)], 50_000_000);
+    assert!(!preempts(&busy, of(2, BestEffort, 0, far)));
+    assert!(preempts(&busy, of(2, RealTime, 7, far)));
+    assert!(!preempts(&busy, of(2, Idle, 0, far)));
+    // Metadata, unless the active queue has some itself.
+    assert!(preempts(&busy, meta(far)));
+    assert!(!preempts(&[busy[0], busy[1], Bio { pid: 1, ..meta(9000) }, Bio { pid: 1, ..meta(9100) }], meta(far)));
+    assert!(preempts(&[of(1, Idle, 4, 100), of(1, Idle, 4, 200)], of(2, BestEffort, 7, far)));
+    // A close request only while the active queue is idled for: 8192 sectors from the head at 108.
+    for (waits, start, expected) in [(false, 8300, false), (true, 8300, true), (true, 8308, false)] {
+        let mut bench = Bench::on("cfq", &[], disk());
+        bench.reads_of(1, [100]);
+        bench.next();
+        if waits {
+            bench.complete();
+        }
+        assert_eq!(bench.insert(of(2, BestEffort, 4, start)), expected, "{start}");
+    }
+}
+
+#[test]
+fn cfq_takes_metadata_first() {
+    let mut bench = Bench::on("cfq", &[], disk());
+    bench.reads_of(1, [100]);
+    bench.insert(Bio { flags: Flags::META, ..Bench::bio(20_000_000, Direction::Read) });
+    assert_eq!(bench.order(2), "r20000000 r100");
+}
+
+#[test]
+fn cfq_goes_on_from_a_request_taken_for_its_age() {
+    let mut bench = Bench::on("cfq", &[], disk());
+    bench.reads_of(1, [100_000, 100, 99_000, 101_000]);
+    bench.wait(125 * MS);
+    // 100 000 is the oldest. Of its neighbours 99 000 is nearer to where the head was, at 0; from 100 008, where it is
+    // when 99 000 goes, 101 000 is nearer than 100. Ages are looked at once in a slice.
+    assert_eq!(bench.order(4), "r100000 r99000 r101000 r100");
+}
+
+#[test]
+fn cfq_idles_briefly_for_a_process_that_seeks() {
+    // A process first seen late has not been thinking: otherwise its mean were 16 * 0.2 = 3.2 ms, above the 2 ms that
+    // are borne with.
+    let mut bench = Bench::on("cfq", &[], disk());
+    bench.wait(1000 * MS);
+    for k in 1..=3 {
+        bench.reads_of(1, [1_000_000 * k]);
+        bench.next();
+        bench.complete();
+    }
+    bench.reads_of(1, [4_000_000]);
+    // Process 2 works close by, but with one that seeks nobody cooperates.
+    bench.reads_of(2, [4_000_100]);
+    assert_eq!(bench.next(), "r4000000");
+    bench.complete();
+    bench.wait(2 * MS - 1);
+    assert_eq!(bench.next(), "");
+    bench.wait(1);
+    assert_eq!(bench.next(), "r4000100");
+}
+
+#[test]
+fn cfq_does_not_idle_for_a_process_that_thinks_long() {
+    let mut bench = Bench::on("cfq", &[], disk());
+    for k in 0..12 {
+        bench.reads_of(1, [100 + 8 * k]);
+        bench.next();
+        bench.complete();
+        bench.wait(10 * MS);
+    }
+    bench.reads_of(1, [1000]);
+    bench.reads_of(2, [50_000_000]);
+    assert_eq!(bench.next(), "r1000");
+    bench.complete();
+    assert_eq!(bench.next(), "r50000000");
+}
+
+#[test]
+fn cfq_idles_on_an_ssd_that_takes_one_request_at_a_time() {
+    let mut bench = Bench::new("cfq", &[]);
+    bench.reads_of(1, (0..60).map(|k| 100 * k));
+    // 51 looks with more than five waiting, never five at the device.
+    for _ in 0..60 {
+        bench.next();
+        bench.complete();
+    }
+    bench.reads_of(1, [9000]);
+    bench.reads_of(2, [50_000_000]);
+    assert_eq!(bench.next(), "r9000");
+    bench.complete();
+    assert_eq!(bench.next(), "");
+}
+
+#[test]
+fn cfq_runs_the_queue_at_once_for_a_large_request_or_if_others_wait() {
+    let runs_at_once = |sectors, others: bool| {
+        let mut bench = Bench::on("cfq", &[], disk());
+        bench.reads_of(1, [100]);
+        bench.next();
+        bench.complete();
+        if others {
+            bench.reads_of(2, [50_000_000]);
+        }
+        bench.insert(Bio { sectors, ..Bench::bio(200, Direction::Read) })
+    };
+    assert_eq!((runs_at_once(8, false), runs_at_once(16, false), runs_at_once(8, true)), (false, true, true));
+}
+
+#[test]
+fn cfq_has_one_request_of_the_idle_class_at_the_device() {
+    let mut bench = Bench::on("cfq", &[], disk());
+    bench.insert(of(1, PriorityClass::Idle, 4, 100));
+    bench.insert(of(1, PriorityClass::Idle, 4, 200));
+    assert_eq!(bench.order(2), "r100 ");
+    bench.complete();
+    assert_eq!(bench.next(), "r200");
+}

@@ -1,6 +1,8 @@
 //! Deadline of Linux 2.6.32.
 
-use crate::bench::{Bench, MS};
+use ssdlab_sched::{Bio, Direction, Flags};
+
+use crate::bench::{Bench, MS, runs};
 
 #[test]
 fn deadline_passes_two_batches_of_reads() {
@@ -76,4 +78,38 @@ fn deadline_begins_at_the_oldest_after_a_change_of_direction() {
     // The position of writes, 5000, is forgotten: the oldest goes first, not the one that follows it.
     bench.writes([1000, 6000]);
     assert_eq!(bench.next(), "w1000");
+}
+
+#[test]
+fn deadline_has_batches_of_sixteen_in_ascending_order() {
+    // Two batches of reads, one of writes, ascending with gaps; the first one begins with the oldest, 0.
+    let reads: Vec<u64> = (0..40).map(|k| 100 * k).collect();
+    let writes: Vec<u64> = (0..20).map(|k| 9000 + 100 * k).collect();
+    let mut bench = Bench::new("deadline", &[]);
+    bench.writes(writes.iter().copied());
+    bench.reads(reads[..1].iter().chain(reads[1..].iter().rev()).copied());
+    assert_eq!(bench.order(48), runs(&[('r', &reads[..32]), ('w', &writes[..16])]));
+}
+
+#[test]
+fn deadline_is_strict_about_deadlines() {
+    // After 500, 600 is remembered; 300 is the oldest and due at 500 ms: not yet overdue then, but a nanosecond later.
+    let after = |ns| {
+        let mut bench = Bench::new("deadline", &[("fifo_batch", 1)]);
+        bench.reads([500, 300, 600]);
+        assert_eq!(bench.next(), "r500");
+        bench.wait(ns);
+        bench.next()
+    };
+    assert_eq!(after(500 * MS), "r600");
+    assert_eq!(after(500 * MS + 1), "r300");
+}
+
+#[test]
+fn deadline_goes_by_direction_not_by_who_waits() {
+    // A synchronous write is a write: it waits for two reads, each a batch of its own.
+    let mut bench = Bench::new("deadline", &[("fifo_batch", 1)]);
+    bench.insert(Bio { flags: Flags::SYNC, ..Bench::bio(100, Direction::Write) });
+    bench.reads([500, 600, 700]);
+    assert_eq!(bench.order(4), "r500 r600 w100 r700");
 }

@@ -1,5 +1,10 @@
 //! Domains with tokens.
 
+use std::collections::VecDeque;
+
+use ssdlab_core::Rng;
+use ssdlab_sched::{Bio, Direction, Flags};
+
 use crate::bench::{Bench, MS};
 
 #[test]
@@ -14,23 +19,120 @@ fn kyber_takes_domains_in_turn() {
     assert!(order.starts_with("r9000 r8900"));
 }
 
+/// As often as told: 125 writes that take 0.5 ms at the device, then 250 reads that take 20 ms, ten times their target.
+fn slow_reads_beside_quick_writes(bench: &mut Bench, rounds: usize) {
+    for _ in 0..rounds {
+        bench.writes([100; 125]);
+        while !bench.next().is_empty() {}
+        bench.wait(MS / 2);
+        bench.complete_all();
+        bench.reads([100; 250]);
+        while !bench.next().is_empty() {}
+        bench.wait(20 * MS);
+        bench.complete_all();
+    }
+}
+
+/// Requests of a kind that may be at the device.
+fn depth(bench: &mut Bench, insert: impl Fn(&mut Bench)) -> usize {
+    bench.complete_all();
+    insert(bench);
+    (0..).take_while(|_| !bench.next().is_empty()).count()
+}
+
 #[test]
 fn kyber_limits_a_domain_that_makes_others_slow() {
+    let after = |rounds: usize, insert: fn(&mut Bench)| {
+        let mut bench = Bench::new("kyber", &[]);
+        slow_reads_beside_quick_writes(&mut bench, rounds);
+        depth(&mut bench, insert)
+    };
+    let writes: fn(&mut Bench) = |bench| bench.writes([100; 200]);
+    assert_eq!(after(0, writes), 128);
+    // 100 ms after the first completion, in the fifth round, there are 625 writes and 1000 reads to judge by. Reads lie
+    // in the last bucket, which is bad; writes in the first, so they keep (0 + 1) / 4 of 128.
+    assert_eq!(after(4, writes), 128);
+    assert_eq!(after(5, writes), 32);
+    // From then on more writes come than may go. They wait beyond their target, which does not make the device bad, but
+    // doubles their limit with every 500 of them: 64 after 16 rounds of 32, 128 after 8 rounds of 64.
+    assert_eq!(after(30, writes), 128);
+    // Reads would be given (7 + 1) / 4 of what they have, but have the most already.
+    assert_eq!(after(5, |bench| bench.reads([100; 300])), 256);
+}
+
+#[test]
+fn kyber_waits_for_five_hundred_samples_or_a_second() {
+    // Two reads of 20 ms at a time, 1000 in 10 s: the time at the device is evaluated each second and found bad, but the
+    // whole time of writes, one with each pair, only when it has 500 samples. No write is held back before.
+    let depth_after = |rounds: usize| {
+        let mut bench = Bench::new("kyber", &[]);
+        for _ in 0..rounds {
+            bench.writes([100]);
+            bench.next();
+            bench.complete();
+            bench.reads([100, 200]);
+            bench.order(2);
+            bench.wait(20 * MS);
+            bench.complete_all();
+        }
+        bench.wait(1000 * MS);
+        depth(&mut bench, |bench| bench.writes([100; 200]))
+    };
+    assert_eq!(depth_after(400), 128);
+    assert_eq!(depth_after(650), 32);
+}
+
+#[test]
+fn kyber_rotates_through_discards_one_by_one() {
     let mut bench = Bench::new("kyber", &[]);
-    // 1000 writes take 5 ms each, which is good for writes; reads take 20 ms at the device, ten times their target.
-    for _ in 0..600 {
-        bench.writes([100]);
-        bench.next();
-        bench.wait(5 * MS / 10);
-        bench.complete();
-        bench.reads([100]);
-        bench.next();
-        bench.wait(20 * MS);
-        bench.complete();
+    for k in 0..2 {
+        bench.insert(Bio { flags: Flags::DISCARD, ..Bench::bio(9000 + k, Direction::Write) });
     }
-    // Writes were in their first bucket, (0 + 1) / 4 of the depth; repeatedly down to one.
-    bench.complete_all();
-    bench.writes((0..10).map(|k| 100 * k));
-    let order = bench.order(2);
-    assert_eq!(order, "w0 ");
+    bench.reads(0..17);
+    bench.writes(100..109);
+    let order = bench.order(28);
+    // 16 reads, 8 writes, one discard, and again: one read is left, one write, one discard.
+    let expected = [('r', (0..16).collect()), ('w', (100..108).collect()), ('w', vec![9000]), ('r', vec![16])];
+    let expected = expected.into_iter().chain([('w', vec![108]), ('w', vec![9001])]);
+    let expected: Vec<String> = expected
+        .flat_map(|(kind, starts): (char, Vec<u64>)| starts.into_iter().map(move |s| format!("{kind}{s}")))
+        .collect();
+    assert_eq!(order, expected.join(" "));
+}
+
+#[test]
+fn kyber_reserves_a_quarter_of_the_requests() {
+    let bench = Bench::new("kyber", &[]);
+    assert_eq!(bench.elevator.depth(&Bench::bio(0, Direction::Write), 256), 192);
+    assert_eq!(bench.elevator.depth(&Bench::bio(0, Direction::Read), 256), 256);
+}
+
+/// What a capture of the kernel shows, 99 of 100 times: the head of a domain goes; runs are the batches.
+#[test]
+fn kyber_under_saturation_takes_heads_in_runs_of_sixteen_and_eight() {
+    let mut bench = Bench::new("kyber", &[]);
+    let mut rng = Rng::named(7, "saturation");
+    let (mut next, mut waiting, mut longest) = (0, [VecDeque::new(), VecDeque::new()], [0, 0]);
+    let (mut run, mut last) = (0, 0);
+    for _ in 0..100_000 {
+        // Forty of each kind wait at least, and somebody always wants more.
+        for (waiting, direction) in waiting.iter_mut().zip(Direction::BOTH) {
+            while waiting.len() < 40 + rng.below(20) as usize {
+                next += 1;
+                waiting.push_back(next);
+                bench.insert(Bench::bio(next, direction));
+            }
+        }
+        let served = bench.next();
+        let kind = usize::from(served.starts_with('w'));
+        assert_eq!(Some(served[1..].parse().unwrap()), waiting[kind].pop_front(), "the head of its domain");
+        run = if kind == last { run + 1 } else { 1 };
+        last = kind;
+        longest[kind] = longest[kind].max(run);
+        bench.wait(1000 * rng.below(100));
+        if bench.at_device.len() >= 32 {
+            bench.complete();
+        }
+    }
+    assert_eq!(longest, [16, 8]);
 }

@@ -1,6 +1,6 @@
 //! Deadline of blk-mq.
 
-use ssdlab_sched::{Bio, Direction, Priority, PriorityClass};
+use ssdlab_sched::{Bio, Direction, Flags, Priority, PriorityClass};
 
 use crate::bench::{Bench, MS};
 
@@ -51,4 +51,20 @@ fn mq_deadline_serves_classes_in_order() {
     // After ten seconds it goes ahead all the same.
     bench.wait(10_000 * MS);
     assert_eq!(bench.next(), "r10");
+}
+
+#[test]
+fn mq_deadline_begins_as_in_a_batch_of_writes() {
+    // Both wait; the first batch counts as one of writes that is under way at position 0.
+    let mut bench = Bench::new("mq-deadline", &[]);
+    bench.reads([100]);
+    bench.writes([200]);
+    assert_eq!(bench.order(2), "w200 r100");
+}
+
+#[test]
+fn mq_deadline_limits_all_but_reads() {
+    let bench = Bench::new("mq-deadline", &[("async_depth", 10)]);
+    let depth = |direction| bench.elevator.depth(&Bio { flags: Flags::SYNC, ..Bench::bio(0, direction) }, 64);
+    assert_eq!((depth(Direction::Read), depth(Direction::Write)), (64, 10));
 }

@@ -1,6 +1,6 @@
 //! Regions in turn, one direction at a time.
 
-use ssdlab_sched::{Device, Direction, Requests};
+use ssdlab_sched::{Bio, Device, Direction, Flags, RequestId, Requests, scheduler};
 
 use crate::bench::{Bench, MS, runs};
 
@@ -60,6 +60,11 @@ fn pardispatcher_does_not_merge_across_regions() {
     let id = requests.allocate(Bench::bio(4 * GIB - 8, Direction::Read), 1, 0);
     assert!(!bench.elevator.allow_merge(&requests[id], &Bench::bio(4 * GIB, Direction::Read)));
     assert!(bench.elevator.allow_merge(&requests[id], &Bench::bio(4 * GIB - 16, Direction::Read)));
+    // To the back across regions, if wanted; to the front never, that is looked for in a subqueue.
+    let bench = Bench::new("pardispatcher", &[("cross_region_merges", 1)]);
+    assert!(bench.elevator.allow_merge(&requests[id], &Bench::bio(4 * GIB, Direction::Read)));
+    let behind = requests.allocate(Bench::bio(4 * GIB, Direction::Read), 1, 0);
+    assert!(!bench.elevator.allow_merge(&requests[behind], &Bench::bio(4 * GIB - 8, Direction::Read)));
 }
 
 #[test]
@@ -74,6 +79,60 @@ fn pardispatcher_lets_late_arrivals_join_or_not() {
     };
     assert_eq!(late(1), "r300 r400 w900");
     assert_eq!(late(0), "r300 w900 r400");
+}
+
+#[test]
+fn pardispatcher_may_dispatch_a_batch_whole() {
+    // 350 comes when 100 has gone: in order it lies before 400, but the batch is 100, 300, 400.
+    let mut bench = Bench::new("pardispatcher", &[("late_arrivals", 0), ("read_batch", 3)]);
+    bench.reads([100, 400, 300]);
+    assert_eq!(bench.next(), "r100");
+    bench.reads([350]);
+    let (batch, waiting) = (bench.requests[RequestId(2)].clone(), bench.requests[RequestId(3)].clone());
+    assert!(!bench.elevator.allow_merge(&batch, &Bench::bio(308, Direction::Read)));
+    assert!(bench.elevator.allow_merge(&waiting, &Bench::bio(358, Direction::Read)));
+    assert_eq!(bench.order(3), "r300 r400 r350");
+    // It wraps like any other: from 800, the one after the largest sector is 50.
+    let mut bench = Bench::new("pardispatcher", &[("late_arrivals", 0), ("read_batch", 3)]);
+    bench.reads([800, 900, 50, 60]);
+    assert_eq!(bench.order(4), "r800 r900 r50 r60");
+}
+
+#[test]
+fn pardispatcher_goes_by_direction_not_by_who_waits() {
+    let mut bench = Bench::new("pardispatcher", &[]);
+    bench.insert(Bio { flags: Flags::SYNC, ..Bench::bio(100, Direction::Write) });
+    bench.reads([200, 300]);
+    assert_eq!(bench.order(3), "r200 r300 w100");
+}
+
+#[test]
+fn pardispatcher_may_begin_with_writes() {
+    let mut bench = Bench::new("pardispatcher", &[("first_direction", 1)]);
+    bench.reads([200]);
+    bench.writes([100]);
+    assert_eq!(bench.order(2), "w100 r200");
+}
+
+#[test]
+fn pardispatcher_has_regions_no_larger_than_the_device() {
+    let build = |mib: u64, changes: &[(&str, u64)]| {
+        let changes: Vec<_> = changes.iter().map(|&(name, value)| (name.to_owned(), value)).collect();
+        let device = Device { sectors: 2048 * mib, rotational: false, nr_requests: 64 };
+        scheduler("pardispatcher").unwrap().build(&changes, &device).map(drop).map_err(|error| error.to_string())
+    };
+    // The default is cut down, a value asked for is refused.
+    assert_eq!(build(1024, &[]), Ok(()));
+    assert_eq!(build(1024, &[("region_mib", 1024)]), Ok(()));
+    let refused = "tunable `region_mib` of scheduler `pardispatcher` is 1025 MiB, but the device has 1024 MiB; set it to 1024 or \
+                   less, or leave it out";
+    assert_eq!(build(1024, &[("region_mib", 1025)]), Err(refused.to_owned()));
+    for name in ["region_mib", "read_batch", "write_batch", "read_expire", "write_expire"] {
+        let error = build(1024, &[(name, 0)]).unwrap_err();
+        assert!(
+            error.starts_with(&format!("tunable `{name}` of scheduler `pardispatcher` is 0, but must lie in 1..="))
+        );
+    }
 }
 
 #[test]

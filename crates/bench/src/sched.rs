@@ -1,0 +1,110 @@
+//! What a decision of an I/O scheduler costs.
+
+use std::time::Instant;
+
+use ssdlab_core::Rng;
+use ssdlab_sched::{Bio, Device, Direction, Elevator, Flags, Priority, RequestId, Requests, SCHEDULERS, SchedulerInfo};
+
+use crate::{Scale, machine};
+
+/// Requests that wait while decisions are measured.
+const QUEUED: usize = 256;
+/// Decisions that are timed together, at most: reading the clock takes as long as a decision.
+const BATCH: usize = 32;
+const SECTORS: u64 = 60 << 21;
+
+/// Prints nanoseconds for each decision of each scheduler.
+pub fn report(scale: Scale) {
+    let rounds = match scale {
+        Scale::Smoke => 20,
+        Scale::Real => 20_000,
+    };
+    println!("## Schedulers: {QUEUED} requests of 16 processes wait, seven of ten read, uniformly random\n");
+    println!("| scheduler | ns per decision, median | ns per request, median | result |");
+    println!("|---|---|---|---|");
+    for info in SCHEDULERS {
+        let row = Bench::new(info).run(rounds);
+        println!("| {} | {:.0} | {:.0} | {:08x} |", info.name, row.decision, row.whole, machine::hash(&row.order));
+    }
+    println!();
+}
+
+/// Medians over the batches, in nanoseconds.
+struct Row {
+    /// `dispatch` alone, also where it decides to wait; reading the clock counts.
+    decision: f64,
+    /// All that happens to a request: allocation, insertion, dispatch, completion.
+    whole: f64,
+    /// A number that depends on the order of dispatching.
+    order: String,
+}
+
+/// A scheduler with requests waiting and a device that ends each batch before the next one.
+struct Bench {
+    elevator: Box<dyn Elevator>,
+    requests: Requests,
+    rng: Rng,
+    now: u64,
+}
+
+impl Bench {
+    fn new(info: &SchedulerInfo) -> Self {
+        let device = Device { sectors: SECTORS, rotational: false, nr_requests: 1024 };
+        let elevator = info.build(&[], &device).expect("defaults are valid");
+        let mut bench = Self { elevator, requests: Requests::default(), rng: Rng::named(1, "schedulers"), now: 0 };
+        bench.insert(QUEUED + BATCH);
+        bench
+    }
+
+    fn insert(&mut self, count: usize) {
+        for _ in 0..count {
+            let direction = if self.rng.below(10) < 7 { Direction::Read } else { Direction::Write };
+            let (start, pid) = (8 * self.rng.below(SECTORS / 8), self.rng.below(16) as u32);
+            let (flags, priority) = (Flags::NONE, Priority::default());
+            let bio = Bio { start, sectors: 8, direction, flags, pid, priority, owner: 0 };
+            let id = self.requests.allocate(bio, 1, self.now);
+            self.elevator.insert(&self.requests[id], &self.requests, self.now);
+        }
+    }
+
+    /// Up to a batch of decisions, the last of which may be to wait; their number.
+    fn dispatch(&mut self, ids: &mut Vec<RequestId>) -> usize {
+        while ids.len() < BATCH {
+            let Some(id) = self.elevator.dispatch(&self.requests, self.now, false) else { return ids.len() + 1 };
+            ids.push(id);
+        }
+        ids.len()
+    }
+
+    fn run(mut self, rounds: usize) -> Row {
+        let (mut decisions, mut wholes) = (Vec::new(), Vec::new());
+        let (mut ids, mut order) = (Vec::new(), 0_u64);
+        while decisions.len() < rounds {
+            ids.clear();
+            let began = Instant::now();
+            let taken = self.dispatch(&mut ids);
+            let dispatched = began.elapsed();
+            self.now += 100_000;
+            for &id in &ids {
+                let rq = self.requests.free(id);
+                order = order.wrapping_mul(31).wrapping_add(rq.start);
+                self.elevator.completed(&rq, self.now);
+            }
+            self.insert(ids.len());
+            let whole = began.elapsed();
+            if ids.is_empty() {
+                self.now = self.elevator.timer_ns().unwrap_or(self.now).max(self.now);
+                self.elevator.on_timer(self.now);
+            } else {
+                decisions.push(dispatched.as_nanos() as f64 / taken as f64);
+                wholes.push(whole.as_nanos() as f64 / ids.len() as f64);
+            }
+        }
+        Row { decision: median(decisions), whole: median(wholes), order: order.to_string() }
+    }
+}
+
+fn median(mut times: Vec<f64>) -> f64 {
+    times.sort_by(f64::total_cmp);
+    times[times.len() / 2]
+}
