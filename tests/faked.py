@@ -79,9 +79,24 @@ def drive(
         "multiplane_commands": 17,
         "suspensions": 0,
         "streams": [
-            {"stream": f"stream{n}", "read": latency["read"], "write": latency["write"] if n else None}
+            {
+                "stream": f"stream{n}",
+                "read": latency["read"],
+                "write": latency["write"] if n else None,
+                "bytes": 4096 * n,
+                "active_ns": elapsed_ns,
+                "bytes_per_s": 1e6 * n,
+            }
             for n in range(streams)
         ],
+        "interference": {
+            "reads_alone": None,
+            "reads_beside_writes": latency["read"],
+            "writes_alone": None,
+            "writes_beside_reads": latency["write"],
+        },
+        "fairness": None,
+        "block": None,
         "buffer": {name: 3 * n for n, name in enumerate(counters)} if buffer else None,
     }
     activity = {
@@ -107,6 +122,7 @@ def drive(
         latency=result.latency,
         log=None,
         activity=activity,
+        dispatched=None,
     )
 
 

@@ -30,11 +30,15 @@ def test_every_key_of_a_result_is_explained(small: ssdlab.Config) -> None:
     keys |= {*log, *log["merges"], *log["merges"]["full"], *log["capture"]}
     of_map = ssdlab.simulate(small.with_overrides({"ftl": "dftl"})).summary["map"]
     keys |= {*of_map, *of_map["all"]}
-    event = ssdlab.simulate(small.with_overrides({"time": "event", "drive.buffer": "eager"}))
+    above = {"block.scheduler": "noop", "block.record": True}
+    event = ssdlab.simulate(small.with_overrides({"time": "event", "drive.buffer": "eager", **above}))
     drive = event.summary["drive"]
     keys |= {
         *drive,
         *drive["buffer"],
+        *drive["interference"],
+        *drive["block"],
+        *drive["block"]["counters"],
         *(column for table in event.activity_arrow().values() for column in table.column_names),
     }
     keys |= {f"activity_{name}.parquet" for name in event.activity_arrow()}

@@ -55,8 +55,9 @@ TABLES = ("Response time", "Waiting", "Merges")
 STREAMS_SHOWN = 20
 """Streams in the tables of captures and of response times; a trace may name hundreds, of which few say anything."""
 
-STREAM_COLUMNS = {"requests": "count", "mean": "mean_ns", "p99": "p99_ns", "p99.9": "p99_9_ns"}
-"""Columns of the table of response times by stream, for reads and for writes, with their names in the summary."""
+_STREAM_TIMES = {"requests": "count", "mean": "mean_ns", "p99": "p99_ns", "p99.9": "p99_9_ns"}
+STREAM_COLUMNS = (*(f"{op} {name}" for op in ("read", "write") for name in _STREAM_TIMES), "throughput")
+"""Columns of the table of streams."""
 
 OTHER_STREAMS = "all others"
 """Name of the streams that are not told apart, as there are too many."""
@@ -74,7 +75,7 @@ class Figure:
 
     section: str
     label: str
-    path: str | Callable[[Summary], float]
+    path: str | Callable[[Summary], float | None]
     """Dotted path in the summary, or what works it out; the figure is missing where the path leads nowhere."""
     format: Callable[[float], str]
     better: Literal["low", "high"] | None = None
@@ -119,10 +120,27 @@ def _share_of_latency(op: str, part: str, column: str) -> Figure:
     return Figure("Waiting", f"{op} {part} {column}", path, text.duration, "low", quiet=True)
 
 
+def _interference(label: str, part: str, column: str) -> Figure:
+    path = f"drive.interference.{part}.{QUANTILES[column]}"
+    return Figure("Interference", f"{label}, {column}", path, text.duration, "low")
+
+
 def _pages_copied(summary: Summary) -> float:
     """By whatever: collection in one FTL and merges in another do the same work. Map pages count by themselves."""
     programs: Mapping[str, int] = summary["flash"]["programs"]
     return sum(count for cause, count in programs.items() if cause != "host" and not cause.startswith("map_"))
+
+
+def _reads_beside_writes(summary: Summary) -> float | None:
+    """Share of the reads that met a write in the drive."""
+    drive: Mapping[str, Any] | None = summary["drive"]
+    if drive is None:
+        return None
+    alone, beside = (
+        drive["interference"][name]["count"] if drive["interference"][name] else 0
+        for name in ("reads_alone", "reads_beside_writes")
+    )
+    return beside / (alone + beside) if alone + beside else None
 
 
 FIGURES = (
@@ -200,6 +218,28 @@ FIGURES = (
     Figure("Drive", "requests outstanding, most", "drive.queue_depth_max", text.count),
     Figure("Drive", "commands on several planes", "drive.multiplane_commands", text.count),
     Figure("Drive", "programs and erases suspended", "drive.suspensions", text.count, quiet=True),
+    Figure("Drive", "fairness between streams (Jain)", "drive.fairness", text.decimal, "high"),
+    *(
+        _interference(label, path, column)
+        for label, path in (
+            ("read alone in the drive", "reads_alone"),
+            ("read beside writes", "reads_beside_writes"),
+            ("write without reads", "writes_alone"),
+            ("write beside reads", "writes_beside_reads"),
+        )
+        for column in ("mean", "p99")
+    ),
+    Figure("Interference", "reads beside writes", _reads_beside_writes, text.percent),
+    Figure("Block layer", "bios", "drive.block.counters.bios", text.count),
+    Figure("Block layer", "merged into a waiting request", "drive.block.merged_share", text.percent),
+    Figure("Block layer", "requests merged with a neighbour", "drive.block.counters.request_merges", text.count),
+    Figure("Block layer", "bios that waited for a request", "drive.block.counters.bios_waited", text.count),
+    Figure("Block layer", "reads dispatched", "drive.block.counters.dispatched_reads", text.count),
+    Figure("Block layer", "size of one, mean", "drive.block.read_bytes_mean", text.size),
+    Figure("Block layer", "writes dispatched", "drive.block.counters.dispatched_writes", text.count),
+    Figure("Block layer", "size of one, mean", "drive.block.write_bytes_mean", text.size),
+    Figure("Block layer", "flushes dispatched", "drive.block.counters.dispatched_flushes", text.count, quiet=True),
+    Figure("Block layer", "changes of direction", "drive.block.counters.direction_changes", text.count),
     Figure("Write buffer", "pages taken", "drive.buffer.pages_accepted", text.count),
     Figure("Write buffer", "pages overwritten in it", "drive.buffer.pages_overwritten", text.count, "high"),
     Figure("Write buffer", "pages trimmed in it", "drive.buffer.pages_trimmed", text.count, quiet=True),
@@ -299,7 +339,7 @@ def waiting_times(summary: Summary) -> list[tuple[str, list[str]]]:
 def stream_times(summary: Summary) -> tuple[list[tuple[str, list[str]]], int]:
     """Response times of the streams with most requests, and how many streams were left out.
 
-    Of each its name, and the columns of `STREAM_COLUMNS` for its reads and for its writes.
+    Of each its name, and the columns of `STREAM_COLUMNS`.
     """
     drive: Mapping[str, Any] | None = summary["drive"]
     streams = [] if drive is None else list(drive["streams"])
@@ -309,9 +349,10 @@ def stream_times(summary: Summary) -> tuple[list[tuple[str, list[str]]], int]:
     for one in streams[:STREAMS_SHOWN]:
         cells = []
         for times in (one["read"], one["write"]):
-            for name in STREAM_COLUMNS.values():
+            for name in _STREAM_TIMES.values():
                 form = text.count if name == "count" else text.duration
                 cells.append(text.MISSING if times is None else form(times[name]))
+        cells.append(text.bandwidth(one["bytes_per_s"]))
         rows.append((OTHER_STREAMS if one["stream"] is None else one["stream"], cells))
     return rows, max(0, len(streams) - STREAMS_SHOWN)
 
@@ -358,6 +399,9 @@ def remarks(summary: Summary, ingest: Mapping[str, Any] | None) -> list[str]:
             f"requests arrived faster than the drive serves them: it finished {text.duration(time['behind_ns'])} after "
             "the last arrival, and response times are those of a growing queue"
         )
+    block = (summary["drive"] or {}).get("block")
+    if block is not None:
+        found += [f"{block['scheduler']}: {rule}" for rule in block["idle_rules"]]
     return found
 
 

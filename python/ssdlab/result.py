@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from matplotlib.figure import Figure
 
+    from ssdlab.trace import Trace
+
 
 class LatencyColumns(NamedTuple):
     """A histogram of times of requests, one entry per bucket that holds anything; uint64 arrays of equal length."""
@@ -119,6 +121,7 @@ class Result:
         latency: Mapping[str, "tuple[npt.NDArray[np.uint64], ...]"],
         log: "Mapping[str, npt.NDArray[np.uint64]] | None",
         activity: Mapping[str, Any] | None,
+        dispatched: "Trace | None",
     ) -> None:
         self.config = config
         """The configuration that was run."""
@@ -141,6 +144,9 @@ class Result:
         """Distributions of a log-block FTL; None for page mapping."""
         self.activity = None if activity is None else ActivityColumns.of(activity)
         """What dies and channels did when; None unless `time` is `event`."""
+        self.dispatched = dispatched
+        """The requests that the scheduler gave to the drive, at the times when it did: a trace from below it. None
+        unless `block.record` is set."""
 
     @property
     def partial(self) -> bool:
@@ -240,7 +246,8 @@ class Result:
         Files: `result.json`, `config.toml`, `series.parquet`, `latency.parquet`, `erase_counts.parquet`,
         `report.html`; for a log-block FTL also `log_reclaims.parquet`, `log_associativity.parquet` and
         `log_utilisation.parquet`, which a result without a log removes; likewise, where `time` is `event`, one
-        `activity_*.parquet` for each table of `activity_arrow`. Each appears whole or not at all, and equal runs
+        `activity_*.parquet` for each table of `activity_arrow`; with `block.record`, `dispatched.parquet`, a trace that
+        can be replayed. Each appears whole or not at all, and equal runs
         give equal bytes.
 
         Raises:

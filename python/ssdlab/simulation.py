@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ssdlab import _ssdlab
@@ -75,7 +75,8 @@ def simulate(
 
     summary: dict[str, Any] = json.loads(outcome.summary)
     by_stream = [*(summary["log"] or {}).get("capture_by_stream", []), *(summary["drive"] or {}).get("streams", [])]
-    if by_stream:
+    names: Sequence[str] = ()
+    if by_stream or outcome.dispatched is not None:
         names = trace.streams if isinstance(trace, Trace) else (reader or _ssdlab.Generator(config._inner)).streams()
         for one in by_stream:
             number = one["stream"]
@@ -94,6 +95,7 @@ def simulate(
         latency=outcome.latency,
         log=outcome.log,
         activity=outcome.activity,
+        dispatched=None if outcome.dispatched is None else Trace(outcome.dispatched, names),
     )
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 _OPTIONAL = (
     *(f"log_{name}" for name in ("reclaims", "associativity", "utilisation")),
     *(f"activity_{name}" for name in ("dies", "channels", "internal", "queue", "waiting", "gantt")),
+    "dispatched",
 )
 """Parquet files that not every result has."""
 
@@ -75,6 +76,8 @@ def save(result: "Result", directory: Path) -> None:
 
     parts = {f"log_{name}": table for name, table in result.log_arrow().items()}
     parts |= {f"activity_{name}": table for name, table in result.activity_arrow().items()}
+    if result.dispatched is not None:
+        parts["dispatched"] = result.dispatched.to_arrow()
     with filling(directory) as hidden:
         (hidden / "result.json").write_text(result.to_json(), encoding="utf-8")
         (hidden / "config.toml").write_text(result.config.to_toml(), encoding="utf-8")

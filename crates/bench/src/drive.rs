@@ -20,7 +20,7 @@ const PAGE_BYTES: u32 = 4096;
 const PAGES_PER_BLOCK: u32 = 256;
 
 /// 8 channels with 8 dies each, 28 % over-provisioned.
-fn setup(capacity_bytes: u64, depth: u32, overwrite: Overwrite) -> Setup {
+pub(crate) fn setup(capacity_bytes: u64, depth: u32, overwrite: Overwrite) -> Setup {
     let parallelism = Parallelism { channels: 8, ways: 8, dies: 1, planes: 1, order: StripeOrder::CWDP };
     let logical_pages = (capacity_bytes / u64::from(PAGE_BYTES)) as u32;
     let blocks = (f64::from(logical_pages) * 1.28 / f64::from(PAGES_PER_BLOCK)).ceil() as u32;
@@ -58,6 +58,7 @@ fn setup(capacity_bytes: u64, depth: u32, overwrite: Overwrite) -> Setup {
         }),
         clock: Clock::Event(timing, drive),
         replay: Replay::Closed { depth, per_stream: false, think: Nanos::ZERO },
+        block: None,
         gantt: None,
         fit: Fit::Error,
         warmup_requests: 4096,
@@ -68,7 +69,7 @@ fn setup(capacity_bytes: u64, depth: u32, overwrite: Overwrite) -> Setup {
 }
 
 /// Seconds of preparing and of replaying, and the figures.
-fn timed(setup: &Setup, requests: u64, reads: f64) -> (f64, f64, Summary) {
+pub(crate) fn timed(setup: &Setup, requests: u64, reads: f64) -> (f64, f64, Summary) {
     let workload = Workload {
         pattern: Pattern::Uniform,
         arrival: Arrival::Closed,

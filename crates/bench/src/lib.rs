@@ -10,6 +10,7 @@ pub mod machine;
 pub mod map_advice;
 pub mod maps;
 pub mod sched;
+pub mod stack;
 
 use std::time::Instant;
 

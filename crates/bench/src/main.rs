@@ -1,10 +1,24 @@
-//! `ssdlab-bench`: every benchmark, as Markdown. `ssdlab-bench simulate KEY=VALUE...`: one simulation
+//! `ssdlab-bench [SECTION...]`: every benchmark, or some, as Markdown. `ssdlab-bench simulate KEY=VALUE...`: one simulation
 //! called from Rust, as "seconds programs", for comparison with the same call from Python.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a development tool that prints its findings")]
 
 use std::process::ExitCode;
 
-use ssdlab_bench::{Scale, drive, flash, ingest, log_blocks, machine, map_advice, maps, sched, simulate};
+use ssdlab_bench::{Scale, drive, flash, ingest, log_blocks, machine, map_advice, maps, sched, simulate, stack};
+
+/// A section prints itself.
+type Section = (&'static str, fn(Scale));
+
+const SECTIONS: [Section; 8] = [
+    ("flash", flash::report),
+    ("drive", drive::report),
+    ("stack", stack::report),
+    ("log_blocks", log_blocks::report),
+    ("maps", maps::report),
+    ("map_advice", map_advice::report),
+    ("ingest", ingest::report),
+    ("sched", sched::report),
+];
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -20,14 +34,17 @@ fn main() -> ExitCode {
             }
         };
     }
+    let named = |name: &str| arguments.iter().any(|argument| argument == name);
+    if let Some(unknown) = arguments.iter().find(|argument| SECTIONS.iter().all(|(name, _)| name != argument)) {
+        let known: Vec<&str> = SECTIONS.iter().map(|(name, _)| *name).collect();
+        eprintln!("no section {unknown:?}; there are {}", known.join(", "));
+        return ExitCode::from(2);
+    }
     println!("Machine: {}\n", machine::describe());
-
-    flash::report(Scale::Real);
-    drive::report(Scale::Real);
-    log_blocks::report(Scale::Real);
-    maps::report(Scale::Real);
-    map_advice::report(Scale::Real);
-    ingest::report(Scale::Real);
-    sched::report(Scale::Real);
+    for (name, report) in SECTIONS {
+        if arguments.is_empty() || named(name) {
+            report(Scale::Real);
+        }
+    }
     ExitCode::SUCCESS
 }

@@ -120,7 +120,7 @@ fn merge(lower: &mut BTreeMap<&'static str, Entry>, higher: BTreeMap<&'static st
 /// Adds the defaults of the options that apply. Choices come before their parameters in the table.
 fn complete(entries: &mut BTreeMap<&'static str, Entry>, violations: &mut Vec<Violation>) {
     let defaults = Defaults::read(violations);
-    for option in OPTIONS {
+    for option in OPTIONS.iter() {
         let chosen = |(choice, variant): (&OptionSpec, &str)| match entries.get(choice.key) {
             Some(Entry { value: Value::Choice(name), .. }) => *name == variant,
             _ => false,

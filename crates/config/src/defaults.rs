@@ -40,6 +40,10 @@ impl Defaults {
                 }
                 None => Err(format!("must be set; preset {DEFAULT_PRESET} lacks it")),
             },
+            Fallback::Derived(derived) => {
+                let value = derived.value(|key| entries.get(key).map(|entry| entry.value.clone()));
+                entry(&value, "default".into())
+            }
             Fallback::Required => Err(format!("must be set; write it like \"{}\"", option.example)),
             Fallback::InsteadOf(_) => Ok(None),
         }

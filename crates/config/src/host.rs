@@ -16,6 +16,7 @@ impl Checker<'_> {
                 }
                 Ok(Replay::Closed { depth, per_stream, think: self.nanos("host.replay.closed.think")? })
             }
+            "processes" => Ok(Replay::Processes { think: self.nanos("host.replay.processes.think")? }),
             "open" => Ok(Replay::Open { time_scale: self.float("host.replay.open.time_scale")? }),
             other => Err(self.unknown(REPLAY, other)),
         }

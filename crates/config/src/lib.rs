@@ -3,6 +3,7 @@
 //! One table, [`OPTIONS`], declares every option; reading, suggestions, the JSON schema and the reference page follow
 //! from it. Nothing here opens a file: callers hand in text with the name it goes by.
 
+mod block;
 mod config;
 mod defaults;
 mod device;
@@ -25,7 +26,7 @@ mod workload;
 pub use config::{Config, Layer, Leaf};
 pub use device::DeviceFigures;
 pub use error::{ConfigError, Violation};
-pub use options::{Case, Fallback, Is, Kind, OPTIONS, OptionSpec, SECTIONS, Variant};
+pub use options::{Case, Derived, Fallback, Is, Kind, OPTIONS, OptionSpec, SECTIONS, Variant};
 pub use presets::{DEFAULT_PRESET, Preset, presets};
 pub use reference::{presets_markdown, reference_markdown};
 pub use schema::json_schema;

@@ -26,7 +26,7 @@ pub fn json_schema() -> String {
 /// The object with everything directly below `path`: options, and tables of options.
 fn table(path: &str) -> Map<String, Value> {
     let mut properties = Map::new();
-    for option in OPTIONS {
+    for option in OPTIONS.iter() {
         let rest = if path.is_empty() { Some(option.key) } else { below(path, option.key) };
         let Some(name) = rest.map(|rest| rest.split('.').next().unwrap_or(rest)) else {
             continue;
@@ -137,7 +137,7 @@ mod tests {
     #[test]
     fn every_option_is_in_the_schema() {
         let schema: Value = serde_json::from_str(&json_schema()).unwrap();
-        for option in OPTIONS {
+        for option in OPTIONS.iter() {
             let found = lookup(&schema, option.key).unwrap_or_else(|| panic!("{} is missing", option.key));
             assert_eq!(found["description"], option.help, "{}", option.key);
         }

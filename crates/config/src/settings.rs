@@ -137,6 +137,7 @@ impl Checker<'_> {
         let precondition = self.precondition()?;
         let sized = self.device(&plan, extent_bytes)?;
         let clock = self.clock(&plan, sized.as_ref())?;
+        let block = self.block(&clock)?;
         let gantt = self.gantt(&clock)?;
         let replay = self.replay(&clock)?;
         let fit = self.fit(extent_bytes)?;
@@ -155,6 +156,7 @@ impl Checker<'_> {
             ftl,
             clock,
             replay,
+            block,
             gantt,
             fit,
             warmup_requests: self.count("host.warmup")?,

@@ -79,9 +79,9 @@ impl Kind {
     pub(crate) fn read(&self, value: &DeValue<'_>) -> Result<Value, String> {
         match *self {
             Self::Bytes { min, max } => read_bytes(value, min, max).map(Value::Bytes),
-            Self::Nanos { max } => {
+            Self::Nanos { min, max } => {
                 let nanos = quantity(value, "a duration such as \"25us\"", Nanos::parse)?.0;
-                in_range(nanos, 0, max, write_nanos).map(Value::Nanos)
+                in_range(nanos, min, max, write_nanos).map(Value::Nanos)
             }
             Self::Durations { max } => {
                 const WHAT: &str = "a duration such as \"25us\", or one for each page type such as \"40us,80us\"";

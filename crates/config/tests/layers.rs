@@ -362,7 +362,7 @@ fn fitting_a_trace() {
 /// Every example of the table can be set, and every variant is known to the settings.
 #[test]
 fn the_table_of_options_is_sound() {
-    for option in OPTIONS {
+    for option in OPTIONS.iter() {
         let config = resolve(None, &[], &[&format!("{}={}", option.key, option.example)]);
         assert_eq!(told(&config, option.key).unwrap().1, "--set", "{}", option.key);
         for variant in option.variants() {

@@ -8,7 +8,7 @@ fn value(option: &OptionSpec, random: u64) -> String {
     let between = |min: u64, max: u64| min + random % (max - min + 1).max(1);
     match option.kind {
         Kind::Bytes { min, max } => format!("{}B", between(min, max)),
-        Kind::Nanos { max } => format!("{}ns", between(0, max)),
+        Kind::Nanos { min, max } => format!("{}ns", between(min, max)),
         Kind::Durations { max } => {
             let durations: Vec<String> =
                 (0..=random % 4).map(|page_type| format!("{}ns", between(0, max - page_type))).collect();

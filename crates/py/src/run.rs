@@ -42,10 +42,14 @@ pub struct Outcome {
     /// Who was busy when; None unless channels and dies are modelled. See `activity_columns`.
     #[pyo3(get)]
     activity: Option<Py<PyDict>>,
+    /// Requests that the block layer gave to the drive; None unless they were to be kept.
+    #[pyo3(get)]
+    dispatched: Option<Py<Requests>>,
 }
 
 impl Outcome {
-    fn new(py: Python<'_>, outcome: ssdlab_sim::Outcome) -> PyResult<Self> {
+    fn new(py: Python<'_>, mut outcome: ssdlab_sim::Outcome) -> PyResult<Self> {
+        let dispatched = outcome.activity.as_mut().and_then(|activity| activity.dispatched.take());
         let summary =
             serde_json::to_string(&outcome.summary).map_err(|error| SsdlabError::new_err(error.to_string()))?;
         let series = PyDict::new(py);
@@ -63,6 +67,7 @@ impl Outcome {
             latency: latency.unbind(),
             log: outcome.log.map(|figures| log_columns(py, figures)).transpose()?,
             activity: outcome.activity.map(|activity| activity_columns(py, activity)).transpose()?,
+            dispatched: dispatched.map(|inner| Py::new(py, Requests { inner })).transpose()?,
         })
     }
 }

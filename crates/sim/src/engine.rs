@@ -81,7 +81,7 @@ impl<'a, F: Ftl, D: OneByOne, C: Checker + FlashSink, M: Meter> Engine<'a, F, D,
     fn serve(&mut self, request: &Request) -> Result<(), SimError> {
         self.stack.requests += 1;
         let issued_ns = match self.stack.setup.replay {
-            Replay::Closed { think, .. } => {
+            Replay::Closed { think, .. } | Replay::Processes { think } => {
                 let think_ns = if self.stack.requests > 1 { think.0 } else { 0 };
                 self.stack.sinks.flash.now_ns() + think_ns
             }

@@ -22,9 +22,10 @@ mod stack;
 mod summary;
 
 pub use drive::options::{
-    Arbitration, Collect, CollectGoal, DieSchedulerChoice, Drive, FlushPolicy, Front, Protocol, WriteBuffer,
+    Arbitration, BlockOptions, Collect, CollectGoal, DieSchedulerChoice, Drive, FlushPolicy, Front, Protocol,
+    WriteBuffer,
 };
-pub use drive::{Activity, BufferCounters, DriveSummary, GanttBar, Spread, StreamSummary};
+pub use drive::{Activity, BlockSummary, BufferCounters, DriveSummary, GanttBar, Interference, Spread, StreamSummary};
 pub use log_meter::{CaptureCounters, CaptureSummary, LogFigures, LogSummary, MergeTally, Merges};
 pub use map_advice::{MapAdvice, MapAdvisor, MapSizes, SegmentAdvice};
 pub use map_meter::{LookupTally, MapSummary};
@@ -263,5 +264,5 @@ fn run_drive<F: Ftl, M: Meter, C: Checker + FlashSink, W: Witness>(
     let stack = stack.with_flash(|before| {
         ParallelFlash::new(&setup.geometry, timing, &drive, before.counts(), before.into_witness())
     });
-    TimedDrive::new(stack, drive).run(source, monitor, precondition, control)
+    TimedDrive::new(stack, drive)?.run(source, monitor, precondition, control)
 }

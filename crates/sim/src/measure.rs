@@ -129,7 +129,7 @@ impl Measurement {
                     Replay::Open { time_scale } => {
                         Some(stack.sinks.flash.now_ns().saturating_sub(scaled(last_arrival_ns, time_scale)))
                     }
-                    Replay::Closed { .. } => None,
+                    Replay::Closed { .. } | Replay::Processes { .. } => None,
                 },
             }
         });

@@ -10,7 +10,7 @@ use ssdlab_ftl::page::{PageDevice, PageOptions};
 use ssdlab_ftl::sbfast::SbfastOptions;
 use ssdlab_nand::{Geometry, Timing};
 
-use crate::Drive;
+use crate::{BlockOptions, Drive};
 
 /// The FTL and its options.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -75,6 +75,12 @@ pub enum Replay {
         /// Whether each stream keeps so many of its own outstanding, or all streams together.
         per_stream: bool,
         /// Time between a completion and the request that takes its place.
+        think: Nanos,
+    },
+    /// Each process (stream) goes on when the read or synchronous write that it waits for completes; what nobody waits
+    /// for is issued when everything before it in the trace has been.
+    Processes {
+        /// Time between a completion and the next request of the process.
         think: Nanos,
     },
     /// At its time in the trace; requests queue when the device is busy.
@@ -149,6 +155,8 @@ pub struct Setup {
     pub clock: Clock,
     /// Host behaviour.
     pub replay: Replay,
+    /// Block layer between host and drive; none hands every request to the drive at once. Needs [`Clock::Event`].
+    pub block: Option<BlockOptions>,
     /// Stretch of which every flash operation is recorded; needs [`Clock::Event`].
     pub gantt: Option<Window>,
     /// Addresses beyond the device.

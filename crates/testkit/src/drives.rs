@@ -118,8 +118,9 @@ fn drives() -> impl Strategy<Value = Drive> {
 fn replays() -> impl Strategy<Value = Replay> {
     let think = prop_oneof![Just(Nanos::ZERO), Just(Nanos(700))];
     prop_oneof![
-        3 => (1_u32..40, any::<bool>(), think)
+        3 => (1_u32..40, any::<bool>(), think.clone())
             .prop_map(|(depth, per_stream, think)| Replay::Closed { depth, per_stream, think }),
+        1 => think.prop_map(|think| Replay::Processes { think }),
         1 => (0.0_f64..3.0).prop_map(|time_scale| Replay::Open { time_scale }),
     ]
 }

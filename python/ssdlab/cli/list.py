@@ -27,6 +27,20 @@ def policies() -> None:
     _show("ftl.page.gc")
 
 
+@app.command(epilog="[bold]Example[/bold]\n\n  ssdlab list schedulers")
+def schedulers() -> None:
+    """List the I/O schedulers, values of `block.scheduler`, each with its tunables and their defaults."""
+    key = "block.scheduler"
+    # The example of a tunable is its default.
+    described = {one: (help_text, default) for one, help_text, default, _ in _ssdlab.options()}
+    for name, help_text in _ssdlab.variants(key):
+        print(f"{name}: {help_text}")
+        prefix = f"{key}.{name}."
+        for option, (tunable_help, default) in described.items():
+            if option.startswith(prefix):
+                print(f"    {option.removeprefix(prefix):<24}{default:>9}  {tunable_help}")
+
+
 @app.command(epilog="[bold]Example[/bold]\n\n  ssdlab list workloads")
 def workloads() -> None:
     """List the generated workloads: values of `workload.pattern`."""

@@ -103,8 +103,7 @@ def show_result(result: Result) -> None:
     streams, more = stream_times(result.summary)
     if streams:
         out.print()
-        headers = [f"{op} {name}" for op in ("read", "write") for name in STREAM_COLUMNS]
-        table = plain_table("Response times by stream", *headers)
+        table = plain_table("Streams", *STREAM_COLUMNS)
         table.columns[0].header_style = "bold"
         for name, values in streams:
             table.add_row(f"  {name}", *values)

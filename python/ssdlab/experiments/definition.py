@@ -59,6 +59,8 @@ class Axis:
     """Label to what is set there."""
     traces: Mapping[str, str]
     """Label to the name of the trace that is replayed there, where there is one."""
+    below: Mapping[str, Settings]
+    """Label to what is set for the drive below the scheduler, where there is something; see `Table.below`."""
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -115,6 +117,11 @@ class Table:
     columns: Axis
     settings: Settings
     """What all its cells have in common, beside what all tables have."""
+    below: Settings | None
+    """What is set for the drive below the scheduler. If this is not None, a cell has two runs: the first records what
+    its scheduler gives to the drive; the second, whose figures count, replays that."""
+    change_to: Anchor | None
+    """Where given, a cell shows by how many % its value changes to that of another cell."""
     trace: str | None
     """Name of the trace that cells replay whose row and column name none."""
     seeds: tuple[int, ...]
@@ -189,7 +196,7 @@ class Experiment:
         return tuple(replay for name, replay in self.traces.items() if name in used)
 
     def configs(self, table: Table, row: str, column: str, overrides: Overrides = ()) -> list[Config]:
-        """The configurations of one cell, one for each seed.
+        """The configurations of one cell, one for each seed; where it records, of its first run.
 
         A seed among `overrides` replaces those of the table. What the experiment says of the workload is left out
         where a trace is replayed instead.
@@ -205,11 +212,34 @@ class Experiment:
             (f"{self.file}: [axis.{table.columns.name}] {column}", table.columns.settings[column]),
         ]
         if table.replays(row, column):
-            common = [(place, _without_workload(settings)) for place, settings in common]
+            common = [(place, _without(settings, "workload")) for place, settings in common]
+        if table.below is not None:
+            common.append((f"{self.file}: table {table.name}: [below]", {"block.record": True}))
+        return self._seeded(common, table, overrides)
+
+    def configs_below(self, table: Table, row: str, column: str, overrides: Overrides = ()) -> list[Config]:
+        """The configurations of the second runs of a cell that records, one for each seed.
+
+        What the experiment says of workload and block layer is left out: both are in what was recorded.
+
+        Raises:
+            ConfigError: One line for each fault, with the file and the place in it.
+        """
+        layers: list[tuple[str, Settings]] = [
+            (f"{self.file}: preset", {"preset": self.preset} if self.preset else {}),
+            (f"{self.file}: [set]", _without(self.settings, "workload", "block")),
+            (f"{self.file}: table {table.name}: [below]", table.below or {}),
+            (f"{self.file}: [axis.{table.rows.name}] {row}: below", table.rows.below.get(row, {})),
+            (f"{self.file}: [axis.{table.columns.name}] {column}: below", table.columns.below.get(column, {})),
+        ]
+        return self._seeded(layers, table, overrides)
+
+    def _seeded(self, layers: list[tuple[str, Settings]], table: Table, overrides: Overrides) -> list[Config]:
+        """A configuration for each seed."""
         sets = _pairs(overrides)
         seeds = () if any(one.startswith("seed=") for one in sets) else table.seeds
         return [
-            _config(self.file, [*common, (f"{self.file}: seeds", seed)], sets)
+            _config(self.file, [*layers, (f"{self.file}: seeds", seed)], sets)
             for seed in ([{"seed": seed} for seed in seeds] or [{}])
         ]
 
@@ -264,8 +294,8 @@ def _config(file: str, layers: list[tuple[str, Settings]], sets: list[str]) -> C
         raise ConfigError("\n".join(lines)) from None
 
 
-def _without_workload(settings: Settings) -> Settings:
-    return {key: value for key, value in settings.items() if key.partition(".")[0] != "workload"}
+def _without(settings: Settings, *sections: str) -> Settings:
+    return {key: value for key, value in settings.items() if key.partition(".")[0] not in sections}
 
 
 def _toml(settings: Settings) -> str:

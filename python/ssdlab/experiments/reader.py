@@ -30,8 +30,8 @@ FILE = "experiment.toml"
 EXPERIMENT_KEYS = ("title", "document", "preset", "seeds", "set", "trace", "axis", "table")
 TRACE_KEYS = ("pages", "help", "format", "device")
 TABLE_KEYS = (
-    "name", "title", "unit", "value", "from", "rows", "columns", "trace", "set", "seeds", "reference", "where",
-    "compare", "anchor", "tolerance", "better", "by", "lines", "note",
+    "name", "title", "unit", "value", "from", "rows", "columns", "trace", "set", "below", "seeds", "reference", "where",
+    "change_to", "compare", "anchor", "tolerance", "better", "by", "lines", "note",
 )  # fmt: skip
 
 _TYPES: dict[type, tuple[str, str]] = {
@@ -167,15 +167,20 @@ def _trace(place: str, name: object, traces: Mapping[str, Replay]) -> str:
 def _axis(place: str, name: str, labels: Mapping[str, Any], traces: Mapping[str, Replay]) -> Axis:
     if not labels:
         raise ConfigError(f"{place}: is empty; add a line LABEL = {{ SETTING = VALUE }} for each row or column")
-    settings, replayed = {}, {}
+    settings, replayed, below = {}, {}, {}
     for label, values in labels.items():
         if not isinstance(values, dict):
             raise ConfigError(f"{place}: {label}: {values!r} is not a table; write {label} = {{ SETTING = VALUE }}")
         at = f"{place}: {label}"
         if "trace" in values:
             replayed[label] = _trace(at, values["trace"], traces)
-        settings[label] = _settings(at, {key: value for key, value in values.items() if key != "trace"})
-    return Axis(name, settings, replayed)
+        if "below" in values:
+            if not isinstance(values["below"], dict):
+                what = f"{values['below']!r} is not a table; write below = {{ SETTING = VALUE }}"
+                raise ConfigError(f"{at}: below: {what}")
+            below[label] = _settings(f"{at}: below", values["below"])
+        settings[label] = _settings(at, {key: value for key, value in values.items() if key not in ("trace", "below")})
+    return Axis(name, settings, replayed, below)
 
 
 def _axis_of(keys: _Keys, key: str, axes: Mapping[str, Axis]) -> Axis:
@@ -185,10 +190,13 @@ def _axis_of(keys: _Keys, key: str, axes: Mapping[str, Axis]) -> Axis:
     return axes[name]
 
 
-def _anchor(keys: _Keys, rows: Axis, columns: Axis) -> Anchor:
-    inner = _Keys(f"{keys.place}: anchor", keys.get("anchor", dict), ("row", "column"))
+def _anchor(keys: _Keys, key: str, rows: Axis, columns: Axis) -> Anchor | None:
+    """The cell that a key names; None without the key."""
+    if not keys.has(key):
+        return None
+    inner = _Keys(f"{keys.place}: {key}", keys.get(key, dict), ("row", "column"))
     if not (inner.has("row") or inner.has("column")):
-        raise keys.error("anchor", "names no cell; write { row = LABEL }, { column = LABEL } or both")
+        raise keys.error(key, "names no cell; write { row = LABEL }, { column = LABEL } or both")
     column = inner.text("column") if inner.has("column") else None
     row: str | dict[str, Any] | None = None
     if inner.has("row"):
@@ -200,6 +208,17 @@ def _anchor(keys: _Keys, rows: Axis, columns: Axis) -> Anchor:
         if label is not None and label not in axis.labels:
             raise inner.error(key, f"no {key} {label!r}{suggestion(str(label), axis.labels)}; name one of {axis.name}")
     return Anchor(row, column)
+
+
+def _below(keys: _Keys, rows: Axis, columns: Axis) -> Settings | None:
+    if not keys.has("below"):
+        for axis in (rows, columns):
+            if axis.below:
+                raise keys.error(
+                    "below", f"is missing, and {axis.name} has settings for it; add [table.below] or take another axis"
+                )
+        return None
+    return keys.settings("below")
 
 
 def _value(keys: _Keys) -> Value:
@@ -216,7 +235,7 @@ def _given(keys: _Keys, folder: Path, value: Value, rows: Axis, columns: Axis) -
         return {}
     if not files:
         raise keys.error("from", 'is empty; write { NAME = "FILE.csv" }, or leave it out')
-    for key in ("trace", "set", "seeds"):
+    for key in ("trace", "set", "below", "seeds"):
         if keys.has(key):
             raise keys.error(key, "means nothing with 'from', as nothing is simulated; leave it out")
     # An axis that is both would have two numbers in a cell.
@@ -284,6 +303,8 @@ def _table(
         rows=rows,
         columns=columns,
         settings=keys.settings("set"),
+        below=_below(keys, rows, columns),
+        change_to=_anchor(keys, "change_to", rows, columns),
         trace=_trace(keys.place, keys.get("trace", str), traces) if keys.has("trace") else None,
         seeds=keys.seeds(seeds),
         reference=read_reference(
@@ -296,7 +317,7 @@ def _table(
         if keys.has("reference")
         else None,
         compare=compare,
-        anchor=_anchor(keys, rows, columns) if keys.has("anchor") else None,
+        anchor=_anchor(keys, "anchor", rows, columns),
         tolerance=tolerance,
         better=better if keys.has("better") else None,
         by=by,

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 import ssdlab
-from ssdlab.experiments.definition import Experiment, Replay, Table
+from ssdlab.experiments.definition import Anchor, Experiment, Replay, Table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -19,6 +19,24 @@ if TYPE_CHECKING:
 Array = npt.NDArray[np.float64]
 
 Which = Literal["document", "ours", "difference"]
+
+Indices = tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]
+"""Row and column of a cell for each cell of a table."""
+
+
+def cells_of(anchor: Anchor, table: Table) -> Indices:
+    """For each cell of a table, row and column of the cell that an anchor makes it relative to."""
+    rows, columns = table.rows.labels, table.columns.labels
+    cells = [[anchor.of(row, column) for column in columns] for row in rows]
+    at = np.array([[(rows.index(row), columns.index(column)) for row, column in line] for line in cells])
+    return at[..., 0], at[..., 1]
+
+
+def is_own(at: Indices) -> npt.NDArray[np.bool_]:
+    """Which cells are relative to themselves."""
+    rows, columns = np.indices(at[0].shape)
+    own: npt.NDArray[np.bool_] = (at[0] == rows) & (at[1] == columns)
+    return own
 
 
 @dataclass(frozen=True)
@@ -80,22 +98,11 @@ class TableResult:
         return self.table.columns.labels
 
     @property
-    def anchored(self) -> npt.NDArray[np.intp] | None:
-        """For each cell, row and column of its anchor, in an array of one more dimension; None without anchors."""
-        anchor = self.table.anchor
-        if anchor is None:
-            return None
-        cells = [[anchor.of(row, column) for column in self.columns] for row in self.rows]
-        return np.array([[(self.rows.index(r), self.columns.index(c)) for r, c in line] for line in cells])
-
-    @property
     def anchors(self) -> npt.NDArray[np.bool_]:
         """Which cells are their own anchors: there is nothing to compare in them."""
-        anchored = self.anchored
-        if anchored is None:
+        if self.table.anchor is None:
             return np.zeros(self.ours.shape, dtype=bool)
-        own: npt.NDArray[np.bool_] = (anchored == np.moveaxis(np.indices(self.ours.shape), 0, -1)).all(axis=-1)
-        return own
+        return is_own(cells_of(self.table.anchor, self.table))
 
     @property
     def difference(self) -> Array:
@@ -107,9 +114,8 @@ class TableResult:
             if self.table.compare == "value":
                 found = 100 * (ours / document - 1)
             else:
-                anchored = self.anchored
-                assert anchored is not None
-                at = anchored[..., 0], anchored[..., 1]
+                assert self.table.anchor is not None
+                at = cells_of(self.table.anchor, self.table)
                 if self.table.compare == "offset":
                     found = 100 * ((ours - ours[at]) - (document - document[at])) / document
                 else:

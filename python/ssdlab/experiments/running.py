@@ -6,7 +6,8 @@ import statistics
 import threading
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import zip_longest
 
 import numpy as np
 
@@ -15,16 +16,31 @@ from ssdlab.config import Config, Overrides, _pairs
 from ssdlab.experiments.definition import Axis, Experiment, Replay, Table, Traces
 from ssdlab.experiments.expression import Summary, figure, figure_paths
 from ssdlab.experiments.replay import Library, Source, describe, supplied
-from ssdlab.experiments.result import Array, ExperimentResult, TableResult
+from ssdlab.experiments.result import Array, ExperimentResult, TableResult, cells_of, is_own
 from ssdlab.experiments.suggest import suggestion
 from ssdlab.figures import ingest_remarks
 from ssdlab.simulation import Monitor, simulate
+from ssdlab.trace import Trace
 
-Key = tuple[str, int | str | None]
-"""A run: its configuration as TOML; and the trace that it replays, as the identity of an object, or as its name where
-the user has not supplied it."""
+Key = tuple[str, int | str | None, str | None]
+"""A run: its configuration as TOML; the trace that it replays, as the identity of an object, or as its name where the
+user has not supplied it; and, if it replays what another run recorded, the configuration of that as TOML."""
 Cells = dict[tuple[str, str], list[Key]]
 """Row and column of a cell to its runs."""
+
+
+@dataclass
+class Group:
+    """A run, and those that replay what it recorded: one after the other, so that the recording need not be kept."""
+
+    config: Config
+    source: Source | None
+    replays: dict[Key, Config] = field(default_factory=dict)
+
+    @property
+    def runs(self) -> int:
+        """Simulations in it."""
+        return 1 + len(self.replays)
 
 
 @dataclass(frozen=True)
@@ -50,7 +66,7 @@ def run(
     library = Library(experiment, sources)
     # The same configuration in words and the same trace are the same run.
     configs: dict[str, Config] = {}
-    runs: dict[Key, tuple[Config, Source | None]] = {}
+    groups: dict[Key, Group] = {}
     plan: list[Cells] = []
     for table in tables:
         cells: Cells = {}
@@ -60,17 +76,25 @@ def run(
                 cells[row, column] = []
                 if table.given:
                     continue
-                for config in experiment.configs(table, row, column, sets):
+                below: list[Config | None] = [None]
+                if table.below is not None:
+                    below = [*experiment.configs_below(table, row, column, sets)]
+                for config, config_below in zip_longest(experiment.configs(table, row, column, sets), below):
                     config = configs.setdefault(config.to_toml(), config)
                     source = None if name is None else library.find(name, config)
-                    key: Key = config.to_toml(), name if source is None else id(source)
+                    key: Key = config.to_toml(), name if source is None else id(source), None
+                    group = groups.setdefault(key, Group(config, source)) if name is None or source else None
+                    if config_below is not None:
+                        config_below = configs.setdefault(config_below.to_toml(), config_below)
+                        key = config_below.to_toml(), key[1], config.to_toml()
+                        if group is not None:
+                            group.replays[key] = config_below
                     cells[row, column].append(key)
-                    if name is None or source is not None:
-                        runs[key] = config, source
         plan.append(cells)
     for config in configs.values():
         config.check()
-    finished = _simulate(runs, jobs or os.cpu_count() or 1, monitor)
+    finished = _simulate(groups, jobs or os.cpu_count() or 1, monitor)
+    runs = sum(group.runs for group in groups.values())
     return ExperimentResult(
         experiment=experiment,
         overrides=tuple(sets),
@@ -81,7 +105,7 @@ def run(
             else _measured(table, cells, finished, _missing(experiment, table, sources))
             for table, cells in zip(tables, plan, strict=True)
         ),
-        runs=len(runs),
+        runs=runs,
         finished=len(finished),
     )
 
@@ -91,39 +115,48 @@ def _missing(experiment: Experiment, table: Table, sources: Mapping[str, Source]
     return tuple(one for one in experiment.replayed(table) if one.supplied and one.name not in sources)
 
 
-def _simulate(
-    runs: Mapping[Key, tuple[Config, Source | None]], jobs: int, monitor: Monitor | None
-) -> dict[Key, Finished]:
-    """Those that came to their end."""
+def _simulate(groups: Mapping[Key, Group], jobs: int, monitor: Monitor | None) -> dict[Key, Finished]:
+    """The runs that came to their end."""
     stopped = threading.Event()
-    replayed = dict.fromkeys(runs, 0)
+    replayed: dict[Key, int] = {}
     finished: dict[Key, Finished] = {}
+    total = sum(group.runs for group in groups.values())
 
-    def one(key: Key, config: Config, source: Source | None) -> None:
+    def one(key: Key, config: Config, source: Source | None) -> Trace | None:
+        """Runs one simulation; the requests given to its drive, if it recorded them."""
+
         def watch(_phase: str, _done: int, _total: int | None, requests: int) -> bool:
             replayed[key] = requests
             return stopped.is_set()
 
         if stopped.is_set():
-            return
+            return None
         try:
             result = simulate(config, source, monitor=watch)
         except KeyboardInterrupt:
             # Told to end while looking for the end of the trace: signals reach the main thread only.
-            return
+            return None
         except BaseException:
             # One failure fails the experiment: the others need not go on.
             stopped.set()
             raise
-        if not result.partial:
-            finished[key] = Finished(result.summary, tuple(ingest_remarks(result.ingest)))
+        if result.partial:
+            return None
+        finished[key] = Finished(result.summary, tuple(ingest_remarks(result.ingest)))
+        return result.dispatched
 
-    with ThreadPoolExecutor(max(1, min(jobs, len(runs)))) as pool:
-        futures = [pool.submit(one, key, *run) for key, run in runs.items()]
+    def all_of(key: Key, group: Group) -> None:
+        recorded = one(key, group.config, group.source)
+        for replay, config in group.replays.items():
+            if recorded is not None:
+                one(replay, config, recorded)
+
+    with ThreadPoolExecutor(max(1, min(jobs, len(groups)))) as pool:
+        futures = [pool.submit(all_of, key, group) for key, group in groups.items()]
         try:
             # In short waits, as signals reach the main thread only between them.
             while wait(futures, timeout=0.1).not_done:
-                if monitor is not None and monitor("runs", len(finished), len(runs), sum(replayed.values())):
+                if monitor is not None and monitor("runs", len(finished), total, sum([*replayed.values()])):
                     stopped.set()
         except BaseException:
             stopped.set()
@@ -137,7 +170,8 @@ def _simulate(
 def _measured(table: Table, cells: Cells, finished: Mapping[Key, Finished], missing: tuple[Replay, ...]) -> TableResult:
     """The table with a value in each cell whose runs are all there."""
     shape = len(table.rows.labels), len(table.columns.labels)
-    ours, spread = np.full(shape, np.nan), np.full(shape, np.nan)
+    seeds = max(map(len, cells.values()))
+    by_seed = np.full((seeds, *shape), np.nan)
     summaries: list[Summary] = []
     remarks: dict[str, None] = {}
     for index, (at, keys) in enumerate(cells.items()):
@@ -149,14 +183,15 @@ def _measured(table: Table, cells: Cells, finished: Mapping[Key, Finished], miss
         values = [value for one in done if (value := table.value.of(one.summary)) is not None]
         # Beyond what a float holds there is no number to compare.
         if len(values) == len(keys) and all(map(math.isfinite, values)):
-            ours.flat[index] = statistics.fmean(values)
-            spread.flat[index] = max(values) - min(values)
+            by_seed.reshape(seeds, -1)[:, index] = values
+    by_seed = np.array([_changes(table, values) for values in by_seed])
+    ours = [statistics.fmean(values) for values in by_seed.reshape(seeds, -1).T.tolist()]
     return TableResult(
         table=table,
         document=_document(table),
-        ours=ours,
-        spread=spread,
-        seeds=max(map(len, cells.values())),
+        ours=np.array(ours).reshape(shape),
+        spread=by_seed.max(axis=0) - by_seed.min(axis=0),
+        seeds=seeds,
         remarks=(*_remarks(table, summaries), *remarks),
         missing=missing,
     )
@@ -170,6 +205,7 @@ def _worked_out(table: Table) -> TableResult:
         numbers = {table.rows.name: Axis.number(row), table.columns.name: Axis.number(column)}
         value = table.value.of({**numbers, **{name: one.cells[at[0]][at[1]] for name, one in table.given.items()}})
         ours[at] = np.nan if value is None else value
+    ours = _changes(table, ours)
     spread = np.full(ours.shape, np.nan)
     return TableResult(table=table, document=_document(table), ours=ours, spread=spread, seeds=0, remarks=())
 
@@ -178,7 +214,18 @@ def _document(table: Table) -> Array:
     """The document's values."""
     if table.reference is None:
         return np.full((len(table.rows.labels), len(table.columns.labels)), np.nan)
-    return np.array([[np.nan if cell is None else cell for cell in row] for row in table.reference])
+    return _changes(table, np.array([[np.nan if cell is None else cell for cell in row] for row in table.reference]))
+
+
+def _changes(table: Table, values: Array) -> Array:
+    """The values, or their changes in % to those of other cells where the table shows these."""
+    if table.change_to is None:
+        return values
+    at = cells_of(table.change_to, table)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        changes: Array = 100 * (values[at] / values - 1)
+    changes[is_own(at) | ~np.isfinite(changes)] = np.nan
+    return changes
 
 
 def _remarks(table: Table, summaries: list[Summary]) -> list[str]:

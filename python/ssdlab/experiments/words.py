@@ -63,6 +63,7 @@ def sentences(result: TableResult) -> list[str]:
             found[-1] += f"; {misses} beyond {table.tolerance:g} {unit}"
     elif table.reference is None and not table.note:
         found.append("no values of the document: ours stand alone")
+    found += _changes(result)
     found += _winners(result)
     spreads = [float(value) for value in result.spread.flat if not math.isnan(value)]
     if result.seeds > 1 and spreads:
@@ -71,6 +72,21 @@ def sentences(result: TableResult) -> list[str]:
             f"ours: mean over {result.seeds} seeds; they differ by at most {number_format(result.ours)(spread)} "
             f"{table.unit}".rstrip()
         )
+    return found
+
+
+def _changes(result: TableResult) -> list[str]:
+    """For a table of changes, mean and range of each row, where it has more than one."""
+    anchor = result.table.change_to
+    if anchor is None:
+        return []
+    to = " ".join(f"{axis} {label}" for axis, label in (("row", anchor.row), ("column", anchor.column)) if label)
+    found = [f"change of each value to that of {to}, in %"]
+    for label, values in zip(result.rows, result.ours, strict=True):
+        known = [float(value) for value in values if not math.isnan(value)]
+        if len(known) > 1:
+            mean = sum(known) / len(known)
+            found.append(f"  {label}: {signed(mean)} on average, {signed(min(known))} to {signed(max(known))}")
     return found
 
 

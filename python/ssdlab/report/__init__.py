@@ -85,7 +85,7 @@ def render(result: "Result") -> str:
         quantiles=list(QUANTILES),
         response_times=times,
         waiting_times=waiting_times(result.summary),
-        stream_columns=[f"{op} {name}" for op in ("read", "write") for name in STREAM_COLUMNS],
+        stream_columns=STREAM_COLUMNS,
         timed_streams=timed_streams,
         more_timed_streams=more_timed_streams,
         clock_remark=clock_remark(result.config["time"]),

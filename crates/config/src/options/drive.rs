@@ -73,7 +73,7 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
     },
     OptionSpec {
         key: "drive.command",
-        kind: Kind::Nanos { max: SECOND },
+        kind: Kind::Nanos { min: 0, max: SECOND },
         fallback: Fallback::Value("0ns"),
         help: "Work of the controller on each request, one after the other, before its first flash operation.",
         example: "2us",
@@ -224,7 +224,7 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
     },
     OptionSpec {
         key: "drive.collect.idle.after",
-        kind: Kind::Nanos { max: 1_000 * SECOND },
+        kind: Kind::Nanos { min: 0, max: 1_000 * SECOND },
         // Our choice: longer than the pauses within a burst of requests.
         fallback: Fallback::Value("10ms"),
         help: "How long the drive must have been without requests.",

@@ -42,14 +42,14 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
     },
     OptionSpec {
         key: "gantt.window.from",
-        kind: Kind::Nanos { max: 1_000_000 * SECOND },
+        kind: Kind::Nanos { min: 0, max: 1_000_000 * SECOND },
         fallback: Fallback::Value("0ns"),
         help: "Where the window starts, from the start of measuring.",
         example: "250ms",
     },
     OptionSpec {
         key: "gantt.window.length",
-        kind: Kind::Nanos { max: 1_000_000 * SECOND },
+        kind: Kind::Nanos { min: 0, max: 1_000_000 * SECOND },
         fallback: Fallback::Value("10ms"),
         help: "Length of the window.",
         example: "2ms",

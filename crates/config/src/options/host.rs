@@ -7,6 +7,11 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
         key: "host.replay",
         kind: Kind::Choice(&[
             Variant { name: "closed", help: "as many requests as `queue_depth` outstanding; trace times are ignored" },
+            Variant {
+                name: "processes",
+                help: "each process goes on when the read or synchronous write it waits for is complete; what nobody \
+                       waits for follows in the order of the trace",
+            },
             Variant { name: "open", help: "each request at its time in the trace; requests queue" },
         ]),
         fallback: Fallback::Value("closed"),
@@ -29,9 +34,16 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
     },
     OptionSpec {
         key: "host.replay.closed.think",
-        kind: Kind::Nanos { max: 1_000 * SECOND },
+        kind: Kind::Nanos { min: 0, max: 1_000 * SECOND },
         fallback: Fallback::Value("0ns"),
         help: "Time between a completion and the request that takes its place.",
+        example: "50us",
+    },
+    OptionSpec {
+        key: "host.replay.processes.think",
+        kind: Kind::Nanos { min: 0, max: 1_000 * SECOND },
+        fallback: Fallback::Value("0ns"),
+        help: "Time between a completion and the next request of the process.",
         example: "50us",
     },
     OptionSpec {

@@ -4,6 +4,7 @@
 //! name (`ftl.page.gc` and `ftl.page.gc.d_choices.d`) are the variant's parameters and exist only while it is chosen.
 //! A chosen variant is written as a string, or as a table of its parameters.
 
+mod block;
 mod device;
 mod drive;
 mod ftl;
@@ -12,6 +13,8 @@ mod host;
 mod nand;
 mod precondition;
 mod workload;
+
+use std::sync::LazyLock;
 
 /// One option: where it is, what it may be, and what it means.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -40,6 +43,8 @@ pub enum Kind {
     },
     /// A duration, `"25us"`.
     Nanos {
+        /// Shortest, in nanoseconds.
+        min: u64,
         /// Longest, in nanoseconds.
         max: u64,
     },
@@ -112,10 +117,41 @@ pub enum Fallback {
     Unless(&'static str, &'static [Case]),
     /// The value in [`crate::DEFAULT_PRESET`], whose file gives its source.
     Preset,
+    /// What follows from other options.
+    Derived(Derived),
     /// Nothing: whoever chooses the variant must set it.
     Required,
     /// Nothing: it is another way to say this option, and replaces it.
     InsteadOf(&'static str),
+}
+
+/// A default that follows from other options; `defaults.rs` says how.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Derived {
+    /// The kernel that the scheduler comes from.
+    Frame,
+    /// What the drive's protocol holds.
+    Slots,
+    /// What that kernel allows for so many slots.
+    NrRequests,
+    /// The largest request of that kernel.
+    MaxRequest,
+}
+
+impl Derived {
+    /// The rule in words.
+    pub fn rule(self) -> &'static str {
+        match self {
+            Self::Frame => "the kernel that the scheduler comes from",
+            Self::Slots => {
+                "what `drive.protocol` holds, at most 31 in the legacy frame, 1023 in the modern one; 32 (31) with `direct`"
+            }
+            Self::NrRequests => {
+                "128 in the legacy frame; in the modern one twice the slots, at most 256, and with `none` as many as slots"
+            }
+            Self::MaxRequest => "512KiB in the legacy frame, 1280KiB in the modern one",
+        }
+    }
 }
 
 /// When an option has another default.
@@ -205,49 +241,23 @@ pub static SECTIONS: &[(&str, &str)] = &[
     ("device", "The drive as the host and its data sheet see it."),
     ("nand", "The flash array: how it is divided, how long its operations take and what its chips can do."),
     ("drive", "Controller and link of a drive that works on many requests at once; used with `time = \"event\"` only."),
+    (
+        "block",
+        "The block layer of the host, between its processes and the drive, and its I/O scheduler; used with `time = \"event\"` only.",
+    ),
     ("ftl", "The flash translation layer, which places pages and collects garbage."),
     ("host", "How requests reach the device."),
     ("precondition", "The state of the device before the first request."),
     ("workload", "The generated workload, for runs without a trace."),
 ];
 
-/// The table by section, in the order of the reference page.
-const PARTS: [&[OptionSpec]; 8] = [
-    general::OPTIONS,
-    device::OPTIONS,
-    nand::OPTIONS,
-    drive::OPTIONS,
-    ftl::OPTIONS,
-    host::OPTIONS,
-    precondition::OPTIONS,
-    workload::OPTIONS,
-];
-
-/// Every option; a choice comes before the parameters of its variants.
-pub static OPTIONS: &[OptionSpec] = &TABLE;
-
-static TABLE: [OptionSpec; count()] = {
-    let mut table = [PARTS[0][0]; count()];
-    let (mut part, mut row, mut end) = (0, 0, 0);
-    while part < PARTS.len() {
-        if row < PARTS[part].len() {
-            table[end] = PARTS[part][row];
-            (row, end) = (row + 1, end + 1);
-        } else {
-            (part, row) = (part + 1, 0);
-        }
-    }
-    table
-};
-
-const fn count() -> usize {
-    let (mut part, mut count) = (0, 0);
-    while part < PARTS.len() {
-        count += PARTS[part].len();
-        part += 1;
-    }
-    count
-}
+/// Every option in the order of the reference page; a choice comes before the parameters of its variants. Schedulers
+/// bring tables of their own, so this one is put together when it is first needed.
+pub static OPTIONS: LazyLock<Vec<OptionSpec>> = LazyLock::new(|| {
+    let before = [general::OPTIONS, device::OPTIONS, nand::OPTIONS, drive::OPTIONS].concat();
+    let after = [ftl::OPTIONS, host::OPTIONS, precondition::OPTIONS, workload::OPTIONS].concat();
+    [before, block::options(), after].concat()
+});
 
 const SECOND: u64 = 1_000_000_000;
 const KIB: u64 = 1 << 10;

@@ -5,7 +5,7 @@ use super::{Fallback, Kind, MEBI, OptionSpec, SECOND, U32, Variant};
 /// `time` of both ways to suspend; the key is a stand-in.
 const SUSPEND_TIME: OptionSpec = OptionSpec {
     key: "",
-    kind: Kind::Nanos { max: SECOND },
+    kind: Kind::Nanos { min: 0, max: SECOND },
     // MQSim, Flash_Parameter_Set.cpp, Suspend_Write_Time.
     fallback: Fallback::Value("100us"),
     help: "From asking for a suspension until the die can read; less than what it suspends takes.",
@@ -84,14 +84,14 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
     },
     OptionSpec {
         key: "nand.erase",
-        kind: Kind::Nanos { max: 10 * SECOND },
+        kind: Kind::Nanos { min: 0, max: 10 * SECOND },
         fallback: Fallback::Preset,
         help: "Block erase (t_BERS).",
         example: "2ms",
     },
     OptionSpec {
         key: "nand.transfer_per_kib",
-        kind: Kind::Nanos { max: SECOND },
+        kind: Kind::Nanos { min: 0, max: SECOND },
         fallback: Fallback::Preset,
         help: "Bus transfer of 1,024 bytes between page register and controller; 0ns leaves the bus out.",
         example: "1.28us",

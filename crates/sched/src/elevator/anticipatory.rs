@@ -35,6 +35,8 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
     work_conserving: false,
     sorted_drain: true,
     bounded_wait: true,
+    by_process: true,
+    by_sync: true,
     tunables: TUNABLES,
     build: |settings, _| Ok(Box::new(Anticipatory::new(settings))),
 };

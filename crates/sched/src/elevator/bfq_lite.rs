@@ -33,6 +33,8 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
     work_conserving: false,
     sorted_drain: false,
     bounded_wait: true,
+    by_process: true,
+    by_sync: true,
     tunables: TUNABLES,
     build: |settings, device| Ok(Box::new(BfqLite::new(settings, device))),
 };

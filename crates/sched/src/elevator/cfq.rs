@@ -50,6 +50,8 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
     work_conserving: false,
     sorted_drain: true,
     bounded_wait: false,
+    by_process: true,
+    by_sync: true,
     tunables: TUNABLES,
     build: |settings, device| Ok(Box::new(Cfq::new(settings, device))),
 };

@@ -24,6 +24,8 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
     work_conserving: true,
     sorted_drain: false,
     bounded_wait: true,
+    by_process: false,
+    by_sync: false,
     tunables: TUNABLES,
     build: |settings, _| Ok(Box::new(Deadline::new(settings))),
 };

@@ -29,6 +29,8 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
     work_conserving: false,
     sorted_drain: false,
     bounded_wait: false,
+    by_process: true,
+    by_sync: false,
     tunables: &[
         Tunable {
             name: "slice_ms",

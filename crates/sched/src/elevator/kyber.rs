@@ -30,6 +30,8 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
     work_conserving: false,
     sorted_drain: false,
     bounded_wait: true,
+    by_process: false,
+    by_sync: true,
     tunables: &[
         Tunable {
             name: "read_lat_nsec",

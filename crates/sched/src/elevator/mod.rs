@@ -140,6 +140,10 @@ pub struct SchedulerInfo {
     pub sorted_drain: bool,
     /// Whether no request can be passed for ever by others of its class of priority.
     pub bounded_wait: bool,
+    /// Whether decisions depend on which process a request comes from.
+    pub by_process: bool,
+    /// Whether decisions depend on writes being synchronous or not.
+    pub by_sync: bool,
     /// Its tunables.
     pub tunables: &'static [Tunable],
     build: Build,

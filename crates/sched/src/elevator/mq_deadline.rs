@@ -22,6 +22,8 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
     work_conserving: false,
     sorted_drain: false,
     bounded_wait: true,
+    by_process: false,
+    by_sync: false,
     tunables: &[
         READ_EXPIRE,
         WRITE_EXPIRE,

@@ -17,6 +17,8 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
     work_conserving: true,
     sorted_drain: true,
     bounded_wait: true,
+    by_process: false,
+    by_sync: false,
     tunables: &[],
     build: |_, _| Ok(Box::new(Noop::default())),
 };

@@ -169,6 +169,8 @@ pub struct Dispatched {
     pub sectors: u32,
     /// When its earliest bio was submitted, in nanoseconds; for a flush, when it was issued.
     pub arrived: u64,
+    /// Process of its first bio.
+    pub pid: u32,
 }
 
 counters! {
@@ -185,6 +187,7 @@ counters! {
         dispatched_flushes: "requests", "Flushes given to the device.";
         dispatched_read_sectors: "sectors", "Sectors of the reads given to the device.";
         dispatched_write_sectors: "sectors", "Sectors of the writes and discards given to the device.";
+        direction_changes: "events", "Reads given to the device after writes, and the other way round.";
         plugs: "events", "Times the queue, or a task, was plugged.";
         unplugs_timer: "events", "Unplugged because the delay was over.";
         unplugs_threshold: "events", "Unplugged because enough requests waited, or the plug of a task was full.";
@@ -249,6 +252,8 @@ pub struct BlockLayer {
     /// Plugs of tasks (modern frame).
     plugs: BTreeMap<u32, Vec<RequestId>>,
     flushes: Flushes,
+    /// Of what went to the device last.
+    last_direction: Option<Direction>,
     counters: BlockCounters,
 }
 
@@ -275,6 +280,7 @@ impl BlockLayer {
             unplug_at: None,
             plugs: BTreeMap::new(),
             flushes: Flushes::default(),
+            last_direction: None,
             counters: BlockCounters::default(),
             options,
         })
@@ -301,6 +307,11 @@ impl BlockLayer {
         }
         self.enter(bio, now);
         Submitted::Accepted
+    }
+
+    /// Whether asynchronous bios wait for a request.
+    pub fn async_bios_wait(&self) -> bool {
+        !self.waiting[0].is_empty()
     }
 
     fn take_request(&mut self, bio: &Bio, now: u64) -> bool {
@@ -448,7 +459,11 @@ impl BlockLayer {
                 _ => Operation::Write,
             }
         };
-        Dispatched { id, operation, start: rq.start, sectors: rq.sectors, arrived: rq.arrived }
+        if operation != Operation::Flush && self.last_direction.replace(rq.direction).is_some_and(|d| d != rq.direction)
+        {
+            self.counters.direction_changes += 1;
+        }
+        Dispatched { id, operation, start: rq.start, sectors: rq.sectors, arrived: rq.arrived, pid: rq.pid }
     }
 
     /// The device has done a request. The bios that have ended with it are appended to `ended`.

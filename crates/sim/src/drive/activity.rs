@@ -5,12 +5,15 @@ use ssdlab_core::LatencyHistogram;
 use ssdlab_nand::Geometry;
 use ssdlab_trace::{Op, Request};
 
+use super::block::{Block, BlockSummary};
 use super::buffer::BufferCounters;
 use crate::parallel::{Bins, Kind, Record};
 use crate::summary::{LatencyByOp, LatencySummary};
 
 /// Streams whose response times are kept apart; those that come later are reported together.
 const MOST_STREAMS: usize = 256;
+
+const NANOS_PER_SECOND: f64 = 1e9;
 
 /// Mean and extremes over several of a kind.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -43,6 +46,26 @@ pub struct StreamSummary {
     pub read: Option<LatencySummary>,
     /// Its writes.
     pub write: Option<LatencySummary>,
+    /// Bytes it read and wrote.
+    pub bytes: u64,
+    /// From the issue of its first request to the end of its last.
+    pub active_ns: u64,
+    /// Bytes for each second of that.
+    pub bytes_per_s: f64,
+}
+
+/// Time in the drive of requests that met some of the other direction there when it took them, and of those that did
+/// not.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Interference {
+    /// Reads with no write in the drive.
+    pub reads_alone: Option<LatencySummary>,
+    /// Reads beside writes.
+    pub reads_beside_writes: Option<LatencySummary>,
+    /// Writes with no read in the drive.
+    pub writes_alone: Option<LatencySummary>,
+    /// Writes beside reads.
+    pub writes_beside_reads: Option<LatencySummary>,
 }
 
 /// Channels, dies, queues and write buffer during the measured phase.
@@ -72,8 +95,15 @@ pub struct DriveSummary {
     pub multiplane_commands: u64,
     /// Programs and erases interrupted by a read.
     pub suspensions: u64,
+    /// What reads and writes do to each other.
+    pub interference: Interference,
     /// Response times by stream, for a trace with more than one.
     pub streams: Vec<StreamSummary>,
+    /// Jain's index of the throughput of the streams while they were active: 1 if it was the same for all, 1/n if one had
+    /// everything (Jain, Chiu, Hawe 1984); none with one stream, or more than 256.
+    pub fairness: Option<f64>,
+    /// Block layer of the host; none without one.
+    pub block: Option<BlockSummary>,
     /// Write buffer; none without one.
     #[serde(serialize_with = "buffer_map")]
     pub buffer: Option<BufferCounters>,
@@ -132,6 +162,38 @@ pub struct Activity {
     pub gantt_truncated: bool,
     /// Waiting times by [`Op`].
     pub waiting: [LatencyHistogram; 4],
+    /// The requests that the block layer gave to the drive, if they were to be kept; times from the start of measuring.
+    pub dispatched: Option<Vec<Request>>,
+}
+
+/// What one stream does.
+#[derive(Default)]
+struct OfStream {
+    /// Response times of reads and writes.
+    times: [LatencyHistogram; 2],
+    bytes: u64,
+    first_ns: u64,
+    last_ns: u64,
+}
+
+impl OfStream {
+    /// A read or write that took so long is complete.
+    #[inline]
+    fn request_done(&mut self, request: &Request, now_ns: u64, latency_ns: u64) {
+        let issued_ns = now_ns - latency_ns;
+        self.first_ns = if self.bytes == 0 { issued_ns } else { self.first_ns.min(issued_ns) };
+        self.last_ns = now_ns;
+        self.times[request.op as usize].record(latency_ns);
+        self.bytes += u64::from(request.bytes);
+    }
+
+    fn active_ns(&self) -> u64 {
+        self.last_ns - self.first_ns
+    }
+
+    fn bytes_per_s(&self) -> f64 {
+        self.bytes as f64 / (self.active_ns().max(1) as f64 / NANOS_PER_SECOND)
+    }
 }
 
 /// What is measured on the way of requests through a drive.
@@ -139,10 +201,11 @@ pub(super) struct Meters {
     start_ns: u64,
     waiting: [LatencyHistogram; 4],
     service: [LatencyHistogram; 4],
-    /// Response times of reads and writes by stream.
-    streams: Vec<Option<Box<[LatencyHistogram; 2]>>>,
+    /// By operation, and whether one of the other direction was met.
+    interference: [[LatencyHistogram; 2]; 2],
+    streams: Vec<Option<Box<OfStream>>>,
     known_streams: usize,
-    other_streams: [LatencyHistogram; 2],
+    other_streams: OfStream,
     queue: Bins,
     outstanding: u32,
     since_ns: u64,
@@ -155,6 +218,7 @@ impl Meters {
             start_ns,
             waiting: Default::default(),
             service: Default::default(),
+            interference: Default::default(),
             streams: Vec::new(),
             known_streams: 0,
             other_streams: Default::default(),
@@ -175,16 +239,24 @@ impl Meters {
     }
 
     #[inline]
-    pub fn request_done(&mut self, request: &Request, latency_ns: u64, waited_ns: u64) {
+    pub fn request_done(&mut self, request: &Request, now_ns: u64, latency_ns: u64, waited_ns: u64) {
         self.waiting[request.op as usize].record(waited_ns);
         self.service[request.op as usize].record(latency_ns - waited_ns);
         if matches!(request.op, Op::Read | Op::Write) {
-            self.of_stream(request.stream)[request.op as usize].record(latency_ns);
+            self.of_stream(request.stream).request_done(request, now_ns, latency_ns);
+        }
+    }
+
+    /// A read or write has left the drive, where it was for so long.
+    #[inline]
+    pub fn left_drive(&mut self, op: Op, met_other: bool, inside_ns: u64) {
+        if matches!(op, Op::Read | Op::Write) {
+            self.interference[op as usize][usize::from(met_other)].record(inside_ns);
         }
     }
 
     #[inline]
-    fn of_stream(&mut self, stream: u16) -> &mut [LatencyHistogram; 2] {
+    fn of_stream(&mut self, stream: u16) -> &mut OfStream {
         let stream = usize::from(stream);
         if self.streams.len() <= stream {
             self.streams.resize_with(stream + 1, || None);
@@ -203,8 +275,10 @@ impl Meters {
         geometry: &Geometry,
         record: &Record,
         buffer: Option<BufferCounters>,
+        block: Option<Block>,
         now_ns: u64,
     ) -> (DriveSummary, Activity) {
+        let (block, dispatched) = block.map(Block::finish).unzip();
         self.outstanding(now_ns, 0);
         let elapsed_ns = (now_ns - self.start_ns).max(1) as f64;
         let utilisations = |bins: &Bins| {
@@ -230,7 +304,10 @@ impl Meters {
             service: LatencyByOp::of(&self.service),
             multiplane_commands: record.multiplane_commands,
             suspensions: record.suspensions,
+            interference: self.interference(),
             streams: self.by_stream(),
+            fairness: self.fairness(),
+            block,
             buffer,
         };
         let rows = |bins: &Bins| (0..bins.rows()).map(|row| bins.row(row).to_vec()).collect();
@@ -261,8 +338,15 @@ impl Meters {
             gantt: gantt.collect(),
             gantt_truncated: record.truncated,
             waiting: self.waiting,
+            dispatched: dispatched.flatten(),
         };
         (summary, activity)
+    }
+
+    fn interference(&self) -> Interference {
+        let [[reads_alone, reads_beside_writes], [writes_alone, writes_beside_reads]] =
+            self.interference.each_ref().map(|met| met.each_ref().map(LatencySummary::of));
+        Interference { reads_alone, reads_beside_writes, writes_alone, writes_beside_reads }
     }
 
     /// Nothing if there is only one.
@@ -270,18 +354,34 @@ impl Meters {
         if self.known_streams < 2 {
             return Vec::new();
         }
-        let summary = |stream, [read, write]: &[LatencyHistogram; 2]| StreamSummary {
+        let summary = |stream, of: &OfStream| StreamSummary {
             stream,
-            read: LatencySummary::of(read),
-            write: LatencySummary::of(write),
+            read: LatencySummary::of(&of.times[0]),
+            write: LatencySummary::of(&of.times[1]),
+            bytes: of.bytes,
+            active_ns: of.active_ns(),
+            bytes_per_s: of.bytes_per_s(),
         };
         let known = self.streams.iter().enumerate();
-        let mut streams: Vec<StreamSummary> = known
-            .filter_map(|(number, times)| times.as_ref().map(|times| summary(Some(number as u16), times)))
-            .collect();
-        if self.other_streams.iter().any(|times| times.count() > 0) {
+        let mut streams: Vec<StreamSummary> =
+            known.filter_map(|(number, of)| of.as_ref().map(|of| summary(Some(number as u16), of))).collect();
+        if self.has_other_streams() {
             streams.push(summary(None, &self.other_streams));
         }
         streams
+    }
+
+    fn has_other_streams(&self) -> bool {
+        self.other_streams.times.iter().any(|times| times.count() > 0)
+    }
+
+    fn fairness(&self) -> Option<f64> {
+        if self.known_streams < 2 || self.has_other_streams() {
+            return None;
+        }
+        let shares = || self.streams.iter().flatten().map(|of| of.bytes_per_s());
+        let sum: f64 = shares().sum();
+        let squares: f64 = shares().map(|share| share * share).sum();
+        (squares > 0.0).then(|| sum * sum / (self.known_streams as f64 * squares))
     }
 }

@@ -1,16 +1,19 @@
 //! The host: which request comes next, and when.
 //!
 //! ```text
-//! closed: a request completes -> after the think time its stream may issue one more, from now on in trace order
-//! open:   a request comes at its time in the trace
+//! closed:    a request completes -> after the think time its stream may issue one more, from now on in trace order
+//! processes: a read or synchronous write completes -> after the think time its process goes on;
+//!            a write that nobody waits for goes when all before it in the trace have gone
+//! open:      a request comes at its time in the trace
 //! ```
-//! With a queue depth for each stream the host looks ahead in the trace for streams that could issue, as far as
-//! [`LOOK_AHEAD`] requests; a stream whose next request lies further waits.
+//! Where streams go on by themselves the host looks ahead in the trace for those that could issue, as far as
+//! [`LOOK_AHEAD`] requests; a stream whose next request lies further waits. What nobody waits for keeps to the order of
+//! the trace because it follows from what the others did: write-back cannot come before what it writes back.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-use ssdlab_trace::{Request, Source};
+use ssdlab_trace::{Op, Request, Source, flag};
 
 use crate::engine::{BATCH, scaled};
 use crate::parallel::NEVER;
@@ -46,7 +49,8 @@ struct Stream {
     known: bool,
     /// Requests it may issue now.
     tokens: u32,
-    waiting: VecDeque<Request>,
+    /// With their numbers.
+    waiting: VecDeque<(u64, Request)>,
     /// Whether it is among the streams that can issue.
     listed: bool,
 }
@@ -73,6 +77,36 @@ pub(super) struct Issuer<'s> {
     able: VecDeque<u16>,
     /// Tokens to come.
     thinking: BinaryHeap<Reverse<(u64, u16)>>,
+    /// Requests that nobody waits for, with their numbers.
+    unawaited: VecDeque<(u64, Request)>,
+    order: Order,
+    /// Whether requests that nobody waits for have to wait where they are: there are too many already.
+    pub held_up: bool,
+}
+
+/// Which requests have been issued, by their numbers in the trace; kept where they overtake each other and it matters.
+#[derive(Debug, Default)]
+struct Order {
+    /// The first that has not.
+    oldest: u64,
+    /// Whether those from there on have.
+    issued: VecDeque<bool>,
+}
+
+impl Order {
+    /// The number of a request that is taken from the trace.
+    fn number(&mut self) -> u64 {
+        self.issued.push_back(false);
+        self.oldest + self.issued.len() as u64 - 1
+    }
+
+    fn issue(&mut self, number: u64) {
+        self.issued[(number - self.oldest) as usize] = true;
+        while self.issued.front() == Some(&true) {
+            self.issued.pop_front();
+            self.oldest += 1;
+        }
+    }
 }
 
 impl<'s> Issuer<'s> {
@@ -101,6 +135,9 @@ impl<'s> Issuer<'s> {
             held_back: 0,
             able: VecDeque::new(),
             thinking: BinaryHeap::new(),
+            unawaited: VecDeque::new(),
+            order: Order::default(),
+            held_up: false,
         }
     }
 
@@ -146,6 +183,7 @@ impl<'s> Issuer<'s> {
         match self.replay {
             Replay::Open { time_scale } => self.next_open(now_ns, time_scale),
             Replay::Closed { depth, per_stream, .. } => self.next_closed(now_ns, depth, per_stream),
+            Replay::Processes { .. } => self.next_closed(now_ns, 1, true),
         }
     }
 
@@ -178,13 +216,9 @@ impl<'s> Issuer<'s> {
             self.give_token(stream);
         }
         loop {
-            if let Some(&number) = self.able.front() {
-                let stream = &mut self.streams[usize::from(number)];
-                let request = stream.waiting.pop_front().expect("a stream that can issue has a request");
-                stream.tokens -= 1;
-                stream.listed = stream.tokens > 0 && !stream.waiting.is_empty();
-                if !stream.listed {
-                    self.able.pop_front();
+            if let Some((number, request)) = self.take_unawaited().or_else(|| self.take_awaited()) {
+                if matches!(self.replay, Replay::Processes { .. }) {
+                    self.order.issue(number);
                 }
                 self.held_back -= 1;
                 self.issued += 1;
@@ -201,18 +235,44 @@ impl<'s> Issuer<'s> {
         }
     }
 
-    fn hold(&mut self, request: Request, number: u16, depth: u32) {
-        if self.streams.len() <= usize::from(number) {
-            self.streams.resize_with(usize::from(number) + 1, Stream::default);
+    /// A request that nobody waits for, if it is its turn.
+    fn take_unawaited(&mut self) -> Option<(u64, Request)> {
+        let in_turn = self.unawaited.front().is_some_and(|&(number, _)| number == self.order.oldest);
+        if in_turn && !self.held_up { self.unawaited.pop_front() } else { None }
+    }
+
+    /// A request of a stream that can issue.
+    fn take_awaited(&mut self) -> Option<(u64, Request)> {
+        let stream = &mut self.streams[usize::from(*self.able.front()?)];
+        let request = stream.waiting.pop_front().expect("a stream that can issue has a request");
+        stream.tokens -= 1;
+        stream.listed = stream.tokens > 0 && !stream.waiting.is_empty();
+        if !stream.listed {
+            self.able.pop_front();
         }
-        let stream = &mut self.streams[usize::from(number)];
-        if !stream.known {
-            stream.known = true;
-            stream.tokens = depth;
-        }
-        stream.waiting.push_back(request);
+        Some(request)
+    }
+
+    fn hold(&mut self, request: Request, stream: u16, depth: u32) {
         self.held_back += 1;
-        self.list(number);
+        let mut number = 0;
+        if matches!(self.replay, Replay::Processes { .. }) {
+            number = self.order.number();
+            if !is_awaited(&request) {
+                self.unawaited.push_back((number, request));
+                return;
+            }
+        }
+        if self.streams.len() <= usize::from(stream) {
+            self.streams.resize_with(usize::from(stream) + 1, Stream::default);
+        }
+        let held = &mut self.streams[usize::from(stream)];
+        if !held.known {
+            held.known = true;
+            held.tokens = depth;
+        }
+        held.waiting.push_back((number, request));
+        self.list(stream);
     }
 
     fn give_token(&mut self, number: u16) {
@@ -230,14 +290,22 @@ impl<'s> Issuer<'s> {
 
     /// A request of the host is complete.
     #[inline]
-    pub fn completed(&mut self, stream: u16, now_ns: u64) {
-        if let Replay::Closed { per_stream, think, .. } = self.replay {
-            let number = if per_stream { stream } else { 0 };
-            if think.0 == 0 {
-                self.give_token(number);
-            } else {
-                self.thinking.push(Reverse((now_ns + think.0, number)));
-            }
+    pub fn completed(&mut self, request: &Request, now_ns: u64) {
+        let (stream, think) = match self.replay {
+            Replay::Open { .. } => return,
+            Replay::Closed { per_stream, think, .. } => (if per_stream { request.stream } else { 0 }, think),
+            Replay::Processes { .. } if !is_awaited(request) => return,
+            Replay::Processes { think } => (request.stream, think),
+        };
+        if think.0 == 0 {
+            self.give_token(stream);
+        } else {
+            self.thinking.push(Reverse((now_ns + think.0, stream)));
         }
     }
+}
+
+/// Whether the process that issued a request waits for it.
+fn is_awaited(request: &Request) -> bool {
+    matches!(request.op, Op::Read | Op::Flush) || request.flags & flag::SYNC != 0
 }

@@ -8,6 +8,7 @@
 //! host, an idle moment. Mapping changes when a request is submitted; what that costs appears in the queues of the dies.
 
 mod activity;
+mod block;
 mod buffer;
 mod front;
 mod issue;
@@ -17,9 +18,11 @@ mod oracle;
 use std::collections::VecDeque;
 
 use ssdlab_ftl::{FlashSink, Ftl};
+use ssdlab_sched::RequestId;
 use ssdlab_trace::{Op, Request, Source, flag};
 
-pub use activity::{Activity, DriveSummary, GanttBar, Spread, StreamSummary};
+pub use activity::{Activity, DriveSummary, GanttBar, Interference, Spread, StreamSummary};
+pub use block::BlockSummary;
 pub use buffer::BufferCounters;
 
 use crate::engine::LOOKAHEAD;
@@ -30,8 +33,9 @@ use crate::parallel::{Done, NEVER, ParallelFlash, Witness};
 use crate::shadow::Checker;
 use crate::slab::Slab;
 use crate::stack::{Pages, Stack};
-use crate::{Collect, CollectGoal, Control, Monitor, Outcome, Phase, PreconditionSummary, SimError};
+use crate::{Collect, CollectGoal, Control, Monitor, Outcome, Phase, PreconditionSummary, Replay, SimError};
 use activity::Meters;
+use block::{Block, HostRequest};
 use buffer::{Accepted, Buffer};
 use front::{Path, Queues};
 use issue::{Issued, Issuer, Next};
@@ -53,6 +57,10 @@ struct Flight {
     /// Time spent behind others.
     waited_ns: u64,
     queue: u16,
+    /// Whether one of the other direction was in the drive when it took this.
+    met_other: bool,
+    /// The request of the block layer that it is; none if it is the host's own.
+    block: Option<RequestId>,
 }
 
 /// A write that waits for room in the buffer.
@@ -69,8 +77,11 @@ pub(crate) struct Drive<'a, F, W, C, M> {
     stack: Stack<'a, F, ParallelFlash<W>, C, M>,
     measurement: Measurement,
     meters: Meters,
+    block: Option<Block>,
     flights: Slab<Flight>,
     queues: Queues,
+    /// Requests in the drive by operation.
+    inside: [u32; 4],
     path: Path,
     buffer: Option<Buffer>,
     oracle: Option<BufferOracle>,
@@ -92,16 +103,23 @@ pub(crate) struct Drive<'a, F, W, C, M> {
 
 impl<'a, F: Ftl, W: Witness, C: Checker + FlashSink, M: Meter> Drive<'a, F, W, C, M> {
     /// A drive whose flash is idle.
-    pub fn new(mut stack: Stack<'a, F, ParallelFlash<W>, C, M>, options: Options) -> Self {
+    ///
+    /// # Errors
+    /// If the block layer is impossible.
+    pub fn new(mut stack: Stack<'a, F, ParallelFlash<W>, C, M>, options: Options) -> Result<Self, SimError> {
         let parallelism = stack.setup.geometry.parallelism;
         let measurement = Measurement::start(&mut stack);
-        Self {
+        let closed_loop = !matches!(stack.setup.replay, Replay::Open { .. });
+        let capacity_bytes = stack.setup.capacity_bytes();
+        let block = stack.setup.block.map(|block| Block::new(&block, capacity_bytes, closed_loop)).transpose()?;
+        Ok(Self {
             options,
             stack,
             measurement,
             meters: Meters::new(0),
             flights: Slab::default(),
             queues: Queues::new(options.front.protocol),
+            inside: [0; 4],
             path: Path::new(options.front),
             buffer: options.buffer.map(Buffer::new),
             oracle: (C::ON && options.buffer.is_some()).then(BufferOracle::default),
@@ -112,7 +130,8 @@ impl<'a, F: Ftl, W: Witness, C: Checker + FlashSink, M: Meter> Drive<'a, F, W, C
             collected: Vec::new(),
             idle_since_ns: 0,
             waiting_at_start: 0,
-        }
+            block,
+        })
     }
 
     /// Replays the warm-up and the measured phase.
@@ -136,8 +155,13 @@ impl<'a, F: Ftl, W: Witness, C: Checker + FlashSink, M: Meter> Drive<'a, F, W, C
         let buffer = self.buffer.as_ref().map(|buffer| buffer.counters);
         let unwritten = i64::from(waiting) - i64::from(self.waiting_at_start);
         let absorbed = buffer.map_or(0, |counters| counters.pages_overwritten + counters.pages_trimmed) as i64;
-        let (summary, activity) =
-            self.meters.finish(&self.stack.setup.geometry, self.stack.sinks.flash.recorded(), buffer, now_ns);
+        let (summary, activity) = self.meters.finish(
+            &self.stack.setup.geometry,
+            self.stack.sinks.flash.recorded(),
+            buffer,
+            self.block,
+            now_ns,
+        );
         let drive = OfDrive { summary, activity, absorbed_pages: absorbed + unwritten };
         Ok(self.measurement.finish(self.stack, precondition, control == Control::Stop, Some(drive)))
     }
@@ -146,6 +170,9 @@ impl<'a, F: Ftl, W: Witness, C: Checker + FlashSink, M: Meter> Drive<'a, F, W, C
         self.measurement = Measurement::start(&mut self.stack);
         self.stack.sinks.flash.record(self.stack.setup.gantt);
         self.meters = Meters::new(self.measurement.start_ns());
+        if let Some(block) = &mut self.block {
+            block.start_measuring(self.measurement.start_ns());
+        }
         if let Some(buffer) = &mut self.buffer {
             buffer.counters = BufferCounters::default();
             self.waiting_at_start = buffer.waiting();
@@ -167,16 +194,17 @@ impl<'a, F: Ftl, W: Witness, C: Checker + FlashSink, M: Meter> Drive<'a, F, W, C
         self.idle_since_ns = self.now_ns();
         loop {
             let host_ns = loop {
+                issuer.held_up = self.block.as_ref().is_some_and(Block::holds_up);
                 match issuer.next(self.now_ns())? {
                     Next::Issue(issued) => {
                         if let Some(ahead) = issuer.ahead(LOOKAHEAD) {
                             self.stack.prefetch(ahead);
                         }
-                        self.enter(issued);
+                        self.issue(issued, &mut issuer);
                         self.take_requests(&mut issuer)?;
                     }
                     Next::Wait(time_ns) => break time_ns,
-                    Next::End if self.queues.outstanding() == 0 => {
+                    Next::End if self.outstanding() == 0 => {
                         if let Some((first_ns, latest_ns)) = issuer.arrivals_ns {
                             self.measurement.arrived(first_ns, latest_ns);
                         }
@@ -185,11 +213,17 @@ impl<'a, F: Ftl, W: Witness, C: Checker + FlashSink, M: Meter> Drive<'a, F, W, C
                     Next::End => break NEVER,
                 }
             };
+            if self.let_sleep() {
+                self.take_requests(&mut issuer)?;
+                // What took no time may let the host go on at once.
+                continue;
+            }
             self.collect_ahead();
             let flash_ns = self.stack.sinks.flash.next_ns();
             let path_ns =
                 self.path.commands.next_ns().min(self.path.incoming.next_ns()).min(self.path.outgoing.next_ns());
-            let next_ns = flash_ns.min(path_ns).min(host_ns).min(self.idle_collection_ns());
+            let block_ns = self.block.as_ref().map_or(NEVER, Block::timer_ns);
+            let next_ns = flash_ns.min(path_ns).min(host_ns).min(self.idle_collection_ns()).min(block_ns);
             if next_ns == NEVER {
                 return Err(self.stuck());
             }
@@ -203,9 +237,48 @@ impl<'a, F: Ftl, W: Witness, C: Checker + FlashSink, M: Meter> Drive<'a, F, W, C
             } else {
                 self.stack.sinks.flash.pass_until(next_ns);
                 self.follow_path(&mut issuer)?;
+                if next_ns == block_ns {
+                    self.block.as_mut().expect("its timer").on_timer(next_ns);
+                    self.pull();
+                }
             }
             self.take_requests(&mut issuer)?;
         }
+    }
+
+    /// Requests of the host that are not complete.
+    fn outstanding(&self) -> u32 {
+        self.block.as_ref().map_or(self.queues.outstanding(), Block::outstanding)
+    }
+
+    /// The host issues a request.
+    fn issue(&mut self, issued: Issued, issuer: &mut Issuer<'_>) {
+        let now_ns = self.now_ns();
+        self.meters.outstanding(now_ns, self.outstanding() + 1);
+        match &mut self.block {
+            None => self.enter(issued.request, issued.time_ns, None),
+            Some(block) => {
+                block.submit(issued, now_ns);
+                self.pull();
+                self.finish_host_requests(0, issuer);
+            }
+        }
+    }
+
+    /// Moves what the block layer has for the drive into the drive's queues.
+    fn pull(&mut self) {
+        let now_ns = self.now_ns();
+        while let Some((id, request)) = self.block.as_mut().and_then(|block| block.next(now_ns)) {
+            self.enter(request, now_ns, Some(id));
+        }
+    }
+
+    /// The host has issued what it can for now; whether somebody goes to sleep over it.
+    fn let_sleep(&mut self) -> bool {
+        let now_ns = self.now_ns();
+        let slept = self.block.as_mut().is_some_and(|block| block.sleep(now_ns));
+        self.pull();
+        slept
     }
 
     #[inline(always)]
@@ -216,22 +289,21 @@ impl<'a, F: Ftl, W: Witness, C: Checker + FlashSink, M: Meter> Drive<'a, F, W, C
     /// The simulation cannot go on: says what waits for what.
     fn stuck(&self) -> SimError {
         SimError::Stuck(format!(
-            "{} requests are outstanding, {} of them in the drive, {} wait for the write buffer; {}",
-            self.queues.outstanding(),
+            "{} requests are outstanding, {} of them in the drive, {} wait for the write buffer{}; {}",
+            self.outstanding(),
             self.queues.inside(),
             self.stalled.len(),
+            self.block.as_ref().map_or(String::new(), |block| format!("; block layer: {}", block.left())),
             self.stack.sinks.flash.describe()
         ))
     }
 
-    /// A request of the host enters its queue.
-    fn enter(&mut self, issued: Issued) {
-        let Issued { request, time_ns } = issued;
+    /// A request enters its queue.
+    fn enter(&mut self, request: Request, issued_ns: u64, block: Option<RequestId>) {
         let queue = self.queues.queue_of(request.stream);
-        let flight = Flight { request, issued_ns: time_ns, taken_ns: 0, submitted_ns: 0, waited_ns: 0, queue };
-        let index = self.flights.insert(flight);
-        self.meters.outstanding(self.now_ns(), self.queues.outstanding() + 1);
-        self.queues.push(queue, index);
+        let (taken_ns, submitted_ns, waited_ns, met_other) = (0, 0, 0, false);
+        let flight = Flight { request, issued_ns, taken_ns, submitted_ns, waited_ns, queue, met_other, block };
+        self.queues.push(queue, self.flights.insert(flight));
     }
 
     /// Takes requests from the queues while the drive has room for them.
@@ -239,7 +311,15 @@ impl<'a, F: Ftl, W: Witness, C: Checker + FlashSink, M: Meter> Drive<'a, F, W, C
         while self.buffer.is_some() || self.stack.sinks.flash.under_way() < self.most_under_way {
             let Some(index) = self.queues.take() else { break };
             let now_ns = self.now_ns();
-            self.flights[index].taken_ns = now_ns;
+            let flight = &mut self.flights[index];
+            flight.taken_ns = now_ns;
+            let op = flight.request.op;
+            flight.met_other = match op {
+                Op::Read => self.inside[Op::Write as usize] > 0,
+                Op::Write => self.inside[Op::Read as usize] > 0,
+                Op::Trim | Op::Flush => false,
+            };
+            self.inside[op as usize] += 1;
             if !self.path.command(index, now_ns) {
                 self.receive(index, issuer)?;
             }
@@ -424,15 +504,41 @@ impl<'a, F: Ftl, W: Witness, C: Checker + FlashSink, M: Meter> Drive<'a, F, W, C
     /// A request is back at the host.
     fn complete(&mut self, index: u32, issuer: &mut Issuer<'_>) {
         let now_ns = self.now_ns();
-        let Flight { request, issued_ns, waited_ns, queue, .. } = self.flights[index];
+        let Flight { request, issued_ns, taken_ns, waited_ns, queue, met_other, block, .. } = self.flights[index];
+        self.inside[request.op as usize] -= 1;
+        self.meters.left_drive(request.op, met_other, now_ns - taken_ns);
         self.flights.remove(index);
         self.queues.leave(queue);
-        self.meters.outstanding(now_ns, self.queues.outstanding());
+        match block {
+            None => self.finish(&request, issued_ns, waited_ns, issuer),
+            Some(id) => {
+                let block = self.block.as_mut().expect("it gave the request out");
+                block.completed(id, now_ns);
+                self.finish_host_requests(now_ns - issued_ns - waited_ns, issuer);
+                self.pull();
+            }
+        }
+    }
+
+    /// Completes the requests of the host that have ended with one of the drive, which worked on that for so long.
+    fn finish_host_requests(&mut self, service_ns: u64, issuer: &mut Issuer<'_>) {
+        while let Some(done) = self.block.as_mut().and_then(Block::take_done) {
+            let HostRequest { request, issued_ns, .. } = done;
+            // A bio merged into a request that was at work cannot have come later than that.
+            let waited_ns = (self.now_ns() - issued_ns).saturating_sub(service_ns);
+            self.finish(&request, issued_ns, waited_ns, issuer);
+        }
+    }
+
+    /// A request of the host is complete.
+    fn finish(&mut self, request: &Request, issued_ns: u64, waited_ns: u64, issuer: &mut Issuer<'_>) {
+        let now_ns = self.now_ns();
+        self.meters.outstanding(now_ns, self.outstanding());
         let latency_ns = now_ns - issued_ns;
-        self.meters.request_done(&request, latency_ns, waited_ns);
+        self.meters.request_done(request, now_ns, latency_ns, waited_ns);
         self.measurement.request_done(&self.stack, request.op, latency_ns);
-        issuer.completed(request.stream, now_ns);
-        if self.queues.outstanding() == 0 {
+        issuer.completed(request, now_ns);
+        if self.outstanding() == 0 {
             self.idle_since_ns = now_ns;
         }
     }
@@ -440,7 +546,7 @@ impl<'a, F: Ftl, W: Witness, C: Checker + FlashSink, M: Meter> Drive<'a, F, W, C
     /// When an idle drive begins to collect; [`NEVER`] if it does not.
     fn idle_collection_ns(&self) -> u64 {
         match self.options.collect {
-            Collect::Idle { after, .. } if !self.uncollected.is_empty() && self.queues.outstanding() == 0 => {
+            Collect::Idle { after, .. } if !self.uncollected.is_empty() && self.outstanding() == 0 => {
                 (self.idle_since_ns + after.0).max(self.now_ns())
             }
             _ => NEVER,
@@ -564,6 +670,7 @@ mod tests {
             ftl: FtlChoice::Page(options),
             clock: Clock::Event(timing, drive),
             replay: Replay::Closed { depth: 3, per_stream: false, think: Nanos::ZERO },
+            block: None,
             gantt: None,
             fit: Fit::Error,
             warmup_requests: 0,
@@ -577,6 +684,7 @@ mod tests {
         let stack = Stack::new(&setup, ftl, Sinks { flash, checker: (), meter: () });
         let write = Request { time_ns: 0, offset: 0, bytes: 4096, op: Op::Write, flags: 0, stream: 0 };
         let error = Drive::new(stack, drive)
+            .expect("a drive")
             .run(&mut SliceSource::new(&[write; 5]), &mut (), PreconditionSummary::default(), Control::Continue)
             .expect_err("nothing can go on");
         let text = error.to_string();

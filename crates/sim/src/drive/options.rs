@@ -2,6 +2,7 @@
 
 use ssdlab_core::Nanos;
 use ssdlab_nand::Commands;
+use ssdlab_sched::{Frame, NoMerges, Options, SchedulerInfo, scheduler};
 
 /// Controller and chips of a parallel drive.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -136,4 +137,80 @@ pub struct CollectGoal {
     pub blocks: u32,
     /// Pages copied before it is asked again whether requests wait.
     pub step: u32,
+}
+
+/// Most tunables that a scheduler has.
+pub const MOST_TUNABLES: usize = 16;
+
+/// The block layer of the host above the drive.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct BlockOptions {
+    /// Name of the scheduler, one of [`ssdlab_sched::SCHEDULERS`].
+    pub scheduler: &'static str,
+    /// Values of its tunables in the order of its table; none for the default.
+    pub tunables: [Option<u64>; MOST_TUNABLES],
+    /// Which block layer.
+    pub frame: Frame,
+    /// Requests that the drive is given at a time.
+    pub slots: u32,
+    /// Requests there may be; in the legacy frame, of each kind.
+    pub nr_requests: u32,
+    /// Largest request that merging makes, in sectors; larger ones of the host are cut.
+    pub max_sectors: u32,
+    /// Which merges are looked for.
+    pub no_merges: NoMerges,
+    /// Whether an idle queue (legacy frame) or a process (modern frame) is plugged.
+    pub plug: bool,
+    /// Whether the drive is known to have a cache that loses data with power.
+    pub volatile_cache: bool,
+    /// Whether the requests given to the drive are kept: a trace from below the scheduler.
+    pub record: bool,
+}
+
+impl BlockOptions {
+    /// The block layer that a scheduler comes with, its tunables at their defaults.
+    ///
+    /// # Panics
+    /// If there is no scheduler of this name.
+    pub fn of(name: &str) -> Self {
+        let info: &'static SchedulerInfo = scheduler(name).expect("a scheduler that is registered");
+        let Options { frame, slots, nr_requests, max_sectors, no_merges, plug, .. } = kernel(info.frame, name, 0);
+        let tunables = [None; MOST_TUNABLES];
+        Self {
+            scheduler: info.name,
+            tunables,
+            frame,
+            slots,
+            nr_requests,
+            max_sectors,
+            no_merges,
+            plug,
+            volatile_cache: false,
+            record: false,
+        }
+    }
+
+    /// What the block layer is built from, on a device of so many sectors.
+    pub(crate) fn for_device(&self, sectors: u64) -> Options {
+        let table = scheduler(self.scheduler).map_or(&[][..], |info| info.tunables);
+        let set = table.iter().zip(self.tunables);
+        Options {
+            slots: self.slots,
+            nr_requests: self.nr_requests,
+            max_sectors: self.max_sectors,
+            no_merges: self.no_merges,
+            plug: self.plug,
+            volatile_cache: self.volatile_cache,
+            tunables: set.filter_map(|(tunable, value)| Some((tunable.name.to_owned(), value?))).collect(),
+            ..kernel(self.frame, self.scheduler, sectors)
+        }
+    }
+}
+
+/// The block layer of a kernel with this frame.
+fn kernel(frame: Frame, scheduler: &str, sectors: u64) -> Options {
+    match frame {
+        Frame::Legacy => Options::legacy(scheduler, sectors),
+        Frame::Modern => Options::modern(scheduler, sectors),
+    }
 }

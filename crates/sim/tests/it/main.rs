@@ -1,6 +1,7 @@
 //! Integration tests of the simulation, in one binary.
 
 mod amplification;
+mod block_layer;
 mod determinism;
 mod drive;
 mod log_blocks;

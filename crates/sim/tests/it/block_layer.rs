@@ -1,0 +1,65 @@
+//! Goal: the block layer above a drive changes the order of requests and nothing else. Method: schedulers that do nothing
+//! against the drive alone, random requests through every scheduler with the data checked.
+
+use proptest::prelude::*;
+use ssdlab_core::Nanos;
+use ssdlab_sched::SCHEDULERS;
+use ssdlab_sim::{BlockOptions, Outcome, Replay, Setup, run};
+use ssdlab_testkit::drives::on_any_drive;
+use ssdlab_testkit::strategies::requests;
+use ssdlab_trace::{Request, SliceSource};
+
+fn replay(setup: &Setup, requests: &[Request]) -> Outcome {
+    run(setup, &mut SliceSource::new(requests), &mut ()).expect("runs")
+}
+
+/// Requests in whole sectors, as a block device knows no others, each of some process.
+fn in_sectors(requests: &[Request]) -> Vec<Request> {
+    let whole = |(number, request): (usize, &Request)| Request {
+        offset: request.offset / 512 * 512,
+        bytes: request.bytes.next_multiple_of(512),
+        stream: (number % 3) as u16,
+        ..*request
+    };
+    requests.iter().enumerate().map(whole).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1_000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_scheduler_with_nothing_to_choose_from_changes_nothing(
+        setup in on_any_drive(),
+        requests in requests(100),
+        number in 0..SCHEDULERS.len(),
+    ) {
+        let requests = in_sectors(&requests);
+        let one_by_one = Replay::Closed { depth: 1, per_stream: false, think: Nanos::ZERO };
+        let alone = Setup { replay: one_by_one, ..setup };
+        let info = SCHEDULERS[number];
+        if !info.work_conserving {
+            return Ok(());
+        }
+        // A drive without a volatile cache is not even told of a flush.
+        let block = BlockOptions { volatile_cache: true, ..BlockOptions::of(info.name) };
+        let above = Setup { block: Some(block), ..alone };
+        let (alone, above) = (replay(&alone, &requests).summary, replay(&above, &requests).summary);
+        prop_assert_eq!(above.time, alone.time, "{}", info.name);
+        prop_assert_eq!(above.latency, alone.latency);
+        prop_assert_eq!(above.flash, alone.flash);
+    }
+
+    #[test]
+    fn any_scheduler_serves_every_request_with_the_data_written_last(
+        setup in on_any_drive(),
+        requests in requests(300),
+        number in 0..SCHEDULERS.len(),
+        slots in 1_u32..32,
+    ) {
+        let requests = in_sectors(&requests);
+        let block = BlockOptions { slots, ..BlockOptions::of(SCHEDULERS[number].name) };
+        let outcome = replay(&Setup { block: Some(block), ..setup }, &requests);
+        let latency = outcome.summary.latency.expect("timed");
+        prop_assert_eq!(latency.all.map(|all| all.count), Some(requests.len() as u64));
+    }
+}

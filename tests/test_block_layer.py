@@ -1,0 +1,119 @@
+"""The block layer and its schedulers, as a user meets them."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import ssdlab
+from conftest import Cli
+
+SMALL = {
+    "device.capacity": "64MiB",
+    "time": "event",
+    "workload.requests": 2000,
+    "workload.reads": "50%",
+    "precondition.overwrite": "none",
+}
+
+SCHEDULERS = ("noop", "deadline", "anticipatory", "cfq", "pardispatcher", "none", "mq-deadline", "kyber", "bfq-lite", "fios", "flashfq")  # fmt: skip # noqa: E501
+
+
+def test_schedulers_are_listed_with_their_tunables(cli: Cli) -> None:
+    out = cli("list", "schedulers").stdout
+    assert [name for name in SCHEDULERS if f"\n{name}: " not in out] == []
+    assert "    fifo_batch                     16  Requests of a batch." in out
+
+
+@pytest.mark.parametrize("scheduler", SCHEDULERS)
+def test_every_scheduler_serves_everything(scheduler: str) -> None:
+    tunables = {"block.scheduler.pardispatcher.region_mib": "16MiB"} if scheduler == "pardispatcher" else {}
+    config = ssdlab.Config(overrides={**SMALL, "block.scheduler": scheduler, "check": True, **tunables})
+    result = ssdlab.simulate(config)
+    block = result.summary["drive"]["block"]
+    assert block["scheduler"] == scheduler
+    assert block["counters"]["bios"] == 2000 == result.summary["latency"]["all"]["count"]
+    merged = block["counters"]["back_merges"] + block["counters"]["front_merges"]
+    dispatched = block["counters"]["dispatched_reads"] + block["counters"]["dispatched_writes"]
+    assert dispatched == 2000 - merged - block["counters"]["request_merges"]
+    assert block["merged_share"] == pytest.approx(merged / 2000)
+
+
+def test_what_a_scheduler_dispatched_is_a_trace(tmp_path: Path) -> None:
+    config = ssdlab.Config(overrides={**SMALL, "block.scheduler": "deadline", "block.record": True})
+    result = ssdlab.simulate(config)
+    trace = result.dispatched
+    assert trace is not None
+    counters = result.summary["drive"]["block"]["counters"]
+    assert len(trace) == counters["dispatched_reads"] + counters["dispatched_writes"]
+    assert trace.bytes[trace.op == 0].sum() == 512 * counters["dispatched_read_sectors"]
+    assert (np.diff(trace.time_ns.astype(np.int64)) >= 0).all()
+    result.save(tmp_path)
+    again = ssdlab.simulate(
+        ssdlab.Config(overrides={"device.capacity": "64MiB", "time": "count"}), tmp_path / "dispatched.parquet"
+    )
+    assert again.summary["host"]["bytes_written"] == result.summary["host"]["bytes_written"]
+    # A result without one leaves none behind.
+    ssdlab.simulate(ssdlab.Config(overrides=SMALL)).save(tmp_path)
+    assert not (tmp_path / "dispatched.parquet").exists()
+
+
+def test_rules_that_could_not_act_are_named(cli: Cli) -> None:
+    sets = [word for key, value in SMALL.items() for word in ("--set", f"{key}={value}")]
+    out = " ".join(cli("run", *sets, "--set", "block.scheduler=cfq").stdout.split())
+    assert "cfq: rules by process: all requests come from one" in out
+    assert "cfq: rules by kind: no write is marked as synchronous" in out
+    assert "rules by" not in cli("run", *sets, "--set", "block.scheduler=mq-deadline").stdout
+
+
+def streams(sync: bool) -> ssdlab.Trace:
+    """Three processes; the first sends three times as much as the others, in their time."""
+    number = np.arange(3000)
+    stream = np.where(number % 5 < 3, 0, number % 5 - 2)
+    offset = (number * 7919 % 16000) * 4096
+    flags = np.full(3000, 1 if sync else 0)
+    columns = {"op": number % 2, "offset": offset, "bytes": np.full(3000, 4096), "flags": flags, "stream": stream}
+    return ssdlab.Trace.from_columns(**columns, streams=["greedy", "b", "c"])
+
+
+def test_fairness_and_interference() -> None:
+    config = ssdlab.Config(overrides={**SMALL, "host.replay.closed.queue_depth": 16})
+    drive = ssdlab.simulate(config, streams(sync=True)).summary["drive"]
+    rates = np.array([one["bytes_per_s"] for one in drive["streams"]])
+    assert [one["stream"] for one in drive["streams"]] == ["greedy", "b", "c"]
+    assert drive["fairness"] == pytest.approx(rates.sum() ** 2 / (3 * (rates**2).sum()))
+    # Shares of 3:1:1 have Jain's index 25 / (3 * 11).
+    assert drive["fairness"] == pytest.approx(25 / 33, rel=0.01)
+    met = drive["interference"]
+    counts = [met[name]["count"] if met[name] else 0 for name in ("reads_alone", "reads_beside_writes")]
+    assert sum(counts) == 1500 and counts[1] > counts[0]
+    assert met["reads_beside_writes"]["mean_ns"] > met["reads_alone"]["mean_ns"] if counts[0] else True
+
+
+def test_processes_wait_for_what_is_synchronous() -> None:
+    config = {**SMALL, "host.replay": "processes", "block.scheduler": "noop"}
+    sync = ssdlab.simulate(ssdlab.Config(overrides=config), streams(sync=True)).summary["drive"]
+    # Each of three processes waits for each of its requests.
+    assert sync["queue_depth_max"] == 3
+    loose = ssdlab.simulate(ssdlab.Config(overrides=config), streams(sync=False)).summary["drive"]
+    assert loose["queue_depth_max"] > 3
+
+
+@pytest.mark.parametrize(
+    ("sets", "message"),
+    [
+        ({"block.scheduler": "cqf"}, 'block.scheduler: "cqf" .*did you mean "cfq"'),
+        (
+            {"block.scheduler.deadline.fifo_bach": 4},
+            "no such setting; did you mean block.scheduler.deadline.fifo_batch",
+        ),
+        ({"block.scheduler.deadline.read_expire": "0ns"}, "read_expire: 0ns is out of range: 1ms to"),
+        ({"block.scheduler.deadline.read_expire": "1500us"}, "1.5ms is not a multiple of 1ms; write 1ms or 2ms"),
+        ({"block.scheduler.pardispatcher.read_batch": 0}, "read_batch: 0 is out of range: 1 to"),
+        ({"block.scheduler": "noop", "block.max_request": "5000B"}, "block.max_request: 5000B is not a multiple of 512B; write 4608B or 5KiB"),
+        ({"block.scheduler": "cfq", "time": "serial"}, 'set time to "event" or block.scheduler to "direct"'),
+    ],
+)
+def test_bad_settings_are_refused_with_the_remedy(sets: dict[str, str | int], message: str) -> None:
+    with pytest.raises(ssdlab.ConfigError, match=message):
+        ssdlab.simulate(ssdlab.Config(overrides={**SMALL, **sets}))
