@@ -105,8 +105,6 @@ pub enum TunableError {
 pub struct Settings {
     table: &'static [Tunable],
     values: Vec<u64>,
-    /// Whether a value was asked for, rather than left at its default.
-    asked: Vec<bool>,
 }
 
 impl Settings {
@@ -117,7 +115,6 @@ impl Settings {
         changes: &[(String, u64)],
     ) -> Result<Self, TunableError> {
         let mut values: Vec<u64> = table.iter().map(|tunable| tunable.default).collect();
-        let mut asked = vec![false; table.len()];
         for (name, value) in changes {
             let position = table.iter().position(|tunable| tunable.name == name);
             let position = position.ok_or_else(|| TunableError::Unknown { scheduler, name: name.clone() })?;
@@ -126,9 +123,8 @@ impl Settings {
                 return Err(TunableError::OutOfRange { scheduler, name, value: *value, min, max, unit });
             }
             values[position] = *value;
-            asked[position] = true;
         }
-        Ok(Self { table, values, asked })
+        Ok(Self { table, values })
     }
 
     fn position(&self, name: &str) -> usize {
@@ -141,9 +137,9 @@ impl Settings {
         self.values[self.position(name)]
     }
 
-    /// The value of a tunable if it was asked for.
-    pub(crate) fn asked(&self, name: &str) -> Option<u64> {
-        self.asked[self.position(name)].then(|| self.get(name))
+    /// The value of a tunable if it is not the default.
+    pub(crate) fn changed(&self, name: &str) -> Option<u64> {
+        Some(self.get(name)).filter(|&value| value != self.table[self.position(name)].default)
     }
 
     /// The value of a tunable that is a switch.

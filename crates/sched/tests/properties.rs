@@ -63,16 +63,22 @@ fn events() -> impl Strategy<Value = Vec<(u64, Event)>> {
 fn options() -> impl Strategy<Value = (&'static SchedulerInfo, Options)> {
     let scheduler = prop::sample::select(SCHEDULERS.to_vec());
     let merges = prop::sample::select(vec![NoMerges::All, NoMerges::LastOnly, NoMerges::None]);
-    (scheduler, any::<bool>(), 1..8u32, 3..40u32, prop_oneof![Just(1024u32), 8..80u32], merges, any::<[bool; 3]>())
-        .prop_map(|(info, legacy, slots, nr_requests, max_sectors, no_merges, [volatile_cache, fua, plug])| {
+    let sizes = prop_oneof![Just(1024u32), 8..80u32];
+    (scheduler, any::<bool>(), 1..8u32, 3..40u32, sizes, merges, any::<[bool; 3]>(), any::<u64>()).prop_map(
+        |(info, legacy, slots, nr_requests, max_sectors, no_merges, [volatile_cache, fua, plug], switches)| {
             let base = if legacy { Options::legacy } else { Options::modern }(info.name, DEVICE_SECTORS);
-            // Regions of 1 MiB, so that the small device has several.
-            let tunables = if info.name == "pardispatcher" { vec![("region_mib".to_owned(), 1)] } else { Vec::new() };
+            // Every switch of a scheduler at random. Regions of 1 MiB, so that the small device has several.
+            let tunables = info.tunables.iter().enumerate().filter_map(|(bit, tunable)| match tunable.name {
+                "region_mib" => Some((tunable.name.to_owned(), 1)),
+                name => (tunable.unit == "switch").then(|| (name.to_owned(), switches >> bit & 1)),
+            });
+            let tunables = tunables.collect();
             let max_sectors = max_sectors.max(64);
             let options =
                 Options { slots, nr_requests, max_sectors, no_merges, volatile_cache, fua, plug, tunables, ..base };
             (info, options)
-        })
+        },
+    )
 }
 
 /// A block layer with a device that does what it is told.

@@ -291,6 +291,9 @@ impl Cfq {
         let level = q.priority.level;
         q.next = next;
         let position = start.filter(|_| !q.is_idle_class());
+        if q.position == position {
+            return;
+        }
         if let Some(old) = std::mem::replace(&mut q.position, position) {
             self.positions.remove(&(level, old, queue));
         }

@@ -1,7 +1,9 @@
 //! What a request costs a flash device, for schedulers that are fair in device time: a base and a time for each sector,
 //! different for reads and writes, as FIOS and FlashFQ calibrate for each device.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
+
+use rustc_hash::FxHashMap;
 
 use crate::request::Request;
 use crate::tunable::{Settings, Tunable};
@@ -54,7 +56,7 @@ impl CostModel {
 /// Processes whose next request is awaited, until a time each.
 #[derive(Debug, Default)]
 pub(super) struct Awaited {
-    until: BTreeMap<u32, u64>,
+    until: FxHashMap<u32, u64>,
     ends: BTreeSet<(u64, u32)>,
 }
 

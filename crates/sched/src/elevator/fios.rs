@@ -10,7 +10,9 @@
 //! tunables), not one calibrated for the device at hand, and are not shared between requests that overlap; what a
 //! process exceeds its slice by is taken off the next one.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeSet, VecDeque};
+
+use rustc_hash::FxHashMap;
 
 use super::cost::{ANTIC_EXPIRE, Awaited, CostModel, READ_BASE, READ_SECTOR, WRITE_BASE, WRITE_SECTOR};
 use super::{Elevator, MergeIndex, SchedulerInfo};
@@ -67,7 +69,7 @@ struct Task {
 
 #[derive(Debug)]
 struct Fios {
-    tasks: BTreeMap<u32, Task>,
+    tasks: FxHashMap<u32, Task>,
     /// First requests of processes with time left, by direction, and of those without.
     ready: [BTreeSet<(RequestId, u32)>; 2],
     spent: [BTreeSet<(RequestId, u32)>; 2],
@@ -83,7 +85,7 @@ struct Fios {
 impl Fios {
     fn new(settings: &Settings) -> Self {
         Self {
-            tasks: BTreeMap::new(),
+            tasks: FxHashMap::default(),
             ready: Default::default(),
             spent: Default::default(),
             awaited: Awaited::default(),

@@ -10,7 +10,9 @@
 //! From memory of the paper. Simplified: costs follow a fixed line (see the tunables), not one calibrated for the device
 //! at hand; virtual time is that of the request dispatched last; weights are those of I/O priorities, one to eight.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeSet, VecDeque};
+
+use rustc_hash::FxHashMap;
 
 use super::cost::{ANTIC_EXPIRE, Awaited, CostModel, READ_BASE, READ_SECTOR, WRITE_BASE, WRITE_SECTOR};
 use super::{Elevator, MergeIndex, SchedulerInfo};
@@ -80,7 +82,7 @@ impl Task {
 
 #[derive(Debug)]
 struct FlashFq {
-    tasks: BTreeMap<u32, Task>,
+    tasks: FxHashMap<u32, Task>,
     due: BTreeSet<(u64, u32)>,
     lagging: BTreeSet<(u64, u32)>,
     awaited: Awaited,
@@ -94,7 +96,7 @@ struct FlashFq {
 impl FlashFq {
     fn new(settings: &Settings) -> Self {
         Self {
-            tasks: BTreeMap::new(),
+            tasks: FxHashMap::default(),
             due: BTreeSet::new(),
             lagging: BTreeSet::new(),
             awaited: Awaited::default(),

@@ -116,7 +116,8 @@ struct Domain {
     total: Histogram,
     device: Histogram,
     /// When a histogram with too few samples is evaluated all the same: one time for both, as in the kernel. `device` is
-    /// looked at first, so with few requests it is evaluated each second, `total` only when it has 500 samples.
+    /// looked at first and uses it up, so with few requests `total` is evaluated when it has 500 samples, or when there
+    /// has been nothing new for `device` for a second.
     until: Option<u64>,
     /// The bucket of the 99th percentile of `total` seen last, if no domain has done badly since.
     p99: Option<u64>,

@@ -20,7 +20,6 @@ mod mq_deadline;
 mod nearest;
 mod none;
 mod noop;
-#[cfg(test)]
 mod oracle;
 mod owner;
 mod pardispatcher;

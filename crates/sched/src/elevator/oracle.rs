@@ -5,6 +5,8 @@
 //! `time_ns,event,op,sector,bytes,pid,cpu`; `event` is I(nserted), D(ispatched) or C(ompleted), `op` R(ead) or W(rite).
 //! All captures in the folder `scheduler-oracle-linux6.18` of the directory named by `SSDLAB_TRACES` are replayed.
 
+#![cfg(test)]
+
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt::Write;
 use std::fs::{File, read_dir};

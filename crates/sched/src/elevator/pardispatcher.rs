@@ -133,7 +133,7 @@ struct ParDispatcher {
 impl ParDispatcher {
     fn new(settings: &Settings, device: &Device) -> Result<Self, TunableError> {
         let (name, unit, mib) = ("region_mib", "MiB", device.sectors / SECTORS_PER_MIB);
-        if let Some(value) = settings.asked(name).filter(|value| value * SECTORS_PER_MIB > device.sectors) {
+        if let Some(value) = settings.changed(name).filter(|value| value * SECTORS_PER_MIB > device.sectors) {
             return Err(TunableError::BeyondDevice { scheduler: INFO.name, name, value, device: mib, unit });
         }
         let region_sectors = settings.get(name) * SECTORS_PER_MIB;

@@ -22,6 +22,19 @@ fn anticipatory_waits_for_the_process_it_served() {
 }
 
 #[test]
+fn anticipatory_does_not_begin_to_wait_when_the_time_is_over() {
+    for (ns, expected) in [(6 * MS - 1, ""), (6 * MS, "r50000000")] {
+        let mut bench = Bench::new("anticipatory", &[]);
+        bench.reads_of(1, [100]);
+        bench.next();
+        bench.complete();
+        bench.wait(ns);
+        bench.reads_of(2, [50_000_000]);
+        assert_eq!(bench.next(), expected);
+    }
+}
+
+#[test]
 fn anticipatory_stops_waiting_for_the_awaited_or_a_close_request() {
     for (pid, start, stops) in [(1, 90_000_000, true), (3, 4_000, true), (3, 90_000_000, false)] {
         let mut bench = Bench::new("anticipatory", &[]);

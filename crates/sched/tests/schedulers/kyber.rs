@@ -83,6 +83,27 @@ fn kyber_waits_for_five_hundred_samples_or_a_second() {
 }
 
 #[test]
+fn kyber_judges_an_idle_domain_by_few_samples() {
+    // Ten writes, then only slow reads. Looked at every 0.1 s: after 1.1 s the device times of the writes count although
+    // they are few, a second later their whole times, which lie in the first bucket: (0 + 1) / 4 of 128.
+    let depth_after = |rounds: usize| {
+        let mut bench = Bench::new("kyber", &[]);
+        bench.writes([100; 10]);
+        bench.order(10);
+        bench.complete_all();
+        for _ in 0..rounds {
+            bench.reads([100, 200]);
+            bench.order(2);
+            bench.wait(20 * MS);
+            bench.complete_all();
+        }
+        depth(&mut bench, |bench| bench.writes([100; 200]))
+    };
+    assert_eq!(depth_after(100), 128);
+    assert_eq!(depth_after(125), 32);
+}
+
+#[test]
 fn kyber_rotates_through_discards_one_by_one() {
     let mut bench = Bench::new("kyber", &[]);
     for k in 0..2 {

@@ -121,8 +121,9 @@ fn pardispatcher_has_regions_no_larger_than_the_device() {
         let device = Device { sectors: 2048 * mib, rotational: false, nr_requests: 64 };
         scheduler("pardispatcher").unwrap().build(&changes, &device).map(drop).map_err(|error| error.to_string())
     };
-    // The default is cut down, a value asked for is refused.
+    // The default is cut down, another value is refused.
     assert_eq!(build(1024, &[]), Ok(()));
+    assert_eq!(build(1024, &[("region_mib", 4096)]), Ok(()));
     assert_eq!(build(1024, &[("region_mib", 1024)]), Ok(()));
     let refused = "tunable `region_mib` of scheduler `pardispatcher` is 1025 MiB, but the device has 1024 MiB; set it to 1024 or \
                    less, or leave it out";
