@@ -1,7 +1,6 @@
 //! The two orders every classic scheduler keeps its requests in: arrival and sector.
 
-use std::collections::BTreeSet;
-
+use super::sorted::Sorted;
 use crate::request::{Request, RequestId};
 
 /// A request in a [`Fifo`].
@@ -122,8 +121,7 @@ impl Fifo {
 #[derive(Debug, Default)]
 pub(crate) struct SortedFifo {
     pub fifo: Fifo,
-    /// By first sector; requests that begin at one sector stay in the order of their numbers.
-    sorted: BTreeSet<(u64, RequestId)>,
+    sorted: Sorted,
 }
 
 impl SortedFifo {
@@ -135,21 +133,21 @@ impl SortedFifo {
     /// Takes a request out; whether it was there.
     pub fn remove(&mut self, id: RequestId) -> bool {
         let place = self.fifo.take(id);
-        place.is_some_and(|place| self.sorted.remove(&(place.start, id)))
+        place.is_some_and(|place| self.sorted.remove((place.start, id)))
     }
 
     /// Sorts a request anew that now begins elsewhere.
     pub fn moved(&mut self, rq: &Request) {
         let start = std::mem::replace(&mut self.fifo.place_mut(rq.id).start, rq.start);
         if start != rq.start {
-            self.sorted.remove(&(start, rq.id));
+            self.sorted.remove((start, rq.id));
             self.sorted.insert((rq.start, rq.id));
         }
     }
 
     /// `absorbed` leaves; `survivor` takes its place in the queue if that deadline is earlier.
     pub fn absorb(&mut self, survivor: RequestId, absorbed: RequestId) {
-        self.sorted.remove(&(self.start(absorbed), absorbed));
+        self.sorted.remove((self.start(absorbed), absorbed));
         self.fifo.absorb(survivor, absorbed);
     }
 
@@ -160,27 +158,27 @@ impl SortedFifo {
 
     /// The request with the smallest sector.
     pub fn first(&self) -> Option<RequestId> {
-        self.sorted.first().map(|&(_, id)| id)
+        self.sorted.first().map(|(_, id)| id)
     }
 
     /// The first request that begins at `sector` or behind it.
     pub fn from(&self, sector: u64) -> Option<RequestId> {
-        self.sorted.range((sector, RequestId(0))..).next().map(|&(_, id)| id)
+        self.sorted.at_or_after((sector, RequestId(0))).map(|(_, id)| id)
     }
 
     /// The request that begins at `sector`.
     pub fn starting_at(&self, sector: u64) -> Option<RequestId> {
-        self.sorted.range((sector, RequestId(0))..).next().filter(|&&(start, _)| start == sector).map(|&(_, id)| id)
+        self.sorted.at_or_after((sector, RequestId(0))).filter(|&(start, _)| start == sector).map(|(_, id)| id)
     }
 
     /// The neighbour at smaller sectors.
     pub fn former(&self, id: RequestId) -> Option<RequestId> {
-        self.sorted.range(..(self.start(id), id)).next_back().map(|&(_, id)| id)
+        self.sorted.before((self.start(id), id)).map(|(_, id)| id)
     }
 
     /// The neighbour at larger sectors.
     pub fn latter(&self, id: RequestId) -> Option<RequestId> {
-        self.sorted.range((self.start(id), RequestId(id.0 + 1))..).next().map(|&(_, id)| id)
+        self.sorted.at_or_after((self.start(id), RequestId(id.0 + 1))).map(|(_, id)| id)
     }
 
     pub fn is_empty(&self) -> bool {

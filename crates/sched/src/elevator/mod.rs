@@ -23,6 +23,7 @@ mod noop;
 mod oracle;
 mod owner;
 mod pardispatcher;
+mod sorted;
 
 use std::fmt::Debug;
 

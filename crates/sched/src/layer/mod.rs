@@ -7,9 +7,11 @@ mod flush;
 mod limits;
 mod merge;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
+use std::collections::hash_map::Entry;
 use std::fmt;
 
+use rustc_hash::FxHashMap;
 use ssdlab_core::counters;
 
 use crate::MS;
@@ -250,7 +252,9 @@ pub struct BlockLayer {
     /// When the plugged queue is unplugged at the latest.
     unplug_at: Option<u64>,
     /// Plugs of tasks (modern frame).
-    plugs: BTreeMap<u32, Vec<RequestId>>,
+    plugs: FxHashMap<u32, Vec<RequestId>>,
+    /// Requests in them.
+    plugged: usize,
     /// Empty plugs to use again.
     spare_plugs: Vec<Vec<RequestId>>,
     flushes: Flushes,
@@ -280,7 +284,8 @@ impl BlockLayer {
             woken: VecDeque::new(),
             freed_by_merge: Vec::new(),
             unplug_at: None,
-            plugs: BTreeMap::new(),
+            plugs: FxHashMap::default(),
+            plugged: 0,
             spare_plugs: Vec::new(),
             flushes: Flushes::default(),
             last_direction: None,
@@ -354,17 +359,18 @@ impl BlockLayer {
                 }
             }
             (Frame::Modern, Some(steps)) => self.begin_flush(id, steps, now),
-            (Frame::Modern, None) => match self.plugs.get(&bio.pid) {
+            (Frame::Modern, None) => match self.plugs.get_mut(&bio.pid) {
                 None => self.insert(id, now),
                 Some(plug) => {
                     let large =
                         plug.last().is_some_and(|&last| self.requests[last].sectors >= self.options.plug_sectors);
-                    if large || plug.len() >= self.options.plug_requests {
+                    let is_full = large || plug.len() >= self.options.plug_requests;
+                    let full = is_full.then(|| std::mem::replace(plug, self.spare_plugs.pop().unwrap_or_default()));
+                    plug.push(id);
+                    self.plugged += 1;
+                    if let Some(full) = full {
                         self.counters.unplugs_threshold += 1;
-                        let full = self.plugs.insert(bio.pid, vec![id]).unwrap_or_default();
                         self.insert_all(full, now);
-                    } else {
-                        self.plugs.entry(bio.pid).or_default().push(id);
                     }
                 }
             },
@@ -525,9 +531,11 @@ impl BlockLayer {
 
     /// Task `pid` begins to collect what it submits (modern frame; 2.6.32 plugs queues, not tasks).
     pub fn plug(&mut self, pid: u32) {
-        if self.options.frame == Frame::Modern && !self.plugs.contains_key(&pid) {
+        if self.options.frame == Frame::Modern
+            && let Entry::Vacant(plug) = self.plugs.entry(pid)
+        {
             self.counters.plugs += 1;
-            self.plugs.insert(pid, self.spare_plugs.pop().unwrap_or_default());
+            plug.insert(self.spare_plugs.pop().unwrap_or_default());
         }
     }
 
@@ -545,6 +553,7 @@ impl BlockLayer {
 
     /// Gives the requests of a plug to the scheduler, in their order.
     fn insert_all(&mut self, mut plug: Vec<RequestId>, now: u64) {
+        self.plugged -= plug.len();
         for id in plug.drain(..) {
             if !self.insert_merge(id) {
                 self.insert(id, now);
@@ -602,7 +611,7 @@ impl BlockLayer {
     pub fn left(&self) -> Left {
         Left {
             waiting_bios: self.waiting.iter().map(VecDeque::len).sum(),
-            plugged: self.plugs.values().map(Vec::len).sum(),
+            plugged: self.plugged,
             queued: self.queued,
             ahead: self.ahead.len() + usize::from(self.chosen.is_some()) + self.flushes.held(),
             in_flight: self.in_flight as usize,

@@ -192,8 +192,11 @@ impl Block {
     /// Takes a request of the host.
     pub fn submit(&mut self, issued: Issued, now_ns: u64) {
         let Issued { request, time_ns } = issued;
-        let bios = bios_of(&request, self.max_sectors);
-        let host = HostRequest { request, issued_ns: time_ns, bios: bios.clone().count() as u32 };
+        let (first, sectors) = (request.offset / SECTOR, sectors_of(&request));
+        let largest = u64::from(self.max_sectors);
+        // A flush is a bio without data.
+        let bios = sectors.div_ceil(largest).max(1);
+        let host = HostRequest { request, issued_ns: time_ns, bios: bios as u32 };
         let owner = self.requests.insert(host);
         self.outstanding += 1;
         let pid = u32::from(request.stream);
@@ -204,12 +207,14 @@ impl Block {
         if self.plug {
             self.layer.plug(pid);
         }
-        for (start, sectors) in bios {
+        let direction = if request.op == Op::Read { Direction::Read } else { Direction::Write };
+        let flags = flags_of(&request);
+        for number in 0..bios {
             let bio = Bio {
-                start,
-                sectors,
-                direction: if request.op == Op::Read { Direction::Read } else { Direction::Write },
-                flags: flags_of(&request),
+                start: first + number * largest,
+                sectors: (sectors - number * largest).min(largest) as u32,
+                direction,
+                flags,
                 pid,
                 priority: Priority::default(),
                 owner,
@@ -289,18 +294,19 @@ impl Block {
     }
 }
 
-/// First sector and sectors of each bio of a request; whole sectors, as a block device knows no others.
-fn bios_of(request: &Request, max_sectors: u32) -> impl Iterator<Item = (u64, u32)> + Clone + use<> {
-    let first = request.offset / SECTOR;
-    let end = request.end().div_ceil(SECTOR);
-    let flush = (request.op == Op::Flush).then_some((0, 0));
-    let data = (first..end).step_by(max_sectors as usize);
-    let data = data.map(move |start| (start, (end - start).min(u64::from(max_sectors)) as u32));
-    flush.into_iter().chain(data)
+/// Sectors that a request touches: a block device knows only whole ones.
+fn sectors_of(request: &Request) -> u64 {
+    match request.op {
+        Op::Flush => 0,
+        _ => request.end().div_ceil(SECTOR) - request.offset / SECTOR,
+    }
 }
 
 fn flags_of(request: &Request) -> Flags {
     let mut flags = Flags::NONE;
+    if request.flags == 0 && matches!(request.op, Op::Read | Op::Write) {
+        return flags;
+    }
     for (bit, meaning) in [
         (flag::SYNC, Flags::SYNC),
         (flag::META, Flags::META),
