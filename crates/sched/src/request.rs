@@ -2,13 +2,24 @@
 
 use std::ops::Index;
 
-use rustc_hash::FxHashMap;
+use smallvec::{SmallVec, smallvec};
 
 use crate::bio::{Bio, Direction, Flags, Priority};
 
-/// Number of a request, ascending as requests are allocated and never used twice.
+/// Number of a request, ascending as requests are allocated and never used twice. Its last digits are the slot that the
+/// request has while it is held, so that what is known of it is found in an array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RequestId(pub u64);
+
+/// Bits of a slot: more requests at a time than any limit allows.
+const SLOT_BITS: u32 = 24;
+
+impl RequestId {
+    /// The slot, small and used again.
+    pub(crate) const fn slot(self) -> usize {
+        (self.0 & ((1 << SLOT_BITS) - 1)) as usize
+    }
+}
 
 /// A request: contiguous bios in one direction.
 #[derive(Clone, Debug)]
@@ -30,7 +41,7 @@ pub struct Request {
     /// When its earliest bio was submitted, in nanoseconds.
     pub arrived: u64,
     /// Its bios in the order of their sectors.
-    pub bios: Vec<Bio>,
+    pub bios: SmallVec<[Bio; 1]>,
     /// Memory segments its data lies in.
     pub segments: u32,
     /// Found to be as large as it may become: never tried again for a merge.
@@ -51,7 +62,7 @@ impl Request {
             pid: bio.pid,
             priority: bio.priority,
             arrived: now,
-            bios: vec![bio],
+            bios: smallvec![bio],
             segments,
             nomerge: false,
             in_elevator: false,
@@ -72,48 +83,50 @@ impl Request {
 /// All requests that the block layer holds, by number.
 #[derive(Debug, Default)]
 pub struct Requests {
-    held: FxHashMap<RequestId, Request>,
+    slots: Vec<Option<Request>>,
+    free: Vec<u32>,
     allocated: u64,
 }
 
 impl Requests {
-    /// A number that no request had before.
-    pub(crate) fn new_id(&mut self) -> RequestId {
-        self.allocated += 1;
-        RequestId(self.allocated - 1)
-    }
-
     /// Makes a request for `bio`.
     pub fn allocate(&mut self, bio: Bio, segments: u32, now: u64) -> RequestId {
-        let id = self.new_id();
-        self.held.insert(id, Request::new(id, bio, segments, now));
+        let slot = self.free.pop().unwrap_or_else(|| {
+            self.slots.push(None);
+            u32::try_from(self.slots.len() - 1).expect("limits are far below")
+        });
+        debug_assert!(slot < 1 << SLOT_BITS, "limits are far below");
+        let id = RequestId(self.allocated << SLOT_BITS | u64::from(slot));
+        self.allocated += 1;
+        self.slots[slot as usize] = Some(Request::new(id, bio, segments, now));
         id
     }
 
     /// The request, to be changed.
     pub(crate) fn get_mut(&mut self, id: RequestId) -> &mut Request {
-        self.held.get_mut(&id).expect("a request lives until it is freed")
+        self.slots[id.slot()].as_mut().expect("a request lives until it is freed")
     }
 
     /// Frees a request and hands it out.
     pub fn free(&mut self, id: RequestId) -> Request {
-        self.held.remove(&id).expect("a request is freed once")
+        self.free.push(id.slot() as u32);
+        self.slots[id.slot()].take().expect("a request is freed once")
     }
 
     /// Requests held.
     pub fn len(&self) -> usize {
-        self.held.len()
+        self.slots.len() - self.free.len()
     }
 
     /// Whether no request is held.
     pub fn is_empty(&self) -> bool {
-        self.held.is_empty()
+        self.len() == 0
     }
 }
 
 impl Index<RequestId> for Requests {
     type Output = Request;
     fn index(&self, id: RequestId) -> &Request {
-        &self.held[&id]
+        self.slots[id.slot()].as_ref().expect("a request lives until it is freed")
     }
 }

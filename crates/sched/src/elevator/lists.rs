@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use rustc_hash::FxHashMap;
-
 use crate::request::{Request, RequestId};
 
 /// A request in a [`Fifo`].
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Place {
+    /// Whose it is, while that waits.
+    id: Option<RequestId>,
     /// Its neighbours.
     before: Option<RequestId>,
     after: Option<RequestId>,
@@ -21,15 +21,19 @@ struct Place {
 /// Requests in the order of their arrival, each with a deadline; any of them can be taken out: a list, linked by number.
 #[derive(Debug, Default)]
 pub(crate) struct Fifo {
-    places: FxHashMap<RequestId, Place>,
+    /// By slot; a place is that of the request it names, if that still waits here.
+    places: Vec<Place>,
     head: Option<RequestId>,
     tail: Option<RequestId>,
 }
 
 impl Fifo {
     pub fn push(&mut self, rq: &Request, deadline: u64) {
-        let place = Place { before: self.tail, after: None, deadline, start: rq.start };
-        self.places.insert(rq.id, place);
+        let place = Place { id: Some(rq.id), before: self.tail, after: None, deadline, start: rq.start };
+        if self.places.len() <= rq.id.slot() {
+            self.places.resize(rq.id.slot() + 1, Place::default());
+        }
+        self.places[rq.id.slot()] = place;
         self.link(place.before, Some(rq.id));
         self.link(Some(rq.id), None);
     }
@@ -46,12 +50,19 @@ impl Fifo {
         }
     }
 
+    fn place(&self, id: RequestId) -> &Place {
+        let place = &self.places[id.slot()];
+        debug_assert_eq!(place.id, Some(id), "the request waits here");
+        place
+    }
+
     fn place_mut(&mut self, id: RequestId) -> &mut Place {
-        self.places.get_mut(&id).expect("the request waits here")
+        &mut self.places[id.slot()]
     }
 
     fn take(&mut self, id: RequestId) -> Option<Place> {
-        let place = self.places.remove(&id)?;
+        let place = *self.places.get(id.slot()).filter(|place| place.id == Some(id))?;
+        self.places[id.slot()].id = None;
         self.link(place.before, place.after);
         Some(place)
     }
@@ -67,11 +78,11 @@ impl Fifo {
 
     /// The `count` latest requests, newest first.
     pub fn newest(&self, count: usize) -> impl Iterator<Item = RequestId> {
-        std::iter::successors(self.tail, |id| self.places[id].before).take(count)
+        std::iter::successors(self.tail, |&id| self.place(id).before).take(count)
     }
 
     pub fn deadline(&self, id: RequestId) -> u64 {
-        self.places[&id].deadline
+        self.place(id).deadline
     }
 
     /// The oldest request, if it should have been dispatched before `now`.
@@ -81,12 +92,12 @@ impl Fifo {
 
     /// The neighbour that arrived before.
     pub fn before(&self, id: RequestId) -> Option<RequestId> {
-        self.places[&id].before
+        self.place(id).before
     }
 
     /// The neighbour that arrived after.
     pub fn after(&self, id: RequestId) -> Option<RequestId> {
-        self.places[&id].after
+        self.place(id).after
     }
 
     pub fn is_empty(&self) -> bool {
@@ -98,8 +109,8 @@ impl Fifo {
         let earlier = self.deadline(absorbed) < self.deadline(survivor);
         if earlier {
             let own = self.take(survivor).expect("both requests wait here");
-            let Place { before, deadline, .. } = self.places[&absorbed];
-            self.places.insert(survivor, Place { deadline, ..own });
+            let Place { before, deadline, .. } = *self.place(absorbed);
+            *self.place_mut(survivor) = Place { deadline, ..own };
             self.link(before, Some(survivor));
             self.link(Some(survivor), Some(absorbed));
         }
@@ -144,7 +155,7 @@ impl SortedFifo {
 
     /// First sector of a request that waits here.
     pub fn start(&self, id: RequestId) -> u64 {
-        self.fifo.places[&id].start
+        self.fifo.place(id).start
     }
 
     /// The request with the smallest sector.

@@ -2,6 +2,7 @@
 //! block/blk-merge.c).
 
 use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 
 use super::{BlockLayer, Frame, NoMerges};
 use crate::bio::{Bio, Direction, Flags, Priority};
@@ -11,7 +12,7 @@ use crate::request::{Request, RequestId};
 /// Waiting requests by the sector behind them, and the one that was merged last.
 #[derive(Debug, Default)]
 pub(super) struct Ends {
-    by_end: FxHashMap<u64, Vec<RequestId>>,
+    by_end: FxHashMap<u64, SmallVec<[RequestId; 2]>>,
     pub last: Option<RequestId>,
 }
 
@@ -23,7 +24,7 @@ impl Ends {
     /// Forgets a request that ended before `end`.
     pub fn remove(&mut self, end: u64, id: RequestId) {
         if let Some(found) = self.by_end.get_mut(&end) {
-            found.retain(|&other| other != id);
+            found.retain(|other| *other != id);
             if found.is_empty() {
                 self.by_end.remove(&end);
             }

@@ -251,6 +251,8 @@ pub struct BlockLayer {
     unplug_at: Option<u64>,
     /// Plugs of tasks (modern frame).
     plugs: BTreeMap<u32, Vec<RequestId>>,
+    /// Empty plugs to use again.
+    spare_plugs: Vec<Vec<RequestId>>,
     flushes: Flushes,
     /// Of what went to the device last.
     last_direction: Option<Direction>,
@@ -279,6 +281,7 @@ impl BlockLayer {
             freed_by_merge: Vec::new(),
             unplug_at: None,
             plugs: BTreeMap::new(),
+            spare_plugs: Vec::new(),
             flushes: Flushes::default(),
             last_direction: None,
             counters: BlockCounters::default(),
@@ -524,7 +527,7 @@ impl BlockLayer {
     pub fn plug(&mut self, pid: u32) {
         if self.options.frame == Frame::Modern && !self.plugs.contains_key(&pid) {
             self.counters.plugs += 1;
-            self.plugs.insert(pid, Vec::new());
+            self.plugs.insert(pid, self.spare_plugs.pop().unwrap_or_default());
         }
     }
 
@@ -541,12 +544,13 @@ impl BlockLayer {
     }
 
     /// Gives the requests of a plug to the scheduler, in their order.
-    fn insert_all(&mut self, plug: Vec<RequestId>, now: u64) {
-        for id in plug {
+    fn insert_all(&mut self, mut plug: Vec<RequestId>, now: u64) {
+        for id in plug.drain(..) {
             if !self.insert_merge(id) {
                 self.insert(id, now);
             }
         }
+        self.spare_plugs.push(plug);
         self.give_back_merged(now);
     }
 

@@ -86,8 +86,9 @@ pub(super) struct Block {
     all_let_go: bool,
     requests: Slab<HostRequest>,
     outstanding: u32,
-    /// Processes that have submitted since they slept last.
-    awake: Vec<u32>,
+    /// Processes that have submitted since they slept last, and whether each of all processes has.
+    awake: Vec<u16>,
+    is_awake: Vec<bool>,
     /// Requests that ended where they were submitted.
     ended_at_once: Vec<u32>,
     ended: Vec<Bio>,
@@ -117,6 +118,7 @@ impl Block {
             requests: Slab::default(),
             outstanding: 0,
             awake: Vec::new(),
+            is_awake: Vec::new(),
             ended_at_once: Vec::new(),
             ended: Vec::new(),
             marks: Marks::default(),
@@ -196,8 +198,8 @@ impl Block {
         self.outstanding += 1;
         let pid = u32::from(request.stream);
         let waits = self.all_let_go || request.op == Op::Read || request.flags & flag::SYNC != 0;
-        if waits && !self.awake.contains(&pid) {
-            self.awake.push(pid);
+        if waits {
+            self.wake(request.stream);
         }
         if self.plug {
             self.layer.plug(pid);
@@ -220,11 +222,21 @@ impl Block {
         self.settle_ended();
     }
 
+    fn wake(&mut self, stream: u16) {
+        if self.is_awake.len() <= usize::from(stream) {
+            self.is_awake.resize(usize::from(stream) + 1, false);
+        }
+        if !std::mem::replace(&mut self.is_awake[usize::from(stream)], true) {
+            self.awake.push(stream);
+        }
+    }
+
     /// Whoever has submitted and waits goes to sleep; whether there was anybody.
     pub fn sleep(&mut self, now_ns: u64) -> bool {
         let anybody = !self.awake.is_empty();
-        while let Some(pid) = self.awake.pop() {
-            self.layer.unplug(pid, now_ns);
+        while let Some(stream) = self.awake.pop() {
+            self.is_awake[usize::from(stream)] = false;
+            self.layer.unplug(u32::from(stream), now_ns);
         }
         anybody
     }
