@@ -288,6 +288,28 @@ fn a_batch_counts_only_what_is_taken_of_a_full_queue() {
 }
 
 #[test]
+fn congestion_ends_below_where_it_began() {
+    let options = Options { slots: 113, plug: false, ..Options::legacy("noop", SECTORS) };
+    let mut layer = BlockLayer::new(options).unwrap();
+    submit_all(&mut layer, &(0..113).map(|k| write(100 * k, 8)).collect::<Vec<_>>());
+    // On with the 113th of 128, off when fewer than 103 are left.
+    for (ended, dispatched) in pull(&mut layer, 0).iter().enumerate() {
+        assert_eq!(layer.is_congested(false), 113 - ended >= 103, "{ended} have ended");
+        layer.completed(dispatched.id, MS, &mut Vec::new());
+    }
+}
+
+#[test]
+fn without_a_scheduler_bios_merge_with_the_eight_latest() {
+    let mut layer = BlockLayer::new(Options::modern("none", SECTORS)).unwrap();
+    submit_all(&mut layer, &(0..9).map(|k| read(100 * k, 8)).collect::<Vec<_>>());
+    // 100 is the eighth latest, 0 the ninth.
+    submit_all(&mut layer, &[read(108, 8), read(8, 8)]);
+    let merged = [(100, 16), (200, 8), (300, 8), (400, 8), (500, 8), (600, 8), (700, 8), (800, 8), (8, 8)];
+    assert_eq!(extents(&mut layer), [&[(0, 8)][..], &merged].concat());
+}
+
+#[test]
 fn modern_requests_come_from_one_pool() {
     let mut layer = BlockLayer::new(Options::modern("none", SECTORS)).unwrap();
     for k in 0..16 {

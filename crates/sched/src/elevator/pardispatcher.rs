@@ -6,7 +6,7 @@
 //!
 //! | | left open | our choice | tunable |
 //! |---|---|---|---|
-//! | A1 | "4GB"; requests across a boundary | 4 GiB, or the whole device if that is smaller; a request belongs to the region it begins in; the paper's index range has one region too many where the size divides the capacity | `region_mib` |
+//! | A1 | "4GB"; requests across a boundary | 4 GiB, or the whole device if that is smaller; whole MiB, so whole sectors; a request belongs to the region it begins in; the paper's index range has one region too many where the size divides the capacity | `region_mib` |
 //! | A2 | deadlines; "periodically checking" | those of `deadline`, looked at when a turn begins | `read_expire`, `write_expire`; `expiry_scan`: look through all regions so often, and let the one with the oldest overdue request be next |
 //! | A3 | direction of a region's first turn | reads | `first_direction` |
 //! | A4 | `generic_make_request` tells regions apart | the scheduler's hooks do; it runs before them, the effect is the same | |
