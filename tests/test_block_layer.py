@@ -27,7 +27,7 @@ def test_schedulers_are_listed_with_their_tunables(cli: Cli) -> None:
 
 @pytest.mark.parametrize("scheduler", SCHEDULERS)
 def test_every_scheduler_serves_everything(scheduler: str) -> None:
-    tunables = {"block.scheduler.pardispatcher.region_mib": "16MiB"} if scheduler == "pardispatcher" else {}
+    tunables = {"block.scheduler.pardispatcher.region_size": "16MiB"} if scheduler == "pardispatcher" else {}
     config = ssdlab.Config(overrides={**SMALL, "block.scheduler": scheduler, "check": True, **tunables})
     result = ssdlab.simulate(config)
     block = result.summary["drive"]["block"]

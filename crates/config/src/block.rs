@@ -3,10 +3,14 @@
 use crate::options::Derived;
 use crate::settings::{Checker, Read};
 use crate::value::{Value, write_bytes, write_nanos};
-use ssdlab_sched::{Frame, NoMerges, Tunable, scheduler};
+use ssdlab_sched::{Device, Frame, NoMerges, SchedulerInfo, Tunable, TunableError, scheduler};
 use ssdlab_sim::{BlockOptions, Clock};
 
 const SCHEDULER: &str = "block.scheduler";
+
+fn key_of(scheduler: &str, tunable: &str) -> String {
+    format!("{SCHEDULER}.{scheduler}.{tunable}")
+}
 
 /// What a tunable measures, with its unit.
 #[derive(Clone, Copy)]
@@ -81,8 +85,8 @@ impl Derived {
 }
 
 impl Checker<'_> {
-    /// The block layer, if there is one.
-    pub(crate) fn block(&mut self, clock: &Clock) -> Read<Option<BlockOptions>> {
+    /// The block layer, if there is one; what depends on the size of the device is checked where that is known.
+    pub(crate) fn block(&mut self, clock: &Clock, capacity_bytes: Option<u64>) -> Read<Option<BlockOptions>> {
         let name = self.choice(SCHEDULER)?;
         let Ok(info) = scheduler(name) else {
             return Ok(None);
@@ -97,8 +101,12 @@ impl Checker<'_> {
         };
         let mut options = BlockOptions::of(info.name);
         for (tunable, slot) in info.tunables.iter().zip(&mut options.tunables) {
-            *slot = Some(self.tunable(&format!("{SCHEDULER}.{name}.{}", tunable.name), tunable)?);
+            let key = key_of(name, tunable.name);
+            let value = self.tunable(&key, tunable)?;
+            // A scheduler may fit a default to the device, but not what it was asked for.
+            *slot = (!self.is_default(&key)).then_some(value);
         }
+        self.refuse_beyond_device(info, &options, capacity_bytes);
         options.frame = match self.choice("block.frame")? {
             "legacy" => Frame::Legacy,
             "modern" => Frame::Modern,
@@ -117,6 +125,23 @@ impl Checker<'_> {
         options.record = self.flag("block.record")?;
         options.volatile_cache = drive.buffer.is_some_and(|buffer| !buffer.protected);
         Ok(Some(options))
+    }
+
+    fn refuse_beyond_device(&mut self, info: &SchedulerInfo, options: &BlockOptions, capacity_bytes: Option<u64>) {
+        let Some(capacity_bytes) = capacity_bytes else { return };
+        let changes: Vec<(String, u64)> = options.changes(info).collect();
+        let device = Device { sectors: capacity_bytes / 512, rotational: false, nr_requests: options.nr_requests };
+        match info.build(&changes, &device) {
+            Err(TunableError::BeyondDevice { name, value, device, .. }) => {
+                let tunable = info.tunables.iter().find(|tunable| tunable.name == name);
+                let write = |value| tunable.map_or(String::new(), |tunable| written(tunable, value));
+                let message =
+                    format!("{} is more than the drive has; lower it to {} or less", write(value), write(device));
+                self.report(&key_of(info.name, name), message);
+            }
+            Err(error) => self.report(SCHEDULER, error.to_string()),
+            Ok(_) => {}
+        }
     }
 
     /// A tunable in its own unit.

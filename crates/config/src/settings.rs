@@ -119,6 +119,11 @@ impl Checker<'_> {
         Violation::new(origin, key, message)
     }
 
+    /// Whether nobody set it.
+    pub(crate) fn is_default(&self, key: &str) -> bool {
+        self.config.entries.get(key).is_none_or(|entry| entry.origin.starts_with("default"))
+    }
+
     pub(crate) fn wrong_type(&self, key: &str) -> Violation {
         self.at(key, "has another type in the table of options")
     }
@@ -137,7 +142,7 @@ impl Checker<'_> {
         let precondition = self.precondition()?;
         let sized = self.device(&plan, extent_bytes)?;
         let clock = self.clock(&plan, sized.as_ref())?;
-        let block = self.block(&clock)?;
+        let block = self.block(&clock, sized.as_ref().map(|(_, device)| device.capacity_bytes))?;
         let gantt = self.gantt(&clock)?;
         let replay = self.replay(&clock)?;
         let fit = self.fit(extent_bytes)?;

@@ -105,6 +105,8 @@ pub enum TunableError {
 pub struct Settings {
     table: &'static [Tunable],
     values: Vec<u64>,
+    /// Which of them were asked for.
+    given: Vec<bool>,
 }
 
 impl Settings {
@@ -115,6 +117,7 @@ impl Settings {
         changes: &[(String, u64)],
     ) -> Result<Self, TunableError> {
         let mut values: Vec<u64> = table.iter().map(|tunable| tunable.default).collect();
+        let mut given = vec![false; table.len()];
         for (name, value) in changes {
             let position = table.iter().position(|tunable| tunable.name == name);
             let position = position.ok_or_else(|| TunableError::Unknown { scheduler, name: name.clone() })?;
@@ -122,9 +125,9 @@ impl Settings {
             if !(min..=max).contains(value) {
                 return Err(TunableError::OutOfRange { scheduler, name, value: *value, min, max, unit });
             }
-            values[position] = *value;
+            (values[position], given[position]) = (*value, true);
         }
-        Ok(Self { table, values })
+        Ok(Self { table, values, given })
     }
 
     fn position(&self, name: &str) -> usize {
@@ -137,9 +140,9 @@ impl Settings {
         self.values[self.position(name)]
     }
 
-    /// The value of a tunable if it is not the default.
-    pub(crate) fn changed(&self, name: &str) -> Option<u64> {
-        Some(self.get(name)).filter(|&value| value != self.table[self.position(name)].default)
+    /// The value of a tunable if it was asked for.
+    pub(crate) fn given(&self, name: &str) -> Option<u64> {
+        self.given[self.position(name)].then(|| self.get(name))
     }
 
     /// The value of a tunable that is a switch.

@@ -69,7 +69,7 @@ fn options() -> impl Strategy<Value = (&'static SchedulerInfo, Options)> {
             let base = if legacy { Options::legacy } else { Options::modern }(info.name, DEVICE_SECTORS);
             // Every switch of a scheduler at random. Regions of 1 MiB, so that the small device has several.
             let tunables = info.tunables.iter().enumerate().filter_map(|(bit, tunable)| match tunable.name {
-                "region_mib" => Some((tunable.name.to_owned(), 1)),
+                "region_size" => Some((tunable.name.to_owned(), 2048)),
                 name => (tunable.unit == "switch").then(|| (name.to_owned(), switches >> bit & 1)),
             });
             let tunables = tunables.collect();
@@ -250,7 +250,7 @@ proptest! {
     #[test]
     fn regions_and_kinds_do_not_merge((_, options) in options(), events in events()) {
         let info = ssdlab_sched::scheduler("pardispatcher").unwrap();
-        let tunables = vec![("region_mib".to_owned(), 1)];
+        let tunables = vec![("region_size".to_owned(), 2048)];
         let world = run(info, &Options { scheduler: info.name.to_owned(), tunables, ..options }, &events);
         for dispatched in world.log.iter().filter(|dispatched| dispatched.sectors > 56) {
             // Longer than any bio, so merged: all bios begin in the region the request begins in.

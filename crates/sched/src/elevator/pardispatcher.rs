@@ -6,7 +6,7 @@
 //!
 //! | | left open | our choice | tunable |
 //! |---|---|---|---|
-//! | A1 | "4GB"; requests across a boundary | 4 GiB, or the whole device if that is smaller; whole MiB, so whole sectors; a request belongs to the region it begins in; the paper's index range has one region too many where the size divides the capacity | `region_mib` |
+//! | A1 | "4GB"; requests across a boundary | 4 GiB, or the whole device if that is smaller; a request belongs to the region it begins in; the paper's index range has one region too many where the size divides the capacity | `region_size` |
 //! | A2 | deadlines; "periodically checking" | those of `deadline`, looked at when a turn begins | `read_expire`, `write_expire`; `expiry_scan`: look through all regions so often, and let the one with the oldest overdue request be next |
 //! | A3 | direction of a region's first turn | reads | `first_direction` |
 //! | A4 | `generic_make_request` tells regions apart | the scheduler's hooks do; it runs before them, the effect is the same | |
@@ -58,11 +58,12 @@ const fn batch(name: &'static str, default: u64, help: &'static str) -> Tunable 
 
 const TUNABLES: &[Tunable] = &[
     Tunable {
-        name: "region_mib",
-        unit: "MiB",
-        default: 4096,
-        min: 1,
-        max: 1 << 30,
+        name: "region_size",
+        unit: "sectors",
+        default: 8 << 20,
+        // As many regions as a turn goes through without their cost being felt.
+        min: 2048,
+        max: 1 << 41,
         help: "Size of a region, the whole device if that is smaller; the paper found 4 GB to be best for its drive.",
     },
     batch("read_batch", 16, "Reads of a turn."),
@@ -85,8 +86,6 @@ const TUNABLES: &[Tunable] = &[
     switch("wrap", 1, "Whether a turn that reaches the end of its region goes on at the beginning."),
     switch("exceed_batch", 0, "Whether a turn ends when it has exceeded its batch, rather than reached it."),
 ];
-
-const SECTORS_PER_MIB: u64 = 2048;
 
 #[derive(Debug)]
 struct Region {
@@ -132,11 +131,12 @@ struct ParDispatcher {
 
 impl ParDispatcher {
     fn new(settings: &Settings, device: &Device) -> Result<Self, TunableError> {
-        let (name, unit, mib) = ("region_mib", "MiB", device.sectors / SECTORS_PER_MIB);
-        if let Some(value) = settings.changed(name).filter(|value| value * SECTORS_PER_MIB > device.sectors) {
-            return Err(TunableError::BeyondDevice { scheduler: INFO.name, name, value, device: mib, unit });
+        const REGION_SIZE: &str = "region_size";
+        if let Some(value) = settings.given(REGION_SIZE).filter(|&value| value > device.sectors) {
+            let (scheduler, name, device, unit) = (INFO.name, REGION_SIZE, device.sectors, "sectors");
+            return Err(TunableError::BeyondDevice { scheduler, name, value, device, unit });
         }
-        let region_sectors = settings.get(name) * SECTORS_PER_MIB;
+        let region_sectors = settings.get(REGION_SIZE);
         let first = if settings.is_set("first_direction") { Direction::Write } else { Direction::Read };
         let region = || Region { queues: Default::default(), next: [None; 2], last: first.other() };
         let regions = usize::try_from(device.sectors.div_ceil(region_sectors)).expect("regions are large");

@@ -121,14 +121,14 @@ fn pardispatcher_has_regions_no_larger_than_the_device() {
         let device = Device { sectors: 2048 * mib, rotational: false, nr_requests: 64 };
         scheduler("pardispatcher").unwrap().build(&changes, &device).map(drop).map_err(|error| error.to_string())
     };
-    // The default is cut down, another value is refused.
+    // The default is cut down, a value that was asked for is refused.
     assert_eq!(build(1024, &[]), Ok(()));
-    assert_eq!(build(1024, &[("region_mib", 4096)]), Ok(()));
-    assert_eq!(build(1024, &[("region_mib", 1024)]), Ok(()));
-    let refused = "tunable `region_mib` of scheduler `pardispatcher` is 1025 MiB, but the device has 1024 MiB; set it to 1024 or \
-                   less, or leave it out";
-    assert_eq!(build(1024, &[("region_mib", 1025)]), Err(refused.to_owned()));
-    for name in ["region_mib", "read_batch", "write_batch", "read_expire", "write_expire"] {
+    assert_eq!(build(1024, &[("region_size", 2048 * 1024)]), Ok(()));
+    let refused = "tunable `region_size` of scheduler `pardispatcher` is 2097153 sectors, but the device has 2097152 sectors; \
+                   set it to 2097152 or less, or leave it out";
+    assert_eq!(build(1024, &[("region_size", 2048 * 1024 + 1)]), Err(refused.to_owned()));
+    assert!(build(1024, &[("region_size", 1)]).unwrap_err().contains("is 1, but must lie in 2048.."));
+    for name in ["read_batch", "write_batch", "read_expire", "write_expire"] {
         let error = build(1024, &[(name, 0)]).unwrap_err();
         assert!(
             error.starts_with(&format!("tunable `{name}` of scheduler `pardispatcher` is 0, but must lie in 1..="))

@@ -190,10 +190,14 @@ impl BlockOptions {
         }
     }
 
+    /// The tunables of its scheduler that are set.
+    pub fn changes(&self, info: &SchedulerInfo) -> impl Iterator<Item = (String, u64)> {
+        info.tunables.iter().zip(self.tunables).filter_map(|(tunable, value)| Some((tunable.name.to_owned(), value?)))
+    }
+
     /// What the block layer is built from, on a device of so many sectors.
     pub(crate) fn for_device(&self, sectors: u64) -> Options {
-        let table = scheduler(self.scheduler).map_or(&[][..], |info| info.tunables);
-        let set = table.iter().zip(self.tunables);
+        let tunables = scheduler(self.scheduler).map_or(Vec::new(), |info| self.changes(info).collect());
         Options {
             slots: self.slots,
             nr_requests: self.nr_requests,
@@ -201,7 +205,7 @@ impl BlockOptions {
             no_merges: self.no_merges,
             plug: self.plug,
             volatile_cache: self.volatile_cache,
-            tunables: set.filter_map(|(tunable, value)| Some((tunable.name.to_owned(), value?))).collect(),
+            tunables,
             ..kernel(self.frame, self.scheduler, sectors)
         }
     }
