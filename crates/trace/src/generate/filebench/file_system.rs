@@ -162,10 +162,6 @@ impl FileSystem {
         self.files[file as usize].pages.len() as u32
     }
 
-    pub fn is_cached(&self, file: u32, page: u32) -> bool {
-        self.files[file as usize].pages[page as usize].frame != NONE
-    }
-
     /// Transaction that changed a file's inode last.
     pub fn transaction(&self, file: u32) -> u32 {
         self.files[file as usize].transaction

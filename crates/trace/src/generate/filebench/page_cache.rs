@@ -47,10 +47,6 @@ impl PageCache {
         Self { frames: Vec::new(), unused: Vec::new(), lists: [list; 2], capacity: pages, dirty: 0 }
     }
 
-    pub fn capacity(&self) -> u32 {
-        self.capacity
-    }
-
     /// Dirty pages.
     pub fn dirty(&self) -> u32 {
         self.dirty
