@@ -362,7 +362,7 @@ impl FileSystem {
                 continue;
             }
             if own[page as usize].block == NONE {
-                let rest = &own[page as usize..(range.end.min(page + limit - written)) as usize];
+                let rest = &own[page as usize..(range.end.min(page.saturating_add(limit - written))) as usize];
                 let run = rest.iter().take_while(|&&page| page.block == NONE && self.is_dirty(page)).count() as u32;
                 self.give_blocks(file, page, run, now_ns)?;
             }

@@ -1,0 +1,105 @@
+"""Generated Filebench workloads against captures of Filebench: statistics of the requests, side by side.
+
+The captures are bios as queued: Filebench on ext4 on a loop device, Linux 6.18, some 31 s, page cache and processes
+limited to 768 MiB. `filebench_reference.csv` holds their statistics, computed by `statistics` here, and for each the
+tolerance: the largest difference, as a share of the captured value, and in the unit of the statistic. Either may be met.
+"""
+
+import csv
+import importlib.resources
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ssdlab import _ssdlab
+from ssdlab.config import Config
+from ssdlab.trace import RequestSource, batches
+
+PAGE_BYTES = 4096
+READ, WRITE, FLUSH = 0, 1, 3
+SYNC, META, PREFLUSH = 1, 2, 16
+
+STATISTICS = {
+    "requests": ("requests, flushes included", ""),
+    "read_share": ("reads of reads and writes", "%"),
+    "read_bytes_share": ("bytes read of bytes", "%"),
+    "read_mean": ("mean read", "KiB"),
+    "write_mean": ("mean write", "KiB"),
+    "read_4k": ("reads of 4 KiB", "%"),
+    "write_4k": ("writes of 4 KiB", "%"),
+    "read_sequential": ("reads that follow the read before", "%"),
+    "write_sequential": ("writes that follow the write before", "%"),
+    "write_sync": ("synchronous writes", "%"),
+    "write_meta": ("writes of metadata", "%"),
+    "flushes": ("flushes, alone or before a write, by write", "%"),
+    "read_distinct": ("distinct bytes read", "MiB"),
+    "write_distinct": ("distinct bytes written", "MiB"),
+}
+"""Statistics of requests: what each is, and its unit."""
+
+CACHES = {"fileserver": "512MiB", "webserver": "512MiB", "varmail": "512MiB", "oltp": "420MiB"}
+SETS = {
+    "fileserver": {},
+    "webserver": {"files": 20_000, "file_size": "32KiB"},
+    "varmail": {"files": 50_000, "threads": 100},
+    "oltp": {"file_size": "256MiB"},
+}
+"""How the captures differ from the defaults."""
+
+
+def statistics(source: RequestSource) -> dict[str, float]:
+    """The statistics of requests."""
+    import numpy as np
+
+    counts = {op: np.zeros(5, dtype=np.int64) for op in (READ, WRITE)}
+    sync = meta = flushes = requests = 0
+    ends = {READ: -1, WRITE: -1}
+    pages = {op: np.zeros(0, dtype=bool) for op in (READ, WRITE)}
+    for batch in batches(source):
+        columns = batch.columns()
+        op, flags, requests = columns["op"], columns["flags"], requests + len(batch)
+        flushes += int(np.count_nonzero((op == FLUSH) | (op == WRITE) & (flags & PREFLUSH != 0)))
+        sync += int(np.count_nonzero((op == WRITE) & (flags & SYNC != 0)))
+        meta += int(np.count_nonzero((op == WRITE) & (flags & META != 0)))
+        for kind, total in counts.items():
+            mine = op == kind
+            start, size = columns["offset"][mine].astype(np.int64), columns["bytes"][mine].astype(np.int64)
+            if not len(start):
+                continue
+            end = start + size
+            before = np.concatenate(([ends[kind]], end[:-1]))
+            ends[kind] = int(end[-1])
+            sequential = np.count_nonzero(before == start)
+            total[:4] += (len(start), size.sum(), np.count_nonzero(size == PAGE_BYTES), sequential)
+            touched = pages[kind]
+            highest = -(-int(end.max()) // PAGE_BYTES)
+            if highest > len(touched):
+                pages[kind] = touched = np.concatenate((touched, np.zeros(highest - len(touched), dtype=bool)))
+            first, count = start // PAGE_BYTES, -(-end // PAGE_BYTES) - start // PAGE_BYTES
+            steps = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
+            touched[np.repeat(first, count) + steps] = True
+    (reads, read_bytes, read_4k, read_sequential, _), (writes, write_bytes, write_4k, write_sequential, _) = (
+        (int(value) for value in counts[op]) for op in (READ, WRITE)
+    )
+
+    def share(part: int, whole: int) -> float:
+        return 100 * part / whole if whole else 0.0
+
+    def mean(size: int, count: int) -> float:
+        return size / count / 1024 if count else 0.0
+
+    return {
+        "requests": requests,
+        "read_share": share(reads, reads + writes),
+        "read_bytes_share": share(read_bytes, read_bytes + write_bytes),
+        "read_mean": mean(read_bytes, reads),
+        "write_mean": mean(write_bytes, writes),
+        "read_4k": share(read_4k, reads),
+        "write_4k": share(write_4k, writes),
+        "read_sequential": share(read_sequential, reads),
+        "write_sequential": share(write_sequential, writes),
+        "write_sync": share(sync, writes),
+        "write_meta": share(meta, writes),
+        "flushes": share(flushes, writes),
+        "read_distinct": np.count_nonzero(pages[READ]) * PAGE_BYTES / 2**20,
+        "write_distinct": np.count_nonzero(pages[WRITE]) * PAGE_BYTES / 2**20,
+    }
