@@ -1,8 +1,8 @@
 //! Room for files: which blocks are free, and which of them a request gets.
 //!
-//! Of ext4's multiblock allocator (fs/ext4/mballoc.c) as it acts when delayed data of closed files is written: no
-//! preallocation, the blocks right behind the file's last if they are free, else the first run of free blocks that holds
-//! the whole request, from the goal's group on. A run lies within one group. Buddies and their alignment are left out.
+//! Of ext4's multiblock allocator (fs/ext4/mballoc.c) as it acts when delayed data of closed files is written: the blocks
+//! right behind the file's last if they are free, else the first run of free blocks that holds the whole request, from
+//! the goal's group on. A run lies within one group. Buddies and their alignment are left out.
 
 use std::ops::Range;
 
@@ -81,6 +81,13 @@ impl Allocator {
             left -= blocks;
         }
         true
+    }
+
+    /// Takes the first run of `count` free blocks from group `group` on.
+    pub fn allocate_run(&mut self, count: u32, group: u32) -> Option<Extent> {
+        let extent = Extent { start: self.first_run(count, group)?, blocks: count };
+        self.take(extent);
+        Some(extent)
     }
 
     /// Whether `count` blocks from `start` on lie in one group and are free.

@@ -6,12 +6,17 @@ use super::allocator::{Allocator, Extent};
 use super::journal::Journal;
 use super::layout::{BLOCK, GROUP_BLOCKS, Layout};
 use super::page_cache::{NONE, PageCache};
-use crate::Op;
+use crate::{Op, flag};
 
 /// mtime has the resolution of the kernel's clock, 250 Hz: an overwrite within a tick changes no inode.
 const TICK_NS: u64 = 4_000_000;
 /// An inode deleted is not given again for so long (fs/ext4/ialloc.c, RECENTCY_MIN).
 const INODE_REST_NS: u64 = 60_000_000_000;
+/// Files of up to so many blocks that are open take theirs from a stretch preallocated for all of them
+/// (fs/ext4/mballoc.h, MB_DEFAULT_STREAM_THRESHOLD).
+const SMALL_BLOCKS: u32 = 16;
+/// Length of that stretch (MB_DEFAULT_GROUP_PREALLOC).
+const STRETCH_BLOCKS: u32 = 512;
 /// Entries of a block of a directory as its hash tree splits leave them: three quarters of 255 of 16 bytes.
 const ENTRIES_PER_BLOCK: u32 = 191;
 
@@ -83,6 +88,8 @@ pub(super) struct FileSystem {
     deleted_inodes: VecDeque<(u64, u32)>,
     directories: Directories,
     max_bio_blocks: u32,
+    /// What is left of the stretch for small open files. (The kernel keeps one for each processor.)
+    stretch: Extent,
     extents: Vec<Extent>,
     pub fate: Fate,
 }
@@ -142,6 +149,7 @@ impl FileSystem {
             deleted_inodes: VecDeque::new(),
             directories: Directories { blocks, files_each, blocks_each },
             max_bio_blocks,
+            stretch: Extent { start: 0, blocks: 0 },
             extents,
             fate: Fate::default(),
         })
@@ -364,7 +372,8 @@ impl FileSystem {
             if own[page as usize].block == NONE {
                 let rest = &own[page as usize..(range.end.min(page.saturating_add(limit - written))) as usize];
                 let run = rest.iter().take_while(|&&page| page.block == NONE && self.is_dirty(page)).count() as u32;
-                self.give_blocks(file, page, run, now_ns)?;
+                // Who waits for it has the file open.
+                self.give_blocks(file, page, run, flags & flag::SYNC != 0, now_ns)?;
             }
             let Page { block, frame } = self.files[file as usize].pages[page as usize];
             joined.add(Op::Write, block, flags, true, out);
@@ -387,16 +396,21 @@ impl FileSystem {
     }
 
     /// Gives blocks to `count` pages from `page` on.
-    fn give_blocks(&mut self, file: u32, page: u32, count: u32, now_ns: u64) -> Result<(), Full> {
-        let own = &mut self.files[file as usize];
-        let before = page.checked_sub(1).map(|before| own.pages[before as usize].block).filter(|&block| block != NONE);
-        let group = before.map_or(self.layout.data_group(), |block| block / GROUP_BLOCKS);
+    fn give_blocks(&mut self, file: u32, page: u32, count: u32, open: bool, now_ns: u64) -> Result<(), Full> {
         let mut extents = std::mem::take(&mut self.extents);
-        if !self.allocator.allocate(count, before.map(|block| block + 1), group, &mut extents) {
-            return Err(Full);
+        if open && self.pages(file) <= SMALL_BLOCKS && self.stretch(count) {
+            extents.push(Extent { start: self.stretch.start, blocks: count });
+            self.stretch = Extent { start: self.stretch.start + count, blocks: self.stretch.blocks - count };
+        } else {
+            let pages = &self.files[file as usize].pages;
+            let before = page.checked_sub(1).map(|before| pages[before as usize].block).filter(|&block| block != NONE);
+            let group = before.map_or(self.layout.data_group(), |block| block / GROUP_BLOCKS);
+            if !self.allocator.allocate(count, before.map(|block| block + 1), group, &mut extents) {
+                return Err(Full);
+            }
         }
         let blocks = extents.iter().flat_map(|extent| extent.start..extent.start + extent.blocks);
-        for (page, block) in own.pages[page as usize..].iter_mut().zip(blocks) {
+        for (page, block) in self.files[file as usize].pages[page as usize..].iter_mut().zip(blocks) {
             page.block = block;
         }
         for extent in extents.drain(..) {
@@ -405,6 +419,19 @@ impl FileSystem {
         self.extents = extents;
         self.change_inode(file, now_ns);
         Ok(())
+    }
+
+    /// Sees to it that the stretch for small files has `count` blocks left; false if there is no room for one.
+    fn stretch(&mut self, count: u32) -> bool {
+        if self.stretch.blocks >= count {
+            return true;
+        }
+        let Some(next) = self.allocator.allocate_run(STRETCH_BLOCKS, self.layout.data_group()) else { return false };
+        if self.stretch.blocks > 0 {
+            self.allocator.release(self.stretch);
+        }
+        self.stretch = next;
+        true
     }
 }
 

@@ -23,10 +23,11 @@ mod write_back;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
+use rustc_hash::FxHashMap;
 use ssdlab_core::Rng;
 
 use super::wrong;
-use crate::{Filebench, Request, Seeding, TraceError};
+use crate::{Filebench, Op, Request, Seeding, TraceError};
 use device::Device;
 use file_set::{FileSet, Members};
 use file_system::{Bio, FileSystem, Full};
@@ -85,6 +86,8 @@ pub(super) struct Run {
     database: Option<Database>,
     /// Threads that wait for others of the database.
     idle: Vec<u32>,
+    /// Pages that threads of the database move, by file and page: until when, and which way.
+    moving: FxHashMap<(u32, u32), (u64, Op)>,
     throttle: Throttle,
     commit: Commit,
     flusher: Flusher,
@@ -146,6 +149,7 @@ impl Run {
             rng: process(0),
             database,
             idle: Vec::new(),
+            moving: FxHashMap::default(),
             throttle: Throttle::new(cache_pages),
             commit: Commit::default(),
             flusher: Flusher::default(),

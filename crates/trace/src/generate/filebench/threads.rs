@@ -16,6 +16,8 @@ const APPEND_BYTES: u64 = 16 << 10;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Durable {
     No,
+    /// A page that it wrote is dirty.
+    Dirty,
     /// Its pages are.
     Pages,
     /// Its inode is too.
@@ -157,11 +159,12 @@ impl Run {
         }
     }
 
-    /// Reads a page that a write covers in part; the thread goes on when it is there.
-    fn read_page(&mut self, thread: u32, file: u32, page: u32, now_ns: u64) {
+    /// Reads a page that a write covers in part; the thread goes on when it is there, which is returned.
+    fn read_page(&mut self, thread: u32, file: u32, page: u32, now_ns: u64) -> u64 {
         self.fs.read(file, page..page + 1, 0, &mut self.bios);
         let done_ns = self.submit(now_ns, thread as u16 + 1);
         self.at(done_ns, Actor::Thread(thread));
+        done_ns
     }
 
     /// Makes dirty pages of a file durable, all or one of them, and its inode. True once that is so; until then the
@@ -170,10 +173,20 @@ impl Run {
         let stream = number as u16 + 1;
         let durable = &mut self.threads[number as usize].durable;
         match durable {
-            Durable::No => {
+            Durable::No | Durable::Dirty => {
+                // A page on its way to the device goes again only when it is there, with all that was written meanwhile.
+                if let Some(&(until_ns, _)) = page.and_then(|page| self.moving.get(&(file, page)))
+                    && until_ns > now_ns
+                {
+                    self.at(until_ns, Actor::Thread(number));
+                    return Ok(false);
+                }
                 *durable = Durable::Pages;
                 self.fs.write_back(file, page, u32::MAX, flag::SYNC, now_ns, &mut self.bios)?;
                 let done_ns = self.submit(now_ns, stream);
+                if let Some(page) = page {
+                    self.moving.insert((file, page), (done_ns, Op::Write));
+                }
                 self.at(done_ns, Actor::Thread(number));
                 Ok(false)
             }
@@ -203,10 +216,18 @@ impl Run {
         if !matches!(role, Role::Shadow(_)) {
             let thread = &mut self.threads[number as usize];
             if thread.durable == Durable::No {
-                if let Some(page) = self.fs.page_to_read(access.file, access.at, access.bytes) {
-                    self.read_page(number, access.file, page, now_ns);
+                if let Some(&(until_ns, Op::Read)) = self.moving.get(&(access.file, page))
+                    && until_ns > now_ns
+                {
+                    self.at(until_ns, Actor::Thread(number));
                     return Ok(());
                 }
+                if let Some(page) = self.fs.page_to_read(access.file, access.at, access.bytes) {
+                    let done_ns = self.read_page(number, access.file, page, now_ns);
+                    self.moving.insert((access.file, page), (done_ns, Op::Read));
+                    return Ok(());
+                }
+                thread.durable = Durable::Dirty;
                 self.fs.write(access.file, access.at, access.bytes, now_ns);
             }
             let one = (access.bytes <= BLOCK).then_some(page);
@@ -230,10 +251,9 @@ impl Run {
             self.idle.push(number);
             return Ok(());
         };
-        if matches!(role, Role::Shadow(_)) {
-            let page = (at / BLOCK) as u32;
-            self.fs.read(file, page..page + 1, flag::AHEAD, &mut self.bios);
-        }
+        let Role::Shadow(_) = role else { return self.access(number, role, now_ns) };
+        let page = (at / BLOCK) as u32;
+        self.fs.read(file, page..page + 1, flag::AHEAD, &mut self.bios);
         let done_ns = self.submit(now_ns, number as u16 + 1);
         self.at(done_ns + self.filebench.think_ns, Actor::Thread(number));
         Ok(())
