@@ -132,7 +132,7 @@ pub struct Filebench {
     pub seeding: Seeding,
     /// Largest request, at least a page of 4 KiB.
     pub max_bio_bytes: u32,
-    /// Time of a thread between two operations, above 0.
+    /// Mean time of a thread between two operations, above 0; times are exponential.
     pub think_ns: u64,
     /// Time that the nominal device takes for a request.
     pub service_ns: u64,

@@ -322,7 +322,7 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
         key: "workload.pattern.filebench.think",
         kind: Kind::Nanos { max: SECOND },
         fallback: Fallback::Value("20us"),
-        help: "Time of a thread between two operations, above 0; for oltp that of a reading process.",
+        help: "Mean time of a thread between two operations, above 0; times are exponential.",
         example: "100us",
     },
     OptionSpec {

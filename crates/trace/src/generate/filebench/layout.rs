@@ -71,12 +71,12 @@ impl Layout {
     /// The journal, right behind the metadata of the flexible group in the middle.
     pub fn journal(&self) -> Range<u32> {
         let blocks = match self.blocks() {
-            ..0x4_0000 => 4096,
-            ..0x8_0000 => 8192,
-            ..0x40_0000 => 16_384,
-            ..0x80_0000 => 32_768,
-            ..0x100_0000 => 65_536,
-            ..0x200_0000 => 131_072,
+            0..0x4_0000 => 4096,
+            0x4_0000..0x8_0000 => 8192,
+            0x8_0000..0x40_0000 => 16_384,
+            0x40_0000..0x80_0000 => 32_768,
+            0x80_0000..0x100_0000 => 65_536,
+            0x100_0000..0x200_0000 => 131_072,
             _ => 262_144,
         };
         let flex = (self.groups / 2 / FLEX_GROUPS) as usize;

@@ -83,6 +83,7 @@ pub(super) struct Run {
     threads: Vec<Thread>,
     /// The one of Filebench's process, which its threads share.
     rng: Rng,
+    think_rng: Rng,
     database: Option<Database>,
     /// Threads that wait for others of the database.
     idle: Vec<u32>,
@@ -147,6 +148,7 @@ impl Run {
             },
             threads: Thread::all(personality, threads, files),
             rng: process(0),
+            think_rng: Rng::named(seed, "filebench.think"),
             database,
             idle: Vec::new(),
             moving: FxHashMap::default(),
@@ -230,6 +232,11 @@ impl Run {
         done_ns
     }
 
+    /// Time until a thread's next operation: exponential, as nothing in a computer keeps threads in step.
+    fn think_ns(&mut self) -> u64 {
+        (exponential(&mut self.think_rng) * self.filebench.think_ns as f64) as u64
+    }
+
     fn journal_stream(&self) -> u16 {
         self.threads.len() as u16 + 1
     }
@@ -268,7 +275,8 @@ impl Run {
         if self.creation.written == bytes {
             (self.creation.file, self.creation.written) = (None, 0);
         }
-        self.go_on(Actor::Creator, now_ns + self.filebench.think_ns, now_ns);
+        let think_ns = self.think_ns();
+        self.go_on(Actor::Creator, now_ns + think_ns, now_ns);
     }
 }
 
@@ -312,10 +320,14 @@ fn check(filebench: &Filebench, span_bytes: u64) -> Result<(), TraceError> {
 
 /// A size from a gamma distribution of shape 1.5 and this mean: an exponential and half a squared normal number.
 fn gamma(mean: u64, rng: &mut Rng) -> u64 {
-    let mut exponential = || -libm::log(1.0 - rng.unit());
-    let (first, second) = (exponential(), exponential());
+    let (first, second) = (exponential(rng), exponential(rng));
     let cosine = libm::cos(std::f64::consts::TAU * rng.unit());
     ((first + second * cosine * cosine) * mean as f64 / 1.5) as u64
+}
+
+/// A number from the exponential distribution of mean 1.
+fn exponential(rng: &mut Rng) -> f64 {
+    -libm::log(1.0 - rng.unit())
 }
 
 #[cfg(test)]

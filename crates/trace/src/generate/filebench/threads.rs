@@ -79,7 +79,7 @@ impl Run {
 
     fn steps(&mut self, number: u32, now_ns: u64) -> Result<(), Full> {
         let again = Actor::Thread(number);
-        let after_ns = now_ns + self.filebench.think_ns;
+        let after_ns = now_ns + self.think_ns();
         loop {
             let thread = &mut self.threads[number as usize];
             let step = thread.steps[thread.step];
@@ -144,7 +144,7 @@ impl Run {
                     } else {
                         thread.advance();
                     }
-                    self.at(done_ns + self.filebench.think_ns, again);
+                    self.at(done_ns + (after_ns - now_ns), again);
                     return Ok(());
                 }
                 (Step::Sync, Some(file)) => {
@@ -251,11 +251,13 @@ impl Run {
             self.idle.push(number);
             return Ok(());
         };
-        let Role::Shadow(_) = role else { return self.access(number, role, now_ns) };
-        let page = (at / BLOCK) as u32;
-        self.fs.read(file, page..page + 1, flag::AHEAD, &mut self.bios);
+        if matches!(role, Role::Shadow(_)) {
+            let page = (at / BLOCK) as u32;
+            self.fs.read(file, page..page + 1, flag::AHEAD, &mut self.bios);
+        }
         let done_ns = self.submit(now_ns, number as u16 + 1);
-        self.at(done_ns + self.filebench.think_ns, Actor::Thread(number));
+        let think_ns = self.think_ns();
+        self.at(done_ns + think_ns, Actor::Thread(number));
         Ok(())
     }
 }
