@@ -1,10 +1,16 @@
-"""Write amplification against theory."""
+"""Write amplification against theory, Filebench workloads against captures."""
 
+import json
+import os
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
 
+import ssdlab
 from ssdlab import validation
+from ssdlab.cli import main
+from ssdlab.validation import filebench
 
 
 @pytest.mark.parametrize("row", validation.quick_rows(), ids=lambda row: f"{row.number}-{row.policy}".replace(" ", "-"))
