@@ -133,7 +133,11 @@ impl Allocator {
             let upto = ((block / WORD + 1) * WORD).min(end);
             let mask = (u64::MAX >> (WORD - (upto - block))) << (block % WORD);
             let word = &mut self.taken[(block / WORD) as usize];
-            debug_assert_eq!(*word & mask, if taken { 0 } else { mask }, "block {block} taken twice or given back twice");
+            debug_assert_eq!(
+                *word & mask,
+                if taken { 0 } else { mask },
+                "block {block} taken twice or given back twice"
+            );
             *word ^= mask;
             let group = &mut self.groups[(block / GROUP_BLOCKS) as usize];
             if taken {

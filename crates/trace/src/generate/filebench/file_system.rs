@@ -345,11 +345,11 @@ impl FileSystem {
         self.dirty.push_back((since_ns, file));
     }
 
-    /// Writes dirty pages of `pages`, at most `limit`; returns how many. Pages without a block are given one first.
+    /// Writes dirty pages, all or `page`, at most `limit`; returns how many. Pages without a block are given one first.
     pub fn write_back(
         &mut self,
         file: u32,
-        pages: Option<u32>,
+        page: Option<u32>,
         limit: u32,
         flags: u8,
         now_ns: u64,
@@ -359,7 +359,12 @@ impl FileSystem {
         if own.dirty == 0 {
             return Ok(0);
         }
-        let range = pages.map_or(own.dirty_first..own.dirty_end, |page| page..page + 1);
+        // Each page may need a block. Nothing is done unless all can be.
+        if self.allocator.free_blocks() < own.dirty.min(limit).into() {
+            return Err(Full);
+        }
+        let range = page.map_or(own.dirty_first..own.dirty_end, |page| page..page + 1);
+        let all = page.is_none();
         let mut joined = Joined { bio: None, max_blocks: self.max_bio_blocks };
         let mut written = 0;
         let mut page = range.start;
@@ -385,7 +390,7 @@ impl FileSystem {
         self.fate.written += u64::from(written);
         let own = &mut self.files[file as usize];
         own.dirty -= written;
-        if pages.is_none() {
+        if all {
             own.dirty_first = page;
         }
         Ok(written)

@@ -82,6 +82,11 @@ impl Journal {
         self.running.blocks.is_empty()
     }
 
+    /// Whether a commit will let blocks be taken again.
+    pub fn frees(&self) -> bool {
+        !self.running.freed.is_empty() || self.committing.as_ref().is_some_and(|old| !old.freed.is_empty())
+    }
+
     /// Whether the running transaction is so large that it has to be committed.
     pub fn is_large(&self) -> bool {
         self.running.blocks.len() as u32 >= self.log_len() / LARGEST_SHARE

@@ -32,8 +32,8 @@ use device::Device;
 use file_set::{FileSet, Members};
 use file_system::{Bio, FileSystem, Full};
 use layout::{BLOCK, Layout};
-pub use personality::{PERSONALITIES, Personality};
 use personality::{Database, Work};
+pub use personality::{PERSONALITIES, Personality};
 use threads::Thread;
 use write_back::{Commit, Flusher, Throttle};
 
@@ -114,7 +114,10 @@ impl Run {
         let cache_pages = (filebench.cache_bytes / BLOCK) as u32;
         let max_bio = filebench.max_bio_bytes / BLOCK as u32;
         let Some(fs) = FileSystem::new(span_bytes, cache_pages, all, personality.files_per_directory, max_bio) else {
-            return wrong("files", format!("a file system of {span_bytes} bytes has no room for {files} files; lower it"));
+            return wrong(
+                "files",
+                format!("a file system of {span_bytes} bytes has no room for {files} files; lower it"),
+            );
         };
         let whole = |bytes: u64| bytes.div_ceil(BLOCK) * BLOCK;
         let needed = sizes.iter().map(|&size| whole(size)).sum::<u64>() + personality.log_bytes.unwrap_or(0);
@@ -188,18 +191,8 @@ impl Run {
     }
 
     fn act(&mut self, actor: Actor, now_ns: u64) -> Result<(), Full> {
-        match actor {
-            Actor::Creator => self.create_fileset(now_ns),
-            Actor::Thread(thread) => self.thread(thread, now_ns)?,
-            Actor::Journal => self.journal(now_ns),
-            Actor::CommitTimer(transaction) => {
-                if transaction == self.fs.journal.number() {
-                    self.want_commit(now_ns);
-                }
-            }
-            Actor::Flusher => self.flush(now_ns)?,
-            Actor::FlushTimer => self.flush_aged(now_ns),
-            Actor::Written(pages) => self.written(pages, now_ns),
+        if self.turn(actor, now_ns).is_err() {
+            self.retry_after_commit(actor, now_ns)?;
         }
         if !self.fs.journal.is_clean() && self.commit.timed != self.fs.journal.number() {
             self.commit.timed = self.fs.journal.number();
@@ -207,6 +200,23 @@ impl Run {
         }
         if self.fs.journal.is_large() {
             self.want_commit(now_ns);
+        }
+        Ok(())
+    }
+
+    fn turn(&mut self, actor: Actor, now_ns: u64) -> Result<(), Full> {
+        match actor {
+            Actor::Thread(thread) => return self.thread(thread, now_ns),
+            Actor::Flusher => return self.flush(now_ns),
+            Actor::Creator => self.create_fileset(now_ns),
+            Actor::Journal => self.journal(now_ns),
+            Actor::CommitTimer(transaction) => {
+                if transaction == self.fs.journal.number() {
+                    self.want_commit(now_ns);
+                }
+            }
+            Actor::FlushTimer => self.flush_aged(now_ns),
+            Actor::Written(pages) => self.written(pages, now_ns),
         }
         Ok(())
     }
@@ -288,7 +298,8 @@ fn check(filebench: &Filebench, span_bytes: u64) -> Result<(), TraceError> {
         return wrong("threads", format!("{threads} is out of range; write 1 to {}", THREADS_MAX - writers));
     }
     if !(Layout::BYTES_MIN..=Layout::BYTES_MAX).contains(&span_bytes) {
-        let why = format!("{span_bytes} bytes are no file system; write {} to {}", Layout::BYTES_MIN, Layout::BYTES_MAX);
+        let why =
+            format!("{span_bytes} bytes are no file system; write {} to {}", Layout::BYTES_MIN, Layout::BYTES_MAX);
         return wrong("span_bytes", why);
     }
     if writers == 0 && files <= threads {

@@ -41,15 +41,8 @@ pub(super) struct Thread {
 impl Thread {
     /// The threads of a personality.
     pub fn all(personality: &Personality, threads: u32, files: u32) -> Vec<Self> {
-        let thread = |role, steps| Self {
-            role,
-            steps,
-            step: 0,
-            file: None,
-            amount: None,
-            access: None,
-            durable: Durable::No,
-        };
+        let thread =
+            |role, steps| Self { role, steps, step: 0, file: None, amount: None, access: None, durable: Durable::No };
         match personality.work {
             Work::Loop(steps) => (0..threads).map(|_| thread(None, steps)).collect(),
             Work::Database => Database::roles(threads, files).map(|role| thread(Some(role), &[])).collect(),
@@ -181,8 +174,8 @@ impl Run {
                     self.at(until_ns, Actor::Thread(number));
                     return Ok(false);
                 }
-                *durable = Durable::Pages;
                 self.fs.write_back(file, page, u32::MAX, flag::SYNC, now_ns, &mut self.bios)?;
+                *durable = Durable::Pages;
                 let done_ns = self.submit(now_ns, stream);
                 if let Some(page) = page {
                     self.moving.insert((file, page), (done_ns, Op::Write));

@@ -54,6 +54,8 @@ pub(super) struct Commit {
     waiting: Vec<u32>,
     /// Threads that wait for the one being committed.
     committing: Vec<u32>,
+    /// Who found no room and tries again when a commit has made some.
+    roomless: Vec<Actor>,
     /// Transaction with a timer.
     pub timed: u32,
 }
@@ -93,7 +95,11 @@ impl Run {
             && let Some((since_ns, file)) = self.fs.oldest_dirty()
             && (since_ns < self.flusher.before_ns || self.fs.cache.dirty() > self.throttle.background)
         {
-            pages += self.fs.write_back(file, None, BATCH_PAGES - pages, 0, now_ns, &mut self.bios)?;
+            match self.fs.write_back(file, None, BATCH_PAGES - pages, 0, now_ns, &mut self.bios) {
+                Ok(written) => pages += written,
+                Err(full) if pages == 0 => return Err(full),
+                Err(_) => break,
+            }
             self.fs.dirty_again(file);
         }
         self.flusher.awake = pages > 0;
@@ -149,6 +155,18 @@ impl Run {
         }
     }
 
+    /// Lets whoever found no room try again after a commit (fs/ext4/balloc.c, `ext4_should_retry_alloc`).
+    pub(super) fn retry_after_commit(&mut self, actor: Actor, now_ns: u64) -> Result<(), Full> {
+        if !self.fs.journal.frees() {
+            return Err(Full);
+        }
+        self.commit.roomless.push(actor);
+        if !self.fs.journal.is_clean() {
+            self.want_commit(now_ns);
+        }
+        Ok(())
+    }
+
     /// jbd2's turn: what it waited for is done.
     pub(super) fn journal(&mut self, now_ns: u64) {
         let logged = flag::SYNC | flag::META;
@@ -169,6 +187,9 @@ impl Run {
                     self.fs.end_commit();
                     for thread in std::mem::take(&mut self.commit.committing) {
                         self.at(now_ns, Actor::Thread(thread));
+                    }
+                    for actor in std::mem::take(&mut self.commit.roomless) {
+                        self.at(now_ns, actor);
                     }
                 }
                 self.commit.stage = Stage::Idle;

@@ -95,7 +95,8 @@ impl Process {
 impl Database {
     /// Threads that make requests, with the shadows first and the log writer last.
     pub fn roles(shadows: u32, files: u32) -> impl Iterator<Item = Role> {
-        let writers = (0..WRITERS).flat_map(move |writer| (0..aio(files)).map(move |thread| Role::Writer(writer, thread)));
+        let writers =
+            (0..WRITERS).flat_map(move |writer| (0..aio(files)).map(move |thread| Role::Writer(writer, thread)));
         (0..shadows).map(Role::Shadow).chain(writers).chain([Role::Log])
     }
 
