@@ -7,12 +7,12 @@ difference that passes, in the unit of the statistic, and why it is wide where i
 
 import csv
 import importlib.resources
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from ssdlab import _ssdlab
 from ssdlab.config import Config
-from ssdlab.trace import RequestSource, batches
+from ssdlab.trace import batches
 
 PAGE_BYTES = 4096
 READ, WRITE, FLUSH = 0, 1, 3
@@ -54,15 +54,15 @@ The service time is the median from a read to the write of the same page by the 
 SPAN = "24GiB"
 
 
-def statistics(source: RequestSource) -> dict[str, float]:
-    """The statistics of the requests of a source."""
+def statistics(trace: Iterable[_ssdlab.Requests]) -> dict[str, float]:
+    """The statistics of a trace in batches."""
     import numpy as np
 
     counts = {op: np.zeros(4, dtype=np.int64) for op in (READ, WRITE)}
     sync = meta = flushes = 0
     ends = {READ: -1, WRITE: -1}
     pages = {op: np.zeros(0, dtype=bool) for op in (READ, WRITE)}
-    for batch in batches(source):
+    for batch in trace:
         columns = batch.columns()
         op, flags = columns["op"], columns["flags"]
         flushes += int(np.count_nonzero((op == FLUSH) | (op == WRITE) & (flags & PREFLUSH != 0)))
@@ -77,7 +77,7 @@ def statistics(source: RequestSource) -> dict[str, float]:
             before = np.concatenate(([ends[kind]], end[:-1]))
             ends[kind] = int(end[-1])
             sequential = np.count_nonzero(before == start)
-            total += (len(start), size.sum(), np.count_nonzero(size == PAGE_BYTES), sequential)
+            total += np.array([len(start), size.sum(), np.count_nonzero(size == PAGE_BYTES), sequential])
             touched = pages[kind]
             highest = -(-int(end.max()) // PAGE_BYTES)
             if highest > len(touched):
@@ -168,5 +168,5 @@ def config(workload: str) -> Config:
 
 def run(workload: str) -> list[Outcome]:
     """Generates one workload and compares it with its capture."""
-    found = statistics(_ssdlab.Generator(config(workload)._inner))
+    found = statistics(batches(_ssdlab.Generator(config(workload)._inner)))
     return [Outcome(row, found[row.statistic]) for row in rows() if row.workload == workload]
