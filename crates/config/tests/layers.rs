@@ -139,7 +139,10 @@ fn parameters_reach_the_settings() {
     ] {
         let personality = format!("workload.pattern.filebench.personality={name}");
         let Pattern::Filebench(found) = settings(&[&personality]).workload.pattern else { panic!("{name}") };
-        assert_eq!((found.personality.name, found.files, found.file_bytes, found.threads), (name, files, file_bytes, threads));
+        assert_eq!(
+            (found.personality.name, found.files, found.file_bytes, found.threads),
+            (name, files, file_bytes, threads)
+        );
     }
     assert_eq!(
         settings(&["workload.arrival.fixed.rate=20k/s"]).workload.arrival,

@@ -184,7 +184,7 @@ impl Run {
                 return wrong("pattern", "every thread waits for ever; report this with the settings");
             };
             if self.act(actor, now_ns).is_err() {
-                let why = "the files have filled the file system; raise the span or ask for fewer requests";
+                let why = "the files have filled the file system; raise workload.span or lower workload.requests";
                 return wrong("span_bytes", why);
             }
         }
