@@ -183,11 +183,16 @@ impl FileSystem {
             self.deleted_inodes.pop_front();
             self.free_inodes.insert(inode);
         }
-        // The lowest that is free. Rather one just deleted than none: the kernel does the same.
-        let fresh = (self.next_inode < self.layout.inodes()).then_some(self.next_inode);
-        let inode = self.free_inodes.pop_first().or(fresh).or_else(|| self.deleted_inodes.pop_front().map(|old| old.1));
-        let inode = inode.unwrap_or(0);
-        self.next_inode += u32::from(fresh == Some(inode));
+        // The lowest that is free, or rather one just deleted than none, as in the kernel.
+        let inode = self.free_inodes.pop_first().unwrap_or_else(|| {
+            if self.next_inode == self.layout.inodes()
+                && let Some((_, inode)) = self.deleted_inodes.pop_front()
+            {
+                return inode;
+            }
+            self.next_inode += 1;
+            self.next_inode - 1
+        });
         self.files[file as usize].inode = inode;
         self.change_entry(file, now_ns);
     }
@@ -359,8 +364,8 @@ impl FileSystem {
         if own.dirty == 0 {
             return Ok(0);
         }
-        // Each page may need a block. Nothing is done unless all can be.
-        if self.allocator.free_blocks() < own.dirty.min(limit).into() {
+        // Each page may need a block, and a small file a stretch. Nothing is done unless all can be.
+        if self.allocator.free_blocks() < u64::from(own.dirty.min(limit)) + u64::from(STRETCH_BLOCKS) {
             return Err(Full);
         }
         let range = page.map_or(own.dirty_first..own.dirty_end, |page| page..page + 1);

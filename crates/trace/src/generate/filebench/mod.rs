@@ -107,9 +107,6 @@ impl Run {
     pub fn new(filebench: &Filebench, span_bytes: u64, seed: u64) -> Result<Self, TraceError> {
         let Filebench { personality, files, file_bytes, threads, .. } = *filebench;
         check(filebench, span_bytes)?;
-        let mut rng = Rng::named(seed, "filebench.size");
-        let size = |_| if personality.gamma { gamma(file_bytes, &mut rng) } else { file_bytes };
-        let sizes: Vec<u64> = (0..files).map(size).collect();
         let all = files + u32::from(personality.log_bytes.is_some());
         let cache_pages = (filebench.cache_bytes / BLOCK) as u32;
         let max_bio = filebench.max_bio_bytes / BLOCK as u32;
@@ -119,6 +116,9 @@ impl Run {
                 format!("a file system of {span_bytes} bytes has no room for {files} files; lower it"),
             );
         };
+        let mut rng = Rng::named(seed, "filebench.size");
+        let size = |_| if personality.gamma { gamma(file_bytes, &mut rng) } else { file_bytes };
+        let sizes: Vec<u64> = (0..files).map(size).collect();
         let whole = |bytes: u64| bytes.div_ceil(BLOCK) * BLOCK;
         let needed = sizes.iter().map(|&size| whole(size)).sum::<u64>() + personality.log_bytes.unwrap_or(0);
         if needed > fs.free_bytes() {

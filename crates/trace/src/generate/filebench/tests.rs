@@ -104,6 +104,15 @@ fn varmail_waits_for_what_it_writes_and_fileserver_does_not() {
 }
 
 #[test]
+fn whole_files_are_read_ahead_and_pages_to_append_to_are_not() {
+    let mut run = Run::new(&small("fileserver"), 1 << 30, 1).unwrap();
+    let reads = requests(&mut run, 20_000).into_iter().filter(|request| request.op == Op::Read);
+    let (ahead, plain): (Vec<_>, Vec<_>) = reads.partition(|request| request.flags == flag::AHEAD);
+    assert!(plain.len() > 1000 && plain.iter().all(|request| (request.flags, request.bytes) == (0, 4096)));
+    assert!(ahead.len() > 1000 && ahead.iter().any(|request| request.bytes > 64 << 10));
+}
+
+#[test]
 fn processes_with_seeds_of_their_own_read_other_places() {
     let distinct = |seeding| {
         let mut run = Run::new(&Filebench { seeding, ..small("oltp") }, 1 << 30, 1).unwrap();
