@@ -1,10 +1,18 @@
-"""Write amplification against theory."""
+"""Write amplification against theory, Filebench workloads against captures."""
 
+import json
+import os
 from itertools import pairwise
+from pathlib import Path
 
+import numpy as np
 import pytest
 
-from ssdlab import validation
+import ssdlab
+from ssdlab import _ssdlab, validation
+from ssdlab.cli.validate import Subject, validate
+from ssdlab.trace import batches
+from ssdlab.validation import filebench
 
 
 @pytest.mark.parametrize("row", validation.quick_rows(), ids=lambda row: f"{row.number}-{row.policy}".replace(" ", "-"))
@@ -42,3 +50,75 @@ def test_pools_hold_all_blocks_and_pages() -> None:
             10_000 if len(row.pools) > 1 else logical * row.alpha
         )
         assert sum(pool.writes for pool in row.pools) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("workload", filebench.SETS)
+def test_generated_filebench_workloads_are_like_captured_ones(workload: str) -> None:
+    outcomes = filebench.run(workload)
+    assert [outcome.row.statistic for outcome in outcomes] == list(filebench.STATISTICS)
+    assert [outcome for outcome in outcomes if not outcome.passed] == []
+
+
+def test_a_statistic_beyond_its_tolerance_is_a_miss(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    row = next(filebench.rows())
+    outcomes = [filebench.Outcome(row, row.captured + row.tolerance), filebench.Outcome(row, row.captured + 100)]
+    monkeypatch.setattr(filebench, "SETS", {row.workload: {}})
+    monkeypatch.setattr(filebench, "run", lambda _: outcomes[:1])
+    assert validate(Subject.FILEBENCH, json=True) == 0
+    monkeypatch.setattr(filebench, "run", lambda _: outcomes)
+    capsys.readouterr()
+    assert validate(Subject.FILEBENCH, json=True) == 1
+    assert [record["passed"] for record in json.loads(capsys.readouterr().out)] == [True, False]
+    assert validate(Subject.FILEBENCH) == 1
+    assert "1 of 2 statistics within their tolerances" in capsys.readouterr().out
+
+
+def test_statistics_by_hand() -> None:
+    requests = _ssdlab.Requests.from_columns(
+        time_ns=np.zeros(6, dtype=np.uint64),
+        op=np.array([1, 1, 0, 3, 1, 0], dtype=np.uint8),
+        offset=np.array([0, 4096, 8192, 0, 0, 4096], dtype=np.uint64),
+        bytes=np.array([4096, 8192, 4096, 0, 4096, 8192], dtype=np.uint32),
+        flags=np.array([1, 3, 0, 0, 16, 0], dtype=np.uint8),
+        stream=np.zeros(6, dtype=np.uint16),
+    )
+    assert filebench.statistics([requests]) == pytest.approx(
+        {
+            "read_share": 40,
+            "read_bytes_share": 100 * 12 / 28,
+            "read_mean": 6,
+            "write_mean": 16 / 3,
+            "read_4k": 50,
+            "write_4k": 200 / 3,
+            "read_sequential": 0,
+            "write_sequential": 100 / 3,
+            "write_sync": 200 / 3,
+            "write_meta": 100 / 3,
+            "flushes": 200 / 3,
+            "read_distinct": 8 / 1024,
+            "write_distinct": 12 / 1024,
+        }
+    )
+
+
+CAPTURES = {
+    "fileserver": "fileserver_def",
+    "webserver": "webserver_fast",
+    "varmail": "varmail_fast",
+    "oltp": "oltp_half",
+}
+
+
+@pytest.mark.parametrize("workload", filebench.SETS)
+def test_the_reference_is_what_the_captures_say(workload: str) -> None:
+    if "SSDLAB_TRACES" not in os.environ:
+        pytest.skip("SSDLAB_TRACES does not name the directory of real traces")
+    folder = Path(os.environ["SSDLAB_TRACES"]) / "filebench-ext4-linux6.18"
+    trace = ssdlab.TraceFile(folder / f"{CAPTURES[workload]}.Q.csv.zst")
+    found = filebench.statistics(batches(trace.open()))
+    assert {row.statistic: row.captured for row in filebench.rows() if row.workload == workload} == pytest.approx(
+        found, abs=1e-4
+    )
+    assert sum(map(len, batches(trace.open()))) == filebench.REQUESTS[workload]

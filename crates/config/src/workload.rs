@@ -3,7 +3,8 @@
 use crate::settings::{Checker, Read};
 use crate::value::write_bytes;
 use ssdlab_sim::Fit;
-use ssdlab_trace::{Arrival, Generator, Locality, Pattern, Placement, Streams, TraceError, Workload};
+use ssdlab_trace::{Arrival, Filebench, Generator, Locality, PERSONALITIES, Pattern, Placement, Seeding, Streams};
+use ssdlab_trace::{TraceError, Workload};
 
 impl Checker<'_> {
     /// The generated workload.
@@ -79,10 +80,13 @@ impl Checker<'_> {
             "align_bytes" => "align",
             "span_bytes" => "span",
             "per_second" => return Ok(format!("workload.arrival.{}.rate", self.choice("workload.arrival")?)),
-            "file_bytes" => return Ok("workload.pattern.copy_files.file_size".into()),
             other => {
                 let pattern = self.choice("workload.pattern")?;
-                return Ok(format!("workload.pattern.{pattern}.{}", other.trim_end_matches("_bytes")));
+                let own = match other {
+                    "file_bytes" => "file_size",
+                    other => other.trim_end_matches("_bytes").trim_end_matches("_ns"),
+                };
+                return Ok(format!("workload.pattern.{pattern}.{own}"));
             }
         };
         Ok(format!("workload.{key}"))
@@ -134,8 +138,34 @@ impl Checker<'_> {
                 region_bytes: self.small("workload.pattern.locality.region")?,
                 stretches: self.small("workload.pattern.locality.stretches")?,
             })),
+            "filebench" => Ok(Pattern::Filebench(self.filebench()?)),
             other => Err(self.unknown("workload.pattern", other)),
         }
+    }
+
+    fn filebench(&self) -> Read<Filebench> {
+        let key = "workload.pattern.filebench.personality";
+        let name = self.choice(key)?;
+        let Some(personality) = PERSONALITIES.iter().find(|personality| personality.name == name) else {
+            return Err(self.unknown(key, name));
+        };
+        Ok(Filebench {
+            personality,
+            files: self.small("workload.pattern.filebench.files")?,
+            file_bytes: self.bytes("workload.pattern.filebench.file_size")?,
+            threads: self.small("workload.pattern.filebench.threads")?,
+            cache_bytes: self.bytes("workload.pattern.filebench.cache")?,
+            seeding: match self.choice("workload.pattern.filebench.seeding")? {
+                "filebench" => Seeding::Filebench,
+                "independent" => Seeding::Independent,
+                other => return Err(self.unknown("workload.pattern.filebench.seeding", other)),
+            },
+            max_bio_bytes: self.small("workload.pattern.filebench.max_bio")?,
+            think_ns: self.nanos("workload.pattern.filebench.think")?.0,
+            service_ns: self.nanos("workload.pattern.filebench.service")?.0,
+            depth: self.small("workload.pattern.filebench.depth")?,
+            bytes_per_s: self.bandwidth("workload.pattern.filebench.bandwidth")?.unwrap_or(u64::MAX),
+        })
     }
 
     fn arrival(&self) -> Read<Arrival> {

@@ -130,6 +130,20 @@ fn parameters_reach_the_settings() {
         }
     );
     assert_eq!(settings(&["workload.pattern=locality"]).workload.pattern, Pattern::LOCALITY);
+    // Defaults go by personality.
+    for (name, files, file_bytes, threads) in [
+        ("fileserver", 10_000, 128 << 10, 50),
+        ("webserver", 1000, 16 << 10, 100),
+        ("varmail", 1000, 16 << 10, 16),
+        ("oltp", 10, 10 << 20, 200),
+    ] {
+        let personality = format!("workload.pattern.filebench.personality={name}");
+        let Pattern::Filebench(found) = settings(&[&personality]).workload.pattern else { panic!("{name}") };
+        assert_eq!(
+            (found.personality.name, found.files, found.file_bytes, found.threads),
+            (name, files, file_bytes, threads)
+        );
+    }
     assert_eq!(
         settings(&["workload.arrival.fixed.rate=20k/s"]).workload.arrival,
         Arrival::Fixed { per_second: 20_000.0 }

@@ -339,6 +339,18 @@ fn files() {
             "my.toml:2: workload.pattern.locality.region: 3000 bytes are not a multiple of the alignment of 4096; write 4096B",
         ),
         (
+            "[workload.pattern.filebench]\nfiles = 50",
+            "my.toml:2: workload.pattern.filebench.files: 50 are not enough for 50 threads with a file each; raise it or lower threads",
+        ),
+        (
+            "[workload.pattern.filebench]\nthink = \"0ns\"",
+            "my.toml:2: workload.pattern.filebench.think: 0 would let time stand still when all is in memory; write 1us or more",
+        ),
+        (
+            "workload.pattern = \"filebench\"\nworkload.span = \"128MiB\"",
+            "my.toml:2: workload.span: 134217728 bytes are no file system; write 268435456 to 17592186040320",
+        ),
+        (
             "[workload]\nspan = \"8KiB\"\npattern.hot_cold.hot_space = \"1%\"",
             "my.toml:3: workload.pattern.hot_cold.hot_space: 1% of 2 addresses leaves none hot; change it or enlarge the span",
         ),

@@ -1,5 +1,7 @@
 //! The specification of a synthetic workload; `generate` turns it into a [`crate::Source`].
 
+use crate::generate::Personality;
+
 /// Which addresses a workload touches. Addresses are drawn in units of `align_bytes` inside `span_bytes`.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Pattern {
@@ -48,6 +50,8 @@ pub enum Pattern {
     },
     /// Runs that go on, return and jump, in few regions.
     Locality(Locality),
+    /// Filebench on ext4; it decides when requests come, what they do and how large they are.
+    Filebench(Filebench),
 }
 
 /// Where the hot addresses of [`Pattern::HotCold`] lie.
@@ -109,6 +113,42 @@ pub struct Locality {
     pub region_bytes: u32,
     /// Stretches of neighbouring regions that the regions form, 1 to `heads`, of random lengths at random places.
     pub stretches: u32,
+}
+
+/// [`Pattern::Filebench`]. Sizes are in bytes, times in ns.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Filebench {
+    /// What the files are like and what the threads do.
+    pub personality: &'static Personality,
+    /// Files of the fileset.
+    pub files: u32,
+    /// Mean size of a file.
+    pub file_bytes: u64,
+    /// Threads, or reading processes of a database.
+    pub threads: u32,
+    /// Page cache, 4 MiB or more.
+    pub cache_bytes: u64,
+    /// Whether processes draw random numbers of their own.
+    pub seeding: Seeding,
+    /// Largest request, at least a page of 4 KiB.
+    pub max_bio_bytes: u32,
+    /// Mean time of a thread between two operations, above 0; times are exponential.
+    pub think_ns: u64,
+    /// Time that the nominal device takes for a request.
+    pub service_ns: u64,
+    /// Requests that it serves at once, at least 1.
+    pub depth: u32,
+    /// Bytes that it moves in a second, at least 1.
+    pub bytes_per_s: u64,
+}
+
+/// Random numbers of the processes of [`Filebench`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Seeding {
+    /// Equal in all processes: Filebench seeds none.
+    Filebench,
+    /// Each process its own.
+    Independent,
 }
 
 /// When requests arrive.

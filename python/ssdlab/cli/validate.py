@@ -2,8 +2,10 @@
 
 import json as json_module
 import os
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import asdict
+from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -13,6 +15,7 @@ from ssdlab.cli.progress import display
 
 if TYPE_CHECKING:
     from ssdlab.validation import Outcome
+    from ssdlab.validation.filebench import Outcome as FilebenchOutcome
 
 EXAMPLES = """
 [bold]Examples[/bold]
@@ -20,19 +23,38 @@ EXAMPLES = """
   ssdlab validate --quick
 
   ssdlab validate --json > validation.json
+
+  ssdlab validate filebench
 """
 
 
+class Subject(StrEnum):
+    """What is compared."""
+
+    AMPLIFICATION = "amplification"
+    FILEBENCH = "filebench"
+
+
 def validate(
+    subject: Annotated[
+        Subject, typer.Argument(metavar="[amplification|filebench]", help="What is compared with its reference.")
+    ] = Subject.AMPLIFICATION,
     quick: Annotated[bool, typer.Option("--quick", help="A subset of the rows; the tolerance is the same.")] = False,
     jobs: options.Jobs = None,
     json: options.Json = False,
 ) -> int:
-    """Compare write amplification with theory: formulas for FIFO, greedy, d-choices and random collection.
+    """Compare write amplification with theory, or generated Filebench workloads with captured ones.
 
-    Every row of the reference is simulated and must come within 1 % of the formula, or of the reference
-    simulation where there is no formula. Exit status 1 if a row misses.
+    amplification: formulas for FIFO, greedy, d-choices and random collection. Every row of the reference is
+    simulated and must come within 1 % of the formula, or of the reference simulation where there is no formula.
+
+    filebench: statistics of fileserver, webserver, varmail and oltp, each with its own tolerance; --quick and
+    --jobs do not matter.
+
+    Exit status 1 if a row misses.
     """
+    if subject is Subject.FILEBENCH:
+        return _filebench(json)
     from ssdlab.validation import Row, quick_rows, rows, run
 
     chosen = quick_rows() if quick else list(rows())
@@ -103,3 +125,51 @@ def _show(outcomes: "list[Outcome]", rows: int) -> None:
         out.print(f"[bold red]partial: {len(outcomes)} of {rows} rows were run[/bold red]")
     worst = max((abs(outcome.difference) for outcome in outcomes), default=0.0)
     out.print(f"{passed} of {rows} rows within {100 * TOLERANCE:g} %; largest difference {100 * worst:.2f} %")
+
+
+def _filebench(json: bool) -> int:
+    from ssdlab.validation.filebench import SETS, run
+
+    outcomes = [outcome for workload in SETS for outcome in run(workload)]
+    if json:
+        records = [
+            {**asdict(one.row), "generated": one.generated, "difference": one.difference, "passed": one.passed}
+            for one in outcomes
+        ]
+        print(json_module.dumps(records, indent=2))
+    else:
+        _show_filebench(outcomes)
+    return 0 if all(outcome.passed for outcome in outcomes) else 1
+
+
+def _show_filebench(outcomes: "Sequence[FilebenchOutcome]") -> None:
+    from ssdlab.cli.tables import console, plain_table, show
+    from ssdlab.validation.filebench import STATISTICS
+
+    out = console()
+    table = plain_table(
+        "workload", "statistic", "unit", "captured", "generated", "difference", "tolerance", "", "", left=3
+    )
+    reasons: list[str] = []
+    for outcome in outcomes:
+        row = outcome.row
+        what, unit = STATISTICS[row.statistic]
+        if row.reason and row.reason not in reasons:
+            reasons.append(row.reason)
+        table.add_row(
+            row.workload,
+            what,
+            unit,
+            f"{row.captured:.2f}",
+            f"{outcome.generated:.2f}",
+            f"{outcome.difference:+.2f}",
+            f"{row.tolerance:g}",
+            f"({reasons.index(row.reason) + 1})" if row.reason else "",
+            "pass" if outcome.passed else "[red]MISS[/red]",
+        )
+    show(out, table)
+    out.print()
+    for number, reason in enumerate(reasons, 1):
+        out.print(f"({number}) {reason}")
+    passed = sum(outcome.passed for outcome in outcomes)
+    out.print(f"{passed} of {len(outcomes)} statistics within their tolerances")

@@ -1,6 +1,17 @@
 //! The generated workload.
 
-use super::{Fallback, KIB, Kind, MEBI, OptionSpec, TIB, Variant};
+use super::{Case, Fallback, Is, KIB, Kind, MEBI, OptionSpec, SECOND, TIB, U32, Variant};
+
+const PERSONALITY: &str = "workload.pattern.filebench.personality";
+
+/// Defaults of webserver, varmail and oltp.
+const fn by_personality(values: [&'static str; 3]) -> [Case; 3] {
+    [
+        Case { key: PERSONALITY, is: Is::Variant("webserver"), value: values[0] },
+        Case { key: PERSONALITY, is: Is::Variant("varmail"), value: values[1] },
+        Case { key: PERSONALITY, is: Is::Variant("oltp"), value: values[2] },
+    ]
+}
 
 pub(super) const OPTIONS: &[OptionSpec] = &[
     OptionSpec {
@@ -28,6 +39,11 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
                 name: "locality",
                 help: "runs that go on, return and jump in few regions, fitted to the first boot of a phone; a slot here \
                        is `workload.align`, and the fit is for 8KiB of it, as `workload.size` too, in a span of 1GiB",
+            },
+            Variant {
+                name: "filebench",
+                help: "a Filebench `personality` on ext4 in a file system of `workload.span`: bios with their flags, \
+                       threads and times; `workload.reads`, `size`, `align` and `arrival` are not used",
             },
         ]),
         fallback: Fallback::Value("uniform"),
@@ -241,6 +257,94 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
         fallback: Fallback::Value("6"),
         help: "Stretches of neighbours that the regions form, of random lengths at random places.",
         example: "20",
+    },
+    OptionSpec {
+        key: PERSONALITY,
+        kind: Kind::Choice(&[
+            Variant { name: "fileserver", help: "create, append to, read and delete whole files" },
+            Variant { name: "webserver", help: "read ten whole files, append to one log" },
+            Variant { name: "varmail", help: "delete, write, answer and read mails, durable once written" },
+            Variant { name: "oltp", help: "a database: small reads and durable small writes at random" },
+        ]),
+        // Source of the numbers by personality: Filebench, workloads/*.f.
+        fallback: Fallback::Value("fileserver"),
+        help: "What files and threads are like.",
+        example: "varmail",
+    },
+    OptionSpec {
+        key: "workload.pattern.filebench.files",
+        kind: Kind::Count { min: 1, max: U32 / 2 },
+        fallback: Fallback::Unless("10000", &by_personality(["1000", "1000", "10"])),
+        help: "Files of the fileset; more than there are threads, but for oltp.",
+        example: "50000",
+    },
+    OptionSpec {
+        key: "workload.pattern.filebench.file_size",
+        kind: Kind::Bytes { min: 4 * KIB, max: TIB },
+        fallback: Fallback::Unless("128KiB", &by_personality(["16KiB", "16KiB", "10MiB"])),
+        help: "Mean size of a file. Sizes follow a gamma distribution of shape 1.5; those of oltp are all equal.",
+        example: "32KiB",
+    },
+    OptionSpec {
+        key: "workload.pattern.filebench.threads",
+        kind: Kind::Count { min: 1, max: 65_000 },
+        fallback: Fallback::Unless("50", &by_personality(["100", "16", "200"])),
+        help: "Threads; for oltp the reading processes.",
+        example: "100",
+    },
+    OptionSpec {
+        key: "workload.pattern.filebench.cache",
+        kind: Kind::Bytes { min: 4 * MEBI, max: TIB },
+        fallback: Fallback::Value("512MiB"),
+        help: "Page cache: what is left of memory beside processes. Above 10 % of it dirty pages are written back, above \
+               20 % writers wait.",
+        example: "8GiB",
+    },
+    OptionSpec {
+        key: "workload.pattern.filebench.seeding",
+        kind: Kind::Choice(&[
+            Variant { name: "filebench", help: "none: every process draws the same numbers" },
+            Variant { name: "independent", help: "each process draws its own" },
+        ]),
+        fallback: Fallback::Value("filebench"),
+        help: "Seeds of the processes, which matter to oltp: the others have one process.",
+        example: "independent",
+    },
+    OptionSpec {
+        key: "workload.pattern.filebench.max_bio",
+        kind: Kind::Bytes { min: 4 * KIB, max: KIB * MEBI },
+        // Source: BIO_MAX_VECS of 256 pages since Linux 5.1; requests of 2.6.32 end at 512 KiB (BLK_DEF_MAX_SECTORS).
+        fallback: Fallback::Value("1MiB"),
+        help: "Largest request.",
+        example: "512KiB",
+    },
+    OptionSpec {
+        key: "workload.pattern.filebench.think",
+        kind: Kind::Nanos { min: 1, max: SECOND },
+        fallback: Fallback::Value("20us"),
+        help: "Mean time of a thread between two operations, above 0; times are exponential.",
+        example: "100us",
+    },
+    OptionSpec {
+        key: "workload.pattern.filebench.service",
+        kind: Kind::Nanos { min: 0, max: SECOND },
+        fallback: Fallback::Value("100us"),
+        help: "Time that the nominal device takes for a request. It decides which thread goes on when, and the times.",
+        example: "5ms",
+    },
+    OptionSpec {
+        key: "workload.pattern.filebench.depth",
+        kind: Kind::Count { min: 1, max: 65_535 },
+        fallback: Fallback::Value("32"),
+        help: "Requests that the nominal device serves at once.",
+        example: "1",
+    },
+    OptionSpec {
+        key: "workload.pattern.filebench.bandwidth",
+        kind: Kind::Bandwidth,
+        fallback: Fallback::Value("500MB/s"),
+        help: "What the link of the nominal device moves.",
+        example: "3GB/s",
     },
     OptionSpec {
         key: "workload.arrival",

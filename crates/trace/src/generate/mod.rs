@@ -6,6 +6,7 @@
 
 mod clock;
 mod copy_files;
+mod filebench;
 mod hot_cold;
 mod locality;
 mod oltp;
@@ -20,6 +21,8 @@ use crate::zipf::Zipf;
 use crate::{Op, Pattern, Progress, Request, Source, TraceError, Workload};
 use clock::Clock;
 use copy_files::CopyFiles;
+use filebench::Run;
+pub use filebench::{PERSONALITIES, Personality};
 use hot_cold::HotCold;
 use locality::Walk;
 use oltp::Oltp;
@@ -37,13 +40,28 @@ const WHOLE: f64 = 1.0 + 1e-9;
 /// Generates the requests of a workload.
 #[derive(Clone, Debug)]
 pub struct Generator {
+    requests: Requests,
+    done: u64,
+    total: u64,
+    streams: Vec<String>,
+}
+
+/// Where requests come from.
+#[derive(Clone, Debug)]
+enum Requests {
+    /// Each part of a request is drawn on its own.
+    Parts(Box<Parts>),
+    /// A simulated system makes them whole.
+    Filebench(Box<Run>),
+}
+
+/// The parts of requests.
+#[derive(Clone, Debug)]
+struct Parts {
     addresses: Addresses,
     sizes: Sizes,
     clock: Clock,
     reads: f64,
-    done: u64,
-    total: u64,
-    streams: Vec<String>,
     address_rng: Rng,
     op_rng: Rng,
 }
@@ -136,6 +154,7 @@ impl Addresses {
                 Drawn::Oltp(Oltp::new(block_bytes, [hot_blocks, idle_blocks], hot_requests, space, rng)?)
             }
             Pattern::Locality(rules) => Drawn::Locality(Walk::new(rules, space, rng)?),
+            Pattern::Filebench(_) => return wrong("pattern", "Filebench makes requests whole; it draws no addresses"),
         };
         Ok(Self { align: space.align, pattern })
     }
@@ -205,6 +224,29 @@ fn share_of(whole: u64, share: f64) -> u64 {
 impl Generator {
     /// Checks `workload` and starts at its first request.
     pub fn new(workload: &Workload) -> Result<Self, TraceError> {
+        let mut streams = vec![String::new()];
+        let (requests, total) = if let Pattern::Filebench(filebench) = &workload.pattern {
+            let run = Run::new(filebench, workload.span_bytes, workload.seed)?;
+            streams.extend(run.streams());
+            (Requests::Filebench(Box::new(run)), workload.requests)
+        } else {
+            let parts = Parts::new(workload)?;
+            streams.extend(parts.addresses.streams());
+            let total = parts.total(workload.requests);
+            (Requests::Parts(Box::new(parts)), total)
+        };
+        Ok(Self { requests, done: 0, total, streams })
+    }
+
+    /// Names by [`Request::stream`]; the first is empty. `seq1` and on are the sequential streams, `file1` and on the
+    /// files, `random` the requests between sub-streams; Filebench names its threads and the kernel's.
+    pub fn streams(&self) -> &[String] {
+        &self.streams
+    }
+}
+
+impl Parts {
+    fn new(workload: &Workload) -> Result<Self, TraceError> {
         let Workload { pattern, arrival, requests, reads, sizes, align_bytes, span_bytes, seed } = workload;
         let rng = |name| Rng::named(*seed, name);
         share("reads", *reads)?;
@@ -228,30 +270,27 @@ impl Generator {
         }
         let mut address_rng = rng("workload.address");
         let addresses = Addresses::new(pattern, space, &sizes, &mut address_rng)?;
-        let mut streams = vec![String::new()];
-        streams.extend(addresses.streams());
-        let (total, reads) = match &addresses.pattern {
-            Drawn::CopyFiles(copy) => (copy.requests().min(*requests), 0.0),
-            _ => (*requests, *reads),
-        };
+        let reads = if let Drawn::CopyFiles(_) = addresses.pattern { 0.0 } else { *reads };
         let (clock, op_rng) = (Clock::new(arrival, *requests, rng("workload.arrival"))?, rng("workload.op"));
-        Ok(Self { addresses, sizes, clock, reads, done: 0, total, streams, address_rng, op_rng })
+        Ok(Self { addresses, sizes, clock, reads, address_rng, op_rng })
     }
 
-    /// Names by [`Request::stream`]; the first is empty. `seq1` and on are the sequential streams, `file1` and on the
-    /// files, `random` the requests between sub-streams.
-    pub fn streams(&self) -> &[String] {
-        &self.streams
+    /// Requests there are where `asked` are asked for.
+    fn total(&self, asked: u64) -> u64 {
+        match &self.addresses.pattern {
+            Drawn::CopyFiles(copy) => copy.requests().min(asked),
+            _ => asked,
+        }
     }
 
-    fn next(&mut self) -> Request {
+    /// Request number `index`.
+    fn next(&mut self, index: u64) -> Request {
         let bytes = self.sizes.draw();
         let Target { offset, bytes, stream } = self.addresses.next(bytes, &mut self.address_rng);
         // Drawn only if it decides anything: a pure workload is the common case of write studies.
         let reads = self.reads >= 1.0 || (self.reads > 0.0 && self.op_rng.unit() < self.reads);
         let op = if reads { Op::Read } else { Op::Write };
-        let time_ns = self.clock.tick(self.done);
-        self.done += 1;
+        let time_ns = self.clock.tick(index);
         Request { time_ns, offset, bytes, op, flags: 0, stream }
     }
 }
@@ -259,7 +298,16 @@ impl Generator {
 impl Source for Generator {
     fn fill(&mut self, out: &mut Vec<Request>, max: usize) -> Result<usize, TraceError> {
         let count = usize::try_from(self.total - self.done).unwrap_or(max).min(max);
-        out.extend((0..count).map(|_| self.next()));
+        let indices = self.done..self.done + count as u64;
+        match &mut self.requests {
+            Requests::Parts(parts) => out.extend(indices.map(|index| parts.next(index))),
+            Requests::Filebench(run) => {
+                for _ in indices {
+                    out.push(run.next()?);
+                }
+            }
+        }
+        self.done += count as u64;
         Ok(count)
     }
 

@@ -1,0 +1,45 @@
+//! The nominal device: what decides when a bio is done, so that threads can go on.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// A device that serves `depth` bios at once, each for the same time, behind a link of limited bandwidth.
+#[derive(Clone, Debug)]
+pub(super) struct Device {
+    /// When each place is free, ns.
+    places: BinaryHeap<Reverse<u64>>,
+    link_free_ns: u64,
+    service_ns: u64,
+    bytes_per_s: u64,
+}
+
+impl Device {
+    /// `depth` and `bytes_per_s` of at least 1.
+    pub fn new(depth: u32, service_ns: u64, bytes_per_s: u64) -> Self {
+        Self { places: (0..depth).map(|_| Reverse(0)).collect(), link_free_ns: 0, service_ns, bytes_per_s }
+    }
+
+    /// Takes a bio at `now_ns`; returns when it is done.
+    pub fn submit(&mut self, now_ns: u64, bytes: u64) -> u64 {
+        let free_ns = self.places.pop().map_or(0, |Reverse(free_ns)| free_ns);
+        let start_ns = now_ns.max(free_ns);
+        self.link_free_ns = self.link_free_ns.max(start_ns) + bytes * 1_000_000_000 / self.bytes_per_s;
+        let done_ns = (start_ns + self.service_ns).max(self.link_free_ns);
+        self.places.push(Reverse(done_ns));
+        done_ns
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_and_the_link_are_waited_for() {
+        let mut device = Device::new(2, 100, 1_000_000_000);
+        assert_eq!([0, 0, 0].map(|now| device.submit(now, 10)), [100, 100, 200]);
+        // 1,000 ns of transfer outlast the service; the next bio's 10 bytes come after them.
+        assert_eq!(device.submit(500, 1000), 1500);
+        assert_eq!(device.submit(500, 10), 1510);
+    }
+}

@@ -1,0 +1,142 @@
+//! Which file an operation gets: those that exist, and those that do not, each in rotation.
+//!
+//! Source: Filebench `fileset.c`, `fileset_pick`: the file at the rotor or the next higher one, from the end on the first;
+//! then the rotor stands behind it. Threads share the rotors, as no personality but oltp asks for `opennext`.
+
+/// A set of small numbers that tells the next member from any number on.
+#[derive(Clone, Debug)]
+pub(super) struct Members {
+    words: Vec<u64>,
+    count: u32,
+}
+
+impl Members {
+    /// None of the numbers below `limit`.
+    fn none(limit: u32) -> Self {
+        Self { words: vec![0; limit.div_ceil(u64::BITS) as usize], count: 0 }
+    }
+
+    /// All numbers below `limit`.
+    pub fn all(limit: u32) -> Self {
+        let mut members = Self::none(limit);
+        (0..limit).for_each(|member| members.flip(member));
+        members
+    }
+
+    /// Adds a number, or takes it away if it is in the set.
+    pub fn flip(&mut self, member: u32) {
+        let word = &mut self.words[(member / u64::BITS) as usize];
+        *word ^= 1 << (member % u64::BITS);
+        self.count = if *word >> (member % u64::BITS) & 1 == 1 { self.count + 1 } else { self.count - 1 };
+    }
+
+    /// The member at `from` or next to it, going round.
+    pub fn next(&self, from: u32) -> Option<u32> {
+        if self.count == 0 {
+            return None;
+        }
+        let words = self.words.len();
+        let first = (from / u64::BITS) as usize % words;
+        let mask = if (from / u64::BITS) as usize == first { u64::MAX << (from % u64::BITS) } else { u64::MAX };
+        let found = |index: usize, mask: u64| {
+            let word = self.words[index] & mask;
+            (word != 0).then(|| index as u32 * u64::BITS + word.trailing_zeros())
+        };
+        found(first, mask).or_else(|| (1..=words).find_map(|step| found((first + step) % words, u64::MAX)))
+    }
+}
+
+/// The files of a fileset by number.
+#[derive(Clone, Debug)]
+pub(super) struct FileSet {
+    existing: Members,
+    missing: Members,
+    existing_rotor: u32,
+    missing_rotor: u32,
+    /// How often each is open.
+    opens: Vec<u32>,
+}
+
+impl FileSet {
+    /// `files` that do not exist.
+    pub fn new(files: u32) -> Self {
+        Self {
+            existing: Members::none(files),
+            missing: Members::all(files),
+            existing_rotor: 0,
+            missing_rotor: 0,
+            opens: vec![0; files as usize],
+        }
+    }
+
+    /// Opens the next existing file.
+    pub fn open_existing(&mut self) -> Option<u32> {
+        let file = self.pick_existing()?;
+        self.opens[file as usize] += 1;
+        Some(file)
+    }
+
+    /// Creates and opens the next missing file.
+    pub fn create(&mut self) -> Option<u32> {
+        let file = self.missing.next(self.missing_rotor)?;
+        self.missing_rotor = file + 1;
+        self.add(file);
+        self.opens[file as usize] += 1;
+        Some(file)
+    }
+
+    /// Lets a missing file exist.
+    pub fn add(&mut self, file: u32) {
+        self.missing.flip(file);
+        self.existing.flip(file);
+    }
+
+    pub fn close(&mut self, file: u32) {
+        self.opens[file as usize] -= 1;
+    }
+
+    /// Deletes the next existing file, unless it is open: the pick then was in vain.
+    pub fn delete(&mut self) -> Option<u32> {
+        let file = self.pick_existing()?;
+        if self.opens[file as usize] > 0 {
+            return None;
+        }
+        self.missing.flip(file);
+        self.existing.flip(file);
+        Some(file)
+    }
+
+    fn pick_existing(&mut self) -> Option<u32> {
+        let file = self.existing.next(self.existing_rotor)?;
+        self.existing_rotor = file + 1;
+        Some(file)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_picked_in_rotation() {
+        let mut set = FileSet::new(200);
+        [3, 70, 150].into_iter().for_each(|file| set.add(file));
+        let opened: Vec<_> = (0..4).filter_map(|_| set.open_existing()).collect();
+        assert_eq!(opened, [3, 70, 150, 3]);
+        // The rotor stands at 4; 70 is open, so the pick is in vain; 150 was closed.
+        assert_eq!(set.delete(), None);
+        set.close(150);
+        assert_eq!(set.delete(), Some(150));
+        assert_eq!([set.create(), set.create(), set.create(), set.create()], [Some(0), Some(1), Some(2), Some(4)]);
+        // From the end on it goes round: 0 exists now.
+        assert_eq!(set.open_existing(), Some(0));
+    }
+
+    #[test]
+    fn a_set_without_files_gives_none() {
+        let mut set = FileSet::new(64);
+        assert_eq!((set.open_existing(), set.delete()), (None, None));
+        (0..64).for_each(|file| set.add(file));
+        assert_eq!(set.create(), None);
+    }
+}

@@ -1,0 +1,465 @@
+//! Files on the device: their pages, in memory or not, and their blocks, given when pages are written back.
+
+use std::collections::{BTreeSet, VecDeque};
+
+use super::allocator::{Allocator, Extent};
+use super::journal::Journal;
+use super::layout::{BLOCK, GROUP_BLOCKS, Layout};
+use super::page_cache::{NONE, PageCache};
+use crate::{Op, flag};
+
+/// mtime has the resolution of the kernel's clock, 250 Hz: an overwrite within a tick changes no inode.
+const TICK_NS: u64 = 4_000_000;
+/// An inode deleted is not given again for so long (fs/ext4/ialloc.c, RECENTCY_MIN).
+const INODE_REST_NS: u64 = 60_000_000_000;
+/// Files of up to so many blocks that are open take theirs from a stretch preallocated for all of them
+/// (fs/ext4/mballoc.h, MB_DEFAULT_STREAM_THRESHOLD).
+const SMALL_BLOCKS: u32 = 16;
+/// Length of that stretch (MB_DEFAULT_GROUP_PREALLOC).
+const STRETCH_BLOCKS: u32 = 512;
+/// Entries of a block of a directory as its hash tree splits leave them: three quarters of 255 of 16 bytes.
+const ENTRIES_PER_BLOCK: u32 = 191;
+
+/// A request of the file system to the device; a flush has no blocks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Bio {
+    pub op: Op,
+    pub block: u32,
+    pub blocks: u32,
+    pub flags: u8,
+}
+
+/// There is no room left.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Full;
+
+#[derive(Clone, Copy, Debug)]
+struct Page {
+    /// On the device; none until it is written back.
+    block: u32,
+    /// In the page cache.
+    frame: u32,
+}
+
+impl Page {
+    const NEW: Self = Self { block: NONE, frame: NONE };
+}
+
+/// A file by its number in [`FileSystem`].
+#[derive(Clone, Debug, Default)]
+struct File {
+    bytes: u64,
+    pages: Vec<Page>,
+    inode: u32,
+    dirty: u32,
+    /// Dirty pages lie in here.
+    dirty_first: u32,
+    dirty_end: u32,
+    /// When it became dirty, ns.
+    dirty_since_ns: u64,
+    /// Transaction that changed its inode last.
+    transaction: u32,
+    tick: Option<u64>,
+}
+
+/// What became of dirty pages.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) struct Fate {
+    /// Pages that became dirty.
+    pub dirtied: u64,
+    /// Of these, written.
+    pub written: u64,
+    /// Of these, deleted with their file before they were written.
+    pub deleted: u64,
+}
+
+/// The file system.
+#[derive(Clone, Debug)]
+pub(super) struct FileSystem {
+    layout: Layout,
+    allocator: Allocator,
+    pub cache: PageCache,
+    pub journal: Journal,
+    files: Vec<File>,
+    /// Files that became dirty, oldest first, with the time; stale where a file was written or deleted since.
+    dirty: VecDeque<(u64, u32)>,
+    next_inode: u32,
+    free_inodes: BTreeSet<u32>,
+    deleted_inodes: VecDeque<(u64, u32)>,
+    directories: Directories,
+    max_bio_blocks: u32,
+    /// What is left of the stretch for small open files. (The kernel keeps one for each processor.)
+    stretch: Extent,
+    extents: Vec<Extent>,
+    pub fate: Fate,
+}
+
+/// The directories that hold the files, each with an inode before those of the files.
+#[derive(Clone, Debug)]
+struct Directories {
+    /// Blocks of all, one directory after another.
+    blocks: Vec<u32>,
+    files_each: u32,
+    blocks_each: u32,
+}
+
+impl Directories {
+    /// Blocks that directories for so many files take.
+    fn size(files: u32, files_each: u32) -> (u32, u32) {
+        let blocks_each = files_each.min(files).div_ceil(ENTRIES_PER_BLOCK);
+        (files.div_ceil(files_each), blocks_each)
+    }
+
+    /// Number of a file's directory.
+    fn of(&self, file: u32) -> u32 {
+        file / self.files_each
+    }
+
+    /// The block with a file's entry; the hash of its name decides.
+    fn entry(&self, file: u32) -> u32 {
+        let hash = file.wrapping_mul(0x9E37_79B1) >> 8;
+        self.blocks[(self.of(file) * self.blocks_each + hash % self.blocks_each) as usize]
+    }
+}
+
+impl FileSystem {
+    /// An empty file system in `bytes` for `files` in directories of `files_each`; none if it lacks room for these.
+    pub fn new(bytes: u64, cache_pages: u32, files: u32, files_each: u32, max_bio_blocks: u32) -> Option<Self> {
+        let layout = Layout::new(bytes);
+        let journal = layout.journal();
+        let mut allocator = Allocator::new(layout.blocks(), layout.metadata().chain([journal.clone()]));
+        let (directories, blocks_each) = Directories::size(files, files_each);
+        let mut extents = Vec::new();
+        if !allocator.allocate(directories * blocks_each, None, 0, &mut extents)
+            || u64::from(directories) + u64::from(files) > layout.inodes().into()
+        {
+            return None;
+        }
+        let blocks = extents.iter().flat_map(|extent| extent.start..extent.start + extent.blocks).collect();
+        extents.clear();
+        Some(Self {
+            layout,
+            allocator,
+            cache: PageCache::new(cache_pages),
+            journal: Journal::new(journal),
+            files: vec![File::default(); files as usize],
+            dirty: VecDeque::new(),
+            next_inode: directories,
+            free_inodes: BTreeSet::new(),
+            deleted_inodes: VecDeque::new(),
+            directories: Directories { blocks, files_each, blocks_each },
+            max_bio_blocks,
+            stretch: Extent { start: 0, blocks: 0 },
+            extents,
+            fate: Fate::default(),
+        })
+    }
+
+    /// Bytes that are not taken.
+    pub fn free_bytes(&self) -> u64 {
+        self.allocator.free_blocks() * BLOCK
+    }
+
+    /// Length of a file.
+    pub fn len(&self, file: u32) -> u64 {
+        self.files[file as usize].bytes
+    }
+
+    /// Pages of a file.
+    pub fn pages(&self, file: u32) -> u32 {
+        self.files[file as usize].pages.len() as u32
+    }
+
+    /// Transaction that changed a file's inode last.
+    pub fn transaction(&self, file: u32) -> u32 {
+        self.files[file as usize].transaction
+    }
+
+    /// Creates a file, empty.
+    pub fn create(&mut self, file: u32, now_ns: u64) {
+        while let Some(&(deleted_ns, inode)) = self.deleted_inodes.front()
+            && deleted_ns + INODE_REST_NS <= now_ns
+        {
+            self.deleted_inodes.pop_front();
+            self.free_inodes.insert(inode);
+        }
+        // The lowest that is free, or rather one just deleted than none, as in the kernel.
+        let inode = self.free_inodes.pop_first().unwrap_or_else(|| {
+            if self.next_inode == self.layout.inodes()
+                && let Some((_, inode)) = self.deleted_inodes.pop_front()
+            {
+                return inode;
+            }
+            self.next_inode += 1;
+            self.next_inode - 1
+        });
+        self.files[file as usize].inode = inode;
+        self.change_entry(file, now_ns);
+    }
+
+    /// Journals what creating and deleting a file change: inode, its bitmap, descriptors, directory and its inode.
+    fn change_entry(&mut self, file: u32, now_ns: u64) {
+        let inode = self.files[file as usize].inode;
+        let blocks = [
+            self.layout.inode_bitmap(inode),
+            self.layout.descriptors(self.layout.inode_group(inode)),
+            self.directories.entry(file),
+            self.layout.inode_block(self.directories.of(file)),
+        ];
+        blocks.into_iter().for_each(|block| self.journal.change(block, now_ns));
+        self.change_inode(file, now_ns);
+    }
+
+    fn change_inode(&mut self, file: u32, now_ns: u64) {
+        let file = &mut self.files[file as usize];
+        self.journal.change(self.layout.inode_block(file.inode), now_ns);
+        file.transaction = self.journal.number();
+    }
+
+    /// Deletes a file: its pages are dropped, dirty or not, and its blocks are free after the next commit.
+    pub fn delete(&mut self, file: u32, now_ns: u64) {
+        self.change_entry(file, now_ns);
+        self.journal.change(Layout::SUPERBLOCK, now_ns);
+        let old = std::mem::take(&mut self.files[file as usize]);
+        self.fate.deleted += u64::from(old.dirty);
+        let mut extent = Extent { start: 0, blocks: 0 };
+        for page in &old.pages {
+            if page.frame != NONE {
+                self.cache.remove(page.frame);
+            }
+            if page.block == NONE {
+                continue;
+            }
+            if page.block == extent.start + extent.blocks && !page.block.is_multiple_of(GROUP_BLOCKS) {
+                extent.blocks += 1;
+                continue;
+            }
+            self.free(extent, now_ns);
+            extent = Extent { start: page.block, blocks: 1 };
+        }
+        self.free(extent, now_ns);
+        self.deleted_inodes.push_back((now_ns, old.inode));
+    }
+
+    fn free(&mut self, extent: Extent, now_ns: u64) {
+        if extent.blocks > 0 {
+            self.change_bitmap(extent.start, now_ns);
+            self.journal.free(extent);
+        }
+    }
+
+    fn change_bitmap(&mut self, block: u32, now_ns: u64) {
+        let group = block / GROUP_BLOCKS;
+        self.journal.change(self.layout.block_bitmap(group), now_ns);
+        self.journal.change(self.layout.descriptors(group), now_ns);
+    }
+
+    /// Ends a commit: what it freed can be taken again.
+    pub fn end_commit(&mut self) {
+        for extent in self.journal.end() {
+            self.allocator.release(extent);
+        }
+    }
+
+    /// Reads pages of a file: those not in memory come in, neighbours on the device with one bio.
+    pub fn read(&mut self, file: u32, pages: std::ops::Range<u32>, flags: u8, out: &mut Vec<Bio>) {
+        let mut joined = Joined { bio: None, max_blocks: self.max_bio_blocks };
+        let mut previous = None;
+        for page in pages {
+            let Page { block, frame } = self.files[file as usize].pages[page as usize];
+            if frame == NONE {
+                joined.add(Op::Read, block, flags, previous == Some(page.wrapping_sub(1)), out);
+                previous = Some(page);
+            }
+            self.use_page(file, page);
+        }
+        out.extend(joined.bio);
+    }
+
+    /// Brings a page into memory unless it is there, and counts a use.
+    fn use_page(&mut self, file: u32, page: u32) -> u32 {
+        let mut frame = self.files[file as usize].pages[page as usize].frame;
+        if frame == NONE {
+            let (new, gone) = self.cache.insert(file, page);
+            if let Some((other, page)) = gone {
+                self.files[other as usize].pages[page as usize].frame = NONE;
+            }
+            self.files[file as usize].pages[page as usize].frame = new;
+            frame = new;
+        }
+        self.cache.touch(frame);
+        frame
+    }
+
+    /// The page that a write of `bytes` from `at` on covers in part and that is not in memory: it has to be read first.
+    pub fn page_to_read(&self, file: u32, at: u64, bytes: u64) -> Option<u32> {
+        let file = &self.files[file as usize];
+        let page = (at / BLOCK) as usize;
+        let covered = at.is_multiple_of(BLOCK) && (bytes >= BLOCK || at + bytes >= file.bytes);
+        let absent = file.pages.get(page).is_some_and(|page| page.frame == NONE);
+        (bytes > 0 && !covered && absent).then_some(page as u32)
+    }
+
+    /// Writes `bytes` from `at` on, at most behind the end, into memory.
+    pub fn write(&mut self, file: u32, at: u64, bytes: u64, now_ns: u64) {
+        if bytes == 0 {
+            return;
+        }
+        let (first, end) = ((at / BLOCK) as u32, (at + bytes).div_ceil(BLOCK) as u32);
+        let tick = Some(now_ns / TICK_NS);
+        let own = &mut self.files[file as usize];
+        let changes = own.tick != tick || at + bytes > own.bytes;
+        own.tick = tick;
+        own.bytes = own.bytes.max(at + bytes);
+        if own.pages.len() < end as usize {
+            own.pages.resize(end as usize, Page::NEW);
+        }
+        if own.dirty == 0 {
+            (own.dirty_since_ns, own.dirty_first, own.dirty_end) = (now_ns, first, end);
+            self.dirty.push_back((now_ns, file));
+        }
+        own.dirty_first = own.dirty_first.min(first);
+        own.dirty_end = own.dirty_end.max(end);
+        for page in first..end {
+            let frame = self.use_page(file, page);
+            let fresh = self.cache.dirty_page(frame);
+            self.files[file as usize].dirty += u32::from(fresh);
+            self.fate.dirtied += u64::from(fresh);
+        }
+        if changes {
+            self.change_inode(file, now_ns);
+        }
+    }
+
+    /// The file that is dirty for the longest time, and since when.
+    pub fn oldest_dirty(&mut self) -> Option<(u64, u32)> {
+        while let Some(&(since_ns, file)) = self.dirty.front() {
+            let own = &self.files[file as usize];
+            if own.dirty > 0 && own.dirty_since_ns == since_ns {
+                return Some((since_ns, file));
+            }
+            self.dirty.pop_front();
+        }
+        None
+    }
+
+    /// Puts a file that is still dirty behind the others.
+    pub fn dirty_again(&mut self, file: u32) {
+        let since_ns = self.files[file as usize].dirty_since_ns;
+        self.dirty.pop_front();
+        self.dirty.push_back((since_ns, file));
+    }
+
+    /// Writes dirty pages, all or `page`, at most `limit`; returns how many. Pages without a block are given one first.
+    pub fn write_back(
+        &mut self,
+        file: u32,
+        page: Option<u32>,
+        limit: u32,
+        flags: u8,
+        now_ns: u64,
+        out: &mut Vec<Bio>,
+    ) -> Result<u32, Full> {
+        let own = &self.files[file as usize];
+        if own.dirty == 0 {
+            return Ok(0);
+        }
+        // Each page may need a block, and a small file a stretch. Nothing is done unless all can be.
+        if self.allocator.free_blocks() < u64::from(own.dirty.min(limit)) + u64::from(STRETCH_BLOCKS) {
+            return Err(Full);
+        }
+        let range = page.map_or(own.dirty_first..own.dirty_end, |page| page..page + 1);
+        let all = page.is_none();
+        let mut joined = Joined { bio: None, max_blocks: self.max_bio_blocks };
+        let mut written = 0;
+        let mut page = range.start;
+        while page < range.end && written < limit {
+            let own = &self.files[file as usize].pages;
+            if !self.is_dirty(own[page as usize]) {
+                page += 1;
+                continue;
+            }
+            if own[page as usize].block == NONE {
+                let rest = &own[page as usize..(range.end.min(page.saturating_add(limit - written))) as usize];
+                let run = rest.iter().take_while(|&&page| page.block == NONE && self.is_dirty(page)).count() as u32;
+                // Who waits for it has the file open.
+                self.give_blocks(file, page, run, flags & flag::SYNC != 0, now_ns)?;
+            }
+            let Page { block, frame } = self.files[file as usize].pages[page as usize];
+            joined.add(Op::Write, block, flags, true, out);
+            self.cache.clean_page(frame);
+            written += 1;
+            page += 1;
+        }
+        out.extend(joined.bio);
+        self.fate.written += u64::from(written);
+        let own = &mut self.files[file as usize];
+        own.dirty -= written;
+        if all {
+            own.dirty_first = page;
+        }
+        Ok(written)
+    }
+
+    fn is_dirty(&self, page: Page) -> bool {
+        page.frame != NONE && self.cache.is_dirty(page.frame)
+    }
+
+    /// Gives blocks to `count` pages from `page` on.
+    fn give_blocks(&mut self, file: u32, page: u32, count: u32, open: bool, now_ns: u64) -> Result<(), Full> {
+        let mut extents = std::mem::take(&mut self.extents);
+        if open && self.pages(file) <= SMALL_BLOCKS && self.stretch(count) {
+            extents.push(Extent { start: self.stretch.start, blocks: count });
+            self.stretch = Extent { start: self.stretch.start + count, blocks: self.stretch.blocks - count };
+        } else {
+            let pages = &self.files[file as usize].pages;
+            let before = page.checked_sub(1).map(|before| pages[before as usize].block).filter(|&block| block != NONE);
+            let group = before.map_or(self.layout.data_group(), |block| block / GROUP_BLOCKS);
+            if !self.allocator.allocate(count, before.map(|block| block + 1), group, &mut extents) {
+                return Err(Full);
+            }
+        }
+        let blocks = extents.iter().flat_map(|extent| extent.start..extent.start + extent.blocks);
+        for (page, block) in self.files[file as usize].pages[page as usize..].iter_mut().zip(blocks) {
+            page.block = block;
+        }
+        for extent in extents.drain(..) {
+            self.change_bitmap(extent.start, now_ns);
+        }
+        self.extents = extents;
+        self.change_inode(file, now_ns);
+        Ok(())
+    }
+
+    /// Sees to it that the stretch for small files has `count` blocks left; false if there is no room for one.
+    fn stretch(&mut self, count: u32) -> bool {
+        if self.stretch.blocks >= count {
+            return true;
+        }
+        let Some(next) = self.allocator.allocate_run(STRETCH_BLOCKS, self.layout.data_group()) else { return false };
+        if self.stretch.blocks > 0 {
+            self.allocator.release(self.stretch);
+        }
+        self.stretch = next;
+        true
+    }
+}
+
+/// Joins blocks that follow one another into bios.
+struct Joined {
+    bio: Option<Bio>,
+    max_blocks: u32,
+}
+
+impl Joined {
+    /// Adds a block, to the bio on its way if it follows and `may_join`.
+    fn add(&mut self, op: Op, block: u32, flags: u8, may_join: bool, out: &mut Vec<Bio>) {
+        match &mut self.bio {
+            Some(bio) if may_join && bio.block + bio.blocks == block && bio.blocks < self.max_blocks => bio.blocks += 1,
+            _ => out.extend(self.bio.replace(Bio { op, block, blocks: 1, flags })),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,155 @@
+use super::*;
+
+const SPAN: u64 = 1 << 30;
+
+/// Twenty files in one directory, a cache of 64 pages, bios of at most 8 blocks.
+fn small() -> FileSystem {
+    FileSystem::new(SPAN, 64, 20, 20, 8).expect("room for 20 files")
+}
+
+fn write_back(fs: &mut FileSystem, file: u32, flags: u8) -> Vec<(Op, u32, u32)> {
+    let mut bios = Vec::new();
+    fs.write_back(file, None, u32::MAX, flags, 0, &mut bios).unwrap();
+    bios.iter().map(|bio| (bio.op, bio.block, bio.blocks)).collect()
+}
+
+fn read(fs: &mut FileSystem, file: u32, pages: std::ops::Range<u32>) -> Vec<(Op, u32, u32)> {
+    let mut bios = Vec::new();
+    fs.read(file, pages, 0, &mut bios);
+    bios.iter().map(|bio| (bio.op, bio.block, bio.blocks)).collect()
+}
+
+/// Blocks the running transaction logs.
+fn changed(fs: &mut FileSystem) -> usize {
+    fs.journal.begin().count() - 1
+}
+
+#[test]
+fn blocks_are_given_when_pages_are_written_and_bios_end_at_the_limit() {
+    let mut fs = small();
+    let first = GROUP_BLOCKS;
+    fs.create(0, 0);
+    fs.write(0, 0, 40_000, 0);
+    assert_eq!((fs.len(0), fs.pages(0), fs.cache.dirty()), (40_000, 10, 10));
+    assert_eq!(write_back(&mut fs, 0, 0), [(Op::Write, first, 8), (Op::Write, first + 8, 2)]);
+    assert_eq!(write_back(&mut fs, 0, 0), []);
+    // Its last page is rewritten with what is appended, which lies right behind it.
+    fs.write(0, 40_000, 5000, 0);
+    assert_eq!(write_back(&mut fs, 0, 0), [(Op::Write, first + 9, 2)]);
+    // Another file is in the way of the next append.
+    fs.create(1, 0);
+    fs.write(1, 0, 4096, 0);
+    assert_eq!(write_back(&mut fs, 1, 0), [(Op::Write, first + 11, 1)]);
+    fs.write(0, 45_000, 5000, 0);
+    assert_eq!(write_back(&mut fs, 0, 0), [(Op::Write, first + 10, 1), (Op::Write, first + 12, 2)]);
+}
+
+#[test]
+fn small_files_that_are_synced_share_a_stretch() {
+    let mut fs = small();
+    let first = GROUP_BLOCKS;
+    for file in 0..2 {
+        fs.create(file, 0);
+        fs.write(file, 0, 8192, 0);
+        assert_eq!(write_back(&mut fs, file, flag::SYNC), [(Op::Write, first + 2 * file, 2)]);
+    }
+    // A file that is not waited for goes behind the whole stretch.
+    fs.create(2, 0);
+    fs.write(2, 0, 4096, 0);
+    assert_eq!(write_back(&mut fs, 2, 0), [(Op::Write, first + STRETCH_BLOCKS, 1)]);
+}
+
+#[test]
+fn what_is_in_memory_is_not_read() {
+    let mut fs = small();
+    for file in 0..2 {
+        fs.create(file, 0);
+        fs.write(file, 0, 40 * BLOCK, 0);
+        write_back(&mut fs, file, 0);
+    }
+    // 64 pages hold all 40 of the second file, used last, and the last 24 of the first.
+    assert_eq!(read(&mut fs, 1, 0..40), []);
+    assert_eq!(read(&mut fs, 0, 16..40), []);
+    let first = GROUP_BLOCKS;
+    assert_eq!(read(&mut fs, 0, 0..17), [(Op::Read, first, 8), (Op::Read, first + 8, 8)]);
+    // An append within a page that is not in memory reads it first, one to a page's start does not.
+    let mut fs = small();
+    fs.create(0, 0);
+    fs.write(0, 0, 5000, 0);
+    write_back(&mut fs, 0, 0);
+    assert_eq!(fs.page_to_read(0, 5000, 100), None);
+    fs.create(1, 0);
+    fs.write(1, 0, 64 * BLOCK, 0);
+    write_back(&mut fs, 1, 0);
+    assert_eq!(fs.page_to_read(0, 5000, 100), Some(1));
+    assert_eq!((fs.page_to_read(0, 5000, 0), fs.page_to_read(1, 64 * BLOCK, 100)), (None, None));
+    assert_eq!((fs.page_to_read(0, 0, BLOCK), fs.page_to_read(0, 2048, 2048)), (None, Some(0)));
+}
+
+#[test]
+fn changes_are_journalled_by_hand() {
+    let mut fs = small();
+    fs.create(0, 0);
+    // Bitmap of inodes, descriptors, directory, the table's block with the directory's inode and the file's.
+    assert_eq!(changed(&mut fs), 4);
+    fs.end_commit();
+    fs.write(0, 0, 4096, 0);
+    write_back(&mut fs, 0, 0);
+    // The inode, then the bitmap of blocks and the descriptors.
+    assert_eq!((fs.transaction(0), changed(&mut fs)), (2, 3));
+    fs.end_commit();
+    // An overwrite changes the inode only in another tick of the clock.
+    fs.write(0, 0, 4096, 1000);
+    assert!(fs.journal.is_clean());
+    fs.write(0, 0, 4096, TICK_NS);
+    assert_eq!((fs.transaction(0), changed(&mut fs)), (3, 1));
+}
+
+#[test]
+fn freed_blocks_come_back_after_the_commit() {
+    let mut fs = small();
+    fs.create(0, 0);
+    fs.write(0, 0, 3 * BLOCK, 0);
+    let bios = write_back(&mut fs, 0, 0);
+    fs.write(0, 0, BLOCK, 0);
+    let free = fs.free_bytes();
+    fs.delete(0, 0);
+    assert_eq!((fs.free_bytes(), fs.cache.dirty()), (free, 0));
+    assert_eq!(fs.fate, Fate { dirtied: 4, written: 3, deleted: 1 });
+    changed(&mut fs);
+    fs.end_commit();
+    assert_eq!(fs.free_bytes(), free + 3 * BLOCK);
+    fs.create(1, 0);
+    fs.write(1, 0, 3 * BLOCK, 0);
+    assert_eq!(write_back(&mut fs, 1, 0), bios);
+}
+
+#[test]
+fn an_inode_rests_for_a_minute() {
+    let mut fs = small();
+    fs.create(0, 0);
+    fs.delete(0, 5);
+    fs.create(1, INODE_REST_NS);
+    fs.create(2, INODE_REST_NS + 5);
+    // The directory has inode 0, the first file had 1.
+    assert_eq!([1, 2].map(|file: usize| fs.files[file].inode), [2, 1]);
+}
+
+impl FileSystem {
+    /// Checks what always holds: blocks of files are taken, of one file each and no metadata; pages are where files say.
+    pub(crate) fn check(&self) {
+        let mut blocks: Vec<u32> = self.files.iter().flat_map(|file| &file.pages).map(|page| page.block).collect();
+        blocks.retain(|&block| block != NONE);
+        blocks.extend(&self.directories.blocks);
+        blocks.extend(self.layout.metadata().chain([self.layout.journal()]).flatten());
+        let count = blocks.len();
+        blocks.sort_unstable();
+        blocks.dedup();
+        assert_eq!(blocks.len(), count, "a block has two owners");
+        let taken = u64::from(self.layout.blocks()) - self.allocator.free_blocks();
+        assert!(taken >= count as u64, "a block of a file is free");
+        let dirty: u32 = self.files.iter().map(|file| file.dirty).sum();
+        assert_eq!(dirty, self.cache.dirty());
+        assert_eq!(self.fate.dirtied, self.fate.written + self.fate.deleted + u64::from(dirty));
+    }
+}

@@ -1,0 +1,234 @@
+//! The journal: which blocks of metadata changed together, and where they are logged.
+//!
+//! Of jbd2 (fs/jbd2/commit.c, checkpoint.c): one transaction runs while at most one commits. A commit logs a descriptor
+//! and the changed blocks one after another, then a commit block that carries a flush before and is durable itself.
+//! What a deletion freed can be taken again only after its commit. A logged block goes home when it has aged, or when the
+//! log needs the room and no later transaction logged it again.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use rustc_hash::FxHashMap;
+
+use super::allocator::Extent;
+
+/// Blocks that one descriptor names: tags of 16 bytes.
+const TAGS: u32 = 254;
+/// A transaction of this share of the log commits at once.
+const LARGEST_SHARE: u32 = 4;
+
+/// Blocks changed together.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Transaction {
+    /// Homes of the blocks, in order of first change.
+    pub blocks: Vec<u32>,
+    /// What it freed.
+    pub freed: Vec<Extent>,
+    /// Time of the first change, ns.
+    since_ns: u64,
+}
+
+/// A committed transaction that keeps its part of the log.
+#[derive(Clone, Debug)]
+struct Kept {
+    number: u32,
+    blocks: Vec<u32>,
+    log_blocks: u32,
+    since_ns: u64,
+}
+
+/// The log and its transactions.
+#[derive(Clone, Debug)]
+pub(super) struct Journal {
+    /// Blocks of the log; the first is its superblock.
+    place: Range<u32>,
+    /// Next block to be logged to, behind the superblock.
+    head: u32,
+    used: u32,
+    number: u32,
+    running: Transaction,
+    committing: Option<Transaction>,
+    kept: VecDeque<Kept>,
+    /// The transaction that changed a block last, unless it went home since.
+    latest: FxHashMap<u32, u32>,
+}
+
+impl Journal {
+    pub fn new(place: Range<u32>) -> Self {
+        Self {
+            place,
+            head: 0,
+            used: 0,
+            number: 1,
+            running: Transaction::default(),
+            committing: None,
+            kept: VecDeque::new(),
+            latest: FxHashMap::default(),
+        }
+    }
+
+    /// Number of the running transaction.
+    pub fn number(&self) -> u32 {
+        self.number
+    }
+
+    /// Whether the transaction before the running one is being committed.
+    pub fn is_committing(&self) -> bool {
+        self.committing.is_some()
+    }
+
+    /// Whether nothing was changed since the last commit began.
+    pub fn is_clean(&self) -> bool {
+        self.running.blocks.is_empty()
+    }
+
+    /// Whether a commit will let blocks be taken again.
+    pub fn frees(&self) -> bool {
+        !self.running.freed.is_empty() || self.committing.as_ref().is_some_and(|old| !old.freed.is_empty())
+    }
+
+    /// Whether the running transaction is so large that it has to be committed.
+    pub fn is_large(&self) -> bool {
+        self.running.blocks.len() as u32 >= self.log_len() / LARGEST_SHARE
+    }
+
+    /// The superblock of the log.
+    pub fn superblock(&self) -> u32 {
+        self.place.start
+    }
+
+    /// Changes a block of metadata.
+    pub fn change(&mut self, block: u32, now_ns: u64) {
+        if self.latest.insert(block, self.number) != Some(self.number) {
+            if self.running.blocks.is_empty() {
+                self.running.since_ns = now_ns;
+            }
+            self.running.blocks.push(block);
+        }
+    }
+
+    /// Keeps freed blocks until the running transaction is committed.
+    pub fn free(&mut self, extent: Extent) {
+        self.running.freed.push(extent);
+    }
+
+    /// Whether the log lacks room for the running transaction although it could give some up.
+    pub fn lacks_room(&self) -> bool {
+        self.used + logged(self.running.blocks.len() as u32) + 1 > self.log_len() && !self.kept.is_empty()
+    }
+
+    /// Gives up the oldest kept transactions: all that hold nothing any more, and the first that does, whose blocks
+    /// have to go home now.
+    pub fn checkpoint(&mut self) -> Vec<u32> {
+        while let Some(oldest) = self.kept.pop_front() {
+            self.used -= oldest.log_blocks;
+            let home = self.take_home(oldest.blocks, oldest.number);
+            if !home.is_empty() {
+                return home;
+            }
+        }
+        Vec::new()
+    }
+
+    /// Blocks to go home because their transaction is older than `before_ns`; ascending.
+    pub fn aged(&mut self, before_ns: u64) -> Vec<u32> {
+        let mut home = Vec::new();
+        for index in 0..self.kept.len() {
+            if self.kept[index].since_ns < before_ns {
+                let (blocks, number) = (std::mem::take(&mut self.kept[index].blocks), self.kept[index].number);
+                home.extend(self.take_home(blocks, number));
+            }
+        }
+        home.sort_unstable();
+        home
+    }
+
+    /// Those of `blocks` that no transaction after `number` changed.
+    fn take_home(&mut self, mut blocks: Vec<u32>, number: u32) -> Vec<u32> {
+        blocks.retain(|block| self.latest.get(block) == Some(&number) && self.latest.remove(block).is_some());
+        blocks
+    }
+
+    /// Begins the commit of the running transaction: the blocks of the log that take descriptors and metadata, in order.
+    pub fn begin(&mut self) -> impl Iterator<Item = u32> {
+        let transaction = std::mem::take(&mut self.running);
+        let count = logged(transaction.blocks.len() as u32);
+        self.number += 1;
+        self.committing = Some(transaction);
+        let (first, place) = (self.head, self.place.clone());
+        self.head = (self.head + count) % self.log_len();
+        self.used += count;
+        (first..first + count).map(move |at| place.start + 1 + at % (place.end - place.start - 1))
+    }
+
+    /// The block of the log that takes the commit block.
+    pub fn seal(&mut self) -> u32 {
+        let block = self.place.start + 1 + self.head;
+        self.head = (self.head + 1) % self.log_len();
+        self.used += 1;
+        block
+    }
+
+    /// Ends the commit; returns what can be taken again.
+    pub fn end(&mut self) -> Vec<Extent> {
+        let Some(Transaction { blocks, freed, since_ns }) = self.committing.take() else { return Vec::new() };
+        let log_blocks = logged(blocks.len() as u32) + 1;
+        self.kept.push_back(Kept { number: self.number - 1, blocks, log_blocks, since_ns });
+        freed
+    }
+
+    fn log_len(&self) -> u32 {
+        self.place.end - self.place.start - 1
+    }
+}
+
+/// Blocks of the log for `count` blocks of metadata: with their descriptors.
+fn logged(count: u32) -> u32 {
+    count + count.div_ceil(TAGS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_commit_by_hand() {
+        let mut journal = Journal::new(1000..1021);
+        [50, 60, 50].into_iter().for_each(|block| journal.change(block, 7));
+        journal.free(Extent { start: 9, blocks: 2 });
+        // One descriptor and two blocks behind the superblock, then the commit block.
+        assert_eq!(journal.begin().collect::<Vec<_>>(), [1001, 1002, 1003]);
+        assert!(journal.is_committing() && journal.is_clean());
+        // The next transaction may change a block that is being committed.
+        journal.change(60, 8);
+        assert_eq!((journal.seal(), journal.number()), (1004, 2));
+        assert_eq!(journal.end(), [Extent { start: 9, blocks: 2 }]);
+        assert!(!journal.is_committing());
+        // Of the first transaction only 50 is to go home; 60 waits for its own commit.
+        assert_eq!(journal.aged(8), [50]);
+        assert_eq!(journal.aged(8), []);
+    }
+
+    #[test]
+    fn a_log_without_room_sends_its_oldest_blocks_home() {
+        let mut journal = Journal::new(0..13);
+        for (first, count) in [(100, 3), (102, 4)] {
+            (first..first + count).for_each(|block| journal.change(block, 0));
+            assert!(!journal.lacks_room());
+            assert_eq!(journal.begin().count() as u32, count + 1);
+            journal.seal();
+            journal.end();
+        }
+        // 5 + 6 of 12 are used; the next needs three.
+        journal.change(300, 0);
+        assert!(journal.lacks_room());
+        assert_eq!(journal.checkpoint(), [100, 101], "102 was logged again");
+        assert!(!journal.lacks_room());
+        assert_eq!(journal.begin().collect::<Vec<_>>(), [12, 1], "the log goes round");
+    }
+
+    #[test]
+    fn descriptors_name_254_blocks_each() {
+        assert_eq!([1, 254, 255, 508, 509].map(logged), [2, 255, 257, 510, 512]);
+    }
+}

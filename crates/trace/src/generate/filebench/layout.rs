@@ -1,0 +1,149 @@
+//! Where an ext4 file system as `mke2fs` makes it keeps what: 4 KiB blocks in groups of 128 MiB, bitmaps and inode
+//! tables of 16 groups together at the start of the first of them (`flex_bg`), the journal in the middle.
+//!
+//! Source: e2fsprogs `lib/ext2fs/initialize.c`, `mkjournal.c` (`ext2fs_default_journal_size`), `mke2fs.conf`.
+
+use std::ops::Range;
+
+/// Bytes of a block, and of a page.
+pub(super) const BLOCK: u64 = 4096;
+/// Blocks of a group: what one block of bitmap describes.
+pub(super) const GROUP_BLOCKS: u32 = 32_768;
+/// Groups whose bitmaps and tables lie together.
+const FLEX_GROUPS: u32 = 16;
+/// One inode for each 16 KiB.
+const INODES_PER_GROUP: u32 = 8192;
+/// Inodes of 256 bytes.
+const INODES_PER_BLOCK: u32 = 16;
+const TABLE_BLOCKS: u32 = INODES_PER_GROUP / INODES_PER_BLOCK;
+/// Group descriptors of 64 bytes.
+const DESCRIPTORS_PER_BLOCK: u32 = 64;
+/// Fewest groups: one for metadata, one for data.
+const GROUPS_MIN: u64 = 2;
+
+/// The layout of a device of whole groups.
+#[derive(Clone, Debug)]
+pub(super) struct Layout {
+    groups: u32,
+}
+
+impl Layout {
+    /// Least device, bytes.
+    pub const BYTES_MIN: u64 = GROUPS_MIN * GROUP_BLOCKS as u64 * BLOCK;
+    /// Largest device, bytes: blocks are numbered in 32 bits.
+    pub const BYTES_MAX: u64 = u32::MAX as u64 * BLOCK;
+    /// The superblock.
+    pub const SUPERBLOCK: u32 = 0;
+
+    /// The layout in `bytes`, which lie within the limits; what is beyond whole groups stays unused.
+    pub fn new(bytes: u64) -> Self {
+        Self { groups: (bytes / BLOCK / u64::from(GROUP_BLOCKS)) as u32 }
+    }
+
+    pub fn blocks(&self) -> u32 {
+        self.groups * GROUP_BLOCKS
+    }
+
+    /// Most files there can be.
+    pub fn inodes(&self) -> u32 {
+        self.groups * INODES_PER_GROUP
+    }
+
+    /// The group in which the search for room for a regular file begins: the second of its parent's flexible group.
+    pub fn data_group(&self) -> u32 {
+        1
+    }
+
+    /// First block of the superblock's copy, descriptors, bitmaps and tables of a group's flexible group.
+    fn flex(&self, group: u32) -> (u32, u32) {
+        let first = group / FLEX_GROUPS * FLEX_GROUPS;
+        (first, first * GROUP_BLOCKS + 1 + self.groups.div_ceil(DESCRIPTORS_PER_BLOCK))
+    }
+
+    /// Blocks of metadata with a fixed place, by flexible group.
+    pub fn metadata(&self) -> impl Iterator<Item = Range<u32>> + '_ {
+        (0..self.groups).step_by(FLEX_GROUPS as usize).map(|first| {
+            let groups = FLEX_GROUPS.min(self.groups - first);
+            first * GROUP_BLOCKS..self.flex(first).1 + groups * (2 + TABLE_BLOCKS)
+        })
+    }
+
+    /// The journal, right behind the metadata of the flexible group in the middle.
+    pub fn journal(&self) -> Range<u32> {
+        let blocks = match self.blocks() {
+            0..0x4_0000 => 4096,
+            0x4_0000..0x8_0000 => 8192,
+            0x8_0000..0x40_0000 => 16_384,
+            0x40_0000..0x80_0000 => 32_768,
+            0x80_0000..0x100_0000 => 65_536,
+            0x100_0000..0x200_0000 => 131_072,
+            _ => 262_144,
+        };
+        let flex = (self.groups / 2 / FLEX_GROUPS) as usize;
+        let start = self.metadata().nth(flex).map_or(0, |range| range.end);
+        start..start + blocks
+    }
+
+    /// The block of descriptors that holds the group of `block`.
+    pub fn descriptors(&self, group: u32) -> u32 {
+        1 + group / DESCRIPTORS_PER_BLOCK
+    }
+
+    /// The bitmap of a group's blocks.
+    pub fn block_bitmap(&self, group: u32) -> u32 {
+        let (first, base) = self.flex(group);
+        base + (group - first)
+    }
+
+    /// The bitmap of the inodes of an inode's group.
+    pub fn inode_bitmap(&self, inode: u32) -> u32 {
+        let group = self.inode_group(inode);
+        let (first, base) = self.flex(group);
+        base + FLEX_GROUPS.min(self.groups - first) + (group - first)
+    }
+
+    /// The block of the inode tables that holds `inode`.
+    pub fn inode_block(&self, inode: u32) -> u32 {
+        let group = self.inode_group(inode);
+        let (first, base) = self.flex(group);
+        let tables = base + 2 * FLEX_GROUPS.min(self.groups - first);
+        tables + (group - first) * TABLE_BLOCKS + inode % INODES_PER_GROUP / INODES_PER_BLOCK
+    }
+
+    pub fn inode_group(&self, inode: u32) -> u32 {
+        inode / INODES_PER_GROUP
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 4 GiB: 32 groups in two flexible groups, one block of descriptors. Counted by hand.
+    #[test]
+    fn four_gibibytes_by_hand() {
+        let layout = Layout::new((4 << 30) + 5000);
+        assert_eq!((layout.blocks(), layout.inodes()), (1 << 20, 1 << 18));
+        let second = 16 * GROUP_BLOCKS;
+        // Superblock and descriptors, 16 + 16 bitmaps, 16 tables of 512 blocks.
+        assert_eq!(layout.metadata().collect::<Vec<_>>(), [0..8226, second..second + 8226]);
+        assert_eq!(layout.journal(), second + 8226..second + 8226 + 16_384);
+        assert_eq!([0, 1, 16].map(|group| layout.block_bitmap(group)), [2, 3, second + 2]);
+        assert_eq!([0, 8191, 8192].map(|inode| layout.inode_bitmap(inode)), [18, 18, 19]);
+        assert_eq!([0, 15, 16, 8192].map(|inode| layout.inode_block(inode)), [34, 34, 35, 34 + 512]);
+    }
+
+    #[test]
+    fn everything_has_its_place_on_devices_of_any_size() {
+        for groups in (2..70).chain([100, 1000, 8000]) {
+            let layout = Layout::new(groups * u64::from(GROUP_BLOCKS) * BLOCK);
+            let journal = layout.journal();
+            assert!(journal.end <= layout.blocks(), "{groups}");
+            for range in layout.metadata() {
+                assert!(range.end <= layout.blocks(), "{groups}");
+                assert!(range.end <= journal.start || journal.end <= range.start, "{groups}");
+            }
+            assert!(layout.metadata().any(|range| range.contains(&layout.inode_block(layout.inodes() - 1))));
+        }
+    }
+}

@@ -1,0 +1,345 @@
+//! Filebench on ext4 as block requests: threads that work with files, a page cache, a journal and write-back, on a
+//! nominal device.
+//!
+//! Events happen in order of time, equal ones in the order in which they were set. The fileset is created first, on the
+//! same file system, and nothing of that is reported; so what creation leaves in memory, dirty or not, the run finds.
+//! Times are those of the nominal device: they order the work of threads, the kernel's write-back and the journal, and
+//! say nothing of a real device. A closed replay should keep the order of each process only.
+//!
+//! Read-ahead asks for what the read asks for, as a read of 1 MiB is larger than the window of 128 KiB (mm/readahead.c,
+//! `ondemand_readahead`). Metadata is always in memory. What two threads read at once is read once.
+
+mod allocator;
+mod device;
+mod file_set;
+mod file_system;
+mod journal;
+mod layout;
+mod page_cache;
+mod personality;
+mod threads;
+mod write_back;
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+use rustc_hash::FxHashMap;
+use ssdlab_core::Rng;
+
+use super::wrong;
+use crate::{Filebench, Op, Request, Seeding, TraceError};
+use device::Device;
+use file_set::{FileSet, Members};
+use file_system::{Bio, FileSystem, Full};
+use layout::{BLOCK, Layout};
+use personality::{Database, Work};
+pub use personality::{PERSONALITIES, Personality};
+use threads::Thread;
+use write_back::{Commit, Flusher, Throttle};
+
+/// Most threads: each is a [`Request::stream`], and two are the kernel's.
+const THREADS_MAX: u32 = 65_000;
+/// A transaction is committed so long after its first change.
+const COMMIT_NS: u64 = 5_000_000_000;
+/// The flusher looks for what has aged so often.
+const FLUSH_NS: u64 = 5_000_000_000;
+
+/// Who acts when an event happens.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Actor {
+    /// Whoever creates the fileset.
+    Creator,
+    Thread(u32),
+    /// jbd2.
+    Journal,
+    /// The time of this transaction is over.
+    CommitTimer(u32),
+    Flusher,
+    FlushTimer,
+    /// So many pages have been written back.
+    Written(u32),
+}
+
+/// The fileset in the making.
+#[derive(Clone, Debug)]
+struct Creation {
+    unvisited: Members,
+    rng: Rng,
+    file: Option<u32>,
+    written: u64,
+    log: bool,
+}
+
+/// A run of a personality.
+#[derive(Clone, Debug)]
+pub(super) struct Run {
+    filebench: Filebench,
+    fs: FileSystem,
+    device: Device,
+    set: FileSet,
+    /// Bytes of each file when it is written whole.
+    sizes: Vec<u64>,
+    creation: Creation,
+    threads: Vec<Thread>,
+    /// The one of Filebench's process, which its threads share.
+    rng: Rng,
+    think_rng: Rng,
+    database: Option<Database>,
+    /// Threads that wait for others of the database.
+    idle: Vec<u32>,
+    /// Pages that threads of the database move, by file and page: until when, and which way.
+    moving: FxHashMap<(u32, u32), (u64, Op)>,
+    throttle: Throttle,
+    commit: Commit,
+    flusher: Flusher,
+    events: BinaryHeap<Reverse<(u64, u64, Actor)>>,
+    events_set: u64,
+    /// Bios of the event on hand.
+    bios: Vec<Bio>,
+    /// Requests to be handed out, once the fileset is there.
+    out: VecDeque<Request>,
+    recording: bool,
+    first_ns: Option<u64>,
+}
+
+impl Run {
+    /// Checks the settings; the fileset is created when the first request is asked for.
+    pub fn new(filebench: &Filebench, span_bytes: u64, seed: u64) -> Result<Self, TraceError> {
+        let Filebench { personality, files, file_bytes, threads, .. } = *filebench;
+        check(filebench, span_bytes)?;
+        let all = files + u32::from(personality.log_bytes.is_some());
+        let cache_pages = (filebench.cache_bytes / BLOCK) as u32;
+        let max_bio = filebench.max_bio_bytes / BLOCK as u32;
+        let Some(fs) = FileSystem::new(span_bytes, cache_pages, all, personality.files_per_directory, max_bio) else {
+            return wrong(
+                "files",
+                format!("a file system of {span_bytes} bytes has no room for {files} files; lower it"),
+            );
+        };
+        let mut rng = Rng::named(seed, "filebench.size");
+        let size = |_| if personality.gamma { gamma(file_bytes, &mut rng) } else { file_bytes };
+        let sizes: Vec<u64> = (0..files).map(size).collect();
+        let whole = |bytes: u64| bytes.div_ceil(BLOCK) * BLOCK;
+        let needed = sizes.iter().map(|&size| whole(size)).sum::<u64>() + personality.log_bytes.unwrap_or(0);
+        if needed > fs.free_bytes() {
+            let why = format!(
+                "files of {needed} bytes in all do not fit into the {} that the span of {span_bytes} leaves them; lower \
+                 files or file_size, or raise the span",
+                fs.free_bytes()
+            );
+            return wrong("files", why);
+        }
+        let process = |number: u32| match filebench.seeding {
+            Seeding::Filebench => Rng::named(seed, "filebench.process"),
+            Seeding::Independent => Rng::named(seed, &format!("filebench.process.{number}")),
+        };
+        let database = match personality.work {
+            Work::Loop(_) => None,
+            Work::Database => Some(Database::new(threads, files, file_bytes, process)),
+        };
+        Ok(Self {
+            fs,
+            device: Device::new(filebench.depth, filebench.service_ns, filebench.bytes_per_s),
+            set: FileSet::new(files),
+            sizes,
+            creation: Creation {
+                unvisited: Members::all(files),
+                rng: Rng::named(seed, "filebench.creation"),
+                file: None,
+                written: 0,
+                log: personality.log_bytes.is_some(),
+            },
+            threads: Thread::all(personality, threads, files),
+            rng: process(0),
+            think_rng: Rng::named(seed, "filebench.think"),
+            database,
+            idle: Vec::new(),
+            moving: FxHashMap::default(),
+            throttle: Throttle::new(cache_pages),
+            commit: Commit::default(),
+            flusher: Flusher::default(),
+            events: BinaryHeap::from([Reverse((0, 0, Actor::Creator)), Reverse((FLUSH_NS, 1, Actor::FlushTimer))]),
+            events_set: 2,
+            bios: Vec::new(),
+            out: VecDeque::new(),
+            recording: false,
+            first_ns: None,
+            filebench: filebench.clone(),
+        })
+    }
+
+    /// Names of the streams from 1 on: the threads, then the kernel's.
+    pub fn streams(&self) -> Vec<String> {
+        let threads = self.threads.iter().enumerate().map(|(number, thread)| thread.name(number));
+        threads.chain(["jbd2".into(), "flusher".into()]).collect()
+    }
+
+    /// The next request.
+    pub fn next(&mut self) -> Result<Request, TraceError> {
+        loop {
+            if let Some(request) = self.out.pop_front() {
+                return Ok(request);
+            }
+            let Some(Reverse((now_ns, _, actor))) = self.events.pop() else {
+                return wrong("pattern", "every thread waits for ever; report this with the settings");
+            };
+            if self.act(actor, now_ns).is_err() {
+                let why = "the files have filled the file system; raise workload.span or lower workload.requests";
+                return wrong("span_bytes", why);
+            }
+        }
+    }
+
+    fn act(&mut self, actor: Actor, now_ns: u64) -> Result<(), Full> {
+        if self.turn(actor, now_ns).is_err() {
+            self.retry_after_commit(actor, now_ns)?;
+        }
+        if !self.fs.journal.is_clean() && self.commit.timed != self.fs.journal.number() {
+            self.commit.timed = self.fs.journal.number();
+            self.at(now_ns + COMMIT_NS, Actor::CommitTimer(self.commit.timed));
+        }
+        if self.fs.journal.is_large() {
+            self.want_commit(now_ns);
+        }
+        Ok(())
+    }
+
+    fn turn(&mut self, actor: Actor, now_ns: u64) -> Result<(), Full> {
+        match actor {
+            Actor::Thread(thread) => return self.thread(thread, now_ns),
+            Actor::Flusher => return self.flush(now_ns),
+            Actor::Creator => self.create_fileset(now_ns),
+            Actor::Journal => self.journal(now_ns),
+            Actor::CommitTimer(transaction) => {
+                if transaction == self.fs.journal.number() {
+                    self.want_commit(now_ns);
+                }
+            }
+            Actor::FlushTimer => self.flush_aged(now_ns),
+            Actor::Written(pages) => self.written(pages, now_ns),
+        }
+        Ok(())
+    }
+
+    /// Sets an event.
+    fn at(&mut self, time_ns: u64, actor: Actor) {
+        self.events.push(Reverse((time_ns, self.events_set, actor)));
+        self.events_set += 1;
+    }
+
+    /// Sends the bios on hand to the device; returns when the last is done.
+    fn submit(&mut self, now_ns: u64, stream: u16) -> u64 {
+        let mut done_ns = now_ns;
+        for Bio { op, block, blocks, flags } in self.bios.drain(..) {
+            let bytes = u64::from(blocks) * BLOCK;
+            done_ns = done_ns.max(self.device.submit(now_ns, bytes));
+            if self.recording {
+                let first_ns = *self.first_ns.get_or_insert(now_ns);
+                let (time_ns, offset) = (now_ns - first_ns, u64::from(block) * BLOCK);
+                self.out.push_back(Request { time_ns, offset, bytes: bytes as u32, op, flags, stream });
+            }
+        }
+        done_ns
+    }
+
+    /// Time until a thread's next operation: exponential, as nothing in a computer keeps threads in step.
+    fn think_ns(&mut self) -> u64 {
+        (exponential(&mut self.think_rng) * self.filebench.think_ns as f64) as u64
+    }
+
+    fn journal_stream(&self) -> u16 {
+        self.threads.len() as u16 + 1
+    }
+
+    fn flusher_stream(&self) -> u16 {
+        self.threads.len() as u16 + 2
+    }
+
+    /// Creates the fileset as Filebench does: the file at a random place or next to it, existing by chance or not.
+    fn create_fileset(&mut self, now_ns: u64) {
+        let creation = &mut self.creation;
+        while creation.file.is_none() {
+            if std::mem::take(&mut creation.log) {
+                creation.file = Some(self.filebench.files);
+                continue;
+            }
+            let Some(file) = creation.unvisited.next(creation.rng.below(self.filebench.files.into()) as u32) else {
+                self.recording = true;
+                (0..self.threads.len() as u32).for_each(|thread| self.at(now_ns, Actor::Thread(thread)));
+                return;
+            };
+            creation.unvisited.flip(file);
+            if creation.rng.unit() < self.filebench.personality.existing {
+                self.set.add(file);
+                creation.file = Some(file);
+            }
+        }
+        let Some(file) = creation.file else { return };
+        let bytes = self.sizes.get(file as usize).copied().or(self.filebench.personality.log_bytes).unwrap_or(0);
+        if creation.written == 0 {
+            self.fs.create(file, now_ns);
+        }
+        let piece = (bytes - self.creation.written).min(threads::IO_BYTES);
+        self.fs.write(file, self.creation.written, piece, now_ns);
+        self.creation.written += piece;
+        if self.creation.written == bytes {
+            (self.creation.file, self.creation.written) = (None, 0);
+        }
+        let think_ns = self.think_ns();
+        self.go_on(Actor::Creator, now_ns + think_ns, now_ns);
+    }
+}
+
+/// Refuses what cannot be run.
+fn check(filebench: &Filebench, span_bytes: u64) -> Result<(), TraceError> {
+    let Filebench { personality, files, file_bytes, threads, cache_bytes, max_bio_bytes, .. } = *filebench;
+    let writers = if personality.work == Work::Database { Database::roles(0, files).count() as u32 } else { 0 };
+    if !(1..=THREADS_MAX).contains(&threads.saturating_add(writers)) {
+        return wrong("threads", format!("{threads} is out of range; write 1 to {}", THREADS_MAX - writers));
+    }
+    if !(Layout::BYTES_MIN..=Layout::BYTES_MAX).contains(&span_bytes) {
+        let why =
+            format!("{span_bytes} bytes are no file system; write {} to {}", Layout::BYTES_MIN, Layout::BYTES_MAX);
+        return wrong("span_bytes", why);
+    }
+    if writers == 0 && files <= threads {
+        let why = format!("{files} are not enough for {threads} threads with a file each; raise it or lower threads");
+        return wrong("files", why);
+    }
+    if files == 0 {
+        return wrong("files", "0 leaves nothing to do; write at least 1");
+    }
+    if file_bytes < BLOCK {
+        return wrong("file_bytes", format!("{file_bytes} bytes are less than a page of {BLOCK}; raise it"));
+    }
+    if u64::from(max_bio_bytes) < BLOCK {
+        return wrong("max_bio_bytes", format!("{max_bio_bytes} bytes are less than a page of {BLOCK}; raise it"));
+    }
+    let cache_min = BLOCK * 1024;
+    if !(cache_min..=Layout::BYTES_MAX).contains(&cache_bytes) {
+        let why = format!("{cache_bytes} bytes are out of range; write {cache_min} to {}", Layout::BYTES_MAX);
+        return wrong("cache_bytes", why);
+    }
+    if filebench.think_ns == 0 {
+        return wrong("think_ns", "0 would let time stand still when all is in memory; write 1us or more");
+    }
+    if filebench.depth == 0 || filebench.bytes_per_s == 0 {
+        return wrong("depth", "a device that serves nothing has no end; write at least 1");
+    }
+    Ok(())
+}
+
+/// A size from a gamma distribution of shape 1.5 and this mean: an exponential and half a squared normal number.
+fn gamma(mean: u64, rng: &mut Rng) -> u64 {
+    let (first, second) = (exponential(rng), exponential(rng));
+    let cosine = libm::cos(std::f64::consts::TAU * rng.unit());
+    ((first + second * cosine * cosine) * mean as f64 / 1.5) as u64
+}
+
+/// A number from the exponential distribution of mean 1.
+fn exponential(rng: &mut Rng) -> f64 {
+    -libm::log(1.0 - rng.unit())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,209 @@
+//! Which pages of files are in memory, and which goes when another comes.
+//!
+//! Two lists in order of use, as in mm/vmscan.c and mm/swap.c: a page enters the inactive one, is marked at its next use
+//! and moves to the active one at the use after that. The oldest inactive page goes; the oldest active one moves over
+//! when the active list is the longer. A dirty page never goes: it returns to the head of its list. Refaults
+//! (mm/workingset.c) are not told apart from first uses.
+
+/// No frame.
+pub(super) const NONE: u32 = u32::MAX;
+
+const DIRTY: u8 = 1;
+const REFERENCED: u8 = 2;
+const ACTIVE: u8 = 4;
+
+#[derive(Clone, Copy, Debug)]
+struct Frame {
+    file: u32,
+    page: u32,
+    /// Towards the head, the latest.
+    newer: u32,
+    older: u32,
+    state: u8,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct List {
+    head: u32,
+    tail: u32,
+    len: u32,
+}
+
+/// The page cache.
+#[derive(Clone, Debug)]
+pub(super) struct PageCache {
+    frames: Vec<Frame>,
+    unused: Vec<u32>,
+    /// Inactive, active.
+    lists: [List; 2],
+    capacity: u32,
+    dirty: u32,
+}
+
+impl PageCache {
+    /// Room for `pages`, at least 1.
+    pub fn new(pages: u32) -> Self {
+        let list = List { head: NONE, tail: NONE, len: 0 };
+        Self { frames: Vec::new(), unused: Vec::new(), lists: [list; 2], capacity: pages, dirty: 0 }
+    }
+
+    /// Dirty pages.
+    pub fn dirty(&self) -> u32 {
+        self.dirty
+    }
+
+    pub fn is_dirty(&self, frame: u32) -> bool {
+        self.frames[frame as usize].state & DIRTY != 0
+    }
+
+    /// Brings a page in. Returns its frame and the page that had to go, as file and page; none goes while all are dirty.
+    pub fn insert(&mut self, file: u32, page: u32) -> (u32, Option<(u32, u32)>) {
+        let gone = if self.lists[0].len + self.lists[1].len >= self.capacity { self.evict() } else { None };
+        let content = Frame { file, page, newer: NONE, older: NONE, state: 0 };
+        let frame = match self.unused.pop() {
+            Some(frame) => {
+                self.frames[frame as usize] = content;
+                frame
+            }
+            None => {
+                self.frames.push(content);
+                self.frames.len() as u32 - 1
+            }
+        };
+        self.link(frame);
+        (frame, gone)
+    }
+
+    /// A use of a page in memory.
+    pub fn touch(&mut self, frame: u32) {
+        let state = self.frames[frame as usize].state;
+        if state & (REFERENCED | ACTIVE) == REFERENCED {
+            self.unlink(frame);
+            self.frames[frame as usize].state = state & !REFERENCED | ACTIVE;
+            self.link(frame);
+        } else {
+            self.frames[frame as usize].state |= REFERENCED;
+        }
+    }
+
+    /// Makes a page dirty; false if it was.
+    pub fn dirty_page(&mut self, frame: u32) -> bool {
+        let fresh = !self.is_dirty(frame);
+        self.frames[frame as usize].state |= DIRTY;
+        self.dirty += u32::from(fresh);
+        fresh
+    }
+
+    /// Makes a dirty page clean.
+    pub fn clean_page(&mut self, frame: u32) {
+        self.frames[frame as usize].state &= !DIRTY;
+        self.dirty -= 1;
+    }
+
+    /// Drops a page, dirty or not.
+    pub fn remove(&mut self, frame: u32) {
+        self.dirty -= u32::from(self.is_dirty(frame));
+        self.unlink(frame);
+        self.unused.push(frame);
+    }
+
+    fn evict(&mut self) -> Option<(u32, u32)> {
+        for _ in 0..self.frames.len() {
+            if self.lists[1].len > self.lists[0].len {
+                let oldest = self.lists[1].tail;
+                self.unlink(oldest);
+                self.frames[oldest as usize].state &= !(ACTIVE | REFERENCED);
+                self.link(oldest);
+            }
+            let oldest = self.lists[0].tail;
+            if !self.is_dirty(oldest) {
+                self.remove(oldest);
+                let Frame { file, page, .. } = self.frames[oldest as usize];
+                return Some((file, page));
+            }
+            self.unlink(oldest);
+            self.link(oldest);
+        }
+        None
+    }
+
+    fn list(&mut self, frame: u32) -> &mut List {
+        &mut self.lists[usize::from(self.frames[frame as usize].state & ACTIVE != 0)]
+    }
+
+    /// Puts a frame at the head of its list.
+    fn link(&mut self, frame: u32) {
+        let list = self.list(frame);
+        let head = std::mem::replace(&mut list.head, frame);
+        list.len += 1;
+        if head == NONE {
+            list.tail = frame;
+        } else {
+            self.frames[head as usize].newer = frame;
+        }
+        let own = &mut self.frames[frame as usize];
+        (own.newer, own.older) = (NONE, head);
+    }
+
+    fn unlink(&mut self, frame: u32) {
+        let Frame { newer, older, .. } = self.frames[frame as usize];
+        let list = self.list(frame);
+        list.len -= 1;
+        if newer == NONE {
+            list.head = older;
+        }
+        if older == NONE {
+            list.tail = newer;
+        }
+        if newer != NONE {
+            self.frames[newer as usize].older = older;
+        }
+        if older != NONE {
+            self.frames[older as usize].newer = newer;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_oldest_page_used_once_goes_and_dirty_ones_stay() {
+        let mut cache = PageCache::new(3);
+        let frames = [0, 1, 2].map(|page| cache.insert(7, page).0);
+        assert!(cache.dirty_page(frames[0]) && !cache.dirty_page(frames[0]));
+        cache.touch(frames[1]);
+        cache.touch(frames[1]);
+        // 0 is dirty, 1 is active, so 2 goes.
+        let (third, gone) = cache.insert(7, 3);
+        assert_eq!((gone, cache.dirty()), (Some((7, 2)), 1));
+        cache.clean_page(frames[0]);
+        // 0 returned to the head before 3 came.
+        assert_eq!((cache.insert(7, 4).1, cache.dirty()), (Some((7, 0)), 0));
+        cache.remove(third);
+        assert_eq!(cache.insert(8, 0).1, None);
+    }
+
+    #[test]
+    fn a_longer_active_list_gives_its_oldest_up() {
+        let mut cache = PageCache::new(3);
+        for page in 0..3 {
+            let (frame, _) = cache.insert(0, page);
+            cache.touch(frame);
+            cache.touch(frame);
+        }
+        assert_eq!(cache.insert(0, 3).1, Some((0, 0)));
+    }
+
+    #[test]
+    fn pages_that_are_all_dirty_make_the_cache_grow() {
+        let mut cache = PageCache::new(2);
+        for page in 0..4 {
+            let (frame, gone) = cache.insert(0, page);
+            assert_eq!(gone, None);
+            cache.dirty_page(frame);
+        }
+        assert_eq!(cache.dirty(), 4);
+    }
+}

@@ -1,0 +1,23 @@
+//! fileserver: threads that create, append to, read and delete whole files.
+
+use super::{Personality, Step, Work};
+
+pub(super) static FILESERVER: Personality = Personality {
+    name: "fileserver",
+    existing: 0.8,
+    files_per_directory: 20,
+    gamma: true,
+    log_bytes: None,
+    work: Work::Loop(&[
+        Step::Create,
+        Step::WriteWhole,
+        Step::Close,
+        Step::Open,
+        Step::Append,
+        Step::Close,
+        Step::Open,
+        Step::ReadWhole,
+        Step::Close,
+        Step::Delete,
+    ]),
+};

@@ -1,0 +1,237 @@
+//! oltp: shadow processes read 2 KiB here and there, ten database writers and a log writer write durably.
+//!
+//! A shadow posts each read to every writer. A database writer takes 1,000 posts for 100 writes, to its files in turn,
+//! which asynchronous I/O carries out side by side but for those of one file; the next hundred waits for the last to be
+//! durable. A shadow waits while a database writer is 2,000 posts behind. The log writer takes 3,200 posts for a write of
+//! 256 KiB. (Its own limit of 1,000 posts, below what it takes, does not stop Filebench and is left out.)
+
+use std::collections::VecDeque;
+
+use ssdlab_core::Rng;
+
+use super::{Personality, Work};
+
+pub(super) static OLTP: Personality = Personality {
+    name: "oltp",
+    existing: 1.0,
+    files_per_directory: 1024,
+    gamma: false,
+    log_bytes: Some(10 << 20),
+    work: Work::Database,
+};
+
+/// Bytes of a read of a shadow and a write of a database writer.
+const BYTES: u64 = 2048;
+/// Bytes of a write of the log.
+const LOG_BYTES: u64 = 256 << 10;
+const WRITERS: u32 = 10;
+const ROUND_WRITES: u32 = 100;
+const ROUND_POSTS: u32 = 1000;
+const POSTS_MAX: u32 = 2000;
+const LOG_POSTS: u32 = 3200;
+/// Threads that glibc gives the asynchronous I/O of a process at most.
+const AIO_THREADS: u32 = 20;
+
+/// A write, or a read, to be made.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(in super::super) struct Access {
+    pub file: u32,
+    pub at: u64,
+    pub bytes: u64,
+}
+
+/// Who one of the threads is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(in super::super) enum Role {
+    /// A reading process, by number.
+    Shadow(u32),
+    /// A thread of asynchronous I/O, by database writer and number.
+    Writer(u32, u32),
+    /// The log writer.
+    Log,
+}
+
+/// A process with the random numbers and the turn that are its own.
+#[derive(Clone, Debug)]
+struct Process {
+    rng: Rng,
+    turn: u32,
+}
+
+#[derive(Clone, Debug)]
+struct Writer {
+    process: Process,
+    posts: u32,
+    unfinished: u32,
+    /// Writes of each thread of asynchronous I/O.
+    queues: Vec<VecDeque<Access>>,
+}
+
+/// The processes and their semaphores.
+#[derive(Clone, Debug)]
+pub(in super::super) struct Database {
+    files: u32,
+    file_bytes: u64,
+    shadows: Vec<Process>,
+    writers: Vec<Writer>,
+    log: Process,
+    log_posts: u32,
+}
+
+impl Process {
+    /// The next 2 KiB of the next file.
+    fn access(&mut self, files: u32, file_bytes: u64) -> Access {
+        let file = self.turn % files;
+        self.turn = self.turn.wrapping_add(1) % files;
+        Access { file, at: self.place(file_bytes, BYTES), bytes: BYTES }
+    }
+
+    /// A place for `bytes`, a multiple of it.
+    fn place(&mut self, of: u64, bytes: u64) -> u64 {
+        self.rng.below(of / bytes) * bytes
+    }
+}
+
+impl Database {
+    /// Threads that make requests, with the shadows first and the log writer last.
+    pub fn roles(shadows: u32, files: u32) -> impl Iterator<Item = Role> {
+        let writers =
+            (0..WRITERS).flat_map(move |writer| (0..aio(files)).map(move |thread| Role::Writer(writer, thread)));
+        (0..shadows).map(Role::Shadow).chain(writers).chain([Role::Log])
+    }
+
+    /// `rng` gives the random numbers of a process, by number.
+    pub fn new(shadows: u32, files: u32, file_bytes: u64, rng: impl Fn(u32) -> Rng) -> Self {
+        let process = |number| Process { rng: rng(number), turn: 0 };
+        let queues = vec![VecDeque::new(); aio(files) as usize];
+        let writer = |number| Writer {
+            process: process(shadows + number),
+            posts: ROUND_POSTS,
+            unfinished: 0,
+            queues: queues.clone(),
+        };
+        Self {
+            files,
+            file_bytes,
+            shadows: (0..shadows).map(process).collect(),
+            writers: (0..WRITERS).map(writer).collect(),
+            log: process(shadows + WRITERS),
+            log_posts: LOG_POSTS,
+        }
+    }
+
+    /// Name of a thread.
+    pub fn name(role: Role) -> String {
+        match role {
+            Role::Shadow(number) => format!("shadow/{}", number + 1),
+            Role::Writer(writer, thread) => format!("dbwr{}/{}", writer + 1, thread + 1),
+            Role::Log => "lgwr".into(),
+        }
+    }
+
+    /// What a thread does next, unless it has to wait for others.
+    pub fn next(&mut self, role: Role) -> Option<Access> {
+        match role {
+            Role::Shadow(number) => {
+                let behind = self.writers.iter().any(|writer| writer.posts >= POSTS_MAX);
+                (!behind).then(|| self.shadows[number as usize].access(self.files, self.file_bytes))
+            }
+            Role::Writer(writer, thread) => {
+                let (files, file_bytes) = (self.files, self.file_bytes);
+                let writer = &mut self.writers[writer as usize];
+                if writer.unfinished == 0 && writer.posts >= ROUND_POSTS {
+                    writer.posts -= ROUND_POSTS;
+                    writer.unfinished = ROUND_WRITES;
+                    for _ in 0..ROUND_WRITES {
+                        let access = writer.process.access(files, file_bytes);
+                        let threads = writer.queues.len();
+                        writer.queues[access.file as usize % threads].push_back(access);
+                    }
+                }
+                writer.queues[thread as usize].pop_front()
+            }
+            Role::Log => {
+                self.log_posts = self.log_posts.checked_sub(LOG_POSTS)?;
+                let at = self.log.place(OLTP.log_bytes.unwrap_or(0), LOG_BYTES);
+                Some(Access { file: self.files, at, bytes: LOG_BYTES })
+            }
+        }
+    }
+
+    /// Tells that what [`Self::next`] gave is done; returns whether threads that wait may go on.
+    pub fn done(&mut self, role: Role) -> bool {
+        match role {
+            Role::Shadow(_) => {
+                self.log_posts += 1;
+                let mut wakes = self.log_posts == LOG_POSTS;
+                for writer in &mut self.writers {
+                    writer.posts += 1;
+                    wakes |= writer.posts == ROUND_POSTS;
+                }
+                wakes
+            }
+            Role::Writer(writer, _) => {
+                let writer = &mut self.writers[writer as usize];
+                writer.unfinished -= 1;
+                writer.unfinished == 0
+            }
+            Role::Log => false,
+        }
+    }
+}
+
+fn aio(files: u32) -> u32 {
+    files.min(AIO_THREADS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn database() -> Database {
+        Database::new(2, 10, 1 << 20, |_| Rng::named(1, "filebench.process"))
+    }
+
+    #[test]
+    fn unseeded_processes_go_to_the_same_places() {
+        let mut database = database();
+        let mut read = |number| (0..30).map(|_| database.next(Role::Shadow(number)).unwrap()).collect::<Vec<_>>();
+        let reads = read(0);
+        assert_eq!(reads, read(1));
+        assert!(reads.iter().enumerate().all(|(n, access)| access.file == n as u32 % 10 && access.at % BYTES == 0));
+        // The first write of a writer to a file goes where the first read of it went.
+        assert_eq!(database.next(Role::Writer(3, 7)), Some(reads[7]));
+    }
+
+    #[test]
+    fn a_round_is_a_hundred_writes_and_a_thousand_posts() {
+        let mut database = database();
+        let round = |database: &mut Database| {
+            let mut writes = 0;
+            for thread in 0..10 {
+                while database.next(Role::Writer(0, thread)).is_some() {
+                    writes += 1;
+                }
+            }
+            writes
+        };
+        assert_eq!((round(&mut database), round(&mut database)), (100, 0));
+        // 999 posts are not enough; the thousandth wakes the writers.
+        assert!((0..999).all(|_| !database.done(Role::Shadow(0))));
+        assert!((0..99).all(|_| !database.done(Role::Writer(0, 0))) && database.done(Role::Writer(0, 0)));
+        assert_eq!(round(&mut database), 0);
+        database.done(Role::Shadow(0));
+        assert_eq!(round(&mut database), 100);
+        // The other writers have not begun: 1,000 posts at first and 1,000 since.
+        assert_eq!(database.next(Role::Shadow(0)), None);
+    }
+
+    #[test]
+    fn the_log_is_written_every_3200_posts() {
+        let mut database = database();
+        assert!(database.next(Role::Log).is_some_and(|access| access.file == 10 && access.bytes == 256 << 10));
+        assert_eq!(database.next(Role::Log), None);
+        assert_eq!((0..3200).filter(|_| database.done(Role::Shadow(0))).count(), 1, "the log writer wakes");
+        assert!(database.next(Role::Log).is_some());
+    }
+}

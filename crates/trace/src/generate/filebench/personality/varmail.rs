@@ -1,0 +1,26 @@
+//! varmail: threads that delete, write, answer and read mails, each mail a file of one directory, durable once written.
+
+use super::{Personality, Step, Work};
+
+pub(super) static VARMAIL: Personality = Personality {
+    name: "varmail",
+    existing: 0.8,
+    files_per_directory: 1_000_000,
+    gamma: true,
+    log_bytes: None,
+    work: Work::Loop(&[
+        Step::Delete,
+        Step::Create,
+        Step::Append,
+        Step::Sync,
+        Step::Close,
+        Step::Open,
+        Step::ReadWhole,
+        Step::Append,
+        Step::Sync,
+        Step::Close,
+        Step::Open,
+        Step::ReadWhole,
+        Step::Close,
+    ]),
+};

@@ -1,0 +1,24 @@
+//! webserver: threads that read ten whole files and then append to one log.
+
+use super::{Personality, Step, Work};
+
+const READS: usize = 10;
+
+static STEPS: [Step; 3 * READS + 1] = {
+    let mut steps = [Step::AppendLog; 3 * READS + 1];
+    let mut read = 0;
+    while read < READS {
+        (steps[3 * read], steps[3 * read + 1], steps[3 * read + 2]) = (Step::Open, Step::ReadWhole, Step::Close);
+        read += 1;
+    }
+    steps
+};
+
+pub(super) static WEBSERVER: Personality = Personality {
+    name: "webserver",
+    existing: 1.0,
+    files_per_directory: 20,
+    gamma: true,
+    log_bytes: Some(16 << 10),
+    work: Work::Loop(&STEPS),
+};

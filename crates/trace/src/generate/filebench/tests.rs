@@ -1,0 +1,178 @@
+use std::collections::BTreeSet;
+
+use super::*;
+use crate::testing::{refusal, workload};
+use crate::{Generator, Pattern, Source, Workload, flag};
+
+/// A small set of a personality in a small cache.
+fn small(name: &str) -> Filebench {
+    let personality = PERSONALITIES.iter().find(|personality| personality.name == name).unwrap();
+    let database = personality.work == Work::Database;
+    Filebench {
+        personality,
+        files: if database { 4 } else { 600 },
+        file_bytes: if database { 8 << 20 } else { 40 << 10 },
+        threads: 20,
+        cache_bytes: 8 << 20,
+        seeding: Seeding::Filebench,
+        max_bio_bytes: 1 << 20,
+        think_ns: 20_000,
+        service_ns: 100_000,
+        depth: 32,
+        bytes_per_s: 500_000_000,
+    }
+}
+
+fn spanning(filebench: Filebench, span_bytes: u64) -> Workload {
+    Workload { span_bytes, ..workload(Pattern::Filebench(filebench)) }
+}
+
+fn requests(run: &mut Run, count: usize) -> Vec<Request> {
+    (0..count).map(|_| run.next().unwrap()).collect()
+}
+
+/// Goal: nothing is read that was not written, all lies in the device, and no dirty page is lost. Method: every bio from
+/// the first write of creation on, against the set of blocks written.
+#[test]
+fn bios_read_what_was_written_and_no_dirty_page_is_lost() {
+    let span = 512 << 20;
+    for personality in PERSONALITIES {
+        let filebench = small(personality.name);
+        let mut run = Run::new(&filebench, span, 42).unwrap();
+        run.recording = true;
+        let mut written = BTreeSet::new();
+        let mut ops = [0; 4];
+        let mut time_ns = 0;
+        for request in requests(&mut run, 60_000) {
+            assert!(request.time_ns >= time_ns && request.end() <= span && request.bytes <= filebench.max_bio_bytes);
+            assert!(usize::from(request.stream) <= run.streams().len() && request.stream > 0);
+            time_ns = request.time_ns;
+            ops[request.op as usize] += 1;
+            let blocks = request.offset / BLOCK..request.end() / BLOCK;
+            match request.op {
+                Op::Write => written.extend(blocks),
+                Op::Read => assert!(blocks.into_iter().all(|block| written.contains(&block)), "{request:?}"),
+                _ => assert_eq!(request.bytes, 0),
+            }
+        }
+        assert!(ops[0] > 100 && ops[1] > 100, "{} reads and writes: {ops:?}", personality.name);
+        run.fs.check();
+        assert!(run.fs.fate.written > 0);
+    }
+}
+
+/// Goal: a commit is descriptors and metadata, and then one block that carries the flush. Method: all that jbd2 writes.
+#[test]
+fn commits_end_with_a_durable_block() {
+    let mut run = Run::new(&small("varmail"), 1 << 30, 1).unwrap();
+    let log = Layout::new(1 << 30).journal();
+    let seal = flag::SYNC | flag::META | flag::FUA | flag::PREFLUSH;
+    let (mut seals, mut logged, mut end) = (0, 0, log.start + 1);
+    for request in requests(&mut run, 50_000) {
+        let block = (request.offset / BLOCK) as u32;
+        // The log's superblock tells of room made.
+        if request.op == Op::Flush || !log.contains(&block) || block == log.start {
+            continue;
+        }
+        assert_eq!((request.op, request.bytes, request.stream), (Op::Write, 4096, run.journal_stream()));
+        if request.flags == seal {
+            assert!(logged >= 2, "a descriptor and a block at least");
+            (seals, logged) = (seals + 1, 0);
+        } else {
+            assert_eq!(request.flags, flag::SYNC | flag::META);
+            logged += 1;
+        }
+        // Creation has logged before.
+        assert!(block == end || seals == 0 && logged == 1, "from front to back, and round");
+        end = if block + 1 == log.end { log.start + 1 } else { block + 1 };
+    }
+    assert!(seals > 20, "{seals}");
+}
+
+#[test]
+fn varmail_waits_for_what_it_writes_and_fileserver_does_not() {
+    let share = |name| {
+        let mut run = Run::new(&small(name), 1 << 30, 1).unwrap();
+        let threads = run.threads.len() as u16;
+        let requests = requests(&mut run, 20_000);
+        let writes = requests.iter().filter(|request| request.op == Op::Write && request.flags & flag::META == 0);
+        let by_threads = writes.clone().filter(|request| request.stream <= threads && request.flags == flag::SYNC);
+        by_threads.count() as f64 / writes.count() as f64
+    };
+    assert!(share("varmail") > 0.9);
+    assert_eq!(share("fileserver"), 0.0);
+}
+
+#[test]
+fn whole_files_are_read_ahead_and_pages_to_append_to_are_not() {
+    let mut run = Run::new(&small("fileserver"), 1 << 30, 1).unwrap();
+    let reads = requests(&mut run, 20_000).into_iter().filter(|request| request.op == Op::Read);
+    let (ahead, plain): (Vec<_>, Vec<_>) = reads.partition(|request| request.flags == flag::AHEAD);
+    assert!(plain.len() > 1000 && plain.iter().all(|request| (request.flags, request.bytes) == (0, 4096)));
+    assert!(ahead.len() > 1000 && ahead.iter().any(|request| request.bytes > 64 << 10));
+}
+
+#[test]
+fn processes_with_seeds_of_their_own_read_other_places() {
+    let distinct = |seeding| {
+        let mut run = Run::new(&Filebench { seeding, ..small("oltp") }, 1 << 30, 1).unwrap();
+        let requests = requests(&mut run, 5_000);
+        requests.iter().filter(|r| r.op == Op::Read).map(|r| r.offset).collect::<BTreeSet<_>>().len()
+    };
+    assert!(distinct(Seeding::Independent) > 2 * distinct(Seeding::Filebench));
+}
+
+#[test]
+fn the_same_seed_gives_the_same_requests() {
+    for personality in PERSONALITIES {
+        let generate = |seed| {
+            let workload = Workload { seed, requests: 20_000, ..spanning(small(personality.name), 512 << 20) };
+            let (mut generator, mut out) = (Generator::new(&workload).unwrap(), Vec::new());
+            while generator.fill(&mut out, 777).unwrap() > 0 {}
+            assert_eq!((out.len(), generator.progress().done), (20_000, 20_000));
+            out
+        };
+        assert_eq!(generate(3), generate(3));
+        assert_ne!(generate(3), generate(4));
+    }
+}
+
+#[test]
+fn sizes_follow_their_distribution() {
+    let mut rng = Rng::named(1, "filebench.size");
+    let sizes: Vec<f64> = (0..100_000).map(|_| gamma(1 << 20, &mut rng) as f64 / f64::from(1 << 20)).collect();
+    let mean = sizes.iter().sum::<f64>() / 1e5;
+    let variance = sizes.iter().map(|size| (size - mean).powi(2)).sum::<f64>() / 1e5;
+    // Mean 1 with a deviation of 0.0026, variance 1 / 1.5 of about 0.006: six sigma.
+    assert!((mean - 1.0).abs() < 0.016 && (variance - 1.0 / 1.5).abs() < 0.04, "{mean} {variance}");
+}
+
+#[test]
+fn what_cannot_be_run_is_refused() {
+    let why = |change: &dyn Fn(&mut Filebench)| {
+        let mut filebench = small("varmail");
+        change(&mut filebench);
+        refusal(&spanning(filebench, 512 << 20))
+    };
+    assert_eq!(why(&|_| {}), "");
+    assert!(why(&|f| f.files = 20).contains("files: 20 are not enough for 20 threads with a file each; raise it"));
+    assert!(why(&|f| f.file_bytes = 1 << 20).contains("lower files or file_size, or raise the span"));
+    assert!(why(&|f| f.files = 100_000).contains("has no room for 100000 files; lower it"));
+    assert!(why(&|f| f.threads = 0).contains("threads: 0 is out of range; write 1 to 65000"));
+    assert!(why(&|f| f.threads = 70_000).contains("out of range"));
+    assert!(why(&|f| f.file_bytes = 100).contains("less than a page"));
+    assert!(why(&|f| f.max_bio_bytes = 100).contains("less than a page"));
+    assert!(why(&|f| f.cache_bytes = 100).contains("write 4194304 to"));
+    assert!(why(&|f| f.think_ns = 0).contains("think_ns: 0 would let time stand still"));
+    assert!(why(&|f| f.depth = 0).contains("depth"));
+    assert!(refusal(&spanning(small("varmail"), 128 << 20)).contains("span_bytes: 134217728 bytes are no file system"));
+    assert!(refusal(&spanning(Filebench { files: 0, ..small("oltp") }, 1 << 30)).contains("at least 1"));
+}
+
+#[test]
+fn a_file_system_that_is_full_says_so() {
+    let filebench = Filebench { files: 21, ..small("webserver") };
+    let mut run = Run::new(&filebench, Layout::BYTES_MIN, 1).unwrap();
+    let error = (0..10_000_000).find_map(|_| run.next().err()).expect("the log grows for ever");
+    assert!(error.to_string().contains("raise workload.span or lower workload.requests"), "{error}");
+}

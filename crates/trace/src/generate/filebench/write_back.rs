@@ -1,0 +1,213 @@
+//! The kernel's part: write-back of dirty pages, the limit that makes writers wait, and the commits of the journal.
+
+use super::file_system::{Bio, Full};
+use super::{Actor, FLUSH_NS, Run};
+use crate::{Op, flag};
+
+/// Above this share of the cache dirty pages are written back, 1 in so many.
+const BACKGROUND: u32 = 10;
+/// Above this share writers wait.
+const HARD: u32 = 5;
+/// Pages older than this are written back.
+const EXPIRE_NS: u64 = 30_000_000_000;
+/// Pages that the flusher writes before it waits for them (fs/fs-writeback.c, MIN_WRITEBACK_PAGES).
+const BATCH_PAGES: u32 = 1024;
+
+/// The limits of dirty pages (mm/page-writeback.c).
+#[derive(Clone, Debug)]
+pub(super) struct Throttle {
+    background: u32,
+    hard: u32,
+    /// Pages on their way to the device.
+    writing: u32,
+    waiting: Vec<Actor>,
+}
+
+impl Throttle {
+    /// For a cache of so many pages.
+    pub fn new(cache_pages: u32) -> Self {
+        Self { background: cache_pages / BACKGROUND, hard: cache_pages / HARD, writing: 0, waiting: Vec::new() }
+    }
+}
+
+/// What jbd2 is at.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+enum Stage {
+    #[default]
+    Idle,
+    /// Blocks go home to make room in the log.
+    Home,
+    /// The log's superblock tells that they are home.
+    Tail,
+    /// Descriptors and metadata are logged.
+    Log,
+    /// The commit block is written.
+    Seal,
+}
+
+/// jbd2 and who waits for it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Commit {
+    stage: Stage,
+    wanted: bool,
+    /// Threads that wait for the running transaction.
+    waiting: Vec<u32>,
+    /// Threads that wait for the one being committed.
+    committing: Vec<u32>,
+    /// Who found no room and tries again when a commit has made some.
+    roomless: Vec<Actor>,
+    /// Transaction with a timer.
+    pub timed: u32,
+}
+
+/// The flusher.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Flusher {
+    awake: bool,
+    /// Files dirty since before this go, whatever the limits say, ns.
+    before_ns: u64,
+}
+
+impl Run {
+    /// Lets a writer go on at `time_ns`, or when fewer pages are dirty.
+    pub(super) fn go_on(&mut self, actor: Actor, time_ns: u64, now_ns: u64) {
+        let dirty = self.fs.cache.dirty();
+        if dirty > self.throttle.background {
+            self.wake_flusher(now_ns);
+        }
+        if dirty + self.throttle.writing > self.throttle.hard {
+            self.throttle.waiting.push(actor);
+        } else {
+            self.at(time_ns, actor);
+        }
+    }
+
+    fn wake_flusher(&mut self, now_ns: u64) {
+        if !std::mem::replace(&mut self.flusher.awake, true) {
+            self.at(now_ns, Actor::Flusher);
+        }
+    }
+
+    /// The flusher's turn: a batch of the files that are dirty for the longest time.
+    pub(super) fn flush(&mut self, now_ns: u64) -> Result<(), Full> {
+        let mut pages = 0;
+        while pages < BATCH_PAGES
+            && let Some((since_ns, file)) = self.fs.oldest_dirty()
+            && (since_ns < self.flusher.before_ns || self.fs.cache.dirty() > self.throttle.background)
+        {
+            match self.fs.write_back(file, None, BATCH_PAGES - pages, 0, now_ns, &mut self.bios) {
+                Ok(written) => pages += written,
+                Err(full) if pages == 0 => return Err(full),
+                Err(_) => break,
+            }
+            self.fs.dirty_again(file);
+        }
+        self.flusher.awake = pages > 0;
+        if pages > 0 {
+            self.throttle.writing += pages;
+            let done_ns = self.submit(now_ns, self.flusher_stream());
+            self.at(done_ns, Actor::Written(pages));
+            self.at(done_ns, Actor::Flusher);
+        }
+        Ok(())
+    }
+
+    /// Pages reached the device: writers may go on below the middle of both limits.
+    pub(super) fn written(&mut self, pages: u32, now_ns: u64) {
+        self.throttle.writing -= pages;
+        if self.fs.cache.dirty() + self.throttle.writing <= (self.throttle.background + self.throttle.hard) / 2 {
+            for actor in std::mem::take(&mut self.throttle.waiting) {
+                self.at(now_ns, actor);
+            }
+        }
+    }
+
+    /// Every 5 s what has aged goes: pages, and blocks of metadata in the log.
+    pub(super) fn flush_aged(&mut self, now_ns: u64) {
+        self.at(now_ns + FLUSH_NS, Actor::FlushTimer);
+        self.flusher.before_ns = now_ns.saturating_sub(EXPIRE_NS);
+        self.wake_flusher(now_ns);
+        for block in self.fs.journal.aged(self.flusher.before_ns) {
+            self.bios.push(Bio { op: Op::Write, block, blocks: 1, flags: flag::META });
+        }
+        self.submit(now_ns, self.flusher_stream());
+    }
+
+    /// Lets a thread wait until a transaction is committed; false if it is already.
+    pub(super) fn wait_for_commit(&mut self, thread: u32, transaction: u32, now_ns: u64) -> bool {
+        let running = self.fs.journal.number();
+        if transaction == running {
+            self.commit.waiting.push(thread);
+            self.want_commit(now_ns);
+            true
+        } else if transaction + 1 == running && self.fs.journal.is_committing() {
+            self.commit.committing.push(thread);
+            true
+        } else {
+            false
+        }
+    }
+
+    /// Commits the running transaction, now or after the one being committed.
+    pub(super) fn want_commit(&mut self, now_ns: u64) {
+        if !std::mem::replace(&mut self.commit.wanted, true) && self.commit.stage == Stage::Idle {
+            self.at(now_ns, Actor::Journal);
+        }
+    }
+
+    /// Lets whoever found no room try again after a commit (fs/ext4/balloc.c, `ext4_should_retry_alloc`).
+    pub(super) fn retry_after_commit(&mut self, actor: Actor, now_ns: u64) -> Result<(), Full> {
+        if !self.fs.journal.frees() {
+            return Err(Full);
+        }
+        self.commit.roomless.push(actor);
+        if !self.fs.journal.is_clean() {
+            self.want_commit(now_ns);
+        }
+        Ok(())
+    }
+
+    /// jbd2's turn: what it waited for is done.
+    pub(super) fn journal(&mut self, now_ns: u64) {
+        let logged = flag::SYNC | flag::META;
+        let write = |block, flags| Bio { op: Op::Write, block, blocks: 1, flags };
+        match self.commit.stage {
+            Stage::Log => {
+                let block = self.fs.journal.seal();
+                self.bios.push(write(block, logged | flag::PREFLUSH | flag::FUA));
+                self.commit.stage = Stage::Seal;
+            }
+            Stage::Home => {
+                self.bios.push(Bio { op: Op::Flush, block: 0, blocks: 0, flags: flag::SYNC | flag::PREFLUSH });
+                self.bios.push(write(self.fs.journal.superblock(), logged | flag::FUA));
+                self.commit.stage = Stage::Tail;
+            }
+            Stage::Idle | Stage::Tail | Stage::Seal => {
+                if self.commit.stage == Stage::Seal {
+                    self.fs.end_commit();
+                    for thread in std::mem::take(&mut self.commit.committing) {
+                        self.at(now_ns, Actor::Thread(thread));
+                    }
+                    for actor in std::mem::take(&mut self.commit.roomless) {
+                        self.at(now_ns, actor);
+                    }
+                }
+                self.commit.stage = Stage::Idle;
+                if !self.commit.wanted {
+                    return;
+                }
+                if self.fs.journal.lacks_room() {
+                    self.bios.extend(self.fs.journal.checkpoint().into_iter().map(|block| write(block, logged)));
+                    self.commit.stage = Stage::Home;
+                } else {
+                    self.bios.extend(self.fs.journal.begin().map(|block| write(block, logged)));
+                    self.commit.wanted = false;
+                    self.commit.committing = std::mem::take(&mut self.commit.waiting);
+                    self.commit.stage = Stage::Log;
+                }
+            }
+        }
+        let done_ns = self.submit(now_ns, self.journal_stream());
+        self.at(done_ns, Actor::Journal);
+    }
+}
