@@ -1,0 +1,61 @@
+//! Belady's MIN: the item whose next use is farthest away gives way. No policy misses less, if items are of one size.
+//!
+//! ```text
+//! hit(x):   note when x is used next
+//! miss(x):  while x does not fit: the item used next farthest away, or never again, gives way
+//!           x comes in with the time of its next use
+//! ```
+//! The newcomer always comes in, as in demand paging. With items of different sizes the rule is a good guess only.
+//! Source: Belady, "A study of replacement algorithms for a virtual-storage computer", IBM Systems Journal 5(2), 1966;
+//! a stack algorithm: Mattson et al., IBM Systems Journal 9(2), 1970.
+
+use std::cmp::Reverse;
+
+use super::{Policy, PolicyInfo};
+use crate::Access;
+use crate::curve::exact;
+use crate::heap::Heap;
+
+pub(super) static INFO: PolicyInfo = PolicyInfo {
+    name: "belady",
+    help: "The item whose next use is farthest away gives way; knows the future, and no policy misses less.",
+    parameters: &[],
+    sizes: true,
+    needs_future: true,
+    largest: u64::MAX,
+    one_pass: Some(exact::belady),
+    build: |_, capacity, items| Box::new(Belady { heap: Heap::new(items), capacity }),
+};
+
+#[derive(Debug)]
+struct Belady {
+    /// By position of the next use, the farthest on top.
+    heap: Heap<Reverse<u32>>,
+    capacity: u64,
+}
+
+impl Policy for Belady {
+    fn access(&mut self, access: Access, evicted: &mut Vec<u32>) -> bool {
+        if self.heap.has(access.item) {
+            self.heap.set(access.item, Reverse(access.next));
+            return true;
+        }
+        while self.heap.units() + u64::from(access.size) > self.capacity {
+            evicted.extend(self.heap.pop());
+        }
+        self.heap.push(access.item, access.size, Reverse(access.next));
+        false
+    }
+
+    fn remove(&mut self, item: u32) {
+        if self.heap.has(item) {
+            self.heap.remove(item);
+        }
+    }
+
+    fn grow(&mut self, items: u32) {
+        self.heap.grow(items);
+    }
+
+    super::heaped!(heap);
+}
