@@ -20,7 +20,7 @@ mod parameter;
 pub mod policy;
 mod sketch;
 mod splitter;
-//mod stage;
+mod stage;
 mod universe;
 
 pub use access::{Access, AccessTrace, NEVER};
@@ -32,5 +32,5 @@ pub use parameter::{Parameter, Settings};
 pub use policy::{POLICIES, Policy, PolicyInfo, policy};
 pub use sketch::{Sketch, SketchOptions};
 pub use splitter::{Granularity, Splitter, Trims};
-//pub use stage::{Stage, StageCounters, StageOptions, Why, WriteMode};
+pub use stage::{Stage, StageCounters, StageOptions, Why, WriteMode};
 pub use universe::Universe;

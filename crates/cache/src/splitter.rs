@@ -34,7 +34,7 @@ impl Granularity {
         }
     }
 
-    fn check(self) -> Result<(), CacheError> {
+    pub(crate) fn check(self) -> Result<(), CacheError> {
         match self {
             Self::Pages { page_bytes } if !page_bytes.is_power_of_two() || page_bytes < 512 => {
                 Err(CacheError::PageBytes { page_bytes })

@@ -1,0 +1,3 @@
+//! Tests of caches through their public interface.
+
+mod reference;
