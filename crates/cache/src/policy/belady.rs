@@ -29,21 +29,21 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
 
 #[derive(Debug)]
 struct Belady {
-    /// By position of the next use, the farthest on top.
-    heap: Heap<Reverse<u32>>,
+    /// By position of the next use, the farthest on top; of items never used again, the one of the lowest number.
+    heap: Heap<(Reverse<u32>, u32)>,
     capacity: u64,
 }
 
 impl Policy for Belady {
     fn access(&mut self, access: Access, evicted: &mut Vec<u32>) -> bool {
         if self.heap.has(access.item) {
-            self.heap.set(access.item, Reverse(access.next));
+            self.heap.set(access.item, (Reverse(access.next), access.item));
             return true;
         }
         while self.heap.units() + u64::from(access.size) > self.capacity {
             evicted.extend(self.heap.pop());
         }
-        self.heap.push(access.item, access.size, Reverse(access.next));
+        self.heap.push(access.item, access.size, (Reverse(access.next), access.item));
         false
     }
 

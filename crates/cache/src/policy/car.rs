@@ -72,11 +72,14 @@ impl Policy for Car {
         let came_back = list == B1 || list == B2;
         if self.used() == self.capacity {
             evicted.extend(self.replace());
+        }
+        if !came_back {
+            // The paper counts before the victim has moved, which changes neither sum. Without drops there is nothing to
+            // forget before the cache is full.
             let [t1, t2, b1, b2] = [T1, T2, B1, B2].map(|list| self.lists.units(list));
-            // The paper counts before and this after the victim has moved, which changes neither sum.
-            if !came_back && t1 + b1 >= self.capacity {
+            if t1 + b1 >= self.capacity {
                 self.lists.pop_oldest(B1);
-            } else if !came_back && t1 + t2 + b1 + b2 >= 2 * self.capacity {
+            } else if t1 + t2 + b1 + b2 >= 2 * self.capacity {
                 self.lists.pop_oldest(B2);
             }
         }
