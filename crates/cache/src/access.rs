@@ -86,12 +86,7 @@ impl AccessTrace {
     }
 
     /// What a cache of `capacity` units sees of it, with `changes` to the defaults of the policy's parameters.
-    pub fn simulate(
-        &self,
-        info: &PolicyInfo,
-        changes: &[(String, u64)],
-        capacity: u64,
-    ) -> Result<Counts, CacheError> {
+    pub fn simulate(&self, info: &PolicyInfo, changes: &[(String, u64)], capacity: u64) -> Result<Counts, CacheError> {
         let mut policy = info.build(changes, capacity, self.items, self.one_size)?;
         let mut counts = Counts::default();
         policy.simulate(&self.accesses, &mut counts);

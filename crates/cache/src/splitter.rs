@@ -199,7 +199,10 @@ mod tests {
         // More pages than there are items.
         assert_eq!(split(pages, &[seen, request(Op::Trim, 4096, u32::MAX)])[5..], [1, 2, 3, 4].map(|page| (page, 0)));
         assert_eq!(split(Granularity::Objects, &[seen, request(Op::Trim, 0, 512)]), [(0, 1), (0, 0)]);
-        assert_eq!(split(Granularity::Objects, &[seen, request(Op::Trim, 512, 512), request(Op::Flush, 0, 0)]).len(), 1);
+        assert_eq!(
+            split(Granularity::Objects, &[seen, request(Op::Trim, 512, 512), request(Op::Flush, 0, 0)]).len(),
+            1
+        );
     }
 
     #[test]

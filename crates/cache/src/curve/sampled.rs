@@ -130,14 +130,15 @@ impl Sampler {
                 continue;
             }
             // The upper half decides on the sample, the lower one on the replica.
-            let (accesses, items) = &mut dealt[((hash & 0xFFFF_FFFF) * replicas >> 32) as usize];
+            let (accesses, items) = &mut dealt[(((hash & 0xFFFF_FFFF) * replicas) >> 32) as usize];
             let item = *numbers[access.item as usize].get_or_insert_with(|| {
                 *items += 1;
                 *items - 1
             });
             accesses.push(Access { item, ..access });
         }
-        let traces = dealt.into_iter().map(|(accesses, items)| AccessTrace::from_accesses(accesses, items, self.one_size));
+        let traces =
+            dealt.into_iter().map(|(accesses, items)| AccessTrace::from_accesses(accesses, items, self.one_size));
         // Nothing was left out where the threshold never fell.
         let rate = if threshold == u64::MAX { 1.0 } else { threshold as f64 / HASHES };
         Ok(Sample { replicas: traces.collect::<Result<_, _>>()?, rate, accesses, units })

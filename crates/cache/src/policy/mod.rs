@@ -187,10 +187,7 @@ impl PolicyInfo {
         }
         if !one_size && !self.sizes {
             let able = POLICIES.iter().filter(|info| info.sizes).map(|info| info.name);
-            return Err(CacheError::OneSizeOnly {
-                policy: self.name,
-                others: able.collect::<Vec<_>>().join(", "),
-            });
+            return Err(CacheError::OneSizeOnly { policy: self.name, others: able.collect::<Vec<_>>().join(", ") });
         }
         if capacity > self.largest {
             return Err(CacheError::TooLarge { policy: self.name, capacity, most: self.largest });

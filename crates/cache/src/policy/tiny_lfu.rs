@@ -11,10 +11,10 @@
 //! 13(4), 2017, sections 3 and 5.
 
 use super::{Policy, PolicyInfo};
+use crate::Access;
 use crate::lists::Lists;
 use crate::parameter::{Parameter, Settings};
 use crate::sketch::{self, Sketch, SketchOptions};
-use crate::Access;
 
 pub(super) static SAMPLE: Parameter = Parameter {
     name: "sample",

@@ -14,9 +14,8 @@ const ITEMS: u32 = 40;
 pub fn traces() -> impl Strategy<Value = Vec<Access>> {
     let near = prop_oneof![3 => 0..8_u32, 2 => 0..ITEMS];
     let random = prop::collection::vec((near, 1..6_u32, prop::bool::weighted(0.03)), 1..300);
-    let looped = (1..ITEMS, 1..300_u32).prop_map(|(items, length)| {
-        (0..length).map(|at| (at % items, 1 + at % items % 5, false)).collect::<Vec<_>>()
-    });
+    let looped = (1..ITEMS, 1..300_u32)
+        .prop_map(|(items, length)| (0..length).map(|at| (at % items, 1 + at % items % 5, false)).collect::<Vec<_>>());
     prop_oneof![6 => random, 1 => looped].prop_map(|steps| {
         let access = |(item, size, drop)| if drop { Access::drop(item) } else { Access::new(item, size) };
         steps.into_iter().map(access).collect()

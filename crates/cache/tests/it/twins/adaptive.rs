@@ -80,7 +80,7 @@ impl Twin for Arc {
     }
 
     fn remove(&mut self, item: u32) {
-        [&mut self.t1, &mut self.t2, &mut self.b1, &mut self.b2].map(|list| list.take(item));
+        [&mut self.t1, &mut self.t2, &mut self.b1, &mut self.b2].into_iter().for_each(|list| drop(list.take(item)));
     }
 
     fn cached(&self) -> BTreeSet<u32> {
@@ -157,7 +157,7 @@ impl Twin for Car {
     }
 
     fn remove(&mut self, item: u32) {
-        [&mut self.t1, &mut self.t2, &mut self.b1, &mut self.b2].map(|list| list.take(item));
+        [&mut self.t1, &mut self.t2, &mut self.b1, &mut self.b2].into_iter().for_each(|list| drop(list.take(item)));
         self.bits.remove(&item);
     }
 

@@ -10,12 +10,13 @@ use super::{List, Twin, union};
 pub struct Belady {
     /// Size and next use.
     items: BTreeMap<u32, (u64, u32)>,
+    bypass: bool,
     capacity: u64,
 }
 
 impl Belady {
-    pub fn new(capacity: u64) -> Self {
-        Self { items: BTreeMap::new(), capacity }
+    pub fn new(capacity: u64, bypass: u64) -> Self {
+        Self { items: BTreeMap::new(), bypass: bypass == 1, capacity }
     }
 }
 
@@ -25,9 +26,20 @@ impl Twin for Belady {
             entry.1 = next;
             return true;
         }
-        while self.items.values().map(|entry| entry.0).sum::<u64>() + size > self.capacity {
-            let farthest = *self.items.iter().max_by_key(|(item, entry)| (entry.1, Reverse(**item))).unwrap().0;
-            self.items.remove(&farthest);
+        let is_full =
+            |items: &BTreeMap<u32, (u64, u32)>| items.values().map(|entry| entry.0).sum::<u64>() + size > self.capacity;
+        // Of items never used again the lowest number.
+        let farthest =
+            |items: &BTreeMap<u32, (u64, u32)>| items.iter().map(|(item, entry)| (entry.1, Reverse(*item))).max();
+        if self.bypass
+            && is_full(&self.items)
+            && farthest(&self.items).is_some_and(|last| (next, Reverse(item)) >= last)
+        {
+            return false;
+        }
+        while is_full(&self.items) {
+            let (_, Reverse(victim)) = farthest(&self.items).unwrap();
+            self.items.remove(&victim);
         }
         self.items.insert(item, (size, next));
         false
@@ -302,7 +314,9 @@ impl Twin for WTinyLfu {
     }
 
     fn remove(&mut self, item: u32) {
-        [&mut self.window, &mut self.probation, &mut self.protection].map(|list| list.take(item));
+        [&mut self.window, &mut self.probation, &mut self.protection]
+            .into_iter()
+            .for_each(|list| drop(list.take(item)));
     }
 
     fn cached(&self) -> BTreeSet<u32> {

@@ -29,7 +29,7 @@ pub fn twin(name: &str, get: &dyn Fn(&str) -> u64, capacity: u64) -> Box<dyn Twi
         "random" => Box::new(simple::Random::new(capacity, get("seed"))),
         "clock" => Box::new(simple::Clock::new(capacity, get("bits"))),
         "sieve" => Box::new(simple::Sieve::new(capacity)),
-        "belady" => Box::new(counting::Belady::new(capacity)),
+        "belady" => Box::new(counting::Belady::new(capacity, get("bypass"))),
         "lfu" => Box::new(counting::Lfu::new(capacity)),
         "lru-k" => Box::new(counting::LruK::new(capacity, get("k"), get("correlated"), get("retained"))),
         "tinylfu" => Box::new(counting::TinyLfu::new(capacity, get("sample"), get("doorkeeper"))),
