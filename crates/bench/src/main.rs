@@ -4,7 +4,7 @@
 
 use std::process::ExitCode;
 
-use ssdlab_bench::{Scale, drive, flash, ingest, log_blocks, machine, map_advice, maps, simulate};
+use ssdlab_bench::{Scale, cache, drive, flash, ingest, log_blocks, machine, map_advice, maps, simulate};
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -27,6 +27,7 @@ fn main() -> ExitCode {
     log_blocks::report(Scale::Real);
     maps::report(Scale::Real);
     map_advice::report(Scale::Real);
+    cache::report(Scale::Real);
     ingest::report(Scale::Real);
     ExitCode::SUCCESS
 }

@@ -31,7 +31,9 @@ fn batches_give_what_the_whole_trace_gives() {
         let capacity = if granularity == Granularity::SizedObjects { 3_000_000 } else { 1000 };
         let able = || POLICIES.iter().filter(|info| !info.needs_future && (info.sizes || granularity.one_size()));
         let mut bank = Bank::new(granularity, Trims::Drop).unwrap();
-        able().for_each(|info| drop(bank.add(info, &[], capacity).unwrap()));
+        for (number, info) in able().enumerate() {
+            assert_eq!(bank.add(info, &[], capacity), Ok(number));
+        }
         requests.chunks(777).for_each(|batch| bank.feed(batch).unwrap());
         assert_eq!(bank.universe().len(), trace.items());
         for (info, simulation) in able().zip(bank.simulations()) {

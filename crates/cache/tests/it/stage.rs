@@ -62,7 +62,7 @@ impl Oracle {
                     self.below[sector] = self.truth[sector];
                 }
                 if why != Why::Through {
-                    assert!(request.offset % u64::from(PAGE) == 0 && request.bytes % PAGE == 0);
+                    assert!(request.offset.is_multiple_of(u64::from(PAGE)) && request.bytes.is_multiple_of(PAGE));
                     for page in request.offset / u64::from(PAGE)..request.end() / u64::from(PAGE) {
                         assert!(self.dirty.remove(&page), "page {page} is written back but clean");
                         self.pages[0] += 1;

@@ -80,7 +80,7 @@ impl Twin for Arc {
     }
 
     fn remove(&mut self, item: u32) {
-        [&mut self.t1, &mut self.t2, &mut self.b1, &mut self.b2].into_iter().for_each(|list| drop(list.take(item)));
+        [&mut self.t1, &mut self.t2, &mut self.b1, &mut self.b2].into_iter().for_each(|list| list.forget(item));
     }
 
     fn cached(&self) -> BTreeSet<u32> {
@@ -157,7 +157,7 @@ impl Twin for Car {
     }
 
     fn remove(&mut self, item: u32) {
-        [&mut self.t1, &mut self.t2, &mut self.b1, &mut self.b2].into_iter().for_each(|list| drop(list.take(item)));
+        [&mut self.t1, &mut self.t2, &mut self.b1, &mut self.b2].into_iter().for_each(|list| list.forget(item));
         self.bits.remove(&item);
     }
 
@@ -184,7 +184,7 @@ impl Lirs {
         Self { lir_most: (capacity - hir) as usize, capacity: capacity as usize, ..Self::default() }
     }
 
-    fn to_top(&mut self, x: u32) {
+    fn raise(&mut self, x: u32) {
         self.s.retain(|&other| other != x);
         self.s.push(x);
     }
@@ -210,13 +210,13 @@ impl Twin for Lirs {
     fn access(&mut self, x: u32, _: u64, _: u32) -> bool {
         let in_stack = self.s.contains(&x);
         if self.lir.contains(&x) {
-            self.to_top(x);
+            self.raise(x);
             self.prune();
             return true;
         }
         if let Some(at) = self.q.iter().position(|&other| other == x) {
             self.q.remove(at);
-            self.to_top(x);
+            self.raise(x);
             if in_stack {
                 self.lir.insert(x);
                 self.demote();
@@ -230,7 +230,7 @@ impl Twin for Lirs {
             // It stays in the stack, as a block that is not resident.
             self.q.remove(0);
         }
-        self.to_top(x);
+        self.raise(x);
         if in_stack || self.lir.len() < self.lir_most {
             self.lir.insert(x);
             self.demote();

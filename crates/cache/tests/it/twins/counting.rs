@@ -314,9 +314,7 @@ impl Twin for WTinyLfu {
     }
 
     fn remove(&mut self, item: u32) {
-        [&mut self.window, &mut self.probation, &mut self.protection]
-            .into_iter()
-            .for_each(|list| drop(list.take(item)));
+        [&mut self.window, &mut self.probation, &mut self.protection].into_iter().for_each(|list| list.forget(item));
     }
 
     fn cached(&self) -> BTreeSet<u32> {

@@ -64,6 +64,10 @@ impl List {
         Some(self.0.remove(at).1)
     }
 
+    fn forget(&mut self, item: u32) {
+        self.0.retain(|entry| entry.0 != item);
+    }
+
     fn push(&mut self, item: u32, size: u64) {
         self.0.push((item, size));
     }

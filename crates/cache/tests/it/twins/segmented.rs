@@ -51,7 +51,7 @@ impl Twin for TwoQ {
     }
 
     fn remove(&mut self, item: u32) {
-        [&mut self.a1_in, &mut self.a1_out, &mut self.am].into_iter().for_each(|list| drop(list.take(item)));
+        [&mut self.a1_in, &mut self.a1_out, &mut self.am].into_iter().for_each(|list| list.forget(item));
     }
 
     fn cached(&self) -> BTreeSet<u32> {
@@ -92,7 +92,7 @@ impl Twin for Slru {
     }
 
     fn remove(&mut self, item: u32) {
-        [&mut self.probation, &mut self.protection].into_iter().for_each(|list| drop(list.take(item)));
+        [&mut self.probation, &mut self.protection].into_iter().for_each(|list| list.forget(item));
     }
 
     fn cached(&self) -> BTreeSet<u32> {
@@ -131,7 +131,7 @@ impl Queues {
     }
 
     fn remove(&mut self, item: u32) {
-        [&mut self.s, &mut self.m, &mut self.g].into_iter().for_each(|list| drop(list.take(item)));
+        [&mut self.s, &mut self.m, &mut self.g].into_iter().for_each(|list| list.forget(item));
     }
 }
 
