@@ -192,6 +192,8 @@ impl PolicyInfo {
         if capacity > self.largest {
             return Err(CacheError::TooLarge { policy: self.name, capacity, most: self.largest });
         }
+        // More items than there are numbers are never cached, so that nothing changes above.
+        let capacity = if one_size { capacity.min(u64::from(u32::MAX)) } else { capacity };
         Ok((self.build)(&settings, capacity, items))
     }
 }

@@ -21,7 +21,7 @@ pub(super) static SAMPLE: Parameter = Parameter {
     unit: "accesses per item",
     default: 10,
     min: 1,
-    max: 1000,
+    max: 100,
     help: "Accesses after which counters are halved, for each item of the cache.",
 };
 
