@@ -9,7 +9,8 @@
 //! - LRU: everything above d goes down by one; [`StackDistances`] counts without moving anything.
 //! - MRU: the old top gives way before all others, so it goes to d at once.
 //! - Belady: the item used next farthest away goes on. Items change places only where one is used later than all above
-//!   it: a tree of maxima finds these places in O(log items) each.
+//!   it: a tree of maxima finds these places in O(log items) each. There may be as many as items above, so that large
+//!   caches take long: simulating a few dozen sizes is faster from some hundred thousand items on.
 
 use ssdlab_trace::StackDistances;
 
@@ -102,20 +103,20 @@ pub(crate) fn mru(trace: &AccessTrace, most: u32) -> Result<ExactCurve, CacheErr
 pub(crate) fn belady(trace: &AccessTrace, most: u32) -> Result<ExactCurve, CacheError> {
     let accesses = followed(trace)?;
     let mut hits = vec![0; sizes(trace, most)];
-    let mut stack = Farthest::new(trace.items() as usize);
+    // What lies deeper than the largest cache is as good as not there.
+    let mut stack = Farthest::new(hits.len());
     let mut depth = vec![ABSENT; trace.items() as usize];
     let mut on_stack = 0;
     for access in accesses {
         let mut end = depth[access.item as usize];
-        if let Some(hits) = hits.get_mut(end as usize) {
-            *hits += 1;
-        }
         if end == ABSENT {
             end = on_stack;
-            on_stack += 1;
+            on_stack = (on_stack + 1).min(hits.len() as u32);
+        } else {
+            hits[end as usize] += 1;
         }
-        let mut carried = stack.replace(0, Entry { item: access.item, next: access.next });
         depth[access.item as usize] = 0;
+        let mut carried = stack.replace(0, Entry { item: access.item, next: access.next });
         if end == 0 {
             continue;
         }
@@ -125,8 +126,12 @@ pub(crate) fn belady(trace: &AccessTrace, most: u32) -> Result<ExactCurve, Cache
             depth[carried.item as usize] = later as u32;
             (carried, at) = (met, later + 1);
         }
-        stack.replace(end as usize, carried);
-        depth[carried.item as usize] = end;
+        if (end as usize) < hits.len() {
+            stack.replace(end as usize, carried);
+            depth[carried.item as usize] = end;
+        } else {
+            depth[carried.item as usize] = ABSENT;
+        }
     }
     Ok(ExactCurve::from_hits(accesses.len() as u64, &hits))
 }
