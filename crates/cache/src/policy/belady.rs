@@ -72,15 +72,5 @@ impl Policy for Belady {
         false
     }
 
-    fn remove(&mut self, item: u32) {
-        if self.heap.has(item) {
-            self.heap.remove(item);
-        }
-    }
-
-    fn grow(&mut self, items: u32) {
-        self.heap.grow(items);
-    }
-
-    super::heaped!(heap);
+    super::heaped!(heap, alone);
 }

@@ -47,15 +47,5 @@ impl Policy for Lfu {
         false
     }
 
-    fn remove(&mut self, item: u32) {
-        if self.heap.has(item) {
-            self.heap.remove(item);
-        }
-    }
-
-    fn grow(&mut self, items: u32) {
-        self.heap.grow(items);
-    }
-
-    super::heaped!(heap);
+    super::heaped!(heap, alone);
 }

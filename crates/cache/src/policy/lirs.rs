@@ -12,7 +12,8 @@
 //! demote, while LIR items are above their share: the bottom of S becomes HIR, at the end of Q;  prune S
 //! prune:    HIR items leave the bottom of S until a LIR item is there
 //! ```
-//! HIR items have 1 % of the cache, at least one item. Items that left the cache are remembered as long as they are in
+//! HIR items have 1 % of the cache, at least `hir_least` items: one, as in the paper's examples; its authors' program has
+//! two, which tells in caches below 200 items. Items that left the cache are remembered as long as they are in
 //! S, which nothing else limits. Source: Jiang, Zhang, "LIRS: an efficient low inter-reference recency set replacement
 //! policy to improve buffer cache performance", SIGMETRICS 2002, sections 3.2, 3.3 and 4.1.
 
@@ -24,13 +25,24 @@ use crate::parameter::Parameter;
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "lirs",
     help: "What is used again at short distance stays; the rest passes through a small queue.",
-    parameters: &[Parameter::share("hir", 1, "Share of the cache for items not known to be used again soon.")],
+    parameters: &[
+        Parameter::share("hir", 1, "Share of the cache for items not known to be used again soon."),
+        Parameter {
+            name: "hir_least",
+            unit: "items",
+            default: 1,
+            min: 1,
+            max: 1 << 20,
+            help: "What they have at least, if the cache is as large.",
+        },
+    ],
     sizes: false,
     needs_future: false,
     largest: u64::MAX,
     one_pass: None,
     build: |settings, capacity, items| {
-        let lir_share = capacity - settings.share("hir", capacity).max(1);
+        let hir = settings.share("hir", capacity).max(settings.get("hir_least")).min(capacity);
+        let lir_share = capacity - hir;
         Box::new(Lirs { stack: Lists::new(items), queue: Lists::new(items), lir: 0, lir_share, capacity })
     },
 };

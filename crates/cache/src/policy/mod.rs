@@ -126,8 +126,21 @@ macro_rules! listed {
     };
 }
 
-/// The rest of a [`Policy`] whose cached items are in the heap `$heap`.
+/// The rest of a [`Policy`] whose cached items are in the heap `$heap`; with `alone`, nothing else is known of an item.
 macro_rules! heaped {
+    ($heap:ident, alone) => {
+        fn remove(&mut self, item: u32) {
+            if self.$heap.has(item) {
+                self.$heap.remove(item);
+            }
+        }
+
+        fn grow(&mut self, items: u32) {
+            self.$heap.grow(items);
+        }
+
+        super::heaped!($heap);
+    };
     ($heap:ident) => {
         fn contains(&self, item: u32) -> bool {
             self.$heap.has(item)

@@ -109,3 +109,29 @@ fn samples_that_cannot_be_are_refused() {
     let estimate = nothing.estimate(policy("lru").unwrap(), &[], 10).unwrap();
     assert_eq!((estimate.miss_ratio, estimate.standard_error), (0.0, 0.0));
 }
+
+/// The layer above runs simulations of one trace or sample on several threads.
+#[test]
+fn simulations_may_run_at_once() {
+    let requests = requests(5000);
+    let trace = AccessTrace::new(&requests, PAGES, Trims::Drop).unwrap();
+    let mut sampler = Sampler::new(PAGES, Trims::Drop, SampleOptions::default()).unwrap();
+    sampler.add(&requests).unwrap();
+    let sample = sampler.finish().unwrap();
+    let one = |info| (trace.simulate(info, &[], 300).unwrap(), sample.estimate(info, &[], 300).unwrap());
+    let alone: Vec<_> = POLICIES.iter().map(|info| one(info)).collect();
+    let together: Vec<_> = std::thread::scope(|scope| {
+        let tasks: Vec<_> = POLICIES.iter().map(|info| scope.spawn(|| one(info))).collect();
+        tasks.into_iter().map(|task| task.join().unwrap()).collect()
+    });
+    assert_eq!(alone, together);
+    let mut simulation = Simulation::new(policy("lru").unwrap(), &[], 300, PAGES).unwrap();
+    let moved = std::thread::spawn(move || {
+        let mut splitter = ssdlab_cache::Splitter::new(PAGES, Trims::Drop).unwrap();
+        let mut accesses = Vec::new();
+        splitter.split(&requests, &mut accesses).unwrap();
+        simulation.feed(&accesses, splitter.universe());
+        simulation.counts()
+    });
+    assert_eq!(moved.join().unwrap(), trace.simulate(policy("lru").unwrap(), &[], 300).unwrap());
+}

@@ -179,8 +179,8 @@ pub struct Lirs {
 }
 
 impl Lirs {
-    pub fn new(capacity: u64, hir_percent: u64) -> Self {
-        let hir = (capacity * hir_percent / 100).max(1);
+    pub fn new(capacity: u64, hir_percent: u64, hir_least: u64) -> Self {
+        let hir = (capacity * hir_percent / 100).clamp(hir_least.min(capacity), capacity);
         Self { lir_most: (capacity - hir) as usize, capacity: capacity as usize, ..Self::default() }
     }
 

@@ -40,7 +40,7 @@ pub fn twin(name: &str, get: &dyn Fn(&str) -> u64, capacity: u64) -> Box<dyn Twi
         "s3-fifo" => Box::new(segmented::S3Fifo::new(capacity, get("small"))),
         "arc" => Box::new(adaptive::Arc::new(capacity)),
         "car" => Box::new(adaptive::Car::new(capacity)),
-        "lirs" => Box::new(adaptive::Lirs::new(capacity, get("hir"))),
+        "lirs" => Box::new(adaptive::Lirs::new(capacity, get("hir"), get("hir_least"))),
         _ => panic!("write a twin of {name}"),
     }
 }
