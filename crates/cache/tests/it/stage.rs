@@ -228,6 +228,24 @@ fn limits_hold_and_the_oldest_go_first() {
     assert_eq!((stage.dirty_pages(), stage.cached_pages(), stage.state(10)), (2, 6, (true, true)));
 }
 
+/// A page that is filled, changed and written back for one request is read before it is written; others after.
+#[test]
+fn a_fill_comes_before_the_write_of_what_it_fills() {
+    let options = StageOptions { background_percent: 0, hard_percent: 0, ..BACK };
+    let mut stage = Stage::new(policy("lru").unwrap(), &[], options).unwrap();
+    let both = [(Op::Read, 0, 4, Why::Fill), (Op::Write, 0, 4, Why::Limit)];
+    assert_eq!(below(&mut stage, &request(Op::Write, 1, 2, 0)), both);
+    // Page 0 is there; pages 1 and 2 are written whole.
+    assert_eq!(below(&mut stage, &request(Op::Write, 3, 9, 0)), [(Op::Write, 0, 12, Why::Limit)]);
+    let options = StageOptions { capacity_pages: 1, background_percent: 100, hard_percent: 100, ..BACK };
+    let mut stage = Stage::new(policy("lru").unwrap(), &[], options).unwrap();
+    let fills_last = [(Op::Read, 0, 4, Why::Fill), (Op::Write, 0, 8, Why::Evicted), (Op::Read, 8, 4, Why::Fill)];
+    assert_eq!(below(&mut stage, &request(Op::Write, 2, 8, 0)), fills_last);
+    // Page 2 is dirty: it gives way to page 1 before it is its turn, and is read again.
+    let again = [(Op::Write, 4, 8, Why::Evicted), (Op::Read, 8, 4, Why::Fill)];
+    assert_eq!(below(&mut stage, &request(Op::Write, 4, 6, 0)), again);
+}
+
 #[test]
 fn durable_writes_go_through_and_trims_drop() {
     let mut stage = Stage::new(policy("lru").unwrap(), &[], BACK).unwrap();
