@@ -62,11 +62,6 @@ impl Simulation {
     pub fn counts(&self) -> Counts {
         self.counts
     }
-
-    /// The policy with what it holds.
-    pub fn policy(&self) -> &dyn Policy {
-        &*self.policy
-    }
 }
 
 /// Any number of simulations over one pass of a trace, whose ids are looked up once for all.

@@ -71,11 +71,6 @@ impl Sketch {
         }
     }
 
-    /// Records of a sample.
-    pub fn records_most(&self) -> u64 {
-        self.records_most
-    }
-
     /// The indices of an item's counters.
     #[inline]
     pub fn counters_of(&self, item: u32) -> [usize; ROWS] {
