@@ -53,14 +53,18 @@ impl AccessTrace {
         for batch in requests.chunks(4096) {
             splitter.split(batch, &mut accesses)?;
         }
-        Self::from_accesses(accesses, splitter.universe().len(), granularity.one_size())
+        Self::from_accesses(accesses, splitter.universe().len())
     }
 
-    /// Accesses to items `0..items`; `one_size` says that no access is to more than one unit.
-    pub fn from_accesses(mut accesses: Vec<Access>, items: u32, one_size: bool) -> Result<Self, CacheError> {
+    /// Accesses to items `0..items`; what they say of the future is found anew.
+    pub fn from_accesses(mut accesses: Vec<Access>, items: u32) -> Result<Self, CacheError> {
         if accesses.len() >= NEVER as usize {
             return Err(CacheError::TooManyAccesses);
         }
+        if let Some(&Access { item, .. }) = accesses.iter().find(|access| access.item >= items) {
+            return Err(CacheError::UnknownItem { item, items });
+        }
+        let one_size = accesses.iter().all(|access| access.size <= 1);
         let mut following = vec![NEVER; items as usize];
         for (position, access) in accesses.iter_mut().enumerate().rev() {
             let following = &mut following[access.item as usize];
@@ -80,7 +84,7 @@ impl AccessTrace {
         self.items
     }
 
-    /// Whether every item is one unit.
+    /// Whether no access is to more than one unit.
     pub fn one_size(&self) -> bool {
         self.one_size
     }
@@ -101,8 +105,10 @@ mod tests {
     #[test]
     fn the_future_ends_where_an_item_is_dropped() {
         let accesses = [(0, 1), (1, 1), (0, 1), (0, 0), (0, 1), (1, 1)].map(|(item, size)| Access::new(item, size));
-        let trace = AccessTrace::from_accesses(accesses.to_vec(), 2, true).unwrap();
+        let trace = AccessTrace::from_accesses(accesses.to_vec(), 2).unwrap();
         let next: Vec<u32> = trace.accesses().iter().map(|access| access.next).collect();
         assert_eq!(next, [2, 5, NEVER, 4, NEVER, NEVER]);
+        let few = AccessTrace::from_accesses(accesses.to_vec(), 1).unwrap_err();
+        assert_eq!(few, CacheError::UnknownItem { item: 1, items: 1 });
     }
 }

@@ -78,6 +78,14 @@ pub enum CacheError {
     /// More items than numbers.
     #[error("the trace has more than 4,294,967,294 items; use larger pages or sample it")]
     TooManyItems,
+    /// A number that no item has.
+    #[error("an access is to item {item}, but there are {items}; number items from 0 and give how many there are")]
+    UnknownItem {
+        /// The number.
+        item: u32,
+        /// Items there are.
+        items: u32,
+    },
     /// More accesses than positions.
     #[error("the trace has more than 4,294,967,294 accesses; feed it in batches or sample it")]
     TooManyAccesses,

@@ -20,7 +20,7 @@ const ROWS: usize = 4;
 const PROBES: usize = 2;
 /// What a counter of four bits can hold.
 const COUNTER_MAX: u8 = 15;
-/// Largest cache to estimate for, in items: its sketch takes 2 GiB by default.
+/// Largest cache to estimate for, in items: its counters take 1 GiB.
 pub(crate) const LARGEST: u64 = 1 << 26;
 
 /// What a sketch is for.

@@ -52,7 +52,6 @@ impl Default for SampleOptions {
 #[derive(Clone, Debug)]
 pub struct Sampler {
     splitter: Splitter,
-    one_size: bool,
     options: SampleOptions,
     /// Most items.
     most: usize,
@@ -86,7 +85,6 @@ impl Sampler {
         let sieve = Sieve { seed: options.seed, threshold, accesses: 0, units: 0 };
         Ok(Self {
             splitter: Splitter::sieved(granularity, trims, sieve)?,
-            one_size: granularity.one_size(),
             options,
             most,
             hashes: Vec::new(),
@@ -137,8 +135,7 @@ impl Sampler {
             });
             accesses.push(Access { item, ..access });
         }
-        let traces =
-            dealt.into_iter().map(|(accesses, items)| AccessTrace::from_accesses(accesses, items, self.one_size));
+        let traces = dealt.into_iter().map(|(accesses, items)| AccessTrace::from_accesses(accesses, items));
         // Nothing was left out where the threshold never fell.
         let rate = if threshold == u64::MAX { 1.0 } else { threshold as f64 / HASHES };
         Ok(Sample { replicas: traces.collect::<Result<_, _>>()?, rate, accesses, units })

@@ -8,7 +8,7 @@ use crate::twin::{in_units, traces};
 fn trace(items: impl IntoIterator<Item = u32>) -> AccessTrace {
     let accesses: Vec<Access> = items.into_iter().map(|item| Access::new(item, 1)).collect();
     let items = accesses.iter().map(|access| access.item + 1).max().unwrap_or(0);
-    AccessTrace::from_accesses(accesses, items, true).unwrap()
+    AccessTrace::from_accesses(accesses, items).unwrap()
 }
 
 fn misses(trace: &AccessTrace, info: &PolicyInfo, capacity: u64) -> u64 {
@@ -21,7 +21,7 @@ proptest! {
     /// Source: Belady 1966; Mattson et al. 1970 prove it.
     #[test]
     fn no_policy_misses_less_than_belady(accesses in traces(), capacity in 1_u64..20) {
-        let trace = AccessTrace::from_accesses(in_units(&accesses), 40, true).unwrap();
+        let trace = AccessTrace::from_accesses(in_units(&accesses), 40).unwrap();
         let belady = policy("belady").unwrap();
         let bypass = [("bypass".to_owned(), 1)];
         let least = trace.simulate(belady, &bypass, capacity).unwrap().misses;
@@ -38,7 +38,7 @@ proptest! {
     #[test]
     fn larger_caches_of_stack_algorithms_hold_what_smaller_ones_do(accesses in traces()) {
         let accesses: Vec<Access> = in_units(&accesses).into_iter().filter(|access| !access.is_drop()).collect();
-        let trace = AccessTrace::from_accesses(accesses, 40, true).unwrap();
+        let trace = AccessTrace::from_accesses(accesses, 40).unwrap();
         for info in POLICIES {
             let Some(one_pass) = info.one_pass else { continue };
             let curve = one_pass(&trace, 40).unwrap();
@@ -131,7 +131,7 @@ fn what_does_not_fit_is_not_admitted() {
     for info in POLICIES.iter().filter(|info| info.sizes) {
         let sizes = [(0, 6), (1, 11), (0, 20), (1, 11), (2, 5), (1, 3), (1, 11)];
         let accesses = sizes.map(|(item, size)| Access::new(item, size)).to_vec();
-        let trace = AccessTrace::from_accesses(accesses, 3, false).unwrap();
+        let trace = AccessTrace::from_accesses(accesses, 3).unwrap();
         let counts = trace.simulate(info, &[], 10).unwrap();
         assert_eq!((counts.too_large, counts.accesses, counts.units), (2, 7, 67), "{}", info.name);
         // Item 0 is a hit though the second access is larger; so is item 1 once it came in with another size.
@@ -158,7 +158,7 @@ fn what_cannot_be_is_refused_by_name() {
     assert!(message(sizes).contains("`arc` is defined for items of one size"));
     let large = policy("tinylfu").unwrap().build(&[], 1 << 40, 1, true).unwrap_err();
     assert!(message(large).contains("1099511627776"));
-    let dropped = AccessTrace::from_accesses(vec![Access::new(0, 1), Access::drop(0)], 1, true).unwrap();
+    let dropped = AccessTrace::from_accesses(vec![Access::new(0, 1), Access::drop(0)], 1).unwrap();
     let curve = lru.one_pass.unwrap()(&dropped, 1).unwrap_err();
     assert!(message(curve).contains("ignore trims"));
 }

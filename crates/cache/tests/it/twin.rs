@@ -48,7 +48,7 @@ fn compare(info: &PolicyInfo, draws: &[u64; 4], capacity: u64, accesses: Vec<Acc
     let mut policy = info.build(&changes, capacity, 0, one_size).unwrap();
     policy.grow(ITEMS);
     let mut twin = twin(info.name, &get, capacity);
-    let trace = AccessTrace::from_accesses(accesses, ITEMS, one_size).unwrap();
+    let trace = AccessTrace::from_accesses(accesses, ITEMS).unwrap();
     let (mut cached, mut sizes) = (BTreeSet::new(), [0_u64; ITEMS as usize]);
     let mut misses = 0;
     for (position, access) in trace.accesses().iter().enumerate() {
