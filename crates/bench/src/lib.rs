@@ -2,6 +2,7 @@
 #![allow(clippy::print_stdout, missing_docs, reason = "a development tool that prints its findings")]
 
 pub mod baseline;
+pub mod cache;
 pub mod drive;
 pub mod flash;
 pub mod ingest;
@@ -73,6 +74,7 @@ mod tests {
         log_blocks::report(Scale::Smoke);
         maps::report(Scale::Smoke);
         map_advice::report(Scale::Smoke);
+        cache::report(Scale::Smoke);
         ingest::report(Scale::Smoke);
         sched::report(Scale::Smoke);
         let sets = ["device.capacity=64MiB", "workload.requests=1000"].map(String::from);

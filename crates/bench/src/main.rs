@@ -4,18 +4,19 @@
 
 use std::process::ExitCode;
 
-use ssdlab_bench::{Scale, drive, flash, ingest, log_blocks, machine, map_advice, maps, sched, simulate, stack};
+use ssdlab_bench::{Scale, cache, drive, flash, ingest, log_blocks, machine, map_advice, maps, sched, simulate, stack};
 
 /// A section prints itself.
 type Section = (&'static str, fn(Scale));
 
-const SECTIONS: [Section; 8] = [
+const SECTIONS: [Section; 9] = [
     ("flash", flash::report),
     ("drive", drive::report),
     ("stack", stack::report),
     ("log_blocks", log_blocks::report),
     ("maps", maps::report),
     ("map_advice", map_advice::report),
+    ("cache", cache::report),
     ("ingest", ingest::report),
     ("sched", sched::report),
 ];

@@ -9,6 +9,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("ssdlab-nand", 1),
     ("ssdlab-sched", 1),
     ("ssdlab-ftl", 2),
+    ("ssdlab-cache", 2),
     ("ssdlab-sim", 3),
     ("ssdlab-config", 4),
     ("ssdlab-py", 5),

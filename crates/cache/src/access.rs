@@ -1,0 +1,114 @@
+//! Accesses to numbered items, and those of a whole trace.
+
+use ssdlab_trace::Request;
+
+use crate::bank::Counts;
+use crate::{CacheError, Granularity, PolicyInfo, Splitter, Trims};
+
+/// Not used again, or not known to be.
+pub const NEVER: u32 = u32::MAX;
+
+/// One access to an item, or the end of it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Access {
+    /// Its number in the universe.
+    pub item: u32,
+    /// Its size in units of the capacity, at least 1; 0 where the item is dropped (trimmed) rather than used.
+    pub size: u32,
+    /// Position of the next access to it in the trace, or [`NEVER`]. Only policies that know the future look at it.
+    pub next: u32,
+}
+
+impl Access {
+    /// An access with unknown future.
+    pub const fn new(item: u32, size: u32) -> Self {
+        Self { item, size, next: NEVER }
+    }
+
+    /// The item is dropped.
+    pub const fn drop(item: u32) -> Self {
+        Self::new(item, 0)
+    }
+
+    /// Whether the item is dropped rather than used.
+    #[inline]
+    pub const fn is_drop(&self) -> bool {
+        self.size == 0
+    }
+}
+
+/// The accesses of a whole trace: 12 bytes each, with their future.
+#[derive(Clone, Debug)]
+pub struct AccessTrace {
+    accesses: Vec<Access>,
+    items: u32,
+    one_size: bool,
+}
+
+impl AccessTrace {
+    /// Takes a trace apart.
+    pub fn new(requests: &[Request], granularity: Granularity, trims: Trims) -> Result<Self, CacheError> {
+        let mut splitter = Splitter::new(granularity, trims)?;
+        let mut accesses = Vec::with_capacity(requests.len());
+        for batch in requests.chunks(4096) {
+            splitter.split(batch, &mut accesses)?;
+        }
+        Self::from_accesses(accesses, splitter.universe().len())
+    }
+
+    /// Accesses to items `0..items`; what they say of the future is found anew.
+    pub fn from_accesses(mut accesses: Vec<Access>, items: u32) -> Result<Self, CacheError> {
+        if accesses.len() >= NEVER as usize {
+            return Err(CacheError::TooManyAccesses);
+        }
+        if let Some(&Access { item, .. }) = accesses.iter().find(|access| access.item >= items) {
+            return Err(CacheError::UnknownItem { item, items });
+        }
+        let one_size = accesses.iter().all(|access| access.size <= 1);
+        let mut following = vec![NEVER; items as usize];
+        for (position, access) in accesses.iter_mut().enumerate().rev() {
+            let following = &mut following[access.item as usize];
+            access.next = *following;
+            *following = if access.is_drop() { NEVER } else { position as u32 };
+        }
+        Ok(Self { accesses, items, one_size })
+    }
+
+    /// Every access, in order.
+    pub fn accesses(&self) -> &[Access] {
+        &self.accesses
+    }
+
+    /// Items of the trace.
+    pub fn items(&self) -> u32 {
+        self.items
+    }
+
+    /// Whether no access is to more than one unit.
+    pub fn one_size(&self) -> bool {
+        self.one_size
+    }
+
+    /// What a cache of `capacity` units sees of it, with `changes` to the defaults of the policy's parameters.
+    pub fn simulate(&self, info: &PolicyInfo, changes: &[(String, u64)], capacity: u64) -> Result<Counts, CacheError> {
+        let mut policy = info.build(changes, capacity, self.items, self.one_size)?;
+        let mut counts = Counts::default();
+        policy.simulate(&self.accesses, &mut counts);
+        Ok(counts)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_future_ends_where_an_item_is_dropped() {
+        let accesses = [(0, 1), (1, 1), (0, 1), (0, 0), (0, 1), (1, 1)].map(|(item, size)| Access::new(item, size));
+        let trace = AccessTrace::from_accesses(accesses.to_vec(), 2).unwrap();
+        let next: Vec<u32> = trace.accesses().iter().map(|access| access.next).collect();
+        assert_eq!(next, [2, 5, NEVER, 4, NEVER, NEVER]);
+        let few = AccessTrace::from_accesses(accesses.to_vec(), 1).unwrap_err();
+        assert_eq!(few, CacheError::UnknownItem { item: 1, items: 1 });
+    }
+}

@@ -1,0 +1,174 @@
+//! Numbered items by key, the least on top, each of which can change its key or leave.
+//!
+//! A heap of four children a node: half the levels of two, and the children share a cache line.
+
+use ssdlab_core::HugeVec;
+use ssdlab_core::mem::prefetch;
+
+use crate::lists::grow;
+
+const ABSENT: u32 = u32::MAX;
+const CHILDREN: usize = 4;
+
+#[derive(Clone, Copy, Debug)]
+struct Entry<K> {
+    key: K,
+    item: u32,
+    size: u32,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Heap<K> {
+    entries: Vec<Entry<K>>,
+    /// Where each item lies, or [`ABSENT`].
+    at: HugeVec<u32>,
+    units: u64,
+}
+
+impl<K: Copy + Ord> Heap<K> {
+    /// An empty heap for items `0..items`.
+    pub fn new(items: u32) -> Self {
+        Self { entries: Vec::new(), at: HugeVec::filled(ABSENT, items as usize), units: 0 }
+    }
+
+    /// Makes room for items `0..items`.
+    pub fn grow(&mut self, items: u32) {
+        grow(&mut self.at, ABSENT, items as usize);
+    }
+
+    /// Loads the place of an item.
+    #[inline]
+    pub fn prefetch(&self, item: u32) {
+        prefetch(&self.at, item as usize);
+    }
+
+    /// Whether an item is in.
+    #[inline]
+    pub fn has(&self, item: u32) -> bool {
+        self.at[item as usize] != ABSENT
+    }
+
+    /// Units of all items.
+    pub fn units(&self) -> u64 {
+        self.units
+    }
+
+    /// The key of an item that is in.
+    pub fn key(&self, item: u32) -> K {
+        self.entries[self.at[item as usize] as usize].key
+    }
+
+    /// The least key with its item.
+    pub fn least(&self) -> Option<(K, u32)> {
+        self.entries.first().map(|entry| (entry.key, entry.item))
+    }
+
+    /// Adds an item that is not in.
+    pub fn push(&mut self, item: u32, size: u32, key: K) {
+        self.units += u64::from(size);
+        self.entries.push(Entry { key, item, size });
+        self.up(self.entries.len() - 1);
+    }
+
+    /// Changes the key of an item that is in.
+    pub fn set(&mut self, item: u32, key: K) {
+        let at = self.at[item as usize] as usize;
+        self.entries[at].key = key;
+        self.settle(at);
+    }
+
+    /// Takes out an item that is in: its size.
+    pub fn remove(&mut self, item: u32) -> u32 {
+        let at = std::mem::replace(&mut self.at[item as usize], ABSENT) as usize;
+        let size = self.entries.swap_remove(at).size;
+        self.units -= u64::from(size);
+        if at < self.entries.len() {
+            self.settle(at);
+        }
+        size
+    }
+
+    /// Takes out the least item.
+    pub fn pop(&mut self) -> Option<u32> {
+        let (_, item) = self.least()?;
+        self.remove(item);
+        Some(item)
+    }
+
+    fn settle(&mut self, at: usize) {
+        let at = self.up(at);
+        self.down(at);
+    }
+
+    fn up(&mut self, mut at: usize) -> usize {
+        let entry = self.entries[at];
+        while at > 0 {
+            let parent = (at - 1) / CHILDREN;
+            if self.entries[parent].key <= entry.key {
+                break;
+            }
+            self.place(at, self.entries[parent]);
+            at = parent;
+        }
+        self.place(at, entry);
+        at
+    }
+
+    fn down(&mut self, mut at: usize) {
+        let entry = self.entries[at];
+        loop {
+            let first = at * CHILDREN + 1;
+            let last = (first + CHILDREN).min(self.entries.len());
+            let Some(least) = (first..last).min_by_key(|&child| self.entries[child].key) else { break };
+            if entry.key <= self.entries[least].key {
+                break;
+            }
+            self.place(at, self.entries[least]);
+            at = least;
+        }
+        self.place(at, entry);
+    }
+
+    #[inline]
+    fn place(&mut self, at: usize, entry: Entry<K>) {
+        self.entries[at] = entry;
+        self.at[entry.item as usize] = at as u32;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeMap;
+
+    proptest! {
+        /// Goal: the least key is on top whatever changes. Method: a map beside it; keys are made unique.
+        #[test]
+        fn the_least_is_on_top(steps in prop::collection::vec((0_u32..30, prop::option::weighted(0.8, 0_u32..50)), 0..300)) {
+            let mut heap = Heap::new(0);
+            heap.grow(30);
+            let mut map = BTreeMap::new();
+            for (item, key) in steps {
+                match key {
+                    Some(key) => {
+                        if heap.has(item) {
+                            heap.set(item, (key, item));
+                        } else {
+                            heap.push(item, item + 1, (key, item));
+                        }
+                        map.insert(item, (key, item));
+                    }
+                    None if heap.has(item) => {
+                        heap.remove(item);
+                        map.remove(&item);
+                    }
+                    None => {}
+                }
+                prop_assert_eq!(heap.has(item), map.contains_key(&item));
+                prop_assert_eq!(heap.units(), map.keys().map(|item| u64::from(item + 1)).sum::<u64>());
+                prop_assert_eq!(heap.least(), map.values().min().map(|&key| (key, key.1)));
+            }
+        }
+    }
+}

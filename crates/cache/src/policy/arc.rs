@@ -1,0 +1,93 @@
+//! ARC: two LRU lists, of what was used once and what was used again, whose shares adapt to what comes back.
+//!
+//! ```text
+//! T1, T2: cached, used once and more often;  B1, B2: remembered, left T1 and T2;  p: what T1 is meant to hold, first 0
+//! I    x in T1 or T2:  x becomes the newest of T2
+//! II   x in B1:        p = min(p + max(|B2| / |B1|, 1), c);  REPLACE;  x becomes the newest of T2
+//! III  x in B2:        p = max(p - max(|B1| / |B2|, 1), 0);  REPLACE;  x becomes the newest of T2
+//! IV   else:  |T1| + |B1| = c:  |T1| < c: forget the oldest of B1, REPLACE;  else the oldest of T1 gives way, forgotten
+//!             else, all four >= c:  all four = 2c: forget the oldest of B2;  REPLACE
+//!             x becomes the newest of T1
+//! REPLACE:  T1 not empty and (|T1| > p, or |T1| = p and x in B2): the oldest of T1 gives way to B1
+//!           else the oldest of T2 gives way to B2
+//! ```
+//! p is a real number, as in the paper. Where dropped items have left T2 empty, REPLACE takes T1, and none if there is
+//! room. Source: Megiddo, Modha, "ARC: a self-tuning, low overhead replacement cache", FAST 2003, figure 4.
+
+use super::{Policy, PolicyInfo};
+use crate::Access;
+use crate::lists::Lists;
+
+pub(super) static INFO: PolicyInfo = PolicyInfo {
+    name: "arc",
+    help: "LRU lists of what was used once and what was used again, whose shares adapt to what comes back.",
+    parameters: &[],
+    sizes: false,
+    needs_future: false,
+    largest: u64::MAX,
+    one_pass: None,
+    build: |_, capacity, items| Box::new(Arc { lists: Lists::new(items), target: 0.0, capacity }),
+};
+
+const T1: u8 = 0;
+const T2: u8 = 1;
+const B1: u8 = 2;
+const B2: u8 = 3;
+
+#[derive(Debug)]
+struct Arc {
+    lists: Lists<4>,
+    /// The paper's p: what T1 is meant to hold.
+    target: f64,
+    capacity: u64,
+}
+
+impl Arc {
+    fn replace(&mut self, came_back_from: u8, evicted: &mut Vec<u32>) {
+        if self.used() < self.capacity {
+            return;
+        }
+        let once = self.lists.units(T1);
+        let above = once as f64 > self.target || (came_back_from == B2 && once as f64 == self.target);
+        let (from, to) = if once > 0 && (above || self.lists.units(T2) == 0) { (T1, B1) } else { (T2, B2) };
+        evicted.extend(self.lists.move_oldest(from, to));
+    }
+}
+
+impl Policy for Arc {
+    fn access(&mut self, Access { item, .. }: Access, evicted: &mut Vec<u32>) -> bool {
+        let list = self.lists.list(item);
+        if list == T1 || list == T2 {
+            self.lists.move_to(T2, item);
+            return true;
+        }
+        let [t1, t2, b1, b2] = [T1, T2, B1, B2].map(|list| self.lists.units(list));
+        if list == B1 || list == B2 {
+            self.target = if list == B1 {
+                (self.target + (b2 as f64 / b1 as f64).max(1.0)).min(self.capacity as f64)
+            } else {
+                (self.target - (b1 as f64 / b2 as f64).max(1.0)).max(0.0)
+            };
+            self.replace(list, evicted);
+            self.lists.move_to(T2, item);
+            return false;
+        }
+        if t1 + b1 >= self.capacity {
+            if b1 > 0 {
+                self.lists.pop_oldest(B1);
+                self.replace(list, evicted);
+            } else {
+                evicted.extend(self.lists.pop_oldest(T1));
+            }
+        } else {
+            if t1 + t2 + b1 + b2 >= 2 * self.capacity {
+                self.lists.pop_oldest(B2);
+            }
+            self.replace(list, evicted);
+        }
+        self.lists.push(T1, item, 1);
+        false
+    }
+
+    super::listed!(lists, 2, remove);
+}

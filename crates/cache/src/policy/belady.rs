@@ -1,0 +1,76 @@
+//! Belady's MIN: the item whose next use is farthest away gives way. No policy misses less, if items are of one size.
+//!
+//! ```text
+//! hit(x):   note when x is used next
+//! miss(x):  bypass = 1, x does not fit, and no item is used next farther away than x: x is turned away
+//!           while x does not fit: the item used next farthest away, or never again, gives way
+//!           x comes in with the time of its next use
+//! ```
+//! The newcomer always comes in, as in demand paging, unless `bypass` = 1: then it is turned away if it is used next
+//! farthest away itself, which misses least of all policies, those that turn items away included. With items of different sizes the rule is a good guess only.
+//! Source: Belady, "A study of replacement algorithms for a virtual-storage computer", IBM Systems Journal 5(2), 1966;
+//! a stack algorithm: Mattson et al., IBM Systems Journal 9(2), 1970.
+
+use std::cmp::Reverse;
+
+use super::{Policy, PolicyInfo};
+use crate::Access;
+use crate::curve::exact;
+use crate::heap::Heap;
+use crate::parameter::Parameter;
+
+pub(super) static INFO: PolicyInfo = PolicyInfo {
+    name: "belady",
+    help: "The item whose next use is farthest away gives way; knows the future, and no policy misses less.",
+    parameters: &[Parameter {
+        name: "bypass",
+        unit: "switch",
+        default: 0,
+        min: 0,
+        max: 1,
+        help: "1: what is used next farthest away is not let in.",
+    }],
+    sizes: true,
+    needs_future: true,
+    largest: u64::MAX,
+    one_pass: Some(exact::belady),
+    build: |settings, capacity, items| {
+        Box::new(Belady { heap: Heap::new(items), bypass: settings.get("bypass") == 1, capacity })
+    },
+};
+
+#[derive(Debug)]
+struct Belady {
+    /// By position of the next use, the farthest on top; of items never used again, the one of the lowest number.
+    heap: Heap<(Reverse<u32>, u32)>,
+    bypass: bool,
+    capacity: u64,
+}
+
+impl Belady {
+    /// Whether something of this size does not fit.
+    fn is_full(&self, size: u32) -> bool {
+        self.heap.units() + u64::from(size) > self.capacity
+    }
+}
+
+impl Policy for Belady {
+    fn access(&mut self, access: Access, evicted: &mut Vec<u32>) -> bool {
+        if self.heap.has(access.item) {
+            self.heap.set(access.item, (Reverse(access.next), access.item));
+            return true;
+        }
+        let key = (Reverse(access.next), access.item);
+        if self.bypass && self.is_full(access.size) && self.heap.least().is_some_and(|(least, _)| key <= least) {
+            evicted.push(access.item);
+            return false;
+        }
+        while self.is_full(access.size) {
+            evicted.extend(self.heap.pop());
+        }
+        self.heap.push(access.item, access.size, key);
+        false
+    }
+
+    super::heaped!(heap, alone);
+}

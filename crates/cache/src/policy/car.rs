@@ -1,0 +1,102 @@
+//! CAR: ARC with clocks in place of the LRU lists, so that a hit only sets a bit.
+//!
+//! ```text
+//! T1, T2: circles of what is cached;  B1, B2: remembered, left T1 and T2;  p: what T1 is meant to hold, first 0
+//! hit(x):   the bit of x is set
+//! miss(x):  T1 and T2 full:
+//!               REPLACE
+//!               x in neither B1 nor B2:  |T1| + |B1| = c: forget the oldest of B1
+//!                                        else all four = 2c: forget the oldest of B2
+//!           x in B1:  p = min(p + max(1, |B2| / |B1|), c);  x goes to the tail of T2, bit clear
+//!           x in B2:  p = max(p - max(1, |B1| / |B2|), 0);  x goes to the tail of T2, bit clear
+//!           else:     x goes to the tail of T1, bit clear
+//! REPLACE, until one gave way:
+//!           |T1| >= max(1, p):  head of T1:  bit clear: it gives way to B1;  else bit cleared, to the tail of T2
+//!           else:               head of T2:  bit clear: it gives way to B2;  else bit cleared, to the tail of T2
+//! ```
+//! p is a real number. Source: Bansal, Modha, "CAR: clock with adaptive replacement", FAST 2004, figure 2.
+
+use super::{Policy, PolicyInfo};
+use crate::Access;
+use crate::lists::Lists;
+
+pub(super) static INFO: PolicyInfo = PolicyInfo {
+    name: "car",
+    help: "ARC with clocks in place of the LRU lists.",
+    parameters: &[],
+    sizes: false,
+    needs_future: false,
+    largest: u64::MAX,
+    one_pass: None,
+    build: |_, capacity, items| Box::new(Car { lists: Lists::new(items), target: 0.0, capacity }),
+};
+
+const T1: u8 = 0;
+const T2: u8 = 1;
+const B1: u8 = 2;
+const B2: u8 = 3;
+
+#[derive(Debug)]
+struct Car {
+    lists: Lists<4>,
+    /// The paper's p: what T1 is meant to hold.
+    target: f64,
+    capacity: u64,
+}
+
+impl Car {
+    fn replace(&mut self) -> Option<u32> {
+        loop {
+            let once = self.lists.units(T1);
+            // Dropped items may have left T2 empty.
+            let first = once as f64 >= self.target.max(1.0) || self.lists.units(T2) == 0;
+            let (from, to) = if first { (T1, B1) } else { (T2, B2) };
+            let item = self.lists.oldest(from)?;
+            if self.lists.mark(item) == 0 {
+                self.lists.move_to(to, item);
+                return Some(item);
+            }
+            self.lists.set_mark(item, 0);
+            self.lists.move_to(T2, item);
+        }
+    }
+}
+
+impl Policy for Car {
+    fn access(&mut self, Access { item, .. }: Access, evicted: &mut Vec<u32>) -> bool {
+        let list = self.lists.list(item);
+        if list == T1 || list == T2 {
+            self.lists.set_mark(item, 1);
+            return true;
+        }
+        let came_back = list == B1 || list == B2;
+        if self.used() == self.capacity {
+            evicted.extend(self.replace());
+        }
+        if !came_back {
+            // The paper counts before the victim has moved, which changes neither sum. Without drops there is nothing to
+            // forget before the cache is full.
+            let [t1, t2, b1, b2] = [T1, T2, B1, B2].map(|list| self.lists.units(list));
+            if t1 + b1 >= self.capacity {
+                self.lists.pop_oldest(B1);
+            } else if t1 + t2 + b1 + b2 >= 2 * self.capacity {
+                self.lists.pop_oldest(B2);
+            }
+        }
+        self.lists.set_mark(item, 0);
+        if !came_back {
+            self.lists.push(T1, item, 1);
+            return false;
+        }
+        let (b1, b2) = (self.lists.units(B1) as f64, self.lists.units(B2) as f64);
+        self.target = if list == B1 {
+            (self.target + (b2 / b1).max(1.0)).min(self.capacity as f64)
+        } else {
+            (self.target - (b1 / b2).max(1.0)).max(0.0)
+        };
+        self.lists.move_to(T2, item);
+        false
+    }
+
+    super::listed!(lists, 2, remove);
+}

@@ -1,0 +1,75 @@
+//! CLOCK: FIFO, but what was used since it was last looked at gets another chance.
+//!
+//! ```text
+//! hit(x):   the counter of x goes up by one, to 2^bits - 1 at most
+//! miss(x):  while x does not fit:
+//!               the hand looks at the next item on the circle:  counter 0: it gives way
+//!                                                               else: counter down by one, on to the next
+//!           x takes its place on the circle behind the hand, with counter 0
+//! ```
+//! The circle is a queue: the item under the hand is the oldest, and one passed over becomes the newest.
+//! Source: Corbato, "A paging experiment with the Multics system", MIT Project MAC report MAC-M-384, 1968; counters of
+//! several bits: Smith, "Sequentiality and prefetching in database systems", ACM TODS 3(3), 1978 (generalised clock).
+
+use super::{Policy, PolicyInfo};
+use crate::Access;
+use crate::lists::Lists;
+use crate::parameter::Parameter;
+
+pub(super) static INFO: PolicyInfo = PolicyInfo {
+    name: "clock",
+    help: "The item cached longest ago gives way, unless it was used since it was last looked at.",
+    parameters: &[Parameter {
+        name: "bits",
+        unit: "bits",
+        default: 1,
+        min: 1,
+        max: 8,
+        help: "Bits of the counter of uses of each item.",
+    }],
+    sizes: true,
+    needs_future: false,
+    largest: u64::MAX,
+    one_pass: None,
+    build: |settings, capacity, items| {
+        let most = ((1_u32 << settings.get("bits")) - 1) as u8;
+        Box::new(Clock { circle: Lists::new(items), most, capacity })
+    },
+};
+
+#[derive(Debug)]
+struct Clock {
+    circle: Lists<1>,
+    most: u8,
+    capacity: u64,
+}
+
+impl Policy for Clock {
+    fn access(&mut self, access: Access, evicted: &mut Vec<u32>) -> bool {
+        if self.circle.has(access.item) {
+            let uses = self.circle.mark(access.item);
+            if uses < self.most {
+                self.circle.set_mark(access.item, uses + 1);
+            }
+            return true;
+        }
+        while self.circle.units(0) + u64::from(access.size) > self.capacity {
+            let Some(item) = self.circle.oldest(0) else { break };
+            match self.circle.mark(item) {
+                0 => {
+                    self.circle.remove(item);
+                    evicted.push(item);
+                }
+                uses => {
+                    self.circle.set_mark(item, uses - 1);
+                    self.circle.renew(item);
+                }
+            }
+        }
+        self.circle.set_mark(access.item, 0);
+        self.circle.push(0, access.item, access.size);
+        false
+    }
+
+    super::listed!(circle, 1, remove);
+}

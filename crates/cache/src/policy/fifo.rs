@@ -1,0 +1,43 @@
+//! FIFO: the item cached longest ago gives way.
+//!
+//! ```text
+//! hit(x):   nothing
+//! miss(x):  while x does not fit: the oldest gives way;  x becomes the newest
+//! ```
+//! Source: Belady, "A study of replacement algorithms for a virtual-storage computer", IBM Systems Journal 5(2), 1966.
+
+use super::{Policy, PolicyInfo};
+use crate::Access;
+use crate::lists::Lists;
+
+pub(super) static INFO: PolicyInfo = PolicyInfo {
+    name: "fifo",
+    help: "The item cached longest ago gives way.",
+    parameters: &[],
+    sizes: true,
+    needs_future: false,
+    largest: u64::MAX,
+    one_pass: None,
+    build: |_, capacity, items| Box::new(Fifo { queue: Lists::new(items), capacity }),
+};
+
+#[derive(Debug)]
+struct Fifo {
+    queue: Lists<1>,
+    capacity: u64,
+}
+
+impl Policy for Fifo {
+    fn access(&mut self, access: Access, evicted: &mut Vec<u32>) -> bool {
+        if self.queue.has(access.item) {
+            return true;
+        }
+        while self.queue.units(0) + u64::from(access.size) > self.capacity {
+            evicted.extend(self.queue.pop_oldest(0));
+        }
+        self.queue.push(0, access.item, access.size);
+        false
+    }
+
+    super::listed!(queue, 1, remove);
+}

@@ -1,0 +1,51 @@
+//! LFU: the item used least often since it came in gives way; of several, the one used longest ago.
+//!
+//! ```text
+//! hit(x):   uses of x up by one
+//! miss(x):  while x does not fit: the item of fewest uses gives way, of these the one used longest ago
+//!           x comes in with one use
+//! ```
+//! Uses are forgotten when an item leaves. Source: Coffman, Denning, "Operating systems theory", Prentice-Hall 1973,
+//! section 6.2; the tie-break is that of most implementations.
+
+use super::{Policy, PolicyInfo};
+use crate::Access;
+use crate::heap::Heap;
+
+pub(super) static INFO: PolicyInfo = PolicyInfo {
+    name: "lfu",
+    help: "The item used least often since it came in gives way.",
+    parameters: &[],
+    sizes: true,
+    needs_future: false,
+    largest: u64::MAX,
+    one_pass: None,
+    build: |_, capacity, items| Box::new(Lfu { heap: Heap::new(items), now: 0, capacity }),
+};
+
+#[derive(Debug)]
+struct Lfu {
+    /// By number of uses and time of the last.
+    heap: Heap<(u64, u64)>,
+    /// Accesses so far.
+    now: u64,
+    capacity: u64,
+}
+
+impl Policy for Lfu {
+    fn access(&mut self, access: Access, evicted: &mut Vec<u32>) -> bool {
+        self.now += 1;
+        if self.heap.has(access.item) {
+            let (uses, _) = self.heap.key(access.item);
+            self.heap.set(access.item, (uses + 1, self.now));
+            return true;
+        }
+        while self.heap.units() + u64::from(access.size) > self.capacity {
+            evicted.extend(self.heap.pop());
+        }
+        self.heap.push(access.item, access.size, (1, self.now));
+        false
+    }
+
+    super::heaped!(heap, alone);
+}

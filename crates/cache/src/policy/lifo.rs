@@ -1,0 +1,44 @@
+//! LIFO: the item cached last gives way.
+//!
+//! ```text
+//! hit(x):   nothing
+//! miss(x):  while x does not fit: the newest gives way;  x becomes the newest
+//! ```
+//! What came first stays for ever; a loop just larger than the cache misses little.
+//! Source: Coffman, Denning, "Operating systems theory", Prentice-Hall 1973, section 6.2.
+
+use super::{Policy, PolicyInfo};
+use crate::Access;
+use crate::lists::Lists;
+
+pub(super) static INFO: PolicyInfo = PolicyInfo {
+    name: "lifo",
+    help: "The item cached last gives way.",
+    parameters: &[],
+    sizes: true,
+    needs_future: false,
+    largest: u64::MAX,
+    one_pass: None,
+    build: |_, capacity, items| Box::new(Lifo { pile: Lists::new(items), capacity }),
+};
+
+#[derive(Debug)]
+struct Lifo {
+    pile: Lists<1>,
+    capacity: u64,
+}
+
+impl Policy for Lifo {
+    fn access(&mut self, access: Access, evicted: &mut Vec<u32>) -> bool {
+        if self.pile.has(access.item) {
+            return true;
+        }
+        while self.pile.units(0) + u64::from(access.size) > self.capacity {
+            evicted.extend(self.pile.pop_newest(0));
+        }
+        self.pile.push(0, access.item, access.size);
+        false
+    }
+
+    super::listed!(pile, 1, remove);
+}

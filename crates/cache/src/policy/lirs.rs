@@ -1,0 +1,161 @@
+//! LIRS: items used again at short distance (LIR) stay; the others (HIR) pass through a small queue.
+//!
+//! ```text
+//! S: stack of items by latest use, pruned so that a LIR item is at its bottom;  Q: queue of the cached HIR items
+//! hit(x):   x LIR:           to the top of S;  prune S if it was at the bottom
+//!           x HIR, in S:     LIR, to the top of S, out of Q;  demote
+//!           x HIR, not in S: to the top of S and the end of Q
+//! miss(x):  full: the first of Q gives way; it stays in S, if there
+//!           fewer LIR items than their share: x LIR, to the top of S
+//!           x in S:  LIR, to the top of S;  demote
+//!           else:    HIR, to the top of S and the end of Q
+//! demote, while LIR items are above their share: the bottom of S becomes HIR, at the end of Q;  prune S
+//! prune:    HIR items leave the bottom of S until a LIR item is there
+//! ```
+//! HIR items have 1 % of the cache, at least `hir_least` items: one, as in the paper's examples; its authors' program has
+//! two, which tells in caches below 200 items. Items that left the cache are remembered as long as they are in
+//! S, which nothing else limits. Source: Jiang, Zhang, "LIRS: an efficient low inter-reference recency set replacement
+//! policy to improve buffer cache performance", SIGMETRICS 2002, sections 3.2, 3.3 and 4.1.
+
+use super::{Policy, PolicyInfo};
+use crate::Access;
+use crate::lists::Lists;
+use crate::parameter::Parameter;
+
+pub(super) static INFO: PolicyInfo = PolicyInfo {
+    name: "lirs",
+    help: "What is used again at short distance stays; the rest passes through a small queue.",
+    parameters: &[
+        Parameter::share("hir", 1, "Share of the cache for items not known to be used again soon."),
+        Parameter {
+            name: "hir_least",
+            unit: "items",
+            default: 1,
+            min: 1,
+            max: 1 << 20,
+            help: "What they have at least, if the cache is as large.",
+        },
+    ],
+    sizes: false,
+    needs_future: false,
+    largest: u64::MAX,
+    one_pass: None,
+    build: |settings, capacity, items| {
+        let hir = settings.share("hir", capacity).max(settings.get("hir_least")).min(capacity);
+        let lir_share = capacity - hir;
+        Box::new(Lirs { stack: Lists::new(items), queue: Lists::new(items), lir: 0, lir_share, capacity })
+    },
+};
+
+/// What an item is, as the mark of its node in the stack.
+const HIR: u8 = 0;
+const LIR: u8 = 1;
+
+#[derive(Debug)]
+struct Lirs {
+    stack: Lists<1>,
+    queue: Lists<1>,
+    /// LIR items.
+    lir: u64,
+    lir_share: u64,
+    capacity: u64,
+}
+
+impl Lirs {
+    /// Makes an item LIR, at the top of the stack.
+    fn make_lir(&mut self, item: u32) {
+        self.top(item);
+        self.stack.set_mark(item, LIR);
+        self.lir += 1;
+        while self.lir > self.lir_share {
+            let Some(bottom) = self.stack.oldest(0) else { break };
+            if self.stack.mark(bottom) == LIR {
+                self.lir -= 1;
+                self.stack.set_mark(bottom, HIR);
+                self.queue.push(0, bottom, 1);
+            }
+            self.stack.remove(bottom);
+        }
+        self.prune();
+    }
+
+    fn top(&mut self, item: u32) {
+        if self.stack.has(item) {
+            self.stack.renew(item);
+        } else {
+            self.stack.push(0, item, 1);
+        }
+    }
+
+    fn prune(&mut self) {
+        while let Some(bottom) = self.stack.oldest(0).filter(|&bottom| self.stack.mark(bottom) == HIR) {
+            self.stack.remove(bottom);
+        }
+    }
+}
+
+impl Policy for Lirs {
+    fn access(&mut self, Access { item, .. }: Access, evicted: &mut Vec<u32>) -> bool {
+        if self.stack.mark(item) == LIR {
+            self.stack.renew(item);
+            self.prune();
+            return true;
+        }
+        let hit = self.queue.has(item);
+        if !hit && self.used() == self.capacity {
+            evicted.extend(self.queue.pop_oldest(0));
+        }
+        if self.stack.has(item) || (!hit && self.lir < self.lir_share) {
+            if hit {
+                self.queue.remove(item);
+            }
+            self.make_lir(item);
+        } else {
+            self.top(item);
+            self.prune();
+            if hit {
+                self.queue.renew(item);
+            } else {
+                self.queue.push(0, item, 1);
+            }
+        }
+        hit
+    }
+
+    fn remove(&mut self, item: u32) {
+        if self.queue.has(item) {
+            self.queue.remove(item);
+        }
+        if self.stack.has(item) {
+            self.stack.remove(item);
+            if self.stack.mark(item) == LIR {
+                self.lir -= 1;
+                self.stack.set_mark(item, HIR);
+            }
+            self.prune();
+        }
+    }
+
+    fn contains(&self, item: u32) -> bool {
+        self.stack.mark(item) == LIR || self.queue.has(item)
+    }
+
+    fn used(&self) -> u64 {
+        self.lir + self.queue.units(0)
+    }
+
+    fn capacity(&self) -> u64 {
+        self.capacity
+    }
+
+    fn grow(&mut self, items: u32) {
+        self.stack.grow(items);
+        self.queue.grow(items);
+    }
+
+    #[inline]
+    fn prefetch(&self, item: u32) {
+        self.stack.prefetch(item);
+        self.queue.prefetch(item);
+    }
+}

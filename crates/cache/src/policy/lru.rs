@@ -1,0 +1,46 @@
+//! LRU: the item used longest ago gives way.
+//!
+//! ```text
+//! hit(x):   x becomes the newest
+//! miss(x):  while x does not fit: the oldest gives way;  x becomes the newest
+//! ```
+//! Source: Mattson, Gecsei, Slutz, Traiger, "Evaluation techniques for storage hierarchies", IBM Systems Journal 9(2),
+//! 1970, where it is shown to be a stack algorithm.
+
+use super::{Policy, PolicyInfo};
+use crate::Access;
+use crate::curve::exact;
+use crate::lists::Lists;
+
+pub(super) static INFO: PolicyInfo = PolicyInfo {
+    name: "lru",
+    help: "The item used longest ago gives way.",
+    parameters: &[],
+    sizes: true,
+    needs_future: false,
+    largest: u64::MAX,
+    one_pass: Some(exact::lru),
+    build: |_, capacity, items| Box::new(Lru { queue: Lists::new(items), capacity }),
+};
+
+#[derive(Debug)]
+struct Lru {
+    queue: Lists<1>,
+    capacity: u64,
+}
+
+impl Policy for Lru {
+    fn access(&mut self, access: Access, evicted: &mut Vec<u32>) -> bool {
+        if self.queue.has(access.item) {
+            self.queue.renew(access.item);
+            return true;
+        }
+        while self.queue.units(0) + u64::from(access.size) > self.capacity {
+            evicted.extend(self.queue.pop_oldest(0));
+        }
+        self.queue.push(0, access.item, access.size);
+        false
+    }
+
+    super::listed!(queue, 1, remove);
+}

@@ -1,0 +1,160 @@
+//! LRU-K: the item whose K-th last use is longest ago gives way.
+//!
+//! ```text
+//! access(x) at time t, in accesses:
+//!     cached:  if t - LAST(x) > correlated:                     a new, uncorrelated use
+//!                  HIST(x,i) = HIST(x,i-1) + LAST(x) - HIST(x,1) for i = 2..K;  HIST(x,1) = t
+//!              LAST(x) = t
+//!     else:    while x does not fit: of the items with t - LAST > correlated, the one of least HIST(.,K) gives way;
+//!                  of those without K uses, or of equals, the one used longest ago
+//!              HIST(x,i) = HIST(x,i-1) for i = 2..K, nothing if x is not remembered;  HIST(x,1) = LAST(x) = t
+//! ```
+//! If all items are correlated, which the paper leaves open, the rule is applied to all of them.
+//! Source: E. O'Neil, P. O'Neil, Weikum, "The LRU-K page replacement algorithm for database disk buffering", SIGMOD 1993,
+//! section 2 and figure 2.1. Its periods are times; here they are counted in accesses. The history of an item that has
+//! left is remembered for the retained information period.
+
+use ssdlab_core::HugeVec;
+
+use super::{Policy, PolicyInfo};
+use crate::Access;
+use crate::heap::Heap;
+use crate::lists::grow;
+use crate::parameter::Parameter;
+
+pub(super) static INFO: PolicyInfo = PolicyInfo {
+    name: "lru-k",
+    help: "The item whose K-th last use is longest ago gives way.",
+    parameters: &[
+        Parameter { name: "k", unit: "uses", default: 2, min: 1, max: 16, help: "The K of LRU-K." },
+        Parameter {
+            name: "correlated",
+            unit: "accesses",
+            default: 0,
+            min: 0,
+            max: u64::MAX,
+            help: "Uses at most this far apart count as one, and protect the item.",
+        },
+        Parameter {
+            name: "retained",
+            unit: "accesses",
+            default: u64::MAX,
+            min: 0,
+            max: u64::MAX,
+            help: "How long the uses of an item that has left are remembered after the last one.",
+        },
+    ],
+    sizes: true,
+    needs_future: false,
+    largest: u64::MAX,
+    one_pass: None,
+    build: |settings, capacity, items| {
+        let k = settings.get("k") as usize;
+        Box::new(LruK {
+            heap: Heap::new(items),
+            history: HugeVec::filled(0, items as usize * k),
+            last: HugeVec::filled(0, items as usize),
+            k,
+            correlated: settings.get("correlated"),
+            retained: settings.get("retained"),
+            now: 0,
+            capacity,
+            passed: Vec::new(),
+        })
+    },
+};
+
+#[derive(Debug)]
+struct LruK {
+    /// By time of the K-th last use and of the last.
+    heap: Heap<(u64, u64)>,
+    /// Times of the last K uses of each item, the last first; 0 for none.
+    history: HugeVec<u64>,
+    /// Time of the last use, correlated or not; 0 for none.
+    last: HugeVec<u64>,
+    k: usize,
+    correlated: u64,
+    retained: u64,
+    /// Accesses so far.
+    now: u64,
+    capacity: u64,
+    /// Correlated items that a search has passed over, with their keys and sizes.
+    passed: Vec<(u32, u32, (u64, u64))>,
+}
+
+impl LruK {
+    /// Adds a use to the history of an item; earlier ones move forward by `period`.
+    fn note(&mut self, item: u32, period: u64) {
+        let history = &mut self.history[item as usize * self.k..][..self.k];
+        for i in (1..history.len()).rev() {
+            // No use stays none.
+            history[i] = if history[i - 1] == 0 { 0 } else { history[i - 1] + period };
+        }
+        history[0] = self.now;
+    }
+
+    fn key(&self, item: u32) -> (u64, u64) {
+        (self.history[item as usize * self.k + self.k - 1], self.last[item as usize])
+    }
+
+    fn evict(&mut self) -> Option<u32> {
+        while let Some((key, item)) = self.heap.least() {
+            if self.now - key.1 > self.correlated {
+                break;
+            }
+            let size = self.heap.remove(item);
+            self.passed.push((item, size, key));
+        }
+        let mut victim = self.heap.pop();
+        for (position, (item, size, key)) in self.passed.drain(..).enumerate() {
+            if victim.is_none() && position == 0 {
+                victim = Some(item);
+            } else {
+                self.heap.push(item, size, key);
+            }
+        }
+        victim
+    }
+}
+
+impl Policy for LruK {
+    fn access(&mut self, Access { item, size, .. }: Access, evicted: &mut Vec<u32>) -> bool {
+        self.now += 1;
+        let at = item as usize;
+        let since = self.now - self.last[at];
+        if self.heap.has(item) {
+            if since > self.correlated {
+                self.note(item, self.last[at] - self.history[at * self.k]);
+            }
+            self.last[at] = self.now;
+            self.heap.set(item, self.key(item));
+            return true;
+        }
+        while self.heap.units() + u64::from(size) > self.capacity {
+            evicted.extend(self.evict());
+        }
+        if since > self.retained {
+            self.history[at * self.k..][..self.k].fill(0);
+        }
+        self.note(item, 0);
+        self.last[at] = self.now;
+        self.heap.push(item, size, self.key(item));
+        false
+    }
+
+    fn remove(&mut self, item: u32) {
+        if self.heap.has(item) {
+            self.heap.remove(item);
+        }
+        self.history[item as usize * self.k..][..self.k].fill(0);
+        self.last[item as usize] = 0;
+    }
+
+    fn grow(&mut self, items: u32) {
+        self.heap.grow(items);
+        grow(&mut self.history, 0, items as usize * self.k);
+        grow(&mut self.last, 0, items as usize);
+    }
+
+    super::heaped!(heap);
+}

@@ -1,0 +1,242 @@
+//! Replacement policies, one file each, registered in [`POLICIES`].
+//!
+//! To add one: write its file with pseudo-code, source, an `INFO` and an implementation of [`Policy`], and register it
+//! here. Write its twin, slow and obvious, in `tests/it/twins/`; the tests, which take the policies from the table, ask
+//! for it. Parameters, help and the list of policies are read from the table too.
+
+mod arc;
+mod belady;
+mod car;
+mod clock;
+mod fifo;
+mod lfu;
+mod lifo;
+mod lirs;
+mod lru;
+mod lru_k;
+mod mru;
+mod random;
+mod s3_fifo;
+mod sieve;
+mod slru;
+mod tiny_lfu;
+mod two_q;
+mod w_tiny_lfu;
+
+use std::fmt::Debug;
+
+use crate::bank::Counts;
+use crate::curve::exact::OnePass;
+use crate::parameter::{Parameter, Settings};
+use crate::{Access, CacheError};
+
+/// Which items a cache of limited capacity holds.
+///
+/// Contract. Items are below what [`Policy::grow`] was last told. An access to an item that is not cached brings it in;
+/// whatever leaves the cache for it is appended to `evicted`, which may be the newcomer itself where a policy turns it
+/// away. An item has the size of the access that brought it in until it leaves. The units held never exceed
+/// the capacity after an access. Equal accesses give equal decisions: random ones come from a seed.
+pub trait Policy: Send + Debug {
+    /// Accesses an item: whether it was cached. The caller guarantees that an item that is not cached is of at least
+    /// one unit and no larger than the capacity.
+    fn access(&mut self, access: Access, evicted: &mut Vec<u32>) -> bool;
+
+    /// Forgets an item, cached or remembered, if it is either.
+    fn remove(&mut self, item: u32);
+
+    /// Whether an item is cached.
+    fn contains(&self, item: u32) -> bool;
+
+    /// Units held.
+    fn used(&self) -> u64;
+
+    /// Units that can be held.
+    fn capacity(&self) -> u64;
+
+    /// Items are below this number from now on; never less than before.
+    fn grow(&mut self, items: u32);
+
+    /// Loads into the processor's cache what an access to this item will need.
+    fn prefetch(&self, item: u32);
+
+    /// Accesses and drops, in order; adds what is seen to `counts`.
+    fn simulate(&mut self, accesses: &[Access], counts: &mut Counts) {
+        let mut evicted = Vec::new();
+        let capacity = self.capacity();
+        for (position, &access) in accesses.iter().enumerate() {
+            if let Some(ahead) = accesses.get(position + AHEAD) {
+                self.prefetch(ahead.item);
+            }
+            if access.is_drop() {
+                self.remove(access.item);
+                continue;
+            }
+            let size = u64::from(access.size);
+            counts.accesses += 1;
+            counts.units += size;
+            let too_large = size > capacity && !self.contains(access.item);
+            if too_large || !self.access(access, &mut evicted) {
+                counts.misses += 1;
+                counts.missed_units += size;
+                counts.too_large += u64::from(too_large);
+                counts.evictions += evicted.len() as u64;
+                evicted.clear();
+            }
+        }
+    }
+}
+
+/// Accesses looked ahead: enough for memory to answer.
+const AHEAD: usize = 12;
+
+/// The rest of a [`Policy`] whose items are in the lists `$lists`, of which the first `$cached` hold what is cached. With
+/// `remove`, dropping an item is just taking it out; `and` names what else an access will need.
+macro_rules! listed {
+    ($lists:ident, $cached:expr, remove $(, and $other:ident)?) => {
+        fn remove(&mut self, item: u32) {
+            if self.$lists.has(item) {
+                self.$lists.remove(item);
+            }
+        }
+
+        super::listed!($lists, $cached $(, and $other)?);
+    };
+    ($lists:ident, $cached:expr $(, and $other:ident)?) => {
+        fn contains(&self, item: u32) -> bool {
+            self.$lists.list(item) < $cached
+        }
+
+        fn used(&self) -> u64 {
+            (0..$cached).map(|list| self.$lists.units(list)).sum()
+        }
+
+        fn capacity(&self) -> u64 {
+            self.capacity
+        }
+
+        fn grow(&mut self, items: u32) {
+            self.$lists.grow(items);
+        }
+
+        #[inline]
+        fn prefetch(&self, item: u32) {
+            self.$lists.prefetch(item);
+            $(self.$other.prefetch(item);)?
+        }
+    };
+}
+
+/// The rest of a [`Policy`] whose cached items are in the heap `$heap`; with `alone`, nothing else is known of an item.
+macro_rules! heaped {
+    ($heap:ident, alone) => {
+        fn remove(&mut self, item: u32) {
+            if self.$heap.has(item) {
+                self.$heap.remove(item);
+            }
+        }
+
+        fn grow(&mut self, items: u32) {
+            self.$heap.grow(items);
+        }
+
+        super::heaped!($heap);
+    };
+    ($heap:ident) => {
+        fn contains(&self, item: u32) -> bool {
+            self.$heap.has(item)
+        }
+
+        fn used(&self) -> u64 {
+            self.$heap.units()
+        }
+
+        fn capacity(&self) -> u64 {
+            self.capacity
+        }
+
+        #[inline]
+        fn prefetch(&self, item: u32) {
+            self.$heap.prefetch(item);
+        }
+    };
+}
+
+use {heaped, listed};
+
+/// A registered policy.
+#[derive(Debug)]
+pub struct PolicyInfo {
+    /// Name in configurations.
+    pub name: &'static str,
+    /// One sentence.
+    pub help: &'static str,
+    /// Its parameters.
+    pub parameters: &'static [Parameter],
+    /// Whether items may be of different sizes.
+    pub sizes: bool,
+    /// Whether it looks at [`Access::next`].
+    pub needs_future: bool,
+    /// Largest capacity, in units.
+    pub largest: u64,
+    /// Misses of all sizes in one pass, where a larger cache always holds what a smaller one does and the parameters
+    /// are left alone.
+    pub one_pass: Option<OnePass>,
+    build: fn(&Settings, u64, u32) -> Box<dyn Policy>,
+}
+
+impl PolicyInfo {
+    /// An empty cache of `capacity` units for items `0..items`, which may grow; `one_size` says that all items are of
+    /// one unit. `changes` are to the defaults of the parameters.
+    pub fn build(
+        &self,
+        changes: &[(String, u64)],
+        capacity: u64,
+        items: u32,
+        one_size: bool,
+    ) -> Result<Box<dyn Policy>, CacheError> {
+        let settings = Settings::new(self.name, self.parameters, changes)?;
+        if capacity == 0 {
+            return Err(CacheError::NoCapacity);
+        }
+        if !one_size && !self.sizes {
+            let able = POLICIES.iter().filter(|info| info.sizes).map(|info| info.name);
+            return Err(CacheError::OneSizeOnly { policy: self.name, others: able.collect::<Vec<_>>().join(", ") });
+        }
+        if capacity > self.largest {
+            return Err(CacheError::TooLarge { policy: self.name, capacity, most: self.largest });
+        }
+        // More items than there are numbers are never cached, so that nothing changes above.
+        let capacity = if one_size { capacity.min(u64::from(u32::MAX)) } else { capacity };
+        Ok((self.build)(&settings, capacity, items))
+    }
+}
+
+/// Every policy.
+pub static POLICIES: &[&PolicyInfo] = &[
+    &fifo::INFO,
+    &lifo::INFO,
+    &lru::INFO,
+    &mru::INFO,
+    &random::INFO,
+    &clock::INFO,
+    &lfu::INFO,
+    &lru_k::INFO,
+    &two_q::INFO,
+    &slru::INFO,
+    &arc::INFO,
+    &car::INFO,
+    &lirs::INFO,
+    &tiny_lfu::INFO,
+    &w_tiny_lfu::INFO,
+    &s3_fifo::INFO,
+    &sieve::INFO,
+    &belady::INFO,
+];
+
+/// The policy called `name`.
+pub fn policy(name: &str) -> Result<&'static PolicyInfo, CacheError> {
+    POLICIES.iter().copied().find(|info| info.name == name).ok_or_else(|| CacheError::UnknownPolicy {
+        name: name.to_owned(),
+        known: POLICIES.iter().map(|info| info.name).collect::<Vec<_>>().join(", "),
+    })
+}

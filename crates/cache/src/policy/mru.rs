@@ -1,0 +1,47 @@
+//! MRU: the item used last gives way.
+//!
+//! ```text
+//! hit(x):   x becomes the newest
+//! miss(x):  while x does not fit: the newest gives way;  x becomes the newest
+//! ```
+//! The best there is for a loop larger than the cache. Source: Chou, DeWitt, "An evaluation of buffer management
+//! strategies for relational database systems", VLDB 1985. The order in which items give way does not depend on the
+//! size of the cache, so it is a stack algorithm (Mattson et al., IBM Systems Journal 9(2), 1970).
+
+use super::{Policy, PolicyInfo};
+use crate::Access;
+use crate::curve::exact;
+use crate::lists::Lists;
+
+pub(super) static INFO: PolicyInfo = PolicyInfo {
+    name: "mru",
+    help: "The item used last gives way.",
+    parameters: &[],
+    sizes: true,
+    needs_future: false,
+    largest: u64::MAX,
+    one_pass: Some(exact::mru),
+    build: |_, capacity, items| Box::new(Mru { pile: Lists::new(items), capacity }),
+};
+
+#[derive(Debug)]
+struct Mru {
+    pile: Lists<1>,
+    capacity: u64,
+}
+
+impl Policy for Mru {
+    fn access(&mut self, access: Access, evicted: &mut Vec<u32>) -> bool {
+        if self.pile.has(access.item) {
+            self.pile.renew(access.item);
+            return true;
+        }
+        while self.pile.units(0) + u64::from(access.size) > self.capacity {
+            evicted.extend(self.pile.pop_newest(0));
+        }
+        self.pile.push(0, access.item, access.size);
+        false
+    }
+
+    super::listed!(pile, 1, remove);
+}

@@ -1,0 +1,144 @@
+//! S3-FIFO: a small FIFO filters what is used only once, a main one gives second chances, a ghost remembers.
+//!
+//! ```text
+//! hit(x):    uses(x) up by one, to 3 at most
+//! miss(x):   while x does not fit:  |S| >= 10 %: EVICT-S;  else EVICT-M
+//!            x in G: out of it, to the head of M;  else to the head of S;  uses(x) = 0
+//! EVICT-S, until one gave way or S is empty:
+//!            tail of S:  uses > 1: to the head of M, and if M is above 90 %: EVICT-M
+//!                        else: it gives way to G, which forgets its oldest while above 90 %
+//! EVICT-M, until one gave way:
+//!            tail of M:  uses > 0: uses down by one, to the head of M;  else: it gives way
+//! ```
+//! Where M is empty, EVICT-S is done in place of EVICT-M. Source: Yang, Zhang, Qiu, Yue, Rashmi, "FIFO queues are all
+//! you need for cache eviction", SOSP 2023, algorithm 1 and section 4.1.
+//!
+//! The simulator its authors published, libCacheSim 0.3.5, differs, and `simulator` = 1 does as it does: until something
+//! gave way, newcomers go to M while S is full; EVICT-M is done if M is above its 90 % or S is empty, EVICT-S
+//! otherwise; and what moves from S to M starts with no uses, and pushes nothing out.
+
+use super::{Policy, PolicyInfo};
+use crate::Access;
+use crate::lists::Lists;
+use crate::parameter::Parameter;
+
+pub(super) static INFO: PolicyInfo = PolicyInfo {
+    name: "s3-fifo",
+    help: "A small FIFO for newcomers, a main one with second chances, and a memory of what left the small one.",
+    parameters: &[
+        Parameter { name: "small", unit: "%", default: 10, min: 1, max: 99, help: "Share of the small FIFO." },
+        Parameter {
+            name: "simulator",
+            unit: "switch",
+            default: 0,
+            min: 0,
+            max: 1,
+            help: "0: as in the paper; 1: as in libCacheSim, its authors' simulator.",
+        },
+    ],
+    sizes: true,
+    needs_future: false,
+    largest: u64::MAX,
+    one_pass: None,
+    build: |settings, capacity, items| {
+        let simulator = settings.get("simulator") == 1;
+        let small = settings.share("small", capacity);
+        let rest = (u128::from(capacity) * u128::from(100 - settings.get("small")) / 100) as u64;
+        // Exact shares in whole units: at least 10 % is a number rounded up, above 90 % one rounded down.
+        let (small, main) = if simulator { (small, capacity - small) } else { (capacity - rest, rest) };
+        let lists = Lists::new(items);
+        Box::new(S3Fifo { lists, small, main, ghost: rest, simulator, cold: true, capacity })
+    },
+};
+
+const SMALL: u8 = 0;
+const MAIN: u8 = 1;
+const GHOST: u8 = 2;
+
+/// Uses that are told apart.
+const USES_MAX: u8 = 3;
+
+#[derive(Debug)]
+struct S3Fifo {
+    /// Marks are uses.
+    lists: Lists<3>,
+    /// Units with which the small FIFO is full.
+    small: u64,
+    /// Most units of the main one.
+    main: u64,
+    /// Most units remembered.
+    ghost: u64,
+    simulator: bool,
+    /// Whether nothing gave way yet.
+    cold: bool,
+    capacity: u64,
+}
+
+impl S3Fifo {
+    fn evict(&mut self, evicted: &mut Vec<u32>) {
+        let [small, main] = [SMALL, MAIN].map(|list| self.lists.units(list));
+        let from_small = if self.simulator { main <= self.main && small > 0 } else { small >= self.small || main == 0 };
+        if from_small { self.evict_small(evicted) } else { self.evict_main(evicted) }
+    }
+
+    fn evict_small(&mut self, evicted: &mut Vec<u32>) {
+        while let Some(item) = self.lists.oldest(SMALL) {
+            if self.lists.mark(item) <= 1 {
+                self.lists.move_to(GHOST, item);
+                while self.lists.units(GHOST) > self.ghost {
+                    self.lists.pop_oldest(GHOST);
+                }
+                evicted.push(item);
+                return;
+            }
+            self.lists.move_to(MAIN, item);
+            if self.simulator {
+                self.lists.set_mark(item, 0);
+            } else if self.lists.units(MAIN) > self.main {
+                self.evict_main(evicted);
+            }
+        }
+    }
+
+    fn evict_main(&mut self, evicted: &mut Vec<u32>) {
+        while let Some(item) = self.lists.oldest(MAIN) {
+            match self.lists.mark(item) {
+                0 => {
+                    self.lists.remove(item);
+                    evicted.push(item);
+                    return;
+                }
+                uses => {
+                    self.lists.set_mark(item, uses - 1);
+                    self.lists.renew(item);
+                }
+            }
+        }
+    }
+}
+
+impl Policy for S3Fifo {
+    fn access(&mut self, Access { item, size, .. }: Access, evicted: &mut Vec<u32>) -> bool {
+        let list = self.lists.list(item);
+        if list == SMALL || list == MAIN {
+            let uses = self.lists.mark(item);
+            if uses < USES_MAX {
+                self.lists.set_mark(item, uses + 1);
+            }
+            return true;
+        }
+        if list == GHOST {
+            self.lists.remove(item);
+        }
+        while self.used() + u64::from(size) > self.capacity {
+            self.cold = false;
+            self.evict(evicted);
+        }
+        let small_is_full = self.simulator && self.cold && self.lists.units(SMALL) >= self.small;
+        self.lists.set_mark(item, 0);
+        self.lists.push(if list == GHOST || small_is_full { MAIN } else { SMALL }, item, size);
+        false
+    }
+
+    super::listed!(lists, 2, remove);
+}

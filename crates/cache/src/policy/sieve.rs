@@ -1,0 +1,74 @@
+//! SIEVE: FIFO with a hand that takes what was not used since it passed, and leaves the rest where it is.
+//!
+//! ```text
+//! hit(x):    x is marked visited
+//! miss(x):   while x does not fit:
+//!                o = the item under the hand, the oldest if it is nowhere
+//!                while o is visited: clear that, go on to the next newer, behind the newest to the oldest
+//!                the hand goes to the next newer of o, nowhere behind the newest;  o gives way
+//!            x becomes the newest, not visited
+//! ```
+//! Source: Zhang, Yang, Yue, Vigfusson, Rashmi, "SIEVE is simpler than LRU: an efficient turn-key eviction algorithm for
+//! web caches", NSDI 2024, algorithm 1.
+
+use super::{Policy, PolicyInfo};
+use crate::Access;
+use crate::lists::Lists;
+
+pub(super) static INFO: PolicyInfo = PolicyInfo {
+    name: "sieve",
+    help: "FIFO with a hand that takes what was not used since it passed, and leaves the rest where it is.",
+    parameters: &[],
+    sizes: true,
+    needs_future: false,
+    largest: u64::MAX,
+    one_pass: None,
+    build: |_, capacity, items| Box::new(Sieve { queue: Lists::new(items), hand: None, capacity }),
+};
+
+#[derive(Debug)]
+struct Sieve {
+    /// Marks are 1 for visited.
+    queue: Lists<1>,
+    hand: Option<u32>,
+    capacity: u64,
+}
+
+impl Sieve {
+    fn evict(&mut self) -> Option<u32> {
+        let mut at = self.hand.or(self.queue.oldest(0))?;
+        while self.queue.mark(at) == 1 {
+            self.queue.set_mark(at, 0);
+            at = self.queue.newer(at).or(self.queue.oldest(0))?;
+        }
+        self.hand = self.queue.newer(at);
+        self.queue.remove(at);
+        Some(at)
+    }
+}
+
+impl Policy for Sieve {
+    fn access(&mut self, Access { item, size, .. }: Access, evicted: &mut Vec<u32>) -> bool {
+        if self.queue.has(item) {
+            self.queue.set_mark(item, 1);
+            return true;
+        }
+        while self.queue.units(0) + u64::from(size) > self.capacity {
+            evicted.extend(self.evict());
+        }
+        self.queue.set_mark(item, 0);
+        self.queue.push(0, item, size);
+        false
+    }
+
+    fn remove(&mut self, item: u32) {
+        if self.queue.has(item) {
+            if self.hand == Some(item) {
+                self.hand = self.queue.newer(item);
+            }
+            self.queue.remove(item);
+        }
+    }
+
+    super::listed!(queue, 1);
+}

@@ -1,0 +1,69 @@
+//! Segmented LRU: what is used again moves from a probationary segment to a protected one.
+//!
+//! ```text
+//! hit(x):   x becomes the newest of the protected segment
+//!           while that is above its share: its oldest becomes the newest of the probationary segment
+//! miss(x):  while x does not fit: the oldest of the probationary segment gives way, of the protected one if that is empty
+//!           x becomes the newest of the probationary segment
+//! ```
+//! Source: Karedla, Love, Wherry, "Caching strategies to improve disk system performance", IEEE Computer 27(3), 1994.
+//! The protected share is a parameter there; the default is that of W-TinyLFU's main cache.
+
+use super::{Policy, PolicyInfo};
+use crate::Access;
+use crate::lists::Lists;
+use crate::parameter::Parameter;
+
+pub(super) static PROTECTED: Parameter = Parameter {
+    name: "protected",
+    unit: "%",
+    default: 80,
+    min: 0,
+    max: 100,
+    help: "Share of the main cache for what was used again.",
+};
+
+pub(super) static INFO: PolicyInfo = PolicyInfo {
+    name: "slru",
+    help: "What is used again moves to a protected segment; the item used longest ago of the others gives way.",
+    parameters: &[PROTECTED],
+    sizes: true,
+    needs_future: false,
+    largest: u64::MAX,
+    one_pass: None,
+    build: |settings, capacity, items| {
+        let protected = settings.share("protected", capacity);
+        Box::new(Slru { lists: Lists::new(items), protected, capacity })
+    },
+};
+
+const PROBATION: u8 = 0;
+const PROTECTION: u8 = 1;
+
+#[derive(Debug)]
+struct Slru {
+    lists: Lists<2>,
+    /// Most units that are protected.
+    protected: u64,
+    capacity: u64,
+}
+
+impl Policy for Slru {
+    fn access(&mut self, Access { item, size, .. }: Access, evicted: &mut Vec<u32>) -> bool {
+        if self.lists.has(item) {
+            self.lists.move_to(PROTECTION, item);
+            while self.lists.units(PROTECTION) > self.protected {
+                self.lists.move_oldest(PROTECTION, PROBATION);
+            }
+            return true;
+        }
+        while self.used() + u64::from(size) > self.capacity {
+            let victim = self.lists.pop_oldest(PROBATION).or_else(|| self.lists.pop_oldest(PROTECTION));
+            evicted.extend(victim);
+        }
+        self.lists.push(PROBATION, item, size);
+        false
+    }
+
+    super::listed!(lists, 2, remove);
+}

@@ -1,0 +1,86 @@
+//! TinyLFU: LRU with a doorman, who lets in only what was used more often lately than what would give way.
+//!
+//! ```text
+//! access(x):  record x in the sketch
+//! hit(x):     x becomes the newest
+//! miss(x):    room: x becomes the newest
+//!             else v = the oldest:  estimate(x) > estimate(v): v gives way, x becomes the newest
+//!                                   else: x is turned away
+//! ```
+//! Source: Einziger, Friedman, Manes, "TinyLFU: a highly efficient cache admission policy", ACM Transactions on Storage
+//! 13(4), 2017, sections 3 and 5. Its doorkeeper, which saves memory at the cost of precision, is a parameter; it is off
+//! by default, as in the simulator of the authors (Caffeine's), whose sample of ten accesses for each item is kept too.
+
+use super::{Policy, PolicyInfo};
+use crate::Access;
+use crate::lists::Lists;
+use crate::parameter::{Parameter, Settings};
+use crate::sketch::{self, Sketch, SketchOptions};
+
+pub(super) static SAMPLE: Parameter = Parameter {
+    name: "sample",
+    unit: "accesses per item",
+    default: 10,
+    min: 1,
+    max: 100,
+    help: "Accesses after which counters are halved, for each item of the cache.",
+};
+
+pub(super) static DOORKEEPER: Parameter = Parameter {
+    name: "doorkeeper",
+    unit: "switch",
+    default: 0,
+    min: 0,
+    max: 1,
+    help: "1: items are counted only once they are seen again in a sample.",
+};
+
+pub(super) static INFO: PolicyInfo = PolicyInfo {
+    name: "tinylfu",
+    help: "LRU that lets in only what was used more often lately than what would give way.",
+    parameters: &[SAMPLE, DOORKEEPER],
+    sizes: false,
+    needs_future: false,
+    largest: sketch::LARGEST,
+    one_pass: None,
+    build: |settings, capacity, items| {
+        Box::new(TinyLfu { lists: Lists::new(items), sketch: sketch(settings, capacity), capacity })
+    },
+};
+
+/// The sketch of a cache.
+pub(super) fn sketch(settings: &Settings, capacity: u64) -> Sketch {
+    let doorkeeper = settings.get("doorkeeper") == 1;
+    Sketch::new(SketchOptions { capacity, sample: settings.get("sample"), doorkeeper })
+}
+
+#[derive(Debug)]
+struct TinyLfu {
+    lists: Lists<1>,
+    sketch: Sketch,
+    capacity: u64,
+}
+
+impl Policy for TinyLfu {
+    fn access(&mut self, Access { item, .. }: Access, evicted: &mut Vec<u32>) -> bool {
+        self.sketch.record(item);
+        if self.lists.has(item) {
+            self.lists.renew(item);
+            return true;
+        }
+        if self.lists.units(0) == self.capacity
+            && let Some(victim) = self.lists.oldest(0)
+        {
+            if self.sketch.estimate(item) <= self.sketch.estimate(victim) {
+                evicted.push(item);
+                return false;
+            }
+            self.lists.remove(victim);
+            evicted.push(victim);
+        }
+        self.lists.push(0, item, 1);
+        false
+    }
+
+    super::listed!(lists, 1, remove, and sketch);
+}

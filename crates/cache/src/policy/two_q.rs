@@ -1,0 +1,83 @@
+//! 2Q: newcomers pass through a short FIFO; what comes back soon after it left that goes to an LRU list.
+//!
+//! ```text
+//! hit(x):   x in Am: it becomes the newest;  x in A1in: nothing
+//! miss(x):  x remembered in A1out: taken out of it, and for Am;  else for A1in
+//!           while x does not fit:
+//!               A1in above Kin, or Am empty: its oldest gives way and is remembered in A1out,
+//!                                            which forgets its oldest while above Kout
+//!               else: the oldest of Am gives way
+//!           x becomes the newest where it is for
+//! ```
+//! Source: Johnson, Shasha, "2Q: a low overhead high performance buffer management replacement algorithm", VLDB 1994,
+//! full version, with the sizes they advise: Kin = 25 %, Kout = 50 %.
+
+use super::{Policy, PolicyInfo};
+use crate::Access;
+use crate::lists::Lists;
+use crate::parameter::Parameter;
+
+pub(super) static INFO: PolicyInfo = PolicyInfo {
+    name: "2q",
+    help: "Newcomers pass through a FIFO; what comes back after it left that is kept by LRU.",
+    parameters: &[
+        Parameter::share("kin", 25, "Share of the capacity for newcomers."),
+        Parameter::share("kout", 50, "What is remembered of those that left, in terms of the capacity."),
+    ],
+    sizes: true,
+    needs_future: false,
+    largest: u64::MAX,
+    one_pass: None,
+    build: |settings, capacity, items| {
+        let (kin, kout) = (settings.share("kin", capacity), settings.share("kout", capacity));
+        Box::new(TwoQ { lists: Lists::new(items), kin, kout, capacity })
+    },
+};
+
+const A1_IN: u8 = 0;
+const AM: u8 = 1;
+const A1_OUT: u8 = 2;
+
+#[derive(Debug)]
+struct TwoQ {
+    lists: Lists<3>,
+    kin: u64,
+    kout: u64,
+    capacity: u64,
+}
+
+impl TwoQ {
+    fn evict(&mut self) -> Option<u32> {
+        let lists = &mut self.lists;
+        if lists.units(A1_IN) <= self.kin && lists.units(AM) > 0 {
+            return lists.pop_oldest(AM);
+        }
+        let victim = lists.move_oldest(A1_IN, A1_OUT);
+        while lists.units(A1_OUT) > self.kout {
+            lists.pop_oldest(A1_OUT);
+        }
+        victim
+    }
+}
+
+impl Policy for TwoQ {
+    fn access(&mut self, Access { item, size, .. }: Access, evicted: &mut Vec<u32>) -> bool {
+        let list = self.lists.list(item);
+        if list == AM {
+            self.lists.renew(item);
+        }
+        if list == AM || list == A1_IN {
+            return true;
+        }
+        if list == A1_OUT {
+            self.lists.remove(item);
+        }
+        while self.used() + u64::from(size) > self.capacity {
+            evicted.extend(self.evict());
+        }
+        self.lists.push(if list == A1_OUT { AM } else { A1_IN }, item, size);
+        false
+    }
+
+    super::listed!(lists, 2, remove);
+}

@@ -1,0 +1,103 @@
+//! W-TinyLFU: a small LRU window for newcomers, and TinyLFU between it and a segmented LRU main cache.
+//!
+//! ```text
+//! access(x):  record x in the sketch
+//! hit(x):     in the window:  x becomes its newest
+//!             in the main cache:  x becomes the newest of the protected segment
+//!                                 while that is above its share: its oldest becomes the newest of the probationary one
+//! miss(x):    x becomes the newest of the window;  while that is above its share, c = its oldest:
+//!                 room in the main cache: c becomes the newest of the probationary segment
+//!                 else v = the oldest of the probationary segment, of the protected one if that is empty:
+//!                     estimate(c) > estimate(v): v gives way, c takes its place as the newest on probation
+//!                     else: c gives way
+//! ```
+//! The window is 1 % of the cache, at least one item; the protected segment 80 % of the main cache.
+//! Source: Einziger, Friedman, Manes, "TinyLFU: a highly efficient cache admission policy", ACM Transactions on Storage
+//! 13(4), 2017, section 4.
+
+use super::{Policy, PolicyInfo, slru, tiny_lfu};
+use crate::Access;
+use crate::lists::Lists;
+use crate::parameter::Parameter;
+use crate::sketch::{self, Sketch};
+
+pub(super) static INFO: PolicyInfo = PolicyInfo {
+    name: "w-tinylfu",
+    help: "An LRU window, then a segmented LRU that lets in only what was used more often than what would give way.",
+    parameters: &[
+        Parameter::share("window", 1, "Share of the cache for newcomers."),
+        slru::PROTECTED,
+        tiny_lfu::SAMPLE,
+        tiny_lfu::DOORKEEPER,
+    ],
+    sizes: false,
+    needs_future: false,
+    largest: sketch::LARGEST,
+    one_pass: None,
+    build: |settings, capacity, items| {
+        let window = settings.share("window", capacity).max(1);
+        let sketch = tiny_lfu::sketch(settings, capacity);
+        let protected = settings.share("protected", capacity - window);
+        Box::new(WTinyLfu { lists: Lists::new(items), sketch, window, protected, capacity })
+    },
+};
+
+const WINDOW: u8 = 0;
+const PROBATION: u8 = 1;
+const PROTECTION: u8 = 2;
+
+#[derive(Debug)]
+struct WTinyLfu {
+    lists: Lists<3>,
+    sketch: Sketch,
+    /// Most items of the window.
+    window: u64,
+    /// Most items that are protected.
+    protected: u64,
+    capacity: u64,
+}
+
+impl WTinyLfu {
+    /// Has the window's oldest compete for a place in the main cache.
+    fn compete(&mut self, evicted: &mut Vec<u32>) {
+        let Some(candidate) = self.lists.oldest(WINDOW) else { return };
+        let main = self.lists.units(PROBATION) + self.lists.units(PROTECTION);
+        if main + self.window >= self.capacity {
+            let victim = self.lists.oldest(PROBATION).or(self.lists.oldest(PROTECTION));
+            let stronger = |victim: &u32| self.sketch.estimate(candidate) > self.sketch.estimate(*victim);
+            let Some(victim) = victim.filter(stronger) else {
+                self.lists.remove(candidate);
+                evicted.push(candidate);
+                return;
+            };
+            self.lists.remove(victim);
+            evicted.push(victim);
+        }
+        self.lists.move_to(PROBATION, candidate);
+    }
+}
+
+impl Policy for WTinyLfu {
+    fn access(&mut self, Access { item, .. }: Access, evicted: &mut Vec<u32>) -> bool {
+        self.sketch.record(item);
+        let list = self.lists.list(item);
+        if list == WINDOW {
+            self.lists.renew(item);
+            return true;
+        }
+        if list == PROBATION || list == PROTECTION {
+            self.lists.move_to(PROTECTION, item);
+            while self.lists.units(PROTECTION) > self.protected {
+                self.lists.move_oldest(PROTECTION, PROBATION);
+            }
+            return true;
+        }
+        self.lists.push(WINDOW, item, 1);
+        while self.lists.units(WINDOW) > self.window {
+            self.compete(evicted);
+        }
+        false
+    }
+
+    super::listed!(lists, 3, remove, and sketch);
+}

@@ -1,0 +1,184 @@
+//! TinyLFU's estimate of how often items were accessed lately.
+//!
+//! ```text
+//! record(x):    x not in the doorkeeper: put it in
+//!               else: of the counters of x, one in each of four rows, those that hold the least go up by one, to 15
+//!               after W records: every counter and the count of records are halved, the doorkeeper is emptied
+//! estimate(x):  the least counter of x, and one more if the doorkeeper has it
+//! ```
+//! A count-min sketch with minimal increment behind a Bloom filter, which keeps what comes once out of it. Estimates
+//! are never too low but for the halving and the limit of a counter. Source: Einziger, Friedman, Manes, "TinyLFU: a
+//! highly efficient cache admission policy", ACM Transactions on Storage 13(4), 2017, section 3. The paper leaves the
+//! sizes open: here a row has at least four counters for each item of the cache, the doorkeeper eight bits for each record of
+//! a sample.
+
+use ssdlab_core::mem::prefetch;
+
+/// Rows of counters.
+const ROWS: usize = 4;
+/// Bits set in the doorkeeper for an item.
+const PROBES: usize = 2;
+/// What a counter of four bits can hold.
+const COUNTER_MAX: u8 = 15;
+/// Largest cache to estimate for, in items: its counters take 1 GiB.
+pub(crate) const LARGEST: u64 = 1 << 26;
+
+/// What a sketch is for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SketchOptions {
+    /// Items of the cache.
+    pub capacity: u64,
+    /// Records of a sample, W, for each item of the cache.
+    pub sample: u64,
+    /// Whether items come into the sketch only when they are seen again in a sample.
+    pub doorkeeper: bool,
+}
+
+/// The estimate: 16 to 32 bytes for each item of the cache, and `sample` to twice as many for the doorkeeper.
+#[derive(Clone, Debug)]
+pub struct Sketch {
+    /// Rows one after another.
+    counters: Vec<u8>,
+    row_mask: u32,
+    doorkeeper: Vec<u64>,
+    door_mask: u64,
+    records: u64,
+    records_most: u64,
+}
+
+/// The output function of SplitMix64, which spreads the bits of a number over all bits.
+pub(crate) fn mix(number: u64) -> u64 {
+    let mut z = number.wrapping_add(0x9E37_79B9_7F4A_7C15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    z ^ (z >> 31)
+}
+
+impl Sketch {
+    /// A sketch that has seen nothing.
+    pub fn new(options: SketchOptions) -> Self {
+        let capacity = options.capacity.clamp(1, LARGEST);
+        let row = (capacity * 4).next_power_of_two().max(16);
+        let records_most = capacity * options.sample;
+        let door_bits = if options.doorkeeper { (records_most * 8).next_power_of_two().max(64) } else { 0 };
+        Self {
+            counters: vec![0; row as usize * ROWS],
+            row_mask: row as u32 - 1,
+            doorkeeper: vec![0; door_bits as usize / 64],
+            door_mask: door_bits.wrapping_sub(1),
+            records: 0,
+            records_most,
+        }
+    }
+
+    /// The indices of an item's counters.
+    #[inline]
+    pub fn counters_of(&self, item: u32) -> [usize; ROWS] {
+        let hash = mix(u64::from(item));
+        let (first, step) = (hash as u32, (hash >> 32) as u32 | 1);
+        std::array::from_fn(|row| {
+            let column = first.wrapping_add(step.wrapping_mul(row as u32)) & self.row_mask;
+            row * (self.row_mask as usize + 1) + column as usize
+        })
+    }
+
+    /// The bits of an item in the doorkeeper.
+    #[inline]
+    pub fn bits_of(&self, item: u32) -> [u64; PROBES] {
+        let hash = mix(u64::from(!item));
+        [hash & self.door_mask, hash.rotate_left(32) & self.door_mask]
+    }
+
+    #[inline]
+    fn in_doorkeeper(&self, item: u32) -> bool {
+        self.bits_of(item).iter().all(|bit| self.doorkeeper[(bit / 64) as usize] >> (bit % 64) & 1 == 1)
+    }
+
+    /// Loads what [`Self::record`] will need.
+    #[inline]
+    pub fn prefetch(&self, item: u32) {
+        self.counters_of(item).into_iter().for_each(|at| prefetch(&self.counters, at));
+        if !self.doorkeeper.is_empty() {
+            self.bits_of(item).into_iter().for_each(|bit| prefetch(&self.doorkeeper, (bit / 64) as usize));
+        }
+    }
+
+    /// Records an access.
+    #[inline]
+    pub fn record(&mut self, item: u32) {
+        if self.doorkeeper.is_empty() || self.in_doorkeeper(item) {
+            let at = self.counters_of(item);
+            let least = self.least(at);
+            if least < COUNTER_MAX {
+                at.into_iter().for_each(|at| self.counters[at] += u8::from(self.counters[at] == least));
+            }
+        } else {
+            self.bits_of(item).into_iter().for_each(|bit| self.doorkeeper[(bit / 64) as usize] |= 1 << (bit % 64));
+        }
+        self.records += 1;
+        if self.records >= self.records_most {
+            self.records /= 2;
+            self.counters.iter_mut().for_each(|counter| *counter /= 2);
+            self.doorkeeper.fill(0);
+        }
+    }
+
+    fn least(&self, at: [usize; ROWS]) -> u8 {
+        at.into_iter().fold(COUNTER_MAX, |least, at| least.min(self.counters[at]))
+    }
+
+    /// How often an item was accessed lately.
+    #[inline]
+    pub fn estimate(&self, item: u32) -> u32 {
+        let seen = !self.doorkeeper.is_empty() && self.in_doorkeeper(item);
+        u32::from(self.least(self.counters_of(item))) + u32::from(seen)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ssdlab_core::Rng;
+
+    /// Goal: few items are counted exactly, many never too low. Method: counts beside it, within one sample.
+    #[test]
+    fn estimates_are_counts_or_a_little_more() {
+        for doorkeeper in [false, true] {
+            for items in [10, 100_000_u32] {
+                let mut sketch = Sketch::new(SketchOptions { capacity: 20_000, sample: 10, doorkeeper });
+                let mut counts = vec![0_u32; items as usize];
+                let mut rng = Rng::named(1, "sketch");
+                for _ in 0..items.min(5) * 16 {
+                    let item = rng.below(u64::from(items).min(5)) as u32 * (items / 10);
+                    counts[item as usize] += 1;
+                    sketch.record(item);
+                }
+                for item in (0..items).filter(|_| items > 10) {
+                    counts[item as usize] += 1;
+                    sketch.record(item);
+                }
+                let most = if doorkeeper { 16 } else { 15 };
+                let above = counts.iter().enumerate().map(|(item, &count)| {
+                    let estimate = sketch.estimate(item as u32);
+                    assert!(estimate >= count.min(most), "{estimate} of {count}");
+                    u32::from(estimate > count)
+                });
+                let above: u32 = above.sum();
+                assert!(above <= items / 5, "{above} of {items} are estimated too high");
+            }
+        }
+    }
+
+    #[test]
+    fn a_full_sample_is_halved() {
+        let mut sketch = Sketch::new(SketchOptions { capacity: 2, sample: 10, doorkeeper: true });
+        (0..19).for_each(|record| sketch.record(u32::from(record >= 9)));
+        assert_eq!([sketch.estimate(0), sketch.estimate(1)], [9, 10]);
+        sketch.record(0);
+        assert_eq!([sketch.estimate(0), sketch.estimate(1)], [4, 4]);
+        (0..9).for_each(|_| sketch.record(2));
+        assert_eq!([sketch.estimate(0), sketch.estimate(2)], [4, 9]);
+        sketch.record(2);
+        assert_eq!([sketch.estimate(0), sketch.estimate(2)], [2, 4]);
+    }
+}

@@ -1,0 +1,176 @@
+//! What holds for policies by theory, whatever the trace.
+
+use proptest::prelude::*;
+use ssdlab_cache::{Access, AccessTrace, CacheError, Counts, POLICIES, PolicyInfo, policy};
+
+use crate::twin::{in_units, traces};
+
+fn trace(items: impl IntoIterator<Item = u32>) -> AccessTrace {
+    let accesses: Vec<Access> = items.into_iter().map(|item| Access::new(item, 1)).collect();
+    let items = accesses.iter().map(|access| access.item + 1).max().unwrap_or(0);
+    AccessTrace::from_accesses(accesses, items).unwrap()
+}
+
+fn misses(trace: &AccessTrace, info: &PolicyInfo, capacity: u64) -> u64 {
+    trace.simulate(info, &[], capacity).unwrap().misses
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    /// Source: Belady 1966; Mattson et al. 1970 prove it.
+    #[test]
+    fn no_policy_misses_less_than_belady(accesses in traces(), capacity in 1_u64..20) {
+        let trace = AccessTrace::from_accesses(in_units(&accesses), 40).unwrap();
+        let belady = policy("belady").unwrap();
+        let bypass = [("bypass".to_owned(), 1)];
+        let least = trace.simulate(belady, &bypass, capacity).unwrap().misses;
+        for info in POLICIES {
+            // TinyLFU may turn a newcomer away; the others let it in.
+            let least = if info.name == "tinylfu" { least } else { misses(&trace, belady, capacity) };
+            prop_assert!(misses(&trace, info, capacity) >= least, "{} beats Belady", info.name);
+        }
+        prop_assert!(misses(&trace, belady, capacity) >= least);
+    }
+
+    /// Goal: a larger cache holds what a smaller one does at every moment, for the policies said to be stack algorithms;
+    /// and their curve from one pass is that of simulations of every size.
+    #[test]
+    fn larger_caches_of_stack_algorithms_hold_what_smaller_ones_do(accesses in traces()) {
+        let accesses: Vec<Access> = in_units(&accesses).into_iter().filter(|access| !access.is_drop()).collect();
+        let trace = AccessTrace::from_accesses(accesses, 40).unwrap();
+        for info in POLICIES {
+            let Some(one_pass) = info.one_pass else { continue };
+            let curve = one_pass(&trace, 40).unwrap();
+            let simulated: Vec<u64> = (1..=40).map(|capacity| misses(&trace, info, capacity)).collect();
+            prop_assert_eq!(curve.misses(), &simulated, "{}", info.name);
+            prop_assert_eq!(curve.accesses(), trace.accesses().len() as u64);
+            let short = one_pass(&trace, 7).unwrap();
+            prop_assert_eq!(short.misses(), &simulated[..7], "{}", info.name);
+
+            let mut caches: Vec<_> = (1..12).map(|capacity| info.build(&[], capacity, 40, true).unwrap()).collect();
+            for access in trace.accesses() {
+                caches.iter_mut().for_each(|cache| { cache.access(*access, &mut Vec::new()); });
+                for pair in caches.windows(2) {
+                    let held = (0..40).all(|item| !pair[0].contains(item) || pair[1].contains(item));
+                    // Of items never used again any may stay: only what will hit has to be there.
+                    prop_assert!(held || info.needs_future, "{}", info.name);
+                }
+            }
+        }
+    }
+}
+
+/// A loop one larger than the cache: LRU, FIFO and CLOCK never hit; MRU and LIFO miss one or two of each round.
+#[test]
+fn a_loop_larger_than_the_cache() {
+    let (items, rounds, capacity) = (11, 100, 10);
+    let looped = trace((0..items * rounds).map(|at| at % items));
+    let all = u64::from(items * rounds);
+    for name in ["fifo", "lru", "clock", "sieve"] {
+        assert_eq!(misses(&looped, policy(name).unwrap(), capacity), all, "{name}");
+    }
+    // The first round misses all; later, the last two items take each other's place.
+    assert_eq!(misses(&looped, policy("lifo").unwrap(), capacity), 11 + 2 * 99);
+    // Belady and MRU keep all but one, which moves by one place from miss to miss: one miss in ten accesses.
+    for name in ["mru", "belady"] {
+        assert_eq!(misses(&looped, policy(name).unwrap(), capacity), 11 + (all - 11) / 10, "{name}");
+    }
+    // With one item on probation LIRS keeps nine, and misses the others.
+    assert_eq!(misses(&looped, policy("lirs").unwrap(), capacity), 11 + 2 * 99);
+}
+
+#[test]
+fn every_policy_keeps_one_item_and_misses_what_is_new() {
+    for info in POLICIES {
+        for capacity in [1, 2, 7, 100, 1000] {
+            assert_eq!(misses(&trace([3; 500]), info, capacity), 1, "{} of {capacity}", info.name);
+            assert_eq!(misses(&trace(0..500), info, capacity), 500, "{} of {capacity}", info.name);
+            // Larger than all there is: only first uses miss.
+            let few = trace((0..5000).map(|at| at * at % 97));
+            let distinct = (0..97_u32).map(|at| at * at % 97).collect::<std::collections::BTreeSet<_>>().len();
+            if capacity >= 97 {
+                assert_eq!(misses(&few, info, capacity), distinct as u64, "{} of {capacity}", info.name);
+            }
+        }
+    }
+}
+
+/// libCacheSim's W-TinyLFU misses everything in caches below 100 items, whose window it rounds to nothing.
+#[test]
+fn small_w_tinylfu_caches_work() {
+    let mut rng = ssdlab_core::Rng::named(1, "skewed");
+    let skewed = trace((0..20_000).map(|_| rng.below(1 + rng.clone().below(500)) as u32));
+    for capacity in [1, 2, 3, 10, 49, 99] {
+        let [lru, tiny] = ["lru", "w-tinylfu"].map(|name| misses(&skewed, policy(name).unwrap(), capacity));
+        assert!(tiny <= lru, "of {capacity}: {tiny}, LRU {lru}");
+    }
+}
+
+#[test]
+fn policies_that_coincide() {
+    let mut rng = ssdlab_core::Rng::named(1, "any");
+    let any = trace((0..5000).map(|_| rng.below(60) as u32));
+    let with = |name: &str, changes: &[(&str, u64)], capacity: u64| -> Counts {
+        let changes: Vec<(String, u64)> = changes.iter().map(|&(name, value)| (name.to_owned(), value)).collect();
+        any.simulate(policy(name).unwrap(), &changes, capacity).unwrap()
+    };
+    for capacity in [1, 2, 9, 30] {
+        let lru = with("lru", &[], capacity);
+        assert_eq!(with("lru-k", &[("k", 1)], capacity), lru);
+        assert_eq!(with("slru", &[("protected", 100)], capacity).accesses, lru.accesses);
+        // Nothing but a window is LRU.
+        assert_eq!(with("w-tinylfu", &[("window", 100)], capacity), lru);
+        // With a probationary segment only, a hit makes an item the newest.
+        assert_eq!(with("slru", &[("protected", 0)], capacity), lru);
+    }
+}
+
+#[test]
+fn what_does_not_fit_is_not_admitted() {
+    for info in POLICIES.iter().filter(|info| info.sizes) {
+        let sizes = [(0, 6), (1, 11), (0, 20), (1, 11), (2, 5), (1, 3), (1, 11)];
+        let accesses = sizes.map(|(item, size)| Access::new(item, size)).to_vec();
+        let trace = AccessTrace::from_accesses(accesses, 3).unwrap();
+        let counts = trace.simulate(info, &[], 10).unwrap();
+        assert_eq!((counts.too_large, counts.accesses, counts.units), (2, 7, 67), "{}", info.name);
+        // Item 0 is a hit though the second access is larger; so is item 1 once it came in with another size.
+        assert_eq!(
+            (counts.misses, counts.missed_units, counts.evictions),
+            (5, 6 + 11 + 11 + 5 + 3, 1),
+            "{}",
+            info.name
+        );
+    }
+}
+
+#[test]
+fn what_cannot_be_is_refused_by_name() {
+    let name = |name: &str, value| [(name.to_owned(), value)];
+    let lru = policy("lru").unwrap();
+    let message = |error: CacheError| error.to_string();
+    assert!(message(policy("lur").unwrap_err()).contains("`lur`; known are fifo, lifo, lru"));
+    assert_eq!(lru.build(&[], 0, 1, true).unwrap_err(), CacheError::NoCapacity);
+    assert!(message(lru.build(&name("k", 2), 9, 1, true).unwrap_err()).contains("no parameter `k`; it has none"));
+    let k = policy("lru-k").unwrap().build(&name("k", 0), 9, 1, true).unwrap_err();
+    assert!(message(k).contains("`k` of policy `lru-k` is 0, but must lie in 1..=16"));
+    let sizes = policy("arc").unwrap().build(&[], 9, 1, false).unwrap_err();
+    assert!(message(sizes).contains("`arc` is defined for items of one size"));
+    let large = policy("tinylfu").unwrap().build(&[], 1 << 40, 1, true).unwrap_err();
+    assert!(message(large).contains("1099511627776"));
+    let dropped = AccessTrace::from_accesses(vec![Access::new(0, 1), Access::drop(0)], 1).unwrap();
+    let curve = lru.one_pass.unwrap()(&dropped, 1).unwrap_err();
+    assert!(message(curve).contains("ignore trims"));
+}
+
+#[test]
+fn the_table_is_sound() {
+    for info in POLICIES {
+        assert_eq!(policy(info.name).unwrap().help, info.help);
+        assert!(info.help.ends_with('.'), "{}", info.name);
+        for parameter in info.parameters {
+            assert!((parameter.min..=parameter.max).contains(&parameter.default), "{} {}", info.name, parameter.name);
+            assert!(parameter.help.ends_with('.'), "{} {}", info.name, parameter.name);
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! Misses on a real trace equal those of another simulator.
+//!
+//! Set `SSDLAB_TRACES` to the directory that holds the trace; without it the test is skipped and says so.
+
+use std::path::PathBuf;
+
+use ssdlab_cache::{AccessTrace, Granularity, Trims, policy};
+use ssdlab_trace::{ReadOptions, Request, Source, TraceReader};
+
+#[expect(clippy::print_stderr, reason = "a skipped test must say so")]
+fn skip(why: &str) -> Option<Vec<Request>> {
+    eprintln!("skipped: {why}");
+    None
+}
+
+/// The requests of libCacheSim's CloudPhysics trace.
+pub fn cloud_physics() -> Option<Vec<Request>> {
+    let Some(root) = std::env::var_os("SSDLAB_TRACES") else {
+        return skip("SSDLAB_TRACES does not name the directory of real traces");
+    };
+    let path = PathBuf::from(root).join("libcachesim/cloudPhysicsIO.vscsi");
+    if !path.exists() {
+        return skip(&format!("{} is missing", path.display()));
+    }
+    let mut reader = TraceReader::open(&[path], &ReadOptions::default()).unwrap();
+    let mut requests = Vec::new();
+    while reader.fill(&mut requests, 4096).unwrap() > 0 {}
+    Some(requests)
+}
+
+#[test]
+fn misses_equal_those_of_libcachesim() {
+    let Some(requests) = cloud_physics() else { return };
+    let trace = AccessTrace::new(&requests, Granularity::Objects, Trims::Ignore).unwrap();
+    assert_eq!(trace.accesses().len(), 113_872);
+    let mut wrong = Vec::new();
+    for row in include_str!("../data/libcachesim.csv").lines().skip(1) {
+        let fields: Vec<&str> = row.split(',').collect();
+        let changes = fields[1].split_once('=').map(|(name, value)| (name.to_owned(), value.parse().unwrap()));
+        let (capacity, misses): (u64, u64) = (fields[2].parse().unwrap(), fields[3].parse().unwrap());
+        let info = policy(fields[0]).unwrap();
+        let found = trace.simulate(info, &Vec::from_iter(changes.clone()), capacity).unwrap().misses;
+        if found != misses {
+            wrong.push(format!("{row}: {found}"));
+        }
+        if let Some(one_pass) = info.one_pass.filter(|_| changes.is_none()) {
+            assert_eq!(one_pass(&trace, capacity as u32).unwrap().misses()[capacity as usize - 1], misses, "{row}");
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}

@@ -1,0 +1,274 @@
+//! The cache as a stage: what goes below keeps the data right, and nothing dirty is lost or written twice.
+
+use std::collections::BTreeSet;
+
+use proptest::prelude::*;
+use ssdlab_cache::{CacheError, POLICIES, Stage, StageCounters, StageOptions, Why, WriteMode, policy};
+use ssdlab_trace::{Op, Request, flag};
+
+/// Pages of four sectors.
+const PAGE: u32 = 2048;
+const SECTOR: u64 = 512;
+const SECTORS: u64 = 4 * 24;
+
+fn request(op: Op, sector: u64, sectors: u64, flags: u8) -> Request {
+    let bytes = (sectors * SECTOR) as u32;
+    Request { time_ns: 7, offset: sector * SECTOR, bytes, op, flags, stream: 3 }
+}
+
+fn requests() -> impl Strategy<Value = Vec<Request>> {
+    let op = prop_oneof![4 => Just(Op::Read), 6 => Just(Op::Write), 1 => Just(Op::Trim), 1 => Just(Op::Flush)];
+    let flags = prop_oneof![12 => Just(0), 1 => Just(flag::FUA), 1 => Just(flag::PREFLUSH | flag::SYNC)];
+    let one = (op, 0..SECTORS, prop_oneof![5 => 1..9_u64, 1 => 9..60_u64], flags);
+    prop::collection::vec(one, 1..120).prop_map(|steps| {
+        let request = |(op, sector, sectors, flags): (Op, u64, u64, u8)| match op {
+            Op::Flush => request(op, 0, 0, 0),
+            _ => request(op, sector, sectors.min(SECTORS - sector), flags),
+        };
+        steps.into_iter().map(request).collect()
+    })
+}
+
+/// Versions of sectors: what the host wrote last, and what is below.
+struct Oracle {
+    /// 0 for what was never written, or trimmed.
+    truth: [u64; SECTORS as usize],
+    below: [u64; SECTORS as usize],
+    /// Pages written by the host and not yet below, as the stage should know them.
+    dirty: BTreeSet<u64>,
+    seen: Vec<(Request, Why)>,
+    /// Pages written back, read for misses, and read for fills.
+    pages: [u64; 3],
+}
+
+impl Oracle {
+    fn sectors(request: &Request) -> std::ops::Range<usize> {
+        (request.offset / SECTOR) as usize..(request.end() / SECTOR) as usize
+    }
+
+    /// A request arrives below; `cause` is what the host asks at this moment.
+    fn arrives(&mut self, request: Request, why: Why, cause: &Request) {
+        assert_eq!((request.time_ns, request.stream), (7, cause.stream));
+        let own = if cause.op == Op::Write { Self::sectors(cause) } else { 0..0 };
+        match (request.op, why) {
+            (Op::Read, Why::Miss | Why::Fill) => {
+                for sector in Self::sectors(&request).filter(|sector| !own.contains(sector)) {
+                    assert_eq!(self.below[sector], self.truth[sector], "stale sector {sector}: {why:?}");
+                }
+                self.pages[if why == Why::Miss { 1 } else { 2 }] += u64::from(request.bytes / PAGE);
+            }
+            (Op::Write, _) => {
+                for sector in Self::sectors(&request) {
+                    self.below[sector] = self.truth[sector];
+                }
+                if why != Why::Through {
+                    assert!(request.offset.is_multiple_of(u64::from(PAGE)) && request.bytes.is_multiple_of(PAGE));
+                    for page in request.offset / u64::from(PAGE)..request.end() / u64::from(PAGE) {
+                        assert!(self.dirty.remove(&page), "page {page} is written back but clean");
+                        self.pages[0] += 1;
+                        // In a write, the page may be one whose turn is still to come.
+                        if (page * 4..page * 4 + 4).any(|sector| own.contains(&(sector as usize))) {
+                            self.dirty.insert(page);
+                        }
+                    }
+                }
+            }
+            (Op::Trim, Why::Trim) => {
+                for sector in Self::sectors(&request) {
+                    self.below[sector] = 0;
+                }
+            }
+            (Op::Flush, Why::Flush) => assert_eq!(self.dirty.len(), 0, "a flush leaves dirty pages"),
+            other => panic!("{other:?} makes no sense"),
+        }
+        self.seen.push((request, why));
+    }
+}
+
+/// Replays requests through a stage with everything checked; returns its counters.
+fn replay(stage: &mut Stage, options: StageOptions, requests: &[Request], background: bool) -> StageCounters {
+    let (truth, below) = ([0; SECTORS as usize], [0; SECTORS as usize]);
+    let mut oracle = Oracle { truth, below, dirty: BTreeSet::new(), seen: Vec::new(), pages: [0; 3] };
+    let mut version = 0;
+    for request in requests {
+        if request.op == Op::Write {
+            version += 1;
+            Oracle::sectors(request).for_each(|sector| oracle.truth[sector] = version);
+        }
+        if request.op == Op::Trim {
+            Oracle::sectors(request).for_each(|sector| oracle.truth[sector] = 0);
+        }
+        let through = options.writes == WriteMode::Through || request.flags & flag::FUA != 0;
+        let touched = request.offset / u64::from(PAGE)..request.end().div_ceil(u64::from(PAGE));
+        if request.op == Op::Write && request.flags & flag::PREFLUSH == 0 && !through {
+            oracle.dirty.extend(touched.clone());
+        }
+        let mut below = Vec::new();
+        stage.submit(request, &mut |request, why| below.push((request, why))).unwrap();
+        if request.flags & flag::PREFLUSH != 0 && request.op == Op::Write {
+            let flush = below.iter().position(|(request, _)| request.op == Op::Flush).expect("flushed first");
+            below.drain(..=flush).for_each(|(one, why)| {
+                oracle.arrives(one, why, &Request { op: Op::Flush, offset: 0, bytes: 0, ..*request });
+            });
+            if !through {
+                oracle.dirty.extend(touched.clone());
+            }
+        }
+        below.into_iter().for_each(|(one, why)| oracle.arrives(one, why, request));
+        if background {
+            let mut below = Vec::new();
+            stage.background(3, 7, &mut |request, why| below.push((request, why)));
+            let cause = Request { op: Op::Flush, offset: 0, bytes: 0, stream: 0, ..*request };
+            below.into_iter().for_each(|(one, why)| oracle.arrives(one, why, &cause));
+        }
+        // What the stage holds dirty is what the host wrote and nobody wrote below.
+        for page in 0..SECTORS / 4 {
+            let (cached, dirty) = stage.state(page);
+            assert!(cached || !dirty, "page {page} is dirty but not cached");
+            if dirty {
+                assert!(oracle.dirty.contains(&page), "page {page} is dirty for no reason");
+            } else {
+                for sector in page as usize * 4..page as usize * 4 + 4 {
+                    assert_eq!(oracle.below[sector], oracle.truth[sector], "sector {sector} is lost");
+                }
+                oracle.dirty.remove(&page);
+            }
+        }
+        assert!(stage.cached_pages() <= options.capacity_pages);
+        assert!(stage.dirty_pages() <= options.capacity_pages * u64::from(options.hard_percent) / 100);
+    }
+    let counters = stage.counters();
+    assert_eq!(
+        counters.dirtied,
+        counters.written_back() + counters.overwritten + counters.discarded + stage.dirty_pages(),
+        "{counters:?}"
+    );
+    assert_eq!(counters.written_back(), oracle.pages[0]);
+    assert_eq!(counters.read_pages - counters.read_hits, oracle.pages[1]);
+    assert_eq!(counters.filled, oracle.pages[2]);
+    let sent = |op| oracle.seen.iter().filter(|(request, _)| request.op == op).count() as u64;
+    assert_eq!((counters.reads_below, counters.writes_below), (sent(Op::Read), sent(Op::Write)));
+    counters
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    /// Goal: reads below what the cache misses return the last version written; every dirty page is written once before
+    /// it is dropped, unless it is trimmed or overwritten. Method: versions of every sector beside it.
+    #[test]
+    fn data_is_right_and_dirty_pages_are_conserved(
+        requests in requests(),
+        policy in 0..POLICIES.len(),
+        capacity_pages in prop_oneof![1..4_u64, 4..12_u64, Just(100)],
+        limits in (0..=100_u32, 0..=100_u32),
+        through in prop::bool::weighted(0.2),
+        background in any::<bool>(),
+    ) {
+        let writes = if through { WriteMode::Through } else { WriteMode::Back };
+        let (background_percent, hard_percent) = (limits.0.min(limits.1), limits.0.max(limits.1));
+        let options = StageOptions { page_bytes: PAGE, capacity_pages, writes, background_percent, hard_percent };
+        match Stage::new(POLICIES[policy], &[], options) {
+            Ok(mut stage) => drop(replay(&mut stage, options, &requests, background)),
+            Err(error) => prop_assert_eq!(error, CacheError::NeedsFuture { policy: "belady" }),
+        }
+    }
+}
+
+const BACK: StageOptions = StageOptions {
+    page_bytes: PAGE,
+    capacity_pages: 8,
+    writes: WriteMode::Back,
+    background_percent: 25,
+    hard_percent: 50,
+};
+
+/// What goes below, in sectors: operation, first, count, reason.
+fn below(stage: &mut Stage, request: &Request) -> Vec<(Op, u64, u64, Why)> {
+    let mut seen = Vec::new();
+    let mut sink = |request: Request, why| {
+        seen.push((request.op, request.offset / SECTOR, u64::from(request.bytes) / SECTOR, why));
+    };
+    stage.submit(request, &mut sink).unwrap();
+    seen
+}
+
+#[test]
+fn neighbours_are_joined() {
+    let mut stage = Stage::new(policy("lru").unwrap(), &[], StageOptions { hard_percent: 100, ..BACK }).unwrap();
+    assert_eq!(below(&mut stage, &request(Op::Read, 8, 4, 0)), [(Op::Read, 8, 4, Why::Miss)]);
+    // Page 2 is there: what is missing on both sides is read apart.
+    let around = [(Op::Read, 4, 4, Why::Miss), (Op::Read, 12, 4, Why::Miss)];
+    assert_eq!(below(&mut stage, &request(Op::Read, 5, 10, 0)), around);
+    // Written in part at both ends; page 1 is there, page 4 is not.
+    assert_eq!(below(&mut stage, &request(Op::Write, 7, 10, 0)), [(Op::Read, 16, 4, Why::Fill)]);
+    assert_eq!(stage.dirty_pages(), 4);
+    let flushed = [(Op::Write, 4, 16, Why::Flush), (Op::Flush, 0, 0, Why::Flush)];
+    assert_eq!(below(&mut stage, &request(Op::Flush, 0, 0, 0)), flushed);
+    assert_eq!(below(&mut stage, &request(Op::Flush, 0, 0, 0)), flushed[1..]);
+    // All of it again, dirty, and eight other pages that take its place: written first, then read.
+    assert_eq!(below(&mut stage, &request(Op::Write, 4, 16, 0)), []);
+    let moved = [(Op::Write, 4, 16, Why::Evicted), (Op::Read, 40, 32, Why::Miss)];
+    assert_eq!(below(&mut stage, &request(Op::Read, 40, 32, 0)), moved);
+}
+
+#[test]
+fn limits_hold_and_the_oldest_go_first() {
+    let mut stage = Stage::new(policy("lru").unwrap(), &[], BACK).unwrap();
+    assert_eq!(below(&mut stage, &request(Op::Write, 0, 16, 0)), []);
+    // Four dirty pages are the limit; 0 and 1 became dirty first.
+    assert_eq!(below(&mut stage, &request(Op::Write, 40, 8, 0)), [(Op::Write, 0, 8, Why::Limit)]);
+    let mut seen = Vec::new();
+    assert_eq!(
+        stage.background(100, 7, &mut |request, why| seen.push((request.offset / SECTOR, request.bytes, why))),
+        2
+    );
+    assert_eq!(seen, [(8, 2 * PAGE, Why::Background)]);
+    assert!(!Why::Background.is_waited_for() && Why::Limit.is_waited_for());
+    assert_eq!((stage.dirty_pages(), stage.cached_pages(), stage.state(10)), (2, 6, (true, true)));
+}
+
+/// A page that is filled, changed and written back for one request is read before it is written; others after.
+#[test]
+fn a_fill_comes_before_the_write_of_what_it_fills() {
+    let options = StageOptions { background_percent: 0, hard_percent: 0, ..BACK };
+    let mut stage = Stage::new(policy("lru").unwrap(), &[], options).unwrap();
+    let both = [(Op::Read, 0, 4, Why::Fill), (Op::Write, 0, 4, Why::Limit)];
+    assert_eq!(below(&mut stage, &request(Op::Write, 1, 2, 0)), both);
+    // Page 0 is there; pages 1 and 2 are written whole.
+    assert_eq!(below(&mut stage, &request(Op::Write, 3, 9, 0)), [(Op::Write, 0, 12, Why::Limit)]);
+    let options = StageOptions { capacity_pages: 1, background_percent: 100, hard_percent: 100, ..BACK };
+    let mut stage = Stage::new(policy("lru").unwrap(), &[], options).unwrap();
+    let fills_last = [(Op::Read, 0, 4, Why::Fill), (Op::Write, 0, 8, Why::Evicted), (Op::Read, 8, 4, Why::Fill)];
+    assert_eq!(below(&mut stage, &request(Op::Write, 2, 8, 0)), fills_last);
+    // Page 2 is dirty: it gives way to page 1 before it is its turn, and is read again.
+    let again = [(Op::Write, 4, 8, Why::Evicted), (Op::Read, 8, 4, Why::Fill)];
+    assert_eq!(below(&mut stage, &request(Op::Write, 4, 6, 0)), again);
+}
+
+#[test]
+fn durable_writes_go_through_and_trims_drop() {
+    let mut stage = Stage::new(policy("lru").unwrap(), &[], BACK).unwrap();
+    assert_eq!(below(&mut stage, &request(Op::Write, 0, 8, 0)), []);
+    // Page 0 whole, page 1 in part: that stays dirty.
+    let fua = request(Op::Write, 0, 6, flag::FUA);
+    assert_eq!(below(&mut stage, &fua), [(Op::Write, 0, 6, Why::Through)]);
+    assert_eq!((stage.state(0), stage.state(1)), ((true, false), (true, true)));
+    // Covers page 1 and a part of page 2.
+    assert_eq!(below(&mut stage, &request(Op::Trim, 4, 6, 0)), [(Op::Trim, 4, 6, Why::Trim)]);
+    assert_eq!((stage.state(1), stage.counters().discarded), ((false, false), 1));
+    let through = StageOptions { writes: WriteMode::Through, ..BACK };
+    let mut stage = Stage::new(policy("lru").unwrap(), &[], through).unwrap();
+    let filled = [(Op::Read, 0, 4, Why::Fill), (Op::Write, 1, 7, Why::Through)];
+    assert_eq!(below(&mut stage, &request(Op::Write, 1, 7, 0)), filled);
+    assert_eq!((stage.dirty_pages(), below(&mut stage, &request(Op::Read, 0, 8, 0))), (0, vec![]));
+}
+
+#[test]
+fn limits_and_pages_are_checked() {
+    let new = |options| Stage::new(policy("lru").unwrap(), &[], options).map(drop);
+    let wrong = StageOptions { background_percent: 51, ..BACK };
+    assert_eq!(new(wrong), Err(CacheError::DirtyLimits { background: 51, hard: 50 }));
+    assert_eq!(new(StageOptions { page_bytes: 1000, ..BACK }), Err(CacheError::PageBytes { page_bytes: 1000 }));
+    assert_eq!(new(StageOptions { capacity_pages: 0, ..BACK }), Err(CacheError::NoCapacity));
+}

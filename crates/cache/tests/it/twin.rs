@@ -1,0 +1,103 @@
+//! Goal: every policy decides as its paper says. Method: its slow twin beside it, access by access.
+
+use std::collections::BTreeSet;
+
+use proptest::prelude::*;
+use ssdlab_cache::{Access, AccessTrace, POLICIES, PolicyInfo};
+
+use crate::twins::twin;
+
+/// Items that a short trace uses.
+const ITEMS: u32 = 40;
+
+/// Short traces of few items: skewed, in loops, all different, with drops now and then.
+pub fn traces() -> impl Strategy<Value = Vec<Access>> {
+    let near = prop_oneof![3 => 0..8_u32, 2 => 0..ITEMS];
+    let random = prop::collection::vec((near, 1..6_u32, prop::bool::weighted(0.03)), 1..300);
+    let looped = (1..ITEMS, 1..300_u32)
+        .prop_map(|(items, length)| (0..length).map(|at| (at % items, 1 + at % items % 5, false)).collect::<Vec<_>>());
+    prop_oneof![6 => random, 1 => looped].prop_map(|steps| {
+        let access = |(item, size, drop)| if drop { Access::drop(item) } else { Access::new(item, size) };
+        steps.into_iter().map(access).collect()
+    })
+}
+
+/// Each access of one unit.
+pub fn in_units(accesses: &[Access]) -> Vec<Access> {
+    accesses.iter().map(|access| Access { size: access.size.min(1), ..*access }).collect()
+}
+
+/// Defaults, or values in reach of short traces.
+fn changes(info: &PolicyInfo, draws: &[u64; 4]) -> Vec<(String, u64)> {
+    let changed = info.parameters.iter().zip(draws).filter(|(_, draw)| **draw > 0);
+    let value = |(parameter, draw): (&ssdlab_cache::Parameter, &u64)| {
+        let most = parameter.max.min(parameter.min + 100);
+        (parameter.name.to_owned(), parameter.min + draw % (most - parameter.min + 1))
+    };
+    changed.map(value).collect()
+}
+
+/// Compares a policy with its twin.
+fn compare(info: &PolicyInfo, draws: &[u64; 4], capacity: u64, accesses: Vec<Access>, one_size: bool) {
+    let changes = changes(info, draws);
+    let get = |name: &str| {
+        let default = || info.parameters.iter().find(|parameter| parameter.name == name).unwrap().default;
+        changes.iter().find(|change| change.0 == name).map_or_else(default, |change| change.1)
+    };
+    // Without items at first: the arrays have to grow.
+    let mut policy = info.build(&changes, capacity, 0, one_size).unwrap();
+    policy.grow(ITEMS);
+    let mut twin = twin(info.name, &get, capacity);
+    let trace = AccessTrace::from_accesses(accesses, ITEMS).unwrap();
+    let (mut cached, mut sizes) = (BTreeSet::new(), [0_u64; ITEMS as usize]);
+    let mut misses = 0;
+    for (position, access) in trace.accesses().iter().enumerate() {
+        let at = format!("{} of {capacity} with {changes:?}, access {position}: {access:?}", info.name);
+        if access.is_drop() {
+            policy.remove(access.item);
+            twin.remove(access.item);
+            cached.remove(&access.item);
+        } else {
+            if u64::from(access.size) > capacity && !cached.contains(&access.item) {
+                misses += 1;
+                continue;
+            }
+            let mut evicted = Vec::new();
+            let hit = policy.access(*access, &mut evicted);
+            assert_eq!(hit, twin.access(access.item, u64::from(access.size), access.next), "{at}");
+            assert_eq!(hit, cached.contains(&access.item), "{at}");
+            misses += u64::from(!hit);
+            if !hit {
+                sizes[access.item as usize] = u64::from(access.size);
+                cached.insert(access.item);
+            }
+            for item in evicted {
+                assert!(cached.remove(&item), "{at}: {item} gives way but is not cached");
+            }
+        }
+        let holds: BTreeSet<u32> = (0..ITEMS).filter(|&item| policy.contains(item)).collect();
+        assert_eq!(holds, cached, "{at}: what came and did not give way");
+        assert_eq!(holds, twin.cached(), "{at}");
+        assert_eq!(policy.used(), holds.iter().map(|&item| sizes[item as usize]).sum::<u64>(), "{at}");
+        assert!(policy.used() <= capacity, "{at}");
+    }
+    assert_eq!(trace.simulate(info, &changes, capacity).unwrap().misses, misses, "{}", info.name);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn policies_are_their_twins(
+        accesses in traces(),
+        draws in prop::array::uniform4(prop_oneof![2 => Just(0), 1 => any::<u64>()]),
+        capacity in prop_oneof![Just(1_u64), Just(2), 3..12_u64, 12..30_u64, Just(100), Just(1000)],
+    ) {
+        for info in POLICIES {
+            compare(info, &draws, capacity, in_units(&accesses), true);
+            if info.sizes {
+                compare(info, &draws, capacity, accesses.clone(), false);
+            }
+        }
+    }
+}

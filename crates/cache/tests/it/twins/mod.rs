@@ -1,0 +1,99 @@
+//! Every policy once more: slow, obvious, written from its paper with plain vectors and linear searches.
+
+mod adaptive;
+mod counting;
+mod segmented;
+mod simple;
+
+use std::collections::BTreeSet;
+
+/// A cache that is easy to check by reading.
+pub trait Twin {
+    /// Accesses an item that fits: whether it was cached. `next` is the position of its next use.
+    fn access(&mut self, item: u32, size: u64, next: u32) -> bool;
+
+    /// Forgets an item.
+    fn remove(&mut self, item: u32);
+
+    /// What is cached.
+    fn cached(&self) -> BTreeSet<u32>;
+}
+
+/// The twin of the policy `name` with the parameters that `get` tells.
+pub fn twin(name: &str, get: &dyn Fn(&str) -> u64, capacity: u64) -> Box<dyn Twin> {
+    match name {
+        "fifo" => Box::new(simple::Fifo::new(capacity)),
+        "lifo" => Box::new(simple::Lifo::new(capacity)),
+        "lru" => Box::new(simple::Lru::new(capacity)),
+        "mru" => Box::new(simple::Mru::new(capacity)),
+        "random" => Box::new(simple::Random::new(capacity, get("seed"))),
+        "clock" => Box::new(simple::Clock::new(capacity, get("bits"))),
+        "sieve" => Box::new(simple::Sieve::new(capacity)),
+        "belady" => Box::new(counting::Belady::new(capacity, get("bypass"))),
+        "lfu" => Box::new(counting::Lfu::new(capacity)),
+        "lru-k" => Box::new(counting::LruK::new(capacity, get("k"), get("correlated"), get("retained"))),
+        "tinylfu" => Box::new(counting::TinyLfu::new(capacity, get("sample"), get("doorkeeper"))),
+        "w-tinylfu" => Box::new(counting::WTinyLfu::new(capacity, get)),
+        "2q" => Box::new(segmented::TwoQ::new(capacity, get("kin"), get("kout"))),
+        "slru" => Box::new(segmented::Slru::new(capacity, get("protected"))),
+        "s3-fifo" if get("simulator") == 1 => Box::new(segmented::S3Simulated::new(capacity, get("small"))),
+        "s3-fifo" => Box::new(segmented::S3Fifo::new(capacity, get("small"))),
+        "arc" => Box::new(adaptive::Arc::new(capacity)),
+        "car" => Box::new(adaptive::Car::new(capacity)),
+        "lirs" => Box::new(adaptive::Lirs::new(capacity, get("hir"), get("hir_least"))),
+        _ => panic!("write a twin of {name}"),
+    }
+}
+
+/// Items with their sizes, the oldest first.
+#[derive(Default)]
+struct List(Vec<(u32, u64)>);
+
+impl List {
+    fn units(&self) -> u64 {
+        self.0.iter().map(|entry| entry.1).sum()
+    }
+
+    fn has(&self, item: u32) -> bool {
+        self.0.iter().any(|entry| entry.0 == item)
+    }
+
+    /// Takes an item out: its size.
+    fn take(&mut self, item: u32) -> Option<u64> {
+        let at = self.0.iter().position(|entry| entry.0 == item)?;
+        Some(self.0.remove(at).1)
+    }
+
+    fn forget(&mut self, item: u32) {
+        self.0.retain(|entry| entry.0 != item);
+    }
+
+    fn push(&mut self, item: u32, size: u64) {
+        self.0.push((item, size));
+    }
+
+    fn pop_oldest(&mut self) -> (u32, u64) {
+        self.0.remove(0)
+    }
+
+    /// An item that is in becomes the newest.
+    fn renew(&mut self, item: u32) {
+        let size = self.take(item).unwrap();
+        self.push(item, size);
+    }
+
+    fn forget_above(&mut self, most: u64) {
+        while self.units() > most {
+            self.pop_oldest();
+        }
+    }
+
+    fn items(&self) -> impl Iterator<Item = u32> + '_ {
+        self.0.iter().map(|entry| entry.0)
+    }
+}
+
+/// What is in any of the lists.
+fn union(lists: &[&List]) -> BTreeSet<u32> {
+    lists.iter().flat_map(|list| list.items()).collect()
+}
