@@ -421,7 +421,14 @@ impl BlockLayer {
     ///
     /// In the legacy frame a request is chosen even while the device is full, and then waits for the slot: the
     /// scheduler is committed one request early. blk-mq takes a slot before it asks the scheduler.
+    #[inline]
     pub fn next(&mut self, now: u64) -> Option<Dispatched> {
+        // Most calls: whoever pulls does so until there is nothing.
+        let nothing = self.queued == 0 && self.ahead.is_empty() && self.chosen.is_none() && !self.flushes.has_barrier();
+        if nothing { None } else { self.next_waiting(now) }
+    }
+
+    fn next_waiting(&mut self, now: u64) -> Option<Dispatched> {
         let full = self.in_flight >= self.options.slots;
         if self.unplug_at.is_some() || (full && self.options.frame == Frame::Modern) {
             return None;
@@ -576,8 +583,11 @@ impl BlockLayer {
 
     /// The earliest time at which something may happen without a submission or completion.
     pub fn timer_ns(&self) -> Option<u64> {
-        let flush = self.flush_timer();
-        [self.unplug_at, self.elevator.timer_ns(), flush].into_iter().flatten().min()
+        let earlier = |a: Option<u64>, b: Option<u64>| match (a, b) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        };
+        earlier(earlier(self.unplug_at, self.flush_timer()), self.elevator.timer_ns())
     }
 
     /// Time has come to what [`BlockLayer::timer_ns`] said.

@@ -17,6 +17,7 @@ use ssdlab_trace::{Op, Request, flag};
 use serde::{Serialize, Serializer};
 
 use super::issue::Issued;
+use crate::parallel::NEVER;
 use crate::slab::Slab;
 use crate::{BlockOptions, SimError};
 
@@ -182,7 +183,7 @@ impl Block {
 
     /// When something happens here by itself.
     pub fn timer_ns(&self) -> u64 {
-        self.layer.timer_ns().unwrap_or(u64::MAX)
+        self.layer.timer_ns().unwrap_or(NEVER)
     }
 
     pub fn on_timer(&mut self, now_ns: u64) {

@@ -214,9 +214,13 @@ impl<'a, F: Ftl, W: Witness, C: Checker + FlashSink, M: Meter> Drive<'a, F, W, C
                 }
             };
             if self.let_sleep() {
+                let outstanding = self.outstanding();
                 self.take_requests(&mut issuer)?;
+                let held_up = self.block.as_ref().is_some_and(Block::holds_up);
                 // What took no time may let the host go on at once.
-                continue;
+                if self.outstanding() < outstanding || held_up != issuer.held_up {
+                    continue;
+                }
             }
             self.collect_ahead();
             let flash_ns = self.stack.sinks.flash.next_ns();
@@ -307,7 +311,12 @@ impl<'a, F: Ftl, W: Witness, C: Checker + FlashSink, M: Meter> Drive<'a, F, W, C
     }
 
     /// Takes requests from the queues while the drive has room for them.
+    #[inline]
     fn take_requests(&mut self, issuer: &mut Issuer<'_>) -> Result<(), SimError> {
+        if self.queues.waiting() > 0 { self.take_waiting(issuer) } else { Ok(()) }
+    }
+
+    fn take_waiting(&mut self, issuer: &mut Issuer<'_>) -> Result<(), SimError> {
         while self.buffer.is_some() || self.stack.sinks.flash.under_way() < self.most_under_way {
             let Some(index) = self.queues.take() else { break };
             let now_ns = self.now_ns();
