@@ -84,7 +84,7 @@ impl BlockLayer {
 
     /// Merges with the last request of the plug of the bio's process; others in it are not looked at.
     fn plug_merge(&mut self, bio: &Bio) -> bool {
-        let Some(&last) = self.plugs.get(&bio.pid).and_then(|plug| plug.last()) else { return false };
+        let Some(&last) = self.plugs.get(bio.pid).and_then(|plug| plug.last()) else { return false };
         let Some(side) = self.side(last, bio).filter(|_| self.options.no_merges != NoMerges::None) else {
             return false;
         };

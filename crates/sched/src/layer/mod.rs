@@ -6,12 +6,11 @@
 mod flush;
 mod limits;
 mod merge;
+mod plugs;
 
 use std::collections::VecDeque;
-use std::collections::hash_map::Entry;
 use std::fmt;
 
-use rustc_hash::FxHashMap;
 use ssdlab_core::counters;
 
 use crate::MS;
@@ -22,6 +21,7 @@ use crate::tunable::TunableError;
 use flush::Flushes;
 use limits::Limits;
 use merge::Ends;
+use plugs::{Plug, Plugs};
 
 /// Which block layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -252,11 +252,9 @@ pub struct BlockLayer {
     /// When the plugged queue is unplugged at the latest.
     unplug_at: Option<u64>,
     /// Plugs of tasks (modern frame).
-    plugs: FxHashMap<u32, Vec<RequestId>>,
+    plugs: Plugs,
     /// Requests in them.
     plugged: usize,
-    /// Empty plugs to use again.
-    spare_plugs: Vec<Vec<RequestId>>,
     flushes: Flushes,
     /// Of what went to the device last.
     last_direction: Option<Direction>,
@@ -284,9 +282,8 @@ impl BlockLayer {
             woken: VecDeque::new(),
             freed_by_merge: Vec::new(),
             unplug_at: None,
-            plugs: FxHashMap::default(),
+            plugs: Plugs::default(),
             plugged: 0,
-            spare_plugs: Vec::new(),
             flushes: Flushes::default(),
             last_direction: None,
             counters: BlockCounters::default(),
@@ -359,18 +356,18 @@ impl BlockLayer {
                 }
             }
             (Frame::Modern, Some(steps)) => self.begin_flush(id, steps, now),
-            (Frame::Modern, None) => match self.plugs.get_mut(&bio.pid) {
+            (Frame::Modern, None) => match self.plugs.get_mut(bio.pid) {
                 None => self.insert(id, now),
                 Some(plug) => {
                     let large =
                         plug.last().is_some_and(|&last| self.requests[last].sectors >= self.options.plug_sectors);
                     let is_full = large || plug.len() >= self.options.plug_requests;
-                    let full = is_full.then(|| std::mem::replace(plug, self.spare_plugs.pop().unwrap_or_default()));
+                    let full = is_full.then(|| plug.split_off(0));
                     plug.push(id);
                     self.plugged += 1;
-                    if let Some(full) = full {
+                    if let Some(mut full) = full {
                         self.counters.unplugs_threshold += 1;
-                        self.insert_all(full, now);
+                        self.insert_all(&mut full, now);
                     }
                 }
             },
@@ -538,20 +535,18 @@ impl BlockLayer {
 
     /// Task `pid` begins to collect what it submits (modern frame; 2.6.32 plugs queues, not tasks).
     pub fn plug(&mut self, pid: u32) {
-        if self.options.frame == Frame::Modern
-            && let Entry::Vacant(plug) = self.plugs.entry(pid)
-        {
+        if self.options.frame == Frame::Modern && self.plugs.open(pid) {
             self.counters.plugs += 1;
-            plug.insert(self.spare_plugs.pop().unwrap_or_default());
         }
     }
 
     /// Task `pid` has submitted what it wanted, or goes to sleep: its plug, or the plugged queue, is let go.
     pub fn unplug(&mut self, pid: u32, now: u64) {
         // The plug goes first: a bio of this task that gets a request by it must not end up there.
-        if let Some(plug) = self.plugs.remove(&pid) {
+        if let Some(mut plug) = self.plugs.close(pid) {
             self.counters.unplugs_task += 1;
-            self.insert_all(plug, now);
+            self.insert_all(&mut plug, now);
+            self.plugs.reuse(plug);
         }
         if self.unplug_queue() {
             self.counters.unplugs_task += 1;
@@ -559,14 +554,13 @@ impl BlockLayer {
     }
 
     /// Gives the requests of a plug to the scheduler, in their order.
-    fn insert_all(&mut self, mut plug: Vec<RequestId>, now: u64) {
+    fn insert_all(&mut self, plug: &mut Plug, now: u64) {
         self.plugged -= plug.len();
         for id in plug.drain(..) {
             if !self.insert_merge(id) {
                 self.insert(id, now);
             }
         }
-        self.spare_plugs.push(plug);
         self.give_back_merged(now);
     }
 
