@@ -1,32 +1,69 @@
 //! Merging bios into waiting requests and requests into one another (`elv_merge` of block/elevator.c and
 //! block/blk-merge.c).
 
-use rustc_hash::FxHashMap;
-use smallvec::SmallVec;
-
 use super::{BlockLayer, Frame, NoMerges};
 use crate::bio::{Bio, Direction, Flags, Priority};
 use crate::elevator::MergeIndex;
 use crate::request::{Request, RequestId};
 
-/// Waiting requests by the sector behind them, and the one that was merged last.
-#[derive(Debug, Default)]
+/// No slot.
+const NONE: u32 = u32::MAX;
+
+/// A request in [`Ends`].
+#[derive(Clone, Copy, Debug)]
+struct Link {
+    id: RequestId,
+    end: u64,
+    /// Slot of the next one in the chain.
+    next: u32,
+}
+
+/// Waiting requests by the sector behind them, and the one that was merged last. A hash table whose chains lead from
+/// slot to slot of the requests, as in the kernel (`elv_rqhash_add`): every request comes here, few are found.
+#[derive(Debug)]
 pub(super) struct Ends {
-    by_end: FxHashMap<u64, SmallVec<[RequestId; 2]>>,
+    /// Slot of the latest request of each chain; a power of two of them.
+    chains: Vec<u32>,
+    /// By slot.
+    links: Vec<Link>,
     pub last: Option<RequestId>,
 }
 
 impl Ends {
+    /// For about so many requests.
+    pub fn new(nr_requests: u32) -> Self {
+        let chains = nr_requests.clamp(64, 1 << 16).next_power_of_two();
+        Self { chains: vec![NONE; chains as usize], links: Vec::new(), last: None }
+    }
+
+    /// The chain of a sector (Fibonacci hashing: neighbours lie far apart).
+    fn chain(&self, end: u64) -> usize {
+        (end.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) as usize & (self.chains.len() - 1)
+    }
+
     pub fn insert(&mut self, rq: &Request) {
-        self.by_end.entry(rq.end()).or_default().push(rq.id);
+        let chain = self.chain(rq.end());
+        let link = Link { id: rq.id, end: rq.end(), next: self.chains[chain] };
+        let slot = rq.id.slot();
+        if self.links.len() <= slot {
+            self.links.resize(slot + 1, link);
+        }
+        self.links[slot] = link;
+        self.chains[chain] = slot as u32;
     }
 
     /// Forgets a request that ended before `end`.
     pub fn remove(&mut self, end: u64, id: RequestId) {
-        if let Some(found) = self.by_end.get_mut(&end) {
-            found.retain(|other| *other != id);
-            if found.is_empty() {
-                self.by_end.remove(&end);
+        let chain = self.chain(end);
+        let (mut before, mut slot) = (NONE, self.chains[chain]);
+        while slot != NONE && self.links[slot as usize].id != id {
+            (before, slot) = (slot, self.links[slot as usize].next);
+        }
+        if slot != NONE {
+            let next = self.links[slot as usize].next;
+            match before {
+                NONE => self.chains[chain] = next,
+                _ => self.links[before as usize].next = next,
             }
         }
         if self.last == Some(id) {
@@ -36,7 +73,15 @@ impl Ends {
 
     /// The request that got this end last.
     fn ending_at(&self, sector: u64) -> Option<RequestId> {
-        self.by_end.get(&sector)?.last().copied()
+        let mut slot = self.chains[self.chain(sector)];
+        while slot != NONE {
+            let link = &self.links[slot as usize];
+            if link.end == sector {
+                return Some(link.id);
+            }
+            slot = link.next;
+        }
+        None
     }
 }
 

@@ -271,7 +271,7 @@ impl BlockLayer {
             info,
             elevator,
             requests: Requests::default(),
-            ends: Ends::default(),
+            ends: Ends::new(nr_requests),
             queued: 0,
             ahead: VecDeque::new(),
             chosen: None,
