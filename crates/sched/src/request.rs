@@ -83,7 +83,8 @@ impl Request {
 /// All requests that the block layer holds, by number.
 #[derive(Debug, Default)]
 pub struct Requests {
-    slots: Vec<Option<Request>>,
+    slots: Vec<Request>,
+    /// Slots of requests that are no longer held.
     free: Vec<u32>,
     allocated: u64,
 }
@@ -91,26 +92,37 @@ pub struct Requests {
 impl Requests {
     /// Makes a request for `bio`.
     pub fn allocate(&mut self, bio: Bio, segments: u32, now: u64) -> RequestId {
-        let slot = self.free.pop().unwrap_or_else(|| {
-            self.slots.push(None);
-            u32::try_from(self.slots.len() - 1).expect("limits are far below")
-        });
+        let free = self.free.pop();
+        let slot = free.map_or(self.slots.len(), |slot| slot as usize);
         debug_assert!(slot < 1 << SLOT_BITS, "limits are far below");
-        let id = RequestId(self.allocated << SLOT_BITS | u64::from(slot));
+        let id = RequestId(self.allocated << SLOT_BITS | slot as u64);
         self.allocated += 1;
-        self.slots[slot as usize] = Some(Request::new(id, bio, segments, now));
+        let request = Request::new(id, bio, segments, now);
+        match free {
+            Some(_) => self.slots[slot] = request,
+            None => self.slots.push(request),
+        }
         id
     }
 
     /// The request, to be changed.
+    #[inline]
     pub(crate) fn get_mut(&mut self, id: RequestId) -> &mut Request {
-        self.slots[id.slot()].as_mut().expect("a request lives until it is freed")
+        let rq = &mut self.slots[id.slot()];
+        debug_assert_eq!(rq.id, id, "a request lives until it is freed");
+        rq
     }
 
-    /// Frees a request and hands it out.
-    pub fn free(&mut self, id: RequestId) -> Request {
+    /// Two different requests, to be changed.
+    pub(crate) fn pair_mut(&mut self, first: RequestId, second: RequestId) -> [&mut Request; 2] {
+        self.slots.get_disjoint_mut([first.slot(), second.slot()]).expect("two requests have two slots")
+    }
+
+    /// Frees a request; what it was can be read until another gets its slot.
+    pub fn free(&mut self, id: RequestId) -> &Request {
+        debug_assert!(!self.free.contains(&(id.slot() as u32)), "a request is freed once");
         self.free.push(id.slot() as u32);
-        self.slots[id.slot()].take().expect("a request is freed once")
+        &self[id]
     }
 
     /// Requests held.
@@ -126,7 +138,10 @@ impl Requests {
 
 impl Index<RequestId> for Requests {
     type Output = Request;
+    #[inline]
     fn index(&self, id: RequestId) -> &Request {
-        self.slots[id.slot()].as_ref().expect("a request lives until it is freed")
+        let rq = &self.slots[id.slot()];
+        debug_assert_eq!(rq.id, id, "a request lives until it is freed");
+        rq
     }
 }

@@ -220,21 +220,21 @@ impl BlockLayer {
         self.ends.remove(self.requests[second].end(), second);
         self.elevator.merged(&self.requests[first], &self.requests[second], &self.requests);
         self.queued -= 1;
-        let absorbed = self.requests.free(second);
-        self.absorb(first, absorbed);
+        self.absorb(first, second);
         self.ends.insert(&self.requests[first]);
         self.ends.last = Some(first);
     }
 
-    /// Bios of `absorbed`, a request freed already, go to the back of `first`.
-    fn absorb(&mut self, first: RequestId, absorbed: Request) {
-        let rq = self.requests.get_mut(first);
+    /// Bios of `second` go to the back of `first`; `second` is freed.
+    fn absorb(&mut self, first: RequestId, second: RequestId) {
+        let [rq, absorbed] = self.requests.pair_mut(first, second);
         rq.sectors += absorbed.sectors;
         rq.segments += absorbed.segments;
         rq.arrived = rq.arrived.min(absorbed.arrived);
-        rq.bios.extend_from_slice(&absorbed.bios);
+        rq.bios.append(&mut absorbed.bios);
         self.counters.request_merges += 1;
         self.freed_by_merge.push(absorbed.is_sync());
+        self.requests.free(second);
     }
 
     /// Merges a request that leaves a plug with one that waits, as `blk_mq_sched_try_insert_merge` does.
@@ -254,8 +254,7 @@ impl BlockLayer {
         }
         let end = a.end();
         self.ends.remove(end, first);
-        let absorbed = self.requests.free(id);
-        self.absorb(first, absorbed);
+        self.absorb(first, id);
         self.ends.insert(&self.requests[first]);
         self.ends.last = Some(first);
         true

@@ -494,10 +494,11 @@ impl BlockLayer {
     fn end(&mut self, id: RequestId, now: u64, ended: &mut Vec<Bio>) {
         let rq = self.requests.free(id);
         if rq.in_elevator {
-            self.elevator.completed(&rq, now);
+            self.elevator.completed(rq, now);
         }
         ended.extend_from_slice(&rq.bios);
-        self.give_back(rq.is_sync(), now);
+        let sync = rq.is_sync();
+        self.give_back(sync, now);
     }
 
     fn give_back(&mut self, sync: bool, now: u64) {
