@@ -320,9 +320,10 @@ impl BlockLayer {
     }
 
     fn take_request(&mut self, bio: &Bio, now: u64) -> bool {
-        let must = self.elevator.must_queue(bio);
-        let depth = self.elevator.depth(bio, self.options.nr_requests);
-        self.limits.take(bio.pid, bio.is_sync(), must, depth, now)
+        match self.options.frame {
+            Frame::Modern => self.limits.take(bio.is_sync(), self.elevator.depth(bio, self.options.nr_requests)),
+            Frame::Legacy => self.limits.take_legacy(bio.pid, bio.is_sync(), self.elevator.must_queue(bio), now),
+        }
     }
 
     /// Makes a request for a bio that one has been taken for, and queues it.

@@ -195,8 +195,8 @@ impl Block {
         let Issued { request, time_ns } = issued;
         let (first, sectors) = (request.offset / SECTOR, sectors_of(&request));
         let largest = u64::from(self.max_sectors);
-        // A flush is a bio without data.
-        let bios = sectors.div_ceil(largest).max(1);
+        // A flush is a bio without data. As a rule a request is one bio, and a division takes its time.
+        let bios = if sectors <= largest { 1 } else { sectors.div_ceil(largest) };
         let host = HostRequest { request, issued_ns: time_ns, bios: bios as u32 };
         let owner = self.requests.insert(host);
         self.outstanding += 1;
