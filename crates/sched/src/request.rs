@@ -52,6 +52,7 @@ pub struct Request {
 
 impl Request {
     /// A request made for `bio`, whose data lies in `segments` pieces of memory.
+    #[inline]
     pub fn new(id: RequestId, bio: Bio, segments: u32, now: u64) -> Self {
         Self {
             id,
@@ -67,6 +68,23 @@ impl Request {
             nomerge: false,
             in_elevator: false,
         }
+    }
+
+    /// Makes it the request for another bio. It stays where it is: one made elsewhere would have to be moved here.
+    fn renew(&mut self, id: RequestId, bio: Bio, segments: u32, now: u64) {
+        self.id = id;
+        self.start = bio.start;
+        self.sectors = bio.sectors;
+        self.direction = bio.direction;
+        self.flags = bio.flags;
+        self.pid = bio.pid;
+        self.priority = bio.priority;
+        self.arrived = now;
+        self.bios.clear();
+        self.bios.push(bio);
+        self.segments = segments;
+        self.nomerge = false;
+        self.in_elevator = false;
     }
 
     /// First sector behind the request.
@@ -91,16 +109,16 @@ pub struct Requests {
 
 impl Requests {
     /// Makes a request for `bio`.
+    #[inline]
     pub fn allocate(&mut self, bio: Bio, segments: u32, now: u64) -> RequestId {
         let free = self.free.pop();
         let slot = free.map_or(self.slots.len(), |slot| slot as usize);
         debug_assert!(slot < 1 << SLOT_BITS, "limits are far below");
         let id = RequestId(self.allocated << SLOT_BITS | slot as u64);
         self.allocated += 1;
-        let request = Request::new(id, bio, segments, now);
         match free {
-            Some(_) => self.slots[slot] = request,
-            None => self.slots.push(request),
+            Some(_) => self.slots[slot].renew(id, bio, segments, now),
+            None => self.slots.push(Request::new(id, bio, segments, now)),
         }
         id
     }
@@ -119,6 +137,7 @@ impl Requests {
     }
 
     /// Frees a request; what it was can be read until another gets its slot.
+    #[inline]
     pub fn free(&mut self, id: RequestId) -> &Request {
         debug_assert!(!self.free.contains(&(id.slot() as u32)), "a request is freed once");
         self.free.push(id.slot() as u32);

@@ -38,6 +38,7 @@ impl Default for Fifo {
 }
 
 impl Fifo {
+    #[inline]
     pub fn push(&mut self, rq: &Request, deadline: u64) {
         let slot = rq.id.slot();
         if self.places.len() <= slot {
@@ -50,6 +51,7 @@ impl Fifo {
     }
 
     /// Makes two slots neighbours; [`NONE`] is the end of the list on that side.
+    #[inline]
     fn link(&mut self, before: u32, after: u32) {
         match before {
             NONE => self.head = after,
@@ -76,6 +78,7 @@ impl Fifo {
         &mut self.places[id.slot()]
     }
 
+    #[inline]
     fn take(&mut self, id: RequestId) -> Option<Place> {
         let place = self.places.get_mut(id.slot()).filter(|place| place.id == id)?;
         let taken = *place;
@@ -149,6 +152,7 @@ impl SortedFifo {
     }
 
     /// Takes a request out; whether it was there.
+    #[inline]
     pub fn remove(&mut self, id: RequestId) -> bool {
         let place = self.fifo.take(id);
         place.is_some_and(|place| self.sorted.remove((place.start, id)))

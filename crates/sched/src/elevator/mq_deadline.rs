@@ -109,6 +109,7 @@ impl MqDeadline {
 
     /// What a class would dispatch now, if that had arrived at `latest`. The kernel lets a request that is too young
     /// for the pass of the aged count in `starved` and end the batch all the same; here a decision not taken changes nothing.
+    #[inline]
     fn decide(&self, class: usize, now: u64, latest: u64) -> Option<Decision> {
         let Class { queues, position, .. } = &self.classes[class];
         let next = |direction: Direction| queues[direction as usize].from(position[direction as usize]);
@@ -156,6 +157,7 @@ impl MqDeadline {
     }
 
     /// Carries a decision out.
+    #[inline]
     fn take(&mut self, class: usize, decision: &Decision, requests: &Requests) -> RequestId {
         let Decision { id, direction, batching, starved } = *decision;
         (self.last, self.batching, self.starved) = (direction, batching, starved);

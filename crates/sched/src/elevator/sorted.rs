@@ -5,7 +5,7 @@ use crate::request::RequestId;
 /// First sector and number: requests that begin at one sector stay in the order of their numbers.
 type Key = (u64, RequestId);
 
-/// A key as one number, so that two are compared without a branch, which would be as unpredictable as sectors are.
+/// A key as one number, so that two are compared without a branch.
 type Rank = u128;
 
 const fn rank((start, id): Key) -> Rank {
@@ -16,8 +16,15 @@ const fn key(rank: Rank) -> Key {
     ((rank >> 64) as u64, RequestId(rank as u64))
 }
 
+/// How many of a chunk are smaller. All are compared: the branches of a search are as unpredictable as sectors are, and
+/// cost more.
+#[inline]
+fn smaller(chunk: &[Rank], rank: Rank) -> usize {
+    chunk.iter().map(|&other| usize::from(other < rank)).sum()
+}
+
 /// Keys of a chunk at most; it is halved when it is full.
-const MOST: usize = 128;
+const MOST: usize = 64;
 
 /// A sorted set in chunks. Few requests wait as a rule, so that there is one chunk and a search in it is all; many
 /// still cost little, as no more than a chunk is moved. Trees allocate and follow pointers for each.
@@ -43,11 +50,12 @@ impl Sorted {
         }
     }
 
+    #[inline]
     pub fn insert(&mut self, key: Key) {
         let rank = rank(key);
         let at = self.chunk(rank);
         let chunk = &mut self.chunks[at];
-        chunk.insert(chunk.partition_point(|&other| other < rank), rank);
+        chunk.insert(smaller(chunk, rank), rank);
         if chunk.len() == MOST {
             let half = chunk.split_off(MOST / 2);
             self.chunks.insert(at + 1, half);
@@ -55,11 +63,12 @@ impl Sorted {
     }
 
     /// Takes a key out; whether it was there.
+    #[inline]
     pub fn remove(&mut self, key: Key) -> bool {
         let rank = rank(key);
         let at = self.chunk(rank);
         let chunk = &mut self.chunks[at];
-        let position = chunk.partition_point(|&other| other < rank);
+        let position = smaller(chunk, rank);
         if chunk.get(position) != Some(&rank) {
             return false;
         }
@@ -75,11 +84,12 @@ impl Sorted {
     }
 
     /// The first key that is no smaller.
+    #[inline]
     pub fn at_or_after(&self, from: Key) -> Option<Key> {
         let rank = rank(from);
         let at = self.chunk(rank);
         let chunk = &self.chunks[at];
-        let found = chunk.get(chunk.partition_point(|&other| other < rank));
+        let found = chunk.get(smaller(chunk, rank));
         found.or_else(|| self.chunks.get(at + 1)?.first()).copied().map(key)
     }
 
@@ -88,7 +98,7 @@ impl Sorted {
         let rank = rank(than);
         let at = self.chunk(rank);
         let chunk = &self.chunks[at];
-        let found = match chunk.partition_point(|&other| other < rank) {
+        let found = match smaller(chunk, rank) {
             0 => self.chunks[..at].last()?.last(),
             position => chunk.get(position - 1),
         };

@@ -41,6 +41,7 @@ impl Ends {
         (end.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) as usize & (self.chains.len() - 1)
     }
 
+    #[inline]
     pub fn insert(&mut self, rq: &Request) {
         let chain = self.chain(rq.end());
         let link = Link { id: rq.id, end: rq.end(), next: self.chains[chain] };
@@ -53,6 +54,7 @@ impl Ends {
     }
 
     /// Forgets a request that ended before `end`.
+    #[inline]
     pub fn remove(&mut self, end: u64, id: RequestId) {
         let chain = self.chain(end);
         let (mut before, mut slot) = (NONE, self.chains[chain]);

@@ -310,7 +310,7 @@ impl BlockLayer {
             self.unplug(bio.pid, now);
             return Submitted::MustWait;
         }
-        self.enter(bio, now);
+        self.enter(&bio, now);
         Submitted::Accepted
     }
 
@@ -319,6 +319,7 @@ impl BlockLayer {
         !self.waiting[0].is_empty()
     }
 
+    #[inline]
     fn take_request(&mut self, bio: &Bio, now: u64) -> bool {
         match self.options.frame {
             Frame::Modern => self.limits.take(bio.is_sync(), self.elevator.depth(bio, self.options.nr_requests)),
@@ -327,9 +328,10 @@ impl BlockLayer {
     }
 
     /// Makes a request for a bio that one has been taken for, and queues it.
-    fn enter(&mut self, bio: Bio, now: u64) {
-        let steps = self.steps(&bio);
-        let id = self.requests.allocate(bio, self.options.segments(bio.sectors), now);
+    #[inline]
+    fn enter(&mut self, bio: &Bio, now: u64) {
+        let steps = self.steps(bio);
+        let id = self.requests.allocate(*bio, self.options.segments(bio.sectors), now);
         self.counters.requests += 1;
         match (self.options.frame, steps) {
             (Frame::Legacy, None) => {
@@ -343,7 +345,7 @@ impl BlockLayer {
                 if waiting >= self.options.unplug_threshold && self.unplug_queue() {
                     self.counters.unplugs_threshold += 1;
                 }
-                self.bio_says_unplug(&bio);
+                self.bio_says_unplug(bio);
             }
             (Frame::Legacy, Some(_)) => {
                 // A barrier empties the scheduler ahead of itself and runs the queue.
@@ -389,6 +391,7 @@ impl BlockLayer {
     }
 
     /// Gives a request to the scheduler.
+    #[inline]
     fn insert(&mut self, id: RequestId, now: u64) {
         self.requests.get_mut(id).in_elevator = true;
         let rq = &self.requests[id];
@@ -403,6 +406,7 @@ impl BlockLayer {
     }
 
     /// Takes a request from the scheduler; from then on nothing is merged with it.
+    #[inline]
     fn pull(&mut self, now: u64, force: bool) -> Option<RequestId> {
         if self.queued == 0 {
             return None;
@@ -415,18 +419,19 @@ impl BlockLayer {
         Some(id)
     }
 
+    /// Whether [`BlockLayer::next`] may give something: a request waits for the device, and something is to be done
+    /// with it even if the device is full.
+    #[inline]
+    pub fn has_work(&self) -> bool {
+        let waits = self.queued > 0 || !self.ahead.is_empty() || self.chosen.is_some() || self.flushes.has_barrier();
+        waits && (self.in_flight < self.options.slots || self.options.frame == Frame::Legacy)
+    }
+
     /// The next request for the device, if there is one and the device has a free slot.
     ///
     /// In the legacy frame a request is chosen even while the device is full, and then waits for the slot: the
     /// scheduler is committed one request early. blk-mq takes a slot before it asks the scheduler.
-    #[inline]
     pub fn next(&mut self, now: u64) -> Option<Dispatched> {
-        // Most calls: whoever pulls does so until there is nothing.
-        let nothing = self.queued == 0 && self.ahead.is_empty() && self.chosen.is_none() && !self.flushes.has_barrier();
-        if nothing { None } else { self.next_waiting(now) }
-    }
-
-    fn next_waiting(&mut self, now: u64) -> Option<Dispatched> {
         let full = self.in_flight >= self.options.slots;
         if self.unplug_at.is_some() || (full && self.options.frame == Frame::Modern) {
             return None;
@@ -442,6 +447,7 @@ impl BlockLayer {
         Some(self.describe(id))
     }
 
+    #[inline]
     fn choose(&mut self, now: u64) -> Option<RequestId> {
         if self.options.frame == Frame::Legacy
             && let Some(turn) = self.barrier_turn(now)
@@ -453,6 +459,7 @@ impl BlockLayer {
         Some(id)
     }
 
+    #[inline]
     fn describe(&mut self, id: RequestId) -> Dispatched {
         let rq = &self.requests[id];
         let sectors = u64::from(rq.sectors);
@@ -492,6 +499,7 @@ impl BlockLayer {
     }
 
     /// A request has ended; who waits for one may have it.
+    #[inline]
     fn end(&mut self, id: RequestId, now: u64, ended: &mut Vec<Bio>) {
         let rq = self.requests.free(id);
         if rq.in_elevator {
@@ -502,6 +510,7 @@ impl BlockLayer {
         self.give_back(sync, now);
     }
 
+    #[inline]
     fn give_back(&mut self, sync: bool, now: u64) {
         if !self.limits.give_back(sync) {
             return;
@@ -517,7 +526,7 @@ impl BlockLayer {
             if self.take_request(&bio, now) {
                 self.waiting[line].pop_front();
                 self.woken.push_back(bio);
-                self.enter(bio, now);
+                self.enter(&bio, now);
                 return;
             }
         }
@@ -536,6 +545,7 @@ impl BlockLayer {
     }
 
     /// Task `pid` begins to collect what it submits (modern frame; 2.6.32 plugs queues, not tasks).
+    #[inline]
     pub fn plug(&mut self, pid: u32) {
         if self.options.frame == Frame::Modern && self.plugs.open(pid) {
             self.counters.plugs += 1;
@@ -556,6 +566,7 @@ impl BlockLayer {
     }
 
     /// Gives the requests of a plug to the scheduler, in their order.
+    #[inline]
     fn insert_all(&mut self, plug: &mut Plug, now: u64) {
         self.plugged -= plug.len();
         for id in plug.drain(..) {
