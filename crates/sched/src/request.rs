@@ -71,6 +71,7 @@ impl Request {
     }
 
     /// Makes it the request for another bio. It stays where it is: one made elsewhere would have to be moved here.
+    #[inline(always)]
     fn renew(&mut self, id: RequestId, bio: Bio, segments: u32, now: u64) {
         self.id = id;
         self.start = bio.start;
@@ -109,7 +110,7 @@ pub struct Requests {
 
 impl Requests {
     /// Makes a request for `bio`.
-    #[inline]
+    #[inline(always)]
     pub fn allocate(&mut self, bio: Bio, segments: u32, now: u64) -> RequestId {
         let free = self.free.pop();
         let slot = free.map_or(self.slots.len(), |slot| slot as usize);

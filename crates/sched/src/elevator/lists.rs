@@ -38,7 +38,7 @@ impl Default for Fifo {
 }
 
 impl Fifo {
-    #[inline]
+    #[inline(always)]
     pub fn push(&mut self, rq: &Request, deadline: u64) {
         let slot = rq.id.slot();
         if self.places.len() <= slot {

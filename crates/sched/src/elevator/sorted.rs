@@ -50,7 +50,7 @@ impl Sorted {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     pub fn insert(&mut self, key: Key) {
         let rank = rank(key);
         let at = self.chunk(rank);
@@ -63,7 +63,7 @@ impl Sorted {
     }
 
     /// Takes a key out; whether it was there.
-    #[inline]
+    #[inline(always)]
     pub fn remove(&mut self, key: Key) -> bool {
         let rank = rank(key);
         let at = self.chunk(rank);
@@ -84,7 +84,7 @@ impl Sorted {
     }
 
     /// The first key that is no smaller.
-    #[inline]
+    #[inline(always)]
     pub fn at_or_after(&self, from: Key) -> Option<Key> {
         let rank = rank(from);
         let at = self.chunk(rank);

@@ -41,7 +41,7 @@ impl Ends {
         (end.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) as usize & (self.chains.len() - 1)
     }
 
-    #[inline]
+    #[inline(always)]
     pub fn insert(&mut self, rq: &Request) {
         let chain = self.chain(rq.end());
         let link = Link { id: rq.id, end: rq.end(), next: self.chains[chain] };
@@ -240,6 +240,7 @@ impl BlockLayer {
     }
 
     /// Merges a request that leaves a plug with one that waits, as `blk_mq_sched_try_insert_merge` does.
+    #[inline(always)]
     pub(super) fn insert_merge(&mut self, id: RequestId) -> bool {
         let rq = &self.requests[id];
         let possible = self.options.no_merges == NoMerges::All

@@ -319,7 +319,7 @@ impl BlockLayer {
         !self.waiting[0].is_empty()
     }
 
-    #[inline]
+    #[inline(always)]
     fn take_request(&mut self, bio: &Bio, now: u64) -> bool {
         match self.options.frame {
             Frame::Modern => self.limits.take(bio.is_sync(), self.elevator.depth(bio, self.options.nr_requests)),
@@ -406,7 +406,7 @@ impl BlockLayer {
     }
 
     /// Takes a request from the scheduler; from then on nothing is merged with it.
-    #[inline]
+    #[inline(always)]
     fn pull(&mut self, now: u64, force: bool) -> Option<RequestId> {
         if self.queued == 0 {
             return None;
@@ -447,7 +447,7 @@ impl BlockLayer {
         Some(self.describe(id))
     }
 
-    #[inline]
+    #[inline(always)]
     fn choose(&mut self, now: u64) -> Option<RequestId> {
         if self.options.frame == Frame::Legacy
             && let Some(turn) = self.barrier_turn(now)
@@ -510,7 +510,7 @@ impl BlockLayer {
         self.give_back(sync, now);
     }
 
-    #[inline]
+    #[inline(always)]
     fn give_back(&mut self, sync: bool, now: u64) {
         if !self.limits.give_back(sync) {
             return;

@@ -270,7 +270,7 @@ impl<'a, F: Ftl, W: Witness, C: Checker + FlashSink, M: Meter> Drive<'a, F, W, C
     }
 
     /// Moves what the block layer has for the drive into the drive's queues.
-    #[inline]
+    #[inline(always)]
     fn pull(&mut self) {
         while self.block.as_ref().is_some_and(Block::has_work) && self.pull_one() {}
     }
@@ -537,7 +537,7 @@ impl<'a, F: Ftl, W: Witness, C: Checker + FlashSink, M: Meter> Drive<'a, F, W, C
     }
 
     /// Completes the requests of the host that have ended with one of the drive, which worked on that for so long.
-    #[inline]
+    #[inline(always)]
     fn finish_host_requests(&mut self, service_ns: u64, issuer: &mut Issuer<'_>) {
         while let Some(done) = self.block.as_mut().and_then(Block::take_done) {
             let HostRequest { request, issued_ns, .. } = done;
