@@ -71,7 +71,7 @@ impl Bench {
     /// The device ends its oldest request.
     pub fn complete(&mut self) {
         let rq = self.requests.free(self.at_device.remove(0));
-        self.elevator.completed(&rq, self.now);
+        self.elevator.completed(rq, self.now);
     }
 
     pub fn complete_all(&mut self) {
