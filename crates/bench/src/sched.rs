@@ -88,7 +88,7 @@ impl Bench {
             for &id in &ids {
                 let rq = self.requests.free(id);
                 order = order.wrapping_mul(31).wrapping_add(rq.start);
-                self.elevator.completed(&rq, self.now);
+                self.elevator.completed(rq, self.now);
             }
             self.insert(ids.len());
             let whole = began.elapsed();

@@ -52,6 +52,7 @@ pub struct Request {
 
 impl Request {
     /// A request made for `bio`, whose data lies in `segments` pieces of memory.
+    #[inline]
     pub fn new(id: RequestId, bio: Bio, segments: u32, now: u64) -> Self {
         Self {
             id,
@@ -69,6 +70,24 @@ impl Request {
         }
     }
 
+    /// Makes it the request for another bio. It stays where it is: one made elsewhere would have to be moved here.
+    #[inline(always)]
+    fn renew(&mut self, id: RequestId, bio: Bio, segments: u32, now: u64) {
+        self.id = id;
+        self.start = bio.start;
+        self.sectors = bio.sectors;
+        self.direction = bio.direction;
+        self.flags = bio.flags;
+        self.pid = bio.pid;
+        self.priority = bio.priority;
+        self.arrived = now;
+        self.bios.clear();
+        self.bios.push(bio);
+        self.segments = segments;
+        self.nomerge = false;
+        self.in_elevator = false;
+    }
+
     /// First sector behind the request.
     pub const fn end(&self) -> u64 {
         self.start + self.sectors as u64
@@ -83,34 +102,47 @@ impl Request {
 /// All requests that the block layer holds, by number.
 #[derive(Debug, Default)]
 pub struct Requests {
-    slots: Vec<Option<Request>>,
+    slots: Vec<Request>,
+    /// Slots of requests that are no longer held.
     free: Vec<u32>,
     allocated: u64,
 }
 
 impl Requests {
     /// Makes a request for `bio`.
+    #[inline(always)]
     pub fn allocate(&mut self, bio: Bio, segments: u32, now: u64) -> RequestId {
-        let slot = self.free.pop().unwrap_or_else(|| {
-            self.slots.push(None);
-            u32::try_from(self.slots.len() - 1).expect("limits are far below")
-        });
+        let free = self.free.pop();
+        let slot = free.map_or(self.slots.len(), |slot| slot as usize);
         debug_assert!(slot < 1 << SLOT_BITS, "limits are far below");
-        let id = RequestId(self.allocated << SLOT_BITS | u64::from(slot));
+        let id = RequestId(self.allocated << SLOT_BITS | slot as u64);
         self.allocated += 1;
-        self.slots[slot as usize] = Some(Request::new(id, bio, segments, now));
+        match free {
+            Some(_) => self.slots[slot].renew(id, bio, segments, now),
+            None => self.slots.push(Request::new(id, bio, segments, now)),
+        }
         id
     }
 
     /// The request, to be changed.
+    #[inline]
     pub(crate) fn get_mut(&mut self, id: RequestId) -> &mut Request {
-        self.slots[id.slot()].as_mut().expect("a request lives until it is freed")
+        let rq = &mut self.slots[id.slot()];
+        debug_assert_eq!(rq.id, id, "a request lives until it is freed");
+        rq
     }
 
-    /// Frees a request and hands it out.
-    pub fn free(&mut self, id: RequestId) -> Request {
+    /// Two different requests, to be changed.
+    pub(crate) fn pair_mut(&mut self, first: RequestId, second: RequestId) -> [&mut Request; 2] {
+        self.slots.get_disjoint_mut([first.slot(), second.slot()]).expect("two requests have two slots")
+    }
+
+    /// Frees a request; what it was can be read until another gets its slot.
+    #[inline]
+    pub fn free(&mut self, id: RequestId) -> &Request {
+        debug_assert!(!self.free.contains(&(id.slot() as u32)), "a request is freed once");
         self.free.push(id.slot() as u32);
-        self.slots[id.slot()].take().expect("a request is freed once")
+        &self[id]
     }
 
     /// Requests held.
@@ -126,7 +158,10 @@ impl Requests {
 
 impl Index<RequestId> for Requests {
     type Output = Request;
+    #[inline]
     fn index(&self, id: RequestId) -> &Request {
-        self.slots[id.slot()].as_ref().expect("a request lives until it is freed")
+        let rq = &self.slots[id.slot()];
+        debug_assert_eq!(rq.id, id, "a request lives until it is freed");
+        rq
     }
 }

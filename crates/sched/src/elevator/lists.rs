@@ -3,55 +3,74 @@
 use super::sorted::Sorted;
 use crate::request::{Request, RequestId};
 
+/// No slot: the end of a list.
+const NONE: u32 = u32::MAX;
+/// No request.
+const NOBODY: RequestId = RequestId(u64::MAX);
+
 /// A request in a [`Fifo`].
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 struct Place {
-    /// Whose it is, while that waits.
-    id: Option<RequestId>,
-    /// Its neighbours.
-    before: Option<RequestId>,
-    after: Option<RequestId>,
+    /// Whose it is, while that waits; otherwise nobody's.
+    id: RequestId,
+    /// Slots of its neighbours.
+    before: u32,
+    after: u32,
     /// Until when it should have been dispatched, in nanoseconds.
     deadline: u64,
     /// The first sector it is sorted by in a [`SortedFifo`].
     start: u64,
 }
 
-/// Requests in the order of their arrival, each with a deadline; any of them can be taken out: a list, linked by number.
-#[derive(Debug, Default)]
+/// Requests in the order of their arrival, each with a deadline; any of them can be taken out: a list, linked by slot.
+#[derive(Debug)]
 pub(crate) struct Fifo {
     /// By slot; a place is that of the request it names, if that still waits here.
     places: Vec<Place>,
-    head: Option<RequestId>,
-    tail: Option<RequestId>,
+    head: u32,
+    tail: u32,
+}
+
+impl Default for Fifo {
+    fn default() -> Self {
+        Self { places: Vec::new(), head: NONE, tail: NONE }
+    }
 }
 
 impl Fifo {
+    #[inline(always)]
     pub fn push(&mut self, rq: &Request, deadline: u64) {
-        let place = Place { id: Some(rq.id), before: self.tail, after: None, deadline, start: rq.start };
-        if self.places.len() <= rq.id.slot() {
-            self.places.resize(rq.id.slot() + 1, Place::default());
+        let slot = rq.id.slot();
+        if self.places.len() <= slot {
+            let free = Place { id: NOBODY, before: NONE, after: NONE, deadline: 0, start: 0 };
+            self.places.resize(slot + 1, free);
         }
-        self.places[rq.id.slot()] = place;
-        self.link(place.before, Some(rq.id));
-        self.link(Some(rq.id), None);
+        self.places[slot] = Place { id: rq.id, before: self.tail, after: NONE, deadline, start: rq.start };
+        self.link(self.tail, slot as u32);
+        self.tail = slot as u32;
     }
 
-    /// Makes two requests neighbours; `None` is the end of the list on that side.
-    fn link(&mut self, before: Option<RequestId>, after: Option<RequestId>) {
+    /// Makes two slots neighbours; [`NONE`] is the end of the list on that side.
+    #[inline]
+    fn link(&mut self, before: u32, after: u32) {
         match before {
-            Some(id) => self.place_mut(id).after = after,
-            None => self.head = after,
+            NONE => self.head = after,
+            slot => self.places[slot as usize].after = after,
         }
         match after {
-            Some(id) => self.place_mut(id).before = before,
-            None => self.tail = before,
+            NONE => self.tail = before,
+            slot => self.places[slot as usize].before = before,
         }
+    }
+
+    /// Who waits in a slot.
+    fn at(&self, slot: u32) -> Option<RequestId> {
+        self.places.get(slot as usize).map(|place| place.id)
     }
 
     fn place(&self, id: RequestId) -> &Place {
         let place = &self.places[id.slot()];
-        debug_assert_eq!(place.id, Some(id), "the request waits here");
+        debug_assert_eq!(place.id, id, "the request waits here");
         place
     }
 
@@ -59,11 +78,13 @@ impl Fifo {
         &mut self.places[id.slot()]
     }
 
+    #[inline]
     fn take(&mut self, id: RequestId) -> Option<Place> {
-        let place = *self.places.get(id.slot()).filter(|place| place.id == Some(id))?;
-        self.places[id.slot()].id = None;
-        self.link(place.before, place.after);
-        Some(place)
+        let place = self.places.get_mut(id.slot()).filter(|place| place.id == id)?;
+        let taken = *place;
+        place.id = NOBODY;
+        self.link(taken.before, taken.after);
+        Some(taken)
     }
 
     /// Takes a request out; whether it was there.
@@ -72,12 +93,12 @@ impl Fifo {
     }
 
     pub fn head(&self) -> Option<RequestId> {
-        self.head
+        self.at(self.head)
     }
 
     /// The `count` latest requests, newest first.
     pub fn newest(&self, count: usize) -> impl Iterator<Item = RequestId> {
-        std::iter::successors(self.tail, |&id| self.place(id).before).take(count)
+        std::iter::successors(self.at(self.tail), |&id| self.before(id)).take(count)
     }
 
     pub fn deadline(&self, id: RequestId) -> u64 {
@@ -91,16 +112,16 @@ impl Fifo {
 
     /// The neighbour that arrived before.
     pub fn before(&self, id: RequestId) -> Option<RequestId> {
-        self.place(id).before
+        self.at(self.place(id).before)
     }
 
     /// The neighbour that arrived after.
     pub fn after(&self, id: RequestId) -> Option<RequestId> {
-        self.place(id).after
+        self.at(self.place(id).after)
     }
 
     pub fn is_empty(&self) -> bool {
-        self.head.is_none()
+        self.head == NONE
     }
 
     /// `absorbed` leaves; `survivor` takes its deadline and place in the queue if that deadline is earlier.
@@ -110,8 +131,8 @@ impl Fifo {
             let own = self.take(survivor).expect("both requests wait here");
             let Place { before, deadline, .. } = *self.place(absorbed);
             *self.place_mut(survivor) = Place { deadline, ..own };
-            self.link(before, Some(survivor));
-            self.link(Some(survivor), Some(absorbed));
+            self.link(before, survivor.slot() as u32);
+            self.link(survivor.slot() as u32, absorbed.slot() as u32);
         }
         self.remove(absorbed);
     }
@@ -131,6 +152,7 @@ impl SortedFifo {
     }
 
     /// Takes a request out; whether it was there.
+    #[inline]
     pub fn remove(&mut self, id: RequestId) -> bool {
         let place = self.fifo.take(id);
         place.is_some_and(|place| self.sorted.remove((place.start, id)))

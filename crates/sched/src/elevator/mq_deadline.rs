@@ -109,14 +109,14 @@ impl MqDeadline {
 
     /// What a class would dispatch now, if that had arrived at `latest`. The kernel lets a request that is too young
     /// for the pass of the aged count in `starved` and end the batch all the same; here a decision not taken changes nothing.
+    #[inline]
     fn decide(&self, class: usize, now: u64, latest: u64) -> Option<Decision> {
         let Class { queues, position, .. } = &self.classes[class];
         let next = |direction: Direction| queues[direction as usize].from(position[direction as usize]);
-        let decision = match next(self.last) {
-            Some(id) if self.batching < self.fifo_batch => {
-                Decision { id, direction: self.last, batching: self.batching + 1, starved: self.starved }
-            }
-            _ => {
+        let in_batch = if self.batching < self.fifo_batch { next(self.last) } else { None };
+        let decision = match in_batch {
+            Some(id) => Decision { id, direction: self.last, batching: self.batching + 1, starved: self.starved },
+            None => {
                 let [reads, writes] = [&queues[0], &queues[1]].map(|queue| !queue.is_empty());
                 let (direction, starved) = if reads && (!writes || self.starved < self.writes_starved) {
                     (Direction::Read, self.starved + u64::from(writes))
@@ -146,18 +146,18 @@ impl MqDeadline {
                 return aged;
             }
         }
-        for class in 0..self.classes.len() {
-            if let Some(decision) = self.decide(class, now, now) {
-                return Some((class, decision));
-            }
-            if self.classes[class].queued > 0 && !force {
-                return None;
+        for class in (0..self.classes.len()).filter(|&class| self.classes[class].queued > 0) {
+            let decision = self.decide(class, now, now);
+            // While requests of a class are at the device, those below it wait.
+            if decision.is_some() || !force {
+                return decision.map(|decision| (class, decision));
             }
         }
         None
     }
 
     /// Carries a decision out.
+    #[inline]
     fn take(&mut self, class: usize, decision: &Decision, requests: &Requests) -> RequestId {
         let Decision { id, direction, batching, starved } = *decision;
         (self.last, self.batching, self.starved) = (direction, batching, starved);

@@ -119,7 +119,7 @@ fn replay(model: &mut dyn Replayed, text: &str) -> Findings {
             }
             'C' => {
                 if let Some(id) = at_device.get_mut(&key).and_then(VecDeque::pop_front) {
-                    model.completed(&requests.free(id), now);
+                    model.completed(requests.free(id), now);
                 }
             }
             other => panic!("unknown event {other}"),
@@ -236,7 +236,7 @@ fn own_capture(elevator: &mut dyn Replayed) -> String {
         at_device.push_back(id);
         if at_device.len() > 20 {
             let ended = requests.free(at_device.pop_front().unwrap());
-            elevator.completed(&ended, now);
+            elevator.completed(ended, now);
             note('C', &ended.bios[0], now);
         }
     }

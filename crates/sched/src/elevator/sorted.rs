@@ -5,35 +5,57 @@ use crate::request::RequestId;
 /// First sector and number: requests that begin at one sector stay in the order of their numbers.
 type Key = (u64, RequestId);
 
+/// A key as one number, so that two are compared without a branch.
+type Rank = u128;
+
+const fn rank((start, id): Key) -> Rank {
+    (start as Rank) << 64 | id.0 as Rank
+}
+
+const fn key(rank: Rank) -> Key {
+    ((rank >> 64) as u64, RequestId(rank as u64))
+}
+
+/// How many of a chunk are smaller. All are compared: the branches of a search are as unpredictable as sectors are, and
+/// cost more.
+#[inline]
+fn smaller(chunk: &[Rank], rank: Rank) -> usize {
+    chunk.iter().map(|&other| usize::from(other < rank)).sum()
+}
+
 /// Keys of a chunk at most; it is halved when it is full.
-const MOST: usize = 128;
+const MOST: usize = 64;
 
 /// A sorted set in chunks. Few requests wait as a rule, so that there is one chunk and a search in it is all; many
 /// still cost little, as no more than a chunk is moved. Trees allocate and follow pointers for each.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Sorted {
-    /// None is empty.
-    chunks: Vec<Vec<Key>>,
-    /// A chunk that became empty, to be used again.
-    spare: Vec<Key>,
+    /// At least one; if there are more, none is empty.
+    chunks: Vec<Vec<Rank>>,
+}
+
+impl Default for Sorted {
+    fn default() -> Self {
+        Self { chunks: vec![Vec::new()] }
+    }
 }
 
 impl Sorted {
     /// The chunk that a key belongs to: the last that begins with no larger one.
-    fn chunk(&self, key: Key) -> usize {
+    #[inline]
+    fn chunk(&self, rank: Rank) -> usize {
         match self.chunks.len() {
-            0 | 1 => 0,
-            _ => self.chunks.partition_point(|chunk| chunk[0] <= key).saturating_sub(1),
+            1 => 0,
+            _ => self.chunks.partition_point(|chunk| chunk[0] <= rank).saturating_sub(1),
         }
     }
 
+    #[inline(always)]
     pub fn insert(&mut self, key: Key) {
-        if self.chunks.is_empty() {
-            self.chunks.push(std::mem::take(&mut self.spare));
-        }
-        let at = self.chunk(key);
+        let rank = rank(key);
+        let at = self.chunk(rank);
         let chunk = &mut self.chunks[at];
-        chunk.insert(chunk.partition_point(|&other| other < key), key);
+        chunk.insert(smaller(chunk, rank), rank);
         if chunk.len() == MOST {
             let half = chunk.split_off(MOST / 2);
             self.chunks.insert(at + 1, half);
@@ -41,37 +63,46 @@ impl Sorted {
     }
 
     /// Takes a key out; whether it was there.
+    #[inline(always)]
     pub fn remove(&mut self, key: Key) -> bool {
-        let at = self.chunk(key);
-        let Some(chunk) = self.chunks.get_mut(at) else { return false };
-        let Ok(position) = chunk.binary_search(&key) else { return false };
+        let rank = rank(key);
+        let at = self.chunk(rank);
+        let chunk = &mut self.chunks[at];
+        let position = smaller(chunk, rank);
+        if chunk.get(position) != Some(&rank) {
+            return false;
+        }
         chunk.remove(position);
-        if chunk.is_empty() {
-            self.spare = self.chunks.remove(at);
+        if chunk.is_empty() && self.chunks.len() > 1 {
+            self.chunks.remove(at);
         }
         true
     }
 
     pub fn first(&self) -> Option<Key> {
-        self.chunks.first().map(|chunk| chunk[0])
+        self.chunks[0].first().copied().map(key)
     }
 
     /// The first key that is no smaller.
-    pub fn at_or_after(&self, key: Key) -> Option<Key> {
-        let at = self.chunk(key);
-        let chunk = self.chunks.get(at)?;
-        let found = chunk.get(chunk.partition_point(|&other| other < key));
-        found.or_else(|| self.chunks.get(at + 1)?.first()).copied()
+    #[inline(always)]
+    pub fn at_or_after(&self, from: Key) -> Option<Key> {
+        let rank = rank(from);
+        let at = self.chunk(rank);
+        let chunk = &self.chunks[at];
+        let found = chunk.get(smaller(chunk, rank));
+        found.or_else(|| self.chunks.get(at + 1)?.first()).copied().map(key)
     }
 
     /// The last key that is smaller.
-    pub fn before(&self, key: Key) -> Option<Key> {
-        let at = self.chunk(key);
-        let chunk = self.chunks.get(at)?;
-        match chunk.partition_point(|&other| other < key) {
-            0 => self.chunks[..at].last()?.last().copied(),
-            position => Some(chunk[position - 1]),
-        }
+    pub fn before(&self, than: Key) -> Option<Key> {
+        let rank = rank(than);
+        let at = self.chunk(rank);
+        let chunk = &self.chunks[at];
+        let found = match smaller(chunk, rank) {
+            0 => self.chunks[..at].last()?.last(),
+            position => chunk.get(position - 1),
+        };
+        found.copied().map(key)
     }
 }
 

@@ -67,6 +67,11 @@ impl Flushes {
         self.flush == Some(id)
     }
 
+    /// Whether a barrier is at work.
+    pub fn has_barrier(&self) -> bool {
+        self.barrier.is_some()
+    }
+
     /// Requests that wait for a flush.
     pub fn held(&self) -> usize {
         self.pending.len() + self.running.len() + usize::from(self.barrier.is_some_and(|barrier| !barrier.busy))

@@ -35,19 +35,22 @@ impl Limits {
         Self { frame, nr_requests, used: [0; 2], full: [false; 2], congested: [false; 2], batchers: BTreeMap::new() }
     }
 
-    /// Takes a request for a bio of process `pid`, if there is one. `depth` limits what is in use in the modern frame;
-    /// `must` is the word of the scheduler that the legacy limits do not count, up to the hard one.
-    pub fn take(&mut self, pid: u32, sync: bool, must: bool, depth: u32, now: u64) -> bool {
-        let kind = usize::from(sync);
-        let granted = match self.frame {
-            Frame::Modern => self.total() < depth.min(self.nr_requests),
-            Frame::Legacy => self.legacy(pid, kind, must, now),
-        };
-        self.used[kind] += u32::from(granted);
+    /// Takes a request for a bio, if fewer than `depth` are in use (modern frame).
+    pub fn take(&mut self, sync: bool, depth: u32) -> bool {
+        let granted = self.total() < depth.min(self.nr_requests);
+        self.used[usize::from(sync)] += u32::from(granted);
         granted
     }
 
-    fn legacy(&mut self, pid: u32, kind: usize, must: bool, now: u64) -> bool {
+    /// Takes a request for a bio of process `pid`, if there is one (legacy frame). `must` is the word of the scheduler
+    /// that limits do not count, up to the hard one.
+    pub fn take_legacy(&mut self, pid: u32, sync: bool, must: bool, now: u64) -> bool {
+        let granted = self.grants(pid, usize::from(sync), must, now);
+        self.used[usize::from(sync)] += u32::from(granted);
+        granted
+    }
+
+    fn grants(&mut self, pid: u32, kind: usize, must: bool, now: u64) -> bool {
         if self.used[kind] + 1 >= self.congestion_on() {
             if self.used[kind] + 1 >= self.nr_requests {
                 if !self.full[kind] {
@@ -89,10 +92,13 @@ impl Limits {
     pub fn give_back(&mut self, sync: bool) -> bool {
         let kind = usize::from(sync);
         self.used[kind] -= 1;
+        if self.frame == Frame::Modern {
+            return true;
+        }
         if self.used[kind] < self.congestion_off() {
             self.congested[kind] = false;
         }
-        let room = self.frame == Frame::Modern || self.used[kind] < self.nr_requests;
+        let room = self.used[kind] < self.nr_requests;
         if room {
             self.full[kind] = false;
         }

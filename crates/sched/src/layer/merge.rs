@@ -1,32 +1,71 @@
 //! Merging bios into waiting requests and requests into one another (`elv_merge` of block/elevator.c and
 //! block/blk-merge.c).
 
-use rustc_hash::FxHashMap;
-use smallvec::SmallVec;
-
 use super::{BlockLayer, Frame, NoMerges};
 use crate::bio::{Bio, Direction, Flags, Priority};
 use crate::elevator::MergeIndex;
 use crate::request::{Request, RequestId};
 
-/// Waiting requests by the sector behind them, and the one that was merged last.
-#[derive(Debug, Default)]
+/// No slot.
+const NONE: u32 = u32::MAX;
+
+/// A request in [`Ends`].
+#[derive(Clone, Copy, Debug)]
+struct Link {
+    id: RequestId,
+    end: u64,
+    /// Slot of the next one in the chain.
+    next: u32,
+}
+
+/// Waiting requests by the sector behind them, and the one that was merged last. A hash table whose chains lead from
+/// slot to slot of the requests, as in the kernel (`elv_rqhash_add`): every request comes here, few are found.
+#[derive(Debug)]
 pub(super) struct Ends {
-    by_end: FxHashMap<u64, SmallVec<[RequestId; 2]>>,
+    /// Slot of the latest request of each chain; a power of two of them.
+    chains: Vec<u32>,
+    /// By slot.
+    links: Vec<Link>,
     pub last: Option<RequestId>,
 }
 
 impl Ends {
+    /// For about so many requests.
+    pub fn new(nr_requests: u32) -> Self {
+        let chains = nr_requests.clamp(64, 1 << 16).next_power_of_two();
+        Self { chains: vec![NONE; chains as usize], links: Vec::new(), last: None }
+    }
+
+    /// The chain of a sector (Fibonacci hashing: neighbours lie far apart).
+    fn chain(&self, end: u64) -> usize {
+        (end.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) as usize & (self.chains.len() - 1)
+    }
+
+    #[inline(always)]
     pub fn insert(&mut self, rq: &Request) {
-        self.by_end.entry(rq.end()).or_default().push(rq.id);
+        let chain = self.chain(rq.end());
+        let link = Link { id: rq.id, end: rq.end(), next: self.chains[chain] };
+        let slot = rq.id.slot();
+        if self.links.len() <= slot {
+            self.links.resize(slot + 1, link);
+        }
+        self.links[slot] = link;
+        self.chains[chain] = slot as u32;
     }
 
     /// Forgets a request that ended before `end`.
+    #[inline]
     pub fn remove(&mut self, end: u64, id: RequestId) {
-        if let Some(found) = self.by_end.get_mut(&end) {
-            found.retain(|other| *other != id);
-            if found.is_empty() {
-                self.by_end.remove(&end);
+        let chain = self.chain(end);
+        let (mut before, mut slot) = (NONE, self.chains[chain]);
+        while slot != NONE && self.links[slot as usize].id != id {
+            (before, slot) = (slot, self.links[slot as usize].next);
+        }
+        if slot != NONE {
+            let next = self.links[slot as usize].next;
+            match before {
+                NONE => self.chains[chain] = next,
+                _ => self.links[before as usize].next = next,
             }
         }
         if self.last == Some(id) {
@@ -36,7 +75,15 @@ impl Ends {
 
     /// The request that got this end last.
     fn ending_at(&self, sector: u64) -> Option<RequestId> {
-        self.by_end.get(&sector)?.last().copied()
+        let mut slot = self.chains[self.chain(sector)];
+        while slot != NONE {
+            let link = &self.links[slot as usize];
+            if link.end == sector {
+                return Some(link.id);
+            }
+            slot = link.next;
+        }
+        None
     }
 }
 
@@ -84,7 +131,7 @@ impl BlockLayer {
 
     /// Merges with the last request of the plug of the bio's process; others in it are not looked at.
     fn plug_merge(&mut self, bio: &Bio) -> bool {
-        let Some(&last) = self.plugs.get(&bio.pid).and_then(|plug| plug.last()) else { return false };
+        let Some(&last) = self.plugs.get(bio.pid).and_then(|plug| plug.last()) else { return false };
         let Some(side) = self.side(last, bio).filter(|_| self.options.no_merges != NoMerges::None) else {
             return false;
         };
@@ -175,24 +222,25 @@ impl BlockLayer {
         self.ends.remove(self.requests[second].end(), second);
         self.elevator.merged(&self.requests[first], &self.requests[second], &self.requests);
         self.queued -= 1;
-        let absorbed = self.requests.free(second);
-        self.absorb(first, absorbed);
+        self.absorb(first, second);
         self.ends.insert(&self.requests[first]);
         self.ends.last = Some(first);
     }
 
-    /// Bios of `absorbed`, a request freed already, go to the back of `first`.
-    fn absorb(&mut self, first: RequestId, absorbed: Request) {
-        let rq = self.requests.get_mut(first);
+    /// Bios of `second` go to the back of `first`; `second` is freed.
+    fn absorb(&mut self, first: RequestId, second: RequestId) {
+        let [rq, absorbed] = self.requests.pair_mut(first, second);
         rq.sectors += absorbed.sectors;
         rq.segments += absorbed.segments;
         rq.arrived = rq.arrived.min(absorbed.arrived);
-        rq.bios.extend_from_slice(&absorbed.bios);
+        rq.bios.append(&mut absorbed.bios);
         self.counters.request_merges += 1;
         self.freed_by_merge.push(absorbed.is_sync());
+        self.requests.free(second);
     }
 
     /// Merges a request that leaves a plug with one that waits, as `blk_mq_sched_try_insert_merge` does.
+    #[inline(always)]
     pub(super) fn insert_merge(&mut self, id: RequestId) -> bool {
         let rq = &self.requests[id];
         let possible = self.options.no_merges == NoMerges::All
@@ -209,8 +257,7 @@ impl BlockLayer {
         }
         let end = a.end();
         self.ends.remove(end, first);
-        let absorbed = self.requests.free(id);
-        self.absorb(first, absorbed);
+        self.absorb(first, id);
         self.ends.insert(&self.requests[first]);
         self.ends.last = Some(first);
         true

@@ -6,12 +6,11 @@
 mod flush;
 mod limits;
 mod merge;
+mod plugs;
 
 use std::collections::VecDeque;
-use std::collections::hash_map::Entry;
 use std::fmt;
 
-use rustc_hash::FxHashMap;
 use ssdlab_core::counters;
 
 use crate::MS;
@@ -22,6 +21,7 @@ use crate::tunable::TunableError;
 use flush::Flushes;
 use limits::Limits;
 use merge::Ends;
+use plugs::{Plug, Plugs};
 
 /// Which block layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -252,11 +252,9 @@ pub struct BlockLayer {
     /// When the plugged queue is unplugged at the latest.
     unplug_at: Option<u64>,
     /// Plugs of tasks (modern frame).
-    plugs: FxHashMap<u32, Vec<RequestId>>,
+    plugs: Plugs,
     /// Requests in them.
     plugged: usize,
-    /// Empty plugs to use again.
-    spare_plugs: Vec<Vec<RequestId>>,
     flushes: Flushes,
     /// Of what went to the device last.
     last_direction: Option<Direction>,
@@ -273,7 +271,7 @@ impl BlockLayer {
             info,
             elevator,
             requests: Requests::default(),
-            ends: Ends::default(),
+            ends: Ends::new(nr_requests),
             queued: 0,
             ahead: VecDeque::new(),
             chosen: None,
@@ -284,9 +282,8 @@ impl BlockLayer {
             woken: VecDeque::new(),
             freed_by_merge: Vec::new(),
             unplug_at: None,
-            plugs: FxHashMap::default(),
+            plugs: Plugs::default(),
             plugged: 0,
-            spare_plugs: Vec::new(),
             flushes: Flushes::default(),
             last_direction: None,
             counters: BlockCounters::default(),
@@ -313,7 +310,7 @@ impl BlockLayer {
             self.unplug(bio.pid, now);
             return Submitted::MustWait;
         }
-        self.enter(bio, now);
+        self.enter(&bio, now);
         Submitted::Accepted
     }
 
@@ -322,16 +319,19 @@ impl BlockLayer {
         !self.waiting[0].is_empty()
     }
 
+    #[inline(always)]
     fn take_request(&mut self, bio: &Bio, now: u64) -> bool {
-        let must = self.elevator.must_queue(bio);
-        let depth = self.elevator.depth(bio, self.options.nr_requests);
-        self.limits.take(bio.pid, bio.is_sync(), must, depth, now)
+        match self.options.frame {
+            Frame::Modern => self.limits.take(bio.is_sync(), self.elevator.depth(bio, self.options.nr_requests)),
+            Frame::Legacy => self.limits.take_legacy(bio.pid, bio.is_sync(), self.elevator.must_queue(bio), now),
+        }
     }
 
     /// Makes a request for a bio that one has been taken for, and queues it.
-    fn enter(&mut self, bio: Bio, now: u64) {
-        let steps = self.steps(&bio);
-        let id = self.requests.allocate(bio, self.options.segments(bio.sectors), now);
+    #[inline]
+    fn enter(&mut self, bio: &Bio, now: u64) {
+        let steps = self.steps(bio);
+        let id = self.requests.allocate(*bio, self.options.segments(bio.sectors), now);
         self.counters.requests += 1;
         match (self.options.frame, steps) {
             (Frame::Legacy, None) => {
@@ -345,7 +345,7 @@ impl BlockLayer {
                 if waiting >= self.options.unplug_threshold && self.unplug_queue() {
                     self.counters.unplugs_threshold += 1;
                 }
-                self.bio_says_unplug(&bio);
+                self.bio_says_unplug(bio);
             }
             (Frame::Legacy, Some(_)) => {
                 // A barrier empties the scheduler ahead of itself and runs the queue.
@@ -359,18 +359,18 @@ impl BlockLayer {
                 }
             }
             (Frame::Modern, Some(steps)) => self.begin_flush(id, steps, now),
-            (Frame::Modern, None) => match self.plugs.get_mut(&bio.pid) {
+            (Frame::Modern, None) => match self.plugs.get_mut(bio.pid) {
                 None => self.insert(id, now),
                 Some(plug) => {
                     let large =
                         plug.last().is_some_and(|&last| self.requests[last].sectors >= self.options.plug_sectors);
                     let is_full = large || plug.len() >= self.options.plug_requests;
-                    let full = is_full.then(|| std::mem::replace(plug, self.spare_plugs.pop().unwrap_or_default()));
+                    let full = is_full.then(|| plug.split_off(0));
                     plug.push(id);
                     self.plugged += 1;
-                    if let Some(full) = full {
+                    if let Some(mut full) = full {
                         self.counters.unplugs_threshold += 1;
-                        self.insert_all(full, now);
+                        self.insert_all(&mut full, now);
                     }
                 }
             },
@@ -391,6 +391,7 @@ impl BlockLayer {
     }
 
     /// Gives a request to the scheduler.
+    #[inline]
     fn insert(&mut self, id: RequestId, now: u64) {
         self.requests.get_mut(id).in_elevator = true;
         let rq = &self.requests[id];
@@ -405,6 +406,7 @@ impl BlockLayer {
     }
 
     /// Takes a request from the scheduler; from then on nothing is merged with it.
+    #[inline(always)]
     fn pull(&mut self, now: u64, force: bool) -> Option<RequestId> {
         if self.queued == 0 {
             return None;
@@ -415,6 +417,14 @@ impl BlockLayer {
             self.ends.remove(self.requests[id].end(), id);
         }
         Some(id)
+    }
+
+    /// Whether [`BlockLayer::next`] may give something: a request waits for the device, and something is to be done
+    /// with it even if the device is full.
+    #[inline]
+    pub fn has_work(&self) -> bool {
+        let waits = self.queued > 0 || !self.ahead.is_empty() || self.chosen.is_some() || self.flushes.has_barrier();
+        waits && (self.in_flight < self.options.slots || self.options.frame == Frame::Legacy)
     }
 
     /// The next request for the device, if there is one and the device has a free slot.
@@ -437,6 +447,7 @@ impl BlockLayer {
         Some(self.describe(id))
     }
 
+    #[inline(always)]
     fn choose(&mut self, now: u64) -> Option<RequestId> {
         if self.options.frame == Frame::Legacy
             && let Some(turn) = self.barrier_turn(now)
@@ -448,6 +459,7 @@ impl BlockLayer {
         Some(id)
     }
 
+    #[inline]
     fn describe(&mut self, id: RequestId) -> Dispatched {
         let rq = &self.requests[id];
         let sectors = u64::from(rq.sectors);
@@ -487,15 +499,18 @@ impl BlockLayer {
     }
 
     /// A request has ended; who waits for one may have it.
+    #[inline]
     fn end(&mut self, id: RequestId, now: u64, ended: &mut Vec<Bio>) {
         let rq = self.requests.free(id);
         if rq.in_elevator {
-            self.elevator.completed(&rq, now);
+            self.elevator.completed(rq, now);
         }
         ended.extend_from_slice(&rq.bios);
-        self.give_back(rq.is_sync(), now);
+        let sync = rq.is_sync();
+        self.give_back(sync, now);
     }
 
+    #[inline(always)]
     fn give_back(&mut self, sync: bool, now: u64) {
         if !self.limits.give_back(sync) {
             return;
@@ -511,7 +526,7 @@ impl BlockLayer {
             if self.take_request(&bio, now) {
                 self.waiting[line].pop_front();
                 self.woken.push_back(bio);
-                self.enter(bio, now);
+                self.enter(&bio, now);
                 return;
             }
         }
@@ -530,21 +545,20 @@ impl BlockLayer {
     }
 
     /// Task `pid` begins to collect what it submits (modern frame; 2.6.32 plugs queues, not tasks).
+    #[inline]
     pub fn plug(&mut self, pid: u32) {
-        if self.options.frame == Frame::Modern
-            && let Entry::Vacant(plug) = self.plugs.entry(pid)
-        {
+        if self.options.frame == Frame::Modern && self.plugs.open(pid) {
             self.counters.plugs += 1;
-            plug.insert(self.spare_plugs.pop().unwrap_or_default());
         }
     }
 
     /// Task `pid` has submitted what it wanted, or goes to sleep: its plug, or the plugged queue, is let go.
     pub fn unplug(&mut self, pid: u32, now: u64) {
         // The plug goes first: a bio of this task that gets a request by it must not end up there.
-        if let Some(plug) = self.plugs.remove(&pid) {
+        if let Some(mut plug) = self.plugs.close(pid) {
             self.counters.unplugs_task += 1;
-            self.insert_all(plug, now);
+            self.insert_all(&mut plug, now);
+            self.plugs.reuse(plug);
         }
         if self.unplug_queue() {
             self.counters.unplugs_task += 1;
@@ -552,14 +566,14 @@ impl BlockLayer {
     }
 
     /// Gives the requests of a plug to the scheduler, in their order.
-    fn insert_all(&mut self, mut plug: Vec<RequestId>, now: u64) {
+    #[inline]
+    fn insert_all(&mut self, plug: &mut Plug, now: u64) {
         self.plugged -= plug.len();
         for id in plug.drain(..) {
             if !self.insert_merge(id) {
                 self.insert(id, now);
             }
         }
-        self.spare_plugs.push(plug);
         self.give_back_merged(now);
     }
 
@@ -576,8 +590,11 @@ impl BlockLayer {
 
     /// The earliest time at which something may happen without a submission or completion.
     pub fn timer_ns(&self) -> Option<u64> {
-        let flush = self.flush_timer();
-        [self.unplug_at, self.elevator.timer_ns(), flush].into_iter().flatten().min()
+        let earlier = |a: Option<u64>, b: Option<u64>| match (a, b) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        };
+        earlier(earlier(self.unplug_at, self.flush_timer()), self.elevator.timer_ns())
     }
 
     /// Time has come to what [`BlockLayer::timer_ns`] said.

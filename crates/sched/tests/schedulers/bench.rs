@@ -1,6 +1,6 @@
 //! A scheduler alone, driven by hand.
 
-use ssdlab_sched::{Bio, Device, Direction, Elevator, Flags, Priority, RequestId, Requests, scheduler};
+use ssdlab_sched::{Bio, Device, Direction, Elevator, Flags, Priority, Request, RequestId, Requests, scheduler};
 
 pub const MS: u64 = 1_000_000;
 
@@ -8,6 +8,8 @@ pub const MS: u64 = 1_000_000;
 pub struct Bench {
     pub elevator: Box<dyn Elevator>,
     pub requests: Requests,
+    /// Numbers of all requests so far.
+    inserted: Vec<RequestId>,
     pub now: u64,
     pub at_device: Vec<RequestId>,
 }
@@ -20,7 +22,7 @@ impl Bench {
     pub fn on(name: &str, changes: &[(&str, u64)], device: Device) -> Self {
         let changes: Vec<_> = changes.iter().map(|&(name, value)| (name.to_owned(), value)).collect();
         let elevator = scheduler(name).unwrap().build(&changes, &device).unwrap();
-        Self { elevator, requests: Requests::default(), now: 0, at_device: Vec::new() }
+        Self { elevator, requests: Requests::default(), now: 0, inserted: Vec::new(), at_device: Vec::new() }
     }
 
     pub fn bio(start: u64, direction: Direction) -> Bio {
@@ -30,7 +32,13 @@ impl Bench {
 
     pub fn insert(&mut self, bio: Bio) -> bool {
         let id = self.requests.allocate(bio, 1, self.now);
+        self.inserted.push(id);
         self.elevator.insert(&self.requests[id], &self.requests, self.now)
+    }
+
+    /// The request that was inserted as number `number`, counted from 0.
+    pub fn inserted(&self, number: usize) -> &Request {
+        &self.requests[self.inserted[number]]
     }
 
     /// Requests of process 1 with 8 sectors each.
@@ -63,7 +71,7 @@ impl Bench {
     /// The device ends its oldest request.
     pub fn complete(&mut self) {
         let rq = self.requests.free(self.at_device.remove(0));
-        self.elevator.completed(&rq, self.now);
+        self.elevator.completed(rq, self.now);
     }
 
     pub fn complete_all(&mut self) {

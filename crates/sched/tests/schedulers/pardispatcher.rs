@@ -1,6 +1,6 @@
 //! Regions in turn, one direction at a time.
 
-use ssdlab_sched::{Bio, Device, Direction, Flags, RequestId, Requests, scheduler};
+use ssdlab_sched::{Bio, Device, Direction, Flags, Requests, scheduler};
 
 use crate::bench::{Bench, MS, runs};
 
@@ -88,7 +88,7 @@ fn pardispatcher_may_dispatch_a_batch_whole() {
     bench.reads([100, 400, 300]);
     assert_eq!(bench.next(), "r100");
     bench.reads([350]);
-    let (batch, waiting) = (bench.requests[RequestId(2)].clone(), bench.requests[RequestId(3)].clone());
+    let (batch, waiting) = (bench.inserted(2).clone(), bench.inserted(3).clone());
     assert!(!bench.elevator.allow_merge(&batch, &Bench::bio(308, Direction::Read)));
     assert!(bench.elevator.allow_merge(&waiting, &Bench::bio(358, Direction::Read)));
     assert_eq!(bench.order(3), "r300 r400 r350");

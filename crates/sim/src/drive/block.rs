@@ -10,13 +10,14 @@
 
 use ssdlab_sched::{
     Bio, BlockCounters, BlockLayer, Direction, Dispatched, Flags, Frame, Left, Operation, Priority, RequestId,
-    SchedulerInfo,
+    SchedulerInfo, Submitted,
 };
 use ssdlab_trace::{Op, Request, flag};
 
 use serde::{Serialize, Serializer};
 
 use super::issue::Issued;
+use crate::parallel::NEVER;
 use crate::slab::Slab;
 use crate::{BlockOptions, SimError};
 
@@ -89,8 +90,9 @@ pub(super) struct Block {
     /// Processes that have submitted since they slept last, and whether each of all processes has.
     awake: Vec<u16>,
     is_awake: Vec<bool>,
-    /// Requests that ended where they were submitted.
-    ended_at_once: Vec<u32>,
+    /// Requests all bios of which have ended.
+    done: Vec<u32>,
+    /// Bios that ended with a request to the drive; empty but for that moment.
     ended: Vec<Bio>,
     marks: Marks,
     /// Counters when measuring began.
@@ -119,7 +121,7 @@ impl Block {
             outstanding: 0,
             awake: Vec::new(),
             is_awake: Vec::new(),
-            ended_at_once: Vec::new(),
+            done: Vec::new(),
             ended: Vec::new(),
             marks: Marks::default(),
             start: BlockCounters::default(),
@@ -182,7 +184,7 @@ impl Block {
 
     /// When something happens here by itself.
     pub fn timer_ns(&self) -> u64 {
-        self.layer.timer_ns().unwrap_or(u64::MAX)
+        self.layer.timer_ns().unwrap_or(NEVER)
     }
 
     pub fn on_timer(&mut self, now_ns: u64) {
@@ -190,12 +192,13 @@ impl Block {
     }
 
     /// Takes a request of the host.
+    #[inline]
     pub fn submit(&mut self, issued: Issued, now_ns: u64) {
         let Issued { request, time_ns } = issued;
         let (first, sectors) = (request.offset / SECTOR, sectors_of(&request));
         let largest = u64::from(self.max_sectors);
-        // A flush is a bio without data.
-        let bios = sectors.div_ceil(largest).max(1);
+        // A flush is a bio without data. As a rule a request is one bio, and a division takes its time.
+        let bios = if sectors <= largest { 1 } else { sectors.div_ceil(largest) };
         let host = HostRequest { request, issued_ns: time_ns, bios: bios as u32 };
         let owner = self.requests.insert(host);
         self.outstanding += 1;
@@ -220,11 +223,10 @@ impl Block {
                 owner,
             };
             self.marks.note(&bio);
-            if self.layer.submit(bio, now_ns) == ssdlab_sched::Submitted::Ended {
-                self.ended.push(bio);
+            if self.layer.submit(bio, now_ns) == Submitted::Ended {
+                self.bio_ended(owner);
             }
         }
-        self.settle_ended();
     }
 
     fn wake(&mut self, stream: u16) {
@@ -237,6 +239,7 @@ impl Block {
     }
 
     /// Whoever has submitted and waits goes to sleep; whether there was anybody.
+    #[inline]
     pub fn sleep(&mut self, now_ns: u64) -> bool {
         let anybody = !self.awake.is_empty();
         while let Some(stream) = self.awake.pop() {
@@ -246,7 +249,14 @@ impl Block {
         anybody
     }
 
+    /// Whether there may be a request for the drive.
+    #[inline]
+    pub fn has_work(&self) -> bool {
+        self.layer.has_work()
+    }
+
     /// The next request for the drive, with the stream of the first process that is in it.
+    #[inline]
     pub fn next(&mut self, now_ns: u64) -> Option<(RequestId, Request)> {
         let Dispatched { id, operation, start, sectors, pid, .. } = self.layer.next(now_ns)?;
         let (op, flags) = match operation {
@@ -267,26 +277,29 @@ impl Block {
     }
 
     /// The drive has done a request.
+    #[inline]
     pub fn completed(&mut self, id: RequestId, now_ns: u64) {
         self.layer.completed(id, now_ns, &mut self.ended);
         // Whoever waited for a request had nothing else to do and has nothing else to say.
         while self.layer.woken().is_some() {}
-        self.settle_ended();
+        while let Some(Bio { owner, .. }) = self.ended.pop() {
+            self.bio_ended(owner);
+        }
     }
 
-    fn settle_ended(&mut self) {
-        while let Some(bio) = self.ended.pop() {
-            let request = &mut self.requests[bio.owner];
-            request.bios -= 1;
-            if request.bios == 0 {
-                self.ended_at_once.push(bio.owner);
-            }
+    #[inline]
+    fn bio_ended(&mut self, owner: u32) {
+        let request = &mut self.requests[owner];
+        request.bios -= 1;
+        if request.bios == 0 {
+            self.done.push(owner);
         }
     }
 
     /// A request of the host all bios of which have ended.
+    #[inline]
     pub fn take_done(&mut self) -> Option<HostRequest> {
-        let owner = self.ended_at_once.pop()?;
+        let owner = self.done.pop()?;
         self.outstanding -= 1;
         let request = self.requests[owner];
         self.requests.remove(owner);

@@ -65,6 +65,12 @@ impl Queues {
         self.inside
     }
 
+    /// Requests that wait to be taken.
+    #[inline]
+    pub fn waiting(&self) -> u32 {
+        self.waiting
+    }
+
     /// Requests in the drive or waiting for it.
     pub fn outstanding(&self) -> u32 {
         self.inside + self.waiting

@@ -214,9 +214,13 @@ impl<'a, F: Ftl, W: Witness, C: Checker + FlashSink, M: Meter> Drive<'a, F, W, C
                 }
             };
             if self.let_sleep() {
+                let outstanding = self.outstanding();
                 self.take_requests(&mut issuer)?;
+                let held_up = self.block.as_ref().is_some_and(Block::holds_up);
                 // What took no time may let the host go on at once.
-                continue;
+                if self.outstanding() < outstanding || held_up != issuer.held_up {
+                    continue;
+                }
             }
             self.collect_ahead();
             let flash_ns = self.stack.sinks.flash.next_ns();
@@ -266,11 +270,17 @@ impl<'a, F: Ftl, W: Witness, C: Checker + FlashSink, M: Meter> Drive<'a, F, W, C
     }
 
     /// Moves what the block layer has for the drive into the drive's queues.
+    #[inline(always)]
     fn pull(&mut self) {
+        while self.block.as_ref().is_some_and(Block::has_work) && self.pull_one() {}
+    }
+
+    /// Moves the next request; whether there was one.
+    fn pull_one(&mut self) -> bool {
         let now_ns = self.now_ns();
-        while let Some((id, request)) = self.block.as_mut().and_then(|block| block.next(now_ns)) {
-            self.enter(request, now_ns, Some(id));
-        }
+        let Some((id, request)) = self.block.as_mut().and_then(|block| block.next(now_ns)) else { return false };
+        self.enter(request, now_ns, Some(id));
+        true
     }
 
     /// The host has issued what it can for now; whether somebody goes to sleep over it.
@@ -299,6 +309,7 @@ impl<'a, F: Ftl, W: Witness, C: Checker + FlashSink, M: Meter> Drive<'a, F, W, C
     }
 
     /// A request enters its queue.
+    #[inline]
     fn enter(&mut self, request: Request, issued_ns: u64, block: Option<RequestId>) {
         let queue = self.queues.queue_of(request.stream);
         let (taken_ns, submitted_ns, waited_ns, met_other) = (0, 0, 0, false);
@@ -307,7 +318,12 @@ impl<'a, F: Ftl, W: Witness, C: Checker + FlashSink, M: Meter> Drive<'a, F, W, C
     }
 
     /// Takes requests from the queues while the drive has room for them.
+    #[inline]
     fn take_requests(&mut self, issuer: &mut Issuer<'_>) -> Result<(), SimError> {
+        if self.queues.waiting() > 0 { self.take_waiting(issuer) } else { Ok(()) }
+    }
+
+    fn take_waiting(&mut self, issuer: &mut Issuer<'_>) -> Result<(), SimError> {
         while self.buffer.is_some() || self.stack.sinks.flash.under_way() < self.most_under_way {
             let Some(index) = self.queues.take() else { break };
             let now_ns = self.now_ns();
@@ -521,6 +537,7 @@ impl<'a, F: Ftl, W: Witness, C: Checker + FlashSink, M: Meter> Drive<'a, F, W, C
     }
 
     /// Completes the requests of the host that have ended with one of the drive, which worked on that for so long.
+    #[inline(always)]
     fn finish_host_requests(&mut self, service_ns: u64, issuer: &mut Issuer<'_>) {
         while let Some(done) = self.block.as_mut().and_then(Block::take_done) {
             let HostRequest { request, issued_ns, .. } = done;
