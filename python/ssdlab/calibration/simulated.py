@@ -1,0 +1,128 @@
+"""The micro-test on a simulated drive."""
+
+import os
+import threading
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from itertools import product
+
+from ssdlab import _ssdlab
+from ssdlab._ssdlab import ConfigError
+from ssdlab.calibration.grid import IN_FLIGHT, in_flight_of, regions_of
+from ssdlab.calibration.result import Calibration
+from ssdlab.config import Config
+from ssdlab.simulation import Monitor, simulate
+
+REQUESTS = 10_000
+"""Requests measured in each cell, and as many before them that are not."""
+
+READS = {"read": "100%", "write": "0%"}
+
+
+def calibrate(
+    config: Config | None = None,
+    *,
+    regions: Sequence[str] | None = None,
+    in_flight: Sequence[int] = IN_FLIGHT,
+    requests: int = REQUESTS,
+    jobs: int | None = None,
+    monitor: Monitor | None = None,
+) -> Calibration:
+    """Measures what a simulated drive does with requests into one region, reads and writes by themselves.
+
+    Each cell is a simulation of its own, from preconditioning on: requests at uniformly random places of the region,
+    which begins at the start of the drive, in a closed loop. `workload.size` and `workload.align` are those of the
+    configuration; the scheduler of the host is left out. The result depends on the arguments but for `jobs` alone.
+
+    Args:
+        config: The drive; it must have `time = "event"`.
+        regions: Sizes of a region, such as `"64MiB"`. If left out, powers of two from 64 MiB on, and the whole drive.
+        in_flight: Requests in flight.
+        requests: Requests measured in each cell, after as many that are not: a write buffer is full by then if it holds
+            no more.
+        jobs: Simulations at a time; one per processor if left out.
+        monitor: Told how many cells are done, in the phase `cells`. If it returns something true, the calibration ends
+            and `Calibration.partial` is set.
+
+    Raises:
+        ConfigError: If the configuration serves one request at a time, or a region or number does not fit the drive.
+    """
+    import numpy as np
+
+    config = config or Config()
+    if config["time"] != "event":
+        raise ConfigError(
+            f"time: a drive with time={config['time']} serves one request at a time, so that more in flight change "
+            "nothing; set time=event"
+        )
+    if requests < 1:
+        raise ConfigError("no request would be measured in a cell; ask for 1 or more, such as 10000")
+    whole = _ssdlab.size(config["device.capacity"])
+    size = str(config["workload.size"])
+    largest = max(_ssdlab.size(part.rpartition(":")[0] or part) for part in size.split(","))
+    sizes = regions_of(regions, whole, largest, "the drive")
+    depths = in_flight_of(in_flight)
+
+    common = {
+        "workload.pattern": "uniform",
+        "workload.requests": 2 * requests,
+        "host.warmup": requests,
+        "host.replay": "closed",
+        "block.scheduler": "direct",
+    }
+    cells = {
+        (op, row, column): config.with_overrides(
+            {
+                **common,
+                "workload.reads": READS[op],
+                "workload.span": f"{sizes[row]}B",
+                "host.replay.closed.queue_depth": depths[column],
+            }
+        )
+        for op, row, column in product(READS, range(len(sizes)), range(len(depths)))
+    }
+    next(iter(cells.values())).check()
+    iops = {op: np.full((len(sizes), len(depths)), np.nan) for op in READS}
+    stopped = threading.Event()
+    replayed: dict[tuple[str, int, int], int] = {}
+    finished: list[tuple[str, int, int]] = []
+
+    def one(at: tuple[str, int, int]) -> None:
+        def watch(_phase: str, _done: int, _total: int | None, requests: int) -> bool:
+            replayed[at] = requests
+            return stopped.is_set()
+
+        if stopped.is_set():
+            return
+        try:
+            result = simulate(cells[at], monitor=watch)
+        except BaseException:
+            # One failure fails all: the others need not go on.
+            stopped.set()
+            raise
+        if not result.partial:
+            op, row, column = at
+            iops[op][row, column] = result.summary["time"]["iops"]
+            finished.append(at)
+
+    with ThreadPoolExecutor(max(1, min(jobs or os.cpu_count() or 1, len(cells)))) as pool:
+        futures = [pool.submit(one, at) for at in cells]
+        try:
+            # In short waits, as signals reach the main thread only between them.
+            while wait(futures, timeout=0.1).not_done:
+                if monitor is not None and monitor("cells", len(finished), len(cells), sum([*replayed.values()])):
+                    stopped.set()
+        except BaseException:
+            stopped.set()
+            raise
+    # The first in order that failed, so that the message does not depend on timing.
+    for future in futures:
+        future.result()
+    return Calibration(
+        source={"kind": "simulated", "bytes": whole, "requests": requests},
+        config=config,
+        size=size,
+        regions=sizes,
+        in_flight=depths,
+        iops=iops,
+    )

@@ -1,0 +1,88 @@
+"""A calibration in words, as the terminal and the report show it."""
+
+from typing import TYPE_CHECKING
+
+from ssdlab import text
+from ssdlab.calibration.knee import SHARE
+
+if TYPE_CHECKING:
+    from ssdlab.calibration import Calibration
+
+HEADINGS = {"read": "reads per second", "write": "writes per second"}
+LEGEND = "*: fewest in flight that reach 95 % of the most in this region"
+
+
+def title(found: "Calibration") -> str:
+    """What was measured, in one line."""
+    source = found.source
+    if source["kind"] == "simulated":
+        return f"simulated drive of {text.size(source['bytes'])}"
+    return f"{source['kind']} {text.path(source['path'])} of {text.size(source['bytes'])}"
+
+
+def how(found: "Calibration") -> str:
+    """How a cell was measured, in one line."""
+    source = found.source
+    if source["kind"] == "simulated":
+        requests = text.count(source["requests"])
+        return f"random requests of {found.size}, {requests} in each cell after as many to warm up"
+    way = "direct" if source["direct"] else "through the page cache"
+    return (
+        f"random requests of {found.size}, {source['seconds']:g} s in each cell, regions from "
+        f"{text.exact_size(source['offset_bytes'])} on, {way}; {source['fio']}, engine {source['engine']}"
+    )
+
+
+def headers(found: "Calibration") -> list[str]:
+    """Of the columns."""
+    first, *others = map(text.count, found.in_flight)
+    return [f"{first} in flight", *others]
+
+
+def rows(found: "Calibration", op: str) -> list[tuple[str, list[str]]]:
+    """The regions and their cells, the knee of each marked."""
+    table = []
+    for row, region in enumerate(found.regions):
+        cells = []
+        for in_flight, cell in zip(found.in_flight, found.iops[op][row].tolist(), strict=True):
+            mark = "*" if in_flight == found.knee(op, row) else " "
+            cells.append(f"{text.MISSING if cell != cell else text.count(cell)} {mark}")
+        table.append((text.size(region), cells))
+    return table
+
+
+def sentences(found: "Calibration") -> list[str]:
+    """The outcome, a sentence each."""
+    region = found.region
+    if region is None:
+        return ["Stopped before the end: what is missing may be the best, so nothing is advised."]
+    said = []
+    for op, difference in found.differences.items():
+        depends = "depends" if difference > 1 - SHARE else "does not depend"
+        said.append(f"Throughput of {op}s {depends} on the region size (largest difference {100 * difference:.1f} %).")
+    chosen = text.size(found.regions[region])
+    shares = {op: float(table[region].max() / table.max()) for op, table in found.iops.items()}
+    reached = " and ".join(f"{text.percent(share)} of the most {op}s" for op, share in shares.items())
+    if not found.differences:
+        said.append("Only one region size was measured, so none is advised.")
+    elif not found.region_matters:
+        said.append("Any region size will do, and region_mib is left as it is.")
+    elif min(shares.values()) < SHARE:
+        said.append(f"No region reaches 95 % of both; {chosen} comes closest, with {reached}.")
+    elif region == 0:
+        said.append(f"The smallest region measured, {chosen}, already gives {reached}.")
+    else:
+        said.append(f"The smallest region that reaches 95 % is {chosen}, with {reached}.")
+    for op, table in found.iops.items():
+        fewest = found.knee(op, region)
+        more = "; more than were measured might give more" if fewest == found.in_flight[-1] else ""
+        said.append(
+            f"In a region of {chosen}, {fewest} in flight reach 95 % of its {text.count(float(table[region].max()))} "
+            f"{op}s per second{more}."
+        )
+    return said
+
+
+def settings(found: "Calibration") -> list[str]:
+    """What to put on the command line."""
+    return [f"--set {key}={value}" for key, value in found.settings.items()]
