@@ -40,6 +40,7 @@ class Calibration:
         regions: tuple[int, ...],
         in_flight: tuple[int, ...],
         iops: "Mapping[str, Numbers]",
+        write_amplification: "Numbers | None" = None,
         remarks: tuple[str, ...] = (),
     ) -> None:
         self.source = dict(source)
@@ -54,6 +55,8 @@ class Calibration:
         """Requests in flight: the columns."""
         self.iops = dict(iops)
         """Requests per second of `read` and, if they were measured, of `write`; NaN in cells that were not reached."""
+        self.write_amplification = write_amplification
+        """Of the writes of each cell, on a simulated drive; None on a real one."""
         self.remarks = remarks
         """What a person should know before reading figures."""
 

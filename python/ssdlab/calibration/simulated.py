@@ -2,7 +2,7 @@
 
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from itertools import product
 
@@ -10,11 +10,13 @@ from ssdlab import _ssdlab
 from ssdlab._ssdlab import ConfigError
 from ssdlab.calibration.grid import IN_FLIGHT, in_flight_of, regions_of
 from ssdlab.calibration.result import Calibration
-from ssdlab.config import Config
+from ssdlab.config import Config, _pairs, _rebuilt
 from ssdlab.simulation import Monitor, simulate
 
 REQUESTS = 10_000
 """Requests measured in each cell, and as many before them that are not."""
+
+BUFFER = "the drive has a write buffer, in which writes are complete: few in flight keep its dies busy"
 
 READS = {"read": "100%", "write": "0%"}
 
@@ -23,7 +25,7 @@ def calibrate(
     config: Config | None = None,
     *,
     regions: Sequence[str] | None = None,
-    in_flight: Sequence[int] = IN_FLIGHT,
+    in_flight: Sequence[int] | None = None,
     requests: int = REQUESTS,
     jobs: int | None = None,
     monitor: Monitor | None = None,
@@ -32,12 +34,14 @@ def calibrate(
 
     Each cell is a simulation of its own, from preconditioning on: requests at uniformly random places of the region,
     which begins at the start of the drive, in a closed loop. `workload.size` and `workload.align` are those of the
-    configuration; the scheduler of the host is left out. The result depends on the arguments but for `jobs` alone.
+    configuration; the scheduler of the host is left out. The drive is filled in order, and not overwritten unless
+    `precondition.overwrite` is set: dies are to be measured, not garbage collection. The result depends on the
+    arguments but for `jobs` alone.
 
     Args:
         config: The drive; it must have `time = "event"`.
         regions: Sizes of a region, such as `"64MiB"`. If left out, powers of two from 64 MiB on, and the whole drive.
-        in_flight: Requests in flight.
+        in_flight: Requests in flight; powers of two up to 256, as far as the drive's queue holds them, if left out.
         requests: Requests measured in each cell, after as many that are not: a write buffer is full by then if it holds
             no more.
         jobs: Simulations at a time; one per processor if left out.
@@ -61,9 +65,17 @@ def calibrate(
     size = str(config["workload.size"])
     largest = max(_ssdlab.size(part.rpartition(":")[0] or part) for part in size.split(","))
     sizes = regions_of(regions, whole, largest, "the drive")
-    depths = in_flight_of(in_flight)
+    protocol = config["drive.protocol"]
+    # A generated workload is one stream, and so goes to one queue.
+    queue_depth = None if protocol == "direct" else int(config[f"drive.protocol.{protocol}.depth"])
+    usual = sorted({min(number, queue_depth or number) for number in IN_FLIGHT})
+    depths = in_flight_of(usual if in_flight is None else in_flight)
 
-    common = {
+    overwrite = "precondition.overwrite"
+    given = any(one.key == overwrite and one.origin != "default" for one in config.settings)
+    state = config[overwrite] if given else "none"
+    common: dict[str, object] = {
+        overwrite: state,
         "workload.pattern": "uniform",
         "workload.requests": 2 * requests,
         "host.warmup": requests,
@@ -71,18 +83,21 @@ def calibrate(
         "block.scheduler": "direct",
     }
     cells = {
-        (op, row, column): config.with_overrides(
+        (op, row, column): _over(
+            config,
             {
                 **common,
                 "workload.reads": READS[op],
                 "workload.span": f"{sizes[row]}B",
                 "host.replay.closed.queue_depth": depths[column],
-            }
+            },
         )
         for op, row, column in product(READS, range(len(sizes)), range(len(depths)))
     }
-    next(iter(cells.values())).check()
+    # The last has the largest region and most in flight.
+    [*cells.values()][-1].check()
     iops = {op: np.full((len(sizes), len(depths)), np.nan) for op in READS}
+    amplification = np.full((len(sizes), len(depths)), np.nan)
     stopped = threading.Event()
     replayed: dict[tuple[str, int, int], int] = {}
     finished: list[tuple[str, int, int]] = []
@@ -103,6 +118,8 @@ def calibrate(
         if not result.partial:
             op, row, column = at
             iops[op][row, column] = result.summary["time"]["iops"]
+            if op == "write":
+                amplification[row, column] = result.summary["write_amplification"]
             finished.append(at)
 
     with ThreadPoolExecutor(max(1, min(jobs or os.cpu_count() or 1, len(cells)))) as pool:
@@ -119,10 +136,23 @@ def calibrate(
     for future in futures:
         future.result()
     return Calibration(
-        source={"kind": "simulated", "bytes": whole, "requests": requests},
+        source={
+            "kind": "simulated",
+            "bytes": whole,
+            "queue_depth": queue_depth,
+            "overwrite": state,
+            "requests": requests,
+        },
         config=config,
         size=size,
         regions=sizes,
         in_flight=depths,
         iops=iops,
+        write_amplification=amplification,
+        remarks=() if config["drive.buffer"] == "none" else (BUFFER,),
     )
+
+
+def _over(config: Config, overrides: Mapping[str, object]) -> Config:
+    """`config` as a layer below `overrides`, which may choose other variants than its own overrides do."""
+    return _rebuilt(None, [("configuration", config.to_toml())], _pairs(overrides))

@@ -9,6 +9,11 @@ if TYPE_CHECKING:
     from ssdlab.calibration import Calibration
 
 HEADINGS = {"read": "reads per second", "write": "writes per second"}
+STATES = {
+    "none": "filled, not overwritten",
+    "steady": "overwritten until steady",
+    "passes": "overwritten for some passes",
+}
 LEGEND = "*: fewest in flight that reach 95 % of the most in this region"
 
 
@@ -25,7 +30,8 @@ def how(found: "Calibration") -> str:
     source = found.source
     if source["kind"] == "simulated":
         requests = text.count(source["requests"])
-        return f"random requests of {found.size}, {requests} in each cell after as many to warm up"
+        state = STATES[source["overwrite"]]
+        return f"random requests of {found.size}, {requests} in each cell after as many to warm up; drive {state}"
     way = "direct" if source["direct"] else "through the page cache"
     return (
         f"random requests of {found.size}, {source['seconds']:g} s in each cell, regions from "
@@ -73,12 +79,22 @@ def sentences(found: "Calibration") -> list[str]:
         said.append(f"The smallest region measured, {chosen}, already gives {reached}.")
     else:
         said.append(f"The smallest region that reaches 95 % is {chosen}, with {reached}.")
+    if found.write_amplification is not None:
+        least, most = found.write_amplification.min(), found.write_amplification.max()
+        if most > 1.005:
+            said.append(
+                f"Writes were amplified by {text.ratio(least)} to {text.ratio(most)}: their throughput, and what regions "
+                "differ by, is also that of garbage collection."
+            )
     for op, table in found.iops.items():
         fewest = found.knee(op, region)
-        more = "; more than were measured might give more" if fewest == found.in_flight[-1] else ""
+        more = ""
+        if fewest == found.in_flight[-1]:
+            all_held = fewest == found.source.get("queue_depth")
+            more = ", all that its queue holds" if all_held else "; more than were measured might give more"
         said.append(
-            f"In a region of {chosen}, {fewest} in flight reach 95 % of its {text.count(float(table[region].max()))} "
-            f"{op}s per second{more}."
+            f"In a region of {chosen}, {fewest} in flight {'reaches' if fewest == 1 else 'reach'} 95 % of its "
+            f"{text.count(float(table[region].max()))} {op}s per second{more}."
         )
     return said
 

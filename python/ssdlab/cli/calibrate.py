@@ -43,11 +43,15 @@ def calibrate(
         ),
     ] = None,
     in_flight: Annotated[
-        str,
+        str | None,
         typer.Option(
-            "--in-flight", metavar="NUMBERS", help="Requests in flight in a region, with commas.", rich_help_panel=GRID
+            "--in-flight",
+            metavar="NUMBERS",
+            help="Requests in flight in a region, with commas; powers of two up to 256, or up to what the queue of the "
+            "simulated drive holds, if left out.",
+            rich_help_panel=GRID,
         ),
-    ] = ",".join(map(str, IN_FLIGHT)),
+    ] = None,
     size: Annotated[
         str | None,
         typer.Option(
@@ -105,7 +109,7 @@ def calibrate(
     if out is not None:
         options.must_be_writable(out)
     sizes = None if regions is None else regions.split(",")
-    depths = _numbers(in_flight)
+    depths = None if in_flight is None else _numbers(in_flight)
     with display() as shown:
         if target is None:
             if write or seconds is not None or offset is not None:
@@ -128,7 +132,7 @@ def calibrate(
                 write=write,
                 size=size or SIZE,
                 regions=sizes,
-                in_flight=depths,
+                in_flight=depths or IN_FLIGHT,
                 offset=offset or "0B",
                 seconds=SECONDS if seconds is None else seconds,
                 monitor=watch,
