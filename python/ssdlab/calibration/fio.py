@@ -21,6 +21,9 @@ REMEDY = "install fio 3 or later ('apt-get install fio', 'dnf install fio'), or 
 ENGINES = ("io_uring", "libaio", "psync")
 """Engines in order of preference. The last one waits for each request, so that each needs a thread."""
 
+LINK = "target"
+"""What the drive is called where fio runs: a colon in a name would make two of it."""
+
 PATIENCE_SECONDS = 5.0
 """What fio has to end by itself when it is told to."""
 
@@ -52,12 +55,10 @@ class Job:
 
     def arguments(self) -> list[str]:
         """Options of fio. Only a job of writes can write, and none makes or grows a file."""
-        # A colon stands between the names of several files.
-        name = str(self.path).replace("\\", "\\\\").replace(":", "\\:")
         threads = self.engine == ENGINES[-1]
         return [
             "--name=ssdlab",
-            f"--filename={name}",
+            f"--filename={LINK}",
             f"--rw=rand{self.op}",
             *([] if self.op == "write" else ["--readonly"]),
             "--allow_file_create=0",
@@ -116,6 +117,7 @@ def run(fio: Fio, job: Job, stop: Callable[[], object]) -> tuple[int, float] | N
     # Whatever fio leaves behind, it leaves here.
     with tempfile.TemporaryDirectory(prefix="ssdlab-fio-") as folder:
         output, errors = Path(folder, "output.json"), Path(folder, "errors")
+        Path(folder, LINK).symlink_to(job.path)
         command = [fio.program, *job.arguments(), "--output-format=json", f"--output={output}"]
         with errors.open("wb") as stream:
             # A session of its own: Ctrl-C reaches ssdlab alone, which then ends fio.

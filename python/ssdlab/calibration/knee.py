@@ -37,5 +37,5 @@ def region(iops: "Mapping[str, Numbers]") -> int:
 
 
 def difference(table: "Numbers") -> float:
-    """The largest difference between regions with equally many in flight, as a share of the larger throughput."""
+    """The largest difference along the first axis, regions or rounds, as a share of the larger throughput."""
     return float((1 - table.min(axis=0) / table.max(axis=0)).max())

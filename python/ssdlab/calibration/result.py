@@ -40,6 +40,8 @@ class Calibration:
         regions: tuple[int, ...],
         in_flight: tuple[int, ...],
         iops: "Mapping[str, Numbers]",
+        partial: bool,
+        noise: Mapping[str, float] | None = None,
         write_amplification: "Numbers | None" = None,
         remarks: tuple[str, ...] = (),
     ) -> None:
@@ -55,15 +57,15 @@ class Calibration:
         """Requests in flight: the columns."""
         self.iops = dict(iops)
         """Requests per second of `read` and, if they were measured, of `write`; NaN in cells that were not reached."""
+        self.partial = partial
+        """Whether the calibration was stopped before its end; then it advises nothing."""
+        self.noise = dict(noise or {})
+        """On a real drive, for each operation the largest difference between rounds of a cell, as a share of the larger
+        throughput; empty for a partial result."""
         self.write_amplification = write_amplification
         """Of the writes of each cell, on a simulated drive; None on a real one."""
         self.remarks = remarks
         """What a person should know before reading figures."""
-
-    @property
-    def partial(self) -> bool:
-        """Whether the calibration was stopped before its end; then it advises nothing."""
-        return any(bool((table != table).any()) for table in self.iops.values())
 
     def knee(self, op: str, region: int) -> int | None:
         """Fewest requests in flight that reach 95 % of the best of a region.
@@ -96,10 +98,14 @@ class Calibration:
             return {}
         return {op: knee.difference(table) for op, table in self.iops.items()}
 
+    def tolerance(self, op: str) -> float:
+        """The difference up to which regions count as equal: 5 %, or what rounds of one cell differ by if more."""
+        return max(1 - knee.SHARE, self.noise.get(op, 0.0))
+
     @property
     def region_matters(self) -> bool:
-        """Whether some regions differ by more than 5 %."""
-        return any(difference > 1 - knee.SHARE for difference in self.differences.values())
+        """Whether some regions differ by more than is tolerated, in any operation."""
+        return any(difference > self.tolerance(op) for op, difference in self.differences.items())
 
     @property
     def settings(self) -> dict[str, str]:
@@ -130,6 +136,7 @@ class Calibration:
             },
             "knees": {op: [self.knee(op, row) for row in range(len(self.regions))] for op in self.iops},
             "differences": self.differences,
+            "noise": self.noise,
             "region_matters": self.region_matters,
             "region_bytes": None if region is None else self.regions[region],
             "settings": self.settings,

@@ -94,6 +94,7 @@ def calibrate(
         )
         for op, row, column in product(READS, range(len(sizes)), range(len(depths)))
     }
+    config.check()
     # The last has the largest region and most in flight.
     [*cells.values()][-1].check()
     iops = {op: np.full((len(sizes), len(depths)), np.nan) for op in READS}
@@ -148,6 +149,7 @@ def calibrate(
         regions=sizes,
         in_flight=depths,
         iops=iops,
+        partial=len(finished) < len(cells),
         write_amplification=amplification,
         remarks=() if config["drive.buffer"] == "none" else (BUFFER,),
     )

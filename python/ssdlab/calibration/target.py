@@ -7,12 +7,11 @@ import stat
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import product
 from pathlib import Path
 
 from ssdlab import _ssdlab, text
 from ssdlab._ssdlab import ConfigError
-from ssdlab.calibration import fio, use
+from ssdlab.calibration import fio, knee, use
 from ssdlab.calibration.errors import CalibrationError
 from ssdlab.calibration.grid import IN_FLIGHT, in_flight_of, regions_of
 from ssdlab.calibration.result import Calibration
@@ -20,6 +19,9 @@ from ssdlab.simulation import Monitor
 
 SECONDS = 1.0
 """Time of each cell unless another is asked for."""
+
+ROUNDS = 3
+"""Passes over all cells; the median of each counts, and what passes differ by is noise."""
 
 SIZE = "4KiB"
 """Size of a request unless another is asked for."""
@@ -55,8 +57,8 @@ def calibrate_target(
 ) -> Calibration:
     """Measures what a real file or block device does with requests into one region, with fio.
 
-    Each cell is a run of fio: requests at random places of the region, past the page cache where that can be. All
-    reads come before all writes.
+    All cells are measured in three rounds, each time by a run of fio: requests at random places of the region, past the
+    page cache where that can be. The median counts. All reads come before all writes.
 
     Args:
         path: The file, which must exist, or the block device, which nothing may use.
@@ -66,7 +68,7 @@ def calibrate_target(
             `offset` to the end.
         in_flight: Requests in flight.
         offset: Where every region begins.
-        seconds: Time of each cell.
+        seconds: Time of each cell in each round.
         monitor: As that of `calibrate`.
 
     Raises:
@@ -105,25 +107,35 @@ def calibrate_target(
     )
     engine = _engine(found, probe)
 
-    iops = {op: np.full((len(sizes), len(depths)), np.nan) for op in ops}
-    requests = 0
-    for done, (op, row, column) in enumerate(product(ops, range(len(sizes)), range(len(depths)))):
+    shape = len(sizes), len(depths)
+    rounds = {op: np.full((ROUNDS, *shape), np.nan) for op in ops}
+    cells = [(op, at) for op in ops for at in np.ndindex(ROUNDS, *shape)]
+    done = requests = 0
 
-        def stop(done: int = done, requests: int = requests) -> object:
-            return monitor is not None and monitor("cells", done, len(ops) * len(sizes) * len(depths), requests)
+    def stop() -> object:
+        return monitor is not None and monitor("cells", done, len(cells), requests)
 
-        job = replace(probe, op=op, region_bytes=sizes[row], in_flight=depths[column], engine=engine, seconds=seconds)
+    for op, at in cells:
+        job = replace(probe, op=op, region_bytes=sizes[at[1]], in_flight=depths[at[2]], engine=engine, seconds=seconds)
         figures = fio.run(found, job, stop)
         if figures is None:
             break
+        done += 1
         requests += figures[0]
-        iops[op][row, column] = figures[1]
+        rounds[op][at] = figures[1]
+    partial = done < len(cells)
+    # A cell that no round reached has no median; NumPy would warn of it.
+    medians = {op: np.full(shape, np.nan) for op in ops}
+    for op, table in rounds.items():
+        reached = np.isfinite(table[0])
+        medians[op][reached] = np.nanmedian(table[:, reached], axis=0)
     return Calibration(
         source={
             "kind": target.kind,
             "path": str(target.path),
             "bytes": target.bytes,
             "offset_bytes": offset_bytes,
+            "rounds": ROUNDS,
             "seconds": seconds,
             "direct": target.direct,
             "fio": found.version,
@@ -133,7 +145,9 @@ def calibrate_target(
         size=size,
         regions=sizes,
         in_flight=depths,
-        iops=iops,
+        iops=medians,
+        partial=partial,
+        noise=None if partial else {op: knee.difference(table) for op, table in rounds.items()},
         remarks=target.remarks,
     )
 

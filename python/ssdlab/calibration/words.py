@@ -34,7 +34,7 @@ def how(found: "Calibration") -> str:
         return f"random requests of {found.size}, {requests} in each cell after as many to warm up; drive {state}"
     way = "direct" if source["direct"] else "through the page cache"
     return (
-        f"random requests of {found.size}, {source['seconds']:g} s in each cell, regions from "
+        f"random requests of {found.size}, {source['rounds']} x {source['seconds']:g} s in each cell, regions from "
         f"{text.exact_size(source['offset_bytes'])} on, {way}; {source['fio']}, engine {source['engine']}"
     )
 
@@ -64,8 +64,10 @@ def sentences(found: "Calibration") -> list[str]:
         return ["Stopped before the end: what is missing may be the best, so nothing is advised."]
     said = []
     for op, difference in found.differences.items():
-        depends = "depends" if difference > 1 - SHARE else "does not depend"
-        said.append(f"Throughput of {op}s {depends} on the region size (largest difference {100 * difference:.1f} %).")
+        depends = "depends" if difference > found.tolerance(op) else "does not depend"
+        noise = f", between rounds {100 * found.noise[op]:.1f} %" if found.noise else ""
+        largest = f"largest difference {100 * difference:.1f} %{noise}"
+        said.append(f"Throughput of {op}s {depends} on the region size ({largest}).")
     chosen = text.size(found.regions[region])
     shares = {op: float(table[region].max() / table.max()) for op, table in found.iops.items()}
     reached = " and ".join(f"{text.percent(share)} of the most {op}s" for op, share in shares.items())
@@ -83,8 +85,8 @@ def sentences(found: "Calibration") -> list[str]:
         least, most = found.write_amplification.min(), found.write_amplification.max()
         if most > 1.005:
             said.append(
-                f"Writes were amplified by {text.ratio(least)} to {text.ratio(most)}: their throughput, and what regions "
-                "differ by, is also that of garbage collection."
+                f"Writes were amplified by {text.ratio(least)} to {text.ratio(most)}: what they reach, and what regions "
+                "differ by, is also the work of garbage collection."
             )
     for op, table in found.iops.items():
         fewest = found.knee(op, region)

@@ -9,7 +9,7 @@ from ssdlab import ConfigError, calibrate_target, text
 from ssdlab import calibrate as calibrate_simulated
 from ssdlab.calibration.grid import IN_FLIGHT
 from ssdlab.calibration.simulated import REQUESTS
-from ssdlab.calibration.target import SECONDS, SIZE
+from ssdlab.calibration.target import ROUNDS, SECONDS, SIZE
 from ssdlab.cli import options
 from ssdlab.cli.output import deliver
 from ssdlab.cli.progress import display
@@ -87,7 +87,10 @@ def calibrate(
     seconds: Annotated[
         float | None,
         typer.Option(
-            "--seconds", metavar="S", help=f"Time of each cell; {SECONDS:g} if left out.", rich_help_panel=REAL
+            "--seconds",
+            metavar="S",
+            help=f"Time of each cell in each of {ROUNDS} rounds; {SECONDS:g} if left out.",
+            rich_help_panel=REAL,
         ),
     ] = None,
     offset: Annotated[
