@@ -181,9 +181,13 @@ def _figures(fio: Fio, job: Job, status: int, written: str, said: str) -> tuple[
 
 def _reason(said: str, before: str, status: int) -> str:
     """What fio has to say, in one line: its own complaint if there is one."""
-    lines = [line for line in (*said.splitlines(), *before.splitlines()) if line.strip()]
-    own = next((line.partition("fio:")[2] for line in lines if line.startswith("fio:")), "")
-    return _line(own) or _line(lines[-1] if lines else "") or f"it ended with status {status} and said nothing"
+    lines = [
+        line for line in (*said.splitlines(), *before.splitlines()) if line.strip() and not line.startswith("note:")
+    ]
+    own = [line.partition("fio:")[2] for line in lines if line.startswith("fio:")]
+    # Warnings may come before the complaint.
+    first = next((line for line in own if "error" in line), own[0] if own else "")
+    return _line(first) or _line(lines[-1] if lines else "") or f"it ended with status {status} and said nothing"
 
 
 def _line(words: str) -> str:

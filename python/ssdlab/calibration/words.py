@@ -85,8 +85,8 @@ def sentences(found: "Calibration") -> list[str]:
         least, most = found.write_amplification.min(), found.write_amplification.max()
         if most > 1.005:
             said.append(
-                f"Writes were amplified by {text.ratio(least)} to {text.ratio(most)}: what they reach, and what regions "
-                "differ by, is also the work of garbage collection."
+                f"Writes were amplified by {text.ratio(least)} to {text.ratio(most)}: what they reach, and what "
+                "regions differ by, is also the work of garbage collection."
             )
     for op, table in found.iops.items():
         fewest = found.knee(op, region)
