@@ -18,7 +18,15 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parent.parent
-DOCUMENTS = ("README.md", "docs/tutorial.md", "docs/experiments.md", "docs/ftls.md", "docs/timing.md", "docs/advice.md")
+DOCUMENTS = (
+    "README.md",
+    "docs/tutorial.md",
+    "docs/experiments.md",
+    "docs/ftls.md",
+    "docs/timing.md",
+    "docs/advice.md",
+    "docs/calibrate.md",
+)
 BLOCK = re.compile(r"^(?:`([^`\n]+)`:\n\n)?```(console|python|text|toml|csv)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 

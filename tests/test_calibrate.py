@@ -85,16 +85,20 @@ def test_the_region_is_the_smallest_that_suits_reads_and_writes() -> None:
     said = "\n".join(words.sentences(found))
     assert "Throughput of reads depends on the region size (largest difference 40.0 %)" in said
     assert "Throughput of writes does not depend on the region size (largest difference 0.0 %)" in said
-    assert "The smallest region that reaches 95 % is 2.00 GiB, with 96.00 % of the most reads and 100.00 %" in said
+    assert "The smallest region that reaches 95 %, 2.00 GiB, gives 96.00 % of the most reads and 100.00 %" in said
     # Writes shrink with the region: no region has 95 % of both, and the middle one is worst off by least.
     found = made_up(read=[[50.0], [90.0], [100.0]], write=[[100.0], [80.0], [60.0]])
     assert found.region == 1 and "No region reaches 95 % of both; 2.00 GiB comes closest" in " ".join(
         words.sentences(found)
     )
     found = made_up(read=[[100.0], [90.0]])
-    assert found.region == 0 and "The smallest region measured, 1.00 GiB, already gives" in " ".join(
-        words.sentences(found)
-    )
+    assert found.region == 0 and "The smallest region measured, 1.00 GiB, gives" in " ".join(words.sentences(found))
+
+
+def test_the_largest_region_that_will_do_is_said_where_there_is_one() -> None:
+    said = " ".join(words.sentences(made_up(read=[[100.0], [99.0], [98.0], [50.0]])))
+    assert "The smallest region measured, 1.00 GiB, gives 100.00 % of the most reads; the largest that reaches" in said
+    assert "95 % is 4.00 GiB." in said
 
 
 def test_equal_regions_advise_none() -> None:

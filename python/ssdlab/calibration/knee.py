@@ -24,16 +24,19 @@ def first_close(curve: "Numbers") -> int:
     return int((curve >= SHARE * curve.max()).argmax())
 
 
-def region(iops: "Mapping[str, Numbers]") -> int:
-    """The first region (row) whose best reaches `SHARE` of the best of all, in every operation.
-
-    Where none does, the one that comes closest in the operation in which it is worst.
-    """
+def shares(iops: "Mapping[str, Numbers]") -> "Numbers":
+    """The best of each region (row) as a share of the best of all, in the operation in which it is worst off."""
     import numpy as np
 
-    shares: Numbers = np.min([table.max(axis=1) / table.max() for table in iops.values()], axis=0)
-    reached = shares >= SHARE
-    return int(reached.argmax()) if reached.any() else int(shares.argmax())
+    worst: Numbers = np.min([table.max(axis=1) / table.max() for table in iops.values()], axis=0)
+    return worst
+
+
+def region(iops: "Mapping[str, Numbers]") -> int:
+    """The first region whose share reaches `SHARE`; where none does, the one with the largest share."""
+    worst = shares(iops)
+    reached = worst >= SHARE
+    return int(reached.argmax()) if reached.any() else int(worst.argmax())
 
 
 def difference(table: "Numbers") -> float:

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from ssdlab import text
-from ssdlab.calibration.knee import SHARE
+from ssdlab.calibration.knee import SHARE, shares
 
 if TYPE_CHECKING:
     from ssdlab.calibration import Calibration
@@ -69,24 +69,18 @@ def sentences(found: "Calibration") -> list[str]:
         largest = f"largest difference {100 * difference:.1f} %{noise}"
         said.append(f"Throughput of {op}s {depends} on the region size ({largest}).")
     chosen = text.size(found.regions[region])
-    shares = {op: float(table[region].max() / table.max()) for op, table in found.iops.items()}
-    reached = " and ".join(f"{text.percent(share)} of the most {op}s" for op, share in shares.items())
     if not found.differences:
         said.append("Only one region size was measured, so none is advised.")
     elif not found.region_matters:
         said.append("Any region size will do, and region_mib is left as it is.")
-    elif min(shares.values()) < SHARE:
-        said.append(f"No region reaches 95 % of both; {chosen} comes closest, with {reached}.")
-    elif region == 0:
-        said.append(f"The smallest region measured, {chosen}, already gives {reached}.")
     else:
-        said.append(f"The smallest region that reaches 95 % is {chosen}, with {reached}.")
+        said.append(_region(found, region))
     if found.write_amplification is not None:
         least, most = found.write_amplification.min(), found.write_amplification.max()
         if most > 1.005:
             said.append(
-                f"Writes were amplified by {text.ratio(least)} to {text.ratio(most)}: what they reach, and what "
-                "regions differ by, is also the work of garbage collection."
+                f"Writes were amplified by {text.ratio(least)} to {text.ratio(most)}, so that what they reach, and "
+                "what regions differ by, does not depend on the dies alone."
             )
     for op, table in found.iops.items():
         fewest = found.knee(op, region)
@@ -99,6 +93,24 @@ def sentences(found: "Calibration") -> list[str]:
             f"{text.count(float(table[region].max()))} {op}s per second{more}."
         )
     return said
+
+
+def _region(found: "Calibration", region: int) -> str:
+    """Why this region is advised."""
+    chosen = text.size(found.regions[region])
+    reached = " and ".join(
+        f"{text.percent(table[region].max() / table.max())} of the most {op}s" for op, table in found.iops.items()
+    )
+    enough = [row for row, share in enumerate(shares(found.iops)) if share >= SHARE]
+    if not enough:
+        return f"No region reaches 95 % of both; {chosen} comes closest, with {reached}."
+    smallest = "smallest region measured" if region == 0 else "smallest region that reaches 95 %"
+    largest = (
+        ""
+        if enough[-1] in (region, len(found.regions) - 1)
+        else (f"; the largest that reaches 95 % is {text.size(found.regions[enough[-1]])}")
+    )
+    return f"The {smallest}, {chosen}, gives {reached}{largest}."
 
 
 def settings(found: "Calibration") -> list[str]:
