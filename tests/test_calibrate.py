@@ -204,6 +204,7 @@ def test_a_monitor_ends_a_simulated_calibration() -> None:
         ({}, {"in_flight": [0, 1]}, "numbers from 1 to 65536"),
         ({}, {"requests": 0}, "ask for 1 or more"),
         ({"ftl.page.low": 10_000}, {}, "ftl.page.low"),
+        ({"drive.buffer": "eager", "drive.command": "0ns"}, {"requests": 20}, "writes take no time"),
     ],
 )
 def test_what_cannot_be_simulated_is_named(overrides: dict[str, object], arguments: Any, message: str) -> None:

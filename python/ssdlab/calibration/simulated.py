@@ -1,9 +1,8 @@
 """The micro-test on a simulated drive."""
 
-import os
 import threading
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
+from functools import partial
 from itertools import product
 
 from ssdlab import _ssdlab
@@ -11,6 +10,7 @@ from ssdlab._ssdlab import ConfigError
 from ssdlab.calibration.grid import IN_FLIGHT, in_flight_of, regions_of
 from ssdlab.calibration.result import Calibration
 from ssdlab.config import Config, _pairs, _rebuilt
+from ssdlab.parallel import run_all
 from ssdlab.simulation import Monitor, simulate
 
 REQUESTS = 10_000
@@ -49,7 +49,8 @@ def calibrate(
             and `Calibration.partial` is set.
 
     Raises:
-        ConfigError: If the configuration serves one request at a time, or a region or number does not fit the drive.
+        ConfigError: If the configuration serves one request at a time or in no time, or a region or number does not fit
+            the drive.
     """
     import numpy as np
 
@@ -63,7 +64,7 @@ def calibrate(
         raise ConfigError("no request would be measured in a cell; ask for 1 or more, such as 10000")
     whole = _ssdlab.size(config["device.capacity"])
     size = str(config["workload.size"])
-    largest = max(_ssdlab.size(part.rpartition(":")[0] or part) for part in size.split(","))
+    largest = max(_ssdlab.size(part.partition(":")[0]) for part in size.split(","))
     sizes = regions_of(regions, whole, largest, "the drive")
     protocol = config["drive.protocol"]
     # A generated workload is one stream, and so goes to one queue.
@@ -110,32 +111,24 @@ def calibrate(
 
         if stopped.is_set():
             return
-        try:
-            result = simulate(cells[at], monitor=watch)
-        except BaseException:
-            # One failure fails all: the others need not go on.
-            stopped.set()
-            raise
+        result = simulate(cells[at], monitor=watch)
         if not result.partial:
             op, row, column = at
-            iops[op][row, column] = result.summary["time"]["iops"]
+            rate = result.summary["time"]["iops"]
+            if rate is None:
+                raise ConfigError(
+                    f"{op}s take no time, so that they have no throughput; set drive.command or drive.link, or ask for "
+                    "more requests than the write buffer holds"
+                )
+            iops[op][row, column] = rate
             if op == "write":
                 amplification[row, column] = result.summary["write_amplification"]
             finished.append(at)
 
-    with ThreadPoolExecutor(max(1, min(jobs or os.cpu_count() or 1, len(cells)))) as pool:
-        futures = [pool.submit(one, at) for at in cells]
-        try:
-            # In short waits, as signals reach the main thread only between them.
-            while wait(futures, timeout=0.1).not_done:
-                if monitor is not None and monitor("cells", len(finished), len(cells), sum([*replayed.values()])):
-                    stopped.set()
-        except BaseException:
-            stopped.set()
-            raise
-    # The first in order that failed, so that the message does not depend on timing.
-    for future in futures:
-        future.result()
+    def watch() -> object:
+        return monitor is not None and monitor("cells", len(finished), len(cells), sum([*replayed.values()]))
+
+    run_all([partial(one, at) for at in cells], jobs, stopped, watch)
     return Calibration(
         source={
             "kind": "simulated",

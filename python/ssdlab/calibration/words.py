@@ -77,7 +77,7 @@ def sentences(found: "Calibration") -> list[str]:
         said.append(_region(found, region))
     if found.write_amplification is not None:
         least, most = found.write_amplification.min(), found.write_amplification.max()
-        if most > 1.005:
+        if most > 1.005 or least < 0.995:
             said.append(
                 f"Writes were amplified by {text.ratio(least)} to {text.ratio(most)}, so that what they reach, and "
                 "what regions differ by, does not depend on the dies alone."
