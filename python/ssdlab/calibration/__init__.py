@@ -6,7 +6,7 @@ requests". `knee.py` has the rule for "the optimal point on the performance curv
 drive, `target.py` and `fio.py` a real one.
 
 >>> import ssdlab
->>> found = ssdlab.calibrate(ssdlab.Config("sata-mlc", overrides={"device.capacity": "1GiB"}))  # doctest: +SKIP
+>>> found = ssdlab.calibrate(ssdlab.Config("sata-mlc", overrides={"device.capacity": "8GiB"}))  # doctest: +SKIP
 >>> found.settings  # doctest: +SKIP
 """
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 EXAMPLES = """
 [bold]Examples[/bold]
 
-  ssdlab calibrate --preset sata-mlc --set device.capacity=1GiB --out out/calibration
+  ssdlab calibrate --preset sata-mlc --set device.capacity=8GiB --out out/calibration
 
   ssdlab calibrate --target /dev/sdx --seconds 2 --json
 """
@@ -105,9 +105,10 @@ def calibrate(
 ) -> int:
     """Find the size of regions and batches for the I/O scheduler pardispatcher by a micro-test.
 
-    Measures throughput of random requests into one region against its size and the requests in flight, reads and writes
-    by themselves. The knee of each curve, the fewest in flight that reach 95 % of its best, is the batch; the region is
-    the smallest that reaches 95 % of the best of all.
+    Measures throughput of random requests into one region against its size and the requests in flight,
+    reads and writes by themselves. The knee of each curve, the fewest in flight that reach 95 % of its
+    best, is the batch; the region is the smallest that reaches 95 % of the best of all. A simulated drive
+    is filled first, and overwritten only if precondition.overwrite is set. Ctrl-C prints what is there.
     """
     if out is not None:
         options.must_be_writable(out)
