@@ -26,6 +26,7 @@ DOCUMENTS = (
     "docs/timing.md",
     "docs/advice.md",
     "docs/filebench.md",
+    "docs/calibrate.md",
 )
 BLOCK = re.compile(r"^(?:`([^`\n]+)`:\n\n)?```(console|python|text|toml|csv)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 

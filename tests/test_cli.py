@@ -19,8 +19,8 @@ OLTP = ROOT / "traces" / "oltp.csv.zst"
 def test_version_and_help(cli: Cli) -> None:
     assert cli("--version").stdout == f"ssdlab {ssdlab.__version__}\n"
     assert "compare" in cli().stdout
-    for command in (["run"], ["compare"], ["validate"], ["trace", "convert"], ["config", "show"], ["presets", "show"],
-                    ["list", "ftls"]):  # fmt: skip
+    for command in (["run"], ["compare"], ["calibrate"], ["validate"], ["trace", "convert"], ["config", "show"],
+                    ["presets", "show"], ["list", "ftls"]):  # fmt: skip
         assert "Example" in cli(*command, "--help").stdout
 
 

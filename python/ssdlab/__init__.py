@@ -17,6 +17,7 @@ from ssdlab._ssdlab import (
     __version__,
 )
 from ssdlab.analysis import TraceAnalysis
+from ssdlab.calibration import Calibration, CalibrationError, calibrate, calibrate_target
 from ssdlab.config import Config, Preset, Setting, config_schema, presets
 from ssdlab.intervals import FrequencyColumns, IntervalColumns, WindowColumns, WriteIntervals
 from ssdlab.result import LatencyColumns, Result
@@ -24,6 +25,8 @@ from ssdlab.simulation import Monitor, simulate
 from ssdlab.trace import Trace, TraceFile, generate, read_trace
 
 __all__ = [
+    "Calibration",
+    "CalibrationError",
     "Config",
     "ConfigError",
     "FrequencyColumns",
@@ -44,6 +47,8 @@ __all__ = [
     "WriteIntervals",
     "__version__",
     "advise",
+    "calibrate",
+    "calibrate_target",
     "config_schema",
     "experiments",
     "generate",

@@ -33,6 +33,7 @@ __all__ = [
     "presets",
     "share",
     "simulate",
+    "size",
     "variants",
 ]
 
@@ -175,6 +176,9 @@ class MapAdvisor:
 
 def share(text: str) -> float:
     """A share such as `"95%"` as a fraction of 1."""
+
+def size(text: str) -> int:
+    """A size such as `"64KiB"` in bytes."""
 
 @final
 class Writer:

@@ -63,6 +63,15 @@ def size(value: float) -> str:
     return _scaled(value, _BINARY, 1024)
 
 
+def exact_size(value: int) -> str:
+    """Bytes to the last one, as settings take them: `64MiB`."""
+    index = 0
+    while index + 1 < len(_BINARY) and value and value % 1024 == 0:
+        value //= 1024
+        index += 1
+    return f"{value}{_BINARY[index]}"
+
+
 def size_decimal(value: float) -> str:
     """Bytes in decimal units, as drives' endurance is sold."""
     return _scaled(value, _DECIMAL, 1000)

@@ -13,6 +13,7 @@ mod intervals;
 mod map_advice;
 mod memory;
 mod profile;
+mod quantity;
 mod requests;
 mod run;
 mod source;
@@ -34,9 +35,11 @@ mod _ssdlab {
     #[pymodule_export]
     use intervals::{Intervals, WrittenPages, check_log_size};
     #[pymodule_export]
-    use map_advice::{MapAdvisor, share};
+    use map_advice::MapAdvisor;
     #[pymodule_export]
     use profile::Profile;
+    #[pymodule_export]
+    use quantity::{share, size};
     #[pymodule_export]
     use requests::Requests;
     #[pymodule_export]

@@ -5,12 +5,11 @@ use std::sync::Mutex;
 use numpy::IntoPyArray;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use ssdlab_core::Bytes;
-use ssdlab_core::units::parse_percent;
 use ssdlab_sim::{MapSizes, SegmentAdvice};
 
 use crate::config::Config;
 use crate::errors::{ConfigError, config_error, detached, sim_error};
+use crate::quantity::size;
 use crate::requests::Requests;
 use crate::source::exclusive;
 
@@ -23,13 +22,9 @@ pub struct MapAdvisor {
     logical_pages: u32,
 }
 
-fn bytes(text: &str) -> PyResult<u64> {
-    Bytes::parse(text).map(|bytes| bytes.0).map_err(|error| ConfigError::new_err(error.to_string()))
-}
-
 /// The size of something within a page.
 fn small(text: &str) -> PyResult<u32> {
-    u32::try_from(bytes(text)?).map_err(|_| ConfigError::new_err(format!("{text} exceeds any page; lower it")))
+    u32::try_from(size(text)?).map_err(|_| ConfigError::new_err(format!("{text} exceeds any page; lower it")))
 }
 
 /// `values` in ascending order, each once.
@@ -60,7 +55,7 @@ impl MapAdvisor {
             sizes.cache_bytes = MapSizes::usual_caches(&sizes.segment_bytes);
         }
         if let Some(caches) = caches {
-            sizes.cache_bytes = ascending(caches.iter().map(|text| bytes(text)).collect::<PyResult<_>>()?);
+            sizes.cache_bytes = ascending(caches.iter().map(|text| size(text)).collect::<PyResult<_>>()?);
         }
         let inner = ssdlab_sim::MapAdvisor::new(setup, &sizes).map_err(|error| sim_error(&error))?;
         Ok(Self { inner: Mutex::new(inner), sizes, page_bytes, logical_pages: setup.logical_pages })
@@ -112,10 +107,4 @@ fn columns(py: Python<'_>, found: SegmentAdvice) -> PyResult<Bound<'_, PyDict>> 
     dict.set_item("busy_ns", found.busy_ns.into_pyarray(py))?;
     dict.set_item("read_busy_ns", found.read_busy_ns.into_pyarray(py))?;
     Ok(dict)
-}
-
-/// A share such as `"95%"` as a fraction of 1.
-#[pyfunction]
-pub fn share(text: &str) -> PyResult<f64> {
-    parse_percent(text).map_err(|error| ConfigError::new_err(error.to_string()))
 }

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from ssdlab import InternalError, SsdlabError, __version__, text
-from ssdlab.cli import advise, analyze, compare, config, experiment, presets, run, trace, validate
+from ssdlab.cli import advise, analyze, calibrate, compare, config, experiment, presets, run, trace, validate
 from ssdlab.cli import list as listing
 
 PARTIAL = 130
@@ -43,6 +43,7 @@ def _root(
 
 app.command("run", epilog=run.EXAMPLES)(run.run)
 app.command("compare", epilog=compare.EXAMPLES)(compare.compare)
+app.command("calibrate", epilog=calibrate.EXAMPLES)(calibrate.calibrate)
 app.command("validate", epilog=validate.EXAMPLES)(validate.validate)
 trace.app.command("analyze", epilog=analyze.EXAMPLES)(analyze.analyze)
 app.add_typer(experiment.app, name="experiment")

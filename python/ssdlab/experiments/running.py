@@ -1,12 +1,11 @@
 """Running the simulations of an experiment."""
 
 import math
-import os
 import statistics
 import threading
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import zip_longest
 
 import numpy as np
@@ -19,6 +18,7 @@ from ssdlab.experiments.replay import Library, Source, describe, supplied
 from ssdlab.experiments.result import Array, ExperimentResult, TableResult, cells_of, is_own
 from ssdlab.experiments.suggest import suggestion
 from ssdlab.figures import ingest_remarks
+from ssdlab.parallel import run_all
 from ssdlab.simulation import Monitor, simulate
 from ssdlab.trace import Trace
 
@@ -93,7 +93,7 @@ def run(
         plan.append(cells)
     for config in configs.values():
         config.check()
-    finished = _simulate(groups, jobs or os.cpu_count() or 1, monitor)
+    finished = _simulate(groups, jobs, monitor)
     runs = sum(group.runs for group in groups.values())
     return ExperimentResult(
         experiment=experiment,
@@ -115,7 +115,7 @@ def _missing(experiment: Experiment, table: Table, sources: Mapping[str, Source]
     return tuple(one for one in experiment.replayed(table) if one.supplied and one.name not in sources)
 
 
-def _simulate(groups: Mapping[Key, Group], jobs: int, monitor: Monitor | None) -> dict[Key, Finished]:
+def _simulate(groups: Mapping[Key, Group], jobs: int | None, monitor: Monitor | None) -> dict[Key, Finished]:
     """The runs that came to their end."""
     stopped = threading.Event()
     replayed: dict[Key, int] = {}
@@ -136,10 +136,6 @@ def _simulate(groups: Mapping[Key, Group], jobs: int, monitor: Monitor | None) -
         except KeyboardInterrupt:
             # Told to end while looking for the end of the trace: signals reach the main thread only.
             return None
-        except BaseException:
-            # One failure fails the experiment: the others need not go on.
-            stopped.set()
-            raise
         if result.partial:
             return None
         finished[key] = Finished(result.summary, tuple(ingest_remarks(result.ingest)))
@@ -151,19 +147,10 @@ def _simulate(groups: Mapping[Key, Group], jobs: int, monitor: Monitor | None) -
             if recorded is not None:
                 one(replay, config, recorded)
 
-    with ThreadPoolExecutor(max(1, min(jobs, len(groups)))) as pool:
-        futures = [pool.submit(all_of, key, group) for key, group in groups.items()]
-        try:
-            # In short waits, as signals reach the main thread only between them.
-            while wait(futures, timeout=0.1).not_done:
-                if monitor is not None and monitor("runs", len(finished), total, sum([*replayed.values()])):
-                    stopped.set()
-        except BaseException:
-            stopped.set()
-            raise
-    # The first in order that failed, so that the message does not depend on timing.
-    for future in futures:
-        future.result()
+    def report() -> object:
+        return monitor is not None and monitor("runs", len(finished), total, sum([*replayed.values()]))
+
+    run_all([partial(all_of, key, group) for key, group in groups.items()], jobs, stopped, report)
     return finished
 
 

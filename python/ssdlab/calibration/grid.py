@@ -1,0 +1,63 @@
+"""Which cells are measured: sizes of a region and requests in flight."""
+
+from collections.abc import Sequence
+
+from ssdlab import _ssdlab, text
+from ssdlab._ssdlab import ConfigError
+
+IN_FLIGHT = tuple(1 << power for power in range(9))
+"""Requests in flight unless others are asked for: 1 to 256."""
+
+LEAST_REGION_BYTES = 64 << 20
+"""The smallest region unless others are asked for. The next are twice as large each, the last is the whole drive."""
+
+
+def regions_of(asked: Sequence[str] | None, whole_bytes: int, request_bytes: int, what: str) -> tuple[int, ...]:
+    """Bytes of each region, ascending.
+
+    Args:
+        asked: Sizes such as `"64MiB"`; powers of two and the whole if left out.
+        whole_bytes: Of what can be addressed.
+        request_bytes: Of the largest request.
+        what: What that is, for messages.
+
+    Raises:
+        ConfigError: If a region is larger than the whole or smaller than a request.
+    """
+    if asked is None:
+        if whole_bytes < LEAST_REGION_BYTES:
+            raise ConfigError(
+                f"{what} of {text.exact_size(whole_bytes)} is smaller than the smallest region of "
+                f"{text.exact_size(LEAST_REGION_BYTES)}; name regions, or take something larger"
+            )
+        sizes = {whole_bytes}
+        size = LEAST_REGION_BYTES
+        while size < whole_bytes:
+            sizes.add(size)
+            size *= 2
+    else:
+        sizes = {_ssdlab.size(one) for one in asked}
+    if not sizes:
+        raise ConfigError("there is no region to measure; give one, such as 64MiB")
+    if max(sizes) > whole_bytes:
+        raise ConfigError(
+            f"a region of {text.exact_size(max(sizes))} does not fit into {what} of {text.exact_size(whole_bytes)}; "
+            "name smaller regions"
+        )
+    if min(sizes) < request_bytes:
+        raise ConfigError(
+            f"a region of {text.exact_size(min(sizes))} holds no request of {text.exact_size(request_bytes)}; "
+            "name larger regions"
+        )
+    return tuple(sorted(sizes))
+
+
+def in_flight_of(asked: Sequence[int]) -> tuple[int, ...]:
+    """Numbers of requests in flight, ascending.
+
+    Raises:
+        ConfigError: If there is none, or one is out of range.
+    """
+    if not asked or not 1 <= min(asked) <= max(asked) <= 65536:
+        raise ConfigError("requests in flight are numbers from 1 to 65536; write 1,2,4,8, for example")
+    return tuple(sorted(set(asked)))

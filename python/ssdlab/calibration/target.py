@@ -1,0 +1,227 @@
+"""The micro-test on a real file or block device."""
+
+import errno
+import mmap
+import os
+import stat
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from ssdlab import _ssdlab, text
+from ssdlab._ssdlab import ConfigError
+from ssdlab.calibration import fio, knee, use
+from ssdlab.calibration.errors import CalibrationError
+from ssdlab.calibration.grid import IN_FLIGHT, in_flight_of, regions_of
+from ssdlab.calibration.result import Calibration
+from ssdlab.simulation import Monitor
+
+SECONDS = 1.0
+"""Time of each cell unless another is asked for."""
+
+ROUNDS = 3
+"""Passes over all cells; the median of each counts, and what passes differ by is noise."""
+
+SIZE = "4KiB"
+"""Size of a request unless another is asked for."""
+
+BLOCK_BYTES = 4096
+"""What direct requests are aligned to, on any drive of today."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """A file or block device that may be measured."""
+
+    path: Path
+    """Without links."""
+    kind: str
+    """`file` or `block device`."""
+    bytes: int
+    direct: bool
+    """Whether requests can pass by the page cache."""
+    remarks: tuple[str, ...]
+
+
+def calibrate_target(
+    path: str | os.PathLike[str],
+    *,
+    write: bool = False,
+    size: str = SIZE,
+    regions: Sequence[str] | None = None,
+    in_flight: Sequence[int] = IN_FLIGHT,
+    offset: str = "0B",
+    seconds: float = SECONDS,
+    monitor: Monitor | None = None,
+) -> Calibration:
+    """Measures what a real file or block device does with requests into one region, with fio.
+
+    All cells are measured in three rounds, each time by a run of fio: requests at random places of the region, past the
+    page cache where that can be. The median counts. All reads come before all writes.
+
+    Args:
+        path: The file, which must exist, or the block device, which nothing may use.
+        write: Whether to measure writes as well. This destroys what is stored there.
+        size: Size of a request.
+        regions: Sizes of a region, such as `"64MiB"`. If left out, powers of two from 64 MiB on, and everything from
+            `offset` to the end.
+        in_flight: Requests in flight.
+        offset: Where every region begins.
+        seconds: Time of each cell in each round.
+        monitor: As that of `calibrate`.
+
+    Raises:
+        CalibrationError: If the target must not be measured or cannot be, or fio is missing or fails.
+        ConfigError: If a size or number does not fit the target.
+        OSError: If the target may not be opened.
+    """
+    import numpy as np
+
+    if not 0 < seconds <= 86_400:
+        raise ConfigError(f"{seconds:g} s for a cell is not above 0 and at most a day; take 1, for example")
+    request_bytes, offset_bytes = _ssdlab.size(size), _ssdlab.size(offset)
+    if request_bytes < 512 or request_bytes % 512 or offset_bytes % 512:
+        raise ConfigError("the size of a request and the offset must be multiples of 512 bytes; take 4KiB, for example")
+    depths = in_flight_of(in_flight)
+    target = inspect(Path(path), write)
+    whole = (target.bytes - offset_bytes) // request_bytes * request_bytes
+    if whole <= 0:
+        raise ConfigError(
+            f"nothing of {text.path(path)} lies behind {text.exact_size(offset_bytes)}, as it has "
+            f"{text.exact_size(target.bytes)}; lower the offset"
+        )
+    sizes = regions_of(regions, whole, request_bytes, f"{text.path(path)}, from the offset on,")
+    ops = ("read", "write") if write else ("read",)
+    found = fio.find()
+    probe = fio.Job(
+        path=target.path,
+        op="read",
+        request_bytes=request_bytes,
+        offset_bytes=offset_bytes,
+        region_bytes=sizes[0],
+        in_flight=1,
+        engine="",
+        direct=target.direct,
+        seconds=0.2,
+    )
+    engine = _engine(found, probe)
+
+    shape = len(sizes), len(depths)
+    rounds = {op: np.full((ROUNDS, *shape), np.nan) for op in ops}
+    cells = [(op, at) for op in ops for at in np.ndindex(ROUNDS, *shape)]
+    done = requests = 0
+
+    def stop() -> object:
+        return monitor is not None and monitor("cells", done, len(cells), requests)
+
+    for op, at in cells:
+        job = replace(probe, op=op, region_bytes=sizes[at[1]], in_flight=depths[at[2]], engine=engine, seconds=seconds)
+        figures = fio.run(found, job, stop)
+        if figures is None:
+            break
+        done += 1
+        requests += figures[0]
+        rounds[op][at] = figures[1]
+    partial = done < len(cells)
+    # A cell that no round reached has no median; NumPy would warn of it.
+    medians = {op: np.full(shape, np.nan) for op in ops}
+    for op, table in rounds.items():
+        reached = np.isfinite(table[0])
+        medians[op][reached] = np.nanmedian(table[:, reached], axis=0)
+    return Calibration(
+        source={
+            "kind": target.kind,
+            "path": str(target.path),
+            "bytes": target.bytes,
+            "offset_bytes": offset_bytes,
+            "rounds": ROUNDS,
+            "seconds": seconds,
+            "direct": target.direct,
+            "fio": found.version,
+            "engine": engine,
+        },
+        config=None,
+        size=size,
+        regions=sizes,
+        in_flight=depths,
+        iops=medians,
+        partial=partial,
+        noise=None if partial else {op: knee.difference(table) for op, table in rounds.items()},
+        remarks=target.remarks,
+    )
+
+
+def inspect(path: Path, write: bool) -> Target:
+    """Looks whether a file or device may be measured.
+
+    Raises:
+        CalibrationError: If it may not.
+        OSError: If it may not be opened.
+    """
+    name = text.path(path)
+    if sys.platform != "linux":
+        raise CalibrationError(f"{name}: only Linux tells whether a drive is in use; leave --target out to simulate")
+    try:
+        path = path.resolve(strict=True)
+    except FileNotFoundError:
+        raise CalibrationError(f"{name} does not exist; name a file or block device that does") from None
+    mode = path.stat().st_mode
+    if stat.S_ISBLK(mode):
+        kind, why = "block device", use.why_in_use(use.device_number(path) or "")
+        if why is None and use.claimed(path):
+            why = "the kernel says that somebody uses it"
+        remedy = "unmount or release it, or name another"
+    elif stat.S_ISREG(mode):
+        kind, why = "file", use.why_file_in_use(path)
+        remedy = "name another"
+    else:
+        what = "a directory" if stat.S_ISDIR(mode) else "neither a file nor a block device"
+        raise CalibrationError(f"{name} is {what}; name a file or block device")
+    if why is not None:
+        raise CalibrationError(f"{name} is in use: {why}; {remedy}")
+    with path.open("r+b" if write else "rb", buffering=0) as file:
+        size = file.seek(0, os.SEEK_END)
+    if size == 0:
+        raise CalibrationError(f"{name} is empty; name a file with data, of a GiB or more, or a block device")
+    direct = _direct(path)
+    remarks = []
+    if not direct:
+        remarks.append(f"{name} does not allow direct I/O: the page cache is measured, not the drive alone")
+    if kind == "file":
+        if path.stat().st_blocks * 512 < size:
+            remarks.append(f"{name} has holes, and reads of them do not reach the drive")
+        system = use.file_system(path)
+        if system in ("tmpfs", "ramfs"):
+            remarks.append(f"{name} lies in memory ({system}): no drive is measured")
+    return Target(path, kind, size, direct, tuple(remarks))
+
+
+def _direct(path: Path) -> bool:
+    """Whether a file can be read past the page cache."""
+    with mmap.mmap(-1, BLOCK_BYTES) as buffer:
+        try:
+            opened = os.open(path, os.O_RDONLY | os.O_DIRECT)
+            try:
+                os.preadv(opened, [buffer], 0)
+            finally:
+                os.close(opened)
+        except OSError as error:
+            if error.errno in (errno.EINVAL, errno.EOPNOTSUPP):
+                return False
+            raise
+    return True
+
+
+def _engine(found: fio.Fio, probe: fio.Job) -> str:
+    """The first engine that fio has and the system lets it use."""
+    # Through the page cache libaio waits for each request.
+    engines = [engine for engine in fio.ENGINES if probe.direct or engine != "libaio"]
+    for engine in engines[:-1]:
+        try:
+            fio.run(found, replace(probe, engine=engine), lambda: False)
+        except CalibrationError:
+            continue
+        return engine
+    fio.run(found, replace(probe, engine=engines[-1]), lambda: False)
+    return engines[-1]

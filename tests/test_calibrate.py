@@ -1,0 +1,542 @@
+"""Calibration of regions and batches: the rule, a simulated drive, and a real one through fio."""
+
+import csv
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ssdlab
+from conftest import ROOT, Cli
+from ssdlab.calibration import fio, knee, use, words
+from ssdlab.calibration.grid import regions_of
+
+DRIVE = {
+    "device.capacity": "256MiB",
+    "device.op": "25%",
+    "nand.channels": 4,
+    "nand.pages_per_block": 64,
+    "nand.read": "50us",
+    "nand.program": "500us",
+    "drive.command": "5us",
+}
+"""Four dies that are filled within milliseconds."""
+
+GRID = ["--regions", "64MiB,256MiB", "--in-flight", "1,4,16", "--requests", "500"]
+SETS = [argument for key, value in DRIVE.items() for argument in ("--set", f"{key}={value}")]
+
+
+def drive(**overrides: object) -> ssdlab.Config:
+    return ssdlab.Config(overrides={**DRIVE, **overrides})
+
+
+def small(config: ssdlab.Config | None = None, **arguments: Any) -> ssdlab.Calibration:
+    grid: dict[str, Any] = {"regions": ["64MiB", "256MiB"], "in_flight": [1, 4, 16], "requests": 500}
+    return ssdlab.calibrate(config or drive(), **{**grid, **arguments})
+
+
+def made_up(**iops: list[list[float]]) -> ssdlab.Calibration:
+    """A calibration with these throughputs."""
+    tables = {op: np.array(rows) for op, rows in iops.items()}
+    shape = next(iter(tables.values())).shape
+    return ssdlab.Calibration(
+        source={"kind": "simulated", "bytes": 1 << 40, "overwrite": "none", "requests": 1},
+        config=None,
+        size="4KiB",
+        regions=tuple(1 << 30 + row for row in range(shape[0])),
+        in_flight=tuple(1 << column for column in range(shape[1])),
+        iops=tables,
+        partial=any(np.isnan(table).any() for table in tables.values()),
+    )
+
+
+@pytest.mark.parametrize(
+    ("curve", "at"),
+    [
+        ([10, 20, 40, 80], 3),  # never flat
+        ([10, 20, 40, 41, 41], 2),  # flat from the third on, within 5 %
+        ([94.9, 95.0, 100.0], 1),  # 95 % is enough, less is not
+        ([50, 100, 70, 40], 1),  # falls beyond the knee
+        ([7, 7, 7], 0),
+        ([7], 0),
+    ],
+)
+def test_the_knee_is_the_least_that_comes_close_to_the_most(curve: list[float], at: int) -> None:
+    assert knee.first_close(np.array(curve)) == at
+
+
+def test_the_region_is_the_smallest_that_suits_reads_and_writes() -> None:
+    grows = [[50.0, 60.0], [80.0, 96.0], [80.0, 100.0]]
+    found = made_up(read=grows, write=[[10.0, 10.0]] * 3)
+    assert found.region == 1 and found.region_matters
+    assert found.settings == {
+        "block.scheduler.pardispatcher.region_mib": "2GiB",
+        "block.scheduler.pardispatcher.read_batch": "2",
+        "block.scheduler.pardispatcher.write_batch": "1",
+    }
+    said = "\n".join(words.sentences(found))
+    assert "Throughput of reads depends on the region size (largest difference 40.0 %)" in said
+    assert "Throughput of writes does not depend on the region size (largest difference 0.0 %)" in said
+    assert "The smallest region that reaches 95 %, 2.00 GiB, gives 96.00 % of the most reads and 100.00 %" in said
+    # Writes shrink with the region: no region has 95 % of both, and the middle one is worst off by least.
+    found = made_up(read=[[50.0], [90.0], [100.0]], write=[[100.0], [80.0], [60.0]])
+    assert found.region == 1 and "No region reaches 95 % of both; 2.00 GiB comes closest" in " ".join(
+        words.sentences(found)
+    )
+    found = made_up(read=[[100.0], [90.0]])
+    assert found.region == 0 and "The smallest region measured, 1.00 GiB, gives" in " ".join(words.sentences(found))
+
+
+def test_the_largest_region_that_will_do_is_said_where_there_is_one() -> None:
+    said = " ".join(words.sentences(made_up(read=[[100.0], [99.0], [98.0], [50.0]])))
+    assert "The smallest region measured, 1.00 GiB, gives 100.00 % of the most reads; the largest that reaches" in said
+    assert "95 % is 4.00 GiB." in said
+
+
+def test_equal_regions_advise_none() -> None:
+    found = made_up(read=[[50.0, 100.0], [51.0, 98.0]])
+    assert not found.region_matters and "region_mib" not in "".join(found.settings)
+    assert "Any region size will do" in " ".join(words.sentences(found))
+    assert "Only one region size was measured" in " ".join(words.sentences(made_up(read=[[1.0, 2.0]])))
+    # What rounds of one cell differ by says nothing of regions.
+    noisy = made_up(read=[[50.0], [100.0]])
+    assert noisy.region_matters
+    noisy.noise = {"read": 0.6}
+    assert not noisy.region_matters
+    assert "(largest difference 50.0 %, between rounds 60.0 %)" in " ".join(words.sentences(noisy))
+
+
+def test_what_was_stopped_advises_nothing() -> None:
+    found = made_up(read=[[50.0, 100.0], [51.0, float("nan")]])
+    assert found.partial and found.settings == {} and found.region is None and found.differences == {}
+    assert (found.knee("read", 0), found.knee("read", 1)) == (2, None)
+    assert "Stopped before the end" in words.sentences(found)[0]
+    assert json.loads(found.to_json())["iops"]["read"][1] == [51.0, None]
+    assert "<svg" in found.report_html() and "Partial result" in found.report_html()
+
+
+def test_regions_are_powers_of_two_and_the_whole() -> None:
+    mebibyte = 1 << 20
+    assert regions_of(None, 200 * mebibyte, 4096, "it") == (64 * mebibyte, 128 * mebibyte, 200 * mebibyte)
+    assert regions_of(None, 128 * mebibyte, 4096, "it") == (64 * mebibyte, 128 * mebibyte)
+    assert regions_of(["2MiB", "1MiB", "2MiB"], 2 * mebibyte, 4096, "it") == (mebibyte, 2 * mebibyte)
+
+
+def test_reads_of_a_simulated_drive_follow_the_law_of_its_dies() -> None:
+    found = small(in_flight=[1, 64], requests=2000)
+    # One at a time: command, t_R and transfer of the page over the bus.
+    transfer_us = 4 * float(drive()["nand.transfer_per_kib"].removesuffix("us"))
+    assert found.iops["read"][:, 0] == pytest.approx([1e6 / (5 + 50 + transfer_us)] * 2, rel=1e-6)
+    most = 4 * 1e6 / (50 + transfer_us)
+    assert (found.iops["read"][:, 1] <= most).all() and (found.iops["read"][:, 1] > 0.85 * most).all()
+    # Of a page-mapped drive addresses do not choose the die.
+    assert not found.region_matters and max(found.differences.values()) < 0.05
+    assert found.write_amplification is not None and (found.write_amplification == 1).all()
+
+
+def test_the_number_of_jobs_changes_nothing() -> None:
+    assert small(jobs=1).to_json() == small(jobs=4).to_json()
+
+
+def test_the_configuration_is_that_of_the_drive_alone() -> None:
+    plain = small(in_flight=[4])
+    others = {
+        "workload.pattern": "zipf",
+        "workload.pattern.zipf.theta": 0.5,
+        "workload.requests": 3,
+        "host.warmup": 2,
+        "host.replay": "open",
+        "host.replay.open.time_scale": 2.0,
+        "workload.arrival.fixed.rate": "1k/s",
+        "block.scheduler": "pardispatcher",
+        "block.scheduler.pardispatcher.read_batch": 3,
+    }
+    assert small(drive(**others), in_flight=[4]).iops["read"].tolist() == plain.iops["read"].tolist()
+    large = small(drive(**{"workload.size": "16KiB", "workload.align": "16KiB"}), in_flight=[4])
+    assert large.size == "16KiB" and (large.iops["read"] < plain.iops["read"]).all()
+    # Asked for, the drive is overwritten first, and writes are amplified.
+    steady = small(drive(**{"precondition.overwrite": "steady"}), in_flight=[4])
+    assert steady.write_amplification is not None and (steady.write_amplification > 1).all()
+    assert "Writes were amplified by" in " ".join(words.sentences(steady))
+
+
+def test_the_queue_of_the_drive_bounds_what_is_in_flight() -> None:
+    sata = drive(**{"drive.protocol": "sata"})
+    found = ssdlab.calibrate(sata, regions=["64MiB"], requests=50)
+    assert found.in_flight == (1, 2, 4, 8, 16, 31)
+    with pytest.raises(ssdlab.ConfigError, match="32 exceeds the 31 requests"):
+        ssdlab.calibrate(sata, regions=["64MiB"], in_flight=[32], requests=50)
+    found = small(drive(**{"drive.buffer": "eager"}))
+    assert "write buffer" in found.remarks[0] and found.knee("write", 0) == 1
+
+
+def test_a_monitor_ends_a_simulated_calibration() -> None:
+    phases = set()
+
+    def watch(phase: str, done: int, total: int | None, requests: int) -> bool:
+        phases.add((phase, total))
+        return True
+
+    found = small(requests=10_000_000, monitor=watch)
+    assert found.partial and phases == {("cells", 12)} and np.isnan(found.iops["read"]).all()
+
+
+@pytest.mark.parametrize(
+    ("overrides", "arguments", "message"),
+    [
+        ({"time": "serial"}, {}, "time: a drive with time=serial serves one request at a time"),
+        ({"time": "count"}, {}, "set time=event"),
+        ({}, {"regions": ["1GiB"]}, "a region of 1GiB does not fit into the drive of 256MiB"),
+        ({}, {"regions": ["2KiB"]}, "a region of 2KiB holds no request of 4KiB"),
+        ({"workload.size": "4KiB:50%,1MiB:50%"}, {"regions": ["64KiB"]}, "holds no request of 1MiB"),
+        ({}, {"regions": []}, "there is no region"),
+        ({}, {"regions": ["64"]}, "the unit is missing"),
+        ({"device.capacity": "32MiB", "nand.channels": 1, "time": "event"}, {"regions": None}, "32MiB is smaller than"),
+        ({}, {"in_flight": []}, "numbers from 1 to 65536"),
+        ({}, {"in_flight": [0, 1]}, "numbers from 1 to 65536"),
+        ({}, {"requests": 0}, "ask for 1 or more"),
+        ({"ftl.page.low": 10_000}, {}, "ftl.page.low"),
+        ({"drive.buffer": "eager", "drive.command": "0ns"}, {"requests": 20}, "writes take no time"),
+    ],
+)
+def test_what_cannot_be_simulated_is_named(overrides: dict[str, object], arguments: Any, message: str) -> None:
+    with pytest.raises(ssdlab.ConfigError) as error:
+        small(drive(**overrides), **arguments)
+    assert message in str(error.value)
+
+
+def test_the_command_prints_saves_and_marks(cli: Cli, tmp_path: Path) -> None:
+    done = cli("calibrate", *SETS, *GRID, "--out", "deep/out")
+    out = done.stdout
+    assert "simulated drive of 256 MiB" in out and "reads per second" in out and "writes per second" in out
+    assert "does not depend on the region size" in out and "written to deep/out: report.html" in out
+    assert "--set block.scheduler.pardispatcher.read_batch=16" in out
+    rows = [line for line in out.splitlines() if line.startswith(("  64.0 MiB", "  256 MiB"))]
+    assert len(rows) == 4 and all(row.count("*") == 1 for row in rows)
+    folder = tmp_path / "deep" / "out"
+    assert {path.name for path in folder.iterdir()} == {"report.html", "calibration.json", "calibration.csv"}
+    as_json = cli("calibrate", *SETS, *GRID, "--json").stdout
+    assert as_json == (folder / "calibration.json").read_text()
+    found = json.loads(as_json)
+    with (folder / "calibration.csv").open(newline="") as file:
+        cells = [*csv.DictReader(file)]
+    assert [float(cell["iops"]) for cell in cells] == [
+        iops for op in ("read", "write") for row in found["iops"][op] for iops in row
+    ]
+    assert cells[0]["op"] == "read" and cells[0]["region_bytes"] == str(64 << 20) and cells[0]["in_flight"] == "1"
+    report = (folder / "report.html").read_text()
+    assert report.count("<svg") == 2 and "read_batch=16" in report
+    # What the output says to set can be set.
+    cli("config", "check", "--set", "block.scheduler=pardispatcher", "--set", "time=event",
+        *(word for key, value in found["settings"].items() for word in ("--set", f"{key}={value}")))  # fmt: skip
+
+
+def test_files_appear_all_or_not_at_all(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "out" / "calibration.csv").mkdir(parents=True)
+    failed = cli("calibrate", *SETS, *GRID, "--out", "out", check=False)
+    assert failed.returncode == 2 and "is a directory" in failed.stderr and failed.stdout == ""
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["calibration.csv"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--write"], ["are for a real drive"]),
+        (["--seconds", "1"], ["are for a real drive"]),
+        (["--offset", "1GiB"], ["are for a real drive"]),
+        (["--target", "x", "--preset", "sata-mlc"], ["are for a simulated drive"]),
+        (["--target", "x", "--jobs", "2"], ["are for a simulated drive"]),
+        (["--in-flight", "1,two"], ["--in-flight 1,two", "write 1,2,4,8"]),
+        (["--target", "nothere"], ["nothere does not exist", "name a file or block device"]),
+        (["--target", "."], [". is a directory", "name a file or block device"]),
+        (["--target", "/dev/null"], ["/dev/null is neither a file nor a block device"]),
+        (["--target", "empty"], ["empty is empty"]),
+        (["--target", "short"], ["short", "8KiB is smaller than the smallest region of 64MiB"]),
+        (["--target", "short", "--regions", "16KiB"], ["a region of 16KiB does not fit into short"]),
+        (["--target", "short", "--offset", "1GiB"], ["nothing of short lies behind 1GiB"]),
+        (["--target", "short", "--size", "100B"], ["multiples of 512 bytes"]),
+        (["--target", "short", "--seconds", "0"], ["0 s for a cell"]),
+        (["--target", "short", "--seconds", "nan"], ["nan s for a cell"]),
+    ],
+)
+def test_wrong_input_is_one_line_and_status_2(cli: Cli, tmp_path: Path, arguments: list[str], words: list[str]) -> None:
+    (tmp_path / "empty").touch()
+    (tmp_path / "short").write_bytes(bytes(8192))
+    done = cli("calibrate", *arguments, check=False)
+    assert done.returncode == 2 and done.stdout == ""
+    assert len(done.stderr.splitlines()) == 1 and done.stderr.startswith("ssdlab: ")
+    for word in words:
+        assert word in done.stderr
+
+
+def test_ctrl_c_prints_the_partial_simulation() -> None:
+    command = [sys.executable, "-m", "ssdlab", "calibrate", *SETS, *GRID[:-1], "100000000"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stderr is not None and "cells" in process.stderr.readline()
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate(timeout=30)
+    assert process.returncode == 130 and "partial result" in out and "nothing is advised" in out
+
+
+# A drive in use, as /proc and /sys show it.
+
+
+@pytest.fixture
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A disk sda with partitions sda1 and sda2, a disk sdb and a device dm-0; nothing is in use."""
+    numbers = {"sda": "8:0", "sda1": "8:1", "sda2": "8:2", "sdb": "8:16", "dm-0": "253:0"}
+    (tmp_path / "sys/dev/block").mkdir(parents=True)
+    for name, number in numbers.items():
+        folder = tmp_path / "sys/devices" / ("sda" if name.startswith("sda") else "") / name
+        if name == "sda":
+            folder = folder.parent
+        (folder / "holders").mkdir(parents=True)
+        (folder / "dev").write_text(f"{number}\n")
+        if name[-1].isdigit() and name.startswith("sd"):
+            (folder / "partition").write_text(f"{name[-1]}\n")
+        (tmp_path / "sys/dev/block" / number).symlink_to(folder)
+    (tmp_path / "proc/self").mkdir(parents=True)
+    (tmp_path / "proc/self/mountinfo").write_text("21 1 0:20 / /proc rw - proc proc rw\n")
+    (tmp_path / "proc/swaps").write_text("Filename\tType\tSize\tUsed\tPriority\n")
+    monkeypatch.setattr(use, "PROC", tmp_path / "proc")
+    monkeypatch.setattr(use, "SYS", tmp_path / "sys")
+    real = use.device_number
+    monkeypatch.setattr(use, "device_number", lambda path: numbers.get(Path(path).name) or real(path))
+    return tmp_path
+
+
+def mount(machine: Path, number: str, where: str, source: str) -> None:
+    with (machine / "proc/self/mountinfo").open("a") as file:
+        file.write(f"30 21 {number} / {where} rw,relatime shared:1 - ext4 {source} rw\n")
+
+
+def test_unused_devices_are_unused(machine: Path) -> None:
+    mount(machine, "8:16", "/data", "/dev/sdb")
+    assert use.why_in_use("8:0") is None and use.why_in_use("8:1") is None
+
+
+def test_mounted_devices_are_in_use_and_so_are_their_disks(machine: Path) -> None:
+    mount(machine, "8:1", "/mnt/my\\040disk", "/dev/sda1")
+    assert use.why_in_use("8:1") == use.why_in_use("8:0") == "sda1 is mounted on /mnt/my disk"
+    # The other partition may be measured.
+    assert use.why_in_use("8:2") is None
+
+
+def test_a_mounted_disk_has_no_free_partitions(machine: Path) -> None:
+    mount(machine, "8:0", "/mnt", "/dev/sda")
+    assert use.why_in_use("8:2") == "sda is mounted on /mnt"
+
+
+def test_a_file_system_with_a_number_of_its_own_is_known_by_its_source(machine: Path) -> None:
+    mount(machine, "0:45", "/mnt", "/dev/sda2")
+    assert use.why_in_use("8:2") == "sda2 is mounted on /mnt"
+
+
+def test_swap_and_holders_are_seen(machine: Path) -> None:
+    with (machine / "proc/swaps").open("a") as file:
+        file.write("/dev/sda1 partition 1024 0 -2\n")
+    assert use.why_in_use("8:0") == "sda1 is used as swap"
+    (machine / "sys/dev/block/8:16/holders/dm-0").touch()
+    assert use.why_in_use("8:16") == "sdb is held by dm-0"
+
+
+def test_swap_files_and_disks_of_loops_are_left_alone(machine: Path) -> None:
+    file = machine / "a file"
+    file.write_bytes(bytes(4096))
+    assert use.why_file_in_use(file) is None
+    backing = machine / "sys/block/loop0/loop/backing_file"
+    backing.parent.mkdir(parents=True)
+    backing.write_text(f"{file}\n")
+    assert use.why_file_in_use(file) == "it is the disk of loop0"
+    with (machine / "proc/swaps").open("a") as swaps:
+        swaps.write(f"{str(file).replace(' ', chr(92) + '040')} file 1024 0 -2\n")
+    assert use.why_file_in_use(file) == "it is used as swap"
+    with pytest.raises(ssdlab.CalibrationError, match="is in use: it is used as swap; name another"):
+        ssdlab.calibrate_target(file)
+
+
+# fio, replaced by a script that answers with a recorded output.
+
+FAKE = """#!{python}
+import json, os, pathlib, signal, sys, time
+
+options = dict(argument.removeprefix("--").partition("=")[::2] for argument in sys.argv[1:])
+mode = os.environ.get("FAKE_FIO", "")
+if "version" in options:
+    print({{"old": "fio-2.99", "other": "file input and output 9"}}.get(mode, "fio-3.33"))
+    raise SystemExit
+with open({log!r}, "a") as log:
+    log.write(json.dumps(options) + "\\n")
+if options["ioengine"] == os.environ.get("FAKE_FIO_WITHOUT"):
+    print("fio: engine " + options["ioengine"] + " not loadable", file=sys.stderr)
+    raise SystemExit(1)
+probe = options["runtime"] == "200ms"
+if mode == "slow" and not probe:
+    if options["iodepth"] != "1":
+        signal.signal(signal.SIGINT, lambda *_: sys.exit(128))
+        time.sleep(60)
+warning, brace, text = pathlib.Path({recorded!r}).read_text().partition("{{")
+found = json.loads(brace + text)
+op = options["rw"].removeprefix("rand")
+in_flight = int(options["iodepth"]) * int(options["numjobs"])
+figures = found["jobs"][0][op]
+# Eight dies, of which small regions have half.
+figures["iops"] = 1000.0 * min(in_flight, 4 if int(options["size"]) < 128 << 20 else 8)
+figures["total_ios"] = int(figures["iops"])
+if mode == "broken" and not probe:
+    found["jobs"][0]["error"] = 5
+    print("fio: io_u error on file target: Input/output error: read offset=4096, buflen=4096", file=sys.stderr)
+if mode == "idle" and not probe:
+    figures["iops"] = figures["total_ios"] = 0
+written = warning + json.dumps(found)
+if mode == "cut":
+    written = written[:400]
+if mode == "strange":
+    written = '{{"jobs": [{{"read": 5}}]}}'
+if mode != "mute":
+    pathlib.Path(options["output"]).write_text(written)
+sys.exit(1 if mode == "mute" or mode == "broken" and not probe else 0)
+"""
+
+
+@pytest.fixture
+def target(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A file of 256 MiB, all of it a hole; the `fio` on the path is the recorded one."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    script = folder / "fio"
+    script.write_text(
+        FAKE.format(python=sys.executable, log=str(tmp_path / "log"), recorded=str(ROOT / "tests" / "fio.json"))
+    )
+    script.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
+    file = tmp_path / "a file: of mine"
+    with file.open("wb") as opened:
+        opened.truncate(256 << 20)
+    return file
+
+
+def logged(target: Path) -> list[dict[str, str]]:
+    return [json.loads(line) for line in (target.parent / "log").read_text().splitlines()]
+
+
+def test_a_file_is_read_and_its_knees_are_found(target: Path) -> None:
+    found = ssdlab.calibrate_target(target, in_flight=[1, 2, 4, 8, 16])
+    assert found.regions == (64 << 20, 128 << 20, 256 << 20)
+    assert found.iops["read"].tolist() == [[1000, 2000, 4000, 4000, 4000], *[[1000, 2000, 4000, 8000, 8000]] * 2]
+    assert list(found.iops) == ["read"] and found.noise == {"read": 0.0}
+    assert found.settings == {
+        "block.scheduler.pardispatcher.region_mib": "128MiB",
+        "block.scheduler.pardispatcher.read_batch": "8",
+    }
+    assert found.source["kind"] == "file" and found.source["fio"] == "fio-3.33"
+    assert any("has holes" in remark for remark in found.remarks)
+    jobs = logged(target)
+    # A probe of the engine, then three rounds of 15 cells, none of which may write or make a file.
+    assert len(jobs) == 1 + 3 * 15
+    assert all("readonly" in job and job["rw"] == "randread" and job["allow_file_create"] == "0" for job in jobs)
+    assert {job["filename"] for job in jobs} == {"target"}
+
+
+def test_writes_come_last_and_only_when_asked_for(target: Path) -> None:
+    found = ssdlab.calibrate_target(
+        target, write=True, regions=["128MiB"], in_flight=[8], offset="64MiB", size="8KiB", seconds=0.5
+    )
+    assert found.iops["write"].tolist() == [[8000]]
+    jobs = logged(target)[1:]
+    assert [job["rw"] for job in jobs] == ["randread"] * 3 + ["randwrite"] * 3
+    assert ["readonly" in job for job in jobs] == [True] * 3 + [False] * 3
+    expected = {"offset": str(64 << 20), "size": str(128 << 20), "bs": "8192", "runtime": "500ms", "iodepth": "8"}
+    assert all(expected.items() <= job.items() for job in jobs)
+
+
+def test_engines_are_tried_in_turn(target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ssdlab.calibration.target._direct", lambda path: True)
+    monkeypatch.setenv("FAKE_FIO_WITHOUT", "io_uring")
+    found = ssdlab.calibrate_target(target, regions=["128MiB"], in_flight=[4])
+    assert found.source["engine"] == "libaio" and found.source["direct"]
+    # Through the page cache libaio serves one request at a time, so threads must do.
+    monkeypatch.setattr("ssdlab.calibration.target._direct", lambda path: False)
+    found = ssdlab.calibrate_target(target, regions=["128MiB"], in_flight=[4])
+    assert found.source["engine"] == "psync" and not found.source["direct"]
+    assert "the page cache is measured" in found.remarks[0]
+    assert (logged(target)[-1]["iodepth"], logged(target)[-1]["numjobs"]) == ("1", "4")
+
+
+@pytest.mark.parametrize(
+    ("mode", "words"),
+    [
+        ("broken", ["fio failed on", "a file: of mine", "Input/output error"]),
+        ("mute", ["fio failed on", "ended with status 1 and said nothing"]),
+        ("cut", ["fio-3.33 did not tell how many requests per second"]),
+        ("strange", ["fio-3.33 did not tell how many requests per second"]),
+        ("idle", ["completed no request in 1 s; raise --seconds"]),
+        ("old", ["is fio-2.99; install fio 3 or later"]),
+        ("other", ["does not tell its version but: file input and output 9"]),
+    ],
+)
+def test_what_fio_fails_of_is_one_line(
+    cli: Cli, target: Path, monkeypatch: pytest.MonkeyPatch, mode: str, words: list[str]
+) -> None:
+    monkeypatch.setenv("FAKE_FIO", mode)
+    failed = cli("calibrate", "--target", target, "--in-flight", "1", "--out", "out", check=False)
+    assert failed.returncode == 2 and failed.stdout == "" and len(failed.stderr.splitlines()) == 1
+    for word in words:
+        assert word in failed.stderr
+    assert not (target.parent / "out").exists()
+
+
+def test_without_fio_the_remedy_is_named(target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    with pytest.raises(ssdlab.CalibrationError, match=r"is not installed; install fio 3 or later \('apt-get install"):
+        ssdlab.calibrate_target(target)
+
+
+def test_json_is_all_there_is_for_a_target(cli: Cli, target: Path) -> None:
+    found = json.loads(cli("calibrate", "--target", target, "--in-flight", "1,8", "--json").stdout)
+    assert found["settings"]["block.scheduler.pardispatcher.read_batch"] == "8" and found["config"] is None
+
+
+def test_ctrl_c_ends_fio_and_prints_what_is_there(target: Path) -> None:
+    command = [sys.executable, "-m", "ssdlab", "calibrate", "--target", str(target), "--in-flight", "1,8"]
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, "FAKE_FIO": "slow"}
+    )
+    deadline = time.monotonic() + 30
+    while not ((target.parent / "log").exists() and logged(target)[-1]["iodepth"] == "8"):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    # The fake sleeps for a minute once it is set to; being told to end, it does.
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate(timeout=20)
+    assert process.returncode == 130 and "partial result" in out and "1,000" in out and "–" in out
+
+
+def test_the_real_fio(tmp_path: Path) -> None:
+    try:
+        found = fio.find()
+    except ssdlab.CalibrationError as error:
+        pytest.skip(str(error))
+    file = tmp_path / "data"
+    file.write_bytes(os.urandom(4 << 20))
+    before = file.read_bytes()
+    grid: dict[str, Any] = {"regions": ["1MiB", "4MiB"], "in_flight": [1, 4], "seconds": 0.1}
+    measured = ssdlab.calibrate_target(file, **grid)
+    assert measured.source["fio"] == found.version and (measured.iops["read"] > 0).all()
+    assert file.read_bytes() == before
+    written = ssdlab.calibrate_target(file, write=True, offset="1MiB", **{**grid, "regions": ["1MiB"]})
+    assert (written.iops["write"] > 0).all()
+    after = file.read_bytes()
+    # Nothing but the region was written.
+    assert len(after) == len(before) and after[1 << 20 : 2 << 20] != before[1 << 20 : 2 << 20]
+    assert after[: 1 << 20] == before[: 1 << 20] and after[2 << 20 :] == before[2 << 20 :]
+    assert [path.name for path in tmp_path.iterdir()] == ["data"]
