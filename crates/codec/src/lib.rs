@@ -39,7 +39,9 @@ pub trait Codec: Send {
 
 /// Compressed bytes that do not restore a page of the expected length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the {compressed_bytes} compressed bytes are no page of {page_bytes} bytes: they are damaged or of another codec")]
+#[error(
+    "the {compressed_bytes} compressed bytes are no page of {page_bytes} bytes: they are damaged or of another codec"
+)]
 pub struct Corrupt {
     /// Length of what was to be restored.
     pub compressed_bytes: usize,

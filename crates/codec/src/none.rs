@@ -2,12 +2,8 @@
 
 use crate::{Codec, Corrupt, Info};
 
-pub(crate) static INFO: Info = Info {
-    name: "none",
-    help: "Copies the page.",
-    parameters: &[],
-    make: |_| Ok(Box::new(Copy)),
-};
+pub(crate) static INFO: Info =
+    Info { name: "none", help: "Copies the page.", parameters: &[], make: |_| Ok(Box::new(Copy)) };
 
 struct Copy;
 

@@ -34,8 +34,8 @@ impl Codec for Zlib {
     fn decompress(&mut self, bytes: &[u8], page: &mut [u8]) -> Result<(), Corrupt> {
         self.decompress.reset(true);
         let status = self.decompress.decompress(bytes, page, FlushDecompress::Finish);
-        let whole = self.decompress.total_out() as usize == page.len()
-            && self.decompress.total_in() as usize == bytes.len();
+        let whole =
+            self.decompress.total_out() as usize == page.len() && self.decompress.total_in() as usize == bytes.len();
         if matches!(status, Ok(Status::StreamEnd)) && whole { Ok(()) } else { Err(Corrupt::new(bytes, page)) }
     }
 }

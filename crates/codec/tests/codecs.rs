@@ -183,6 +183,9 @@ fn refusals_name_the_value_and_the_remedy() {
     assert!(message("zlib:2.4").ends_with("did you mean \"zlib:2\"?"));
     assert!(message("zlib:best").ends_with("did you mean \"zlib:6\"?"));
     assert!(message("modelled:nan").contains("did you mean \"modelled:2.13:2:1\"?"));
-    assert_eq!(message("lz4:1:2"), "\"lz4:1:2\" has more numbers than lz4 has parameters; write \"lz4[:acceleration]\"");
+    assert_eq!(
+        message("lz4:1:2"),
+        "\"lz4:1:2\" has more numbers than lz4 has parameters; write \"lz4[:acceleration]\""
+    );
     assert!(matches!("none:1".parse::<CodecSpec>(), Err(SpecError::TooMany { .. })));
 }

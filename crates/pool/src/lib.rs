@@ -24,6 +24,11 @@ mod stats;
 mod sync;
 mod worker;
 
+#[cfg(all(test, feature = "shuttle"))]
+mod interleavings;
+#[cfg(all(test, not(feature = "shuttle")))]
+mod tests;
+
 pub use error::{ConfigError, PoolError};
 pub use options::{Demotion, Incompressible, Options, Share};
 pub use pool::{CodecFactory, Loader, PageRef, Pool, Source};

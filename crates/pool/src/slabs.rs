@@ -53,7 +53,8 @@ pub struct Slabs {
     /// Owners and free lists of all chunks.
     table_bytes: usize,
     pages: usize,
-    /// Length of all places that hold pages, and of the pages.
+    /// Length of all places, of those that hold pages, and of the pages.
+    cut_bytes: usize,
     place_bytes: usize,
     content_bytes: usize,
 }
@@ -71,6 +72,7 @@ impl Slabs {
             in_use: 0,
             table_bytes: 0,
             pages: 0,
+            cut_bytes: 0,
             place_bytes: 0,
             content_bytes: 0,
         }
@@ -113,6 +115,11 @@ impl Slabs {
         self.chunks() * self.chunk_bytes - self.place_bytes
     }
 
+    /// Free places of chunks in use.
+    pub fn free_bytes(&self) -> usize {
+        self.cut_bytes - self.place_bytes
+    }
+
     /// Takes another chunk from the system.
     pub fn add_chunk(&mut self) {
         self.empty.push(vec![0; self.chunk_bytes].into());
@@ -148,6 +155,7 @@ impl Slabs {
         };
         self.in_use += 1;
         self.table_bytes += places * (size_of::<u32>() + size_of::<u16>());
+        self.cut_bytes += places * class * self.step_bytes;
         let number = self.unused.pop().unwrap_or_else(|| {
             self.chunks.push(None);
             self.chunks.len() as u32 - 1
@@ -225,6 +233,7 @@ impl Slabs {
         self.unused.push(number);
         self.in_use -= 1;
         self.table_bytes -= chunk.owners.len() * (size_of::<u32>() + size_of::<u16>());
+        self.cut_bytes -= chunk.owners.len() * chunk.class * self.step_bytes;
         self.empty.push(chunk.bytes);
     }
 
@@ -258,6 +267,14 @@ impl Slabs {
         self.chunks[number as usize] = Some(chunk);
         self.retire(number);
         emptied
+    }
+
+    /// Flips a bit at `place`, as failing memory would.
+    #[cfg(test)]
+    pub fn flip_bit(&mut self, place: Place) {
+        let step_bytes = self.step_bytes;
+        let chunk = self.chunk(place.chunk);
+        chunk.bytes[usize::from(place.index) * chunk.class * step_bytes + 5] ^= 4;
     }
 }
 
@@ -323,7 +340,7 @@ mod tests {
         slabs.free(places[2], 1000);
         assert_eq!(slabs.store(&[1; 10], 4), None, "another class");
         assert_eq!(slabs.external_bytes(), 1024);
-        [0, 1, 3].map(|slot| slabs.free(places[slot], 1000));
+        [0, 1, 3].iter().for_each(|&slot| slabs.free(places[slot], 1000));
         assert!(slabs.store(&[1; 10], 4).is_some());
         assert!(!slabs.give_chunk_back());
     }

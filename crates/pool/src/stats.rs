@@ -3,14 +3,14 @@
 ssdlab_core::counters! {
     /// Every transition of a page, as in flowchart 2b of Harper 2018, and every fault.
     pub struct Transitions {
-        raw_hits: "pages", "Reads and writes that found the page raw.";
+        raw_hits: "pages", "Reads that found the page raw.";
         compressed_hits: "pages", "Reads that found the page compressed, which takes it out of the compressed pool.";
         misses: "pages", "Reads that did not find the page and began to load it.";
         waits: "times", "Times that a thread waited for another one to bring a page or to make room.";
         restored: "pages", "Compressed pages restored to the raw pool.";
         loaded: "pages", "Pages loaded through the loader into the raw pool.";
         bypassed: "pages", "Reads served without caching the page, because no raw page could give way.";
-        written: "pages", "Writes by the caller.";
+        raw_overwritten: "pages", "Writes that found the page raw.";
         compressed: "pages", "Raw pages that went compressed to the compressed pool.";
         stored_raw: "pages", "Raw pages that did not shrink enough and went uncompressed to the compressed pool.";
         incompressible_dropped: "pages", "Raw pages dropped because they did not shrink enough.";
@@ -18,7 +18,8 @@ ssdlab_core::counters! {
         raw_dropped: "pages", "Raw pages dropped because the compressed pool is switched off or had no room.";
         kept_raw: "pages", "Victims that stayed raw because they were hit, written or pinned while they were compressed.";
         compressed_dropped: "pages", "Compressed pages dropped by the policy of the compressed pool.";
-        compressed_overwritten: "pages", "Compressed pages replaced by a write.";
+        compressed_overwritten: "pages", "Writes that found the page compressed.";
+        created: "pages", "Writes that did not find the page.";
         moved: "pages", "Compressed pages moved to empty a chunk.";
         fragmented_dropped: "pages", "Compressed pages dropped to empty a chunk, for want of another place.";
         written_back: "pages", "Dirty pages that the storage below took.";

@@ -17,10 +17,6 @@ use std::sync::PoisonError;
 pub struct Mutex<T>(imp::Mutex<T>);
 
 impl<T> Mutex<T> {
-    pub fn new(value: T) -> Self {
-        Self(imp::Mutex::new(value))
-    }
-
     pub fn lock(&self) -> MutexGuard<'_, T> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -14,8 +14,13 @@ pub(crate) static INFO: Info = Info {
     name: "s3_fifo",
     help: "A small and a main queue with ghosts.",
     make: |slots| {
-        let mut policy = S3Fifo { links: Links::default(), small: List::default(), main: List::default(),
-            pages: Vec::new(), ghosts: Ghosts::new(slots) };
+        let mut policy = S3Fifo {
+            links: Links::default(),
+            small: List::default(),
+            main: List::default(),
+            pages: Vec::new(),
+            ghosts: Ghosts::new(slots),
+        };
         policy.grow(slots);
         Box::new(policy)
     },
@@ -45,7 +50,7 @@ impl S3Fifo {
     }
 
     /// Takes a page out of the small queue if it was used at most once and `may` leave; others go to the main queue.
-    fn from_small(&mut self, may: &mut dyn FnMut(u32) -> bool) -> Option<u32> {
+    fn pass_small(&mut self, may: &mut dyn FnMut(u32) -> bool) -> Option<u32> {
         let slot = self.small.oldest;
         self.links.remove(&mut self.small, slot);
         let page = &mut self.pages[slot as usize];
@@ -59,7 +64,7 @@ impl S3Fifo {
     }
 
     /// Takes a page out of the main queue if it was not used and `may` leave; others go round.
-    fn from_main(&mut self, may: &mut dyn FnMut(u32) -> bool) -> Option<u32> {
+    fn pass_main(&mut self, may: &mut dyn FnMut(u32) -> bool) -> Option<u32> {
         let slot = self.main.oldest;
         self.links.remove(&mut self.main, slot);
         let uses = self.pages[slot as usize].uses.get_mut();
@@ -109,7 +114,7 @@ impl Policy for S3Fifo {
         // Each page may pass from the small queue and be used up in the main one.
         for _ in 0..pages * (2 + usize::from(MOST_USES)) {
             let small = self.main.len == 0 || self.small.len > (pages / 10).max(1);
-            let victim = if small && self.small.len > 0 { self.from_small(may) } else { self.from_main(may) };
+            let victim = if small && self.small.len > 0 { self.pass_small(may) } else { self.pass_main(may) };
             if victim.is_some() {
                 return victim;
             }
