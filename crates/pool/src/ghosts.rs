@@ -1,47 +1,52 @@
-//! Which pages left lately: their hashes in a direct-mapped table, overwritten by later ones.
+//! Which pages left lately: their hashes in small buckets, where the latest overwrite the oldest.
 
 use crate::PageId;
 use crate::hash::hash;
 
-/// Remembers about as many departures as it has places, each with how many came after it.
+const WAYS: usize = 4;
+
+/// Remembers about as many departures as it was made for, each with how many came after it.
 pub struct Ghosts {
     /// Tag and sequence number of the departure; sequence number 0 is empty.
-    places: Box<[(u32, u32)]>,
+    buckets: Box<[[(u32, u32); WAYS]]>,
     departures: u32,
 }
 
 impl Ghosts {
     /// A memory of about `pages` departures, doubled so that few are overwritten early.
     pub fn new(pages: usize) -> Self {
-        Self { places: vec![(0, 0); (2 * pages).next_power_of_two()].into(), departures: 0 }
+        let buckets = (2 * pages).next_power_of_two().div_ceil(WAYS);
+        Self { buckets: vec![[(0, 0); WAYS]; buckets].into(), departures: 0 }
     }
 
-    fn place(&self, id: PageId) -> (usize, u32) {
+    fn bucket(&mut self, id: PageId) -> (&mut [(u32, u32); WAYS], u32) {
         let hash = hash(id);
-        ((hash >> 32) as usize & (self.places.len() - 1), hash as u32)
+        let mask = self.buckets.len() - 1;
+        (&mut self.buckets[(hash >> 32) as usize & mask], hash as u32)
     }
 
     /// Page `id` leaves.
     pub fn leave(&mut self, id: PageId) {
         // Number 0 is for empty places only.
         self.departures = self.departures.checked_add(1).unwrap_or(1);
-        let (place, tag) = self.place(id);
-        self.places[place] = (tag, self.departures);
+        let departure = self.departures;
+        let (bucket, tag) = self.bucket(id);
+        let oldest = (0..WAYS).min_by_key(|&way| bucket[way].1).unwrap_or(0);
+        let way = bucket.iter().position(|ghost| ghost.0 == tag).unwrap_or(oldest);
+        bucket[way] = (tag, departure);
     }
 
     /// Forgets page `id` and says how many left after it, if it was remembered.
     pub fn back(&mut self, id: PageId) -> Option<u32> {
-        let (place, tag) = self.place(id);
-        let (known, departure) = self.places[place];
-        if departure == 0 || known != tag {
-            return None;
-        }
-        self.places[place] = (0, 0);
-        Some(self.departures.wrapping_sub(departure))
+        let departures = self.departures;
+        let (bucket, tag) = self.bucket(id);
+        let ghost = bucket.iter_mut().find(|ghost| ghost.1 > 0 && ghost.0 == tag)?;
+        let departure = std::mem::take(ghost).1;
+        Some(departures.wrapping_sub(departure))
     }
 
     pub fn bytes(&self) -> usize {
-        size_of_val(&*self.places)
+        size_of_val(&*self.buckets)
     }
 }
 

@@ -102,7 +102,7 @@ impl Options {
             drop_cold: false,
             raw_policy: policy::policy("clock").expect("a policy of the table"),
             compressed_policy: policy::policy("fifo").expect("a policy of the table"),
-            demotion: Demotion::Background { workers: 1, batch: 32 },
+            demotion: Demotion::Background { workers: 1, batch: (pages / 64).clamp(1, 32) as u32 },
             // Shards of at least 8 MiB of usual pages: smaller ones waste too much in chunks begun.
             shards: prev_power_of_two((pages / 2048).clamp(1, 64) as u32),
             chunk_bytes: (64 << 10).max(page_bytes.saturating_mul(8)),

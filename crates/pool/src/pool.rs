@@ -343,11 +343,12 @@ impl<L: Loader> Inner<L> {
         restore: Option<(Borrowed<'_>, Compressed)>,
         page: &mut [u8],
     ) -> (PoolResult<Source, L>, bool) {
-        let corrupted = match restore {
-            Some((mut kit, compressed)) if kit.restore(&compressed, page) => return (Ok(Source::Compressed), false),
-            Some(_) => true,
-            None => false,
-        };
+        let corrupted = restore.is_some();
+        if let Some((mut kit, compressed)) = restore
+            && kit.restore(&compressed, page)
+        {
+            return (Ok(Source::Compressed), false);
+        }
         let loaded = self.loader.load(id, page).map_err(|source| PoolError::Load { page: id, source });
         (loaded.map(|()| Source::Loader), corrupted)
     }

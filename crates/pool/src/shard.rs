@@ -694,7 +694,9 @@ impl Shard {
     fn rebalance(&mut self) {
         let Some(verdict) = self.balance.as_mut().and_then(Balance::verdict) else { return };
         let step = (self.budget_bytes / MARGINS / MOVES).max(self.slabs.chunk_cost());
-        let most = self.budget_bytes - self.meta_bytes - LEAST_FRAMES * self.frame_bytes;
+        // A part of the raw pool stays, or nothing would tell what it is worth.
+        let least_raw = (LEAST_FRAMES * self.frame_bytes).max(self.budget_bytes / MARGINS);
+        let most = self.budget_bytes - self.meta_bytes - least_raw;
         let limit = match verdict {
             Verdict::MoreCompressed => (self.compressed_limit + step).min(most),
             Verdict::MoreRaw => self.compressed_limit.saturating_sub(step),

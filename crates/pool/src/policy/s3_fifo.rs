@@ -111,12 +111,15 @@ impl Policy for S3Fifo {
 
     fn victim(&mut self, may: &mut dyn FnMut(u32) -> bool) -> Option<u32> {
         let pages = self.small.len + self.main.len;
-        // Each page may pass from the small queue and be used up in the main one.
-        for _ in 0..pages * (2 + usize::from(MOST_USES)) {
-            let small = self.main.len == 0 || self.small.len > (pages / 10).max(1);
-            let victim = if small && self.small.len > 0 { self.pass_small(may) } else { self.pass_main(may) };
-            if victim.is_some() {
-                return victim;
+        // Each page may pass from the small queue and be used up in the main one. If all that went round is pinned, the
+        // small queue must help out, however small.
+        for help_out in [false, true] {
+            for _ in 0..pages * (2 + usize::from(MOST_USES)) {
+                let small = help_out || self.main.len == 0 || self.small.len > (pages / 10).max(1);
+                let victim = if small && self.small.len > 0 { self.pass_small(may) } else { self.pass_main(may) };
+                if victim.is_some() {
+                    return victim;
+                }
             }
         }
         None

@@ -151,6 +151,6 @@ pub fn compressed_pages_add_up(counts: &Transitions, usage: &Usage) {
 }
 
 /// Counts all shards anew.
-pub fn audit(pool: &Pool<Storage>) {
+pub fn audit<L: Loader>(pool: &Pool<L>) {
     pool.shards().iter().for_each(|shard| shard.hold_as_worker().audit());
 }

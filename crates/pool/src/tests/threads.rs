@@ -10,7 +10,7 @@ use super::storage::{PAGE_BYTES, Storage, audit, compressed_pages_add_up, option
 use crate::policy::POLICIES;
 use crate::{Demotion, Incompressible, Loader, Options, PageId, Pool, Share, Transitions};
 
-const PAGES: u64 = 600;
+const PAGES: u64 = 1000;
 
 /// What may be read of a page.
 #[derive(Default)]
@@ -92,9 +92,10 @@ fn hammer(options: Options, storage: &Storage, steps: u64) -> Transitions {
                 })
             })
             .collect();
-        workers.into_iter().for_each(|worker| worker.join().unwrap());
+        let results: Vec<_> = workers.into_iter().map(|worker| worker.join()).collect();
         done.store(true, SeqCst);
         let most = checker.join().unwrap();
+        results.into_iter().for_each(|result| result.unwrap());
         assert!(most <= budget + budget / 100, "{most} of {budget} bytes");
     });
     storage.fails_one_in.store(0, SeqCst);
@@ -158,7 +159,8 @@ fn reads_return_the_last_write_while_the_share_moves() {
     let options = Options {
         share: Share::Adaptive { miss_us: 110.0, restore_us: 10.0 },
         demotion: Demotion::Background { workers: 2, batch: 8 },
-        ..options(300 << 10)
+        // The least raw pages must be more than the threads pin at once.
+        ..options(800 << 10)
     };
     let counts = hammer(options, &Storage::default(), 20_000);
     assert!(counts.share_moves > 0, "{counts:?}");
