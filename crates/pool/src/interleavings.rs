@@ -41,7 +41,7 @@ impl Loader for Slow {
 
 const PAGES: u64 = 24;
 const THREADS: u64 = 3;
-const RUNS: usize = 400;
+const RUNS: usize = 3000;
 
 /// Runs `body` under random schedules and under such as have few switches at bad moments.
 fn interleave(body: fn()) {
@@ -125,8 +125,8 @@ fn callers_and_workers_with_a_storage_that_fails() {
     interleave(|| {
         let storage = Storage::default();
         storage.fails_one_in.store(4, SeqCst);
-        let demotion = Demotion::Background { workers: 2, batch: 2 };
-        work(Options { demotion, budget: Bytes(44 << 10), ..tight() }, storage, true);
+        let demotion = Demotion::Background { workers: 2, batch: 1 };
+        work(Options { demotion, budget: Bytes(42 << 10), ..tight() }, storage, true);
     });
 }
 
