@@ -2,6 +2,7 @@
 #![allow(clippy::print_stdout, missing_docs, reason = "a development tool that prints its findings")]
 
 pub mod baseline;
+pub mod codec;
 pub mod drive;
 pub mod flash;
 pub mod ingest;
@@ -9,6 +10,8 @@ pub mod log_blocks;
 pub mod machine;
 pub mod map_advice;
 pub mod maps;
+pub mod pool;
+mod text;
 
 use std::time::Instant;
 
@@ -72,6 +75,8 @@ mod tests {
         maps::report(Scale::Smoke);
         map_advice::report(Scale::Smoke);
         ingest::report(Scale::Smoke);
+        codec::report(Scale::Smoke);
+        pool::report(Scale::Smoke);
         let sets = ["device.capacity=64MiB", "workload.requests=1000"].map(String::from);
         assert!(simulate(&sets).is_ok_and(|(_, programs)| programs >= 700));
         assert!(simulate(&["device.capcity=1GiB".into()]).is_err_and(|error| error.contains("device.capacity")));

@@ -4,7 +4,7 @@
 
 use std::process::ExitCode;
 
-use ssdlab_bench::{Scale, drive, flash, ingest, log_blocks, machine, map_advice, maps, simulate};
+use ssdlab_bench::{Scale, codec, drive, flash, ingest, log_blocks, machine, map_advice, maps, pool, simulate};
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -28,5 +28,7 @@ fn main() -> ExitCode {
     maps::report(Scale::Real);
     map_advice::report(Scale::Real);
     ingest::report(Scale::Real);
+    codec::report(Scale::Real);
+    pool::report(Scale::Real);
     ExitCode::SUCCESS
 }

@@ -36,7 +36,10 @@ const BANNED: &[&str] = &[
 ];
 
 /// Banned words a crate may use all the same.
-const EXCEPTIONS: &[(&str, &[&str])] = &[("ssdlab-trace", &["std::fs", "fs::"])];
+///
+/// The pool is no model but a cache that programs use, whose workers compress in the background.
+const EXCEPTIONS: &[(&str, &[&str])] =
+    &[("ssdlab-trace", &["std::fs", "fs::"]), ("ssdlab-pool", &["std::thread", "thread::"])];
 
 /// The layer of a product crate.
 fn layer(name: &str) -> Option<u8> {
