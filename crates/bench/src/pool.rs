@@ -117,7 +117,7 @@ fn reads(cache: &impl Cached, ids: &[Vec<u64>], threads: usize, copies: bool, pa
 fn raw_hits(scale: Scale) {
     let (items, count, rounds) = match scale {
         Scale::Smoke => (100, 1_000, 1),
-        Scale::Real => (30_000, 2_000_000, 7),
+        Scale::Real => (30_000, 500_000, 25),
     };
     println!("## Two-pool cache: {items} pages, all raw, read by Zipf's law with exponent 0.99\n");
     println!(

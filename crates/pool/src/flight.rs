@@ -10,26 +10,29 @@ use crate::shard::{Frame, Shard};
 use crate::sync::{Condvar, Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 /// A shard that threads share.
+///
+/// The counter comes first, beside the word of the lock: a hit changes both, in one line of the cache.
+#[repr(C, align(128))]
 pub struct SharedShard {
+    /// Reads that found the page raw under the shared lock.
+    pub raw_hits: AtomicU64,
     state: RwLock<Shard>,
     /// Those who wait lock this before they unlock the shard, so that no change can slip through in between.
     gate: Mutex<()>,
     changed: Condvar,
     index: usize,
     calls: Arc<Calls>,
-    /// Reads that found the page raw under the shared lock.
-    pub raw_hits: AtomicU64,
 }
 
 impl SharedShard {
     pub fn new(shard: Shard, index: usize, calls: Arc<Calls>) -> Self {
         Self {
+            raw_hits: AtomicU64::new(0),
             state: RwLock::new(shard),
             gate: Mutex::default(),
             changed: Condvar::default(),
             index,
             calls,
-            raw_hits: AtomicU64::new(0),
         }
     }
 
