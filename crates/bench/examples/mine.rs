@@ -1,8 +1,10 @@
+//! x
+use ssdlab_bench::{Scale::Real, codec, pool};
 fn main() {
-    let which = std::env::args().nth(1).unwrap();
-    if which == "codec" {
-        ssdlab_bench::codec::report(ssdlab_bench::Scale::Real)
-    } else {
-        ssdlab_bench::pool::report(ssdlab_bench::Scale::Real)
+    match std::env::args().nth(1).unwrap().as_str() {
+        "codec" => codec::report(Real),
+        "raw" => pool::raw_hits(Real),
+        "hits" => pool::compressed_hits(Real),
+        _ => pool::compressing(Real),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 use std::hint::black_box;
-use std::sync::Arc;
+use std::sync::{Arc, Barrier};
 use std::thread;
 use std::time::Instant;
 
@@ -11,7 +11,7 @@ use ssdlab_core::{Bytes, Rng};
 use ssdlab_pool::{Demotion, Loader, Options, PageId, Pool, Share, policy};
 
 use crate::text::pages;
-use crate::{Scale, machine};
+use crate::{Scale, cpu_seconds, machine};
 
 /// Pages in memory.
 struct Memory(Arc<Vec<Vec<u8>>>);
@@ -85,16 +85,19 @@ impl Cached for foyer_memory::Cache<u64, Page> {
     }
 }
 
-/// Millions of reads a second of `threads` threads that each go through ids of their own, and a sum of what they read.
-fn reads(cache: &impl Cached, ids: &[Vec<u64>], threads: usize, copies: bool, page_bytes: usize) -> (f64, u64) {
-    let began = Instant::now();
-    let sum = thread::scope(|scope| {
-        let readers: Vec<_> = ids[..threads]
+/// Millions of reads a second of threads that each go through ids of their own, and a sum of what they read.
+fn reads(cache: &impl Cached, ids: &[&[u64]], copies: bool, page_bytes: usize) -> (f64, u64) {
+    let start = Barrier::new(ids.len());
+    let results: Vec<(f64, u64)> = thread::scope(|scope| {
+        let readers: Vec<_> = ids
             .iter()
-            .map(|ids| {
+            .map(|&ids| {
+                let start = &start;
                 scope.spawn(move || {
                     let mut out = vec![0; page_bytes];
                     let mut sum = 0_u64;
+                    start.wait();
+                    let began = Instant::now();
                     for &id in ids {
                         let first = |page: &[u8]| page.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
                         sum = sum.wrapping_add(if copies {
@@ -104,20 +107,20 @@ fn reads(cache: &impl Cached, ids: &[Vec<u64>], threads: usize, copies: bool, pa
                             cache.with(id, first)
                         });
                     }
-                    sum
+                    (ids.len() as f64 / began.elapsed().as_secs_f64() / 1e6, sum)
                 })
             })
             .collect();
-        readers.into_iter().fold(0_u64, |sum, reader| sum.wrapping_add(reader.join().expect("readers do not panic")))
+        readers.into_iter().map(|reader| reader.join().expect("readers do not panic")).collect()
     });
-    let count: usize = ids[..threads].iter().map(Vec::len).sum();
-    (count as f64 / began.elapsed().as_secs_f64() / 1e6, sum)
+    results.into_iter().fold((0.0, 0), |(rate, sum), more| (rate + more.0, sum.wrapping_add(more.1)))
 }
 
-fn raw_hits(scale: Scale) {
+/// Prints the table of hits on raw pages.
+pub fn raw_hits(scale: Scale) {
     let (items, count, rounds) = match scale {
         Scale::Smoke => (100, 1_000, 1),
-        Scale::Real => (30_000, 500_000, 25),
+        Scale::Real => (30_000, 30_000, 100),
     };
     println!("## Two-pool cache: {items} pages, all raw, read by Zipf's law with exponent 0.99\n");
     println!(
@@ -144,23 +147,25 @@ fn raw_hits(scale: Scale) {
         };
         let pool = Pool::new(options, Memory(Arc::clone(&all))).expect("sound options");
         (0..items as u64).for_each(|id| pool.copy(id, &mut vec![0; page_bytes]));
-        let ids: Vec<_> = (0..2).map(|thread| zipf(items, count, thread)).collect();
+        let ids: Vec<_> = (0..2).map(|thread| zipf(items, count * rounds, thread)).collect();
         for threads in [1, 2] {
             for copies in [false, true] {
                 let mut best = [0.0_f64; 4];
                 let mut sums = [0; 4];
                 // In turns, so that a noisy neighbour disturbs all alike.
-                for _ in 0..rounds {
+                // Short rounds, some of which nobody disturbs.
+                for round in 0..rounds {
+                    let ids: Vec<_> = ids[..threads].iter().map(|ids| &ids[round * count..][..count]).collect();
                     let results = [
-                        reads(&moka, &ids, threads, copies, page_bytes),
-                        reads(&quick, &ids, threads, copies, page_bytes),
-                        reads(&foyer, &ids, threads, copies, page_bytes),
-                        reads(&pool, &ids, threads, copies, page_bytes),
+                        reads(&moka, &ids, copies, page_bytes),
+                        reads(&quick, &ids, copies, page_bytes),
+                        reads(&foyer, &ids, copies, page_bytes),
+                        reads(&pool, &ids, copies, page_bytes),
                     ];
                     best = std::array::from_fn(|cache| best[cache].max(results[cache].0));
                     sums = results.map(|(_, sum)| sum);
+                    assert!(sums.iter().all(|&sum| sum == sums[0]), "every cache has the same pages");
                 }
-                assert!(sums.iter().all(|&sum| sum == sums[0]), "every cache has the same pages");
                 println!(
                     "| {} KiB | {threads} | {} | {:.1} | {:.1} | {:.1} | {:.1} | **{:.2}** | {:08x} |",
                     page_bytes >> 10,
@@ -193,16 +198,17 @@ fn codec_alone(spec: &CodecSpec, all: &[Vec<u8>], frames: usize) -> f64 {
         .collect();
     // As many frames as the pool has, so that both find them equally far from the processor.
     let mut raw: Vec<_> = all[..frames].to_vec();
-    let began = Instant::now();
+    let began = cpu_seconds();
     for (at, bytes) in compressed.iter().enumerate() {
         let frame = &mut raw[at % frames];
         black_box(codec.compress(frame, &mut out));
         codec.decompress(bytes, frame).expect("own bytes");
     }
-    began.elapsed().as_secs_f64() * 1e6 / all.len() as f64
+    (cpu_seconds() - began) * 1e6 / all.len() as f64
 }
 
-fn compressed_hits(scale: Scale) {
+/// Prints the table of hits on compressed pages.
+pub fn compressed_hits(scale: Scale) {
     let (items, rounds) = match scale {
         Scale::Smoke => (400, 1),
         Scale::Real => (20_000, 7),
@@ -229,11 +235,14 @@ fn compressed_hits(scale: Scale) {
             ..Options::new(Bytes((items * 4096) as u64), 4096)
         };
         let pool = Pool::new(options, Memory(Arc::clone(&all))).expect("sound options");
-        let mut out = vec![0; 4096];
-        let mut round = || {
-            let began = Instant::now();
-            (0..items as u64).for_each(|id| pool.copy(id, &mut out));
-            began.elapsed().as_secs_f64() * 1e6 / items as f64
+        let round = || {
+            let began = cpu_seconds();
+            (0..items as u64).for_each(|id| {
+                pool.with(id, |page| {
+                    black_box(page);
+                })
+            });
+            (cpu_seconds() - began) * 1e6 / items as f64
         };
         round();
         let before = pool.transitions();
@@ -257,7 +266,8 @@ fn compressed_hits(scale: Scale) {
 }
 
 /// Microseconds for each page of writing new ones, which are compressed to make room for others.
-fn compressing(scale: Scale) {
+/// Prints the table of pages compressed.
+pub fn compressing(scale: Scale) {
     let (items, rounds) = match scale {
         Scale::Smoke => (400, 1),
         Scale::Real => (10_000, 7),
@@ -287,9 +297,9 @@ fn compressing(scale: Scale) {
         let mut context = codec.build().expect("memory for it");
         let mut best = [f64::INFINITY; 3];
         let mut time = |which: usize, work: &mut dyn FnMut(u64)| {
-            let began = Instant::now();
+            let began = cpu_seconds();
             (0..items as u64).for_each(work);
-            best[which] = best[which].min(began.elapsed().as_secs_f64() * 1e6 / items as f64);
+            best[which] = best[which].min((cpu_seconds() - began) * 1e6 / items as f64);
         };
         for _ in 0..rounds {
             time(0, &mut |id| synchronous.copy(id, &mut out));

@@ -10,9 +10,9 @@ use ssdlab_codec::Codec;
 use crate::demotion::{Borrowed, Jobs, Kits, Made, done};
 use crate::flight::{Calls, Flight, SharedShard};
 use crate::hash::hash;
-use crate::shard::{Compressed, Found, Frame, Shard};
+use crate::shard::{Compressed, Found, Frame, Job, Shard};
 use crate::sync::{JoinHandle, spawn};
-use crate::{ConfigError, Options, PageId, PoolError, Transitions, Usage, worker};
+use crate::{ConfigError, Incompressible, Options, PageId, PoolError, Transitions, Usage, worker};
 
 /// The storage below. Its calls come from several threads, but never two at a time for one page.
 pub trait Loader: Send + Sync + 'static {
@@ -256,7 +256,7 @@ impl<L: Loader> Inner<L> {
     #[cold]
     fn fetch(&self, id: PageId, mut out: Option<&mut [u8]>) -> PoolResult<(Option<Frame>, Source), L> {
         let shard = self.shard(id);
-        let (mut flight, mut restore) = loop {
+        let (mut flight, mut restore, victim) = loop {
             let mut state = shard.hold();
             let (slot, restore) = match state.look_up(id) {
                 Found::Raw(_) => {
@@ -293,10 +293,11 @@ impl<L: Loader> Inner<L> {
                 }
             };
             let frame = state.take_frame();
-            break (Flight::new(shard, slot, frame), restore);
+            let victim = if frame.is_none() { state.begin_demotion(false) } else { None };
+            break (Flight::new(shard, slot, frame), restore, victim);
         };
         if flight.frame.is_none() {
-            match self.frame(shard, id, restore.as_mut().map(|(kit, _)| kit)) {
+            match self.frame(shard, id, victim, restore.as_mut().map(|(kit, _)| kit)) {
                 Ok(frame) => flight.frame = Some(frame),
                 Err(error) => {
                     let Some(out) = out else { return Err(error) };
@@ -353,8 +354,15 @@ impl<L: Loader> Inner<L> {
         (loaded.map(|()| Source::Loader), corrupted)
     }
 
-    /// A frame for page `id`, for which a victim may have to give way.
-    fn frame<'a>(&'a self, shard: &SharedShard, id: PageId, kit: Option<&mut Borrowed<'a>>) -> PoolResult<Frame, L> {
+    /// A frame for page `id`, for which `victim` gives way, if it is chosen already, or another one.
+    fn frame<'a>(
+        &'a self,
+        shard: &SharedShard,
+        id: PageId,
+        victim: Option<Job>,
+        kit: Option<&mut Borrowed<'a>>,
+    ) -> PoolResult<Frame, L> {
+        let mut jobs = Jobs { shard, jobs: Vec::from_iter(victim), victims: true };
         let mut own;
         let kit = match kit {
             Some(kit) => kit,
@@ -365,34 +373,37 @@ impl<L: Loader> Inner<L> {
         };
         let mut refused = None;
         loop {
+            if let Some(job) = jobs.jobs.first() {
+                let victim = job.id;
+                let (made, out) = kit.make_one(&self.loader, job, self.keeps_incompressible());
+                let done = done(&made, out);
+                let mut state = shard.hold();
+                state.counts.demoted_by_callers += 1;
+                if let Some(job) = jobs.jobs.pop() {
+                    state.finish(job, done);
+                }
+                if let Made::Refused(source) = made {
+                    refused = Some(PoolError::Store { page: victim, source });
+                } else if let Some(frame) = state.take_frame() {
+                    return Ok(frame);
+                }
+            }
             let mut state = shard.hold();
             if let Some(frame) = state.take_frame() {
                 return Ok(frame);
             }
-            let Some(job) = state.begin_demotion(refused.is_some()) else {
-                if state.working() {
-                    state.wait();
-                    continue;
+            jobs.jobs.extend(state.begin_demotion(refused.is_some()));
+            if jobs.jobs.is_empty() {
+                if !state.working() {
+                    return Err(refused.unwrap_or(PoolError::NoRoom { page: id }));
                 }
-                return Err(refused.unwrap_or(PoolError::NoRoom { page: id }));
-            };
-            let keep_incompressible = state.keeps_incompressible();
-            drop(state);
-            let mut jobs = Jobs { shard, jobs: vec![job], victims: true };
-            let victim = jobs.jobs[0].id;
-            let (made, out) = kit.make_one(&self.loader, &jobs.jobs[0], keep_incompressible);
-            let done = done(&made, out);
-            let mut state = shard.hold();
-            state.counts.demoted_by_callers += 1;
-            if let Some(job) = jobs.jobs.pop() {
-                state.finish(job, done);
-            }
-            if let Made::Refused(source) = made {
-                refused = Some(PoolError::Store { page: victim, source });
-            } else if let Some(frame) = state.take_frame() {
-                return Ok(frame);
+                state.wait();
             }
         }
+    }
+
+    pub(crate) fn keeps_incompressible(&self) -> bool {
+        self.options.incompressible == Incompressible::StoreRaw
     }
 
     fn write(&self, id: PageId, bytes: &[u8]) -> PoolResult<(), L> {
@@ -412,7 +423,7 @@ impl<L: Loader> Inner<L> {
                     return Ok(());
                 }
                 drop(state);
-                spare = Some(self.frame(shard, id, None)?);
+                spare = Some(self.frame(shard, id, None, None)?);
                 continue;
             }
             // Nobody may wait with a frame in hand that others wait for.
@@ -445,7 +456,7 @@ impl<L: Loader> Inner<L> {
         }
         let Some(mut flight) = flight.take() else { return Ok(()) };
         if flight.frame.is_none() {
-            flight.frame = Some(self.frame(shard, id, None)?);
+            flight.frame = Some(self.frame(shard, id, None, None)?);
         }
         if let Some(frame) = &mut flight.frame {
             copy(frame, bytes);

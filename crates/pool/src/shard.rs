@@ -14,7 +14,7 @@ use crate::options::{LEAST_FRAMES, Options, Share};
 use crate::policy::Policy;
 use crate::sketch::Sketch;
 use crate::slabs::{Place, Slabs};
-use crate::{ConfigError, Incompressible, PageId, Transitions, Usage};
+use crate::{ConfigError, PageId, Transitions, Usage};
 
 /// Memory of one raw page. Whoever reads or stores the page outside of the lock holds a reference.
 pub type Frame = Arc<[u8]>;
@@ -109,7 +109,6 @@ pub struct Shard {
     page_bytes: usize,
     frame_bytes: usize,
     budget_bytes: usize,
-    incompressible: Incompressible,
     heads: Box<[u32]>,
     slots: Vec<Slot>,
     free_slots: Vec<u32>,
@@ -167,7 +166,6 @@ impl Shard {
             page_bytes,
             frame_bytes,
             budget_bytes,
-            incompressible: options.incompressible,
             heads: vec![NONE; slots.next_power_of_two()].into(),
             slots: Vec::new(),
             free_slots: Vec::new(),
@@ -706,11 +704,6 @@ impl Shard {
         while self.slabs.bytes() > limit && self.slabs.chunks() > 0 {
             self.shrink();
         }
-    }
-
-    /// Whether a page that does not shrink is kept all the same.
-    pub fn keeps_incompressible(&self) -> bool {
-        self.incompressible == Incompressible::StoreRaw
     }
 
     /// Where the memory is.

@@ -22,10 +22,7 @@ fn serve<L: Loader>(inner: &Inner<L>, index: usize, arena: &mut [u8]) {
     let Ok(mut kit) = inner.kits.take() else { return };
     let shard = &inner.shards[index];
     let mut clean_only = false;
-    let (batch, keep_incompressible) = {
-        let state = shard.read();
-        (inner.options.batch(), state.keeps_incompressible())
-    };
+    let batch = inner.options.batch();
     loop {
         let mut jobs = Jobs { shard, jobs: Vec::with_capacity(batch), victims: true };
         {
@@ -42,7 +39,7 @@ fn serve<L: Loader>(inner: &Inner<L>, index: usize, arena: &mut [u8]) {
             .jobs
             .iter()
             .zip(outs)
-            .map(|(job, out)| (kit.make(&inner.loader, job, keep_incompressible, out), &*out))
+            .map(|(job, out)| (kit.make(&inner.loader, job, inner.keeps_incompressible(), out), &*out))
             .collect();
         let done: Vec<_> = made.iter().map(|(made, out)| done(made, out)).collect();
         clean_only |= made.iter().any(|(made, _)| matches!(made, Made::Refused(_)));
