@@ -5,16 +5,20 @@ use std::hint::black_box;
 use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress};
 use ssdlab_codec::{Codec, CodecSpec};
 
+use crate::machine::processor_seconds;
 use crate::text::pages;
-use crate::{Scale, cpu_seconds, machine};
+use crate::{Scale, machine};
 
 const PAGE_BYTES: usize = 8192;
+
+/// Works from the first bytes to the second ones and returns how many it made.
+type Work = Box<dyn FnMut(&[u8], &mut [u8]) -> usize>;
 
 /// One library, called as its own documentation would have it with contexts reused.
 struct Library {
     spec: &'static str,
-    compress: Box<dyn FnMut(&[u8], &mut [u8]) -> usize>,
-    restore: Box<dyn FnMut(&[u8], &mut [u8]) -> usize>,
+    compress: Work,
+    restore: Work,
 }
 
 fn libraries() -> Vec<Library> {
@@ -68,11 +72,11 @@ fn run(
     mut restore: impl FnMut(&[u8], &mut [u8]),
 ) -> (f64, f64, Vec<Vec<u8>>) {
     let mut out = vec![0; 2 * PAGE_BYTES];
-    let began = cpu_seconds();
+    let began = processor_seconds();
     for page in pages {
         black_box(compress(page, &mut out));
     }
-    let compress_us = (cpu_seconds() - began) * 1e6 / pages.len() as f64;
+    let compress_us = (processor_seconds() - began) * 1e6 / pages.len() as f64;
     let compressed: Vec<Vec<u8>> = pages
         .iter()
         .map(|page| {
@@ -81,12 +85,12 @@ fn run(
         })
         .collect();
     let mut back = vec![0; PAGE_BYTES];
-    let began = cpu_seconds();
+    let began = processor_seconds();
     for bytes in &compressed {
         restore(bytes, &mut back);
         black_box(&back);
     }
-    (compress_us, (cpu_seconds() - began) * 1e6 / pages.len() as f64, compressed)
+    (compress_us, (processor_seconds() - began) * 1e6 / pages.len() as f64, compressed)
 }
 
 /// Prints the table of codecs.

@@ -13,7 +13,6 @@ pub mod maps;
 pub mod pool;
 mod text;
 
-use std::sync::LazyLock;
 use std::time::Instant;
 
 use ssdlab_config::Config;
@@ -43,16 +42,6 @@ impl Monitor for Clocked {
         Control::Continue
     }
 }
-
-/// Processor time of this thread, which other programs disturb less than the time of day; that where it is not to be had.
-pub(crate) fn cpu_seconds() -> f64 {
-    let nanos = std::fs::read_to_string("/proc/thread-self/schedstat")
-        .ok()
-        .and_then(|text| text.split(' ').next().and_then(|first| first.parse::<f64>().ok()));
-    nanos.map_or_else(|| START.elapsed().as_secs_f64(), |nanos| nanos / 1e9)
-}
-
-static START: LazyLock<Instant> = LazyLock::new(Instant::now);
 
 /// Seconds of the measured phase of the workload configured by `sets`, which has a warm-up, and the summary.
 fn measured(sets: &[String]) -> (f64, Summary) {

@@ -10,8 +10,9 @@ use ssdlab_codec::CodecSpec;
 use ssdlab_core::{Bytes, Rng};
 use ssdlab_pool::{Demotion, Loader, Options, PageId, Pool, Share, policy};
 
+use crate::machine::processor_seconds;
 use crate::text::pages;
-use crate::{Scale, cpu_seconds, machine};
+use crate::{Scale, machine};
 
 /// Pages in memory.
 struct Memory(Arc<Vec<Vec<u8>>>);
@@ -198,13 +199,13 @@ fn codec_alone(spec: &CodecSpec, all: &[Vec<u8>], frames: usize) -> f64 {
         .collect();
     // As many frames as the pool has, so that both find them equally far from the processor.
     let mut raw: Vec<_> = all[..frames].to_vec();
-    let began = cpu_seconds();
+    let began = processor_seconds();
     for (at, bytes) in compressed.iter().enumerate() {
         let frame = &mut raw[at % frames];
         black_box(codec.compress(frame, &mut out));
         codec.decompress(bytes, frame).expect("own bytes");
     }
-    (cpu_seconds() - began) * 1e6 / all.len() as f64
+    (processor_seconds() - began) * 1e6 / all.len() as f64
 }
 
 /// Prints the table of hits on compressed pages.
@@ -236,13 +237,13 @@ pub fn compressed_hits(scale: Scale) {
         };
         let pool = Pool::new(options, Memory(Arc::clone(&all))).expect("sound options");
         let round = || {
-            let began = cpu_seconds();
+            let began = processor_seconds();
             (0..items as u64).for_each(|id| {
                 pool.with(id, |page| {
                     black_box(page);
                 })
             });
-            (cpu_seconds() - began) * 1e6 / items as f64
+            (processor_seconds() - began) * 1e6 / items as f64
         };
         round();
         let before = pool.transitions();
@@ -297,9 +298,9 @@ pub fn compressing(scale: Scale) {
         let mut context = codec.build().expect("memory for it");
         let mut best = [f64::INFINITY; 3];
         let mut time = |which: usize, work: &mut dyn FnMut(u64)| {
-            let began = cpu_seconds();
+            let began = processor_seconds();
             (0..items as u64).for_each(work);
-            best[which] = best[which].min((cpu_seconds() - began) * 1e6 / items as f64);
+            best[which] = best[which].min((processor_seconds() - began) * 1e6 / items as f64);
         };
         for _ in 0..rounds {
             time(0, &mut |id| synchronous.copy(id, &mut out));

@@ -66,7 +66,7 @@ impl Storage {
     fn fails(&self, always: &AtomicBool) -> bool {
         let call = self.calls.fetch_add(1, SeqCst);
         let one_in = self.fails_one_in.load(SeqCst);
-        always.load(SeqCst) || (one_in > 0 && crate::hash::hash(call) % one_in == 0)
+        always.load(SeqCst) || (one_in > 0 && crate::hash::hash(call).is_multiple_of(one_in))
     }
 
     fn alone<T>(&self, id: PageId, work: impl FnOnce() -> T) -> T {
