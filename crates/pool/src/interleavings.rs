@@ -16,6 +16,7 @@ use storage::{Failed, PAGE_BYTES, Storage, audit, options, page, version};
 use crate::{Demotion, Loader, Options, PageId, Pool, Share};
 
 #[path = "tests/storage.rs"]
+#[allow(dead_code, reason = "the other tests use the rest")]
 mod storage;
 
 /// A storage during whose calls others run.

@@ -725,7 +725,7 @@ impl Shard {
     }
 
     /// Flips a bit of a compressed page, as failing memory would.
-    #[cfg(test)]
+    #[cfg(all(test, not(feature = "shuttle")))]
     pub fn corrupt(&mut self, id: PageId) -> bool {
         let Found::Compressed(at) = self.look_up(id) else { return false };
         let State::Compressed(compressed) = &mut self.slots[at as usize].state else { return false };

@@ -270,7 +270,7 @@ impl Slabs {
     }
 
     /// Flips a bit at `place`, as failing memory would.
-    #[cfg(test)]
+    #[cfg(all(test, not(feature = "shuttle")))]
     pub fn flip_bit(&mut self, place: Place) {
         let step_bytes = self.step_bytes;
         let chunk = self.chunk(place.chunk);

@@ -15,8 +15,8 @@ fn replay(share: Share, ids: &[u64]) -> (f64, f64) {
     let mut out = vec![0; PAGE_BYTES];
     let mut before = Transitions::default();
     for (step, &id) in ids.iter().enumerate() {
-        // Pages with no noise or a quarter of it.
-        pool.read(id / 2 * 5 + id % 2, &mut out).unwrap();
+        // Pages of which a quarter or a half is noise.
+        pool.read(id / 2 * 5 + 1 + id % 2, &mut out).unwrap();
         if step == ids.len() / 2 {
             before = pool.transitions();
         }
@@ -29,7 +29,7 @@ fn replay(share: Share, ids: &[u64]) -> (f64, f64) {
 
 const ADAPTIVE: Share = Share::Adaptive { miss_us: MISS_US, restore_us: RESTORE_US };
 
-/// Pages for two and a half times the memory, all alike: only compressed do they fit.
+/// Pages for more than twice the memory, all alike: compressed most of them fit.
 #[test]
 fn what_fits_only_compressed_is_compressed() {
     let mut rng = Rng::named(1, "adaptive");
@@ -37,7 +37,7 @@ fn what_fits_only_compressed_is_compressed() {
     let (adaptive_us, percent) = replay(ADAPTIVE, &ids);
     assert!(percent > 75.0, "{percent} %");
     let (half_us, _) = replay(Share::Fixed { percent: 50.0 }, &ids);
-    assert!(adaptive_us < half_us * 0.8, "{adaptive_us} us against {half_us} us");
+    assert!(adaptive_us < half_us * 0.9, "{adaptive_us} us against {half_us} us");
 }
 
 /// Pages for nine tenths of the memory: raw they are all hits, and half of them compressed costs restoring.
