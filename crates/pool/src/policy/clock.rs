@@ -1,8 +1,7 @@
 //! CLOCK: FIFO with a second chance for pages used since they came or were last passed over (Corbató 1968).
 
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-
 use super::links::{Links, List};
+use super::used::Used;
 use super::{Info, Policy};
 use crate::PageId;
 
@@ -20,28 +19,23 @@ pub(crate) static INFO: Info = Info {
 struct Clock {
     links: Links,
     list: List,
-    used: Vec<AtomicBool>,
+    used: Used,
 }
 
 impl Policy for Clock {
     fn grow(&mut self, slots: usize) {
         self.links.grow(slots);
-        self.used.reserve_exact(slots - self.used.len());
-        self.used.resize_with(slots, AtomicBool::default);
+        self.used.grow(slots);
     }
 
     fn insert(&mut self, slot: u32, _: PageId) {
-        self.used[slot as usize] = AtomicBool::new(false);
+        self.used.take(slot);
         self.links.push(&mut self.list, slot);
     }
 
     #[inline]
     fn hit(&self, slot: u32) {
-        // A line that is only read stays in the caches of all cores.
-        let used = &self.used[slot as usize];
-        if !used.load(Relaxed) {
-            used.store(true, Relaxed);
-        }
+        self.used.mark(slot);
     }
 
     fn remove(&mut self, slot: u32) {
@@ -53,8 +47,7 @@ impl Policy for Clock {
         for _ in 0..2 * self.list.len {
             let slot = self.list.oldest;
             self.links.remove(&mut self.list, slot);
-            let used = std::mem::take(self.used[slot as usize].get_mut());
-            if !used && may(slot) {
+            if !self.used.take(slot) && may(slot) {
                 return Some(slot);
             }
             self.links.push(&mut self.list, slot);
@@ -63,6 +56,6 @@ impl Policy for Clock {
     }
 
     fn bytes(&self) -> usize {
-        self.links.bytes() + self.used.capacity()
+        self.links.bytes() + self.used.bytes()
     }
 }

@@ -11,6 +11,7 @@ mod links;
 pub mod lru;
 pub mod s3_fifo;
 pub mod sieve;
+mod used;
 
 use crate::{ConfigError, PageId};
 

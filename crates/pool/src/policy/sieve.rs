@@ -2,9 +2,8 @@
 //!
 //! Zhang, Yang, Yue, Vigfusson, Rashmi 2024, "SIEVE is Simpler than LRU", section 3.
 
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-
 use super::links::{Links, List, NONE};
+use super::used::Used;
 use super::{Info, Policy};
 use crate::PageId;
 
@@ -12,7 +11,7 @@ pub(crate) static INFO: Info = Info {
     name: "sieve",
     help: "A hand over a FIFO that takes the first page not used since it last passed.",
     make: |slots| {
-        let mut policy = Sieve { links: Links::default(), list: List::default(), hand: NONE, used: Vec::new() };
+        let mut policy = Sieve { links: Links::default(), list: List::default(), hand: NONE, used: Used::default() };
         policy.grow(slots);
         Box::new(policy)
     },
@@ -23,27 +22,23 @@ struct Sieve {
     list: List,
     /// The page to look at next, or none to begin with the oldest.
     hand: u32,
-    used: Vec<AtomicBool>,
+    used: Used,
 }
 
 impl Policy for Sieve {
     fn grow(&mut self, slots: usize) {
         self.links.grow(slots);
-        self.used.reserve_exact(slots - self.used.len());
-        self.used.resize_with(slots, AtomicBool::default);
+        self.used.grow(slots);
     }
 
     fn insert(&mut self, slot: u32, _: PageId) {
-        self.used[slot as usize] = AtomicBool::new(false);
+        self.used.take(slot);
         self.links.push(&mut self.list, slot);
     }
 
     #[inline]
     fn hit(&self, slot: u32) {
-        let used = &self.used[slot as usize];
-        if !used.load(Relaxed) {
-            used.store(true, Relaxed);
-        }
+        self.used.mark(slot);
     }
 
     fn remove(&mut self, slot: u32) {
@@ -57,8 +52,7 @@ impl Policy for Sieve {
         for _ in 0..2 * self.list.len {
             let slot = if self.hand == NONE { self.list.oldest } else { self.hand };
             self.hand = self.links.after(slot);
-            let used = std::mem::take(self.used[slot as usize].get_mut());
-            if !used && may(slot) {
+            if !self.used.take(slot) && may(slot) {
                 self.links.remove(&mut self.list, slot);
                 return Some(slot);
             }
@@ -67,6 +61,6 @@ impl Policy for Sieve {
     }
 
     fn bytes(&self) -> usize {
-        self.links.bytes() + self.used.capacity()
+        self.links.bytes() + self.used.bytes()
     }
 }
