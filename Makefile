@@ -21,6 +21,7 @@ test: test-rust test-python ## Run every test
 
 test-rust:
 	cargo test --workspace --locked
+	cargo test --package ssdlab-pool --features shuttle --locked
 
 test-python: $(INSTALLED)
 	$(BIN)/pytest

@@ -78,7 +78,7 @@ def test_the_region_is_the_smallest_that_suits_reads_and_writes() -> None:
     found = made_up(read=grows, write=[[10.0, 10.0]] * 3)
     assert found.region == 1 and found.region_matters
     assert found.settings == {
-        "block.scheduler.pardispatcher.region_mib": "2GiB",
+        "block.scheduler.pardispatcher.region_size": "2GiB",
         "block.scheduler.pardispatcher.read_batch": "2",
         "block.scheduler.pardispatcher.write_batch": "1",
     }
@@ -103,7 +103,7 @@ def test_the_largest_region_that_will_do_is_said_where_there_is_one() -> None:
 
 def test_equal_regions_advise_none() -> None:
     found = made_up(read=[[50.0, 100.0], [51.0, 98.0]])
-    assert not found.region_matters and "region_mib" not in "".join(found.settings)
+    assert not found.region_matters and "region_size" not in "".join(found.settings)
     assert "Any region size will do" in " ".join(words.sentences(found))
     assert "Only one region size was measured" in " ".join(words.sentences(made_up(read=[[1.0, 2.0]])))
     # What rounds of one cell differ by says nothing of regions.
@@ -434,7 +434,7 @@ def test_a_file_is_read_and_its_knees_are_found(target: Path) -> None:
     assert found.iops["read"].tolist() == [[1000, 2000, 4000, 4000, 4000], *[[1000, 2000, 4000, 8000, 8000]] * 2]
     assert list(found.iops) == ["read"] and found.noise == {"read": 0.0}
     assert found.settings == {
-        "block.scheduler.pardispatcher.region_mib": "128MiB",
+        "block.scheduler.pardispatcher.region_size": "128MiB",
         "block.scheduler.pardispatcher.read_batch": "8",
     }
     assert found.source["kind"] == "file" and found.source["fio"] == "fio-3.33"

@@ -3,6 +3,7 @@
 
 pub mod baseline;
 pub mod cache;
+pub mod codec;
 pub mod drive;
 pub mod flash;
 pub mod ingest;
@@ -10,8 +11,10 @@ pub mod log_blocks;
 pub mod machine;
 pub mod map_advice;
 pub mod maps;
+pub mod pool;
 pub mod sched;
 pub mod stack;
+mod text;
 
 use std::time::Instant;
 
@@ -77,6 +80,8 @@ mod tests {
         cache::report(Scale::Smoke);
         ingest::report(Scale::Smoke);
         sched::report(Scale::Smoke);
+        codec::report(Scale::Smoke);
+        pool::report(Scale::Smoke);
         let sets = ["device.capacity=64MiB", "workload.requests=1000"].map(String::from);
         assert!(simulate(&sets).is_ok_and(|(_, programs)| programs >= 700));
         assert!(simulate(&["device.capcity=1GiB".into()]).is_err_and(|error| error.contains("device.capacity")));

@@ -4,12 +4,14 @@
 
 use std::process::ExitCode;
 
-use ssdlab_bench::{Scale, cache, drive, flash, ingest, log_blocks, machine, map_advice, maps, sched, simulate, stack};
+use ssdlab_bench::{
+    Scale, cache, codec, drive, flash, ingest, log_blocks, machine, map_advice, maps, pool, sched, simulate, stack,
+};
 
 /// A section prints itself.
 type Section = (&'static str, fn(Scale));
 
-const SECTIONS: [Section; 9] = [
+const SECTIONS: [Section; 11] = [
     ("flash", flash::report),
     ("drive", drive::report),
     ("stack", stack::report),
@@ -17,6 +19,8 @@ const SECTIONS: [Section; 9] = [
     ("maps", maps::report),
     ("map_advice", map_advice::report),
     ("cache", cache::report),
+    ("codec", codec::report),
+    ("pool", pool::report),
     ("ingest", ingest::report),
     ("sched", sched::report),
 ];

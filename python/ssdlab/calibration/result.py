@@ -117,7 +117,7 @@ class Calibration:
         if region is None:
             return {}
         size = -(-self.regions[region] // MEBIBYTE) * MEBIBYTE
-        settings = {f"{SCHEDULER}.region_mib": text.exact_size(size)} if self.region_matters else {}
+        settings = {f"{SCHEDULER}.region_size": text.exact_size(size)} if self.region_matters else {}
         return settings | {f"{SCHEDULER}.{op}_batch": str(self.knee(op, region)) for op in self.iops}
 
     def to_dict(self) -> dict[str, Any]:

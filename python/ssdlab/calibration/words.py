@@ -72,7 +72,7 @@ def sentences(found: "Calibration") -> list[str]:
     if not found.differences:
         said.append("Only one region size was measured, so none is advised.")
     elif not found.region_matters:
-        said.append("Any region size will do, and region_mib is left as it is.")
+        said.append("Any region size will do, and region_size is left as it is.")
     else:
         said.append(_region(found, region))
     if found.write_amplification is not None:

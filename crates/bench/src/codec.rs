@@ -1,0 +1,147 @@
+//! Page compressors through their trait, against loops over the libraries they stand on.
+
+use std::hint::black_box;
+
+use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress};
+use ssdlab_codec::{Codec, CodecSpec};
+
+use crate::machine::processor_seconds;
+use crate::text::pages;
+use crate::{Scale, machine};
+
+const PAGE_BYTES: usize = 8192;
+
+/// Works from the first bytes to the second ones and returns how many it made.
+type Work = Box<dyn FnMut(&[u8], &mut [u8]) -> usize>;
+
+/// One library, called as its own documentation would have it with contexts reused.
+struct Library {
+    spec: &'static str,
+    compress: Work,
+    restore: Work,
+}
+
+fn libraries() -> Vec<Library> {
+    let mut zstd_in = zstd::bulk::Compressor::new(3).expect("memory");
+    let mut zstd_out = zstd::bulk::Decompressor::new().expect("memory");
+    let mut zlib_in = Compress::new(Compression::new(6), true);
+    let mut zlib_out = Decompress::new(true);
+    let mut deflate_in = libdeflater::Compressor::new(libdeflater::CompressionLvl::new(1).expect("a level"));
+    let mut deflate_out = libdeflater::Decompressor::new();
+    vec![
+        Library {
+            spec: "lz4",
+            compress: Box::new(|page, out| lzzzz::lz4::compress(page, out, 1).expect("room")),
+            restore: Box::new(|bytes, page| lzzzz::lz4::decompress(bytes, page).expect("own bytes")),
+        },
+        Library {
+            spec: "lz4hc:4",
+            compress: Box::new(|page, out| lzzzz::lz4_hc::compress(page, out, 4).expect("room")),
+            restore: Box::new(|bytes, page| lzzzz::lz4::decompress(bytes, page).expect("own bytes")),
+        },
+        Library {
+            spec: "zstd:3",
+            compress: Box::new(move |page, out| zstd_in.compress_to_buffer(page, out).expect("room")),
+            restore: Box::new(move |bytes, page| zstd_out.decompress_to_buffer(bytes, page).expect("own bytes")),
+        },
+        Library {
+            spec: "zlib:6",
+            compress: Box::new(move |page, out| {
+                zlib_in.reset();
+                zlib_in.compress(page, out, FlushCompress::Finish).expect("room");
+                zlib_in.total_out() as usize
+            }),
+            restore: Box::new(move |bytes, page| {
+                zlib_out.reset(true);
+                zlib_out.decompress(bytes, page, FlushDecompress::Finish).expect("own bytes");
+                zlib_out.total_out() as usize
+            }),
+        },
+        Library {
+            spec: "libdeflate:1",
+            compress: Box::new(move |page, out| deflate_in.deflate_compress(page, out).expect("room")),
+            restore: Box::new(move |bytes, page| deflate_out.deflate_decompress(bytes, page).expect("own bytes")),
+        },
+    ]
+}
+
+/// Microseconds for each page of compressing and restoring, and the compressed pages.
+fn run(
+    pages: &[Vec<u8>],
+    mut compress: impl FnMut(&[u8], &mut [u8]) -> usize,
+    mut restore: impl FnMut(&[u8], &mut [u8]),
+) -> (f64, f64, Vec<Vec<u8>>) {
+    let mut out = vec![0; 2 * PAGE_BYTES];
+    let began = processor_seconds();
+    for page in pages {
+        black_box(compress(page, &mut out));
+    }
+    let compress_us = (processor_seconds() - began) * 1e6 / pages.len() as f64;
+    let compressed: Vec<Vec<u8>> = pages
+        .iter()
+        .map(|page| {
+            let length = compress(page, &mut out);
+            out[..length].to_vec()
+        })
+        .collect();
+    let mut back = vec![0; PAGE_BYTES];
+    let began = processor_seconds();
+    for bytes in &compressed {
+        restore(bytes, &mut back);
+        black_box(&back);
+    }
+    (compress_us, (processor_seconds() - began) * 1e6 / pages.len() as f64, compressed)
+}
+
+/// Prints the table of codecs.
+pub fn report(scale: Scale) {
+    let (count, rounds) = match scale {
+        Scale::Smoke => (20, 1),
+        Scale::Real => (4_000, 9),
+    };
+    let pages = pages(count, PAGE_BYTES);
+    println!(
+        "## Page compressors: {count} pages of 8 KiB, one core, through the trait and through the library alone\n"
+    );
+    println!(
+        "| codec | ratio | compress, us | library, us | rate | restore, us | library, us | rate | result |\n|---|---|---|---|---|---|---|---|---|"
+    );
+    for mut library in libraries() {
+        let mut codec: Box<dyn Codec> =
+            library.spec.parse::<CodecSpec>().expect("a codec").build().expect("memory for it");
+        let mut other: Box<dyn Codec> =
+            library.spec.parse::<CodecSpec>().expect("a codec").build().expect("memory for it");
+        let mut best = [f64::INFINITY; 4];
+        let mut stored = Vec::new();
+        // In turns, so that a noisy neighbour disturbs both alike.
+        for _ in 0..rounds {
+            let (compress_us, restore_us, ours) = run(
+                &pages,
+                |page, out| codec.compress(page, out).expect("room"),
+                |bytes, page| other.decompress(bytes, page).expect("own bytes"),
+            );
+            let (alone_us, alone_restore_us, theirs) = run(&pages, &mut library.compress, |bytes, page| {
+                (library.restore)(bytes, page);
+            });
+            assert_eq!(ours, theirs, "{}", library.spec);
+            for (best, new) in best.iter_mut().zip([compress_us, alone_us, restore_us, alone_restore_us]) {
+                *best = best.min(new);
+            }
+            stored = ours;
+        }
+        let bytes: usize = stored.iter().map(Vec::len).sum();
+        println!(
+            "| {} | {:.2} | {:.2} | {:.2} | **{:.2}** | {:.2} | {:.2} | **{:.2}** | {:08x} |",
+            library.spec,
+            (count * PAGE_BYTES) as f64 / bytes as f64,
+            best[0],
+            best[1],
+            best[1] / best[0],
+            best[2],
+            best[3],
+            best[3] / best[2],
+            machine::hash(&bytes.to_string()),
+        );
+    }
+    println!();
+}

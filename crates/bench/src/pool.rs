@@ -1,0 +1,333 @@
+//! The two-pool cache: hits on raw pages against in-memory cache crates, and what a compressed hit costs beside its codec.
+
+use std::convert::Infallible;
+use std::hint::black_box;
+use std::sync::{Arc, Barrier};
+use std::thread;
+use std::time::Instant;
+
+use ssdlab_codec::CodecSpec;
+use ssdlab_core::{Bytes, Rng};
+use ssdlab_pool::{Demotion, Loader, Options, PageId, Pool, Share, policy};
+
+use crate::machine::processor_seconds;
+use crate::text::pages;
+use crate::{Scale, machine};
+
+/// Pages in memory.
+struct Memory(Arc<Vec<Vec<u8>>>);
+
+impl Loader for Memory {
+    type Error = Infallible;
+
+    fn load(&self, id: PageId, page: &mut [u8]) -> Result<(), Infallible> {
+        page.copy_from_slice(&self.0[id as usize]);
+        Ok(())
+    }
+
+    fn store(&self, _: PageId, _: &[u8]) -> Result<(), Infallible> {
+        Ok(())
+    }
+}
+
+/// Numbers below `items` by Zipf's law with exponent 0.99, popular ones scattered.
+fn zipf(items: usize, count: usize, seed: u64) -> Vec<u64> {
+    let mut sums = Vec::with_capacity(items);
+    let mut sum = 0.0;
+    for rank in 1..=items {
+        sum += (rank as f64).powf(-0.99);
+        sums.push(sum);
+    }
+    let mut order: Vec<u64> = (0..items as u64).collect();
+    let mut rng = Rng::named(1, "scatter");
+    (1..items).for_each(|at| order.swap(at, rng.below(at as u64 + 1) as usize));
+    let mut rng = Rng::named(seed, "zipf");
+    (0..count).map(|_| order[sums.partition_point(|&below| below < rng.unit() * sum).min(items - 1)]).collect()
+}
+
+/// A cache that has every page.
+trait Cached: Sync {
+    /// Lets `work` see a page where it is.
+    fn with<T>(&self, id: u64, work: impl FnOnce(&[u8]) -> T) -> T;
+
+    /// Copies a page.
+    fn copy(&self, id: u64, out: &mut [u8]) {
+        self.with(id, |page| out.copy_from_slice(page));
+    }
+}
+
+impl Cached for Pool<Memory> {
+    fn with<T>(&self, id: u64, work: impl FnOnce(&[u8]) -> T) -> T {
+        work(&self.get(id).expect("it never fails"))
+    }
+
+    fn copy(&self, id: u64, out: &mut [u8]) {
+        self.read(id, out).expect("it never fails");
+    }
+}
+
+type Page = Arc<[u8]>;
+
+impl Cached for quick_cache::sync::Cache<u64, Page> {
+    fn with<T>(&self, id: u64, work: impl FnOnce(&[u8]) -> T) -> T {
+        work(&self.get(&id).expect("every page is there"))
+    }
+}
+
+impl Cached for moka::sync::Cache<u64, Page> {
+    fn with<T>(&self, id: u64, work: impl FnOnce(&[u8]) -> T) -> T {
+        work(&self.get(&id).expect("every page is there"))
+    }
+}
+
+impl Cached for foyer_memory::Cache<u64, Page> {
+    fn with<T>(&self, id: u64, work: impl FnOnce(&[u8]) -> T) -> T {
+        work(self.get(&id).expect("every page is there").value())
+    }
+}
+
+/// Millions of reads a second of threads that each go through ids of their own, and a sum of what they read.
+fn reads(cache: &impl Cached, ids: &[&[u64]], copies: bool, page_bytes: usize) -> (f64, u64) {
+    let start = Barrier::new(ids.len());
+    let results: Vec<(f64, u64)> = thread::scope(|scope| {
+        let readers: Vec<_> = ids
+            .iter()
+            .map(|&ids| {
+                let start = &start;
+                scope.spawn(move || {
+                    let mut out = vec![0; page_bytes];
+                    let mut sum = 0_u64;
+                    start.wait();
+                    let began = Instant::now();
+                    for &id in ids {
+                        let first = |page: &[u8]| page.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
+                        sum = sum.wrapping_add(if copies {
+                            cache.copy(id, &mut out);
+                            first(&out)
+                        } else {
+                            cache.with(id, first)
+                        });
+                    }
+                    (ids.len() as f64 / began.elapsed().as_secs_f64() / 1e6, sum)
+                })
+            })
+            .collect();
+        readers.into_iter().map(|reader| reader.join().expect("readers do not panic")).collect()
+    });
+    results.into_iter().fold((0.0, 0), |(rate, sum), more| (rate + more.0, sum.wrapping_add(more.1)))
+}
+
+/// Prints the table of hits on raw pages.
+pub fn raw_hits(scale: Scale) {
+    let (items, count, rounds) = match scale {
+        Scale::Smoke => (100, 1_000, 1),
+        Scale::Real => (30_000, 30_000, 100),
+    };
+    println!("## Two-pool cache: {items} pages, all raw, read by Zipf's law with exponent 0.99\n");
+    println!(
+        "Millions of reads a second, of a page in place (its first word) or as a copy; the best of {rounds} rounds.\n"
+    );
+    println!("| page | threads | read | moka | quick_cache | foyer | two pools | against the best | result |");
+    println!("|---|---|---|---|---|---|---|---|---|");
+    for page_bytes in [4096, 8192] {
+        let all = Arc::new(pages(items, page_bytes));
+        let shared = || all.iter().enumerate().map(|(id, page)| (id as u64, Page::from(&page[..])));
+        let moka = moka::sync::Cache::new(4 * items as u64);
+        let quick = quick_cache::sync::Cache::new(4 * items);
+        let foyer = foyer_memory::CacheBuilder::new(4 * items).build();
+        shared().for_each(|(id, page)| moka.insert(id, page));
+        shared().for_each(|(id, page)| quick.insert(id, page));
+        shared().for_each(|(id, page)| drop(foyer.insert(id, page)));
+        moka.run_pending_tasks();
+        let budget = Bytes((items * (page_bytes + 400) * 3 / 2 + (1 << 20)) as u64);
+        let options = Options {
+            share: Share::Fixed { percent: 0.0 },
+            raw_policy: policy::policy("sieve").expect("a policy"),
+            shards: if scale == Scale::Smoke { 1 } else { 16 },
+            ..Options::new(budget, page_bytes as u32)
+        };
+        let pool = Pool::new(options, Memory(Arc::clone(&all))).expect("sound options");
+        (0..items as u64).for_each(|id| pool.copy(id, &mut vec![0; page_bytes]));
+        let ids: Vec<_> = (0..2).map(|thread| zipf(items, count * rounds, thread)).collect();
+        for threads in [1, 2] {
+            for copies in [false, true] {
+                let mut best = [0.0_f64; 4];
+                let mut sums = [0; 4];
+                // In turns, so that a noisy neighbour disturbs all alike.
+                // Short rounds, some of which nobody disturbs.
+                for round in 0..rounds {
+                    let ids: Vec<_> = ids[..threads].iter().map(|ids| &ids[round * count..][..count]).collect();
+                    let results = [
+                        reads(&moka, &ids, copies, page_bytes),
+                        reads(&quick, &ids, copies, page_bytes),
+                        reads(&foyer, &ids, copies, page_bytes),
+                        reads(&pool, &ids, copies, page_bytes),
+                    ];
+                    best = std::array::from_fn(|cache| best[cache].max(results[cache].0));
+                    sums = results.map(|(_, sum)| sum);
+                    assert!(sums.iter().all(|&sum| sum == sums[0]), "every cache has the same pages");
+                }
+                println!(
+                    "| {} KiB | {threads} | {} | {:.1} | {:.1} | {:.1} | {:.1} | **{:.2}** | {:08x} |",
+                    page_bytes >> 10,
+                    if copies { "copy" } else { "in place" },
+                    best[0],
+                    best[1],
+                    best[2],
+                    best[3],
+                    best[3] / best[0].max(best[1]).max(best[2]),
+                    machine::hash(&sums[0].to_string()),
+                );
+            }
+        }
+        assert_eq!(pool.transitions().misses, items as u64, "all reads were raw hits");
+    }
+    println!();
+}
+
+/// Microseconds for each page that the codec alone needs to restore all pages in turn, and to compress one each.
+fn codec_alone(spec: &CodecSpec, all: &[Vec<u8>], frames: usize) -> f64 {
+    let page_bytes = all[0].len();
+    let mut codec = spec.build().expect("memory for it");
+    let mut out = vec![0; page_bytes];
+    let compressed: Vec<_> = all
+        .iter()
+        .map(|page| {
+            let length = codec.compress(page, &mut out).expect("these pages shrink");
+            out[..length].to_vec()
+        })
+        .collect();
+    // As many frames as the pool has, so that both find them equally far from the processor.
+    let mut raw: Vec<_> = all[..frames].to_vec();
+    let began = processor_seconds();
+    for (at, bytes) in compressed.iter().enumerate() {
+        let frame = &mut raw[at % frames];
+        black_box(codec.compress(frame, &mut out));
+        codec.decompress(bytes, frame).expect("own bytes");
+    }
+    (processor_seconds() - began) * 1e6 / all.len() as f64
+}
+
+/// Prints the table of hits on compressed pages.
+pub fn compressed_hits(scale: Scale) {
+    let (items, rounds) = match scale {
+        Scale::Smoke => (400, 1),
+        Scale::Real => (20_000, 7),
+    };
+    println!("## Two-pool cache: hits on compressed pages, {items} pages of 4 KiB, processor time\n");
+    println!(
+        "All pages read in place in turn, so that each is compressed when its turn comes: it is restored, and a victim is compressed by the reader. Beside it the codec alone does both.\n"
+    );
+    println!(
+        "| codec | a hit and a victim, us | codec alone, us | more, us | kept for each raw page's memory | free places, % | result |\n|---|---|---|---|---|---|---|"
+    );
+    let all = Arc::new(pages(items, 4096));
+    for spec in ["lz4", "zstd:1", "zstd:3"] {
+        let codec: CodecSpec = spec.parse().expect("a codec");
+        let options = Options {
+            share: Share::Fixed { percent: 88.0 },
+            codec: codec.clone(),
+            max_stored_percent: 90.0,
+            raw_policy: policy::policy("fifo").expect("a policy"),
+            demotion: Demotion::Synchronous,
+            shards: 1,
+            chunk_bytes: if scale == Scale::Smoke { 8 << 10 } else { 64 << 10 },
+            ..Options::new(Bytes((items * 4096) as u64), 4096)
+        };
+        let pool = Pool::new(options, Memory(Arc::clone(&all))).expect("sound options");
+        let round = || {
+            let began = processor_seconds();
+            (0..items as u64).for_each(|id| {
+                pool.with(id, |page| {
+                    black_box(page);
+                });
+            });
+            (processor_seconds() - began) * 1e6 / items as f64
+        };
+        round();
+        let before = pool.transitions();
+        let (mut ours, mut alone) = (f64::INFINITY, f64::INFINITY);
+        for _ in 0..rounds {
+            ours = ours.min(round());
+            alone = alone.min(codec_alone(&codec, &all, pool.usage().raw_pages as usize));
+        }
+        let during = pool.transitions() - before;
+        assert_eq!(during.compressed_hits, (items * rounds) as u64, "every read is a hit on a compressed page");
+        let usage = pool.usage();
+        println!(
+            "| {spec} | {ours:.2} | {alone:.2} | **{:.2}** | {:.2} | {:.1} | {:08x} |",
+            ours - alone,
+            usage.compressed_pages as f64 * 4096.0 / usage.compressed_bytes as f64,
+            usage.external_fragmentation_bytes as f64 * 100.0 / usage.compressed_bytes as f64,
+            machine::hash(&format!("{during:?}")),
+        );
+    }
+    println!();
+}
+
+/// Microseconds for each page of writing new ones, which are compressed to make room for others.
+/// Prints the table of pages compressed.
+pub fn compressing(scale: Scale) {
+    let (items, rounds) = match scale {
+        Scale::Smoke => (400, 1),
+        Scale::Real => (10_000, 7),
+    };
+    println!("## Two-pool cache: pages loaded and compressed, 4 KiB, one caller\n");
+    println!(
+        "| codec | synchronous, us | codec and copy alone, us | rate | with a worker, us | by workers, % | result |"
+    );
+    println!("|---|---|---|---|---|---|---|");
+    let all = Arc::new(pages(items, 4096));
+    for spec in ["lz4", "zstd:1", "zstd:3"] {
+        let codec: CodecSpec = spec.parse().expect("a codec");
+        let pool = |demotion| {
+            let options = Options {
+                codec: codec.clone(),
+                max_stored_percent: 90.0,
+                demotion,
+                shards: 1,
+                chunk_bytes: if scale == Scale::Smoke { 8 << 10 } else { 64 << 10 },
+                ..Options::new(Bytes((items * 1024) as u64), 4096)
+            };
+            Pool::new(options, Memory(Arc::clone(&all))).expect("sound options")
+        };
+        let (synchronous, background) =
+            (pool(Demotion::Synchronous), pool(Demotion::Background { workers: 1, batch: 16 }));
+        let mut out = vec![0; 4096];
+        let mut context = codec.build().expect("memory for it");
+        let mut best = [f64::INFINITY; 3];
+        let mut time = |which: usize, work: &mut dyn FnMut(u64)| {
+            let began = processor_seconds();
+            (0..items as u64).for_each(work);
+            best[which] = best[which].min((processor_seconds() - began) * 1e6 / items as f64);
+        };
+        for _ in 0..rounds {
+            time(0, &mut |id| synchronous.copy(id, &mut out));
+            let mut small = vec![0; 4096];
+            time(1, &mut |id| {
+                out.copy_from_slice(&all[id as usize]);
+                black_box(context.compress(&out, &mut small));
+            });
+            time(2, &mut |id| background.copy(id, &mut out));
+        }
+        let by_workers = background.transitions();
+        println!(
+            "| {spec} | {:.2} | {:.2} | **{:.2}** | {:.2} | {:.0} | {:08x} |",
+            best[0],
+            best[1],
+            best[1] / best[0],
+            best[2],
+            by_workers.demoted_by_workers as f64 * 100.0
+                / (by_workers.demoted_by_workers + by_workers.demoted_by_callers) as f64,
+            machine::hash(&format!("{:?}", synchronous.transitions())),
+        );
+    }
+    println!();
+}
+
+/// Prints the tables of the cache.
+pub fn report(scale: Scale) {
+    raw_hits(scale);
+    compressed_hits(scale);
+    compressing(scale);
+}

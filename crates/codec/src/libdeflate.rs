@@ -1,0 +1,39 @@
+//! Deflate by libdeflate, which works on whole buffers only, as pages are: half the time of zlib at a better ratio.
+
+use std::io;
+
+use libdeflater::{CompressionLvl, Compressor, Decompressor};
+
+use crate::{Codec, Corrupt, Info, Parameter};
+
+pub(crate) static INFO: Info = Info {
+    name: "libdeflate",
+    help: "Deflate by libdeflate: whole buffers only, which is what makes it faster than zlib.",
+    parameters: &[Parameter::level(1, 12, 1)],
+    make: |values| Ok(Box::new(Libdeflate::new(values[0] as i32)?)),
+};
+
+struct Libdeflate {
+    compressor: Compressor,
+    decompressor: Decompressor,
+}
+
+impl Libdeflate {
+    fn new(level: i32) -> io::Result<Self> {
+        let level = CompressionLvl::new(level).map_err(|_| io::Error::other("libdeflate knows the levels 1 to 12"))?;
+        Ok(Self { compressor: Compressor::new(level), decompressor: Decompressor::new() })
+    }
+}
+
+impl Codec for Libdeflate {
+    fn compress(&mut self, page: &[u8], out: &mut [u8]) -> Option<usize> {
+        self.compressor.deflate_compress(page, out).ok()
+    }
+
+    fn decompress(&mut self, bytes: &[u8], page: &mut [u8]) -> Result<(), Corrupt> {
+        match self.decompressor.deflate_decompress(bytes, page) {
+            Ok(length) if length == page.len() => Ok(()),
+            _ => Err(Corrupt::new(bytes, page)),
+        }
+    }
+}

@@ -1,0 +1,24 @@
+//! LZ4 with the slow matcher of the C library: smaller blocks that are restored as fast as any of LZ4.
+
+use crate::{Codec, Corrupt, Info, Parameter, lz4};
+
+pub(crate) static INFO: Info = Info {
+    name: "lz4hc",
+    help: "LZ4 high compression: slow to compress, restores as fast as lz4; for pages read often and demoted rarely.",
+    parameters: &[Parameter::level(1, 12, 4)],
+    make: |values| Ok(Box::new(Lz4Hc { level: values[0] as i32 })),
+};
+
+struct Lz4Hc {
+    level: i32,
+}
+
+impl Codec for Lz4Hc {
+    fn compress(&mut self, page: &[u8], out: &mut [u8]) -> Option<usize> {
+        lzzzz::lz4_hc::compress(page, out, self.level).ok()
+    }
+
+    fn decompress(&mut self, bytes: &[u8], page: &mut [u8]) -> Result<(), Corrupt> {
+        lz4::restore(bytes, page)
+    }
+}

@@ -1,0 +1,49 @@
+//! A codec of given ratio and costs that does no work, for simulating hardware and codecs that are not at hand.
+
+use crate::{Codec, Corrupt, Info, Parameter};
+
+/// What a modelled codec costs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Costs {
+    /// Raw bytes for each compressed byte.
+    pub ratio: f64,
+    /// Time to compress a page, in microseconds.
+    pub compress_us: f64,
+    /// Time to restore a page, in microseconds.
+    pub decompress_us: f64,
+}
+
+/// Defaults: LZ4 on 8 KiB pages with eight threads, in Harper 2018, "Viability of Time-Memory Trade-Offs in Large Data
+/// Sets", table 4.
+pub(crate) static INFO: Info = Info {
+    name: "modelled",
+    help: "Says a ratio and microseconds and does no work; for simulation only.",
+    parameters: &[
+        Parameter { name: "ratio", min: 1.0, max: 1e6, default: 2.13, whole: false },
+        Parameter { name: "compress_us", min: 0.0, max: 1e9, default: 2.0, whole: false },
+        Parameter { name: "decompress_us", min: 0.0, max: 1e9, default: 1.0, whole: false },
+    ],
+    make: |values| {
+        let costs = Costs { ratio: values[0], compress_us: values[1], decompress_us: values[2] };
+        Ok(Box::new(Modelled(costs)))
+    },
+};
+
+struct Modelled(Costs);
+
+impl Codec for Modelled {
+    /// The length by the ratio; nothing is written.
+    fn compress(&mut self, page: &[u8], out: &mut [u8]) -> Option<usize> {
+        let length = (page.len() as f64 / self.0.ratio).ceil() as usize;
+        (length <= out.len()).then_some(length)
+    }
+
+    /// Leaves the page as it is.
+    fn decompress(&mut self, _: &[u8], _: &mut [u8]) -> Result<(), Corrupt> {
+        Ok(())
+    }
+
+    fn modelled(&self) -> Option<Costs> {
+        Some(self.0)
+    }
+}

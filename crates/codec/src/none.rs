@@ -1,0 +1,23 @@
+//! No compression: what a cache of raw pages does, and what the others are measured against.
+
+use crate::{Codec, Corrupt, Info};
+
+pub(crate) static INFO: Info =
+    Info { name: "none", help: "Copies the page.", parameters: &[], make: |_| Ok(Box::new(Copy)) };
+
+struct Copy;
+
+impl Codec for Copy {
+    fn compress(&mut self, page: &[u8], out: &mut [u8]) -> Option<usize> {
+        out.get_mut(..page.len())?.copy_from_slice(page);
+        Some(page.len())
+    }
+
+    fn decompress(&mut self, bytes: &[u8], page: &mut [u8]) -> Result<(), Corrupt> {
+        if bytes.len() != page.len() {
+            return Err(Corrupt::new(bytes, page));
+        }
+        page.copy_from_slice(bytes);
+        Ok(())
+    }
+}

@@ -1,0 +1,139 @@
+//! Codecs as text: a name and its numbers after colons, as in `lz4`, `zstd:-1`, `modelled:2.13:2:1`.
+
+use std::fmt;
+use std::io;
+use std::str::FromStr;
+
+use crate::{CODECS, Codec, Info, Parameter};
+
+/// A codec with its parameters, checked.
+#[derive(Clone, Debug)]
+pub struct CodecSpec {
+    info: &'static Info,
+    values: Vec<f64>,
+}
+
+impl CodecSpec {
+    /// The entry of the table.
+    pub fn info(&self) -> &'static Info {
+        self.info
+    }
+
+    /// A codec with contexts of its own.
+    ///
+    /// # Errors
+    /// The library has no memory for its context.
+    pub fn build(&self) -> io::Result<Box<dyn Codec>> {
+        (self.info.make)(&self.values)
+    }
+}
+
+impl PartialEq for CodecSpec {
+    fn eq(&self, other: &Self) -> bool {
+        self.info.name == other.info.name && self.values == other.values
+    }
+}
+
+impl fmt::Display for CodecSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.info.name)?;
+        self.values.iter().try_for_each(|value| write!(f, ":{value}"))
+    }
+}
+
+/// A text that is no codec.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SpecError {
+    /// No codec has this name.
+    #[error("there is no codec \"{name}\"; did you mean \"{nearest}\"? Known are {known}")]
+    UnknownCodec {
+        /// The name given.
+        name: String,
+        /// The known name closest to it.
+        nearest: &'static str,
+        /// All names.
+        known: String,
+    },
+    /// A parameter is no number or outside its range.
+    #[error("\"{value}\" is no {parameter} of {codec}, which takes {range}; did you mean \"{nearest}\"?")]
+    BadParameter {
+        /// The codec.
+        codec: &'static str,
+        /// The parameter.
+        parameter: &'static str,
+        /// The value given.
+        value: String,
+        /// What is allowed.
+        range: String,
+        /// The specification closest to the one given.
+        nearest: String,
+    },
+    /// More numbers than the codec has parameters.
+    #[error("\"{text}\" has more numbers than {codec} has parameters; write \"{form}\"")]
+    TooMany {
+        /// The specification given.
+        text: String,
+        /// The codec.
+        codec: &'static str,
+        /// What may be written.
+        form: String,
+    },
+}
+
+impl FromStr for CodecSpec {
+    type Err = SpecError;
+
+    fn from_str(text: &str) -> Result<Self, SpecError> {
+        let mut parts = text.trim().split(':');
+        let name = parts.next().unwrap_or_default();
+        let lower = name.to_lowercase();
+        let Some(info) = CODECS.iter().copied().find(|info| info.name == lower) else {
+            let nearest = CODECS.iter().min_by_key(|info| strsim::damerau_levenshtein(&lower, info.name));
+            return Err(SpecError::UnknownCodec {
+                name: name.to_owned(),
+                nearest: nearest.map_or("none", |info| info.name),
+                known: CODECS.iter().map(|info| info.name).collect::<Vec<_>>().join(", "),
+            });
+        };
+        let mut spec = Self { info, values: info.parameters.iter().map(|parameter| parameter.default).collect() };
+        for (index, part) in parts.enumerate() {
+            let Some(parameter) = info.parameters.get(index) else {
+                let form = info.parameters.iter().fold(info.name.to_owned(), |form, p| form + "[:" + p.name + "]");
+                return Err(SpecError::TooMany { text: text.to_owned(), codec: info.name, form });
+            };
+            match parameter.parse(part) {
+                Ok(value) => spec.values[index] = value,
+                Err(nearest) => {
+                    spec.values[index] = nearest;
+                    return Err(SpecError::BadParameter {
+                        codec: info.name,
+                        parameter: parameter.name,
+                        value: part.to_owned(),
+                        range: parameter.range(),
+                        nearest: spec.to_string(),
+                    });
+                }
+            }
+        }
+        Ok(spec)
+    }
+}
+
+impl Parameter {
+    /// The value of `text`, or the allowed value nearest to it.
+    fn parse(&self, text: &str) -> Result<f64, f64> {
+        match text.parse::<f64>() {
+            Ok(value) if !(self.min..=self.max).contains(&value) => {
+                Err(if value.is_nan() { self.default } else { value.clamp(self.min, self.max) })
+            }
+            Ok(value) if self.whole && value.fract() != 0.0 => Err(value.round()),
+            Ok(value) => Ok(value),
+            Err(_) => Err(self.default),
+        }
+    }
+
+    fn range(&self) -> String {
+        let kind = if self.whole { "whole numbers" } else { "numbers" };
+        format!("{kind} from {} to {}", self.min, self.max)
+    }
+}

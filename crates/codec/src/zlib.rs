@@ -1,0 +1,41 @@
+//! Deflate in its zlib wrapper by zlib-rs, through the library that reads compressed traces.
+
+use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
+
+use crate::{Codec, Corrupt, Info, Parameter};
+
+pub(crate) static INFO: Info = Info {
+    name: "zlib",
+    help: "Deflate by zlib-rs; its levels are those of zlib, its ratios slightly lower at level 1.",
+    parameters: &[Parameter::level(1, 9, 6)],
+    make: |values| Ok(Box::new(Zlib::new(values[0] as u32))),
+};
+
+struct Zlib {
+    compress: Compress,
+    decompress: Decompress,
+}
+
+impl Zlib {
+    fn new(level: u32) -> Self {
+        Self { compress: Compress::new(Compression::new(level), true), decompress: Decompress::new(true) }
+    }
+}
+
+impl Codec for Zlib {
+    fn compress(&mut self, page: &[u8], out: &mut [u8]) -> Option<usize> {
+        self.compress.reset();
+        match self.compress.compress(page, out, FlushCompress::Finish) {
+            Ok(Status::StreamEnd) => Some(self.compress.total_out() as usize),
+            _ => None,
+        }
+    }
+
+    fn decompress(&mut self, bytes: &[u8], page: &mut [u8]) -> Result<(), Corrupt> {
+        self.decompress.reset(true);
+        let status = self.decompress.decompress(bytes, page, FlushDecompress::Finish);
+        let whole =
+            self.decompress.total_out() as usize == page.len() && self.decompress.total_in() as usize == bytes.len();
+        if matches!(status, Ok(Status::StreamEnd)) && whole { Ok(()) } else { Err(Corrupt::new(bytes, page)) }
+    }
+}

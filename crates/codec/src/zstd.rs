@@ -1,0 +1,38 @@
+//! Zstandard by the C library, with one context for each direction. Negative levels are the fast ones.
+
+use std::io;
+
+use zstd::bulk::{Compressor, Decompressor};
+
+use crate::{Codec, Corrupt, Info, Parameter};
+
+pub(crate) static INFO: Info = Info {
+    name: "zstd",
+    help: "Zstandard: the best ratio for its time; negative levels are faster.",
+    parameters: &[Parameter::level(-100, 22, 3)],
+    make: |values| Ok(Box::new(Zstd::new(values[0] as i32)?)),
+};
+
+struct Zstd {
+    compressor: Compressor<'static>,
+    decompressor: Decompressor<'static>,
+}
+
+impl Zstd {
+    fn new(level: i32) -> io::Result<Self> {
+        Ok(Self { compressor: Compressor::new(level)?, decompressor: Decompressor::new()? })
+    }
+}
+
+impl Codec for Zstd {
+    fn compress(&mut self, page: &[u8], out: &mut [u8]) -> Option<usize> {
+        self.compressor.compress_to_buffer(page, out).ok()
+    }
+
+    fn decompress(&mut self, bytes: &[u8], page: &mut [u8]) -> Result<(), Corrupt> {
+        match self.decompressor.decompress_to_buffer(bytes, page) {
+            Ok(length) if length == page.len() => Ok(()),
+            _ => Err(Corrupt::new(bytes, page)),
+        }
+    }
+}

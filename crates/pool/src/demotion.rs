@@ -1,0 +1,195 @@
+//! What happens to a victim of the raw pool outside of any lock: it is stored if it is dirty, then compressed.
+
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+
+use ssdlab_codec::Codec;
+
+use crate::flight::SharedShard;
+use crate::pool::{CodecFactory, Loader};
+use crate::shard::{Compressed, Done, Job, Wish};
+use crate::sync::Mutex;
+
+/// A codec and its buffers, for one thread.
+pub struct Kit {
+    codec: Box<dyn Codec>,
+    /// A compressed page on its way out of the pool.
+    pub incoming: Box<[u8]>,
+    outgoing: Box<[u8]>,
+    broken: bool,
+}
+
+/// Codecs that wait for threads. There are as many as threads were at work at once.
+pub struct Kits {
+    idle: Mutex<Vec<Kit>>,
+    make: CodecFactory,
+    page_bytes: usize,
+    max_stored_bytes: usize,
+    made: AtomicUsize,
+    pub codec_panics: AtomicU64,
+}
+
+impl Kits {
+    pub fn new(make: CodecFactory, page_bytes: usize, max_stored_bytes: usize) -> Self {
+        Self {
+            idle: Mutex::default(),
+            make,
+            page_bytes,
+            max_stored_bytes,
+            made: AtomicUsize::new(0),
+            codec_panics: AtomicU64::new(0),
+        }
+    }
+
+    /// Memory of one kit without its codec's context.
+    pub fn kit_bytes(page_bytes: usize) -> usize {
+        2 * page_bytes
+    }
+
+    /// Memory of all kits without their codecs' contexts.
+    pub fn bytes(&self) -> usize {
+        self.made.load(Relaxed) * Self::kit_bytes(self.page_bytes)
+    }
+
+    pub fn take(&self) -> io::Result<Borrowed<'_>> {
+        let idle = self.idle.lock().pop();
+        let kit = match idle {
+            Some(kit) => kit,
+            None => {
+                let codec = (self.make)()?;
+                self.made.fetch_add(1, Relaxed);
+                let buffer = || vec![0; self.page_bytes].into();
+                Kit { codec, incoming: buffer(), outgoing: buffer(), broken: false }
+            }
+        };
+        Ok(Borrowed { kits: self, kit: Some(kit) })
+    }
+}
+
+/// A kit that goes back to the others in the end.
+pub struct Borrowed<'a> {
+    kits: &'a Kits,
+    kit: Option<Kit>,
+}
+
+impl Drop for Borrowed<'_> {
+    fn drop(&mut self) {
+        if let Some(kit) = self.kit.take() {
+            if kit.broken {
+                self.kits.made.fetch_sub(1, Relaxed);
+            } else {
+                self.kits.idle.lock().push(kit);
+            }
+        }
+    }
+}
+
+/// What was made of a victim.
+pub enum Made<E> {
+    Refused(E),
+    Drop,
+    Incompressible,
+    /// This many bytes were made.
+    Kept(usize),
+}
+
+impl Borrowed<'_> {
+    fn kit(&mut self) -> &mut Kit {
+        self.kit.as_mut().expect("a kit is borrowed until the end")
+    }
+
+    /// Where compressed pages wait to be restored.
+    pub fn incoming(&mut self) -> &mut [u8] {
+        &mut self.kit().incoming
+    }
+
+    /// Runs `work` of the codec. A panic is counted and gives `None`, and the codec is not used again.
+    fn with_codec<T>(&mut self, work: impl FnOnce(&mut Kit) -> T) -> Option<T> {
+        let kit = self.kit.as_mut().expect("a kit is borrowed until the end");
+        let result = catch_unwind(AssertUnwindSafe(|| work(kit)));
+        if result.is_err() {
+            kit.broken = true;
+            self.kits.codec_panics.fetch_add(1, Relaxed);
+        }
+        result.ok()
+    }
+
+    /// Restores what lies in `incoming` to `page`, unless it is corrupted.
+    pub fn restore(&mut self, compressed: &Compressed, page: &mut [u8]) -> bool {
+        let len = compressed.len as usize;
+        if crc32fast::hash(&self.kit().incoming[..len]) != compressed.crc {
+            return false;
+        }
+        if len == page.len() {
+            page.copy_from_slice(&self.kit().incoming);
+            return true;
+        }
+        self.with_codec(|kit| kit.codec.decompress(&kit.incoming[..len], page).is_ok()) == Some(true)
+    }
+
+    /// Stores and compresses a victim; what is to be kept of it comes to the start of `out`.
+    pub fn make<L: Loader>(
+        &mut self,
+        loader: &L,
+        job: &Job,
+        keep_incompressible: bool,
+        out: &mut [u8],
+    ) -> Made<L::Error> {
+        if job.dirty
+            && let Err(error) = loader.store(job.id, &job.page)
+        {
+            return Made::Refused(error);
+        }
+        if job.wish != Wish::Compress {
+            return Made::Drop;
+        }
+        let most = self.kits.max_stored_bytes;
+        // A length beyond the room would be a fault of the codec; it counts as a page that does not shrink.
+        match self.with_codec(|kit| kit.codec.compress(&job.page, &mut out[..most])).flatten() {
+            Some(len) if len <= most => Made::Kept(len),
+            _ if keep_incompressible => {
+                out[..job.page.len()].copy_from_slice(&job.page);
+                Made::Kept(job.page.len())
+            }
+            _ => Made::Incompressible,
+        }
+    }
+
+    /// As [`Borrowed::make`] with a buffer of the kit, which is returned.
+    pub fn make_one<L: Loader>(&mut self, loader: &L, job: &Job, keep_incompressible: bool) -> (Made<L::Error>, &[u8]) {
+        let mut out = std::mem::take(&mut self.kit().outgoing);
+        let made = self.make(loader, job, keep_incompressible, &mut out);
+        self.kit().outgoing = out;
+        (made, &self.kit().outgoing)
+    }
+}
+
+/// What the shard is told of a victim.
+pub fn done<'a, E>(made: &Made<E>, out: &'a [u8]) -> Done<'a> {
+    match made {
+        Made::Refused(_) => Done::Refused,
+        Made::Drop => Done::Drop,
+        Made::Incompressible => Done::Incompressible,
+        Made::Kept(len) => Done::Keep(&out[..*len], crc32fast::hash(&out[..*len])),
+    }
+}
+
+/// Jobs in hand; those not done when it is dropped, by a panic of the loader, leave their pages as they are.
+pub struct Jobs<'a> {
+    pub shard: &'a SharedShard,
+    pub jobs: Vec<Job>,
+    /// Whether they are victims, rather than only to be stored.
+    pub victims: bool,
+}
+
+impl Drop for Jobs<'_> {
+    fn drop(&mut self) {
+        if !self.jobs.is_empty() {
+            let mut state = self.shard.hold_as_worker();
+            for job in self.jobs.drain(..) {
+                state.cancel(job, self.victims);
+            }
+        }
+    }
+}

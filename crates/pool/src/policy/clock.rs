@@ -1,0 +1,61 @@
+//! CLOCK: FIFO with a second chance for pages used since they came or were last passed over (Corbató 1968).
+
+use super::links::{Links, List};
+use super::used::Used;
+use super::{Info, Policy};
+use crate::PageId;
+
+pub(crate) static INFO: Info = Info {
+    name: "clock",
+    help: "FIFO with a second chance for used pages.",
+    make: |slots| {
+        let mut policy = Clock::default();
+        policy.grow(slots);
+        Box::new(policy)
+    },
+};
+
+#[derive(Default)]
+struct Clock {
+    links: Links,
+    list: List,
+    used: Used,
+}
+
+impl Policy for Clock {
+    fn grow(&mut self, slots: usize) {
+        self.links.grow(slots);
+        self.used.grow(slots);
+    }
+
+    fn insert(&mut self, slot: u32, _: PageId) {
+        self.used.take(slot);
+        self.links.push(&mut self.list, slot);
+    }
+
+    #[inline]
+    fn hit(&self, slot: u32) {
+        self.used.mark(slot);
+    }
+
+    fn remove(&mut self, slot: u32) {
+        self.links.remove(&mut self.list, slot);
+    }
+
+    fn victim(&mut self, may: &mut dyn FnMut(u32) -> bool) -> Option<u32> {
+        // Two rounds: the first may find only used pages.
+        for _ in 0..2 * self.list.len {
+            let slot = self.list.oldest;
+            self.links.remove(&mut self.list, slot);
+            if !self.used.take(slot) && may(slot) {
+                return Some(slot);
+            }
+            self.links.push(&mut self.list, slot);
+        }
+        None
+    }
+
+    fn bytes(&self) -> usize {
+        self.links.bytes() + self.used.bytes()
+    }
+}

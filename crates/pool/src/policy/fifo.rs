@@ -1,0 +1,53 @@
+//! First in, first out.
+
+use super::links::{Links, List};
+use super::{Info, Policy};
+use crate::PageId;
+
+pub(crate) static INFO: Info = Info {
+    name: "fifo",
+    help: "In the order of arrival.",
+    make: |slots| {
+        let mut policy = Fifo::default();
+        policy.grow(slots);
+        Box::new(policy)
+    },
+};
+
+#[derive(Default)]
+struct Fifo {
+    links: Links,
+    list: List,
+}
+
+impl Policy for Fifo {
+    fn grow(&mut self, slots: usize) {
+        self.links.grow(slots);
+    }
+
+    fn insert(&mut self, slot: u32, _: PageId) {
+        self.links.push(&mut self.list, slot);
+    }
+
+    fn hit(&self, _: u32) {}
+
+    fn remove(&mut self, slot: u32) {
+        self.links.remove(&mut self.list, slot);
+    }
+
+    fn victim(&mut self, may: &mut dyn FnMut(u32) -> bool) -> Option<u32> {
+        for _ in 0..self.list.len {
+            let slot = self.list.oldest;
+            self.links.remove(&mut self.list, slot);
+            if may(slot) {
+                return Some(slot);
+            }
+            self.links.push(&mut self.list, slot);
+        }
+        None
+    }
+
+    fn bytes(&self) -> usize {
+        self.links.bytes()
+    }
+}

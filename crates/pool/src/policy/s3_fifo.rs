@@ -1,0 +1,131 @@
+//! S3-FIFO: a small queue that most pages only pass, a main queue, and ghosts of those that left the small one.
+//!
+//! Yang, Zhang, Qiu, Yue, Vigfusson 2023, "FIFO Queues are All You Need for Cache Eviction", section 4. The small queue
+//! gets a tenth of the pages that are there, as the pool may grow and shrink.
+
+use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
+
+use super::links::{Links, List};
+use super::{Info, Policy};
+use crate::PageId;
+use crate::ghosts::Ghosts;
+
+pub(crate) static INFO: Info = Info {
+    name: "s3_fifo",
+    help: "A small and a main queue with ghosts.",
+    make: |slots| {
+        let mut policy = S3Fifo {
+            links: Links::default(),
+            small: List::default(),
+            main: List::default(),
+            pages: Vec::new(),
+            ghosts: Ghosts::new(slots),
+        };
+        policy.grow(slots);
+        Box::new(policy)
+    },
+};
+
+const MOST_USES: u8 = 3;
+
+#[derive(Default)]
+struct Page {
+    id: PageId,
+    uses: AtomicU8,
+    in_main: bool,
+}
+
+struct S3Fifo {
+    links: Links,
+    small: List,
+    main: List,
+    pages: Vec<Page>,
+    ghosts: Ghosts,
+}
+
+impl S3Fifo {
+    fn push_main(&mut self, slot: u32) {
+        self.pages[slot as usize].in_main = true;
+        self.links.push(&mut self.main, slot);
+    }
+
+    /// Takes a page out of the small queue if it was used at most once and `may` leave; others go to the main queue.
+    fn pass_small(&mut self, may: &mut dyn FnMut(u32) -> bool) -> Option<u32> {
+        let slot = self.small.oldest;
+        self.links.remove(&mut self.small, slot);
+        let page = &mut self.pages[slot as usize];
+        if *page.uses.get_mut() <= 1 && may(slot) {
+            self.ghosts.leave(page.id);
+            return Some(slot);
+        }
+        *page.uses.get_mut() = 0;
+        self.push_main(slot);
+        None
+    }
+
+    /// Takes a page out of the main queue if it was not used and `may` leave; others go round.
+    fn pass_main(&mut self, may: &mut dyn FnMut(u32) -> bool) -> Option<u32> {
+        let slot = self.main.oldest;
+        self.links.remove(&mut self.main, slot);
+        let uses = self.pages[slot as usize].uses.get_mut();
+        if *uses == 0 && may(slot) {
+            return Some(slot);
+        }
+        *uses = uses.saturating_sub(1);
+        self.links.push(&mut self.main, slot);
+        None
+    }
+}
+
+impl Policy for S3Fifo {
+    fn grow(&mut self, slots: usize) {
+        self.links.grow(slots);
+        self.pages.reserve_exact(slots - self.pages.len());
+        self.pages.resize_with(slots, Page::default);
+    }
+
+    fn insert(&mut self, slot: u32, id: PageId) {
+        self.pages[slot as usize] = Page { id, ..Page::default() };
+        let pages = self.small.len + self.main.len;
+        if self.ghosts.back(id).is_some_and(|since| (since as usize) < pages) {
+            self.push_main(slot);
+        } else {
+            self.links.push(&mut self.small, slot);
+        }
+    }
+
+    #[inline]
+    fn hit(&self, slot: u32) {
+        let uses = &self.pages[slot as usize].uses;
+        let seen = uses.load(Relaxed);
+        if seen < MOST_USES {
+            // A use lost to another thread at the same moment is still a use.
+            uses.store(seen + 1, Relaxed);
+        }
+    }
+
+    fn remove(&mut self, slot: u32) {
+        let list = if self.pages[slot as usize].in_main { &mut self.main } else { &mut self.small };
+        self.links.remove(list, slot);
+    }
+
+    fn victim(&mut self, may: &mut dyn FnMut(u32) -> bool) -> Option<u32> {
+        let pages = self.small.len + self.main.len;
+        // Each page may pass from the small queue and be used up in the main one. If all that went round is pinned, the
+        // small queue must help out, however small.
+        for help_out in [false, true] {
+            for _ in 0..pages * (2 + usize::from(MOST_USES)) {
+                let small = help_out || self.main.len == 0 || self.small.len > (pages / 10).max(1);
+                let victim = if small && self.small.len > 0 { self.pass_small(may) } else { self.pass_main(may) };
+                if victim.is_some() {
+                    return victim;
+                }
+            }
+        }
+        None
+    }
+
+    fn bytes(&self) -> usize {
+        self.links.bytes() + self.pages.capacity() * size_of::<Page>() + self.ghosts.bytes()
+    }
+}

@@ -1,0 +1,66 @@
+//! SIEVE: a hand moves from old to new over a FIFO and takes the first unused page; used ones stay where they are.
+//!
+//! Zhang, Yang, Yue, Vigfusson, Rashmi 2024, "SIEVE is Simpler than LRU", section 3.
+
+use super::links::{Links, List, NONE};
+use super::used::Used;
+use super::{Info, Policy};
+use crate::PageId;
+
+pub(crate) static INFO: Info = Info {
+    name: "sieve",
+    help: "A hand over a FIFO that takes the first page not used since it last passed.",
+    make: |slots| {
+        let mut policy = Sieve { links: Links::default(), list: List::default(), hand: NONE, used: Used::default() };
+        policy.grow(slots);
+        Box::new(policy)
+    },
+};
+
+struct Sieve {
+    links: Links,
+    list: List,
+    /// The page to look at next, or none to begin with the oldest.
+    hand: u32,
+    used: Used,
+}
+
+impl Policy for Sieve {
+    fn grow(&mut self, slots: usize) {
+        self.links.grow(slots);
+        self.used.grow(slots);
+    }
+
+    fn insert(&mut self, slot: u32, _: PageId) {
+        self.used.take(slot);
+        self.links.push(&mut self.list, slot);
+    }
+
+    #[inline]
+    fn hit(&self, slot: u32) {
+        self.used.mark(slot);
+    }
+
+    fn remove(&mut self, slot: u32) {
+        if self.hand == slot {
+            self.hand = self.links.after(slot);
+        }
+        self.links.remove(&mut self.list, slot);
+    }
+
+    fn victim(&mut self, may: &mut dyn FnMut(u32) -> bool) -> Option<u32> {
+        for _ in 0..2 * self.list.len {
+            let slot = if self.hand == NONE { self.list.oldest } else { self.hand };
+            self.hand = self.links.after(slot);
+            if !self.used.take(slot) && may(slot) {
+                self.links.remove(&mut self.list, slot);
+                return Some(slot);
+            }
+        }
+        None
+    }
+
+    fn bytes(&self) -> usize {
+        self.links.bytes() + self.used.bytes()
+    }
+}

@@ -1,0 +1,32 @@
+//! One bit for each slot: whether its page was used since somebody looked.
+
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+#[derive(Default)]
+pub struct Used(Vec<AtomicBool>);
+
+impl Used {
+    pub fn grow(&mut self, slots: usize) {
+        self.0.reserve_exact(slots - self.0.len());
+        self.0.resize_with(slots, AtomicBool::default);
+    }
+
+    /// The page is used.
+    #[inline]
+    pub fn mark(&self, slot: u32) {
+        // A line that is only read stays in the caches of all cores.
+        let used = &self.0[slot as usize];
+        if !used.load(Relaxed) {
+            used.store(true, Relaxed);
+        }
+    }
+
+    /// Whether the page was used, which is forgotten.
+    pub fn take(&mut self, slot: u32) -> bool {
+        std::mem::take(self.0[slot as usize].get_mut())
+    }
+
+    pub fn bytes(&self) -> usize {
+        self.0.capacity()
+    }
+}

@@ -1,0 +1,347 @@
+//! Memory of the compressed pool: chunks of one size, each cut into places of one class.
+//!
+//! Classes are multiples of a 32nd of a page, so a place is at most that much longer than what it holds. A chunk that
+//! becomes empty may serve another class or be given back. Chunks can be emptied by moving their pages, which bounds what
+//! free places waste.
+
+/// Where a compressed page is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    chunk: u32,
+    index: u16,
+}
+
+struct Chunk {
+    bytes: Box<[u8]>,
+    /// Length of a place, in steps.
+    class: usize,
+    /// The slot whose page each place holds, or [`FREE`].
+    owners: Vec<u32>,
+    free: Vec<u16>,
+    /// Position in the list of chunks of the class that have free places.
+    position: u32,
+}
+
+const FREE: u32 = u32::MAX;
+/// Fixed part of a chunk's table entry, with the allocators' own share.
+const ENTRY_BYTES: usize = size_of::<Chunk>() + 64;
+/// Steps of a page.
+const STEPS: usize = 32;
+/// Classes above its own in which a page may take a free place.
+const NEIGHBOURS: usize = 2;
+
+/// What emptying a chunk did.
+#[derive(Default)]
+pub struct Emptied {
+    /// Slots with the new places of their pages.
+    pub moved: Vec<(u32, Place)>,
+    /// Slots whose pages found no other place and are gone.
+    pub lost: Vec<u32>,
+}
+
+/// All chunks of a shard.
+pub struct Slabs {
+    chunk_bytes: usize,
+    step_bytes: usize,
+    chunks: Vec<Option<Chunk>>,
+    unused: Vec<u32>,
+    /// Chunks without pages, for any class.
+    empty: Vec<Box<[u8]>>,
+    /// By class, the chunks with free places.
+    partial: Vec<Vec<u32>>,
+    in_use: usize,
+    /// Owners and free lists of all chunks.
+    table_bytes: usize,
+    pages: usize,
+    /// Length of all places, of those that hold pages, and of the pages.
+    cut_bytes: usize,
+    place_bytes: usize,
+    content_bytes: usize,
+}
+
+impl Slabs {
+    /// For pages of `page_bytes`, at least a chunk of which is `chunk_bytes`.
+    pub fn new(chunk_bytes: usize, page_bytes: usize) -> Self {
+        Self {
+            chunk_bytes,
+            step_bytes: page_bytes / STEPS,
+            chunks: Vec::new(),
+            unused: Vec::new(),
+            empty: Vec::new(),
+            partial: vec![Vec::new(); STEPS + 1],
+            in_use: 0,
+            table_bytes: 0,
+            pages: 0,
+            cut_bytes: 0,
+            place_bytes: 0,
+            content_bytes: 0,
+        }
+    }
+
+    fn class(&self, bytes: usize) -> usize {
+        bytes.div_ceil(self.step_bytes).max(1)
+    }
+
+    /// Memory that another chunk takes at most.
+    pub fn chunk_cost(&self) -> usize {
+        self.chunk_bytes + self.chunk_bytes / self.step_bytes * (size_of::<u32>() + size_of::<u16>()) + ENTRY_BYTES
+    }
+
+    /// Memory of all chunks and tables.
+    pub fn bytes(&self) -> usize {
+        self.chunks() * (self.chunk_bytes + ENTRY_BYTES) + self.table_bytes
+    }
+
+    /// Number of chunks.
+    pub fn chunks(&self) -> usize {
+        self.in_use + self.empty.len()
+    }
+
+    pub fn pages(&self) -> usize {
+        self.pages
+    }
+
+    pub fn content_bytes(&self) -> usize {
+        self.content_bytes
+    }
+
+    /// What places are longer than the pages in them.
+    pub fn internal_bytes(&self) -> usize {
+        self.place_bytes - self.content_bytes
+    }
+
+    /// What of the chunks is in no page's place.
+    pub fn external_bytes(&self) -> usize {
+        self.chunks() * self.chunk_bytes - self.place_bytes
+    }
+
+    /// Free places of chunks in use.
+    pub fn free_bytes(&self) -> usize {
+        self.cut_bytes - self.place_bytes
+    }
+
+    /// Takes another chunk from the system.
+    pub fn add_chunk(&mut self) {
+        self.empty.push(vec![0; self.chunk_bytes].into());
+    }
+
+    /// Gives an empty chunk back to the system.
+    pub fn give_chunk_back(&mut self) -> bool {
+        self.empty.pop().is_some()
+    }
+
+    /// Copies `content` to a free place for slot `owner`, if there is one.
+    pub fn store(&mut self, content: &[u8], owner: u32) -> Option<Place> {
+        let class = self.class(content.len());
+        let near = (class..=(class + NEIGHBOURS).min(STEPS)).find(|&class| !self.partial[class].is_empty());
+        let chunk = match near {
+            // An empty chunk is better than a place of another class.
+            Some(found) if found == class || self.empty.is_empty() => self.partial[found].last().copied()?,
+            _ => self.cut(class)?,
+        };
+        Some(self.put(chunk, content, owner))
+    }
+
+    /// Cuts an empty chunk for `class`.
+    fn cut(&mut self, class: usize) -> Option<u32> {
+        let bytes = self.empty.pop()?;
+        let places = bytes.len() / (class * self.step_bytes);
+        let chunk = Chunk {
+            bytes,
+            class,
+            owners: vec![FREE; places],
+            free: (0..places as u16).rev().collect(),
+            position: self.partial[class].len() as u32,
+        };
+        self.in_use += 1;
+        self.table_bytes += places * (size_of::<u32>() + size_of::<u16>());
+        self.cut_bytes += places * class * self.step_bytes;
+        let number = self.unused.pop().unwrap_or_else(|| {
+            self.chunks.push(None);
+            self.chunks.len() as u32 - 1
+        });
+        self.chunks[number as usize] = Some(chunk);
+        self.partial[class].push(number);
+        Some(number)
+    }
+
+    fn chunk(&mut self, number: u32) -> &mut Chunk {
+        self.chunks[number as usize].as_mut().expect("only places in use are named")
+    }
+
+    fn put(&mut self, number: u32, content: &[u8], owner: u32) -> Place {
+        let step_bytes = self.step_bytes;
+        let chunk = self.chunk(number);
+        let index = chunk.free.pop().expect("the chunk was listed as having room");
+        chunk.owners[usize::from(index)] = owner;
+        let start = usize::from(index) * chunk.class * step_bytes;
+        chunk.bytes[start..start + content.len()].copy_from_slice(content);
+        let (full, class) = (chunk.free.is_empty(), chunk.class);
+        if full {
+            self.unlist(number);
+        }
+        self.pages += 1;
+        self.place_bytes += class * step_bytes;
+        self.content_bytes += content.len();
+        Place { chunk: number, index }
+    }
+
+    fn unlist(&mut self, number: u32) {
+        let chunk = self.chunk(number);
+        let (class, position) = (chunk.class, chunk.position as usize);
+        self.partial[class].swap_remove(position);
+        if let Some(&moved) = self.partial[class].get(position) {
+            self.chunk(moved).position = position as u32;
+        }
+    }
+
+    /// The first `len` bytes at `place`.
+    pub fn get(&self, place: Place, len: usize) -> &[u8] {
+        let chunk = self.chunks[place.chunk as usize].as_ref().expect("only places in use are named");
+        let start = usize::from(place.index) * chunk.class * self.step_bytes;
+        &chunk.bytes[start..start + len]
+    }
+
+    /// Frees `place`, which holds `len` bytes.
+    pub fn free(&mut self, place: Place, len: usize) {
+        let partial_len = {
+            let class = self.chunk(place.chunk).class;
+            self.partial[class].len() as u32
+        };
+        let step_bytes = self.step_bytes;
+        let chunk = self.chunk(place.chunk);
+        chunk.owners[usize::from(place.index)] = FREE;
+        let was_full = chunk.free.is_empty();
+        chunk.free.push(place.index);
+        let (class, empty) = (chunk.class, chunk.free.len() == chunk.owners.len());
+        if was_full {
+            chunk.position = partial_len;
+            self.partial[class].push(place.chunk);
+        }
+        self.pages -= 1;
+        self.place_bytes -= class * step_bytes;
+        self.content_bytes -= len;
+        if empty {
+            self.unlist(place.chunk);
+            self.retire(place.chunk);
+        }
+    }
+
+    /// Makes an unlisted chunk without pages one for any class.
+    fn retire(&mut self, number: u32) {
+        let chunk = self.chunks[number as usize].take().expect("only chunks in use retire");
+        self.unused.push(number);
+        self.in_use -= 1;
+        self.table_bytes -= chunk.owners.len() * (size_of::<u32>() + size_of::<u16>());
+        self.cut_bytes -= chunk.owners.len() * chunk.class * self.step_bytes;
+        self.empty.push(chunk.bytes);
+    }
+
+    /// Empties the chunk with the fewest bytes in use. `len_of` gives the length of a slot's page.
+    pub fn empty_one(&mut self, len_of: impl Fn(u32) -> usize) -> Emptied {
+        let used = |chunk: &Chunk| (chunk.owners.len() - chunk.free.len()) * chunk.class;
+        let chunks = self.chunks.iter().enumerate().filter_map(|(number, chunk)| Some((number, chunk.as_ref()?)));
+        let Some((number, _)) = chunks.min_by_key(|(_, chunk)| used(chunk)) else {
+            return Emptied::default();
+        };
+        let number = number as u32;
+        if !self.chunk(number).free.is_empty() {
+            self.unlist(number);
+        }
+        let chunk = self.chunks[number as usize].take().expect("just found");
+        let place_bytes = chunk.class * self.step_bytes;
+        let mut emptied = Emptied::default();
+        for (index, &owner) in chunk.owners.iter().enumerate().filter(|(_, owner)| **owner != FREE) {
+            let len = len_of(owner);
+            self.pages -= 1;
+            self.place_bytes -= place_bytes;
+            self.content_bytes -= len;
+            match self.partial[chunk.class].last() {
+                Some(&other) => {
+                    let start = index * place_bytes;
+                    emptied.moved.push((owner, self.put(other, &chunk.bytes[start..start + len], owner)));
+                }
+                None => emptied.lost.push(owner),
+            }
+        }
+        self.chunks[number as usize] = Some(chunk);
+        self.retire(number);
+        emptied
+    }
+
+    /// Flips a bit at `place`, as failing memory would.
+    #[cfg(all(test, not(feature = "shuttle")))]
+    pub fn flip_bit(&mut self, place: Place) {
+        let step_bytes = self.step_bytes;
+        let chunk = self.chunk(place.chunk);
+        chunk.bytes[usize::from(place.index) * chunk.class * step_bytes + 5] ^= 4;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeMap;
+
+    /// Bytes that tell slot and version.
+    fn content(slot: u32, len: usize) -> Vec<u8> {
+        (0..len).map(|at| (slot as usize * 31 + at) as u8).collect()
+    }
+
+    proptest! {
+        /// Against a map of contents: pages stay what they were, sums are right, emptying loses only what it says.
+        #[test]
+        fn slabs_hold_what_they_were_given(steps in prop::collection::vec((0_u8..10, 0_u32..40, 1_usize..=1024), 1..300)) {
+            let mut slabs = Slabs::new(4096, 1024);
+            let mut held: BTreeMap<u32, (Place, usize)> = BTreeMap::new();
+            for (what, slot, len) in steps {
+                match what {
+                    0 => slabs.add_chunk(),
+                    1 => { slabs.give_chunk_back(); }
+                    2 => {
+                        let chunks = slabs.chunks();
+                        let emptied = slabs.empty_one(|slot| held[&slot].1);
+                        for (slot, place) in emptied.moved { held.get_mut(&slot).unwrap().0 = place; }
+                        for slot in emptied.lost { prop_assert!(held.remove(&slot).is_some()); }
+                        prop_assert_eq!(slabs.chunks(), chunks);
+                    }
+                    _ => match held.remove(&slot) {
+                        Some((place, len)) => slabs.free(place, len),
+                        None => if let Some(place) = slabs.store(&content(slot, len), slot) {
+                            held.insert(slot, (place, len));
+                        }
+                    }
+                }
+                for (&slot, &(place, len)) in &held {
+                    prop_assert_eq!(slabs.get(place, len), &content(slot, len)[..]);
+                }
+                prop_assert_eq!(slabs.pages(), held.len());
+                prop_assert_eq!(slabs.content_bytes(), held.values().map(|(_, len)| len).sum::<usize>());
+                prop_assert_eq!(
+                    slabs.chunks() * 4096,
+                    slabs.content_bytes() + slabs.internal_bytes() + slabs.external_bytes()
+                );
+                prop_assert!(slabs.bytes() <= slabs.chunks() * slabs.chunk_cost());
+                prop_assert!(slabs.internal_bytes() <= held.len() * 32 * (NEIGHBOURS + 1));
+            }
+        }
+    }
+
+    /// Four places of a quarter chunk each, by hand.
+    #[test]
+    fn a_chunk_serves_one_class_until_it_is_empty() {
+        let mut slabs = Slabs::new(4096, 1024);
+        assert_eq!(slabs.store(&[1; 1000], 0), None);
+        slabs.add_chunk();
+        let places: Vec<_> = (0..4).map(|slot| slabs.store(&[slot as u8; 1000], slot).unwrap()).collect();
+        assert_eq!(slabs.store(&[1; 1000], 4), None);
+        assert_eq!((slabs.internal_bytes(), slabs.external_bytes()), (4 * 24, 0));
+        slabs.free(places[2], 1000);
+        assert_eq!(slabs.store(&[1; 10], 4), None, "another class");
+        assert_eq!(slabs.external_bytes(), 1024);
+        [0, 1, 3].iter().for_each(|&slot| slabs.free(places[slot], 1000));
+        assert!(slabs.store(&[1; 10], 4).is_some());
+        assert!(!slabs.give_chunk_back());
+    }
+}

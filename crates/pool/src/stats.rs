@@ -1,0 +1,88 @@
+//! What happened, and where the memory is.
+
+ssdlab_core::counters! {
+    /// Every transition of a page, as in flowchart 2b of Harper 2018, and every fault.
+    pub struct Transitions {
+        raw_hits: "pages", "Reads that found the page raw.";
+        compressed_hits: "pages", "Reads that found the page compressed, which takes it out of the compressed pool.";
+        misses: "pages", "Reads that did not find the page and began to load it.";
+        waits: "times", "Times that a thread waited for another one to bring a page or to make room.";
+        restored: "pages", "Compressed pages restored to the raw pool.";
+        loaded: "pages", "Pages loaded through the loader into the raw pool.";
+        bypassed: "pages", "Reads served without caching the page, because no raw page could give way.";
+        raw_overwritten: "pages", "Writes that found the page raw.";
+        compressed: "pages", "Raw pages that went compressed to the compressed pool.";
+        stored_raw: "pages", "Raw pages that did not shrink enough and went uncompressed to the compressed pool.";
+        incompressible_dropped: "pages", "Raw pages dropped because they did not shrink enough.";
+        cold_dropped: "pages", "Raw pages dropped uncompressed because they were asked for only once.";
+        raw_dropped: "pages", "Raw pages dropped because the compressed pool is switched off or had no room.";
+        kept_raw: "pages", "Victims that stayed raw because they were hit, written or pinned while they were compressed.";
+        compressed_dropped: "pages", "Compressed pages dropped by the policy of the compressed pool.";
+        compressed_overwritten: "pages", "Writes that found the page compressed.";
+        created: "pages", "Writes that did not find the page.";
+        moved: "pages", "Compressed pages moved to empty a chunk.";
+        fragmented_dropped: "pages", "Compressed pages dropped to empty a chunk, for want of another place.";
+        written_back: "pages", "Dirty pages that the storage below took.";
+        store_errors: "pages", "Dirty pages that the storage below refused; they stay dirty.";
+        load_errors: "pages", "Loads that the storage below failed.";
+        corrupted: "pages", "Compressed pages whose checksum or codec failed; they were loaded anew.";
+        codec_panics: "times", "Panics of a codec, taken as pages that do not shrink or that are corrupted.";
+        worker_panics: "times", "Panics that ended a batch of a background worker; its pages stayed raw.";
+        demoted_by_workers: "pages", "Victims of the raw pool that background workers took care of.";
+        demoted_by_callers: "pages", "Victims of the raw pool that a reader or writer took care of itself.";
+        share_moves: "times", "Times that the adaptive share of the compressed pool changed.";
+    }
+}
+
+/// Where the memory is. All sizes are what was allocated, in bytes, but for the two of compressed pages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// What the cache may allocate.
+    pub budget_bytes: u64,
+    /// Frames of raw pages, with those that are free, pinned or being filled.
+    pub raw_bytes: u64,
+    /// Chunks of the compressed pool with their tables.
+    pub compressed_bytes: u64,
+    /// Page tables, policies, ghosts.
+    pub metadata_bytes: u64,
+    /// Buffers of workers and of readers at work. Contexts of codecs are not counted.
+    pub scratch_bytes: u64,
+    /// Size that the compressed pool may have at present.
+    pub compressed_limit_bytes: u64,
+    /// Compressed pages, as long as they are.
+    pub compressed_content_bytes: u64,
+    /// What their places in chunks are longer.
+    pub internal_fragmentation_bytes: u64,
+    /// Free places and ends of chunks, and empty chunks.
+    pub external_fragmentation_bytes: u64,
+    /// Raw pages.
+    pub raw_pages: u64,
+    /// Compressed pages.
+    pub compressed_pages: u64,
+    /// Raw pages to be written back.
+    pub dirty_pages: u64,
+}
+
+impl Usage {
+    /// All that counts against the budget.
+    pub fn total_bytes(&self) -> u64 {
+        self.raw_bytes + self.compressed_bytes + self.metadata_bytes + self.scratch_bytes
+    }
+}
+
+impl std::ops::AddAssign for Usage {
+    fn add_assign(&mut self, other: Self) {
+        self.budget_bytes += other.budget_bytes;
+        self.raw_bytes += other.raw_bytes;
+        self.compressed_bytes += other.compressed_bytes;
+        self.metadata_bytes += other.metadata_bytes;
+        self.scratch_bytes += other.scratch_bytes;
+        self.compressed_limit_bytes += other.compressed_limit_bytes;
+        self.compressed_content_bytes += other.compressed_content_bytes;
+        self.internal_fragmentation_bytes += other.internal_fragmentation_bytes;
+        self.external_fragmentation_bytes += other.external_fragmentation_bytes;
+        self.raw_pages += other.raw_pages;
+        self.compressed_pages += other.compressed_pages;
+        self.dirty_pages += other.dirty_pages;
+    }
+}

@@ -1,0 +1,211 @@
+//! The policies as one would write them down: lists that are searched.
+
+use crate::PageId;
+use crate::ghosts::Ghosts;
+use crate::policy::{POLICIES, Policy};
+use proptest::prelude::*;
+
+/// A policy over pages rather than slots.
+pub trait Naive {
+    fn insert(&mut self, id: PageId);
+    fn hit(&mut self, id: PageId);
+    fn remove(&mut self, id: PageId);
+    fn victim(&mut self) -> Option<PageId>;
+}
+
+/// A page with its uses.
+type Queue = Vec<(PageId, u32)>;
+
+fn find(queue: &mut Queue, id: PageId) -> Option<&mut (PageId, u32)> {
+    queue.iter_mut().find(|page| page.0 == id)
+}
+
+/// FIFO and CLOCK.
+#[derive(Default)]
+struct Fifo {
+    queue: Queue,
+    chances: bool,
+}
+
+impl Naive for Fifo {
+    fn insert(&mut self, id: PageId) {
+        self.queue.push((id, 0));
+    }
+    fn hit(&mut self, id: PageId) {
+        find(&mut self.queue, id).unwrap().1 = u32::from(self.chances);
+    }
+    fn remove(&mut self, id: PageId) {
+        self.queue.retain(|page| page.0 != id);
+    }
+    fn victim(&mut self) -> Option<PageId> {
+        while self.queue.first()?.1 > 0 {
+            let (id, _) = self.queue.remove(0);
+            self.queue.push((id, 0));
+        }
+        Some(self.queue.remove(0).0)
+    }
+}
+
+#[derive(Default)]
+struct Lru(Vec<PageId>);
+
+impl Naive for Lru {
+    fn insert(&mut self, id: PageId) {
+        self.0.push(id);
+    }
+    fn hit(&mut self, id: PageId) {
+        self.remove(id);
+        self.0.push(id);
+    }
+    fn remove(&mut self, id: PageId) {
+        self.0.retain(|&page| page != id);
+    }
+    fn victim(&mut self) -> Option<PageId> {
+        (!self.0.is_empty()).then(|| self.0.remove(0))
+    }
+}
+
+/// Algorithm 1 of the paper, with the hand as a position from the tail.
+#[derive(Default)]
+struct Sieve {
+    queue: Queue,
+    hand: usize,
+}
+
+impl Naive for Sieve {
+    fn insert(&mut self, id: PageId) {
+        self.queue.push((id, 0));
+    }
+    fn hit(&mut self, id: PageId) {
+        find(&mut self.queue, id).unwrap().1 = 1;
+    }
+    fn remove(&mut self, id: PageId) {
+        let at = self.queue.iter().position(|page| page.0 == id).unwrap();
+        self.queue.remove(at);
+        if at < self.hand {
+            self.hand -= 1;
+        }
+        // A hand at the end begins anew, whatever comes in there.
+        if self.hand >= self.queue.len() {
+            self.hand = 0;
+        }
+    }
+    fn victim(&mut self) -> Option<PageId> {
+        if self.queue.is_empty() {
+            return None;
+        }
+        while self.queue[self.hand].1 > 0 {
+            self.queue[self.hand].1 = 0;
+            self.hand = (self.hand + 1) % self.queue.len();
+        }
+        let (id, _) = self.queue.remove(self.hand);
+        if self.hand >= self.queue.len() {
+            self.hand = 0;
+        }
+        Some(id)
+    }
+}
+
+struct S3Fifo {
+    small: Queue,
+    main: Queue,
+    ghosts: Ghosts,
+}
+
+impl Naive for S3Fifo {
+    fn insert(&mut self, id: PageId) {
+        let pages = self.small.len() + self.main.len();
+        let known = self.ghosts.back(id).is_some_and(|since| (since as usize) < pages);
+        (if known { &mut self.main } else { &mut self.small }).push((id, 0));
+    }
+    fn hit(&mut self, id: PageId) {
+        let page = find(&mut self.small, id).or_else(|| find(&mut self.main, id)).unwrap();
+        page.1 = (page.1 + 1).min(3);
+    }
+    fn remove(&mut self, id: PageId) {
+        self.small.retain(|page| page.0 != id);
+        self.main.retain(|page| page.0 != id);
+    }
+    fn victim(&mut self) -> Option<PageId> {
+        let pages = self.small.len() + self.main.len();
+        while !self.small.is_empty() || !self.main.is_empty() {
+            if self.main.is_empty() || (self.small.len() > (pages / 10).max(1)) {
+                let (id, uses) = self.small.remove(0);
+                if uses <= 1 {
+                    self.ghosts.leave(id);
+                    return Some(id);
+                }
+                self.main.push((id, 0));
+            } else {
+                let (id, uses) = self.main.remove(0);
+                if uses == 0 {
+                    return Some(id);
+                }
+                self.main.push((id, uses - 1));
+            }
+        }
+        None
+    }
+}
+
+/// The naive form of the policy called `name`, which was made for so many slots.
+pub fn naive(name: &str, slots: usize) -> Box<dyn Naive> {
+    match name {
+        "fifo" => Box::new(Fifo::default()),
+        "clock" => Box::new(Fifo { chances: true, ..Fifo::default() }),
+        "lru" => Box::<Lru>::default(),
+        "sieve" => Box::<Sieve>::default(),
+        "s3_fifo" => Box::new(S3Fifo { small: Vec::new(), main: Vec::new(), ghosts: Ghosts::new(slots) }),
+        other => panic!("write {other} down as lists, too"),
+    }
+}
+
+const SLOTS: usize = 30;
+
+proptest! {
+    /// Every policy of the table against its naive form: arrivals, hits, removals, victims.
+    #[test]
+    fn policies_are_what_they_say(steps in prop::collection::vec((0_u8..8, 0_u64..SLOTS as u64), 1..400)) {
+        for info in POLICIES {
+            // A table that grows in the middle must not matter.
+            let mut policy: Box<dyn Policy> = (info.make)(SLOTS / 2);
+            policy.grow(SLOTS);
+            let mut naive = naive(info.name, SLOTS / 2);
+            let mut inside = [false; SLOTS];
+            for &(what, page) in &steps {
+                let slot = page as usize;
+                match (what, inside[slot]) {
+                    (0, true) => { policy.remove(page as u32); naive.remove(page); inside[slot] = false; }
+                    (1, _) => {
+                        let victim = policy.victim(&mut |_| true);
+                        prop_assert_eq!(victim.map(u64::from), naive.victim(), "{}", info.name);
+                        if let Some(slot) = victim { inside[slot as usize] = false; }
+                    }
+                    (_, true) => { policy.hit(page as u32); naive.hit(page); }
+                    (_, false) => { policy.insert(page as u32, page); naive.insert(page); inside[slot] = true; }
+                }
+            }
+        }
+    }
+
+    /// Pages that may not leave do not, and any other one is found; if there is none, the search ends.
+    #[test]
+    fn pinned_pages_stay(pinned in prop::collection::vec(any::<bool>(), SLOTS), hits in prop::collection::vec(0_u32..SLOTS as u32, 0..100)) {
+        for info in POLICIES {
+            let mut policy: Box<dyn Policy> = (info.make)(SLOTS);
+            (0..SLOTS as u32).for_each(|slot| policy.insert(slot, u64::from(slot)));
+            hits.iter().for_each(|&slot| policy.hit(slot));
+            let mut left = std::collections::BTreeSet::new();
+            while let Some(slot) = policy.victim(&mut |slot| !pinned[slot as usize]) {
+                prop_assert!(left.insert(slot));
+            }
+            let free = (0..SLOTS as u32).filter(|&slot| !pinned[slot as usize]).collect();
+            prop_assert_eq!(&left, &free, "{}", info.name);
+            // All others are still there.
+            while let Some(slot) = policy.victim(&mut |_| true) {
+                prop_assert!(left.insert(slot));
+            }
+            prop_assert_eq!(left.len(), SLOTS);
+        }
+    }
+}
