@@ -132,8 +132,12 @@ impl<M: MapModel> PageFtl<M> {
         sink.program(Ppn(ppn), Oob { lpn: Lpn(lpn), sequence: self.sequence }, Source::Map, cause);
         self.sequence += 1;
         if old != u32::MAX {
-            self.pool.invalidate(self.block_of(old));
-            let home = self.plane_of(old);
+            let (block, home) = (self.block_of(old), self.plane_of(old));
+            let valid = self.pool.valid(block);
+            self.pool.invalidate(block);
+            if self.planes[home].map_blocks.remove(&(valid, block)) {
+                self.planes[home].map_blocks.insert((valid - 1, block));
+            }
             self.planes[home].valid_map -= 1;
             self.planes[home].tight = self.tight(home);
         }
@@ -174,7 +178,7 @@ impl<M: MapModel> PageFtl<M> {
     }
 
     pub(super) fn least_map_block(&self, plane: usize) -> Option<BlockId> {
-        self.planes[plane].map_blocks.iter().copied().min_by_key(|&block| (self.pool.valid(block), block))
+        self.planes[plane].map_blocks.first().map(|&(_, block)| block)
     }
 
     /// The block of map pages to be collected now, whatever the policy says.
@@ -190,7 +194,7 @@ impl<M: MapModel> PageFtl<M> {
     /// Empties and erases a withdrawn block of map pages.
     pub(super) fn empty_map_block<S: FlashSink>(&mut self, plane: usize, mut victim: Victim, sink: &mut S) {
         let block = victim.block;
-        self.planes[plane].map_blocks.retain(|&other| other != block);
+        self.planes[plane].map_blocks.remove(&(self.pool.valid(block), block));
         let mut frontier = self.planes[plane].map_pages;
         self.move_pages(plane, &mut victim, self.pool.valid(block), &mut frontier, Cause::MapGc, sink);
         self.planes[plane].map_pages = frontier;

@@ -36,6 +36,8 @@ mod options;
 pub use map_pages::map_reserve_blocks;
 pub use options::{Allocation, PageOptions, Survivors, Trigger, VictimChoice};
 
+use std::collections::BTreeSet;
+
 use ssdlab_core::mem::prefetch;
 use ssdlab_core::{BlockId, HugeVec, Lpn, Ppn, Reciprocal};
 
@@ -89,8 +91,8 @@ struct Plane {
     valid_map: u32,
     /// Map pages to be rewritten for the victim under way.
     outdated: Vec<u32>,
-    /// Sealed blocks of map pages.
-    map_blocks: Vec<BlockId>,
+    /// Sealed blocks of map pages, with their valid pages: the first has the fewest.
+    map_blocks: BTreeSet<(u32, BlockId)>,
 }
 
 /// The page-mapped FTL, by default with its whole map in RAM.
@@ -195,7 +197,7 @@ impl<M: MapModel> PageFtl<M> {
             valid: 0,
             valid_map: 0,
             outdated: Vec::new(),
-            map_blocks: Vec::new(),
+            map_blocks: BTreeSet::new(),
         };
         let mut ftl = Self {
             logical_pages,
@@ -292,7 +294,7 @@ impl<M: MapModel> PageFtl<M> {
             self.pool.seal(block, self.host_pages);
             if self.holds_map(block) {
                 let plane = self.plane_of(frontier.end - 1);
-                self.planes[plane].map_blocks.push(block);
+                self.planes[plane].map_blocks.insert((self.pool.valid(block), block));
             }
         }
         Frontier::CLOSED
