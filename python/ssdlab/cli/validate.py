@@ -144,7 +144,7 @@ def _filebench(json: bool) -> int:
 
 def _show_filebench(outcomes: "Sequence[FilebenchOutcome]") -> None:
     from ssdlab.cli.tables import console, plain_table, show
-    from ssdlab.validation.filebench import STATISTICS
+    from ssdlab.validation.filebench import RELATIVE, SHARE_POINTS, STATISTICS
 
     out = console()
     table = plain_table(
@@ -165,11 +165,17 @@ def _show_filebench(outcomes: "Sequence[FilebenchOutcome]") -> None:
             f"{outcome.difference:+.2f}",
             f"{row.tolerance:g}",
             f"({reasons.index(row.reason) + 1})" if row.reason else "",
-            "pass" if outcome.passed else "[red]MISS[/red]",
+            "[red]MISS[/red]" if not outcome.passed else "pass" if outcome.alike else "[yellow]gap[/yellow]",
         )
     show(out, table)
     out.print()
     for number, reason in enumerate(reasons, 1):
         out.print(f"({number}) {reason}")
-    passed = sum(outcome.passed for outcome in outcomes)
-    out.print(f"{passed} of {len(outcomes)} statistics within their tolerances")
+    alike = sum(outcome.alike for outcome in outcomes)
+    gaps = sum(outcome.passed and not outcome.alike for outcome in outcomes)
+    missed = sum(not outcome.passed for outcome in outcomes)
+    general = f"{SHARE_POINTS:g} points or {100 * RELATIVE:g} %"
+    out.print(
+        f"{alike} of {len(outcomes)} statistics within {general}; {gaps} known gaps with their reasons; "
+        f"{missed} beyond their tolerances"
+    )

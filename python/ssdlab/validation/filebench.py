@@ -54,6 +54,9 @@ The service time is the median from a read to the write of the same page by the 
 
 SPAN = "24GiB"
 
+SHARE_POINTS, RELATIVE = 5.0, 0.1
+"""Differences up to which a share, and anything else, counts as alike."""
+
 
 def statistics(trace: Iterable[_ssdlab.Requests]) -> dict[str, float]:
     """The statistics of a trace in batches."""
@@ -120,7 +123,7 @@ class Row:
     statistic: str
     captured: float
     tolerance: float
-    """Largest difference that passes."""
+    """Largest difference that passes; where it is wide, what lies beyond the general one is shown as a gap."""
     reason: str
     """Why the tolerance is wide; empty where the model has what decides the statistic."""
 
@@ -141,6 +144,12 @@ class Outcome:
     def passed(self) -> bool:
         """Whether it is within the tolerance."""
         return abs(self.difference) <= self.row.tolerance
+
+    @property
+    def alike(self) -> bool:
+        """Whether it is within what holds for all statistics: 5 points of a share, 10 % of anything else."""
+        is_share = STATISTICS[self.row.statistic][1] == "%"
+        return abs(self.difference) <= (SHARE_POINTS if is_share else RELATIVE * self.row.captured)
 
 
 def rows() -> Iterator[Row]:
