@@ -112,7 +112,7 @@ def test_processes_wait_for_what_is_synchronous() -> None:
         ({"block.scheduler.pardispatcher.read_batch": 0}, "read_batch: 0 is out of range: 1 to"),
         (
             {"block.scheduler": "noop", "block.max_request": "5000B"},
-            "block.max_request: 5000B is not a multiple of 512B; write 4608B or 5KiB",
+            "block.max_request: 5kB is not a multiple of 512B; write 4608B or 5KiB",
         ),
         ({"block.scheduler": "cfq", "time": "serial"}, 'set time to "event" or block.scheduler to "direct"'),
     ],

@@ -35,7 +35,7 @@ pub(super) const READ_EXPIRE: Tunable = Tunable {
     name: "read_expire",
     unit: "ms",
     default: 500,
-    min: 0,
+    min: 1,
     max: 3_600_000,
     help: "How long a read may wait before a batch begins with it.",
 };
@@ -43,7 +43,7 @@ pub(super) const WRITE_EXPIRE: Tunable = Tunable {
     name: "write_expire",
     unit: "ms",
     default: 5000,
-    min: 0,
+    min: 1,
     max: 3_600_000,
     help: "How long a write may wait before a batch begins with it.",
 };
@@ -56,7 +56,7 @@ pub(super) const WRITES_STARVED: Tunable = Tunable {
     help: "Batches of reads that may pass waiting writes.",
 };
 pub(super) const FIFO_BATCH: Tunable =
-    Tunable { name: "fifo_batch", unit: "requests", default: 16, min: 0, max: 1_000_000, help: "Requests of a batch." };
+    Tunable { name: "fifo_batch", unit: "requests", default: 16, min: 1, max: 1_000_000, help: "Requests of a batch." };
 pub(super) const FRONT_MERGES: Tunable = Tunable {
     name: "front_merges",
     unit: "switch",

@@ -68,8 +68,8 @@ const TUNABLES: &[Tunable] = &[
     },
     batch("read_batch", 16, "Reads of a turn."),
     batch("write_batch", 8, "Writes of a turn."),
-    Tunable { min: 1, ..READ_EXPIRE },
-    Tunable { min: 1, ..WRITE_EXPIRE },
+    READ_EXPIRE,
+    WRITE_EXPIRE,
     Tunable {
         name: "expiry_scan",
         unit: "ms",
