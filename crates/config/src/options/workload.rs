@@ -320,7 +320,7 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
     },
     OptionSpec {
         key: "workload.pattern.filebench.think",
-        kind: Kind::Nanos { min: 1, max: SECOND },
+        kind: Kind::Nanos { min: 0, max: SECOND },
         fallback: Fallback::Value("20us"),
         help: "Mean time of a thread between two operations, above 0; times are exponential.",
         example: "100us",
