@@ -3,6 +3,7 @@
 //! One call, [`run`]: precondition the device, replay the warm-up, replay and measure the rest. The result
 //! depends on the set-up and the requests alone: no wall time, no threads, no unseeded randomness.
 
+mod caches;
 mod drive;
 mod engine;
 mod fit;
@@ -21,6 +22,9 @@ mod slab;
 mod stack;
 mod summary;
 
+pub use caches::{
+    CacheChoice, CurvePoint, Watch, exact_points, one_pass_points, sampled_points, simulate_caches, simulate_stages,
+};
 pub use drive::options::{
     Arbitration, BlockOptions, Collect, CollectGoal, DieSchedulerChoice, Drive, FlushPolicy, Front, Protocol,
     WriteBuffer,
