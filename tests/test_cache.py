@@ -1,4 +1,4 @@
-"""Simulated caches: the API and the command line."""
+"""Simulated caches: the API, the command line, and the cache as a layer of a run."""
 
 import json
 from pathlib import Path
@@ -169,6 +169,7 @@ def test_what_is_saved_is_what_was_found(tmp_path: Path) -> None:
         (["lru"], ["10%"], {"write_back": True, "granularity": "objects"}, "only pages are written back"),
         (["lru"], ["10%"], {"write_back": True, "ignore_trims": True}, "drops what is trimmed"),
         (["lru"], ["10%"], {"dirty": "101%"}, "is above 100%"),
+        (["lru"], ["10%"], {"dirty": "12.5%"}, "is no whole percentage"),
     ],
 )
 def test_what_cannot_be_is_named(policies: list[str], sizes: list[str], more: dict[str, Any], message: str) -> None:
@@ -221,3 +222,80 @@ def test_wrong_input_is_one_line_and_status_2(cli: Cli, tmp_path: Path, argument
     done = cli("cache", *arguments, "--out", str(tmp_path / "out"), check=False)
     assert done.returncode == 2 and done.stdout == "" and words in done.stderr
     assert len(done.stderr.splitlines()) == 1 and not (tmp_path / "out").exists()
+
+
+def layered(**overrides: Any) -> ssdlab.Config:
+    """A small drive with a cache above it."""
+    return ssdlab.Config(
+        overrides={
+            "device.capacity": "64MiB",
+            "cache.policy": "lru",
+            "cache.size": "1MiB",
+            "cache.dirty": "100%",
+            "check": "true",
+            **{key.replace("__", "."): value for key, value in overrides.items()},
+        }
+    )
+
+
+@pytest.mark.parametrize("time", ["count", "serial", "event"])
+def test_a_cache_above_the_drive_hits_as_one_alone(time: str) -> None:
+    result = ssdlab.simulate(layered(time=time), skewed())
+    alone = cache.simulate(skewed(), ["lru"], ["1MiB"], write_back=True)
+    summary = result.summary["cache"]
+    assert (summary["hits"], summary["misses"]) == (int(alone.hits[0, 0]), int(alone.misses[0, 0]))
+    assert alone.pages_written_back is not None and alone.pages_dirty is not None
+    assert summary["written_back"] == int(alone.pages_written_back[0, 0])
+    assert summary["dirty_pages"] == int(alone.pages_dirty[0, 0])
+    assert summary["requests"] == 5000 and 0 < summary["served"] < 5000
+    host = result.summary["host"]
+    assert host["bytes_written"] == 4096 * summary["written_back"]
+    assert host["bytes_read"] == 4096 * (summary["counters"]["read_pages"] - summary["counters"]["read_hits"])
+    assert (summary["mean_ns"] is None) == (time == "count")
+    assert result.summary["check"]["page_reads_checked"] > 0
+
+
+def test_no_cache_changes_nothing() -> None:
+    plain = ssdlab.Config(overrides={"device.capacity": "64MiB", "time": "event"})
+    trace = skewed()
+    without = ssdlab.simulate(plain, trace)
+    assert without.summary["cache"] is None
+    # A cache of one page that writes through changes nothing but what it serves: with no page used twice, nothing.
+    once = ssdlab.Trace.from_columns(op=["write"] * 500, offset=np.arange(500) * 4096, bytes=[4096] * 500)
+    through = plain.with_overrides({"cache.policy": "fifo", "cache.size": "4KiB", "cache.writes": "through"})
+    left, right = (ssdlab.simulate(config, once).summary for config in (plain, through))
+    assert right["cache"]["hits"] == 0 and right["cache"]["misses"] == 500
+    assert {key: value for key, value in left.items() if key != "cache"} == {
+        key: value for key, value in right.items() if key != "cache"
+    }
+
+
+def test_copies_take_time() -> None:
+    times = {}
+    for copy in ("0ns", "10us"):
+        config = layered(time="serial", cache__copy=copy)
+        times[copy] = ssdlab.simulate(config, skewed()).summary["cache"]
+    pages = times["0ns"]["hits"] + times["0ns"]["misses"]
+    assert (times["0ns"]["copy_ns"], times["10us"]["copy_ns"]) == (0, 10_000 * pages)
+    assert times["10us"]["mean_ns"] - times["0ns"]["mean_ns"] == pytest.approx(10_000 * pages / 5000)
+    # In an open loop copies wait for one another.
+    two = ssdlab.Trace.from_columns(op=["write"] * 2, offset=[0, 4096], bytes=[4096] * 2, time_ns=[0, 0])
+    summary = ssdlab.simulate(layered(time="serial", host__replay="open", cache__copy="10us"), two).summary["cache"]
+    assert summary["copy_ns"] == 30_000 and summary["served"] == 2
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        ({"cache.policy": "lur"}, "did you mean"),
+        ({"cache.policy": "belady"}, "cache.policy"),
+        ({"cache.policy": "lru", "cache.size": "2KiB"}, "2KiB is smaller than a page of 4KiB"),
+        ({"cache.policy": "lru", "cache.page": "3KiB"}, "3KiB is not a power of two; write 2KiB or 4KiB"),
+        ({"cache.policy": "lru", "cache.dirty": "2.5%"}, "is not a whole percentage"),
+        ({"cache.policy": "lru-k", "cache.policy.lru-k.k": "99"}, "cache.policy.lru-k.k"),
+    ],
+)
+def test_a_cache_that_cannot_be_above_a_drive_is_named(overrides: dict[str, str], message: str) -> None:
+    with pytest.raises(ssdlab.ConfigError) as error:
+        ssdlab.simulate(ssdlab.Config(overrides={"device.capacity": "64MiB", "workload.requests": 10, **overrides}))
+    assert message in str(error.value)

@@ -499,6 +499,8 @@ def simulate(
     threads, dirty_share = _jobs(jobs), _ssdlab.share(dirty)
     if not 0 <= dirty_share <= 1:
         raise ConfigError(f"a dirty share of {dirty} is above 100%; lower it")
+    if abs(100 * dirty_share - round(100 * dirty_share)) > 1e-9:
+        raise ConfigError(f"a dirty share of {dirty} is no whole percentage; write {100 * dirty_share:.0f}%")
     if write_back:
         _refuse_write_back(items, asked, ignore_trims)
     # The accesses tell the footprint even where requests are simulated.
