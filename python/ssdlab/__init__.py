@@ -7,7 +7,7 @@
 NumPy, pyarrow and matplotlib are imported by the functions that need them, so importing ssdlab is quick.
 """
 
-from ssdlab import advise, experiments
+from ssdlab import advise, cache, experiments
 from ssdlab._ssdlab import (
     ConfigError,
     InternalError,
@@ -47,6 +47,7 @@ __all__ = [
     "WriteIntervals",
     "__version__",
     "advise",
+    "cache",
     "calibrate",
     "calibrate_target",
     "config_schema",

@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Sequence
 from os import PathLike
-from typing import Any, Protocol, final
+from typing import Any, Protocol, TypeAlias, final
 
 import numpy as np
 import numpy.typing as npt
 
 __all__ = [
     "Analysis",
+    "CacheTrace",
     "Config",
     "ConfigError",
     "Generator",
@@ -26,6 +27,8 @@ __all__ = [
     "WrittenPages",
     "__version__",
     "_panic",
+    "cache_policies",
+    "check_cache",
     "check_log_size",
     "formats",
     "json_schema",
@@ -173,6 +176,40 @@ class MapAdvisor:
     def device(self) -> tuple[int, int, int]: ...
     def caches(self) -> list[int]: ...
     def advice(self) -> dict[str, Any]: ...
+
+def cache_policies() -> list[tuple[str, str, list[tuple[str, str, int, int, int, str]], bool, bool, bool]]:
+    """Every replacement policy as `(name, help, parameters, sizes, needs_future, one_pass)`."""
+
+def check_cache(name: str, changes: Sequence[tuple[str, int]], one_size: bool) -> None:
+    """Fails if there is no such policy, or not with these parameters or for items of different sizes."""
+
+_Asked: TypeAlias = Sequence[tuple[str, Sequence[tuple[str, int]], int]]
+_Watch: TypeAlias = Callable[[str, int, int | None, int], object] | None
+
+@final
+class CacheTrace:
+    """A trace as accesses to items, gathered batch by batch, and caches simulated on it."""
+    def __new__(
+        cls,
+        granularity: str,
+        page: str,
+        drop_trimmed: bool,
+        accesses: bool,
+        requests: bool,
+        sample: tuple[float | None, int, int] | None,
+    ) -> CacheTrace: ...
+    def add(self, requests: Requests) -> None: ...
+    def finish(self) -> None: ...
+    def footprint(self) -> tuple[int, int, int]: ...
+    def is_stack(self) -> bool: ...
+    def sample_rate(self) -> float | None: ...
+    def simulate(self, caches: _Asked, jobs: int, monitor: _Watch) -> dict[str, Any]: ...
+    def simulate_write_back(self, caches: _Asked, dirty_percent: int, jobs: int, monitor: _Watch) -> dict[str, Any]: ...
+    def exact(self, caches: _Asked, jobs: int, monitor: _Watch) -> dict[str, Any]: ...
+    def sampled(self, caches: _Asked, jobs: int, monitor: _Watch) -> dict[str, Any]: ...
+    def one_pass(
+        self, policies: Sequence[str], capacities: Sequence[int], jobs: int, monitor: _Watch
+    ) -> dict[str, Any]: ...
 
 def share(text: str) -> float:
     """A share such as `"95%"` as a fraction of 1."""

@@ -58,6 +58,7 @@ pub(crate) fn setup(capacity_bytes: u64, depth: u32, overwrite: Overwrite) -> Se
         }),
         clock: Clock::Event(timing, drive),
         replay: Replay::Closed { depth, per_stream: false, think: Nanos::ZERO },
+        cache: None,
         block: None,
         gantt: None,
         fit: Fit::Error,

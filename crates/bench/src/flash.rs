@@ -38,6 +38,7 @@ fn setup(capacity_bytes: u64, op: f64) -> Setup {
         ftl: FtlChoice::Page(options),
         clock: Clock::Count,
         replay: Replay::ONE_BY_ONE,
+        cache: None,
         block: None,
         gantt: None,
         fit: Fit::Error,

@@ -4,6 +4,7 @@
 //! from it. Nothing here opens a file: callers hand in text with the name it goes by.
 
 mod block;
+mod cache;
 mod config;
 mod defaults;
 mod device;

@@ -143,6 +143,7 @@ impl Checker<'_> {
         let sized = self.device(&plan, extent_bytes)?;
         let clock = self.clock(&plan, sized.as_ref())?;
         let block = self.block(&clock, sized.as_ref().map(|(_, device)| device.capacity_bytes))?;
+        let cache = self.cache()?;
         let gantt = self.gantt(&clock)?;
         let replay = self.replay(&clock)?;
         let fit = self.fit(extent_bytes)?;
@@ -161,6 +162,7 @@ impl Checker<'_> {
             ftl,
             clock,
             replay,
+            cache,
             block,
             gantt,
             fit,

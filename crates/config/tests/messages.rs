@@ -18,7 +18,7 @@ fn files() {
         // Keys.
         (
             "colour = 1",
-            "my.toml:1: colour: no such setting; known here: seed, check, time, gantt, device, nand, drive, block, ftl, host, precondition, workload",
+            "my.toml:1: colour: no such setting; known here: seed, check, time, gantt, device, nand, drive, cache, block, ftl, host, precondition, workload",
         ),
         ("\n[device]\ncapcity = 3", "my.toml:3: device.capcity: no such setting; did you mean device.capacity?"),
         ("device.capcity = 3", "my.toml:1: device.capcity: no such setting; did you mean device.capacity?"),

@@ -6,6 +6,7 @@
 
 mod activity;
 mod analysis;
+mod cache;
 mod columns;
 mod config;
 mod errors;
@@ -28,6 +29,8 @@ mod _ssdlab {
 
     #[pymodule_export]
     use analysis::Analysis;
+    #[pymodule_export]
+    use cache::{CacheTrace, cache_policies, check_cache};
     #[pymodule_export]
     use config::{Config, json_schema, options, presets, variants};
     #[pymodule_export]

@@ -1,8 +1,11 @@
 //! Assembles layers into a stack, replays requests through it and measures.
 //!
 //! One call, [`run`]: precondition the device, replay the warm-up, replay and measure the rest. The result
-//! depends on the set-up and the requests alone: no wall time, no threads, no unseeded randomness.
+//! depends on the set-up and the requests alone: no wall time, no threads, no unseeded randomness. Only simulations of
+//! caches without a drive run several at a time.
 
+mod cached;
+mod caches;
 mod drive;
 mod engine;
 mod fit;
@@ -21,6 +24,10 @@ mod slab;
 mod stack;
 mod summary;
 
+pub use cached::{CacheOptions, CacheSummary, MOST_PARAMETERS};
+pub use caches::{
+    CacheChoice, CurvePoint, Watch, exact_points, one_pass_points, sampled_points, simulate_caches, simulate_stages,
+};
 pub use drive::options::{
     Arbitration, BlockOptions, Collect, CollectGoal, DieSchedulerChoice, Drive, FlushPolicy, Front, Protocol,
     WriteBuffer,
@@ -37,6 +44,8 @@ pub use summary::{
     PreconditionSummary, Summary, TimeSummary, WearSummary,
 };
 
+use std::cell::RefCell;
+
 use ssdlab_core::{Bytes, LatencyHistogram};
 use ssdlab_ftl::bast::BastFtl;
 use ssdlab_ftl::fast::FastFtl;
@@ -48,6 +57,7 @@ use ssdlab_ftl::{FlashSink, Ftl};
 use ssdlab_nand::Timing;
 use ssdlab_trace::{Source, TraceError};
 
+use cached::{Cached, Shared};
 use drive::Drive as TimedDrive;
 use engine::Engine;
 use flash::{CountingFlash, Flash, SerialFlash};
@@ -186,8 +196,21 @@ pub struct Outcome {
     pub activity: Option<Activity>,
 }
 
-/// Runs `source` against the device described by `setup`.
+/// Runs `source` against the device described by `setup`, through the cache above it if there is one.
 pub fn run(setup: &Setup, source: &mut dyn Source, monitor: &mut dyn Monitor) -> Result<Outcome, SimError> {
+    let Some(options) = setup.cache else {
+        return run_device(setup, source, monitor);
+    };
+    let monitor = RefCell::new(monitor);
+    let mut cached = Cached::new(setup, options, source, Shared(&monitor))?;
+    let mut outcome = run_device(setup, &mut cached, &mut Shared(&monitor))?;
+    outcome.summary.cache = Some(cached.summary(&outcome.latency));
+    outcome.summary.partial |= cached.stopped;
+    Ok(outcome)
+}
+
+/// Runs `source` against the device described by `setup`.
+fn run_device(setup: &Setup, source: &mut dyn Source, monitor: &mut dyn Monitor) -> Result<Outcome, SimError> {
     let (device, shape) = (setup.page_device(), setup.shape());
     let meter = |captures| LogMeter::new(shape.pages_per_block, captures);
     match setup.ftl {

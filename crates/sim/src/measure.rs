@@ -153,6 +153,7 @@ impl Measurement {
                 partial,
                 device,
                 precondition,
+                cache: None,
                 host,
                 flash: FlashSummary(counts),
                 write_amplification,

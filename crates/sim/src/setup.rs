@@ -10,7 +10,7 @@ use ssdlab_ftl::page::{PageDevice, PageOptions};
 use ssdlab_ftl::sbfast::SbfastOptions;
 use ssdlab_nand::{Geometry, Timing};
 
-use crate::{BlockOptions, Drive};
+use crate::{BlockOptions, CacheOptions, Drive};
 
 /// The FTL and its options.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -155,6 +155,8 @@ pub struct Setup {
     pub clock: Clock,
     /// Host behaviour.
     pub replay: Replay,
+    /// Cache between the requests and all else; none passes them on.
+    pub cache: Option<CacheOptions>,
     /// Block layer between host and drive; none hands every request to the drive at once. Needs [`Clock::Event`].
     pub block: Option<BlockOptions>,
     /// Stretch of which every flash operation is recorded; needs [`Clock::Event`].

@@ -4,7 +4,7 @@ use serde::{Serialize, Serializer, ser::SerializeMap};
 use ssdlab_core::{LatencyHistogram, counters};
 use ssdlab_ftl::{Cause, Counts};
 
-use crate::{DriveSummary, LogSummary, MapSummary, Setup};
+use crate::{CacheSummary, DriveSummary, LogSummary, MapSummary, Setup};
 
 counters! {
     /// What the host asked for during the measured phase.
@@ -252,7 +252,9 @@ pub struct Summary {
     pub device: DeviceSummary,
     /// Its state before the first request.
     pub precondition: PreconditionSummary,
-    /// What the host asked for.
+    /// What the cache above the drive did; none without one.
+    pub cache: Option<CacheSummary>,
+    /// What the host asked for; with a cache above the drive, what was left of it.
     #[serde(serialize_with = "counter_map")]
     pub host: HostCounters,
     /// What the flash did.

@@ -36,6 +36,7 @@ pub fn small_setup(blocks: u32, pages_per_block: u32, spare_blocks: u32) -> Setu
         ftl: FtlChoice::Page(SMALL_OPTIONS),
         clock: Clock::Count,
         replay: Replay::ONE_BY_ONE,
+        cache: None,
         block: None,
         gantt: None,
         fit: Fit::Error,

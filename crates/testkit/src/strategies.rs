@@ -144,6 +144,7 @@ pub fn setups() -> impl Strategy<Value = Setup> {
                 ftl,
                 clock: if timed { Clock::Serial(timing) } else { Clock::Count },
                 replay: Replay::ONE_BY_ONE,
+                cache: None,
                 block: None,
                 gantt: None,
                 fit: Fit::Wrap,

@@ -2,7 +2,7 @@
 
 import typer
 
-from ssdlab import _ssdlab
+from ssdlab import _ssdlab, cache
 
 app = typer.Typer(help="Names that a setting takes, each with what it means.", no_args_is_help=True)
 
@@ -39,6 +39,16 @@ def schedulers() -> None:
         for option, (tunable_help, default) in described.items():
             if option.startswith(prefix):
                 print(f"    {option.removeprefix(prefix):<24}{default:>9}  {tunable_help}")
+
+
+@app.command(epilog="[bold]Example[/bold]\n\n  ssdlab list caches")
+def caches() -> None:
+    """List the replacement policies of caches, each with its parameters and their defaults."""
+    for policy in cache.policies():
+        print(f"{policy.name}: {policy.help}")
+        for parameter in policy.parameters:
+            default = f"{parameter.default} {parameter.unit}"
+            print(f"    {parameter.name:<16}{default:>24}  {parameter.help}")
 
 
 @app.command(epilog="[bold]Example[/bold]\n\n  ssdlab list workloads")

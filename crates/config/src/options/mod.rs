@@ -5,6 +5,7 @@
 //! A chosen variant is written as a string, or as a table of its parameters.
 
 mod block;
+mod cache;
 mod device;
 mod drive;
 mod ftl;
@@ -241,6 +242,7 @@ pub static SECTIONS: &[(&str, &str)] = &[
     ("device", "The drive as the host and its data sheet see it."),
     ("nand", "The flash array: how it is divided, how long its operations take and what its chips can do."),
     ("drive", "Controller and link of a drive that works on many requests at once; used with `time = \"event\"` only."),
+    ("cache", "The cache of the host, above its block layer: what it holds never reaches the drive."),
     (
         "block",
         "The block layer of the host, between its processes and the drive, and its I/O scheduler; used with `time = \"event\"` only.",
@@ -252,11 +254,11 @@ pub static SECTIONS: &[(&str, &str)] = &[
 ];
 
 /// Every option in the order of the reference page; a choice comes before the parameters of its variants. Schedulers
-/// bring tables of their own, so this one is put together when it is first needed.
+/// and caches bring tables of their own, so this one is put together when it is first needed.
 pub static OPTIONS: LazyLock<Vec<OptionSpec>> = LazyLock::new(|| {
     let before = [general::OPTIONS, device::OPTIONS, nand::OPTIONS, drive::OPTIONS].concat();
     let after = [ftl::OPTIONS, host::OPTIONS, precondition::OPTIONS, workload::OPTIONS].concat();
-    [before, block::options(), after].concat()
+    [before, cache::options(), block::options(), after].concat()
 });
 
 const SECOND: u64 = 1_000_000_000;

@@ -687,6 +687,7 @@ mod tests {
             ftl: FtlChoice::Page(options),
             clock: Clock::Event(timing, drive),
             replay: Replay::Closed { depth: 3, per_stream: false, think: Nanos::ZERO },
+            cache: None,
             block: None,
             gantt: None,
             fit: Fit::Error,

@@ -2,6 +2,7 @@
 
 mod amplification;
 mod block_layer;
+mod cache;
 mod determinism;
 mod drive;
 mod log_blocks;

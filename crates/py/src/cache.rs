@@ -1,0 +1,325 @@
+//! Simulated caches: their policies, and what many of them do with one trace.
+
+use std::sync::{Arc, Mutex};
+
+use numpy::IntoPyArray;
+use pyo3::exceptions::PyKeyboardInterrupt;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use ssdlab_cache::{
+    Access, AccessTrace, CacheError, Granularity, POLICIES, Sample, SampleOptions, SampleSize, Sampler, Splitter,
+    StageOptions, Trims, WriteMode, policy,
+};
+use ssdlab_sim::{CacheChoice, Control, CurvePoint, Watch};
+use ssdlab_trace::Request;
+
+use crate::errors::{ConfigError, detached};
+use crate::quantity::size;
+use crate::requests::Requests;
+use crate::source::exclusive;
+
+fn cache_error(error: &CacheError) -> PyErr {
+    ConfigError::new_err(error.to_string())
+}
+
+/// A parameter of a policy: name, unit, default, least and largest value, help.
+type ParameterRow = (&'static str, &'static str, u64, u64, u64, &'static str);
+
+/// Every replacement policy as `(name, help, parameters, sizes, needs_future, one_pass)`.
+#[pyfunction]
+pub fn cache_policies() -> Vec<(&'static str, &'static str, Vec<ParameterRow>, bool, bool, bool)> {
+    let row = |info: &&ssdlab_cache::PolicyInfo| {
+        let parameters =
+            info.parameters.iter().map(|one| (one.name, one.unit, one.default, one.min, one.max, one.help));
+        (info.name, info.help, parameters.collect(), info.sizes, info.needs_future, info.one_pass.is_some())
+    };
+    POLICIES.iter().map(row).collect()
+}
+
+/// Fails if there is no such policy, or not with these parameters or for items of different sizes.
+#[pyfunction]
+pub fn check_cache(name: &str, changes: Vec<(String, u64)>, one_size: bool) -> PyResult<()> {
+    let info = policy(name).map_err(|error| cache_error(&error))?;
+    info.build(&changes, 1, 0, one_size).map(drop).map_err(|error| cache_error(&error))
+}
+
+/// One cache asked for: policy, changes to its parameters, units of capacity.
+type Asked = (String, Vec<(String, u64)>, u64);
+
+fn choices(asked: Vec<Asked>) -> PyResult<Vec<CacheChoice>> {
+    let choice = |(name, changes, capacity): Asked| {
+        let info = policy(&name).map_err(|error| cache_error(&error))?;
+        Ok(CacheChoice { info, changes, capacity })
+    };
+    asked.into_iter().map(choice).collect()
+}
+
+/// What is kept of a trace while it passes by.
+struct Gathering {
+    splitter: Splitter,
+    accesses: Option<Vec<Access>>,
+    requests: Option<Vec<Request>>,
+    sampler: Option<Sampler>,
+}
+
+impl Gathering {
+    fn add(&mut self, requests: &[Request]) -> Result<(), CacheError> {
+        if let Some(accesses) = &mut self.accesses {
+            for batch in requests.chunks(4096) {
+                self.splitter.split(batch, accesses)?;
+            }
+        }
+        if let Some(kept) = &mut self.requests {
+            kept.extend_from_slice(requests);
+        }
+        self.sampler.as_mut().map_or(Ok(()), |sampler| sampler.add(requests))
+    }
+}
+
+/// A trace as accesses to items, gathered batch by batch, and caches simulated on it.
+#[pyclass(module = "ssdlab._ssdlab")]
+pub struct CacheTrace {
+    gathering: Mutex<Option<Gathering>>,
+    granularity: Granularity,
+    trace: Option<Arc<AccessTrace>>,
+    requests: Option<Arc<Vec<Request>>>,
+    sample: Option<Arc<Sample>>,
+}
+
+#[pymethods]
+impl CacheTrace {
+    /// `granularity` is `pages` (of the size `page`), `objects` or `sized-objects`. Kept are the accesses with
+    /// `accesses`, the requests with `requests`, and a sample with `sample`: its rate or else its items, and its replicas.
+    #[new]
+    fn new(
+        granularity: &str,
+        page: &str,
+        drop_trimmed: bool,
+        accesses: bool,
+        requests: bool,
+        sample: Option<(Option<f64>, u32, u32)>,
+    ) -> PyResult<Self> {
+        let granularity = match granularity {
+            "objects" => Granularity::Objects,
+            "sized-objects" => Granularity::SizedObjects,
+            "pages" => {
+                let too_large = |_| ConfigError::new_err(format!("pages of {page}: write 1GiB at most"));
+                Granularity::Pages { page_bytes: u32::try_from(size(page)?).map_err(too_large)? }
+            }
+            other => {
+                let message = format!("granularity {other:?} is not one of pages, objects, sized-objects");
+                return Err(ConfigError::new_err(message));
+            }
+        };
+        let trims = if drop_trimmed { Trims::Drop } else { Trims::Ignore };
+        let sampler = sample.map(|(rate, items, replicas)| {
+            let size = rate.map_or(SampleSize::Items(items), SampleSize::Rate);
+            Sampler::new(granularity, trims, SampleOptions { size, replicas, ..SampleOptions::default() })
+        });
+        let gathering = Gathering {
+            splitter: Splitter::new(granularity, trims).map_err(|error| cache_error(&error))?,
+            accesses: accesses.then(Vec::new),
+            requests: requests.then(Vec::new),
+            sampler: sampler.transpose().map_err(|error| cache_error(&error))?,
+        };
+        Ok(Self { gathering: Mutex::new(Some(gathering)), granularity, trace: None, requests: None, sample: None })
+    }
+
+    /// Adds requests in replay order.
+    fn add(&mut self, py: Python<'_>, requests: &Requests) -> PyResult<()> {
+        let Some(gathering) = exclusive(&mut self.gathering) else { return Ok(()) };
+        detached(py, None, || gathering.add(&requests.inner))?.map_err(|error| cache_error(&error))
+    }
+
+    /// Nothing more will be added.
+    fn finish(&mut self, py: Python<'_>) -> PyResult<()> {
+        let Some(gathering) = exclusive(&mut self.gathering).take() else { return Ok(()) };
+        let finished = detached(py, None, || {
+            let Gathering { splitter, accesses, requests, sampler } = gathering;
+            let items = splitter.universe().len();
+            let trace = accesses.map(|accesses| AccessTrace::from_accesses(accesses, items)).transpose()?;
+            let sample = sampler.map(Sampler::finish).transpose()?;
+            Ok((trace, requests, sample))
+        })?;
+        let (trace, requests, sample) = finished.map_err(|error: CacheError| cache_error(&error))?;
+        (self.trace, self.requests, self.sample) = (trace.map(Arc::new), requests.map(Arc::new), sample.map(Arc::new));
+        Ok(())
+    }
+
+    /// Accesses, items, and units of all items, each of the largest size it is accessed with; the last two are
+    /// estimates where only a sample was kept.
+    fn footprint(&self) -> (u64, u64, u64) {
+        let uses = |trace: &AccessTrace| trace.accesses().iter().filter(|access| !access.is_drop()).count() as u64;
+        let units = |trace: &AccessTrace| {
+            let mut largest = vec![0; trace.items() as usize];
+            for access in trace.accesses() {
+                let largest: &mut u32 = &mut largest[access.item as usize];
+                *largest = access.size.max(*largest);
+            }
+            largest.into_iter().map(u64::from).sum::<u64>()
+        };
+        match (&self.trace, &self.sample) {
+            (Some(trace), _) => (uses(trace), u64::from(trace.items()), units(trace)),
+            (None, Some(sample)) => {
+                let whole = |part: u64| (part as f64 / sample.rate()).round() as u64;
+                let items = sample.replicas().iter().map(|replica| u64::from(replica.items())).sum();
+                (sample.accesses(), whole(items), whole(sample.replicas().iter().map(units).sum()))
+            }
+            (None, None) => (0, 0, 0),
+        }
+    }
+
+    /// Whether a curve of all sizes can be had in one pass: items are of one size and none is dropped.
+    fn is_stack(&self) -> bool {
+        let no_drops = |trace: &Arc<AccessTrace>| !trace.accesses().iter().any(Access::is_drop);
+        self.granularity.one_size() && self.trace.as_ref().is_some_and(no_drops)
+    }
+
+    /// Share of the items that the sample holds; None without one.
+    fn sample_rate(&self) -> Option<f64> {
+        self.sample.as_ref().map(|sample| sample.rate())
+    }
+
+    /// Counters by name, u64, with one entry for each cache asked for.
+    fn simulate<'py>(
+        &self,
+        py: Python<'py>,
+        caches: Vec<Asked>,
+        jobs: usize,
+        monitor: Option<Py<PyAny>>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let caches = choices(caches)?;
+        let trace = self.kept(self.trace.as_ref())?;
+        let counts = watched(py, monitor, |watch| ssdlab_sim::simulate_caches(trace, caches, jobs, watch))?;
+        let columns = PyDict::new(py);
+        for (index, row) in ssdlab_cache::Counts::default().rows().iter().enumerate() {
+            let column: Vec<u64> = counts.iter().map(|counts| counts.rows()[index].value).collect();
+            columns.set_item(row.name, column.into_pyarray(py))?;
+        }
+        Ok(columns)
+    }
+
+    /// The same for write-back caches, with the pages left dirty as `dirty_pages`; `dirty_percent` of the pages may be
+    /// dirty.
+    fn simulate_write_back<'py>(
+        &self,
+        py: Python<'py>,
+        caches: Vec<Asked>,
+        dirty_percent: u32,
+        jobs: usize,
+        monitor: Option<Py<PyAny>>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let Granularity::Pages { page_bytes } = self.granularity else {
+            return Err(ConfigError::new_err("only pages are written back; simulate pages"));
+        };
+        let caches = choices(caches)?;
+        let requests = self.kept(self.requests.as_ref())?;
+        let options = StageOptions {
+            page_bytes,
+            capacity_pages: 0,
+            writes: WriteMode::Back,
+            background_percent: dirty_percent,
+            hard_percent: dirty_percent,
+        };
+        let found = watched(py, monitor, |watch| ssdlab_sim::simulate_stages(requests, options, caches, jobs, watch))?;
+        let columns = PyDict::new(py);
+        for (index, row) in ssdlab_cache::StageCounters::default().rows().iter().enumerate() {
+            let column: Vec<u64> = found.iter().map(|(counters, _)| counters.rows()[index].value).collect();
+            columns.set_item(row.name, column.into_pyarray(py))?;
+        }
+        let dirty: Vec<u64> = found.iter().map(|&(_, dirty)| dirty).collect();
+        columns.set_item("dirty_pages", dirty.into_pyarray(py))?;
+        Ok(columns)
+    }
+
+    /// Miss ratios of caches simulated in full, with one entry for each asked for.
+    fn exact<'py>(
+        &self,
+        py: Python<'py>,
+        caches: Vec<Asked>,
+        jobs: usize,
+        monitor: Option<Py<PyAny>>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let caches = choices(caches)?;
+        let trace = self.kept(self.trace.as_ref())?;
+        point_columns(py, &watched(py, monitor, |watch| ssdlab_sim::exact_points(trace, caches, jobs, watch))?)
+    }
+
+    /// The same from the sample.
+    fn sampled<'py>(
+        &self,
+        py: Python<'py>,
+        caches: Vec<Asked>,
+        jobs: usize,
+        monitor: Option<Py<PyAny>>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let caches = choices(caches)?;
+        let sample = self.kept(self.sample.as_ref())?;
+        point_columns(py, &watched(py, monitor, |watch| ssdlab_sim::sampled_points(sample, caches, jobs, watch))?)
+    }
+
+    /// The same of every policy at every capacity, in one pass for each policy.
+    fn one_pass<'py>(
+        &self,
+        py: Python<'py>,
+        policies: Vec<String>,
+        capacities: Vec<u64>,
+        jobs: usize,
+        monitor: Option<Py<PyAny>>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let infos = policies.iter().map(|name| policy(name)).collect::<Result<_, _>>();
+        let infos = infos.map_err(|error| cache_error(&error))?;
+        let trace = self.kept(self.trace.as_ref())?;
+        let run = |watch: Watch<'_>| ssdlab_sim::one_pass_points(trace, infos, &capacities, jobs, watch);
+        point_columns(py, &watched(py, monitor, run)?.concat())
+    }
+}
+
+impl CacheTrace {
+    fn kept<'a, T>(&self, part: Option<&'a T>) -> PyResult<&'a T> {
+        part.ok_or_else(|| ConfigError::new_err("what this needs of the trace was not kept, or is not finished"))
+    }
+}
+
+/// Miss ratios with their standard errors and the units of each replica's cache, which are 0 where they are exact.
+fn point_columns<'py>(py: Python<'py>, points: &[CurvePoint]) -> PyResult<Bound<'py, PyDict>> {
+    let columns = PyDict::new(py);
+    let column = |of: fn(&CurvePoint) -> f64| points.iter().map(of).collect::<Vec<f64>>().into_pyarray(py);
+    columns.set_item("miss_ratio", column(|point| point.miss_ratio))?;
+    columns.set_item("unit_miss_ratio", column(|point| point.unit_miss_ratio))?;
+    columns.set_item("standard_error", column(|point| point.standard_error.unwrap_or(0.0)))?;
+    columns.set_item("unit_standard_error", column(|point| point.unit_standard_error.unwrap_or(0.0)))?;
+    let scaled: Vec<u64> = points.iter().map(|point| point.scaled_capacity.unwrap_or(0)).collect();
+    columns.set_item("scaled_units", scaled.into_pyarray(py))?;
+    Ok(columns)
+}
+
+/// Runs caches with the interpreter released. `monitor("caches", done, total, 0)` is called some twenty times a second
+/// and ends the run with `KeyboardInterrupt` by returning something true.
+fn watched<T: Send>(
+    py: Python<'_>,
+    monitor: Option<Py<PyAny>>,
+    run: impl FnOnce(Watch<'_>) -> Result<Option<T>, CacheError> + Send,
+) -> PyResult<T> {
+    let mut raised = None;
+    let mut watch = |done: usize, total: usize| {
+        let answer = Python::attach(|py| {
+            py.check_signals()?;
+            monitor.as_ref().map_or(Ok(false), |monitor| monitor.call1(py, ("caches", done, total, 0))?.is_truthy(py))
+        });
+        match answer {
+            Ok(false) => Control::Continue,
+            Ok(true) => Control::Stop,
+            Err(error) => {
+                raised = Some(error);
+                Control::Stop
+            }
+        }
+    };
+    let found = detached(py, None, || run(&mut watch))?.map_err(|error| cache_error(&error))?;
+    match (raised, found) {
+        (Some(error), _) => Err(error),
+        (None, Some(found)) => Ok(found),
+        (None, None) => Err(PyKeyboardInterrupt::new_err("stopped while simulating caches")),
+    }
+}

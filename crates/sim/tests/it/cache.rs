@@ -1,0 +1,106 @@
+//! Goal: a cache above a drive of any kind loses nothing and counts right. Method: random small devices, caches and
+//! requests through the checked stack; what the cache says it sent below is what the drive was asked for.
+
+use std::sync::Arc;
+
+use proptest::prelude::*;
+use ssdlab_cache::{AccessTrace, Granularity, POLICIES, Trims, WriteMode, policy};
+use ssdlab_core::Nanos;
+use ssdlab_sim::{CacheChoice, CacheOptions, Control, MOST_PARAMETERS, Setup, one_pass_points, run, simulate_caches};
+use ssdlab_testkit::strategies::{requests, setups};
+use ssdlab_trace::{Op, Request, SliceSource};
+
+fn caches() -> impl Strategy<Value = CacheOptions> {
+    let able: Vec<_> = POLICIES.iter().filter(|info| !info.needs_future).map(|info| info.name).collect();
+    let writes = prop_oneof![3 => Just(WriteMode::Back), 1 => Just(WriteMode::Through)];
+    (proptest::sample::select(able), 1_u64..40, writes, 0_u32..=100).prop_map(
+        |(policy, capacity_pages, writes, dirty_percent)| CacheOptions {
+            policy,
+            parameters: [None; MOST_PARAMETERS],
+            page_bytes: 512,
+            capacity_pages,
+            writes,
+            dirty_percent,
+            copy: Nanos(1_000),
+        },
+    )
+}
+
+/// Pages of 512 bytes that requests of this kind touch.
+fn touched(requests: &[Request], op: Op) -> u64 {
+    let of_kind = requests.iter().filter(|request| request.op == op);
+    of_kind.map(|request| request.end().div_ceil(512) - request.offset / 512).sum()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2_000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_drive_does_what_the_cache_leaves(setup in setups(), cache in caches(), requests in requests(300)) {
+        let setup = Setup { cache: Some(cache), ..setup };
+        let outcome = run(&setup, &mut SliceSource::new(&requests), &mut ()).expect("the data check finds nothing");
+        let (host, cache) = (outcome.summary.host, outcome.summary.cache.expect("there is a cache"));
+        let counters = cache.counters;
+        prop_assert_eq!(cache.requests, requests.len() as u64);
+        prop_assert_eq!(counters.read_pages, touched(&requests, Op::Read));
+        prop_assert_eq!(counters.written_pages, touched(&requests, Op::Write));
+        prop_assert_eq!(cache.hits + cache.misses, counters.read_pages + counters.written_pages);
+        prop_assert_eq!((host.read_requests, host.write_requests), (counters.reads_below, counters.writes_below));
+        prop_assert_eq!(host.bytes_read, 512 * (counters.read_pages - counters.read_hits + counters.filled));
+        if setup.cache.is_some_and(|cache| cache.writes == WriteMode::Back) {
+            prop_assert_eq!(host.bytes_written, 512 * cache.written_back);
+            let cleaned = cache.written_back + counters.discarded + counters.overwritten;
+            prop_assert_eq!(counters.dirtied, cleaned + cache.dirty_pages);
+        } else {
+            let written: u64 = requests.iter().filter(|one| one.op == Op::Write).map(|one| u64::from(one.bytes)).sum();
+            prop_assert_eq!((host.bytes_written, cache.dirty_pages), (written, 0));
+        }
+        prop_assert_eq!(cache.copy_ns, 1_000 * (cache.hits + cache.misses));
+    }
+}
+
+fn trace() -> Arc<AccessTrace> {
+    let request = |at: u64| Request {
+        time_ns: 0,
+        offset: (at * at % 301) * 4096,
+        bytes: 4096,
+        op: Op::Read,
+        flags: 0,
+        stream: 0,
+    };
+    let requests: Vec<Request> = (0..50_000).map(request).collect();
+    let pages = Granularity::Pages { page_bytes: 4096 };
+    Arc::new(AccessTrace::new(&requests, pages, Trims::Ignore).expect("few pages"))
+}
+
+fn choices() -> Vec<CacheChoice> {
+    let sizes = |info| [1, 10, 100].map(|capacity| CacheChoice { info, changes: Vec::new(), capacity });
+    POLICIES.iter().copied().flat_map(sizes).collect()
+}
+
+#[test]
+fn caches_side_by_side_are_those_one_by_one() {
+    let trace = trace();
+    let alone: Vec<_> =
+        choices().iter().map(|cache| trace.simulate(cache.info, &[], cache.capacity).expect("possible")).collect();
+    for jobs in [1, 3, 100] {
+        let found = simulate_caches(&trace, choices(), jobs, &mut |_, _| Control::Continue);
+        assert_eq!(found, Ok(Some(alone.clone())));
+    }
+    let curve =
+        one_pass_points(&trace, vec![policy("lru").expect("lru")], &[1, 10, 100], 1, &mut |_, _| Control::Continue);
+    let lru = choices().iter().position(|cache| cache.info.name == "lru").expect("lru");
+    let ratios: Vec<f64> = curve.expect("a stack").expect("not stopped")[0].iter().map(|one| one.miss_ratio).collect();
+    assert_eq!(ratios, alone[lru..lru + 3].iter().map(ssdlab_cache::Counts::miss_ratio).collect::<Vec<_>>());
+}
+
+#[test]
+fn who_watches_can_stop_and_the_first_error_is_told() {
+    assert_eq!(simulate_caches(&trace(), choices(), 2, &mut |_, _| Control::Stop), Ok(None));
+    assert_eq!(simulate_caches(&trace(), Vec::new(), 2, &mut |_, _| Control::Stop), Ok(Some(Vec::new())));
+    let mut wrong = choices();
+    wrong[4].capacity = 0;
+    wrong[7].changes = vec![("nothing".into(), 1)];
+    let error = simulate_caches(&trace(), wrong, 2, &mut |_, _| Control::Continue).expect_err("no capacity");
+    assert_eq!(error, ssdlab_cache::CacheError::NoCapacity);
+}

@@ -1,0 +1,79 @@
+"""Simulated caches as tables of texts; the same on the terminal and in the report."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from ssdlab import text
+from ssdlab.cache import CacheSimulation, MissRatioCurves
+from ssdlab.figures import ingest_remarks
+
+FEW = 20
+"""Sampled units below which a cache is another kind of cache."""
+
+
+class Table(NamedTuple):
+    """A table; the first column is text, the others are numbers."""
+
+    title: str
+    headers: list[str]
+    rows: list[list[str]]
+
+
+def headlines(found: CacheSimulation | MissRatioCurves) -> list[tuple[str, str]]:
+    """What the caches were given: what each figure is, and its text."""
+    item = "pages" if found.granularity == "pages" else "objects"
+    touched = text.count(found.items)
+    if found.unit_bytes is not None:
+        touched += f" ({text.size(found.footprint_units * found.unit_bytes)})"
+    rows = [("accesses", text.count(found.accesses)), (f"different {item}", touched)]
+    if isinstance(found, MissRatioCurves) and found.sample_rate is not None:
+        rows.append(("sampled", text.percent(found.sample_rate)))
+    return rows
+
+
+def remarks(found: CacheSimulation | MissRatioCurves) -> list[str]:
+    """What a person should know before reading figures."""
+    notes = ingest_remarks(found.ingest)
+    if isinstance(found, MissRatioCurves) and ((found.scaled_units > 0) & (found.scaled_units < FEW)).any():
+        notes.append(
+            f"estimates from caches of fewer than {FEW} sampled units are rough beyond their error; sample more"
+        )
+    return notes
+
+
+def tables(found: CacheSimulation | MissRatioCurves) -> list[Table]:
+    """Every table, in the order of reading."""
+    if isinstance(found, MissRatioCurves):
+        return [_curves(found)]
+    shown: list[tuple[str, Any, Callable[[Any], str]]] = [
+        ("miss ratio", found.miss_ratio, text.percent),
+        ("byte miss ratio", found.byte_miss_ratio if found.granularity == "sized-objects" else None, text.percent),
+        ("hits", found.hits, text.count),
+        ("bytes missed", found.bytes_missed, text.size),
+        ("pages written back", found.pages_written_back, text.count),
+        ("pages left dirty", found.pages_dirty, text.count),
+    ]
+    sizes = [found.size_text(units) for units in found.capacities.tolist()]
+    return [
+        Table(
+            title,
+            ["policy", *sizes],
+            [[policy, *map(form, row)] for policy, row in zip(found.policies, values.tolist(), strict=True)],
+        )
+        for title, values, form in shown
+        if values is not None
+    ]
+
+
+def _curves(found: MissRatioCurves) -> Table:
+    """A row for each size and a column for each policy, as curves are many sizes of few policies."""
+    rows = [["found by", *found.methods]]
+    for column, units in enumerate(found.capacities.tolist()):
+        cells = []
+        for ratio, error, method in zip(
+            found.miss_ratio[:, column].tolist(), found.standard_error[:, column].tolist(), found.methods, strict=True
+        ):
+            about = f" ± {100 * error:.2f}" if method == "sampled" else ""
+            cells.append(f"{text.percent(ratio)}{about}")
+        rows.append([found.size_text(units), *cells])
+    return Table("miss ratio", ["size", *found.policies], rows)

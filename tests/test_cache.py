@@ -1,0 +1,301 @@
+"""Simulated caches: the API, the command line, and the cache as a layer of a run."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ssdlab
+from conftest import ROOT, Cli
+from ssdlab import cache
+
+OLTP = ROOT / "traces" / "oltp.csv.zst"
+STACK = ("lru", "mru", "belady")
+
+
+def loop(length: int = 10, rounds: int = 20) -> ssdlab.Trace:
+    """Pages 0, 1, ... read one after the other, again and again."""
+    pages = np.tile(np.arange(length), rounds)
+    return ssdlab.Trace.from_columns(op=["read"] * pages.size, offset=pages * 4096, bytes=[4096] * pages.size)
+
+
+def skewed(requests: int = 5000) -> ssdlab.Trace:
+    """Reads and writes of one to four pages, some far more often than others."""
+    rng = np.random.default_rng(1)
+    offset = (rng.pareto(0.8, requests) * 20).astype(np.uint64) % np.uint64(1500) * np.uint64(4096)
+    return ssdlab.Trace.from_columns(
+        op=rng.choice(["read", "write"], requests), offset=offset, bytes=rng.integers(1, 5, requests) * 4096
+    )
+
+
+def test_a_loop_by_hand() -> None:
+    found = cache.simulate(loop(), ["lru", "mru", "belady"], [9, "40KiB", "5"])
+    assert found.capacities.tolist() == [5, 9, 10] and found.policies == ("lru", "mru", "belady")
+    # LRU misses all of a loop longer than itself; a cache of all of it misses each page once.
+    assert found.misses[0].tolist() == [200, 200, 10]
+    assert found.hits[0].tolist() == [0, 0, 190]
+    assert (found.misses[2] <= found.misses[1]).all() and found.misses[2, 0] < 200
+    assert found.bytes_missed is not None and found.bytes_missed[0, 2] == 10 * 4096
+    assert (found.accesses, found.items, found.footprint_units, found.unit_bytes) == (200, 10, 10, 4096)
+    assert found.pages_written_back is None and "3 policies, 3 sizes" in repr(found)
+
+
+@pytest.mark.parametrize("granularity", ["pages", "objects"])
+def test_one_pass_is_what_simulation_says(granularity: str) -> None:
+    sizes: list[str | int] = [1, 2, 7, 100, "30%", "100%", "150%"]
+    curves = cache.mrc(skewed(), STACK, sizes, granularity=granularity)
+    simulated = cache.simulate(skewed(), STACK, sizes, granularity=granularity)
+    assert curves.methods == ("one pass",) * 3
+    assert np.array_equal(curves.capacities, simulated.capacities)
+    assert np.array_equal(curves.miss_ratio, simulated.miss_ratio)
+    assert not curves.standard_error.any()
+
+
+def test_where_there_is_no_pass_each_size_is_simulated() -> None:
+    trims = ssdlab.Trace.from_columns(op=["read", "trim", "read"], offset=[0, 0, 0], bytes=[4096] * 3)
+    assert cache.mrc(trims, ["lru"], [1]).methods == ("simulated",)
+    assert cache.mrc(trims, ["lru"], [1]).miss_ratio.tolist() == [[1.0]]
+    ignored = cache.mrc(trims, ["lru", "arc", "belady:bypass=1"], [1], ignore_trims=True)
+    assert ignored.methods == ("one pass", "simulated", "simulated")
+    assert ignored.miss_ratio.tolist() == [[0.5], [0.5], [0.5]]
+    assert cache.mrc(skewed(), ["lru"], granularity="sized-objects").methods == ("simulated",)
+
+
+def test_samples_come_with_their_error() -> None:
+    trace = skewed(30_000)
+    exact = cache.mrc(trace, ["lru", "arc", "sieve"], ["20%", "50%"])
+    sampled = cache.mrc(trace, ["lru", "arc", "sieve"], ["20%", "50%"], sample="50%", replicas=4)
+    assert sampled.methods == ("one pass", "sampled", "sampled")
+    assert np.array_equal(sampled.miss_ratio[0], exact.miss_ratio[0]) and not sampled.standard_error[0].any()
+    assert (sampled.standard_error[1:] > 0).all()
+    # Student's t of three degrees of freedom lies beyond 12.9 once in a thousand.
+    assert (np.abs(sampled.miss_ratio - exact.miss_ratio)[1:] < 12.9 * sampled.standard_error[1:]).all()
+    counted = cache.mrc(trace, ["arc"], sample="200")
+    assert counted.sample_rate is not None and abs(counted.sample_rate * exact.items / 200 - 1) < 0.2
+    assert abs(counted.items / exact.items - 1) < 0.2
+
+
+def test_figures_do_not_depend_on_jobs_or_source() -> None:
+    names = [policy.name for policy in cache.policies()]
+    sizes = ["1%", "10%", "50%"]
+    one = cache.simulate(OLTP, names, sizes, jobs=1).to_dict()
+    assert cache.simulate(ssdlab.TraceFile(OLTP), names, sizes, jobs=5).to_dict() == one
+    loaded = cache.simulate(ssdlab.read_trace(OLTP), names, sizes).to_dict()
+    assert loaded["caches"] == one["caches"]
+    by_policy = {(cell["policy"], cell["capacity_units"]): cell["misses"] for cell in one["caches"]}
+    for (name, capacity), misses in by_policy.items():
+        assert misses >= by_policy["belady", capacity], name
+
+
+def test_write_back_caches_hit_as_others_do() -> None:
+    names = [policy.name for policy in cache.policies() if not policy.needs_future]
+    plain = cache.simulate(skewed(), names, [10, "20%", "200%"])
+    back = cache.simulate(skewed(), names, [10, "20%", "200%"], write_back=True)
+    assert np.array_equal(plain.hits, back.hits)
+    assert back.pages_written_back is not None and back.pages_dirty is not None and back.evictions is None
+    # A cache of everything writes nothing back.
+    assert not back.pages_written_back[:, 2].any() and (back.pages_dirty[:, 2] > 0).all()
+    limited = cache.simulate(skewed(), ["lru"], ["20%"], write_back=True, dirty="10%")
+    assert limited.pages_written_back is not None and limited.pages_dirty is not None
+    assert limited.pages_written_back[0, 0] > back.pages_written_back[names.index("lru"), 1]
+    assert limited.pages_dirty[0, 0] <= limited.capacities[0] // 10
+
+
+def test_the_monitor_ends_it() -> None:
+    phases: list[str] = []
+    cache.simulate(OLTP, ["lru"], ["10%"], monitor=lambda phase, *_: phases.append(phase))
+    assert set(phases) == {"scan", "caches"}
+    for stop in ("scan", "caches"):
+        with pytest.raises(KeyboardInterrupt):
+            cache.simulate(OLTP, ["lru"], ["10%"], monitor=lambda phase, *_, stop=stop: phase == stop)
+
+
+def test_sized_objects_are_counted_in_bytes() -> None:
+    trace = ssdlab.Trace.from_columns(op=["read"] * 4, offset=[0, 8192, 0, 8192], bytes=[4096, 1024, 4096, 1024])
+    found = cache.simulate(trace, ["lru"], ["2KiB", "100%"], granularity="sized-objects")
+    assert found.capacities.tolist() == [2048, 5120] and found.unit_bytes == 1
+    assert found.misses.tolist() == [[3, 2]]
+    assert found.too_large is not None and found.too_large.tolist() == [[2, 0]]
+    assert found.byte_miss_ratio is not None and found.byte_miss_ratio[0, 0] == 9216 / 10240
+
+
+def test_what_is_saved_is_what_was_found(tmp_path: Path) -> None:
+    import pyarrow.csv as pc
+    import pyarrow.parquet as pq
+
+    for number, found in enumerate(
+        (cache.simulate(skewed(), ["lru", "arc"], [10, 100]), cache.mrc(skewed(), ["lru", "arc"], sample="50%"))
+    ):
+        found.save(tmp_path / str(number))
+        saved = tmp_path / str(number)
+        assert sorted(path.name for path in saved.iterdir()) == [
+            "caches.csv", "caches.json", "caches.parquet", "report.html",
+        ]  # fmt: skip
+        rows = found.to_dict()["caches"]
+        assert pq.read_table(saved / "caches.parquet").to_pylist() == rows
+        assert pc.read_csv(saved / "caches.csv").num_rows == len(rows)
+        assert json.loads((saved / "caches.json").read_text()) == json.loads(found.to_json())
+        page = (saved / "report.html").read_text()
+        assert "Miss ratios" in page and "<svg" in page and page == found.report_html()
+        (axes,) = found.plot().axes
+        legend = axes.get_legend()
+        assert legend is not None and [entry.get_text() for entry in legend.get_texts()] == ["lru", "arc"]
+
+
+@pytest.mark.parametrize(
+    ("policies", "sizes", "more", "message"),
+    [
+        (["lur"], ["10%"], {}, "no policy is called 'lur'; did you mean lru?"),
+        (["lru-k:l=3"], ["10%"], {}, "policy lru-k has no parameter 'l'"),
+        (["lru-k:k=99"], ["10%"], {}, "must lie in 1..=16"),
+        (["lru-k:k"], ["10%"], {}, "is not NAME=NUMBER"),
+        (["lru", "lru"], ["10%"], {}, "given twice"),
+        ([], ["10%"], {}, "no policy is given"),
+        (["lru"], [], {}, "no size is given"),
+        (["lru"], ["1KiB"], {}, "a cache of 1KiB is smaller than one page of 4KiB"),
+        (["lru"], ["0"], {}, "a cache of 0 is smaller than one page"),
+        (["lru"], ["0.1%"], {}, "a cache of 0.1% of 10 pages holds none of them"),
+        (["lru"], ["10MB%"], {}, "is not a share"),
+        (["lru"], ["ten"], {}, "is not a size"),
+        (["lru"], ["1KiB"], {"granularity": "objects"}, "counted objects have no bytes"),
+        (["lru"], ["10"], {"granularity": "sized-objects"}, "objects of different sizes are not counted"),
+        (["lirs"], ["10%"], {"granularity": "sized-objects"}, "is defined for items of one size"),
+        (["lru"], ["10%"], {"granularity": "page"}, "did you mean pages?"),
+        (["lru"], ["10%"], {"page": "3KiB"}, "write a power of two"),
+        (["lru"], ["10%"], {"jobs": 0}, "jobs 0 is less than 1"),
+        (["belady"], ["10%"], {"write_back": True}, "must know the future"),
+        (["lru"], ["10%"], {"write_back": True, "granularity": "objects"}, "only pages are written back"),
+        (["lru"], ["10%"], {"write_back": True, "ignore_trims": True}, "drops what is trimmed"),
+        (["lru"], ["10%"], {"dirty": "101%"}, "is above 100%"),
+        (["lru"], ["10%"], {"dirty": "12.5%"}, "is no whole percentage"),
+    ],
+)
+def test_what_cannot_be_is_named(policies: list[str], sizes: list[str], more: dict[str, Any], message: str) -> None:
+    with pytest.raises(ssdlab.ConfigError) as error:
+        cache.simulate(loop(), policies, sizes, **more)
+    assert message in str(error.value) and "\n" not in str(error.value)
+
+
+def test_samples_that_cannot_be_are_named() -> None:
+    for more, message in (
+        ({"sample": "0%"}, "is not above 0%"),
+        ({"sample": "0.5"}, "the % sign is missing"),
+        ({"sample": "1%", "replicas": 1}, "write 2 to 64"),
+        ({"sample": "3", "replicas": 8}, "`items` is 3"),
+    ):
+        with pytest.raises(ssdlab.ConfigError, match=message):
+            cache.mrc(loop(), ["arc"], **more)
+    flush = ssdlab.Trace.from_columns(op=["flush"], offset=[0], bytes=[0])
+    with pytest.raises(ssdlab.TraceError, match="neither reads nor writes"):
+        cache.mrc(flush)
+
+
+def test_the_commands_print_and_save(cli: Cli, tmp_path: Path) -> None:
+    asked = ["cache", "sim", str(OLTP), "--policy", "lru,s3-fifo:small=20", "--size", "1MiB,10%"]
+    out = cli(*asked, "--out", str(tmp_path / "sim")).stdout
+    shown = json.loads(cli(*asked, "--json").stdout)
+    for cell in shown["caches"]:
+        assert f"{100 * cell['miss_ratio']:.2f} %" in out and f"{cell['hits']:,}" in out
+    assert "written to" in out and (tmp_path / "sim" / "report.html").exists()
+    assert "pages written back" in cli(*asked, "--write-back").stdout
+    curves = cli("cache", "mrc", str(OLTP), "--policy", "lru,arc", "--sample", "20%", "--out", str(tmp_path / "mrc"))
+    assert "one pass" in curves.stdout and "±" in curves.stdout and (tmp_path / "mrc" / "caches.csv").exists()
+    listed = cli("list", "caches").stdout
+    for policy in cache.policies():
+        assert f"{policy.name}: {policy.help}" in listed
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["sim", "nothere.csv"], "No such file"),
+        (["sim", str(OLTP), "--policy", "arcs"], "did you mean arc?"),
+        (["sim", str(OLTP), "--size", "1KiB"], "is smaller than one page of 4KiB"),
+        (["sim", str(OLTP), "--objects", "--sized-objects"], "exclude one another"),
+        (["sim", str(OLTP), "--sized-objects", "--policy", "arc"], "is defined for items of one size"),
+        (["mrc", str(OLTP), "--sample", "101%"], "is not above 0% and at most 100%"),
+    ],
+)
+def test_wrong_input_is_one_line_and_status_2(cli: Cli, tmp_path: Path, arguments: list[str], words: str) -> None:
+    done = cli("cache", *arguments, "--out", str(tmp_path / "out"), check=False)
+    assert done.returncode == 2 and done.stdout == "" and words in done.stderr
+    assert len(done.stderr.splitlines()) == 1 and not (tmp_path / "out").exists()
+
+
+def layered(**overrides: Any) -> ssdlab.Config:
+    """A small drive with a cache above it."""
+    return ssdlab.Config(
+        overrides={
+            "device.capacity": "64MiB",
+            "cache.policy": "lru",
+            "cache.size": "1MiB",
+            "cache.dirty": "100%",
+            "check": "true",
+            **{key.replace("__", "."): value for key, value in overrides.items()},
+        }
+    )
+
+
+@pytest.mark.parametrize("time", ["count", "serial", "event"])
+def test_a_cache_above_the_drive_hits_as_one_alone(time: str) -> None:
+    result = ssdlab.simulate(layered(time=time), skewed())
+    alone = cache.simulate(skewed(), ["lru"], ["1MiB"], write_back=True)
+    summary = result.summary["cache"]
+    assert (summary["hits"], summary["misses"]) == (int(alone.hits[0, 0]), int(alone.misses[0, 0]))
+    assert alone.pages_written_back is not None and alone.pages_dirty is not None
+    assert summary["written_back"] == int(alone.pages_written_back[0, 0])
+    assert summary["dirty_pages"] == int(alone.pages_dirty[0, 0])
+    assert summary["requests"] == 5000 and 0 < summary["served"] < 5000
+    host = result.summary["host"]
+    assert host["bytes_written"] == 4096 * summary["written_back"]
+    assert host["bytes_read"] == 4096 * (summary["counters"]["read_pages"] - summary["counters"]["read_hits"])
+    assert (summary["mean_ns"] is None) == (time == "count")
+    assert result.summary["check"]["page_reads_checked"] > 0
+
+
+def test_no_cache_changes_nothing() -> None:
+    plain = ssdlab.Config(overrides={"device.capacity": "64MiB", "time": "event"})
+    trace = skewed()
+    without = ssdlab.simulate(plain, trace)
+    assert without.summary["cache"] is None
+    # A cache of one page that writes through changes nothing but what it serves: with no page used twice, nothing.
+    once = ssdlab.Trace.from_columns(op=["write"] * 500, offset=np.arange(500) * 4096, bytes=[4096] * 500)
+    through = plain.with_overrides({"cache.policy": "fifo", "cache.size": "4KiB", "cache.writes": "through"})
+    left, right = (ssdlab.simulate(config, once).summary for config in (plain, through))
+    assert right["cache"]["hits"] == 0 and right["cache"]["misses"] == 500
+    assert {key: value for key, value in left.items() if key != "cache"} == {
+        key: value for key, value in right.items() if key != "cache"
+    }
+
+
+def test_copies_take_time() -> None:
+    times = {}
+    for copy in ("0ns", "10us"):
+        config = layered(time="serial", cache__copy=copy)
+        times[copy] = ssdlab.simulate(config, skewed()).summary["cache"]
+    pages = times["0ns"]["hits"] + times["0ns"]["misses"]
+    assert (times["0ns"]["copy_ns"], times["10us"]["copy_ns"]) == (0, 10_000 * pages)
+    assert times["10us"]["mean_ns"] - times["0ns"]["mean_ns"] == pytest.approx(10_000 * pages / 5000)
+    # In an open loop copies wait for one another.
+    two = ssdlab.Trace.from_columns(op=["write"] * 2, offset=[0, 4096], bytes=[4096] * 2, time_ns=[0, 0])
+    summary = ssdlab.simulate(layered(time="serial", host__replay="open", cache__copy="10us"), two).summary["cache"]
+    assert summary["copy_ns"] == 30_000 and summary["served"] == 2
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        ({"cache.policy": "lur"}, "did you mean"),
+        ({"cache.policy": "belady"}, "cache.policy"),
+        ({"cache.policy": "lru", "cache.size": "2KiB"}, "2KiB is smaller than a page of 4KiB"),
+        ({"cache.policy": "lru", "cache.page": "3KiB"}, "3KiB is not a power of two; write 2KiB or 4KiB"),
+        ({"cache.policy": "lru", "cache.dirty": "2.5%"}, "is not a whole percentage"),
+        ({"cache.policy": "lru-k", "cache.policy.lru-k.k": "99"}, "cache.policy.lru-k.k"),
+    ],
+)
+def test_a_cache_that_cannot_be_above_a_drive_is_named(overrides: dict[str, str], message: str) -> None:
+    with pytest.raises(ssdlab.ConfigError) as error:
+        ssdlab.simulate(ssdlab.Config(overrides={"device.capacity": "64MiB", "workload.requests": 10, **overrides}))
+    assert message in str(error.value)
