@@ -6,12 +6,14 @@
 
 mod activity;
 mod analysis;
+mod codec;
 mod columns;
 mod config;
 mod errors;
 mod intervals;
 mod map_advice;
 mod memory;
+mod plan;
 mod profile;
 mod quantity;
 mod requests;
@@ -29,6 +31,8 @@ mod _ssdlab {
     #[pymodule_export]
     use analysis::Analysis;
     #[pymodule_export]
+    use codec::{Codec, CompressedPages};
+    #[pymodule_export]
     use config::{Config, json_schema, options, presets, variants};
     #[pymodule_export]
     use errors::{ConfigError, InternalError, SimulationError, SsdlabError, TraceError};
@@ -36,6 +40,8 @@ mod _ssdlab {
     use intervals::{Intervals, WrittenPages, check_log_size};
     #[pymodule_export]
     use map_advice::MapAdvisor;
+    #[pymodule_export]
+    use plan::{Plan, corrections};
     #[pymodule_export]
     use profile::Profile;
     #[pymodule_export]
