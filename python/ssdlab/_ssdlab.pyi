@@ -9,6 +9,8 @@ import numpy.typing as npt
 
 __all__ = [
     "Analysis",
+    "Codec",
+    "CompressedPages",
     "Config",
     "ConfigError",
     "Generator",
@@ -16,6 +18,7 @@ __all__ = [
     "Intervals",
     "MapAdvisor",
     "Outcome",
+    "Plan",
     "Profile",
     "Reader",
     "Requests",
@@ -27,6 +30,7 @@ __all__ = [
     "__version__",
     "_panic",
     "check_log_size",
+    "corrections",
     "formats",
     "json_schema",
     "options",
