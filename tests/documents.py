@@ -27,6 +27,7 @@ DOCUMENTS = (
     "docs/advice.md",
     "docs/filebench.md",
     "docs/calibrate.md",
+    "docs/plan.md",
 )
 BLOCK = re.compile(r"^(?:`([^`\n]+)`:\n\n)?```(console|python|text|toml|csv)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
