@@ -48,6 +48,14 @@ def test_the_break_even_of_the_device_is_where_advice_turns() -> None:
     assert ssdlab.cache_plan("15GiB", "200GiB", device_us=1.01 * turn, **arguments).compress
 
 
+def test_a_share_that_is_asked_for_is_taken(cli: Cli) -> None:
+    found = ssdlab.cache_plan("15GiB", "500GiB", distribution="even", paper=True, share=0.25)
+    assert {one.share for one in found.choices} == {0.25} and not found.compress
+    assert choice(found, "document", "lz4").us == pytest.approx(found.curve("lz4", "document")[25])
+    shown = cli(*PAPER_PLAN, "--data", "500GiB", "--distribution", "even", "--share", "25%").stdout
+    assert "Do not compress: 25 % of the memory does not beat a raw cache, whose pages take 106.7 us." in shown
+
+
 def test_ratios_are_by_bytes_of_the_pages_that_shrink(tmp_path: Path) -> None:
     noise, zeros = compressors.corpus([], 4096)[0][7 * 4096 : 8 * 4096], bytes(4096)
     found = compressors.measure("lz4", [noise, zeros * 3], 4096)
@@ -124,8 +132,9 @@ def test_a_miss_ratio_curve_takes_the_place_of_a_distribution(cli: Cli, tmp_path
     assert found["raw_hit_ratio"] == pytest.approx(0.2)
     document = next(one for one in found["choices"] if one["model"] == "document")
     assert document["hit_ratio"] == pytest.approx(0.2 + 1.13 / 3 * 0.5)
-    (tmp_path / "curve.csv").write_text("size,misses\n1,2\n")
-    assert "--curve curve.csv: is no CSV" in cli(*arguments, check=False).stderr
+    for wrong in ("size,misses\n1,2\n", "cache_bytes,miss_ratio\n", "cache_bytes,miss_ratio\n5,much\n"):
+        (tmp_path / "curve.csv").write_text(wrong)
+        assert "--curve curve.csv: is no CSV" in cli(*arguments, check=False).stderr
 
 
 @pytest.mark.parametrize(
@@ -141,6 +150,9 @@ def test_a_miss_ratio_curve_takes_the_place_of_a_distribution(cli: Cli, tmp_path
         (["--memory", "1GiB", "--data", "2GiB", "--device-us", "5", "--compressor", "lz5"], 'did you mean "lz4"'),
         (["--memory", "1GiB", "--data", "2GiB", "--paper", "--distribution", "70/30"], "must be even, 80/20"),
         (["--memory", "1GiB", "--data", "2GiB", "--device-us", "5", "."], "is no ordinary file"),
+        (["--memory", "1GiB", "--data", "2GiB", "--paper", "--share", "140%"], "140 %, but must lie in 0 to 100 %"),
+        (["--memory", "1GiB", "--data", "2GiB", "--paper", "--share", "-1"], "-1 %, but must lie in 0 to 100 %"),
+        (["--memory", "1GiB", "--data", "2GiB", "--paper", "--share", "half"], "is no percentage"),
         (["--memory", "1GiB", "--data", "2GiB", "--device", "missing"], "does not exist"),
     ],
 )

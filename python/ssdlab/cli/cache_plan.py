@@ -54,6 +54,10 @@ def plan(
             help="Instead of a distribution: CSV of cache_bytes,miss_ratio, ascending, below a line of names.",
         ),
     ] = None,
+    share: Annotated[
+        str | None,
+        typer.Option("--share", metavar="PERCENT", help="Memory to compress, such as 40%; the best if left out."),
+    ] = None,
     compressor: Annotated[
         str, typer.Option("--compressor", metavar="NAMES", help="Compressors to compare.", rich_help_panel=COSTS)
     ] = ",".join(COMPRESSORS),
@@ -101,8 +105,16 @@ def plan(
         device=device,
         device_us=device_us,
         seconds=seconds,
+        share=None if share is None else _share(share),
     )
     deliver(found, lambda: _show(found), json=json, out=out, files="report.html, plan.json and plan.csv")
+
+
+def _share(written: str) -> float:
+    try:
+        return float(written.removesuffix("%")) / 100
+    except ValueError:
+        raise ConfigError(f"--share {text.path(written)}: is no percentage; write 40%, for example") from None
 
 
 def _points(path: Path, data: str) -> list[tuple[float, float]]:
@@ -113,6 +125,8 @@ def _points(path: Path, data: str) -> list[tuple[float, float]]:
     try:
         with path.open(encoding="utf-8", newline="") as file:
             rows = list(csv.DictReader(file))
+        if not rows:
+            raise ValueError("no point")
         return [(min(1.0, float(row["cache_bytes"]) / whole), 1 - float(row["miss_ratio"])) for row in rows]
     except (KeyError, TypeError, ValueError):
         raise ConfigError(
@@ -134,7 +148,7 @@ def _show(found: "CachePlan") -> None:
     out.print(f"\n{words.verdict(found)}")
     for heading, headers, rows, left in (
         ("Compressors", words.COMPRESSORS, words.compressors(found), 1),
-        ("Best share of the memory", words.CHOICES, words.choices(found), 2),
+        (words.choices_heading(found), words.CHOICES, words.choices(found), 2),
         (words.corrections_heading(found), words.CORRECTIONS, words.corrections(found), 1),
         (words.devices_heading(found), words.DEVICES, words.devices(found), 1),
     ):

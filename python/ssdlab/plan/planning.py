@@ -32,6 +32,7 @@ def cache_plan(
     device: str | os.PathLike[str] | None = None,
     device_us: float | None = None,
     seconds: float = devices.SECONDS,
+    share: float | None = None,
 ) -> CachePlan:
     """Tells whether to compress part of a page cache, with what, how much of it, and what that gains.
 
@@ -46,6 +47,7 @@ def cache_plan(
         device: File or block device whose reads to measure; nothing is written to it.
         device_us: Time of reading a page, in microseconds, instead of measuring.
         seconds: Time to measure the device for each size of a read.
+        share: Share of the memory to compress, a fraction of 1; the best one if left out.
 
     Raises:
         ConfigError: If a figure is out of range, or the device is given by none or several of `paper`, `device` and
@@ -66,7 +68,7 @@ def cache_plan(
         raise ConfigError("--paper has figures of its own, for pages of 8KiB; leave out the files and --page")
     remarks = []
     # A wrong figure is told of before anything is measured.
-    _ssdlab.Plan(sizes, device_us or 0.0, distribution, (1.0, 0.0, 0.0, 1.0))
+    _ssdlab.Plan(sizes, device_us or 0.0, distribution, (1.0, 0.0, 0.0, 1.0)).point(share or 0.0, [])
     if paper:
         found = [_of_paper(one) for one in wanted]
     else:
@@ -90,6 +92,7 @@ def cache_plan(
         paper=paper,
         device=read,
         remarks=tuple(remarks),
+        share=share,
     )
 
 

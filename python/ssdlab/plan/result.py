@@ -34,7 +34,7 @@ class Choice:
     model: str
     compressor: Compressor
     share: float
-    """Share of the memory to compress: the one with the least time."""
+    """Share of the memory to compress: the one with the least time, or the one asked for."""
     hit_ratio: float
     us: float
     """Mean time of a request for a page, in microseconds."""
@@ -67,6 +67,8 @@ class CachePlan:
     """What was measured, if the device was."""
     remarks: tuple[str, ...]
     """What a person should know before reading figures."""
+    share: float | None = None
+    """The share of the memory that was asked for; None to find the best one."""
 
     def _plan(self, compressor: Compressor, model: str, **other: Any) -> _ssdlab.Plan:
         if model == "document":
@@ -97,7 +99,7 @@ class CachePlan:
 
     def _choice(self, model: str, compressor: Compressor) -> Choice:
         plan, names = self._plan(compressor, model), corrections(model)
-        best = plan.best(names)
+        best = plan.best(names) if self.share is None else plan.point(self.share, names)
         return Choice(
             model=model,
             compressor=compressor,
@@ -111,7 +113,7 @@ class CachePlan:
 
     @property
     def best(self) -> Choice:
-        """The choice with the least time under the corrected model. Its share is 0 if compressing gains nothing."""
+        """The choice with the least time under the corrected model."""
         return min((choice for choice in self.choices if choice.model == "corrected"), key=lambda choice: choice.us)
 
     @property
@@ -164,6 +166,7 @@ class CachePlan:
             "page_bytes": self.page_bytes,
             "distribution": self.distribution,
             "device_us": self.device_us,
+            "share": self.share,
             "paper": self.paper,
             "device": None if self.device is None else asdict(self.device),
             "compressors": [asdict(one) for one in self.compressors],

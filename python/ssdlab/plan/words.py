@@ -42,7 +42,9 @@ def verdict(plan: "CachePlan") -> str:
     """The advice."""
     best, raw = plan.best, plan.raw_us
     if not plan.compress:
-        return f"Do not compress: no share of the memory beats a raw cache, whose pages take {raw:.1f} us."
+        tried = "no share of the memory" if plan.share is None else f"{100 * plan.share:g} % of the memory does not"
+        beats = "beats" if plan.share is None else "beat"
+        return f"Do not compress: {tried} {beats} a raw cache, whose pages take {raw:.1f} us."
     return (
         f"Compress {100 * best.share:.0f} % of the memory with {best.compressor.name}: a page takes {best.us:.1f} us "
         f"instead of {raw:.1f}, {best.gain:.2f} times as many pages a second."
@@ -98,6 +100,11 @@ def devices_heading(plan: "CachePlan") -> str:
     return (
         f"Slowness of the device from which {plan.best.compressor.name} gains, in us a page, by ratio and distribution"
     )
+
+
+def choices_heading(plan: "CachePlan") -> str:
+    """Which share of the memory the choices have."""
+    return "Best share of the memory" if plan.share is None else "The share of the memory that was asked for"
 
 
 def corrections_heading(plan: "CachePlan") -> str:

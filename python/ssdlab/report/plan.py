@@ -20,7 +20,7 @@ def render(plan: "CachePlan") -> str:
         chart=inline(plan.plot(), "curves"),
         tables=[
             ("Compressors", words.COMPRESSORS, words.compressors(plan)),
-            ("Best share of the memory", words.CHOICES, words.choices(plan)),
+            (words.choices_heading(plan), words.CHOICES, words.choices(plan)),
             (words.corrections_heading(plan), words.CORRECTIONS, words.corrections(plan)),
             (words.devices_heading(plan), words.DEVICES, words.devices(plan)),
         ],

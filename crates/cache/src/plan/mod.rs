@@ -147,7 +147,7 @@ impl Plan {
         if (0.0..=1.0).contains(&share) {
             Ok(self.at(share, corrections))
         } else {
-            Err(PlanError::new("the share of compressed memory", share, "lie in 0 to 1, or 0 to 100 %"))
+            Err(PlanError::new("the share of memory to compress", format!("{} %", 100.0 * share), "lie in 0 to 100 %"))
         }
     }
 
@@ -183,13 +183,13 @@ impl Plan {
         points.reduce(|best, point| if point.us < best.us { point } else { best }).unwrap_or_else(|| self.at(0.0, &[]))
     }
 
-    /// The least share from which on compressing beats a raw cache; none if no share does.
+    /// The least share with which compressing beats a raw cache; none if no share does.
     pub fn break_even(&self, corrections: &[Correction]) -> Option<f64> {
         let raw_us = self.raw_us();
         first_below_zero(|share| self.at(share, corrections).us - raw_us)
     }
 
-    /// The least share from which on this plan beats another; none if no share does.
+    /// The least share with which this plan beats another; none if no share does.
     pub fn passes(&self, other: &Self, corrections: &[Correction]) -> Option<f64> {
         first_below_zero(|share| self.at(share, corrections).us - other.at(share, corrections).us)
     }
@@ -211,7 +211,7 @@ impl Plan {
     }
 }
 
-/// The least share from which on `function` is negative.
+/// The least share at which `function` is negative.
 fn first_below_zero(function: impl Fn(f64) -> f64) -> Option<f64> {
     // Rounding must not pass for a gain.
     let negative = |share: f64| function(share) < -1e-9;
