@@ -29,6 +29,7 @@ DOCUMENTS = (
     "docs/filebench.md",
     "docs/calibrate.md",
     "docs/schedulers.md",
+    "docs/plan.md",
 )
 BLOCK = re.compile(r"^(?:`([^`\n]+)`:\n\n)?```(console|python|text|toml|csv)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 

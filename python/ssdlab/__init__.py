@@ -20,11 +20,13 @@ from ssdlab.analysis import TraceAnalysis
 from ssdlab.calibration import Calibration, CalibrationError, calibrate, calibrate_target
 from ssdlab.config import Config, Preset, Setting, config_schema, presets
 from ssdlab.intervals import FrequencyColumns, IntervalColumns, WindowColumns, WriteIntervals
+from ssdlab.plan import CachePlan, cache_plan
 from ssdlab.result import LatencyColumns, Result
 from ssdlab.simulation import Monitor, simulate
 from ssdlab.trace import Trace, TraceFile, generate, read_trace
 
 __all__ = [
+    "CachePlan",
     "Calibration",
     "CalibrationError",
     "Config",
@@ -48,6 +50,7 @@ __all__ = [
     "__version__",
     "advise",
     "cache",
+    "cache_plan",
     "calibrate",
     "calibrate_target",
     "config_schema",

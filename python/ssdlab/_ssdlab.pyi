@@ -10,6 +10,8 @@ import numpy.typing as npt
 __all__ = [
     "Analysis",
     "CacheTrace",
+    "Codec",
+    "CompressedPages",
     "Config",
     "ConfigError",
     "Generator",
@@ -17,6 +19,7 @@ __all__ = [
     "Intervals",
     "MapAdvisor",
     "Outcome",
+    "Plan",
     "Profile",
     "Reader",
     "Requests",
@@ -30,6 +33,7 @@ __all__ = [
     "cache_policies",
     "check_cache",
     "check_log_size",
+    "corrections",
     "formats",
     "json_schema",
     "options",
@@ -210,6 +214,40 @@ class CacheTrace:
     def one_pass(
         self, policies: Sequence[str], capacities: Sequence[int], jobs: int, monitor: _Watch
     ) -> dict[str, Any]: ...
+@final
+class Codec:
+    """A page compressor with contexts of its own."""
+    def __new__(cls, spec: str) -> Codec: ...
+    def spec(self) -> str: ...
+    def modelled(self) -> tuple[float, float, float] | None: ...
+    def compress(self, data: bytes, page_bytes: int, most_bytes: int) -> CompressedPages: ...
+    def restore(self, compressed: CompressedPages) -> None: ...
+
+@final
+class CompressedPages:
+    """Pages that were compressed, to be restored."""
+    def lengths(self) -> list[int | None]: ...
+
+@final
+class Plan:
+    """A cache and a compressor for it."""
+    def __new__(
+        cls,
+        memory: tuple[float, float, float],
+        device_us: float,
+        distribution: str | Sequence[tuple[float, float]],
+        compressor: tuple[float, float, float, float],
+    ) -> Plan: ...
+    def raw_hit_ratio(self) -> float: ...
+    def raw_us(self) -> float: ...
+    def point(self, share: float, corrections: Sequence[str]) -> dict[str, float]: ...
+    def best(self, corrections: Sequence[str]) -> dict[str, float]: ...
+    def break_even(self, corrections: Sequence[str]) -> float | None: ...
+    def passes(self, other: Plan, corrections: Sequence[str]) -> float | None: ...
+    def device_break_even_us(self, corrections: Sequence[str]) -> float | None: ...
+
+def corrections() -> list[str]:
+    """Names of the corrections of the model of `Plan`."""
 
 def share(text: str) -> float:
     """A share such as `"95%"` as a fraction of 1."""

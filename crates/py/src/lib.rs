@@ -7,12 +7,14 @@
 mod activity;
 mod analysis;
 mod cache;
+mod codec;
 mod columns;
 mod config;
 mod errors;
 mod intervals;
 mod map_advice;
 mod memory;
+mod plan;
 mod profile;
 mod quantity;
 mod requests;
@@ -32,6 +34,8 @@ mod _ssdlab {
     #[pymodule_export]
     use cache::{CacheTrace, cache_policies, check_cache};
     #[pymodule_export]
+    use codec::{Codec, CompressedPages};
+    #[pymodule_export]
     use config::{Config, json_schema, options, presets, variants};
     #[pymodule_export]
     use errors::{ConfigError, InternalError, SimulationError, SsdlabError, TraceError};
@@ -39,6 +43,8 @@ mod _ssdlab {
     use intervals::{Intervals, WrittenPages, check_log_size};
     #[pymodule_export]
     use map_advice::MapAdvisor;
+    #[pymodule_export]
+    use plan::{Plan, corrections};
     #[pymodule_export]
     use profile::Profile;
     #[pymodule_export]

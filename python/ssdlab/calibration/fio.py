@@ -52,6 +52,8 @@ class Job:
     engine: str
     direct: bool
     seconds: float
+    run: int = 1
+    """Requests in a row after each jump to a random place."""
 
     def arguments(self) -> list[str]:
         """Options of fio. Only a job of writes can write, and none makes or grows a file."""
@@ -59,7 +61,7 @@ class Job:
         return [
             "--name=ssdlab",
             f"--filename={LINK}",
-            f"--rw=rand{self.op}",
+            f"--rw=rand{self.op}" + (f":{self.run}" if self.run > 1 else ""),
             *([] if self.op == "write" else ["--readonly"]),
             "--allow_file_create=0",
             f"--bs={self.request_bytes}",

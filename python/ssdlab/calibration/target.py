@@ -105,7 +105,7 @@ def calibrate_target(
         direct=target.direct,
         seconds=0.2,
     )
-    engine = _engine(found, probe)
+    engine = engine_of(found, probe)
 
     shape = len(sizes), len(depths)
     rounds = {op: np.full((ROUNDS, *shape), np.nan) for op in ops}
@@ -213,7 +213,7 @@ def _direct(path: Path) -> bool:
     return True
 
 
-def _engine(found: fio.Fio, probe: fio.Job) -> str:
+def engine_of(found: fio.Fio, probe: fio.Job) -> str:
     """The first engine that fio has and the system lets it use."""
     # Through the page cache libaio waits for each request.
     engines = [engine for engine in fio.ENGINES if probe.direct or engine != "libaio"]

@@ -9,7 +9,20 @@ from typing import Annotated
 import typer
 
 from ssdlab import InternalError, SsdlabError, __version__, text
-from ssdlab.cli import advise, analyze, cache, calibrate, compare, config, experiment, presets, run, trace, validate
+from ssdlab.cli import (
+    advise,
+    analyze,
+    cache,
+    cache_plan,
+    calibrate,
+    compare,
+    config,
+    experiment,
+    presets,
+    run,
+    trace,
+    validate,
+)
 from ssdlab.cli import list as listing
 
 PARTIAL = 130
@@ -46,6 +59,7 @@ app.command("compare", epilog=compare.EXAMPLES)(compare.compare)
 app.command("calibrate", epilog=calibrate.EXAMPLES)(calibrate.calibrate)
 app.command("validate", epilog=validate.EXAMPLES)(validate.validate)
 trace.app.command("analyze", epilog=analyze.EXAMPLES)(analyze.analyze)
+cache.app.command("plan", epilog=cache_plan.EXAMPLES)(cache_plan.plan)
 app.add_typer(experiment.app, name="experiment")
 app.add_typer(trace.app, name="trace")
 app.add_typer(advise.app, name="advise")

@@ -89,7 +89,7 @@ def _describe(experiment: "Experiment") -> None:
 def _row(table: "Table") -> tuple[str, ...]:
     size = f"{len(table.rows.labels)} x {len(table.columns.labels)}"
     has_reference = text.MISSING if table.reference is None else "compared"
-    seeds = text.MISSING if table.given else str(len(table.seeds) or 1)
+    seeds = text.MISSING if not table.simulated else str(len(table.seeds) or 1)
     return table.name, table.title, table.unit, size, seeds, has_reference
 
 

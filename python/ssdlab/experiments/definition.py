@@ -113,6 +113,8 @@ class Table:
     """What of a run is a cell's value; with `given`, of its numbers, and of those in the labels by name of the axis."""
     given: Mapping[str, Given]
     """What `value` is worked out from, by name, where nothing is simulated; empty where cells are."""
+    model: str | None
+    """The model that works out the cells from their settings, where nothing is simulated; see `models.MODELS`."""
     rows: Axis
     columns: Axis
     settings: Settings
@@ -144,13 +146,18 @@ class Table:
     """What a reader should know: assumptions, readings of the document, what is missing."""
 
     @property
+    def simulated(self) -> bool:
+        """Whether cells come from runs."""
+        return not self.given and self.model is None
+
+    @property
     def difference_unit(self) -> str:
         """Unit of differences."""
         return "points" if self.compare == "points" else "%"
 
     def replays(self, row: str, column: str) -> str | None:
         """Name of the trace that a cell replays; None for the generated workload, or if nothing is simulated."""
-        if self.given:
+        if not self.simulated:
             return None
         return self.columns.traces.get(column) or self.rows.traces.get(row) or self.trace
 
@@ -194,6 +201,10 @@ class Experiment:
         """The traces that cells of a table replay, in the order of the experiment."""
         used = {table.replays(row, column) for row in table.rows.labels for column in table.columns.labels}
         return tuple(replay for name, replay in self.traces.items() if name in used)
+
+    def arguments(self, table: Table, row: str, column: str) -> Settings:
+        """The settings of one cell of a table that a model works out."""
+        return {**self.settings, **table.settings, **table.rows.settings[row], **table.columns.settings[column]}
 
     def configs(self, table: Table, row: str, column: str, overrides: Overrides = ()) -> list[Config]:
         """The configurations of one cell, one for each seed; where it records, of its first run.

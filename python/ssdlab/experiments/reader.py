@@ -21,6 +21,7 @@ from ssdlab.experiments.definition import (
     Table,
 )
 from ssdlab.experiments.expression import Value
+from ssdlab.experiments.models import MODELS
 from ssdlab.experiments.reference import read_reference
 from ssdlab.experiments.suggest import suggestion
 
@@ -30,8 +31,8 @@ FILE = "experiment.toml"
 EXPERIMENT_KEYS = ("title", "document", "preset", "seeds", "set", "trace", "axis", "table")
 TRACE_KEYS = ("pages", "help", "format", "device")
 TABLE_KEYS = (
-    "name", "title", "unit", "value", "from", "rows", "columns", "trace", "set", "below", "seeds", "reference", "where",
-    "change_to", "compare", "anchor", "tolerance", "better", "by", "lines", "note",
+    "name", "title", "unit", "value", "from", "model", "rows", "columns", "trace", "set", "below", "seeds", "reference",
+    "where", "change_to", "compare", "anchor", "tolerance", "better", "by", "lines", "note",
 )  # fmt: skip
 
 _TYPES: dict[type, tuple[str, str]] = {
@@ -261,6 +262,17 @@ def _given(keys: _Keys, folder: Path, value: Value, rows: Axis, columns: Axis) -
     return found
 
 
+def _model(keys: _Keys) -> str | None:
+    """The model that works out the cells, if there is one."""
+    if not keys.has("model"):
+        return None
+    for key in ("from", "trace", "below", "seeds"):
+        if keys.has(key):
+            raise keys.error(key, "means nothing with 'model', as nothing is simulated; leave it out")
+    name: str = keys.choice("model", tuple(MODELS), "")
+    return name
+
+
 def _table(
     file: str,
     folder: Path,
@@ -300,6 +312,7 @@ def _table(
         unit=keys.get("unit", str, ""),
         value=value,
         given=_given(keys, folder, value, rows, columns),
+        model=_model(keys),
         rows=rows,
         columns=columns,
         settings=keys.settings("set"),

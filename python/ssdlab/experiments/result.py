@@ -192,6 +192,7 @@ class TableResult:
             "unit": self.table.unit,
             "value": self.table.value.text,
             "from": {name: given.file for name, given in self.table.given.items()},
+            "model": self.table.model,
             "rows": list(self.rows),
             "cols": list(self.columns),
             "document": _listed(self.document),

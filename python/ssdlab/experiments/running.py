@@ -11,9 +11,11 @@ from itertools import zip_longest
 import numpy as np
 
 from ssdlab import text
+from ssdlab._ssdlab import ConfigError
 from ssdlab.config import Config, Overrides, _pairs
 from ssdlab.experiments.definition import Axis, Experiment, Replay, Table, Traces
 from ssdlab.experiments.expression import Summary, figure, figure_paths
+from ssdlab.experiments.models import MODELS
 from ssdlab.experiments.replay import Library, Source, describe, supplied
 from ssdlab.experiments.result import Array, ExperimentResult, TableResult, cells_of, is_own
 from ssdlab.experiments.suggest import suggestion
@@ -74,7 +76,7 @@ def run(
             for column in table.columns.labels:
                 name = table.replays(row, column)
                 cells[row, column] = []
-                if table.given:
+                if not table.simulated:
                     continue
                 below: list[Config | None] = [None]
                 if table.below is not None:
@@ -100,8 +102,8 @@ def run(
         overrides=tuple(sets),
         traces=describe(sources),
         tables=tuple(
-            _worked_out(table)
-            if table.given
+            _worked_out(experiment, table)
+            if not table.simulated
             else _measured(table, cells, finished, _missing(experiment, table, sources))
             for table, cells in zip(tables, plan, strict=True)
         ),
@@ -184,17 +186,33 @@ def _measured(table: Table, cells: Cells, finished: Mapping[Key, Finished], miss
     )
 
 
-def _worked_out(table: Table) -> TableResult:
-    """The table with what its value makes of given numbers."""
+def _worked_out(experiment: Experiment, table: Table) -> TableResult:
+    """The table with what its value makes of given numbers, or of the figures of a model."""
     ours = np.full((len(table.rows.labels), len(table.columns.labels)), np.nan)
+    summaries: list[Summary] = []
     for at in np.ndindex(ours.shape):
         row, column = table.rows.labels[at[0]], table.columns.labels[at[1]]
-        numbers = {table.rows.name: Axis.number(row), table.columns.name: Axis.number(column)}
-        value = table.value.of({**numbers, **{name: one.cells[at[0]][at[1]] for name, one in table.given.items()}})
+        figures: Summary
+        if table.model is None:
+            numbers = {table.rows.name: Axis.number(row), table.columns.name: Axis.number(column)}
+            figures = {**numbers, **{name: one.cells[at[0]][at[1]] for name, one in table.given.items()}}
+        else:
+            try:
+                figures = MODELS[table.model](experiment.arguments(table, row, column))
+            except ConfigError as error:
+                place = f"{experiment.file}: table {table.name}: row {row}, column {column}"
+                raise ConfigError(f"{place}: {error}") from None
+            summaries.append(figures)
+        value = table.value.of(figures)
         ours[at] = np.nan if value is None else value
-    ours = _changes(table, ours)
-    spread = np.full(ours.shape, np.nan)
-    return TableResult(table=table, document=_document(table), ours=ours, spread=spread, seeds=0, remarks=())
+    return TableResult(
+        table=table,
+        document=_document(table),
+        ours=_changes(table, ours),
+        spread=np.full(ours.shape, np.nan),
+        seeds=0,
+        remarks=tuple(_remarks(table, summaries)),
+    )
 
 
 def _document(table: Table) -> Array:
@@ -218,8 +236,9 @@ def _changes(table: Table, values: Array) -> Array:
 def _remarks(table: Table, summaries: list[Summary]) -> list[str]:
     """What is odd about the value: a path that leads nowhere is a figure that no run has, or a slip of the pen."""
     known = {path for summary in summaries for path in figure_paths(summary)}
+    where = "run" if table.simulated else "cell"
     return [
-        f"no run has the figure {text.path(path)} of {table.value.text!r}{suggestion(path, known)}"
+        f"no {where} has the figure {text.path(path)} of {table.value.text!r}{suggestion(path, known)}"
         for path in table.value.paths
         if summaries and all(figure(summary, path) is None for summary in summaries)
     ]

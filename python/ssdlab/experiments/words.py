@@ -51,6 +51,8 @@ def sentences(result: TableResult) -> list[str]:
     found = [f"ours need a trace: supply {replay.help} with --trace {replay.name}=FILE" for replay in result.missing]
     if table.given:
         found.append(f"ours: worked out from {', '.join(one.file for one in table.given.values())}, not simulated")
+    if table.model is not None:
+        found.append(f"ours: worked out by the model {table.model}, not simulated")
     largest, rms = result.largest, result.rms
     if largest is not None and rms is not None:
         row, column, value = largest

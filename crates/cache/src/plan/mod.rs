@@ -1,0 +1,228 @@
+//! What compressing part of a page cache is worth, in closed formulas.
+//!
+//! The model is that of Harper, "Viability of Time-Memory Trade-Offs in Large Data Sets", Dakota State University 2018:
+//! a share of the memory, its `C_%`, holds compressed pages, so that more pages are cached; in return every fault
+//! compresses a victim, and every hit on a compressed page restores it. Where the model errs, a [`Correction`] mends it.
+
+mod popularity;
+
+pub use popularity::Popularity;
+
+use thiserror::Error;
+
+/// Shares of the memory that are tried when a best one or a break-even is sought.
+const STEPS: u32 = 1_000;
+
+/// A number with which there is nothing to plan.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{what} is {value}, but must {must}")]
+pub struct PlanError {
+    what: &'static str,
+    value: String,
+    must: &'static str,
+}
+
+impl PlanError {
+    fn new(what: &'static str, value: impl ToString, must: &'static str) -> Self {
+        Self { what, value: value.to_string(), must }
+    }
+}
+
+/// What is cached where.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Memory {
+    /// Memory of the cache, `T_Bytes` of the document.
+    pub budget_bytes: f64,
+    /// The data of which pages are cached: `N_Bufs` times `B_Size`.
+    pub data_bytes: f64,
+    /// A page, `B_Size`.
+    pub page_bytes: f64,
+    /// Time to read a page from the device, in microseconds: "Disk Read" of table 4.
+    pub device_us: f64,
+    /// How requests spread over the pages.
+    pub popularity: Popularity,
+}
+
+/// What a compressor does to a page: a column of table 4 of the document.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Compressor {
+    /// Raw bytes for each compressed one, of pages that shrink: `C_Ratio`.
+    pub ratio: f64,
+    /// Time to compress a page, in microseconds.
+    pub compress_us: f64,
+    /// Time to restore a page, in microseconds.
+    pub decompress_us: f64,
+    /// Share of the pages that shrink. The document knows no others; see [`Correction::Incompressible`].
+    pub shrinking: f64,
+}
+
+/// Where the document's model is mended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Correction {
+    /// A cache without compressed pages compresses none. In the document a fault pays for it even at `C_%` = 0.
+    EmptyPoolIsFree,
+    /// The most popular pages are the raw ones, as any replacement policy strives for. In the document a hit is on a
+    /// compressed page with the share of these among the cached pages, %ChanceComp, as if all were equally popular.
+    HotPagesRaw,
+    /// A compressed page that is hit is restored and stays where it is. In the document it changes places with a raw one,
+    /// which is compressed for it: that is right for a cache that moves every page that is hit, and this the least that
+    /// any other can do.
+    RestoreInPlace,
+    /// Pages that do not shrink cannot be in the compressed part, though compressing them is tried. In the document every
+    /// page shrinks by the mean ratio.
+    Incompressible,
+}
+
+impl Correction {
+    /// Every correction with its name.
+    pub const ALL: [(Self, &'static str); 4] = [
+        (Self::EmptyPoolIsFree, "empty-pool-is-free"),
+        (Self::HotPagesRaw, "hot-pages-raw"),
+        (Self::RestoreInPlace, "restore-in-place"),
+        (Self::Incompressible, "incompressible"),
+    ];
+}
+
+/// A cache of which a share is compressed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Point {
+    /// Share of the memory that holds compressed pages: `C_%`.
+    pub share: f64,
+    /// Share of the requests that find their page, raw or compressed: `HR%`.
+    pub hit_ratio: f64,
+    /// Share of the requests that find their page compressed: `HR% * %ChanceComp`.
+    pub compressed_hit_ratio: f64,
+    /// Mean time of a request for a page, in microseconds. A hit on a raw page takes none.
+    pub us: f64,
+}
+
+/// A cache and a compressor for it.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    memory: Memory,
+    compressor: Compressor,
+}
+
+impl Plan {
+    /// A plan.
+    ///
+    /// # Errors
+    /// A number is not finite or out of its range; the first such is named.
+    pub fn new(memory: Memory, compressor: Compressor) -> Result<Self, PlanError> {
+        let Memory { budget_bytes, data_bytes, page_bytes, device_us, .. } = memory;
+        let Compressor { ratio, compress_us, decompress_us, shrinking } = compressor;
+        let within = |what, value: f64, least: f64, most: f64, must| {
+            if (least..=most).contains(&value) { Ok(()) } else { Err(PlanError::new(what, value, must)) }
+        };
+        let most = f64::MAX;
+        within("a page, in bytes,", page_bytes, 1.0, most, "be at least 1")?;
+        within("the memory, in bytes,", budget_bytes, page_bytes, most, "hold at least one page")?;
+        within("the data, in bytes,", data_bytes, page_bytes, most, "be at least one page")?;
+        within("the time of the device, in us,", device_us, 0.0, most, "be 0 or more")?;
+        within("the ratio", ratio, 1.0, most, "be 1 or more: a page that grows is kept raw")?;
+        within("the time to compress, in us,", compress_us, 0.0, most, "be 0 or more")?;
+        within("the time to decompress, in us,", decompress_us, 0.0, most, "be 0 or more")?;
+        within("the share of pages that shrink", shrinking, 0.0, 1.0, "lie in 0 to 1")?;
+        Ok(Self { memory, compressor })
+    }
+
+    /// Hit ratio without compression: `f` of the document's section "Introduction" of chapter 4, and figure 1.
+    pub fn raw_hit_ratio(&self) -> f64 {
+        self.hits(self.memory.budget_bytes / self.memory.data_bytes)
+    }
+
+    /// Mean time of a request without compression, in microseconds: a fault costs one disk read (section "Objective #2").
+    pub fn raw_us(&self) -> f64 {
+        self.memory.device_us * (1.0 - self.raw_hit_ratio())
+    }
+
+    /// The cache with `share` of its memory compressed; no corrections give the document's model.
+    ///
+    /// Hits are `g` of the section "Introduction" of chapter 4, costs the generalised function before figure 12:
+    /// `R_cost * HR% * %ChanceComp + miss cost * (1 - HR%)`.
+    ///
+    /// # Errors
+    /// `share` is outside of 0 to 1.
+    pub fn point(&self, share: f64, corrections: &[Correction]) -> Result<Point, PlanError> {
+        if (0.0..=1.0).contains(&share) {
+            Ok(self.at(share, corrections))
+        } else {
+            Err(PlanError::new("the share of memory to compress", format!("{} %", 100.0 * share), "lie in 0 to 100 %"))
+        }
+    }
+
+    fn at(&self, share: f64, corrections: &[Correction]) -> Point {
+        let has = |one| corrections.contains(&one);
+        let Compressor { ratio, compress_us, decompress_us, shrinking } = self.compressor;
+        // Shares of the data.
+        let cached = self.memory.budget_bytes / self.memory.data_bytes;
+        let raw = cached * (1.0 - share);
+        let compressed = cached * share * ratio;
+        let raw_hits = self.hits(raw);
+        let hit_ratio = if has(Correction::Incompressible) {
+            // Of the pages behind the raw ones only those that shrink are kept, so the pool reaches further down.
+            let reach = if shrinking > 0.0 { compressed / shrinking } else { 0.0 };
+            raw_hits + shrinking * (self.hits(raw + reach) - raw_hits)
+        } else {
+            self.hits(raw + compressed)
+        };
+        let compressed_hit_ratio = if has(Correction::HotPagesRaw) {
+            hit_ratio - raw_hits
+        } else {
+            hit_ratio * compressed / (raw + compressed)
+        };
+        let compress_us = if share == 0.0 && has(Correction::EmptyPoolIsFree) { 0.0 } else { compress_us };
+        let restore_us = decompress_us + if has(Correction::RestoreInPlace) { 0.0 } else { compress_us };
+        let us = restore_us * compressed_hit_ratio + (self.memory.device_us + compress_us) * (1.0 - hit_ratio);
+        Point { share, hit_ratio, compressed_hit_ratio, us }
+    }
+
+    /// The point with the least time, on a grid of tenths of a percent; the smallest share of equal ones.
+    pub fn best(&self, corrections: &[Correction]) -> Point {
+        let points = (0..=STEPS).map(|step| self.at(f64::from(step) / f64::from(STEPS), corrections));
+        points.reduce(|best, point| if point.us < best.us { point } else { best }).unwrap_or_else(|| self.at(0.0, &[]))
+    }
+
+    /// The least share with which compressing beats a raw cache; none if no share does.
+    pub fn break_even(&self, corrections: &[Correction]) -> Option<f64> {
+        let raw_us = self.raw_us();
+        first_below_zero(|share| self.at(share, corrections).us - raw_us)
+    }
+
+    /// The least share with which this plan beats another; none if no share does.
+    pub fn passes(&self, other: &Self, corrections: &[Correction]) -> Option<f64> {
+        first_below_zero(|share| self.at(share, corrections).us - other.at(share, corrections).us)
+    }
+
+    /// The fastest device for which some share of compressed memory still pays, in microseconds for a page: compressing
+    /// gains on slower ones. None if nothing is gained however slow the device is.
+    pub fn device_break_even_us(&self, corrections: &[Correction]) -> Option<f64> {
+        let raw_hits = self.raw_hit_ratio();
+        let fast = Self { memory: Memory { device_us: 0.0, ..self.memory.clone() }, compressor: self.compressor };
+        (1..=STEPS)
+            .map(|step| fast.at(f64::from(step) / f64::from(STEPS), corrections))
+            .filter(|point| point.hit_ratio > raw_hits)
+            .map(|point| point.us / (point.hit_ratio - raw_hits))
+            .reduce(f64::min)
+    }
+
+    fn hits(&self, share: f64) -> f64 {
+        self.memory.popularity.hit_ratio(share, (self.memory.data_bytes / self.memory.page_bytes).max(1.0))
+    }
+}
+
+/// The least share at which `function` is negative.
+fn first_below_zero(function: impl Fn(f64) -> f64) -> Option<f64> {
+    // Rounding must not pass for a gain.
+    let negative = |share: f64| function(share) < -1e-9;
+    let step = (0..=STEPS).find(|&step| negative(f64::from(step) / f64::from(STEPS)))?;
+    let (mut above, mut below) = (f64::from(step.max(1) - 1) / f64::from(STEPS), f64::from(step) / f64::from(STEPS));
+    for _ in 0..40 {
+        let middle = above.midpoint(below);
+        *(if negative(middle) { &mut below } else { &mut above }) = middle;
+    }
+    Some(below)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,13 @@
+"""Models that work out cells in closed formulas: from the settings of a cell to figures, as a run would yield them.
+
+To add one, register its function here.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ssdlab.experiments.expression import Summary
+from ssdlab.plan import planning
+
+MODELS: Mapping[str, Callable[[Mapping[str, Any]], Summary]] = {"cache_plan": planning.figures}
+"""Name to model; each raises ConfigError for settings that it does not know."""

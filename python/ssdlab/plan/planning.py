@@ -1,0 +1,162 @@
+"""Making a plan: what to compare, with which constants."""
+
+import math
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ssdlab import _ssdlab, text
+from ssdlab._ssdlab import ConfigError
+from ssdlab.plan import device as devices
+from ssdlab.plan.compressors import PAPER, PAPER_DEVICE_US, Compressor, corpus, measure
+from ssdlab.plan.result import CachePlan
+
+Distribution = str | Sequence[tuple[float, float]]
+"""`even`, `80/20`, `pareto`, `zipf:THETA`, or points (share of the pages cached, hit ratio) of a miss-ratio curve."""
+
+COMPRESSORS = ("lz4", "zstd")
+DISTRIBUTION = "80/20"
+PAGE = "8KiB"
+
+
+def cache_plan(
+    memory: str,
+    data: str,
+    *,
+    page: str = PAGE,
+    distribution: Distribution = DISTRIBUTION,
+    compressors: Iterable[str | Compressor] = COMPRESSORS,
+    paths: Iterable[str | os.PathLike[str]] = (),
+    paper: bool = False,
+    device: str | os.PathLike[str] | None = None,
+    device_us: float | None = None,
+    seconds: float = devices.SECONDS,
+    share: float | None = None,
+) -> CachePlan:
+    """Tells whether to compress part of a page cache, with what, how much of it, and what that gains.
+
+    Args:
+        memory: Memory of the cache, such as `"15GiB"`.
+        data: Size of the data.
+        page: Size of a page.
+        distribution: How requests spread over the pages.
+        compressors: Names such as `lz4` and `zstd:1`, which are measured on this machine, or figures of them.
+        paths: Files with typical data to measure compressors on; generated pages if there are none.
+        paper: Whether to take compressors and device from table 4 of Harper 2018 instead.
+        device: File or block device whose reads to measure; nothing is written to it.
+        device_us: Time of reading a page, in microseconds, instead of measuring.
+        seconds: Time to measure the device for each size of a read.
+        share: Share of the memory to compress, a fraction of 1; the best one if left out.
+
+    Raises:
+        ConfigError: If a figure is out of range, or the device is given by none or several of `paper`, `device` and
+            `device_us`.
+        CalibrationError: If the device must not be measured or cannot be.
+        OSError: If a file cannot be read.
+    """
+    if sum((paper, device is not None, device_us is not None)) != 1:
+        raise ConfigError("the device is to be given once: take one of --paper, --device and --device-us")
+    sizes = _ssdlab.size(memory), _ssdlab.size(data), _ssdlab.size(page)
+    if sizes[2] == 0:
+        raise ConfigError("a page of 0 bytes holds nothing; take 8KiB, for example")
+    files = [Path(path) for path in paths]
+    wanted = list(compressors)
+    if not wanted:
+        raise ConfigError("no compressor to compare; name one with --compressor")
+    if paper and (files or sizes[2] != 8192):
+        raise ConfigError("--paper has figures of its own, for pages of 8KiB; leave out the files and --page")
+    remarks = []
+    # A wrong figure is told of before anything is measured.
+    _ssdlab.Plan(sizes, device_us or 0.0, distribution, (1.0, 0.0, 0.0, 1.0)).point(share or 0.0, [])
+    if paper:
+        found = [_of_paper(one) for one in wanted]
+    else:
+        by_name = [one for one in wanted if isinstance(one, str)]
+        pages = corpus(files, sizes[2]) if by_name else []
+        if by_name and not files:
+            remarks.append("compressors were measured on generated pages; name files with your data to measure these")
+        found = [measure(one, pages, sizes[2]) if isinstance(one, str) else one for one in wanted]
+    read = None
+    if device is not None:
+        read = devices.measure(Path(device), sizes[2], seconds)
+        device_us = 1e6 / read.iops[sizes[2]]
+        remarks += read.remarks
+    return CachePlan(
+        memory_bytes=sizes[0],
+        data_bytes=sizes[1],
+        page_bytes=sizes[2],
+        distribution=distribution,
+        device_us=PAPER_DEVICE_US if paper else device_us or 0.0,
+        compressors=tuple(found),
+        paper=paper,
+        device=read,
+        remarks=tuple(remarks),
+        share=share,
+    )
+
+
+def _of_paper(wanted: str | Compressor) -> Compressor:
+    if isinstance(wanted, Compressor):
+        return wanted
+    if wanted not in PAPER:
+        raise ConfigError(f"the document has no figures of {text.path(wanted)}; it has {', '.join(PAPER)}")
+    return PAPER[wanted]
+
+
+KEYS: Mapping[str, Any] = {
+    "memory": "15GiB",
+    "data": "200GiB",
+    "page": PAGE,
+    "distribution": "even",
+    "device_us": PAPER_DEVICE_US,
+    "ratio": 1.0,
+    "compress_us": 0.0,
+    "decompress_us": 0.0,
+    "shrinking": 1.0,
+    "share": 0.0,
+    "corrections": "none",
+    "other": "",
+}
+"""Arguments of `figures` with their defaults. `corrections` is `none`, `all` or the name of one; `other` the name of a
+compressor of the document that is to be passed."""
+
+
+def figures(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The model for one cell of an experiment: what `cache_plan` shows, as figures; percentages are of 0 to 100.
+
+    Raises:
+        ConfigError: If there is no such argument, or one is out of range.
+    """
+    for key, value in settings.items():
+        if key not in KEYS:
+            raise ConfigError(f"{key}: the model cache_plan has no such setting; it has {', '.join(KEYS)}")
+        wanted = str if isinstance(KEYS[key], str) else (int, float)
+        if not isinstance(value, wanted) or isinstance(value, bool):
+            raise ConfigError(f"{key}: {value!r} is not {'text' if wanted is str else 'a number'}")
+    of = {**KEYS, **settings}
+    names = {"none": [], "all": _ssdlab.corrections()}.get(of["corrections"], [of["corrections"]])
+    memory = (_ssdlab.size(of["memory"]), _ssdlab.size(of["data"]), _ssdlab.size(of["page"]))
+
+    def plan(compressor: Compressor) -> _ssdlab.Plan:
+        costs = (compressor.ratio, compressor.compress_us, compressor.decompress_us, compressor.shrinking)
+        return _ssdlab.Plan(memory, of["device_us"], of["distribution"], costs)
+
+    own = plan(Compressor("", of["ratio"], of["compress_us"], of["decompress_us"], of["shrinking"]))
+    point = own.point(of["share"] / 100, names)
+    found = {
+        "raw_hit_percent": 100 * own.raw_hit_ratio(),
+        "raw_us": own.raw_us(),
+        "hit_percent": 100 * point["hit_ratio"],
+        "compressed_hit_percent": 100 * point["compressed_hit_ratio"],
+        "us": point["us"],
+        "break_even_percent": _percent(own.break_even(names)),
+        "device_break_even_us": own.device_break_even_us(names),
+    }
+    if of["other"]:
+        found["passes_percent"] = _percent(own.passes(plan(_of_paper(of["other"])), names))
+    return found
+
+
+def _percent(share: float | None) -> float | None:
+    return None if share is None or math.isnan(share) else 100 * share

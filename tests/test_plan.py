@@ -1,0 +1,201 @@
+"""Plans of a compressed page cache: the document's figures, measured constants, errors, the experiment."""
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import ssdlab
+from conftest import Cli
+from ssdlab.calibration import fio
+from ssdlab.experiments.models import MODELS
+from ssdlab.plan import PAPER, Compressor, compressors, device
+
+PAPER_PLAN = ["cache", "plan", "--memory", "15GiB", "--data", "200GiB", "--paper"]
+
+
+def choice(plan: ssdlab.CachePlan, model: str, name: str) -> ssdlab.plan.Choice:
+    return next(one for one in plan.choices if (one.model, one.compressor.name) == (model, name))
+
+
+def test_the_documents_figures_come_out() -> None:
+    plan = ssdlab.cache_plan("15GiB", "200GiB", distribution="even", paper=True)
+    assert plan.raw_us == pytest.approx(101.75) and plan.raw_hit_ratio == pytest.approx(0.075)
+    assert choice(plan, "document", "lz4").break_even == pytest.approx(0.2053, abs=1e-4)
+    assert choice(plan, "document", "zstd").hit_ratio == pytest.approx(0.22275)
+    assert plan.curve("lz4", "document")[0] == pytest.approx(112 * 0.925)
+    assert plan.curve("lz4")[0] == pytest.approx(plan.raw_us), "nothing compressed costs nothing"
+    poor = ssdlab.cache_plan("15GiB", "500GiB", distribution="even", paper=True)
+    assert choice(poor, "document", "zstd").break_even is None
+
+
+def test_the_advice_is_the_least_of_all_corrected_curves() -> None:
+    plan = ssdlab.cache_plan("15GiB", "200GiB", distribution="zipf:0.8", device_us=30, compressors=PAPER.values())
+    least = min(min(plan.curve(name)) for name in PAPER)
+    assert plan.best.us == pytest.approx(least, rel=1e-3) and plan.best.us <= least
+    assert plan.compress and plan.best.gain == pytest.approx(plan.raw_us / plan.best.us)
+    assert plan.corrections["all"] == plan.best.us
+
+
+def test_the_break_even_of_the_device_is_where_advice_turns() -> None:
+    arguments: dict[str, Any] = {"distribution": "zipf:0.8", "compressors": [PAPER["zstd"]]}
+    plan = ssdlab.cache_plan("15GiB", "200GiB", device_us=100, **arguments)
+    turn = plan.best.device_break_even_us
+    assert turn is not None
+    assert not ssdlab.cache_plan("15GiB", "200GiB", device_us=0.99 * turn, **arguments).compress
+    assert ssdlab.cache_plan("15GiB", "200GiB", device_us=1.01 * turn, **arguments).compress
+
+
+def test_a_share_that_is_asked_for_is_taken(cli: Cli) -> None:
+    found = ssdlab.cache_plan("15GiB", "500GiB", distribution="even", paper=True, share=0.25)
+    assert {one.share for one in found.choices} == {0.25} and not found.compress
+    assert choice(found, "document", "lz4").us == pytest.approx(found.curve("lz4", "document")[25])
+    shown = cli(*PAPER_PLAN, "--data", "500GiB", "--distribution", "even", "--share", "25%").stdout
+    assert "Do not compress: 25 % of the memory does not beat a raw cache, whose pages take 106.7 us." in shown
+
+
+def test_ratios_are_by_bytes_of_the_pages_that_shrink(tmp_path: Path) -> None:
+    noise, zeros = compressors.corpus([], 4096)[0][7 * 4096 : 8 * 4096], bytes(4096)
+    found = compressors.measure("lz4", [noise, zeros * 3], 4096)
+    assert found.shrinking == 0.75 and found.ratio > 100
+    assert found.mean_ratio == pytest.approx((1 + found.ratio) / 2)
+    nothing = compressors.measure("lz4", [noise], 4096)
+    assert (nothing.ratio, nothing.shrinking, nothing.decompress_us) == (1.0, 0.0, 0.0)
+    plan = ssdlab.cache_plan("1GiB", "10GiB", page="4KiB", device_us=100, compressors=[nothing])
+    assert not plan.compress and plan.best.us == pytest.approx(plan.raw_us)
+
+
+def test_pages_are_sampled_evenly_over_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compressors, "PAGES", 4)
+    for name, pages in (("a", 5), ("b", 7)):
+        (tmp_path / name).write_bytes(b"".join(bytes([ord(name) + page]) * 512 for page in range(pages)) + b"rest")
+    files = compressors.corpus([tmp_path / "a", tmp_path / "b"], 512)
+    assert [sorted({*file}) for file in files] == [[97, 100], [99, 102]], "every third of twelve"
+
+
+def test_generated_pages_are_the_same_everywhere() -> None:
+    plan = ssdlab.cache_plan("1GiB", "10GiB", device_us=100)
+    assert [one.shrinking for one in plan.compressors] == [0.875, 0.875]
+    assert 1.5 < plan.compressors[0].ratio < plan.compressors[1].ratio
+    assert all(one.compress_us > 0 and one.decompress_us > 0 for one in plan.compressors)
+    assert "generated pages" in plan.remarks[0]
+
+
+@pytest.mark.parametrize("with_fio", [True, False])
+def test_a_device_is_measured_with_or_without_fio(
+    with_fio: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "file"
+    file.write_bytes(bytes(2 << 20))
+    jobs = []
+
+    def run(found: fio.Fio, job: fio.Job, stop: object) -> tuple[int, float]:
+        jobs.append(job)
+        return 1, 20_000.0
+
+    def find() -> fio.Fio:
+        if with_fio:
+            return fio.Fio("fio", "fio-3.33")
+        raise ssdlab.CalibrationError("no fio")
+
+    monkeypatch.setattr(fio, "run", run)
+    monkeypatch.setattr(fio, "find", find)
+    plan = ssdlab.cache_plan("1GiB", "10GiB", device=file, seconds=0.02, compressors=PAPER.values())
+    assert plan.device is not None and sorted(plan.device.iops) == list(device.SIZES)
+    assert plan.device_us == pytest.approx(1e6 / plan.device.iops[8192])
+    if with_fio:
+        assert plan.device_us == 50
+        assert "--rw=randread:9" in jobs[-1].arguments() and "--readonly" in jobs[-1].arguments()
+        assert {job.in_flight for job in jobs} == {4}
+    assert file.read_bytes() == bytes(2 << 20)
+
+
+def test_what_is_shown_and_written(cli: Cli, tmp_path: Path) -> None:
+    shown = cli(*PAPER_PLAN, "--out", "out").stdout
+    assert "Compress 100 % of the memory with zstd" in shown and "written to out" in shown
+    written = json.loads((tmp_path / "out/plan.json").read_text())
+    assert written == json.loads(cli(*PAPER_PLAN, "--json").stdout)
+    assert written["best"]["compressor"] == "zstd" and len(written["curves"]["document"]["lz4"]) == 101
+    with (tmp_path / "out/plan.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 404 and float(rows[0]["us"]) == written["curves"]["document"]["lz4"][0]
+    report = (tmp_path / "out/report.html").read_text()
+    assert "<svg" in report and "Compress 100 % of the memory with zstd" in report
+
+
+def test_a_miss_ratio_curve_takes_the_place_of_a_distribution(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "curve.csv").write_text(f"cache_bytes,miss_ratio\n{1 << 30},0.8\n{4 << 30},0.3\n")
+    arguments = ["cache", "plan", "--memory", "1GiB", "--data", "10GiB", "--paper", "--curve", "curve.csv", "--json"]
+    found = json.loads(cli(*arguments).stdout)
+    assert found["raw_hit_ratio"] == pytest.approx(0.2)
+    document = next(one for one in found["choices"] if one["model"] == "document")
+    assert document["hit_ratio"] == pytest.approx(0.2 + 1.13 / 3 * 0.5)
+    for wrong in ("size,misses\n1,2\n", "cache_bytes,miss_ratio\n", "cache_bytes,miss_ratio\n5,much\n"):
+        (tmp_path / "curve.csv").write_text(wrong)
+        assert "--curve curve.csv: is no CSV" in cli(*arguments, check=False).stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--memory", "1KiB", "--data", "1GiB", "--paper"], "must hold at least one page"),
+        (["--memory", "1GiB", "--data", "1KiB", "--paper"], "must be at least one page"),
+        (["--memory", "1GiB", "--data", "2GiB", "--device-us", "-5"], "-5, but must be 0 or more"),
+        (["--memory", "1GiB", "--data", "2GiB"], "take one of --paper, --device and --device-us"),
+        (["--memory", "1GiB", "--data", "2GiB", "--paper", "--device-us", "5"], "take one of"),
+        (["--memory", "1GiB", "--data", "2GiB", "--paper", "--page", "4KiB"], "leave out the files and --page"),
+        (["--memory", "1GiB", "--data", "2GiB", "--paper", "--compressor", "zlib"], "has lz4, zstd"),
+        (["--memory", "1GiB", "--data", "2GiB", "--device-us", "5", "--compressor", "lz5"], 'did you mean "lz4"'),
+        (["--memory", "1GiB", "--data", "2GiB", "--paper", "--distribution", "70/30"], "must be even, 80/20"),
+        (["--memory", "1GiB", "--data", "2GiB", "--device-us", "5", "."], "is no ordinary file"),
+        (["--memory", "1GiB", "--data", "2GiB", "--paper", "--share", "140%"], "140 %, but must lie in 0 to 100 %"),
+        (["--memory", "1GiB", "--data", "2GiB", "--paper", "--share", "-1"], "-1 %, but must lie in 0 to 100 %"),
+        (["--memory", "1GiB", "--data", "2GiB", "--paper", "--share", "half"], "is no percentage"),
+        (["--memory", "1GiB", "--data", "2GiB", "--device", "missing"], "does not exist"),
+    ],
+)
+def test_what_cannot_be_planned_is_one_clear_error(arguments: list[str], said: str, cli: Cli) -> None:
+    done = cli("cache", "plan", *arguments, check=False)
+    assert done.returncode == 2 and done.stdout == ""
+    assert said in done.stderr and len(done.stderr.splitlines()) == 1
+
+
+def test_negative_costs_and_shares_beyond_the_memory_are_refused() -> None:
+    with pytest.raises(ssdlab.ConfigError, match="-1, but must be 0 or more"):
+        plan = ssdlab.cache_plan("1GiB", "2GiB", device_us=5, compressors=[Compressor("x", 2, -1, 1)])
+        plan.choices  # noqa: B018
+    for share in (-1, 101):
+        with pytest.raises(ssdlab.ConfigError, match="0 to 100 %"):
+            MODELS["cache_plan"]({"share": share})
+
+
+def test_every_cell_of_the_experiment_is_near_the_document() -> None:
+    found = ssdlab.experiments.load("compressed-cache").run()
+    assert found.runs == 0 and not found.partial
+    tables = {table.table.name: table for table in found.tables}
+    assert not any(table.remarks for table in found.tables)
+    assert {name for name, table in tables.items() if table.misses.any()} == {"disk_read_us"}, "a slip of the document"
+    assert abs(tables["figure12_break_even_percent"].largest[2]) < 1.5  # type: ignore[index]
+    ours = tables["corrected_nothing_compressed_us"].ours
+    assert ours[0].tolist() == pytest.approx([78.4, 82.6]) and ours[-1].tolist() == pytest.approx([77, 77])
+
+
+def test_a_model_tells_what_it_does_not_know(cli: Cli, tmp_path: Path) -> None:
+    text = (
+        'title = "t"\ndocument = "d"\n[axis.x]\na = { MEMORY }\n[[table]]\nname = "n"\ntitle = "t"\nvalue = "VALUE"\n'
+        'model = "MODEL"\nrows = "x"\ncolumns = "x"\n'
+    )
+
+    def run(memory: str = "", value: str = "us", model: str = "cache_plan", more: str = "") -> str:
+        filled = text.replace("MEMORY", memory).replace("VALUE", value).replace("MODEL", model)
+        (tmp_path / "experiment.toml").write_text(filled + more)
+        done = cli("experiment", "run", ".", check=False)
+        return done.stdout + done.stderr
+
+    assert "cache_plan has no such setting" in run('memry = "1GiB"')
+    assert "row a, column a: memory: 5 is not text" in run("memory = 5")
+    assert "did you mean cache_plan" in run(model="cache-plan")
+    assert "seeds: means nothing with 'model'" in run(more="seeds = [1]\n")
+    assert "no cell has the figure hit" in run(value="hit")
