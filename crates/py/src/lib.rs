@@ -7,6 +7,7 @@
 mod activity;
 mod analysis;
 mod columns;
+mod compress;
 mod config;
 mod errors;
 mod intervals;
@@ -28,6 +29,8 @@ mod _ssdlab {
 
     #[pymodule_export]
     use analysis::Analysis;
+    #[pymodule_export]
+    use compress::{bench_codecs, codecs};
     #[pymodule_export]
     use config::{Config, json_schema, options, presets, variants};
     #[pymodule_export]
