@@ -7,7 +7,7 @@
 NumPy, pyarrow and matplotlib are imported by the functions that need them, so importing ssdlab is quick.
 """
 
-from ssdlab import advise, experiments
+from ssdlab import advise, compress, experiments
 from ssdlab._ssdlab import (
     ConfigError,
     InternalError,
@@ -20,6 +20,7 @@ from ssdlab.analysis import TraceAnalysis
 from ssdlab.calibration import Calibration, CalibrationError, calibrate, calibrate_target
 from ssdlab.config import Config, Preset, Setting, config_schema, presets
 from ssdlab.intervals import FrequencyColumns, IntervalColumns, WindowColumns, WriteIntervals
+from ssdlab.pool import Loader, Pool, PoolStatistics
 from ssdlab.result import LatencyColumns, Result
 from ssdlab.simulation import Monitor, simulate
 from ssdlab.trace import Trace, TraceFile, generate, read_trace
@@ -33,7 +34,10 @@ __all__ = [
     "InternalError",
     "IntervalColumns",
     "LatencyColumns",
+    "Loader",
     "Monitor",
+    "Pool",
+    "PoolStatistics",
     "Preset",
     "Result",
     "Setting",
@@ -49,6 +53,7 @@ __all__ = [
     "advise",
     "calibrate",
     "calibrate_target",
+    "compress",
     "config_schema",
     "experiments",
     "generate",

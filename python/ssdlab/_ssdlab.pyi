@@ -16,6 +16,7 @@ __all__ = [
     "Intervals",
     "MapAdvisor",
     "Outcome",
+    "PagePool",
     "Profile",
     "Reader",
     "Requests",
@@ -26,7 +27,11 @@ __all__ = [
     "WrittenPages",
     "__version__",
     "_panic",
+    "bench_cache",
+    "bench_codecs",
+    "check_codec",
     "check_log_size",
+    "codecs",
     "formats",
     "json_schema",
     "options",
@@ -173,6 +178,44 @@ class MapAdvisor:
     def device(self) -> tuple[int, int, int]: ...
     def caches(self) -> list[int]: ...
     def advice(self) -> dict[str, Any]: ...
+
+@final
+class PagePool:
+    """A page cache with a raw and a compressed pool."""
+    def __new__(cls, settings: object, loader: object | None, path: PathLike[str] | None) -> PagePool: ...
+    def read(self, page: int) -> bytes: ...
+    def write(self, page: int, bytes: bytes) -> None: ...
+    def flush(self) -> None: ...
+    def close(self) -> None: ...
+    def statistics(self) -> tuple[dict[str, int], dict[str, int]]: ...
+    def direct(self) -> bool: ...
+
+def bench_cache(
+    settings: object,
+    below: object,
+    contents: bytes,
+    accesses: npt.NDArray[np.uint64],
+    warm_up: int,
+    threads: int,
+    stop: Callable[[], bool],
+) -> dict[str, Any]:
+    """Sends accesses through a new cache."""
+
+def bench_codecs(
+    files: Sequence[bytes],
+    codecs: Sequence[str],
+    page_bytes: int | None,
+    threads: int,
+    runs: int,
+    stop: Callable[[], bool],
+) -> list[dict[str, Any]]:
+    """Measures codecs on the contents of files."""
+
+def check_codec(text: str) -> None:
+    """Fails unless `text` names a codec."""
+
+def codecs() -> list[tuple[str, str, str]]:
+    """Name, help and form of every codec."""
 
 def share(text: str) -> float:
     """A share such as `"95%"` as a fraction of 1."""

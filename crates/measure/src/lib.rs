@@ -4,5 +4,7 @@
 
 mod clock;
 pub mod compress;
+pub mod drive;
+pub mod storage;
 
 pub use clock::{Time, process_cpu_ns};

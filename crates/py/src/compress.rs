@@ -23,6 +23,12 @@ pub fn codec(text: &str) -> PyResult<CodecSpec> {
     text.parse().map_err(|error: ssdlab_codec::SpecError| ConfigError::new_err(error.to_string()))
 }
 
+/// Fails unless `text` names a codec.
+#[pyfunction]
+pub fn check_codec(text: &str) -> PyResult<()> {
+    codec(text).map(drop)
+}
+
 /// A question to Python whether to stop, which also lets Ctrl-C through. What it raises is kept.
 pub struct Watch<'a> {
     stop: &'a Py<PyAny>,

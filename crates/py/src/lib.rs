@@ -13,6 +13,7 @@ mod errors;
 mod intervals;
 mod map_advice;
 mod memory;
+mod pool;
 mod profile;
 mod quantity;
 mod requests;
@@ -30,7 +31,7 @@ mod _ssdlab {
     #[pymodule_export]
     use analysis::Analysis;
     #[pymodule_export]
-    use compress::{bench_codecs, codecs};
+    use compress::{bench_codecs, check_codec, codecs};
     #[pymodule_export]
     use config::{Config, json_schema, options, presets, variants};
     #[pymodule_export]
@@ -39,6 +40,8 @@ mod _ssdlab {
     use intervals::{Intervals, WrittenPages, check_log_size};
     #[pymodule_export]
     use map_advice::MapAdvisor;
+    #[pymodule_export]
+    use pool::{PagePool, bench_cache};
     #[pymodule_export]
     use profile::Profile;
     #[pymodule_export]

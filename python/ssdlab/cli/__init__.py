@@ -9,7 +9,20 @@ from typing import Annotated
 import typer
 
 from ssdlab import InternalError, SsdlabError, __version__, text
-from ssdlab.cli import advise, analyze, calibrate, compare, config, experiment, presets, run, trace, validate
+from ssdlab.cli import (
+    advise,
+    analyze,
+    cache_bench,
+    calibrate,
+    compare,
+    compress,
+    config,
+    experiment,
+    presets,
+    run,
+    trace,
+    validate,
+)
 from ssdlab.cli import list as listing
 
 PARTIAL = 130
@@ -49,6 +62,8 @@ trace.app.command("analyze", epilog=analyze.EXAMPLES)(analyze.analyze)
 app.add_typer(experiment.app, name="experiment")
 app.add_typer(trace.app, name="trace")
 app.add_typer(advise.app, name="advise")
+app.add_typer(cache_bench.app, name="cache")
+app.add_typer(compress.app, name="compress")
 app.add_typer(presets.app, name="presets")
 app.add_typer(listing.app, name="list")
 app.add_typer(config.app, name="config")
