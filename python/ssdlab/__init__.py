@@ -7,7 +7,7 @@
 NumPy, pyarrow and matplotlib are imported by the functions that need them, so importing ssdlab is quick.
 """
 
-from ssdlab import advise, compress, experiments
+from ssdlab import advise, cache_bench, compress, experiments
 from ssdlab._ssdlab import (
     ConfigError,
     InternalError,
@@ -51,6 +51,7 @@ __all__ = [
     "WriteIntervals",
     "__version__",
     "advise",
+    "cache_bench",
     "calibrate",
     "calibrate_target",
     "compress",

@@ -40,6 +40,8 @@ COST_US = 110.0
 """Of a page read: the SATA SSD of Harper 2018, table 4."""
 RUNS = 3
 _PROBE_PAGES = 1024
+"""Compressed and restored to know what an adaptive share weighs."""
+_LEAST_PAGES, _MOST_PAGES = 8, 1 << 28
 
 
 @dataclass(frozen=True)
@@ -188,10 +190,12 @@ def bench(
         OSError: If the file cannot be made.
     """
     page_bytes, threads = _page_bytes(page_size), threads or _processors()
-    if min(threads, runs, pages) < 1 or accesses < 2 or not (0 <= writes <= 1 and 0 <= scan <= 1) or not codecs:
+    if min(threads, runs) < 1 or accesses < 2 or not (0 <= writes <= 1 and 0 <= scan <= 1) or not (codecs and shares):
         raise ConfigError(
-            "threads, runs, pages and codecs are one at least, accesses two, and shares within 0% and 100%"
+            "threads, runs, shares and codecs are one at least, accesses two; writes and scans up to 100%"
         )
+    if not _LEAST_PAGES <= pages <= _MOST_PAGES:
+        raise ConfigError(f"{text.count(pages)} pages are not between {_LEAST_PAGES} and {text.count(_MOST_PAGES)}")
     if not 0 <= cost_us <= 1e7:
         raise ConfigError(f"a cost of {cost_us:g} us is not between 0 and 10 seconds")
     if trace is None:
@@ -283,12 +287,16 @@ def _drawn(access: str, pages: int, accesses: int, writes: float, scan: float) -
         },
         "zipf": {"workload.pattern": "zipf", "workload.pattern.zipf.theta": parameter or "0.99"},
     }
-    if name not in patterns or (parameter and name != "zipf"):
-        raise ConfigError(f'"{text.path(access)}" is no distribution; write even, pareto, zipf or zipf:0.8')
+    if name not in patterns or (parameter and not (name == "zipf" and _is_exponent(parameter))):
+        raise ConfigError(
+            f'"{text.path(access)}" is no distribution; write even, pareto, zipf or zipf:0.8, up to zipf:10'
+        )
     drawn = generate(
         Config(
             overrides={
                 **patterns[name],
+                # The generator wants addresses within a device.
+                "device.capacity": f"{4 + pages * _SLOT // (1 << 30)}GiB",
                 "workload.requests": accesses,
                 "workload.reads": f"{100 * (1 - writes):.6f}%",
                 "workload.size": f"{_SLOT}B",
@@ -320,6 +328,13 @@ def _of_trace(trace: Trace, page_bytes: int, accesses: int) -> "Accesses":
         raise ConfigError("the trace reads and writes fewer than two pages; give another one")
     _, dense = np.unique(numbers, return_inverse=True)
     return (dense.astype(np.uint64) << np.uint64(1)) | np.repeat(op, counts)[:accesses].astype(np.uint64)
+
+
+def _is_exponent(written: str) -> bool:
+    try:
+        return 0.01 <= float(written) <= 10
+    except ValueError:
+        return False
 
 
 @contextmanager
