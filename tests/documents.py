@@ -25,6 +25,7 @@ DOCUMENTS = (
     "docs/ftls.md",
     "docs/timing.md",
     "docs/advice.md",
+    "docs/compress.md",
     "docs/filebench.md",
     "docs/calibrate.md",
 )
