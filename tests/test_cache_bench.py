@@ -119,7 +119,7 @@ def test_command_shows_every_cell(cli: Cli, tmp_path: Path) -> None:
         ["--budget", "1KiB"], ["--share", "some"], ["--share", "120"], ["--codec", "modelled"], ["--codec", "zst"],
         ["--directory", "nowhere"], ["--access", "poreto"], ["--access", "zipf:x"], ["--scan", "200%"], ["--cost", "x"],
         ["--policy", "mru"], ["--dataset", "nowhere"], ["--page", "5000"], ["--cost", "1e9"], ["--pages", "1"],
-        ["--share", ""],
+        ["--share", ""], ["--threads", "100000"],
     ],
 )  # fmt: skip
 def test_command_says_what_is_wrong_in_a_line(cli: Cli, arguments: list[str]) -> None:

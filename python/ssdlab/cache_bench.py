@@ -190,9 +190,15 @@ def bench(
         OSError: If the file cannot be made.
     """
     page_bytes, threads = _page_bytes(page_size), threads or _processors()
-    if min(threads, runs) < 1 or accesses < 2 or not (0 <= writes <= 1 and 0 <= scan <= 1) or not (codecs and shares):
+    if (
+        not 1 <= threads <= 1024
+        or runs < 1
+        or accesses < 2
+        or not (0 <= writes <= 1 and 0 <= scan <= 1)
+        or not (codecs and shares)
+    ):
         raise ConfigError(
-            "threads, runs, shares and codecs are one at least, accesses two; writes and scans up to 100%"
+            "threads are 1 to 1024, runs, shares and codecs one at least, accesses two; writes and scan at most 100%"
         )
     if not _LEAST_PAGES <= pages <= _MOST_PAGES:
         raise ConfigError(f"{text.count(pages)} pages are not between {_LEAST_PAGES} and {text.count(_MOST_PAGES)}")

@@ -2,18 +2,15 @@
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::mpsc::channel;
 use std::sync::{Barrier, Mutex, PoisonError};
 use std::thread;
-use std::time::Duration;
 
 use ssdlab_codec::{Codec, CodecSpec};
 
 use crate::Time;
 use crate::clock::Stopwatch;
-
-/// Time between two questions whether to go on.
-const LOOK: Duration = Duration::from_millis(50);
+use crate::watch::until_ended;
 
 /// What is measured.
 #[derive(Clone, Debug)]
@@ -121,11 +118,7 @@ pub fn measure<F: AsRef<[u8]> + Sync>(
             })
             .collect();
         drop(ended);
-        while ends.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
-            if !go_on() {
-                stop.store(true, Relaxed);
-            }
-        }
+        until_ended(&ends, &stop, go_on);
         workers
             .into_iter()
             .map(|worker| worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))

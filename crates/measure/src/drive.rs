@@ -1,17 +1,16 @@
 //! A sequence of accesses sent through the two-pool cache by many threads.
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::mpsc::channel;
 use std::sync::{Barrier, Mutex, PoisonError};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use ssdlab_pool::{Loader, PageId, Pool, PoolError};
 
 use crate::process_cpu_ns;
 use crate::storage::page_of;
-
-const LOOK: Duration = Duration::from_millis(50);
+use crate::watch::until_ended;
 
 /// One access to a page: its number, and in the lowest bit whether it is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,11 +96,7 @@ pub fn drive<L: Loader>(
         let cpu_ns = process_cpu_ns();
         start.wait();
         let began = Instant::now();
-        while ends.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
-            if !go_on() {
-                stop.store(true, Relaxed);
-            }
-        }
+        until_ended(&ends, &stop, go_on);
         taken.elapsed_ns = began.elapsed().as_nanos() as u64;
         taken.cpu_ns = process_cpu_ns() - cpu_ns;
         for worker in workers {

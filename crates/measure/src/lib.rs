@@ -6,5 +6,6 @@ mod clock;
 pub mod compress;
 pub mod drive;
 pub mod storage;
+mod watch;
 
 pub use clock::{Time, process_cpu_ns};

@@ -150,6 +150,7 @@ fn exception(py: Python<'_>, error: PoolError<BelowError>) -> PyErr {
 #[pyclass(module = "ssdlab._ssdlab", frozen)]
 pub struct PagePool {
     inner: RwLock<Option<Arc<ssdlab_pool::Pool<Below>>>>,
+    direct: bool,
 }
 
 impl PagePool {
@@ -173,8 +174,9 @@ impl PagePool {
             (Some(object), None) => Below::Python(object),
             (None, None) => return Err(ConfigError::new_err("a cache needs a loader or a file below")),
         };
+        let direct = matches!(&below, Below::File(file) if file.direct());
         let pool = ssdlab_pool::Pool::new(options, below).map_err(wrong)?;
-        Ok(Self { inner: RwLock::new(Some(Arc::new(pool))) })
+        Ok(Self { inner: RwLock::new(Some(Arc::new(pool))), direct })
     }
 
     /// The bytes of a page.
@@ -217,16 +219,17 @@ impl PagePool {
     }
 
     /// Whether a file below is read and written past the page cache of the system.
-    fn direct(&self) -> PyResult<bool> {
-        Ok(matches!(self.pool()?.loader(), Below::File(file) if file.direct()))
+    fn direct(&self) -> bool {
+        self.direct
     }
 }
 
 impl Drop for PagePool {
     fn drop(&mut self) {
-        let pool = self.inner.get_mut().unwrap_or_else(PoisonError::into_inner).take();
-        // Workers may be waiting for the interpreter, which has to be let go until they have ended.
-        Python::attach(|py| py.detach(|| drop(pool)));
+        if let Some(pool) = self.inner.get_mut().unwrap_or_else(PoisonError::into_inner).take() {
+            // Workers may be waiting for the interpreter, which has to be let go until they have ended.
+            Python::attach(|py| py.detach(|| drop(pool)));
+        }
     }
 }
 
