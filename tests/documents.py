@@ -26,6 +26,7 @@ DOCUMENTS = (
     "docs/timing.md",
     "docs/advice.md",
     "docs/cache.md",
+    "docs/compress.md",
     "docs/filebench.md",
     "docs/calibrate.md",
     "docs/schedulers.md",

@@ -7,7 +7,7 @@
 NumPy, pyarrow and matplotlib are imported by the functions that need them, so importing ssdlab is quick.
 """
 
-from ssdlab import advise, cache, experiments
+from ssdlab import advise, cache, cache_bench, compress, experiments
 from ssdlab._ssdlab import (
     ConfigError,
     InternalError,
@@ -21,6 +21,7 @@ from ssdlab.calibration import Calibration, CalibrationError, calibrate, calibra
 from ssdlab.config import Config, Preset, Setting, config_schema, presets
 from ssdlab.intervals import FrequencyColumns, IntervalColumns, WindowColumns, WriteIntervals
 from ssdlab.plan import CachePlan, cache_plan
+from ssdlab.pool import Loader, Pool, PoolStatistics
 from ssdlab.result import LatencyColumns, Result
 from ssdlab.simulation import Monitor, simulate
 from ssdlab.trace import Trace, TraceFile, generate, read_trace
@@ -35,7 +36,10 @@ __all__ = [
     "InternalError",
     "IntervalColumns",
     "LatencyColumns",
+    "Loader",
     "Monitor",
+    "Pool",
+    "PoolStatistics",
     "Preset",
     "Result",
     "Setting",
@@ -50,9 +54,11 @@ __all__ = [
     "__version__",
     "advise",
     "cache",
+    "cache_bench",
     "cache_plan",
     "calibrate",
     "calibrate_target",
+    "compress",
     "config_schema",
     "experiments",
     "generate",

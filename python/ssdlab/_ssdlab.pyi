@@ -19,6 +19,7 @@ __all__ = [
     "Intervals",
     "MapAdvisor",
     "Outcome",
+    "PagePool",
     "Plan",
     "Profile",
     "Reader",
@@ -30,9 +31,13 @@ __all__ = [
     "WrittenPages",
     "__version__",
     "_panic",
+    "bench_cache",
+    "bench_codecs",
     "cache_policies",
     "check_cache",
+    "check_codec",
     "check_log_size",
+    "codecs",
     "corrections",
     "formats",
     "json_schema",
@@ -214,6 +219,7 @@ class CacheTrace:
     def one_pass(
         self, policies: Sequence[str], capacities: Sequence[int], jobs: int, monitor: _Watch
     ) -> dict[str, Any]: ...
+
 @final
 class Codec:
     """A page compressor with contexts of its own."""
@@ -248,6 +254,44 @@ class Plan:
 
 def corrections() -> list[str]:
     """Names of the corrections of the model of `Plan`."""
+
+@final
+class PagePool:
+    """A page cache with a raw and a compressed pool."""
+    def __new__(cls, settings: object, loader: object | None, path: PathLike[str] | None) -> PagePool: ...
+    def read(self, page: int) -> bytes: ...
+    def write(self, page: int, bytes: bytes) -> None: ...
+    def flush(self) -> None: ...
+    def close(self) -> None: ...
+    def statistics(self) -> tuple[dict[str, int], dict[str, int]]: ...
+    def direct(self) -> bool: ...
+
+def bench_cache(
+    settings: object,
+    below: object,
+    contents: bytes,
+    accesses: npt.NDArray[np.uint64],
+    warm_up: int,
+    threads: int,
+    stop: Callable[[], bool],
+) -> dict[str, Any]:
+    """Sends accesses through a new cache."""
+
+def bench_codecs(
+    files: Sequence[bytes],
+    codecs: Sequence[str],
+    page_bytes: int | None,
+    threads: int,
+    runs: int,
+    stop: Callable[[], bool],
+) -> list[dict[str, Any]]:
+    """Measures codecs on the contents of files."""
+
+def check_codec(text: str) -> None:
+    """Fails unless `text` names a codec."""
+
+def codecs() -> list[tuple[str, str, str]]:
+    """Name, help and form of every codec."""
 
 def share(text: str) -> float:
     """A share such as `"95%"` as a fraction of 1."""

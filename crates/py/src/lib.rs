@@ -9,12 +9,14 @@ mod analysis;
 mod cache;
 mod codec;
 mod columns;
+mod compress;
 mod config;
 mod errors;
 mod intervals;
 mod map_advice;
 mod memory;
 mod plan;
+mod pool;
 mod profile;
 mod quantity;
 mod requests;
@@ -36,6 +38,8 @@ mod _ssdlab {
     #[pymodule_export]
     use codec::{Codec, CompressedPages};
     #[pymodule_export]
+    use compress::{bench_codecs, check_codec, codecs};
+    #[pymodule_export]
     use config::{Config, json_schema, options, presets, variants};
     #[pymodule_export]
     use errors::{ConfigError, InternalError, SimulationError, SsdlabError, TraceError};
@@ -45,6 +49,8 @@ mod _ssdlab {
     use map_advice::MapAdvisor;
     #[pymodule_export]
     use plan::{Plan, corrections};
+    #[pymodule_export]
+    use pool::{PagePool, bench_cache};
     #[pymodule_export]
     use profile::Profile;
     #[pymodule_export]

@@ -13,9 +13,11 @@ from ssdlab.cli import (
     advise,
     analyze,
     cache,
+    cache_bench,
     cache_plan,
     calibrate,
     compare,
+    compress,
     config,
     experiment,
     presets,
@@ -59,11 +61,13 @@ app.command("compare", epilog=compare.EXAMPLES)(compare.compare)
 app.command("calibrate", epilog=calibrate.EXAMPLES)(calibrate.calibrate)
 app.command("validate", epilog=validate.EXAMPLES)(validate.validate)
 trace.app.command("analyze", epilog=analyze.EXAMPLES)(analyze.analyze)
+cache.app.command("bench", epilog=cache_bench.EXAMPLES)(cache_bench.bench)
 cache.app.command("plan", epilog=cache_plan.EXAMPLES)(cache_plan.plan)
 app.add_typer(experiment.app, name="experiment")
 app.add_typer(trace.app, name="trace")
 app.add_typer(advise.app, name="advise")
 app.add_typer(cache.app, name="cache")
+app.add_typer(compress.app, name="compress")
 app.add_typer(presets.app, name="presets")
 app.add_typer(listing.app, name="list")
 app.add_typer(config.app, name="config")

@@ -15,7 +15,7 @@ from ssdlab.cli.output import deliver
 from ssdlab.cli.progress import Watch, display
 
 app = typer.Typer(
-    help="Simulate buffer caches on a trace: replacement policies, miss-ratio curves.", no_args_is_help=True
+    help="Buffer caches: simulate policies on a trace, measure a real one, plan a compressed one.", no_args_is_help=True
 )
 
 CACHES = "Caches"

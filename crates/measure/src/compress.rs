@@ -1,0 +1,364 @@
+//! How far codecs shrink the pages of files, and how long that takes.
+
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::mpsc::channel;
+use std::sync::{Barrier, Mutex, PoisonError};
+use std::thread;
+
+use ssdlab_codec::{Codec, CodecSpec};
+
+use crate::Time;
+use crate::clock::Stopwatch;
+use crate::watch::until_ended;
+
+/// What is measured.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The codecs, in turns within each run.
+    pub codecs: Vec<CodecSpec>,
+    /// Length of a page in bytes, or none for whole files. The last page of a file may be shorter.
+    pub page_bytes: Option<usize>,
+    /// Threads that compress and restore at the same time, each a part of the pages with a codec of its own.
+    pub threads: usize,
+    /// Runs measured, after one that is checked and not timed.
+    pub runs: usize,
+}
+
+/// Why there is no measurement.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The codec keeps no bytes.
+    #[error("the codec {0} keeps no bytes, so that there is nothing to measure; leave it out")]
+    Modelled(CodecSpec),
+    /// The codec has no context.
+    #[error("the codec {0} could not be set up: {1}")]
+    Codec(CodecSpec, io::Error),
+    /// The codec does not restore what it was given.
+    #[error("the codec {0} did not restore a page of {1} bytes; its times would mean nothing")]
+    Wrong(CodecSpec, usize),
+    /// The caller wants no more.
+    #[error("stopped")]
+    Stopped,
+}
+
+/// What became of the pages of one file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stored {
+    /// Pages, the last of which may be short.
+    pub pages: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Bytes to keep for them.
+    pub stored_bytes: u64,
+    /// Of the pages, those that did not shrink and are kept as they are.
+    pub raw_pages: u64,
+}
+
+/// Times of one run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Run {
+    /// Compressing the pages of each file, summed over threads.
+    pub compress: Vec<Time>,
+    /// Restoring them.
+    pub decompress: Vec<Time>,
+    /// Time of the slowest thread to compress its part, in nanoseconds.
+    pub compress_wall_ns: u64,
+    /// The same for restoring.
+    pub decompress_wall_ns: u64,
+}
+
+/// What was found out about one codec.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Measured {
+    /// For each file.
+    pub files: Vec<Stored>,
+    /// For each run.
+    pub runs: Vec<Run>,
+}
+
+/// A page: its file and where it lies there.
+#[derive(Clone, Copy)]
+struct Page {
+    file: usize,
+    from: usize,
+    to: usize,
+}
+
+/// Measures every codec of `plan` on `files`; one result for each. `go_on` is asked now and then.
+///
+/// A page that does not shrink is kept as it is, and copying it counts as restoring it.
+///
+/// # Errors
+/// See [`Error`].
+pub fn measure<F: AsRef<[u8]> + Sync>(
+    files: &[F],
+    plan: &Plan,
+    go_on: &mut dyn FnMut() -> bool,
+) -> Result<Vec<Measured>, Error> {
+    for spec in &plan.codecs {
+        let codec = spec.build().map_err(|error| Error::Codec(spec.clone(), error))?;
+        if codec.modelled().is_some() {
+            return Err(Error::Modelled(spec.clone()));
+        }
+    }
+    let pages = pages(files, plan.page_bytes);
+    let threads = plan.threads.clamp(1, pages.len().max(1));
+    let (stop, barrier, failed) = (AtomicBool::new(false), Barrier::new(threads), Mutex::new(None));
+    let all: Vec<Vec<Measured>> = thread::scope(|scope| {
+        let (ended, ends) = channel::<()>();
+        let workers: Vec<_> = (0..threads)
+            .map(|thread| {
+                let part = &pages[thread * pages.len() / threads..(thread + 1) * pages.len() / threads];
+                let (stop, barrier, failed, ended) = (&stop, &barrier, &failed, ended.clone());
+                scope.spawn(move || {
+                    let _ended = ended;
+                    Worker { files, part, stop, barrier, failed }.work(plan)
+                })
+            })
+            .collect();
+        drop(ended);
+        until_ended(&ends, &stop, go_on);
+        workers
+            .into_iter()
+            .map(|worker| worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+            .collect()
+    });
+    if let Some(error) = failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        return Err(error);
+    }
+    if stop.into_inner() {
+        return Err(Error::Stopped);
+    }
+    Ok((0..plan.codecs.len()).map(|codec| joined(all.iter().map(|worker| &worker[codec]))).collect())
+}
+
+fn pages<F: AsRef<[u8]>>(files: &[F], page_bytes: Option<usize>) -> Vec<Page> {
+    let mut pages = Vec::new();
+    for (file, bytes) in files.iter().enumerate() {
+        let length = bytes.as_ref().len();
+        let step = page_bytes.unwrap_or(length).max(1);
+        pages.extend((0..length).step_by(step).map(|from| Page { file, from, to: length.min(from + step) }));
+    }
+    pages
+}
+
+/// The results of all threads as one.
+fn joined<'a>(parts: impl Iterator<Item = &'a Measured>) -> Measured {
+    let mut sum = Measured::default();
+    for part in parts {
+        sum.files.resize(part.files.len(), Stored::default());
+        for (sum, part) in sum.files.iter_mut().zip(&part.files) {
+            sum.pages += part.pages;
+            sum.bytes += part.bytes;
+            sum.stored_bytes += part.stored_bytes;
+            sum.raw_pages += part.raw_pages;
+        }
+        sum.runs.resize(part.runs.len(), Run::default());
+        for (sum, part) in sum.runs.iter_mut().zip(&part.runs) {
+            for (sum, part) in [(&mut sum.compress, &part.compress), (&mut sum.decompress, &part.decompress)] {
+                sum.resize(part.len(), Time::default());
+                sum.iter_mut().zip(part).for_each(|(sum, part)| *sum += *part);
+            }
+            sum.compress_wall_ns = sum.compress_wall_ns.max(part.compress_wall_ns);
+            sum.decompress_wall_ns = sum.decompress_wall_ns.max(part.decompress_wall_ns);
+        }
+    }
+    sum
+}
+
+/// One thread with its part of the pages.
+struct Worker<'a, F> {
+    files: &'a [F],
+    part: &'a [Page],
+    stop: &'a AtomicBool,
+    barrier: &'a Barrier,
+    failed: &'a Mutex<Option<Error>>,
+}
+
+impl<F: AsRef<[u8]>> Worker<'_, F> {
+    fn work(&self, plan: &Plan) -> Vec<Measured> {
+        let mut found = vec![Measured::default(); plan.codecs.len()];
+        let mut codecs = Vec::new();
+        for spec in &plan.codecs {
+            match spec.build() {
+                Ok(codec) => codecs.push(codec),
+                Err(error) => self.fail(Error::Codec(spec.clone(), error)),
+            }
+        }
+        let longest = self.part.iter().map(|page| page.to - page.from).max().unwrap_or(0);
+        let mut out = vec![0; self.part.iter().map(|page| page.to - page.from).sum()];
+        let mut lengths = vec![None; self.part.len()];
+        let mut restored = vec![0; longest];
+        for run in 0..=plan.runs {
+            for (at, measured) in found.iter_mut().enumerate() {
+                // Whoever stops comes to every barrier all the same, or others would wait for ever.
+                self.barrier.wait();
+                let (compress, compress_wall_ns) = match codecs.get_mut(at) {
+                    Some(codec) => self.compress(&mut **codec, &mut out, &mut lengths),
+                    None => Default::default(),
+                };
+                self.barrier.wait();
+                let checked = run == 0;
+                let (decompress, decompress_wall_ns) = match codecs.get_mut(at) {
+                    Some(codec) => {
+                        self.decompress(&plan.codecs[at], &mut **codec, &out, &lengths, &mut restored, checked)
+                    }
+                    None => Default::default(),
+                };
+                if checked {
+                    measured.files = self.stored(&lengths);
+                } else {
+                    measured.runs.push(Run { compress, decompress, compress_wall_ns, decompress_wall_ns });
+                }
+            }
+        }
+        found
+    }
+
+    fn fail(&self, error: Error) {
+        self.failed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+        self.stop.store(true, Relaxed);
+    }
+
+    /// Compresses the part, each page to where it would lie raw. Clocks are read where files change.
+    fn compress(&self, codec: &mut dyn Codec, out: &mut [u8], lengths: &mut [Option<usize>]) -> (Vec<Time>, u64) {
+        let mut place = 0;
+        self.timed(|at, page| {
+            let room = &mut out[place..place + page.len()];
+            place += page.len();
+            lengths[at] = codec.compress(page, &mut room[..page.len() - 1]);
+            if lengths[at].is_none() {
+                room.copy_from_slice(page);
+            }
+            true
+        })
+    }
+
+    fn decompress(
+        &self,
+        spec: &CodecSpec,
+        codec: &mut dyn Codec,
+        out: &[u8],
+        lengths: &[Option<usize>],
+        restored: &mut [u8],
+        checked: bool,
+    ) -> (Vec<Time>, u64) {
+        let mut place = 0;
+        self.timed(|at, page| {
+            let restored = &mut restored[..page.len()];
+            let bytes = &out[place..];
+            place += page.len();
+            let sound = match lengths[at] {
+                Some(length) => codec.decompress(&bytes[..length], restored).is_ok(),
+                None => {
+                    restored.copy_from_slice(&bytes[..page.len()]);
+                    true
+                }
+            };
+            if !sound || checked && restored != page {
+                self.fail(Error::Wrong(spec.clone(), page.len()));
+                return false;
+            }
+            true
+        })
+    }
+
+    /// Does something with each page: the times for each file, and the time of all.
+    fn timed(&self, mut work: impl FnMut(usize, &[u8]) -> bool) -> (Vec<Time>, u64) {
+        let mut times = vec![Time::default(); self.files.len()];
+        let mut elapsed_ns = 0;
+        let mut watch = Stopwatch::start();
+        for (at, page) in self.part.iter().enumerate() {
+            if self.stop.load(Relaxed) || !work(at, &self.files[page.file].as_ref()[page.from..page.to]) {
+                break;
+            }
+            if self.part.get(at + 1).is_none_or(|next| next.file != page.file) {
+                let time = watch.lap();
+                times[page.file] += time;
+                elapsed_ns += time.elapsed_ns;
+            }
+        }
+        (times, elapsed_ns)
+    }
+
+    fn stored(&self, lengths: &[Option<usize>]) -> Vec<Stored> {
+        let mut files = vec![Stored::default(); self.files.len()];
+        for (page, length) in self.part.iter().zip(lengths) {
+            let stored = &mut files[page.file];
+            let bytes = page.to - page.from;
+            stored.pages += 1;
+            stored.bytes += bytes as u64;
+            stored.stored_bytes += length.unwrap_or(bytes) as u64;
+            stored.raw_pages += u64::from(length.is_none());
+        }
+        files
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan(codecs: &[&str], page_bytes: Option<usize>, threads: usize) -> Plan {
+        let codecs = codecs.iter().map(|text| text.parse().unwrap()).collect();
+        Plan { codecs, page_bytes, threads, runs: 2 }
+    }
+
+    /// Ten thousand bytes of one value, as many that no codec shrinks, nothing, one byte.
+    fn files() -> Vec<Vec<u8>> {
+        let mut state = 1_u64;
+        let mut noise = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (state >> 56) as u8
+        };
+        vec![vec![7; 10_000], (0..10_000).map(|_| noise()).collect(), vec![], vec![1]]
+    }
+
+    #[test]
+    fn every_byte_is_counted_once_whatever_the_threads() {
+        let files = files();
+        let of =
+            |threads| measure(&files, &plan(&["lz4", "zstd:1", "none"], Some(4096), threads), &mut || true).unwrap();
+        let one = of(1);
+        for threads in [1, 2, 3, 100] {
+            for (codec, other) in one.iter().zip(of(threads)) {
+                assert_eq!(codec.files, other.files);
+                assert_eq!(other.runs.len(), 2);
+            }
+        }
+        let lz4 = &one[0].files;
+        assert_eq!(lz4.iter().map(|file| file.pages).collect::<Vec<_>>(), [3, 3, 0, 1]);
+        assert_eq!(lz4.iter().map(|file| file.bytes).collect::<Vec<_>>(), [10_000, 10_000, 0, 1]);
+        assert!(lz4[0].stored_bytes < 200 && lz4[0].raw_pages == 0);
+        assert_eq!((lz4[1].stored_bytes, lz4[1].raw_pages), (10_000, 3), "what does not shrink is kept as it is");
+        assert!(one[2].files.iter().all(|file| file.stored_bytes == file.bytes && file.raw_pages == file.pages));
+    }
+
+    #[test]
+    fn lengths_are_those_of_the_codec_by_itself() {
+        let files = files();
+        let found = measure(&files, &plan(&["zstd:3"], Some(1000), 2), &mut || true).unwrap();
+        let mut codec = "zstd:3".parse::<CodecSpec>().unwrap().build().unwrap();
+        for (file, stored) in files.iter().zip(&found[0].files) {
+            let mut room = vec![0; 2000];
+            let bytes = file.chunks(1000).map(|page| codec.compress(page, &mut room).unwrap().min(page.len()));
+            assert_eq!(bytes.sum::<usize>() as u64, stored.stored_bytes);
+        }
+    }
+
+    #[test]
+    fn whole_files_are_one_page_each() {
+        let found = measure(&files(), &plan(&["lz4"], None, 2), &mut || true).unwrap();
+        assert_eq!(found[0].files.iter().map(|file| file.pages).collect::<Vec<_>>(), [1, 1, 0, 1]);
+    }
+
+    #[test]
+    fn stops_when_asked_and_refuses_models() {
+        let long = vec![files()[1].repeat(2000); 2];
+        let error = measure(&long, &plan(&["zlib:9"], Some(4096), 2), &mut || false).unwrap_err();
+        assert!(matches!(error, Error::Stopped), "{error}");
+        let error = measure(&long, &plan(&["modelled"], None, 1), &mut || true).unwrap_err();
+        assert!(error.to_string().contains("keeps no bytes"), "{error}");
+    }
+}

@@ -1,0 +1,111 @@
+//! A sequence of accesses sent through the two-pool cache by many threads.
+
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::mpsc::channel;
+use std::sync::{Barrier, Mutex, PoisonError};
+use std::thread;
+use std::time::Instant;
+
+use ssdlab_pool::{Loader, PageId, Pool, PoolError};
+
+use crate::process_cpu_ns;
+use crate::storage::page_of;
+use crate::watch::until_ended;
+
+/// One access to a page: its number, and in the lowest bit whether it is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Access(pub u64);
+
+impl Access {
+    fn page(self) -> PageId {
+        self.0 >> 1
+    }
+
+    fn writes(self) -> bool {
+        self.0 & 1 == 1
+    }
+}
+
+/// What it took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Taken {
+    /// From the first access to the last, in nanoseconds.
+    pub elapsed_ns: u64,
+    /// Times of all accesses, summed over threads, in nanoseconds.
+    pub access_ns: u64,
+    /// Processor time of the whole process, with the workers of the cache, in nanoseconds.
+    pub cpu_ns: u64,
+}
+
+/// Why accesses came to an end early.
+#[derive(Debug, thiserror::Error)]
+pub enum Error<E: std::error::Error> {
+    /// The cache failed.
+    #[error(transparent)]
+    Pool(#[from] PoolError<E>),
+    /// The caller wants no more.
+    #[error("stopped")]
+    Stopped,
+}
+
+/// Sends `accesses` through `pool`: of `threads`, each takes its turn of them. Pages are read as copies, and written
+/// with their `contents`, which repeat beyond their end. `go_on` is asked now and then.
+///
+/// # Errors
+/// See [`Error`].
+pub fn drive<L: Loader>(
+    pool: &Pool<L>,
+    accesses: &[Access],
+    contents: &[u8],
+    threads: usize,
+    go_on: &mut dyn FnMut() -> bool,
+) -> Result<Taken, Error<L::Error>> {
+    let page_bytes = pool.options().page_bytes as usize;
+    let (stop, failed) = (AtomicBool::new(false), Mutex::new(None));
+    let start = Barrier::new(threads + 1);
+    let mut taken = Taken::default();
+    thread::scope(|scope| {
+        let (ended, ends) = channel::<()>();
+        let workers: Vec<_> = (0..threads)
+            .map(|thread| {
+                let (stop, start, failed, ended) = (&stop, &start, &failed, ended.clone());
+                scope.spawn(move || {
+                    let _ended = ended;
+                    let mut out = vec![0; page_bytes];
+                    start.wait();
+                    let began = Instant::now();
+                    for access in accesses.iter().skip(thread).step_by(threads) {
+                        if stop.load(Relaxed) {
+                            break;
+                        }
+                        let done = if access.writes() {
+                            pool.write(access.page(), page_of(contents, access.page(), page_bytes))
+                        } else {
+                            pool.read(access.page(), &mut out).map(drop)
+                        };
+                        if let Err(error) = done {
+                            failed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+                            stop.store(true, Relaxed);
+                        }
+                    }
+                    began.elapsed().as_nanos() as u64
+                })
+            })
+            .collect();
+        drop(ended);
+        let cpu_ns = process_cpu_ns();
+        start.wait();
+        let began = Instant::now();
+        until_ended(&ends, &stop, go_on);
+        taken.elapsed_ns = began.elapsed().as_nanos() as u64;
+        taken.cpu_ns = process_cpu_ns() - cpu_ns;
+        for worker in workers {
+            taken.access_ns += worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        }
+    });
+    match failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        Some(error) => Err(error.into()),
+        None if stop.into_inner() => Err(Error::Stopped),
+        None => Ok(taken),
+    }
+}

@@ -1,0 +1,11 @@
+//! Measures page compressors and the two-pool cache on this machine, with threads, clocks and files.
+//!
+//! Nothing here is a model, and no result is the same twice: whoever calls repeats, and says the spread.
+
+mod clock;
+pub mod compress;
+pub mod drive;
+pub mod storage;
+mod watch;
+
+pub use clock::{Time, process_cpu_ns};

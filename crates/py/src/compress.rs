@@ -1,0 +1,104 @@
+//! Measuring page compressors.
+
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
+use pyo3::types::PyDict;
+use ssdlab_codec::{CODECS, CodecSpec};
+use ssdlab_measure::Time;
+use ssdlab_measure::compress::{self, Measured, Plan};
+
+use crate::errors::{ConfigError, SimulationError, detached};
+
+/// Name and help of every codec, and the form in which its numbers follow.
+#[pyfunction]
+pub fn codecs() -> Vec<(&'static str, &'static str, String)> {
+    let form = |info: &ssdlab_codec::Info| {
+        info.parameters.iter().fold(info.name.to_owned(), |form, parameter| form + "[:" + parameter.name + "]")
+    };
+    CODECS.iter().map(|info| (info.name, info.help, form(info))).collect()
+}
+
+/// The codec that a text such as `"zstd:3"` names.
+pub fn codec(text: &str) -> PyResult<CodecSpec> {
+    text.parse().map_err(|error: ssdlab_codec::SpecError| ConfigError::new_err(error.to_string()))
+}
+
+/// Fails unless `text` names a codec.
+#[pyfunction]
+pub fn check_codec(text: &str) -> PyResult<()> {
+    codec(text).map(drop)
+}
+
+/// A question to Python whether to stop, which also lets Ctrl-C through. What it raises is kept.
+pub struct Watch<'a> {
+    stop: &'a Py<PyAny>,
+    error: Option<PyErr>,
+}
+
+impl<'a> Watch<'a> {
+    pub fn new(stop: &'a Py<PyAny>) -> Self {
+        Self { stop, error: None }
+    }
+
+    pub fn goes_on(&mut self) -> bool {
+        let stop = Python::attach(|py| -> PyResult<bool> {
+            py.check_signals()?;
+            self.stop.call0(py)?.extract(py)
+        });
+        let goes_on = stop.map(|stop| !stop);
+        goes_on.unwrap_or_else(|error| {
+            self.error.get_or_insert(error);
+            false
+        })
+    }
+
+    /// The exception for an error: what Python raised comes first.
+    pub fn exception(self, error: impl FnOnce() -> PyErr) -> PyErr {
+        self.error.unwrap_or_else(error)
+    }
+}
+
+/// Measures codecs on the contents of files; one dictionary for each. `stop()` is called now and then and ends it with
+/// KeyboardInterrupt if true.
+#[pyfunction]
+pub fn bench_codecs<'py>(
+    py: Python<'py>,
+    files: Vec<PyBackedBytes>,
+    codecs: Vec<String>,
+    page_bytes: Option<usize>,
+    threads: usize,
+    runs: usize,
+    stop: Py<PyAny>,
+) -> PyResult<Vec<Bound<'py, PyDict>>> {
+    let codecs = codecs.iter().map(|text| codec(text)).collect::<PyResult<_>>()?;
+    let plan = Plan { codecs, page_bytes, threads, runs };
+    let mut watch = Watch::new(&stop);
+    match detached(py, None, || compress::measure(&files, &plan, &mut || watch.goes_on()))? {
+        Ok(found) => found.iter().map(|codec| columns(py, codec)).collect(),
+        Err(error) => Err(watch.exception(|| match error {
+            compress::Error::Modelled(_) => ConfigError::new_err(error.to_string()),
+            compress::Error::Stopped => pyo3::exceptions::PyKeyboardInterrupt::new_err("stopped while measuring"),
+            _ => SimulationError::new_err(error.to_string()),
+        })),
+    }
+}
+
+fn columns<'py>(py: Python<'py>, found: &Measured) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    let of_files = |value: fn(&compress::Stored) -> u64| found.files.iter().map(value).collect::<Vec<_>>();
+    dict.set_item("pages", of_files(|file| file.pages))?;
+    dict.set_item("bytes", of_files(|file| file.bytes))?;
+    dict.set_item("stored_bytes", of_files(|file| file.stored_bytes))?;
+    dict.set_item("raw_pages", of_files(|file| file.raw_pages))?;
+    let of_runs = |times: fn(&compress::Run) -> &[Time], value: fn(&Time) -> u64| {
+        found.runs.iter().map(|run| times(run).iter().map(value).collect()).collect::<Vec<Vec<_>>>()
+    };
+    dict.set_item("compress_cpu_ns", of_runs(|run| &run.compress, |time| time.cpu_ns))?;
+    dict.set_item("compress_elapsed_ns", of_runs(|run| &run.compress, |time| time.elapsed_ns))?;
+    dict.set_item("decompress_cpu_ns", of_runs(|run| &run.decompress, |time| time.cpu_ns))?;
+    dict.set_item("decompress_elapsed_ns", of_runs(|run| &run.decompress, |time| time.elapsed_ns))?;
+    let walls = |wall: fn(&compress::Run) -> u64| found.runs.iter().map(wall).collect::<Vec<_>>();
+    dict.set_item("compress_wall_ns", walls(|run| run.compress_wall_ns))?;
+    dict.set_item("decompress_wall_ns", walls(|run| run.decompress_wall_ns))?;
+    Ok(dict)
+}

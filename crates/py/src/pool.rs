@@ -1,0 +1,336 @@
+//! The two-pool cache, and measuring it.
+
+use std::path::PathBuf;
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+
+use numpy::PyReadonlyArray1;
+use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
+use pyo3::types::{PyBytes, PyDict};
+use ssdlab_core::Bytes;
+use ssdlab_measure::drive::{self, Access};
+use ssdlab_measure::storage::{FixedCost, Kind, PagedFile, Storage, StorageError, Wait};
+use ssdlab_pool::{Demotion, Loader, Options, PageId, PoolError, Share, Transitions, Usage, policy};
+
+use crate::compress::{Watch, codec};
+use crate::errors::{ConfigError, SimulationError, detached};
+
+/// How the compressed pool is used; the fields of [`Options`] that differ from one cache to the next.
+#[derive(FromPyObject)]
+pub struct Settings {
+    budget_bytes: u64,
+    page_bytes: u32,
+    codec: String,
+    share: String,
+    policy: String,
+    workers: u32,
+    miss_us: Option<f64>,
+    restore_us: Option<f64>,
+}
+
+impl Settings {
+    fn options(&self) -> PyResult<Options> {
+        let mut options = Options::new(Bytes(self.budget_bytes), self.page_bytes);
+        options.codec = codec(&self.codec)?;
+        options.share = self.share()?;
+        options.raw_policy = policy::policy(&self.policy).map_err(wrong)?;
+        options.demotion = match (self.workers, options.demotion) {
+            (0, _) => Demotion::Synchronous,
+            (workers, Demotion::Background { batch, .. }) => Demotion::Background { workers, batch },
+            (workers, Demotion::Synchronous) => Demotion::Background { workers, batch: 1 },
+        };
+        Ok(options)
+    }
+
+    fn share(&self) -> PyResult<Share> {
+        let text = self.share.trim();
+        if text == "adaptive" {
+            let (Some(miss_us), Some(restore_us)) = (self.miss_us, self.restore_us) else {
+                return Err(ConfigError::new_err(
+                    "an adaptive share weighs times: give miss_us, to load a page, and restore_us, to restore one and \
+                     compress another",
+                ));
+            };
+            return Ok(Share::Adaptive { miss_us, restore_us });
+        }
+        let percent = text.trim_end_matches('%').trim_end().parse().map_err(|_| {
+            ConfigError::new_err(format!("the share \"{text}\" is no percentage; write 25% or adaptive, for example"))
+        })?;
+        Ok(Share::Fixed { percent })
+    }
+}
+
+fn wrong(error: ssdlab_pool::ConfigError) -> PyErr {
+    ConfigError::new_err(error.to_string())
+}
+
+fn system_error(error: &StorageError) -> PyErr {
+    match error {
+        StorageError::Io { path, source } => match source.raw_os_error() {
+            Some(number) => {
+                PyOSError::new_err((number, std::io::Error::from_raw_os_error(number).to_string(), path.clone()))
+            }
+            None => PyOSError::new_err(error.to_string()),
+        },
+        StorageError::Beyond { .. } => PyValueError::new_err(error.to_string()),
+    }
+}
+
+/// What lies below a cache of Python's.
+enum Below {
+    Python(Py<PyAny>),
+    File(PagedFile),
+}
+
+#[derive(Debug, thiserror::Error)]
+enum BelowError {
+    #[error("{0}")]
+    Python(PyErr),
+    #[error(transparent)]
+    File(#[from] StorageError),
+}
+
+impl Loader for Below {
+    type Error = BelowError;
+
+    fn load(&self, id: PageId, page: &mut [u8]) -> Result<(), BelowError> {
+        let object = match self {
+            Self::File(file) => return Ok(file.load(id, page)?),
+            Self::Python(object) => object,
+        };
+        Python::attach(|py| {
+            let bytes: PyBackedBytes = object.call_method1(py, "load", (id,))?.extract(py)?;
+            if bytes.len() != page.len() {
+                return Err(PyValueError::new_err(format!(
+                    "load({id}) returned {} bytes, pages have {}",
+                    bytes.len(),
+                    page.len()
+                )));
+            }
+            page.copy_from_slice(&bytes);
+            Ok(())
+        })
+        .map_err(BelowError::Python)
+    }
+
+    fn store(&self, id: PageId, page: &[u8]) -> Result<(), BelowError> {
+        let object = match self {
+            Self::File(file) => return Ok(file.store(id, page)?),
+            Self::Python(object) => object,
+        };
+        Python::attach(|py| object.call_method1(py, "store", (id, PyBytes::new(py, page))).map(drop))
+            .map_err(BelowError::Python)
+    }
+}
+
+/// The exception for an error of a cache: that of the loader itself, with a note on the page, where it has one.
+fn exception(py: Python<'_>, error: PoolError<BelowError>) -> PyErr {
+    let note = match &error {
+        PoolError::Load { page, .. } => format!("while loading page {page} into the cache"),
+        PoolError::Store { page, .. } => format!("while storing page {page}, which stays in the cache"),
+        PoolError::WrongLength { .. } => return PyValueError::new_err(error.to_string()),
+        _ => return SimulationError::new_err(error.to_string()),
+    };
+    let (PoolError::Load { source, .. } | PoolError::Store { source, .. }) = error else {
+        return SimulationError::new_err(note);
+    };
+    let exception = match source {
+        BelowError::Python(exception) => exception.clone_ref(py),
+        BelowError::File(error) => system_error(&error),
+    };
+    match exception.value(py).call_method1("add_note", (note,)) {
+        Ok(_) => exception,
+        Err(other) => other,
+    }
+}
+
+/// A page cache with a raw and a compressed pool.
+#[pyclass(module = "ssdlab._ssdlab", frozen)]
+pub struct PagePool {
+    inner: RwLock<Option<Arc<ssdlab_pool::Pool<Below>>>>,
+    direct: bool,
+}
+
+impl PagePool {
+    fn pool(&self) -> PyResult<Arc<ssdlab_pool::Pool<Below>>> {
+        let inner = self.inner.read().unwrap_or_else(PoisonError::into_inner);
+        inner.clone().ok_or_else(|| PyValueError::new_err("the cache is closed"))
+    }
+}
+
+#[pymethods]
+impl PagePool {
+    /// A cache in front of an object with `load(page) -> bytes` and `store(page, bytes)`, or of a file.
+    #[new]
+    fn new(settings: Settings, loader: Option<Py<PyAny>>, path: Option<PathBuf>) -> PyResult<Self> {
+        let options = settings.options()?;
+        let below = match (loader, path) {
+            (_, Some(path)) => {
+                let file = PagedFile::open(&path, settings.page_bytes as usize);
+                Below::File(file.map_err(|error| system_error(&error))?)
+            }
+            (Some(object), None) => Below::Python(object),
+            (None, None) => return Err(ConfigError::new_err("a cache needs a loader or a file below")),
+        };
+        let direct = matches!(&below, Below::File(file) if file.direct());
+        let pool = ssdlab_pool::Pool::new(options, below).map_err(wrong)?;
+        Ok(Self { inner: RwLock::new(Some(Arc::new(pool))), direct })
+    }
+
+    /// The bytes of a page.
+    fn read<'py>(&self, py: Python<'py>, page: u64) -> PyResult<Bound<'py, PyBytes>> {
+        let pool = self.pool()?;
+        let (result, out) = detached(py, None, move || {
+            let mut out = vec![0; pool.options().page_bytes as usize];
+            let result = pool.read(page, &mut out);
+            // Dropped here, as the last one writes back.
+            drop(pool);
+            (result, out)
+        })?;
+        result.map_err(|error| exception(py, error))?;
+        Ok(PyBytes::new(py, &out))
+    }
+
+    /// Writes a whole page.
+    fn write(&self, py: Python<'_>, page: u64, bytes: PyBackedBytes) -> PyResult<()> {
+        let pool = self.pool()?;
+        detached(py, None, move || pool.write(page, &bytes))?.map_err(|error| exception(py, error))
+    }
+
+    /// Writes dirty pages back.
+    fn flush(&self, py: Python<'_>) -> PyResult<()> {
+        let pool = self.pool()?;
+        detached(py, None, move || pool.flush())?.map_err(|error| exception(py, error))
+    }
+
+    /// Writes dirty pages back and ends the workers; a second time does nothing.
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        let Some(pool) = self.inner.write().unwrap_or_else(PoisonError::into_inner).take() else { return Ok(()) };
+        detached(py, None, move || pool.flush())?.map_err(|error| exception(py, error))
+    }
+
+    /// Counts and bytes of memory, by name.
+    fn statistics<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyDict>, Bound<'py, PyDict>)> {
+        let pool = self.pool()?;
+        let (counts, usage) = detached(py, None, move || (pool.transitions(), pool.usage()))?;
+        Ok((counts_dict(py, counts)?, usage_dict(py, usage)?))
+    }
+
+    /// Whether a file below is read and written past the page cache of the system.
+    fn direct(&self) -> bool {
+        self.direct
+    }
+}
+
+impl Drop for PagePool {
+    fn drop(&mut self) {
+        if let Some(pool) = self.inner.get_mut().unwrap_or_else(PoisonError::into_inner).take() {
+            // Workers may be waiting for the interpreter, which has to be let go until they have ended.
+            Python::attach(|py| py.detach(|| drop(pool)));
+        }
+    }
+}
+
+fn counts_dict(py: Python<'_>, counts: Transitions) -> PyResult<Bound<'_, PyDict>> {
+    let dict = PyDict::new(py);
+    counts.rows().iter().try_for_each(|row| dict.set_item(row.name, row.value))?;
+    Ok(dict)
+}
+
+fn usage_dict(py: Python<'_>, usage: Usage) -> PyResult<Bound<'_, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("budget_bytes", usage.budget_bytes)?;
+    dict.set_item("total_bytes", usage.total_bytes())?;
+    dict.set_item("raw_bytes", usage.raw_bytes)?;
+    dict.set_item("compressed_bytes", usage.compressed_bytes)?;
+    dict.set_item("metadata_bytes", usage.metadata_bytes)?;
+    dict.set_item("scratch_bytes", usage.scratch_bytes)?;
+    dict.set_item("compressed_limit_bytes", usage.compressed_limit_bytes)?;
+    dict.set_item("compressed_content_bytes", usage.compressed_content_bytes)?;
+    dict.set_item("internal_fragmentation_bytes", usage.internal_fragmentation_bytes)?;
+    dict.set_item("external_fragmentation_bytes", usage.external_fragmentation_bytes)?;
+    dict.set_item("raw_pages", usage.raw_pages)?;
+    dict.set_item("compressed_pages", usage.compressed_pages)?;
+    dict.set_item("dirty_pages", usage.dirty_pages)?;
+    Ok(dict)
+}
+
+/// Storage below a measured cache.
+#[derive(FromPyObject)]
+pub struct BenchStorage {
+    path: Option<PathBuf>,
+    cost_us: f64,
+    busy: bool,
+}
+
+/// Sends accesses through a new cache: the first `warm_up` of them unmeasured, the rest measured. An access is twice the
+/// number of its page, and one more if it writes.
+#[pyfunction]
+#[expect(clippy::too_many_arguments, reason = "each is a named argument of its one caller")]
+pub fn bench_cache<'py>(
+    py: Python<'py>,
+    settings: Settings,
+    below: BenchStorage,
+    contents: PyBackedBytes,
+    accesses: PyReadonlyArray1<'py, u64>,
+    warm_up: usize,
+    threads: usize,
+    stop: Py<PyAny>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let options = settings.options()?;
+    let contents = Arc::new(contents);
+    let kind = match below.path {
+        Some(path) => {
+            Kind::File(PagedFile::open(&path, settings.page_bytes as usize).map_err(|error| system_error(&error))?)
+        }
+        None => Kind::Fixed(FixedCost {
+            contents: Shared(Arc::clone(&contents)),
+            cost: Duration::from_nanos((below.cost_us * 1e3) as u64),
+            wait: if below.busy { Wait::Busy } else { Wait::Sleep },
+        }),
+    };
+    let direct = matches!(&kind, Kind::File(file) if file.direct());
+    let accesses: Vec<_> = accesses.as_slice()?.iter().map(|&access| Access(access)).collect();
+    let (before, measured) = accesses.split_at(warm_up.min(accesses.len()));
+    let pool = ssdlab_pool::Pool::new(options, Storage::new(kind)).map_err(wrong)?;
+    let mut watch = Watch::new(&stop);
+    let outcome = detached(py, None, || {
+        drive::drive(&pool, before, &contents, threads, &mut || watch.goes_on())?;
+        let (counts, done) = (pool.transitions(), pool.loader().done());
+        let taken = drive::drive(&pool, measured, &contents, threads, &mut || watch.goes_on())?;
+        let (counts, now, usage) = (pool.transitions() - counts, pool.loader().done(), pool.usage());
+        drop(pool);
+        Ok((taken, counts, done, now, usage))
+    })?;
+    let (taken, counts, before, after, usage) = outcome.map_err(|error: drive::Error<StorageError>| {
+        watch.exception(|| match &error {
+            drive::Error::Stopped => PyKeyboardInterrupt::new_err("stopped while measuring"),
+            drive::Error::Pool(PoolError::Load { source, .. } | PoolError::Store { source, .. }) => {
+                system_error(source)
+            }
+            drive::Error::Pool(_) => SimulationError::new_err(error.to_string()),
+        })
+    })?;
+    let dict = PyDict::new(py);
+    dict.set_item("elapsed_ns", taken.elapsed_ns)?;
+    dict.set_item("access_ns", taken.access_ns)?;
+    dict.set_item("cpu_ns", taken.cpu_ns)?;
+    dict.set_item("loads", after.loads - before.loads)?;
+    dict.set_item("stores", after.stores - before.stores)?;
+    dict.set_item("load_ns", after.load_ns - before.load_ns)?;
+    dict.set_item("direct", direct)?;
+    dict.set_item("transitions", counts_dict(py, counts)?)?;
+    dict.set_item("memory", usage_dict(py, usage)?)?;
+    Ok(dict)
+}
+
+/// Bytes of Python's for several owners.
+struct Shared(Arc<PyBackedBytes>);
+
+impl AsRef<[u8]> for Shared {
+    fn as_ref(&self) -> &[u8] {
+        &self.0
+    }
+}

@@ -1,0 +1,384 @@
+"""The two-pool cache at work on this machine, with real pages and threads.
+
+>>> from ssdlab import cache_bench
+>>> found = cache_bench.bench(shares=["0", "50"], cost_us=110)  # doctest: +SKIP
+>>> found.cells[0].pages_s.median  # doctest: +SKIP
+"""
+
+import csv
+import json
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ssdlab import _ssdlab, corpus, text
+from ssdlab._ssdlab import ConfigError
+from ssdlab.compress import Spread, _page_bytes, _processors
+from ssdlab.config import Config
+from ssdlab.corpus import Corpus
+from ssdlab.pool import POLICY, Settings, _bytes
+from ssdlab.trace import Trace, generate
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from ssdlab.simulation import Monitor
+
+    Accesses = npt.NDArray[np.uint64]
+
+SHARES = ("0", "25", "50", "adaptive")
+CODECS = ("lz4", "zstd:1")
+PAGE, BUDGET, ACCESS = "8KiB", "10%", "pareto"
+PAGES = 8192
+ACCESSES = 40_000
+COST_US = 110.0
+"""Of a page read: the SATA SSD of Harper 2018, table 4."""
+RUNS = 3
+_PROBE_PAGES = 1024
+"""Compressed and restored to know what an adaptive share weighs."""
+_LEAST_PAGES, _MOST_PAGES = 8, 1 << 28
+
+
+@dataclass(frozen=True)
+class Storage:
+    """What lies below the cache."""
+
+    path: str | None
+    """A file, or none for a fixed cost."""
+    cost_us: float
+    """Microseconds of a page read or written, if fixed."""
+    busy: bool
+    """Whether a thread spins for that long rather than sleeps."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One compressor at one share of the compressed pool, over several runs."""
+
+    share: str
+    """Percentage of the budget that compressed pages may take, or `adaptive`."""
+    codec: str | None
+    """None without a compressed pool."""
+    pages_s: Spread
+    """Pages read and written each second by all threads."""
+    access_us: Spread
+    """Microseconds that a thread needs for a page."""
+    raw_hit_ratio: Spread
+    """Reads that found the page raw, over all."""
+    compressed_hit_ratio: Spread
+    """Reads that found the page compressed, over all."""
+    cpu_share: Spread
+    """Processor time over elapsed time of all processors, storage that spins included."""
+    cpu_us: Spread
+    """Processor time for each page, in microseconds."""
+    load_us: Spread
+    """Microseconds to load a page, as measured; 0 if none was loaded."""
+    memory: dict[str, int]
+    """Bytes at the end of the last run, as in `PoolStatistics.memory`."""
+
+
+@dataclass(frozen=True)
+class CacheBench:
+    """What `bench` found."""
+
+    title: str
+    """What was done, in one line."""
+    contents: Corpus
+    """What pages hold."""
+    page_bytes: int
+    pages: int
+    """Different pages asked for, at most."""
+    budget_bytes: int
+    accesses: int
+    """Pages read and written in each run after the warm-up."""
+    threads: int
+    runs: int
+    cells: tuple[Cell, ...]
+    """By share, then codec."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as plain values."""
+        names = ("title", "page_bytes", "pages", "budget_bytes", "accesses", "threads", "runs")
+        return {
+            **{name: getattr(self, name) for name in names},
+            "contents": {"title": self.contents.title, "bytes": self.contents.bytes, "skipped": self.contents.skipped},
+            "cells": [asdict(cell) for cell in self.cells],
+        }
+
+    def to_json(self) -> str:
+        """The same as JSON text."""
+        return json.dumps(self.to_dict(), indent=2) + "\n"
+
+    def save(self, directory: str | os.PathLike[str]) -> None:
+        """Writes `cache-bench.json` and `cache-bench.csv` into a directory, which is made if need be.
+
+        Raises:
+            OSError: If the directory cannot be written.
+        """
+        from ssdlab.store import filling
+
+        spreads = [name for name, kind in Cell.__annotations__.items() if kind is Spread]
+        with filling(Path(directory)) as hidden:
+            (hidden / "cache-bench.json").write_text(self.to_json(), encoding="utf-8")
+            with (hidden / "cache-bench.csv").open("w", encoding="utf-8", newline="") as file:
+                writer = csv.writer(file, lineterminator="\n")
+                writer.writerow(["share", "codec", *spreads])
+                for cell in self.cells:
+                    writer.writerow([cell.share, cell.codec or "", *(getattr(cell, name).median for name in spreads)])
+
+
+def bench(
+    dataset: Sequence[str | os.PathLike[str]] | Corpus | None = None,
+    *,
+    page_size: str = PAGE,
+    budget: str = BUDGET,
+    shares: Sequence[str] = SHARES,
+    codecs: Sequence[str] = CODECS,
+    access: str = ACCESS,
+    trace: Trace | None = None,
+    pages: int = PAGES,
+    accesses: int = ACCESSES,
+    writes: float = 0.0,
+    scan: float = 0.0,
+    policy: str = POLICY,
+    workers: int = 1,
+    threads: int | None = None,
+    cost_us: float = COST_US,
+    busy: bool = False,
+    directory: str | os.PathLike[str] | None = None,
+    runs: int = RUNS,
+    monitor: "Monitor | None" = None,
+) -> CacheBench:
+    """Sends pages through the two-pool cache, for every share of the compressed pool and every codec.
+
+    Each run has a new cache, the first half of the accesses warms it up, and the rest is measured. The accesses are the
+    same in every run; with more than one thread, or with workers, their order is not, and counts differ a little.
+
+    Args:
+        dataset: Files and directories that pages are cut from, or None for the default corpus. They repeat as often as
+            there are pages.
+        page_size: Size of a page.
+        budget: Memory of the cache: a size, or a percentage of all pages.
+        shares: Percentages of the budget that compressed pages may take, and `adaptive`.
+        codecs: How pages are compressed.
+        access: `even`; `pareto`, of which 80 % go to 20 % of the pages; or `zipf`, whose exponent may follow, as in
+            `zipf:0.8`.
+        trace: Reads and writes in place of `access`, `pages`, `writes` and `scan`; its pages are numbered anew, and so
+            hold contents in turn.
+        pages: Different pages.
+        accesses: Pages read and written in each run, half of them to warm up.
+        writes: Share of the accesses that write a page.
+        scan: Share of the accesses that read all pages from front to back.
+        policy: Which raw page gives way.
+        workers: Threads of the cache that compress.
+        threads: Threads that use it; as many as processors if left out.
+        cost_us: Microseconds of a page read or written below the cache.
+        busy: Threads spin for that long, which takes processors from others. Otherwise they sleep, a little longer than
+            told; `load_us` says how long.
+        directory: A file with all pages is made there instead, read and written past the page cache of the system where
+            the file system allows, and removed in the end.
+        runs: Runs of each cell.
+        monitor: Told how far it is, as that of `simulate`. If it returns something true, KeyboardInterrupt is raised.
+
+    Raises:
+        ConfigError: If these make no measurement.
+        OSError: If the file cannot be made.
+    """
+    page_bytes, threads = _page_bytes(page_size), threads or _processors()
+    if (
+        not 1 <= threads <= 1024
+        or runs < 1
+        or accesses < 2
+        or not (0 <= writes <= 1 and 0 <= scan <= 1)
+        or not (codecs and shares)
+    ):
+        raise ConfigError(
+            "threads are 1 to 1024, runs, shares and codecs one at least, accesses two; writes and scan at most 100%"
+        )
+    if not _LEAST_PAGES <= pages <= _MOST_PAGES:
+        raise ConfigError(f"{text.count(pages)} pages are not between {_LEAST_PAGES} and {text.count(_MOST_PAGES)}")
+    if not 0 <= cost_us <= 1e7:
+        raise ConfigError(f"a cost of {cost_us:g} us is not between 0 and 10 seconds")
+    if trace is None:
+        sequence = _drawn(access, pages, accesses, writes, scan)
+        what = f"{access} over {text.count(pages)} pages"
+    else:
+        sequence = _of_trace(trace, page_bytes, accesses)
+        what = "trace"
+    pages = int(sequence.max() >> 1) + 1
+    share_of_pages = budget.strip().endswith("%")
+    budget_bytes = int(_ssdlab.share(budget) * pages * page_bytes) if share_of_pages else _bytes(budget)
+    source = dataset if isinstance(dataset, Corpus) else corpus.read(dataset) if dataset else corpus.default()
+    contents = b"".join(_whole_pages(member.data, page_bytes) for member in source.members)
+    plan = [(share, codec) for share in shares for codec in (codecs if share.rstrip("% ") != "0" else [None])]
+    done = 0
+
+    def stop() -> bool:
+        return monitor is not None and bool(monitor("measure", done, len(plan) * runs, 0))
+
+    cells = []
+    with _below(directory, contents, pages, page_bytes, cost_us, busy) as storage:
+
+        def run(share: str, codec: str | None, miss_us: float = 0.0, restore_us: float = 0.0) -> dict[str, Any]:
+            settings = Settings(
+                budget_bytes, page_bytes, codec or codecs[0], share, policy, workers, miss_us, restore_us
+            )
+            found = _ssdlab.bench_cache(settings, storage, contents, sequence, len(sequence) // 2, threads, stop)
+            found["direct"] &= storage.path is not None
+            return found
+
+        times: dict[str, tuple[float, float]] = {}
+        if any(share == "adaptive" for share in shares):
+            probe = run("0", None)
+            miss_us = probe["load_ns"] / max(probe["loads"], 1) / 1e3
+            sample = [contents[: _PROBE_PAGES * page_bytes]]
+            times = {codec: (miss_us, _restore_us(sample, codec, page_bytes, stop)) for codec in codecs}
+        for share, codec in plan:
+            each = []
+            for _ in range(runs):
+                adaptive = times[codec] if share == "adaptive" and codec is not None else (0.0, 0.0)
+                each.append(run(share, codec, *adaptive))
+                done += 1
+                if stop():
+                    raise KeyboardInterrupt("stopped while measuring")
+            cells.append(_cell(share, codec, each, len(sequence) - len(sequence) // 2))
+        if storage.path is None:
+            below = f"{'busy' if busy else 'sleeping'} {cost_us:g} µs below"
+        else:
+            below = "a file below, " + ("direct I/O" if each[-1]["direct"] else "through the page cache of the system")
+    return CacheBench(
+        title=f"{what}, {text.size(page_bytes)} each, {text.size(budget_bytes)} of memory, {below}",
+        contents=source,
+        page_bytes=page_bytes,
+        pages=pages,
+        budget_bytes=budget_bytes,
+        accesses=len(sequence) - len(sequence) // 2,
+        threads=threads,
+        runs=runs,
+        cells=tuple(cells),
+    )
+
+
+def _whole_pages(data: bytes, page_bytes: int) -> bytes:
+    return data + bytes(-len(data) % page_bytes)
+
+
+def _restore_us(sample: list[bytes], codec: str, page_bytes: int, stop: Callable[[], bool]) -> float:
+    found = _ssdlab.bench_codecs(sample, [codec], page_bytes, 1, 3, stop)[0]
+    ns = min(sum(run) for run in found["compress_cpu_ns"]) + min(sum(run) for run in found["decompress_cpu_ns"])
+    return float(ns / found["pages"][0] / 1e3)
+
+
+_SLOT = 4096
+"""Bytes of the generator's addresses for a page, whatever its size."""
+
+
+def _drawn(access: str, pages: int, accesses: int, writes: float, scan: float) -> "Accesses":
+    """Twice the number of a page, and one more if it is written; scans are spread evenly among the rest."""
+    import numpy as np
+
+    name, _, parameter = access.partition(":")
+    patterns: dict[str, dict[str, Any]] = {
+        "even": {"workload.pattern": "uniform"},
+        "pareto": {
+            "workload.pattern": "hot_cold",
+            "workload.pattern.hot_cold.hot_requests": "80%",
+            "workload.pattern.hot_cold.hot_space": "20%",
+            "workload.pattern.hot_cold.placement": "scattered",
+        },
+        "zipf": {"workload.pattern": "zipf", "workload.pattern.zipf.theta": parameter or "0.99"},
+    }
+    if name not in patterns or (parameter and not (name == "zipf" and _is_exponent(parameter))):
+        raise ConfigError(
+            f'"{text.path(access)}" is no distribution; write even, pareto, zipf or zipf:0.8, up to zipf:10'
+        )
+    drawn = generate(
+        Config(
+            overrides={
+                **patterns[name],
+                # The generator wants addresses within a device.
+                "device.capacity": f"{4 + pages * _SLOT // (1 << 30)}GiB",
+                "workload.requests": accesses,
+                "workload.reads": f"{100 * (1 - writes):.6f}%",
+                "workload.size": f"{_SLOT}B",
+                "workload.align": f"{_SLOT}B",
+                "workload.span": f"{pages * _SLOT}B",
+            }
+        )
+    )
+    sequence: Accesses = (drawn.offset // _SLOT << 1 | (drawn.op == 1)).astype(np.uint64)
+    # The k-th scan comes where the share has added up to k.
+    scans = np.diff(np.floor(np.arange(accesses + 1) * scan)).astype(bool)
+    sequence[scans] = (np.arange(int(scans.sum()), dtype=np.uint64) % np.uint64(pages)) << np.uint64(1)
+    return sequence
+
+
+def _of_trace(trace: Trace, page_bytes: int, accesses: int) -> "Accesses":
+    """Reads and writes of a trace page by page; pages are numbered in the order of their addresses."""
+    import numpy as np
+
+    moves = (trace.op <= 1) & (trace.bytes > 0)
+    offset, length, op = trace.offset[moves], trace.bytes[moves].astype(np.uint64), trace.op[moves]
+    first = offset // page_bytes
+    counts = ((offset + length - 1) // page_bytes - first + 1).astype(np.int64)
+    enough = int(np.searchsorted(np.cumsum(counts), accesses)) + 1
+    first, counts, op = first[:enough], counts[:enough], op[:enough]
+    within = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
+    numbers = (np.repeat(first, counts) + within.astype(np.uint64))[:accesses]
+    if len(numbers) < 2:
+        raise ConfigError("the trace reads and writes fewer than two pages; give another one")
+    _, dense = np.unique(numbers, return_inverse=True)
+    return (dense.astype(np.uint64) << np.uint64(1)) | np.repeat(op, counts)[:accesses].astype(np.uint64)
+
+
+def _is_exponent(written: str) -> bool:
+    try:
+        return 0.01 <= float(written) <= 10
+    except ValueError:
+        return False
+
+
+@contextmanager
+def _below(
+    directory: str | os.PathLike[str] | None, contents: bytes, pages: int, page_bytes: int, cost_us: float, busy: bool
+) -> Iterator[Storage]:
+    """Storage below the cache while it is needed."""
+    if directory is None:
+        yield Storage(None, cost_us, busy)
+        return
+    with tempfile.NamedTemporaryFile(prefix=".ssdlab-pages-", dir=directory) as file:
+        left = pages * page_bytes
+        while left:
+            left -= file.write(contents[:left])
+        file.flush()
+        os.fsync(file.fileno())
+        yield Storage(file.name, 0.0, False)
+
+
+def _cell(share: str, codec: str | None, runs: Sequence[dict[str, Any]], accesses: int) -> Cell:
+    processors = _processors()
+
+    def each(value: Callable[[dict[str, Any]], float]) -> Spread:
+        return Spread.of([value(run) for run in runs])
+
+    def hits(run: dict[str, Any], name: str) -> float:
+        counts = run["transitions"]
+        return float(counts[name] / max(counts["raw_hits"] + counts["compressed_hits"] + counts["misses"], 1))
+
+    return Cell(
+        share=share,
+        codec=codec,
+        pages_s=each(lambda run: accesses / (run["elapsed_ns"] / 1e9)),
+        access_us=each(lambda run: run["access_ns"] / accesses / 1e3),
+        raw_hit_ratio=each(lambda run: hits(run, "raw_hits")),
+        compressed_hit_ratio=each(lambda run: hits(run, "compressed_hits")),
+        cpu_share=each(lambda run: run["cpu_ns"] / (run["elapsed_ns"] * processors)),
+        cpu_us=each(lambda run: run["cpu_ns"] / accesses / 1e3),
+        load_us=each(lambda run: run["load_ns"] / max(run["loads"], 1) / 1e3),
+        memory=runs[-1]["memory"],
+    )

@@ -1,0 +1,214 @@
+"""`ssdlab cache bench`."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ssdlab import ConfigError, _ssdlab, cache_bench, read_trace, text
+from ssdlab.cli import options
+from ssdlab.cli.output import deliver
+from ssdlab.cli.progress import display
+from ssdlab.pool import POLICY
+
+if TYPE_CHECKING:
+    from ssdlab.cache_bench import CacheBench
+
+EXAMPLES = """
+[bold]Examples[/bold]
+
+  ssdlab cache bench --share 0,25,50,75 --access zipf:0.9 --cost 20us
+
+  ssdlab cache bench --dataset silesia/ --codec lz4 --directory /mnt/ssd --budget 25%
+
+  ssdlab cache bench --trace traces/oltp.csv.zst --busy
+"""
+
+CACHE, LOAD, BELOW = "Cache", "Accesses", "Storage below"
+
+
+def bench(
+    share: Annotated[
+        str,
+        typer.Option(
+            "--share",
+            metavar="PERCENT",
+            help="How much of the budget compressed pages may take, with commas; 'adaptive' weighs times.",
+            rich_help_panel=CACHE,
+        ),
+    ] = ",".join(cache_bench.SHARES),
+    codec: Annotated[
+        str, typer.Option("--codec", metavar="NAMES", help="Codecs, with commas.", rich_help_panel=CACHE)
+    ] = ",".join(cache_bench.CODECS),
+    budget: Annotated[
+        str,
+        typer.Option(
+            "--budget", metavar="SIZE", help="Memory: a size, or a percentage of all pages.", rich_help_panel=CACHE
+        ),
+    ] = cache_bench.BUDGET,
+    page: Annotated[
+        str, typer.Option("--page", metavar="SIZE", help="Size of a page.", rich_help_panel=CACHE)
+    ] = cache_bench.PAGE,
+    policy: Annotated[
+        str, typer.Option("--policy", metavar="NAME", help="Which raw page gives way.", rich_help_panel=CACHE)
+    ] = POLICY,
+    workers: Annotated[
+        int,
+        typer.Option(
+            "--workers",
+            min=0,
+            metavar="N",
+            help="Threads that compress; without any, who needs room does.",
+            rich_help_panel=CACHE,
+        ),
+    ] = 1,
+    dataset: Annotated[
+        list[Path],
+        typer.Option(
+            "--dataset",
+            metavar="PATH",
+            help="File or directory whose contents pages hold; may be repeated; a corpus of our own if left out.",
+            rich_help_panel=LOAD,
+        ),
+    ] = [],
+    access: Annotated[
+        str,
+        typer.Option(
+            "--access",
+            metavar="NAME",
+            help="even, pareto (80 % go to 20 % of the pages) or zipf:EXPONENT.",
+            rich_help_panel=LOAD,
+        ),
+    ] = cache_bench.ACCESS,
+    trace: Annotated[
+        list[Path],
+        typer.Option("--trace", metavar="FILE", help="Take reads and writes of a trace.", rich_help_panel=LOAD),
+    ] = [],
+    pages: Annotated[
+        int, typer.Option("--pages", min=1, metavar="N", help="Different pages.", rich_help_panel=LOAD)
+    ] = cache_bench.PAGES,
+    accesses: Annotated[
+        int,
+        typer.Option("--accesses", min=2, metavar="N", help="Of each run, half to warm up.", rich_help_panel=LOAD),
+    ] = cache_bench.ACCESSES,
+    writes: Annotated[
+        str, typer.Option("--writes", metavar="SHARE", help="Accesses that write.", rich_help_panel=LOAD)
+    ] = "0%",
+    scan: Annotated[
+        str,
+        typer.Option(
+            "--scan", metavar="SHARE", help="Accesses that read all pages front to back.", rich_help_panel=LOAD
+        ),
+    ] = "0%",
+    threads: Annotated[
+        int | None,
+        typer.Option(
+            "--threads", min=1, metavar="N", help="Threads; one per processor if left out.", rich_help_panel=LOAD
+        ),
+    ] = None,
+    cost: Annotated[
+        str,
+        typer.Option(
+            "--cost", metavar="TIME", help="Time of a page, in microseconds, as 110us.", rich_help_panel=BELOW
+        ),
+    ] = f"{cache_bench.COST_US:g}us",
+    busy: Annotated[
+        bool,
+        typer.Option(
+            "--busy", help="Spin for that time, which takes processors, and do not sleep.", rich_help_panel=BELOW
+        ),
+    ] = False,
+    directory: Annotated[
+        Path | None,
+        typer.Option(
+            "--directory",
+            metavar="DIR",
+            help="Read and write a file there, made for it and removed in the end, instead of a cost.",
+            rich_help_panel=BELOW,
+        ),
+    ] = None,
+    runs: Annotated[int, typer.Option("--runs", min=1, metavar="N", help="Runs of each cell.")] = cache_bench.RUNS,
+    json: options.Json = False,
+    out: Annotated[Path | None, options.out("Write cache-bench.json and cache-bench.csv there.")] = None,
+) -> None:
+    """Measure a cache with a raw and a compressed pool under one budget, with real pages and threads.
+
+    Sweeps the share of the compressed pool (C_% of Harper 2018) and the codecs. A share of 0 is the usual cache.
+    Times are of this machine, and of others' work on it: look at their range.
+    """
+    if out is not None:
+        options.must_be_writable(out)
+    with display() as shown:
+        watch = shown.watch("cache")
+        found = cache_bench.bench(
+            dataset or None,
+            page_size=page,
+            budget=budget,
+            shares=share.split(","),
+            codecs=codec.split(","),
+            access=access,
+            trace=read_trace(*trace) if trace else None,
+            pages=pages,
+            accesses=accesses,
+            writes=_ssdlab.share(writes),
+            scan=_ssdlab.share(scan),
+            policy=policy,
+            workers=workers,
+            threads=threads,
+            cost_us=_microseconds(cost),
+            busy=busy,
+            directory=directory,
+            runs=runs,
+            monitor=watch,
+        )
+        watch.finish()
+    deliver(found, lambda: _show(found), json=json, out=out, files="cache-bench.json and cache-bench.csv")
+
+
+def _microseconds(written: str) -> float:
+    try:
+        return float(written.strip().removesuffix("us").removesuffix("µs"))
+    except ValueError:
+        raise ConfigError(f"--cost {text.path(written)}: no microseconds; write 110us") from None
+
+
+def _show(found: "CacheBench") -> None:
+    from rich.text import Text
+
+    from ssdlab.cli.tables import console, plain_table, show
+    from ssdlab.compress_tables import spread_text
+
+    out = console()
+    out.print(Text(found.title, style="bold"))
+    print(
+        f"{text.count(found.accesses)} accesses measured in each of {found.runs} runs, {found.threads} threads; "
+        f"contents: {found.contents.title}"
+    )
+    for remark in found.contents.remarks():
+        out.print(Text(f"note: {remark}", style="yellow"))
+    out.print()
+    table = plain_table(
+        "share", "codec", "pages/s", "µs/page", "raw hits", "compressed hits", "CPU", "CPU µs/page", "load µs",
+        "memory", "fragmented", left=2,
+    )  # fmt: skip
+    for cell in found.cells:
+        memory = cell.memory
+        fragmented = memory["internal_fragmentation_bytes"] + memory["external_fragmentation_bytes"]
+        table.add_row(
+            cell.share if cell.share == "adaptive" else f"{cell.share.rstrip('% ')} %",
+            cell.codec or text.MISSING,
+            spread_text(cell.pages_s, text.short_count),
+            spread_text(cell.access_us),
+            text.percent(cell.raw_hit_ratio.median),
+            text.percent(cell.compressed_hit_ratio.median),
+            text.percent(cell.cpu_share.median),
+            text.significant(cell.cpu_us.median),
+            text.significant(cell.load_us.median),
+            text.percent(memory["total_bytes"] / memory["budget_bytes"]),
+            text.size(fragmented),
+        )
+    show(out, table)
+    print(
+        "\nµs/page: on its thread; CPU: of all processors; memory: of the budget; median, with the range of the "
+        "runs in brackets"
+    )

@@ -1,0 +1,261 @@
+"""Contents to compress: files that a user names, or a corpus that every machine has."""
+
+import os
+import random
+import struct
+import sysconfig
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ssdlab import _ssdlab, text
+from ssdlab._ssdlab import ConfigError
+
+FILE_LIMIT_BYTES = 64 << 20
+"""Of a larger file only the beginning is taken."""
+LIMIT_BYTES = 1 << 30
+"""Of all files together; what comes later is left out."""
+DEFAULT_BYTES = 1 << 20
+"""Of each member of the default corpus."""
+
+DEFAULT = (
+    "default corpus: 1 MiB each of Python's own sources, machine code, a block trace as CSV and as binary records, "
+    "rows of a table, two database indexes and noise"
+)
+
+
+@dataclass(frozen=True)
+class Member:
+    """Contents that are compressed by themselves."""
+
+    name: str
+    """Its path, or what it is."""
+    data: bytes
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """What there is to compress, and what could not be had."""
+
+    title: str
+    """What it is, in one line."""
+    members: tuple[Member, ...]
+    """Contents, in order; none is empty."""
+    skipped: dict[str, str] = field(default_factory=dict)
+    """Why files were left out, by path."""
+    shortened: tuple[str, ...] = ()
+    """Files of which only a beginning was taken."""
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of all members."""
+        return sum(len(member.data) for member in self.members)
+
+    def remarks(self) -> list[str]:
+        """What a person should know of files left out."""
+        remarks = []
+        if self.skipped:
+            path, why = next(iter(self.skipped.items()))
+            left_out = f"{text.count(len(self.skipped))} file{'s' if len(self.skipped) > 1 else ''} left out"
+            remarks.append(f"{left_out}; the first is {text.path(path)}: {why}")
+        if self.shortened:
+            remarks.append(
+                f"{text.count(len(self.shortened))} files cut to their first {text.size(FILE_LIMIT_BYTES)}; "
+                f"the first is {text.path(self.shortened[0])}"
+            )
+        return remarks
+
+
+def read(paths: Sequence[str | os.PathLike[str]]) -> Corpus:
+    """The contents of files, and of all files in directories, by name.
+
+    Links within directories are not followed. What cannot be read, is no file or is empty is left out and reported;
+    a file that shrinks while it is read is taken as far as it goes.
+
+    Raises:
+        ConfigError: If nothing is left.
+    """
+    members, skipped, shortened = [], {}, []
+    room = LIMIT_BYTES
+    for path, why in _files(paths):
+        name = str(path)
+        if why is None and room == 0:
+            why = f"there are {text.size(LIMIT_BYTES)} already"
+        if why is None:
+            try:
+                with path.open("rb") as file:
+                    length = min(FILE_LIMIT_BYTES, room)
+                    data = file.read(length)
+                    if len(data) == length and file.read(1):
+                        shortened.append(name)
+            except OSError as error:
+                why = error.strerror or str(error)
+            else:
+                if data:
+                    members.append(Member(name, data))
+                    room -= len(data)
+                else:
+                    why = "it is empty"
+        if why is not None:
+            skipped[name] = why
+    title = ", ".join(text.path(os.fspath(path)) for path in paths)
+    corpus = Corpus(title, tuple(members), skipped, tuple(shortened))
+    if not members:
+        remark = "".join(f" ({remark})" for remark in corpus.remarks())
+        raise ConfigError(f"{title}: no file with contents was found{remark}; name files or directories that have some")
+    return corpus
+
+
+def _files(paths: Sequence[str | os.PathLike[str]]) -> Iterator[tuple[Path, str | None]]:
+    """Every file, and why it cannot be taken."""
+    for given in map(Path, paths):
+        if not given.is_dir():
+            yield given, _fault(given)
+            continue
+        unreadable: list[OSError] = []
+        for directory, folders, names in os.walk(given, onerror=unreadable.append):
+            folders.sort()
+            for name in sorted(names):
+                path = Path(directory) / name
+                if not path.is_symlink():
+                    yield path, _fault(path)
+        for error in unreadable:
+            yield Path(error.filename), error.strerror
+
+
+def _fault(path: Path) -> str | None:
+    """Devices and pipes may never end."""
+    return None if path.is_file() or not path.exists() else "it is no ordinary file"
+
+
+def default() -> Corpus:
+    """A corpus that is on every machine, so that results can be compared, with contents as caches of pages hold them.
+
+    Text, machine code and logs are there as in corpora for compressors; rows and indexes as in a database, which the
+    document's corpus was extended by (Harper 2018, table 2); and noise, as encrypted or compressed pages are, which no
+    codec shrinks. What is generated is the same everywhere; sources and machine code depend on what is installed.
+    """
+    members = {
+        "python-sources": _python_sources(),
+        "machine-code": Path(str(_ssdlab.__file__)).read_bytes(),
+        "trace-csv": _trace_csv(),
+        "trace-binary": _trace_binary(),
+        "table-rows": _table_rows(),
+        "integer-index": _integer_index(),
+        "timestamp-index": _timestamp_index(),
+        "noise": random.Random(4).randbytes(DEFAULT_BYTES),
+    }
+    return Corpus(DEFAULT, tuple(Member(name, data[:DEFAULT_BYTES]) for name, data in members.items() if data))
+
+
+def _python_sources() -> bytes:
+    sources, length = [], 0
+    for path in sorted(Path(sysconfig.get_path("stdlib")).glob("*.py")):
+        if length >= DEFAULT_BYTES:
+            break
+        sources.append(path.read_bytes())
+        length += len(sources[-1])
+    return b"".join(sources)
+
+
+def _low(draw: random.Random) -> float:
+    """A number below 1, more likely a small one; a product, as powers are not the same bits on every machine."""
+    return draw.random() * draw.random()
+
+
+def _requests() -> Iterator[tuple[int, int, int, int]]:
+    """Time in nanoseconds, kind, offset and length of requests, the popular addresses among few."""
+    draw = random.Random(1)
+    time = 0
+    while True:
+        time += int(draw.random() * 160_000)
+        yield (
+            time,
+            int(draw.random() < 0.3),
+            int(_low(draw) * _low(draw) * (1 << 24)) << 12,
+            (1 + int(draw.random() * 8)) << 12,
+        )
+
+
+def _filled(parts: Iterator[bytes]) -> bytes:
+    filled = bytearray()
+    while len(filled) < DEFAULT_BYTES:
+        filled += next(parts)
+    return bytes(filled)
+
+
+def _trace_csv() -> bytes:
+    return _filled(f"{time},{'RW'[kind]},{offset},{length}\n".encode() for time, kind, offset, length in _requests())
+
+
+def _trace_binary() -> bytes:
+    return _filled(
+        struct.pack("<QQIBBH", time, offset, length, kind, 0, 0) for time, kind, offset, length in _requests()
+    )
+
+
+_SYLLABLES = ("an", "bel", "cor", "da", "el", "fin", "ga", "hel", "is", "jo", "ka", "lin", "mar", "no", "ol", "per")
+_DATABASE_PAGE_BYTES = 8192
+
+
+def _pages(rows: Iterator[bytes]) -> Iterator[bytes]:
+    """Pages as databases lay them out: a header, pointers to rows from the front, rows from the back."""
+    row = next(rows)
+    number = 0
+    while True:
+        pointers: list[bytes] = []
+        body: list[bytes] = []
+        end = _DATABASE_PAGE_BYTES
+        while 24 + 4 * (len(pointers) + 1) <= end - len(row):
+            end -= len(row)
+            pointers.append(struct.pack("<HH", end, len(row)))
+            body.append(row)
+            row = next(rows)
+        header = struct.pack("<QHHHHQ", number * 8192, 0, 24 + 4 * len(pointers), end, 8192, 0)
+        head = header + b"".join(pointers)
+        yield head + bytes(end - len(head)) + b"".join(reversed(body))
+        number += 1
+
+
+def _table_rows() -> bytes:
+    """Rows of a key, names, small and large integers, a timestamp in microseconds and a reference of random bytes."""
+    draw = random.Random(2)
+    names = ["".join(draw.choices(_SYLLABLES, k=2 + at % 3)).capitalize() for at in range(2000)]
+
+    def rows() -> Iterator[bytes]:
+        time = 1_700_000_000_000_000
+        for key in range(1 << 32):
+            time += int(draw.random() * 2_000_000)
+            person = names[int(_low(draw) * 2000)], names[int(_low(draw) * 2000)]
+            name = " ".join(person).encode()
+            numbers = int(_low(draw) * 1000), int(draw.random() * 10_000_000)
+            yield (
+                struct.pack("<IHB", key, 8 + len(name), len(name))
+                + name
+                + struct.pack("<HIQ", *numbers, time)
+                + (draw.randbytes(8))
+            )
+
+    return _filled(_pages(rows()))
+
+
+def _index(keys: Iterator[int]) -> bytes:
+    """Leaves of an index: keys of eight bytes in order, each with the page and place of its row."""
+    draw = random.Random(3)
+    return _filled(
+        _pages(struct.pack("<IHHQ", int(draw.random() * 100_000), int(draw.random() * 60), 16, key) for key in keys)
+    )
+
+
+def _integer_index() -> bytes:
+    return _index(iter(range(1 << 32)))
+
+
+def _timestamp_index() -> bytes:
+    def keys() -> Iterator[int]:
+        draw, time = random.Random(5), 1_700_000_000_000_000
+        while True:
+            time += int(draw.random() * 2_000_000)
+            yield time
+
+    return _index(keys())

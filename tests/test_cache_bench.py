@@ -1,0 +1,128 @@
+"""Measuring the two-pool cache. Times are not tested, but that they add up; counts are, against a cache by hand."""
+
+import json
+from collections import OrderedDict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ssdlab
+from conftest import ROOT, Cli
+from ssdlab import cache_bench
+from ssdlab.corpus import Corpus, Member
+
+PAGE = 4096
+TEXT = Corpus("text", (Member("text", b"".join(b"%06d abcdefgh " % (at % 777) for at in range(5000))),))
+
+
+def alone(**arguments: Any) -> cache_bench.Cell:
+    """The one cell measured with one thread and no worker: counts are the same every time."""
+    quick: dict[str, Any] = {"workers": 0, "threads": 1, "runs": 1, "cost_us": 0.0, "page_size": "4KiB"}
+    (cell,) = cache_bench.bench(TEXT, **quick, **arguments).cells
+    return cell
+
+
+def lru(pages: list[int], capacity: int) -> list[bool]:
+    """Which accesses hit a cache of so many pages."""
+    cache: OrderedDict[int, None] = OrderedDict()
+    hits = []
+    for page in pages:
+        hits.append(page in cache)
+        cache.pop(page, None)
+        if len(cache) == capacity:
+            cache.popitem(last=False)
+        cache[page] = None
+    return hits
+
+
+@pytest.mark.parametrize(("access", "scan"), [("even", 0.0), ("pareto", 0.25), ("zipf:0.7", 0.0), ("even", 1.0)])
+def test_without_a_compressed_pool_it_is_the_usual_cache(access: str, scan: float) -> None:
+    cell = alone(shares=["0"], policy="lru", access=access, scan=scan, pages=500, accesses=6000, budget="30%")
+    pages = (cache_bench._drawn(access, 500, 6000, 0.0, scan) >> np.uint64(1)).tolist()
+    hits = lru(pages, cell.memory["raw_pages"])[3000:]
+    assert cell.raw_hit_ratio.median == sum(hits) / 3000
+    assert cell.compressed_hit_ratio.median == 0 and cell.codec is None
+    assert cell.memory["total_bytes"] <= cell.memory["budget_bytes"] == int(0.3 * (max(pages) + 1) * PAGE)
+
+
+def test_compressed_pages_hit_as_often_as_they_are_there() -> None:
+    cell = alone(shares=["50"], codecs=["zstd:1"], access="even", pages=2000, accesses=40_000, budget="20%")
+    # Accesses that do not depend on what is cached hit what is cached.
+    for hits, pages in (
+        (cell.raw_hit_ratio, cell.memory["raw_pages"]),
+        (cell.compressed_hit_ratio, cell.memory["compressed_pages"]),
+    ):
+        assert hits.median == pytest.approx(pages / 2000, abs=0.02)
+    assert cell.memory["compressed_pages"] > 2 * cell.memory["raw_pages"]
+
+
+def test_distributions_are_what_they_are_called() -> None:
+    def counts(access: str) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
+        return np.bincount(cache_bench._drawn(access, 1000, 100_000, 0.0, 0.0).astype(np.int64) >> 1, minlength=1000)
+
+    assert counts("even").max() < 160
+    popular = np.sort(counts("pareto"))[::-1]
+    assert popular[:200].sum() == pytest.approx(80_000, abs=600)
+    assert np.sort(counts("zipf:1"))[-1] > 10_000
+    mixed = cache_bench._drawn("even", 100, 1000, 0.5, 0.25)
+    assert mixed[3::4].tolist() == [2 * (at % 100) for at in range(250)], "every fourth access scans"
+    assert 0.4 < (mixed[np.arange(1000) % 4 != 3] & np.uint64(1)).mean() < 0.6
+
+
+def test_pages_of_a_trace_are_those_it_touches() -> None:
+    trace = ssdlab.Trace.from_columns(
+        op=["read", "flush", "write", "trim", "read"],
+        offset=[8192 + 100, 0, 1 << 40, 0, 4096],
+        bytes=[4096, 0, 512, 4096, 8192],
+    )
+    accesses = cache_bench._of_trace(trace, 4096, 100)
+    # Pages 2 and 3, the far one written, then 1 and 2: numbered 0 to 3.
+    assert accesses.tolist() == [2, 4, 7, 0, 2]
+    assert cache_bench._of_trace(trace, 4096, 3).tolist() == [0, 2, 5]
+
+
+def test_a_file_below(tmp_path: Path) -> None:
+    found = cache_bench.bench(
+        TEXT, shares=["0", "adaptive"], codecs=["lz4"], pages=300, accesses=3000, writes=0.3, budget="25%",
+        directory=tmp_path, page_size="4KiB", threads=3, workers=2, runs=2,
+    )  # fmt: skip
+    assert "a file below" in found.title
+    assert not list(tmp_path.iterdir()), "the file is removed"
+    for cell in found.cells:
+        assert cell.load_us.low > 0
+        assert 0 < cell.pages_s.low <= cell.pages_s.median <= cell.pages_s.high
+        # Three threads at work: each waits for its own page.
+        assert cell.access_us.median * cell.pages_s.median < 3.3e6
+
+
+def test_a_monitor_stops_it() -> None:
+    with pytest.raises(KeyboardInterrupt):
+        cache_bench.bench(TEXT, monitor=lambda *_: True)
+
+
+def test_command_shows_every_cell(cli: Cli, tmp_path: Path) -> None:
+    quick = ["--accesses", 2000, "--pages", 500, "--runs", 1, "--budget", "30%", "--share", "0,50%", "--cost", "5us"]
+    shown = cli("cache", "bench", *quick, "--busy", "--out", "found").stdout
+    assert "busy 5 µs below" in shown and "zstd:1" in shown
+    lines = (tmp_path / "found" / "cache-bench.csv").read_text(encoding="utf-8").splitlines()
+    assert [line.split(",")[:2] for line in lines] == [["share", "codec"], ["0", ""], ["50%", "lz4"], ["50%", "zstd:1"]]
+    trace = ROOT / "traces" / "oltp.csv.zst"
+    found = json.loads(cli("cache", "bench", *quick, "--trace", trace, "--codec", "lz4", "--json").stdout)
+    assert found["accesses"] == 1000 and len(found["cells"]) == 2
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--budget", "1KiB"], ["--share", "some"], ["--share", "120"], ["--codec", "modelled"], ["--codec", "zst"],
+        ["--directory", "nowhere"], ["--access", "poreto"], ["--access", "zipf:x"], ["--scan", "200%"], ["--cost", "x"],
+        ["--policy", "mru"], ["--dataset", "nowhere"], ["--page", "5000"], ["--cost", "1e9"], ["--pages", "1"],
+        ["--share", ""], ["--threads", "100000"],
+    ],
+)  # fmt: skip
+def test_command_says_what_is_wrong_in_a_line(cli: Cli, arguments: list[str]) -> None:
+    done = cli("cache", "bench", "--accesses", 100, *arguments, check=False)
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1 and "Traceback" not in done.stderr

@@ -1,0 +1,167 @@
+"""The two-pool cache from Python."""
+
+import os
+import random
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+import ssdlab
+from ssdlab import Pool
+
+PAGE = 4096
+
+
+class Memory:
+    """Pages of a repeated number, and what was written over them."""
+
+    def __init__(self) -> None:
+        self.pages: dict[int, bytes] = {}
+        self.failing: BaseException | None = None
+
+    def load(self, page: int) -> bytes:
+        if self.failing:
+            raise self.failing
+        return self.pages.get(page, page.to_bytes(8, "little") * (PAGE // 8))
+
+    def store(self, page: int, data: bytes) -> None:
+        if self.failing:
+            raise self.failing
+        self.pages[page] = data
+
+
+def test_reads_return_the_last_write_and_flush_stores_it() -> None:
+    below = Memory()
+    draw, written = random.Random(1), {}
+    with Pool("512KiB", PAGE, below, codec="zstd:1", workers=0) as pool:
+        for _ in range(5000):
+            page = int(draw.random() ** 2 * 400)
+            if draw.random() < 0.3:
+                written[page] = bytes([draw.randrange(256)]) * PAGE
+                pool.write(page, written[page])
+            assert pool.read(page) == written.get(page, page.to_bytes(8, "little") * (PAGE // 8))
+        pool.flush()
+        assert below.pages == written
+        found = pool.statistics()
+        assert found.transitions["compressed_hits"] > 0 and found.transitions["misses"] > 0
+        assert found.reads == 5000
+        assert found.hit_ratio == 1 - found.transitions["misses"] / 5000
+        assert found.memory["total_bytes"] <= found.memory["budget_bytes"] == 512 << 10
+        assert found.memory["dirty_pages"] == 0
+
+
+def test_equal_runs_without_workers_count_alike() -> None:
+    def run() -> dict[str, int]:
+        draw = random.Random(2)
+        with Pool("512KiB", "4KiB", Memory(), workers=0, policy="sieve", share="25") as pool:
+            for _ in range(3000):
+                pool.read(int(draw.random() ** 2 * 500))
+            return dict(pool.statistics().transitions)
+
+    assert run() == run()
+
+
+def test_exceptions_of_the_loader_come_back() -> None:
+    below = Memory()
+    pool = Pool("512KiB", PAGE, below)
+    below.failing = LookupError("no such page")
+    with pytest.raises(LookupError, match="no such page") as raised:
+        pool.read(7)
+    assert raised.value.__notes__ == ["while loading page 7 into the cache"]
+    pool.write(3, bytes(PAGE))
+    with pytest.raises(LookupError):
+        pool.flush()
+    below.failing = None
+    pool.flush()
+    assert below.pages == {3: bytes(PAGE)}
+    assert pool.read(7)[:1] == b"\x07"
+    pool.close()
+    with pytest.raises(ValueError, match="closed"):
+        pool.read(7)
+
+
+def test_a_page_of_another_length_is_refused() -> None:
+    below = Memory()
+    below.pages[1] = b"short"
+    with Pool("512KiB", PAGE, below) as pool:
+        with pytest.raises(ValueError, match="5 bytes"):
+            pool.read(1)
+        with pytest.raises(ValueError, match="pages have 4096"):
+            pool.write(1, b"short")
+
+
+def test_threads_share_it() -> None:
+    with Pool("1MiB", PAGE, Memory(), workers=2) as pool:
+        wrong: list[int] = []
+
+        def work(seed: int) -> None:
+            draw = random.Random(seed)
+            for _ in range(1500):
+                page = draw.randrange(600)
+                if pool.read(page) != page.to_bytes(8, "little") * (PAGE // 8):
+                    wrong.append(page)
+
+        threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert not wrong
+        assert pool.statistics().reads == 6000
+
+
+def test_a_file_below(tmp_path: Path) -> None:
+    path = tmp_path / "pages"
+    contents = random.Random(3).randbytes(100 * PAGE + 10)
+    path.write_bytes(contents)
+    with Pool("512KiB", "4KiB", path) as pool:
+        assert pool.read(99) == contents[99 * PAGE : 100 * PAGE]
+        assert pool.read(100) == contents[-10:] + bytes(PAGE - 10)
+        with pytest.raises(ValueError, match="ends before page 101"):
+            pool.read(101)
+        pool.write(2, b"x" * PAGE)
+        pool.write(200, b"y" * PAGE)
+        assert pool.direct in (False, True)
+    now = path.read_bytes()
+    assert now[2 * PAGE : 3 * PAGE] == b"x" * PAGE
+    assert now[200 * PAGE :] == b"y" * PAGE
+    assert now[3 * PAGE : 100 * PAGE + 10] == contents[3 * PAGE :]
+
+
+def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        Pool("1MiB", "4KiB", tmp_path / "nowhere")
+    with pytest.raises(OSError):
+        Pool("1MiB", "4KiB", tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"codec": "lz5"}, 'did you mean "lz4"'),
+        ({"codec": "modelled"}, "keeps no bytes"),
+        ({"policy": "mru"}, "choose one of"),
+        ({"share": "half"}, "no percentage"),
+        ({"share": "120%"}, "from 0 to 100"),
+        ({"share": "adaptive"}, "miss_us"),
+        ({"share": "adaptive", "miss_us": 1.0, "restore_us": 20.0}, "can pay only if"),
+        ({"page_size": 1000}, "power of two"),
+        ({"budget": "8KiB"}, "budget"),
+        ({"budget": -1}, "positive"),
+        ({"workers": 1000}, "workers"),
+    ],
+)
+def test_wrong_settings(changes: dict[str, object], message: str) -> None:
+    with pytest.raises(ssdlab.ConfigError, match=message):
+        Pool(**{"budget": "1MiB", "page_size": "4KiB", "loader": Memory(), **changes})  # type: ignore[arg-type]
+
+
+def test_a_program_that_never_closes_it_ends_and_loses_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "pages"
+    path.write_bytes(bytes(8 * PAGE))
+    program = f"import ssdlab\npool = ssdlab.Pool('1MiB', '4KiB', {os.fspath(path)!r})\npool.write(1, b'z' * {PAGE})\n"
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
+    assert path.read_bytes()[PAGE : 2 * PAGE] == b"z" * PAGE
