@@ -25,9 +25,12 @@ fn cache_error(error: &CacheError) -> PyErr {
 /// A parameter of a policy: name, unit, default, least and largest value, help.
 type ParameterRow = (&'static str, &'static str, u64, u64, u64, &'static str);
 
+/// A policy: name, help, parameters, whether it takes sizes, needs the future, has a curve in one pass.
+type PolicyRow = (&'static str, &'static str, Vec<ParameterRow>, bool, bool, bool);
+
 /// Every replacement policy as `(name, help, parameters, sizes, needs_future, one_pass)`.
 #[pyfunction]
-pub fn cache_policies() -> Vec<(&'static str, &'static str, Vec<ParameterRow>, bool, bool, bool)> {
+pub fn cache_policies() -> Vec<PolicyRow> {
     let row = |info: &&ssdlab_cache::PolicyInfo| {
         let parameters =
             info.parameters.iter().map(|one| (one.name, one.unit, one.default, one.min, one.max, one.help));
