@@ -13,7 +13,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("ssdlab-cache", 2),
     ("ssdlab-pool", 2),
     ("ssdlab-sim", 3),
-    ("ssdlab-measure", 3),
+    ("ssdlab-measure", 4),
     ("ssdlab-config", 4),
     ("ssdlab-py", 5),
 ];

@@ -6,6 +6,7 @@ use std::sync::{Barrier, Mutex, PoisonError};
 use std::thread;
 use std::time::Instant;
 
+use ssdlab_core::LatencyHistogram;
 use ssdlab_pool::{Loader, PageId, Pool, PoolError};
 
 use crate::process_cpu_ns;
@@ -27,12 +28,12 @@ impl Access {
 }
 
 /// What it took.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct Taken {
     /// From the first access to the last, in nanoseconds.
     pub elapsed_ns: u64,
-    /// Times of all accesses, summed over threads, in nanoseconds.
-    pub access_ns: u64,
+    /// Times of accesses, in nanoseconds.
+    pub accesses: LatencyHistogram,
     /// Processor time of the whole process, with the workers of the cache, in nanoseconds.
     pub cpu_ns: u64,
 }
@@ -73,7 +74,8 @@ pub fn drive<L: Loader>(
                     let _ended = ended;
                     let mut out = vec![0; page_bytes];
                     start.wait();
-                    let began = Instant::now();
+                    let mut times = LatencyHistogram::default();
+                    let mut began = Instant::now();
                     for access in accesses.iter().skip(thread).step_by(threads) {
                         if stop.load(Relaxed) {
                             break;
@@ -87,8 +89,11 @@ pub fn drive<L: Loader>(
                             failed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
                             stop.store(true, Relaxed);
                         }
+                        let ended = Instant::now();
+                        times.record((ended - began).as_nanos() as u64);
+                        began = ended;
                     }
-                    began.elapsed().as_nanos() as u64
+                    times
                 })
             })
             .collect();
@@ -100,7 +105,7 @@ pub fn drive<L: Loader>(
         taken.elapsed_ns = began.elapsed().as_nanos() as u64;
         taken.cpu_ns = process_cpu_ns() - cpu_ns;
         for worker in workers {
-            taken.access_ns += worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            taken.accesses.merge(&worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
         }
     });
     match failed.into_inner().unwrap_or_else(PoisonError::into_inner) {

@@ -5,6 +5,7 @@
 mod clock;
 pub mod compress;
 pub mod drive;
+pub mod simulated;
 pub mod storage;
 mod watch;
 

@@ -1,15 +1,19 @@
-//! What lies below a cache: a file, or contents in memory at a fixed cost.
+//! What lies below a cache: a file, or contents in memory at a fixed cost or at the times of a simulated drive.
 
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use ssdlab_pool::{Loader, PageId};
+use ssdlab_sim::SimError;
+use ssdlab_trace::Op;
+
+use crate::simulated::SimulatedDrive;
 
 /// Alignment of buffers for direct I/O, which suits every drive.
 const ALIGNMENT: usize = 4096;
@@ -25,6 +29,9 @@ pub enum StorageError {
         /// What the system said.
         source: io::Error,
     },
+    /// The simulated drive refused.
+    #[error("the simulated drive: {0}")]
+    Simulated(#[from] SimError),
     /// The page lies behind the end.
     #[error("{} ends before page {page}; ask for pages that it has, or write this one first", path.display())]
     Beyond {
@@ -208,7 +215,6 @@ impl<C: AsRef<[u8]>> FixedCost<C> {
 }
 
 /// Storage below a measured cache, with a count of what it does.
-#[derive(Debug)]
 pub struct Storage<C> {
     kind: Kind<C>,
     loads: AtomicU64,
@@ -217,12 +223,14 @@ pub struct Storage<C> {
 }
 
 /// What a [`Storage`] is.
-#[derive(Debug)]
 pub enum Kind<C> {
     /// A file.
     File(PagedFile),
     /// A fixed cost.
     Fixed(FixedCost<C>),
+    /// Contents in memory, as whole pages which repeat beyond their end, at the times of a simulated drive. What is written
+    /// is not kept.
+    Simulated(C, Arc<SimulatedDrive>),
 }
 
 /// What storage has done.
@@ -234,6 +242,8 @@ pub struct Done {
     pub stores: u64,
     /// Time of all pages read, in nanoseconds.
     pub load_ns: u64,
+    /// Time that threads waited for a simulated drive beyond what that took, in nanoseconds.
+    pub late_ns: u64,
 }
 
 impl<C> Storage<C> {
@@ -244,7 +254,13 @@ impl<C> Storage<C> {
 
     /// What was done so far.
     pub fn done(&self) -> Done {
-        Done { loads: self.loads.load(Relaxed), stores: self.stores.load(Relaxed), load_ns: self.load_ns.load(Relaxed) }
+        let late_ns = if let Kind::Simulated(_, drive) = &self.kind { drive.late_ns() } else { 0 };
+        Done {
+            loads: self.loads.load(Relaxed),
+            stores: self.stores.load(Relaxed),
+            load_ns: self.load_ns.load(Relaxed),
+            late_ns,
+        }
     }
 }
 
@@ -265,6 +281,10 @@ impl<C: AsRef<[u8]> + Send + Sync + 'static> Loader for Storage<C> {
                 page.copy_from_slice(page_of(fixed.contents.as_ref(), id, page.len()));
                 fixed.spend(began);
             }
+            Kind::Simulated(contents, drive) => {
+                page.copy_from_slice(page_of(contents.as_ref(), id, page.len()));
+                drive.serve(Op::Read, id * page.len() as u64, page.len() as u32)?;
+            }
         }
         self.loads.fetch_add(1, Relaxed);
         self.load_ns.fetch_add(began.elapsed().as_nanos() as u64, Relaxed);
@@ -275,6 +295,7 @@ impl<C: AsRef<[u8]> + Send + Sync + 'static> Loader for Storage<C> {
         match &self.kind {
             Kind::File(file) => file.store(id, page)?,
             Kind::Fixed(fixed) => fixed.spend(Instant::now()),
+            Kind::Simulated(_, drive) => drive.serve(Op::Write, id * page.len() as u64, page.len() as u32)?,
         }
         self.stores.fetch_add(1, Relaxed);
         Ok(())

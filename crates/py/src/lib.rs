@@ -50,7 +50,7 @@ mod _ssdlab {
     #[pymodule_export]
     use plan::{Plan, corrections};
     #[pymodule_export]
-    use pool::{PagePool, bench_cache};
+    use pool::{PagePool, SimulatedDrive, bench_cache};
     #[pymodule_export]
     use profile::Profile;
     #[pymodule_export]

@@ -15,7 +15,10 @@ use ssdlab_measure::storage::{FixedCost, Kind, PagedFile, Storage, StorageError,
 use ssdlab_pool::{Demotion, Loader, Options, PageId, PoolError, Share, Transitions, Usage, policy};
 
 use crate::compress::{Watch, codec};
-use crate::errors::{ConfigError, SimulationError, detached};
+use crate::config::Config;
+use crate::errors::{ConfigError, SimulationError, config_error, detached, sim_error};
+use crate::memory;
+use crate::run::{PythonMonitor, buckets};
 
 /// How the compressed pool is used; the fields of [`Options`] that differ from one cache to the next.
 #[derive(FromPyObject)]
@@ -75,6 +78,7 @@ fn system_error(error: &StorageError) -> PyErr {
             None => PyOSError::new_err(error.to_string()),
         },
         StorageError::Beyond { .. } => PyValueError::new_err(error.to_string()),
+        StorageError::Simulated(_) => SimulationError::new_err(error.to_string()),
     }
 }
 
@@ -257,9 +261,50 @@ fn usage_dict(py: Python<'_>, usage: Usage) -> PyResult<Bound<'_, PyDict>> {
     Ok(dict)
 }
 
-/// Storage below a measured cache.
+/// A simulated drive that serves the measured caches of a run of measurements, one after the other.
+#[pyclass(module = "ssdlab._ssdlab", frozen)]
+pub struct SimulatedDrive {
+    inner: Arc<ssdlab_measure::simulated::SimulatedDrive>,
+}
+
+#[pymethods]
+impl SimulatedDrive {
+    /// The drive of a configuration, of which the first `bytes` at least hold data. Threads that wait for it spin or
+    /// sleep. `monitor` is that of `simulate`.
+    #[new]
+    fn new(py: Python<'_>, config: &Config, bytes: u64, busy: bool, monitor: Option<Py<PyAny>>) -> PyResult<Self> {
+        let mut setup = config.inner.settings(Some(bytes)).map_err(|error| config_error(&error))?.setup;
+        let capacity_bytes = setup.capacity_bytes();
+        if bytes > capacity_bytes {
+            return Err(ConfigError::new_err(format!(
+                "the simulated drive has {capacity_bytes} bytes and the pages take {bytes}; raise device.capacity or take \
+                 fewer pages"
+            )));
+        }
+        memory::require(&setup)?;
+        // Pages never written would cost nothing.
+        setup.precondition.fill = setup.precondition.fill.max(bytes as f64 / capacity_bytes as f64);
+        let toml = config.inner.to_toml();
+        let mut monitor = PythonMonitor::new(monitor.as_ref());
+        let drive = detached(py, Some(&toml), || ssdlab_sim::live(&setup, &mut monitor))?;
+        if let Some(error) = monitor.error {
+            return Err(error);
+        }
+        let Some(drive) = drive.map_err(|error| sim_error(&error))? else {
+            return Err(PyKeyboardInterrupt::new_err("stopped while the drive was prepared"));
+        };
+        Ok(Self { inner: Arc::new(ssdlab_measure::simulated::SimulatedDrive::new(drive, wait(busy))) })
+    }
+}
+
+fn wait(busy: bool) -> Wait {
+    if busy { Wait::Busy } else { Wait::Sleep }
+}
+
+/// Storage below a measured cache: a drive, a file, or else a fixed cost.
 #[derive(FromPyObject)]
 pub struct BenchStorage {
+    drive: Option<Py<SimulatedDrive>>,
     path: Option<PathBuf>,
     cost_us: f64,
     busy: bool,
@@ -281,14 +326,15 @@ pub fn bench_cache<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let options = settings.options()?;
     let contents = Arc::new(contents);
-    let kind = match below.path {
-        Some(path) => {
+    let kind = match (below.drive, below.path) {
+        (Some(drive), _) => Kind::Simulated(Shared(Arc::clone(&contents)), Arc::clone(&drive.get().inner)),
+        (None, Some(path)) => {
             Kind::File(PagedFile::open(&path, settings.page_bytes as usize).map_err(|error| system_error(&error))?)
         }
-        None => Kind::Fixed(FixedCost {
+        (None, None) => Kind::Fixed(FixedCost {
             contents: Shared(Arc::clone(&contents)),
             cost: Duration::from_nanos((below.cost_us * 1e3) as u64),
-            wait: if below.busy { Wait::Busy } else { Wait::Sleep },
+            wait: wait(below.busy),
         }),
     };
     let direct = matches!(&kind, Kind::File(file) if file.direct());
@@ -315,11 +361,14 @@ pub fn bench_cache<'py>(
     })?;
     let dict = PyDict::new(py);
     dict.set_item("elapsed_ns", taken.elapsed_ns)?;
-    dict.set_item("access_ns", taken.access_ns)?;
+    dict.set_item("access_ns", taken.accesses.sum_ns() as u64)?;
+    let buckets = buckets(py, &taken.accesses)?;
+    dict.set_item("access_buckets", buckets)?;
     dict.set_item("cpu_ns", taken.cpu_ns)?;
     dict.set_item("loads", after.loads - before.loads)?;
     dict.set_item("stores", after.stores - before.stores)?;
     dict.set_item("load_ns", after.load_ns - before.load_ns)?;
+    dict.set_item("late_ns", after.late_ns - before.late_ns)?;
     dict.set_item("direct", direct)?;
     dict.set_item("transitions", counts_dict(py, counts)?)?;
     dict.set_item("memory", usage_dict(py, usage)?)?;

@@ -92,14 +92,19 @@ pub fn buckets<'py>(py: Python<'py>, histogram: &LatencyHistogram) -> PyResult<B
 }
 
 /// Passes signals and progress to Python, and its wish to stop back.
-struct PythonMonitor<'a> {
+pub struct PythonMonitor<'a> {
     callback: Option<&'a Py<PyAny>>,
     /// When it was asked last; at the start it never was.
     last: Option<Instant>,
-    error: Option<PyErr>,
+    pub error: Option<PyErr>,
 }
 
-impl PythonMonitor<'_> {
+impl<'a> PythonMonitor<'a> {
+    /// Nobody was asked yet.
+    pub fn new(callback: Option<&'a Py<PyAny>>) -> Self {
+        Self { callback, last: None, error: None }
+    }
+
     fn ask(&self, status: &Status) -> PyResult<bool> {
         Python::attach(|py| {
             py.check_signals()?;
@@ -149,7 +154,7 @@ pub fn simulate(
     let settings = config.inner.settings(extent).map_err(|error| config_error(&error))?;
     memory::require(&settings.setup)?;
     let toml = config.inner.to_toml();
-    let mut monitor = PythonMonitor { callback: monitor.as_ref(), last: None, error: None };
+    let mut monitor = PythonMonitor::new(monitor.as_ref());
     let mut run = |source: &mut (dyn Source + Send)| run(py, &settings, &toml, source, &mut monitor);
 
     let outcome = if source.is_none() {

@@ -10,7 +10,7 @@ use crate::precondition::Target;
 use crate::shadow::Checker;
 use crate::sinks::Sinks;
 use crate::stack::Stack;
-use crate::{Control, Monitor, Outcome, Phase, Replay, Setup, SimError, Status};
+use crate::{Control, Monitor, Outcome, Phase, PreconditionSummary, Replay, Setup, SimError, Status};
 
 /// Requests fetched and replayed at a time.
 pub(crate) const BATCH: usize = 4096;
@@ -18,22 +18,28 @@ pub(crate) const BATCH: usize = 4096;
 pub(crate) const LOOKAHEAD: usize = 16;
 
 /// Serves requests one by one.
-pub(crate) struct Engine<'a, F, D, C, M> {
-    stack: Stack<'a, F, D, C, M>,
+pub(crate) struct Engine<F, D, C, M> {
+    stack: Stack<F, D, C, M>,
     measurement: Measurement,
 }
 
-impl<'a, F: Ftl, D: OneByOne, C: Checker + FlashSink, M: Meter> Engine<'a, F, D, C, M> {
-    pub(crate) fn new(setup: &'a Setup, ftl: F, flash: D, checker: C, meter: M) -> Self {
+impl<F: Ftl, D: OneByOne, C: Checker + FlashSink, M: Meter> Engine<F, D, C, M> {
+    pub(crate) fn new(setup: &Setup, ftl: F, flash: D, checker: C, meter: M) -> Self {
         let mut stack = Stack::new(setup, ftl, Sinks { flash, checker, meter });
         let measurement = Measurement::start(&mut stack);
         Self { stack, measurement }
     }
 
-    pub(crate) fn run(mut self, source: &mut dyn Source, monitor: &mut dyn Monitor) -> Result<Outcome, SimError> {
-        let (precondition, mut control) = Target::prepare(&mut self.stack, monitor);
+    /// Prepares the device; the clock begins after that.
+    pub(crate) fn prepare(&mut self, monitor: &mut dyn Monitor) -> Result<(PreconditionSummary, Control), SimError> {
+        let prepared = Target::prepare(&mut self.stack, monitor);
         self.stack.stop_at_violation()?;
         self.stack.sinks.flash.reset_clock();
+        Ok(prepared)
+    }
+
+    pub(crate) fn run(mut self, source: &mut dyn Source, monitor: &mut dyn Monitor) -> Result<Outcome, SimError> {
+        let (precondition, mut control) = self.prepare(monitor)?;
         if control == Control::Continue {
             control = self.replay(source, monitor, Phase::Warmup, self.stack.setup.warmup_requests)?;
         }
@@ -77,8 +83,9 @@ impl<'a, F: Ftl, D: OneByOne, C: Checker + FlashSink, M: Meter> Engine<'a, F, D,
         Ok(Control::Continue)
     }
 
+    /// Serves a request: when it is complete.
     #[inline]
-    fn serve(&mut self, request: &Request) -> Result<(), SimError> {
+    pub(crate) fn serve(&mut self, request: &Request) -> Result<u64, SimError> {
         self.stack.requests += 1;
         let issued_ns = match self.stack.setup.replay {
             Replay::Closed { think, .. } | Replay::Processes { think } => {
@@ -89,9 +96,10 @@ impl<'a, F: Ftl, D: OneByOne, C: Checker + FlashSink, M: Meter> Engine<'a, F, D,
         };
         self.stack.sinks.flash.idle_until(issued_ns);
         self.stack.place(request, |stack, offset, end| stack.access(request, offset, end))?;
-        let latency_ns = self.stack.sinks.flash.now_ns().saturating_sub(issued_ns);
-        self.measurement.request_done(&self.stack, request.op, latency_ns);
-        self.stack.stop_at_violation()
+        let done_ns = self.stack.sinks.flash.now_ns();
+        self.measurement.request_done(&self.stack, request.op, done_ns.saturating_sub(issued_ns));
+        self.stack.stop_at_violation()?;
+        Ok(done_ns)
     }
 }
 

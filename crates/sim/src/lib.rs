@@ -4,12 +4,14 @@
 //! depends on the set-up and the requests alone: no wall time, no threads, no unseeded randomness. Only simulations of
 //! caches without a drive run several at a time.
 
+mod assembly;
 mod cached;
 mod caches;
 mod drive;
 mod engine;
 mod fit;
 mod flash;
+mod live;
 mod log_meter;
 mod map_advice;
 mod map_meter;
@@ -33,6 +35,7 @@ pub use drive::options::{
     WriteBuffer,
 };
 pub use drive::{Activity, BlockSummary, BufferCounters, DriveSummary, GanttBar, Interference, Spread, StreamSummary};
+pub use live::{LiveDrive, live};
 pub use log_meter::{CaptureCounters, CaptureSummary, LogFigures, LogSummary, MergeTally, Merges};
 pub use map_advice::{MapAdvice, MapAdvisor, MapSizes, SegmentAdvice};
 pub use map_meter::{LookupTally, MapSummary};
@@ -47,26 +50,17 @@ pub use summary::{
 use std::cell::RefCell;
 
 use ssdlab_core::{Bytes, LatencyHistogram};
-use ssdlab_ftl::bast::BastFtl;
-use ssdlab_ftl::fast::FastFtl;
-use ssdlab_ftl::faster::FasterFtl;
-use ssdlab_ftl::map::{Dftl, SegmentCache, WholeMap};
-use ssdlab_ftl::page::PageFtl;
-use ssdlab_ftl::sbfast::SbfastFtl;
 use ssdlab_ftl::{FlashSink, Ftl};
 use ssdlab_nand::Timing;
 use ssdlab_trace::{Source, TraceError};
 
+use assembly::{Prepared, Purpose, assemble, prepare_drive};
 use cached::{Cached, Shared};
-use drive::Drive as TimedDrive;
 use engine::Engine;
-use flash::{CountingFlash, Flash, SerialFlash};
-use log_meter::{LogMeter, Meter};
-use map_meter::MapMeter;
-use parallel::{InTime, ParallelFlash, UntimedFlash, Witness};
-use precondition::Target;
-use shadow::{Checker, Shadow};
-use sinks::Sinks;
+use flash::OneByOne;
+use log_meter::Meter;
+use parallel::{UntimedFlash, Witness};
+use shadow::Checker;
 use stack::Stack;
 
 /// Why a simulation cannot start or go on.
@@ -211,81 +205,41 @@ pub fn run(setup: &Setup, source: &mut dyn Source, monitor: &mut dyn Monitor) ->
 
 /// Runs `source` against the device described by `setup`.
 fn run_device(setup: &Setup, source: &mut dyn Source, monitor: &mut dyn Monitor) -> Result<Outcome, SimError> {
-    let (device, shape) = (setup.page_device(), setup.shape());
-    let meter = |captures| LogMeter::new(shape.pages_per_block, captures);
-    match setup.ftl {
-        FtlChoice::Page(options) => {
-            let map = WholeMap { logical_pages: setup.logical_pages };
-            run_ftl(setup, PageFtl::with_map(device, options, map, setup.seed), (), source, monitor)
-        }
-        FtlChoice::Segments(options, map) => {
-            let map = SegmentCache::new(setup.logical_pages, setup.geometry.page_bytes, map);
-            let ftl = map.and_then(|map| PageFtl::with_map(device, options, map, setup.seed));
-            run_ftl(setup, ftl, MapMeter::new(setup.map_pages()), source, monitor)
-        }
-        FtlChoice::Dftl(options, map) => {
-            let map = Dftl::new(setup.logical_pages, setup.geometry.page_bytes, map);
-            let ftl = map.and_then(|map| PageFtl::with_map(device, options, map, setup.seed));
-            run_ftl(setup, ftl, MapMeter::new(setup.map_pages()), source, monitor)
-        }
-        FtlChoice::Bast(options) => run_ftl(setup, BastFtl::new(shape, options), meter(false), source, monitor),
-        FtlChoice::Fast(options) => {
-            let meter = meter(options.sequential_blocks > 0);
-            run_ftl(setup, FastFtl::new(shape, options), meter, source, monitor)
-        }
-        FtlChoice::Faster(options) => {
-            let meter = meter(options.sequential_blocks > 0);
-            run_ftl(setup, FasterFtl::new(shape, options), meter, source, monitor)
-        }
-        FtlChoice::Sbfast(options) => run_ftl(setup, SbfastFtl::new(shape, options), meter(true), source, monitor),
-    }
+    assemble(setup, Replaying { source, monitor })
 }
 
-/// Compiles the engine for each flash and checker.
-fn run_ftl<F: Ftl, M: Meter>(
-    setup: &Setup,
-    ftl: Result<F, String>,
-    meter: M,
-    source: &mut dyn Source,
-    monitor: &mut dyn Monitor,
-) -> Result<Outcome, SimError> {
-    let ftl = ftl.map_err(SimError::Setup)?;
-    let serial = |timing| SerialFlash::new(&timing, &setup.geometry);
-    match (setup.clock, setup.check) {
-        (Clock::Count, false) => Engine::new(setup, ftl, CountingFlash::default(), (), meter).run(source, monitor),
-        (Clock::Count, true) => {
-            Engine::new(setup, ftl, CountingFlash::default(), Shadow::new(setup), meter).run(source, monitor)
-        }
-        (Clock::Serial(timing), false) => Engine::new(setup, ftl, serial(timing), (), meter).run(source, monitor),
-        (Clock::Serial(timing), true) => {
-            Engine::new(setup, ftl, serial(timing), Shadow::new(setup), meter).run(source, monitor)
-        }
-        (Clock::Event(timing, drive), false) => run_drive(setup, ftl, &timing, drive, ((), ()), meter, source, monitor),
-        (Clock::Event(timing, drive), true) => {
-            let checks = (Shadow::new(setup), InTime::new(&setup.geometry));
-            run_drive(setup, ftl, &timing, drive, checks, meter, source, monitor)
-        }
-    }
+/// Runs a source to its end.
+struct Replaying<'a, 'm> {
+    source: &'a mut dyn Source,
+    monitor: &'a mut (dyn Monitor + 'm),
 }
 
-/// Prepares the device without time, then sets a drive to work on it.
-#[expect(clippy::too_many_arguments)]
-fn run_drive<F: Ftl, M: Meter, C: Checker + FlashSink, W: Witness>(
-    setup: &Setup,
-    ftl: F,
-    timing: &Timing,
-    drive: Drive,
-    (checker, witness): (C, W),
-    meter: M,
-    source: &mut dyn Source,
-    monitor: &mut dyn Monitor,
-) -> Result<Outcome, SimError> {
-    let flash = UntimedFlash::new(&setup.geometry, witness);
-    let mut stack = Stack::new(setup, ftl, Sinks { flash, checker, meter });
-    let (precondition, control) = Target::prepare(&mut stack, monitor);
-    stack.stop_at_violation()?;
-    let stack = stack.with_flash(|before| {
-        ParallelFlash::new(&setup.geometry, timing, &drive, before.counts(), before.into_witness())
-    });
-    TimedDrive::new(stack, drive)?.run(source, monitor, precondition, control)
+impl Purpose for Replaying<'_, '_> {
+    type Output = Outcome;
+
+    fn one_by_one<F, D, C, M>(self, engine: Engine<F, D, C, M>) -> Result<Outcome, SimError>
+    where
+        F: Ftl,
+        D: OneByOne,
+        C: Checker + FlashSink,
+        M: Meter,
+    {
+        engine.run(self.source, self.monitor)
+    }
+
+    fn in_time<F, W, C, M>(
+        self,
+        stack: Stack<F, UntimedFlash<W>, C, M>,
+        timing: &Timing,
+        drive: Drive,
+    ) -> Result<Outcome, SimError>
+    where
+        F: Ftl,
+        W: Witness,
+        C: Checker + FlashSink,
+        M: Meter,
+    {
+        let Prepared { drive, summary, control } = prepare_drive(stack, timing, drive, self.monitor)?;
+        drive.run(self.source, self.monitor, summary, control)
+    }
 }

@@ -49,7 +49,7 @@ pub(crate) struct OfDrive {
 
 impl Measurement {
     /// Begins to measure; what was counted for the host so far is forgotten.
-    pub fn start<F: Ftl, D: Flash, C: Checker + FlashSink, M: Meter>(stack: &mut Stack<'_, F, D, C, M>) -> Self {
+    pub fn start<F: Ftl, D: Flash, C: Checker + FlashSink, M: Meter>(stack: &mut Stack<F, D, C, M>) -> Self {
         stack.host = crate::HostCounters::default();
         stack.sinks.meter.restart();
         Self {
@@ -79,7 +79,7 @@ impl Measurement {
     #[inline]
     pub fn request_done<F: Ftl, D: Flash, C: Checker + FlashSink, M: Meter>(
         &mut self,
-        stack: &Stack<'_, F, D, C, M>,
+        stack: &Stack<F, D, C, M>,
         op: Op,
         latency_ns: u64,
     ) {
@@ -94,7 +94,7 @@ impl Measurement {
     /// The figures of the measured phase.
     pub fn finish<F: Ftl, D: Flash, C: Checker + FlashSink, M: Meter>(
         mut self,
-        stack: Stack<'_, F, D, C, M>,
+        stack: Stack<F, D, C, M>,
         precondition: PreconditionSummary,
         partial: bool,
         drive: Option<OfDrive>,
@@ -134,7 +134,7 @@ impl Measurement {
             }
         });
         let latency = D::TIMED.then(|| LatencyByOp::of(&self.latency));
-        let device = DeviceSummary::of(stack.setup, stack.ftl.memory_bytes(), stack.ftl.mapping_table_bytes());
+        let device = DeviceSummary::of(&stack.setup, stack.ftl.memory_bytes(), stack.ftl.mapping_table_bytes());
         let host_tbw_bytes = write_amplification
             .map(|amplification| f64::from(device.endurance_cycles) * device.physical_bytes as f64 / amplification);
         // A closed loop runs as fast as the drive can; how fast the host really writes only the trace knows.
@@ -178,7 +178,7 @@ impl Measurement {
 
 /// Totals since the start of measuring, with the time they were taken at.
 fn totals<F: Ftl, D: Flash, C: Checker + FlashSink, M: Meter>(
-    stack: &Stack<'_, F, D, C, M>,
+    stack: &Stack<F, D, C, M>,
     latency: &[LatencyHistogram; 4],
     start: &Start,
 ) -> (u64, Tally) {

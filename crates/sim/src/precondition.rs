@@ -30,11 +30,8 @@ pub(crate) struct Target<'a, F, D, C, M> {
 
 impl<F: Ftl, D: Flash, C: Checker + ssdlab_ftl::FlashSink, M: Meter> Target<'_, F, D, C, M> {
     /// Prepares the device as its set-up says; the second result tells whether the monitor stopped it.
-    pub(crate) fn prepare(
-        stack: &mut Stack<'_, F, D, C, M>,
-        monitor: &mut dyn Monitor,
-    ) -> (PreconditionSummary, Control) {
-        let Setup { precondition, logical_pages, seed, .. } = stack.setup;
+    pub(crate) fn prepare(stack: &mut Stack<F, D, C, M>, monitor: &mut dyn Monitor) -> (PreconditionSummary, Control) {
+        let Setup { precondition, logical_pages, seed, .. } = &stack.setup;
         let mut target = Target { ftl: &mut stack.ftl, sinks: &mut stack.sinks, monitor };
         let prepared = target.fill_and_overwrite(precondition, *logical_pages, *seed);
         stack.ftl.preload(&mut stack.sinks);

@@ -13,8 +13,8 @@ use crate::summary::HostCounters;
 use crate::{Clock, Setup, SimError};
 
 /// A stack of FTL and flash with what is counted on the way.
-pub(crate) struct Stack<'a, F, D, C, M> {
-    pub setup: &'a Setup,
+pub(crate) struct Stack<F, D, C, M> {
+    pub setup: Setup,
     page_shift: u32,
     pub ftl: F,
     pub sinks: Sinks<D, C, M>,
@@ -34,14 +34,14 @@ pub(crate) struct Pages {
     pub tail: bool,
 }
 
-impl<'a, F: Ftl, D: Flash, C: Checker + FlashSink, M: Meter> Stack<'a, F, D, C, M> {
-    pub fn new(setup: &'a Setup, ftl: F, sinks: Sinks<D, C, M>) -> Self {
+impl<F: Ftl, D: Flash, C: Checker + FlashSink, M: Meter> Stack<F, D, C, M> {
+    pub fn new(setup: &Setup, ftl: F, sinks: Sinks<D, C, M>) -> Self {
         let page_shift = setup.geometry.page_bytes.trailing_zeros();
-        Self { setup, page_shift, ftl, sinks, requests: 0, host: HostCounters::default() }
+        Self { setup: *setup, page_shift, ftl, sinks, requests: 0, host: HostCounters::default() }
     }
 
     /// The same with another flash that goes on where this one is.
-    pub fn with_flash<E>(self, flash: impl FnOnce(D) -> E) -> Stack<'a, F, E, C, M> {
+    pub fn with_flash<E>(self, flash: impl FnOnce(D) -> E) -> Stack<F, E, C, M> {
         let Self { setup, page_shift, ftl, sinks, requests, host } = self;
         let Sinks { flash: before, checker, meter } = sinks;
         Stack { setup, page_shift, ftl, sinks: Sinks { flash: flash(before), checker, meter }, requests, host }

@@ -82,6 +82,8 @@ pub(super) struct Issuer<'s> {
     order: Order,
     /// Whether requests that nobody waits for have to wait where they are: there are too many already.
     pub held_up: bool,
+    /// Where complete requests go with their times, if anybody wants them.
+    pub done: Option<&'s mut Vec<(Request, u64)>>,
 }
 
 /// Which requests have been issued, by their numbers in the trace; kept where they overtake each other and it matters.
@@ -125,7 +127,7 @@ impl<'s> Issuer<'s> {
             phase,
             replay,
             left: limit,
-            batch: Vec::with_capacity(BATCH),
+            batch: Vec::new(),
             next: 0,
             arrivals_ns: None,
             control: Control::Continue,
@@ -138,6 +140,7 @@ impl<'s> Issuer<'s> {
             unawaited: VecDeque::new(),
             order: Order::default(),
             held_up: false,
+            done: None,
         }
     }
 
@@ -291,6 +294,9 @@ impl<'s> Issuer<'s> {
     /// A request of the host is complete.
     #[inline]
     pub fn completed(&mut self, request: &Request, now_ns: u64) {
+        if let Some(done) = &mut self.done {
+            done.push((*request, now_ns));
+        }
         let (stream, think) = match self.replay {
             Replay::Open { .. } => return,
             Replay::Closed { per_stream, think, .. } => (if per_stream { request.stream } else { 0 }, think),

@@ -19,7 +19,7 @@ use std::collections::VecDeque;
 
 use ssdlab_ftl::{FlashSink, Ftl};
 use ssdlab_sched::RequestId;
-use ssdlab_trace::{Op, Request, Source, flag};
+use ssdlab_trace::{Op, Request, SliceSource, Source, flag};
 
 pub use activity::{Activity, DriveSummary, GanttBar, Interference, Spread, StreamSummary};
 pub use block::BlockSummary;
@@ -47,6 +47,15 @@ const BUFFERED: u32 = 1 << 31;
 /// Owners from here on are planes in which garbage is collected ahead of need.
 const COLLECTION: u32 = 3 << 30;
 
+/// How long a drive goes on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Until {
+    /// All requests are complete.
+    Complete,
+    /// All that happens up to this time has happened.
+    Time(u64),
+}
+
 /// A request on its way.
 #[derive(Clone, Copy, Debug)]
 struct Flight {
@@ -72,9 +81,9 @@ struct Stalled {
 }
 
 /// A drive and its host.
-pub(crate) struct Drive<'a, F, W, C, M> {
+pub(crate) struct Drive<F, W, C, M> {
     options: Options,
-    stack: Stack<'a, F, ParallelFlash<W>, C, M>,
+    stack: Stack<F, ParallelFlash<W>, C, M>,
     measurement: Measurement,
     meters: Meters,
     block: Option<Block>,
@@ -101,12 +110,12 @@ pub(crate) struct Drive<'a, F, W, C, M> {
     waiting_at_start: u32,
 }
 
-impl<'a, F: Ftl, W: Witness, C: Checker + FlashSink, M: Meter> Drive<'a, F, W, C, M> {
+impl<F: Ftl, W: Witness, C: Checker + FlashSink, M: Meter> Drive<F, W, C, M> {
     /// A drive whose flash is idle.
     ///
     /// # Errors
     /// If the block layer is impossible.
-    pub fn new(mut stack: Stack<'a, F, ParallelFlash<W>, C, M>, options: Options) -> Result<Self, SimError> {
+    pub fn new(mut stack: Stack<F, ParallelFlash<W>, C, M>, options: Options) -> Result<Self, SimError> {
         let parallelism = stack.setup.geometry.parallelism;
         let measurement = Measurement::start(&mut stack);
         let closed_loop = !matches!(stack.setup.replay, Replay::Open { .. });
@@ -192,6 +201,38 @@ impl<'a, F: Ftl, W: Witness, C: Checker + FlashSink, M: Meter> Drive<'a, F, W, C
         }
         let mut issuer = Issuer::new(source, monitor, phase, self.stack.setup.replay, limit, self.stack.requests);
         self.idle_since_ns = self.now_ns();
+        self.go_on(&mut issuer, Until::Complete)?;
+        if let Some((first_ns, latest_ns)) = issuer.arrivals_ns {
+            self.measurement.arrived(first_ns, latest_ns);
+        }
+        Ok(issuer.control)
+    }
+
+    /// Takes this request, at its time if that has not passed, and goes on until then.
+    pub fn take_live(&mut self, request: Request, done: &mut Vec<(Request, u64)>) -> Result<(), SimError> {
+        self.go_on_live(&mut SliceSource::new(&[request]), request.time_ns, done).map(drop)
+    }
+
+    /// Goes on without new requests up to what happens at `until_ns`: when the next thing will, if anything.
+    pub fn advance_live(&mut self, until_ns: u64, done: &mut Vec<(Request, u64)>) -> Result<Option<u64>, SimError> {
+        self.go_on_live(&mut SliceSource::new(&[]), until_ns, done)
+    }
+
+    fn go_on_live(
+        &mut self,
+        source: &mut dyn Source,
+        until_ns: u64,
+        done: &mut Vec<(Request, u64)>,
+    ) -> Result<Option<u64>, SimError> {
+        let (replay, number) = (Replay::Open { time_scale: 1.0 }, self.stack.requests);
+        let mut nobody = ();
+        let mut issuer = Issuer::new(source, &mut nobody, Phase::Measure, replay, u64::MAX, number);
+        issuer.done = Some(done);
+        self.go_on(&mut issuer, Until::Time(until_ns))
+    }
+
+    /// Goes on until nothing is left to do or as told: when the next thing happens, if anything does.
+    fn go_on(&mut self, issuer: &mut Issuer<'_>, until: Until) -> Result<Option<u64>, SimError> {
         loop {
             let host_ns = loop {
                 issuer.held_up = self.block.as_ref().is_some_and(Block::holds_up);
@@ -200,22 +241,17 @@ impl<'a, F: Ftl, W: Witness, C: Checker + FlashSink, M: Meter> Drive<'a, F, W, C
                         if let Some(ahead) = issuer.ahead(LOOKAHEAD) {
                             self.stack.prefetch(ahead);
                         }
-                        self.issue(issued, &mut issuer);
-                        self.take_requests(&mut issuer)?;
+                        self.issue(issued, issuer);
+                        self.take_requests(issuer)?;
                     }
                     Next::Wait(time_ns) => break time_ns,
-                    Next::End if self.outstanding() == 0 => {
-                        if let Some((first_ns, latest_ns)) = issuer.arrivals_ns {
-                            self.measurement.arrived(first_ns, latest_ns);
-                        }
-                        return Ok(issuer.control);
-                    }
+                    Next::End if until == Until::Complete && self.outstanding() == 0 => return Ok(None),
                     Next::End => break NEVER,
                 }
             };
             if self.let_sleep() {
                 let outstanding = self.outstanding();
-                self.take_requests(&mut issuer)?;
+                self.take_requests(issuer)?;
                 let held_up = self.block.as_ref().is_some_and(Block::holds_up);
                 // What took no time may let the host go on at once.
                 if self.outstanding() < outstanding || held_up != issuer.held_up {
@@ -229,24 +265,29 @@ impl<'a, F: Ftl, W: Witness, C: Checker + FlashSink, M: Meter> Drive<'a, F, W, C
             let block_ns = self.block.as_ref().map_or(NEVER, Block::timer_ns);
             let next_ns = flash_ns.min(path_ns).min(host_ns).min(self.idle_collection_ns()).min(block_ns);
             if next_ns == NEVER {
-                return Err(self.stuck());
+                return if self.outstanding() == 0 { Ok(None) } else { Err(self.stuck()) };
+            }
+            if let Until::Time(until_ns) = until
+                && next_ns > until_ns
+            {
+                return Ok(Some(next_ns));
             }
             if next_ns == flash_ns {
                 self.stack.sinks.flash.advance();
                 while let Some(done) = self.stack.sinks.flash.take_done() {
-                    self.flash_done(done, &mut issuer)?;
+                    self.flash_done(done, issuer)?;
                 }
                 self.go_on_flushing();
                 self.stack.stop_at_violation()?;
             } else {
                 self.stack.sinks.flash.pass_until(next_ns);
-                self.follow_path(&mut issuer)?;
+                self.follow_path(issuer)?;
                 if next_ns == block_ns {
                     self.block.as_mut().expect("its timer").on_timer(next_ns);
                     self.pull();
                 }
             }
-            self.take_requests(&mut issuer)?;
+            self.take_requests(issuer)?;
         }
     }
 
@@ -593,7 +634,7 @@ impl<'a, F: Ftl, W: Witness, C: Checker + FlashSink, M: Meter> Drive<'a, F, W, C
 
 /// A read or trim of pages some of which may be in the buffer.
 fn access_behind<F: Ftl, D: Flash, C: Checker + FlashSink, M: Meter>(
-    stack: &mut Stack<'_, F, D, C, M>,
+    stack: &mut Stack<F, D, C, M>,
     buffer: &mut Buffer,
     oracle: &mut Option<BufferOracle>,
     request: &Request,

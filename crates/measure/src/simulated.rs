@@ -1,0 +1,96 @@
+//! A simulated drive beside the wall clock: whoever asks for a page waits until the drive would have it.
+//!
+//! Nobody runs the drive but those that wait for it: each moves it on to the present and looks whether its own request is
+//! complete. What it then waits too long, because a sleep was long or the simulation slow, is counted as lateness.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustc_hash::FxHashMap;
+use ssdlab_core::Nanos;
+use ssdlab_sim::{LiveDrive, SimError};
+use ssdlab_trace::{Op, Request};
+
+use crate::storage::Wait;
+
+/// A drive in time with its waiting threads.
+pub struct SimulatedDrive {
+    running: Mutex<Running>,
+    began: Instant,
+    wait: Wait,
+    late_ns: AtomicU64,
+}
+
+struct Running {
+    drive: Box<dyn LiveDrive>,
+    /// When the latest request came. No two come at once, so that this tells them apart.
+    latest_ns: u64,
+    done: Vec<(Request, Nanos)>,
+    /// When requests were complete that nobody has asked for yet, by when they came.
+    complete: FxHashMap<u64, u64>,
+}
+
+impl SimulatedDrive {
+    /// A drive whose clock begins now.
+    pub fn new(drive: Box<dyn LiveDrive>, wait: Wait) -> Self {
+        let running = Running { drive, latest_ns: 0, done: Vec::new(), complete: FxHashMap::default() };
+        Self { running: Mutex::new(running), began: Instant::now(), wait, late_ns: AtomicU64::new(0) }
+    }
+
+    /// Time that threads waited beyond what the drive took, in nanoseconds.
+    pub fn late_ns(&self) -> u64 {
+        self.late_ns.load(Relaxed)
+    }
+
+    /// Serves a request and returns when the drive has.
+    ///
+    /// # Errors
+    /// What the simulation says.
+    pub fn serve(&self, op: Op, offset: u64, bytes: u32) -> Result<(), SimError> {
+        let mut running = self.lock();
+        let came_ns = self.now_ns().max(running.latest_ns + 1);
+        running.latest_ns = came_ns;
+        running.drive.submit(Request { time_ns: came_ns, offset, bytes, op, flags: 0, stream: 0 })?;
+        loop {
+            let now_ns = self.now_ns();
+            let next = running.advance(now_ns)?;
+            if let Some(done_ns) = running.complete.remove(&came_ns) {
+                self.late_ns.fetch_add(now_ns.saturating_sub(done_ns), Relaxed);
+                return Ok(());
+            }
+            drop(running);
+            self.wait_until(next.map_or(now_ns, |next| next.0));
+            running = self.lock();
+        }
+    }
+
+    fn now_ns(&self) -> u64 {
+        self.began.elapsed().as_nanos() as u64
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Running> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wait_until(&self, time_ns: u64) {
+        match self.wait {
+            Wait::Sleep => thread::sleep(Duration::from_nanos(time_ns.saturating_sub(self.now_ns()))),
+            Wait::Busy => {
+                while self.now_ns() < time_ns {
+                    std::hint::spin_loop();
+                }
+            }
+        }
+    }
+}
+
+impl Running {
+    /// All that happens up to now; when the next thing will.
+    fn advance(&mut self, now_ns: u64) -> Result<Option<Nanos>, SimError> {
+        let next = self.drive.advance(Nanos(now_ns), &mut self.done)?;
+        self.complete.extend(self.done.drain(..).map(|(request, done)| (request.time_ns, done.0)));
+        Ok(next)
+    }
+}

@@ -1,0 +1,146 @@
+//! A simulated drive beside real programs: requests come one by one, at times that nobody knows ahead.
+//!
+//! Its clock begins with 0 when the device has been prepared, and whoever asks moves it on: nothing that happens later than
+//! the time asked for has happened yet, so that a request that comes then can still change it.
+
+use std::collections::VecDeque;
+
+use ssdlab_core::Nanos;
+use ssdlab_ftl::{FlashSink, Ftl};
+use ssdlab_nand::Timing;
+use ssdlab_trace::Request;
+
+use crate::assembly::{Prepared, Purpose, assemble, prepare_drive};
+use crate::drive::Drive as TimedDrive;
+use crate::engine::Engine;
+use crate::flash::OneByOne;
+use crate::log_meter::Meter;
+use crate::parallel::{UntimedFlash, Witness};
+use crate::shadow::Checker;
+use crate::stack::Stack;
+use crate::{Clock, Control, Drive, Monitor, Replay, Setup, SimError};
+
+/// A drive that takes requests as they come.
+pub trait LiveDrive: Send {
+    /// Takes a request at its `time_ns`, or at once if that has passed.
+    ///
+    /// # Errors
+    /// If it lies beyond the end of the drive, or the data check finds something wrong.
+    fn submit(&mut self, request: Request) -> Result<(), SimError>;
+
+    /// Lets all happen up to a time; requests that are complete are appended with the times of that. When the next thing
+    /// will happen, if nothing comes before.
+    ///
+    /// # Errors
+    /// If the data check finds something wrong, or the drive is stuck.
+    fn advance(&mut self, until: Nanos, done: &mut Vec<(Request, Nanos)>) -> Result<Option<Nanos>, SimError>;
+}
+
+/// The device described by `setup`, prepared and at rest; none if the monitor stopped that. How the host replays, and the
+/// length of the warm-up, do not matter.
+///
+/// # Errors
+/// If it is impossible, has a cache above it, or does not know time.
+pub fn live(setup: &Setup, monitor: &mut dyn Monitor) -> Result<Option<Box<dyn LiveDrive>>, SimError> {
+    if setup.cache.is_some() {
+        return Err(SimError::Setup("the drive is below another cache already; leave out cache.policy".into()));
+    }
+    if setup.clock == Clock::Count {
+        return Err(SimError::Setup("its requests take no time; set time to serial or event".into()));
+    }
+    let setup = Setup { replay: Replay::Open { time_scale: 1.0 }, gantt: None, ..*setup };
+    assemble(&setup, GoingLive { monitor })
+}
+
+struct GoingLive<'a, 'm> {
+    monitor: &'a mut (dyn Monitor + 'm),
+}
+
+impl Purpose for GoingLive<'_, '_> {
+    type Output = Option<Box<dyn LiveDrive>>;
+
+    fn one_by_one<F, D, C, M>(self, mut engine: Engine<F, D, C, M>) -> Result<Self::Output, SimError>
+    where
+        F: Ftl + Send + 'static,
+        D: OneByOne + Send + 'static,
+        C: Checker + FlashSink + Send + 'static,
+        M: Meter + Send + 'static,
+    {
+        let (_, control) = engine.prepare(self.monitor)?;
+        Ok((control == Control::Continue)
+            .then(|| -> Box<dyn LiveDrive> { Box::new(Serial { engine, done: VecDeque::new() }) }))
+    }
+
+    fn in_time<F, W, C, M>(
+        self,
+        stack: Stack<F, UntimedFlash<W>, C, M>,
+        timing: &Timing,
+        drive: Drive,
+    ) -> Result<Self::Output, SimError>
+    where
+        F: Ftl + Send + 'static,
+        W: Witness + Send + 'static,
+        C: Checker + FlashSink + Send + 'static,
+        M: Meter + Send + 'static,
+    {
+        let Prepared { drive, control, .. } = prepare_drive(stack, timing, drive, self.monitor)?;
+        Ok((control == Control::Continue)
+            .then(|| -> Box<dyn LiveDrive> { Box::new(Parallel { drive, done: Vec::new() }) }))
+    }
+}
+
+/// A drive that serves one request after the other.
+struct Serial<F, D, C, M> {
+    engine: Engine<F, D, C, M>,
+    /// Requests with the times at which they are complete, which never fall.
+    done: VecDeque<(Request, u64)>,
+}
+
+impl<F, D, C, M> LiveDrive for Serial<F, D, C, M>
+where
+    F: Ftl + Send,
+    D: OneByOne + Send,
+    C: Checker + FlashSink + Send,
+    M: Meter + Send,
+{
+    fn submit(&mut self, request: Request) -> Result<(), SimError> {
+        let done_ns = self.engine.serve(&request)?;
+        self.done.push_back((request, done_ns));
+        Ok(())
+    }
+
+    fn advance(&mut self, until: Nanos, done: &mut Vec<(Request, Nanos)>) -> Result<Option<Nanos>, SimError> {
+        while let Some(&(request, done_ns)) = self.done.front() {
+            if done_ns > until.0 {
+                return Ok(Some(Nanos(done_ns)));
+            }
+            done.push((request, Nanos(done_ns)));
+            self.done.pop_front();
+        }
+        Ok(None)
+    }
+}
+
+/// A drive that works on many.
+struct Parallel<F, W, C, M> {
+    drive: TimedDrive<F, W, C, M>,
+    done: Vec<(Request, u64)>,
+}
+
+impl<F, W, C, M> LiveDrive for Parallel<F, W, C, M>
+where
+    F: Ftl + Send,
+    W: Witness + Send,
+    C: Checker + FlashSink + Send,
+    M: Meter + Send,
+{
+    fn submit(&mut self, request: Request) -> Result<(), SimError> {
+        self.drive.take_live(request, &mut self.done)
+    }
+
+    fn advance(&mut self, until: Nanos, done: &mut Vec<(Request, Nanos)>) -> Result<Option<Nanos>, SimError> {
+        let next = self.drive.advance_live(until.0, &mut self.done)?;
+        done.extend(self.done.drain(..).map(|(request, time_ns)| (request, Nanos(time_ns))));
+        Ok(next.map(Nanos))
+    }
+}
