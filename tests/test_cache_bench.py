@@ -10,17 +10,19 @@ import pytest
 
 import ssdlab
 from conftest import ROOT, Cli
-from ssdlab import cache_bench
+from ssdlab import cache
+from ssdlab.cache import benchmark
+from ssdlab.cache.accesses import drawn, of_trace
 from ssdlab.corpus import Corpus, Member
 
 PAGE = 4096
 TEXT = Corpus("text", (Member("text", b"".join(b"%06d abcdefgh " % (at % 777) for at in range(5000))),))
 
 
-def alone(**arguments: Any) -> cache_bench.Cell:
+def alone(**arguments: Any) -> benchmark.Cell:
     """The one cell measured with one thread and no worker: counts are the same every time."""
     quick: dict[str, Any] = {"workers": 0, "threads": 1, "runs": 1, "cost_us": 0.0, "page_size": "4KiB"}
-    (cell,) = cache_bench.bench(TEXT, **quick, **arguments).cells
+    (cell,) = cache.bench(TEXT, **quick, **arguments).cells
     return cell
 
 
@@ -37,10 +39,10 @@ def lru(pages: list[int], capacity: int) -> list[bool]:
     return hits
 
 
-@pytest.mark.parametrize(("access", "scan"), [("even", 0.0), ("pareto", 0.25), ("zipf:0.7", 0.0), ("even", 1.0)])
+@pytest.mark.parametrize(("access", "scan"), [("even", 0.0), ("80/20", 0.25), ("zipf:0.7", 0.0), ("even", 1.0)])
 def test_without_a_compressed_pool_it_is_the_usual_cache(access: str, scan: float) -> None:
     cell = alone(shares=["0"], policy="lru", access=access, scan=scan, pages=500, accesses=6000, budget="30%")
-    pages = (cache_bench._drawn(access, 500, 6000, 0.0, scan) >> np.uint64(1)).tolist()
+    pages = (drawn(access, 500, 6000, 0.0, scan) >> np.uint64(1)).tolist()
     hits = lru(pages, cell.memory["raw_pages"])[3000:]
     assert cell.raw_hit_ratio.median == sum(hits) / 3000
     assert cell.compressed_hit_ratio.median == 0 and cell.codec is None
@@ -60,13 +62,15 @@ def test_compressed_pages_hit_as_often_as_they_are_there() -> None:
 
 def test_distributions_are_what_they_are_called() -> None:
     def counts(access: str) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
-        return np.bincount(cache_bench._drawn(access, 1000, 100_000, 0.0, 0.0).astype(np.int64) >> 1, minlength=1000)
+        return np.bincount(drawn(access, 1000, 100_000, 0.0, 0.0).astype(np.int64) >> 1, minlength=1000)
 
     assert counts("even").max() < 160
-    popular = np.sort(counts("pareto"))[::-1]
-    assert popular[:200].sum() == pytest.approx(80_000, abs=600)
+    for access in ("80/20", "pareto"):
+        popular = np.sort(counts(access))[::-1]
+        assert popular[:200].sum() == pytest.approx(80_000, abs=800)
+    assert popular[:40].sum() == pytest.approx(64_000, abs=800), "four fifths of a fifth"
     assert np.sort(counts("zipf:1"))[-1] > 10_000
-    mixed = cache_bench._drawn("even", 100, 1000, 0.5, 0.25)
+    mixed = drawn("even", 100, 1000, 0.5, 0.25)
     assert mixed[3::4].tolist() == [2 * (at % 100) for at in range(250)], "every fourth access scans"
     assert 0.4 < (mixed[np.arange(1000) % 4 != 3] & np.uint64(1)).mean() < 0.6
 
@@ -77,14 +81,14 @@ def test_pages_of_a_trace_are_those_it_touches() -> None:
         offset=[8192 + 100, 0, 1 << 40, 0, 4096],
         bytes=[4096, 0, 512, 4096, 8192],
     )
-    accesses = cache_bench._of_trace(trace, 4096, 100)
+    accesses = of_trace(trace, 4096, 100)
     # Pages 2 and 3, the far one written, then 1 and 2: numbered 0 to 3.
     assert accesses.tolist() == [2, 4, 7, 0, 2]
-    assert cache_bench._of_trace(trace, 4096, 3).tolist() == [0, 2, 5]
+    assert of_trace(trace, 4096, 3).tolist() == [0, 2, 5]
 
 
 def test_a_file_below(tmp_path: Path) -> None:
-    found = cache_bench.bench(
+    found = cache.bench(
         TEXT, shares=["0", "adaptive"], codecs=["lz4"], pages=300, accesses=3000, writes=0.3, budget="25%",
         directory=tmp_path, page_size="4KiB", threads=3, workers=2, runs=2,
     )  # fmt: skip
@@ -97,9 +101,29 @@ def test_a_file_below(tmp_path: Path) -> None:
         assert cell.access_us.median * cell.pages_s.median < 3.3e6
 
 
+def test_a_simulated_drive_below() -> None:
+    drive = ssdlab.Config(
+        overrides={"device.capacity": "64MiB", "nand.channels": 2, "nand.read": "300us", "device.op": "28%"}
+    )
+    found = cache.bench(
+        TEXT, shares=["0"], pages=400, accesses=400, writes=0.2, budget="25%", drive=drive, busy=True,
+        page_size="4KiB", threads=2, runs=1,
+    )  # fmt: skip
+    (cell,) = found.cells
+    assert "a simulated drive below" in found.title and cell.late_us is not None
+    # A page takes its read at least, and what the drive took is not more than what was waited for.
+    assert cell.load_us.median > 300 and 0 <= cell.late_us.median < cell.load_us.median
+    assert cell.access_p50_us.median <= cell.access_p99_us.median
+    with pytest.raises(ssdlab.ConfigError, match="has 67108864 bytes and the pages take"):
+        cache.bench(TEXT, shares=["0"], pages=30_000, accesses=90_000, drive=drive)
+    counting = ssdlab.Config(overrides={"time": "count"})
+    with pytest.raises(ssdlab.SimulationError, match="set time to serial or event"):
+        cache.bench(TEXT, shares=["0"], pages=400, drive=counting)
+
+
 def test_a_monitor_stops_it() -> None:
     with pytest.raises(KeyboardInterrupt):
-        cache_bench.bench(TEXT, monitor=lambda *_: True)
+        cache.bench(TEXT, monitor=lambda *_: True)
 
 
 def test_command_shows_every_cell(cli: Cli, tmp_path: Path) -> None:
@@ -119,7 +143,8 @@ def test_command_shows_every_cell(cli: Cli, tmp_path: Path) -> None:
         ["--budget", "1KiB"], ["--share", "some"], ["--share", "120"], ["--codec", "modelled"], ["--codec", "zst"],
         ["--directory", "nowhere"], ["--access", "poreto"], ["--access", "zipf:x"], ["--scan", "200%"], ["--cost", "x"],
         ["--policy", "mru"], ["--dataset", "nowhere"], ["--page", "5000"], ["--cost", "1e9"], ["--pages", "1"],
-        ["--share", ""], ["--threads", "100000"],
+        ["--share", ""], ["--threads", "100000"], ["--drive", "sata"], ["--set", "device.op=7%"],
+        ["--drive", "sata-mlc", "--directory", "."],
     ],
 )  # fmt: skip
 def test_command_says_what_is_wrong_in_a_line(cli: Cli, arguments: list[str]) -> None:

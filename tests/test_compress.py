@@ -51,7 +51,7 @@ def test_pages_are_compressed_one_by_one(folder: Path) -> None:
             assert stored.raw_pages == 0
     assert cell.ratio == 20_000 / sum(stored.stored_bytes for stored in cell.files)
     assert cell.mean_ratio == fmean(stored.ratio for stored in cell.files) > cell.ratio
-    assert found.cell("none", None).total == compress.Stored(2, 20_000, 20_000, 2)
+    assert found.cell("none", None).total == compress.Stored(2, 20_000, 20_000, 2, 20_000)
 
 
 def test_threads_change_no_ratio(folder: Path) -> None:

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import random
 from pathlib import Path
 from typing import Any
 
@@ -9,30 +10,31 @@ import pytest
 
 import ssdlab
 from conftest import Cli
+from ssdlab.cache.planning import PAPER, Compressor, comparison, compressors, device
 from ssdlab.calibration import fio
+from ssdlab.corpus import Corpus, Member
 from ssdlab.experiments.models import MODELS
-from ssdlab.plan import PAPER, Compressor, compressors, device
 
 PAPER_PLAN = ["cache", "plan", "--memory", "15GiB", "--data", "200GiB", "--paper"]
 
 
-def choice(plan: ssdlab.CachePlan, model: str, name: str) -> ssdlab.plan.Choice:
+def choice(plan: ssdlab.cache.CachePlan, model: str, name: str) -> ssdlab.cache.planning.Choice:
     return next(one for one in plan.choices if (one.model, one.compressor.name) == (model, name))
 
 
 def test_the_documents_figures_come_out() -> None:
-    plan = ssdlab.cache_plan("15GiB", "200GiB", distribution="even", paper=True)
+    plan = ssdlab.cache.plan("15GiB", "200GiB", distribution="even", paper=True)
     assert plan.raw_us == pytest.approx(101.75) and plan.raw_hit_ratio == pytest.approx(0.075)
     assert choice(plan, "document", "lz4").break_even == pytest.approx(0.2053, abs=1e-4)
     assert choice(plan, "document", "zstd").hit_ratio == pytest.approx(0.22275)
     assert plan.curve("lz4", "document")[0] == pytest.approx(112 * 0.925)
     assert plan.curve("lz4")[0] == pytest.approx(plan.raw_us), "nothing compressed costs nothing"
-    poor = ssdlab.cache_plan("15GiB", "500GiB", distribution="even", paper=True)
+    poor = ssdlab.cache.plan("15GiB", "500GiB", distribution="even", paper=True)
     assert choice(poor, "document", "zstd").break_even is None
 
 
 def test_the_advice_is_the_least_of_all_corrected_curves() -> None:
-    plan = ssdlab.cache_plan("15GiB", "200GiB", distribution="zipf:0.8", device_us=30, compressors=PAPER.values())
+    plan = ssdlab.cache.plan("15GiB", "200GiB", distribution="zipf:0.8", device_us=30, compressors=PAPER.values())
     least = min(min(plan.curve(name)) for name in PAPER)
     assert plan.best.us == pytest.approx(least, rel=1e-3) and plan.best.us <= least
     assert plan.compress and plan.best.gain == pytest.approx(plan.raw_us / plan.best.us)
@@ -41,46 +43,76 @@ def test_the_advice_is_the_least_of_all_corrected_curves() -> None:
 
 def test_the_break_even_of_the_device_is_where_advice_turns() -> None:
     arguments: dict[str, Any] = {"distribution": "zipf:0.8", "compressors": [PAPER["zstd"]]}
-    plan = ssdlab.cache_plan("15GiB", "200GiB", device_us=100, **arguments)
+    plan = ssdlab.cache.plan("15GiB", "200GiB", device_us=100, **arguments)
     turn = plan.best.device_break_even_us
     assert turn is not None
-    assert not ssdlab.cache_plan("15GiB", "200GiB", device_us=0.99 * turn, **arguments).compress
-    assert ssdlab.cache_plan("15GiB", "200GiB", device_us=1.01 * turn, **arguments).compress
+    assert not ssdlab.cache.plan("15GiB", "200GiB", device_us=0.99 * turn, **arguments).compress
+    assert ssdlab.cache.plan("15GiB", "200GiB", device_us=1.01 * turn, **arguments).compress
 
 
 def test_a_share_that_is_asked_for_is_taken(cli: Cli) -> None:
-    found = ssdlab.cache_plan("15GiB", "500GiB", distribution="even", paper=True, share=0.25)
+    found = ssdlab.cache.plan("15GiB", "500GiB", distribution="even", paper=True, share=0.25)
     assert {one.share for one in found.choices} == {0.25} and not found.compress
     assert choice(found, "document", "lz4").us == pytest.approx(found.curve("lz4", "document")[25])
     shown = cli(*PAPER_PLAN, "--data", "500GiB", "--distribution", "even", "--share", "25%").stdout
     assert "Do not compress: 25 % of the memory does not beat a raw cache, whose pages take 106.7 us." in shown
 
 
-def test_ratios_are_by_bytes_of_the_pages_that_shrink(tmp_path: Path) -> None:
-    noise, zeros = compressors.corpus([], 4096)[0][7 * 4096 : 8 * 4096], bytes(4096)
-    found = compressors.measure("lz4", [noise, zeros * 3], 4096)
+NOISE = Member("noise", random.Random(1).randbytes(4096))
+
+
+def test_ratios_are_by_bytes_of_the_pages_that_shrink() -> None:
+    contents = Corpus("some", (NOISE, Member("zeros", bytes(3 * 4096))))
+    found, copied = compressors.measure(["lz4", "modelled:3:4:5"], contents, 4096)
     assert found.shrinking == 0.75 and found.ratio > 100
     assert found.mean_ratio == pytest.approx((1 + found.ratio) / 2)
-    nothing = compressors.measure("lz4", [noise], 4096)
+    assert (copied.ratio, copied.compress_us, copied.decompress_us) == (3, 4, 5)
+    (nothing,) = compressors.measure(["lz4"], Corpus("noise", (NOISE,)), 4096)
     assert (nothing.ratio, nothing.shrinking, nothing.decompress_us) == (1.0, 0.0, 0.0)
-    plan = ssdlab.cache_plan("1GiB", "10GiB", page="4KiB", device_us=100, compressors=[nothing])
+    plan = ssdlab.cache.plan("1GiB", "10GiB", page="4KiB", device_us=100, compressors=[nothing])
     assert not plan.compress and plan.best.us == pytest.approx(plan.raw_us)
+    with pytest.raises(ssdlab.ConfigError, match="no file holds a page of 8KiB"):
+        compressors.measure(["lz4"], contents=Corpus("noise", (NOISE,)), page_bytes=8192)
 
 
-def test_pages_are_sampled_evenly_over_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compressors, "PAGES", 4)
-    for name, pages in (("a", 5), ("b", 7)):
-        (tmp_path / name).write_bytes(b"".join(bytes([ord(name) + page]) * 512 for page in range(pages)) + b"rest")
-    files = compressors.corpus([tmp_path / "a", tmp_path / "b"], 512)
-    assert [sorted({*file}) for file in files] == [[97, 100], [99, 102]], "every third of twelve"
-
-
-def test_generated_pages_are_the_same_everywhere() -> None:
-    plan = ssdlab.cache_plan("1GiB", "10GiB", device_us=100)
-    assert [one.shrinking for one in plan.compressors] == [0.875, 0.875]
-    assert 1.5 < plan.compressors[0].ratio < plan.compressors[1].ratio
+def test_without_files_the_corpus_of_the_suite_is_measured() -> None:
+    plan = ssdlab.cache.plan("1GiB", "10GiB", device_us=100)
+    suite = ssdlab.compress.bench(codecs=["lz4"], page_sizes=["8KiB"], threads=[1], runs=1, keep=0.75)
+    total = suite.cell("lz4", 8192).total
+    lz4, zstd = plan.compressors
+    assert lz4.shrinking == 1 - total.raw_pages / total.pages
+    assert lz4.ratio == (total.bytes - total.raw_bytes) / (total.stored_bytes - total.raw_bytes) < zstd.ratio
     assert all(one.compress_us > 0 and one.decompress_us > 0 for one in plan.compressors)
-    assert "generated pages" in plan.remarks[0]
+    assert "a corpus of ours" in plan.remarks[0]
+
+
+def test_the_model_is_set_beside_the_cache_at_work(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(comparison, "PAGES", 2000)
+    monkeypatch.setattr(comparison, "CACHED", 100)
+    plan = ssdlab.cache.plan(
+        "1GiB",
+        "2GiB",
+        page="4KiB",
+        distribution="even",
+        device_us=5,
+        compressors=["lz4"],
+        share=0.5,
+        measure_cache=True,
+    )
+    found = plan.comparison
+    assert found is not None and (found.pages, found.accesses) == (2000, 4000)
+    raw, *compressed = found.rows
+    assert raw.compressor is None and [one.share for one in found.rows] == [0, 0.25, 0.5, 0.75]
+    for one in found.rows:
+        assert one.measured_us == pytest.approx(one.model_us + one.by_hits_us + one.by_device_us + one.left_us)
+        # Accesses that do not depend on what is cached hit as often as the model says, but for tables and fragments.
+        assert one.measured_hit_ratio == pytest.approx(one.model_hit_ratio, abs=0.13)
+    assert all(one.measured_hit_ratio > raw.measured_hit_ratio for one in compressed)
+    assert "difference" in plan.report_html() and json.loads(plan.to_json())["comparison"]["pages"] == 2000
+    same = ["cache", "plan", "--memory", "1GiB", "--data", "2GiB", "--bench"]
+    assert "leave out one of them" in cli(*same, "--paper", check=False).stderr
+    modelled = cli(*same, "--device-us", "5", "--compressor", "modelled:2:1:1", check=False).stderr
+    assert "no compressor of the plan can be measured" in modelled
 
 
 @pytest.mark.parametrize("with_fio", [True, False])
@@ -102,7 +134,7 @@ def test_a_device_is_measured_with_or_without_fio(
 
     monkeypatch.setattr(fio, "run", run)
     monkeypatch.setattr(fio, "find", find)
-    plan = ssdlab.cache_plan("1GiB", "10GiB", device=file, seconds=0.02, compressors=PAPER.values())
+    plan = ssdlab.cache.plan("1GiB", "10GiB", device=file, seconds=0.02, compressors=PAPER.values())
     assert plan.device is not None and sorted(plan.device.iops) == list(device.SIZES)
     assert plan.device_us == pytest.approx(1e6 / plan.device.iops[8192])
     if with_fio:
@@ -149,7 +181,7 @@ def test_a_miss_ratio_curve_takes_the_place_of_a_distribution(cli: Cli, tmp_path
         (["--memory", "1GiB", "--data", "2GiB", "--paper", "--compressor", "zlib"], "has lz4, zstd"),
         (["--memory", "1GiB", "--data", "2GiB", "--device-us", "5", "--compressor", "lz5"], 'did you mean "lz4"'),
         (["--memory", "1GiB", "--data", "2GiB", "--paper", "--distribution", "70/30"], "must be even, 80/20"),
-        (["--memory", "1GiB", "--data", "2GiB", "--device-us", "5", "."], "is no ordinary file"),
+        (["--memory", "1GiB", "--data", "2GiB", "--device-us", "5", "missing"], "no file with contents was found"),
         (["--memory", "1GiB", "--data", "2GiB", "--paper", "--share", "140%"], "140 %, but must lie in 0 to 100 %"),
         (["--memory", "1GiB", "--data", "2GiB", "--paper", "--share", "-1"], "-1 %, but must lie in 0 to 100 %"),
         (["--memory", "1GiB", "--data", "2GiB", "--paper", "--share", "half"], "is no percentage"),
@@ -164,7 +196,7 @@ def test_what_cannot_be_planned_is_one_clear_error(arguments: list[str], said: s
 
 def test_negative_costs_and_shares_beyond_the_memory_are_refused() -> None:
     with pytest.raises(ssdlab.ConfigError, match="-1, but must be 0 or more"):
-        plan = ssdlab.cache_plan("1GiB", "2GiB", device_us=5, compressors=[Compressor("x", 2, -1, 1)])
+        plan = ssdlab.cache.plan("1GiB", "2GiB", device_us=5, compressors=[Compressor("x", 2, -1, 1)])
         plan.choices  # noqa: B018
     for share in (-1, 101):
         with pytest.raises(ssdlab.ConfigError, match="0 to 100 %"):

@@ -7,7 +7,7 @@
 NumPy, pyarrow and matplotlib are imported by the functions that need them, so importing ssdlab is quick.
 """
 
-from ssdlab import advise, cache, cache_bench, compress, experiments
+from ssdlab import advise, cache, compress, experiments
 from ssdlab._ssdlab import (
     ConfigError,
     InternalError,
@@ -20,14 +20,12 @@ from ssdlab.analysis import TraceAnalysis
 from ssdlab.calibration import Calibration, CalibrationError, calibrate, calibrate_target
 from ssdlab.config import Config, Preset, Setting, config_schema, presets
 from ssdlab.intervals import FrequencyColumns, IntervalColumns, WindowColumns, WriteIntervals
-from ssdlab.plan import CachePlan, cache_plan
 from ssdlab.pool import Loader, Pool, PoolStatistics
 from ssdlab.result import LatencyColumns, Result
 from ssdlab.simulation import Monitor, simulate
 from ssdlab.trace import Trace, TraceFile, generate, read_trace
 
 __all__ = [
-    "CachePlan",
     "Calibration",
     "CalibrationError",
     "Config",
@@ -54,8 +52,6 @@ __all__ = [
     "__version__",
     "advise",
     "cache",
-    "cache_bench",
-    "cache_plan",
     "calibrate",
     "calibrate_target",
     "compress",

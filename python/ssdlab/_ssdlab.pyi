@@ -10,8 +10,6 @@ import numpy.typing as npt
 __all__ = [
     "Analysis",
     "CacheTrace",
-    "Codec",
-    "CompressedPages",
     "Config",
     "ConfigError",
     "Generator",
@@ -24,6 +22,7 @@ __all__ = [
     "Profile",
     "Reader",
     "Requests",
+    "SimulatedDrive",
     "SimulationError",
     "SsdlabError",
     "TraceError",
@@ -35,12 +34,12 @@ __all__ = [
     "bench_codecs",
     "cache_policies",
     "check_cache",
-    "check_codec",
     "check_log_size",
     "codecs",
     "corrections",
     "formats",
     "json_schema",
+    "modelled_codec",
     "options",
     "presets",
     "share",
@@ -221,20 +220,6 @@ class CacheTrace:
     ) -> dict[str, Any]: ...
 
 @final
-class Codec:
-    """A page compressor with contexts of its own."""
-    def __new__(cls, spec: str) -> Codec: ...
-    def spec(self) -> str: ...
-    def modelled(self) -> tuple[float, float, float] | None: ...
-    def compress(self, data: bytes, page_bytes: int, most_bytes: int) -> CompressedPages: ...
-    def restore(self, compressed: CompressedPages) -> None: ...
-
-@final
-class CompressedPages:
-    """Pages that were compressed, to be restored."""
-    def lengths(self) -> list[int | None]: ...
-
-@final
 class Plan:
     """A cache and a compressor for it."""
     def __new__(
@@ -266,6 +251,11 @@ class PagePool:
     def statistics(self) -> tuple[dict[str, int], dict[str, int]]: ...
     def direct(self) -> bool: ...
 
+@final
+class SimulatedDrive:
+    """A simulated drive below measured caches."""
+    def __new__(cls, config: Config, bytes: int, busy: bool, monitor: object | None) -> SimulatedDrive: ...
+
 def bench_cache(
     settings: object,
     below: object,
@@ -282,13 +272,14 @@ def bench_codecs(
     codecs: Sequence[str],
     page_bytes: int | None,
     threads: int,
+    keep: float,
     runs: int,
     stop: Callable[[], bool],
 ) -> list[dict[str, Any]]:
     """Measures codecs on the contents of files."""
 
-def check_codec(text: str) -> None:
-    """Fails unless `text` names a codec."""
+def modelled_codec(text: str) -> tuple[float, float, float] | None:
+    """Ratio and microseconds to compress and restore of a codec that only says so; fails unless `text` names one."""
 
 def codecs() -> list[tuple[str, str, str]]:
     """Name, help and form of every codec."""

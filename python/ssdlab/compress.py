@@ -57,7 +57,9 @@ class Stored:
     stored_bytes: int
     """Bytes to keep for them."""
     raw_pages: int
-    """Of the pages, those that did not shrink and are kept as they are."""
+    """Of the pages, those that did not shrink enough and are kept as they are."""
+    raw_bytes: int
+    """Their bytes."""
 
     @property
     def ratio(self) -> float:
@@ -102,7 +104,7 @@ class Cell:
         return Stored(
             *(
                 sum(getattr(file, name) for file in self.files)
-                for name in ("pages", "bytes", "stored_bytes", "raw_pages")
+                for name in ("pages", "bytes", "stored_bytes", "raw_pages", "raw_bytes")
             )
         )
 
@@ -222,13 +224,14 @@ def bench(
     page_sizes: Sequence[str] = PAGE_SIZES,
     threads: Sequence[int] | None = None,
     runs: int = RUNS,
+    keep: float = 1.0,
     monitor: "Monitor | None" = None,
 ) -> CompressBench:
     """Measures codecs on pages of files.
 
     Contexts of codecs and buffers are made once for each thread. Before the timed runs comes one that warms them up, in
     which every page restored is compared with what it was. Codecs take turns within each run, so that a disturbance
-    hits all of them. A page that does not shrink is kept as it is.
+    hits all of them. A page that does not shrink enough is kept as it is.
 
     Args:
         paths: Files and directories, a corpus already read, or None for the default one.
@@ -236,6 +239,7 @@ def bench(
         page_sizes: Sizes of a page, and `file` for each file as a whole.
         threads: Numbers of threads; 1 and as many as processors if left out.
         runs: Timed runs.
+        keep: Longest share of a page, up to 1, at which it is kept compressed.
         monitor: Told how far it is, as that of `simulate`. If it returns something true, KeyboardInterrupt is raised.
 
     Raises:
@@ -248,19 +252,23 @@ def bench(
         raise ConfigError("codecs, page sizes and threads need one entry each at least")
     if min(workers) < 1 or max(workers) > 1024 or runs < 1:
         raise ConfigError("threads lie between 1 and 1024, and there is one run at least")
+    if not 0 < keep <= 1:
+        raise ConfigError(
+            f"keeping pages that shrink to {keep:.0%} means nothing; give more than 0 % and at most 100 %"
+        )
     for label in labels:
-        _ssdlab.check_codec(label)
+        _ssdlab.modelled_codec(label)
     contents = paths if isinstance(paths, Corpus) else corpus.read(paths) if paths else corpus.default()
     data = [member.data for member in contents.members]
     done, total = 0, len(workers) * len(sizes)
 
     def stop() -> bool:
-        return monitor is not None and bool(monitor("measure", done, total, 0))
+        return monitor is not None and bool(monitor("cells", done, total, 0))
 
     cells: list[Cell] = []
     for count in workers:
         for size in sizes:
-            found = _ssdlab.bench_codecs(data, labels, size, count, runs, stop)
+            found = _ssdlab.bench_codecs(data, labels, size, count, keep, runs, stop)
             cells += [_cell(label, size, count, each) for label, each in zip(labels, found, strict=True)]
             done += 1
             if stop():
@@ -282,7 +290,9 @@ def _processors() -> int:
 
 
 def _cell(codec: str, page_bytes: int | None, threads: int, found: Mapping[str, Any]) -> Cell:
-    files = tuple(map(Stored, found["pages"], found["bytes"], found["stored_bytes"], found["raw_pages"]))
+    files = tuple(
+        map(Stored, found["pages"], found["bytes"], found["stored_bytes"], found["raw_pages"], found["raw_bytes"])
+    )
     bytes_in_all = sum(file.bytes for file in files)
     scale = (page_bytes or bytes_in_all / len(files)) / 1e3
 

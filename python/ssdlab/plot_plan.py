@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING
 import matplotlib
 from matplotlib.figure import Figure
 
-from ssdlab.plan.result import MODELS, SHARES
+from ssdlab.cache.planning.result import MODELS, SHARES
 from ssdlab.plot import AMBER, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, STYLE, canvas
 
 if TYPE_CHECKING:
-    from ssdlab.plan import CachePlan
+    from ssdlab.cache.planning import CachePlan
 
 COLOURS = (BLUE, ORANGE, GREEN, PURPLE, SKY, AMBER)
 """Of the compressors, in turns."""

@@ -21,6 +21,8 @@ pub struct Plan {
     pub page_bytes: Option<usize>,
     /// Threads that compress and restore at the same time, each a part of the pages with a codec of its own.
     pub threads: usize,
+    /// Longest share of a page, up to 1, at which it is kept compressed; it has to be shorter than the page in any case.
+    pub keep: f64,
     /// Runs measured, after one that is checked and not timed.
     pub runs: usize,
 }
@@ -51,8 +53,10 @@ pub struct Stored {
     pub bytes: u64,
     /// Bytes to keep for them.
     pub stored_bytes: u64,
-    /// Of the pages, those that did not shrink and are kept as they are.
+    /// Of the pages, those that did not shrink enough and are kept as they are.
     pub raw_pages: u64,
+    /// Their bytes.
+    pub raw_bytes: u64,
 }
 
 /// Times of one run.
@@ -87,7 +91,7 @@ struct Page {
 
 /// Measures every codec of `plan` on `files`; one result for each. `go_on` is asked now and then.
 ///
-/// A page that does not shrink is kept as it is, and copying it counts as restoring it.
+/// A page that does not shrink enough is kept as it is, and copying it counts as restoring it.
 ///
 /// # Errors
 /// See [`Error`].
@@ -153,6 +157,7 @@ fn joined<'a>(parts: impl Iterator<Item = &'a Measured>) -> Measured {
             sum.bytes += part.bytes;
             sum.stored_bytes += part.stored_bytes;
             sum.raw_pages += part.raw_pages;
+            sum.raw_bytes += part.raw_bytes;
         }
         sum.runs.resize(part.runs.len(), Run::default());
         for (sum, part) in sum.runs.iter_mut().zip(&part.runs) {
@@ -195,7 +200,7 @@ impl<F: AsRef<[u8]>> Worker<'_, F> {
                 // Whoever stops comes to every barrier all the same, or others would wait for ever.
                 self.barrier.wait();
                 let (compress, compress_wall_ns) = match codecs.get_mut(at) {
-                    Some(codec) => self.compress(&mut **codec, &mut out, &mut lengths),
+                    Some(codec) => self.compress(&mut **codec, plan.keep, &mut out, &mut lengths),
                     None => Default::default(),
                 };
                 self.barrier.wait();
@@ -222,12 +227,19 @@ impl<F: AsRef<[u8]>> Worker<'_, F> {
     }
 
     /// Compresses the part, each page to where it would lie raw. Clocks are read where files change.
-    fn compress(&self, codec: &mut dyn Codec, out: &mut [u8], lengths: &mut [Option<usize>]) -> (Vec<Time>, u64) {
+    fn compress(
+        &self,
+        codec: &mut dyn Codec,
+        keep: f64,
+        out: &mut [u8],
+        lengths: &mut [Option<usize>],
+    ) -> (Vec<Time>, u64) {
         let mut place = 0;
         self.timed(|at, page| {
             let room = &mut out[place..place + page.len()];
             place += page.len();
-            lengths[at] = codec.compress(page, &mut room[..page.len() - 1]);
+            let longest = ((page.len() as f64 * keep) as usize).min(page.len() - 1);
+            lengths[at] = codec.compress(page, &mut room[..longest]);
             if lengths[at].is_none() {
                 room.copy_from_slice(page);
             }
@@ -290,7 +302,10 @@ impl<F: AsRef<[u8]>> Worker<'_, F> {
             stored.pages += 1;
             stored.bytes += bytes as u64;
             stored.stored_bytes += length.unwrap_or(bytes) as u64;
-            stored.raw_pages += u64::from(length.is_none());
+            if length.is_none() {
+                stored.raw_pages += 1;
+                stored.raw_bytes += bytes as u64;
+            }
         }
         files
     }
@@ -302,7 +317,7 @@ mod tests {
 
     fn plan(codecs: &[&str], page_bytes: Option<usize>, threads: usize) -> Plan {
         let codecs = codecs.iter().map(|text| text.parse().unwrap()).collect();
-        Plan { codecs, page_bytes, threads, runs: 2 }
+        Plan { codecs, page_bytes, threads, keep: 1.0, runs: 2 }
     }
 
     /// Ten thousand bytes of one value, as many that no codec shrinks, nothing, one byte.
@@ -345,6 +360,19 @@ mod tests {
             let bytes = file.chunks(1000).map(|page| codec.compress(page, &mut room).unwrap().min(page.len()));
             assert_eq!(bytes.sum::<usize>() as u64, stored.stored_bytes);
         }
+    }
+
+    #[test]
+    fn what_shrinks_too_little_is_kept_as_it_is() {
+        let mut half = files().swap_remove(1);
+        half[5_000..].fill(7);
+        let kept = |keep| {
+            let plan = Plan { keep, ..plan(&["lz4"], None, 1) };
+            measure(&[&half], &plan, &mut || true).unwrap()[0].files[0]
+        };
+        assert!((5_000..5_200).contains(&kept(0.52).stored_bytes) && kept(0.52).raw_pages == 0);
+        let raw = kept(0.5);
+        assert_eq!((raw.stored_bytes, raw.raw_pages, raw.raw_bytes), (10_000, 1, 10_000));
     }
 
     #[test]

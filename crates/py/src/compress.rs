@@ -23,10 +23,13 @@ pub fn codec(text: &str) -> PyResult<CodecSpec> {
     text.parse().map_err(|error: ssdlab_codec::SpecError| ConfigError::new_err(error.to_string()))
 }
 
-/// Fails unless `text` names a codec.
+/// Ratio and microseconds to compress and to restore a page of a codec that only says so; None of a real one. Fails unless
+/// `text` names a codec.
 #[pyfunction]
-pub fn check_codec(text: &str) -> PyResult<()> {
-    codec(text).map(drop)
+pub fn modelled_codec(text: &str) -> PyResult<Option<(f64, f64, f64)>> {
+    let spec = codec(text)?;
+    let built = spec.build().map_err(|error| SimulationError::new_err(format!("{spec}: {error}")))?;
+    Ok(built.modelled().map(|costs| (costs.ratio, costs.compress_us, costs.decompress_us)))
 }
 
 /// A question to Python whether to stop, which also lets Ctrl-C through. What it raises is kept.
@@ -61,17 +64,19 @@ impl<'a> Watch<'a> {
 /// Measures codecs on the contents of files; one dictionary for each. `stop()` is called now and then and ends it with
 /// KeyboardInterrupt if true.
 #[pyfunction]
+#[expect(clippy::too_many_arguments, reason = "each is a named argument of its one caller")]
 pub fn bench_codecs<'py>(
     py: Python<'py>,
     files: Vec<PyBackedBytes>,
     codecs: Vec<String>,
     page_bytes: Option<usize>,
     threads: usize,
+    keep: f64,
     runs: usize,
     stop: Py<PyAny>,
 ) -> PyResult<Vec<Bound<'py, PyDict>>> {
     let codecs = codecs.iter().map(|text| codec(text)).collect::<PyResult<_>>()?;
-    let plan = Plan { codecs, page_bytes, threads, runs };
+    let plan = Plan { codecs, page_bytes, threads, keep, runs };
     let mut watch = Watch::new(&stop);
     match detached(py, None, || compress::measure(&files, &plan, &mut || watch.goes_on()))? {
         Ok(found) => found.iter().map(|codec| columns(py, codec)).collect(),
@@ -90,6 +95,7 @@ fn columns<'py>(py: Python<'py>, found: &Measured) -> PyResult<Bound<'py, PyDict
     dict.set_item("bytes", of_files(|file| file.bytes))?;
     dict.set_item("stored_bytes", of_files(|file| file.stored_bytes))?;
     dict.set_item("raw_pages", of_files(|file| file.raw_pages))?;
+    dict.set_item("raw_bytes", of_files(|file| file.raw_bytes))?;
     let of_runs = |times: fn(&compress::Run) -> &[Time], value: fn(&Time) -> u64| {
         found.runs.iter().map(|run| times(run).iter().map(value).collect()).collect::<Vec<Vec<_>>>()
     };

@@ -7,7 +7,6 @@
 mod activity;
 mod analysis;
 mod cache;
-mod codec;
 mod columns;
 mod compress;
 mod config;
@@ -36,9 +35,7 @@ mod _ssdlab {
     #[pymodule_export]
     use cache::{CacheTrace, cache_policies, check_cache};
     #[pymodule_export]
-    use codec::{Codec, CompressedPages};
-    #[pymodule_export]
-    use compress::{bench_codecs, check_codec, codecs};
+    use compress::{bench_codecs, codecs, modelled_codec};
     #[pymodule_export]
     use config::{Config, json_schema, options, presets, variants};
     #[pymodule_export]

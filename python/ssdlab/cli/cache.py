@@ -7,9 +7,10 @@ from typing import Annotated
 import typer
 
 from ssdlab import ConfigError, TraceFile
-from ssdlab.cache import PAGE, SAMPLE_REPLICAS, CacheSimulation, MissRatioCurves
+from ssdlab.cache import CacheSimulation, MissRatioCurves
 from ssdlab.cache import mrc as curves_of
 from ssdlab.cache import simulate as simulate_caches
+from ssdlab.cache.simulation import PAGE, SAMPLE_REPLICAS
 from ssdlab.cli import options
 from ssdlab.cli.output import deliver
 from ssdlab.cli.progress import Watch, display
@@ -193,7 +194,7 @@ def mrc(
 def _show(found: CacheSimulation | MissRatioCurves) -> None:
     from rich.text import Text
 
-    from ssdlab.cache_tables import headlines, remarks, tables
+    from ssdlab.cache.tables import headlines, remarks, tables
     from ssdlab.cli.tables import console, plain_table, show
 
     out = console()

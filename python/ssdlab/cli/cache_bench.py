@@ -1,18 +1,16 @@
 """`ssdlab cache bench`."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from ssdlab import ConfigError, _ssdlab, cache_bench, read_trace, text
+from ssdlab import Config, ConfigError, _ssdlab, read_trace, text
+from ssdlab.cache import CacheBench, benchmark
 from ssdlab.cli import options
 from ssdlab.cli.output import deliver
 from ssdlab.cli.progress import display
 from ssdlab.pool import POLICY
-
-if TYPE_CHECKING:
-    from ssdlab.cache_bench import CacheBench
 
 EXAMPLES = """
 [bold]Examples[/bold]
@@ -22,8 +20,11 @@ EXAMPLES = """
   ssdlab cache bench --dataset silesia/ --codec lz4 --directory /mnt/ssd --budget 25%
 
   ssdlab cache bench --trace traces/oltp.csv.zst --busy
+
+  ssdlab cache bench --drive sata-mlc --set nand.read=30us --share 0,50
 """
 
+FILES = "report.html, cache-bench.json and cache-bench.csv"
 CACHE, LOAD, BELOW = "Cache", "Accesses", "Storage below"
 
 
@@ -36,19 +37,19 @@ def bench(
             help="How much of the budget compressed pages may take, with commas; 'adaptive' weighs times.",
             rich_help_panel=CACHE,
         ),
-    ] = ",".join(cache_bench.SHARES),
+    ] = ",".join(benchmark.SHARES),
     codec: Annotated[
         str, typer.Option("--codec", metavar="NAMES", help="Codecs, with commas.", rich_help_panel=CACHE)
-    ] = ",".join(cache_bench.CODECS),
+    ] = ",".join(benchmark.CODECS),
     budget: Annotated[
         str,
         typer.Option(
             "--budget", metavar="SIZE", help="Memory: a size, or a percentage of all pages.", rich_help_panel=CACHE
         ),
-    ] = cache_bench.BUDGET,
+    ] = benchmark.BUDGET,
     page: Annotated[
         str, typer.Option("--page", metavar="SIZE", help="Size of a page.", rich_help_panel=CACHE)
-    ] = cache_bench.PAGE,
+    ] = benchmark.PAGE,
     policy: Annotated[
         str, typer.Option("--policy", metavar="NAME", help="Which raw page gives way.", rich_help_panel=CACHE)
     ] = POLICY,
@@ -76,21 +77,21 @@ def bench(
         typer.Option(
             "--access",
             metavar="NAME",
-            help="even, pareto (80 % go to 20 % of the pages) or zipf:EXPONENT.",
+            help="even, 80/20 (four fifths go to a fifth of the pages), pareto (smoothly) or zipf:EXPONENT.",
             rich_help_panel=LOAD,
         ),
-    ] = cache_bench.ACCESS,
+    ] = benchmark.ACCESS,
     trace: Annotated[
         list[Path],
         typer.Option("--trace", metavar="FILE", help="Take reads and writes of a trace.", rich_help_panel=LOAD),
     ] = [],
     pages: Annotated[
         int, typer.Option("--pages", min=1, metavar="N", help="Different pages.", rich_help_panel=LOAD)
-    ] = cache_bench.PAGES,
+    ] = benchmark.PAGES,
     accesses: Annotated[
         int,
         typer.Option("--accesses", min=2, metavar="N", help="Of each run, half to warm up.", rich_help_panel=LOAD),
-    ] = cache_bench.ACCESSES,
+    ] = benchmark.ACCESSES,
     writes: Annotated[
         str, typer.Option("--writes", metavar="SHARE", help="Accesses that write.", rich_help_panel=LOAD)
     ] = "0%",
@@ -111,7 +112,7 @@ def bench(
         typer.Option(
             "--cost", metavar="TIME", help="Time of a page, in microseconds, as 110us.", rich_help_panel=BELOW
         ),
-    ] = f"{cache_bench.COST_US:g}us",
+    ] = f"{benchmark.COST_US:g}us",
     busy: Annotated[
         bool,
         typer.Option(
@@ -127,9 +128,28 @@ def bench(
             rich_help_panel=BELOW,
         ),
     ] = None,
-    runs: Annotated[int, typer.Option("--runs", min=1, metavar="N", help="Runs of each cell.")] = cache_bench.RUNS,
+    drive: Annotated[
+        str | None,
+        typer.Option(
+            "--drive",
+            metavar="PRESET",
+            help="Simulate a drive instead of a cost: a preset, or a TOML file. See 'ssdlab presets'.",
+            rich_help_panel=BELOW,
+        ),
+    ] = None,
+    set: Annotated[
+        list[str],
+        typer.Option(
+            "--set",
+            "-s",
+            metavar="KEY=VALUE",
+            help="Change a setting of that drive; may be repeated.",
+            rich_help_panel=BELOW,
+        ),
+    ] = [],
+    runs: Annotated[int, typer.Option("--runs", min=1, metavar="N", help="Runs of each cell.")] = benchmark.RUNS,
     json: options.Json = False,
-    out: Annotated[Path | None, options.out("Write cache-bench.json and cache-bench.csv there.")] = None,
+    out: Annotated[Path | None, options.out(f"Write {FILES} there.")] = None,
 ) -> None:
     """Measure a cache with a raw and a compressed pool under one budget, with real pages and threads.
 
@@ -140,7 +160,7 @@ def bench(
         options.must_be_writable(out)
     with display() as shown:
         watch = shown.watch("cache")
-        found = cache_bench.bench(
+        found = benchmark.bench(
             dataset or None,
             page_size=page,
             budget=budget,
@@ -158,11 +178,22 @@ def bench(
             cost_us=_microseconds(cost),
             busy=busy,
             directory=directory,
+            drive=_drive(drive, set),
             runs=runs,
             monitor=watch,
         )
         watch.finish()
-    deliver(found, lambda: _show(found), json=json, out=out, files="cache-bench.json and cache-bench.csv")
+    deliver(found, lambda: _show(found), json=json, out=out, files=FILES)
+
+
+def _drive(named: str | None, sets: list[str]) -> Config | None:
+    if named is None:
+        if sets:
+            raise ConfigError("--set changes a simulated drive, and there is none; name one with --drive")
+        return None
+    if named.endswith(".toml"):
+        return options.configuration(None, [Path(named)], sets, [])
+    return options.configuration(named, [], sets, [])
 
 
 def _microseconds(written: str) -> float:
@@ -172,43 +203,20 @@ def _microseconds(written: str) -> float:
         raise ConfigError(f"--cost {text.path(written)}: no microseconds; write 110us") from None
 
 
-def _show(found: "CacheBench") -> None:
+def _show(found: CacheBench) -> None:
     from rich.text import Text
 
+    from ssdlab.cache import benchmark_tables
     from ssdlab.cli.tables import console, plain_table, show
-    from ssdlab.compress_tables import spread_text
 
     out = console()
     out.print(Text(found.title, style="bold"))
-    print(
-        f"{text.count(found.accesses)} accesses measured in each of {found.runs} runs, {found.threads} threads; "
-        f"contents: {found.contents.title}"
-    )
-    for remark in found.contents.remarks():
+    print(benchmark_tables.contents(found))
+    for remark in benchmark_tables.remarks(found):
         out.print(Text(f"note: {remark}", style="yellow"))
     out.print()
-    table = plain_table(
-        "share", "codec", "pages/s", "µs/page", "raw hits", "compressed hits", "CPU", "CPU µs/page", "load µs",
-        "memory", "fragmented", left=2,
-    )  # fmt: skip
-    for cell in found.cells:
-        memory = cell.memory
-        fragmented = memory["internal_fragmentation_bytes"] + memory["external_fragmentation_bytes"]
-        table.add_row(
-            cell.share if cell.share == "adaptive" else f"{cell.share.rstrip('% ')} %",
-            cell.codec or text.MISSING,
-            spread_text(cell.pages_s, text.short_count),
-            spread_text(cell.access_us),
-            text.percent(cell.raw_hit_ratio.median),
-            text.percent(cell.compressed_hit_ratio.median),
-            text.percent(cell.cpu_share.median),
-            text.significant(cell.cpu_us.median),
-            text.significant(cell.load_us.median),
-            text.percent(memory["total_bytes"] / memory["budget_bytes"]),
-            text.size(fragmented),
-        )
+    table = plain_table(*benchmark_tables.HEADERS, left=2)
+    for row in benchmark_tables.rows(found):
+        table.add_row(*row)
     show(out, table)
-    print(
-        "\nµs/page: on its thread; CPU: of all processors; memory: of the budget; median, with the range of the "
-        "runs in brackets"
-    )
+    print(f"\n{benchmark_tables.LEGEND}")

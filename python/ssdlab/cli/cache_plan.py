@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ssdlab import ConfigError, cache_plan, text
+from ssdlab import ConfigError, cache, text
+from ssdlab.cache.planning import COMPRESSORS, DISTRIBUTION, PAGE, Distribution
+from ssdlab.cache.planning.device import SECONDS
 from ssdlab.cli import options
 from ssdlab.cli.output import deliver
-from ssdlab.plan import COMPRESSORS, DISTRIBUTION, PAGE, Distribution
-from ssdlab.plan.device import SECONDS
+from ssdlab.cli.progress import display
 
 if TYPE_CHECKING:
-    from ssdlab import CachePlan
+    from ssdlab.cache import CachePlan
 
 EXAMPLES = """
 [bold]Examples[/bold]
@@ -21,6 +22,8 @@ EXAMPLES = """
   ssdlab cache plan --memory 15GiB --data 200GiB --paper --out out/plan
 
   ssdlab cache plan --memory 4GiB --data 100GiB --distribution zipf:0.9 --device-us 80 table.ibd
+
+  ssdlab cache plan --memory 4GiB --data 100GiB --device-us 80 --bench
 
   ssdlab cache plan --memory 4GiB --data 100GiB --device /dev/sdx --compressor lz4,zstd:1 table.ibd
 """
@@ -33,7 +36,7 @@ def plan(
         list[Path],
         typer.Argument(
             metavar="[PATH]...",
-            help="Files with typical data, to measure compressors on; generated pages if left out.",
+            help="Files and directories with typical data, to measure compressors on; a corpus of our own if left out.",
             show_default=False,
         ),
     ] = [],
@@ -81,6 +84,14 @@ def plan(
         float,
         typer.Option("--seconds", metavar="S", help="Time to measure each size of a read.", rich_help_panel=COSTS),
     ] = SECONDS,
+    bench: Annotated[
+        bool,
+        typer.Option(
+            "--bench",
+            help="Measure a small cache of these proportions at work, and set the model beside it.",
+            rich_help_panel=COSTS,
+        ),
+    ] = False,
     json: options.Json = False,
     out: Annotated[Path | None, options.out("Write report.html, plan.json and plan.csv there.")] = None,
 ) -> None:
@@ -94,19 +105,24 @@ def plan(
     if out is not None:
         options.must_be_writable(out)
     spread: Distribution = distribution if curve is None else _points(curve, data)
-    found = cache_plan(
-        memory,
-        data,
-        page=page,
-        distribution=spread,
-        compressors=[name.strip() for name in compressor.split(",") if name.strip()],
-        paths=paths,
-        paper=paper,
-        device=device,
-        device_us=device_us,
-        seconds=seconds,
-        share=None if share is None else _share(share),
-    )
+    with display() as shown:
+        watch = shown.watch("cache")
+        found = cache.plan(
+            memory,
+            data,
+            page=page,
+            distribution=spread,
+            compressors=[name.strip() for name in compressor.split(",") if name.strip()],
+            paths=paths,
+            paper=paper,
+            device=device,
+            device_us=device_us,
+            seconds=seconds,
+            share=None if share is None else _share(share),
+            measure_cache=bench,
+            monitor=watch,
+        )
+        watch.finish()
     deliver(found, lambda: _show(found), json=json, out=out, files="report.html, plan.json and plan.csv")
 
 
@@ -137,8 +153,8 @@ def _points(path: Path, data: str) -> list[tuple[float, float]]:
 def _show(found: "CachePlan") -> None:
     from rich.text import Text
 
+    from ssdlab.cache.planning import words
     from ssdlab.cli.tables import console, plain_table, show
-    from ssdlab.plan import words
 
     out = console()
     out.print(Text(words.title(found), style="bold"))
@@ -146,12 +162,7 @@ def _show(found: "CachePlan") -> None:
     for remark in found.remarks:
         out.print(Text(f"note: {remark}", style="yellow"))
     out.print(f"\n{words.verdict(found)}")
-    for heading, headers, rows, left in (
-        ("Compressors", words.COMPRESSORS, words.compressors(found), 1),
-        (words.choices_heading(found), words.CHOICES, words.choices(found), 2),
-        (words.corrections_heading(found), words.CORRECTIONS, words.corrections(found), 1),
-        (words.devices_heading(found), words.DEVICES, words.devices(found), 1),
-    ):
+    for heading, headers, rows, left in words.tables(found):
         out.print(Text(f"\n{heading}", style="bold"))
         table = plain_table(*headers, left=left)
         for row in rows:

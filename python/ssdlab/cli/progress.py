@@ -20,7 +20,7 @@ QUIET_SECONDS = 1.0
 LINE_SECONDS = 5.0
 """Between lines where there is no terminal."""
 
-UNITS = {"fill": "pages", "overwrite": "pages", "simulate": "rows", "caches": "caches", "measure": "cells"}
+UNITS = {"fill": "pages", "overwrite": "pages", "simulate": "rows", "caches": "caches", "cells": "cells"}
 """What `done` of a phase counts; the rate of others is that of their requests."""
 
 

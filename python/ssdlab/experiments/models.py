@@ -6,8 +6,8 @@ To add one, register its function here.
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from ssdlab.cache.planning import advice
 from ssdlab.experiments.expression import Summary
-from ssdlab.plan import planning
 
-MODELS: Mapping[str, Callable[[Mapping[str, Any]], Summary]] = {"cache_plan": planning.figures}
+MODELS: Mapping[str, Callable[[Mapping[str, Any]], Summary]] = {"cache_plan": advice.figures}
 """Name to model; each raises ConfigError for settings that it does not know."""

@@ -1,7 +1,7 @@
 """The page about simulated caches."""
 
-from ssdlab.cache import CacheSimulation, MissRatioCurves
-from ssdlab.cache_tables import headlines, remarks, tables
+from ssdlab.cache.simulation import CacheSimulation, MissRatioCurves
+from ssdlab.cache.tables import headlines, remarks, tables
 from ssdlab.report.page import about_requests
 
 

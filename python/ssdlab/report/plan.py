@@ -2,11 +2,11 @@
 
 from typing import TYPE_CHECKING
 
-from ssdlab.plan import words
+from ssdlab.cache.planning import words
 from ssdlab.report.page import inline, page
 
 if TYPE_CHECKING:
-    from ssdlab.plan import CachePlan
+    from ssdlab.cache.planning import CachePlan
 
 
 def render(plan: "CachePlan") -> str:
@@ -18,10 +18,5 @@ def render(plan: "CachePlan") -> str:
         how=words.how(plan),
         verdict=words.verdict(plan),
         chart=inline(plan.plot(), "curves"),
-        tables=[
-            ("Compressors", words.COMPRESSORS, words.compressors(plan)),
-            (words.choices_heading(plan), words.CHOICES, words.choices(plan)),
-            (words.corrections_heading(plan), words.CORRECTIONS, words.corrections(plan)),
-            (words.devices_heading(plan), words.DEVICES, words.devices(plan)),
-        ],
+        tables=words.tables(plan),
     )

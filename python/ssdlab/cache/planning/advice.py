@@ -3,14 +3,19 @@
 import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ssdlab import _ssdlab, text
+from ssdlab import _ssdlab, corpus, text
 from ssdlab._ssdlab import ConfigError
-from ssdlab.plan import device as devices
-from ssdlab.plan.compressors import PAPER, PAPER_DEVICE_US, Compressor, corpus, measure
-from ssdlab.plan.result import CachePlan
+from ssdlab.cache.planning import device as devices
+from ssdlab.cache.planning.comparison import compare
+from ssdlab.cache.planning.compressors import PAPER, PAPER_DEVICE_US, Compressor, measure
+from ssdlab.cache.planning.result import CachePlan
+
+if TYPE_CHECKING:
+    from ssdlab.simulation import Monitor
 
 Distribution = str | Sequence[tuple[float, float]]
 """`even`, `80/20`, `pareto`, `zipf:THETA`, or points (share of the pages cached, hit ratio) of a miss-ratio curve."""
@@ -20,7 +25,7 @@ DISTRIBUTION = "80/20"
 PAGE = "8KiB"
 
 
-def cache_plan(
+def plan(
     memory: str,
     data: str,
     *,
@@ -33,6 +38,8 @@ def cache_plan(
     device_us: float | None = None,
     seconds: float = devices.SECONDS,
     share: float | None = None,
+    measure_cache: bool = False,
+    monitor: "Monitor | None" = None,
 ) -> CachePlan:
     """Tells whether to compress part of a page cache, with what, how much of it, and what that gains.
 
@@ -42,12 +49,14 @@ def cache_plan(
         page: Size of a page.
         distribution: How requests spread over the pages.
         compressors: Names such as `lz4` and `zstd:1`, which are measured on this machine, or figures of them.
-        paths: Files with typical data to measure compressors on; generated pages if there are none.
+        paths: Files with typical data to measure compressors on; the corpus of `compress.bench` if there are none.
         paper: Whether to take compressors and device from table 4 of Harper 2018 instead.
         device: File or block device whose reads to measure; nothing is written to it.
         device_us: Time of reading a page, in microseconds, instead of measuring.
         seconds: Time to measure the device for each size of a read.
         share: Share of the memory to compress, a fraction of 1; the best one if left out.
+        measure_cache: Whether to measure a small cache of these proportions at work, beside the model.
+        monitor: Told how far that is, as that of `simulate`. If it returns something true, KeyboardInterrupt is raised.
 
     Raises:
         ConfigError: If a figure is out of range, or the device is given by none or several of `paper`, `device` and
@@ -66,23 +75,27 @@ def cache_plan(
         raise ConfigError("no compressor to compare; name one with --compressor")
     if paper and (files or sizes[2] != 8192):
         raise ConfigError("--paper has figures of its own, for pages of 8KiB; leave out the files and --page")
-    remarks = []
+    if paper and measure_cache:
+        raise ConfigError("--bench measures this machine, and --paper has figures of another; leave out one of them")
+    contents = corpus.read(files) if files else corpus.default()
+    remarks: list[str] = []
     # A wrong figure is told of before anything is measured.
     _ssdlab.Plan(sizes, device_us or 0.0, distribution, (1.0, 0.0, 0.0, 1.0)).point(share or 0.0, [])
     if paper:
         found = [_of_paper(one) for one in wanted]
     else:
         by_name = [one for one in wanted if isinstance(one, str)]
-        pages = corpus(files, sizes[2]) if by_name else []
+        measured = dict(zip(by_name, measure(by_name, contents, sizes[2]), strict=True)) if by_name else {}
         if by_name and not files:
-            remarks.append("compressors were measured on generated pages; name files with your data to measure these")
-        found = [measure(one, pages, sizes[2]) if isinstance(one, str) else one for one in wanted]
+            remarks.append("compressors were measured on a corpus of ours; name files with your data to measure these")
+        remarks += contents.remarks()
+        found = [measured[one] if isinstance(one, str) else one for one in wanted]
     read = None
     if device is not None:
         read = devices.measure(Path(device), sizes[2], seconds)
         device_us = 1e6 / read.iops[sizes[2]]
         remarks += read.remarks
-    return CachePlan(
+    made = CachePlan(
         memory_bytes=sizes[0],
         data_bytes=sizes[1],
         page_bytes=sizes[2],
@@ -94,6 +107,7 @@ def cache_plan(
         remarks=tuple(remarks),
         share=share,
     )
+    return replace(made, comparison=compare(made, contents, monitor)) if measure_cache else made
 
 
 def _of_paper(wanted: str | Compressor) -> Compressor:
@@ -123,7 +137,7 @@ compressor of the document that is to be passed."""
 
 
 def figures(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The model for one cell of an experiment: what `cache_plan` shows, as figures; percentages are of 0 to 100.
+    """The model for one cell of an experiment: what `plan` shows, as figures; percentages are of 0 to 100.
 
     Raises:
         ConfigError: If there is no such argument, or one is out of range.

@@ -3,14 +3,18 @@
 from typing import TYPE_CHECKING
 
 from ssdlab import text
-from ssdlab.plan.result import RATIOS, SKEWS
+from ssdlab.cache.planning.result import RATIOS, SKEWS
 
 if TYPE_CHECKING:
-    from ssdlab.plan import CachePlan, Choice
+    from ssdlab.cache.planning import CachePlan, Choice
 
 COMPRESSORS = ("compressor", "ratio", "compress, us", "restore, us", "pages that shrink", "mean of files")
 CHOICES = ("model", "compressor", "compress", "hits", "us a page", "pages/s", "gains from", "device from, us")
 DEVICES = ("ratio", *SKEWS)
+COMPARISON = (
+    "compress", "compressor", "hits: model", "measured", "us: document", "model", "measured", "difference", "by hits",
+    "by device", "left",
+)  # fmt: skip
 CORRECTIONS = ("correction", "us a page", "of the document's")
 
 CORRECTION_WORDS = {
@@ -93,6 +97,47 @@ def devices(plan: "CachePlan") -> list[tuple[str, ...]]:
 def microseconds(us: float | None) -> str:
     """A break-even of the device."""
     return "never" if us is None else f"{us:.1f}"
+
+
+def comparison(plan: "CachePlan") -> list[tuple[str, ...]]:
+    """A row for each cache that was measured beside the model."""
+    if plan.comparison is None:
+        return []
+    return [
+        (
+            f"{100 * one.share:.0f} %", one.compressor or "raw", f"{100 * one.model_hit_ratio:.1f} %",
+            f"{100 * one.measured_hit_ratio:.1f} %", f"{one.document_us:.1f}", f"{one.model_us:.1f}",
+            f"{one.measured_us:.1f} [{one.measured_low_us:.1f}-{one.measured_high_us:.1f}]",
+            f"{100 * (one.measured_us / one.model_us - 1):+.1f} %" if one.model_us else text.MISSING,
+            f"{one.by_hits_us:+.1f}", f"{one.by_device_us:+.1f}", f"{one.left_us:+.1f}",
+        )
+        for one in plan.comparison.rows
+    ]  # fmt: skip
+
+
+def comparison_heading(plan: "CachePlan") -> str:
+    """What was measured beside the model."""
+    if plan.comparison is None:
+        return ""
+    found = plan.comparison
+    return (
+        f"Measured: {text.size(found.memory_bytes)} for {text.count(found.pages)} pages, one thread, "
+        f"{text.count(found.accesses)} accesses, {found.runs} runs; the model is of a cache that "
+        "moves pages that are hit to its raw part"
+    )
+
+
+def tables(plan: "CachePlan") -> list[tuple[str, tuple[str, ...], list[tuple[str, ...]], int]]:
+    """Heading, headers, rows and columns of text of every table."""
+    found = [
+        ("Compressors", COMPRESSORS, compressors(plan), 1),
+        (choices_heading(plan), CHOICES, choices(plan), 2),
+        (corrections_heading(plan), CORRECTIONS, corrections(plan), 1),
+        (devices_heading(plan), DEVICES, devices(plan), 1),
+    ]
+    if plan.comparison is not None:
+        found.append((comparison_heading(plan), COMPARISON, comparison(plan), 2))
+    return found
 
 
 def devices_heading(plan: "CachePlan") -> str:

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ssdlab import _ssdlab
-from ssdlab.plan.compressors import Compressor
-from ssdlab.plan.device import Device
+from ssdlab.cache.planning.comparison import Comparison
+from ssdlab.cache.planning.compressors import Compressor
+from ssdlab.cache.planning.device import Device
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -52,7 +53,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class CachePlan:
-    """Whether to compress part of a page cache, and what that gains; see `cache_plan`."""
+    """Whether to compress part of a page cache, and what that gains; see `plan`."""
 
     memory_bytes: int
     data_bytes: int
@@ -69,6 +70,8 @@ class CachePlan:
     """What a person should know before reading figures."""
     share: float | None = None
     """The share of the memory that was asked for; None to find the best one."""
+    comparison: Comparison | None = None
+    """The model beside the cache at work, if that was measured."""
 
     def _plan(self, compressor: Compressor, model: str, **other: Any) -> _ssdlab.Plan:
         if model == "document":
@@ -81,6 +84,10 @@ class CachePlan:
             other.get("distribution", self.distribution),
             (other.get("ratio", ratio), compressor.compress_us, compressor.decompress_us, shrinking),
         )
+
+    def point(self, compressor: Compressor, share: float, names: Sequence[str]) -> dict[str, float]:
+        """Hit ratio and time of a page with a share of the memory compressed, by the model with these corrections."""
+        return self._plan(compressor, "corrected" if names else "document").point(share, names)
 
     @property
     def raw_hit_ratio(self) -> float:
@@ -178,6 +185,7 @@ class CachePlan:
             "curves": {model: {one.name: self.curve(one.name, model) for one in self.compressors} for model in MODELS},
             "corrections": self.corrections,
             "device_break_evens": {"ratios": RATIOS, "distributions": SKEWS, "us": self.device_break_evens},
+            "comparison": None if self.comparison is None else self.comparison.to_dict(),
             "remarks": list(self.remarks),
         }
 

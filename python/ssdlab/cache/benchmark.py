@@ -1,7 +1,7 @@
 """The two-pool cache at work on this machine, with real pages and threads.
 
->>> from ssdlab import cache_bench
->>> found = cache_bench.bench(shares=["0", "50"], cost_us=110)  # doctest: +SKIP
+>>> from ssdlab import cache
+>>> found = cache.bench(shares=["0", "50"], cost_us=110)  # doctest: +SKIP
 >>> found.cells[0].pages_s.median  # doctest: +SKIP
 """
 
@@ -17,23 +17,21 @@ from typing import TYPE_CHECKING, Any
 
 from ssdlab import _ssdlab, corpus, text
 from ssdlab._ssdlab import ConfigError
+from ssdlab.cache.accesses import drawn, of_trace
 from ssdlab.compress import Spread, _page_bytes, _processors
 from ssdlab.config import Config
 from ssdlab.corpus import Corpus
 from ssdlab.pool import POLICY, Settings, _bytes
-from ssdlab.trace import Trace, generate
+from ssdlab.trace import Trace
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
+    from matplotlib.figure import Figure
 
     from ssdlab.simulation import Monitor
 
-    Accesses = npt.NDArray[np.uint64]
-
 SHARES = ("0", "25", "50", "adaptive")
 CODECS = ("lz4", "zstd:1")
-PAGE, BUDGET, ACCESS = "8KiB", "10%", "pareto"
+PAGE, BUDGET, ACCESS = "8KiB", "10%", "80/20"
 PAGES = 8192
 ACCESSES = 40_000
 COST_US = 110.0
@@ -54,6 +52,8 @@ class Storage:
     """Microseconds of a page read or written, if fixed."""
     busy: bool
     """Whether a thread spins for that long rather than sleeps."""
+    drive: "_ssdlab.SimulatedDrive | None" = None
+    """A simulated drive instead."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +68,10 @@ class Cell:
     """Pages read and written each second by all threads."""
     access_us: Spread
     """Microseconds that a thread needs for a page."""
+    access_p50_us: Spread
+    """The same, median of the pages."""
+    access_p99_us: Spread
+    """The same, exceeded by one page in a hundred."""
     raw_hit_ratio: Spread
     """Reads that found the page raw, over all."""
     compressed_hit_ratio: Spread
@@ -78,6 +82,9 @@ class Cell:
     """Processor time for each page, in microseconds."""
     load_us: Spread
     """Microseconds to load a page, as measured; 0 if none was loaded."""
+    late_us: Spread | None
+    """Microseconds that a simulated drive was waited for beyond what it took, for each page loaded or stored; None for
+    other storage."""
     memory: dict[str, int]
     """Bytes at the end of the last run, as in `PoolStatistics.memory`."""
 
@@ -115,7 +122,7 @@ class CacheBench:
         return json.dumps(self.to_dict(), indent=2) + "\n"
 
     def save(self, directory: str | os.PathLike[str]) -> None:
-        """Writes `cache-bench.json` and `cache-bench.csv` into a directory, which is made if need be.
+        """Writes `report.html`, `cache-bench.json` and `cache-bench.csv` into a directory, which is made if need be.
 
         Raises:
             OSError: If the directory cannot be written.
@@ -124,12 +131,28 @@ class CacheBench:
 
         spreads = [name for name, kind in Cell.__annotations__.items() if kind is Spread]
         with filling(Path(directory)) as hidden:
+            (hidden / "report.html").write_text(self.report_html(), encoding="utf-8")
             (hidden / "cache-bench.json").write_text(self.to_json(), encoding="utf-8")
             with (hidden / "cache-bench.csv").open("w", encoding="utf-8", newline="") as file:
                 writer = csv.writer(file, lineterminator="\n")
                 writer.writerow(["share", "codec", *spreads])
                 for cell in self.cells:
                     writer.writerow([cell.share, cell.codec or "", *(getattr(cell, name).median for name in spreads)])
+
+    def report_html(self) -> str:
+        """The report as one HTML page that needs nothing else."""
+        from ssdlab.report.cache_bench import render
+
+        return render(self)
+
+    def plot(self) -> "Figure":
+        """Pages a second, and hits, by share of the compressed pool."""
+        from ssdlab import plot_cache_bench
+
+        return plot_cache_bench.shares(self)
+
+    def _repr_html_(self) -> str:
+        return self.report_html()
 
 
 def bench(
@@ -151,6 +174,7 @@ def bench(
     cost_us: float = COST_US,
     busy: bool = False,
     directory: str | os.PathLike[str] | None = None,
+    drive: Config | None = None,
     runs: int = RUNS,
     monitor: "Monitor | None" = None,
 ) -> CacheBench:
@@ -166,8 +190,8 @@ def bench(
         budget: Memory of the cache: a size, or a percentage of all pages.
         shares: Percentages of the budget that compressed pages may take, and `adaptive`.
         codecs: How pages are compressed.
-        access: `even`; `pareto`, of which 80 % go to 20 % of the pages; or `zipf`, whose exponent may follow, as in
-            `zipf:0.8`.
+        access: `even`; `80/20`, of which 80 % go to 20 % of the pages and the rest to the others; `pareto`, which does
+            so again within each part; or `zipf`, whose exponent may follow, as in `zipf:0.8`.
         trace: Reads and writes in place of `access`, `pages`, `writes` and `scan`; its pages are numbered anew, and so
             hold contents in turn.
         pages: Different pages.
@@ -182,6 +206,9 @@ def bench(
             told; `load_us` says how long.
         directory: A file with all pages is made there instead, read and written past the page cache of the system where
             the file system allows, and removed in the end.
+        drive: A drive of this configuration is simulated there instead. It holds the pages from the start, goes on from
+            one run to the next, and a thread waits for each page until the drive would have it: `load_us` says how long
+            that was, and `late_us` what of it was the simulation's.
         runs: Runs of each cell.
         monitor: Told how far it is, as that of `simulate`. If it returns something true, KeyboardInterrupt is raised.
 
@@ -189,6 +216,8 @@ def bench(
         ConfigError: If these make no measurement.
         OSError: If the file cannot be made.
     """
+    if directory is not None and drive is not None:
+        raise ConfigError("storage below is a file or a simulated drive; leave out one of --directory and --drive")
     page_bytes, threads = _page_bytes(page_size), threads or _processors()
     if (
         not 1 <= threads <= 1024
@@ -205,10 +234,10 @@ def bench(
     if not 0 <= cost_us <= 1e7:
         raise ConfigError(f"a cost of {cost_us:g} us is not between 0 and 10 seconds")
     if trace is None:
-        sequence = _drawn(access, pages, accesses, writes, scan)
+        sequence = drawn(access, pages, accesses, writes, scan)
         what = f"{access} over {text.count(pages)} pages"
     else:
-        sequence = _of_trace(trace, page_bytes, accesses)
+        sequence = of_trace(trace, page_bytes, accesses)
         what = "trace"
     pages = int(sequence.max() >> 1) + 1
     share_of_pages = budget.strip().endswith("%")
@@ -219,10 +248,10 @@ def bench(
     done = 0
 
     def stop() -> bool:
-        return monitor is not None and bool(monitor("measure", done, len(plan) * runs, 0))
+        return monitor is not None and bool(monitor("cells", done, len(plan) * runs, 0))
 
     cells = []
-    with _below(directory, contents, pages, page_bytes, cost_us, busy) as storage:
+    with _below(directory, drive, contents, pages, page_bytes, cost_us, busy, monitor) as storage:
 
         def run(share: str, codec: str | None, miss_us: float = 0.0, restore_us: float = 0.0) -> dict[str, Any]:
             settings = Settings(
@@ -246,8 +275,10 @@ def bench(
                 done += 1
                 if stop():
                     raise KeyboardInterrupt("stopped while measuring")
-            cells.append(_cell(share, codec, each, len(sequence) - len(sequence) // 2))
-        if storage.path is None:
+            cells.append(_cell(share, codec, each, len(sequence) - len(sequence) // 2, simulated=drive is not None))
+        if drive is not None:
+            below = "a simulated drive below"
+        elif storage.path is None:
             below = f"{'busy' if busy else 'sleeping'} {cost_us:g} µs below"
         else:
             below = "a file below, " + ("direct I/O" if each[-1]["direct"] else "through the page cache of the system")
@@ -269,85 +300,27 @@ def _whole_pages(data: bytes, page_bytes: int) -> bytes:
 
 
 def _restore_us(sample: list[bytes], codec: str, page_bytes: int, stop: Callable[[], bool]) -> float:
-    found = _ssdlab.bench_codecs(sample, [codec], page_bytes, 1, 3, stop)[0]
+    found = _ssdlab.bench_codecs(sample, [codec], page_bytes, 1, 1.0, 3, stop)[0]
     ns = min(sum(run) for run in found["compress_cpu_ns"]) + min(sum(run) for run in found["decompress_cpu_ns"])
     return float(ns / found["pages"][0] / 1e3)
 
 
-_SLOT = 4096
-"""Bytes of the generator's addresses for a page, whatever its size."""
-
-
-def _drawn(access: str, pages: int, accesses: int, writes: float, scan: float) -> "Accesses":
-    """Twice the number of a page, and one more if it is written; scans are spread evenly among the rest."""
-    import numpy as np
-
-    name, _, parameter = access.partition(":")
-    patterns: dict[str, dict[str, Any]] = {
-        "even": {"workload.pattern": "uniform"},
-        "pareto": {
-            "workload.pattern": "hot_cold",
-            "workload.pattern.hot_cold.hot_requests": "80%",
-            "workload.pattern.hot_cold.hot_space": "20%",
-            "workload.pattern.hot_cold.placement": "scattered",
-        },
-        "zipf": {"workload.pattern": "zipf", "workload.pattern.zipf.theta": parameter or "0.99"},
-    }
-    if name not in patterns or (parameter and not (name == "zipf" and _is_exponent(parameter))):
-        raise ConfigError(
-            f'"{text.path(access)}" is no distribution; write even, pareto, zipf or zipf:0.8, up to zipf:10'
-        )
-    drawn = generate(
-        Config(
-            overrides={
-                **patterns[name],
-                # The generator wants addresses within a device.
-                "device.capacity": f"{4 + pages * _SLOT // (1 << 30)}GiB",
-                "workload.requests": accesses,
-                "workload.reads": f"{100 * (1 - writes):.6f}%",
-                "workload.size": f"{_SLOT}B",
-                "workload.align": f"{_SLOT}B",
-                "workload.span": f"{pages * _SLOT}B",
-            }
-        )
-    )
-    sequence: Accesses = (drawn.offset // _SLOT << 1 | (drawn.op == 1)).astype(np.uint64)
-    # The k-th scan comes where the share has added up to k.
-    scans = np.diff(np.floor(np.arange(accesses + 1) * scan)).astype(bool)
-    sequence[scans] = (np.arange(int(scans.sum()), dtype=np.uint64) % np.uint64(pages)) << np.uint64(1)
-    return sequence
-
-
-def _of_trace(trace: Trace, page_bytes: int, accesses: int) -> "Accesses":
-    """Reads and writes of a trace page by page; pages are numbered in the order of their addresses."""
-    import numpy as np
-
-    moves = (trace.op <= 1) & (trace.bytes > 0)
-    offset, length, op = trace.offset[moves], trace.bytes[moves].astype(np.uint64), trace.op[moves]
-    first = offset // page_bytes
-    counts = ((offset + length - 1) // page_bytes - first + 1).astype(np.int64)
-    enough = int(np.searchsorted(np.cumsum(counts), accesses)) + 1
-    first, counts, op = first[:enough], counts[:enough], op[:enough]
-    within = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
-    numbers = (np.repeat(first, counts) + within.astype(np.uint64))[:accesses]
-    if len(numbers) < 2:
-        raise ConfigError("the trace reads and writes fewer than two pages; give another one")
-    _, dense = np.unique(numbers, return_inverse=True)
-    return (dense.astype(np.uint64) << np.uint64(1)) | np.repeat(op, counts)[:accesses].astype(np.uint64)
-
-
-def _is_exponent(written: str) -> bool:
-    try:
-        return 0.01 <= float(written) <= 10
-    except ValueError:
-        return False
-
-
 @contextmanager
 def _below(
-    directory: str | os.PathLike[str] | None, contents: bytes, pages: int, page_bytes: int, cost_us: float, busy: bool
+    directory: str | os.PathLike[str] | None,
+    drive: Config | None,
+    contents: bytes,
+    pages: int,
+    page_bytes: int,
+    cost_us: float,
+    busy: bool,
+    monitor: "Monitor | None",
 ) -> Iterator[Storage]:
     """Storage below the cache while it is needed."""
+    if drive is not None:
+        simulated = _ssdlab.SimulatedDrive(drive._inner, pages * page_bytes, busy, monitor)
+        yield Storage(None, 0.0, busy, simulated)
+        return
     if directory is None:
         yield Storage(None, cost_us, busy)
         return
@@ -360,7 +333,7 @@ def _below(
         yield Storage(file.name, 0.0, False)
 
 
-def _cell(share: str, codec: str | None, runs: Sequence[dict[str, Any]], accesses: int) -> Cell:
+def _cell(share: str, codec: str | None, runs: Sequence[dict[str, Any]], accesses: int, *, simulated: bool) -> Cell:
     processors = _processors()
 
     def each(value: Callable[[dict[str, Any]], float]) -> Spread:
@@ -375,10 +348,13 @@ def _cell(share: str, codec: str | None, runs: Sequence[dict[str, Any]], accesse
         codec=codec,
         pages_s=each(lambda run: accesses / (run["elapsed_ns"] / 1e9)),
         access_us=each(lambda run: run["access_ns"] / accesses / 1e3),
+        access_p50_us=each(lambda run: run["access_p50_ns"] / 1e3),
+        access_p99_us=each(lambda run: run["access_p99_ns"] / 1e3),
         raw_hit_ratio=each(lambda run: hits(run, "raw_hits")),
         compressed_hit_ratio=each(lambda run: hits(run, "compressed_hits")),
         cpu_share=each(lambda run: run["cpu_ns"] / (run["elapsed_ns"] * processors)),
         cpu_us=each(lambda run: run["cpu_ns"] / accesses / 1e3),
         load_us=each(lambda run: run["load_ns"] / max(run["loads"], 1) / 1e3),
+        late_us=each(lambda run: run["late_ns"] / max(run["loads"] + run["stores"], 1) / 1e3) if simulated else None,
         memory=runs[-1]["memory"],
     )

@@ -1,0 +1,24 @@
+"""Buffer caches: simulated on traces, a real one at work, and whether to compress part of one.
+
+>>> from ssdlab import cache
+>>> found = cache.simulate("traces/oltp.csv.zst", ["lru", "arc"], ["64MiB", "10%"])  # doctest: +SKIP
+>>> cache.plan("15GiB", "200GiB", paper=True).best.compressor.name
+'zstd'
+"""
+
+from ssdlab.cache.benchmark import CacheBench, bench
+from ssdlab.cache.planning import CachePlan, Compressor, plan
+from ssdlab.cache.simulation import CacheSimulation, MissRatioCurves, mrc, policies, simulate
+
+__all__ = [
+    "CacheBench",
+    "CachePlan",
+    "CacheSimulation",
+    "Compressor",
+    "MissRatioCurves",
+    "bench",
+    "mrc",
+    "plan",
+    "policies",
+    "simulate",
+]
