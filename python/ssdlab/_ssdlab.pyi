@@ -273,6 +273,7 @@ def bench_codecs(
     page_bytes: int | None,
     threads: int,
     keep: float,
+    fresh: bool,
     runs: int,
     stop: Callable[[], bool],
 ) -> list[dict[str, Any]]:

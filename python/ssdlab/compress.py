@@ -225,13 +225,14 @@ def bench(
     threads: Sequence[int] | None = None,
     runs: int = RUNS,
     keep: float = 1.0,
+    fresh: bool = False,
     monitor: "Monitor | None" = None,
 ) -> CompressBench:
     """Measures codecs on pages of files.
 
-    Contexts of codecs and buffers are made once for each thread. Before the timed runs comes one that warms them up, in
-    which every page restored is compared with what it was. Codecs take turns within each run, so that a disturbance
-    hits all of them. A page that does not shrink enough is kept as it is.
+    Contexts of codecs and buffers are made once for each thread, unless `fresh`. Before the timed runs comes one that
+    warms them up, in which every page restored is compared with what it was. Codecs take turns within each run, so that
+    a disturbance hits all of them. A page that does not shrink enough is kept as it is.
 
     Args:
         paths: Files and directories, a corpus already read, or None for the default one.
@@ -240,6 +241,7 @@ def bench(
         threads: Numbers of threads; 1 and as many as processors if left out.
         runs: Timed runs.
         keep: Longest share of a page, up to 1, at which it is kept compressed.
+        fresh: Whether each page gets new contexts, and new memory when it is compressed, as in Harper 2018.
         monitor: Told how far it is, as that of `simulate`. If it returns something true, KeyboardInterrupt is raised.
 
     Raises:
@@ -268,7 +270,7 @@ def bench(
     cells: list[Cell] = []
     for count in workers:
         for size in sizes:
-            found = _ssdlab.bench_codecs(data, labels, size, count, keep, runs, stop)
+            found = _ssdlab.bench_codecs(data, labels, size, count, keep, fresh, runs, stop)
             cells += [_cell(label, size, count, each) for label, each in zip(labels, found, strict=True)]
             done += 1
             if stop():

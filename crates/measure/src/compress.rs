@@ -23,6 +23,8 @@ pub struct Plan {
     pub threads: usize,
     /// Longest share of a page, up to 1, at which it is kept compressed; it has to be shorter than the page in any case.
     pub keep: f64,
+    /// Whether each page gets new contexts, and new memory when it is compressed, as in the program of Harper 2018.
+    pub fresh: bool,
     /// Runs measured, after one that is checked and not timed.
     pub runs: usize,
 }
@@ -137,6 +139,11 @@ pub fn measure<F: AsRef<[u8]> + Sync>(
     Ok((0..plan.codecs.len()).map(|codec| joined(all.iter().map(|worker| &worker[codec]))).collect())
 }
 
+/// Longest result with which a page is kept compressed.
+fn longest(page: &[u8], keep: f64) -> usize {
+    ((page.len() as f64 * keep) as usize).min(page.len() - 1)
+}
+
 fn pages<F: AsRef<[u8]>>(files: &[F], page_bytes: Option<usize>) -> Vec<Page> {
     let mut pages = Vec::new();
     for (file, bytes) in files.iter().enumerate() {
@@ -200,15 +207,14 @@ impl<F: AsRef<[u8]>> Worker<'_, F> {
                 // Whoever stops comes to every barrier all the same, or others would wait for ever.
                 self.barrier.wait();
                 let (compress, compress_wall_ns) = match codecs.get_mut(at) {
+                    Some(codec) if plan.fresh => self.compress_afresh(plan, at, codec, &mut out, &mut lengths),
                     Some(codec) => self.compress(&mut **codec, plan.keep, &mut out, &mut lengths),
                     None => Default::default(),
                 };
                 self.barrier.wait();
                 let checked = run == 0;
                 let (decompress, decompress_wall_ns) = match codecs.get_mut(at) {
-                    Some(codec) => {
-                        self.decompress(&plan.codecs[at], &mut **codec, &out, &lengths, &mut restored, checked)
-                    }
+                    Some(codec) => self.decompress(plan, at, codec, &out, &lengths, &mut restored, checked),
                     None => Default::default(),
                 };
                 if checked {
@@ -238,8 +244,7 @@ impl<F: AsRef<[u8]>> Worker<'_, F> {
         self.timed(|at, page| {
             let room = &mut out[place..place + page.len()];
             place += page.len();
-            let longest = ((page.len() as f64 * keep) as usize).min(page.len() - 1);
-            lengths[at] = codec.compress(page, &mut room[..longest]);
+            lengths[at] = codec.compress(page, &mut room[..longest(page, keep)]);
             if lengths[at].is_none() {
                 room.copy_from_slice(page);
             }
@@ -247,17 +252,66 @@ impl<F: AsRef<[u8]>> Worker<'_, F> {
         })
     }
 
+    /// The same with a new context and new memory for each page. What is found is kept until the end, so that no memory is
+    /// used twice, and then moved to where it lies raw.
+    fn compress_afresh(
+        &self,
+        plan: &Plan,
+        number: usize,
+        codec: &mut Box<dyn Codec>,
+        out: &mut [u8],
+        lengths: &mut [Option<usize>],
+    ) -> (Vec<Time>, u64) {
+        let mut rooms = Vec::with_capacity(self.part.len());
+        let times = self.timed(|at, page| {
+            if !self.renew(codec, &plan.codecs[number]) {
+                return false;
+            }
+            let mut room = vec![0; page.len()];
+            lengths[at] = codec.compress(page, &mut room[..longest(page, plan.keep)]);
+            if lengths[at].is_none() {
+                room.copy_from_slice(page);
+            }
+            rooms.push(room);
+            true
+        });
+        let mut place = 0;
+        for room in rooms {
+            out[place..place + room.len()].copy_from_slice(&room);
+            place += room.len();
+        }
+        times
+    }
+
+    /// Whether a new codec could be had in place of this one.
+    fn renew(&self, codec: &mut Box<dyn Codec>, spec: &CodecSpec) -> bool {
+        match spec.build() {
+            Ok(new) => *codec = new,
+            Err(error) => {
+                self.fail(Error::Codec(spec.clone(), error));
+                return false;
+            }
+        }
+        true
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "the state of one thread, of which each is a part")]
     fn decompress(
         &self,
-        spec: &CodecSpec,
-        codec: &mut dyn Codec,
+        plan: &Plan,
+        number: usize,
+        codec: &mut Box<dyn Codec>,
         out: &[u8],
         lengths: &[Option<usize>],
         restored: &mut [u8],
         checked: bool,
     ) -> (Vec<Time>, u64) {
+        let spec = &plan.codecs[number];
         let mut place = 0;
         self.timed(|at, page| {
+            if plan.fresh && !self.renew(codec, spec) {
+                return false;
+            }
             let restored = &mut restored[..page.len()];
             let bytes = &out[place..];
             place += page.len();
@@ -317,7 +371,7 @@ mod tests {
 
     fn plan(codecs: &[&str], page_bytes: Option<usize>, threads: usize) -> Plan {
         let codecs = codecs.iter().map(|text| text.parse().unwrap()).collect();
-        Plan { codecs, page_bytes, threads, keep: 1.0, runs: 2 }
+        Plan { codecs, page_bytes, threads, keep: 1.0, fresh: false, runs: 2 }
     }
 
     /// Ten thousand bytes of one value, as many that no codec shrinks, nothing, one byte.
@@ -373,6 +427,15 @@ mod tests {
         assert!((5_000..5_200).contains(&kept(0.52).stored_bytes) && kept(0.52).raw_pages == 0);
         let raw = kept(0.5);
         assert_eq!((raw.stored_bytes, raw.raw_pages, raw.raw_bytes), (10_000, 1, 10_000));
+    }
+
+    #[test]
+    fn new_contexts_change_no_length() {
+        let of = |fresh| {
+            let plan = Plan { fresh, ..plan(&["lz4", "zstd:3"], Some(4096), 2) };
+            measure(&files(), &plan, &mut || true).unwrap().into_iter().map(|codec| codec.files).collect::<Vec<_>>()
+        };
+        assert_eq!(of(true), of(false));
     }
 
     #[test]

@@ -72,11 +72,12 @@ pub fn bench_codecs<'py>(
     page_bytes: Option<usize>,
     threads: usize,
     keep: f64,
+    fresh: bool,
     runs: usize,
     stop: Py<PyAny>,
 ) -> PyResult<Vec<Bound<'py, PyDict>>> {
     let codecs = codecs.iter().map(|text| codec(text)).collect::<PyResult<_>>()?;
-    let plan = Plan { codecs, page_bytes, threads, keep, runs };
+    let plan = Plan { codecs, page_bytes, threads, keep, fresh, runs };
     let mut watch = Watch::new(&stop);
     match detached(py, None, || compress::measure(&files, &plan, &mut || watch.goes_on()))? {
         Ok(found) => found.iter().map(|codec| columns(py, codec)).collect(),

@@ -46,7 +46,7 @@ pub fn live(setup: &Setup, monitor: &mut dyn Monitor) -> Result<Option<Box<dyn L
         return Err(SimError::Setup("the drive is below another cache already; leave out cache.policy".into()));
     }
     if setup.clock == Clock::Count {
-        return Err(SimError::Setup("its requests take no time; set time to serial or event".into()));
+        return Err(SimError::Setup("the requests of the drive take no time; set time to serial or event".into()));
     }
     let setup = Setup { replay: Replay::Open { time_scale: 1.0 }, gantt: None, ..*setup };
     assemble(&setup, GoingLive { monitor })

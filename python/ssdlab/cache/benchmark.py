@@ -300,7 +300,7 @@ def _whole_pages(data: bytes, page_bytes: int) -> bytes:
 
 
 def _restore_us(sample: list[bytes], codec: str, page_bytes: int, stop: Callable[[], bool]) -> float:
-    found = _ssdlab.bench_codecs(sample, [codec], page_bytes, 1, 1.0, 3, stop)[0]
+    found = _ssdlab.bench_codecs(sample, [codec], page_bytes, 1, 1.0, False, 3, stop)[0]
     ns = min(sum(run) for run in found["compress_cpu_ns"]) + min(sum(run) for run in found["decompress_cpu_ns"])
     return float(ns / found["pages"][0] / 1e3)
 

@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable
 
 from ssdlab import text
+from ssdlab.experiments.models import MEASURED
 from ssdlab.experiments.result import Array, TableResult
 
 
@@ -52,7 +53,8 @@ def sentences(result: TableResult) -> list[str]:
     if table.given:
         found.append(f"ours: worked out from {', '.join(one.file for one in table.given.values())}, not simulated")
     if table.model is not None:
-        found.append(f"ours: worked out by the model {table.model}, not simulated")
+        how = "measured on this machine by" if table.model in MEASURED else "worked out by the model"
+        found.append(f"ours: {how} {table.model}, not simulated")
     largest, rms = result.largest, result.rms
     if largest is not None and rms is not None:
         row, column, value = largest

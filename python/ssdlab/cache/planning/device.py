@@ -57,7 +57,7 @@ def measure(path: Path, page_bytes: int, seconds: float) -> Device:
     try:
         found = fio.find()
     except CalibrationError:
-        how, iops = "threads of ssdlab", {size: _probe(target, size, seconds) for size in sizes}
+        how, iops = "threads of ssdlab", {size: probe(target, size, seconds) for size in sizes}
     else:
         how = found.version
         job = fio.Job(target.path, "read", page_bytes, 0, target.bytes, IN_FLIGHT, "", target.direct, 0.2, RUN)
@@ -72,9 +72,9 @@ def measure(path: Path, page_bytes: int, seconds: float) -> Device:
     return Device(str(target.path), how, iops, target.remarks)
 
 
-def _probe(target: Target, size: int, seconds: float) -> float:
-    """Reads per second with a thread for each read in flight."""
-    file = os.open(target.path, os.O_RDONLY | (os.O_DIRECT if target.direct else 0))
+def probe(target: Target, size: int, seconds: float, *, run: int = RUN, write: bool = False) -> float:
+    """Reads or writes per second, `run` in a row after each jump, with a thread for each one in flight."""
+    file = os.open(target.path, (os.O_RDWR if write else os.O_RDONLY) | (os.O_DIRECT if target.direct else 0))
     counts = [0] * IN_FLIGHT
     faults: list[OSError] = []
     end = time.monotonic() + seconds
@@ -83,9 +83,12 @@ def _probe(target: Target, size: int, seconds: float) -> float:
         rng = random.Random(number)
         with mmap.mmap(-1, size) as buffer:
             while time.monotonic() < end:
-                first = rng.randrange(target.bytes // size - RUN)
-                for page in range(first, first + RUN):
-                    os.preadv(file, [buffer], page * size)
+                first = rng.randrange(target.bytes // size - run + 1)
+                for page in range(first, first + run):
+                    if write:
+                        os.pwritev(file, [buffer], page * size)
+                    else:
+                        os.preadv(file, [buffer], page * size)
                     counts[number] += 1
 
     def guarded(number: int) -> None:
