@@ -30,6 +30,11 @@ def skewed(requests: int = 5000) -> ssdlab.Trace:
     )
 
 
+def test_a_dirty_share_means_something_to_caches_that_write_back_alone(cli: Cli) -> None:
+    done = cli("cache", "sim", ROOT / "traces" / "oltp.csv.zst", "--dirty", "20%", check=False)
+    assert done.returncode == 2 and "add --write-back, or leave out --dirty" in done.stderr
+
+
 def test_a_loop_by_hand() -> None:
     found = cache.simulate(loop(), ["lru", "mru", "belady"], [9, "40KiB", "5"])
     assert found.capacities.tolist() == [5, 9, 10] and found.policies == ("lru", "mru", "belady")

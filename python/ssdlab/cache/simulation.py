@@ -469,7 +469,7 @@ def simulate(
     page: str = PAGE,
     ignore_trims: bool = False,
     write_back: bool = False,
-    dirty: str = "100%",
+    dirty: str | None = None,
     jobs: int | None = None,
     monitor: Monitor | None = None,
 ) -> CacheSimulation:
@@ -485,7 +485,7 @@ def simulate(
         page: Size of a page.
         ignore_trims: Items stay cached when they are trimmed.
         write_back: Writes stay in the cache until they have to go below; counts what is written back. Pages only.
-        dirty: Share of a write-back cache that may be dirty.
+        dirty: Share of a write-back cache that may be dirty; all of it if left out.
         jobs: Caches simulated at a time; one per processor if left out.
         monitor: Told how far it is, as that of `simulate`, in the phases `scan` and `caches`. If it returns something
             true, KeyboardInterrupt is raised, as by Ctrl-C within a fraction of a second.
@@ -496,7 +496,9 @@ def simulate(
     """
     items = _items(granularity, page)
     asked, parsed = _policies(policies, items), _sizes(sizes, items)
-    threads, dirty_share = _jobs(jobs), _ssdlab.share(dirty)
+    if dirty is not None and not write_back:
+        raise ConfigError("only caches that write back have a dirty share; add --write-back, or leave out --dirty")
+    threads, dirty_share = _jobs(jobs), 1.0 if dirty is None else _ssdlab.share(dirty)
     if not 0 <= dirty_share <= 1:
         raise ConfigError(f"a dirty share of {dirty} is above 100%; lower it")
     if abs(100 * dirty_share - round(100 * dirty_share)) > 1e-9:

@@ -97,14 +97,14 @@ def sim(
         ),
     ] = False,
     dirty: Annotated[
-        str,
+        str | None,
         typer.Option(
             "--dirty",
             metavar="SHARE",
-            help="Share of a write-back cache that may be dirty, in whole percent.",
+            help="Share of a write-back cache that may be dirty, in whole percent; all if left out.",
             rich_help_panel=CACHES,
         ),
-    ] = "100%",
+    ] = None,
     jobs: options.Jobs = None,
     format: options.Format = None,
     device: options.Device = None,

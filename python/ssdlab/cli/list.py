@@ -47,7 +47,8 @@ def caches() -> None:
     for policy in cache.policies():
         print(f"{policy.name}: {policy.help}")
         for parameter in policy.parameters:
-            default = f"{parameter.default} {parameter.unit}"
+            no_limit = 2**64 - 1
+            default = "no limit" if parameter.default == no_limit else f"{parameter.default} {parameter.unit}"
             print(f"    {parameter.name:<16}{default:>24}  {parameter.help}")
 
 
