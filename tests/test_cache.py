@@ -173,8 +173,8 @@ def test_what_is_saved_is_what_was_found(tmp_path: Path) -> None:
         (["belady"], ["10%"], {"write_back": True}, "must know the future"),
         (["lru"], ["10%"], {"write_back": True, "granularity": "objects"}, "only pages are written back"),
         (["lru"], ["10%"], {"write_back": True, "ignore_trims": True}, "drops what is trimmed"),
-        (["lru"], ["10%"], {"dirty": "101%"}, "is above 100%"),
-        (["lru"], ["10%"], {"dirty": "12.5%"}, "is no whole percentage"),
+        (["lru"], ["10%"], {"dirty": "101%", "write_back": True}, "is above 100%"),
+        (["lru"], ["10%"], {"dirty": "12.5%", "write_back": True}, "is no whole percentage"),
     ],
 )
 def test_what_cannot_be_is_named(policies: list[str], sizes: list[str], more: dict[str, Any], message: str) -> None:
