@@ -276,12 +276,12 @@ def test_copies_take_time() -> None:
         config = layered(time="serial", cache__copy=copy)
         times[copy] = ssdlab.simulate(config, skewed()).summary["cache"]
     pages = times["0ns"]["hits"] + times["0ns"]["misses"]
-    assert (times["0ns"]["copy_ns"], times["10us"]["copy_ns"]) == (0, 10_000 * pages)
+    assert (times["0ns"]["cache_ns"], times["10us"]["cache_ns"]) == (0, 10_000 * pages)
     assert times["10us"]["mean_ns"] - times["0ns"]["mean_ns"] == pytest.approx(10_000 * pages / 5000)
     # In an open loop copies wait for one another.
     two = ssdlab.Trace.from_columns(op=["write"] * 2, offset=[0, 4096], bytes=[4096] * 2, time_ns=[0, 0])
     summary = ssdlab.simulate(layered(time="serial", host__replay="open", cache__copy="10us"), two).summary["cache"]
-    assert summary["copy_ns"] == 30_000 and summary["served"] == 2
+    assert summary["cache_ns"] == 30_000 and summary["served"] == 2
 
 
 @pytest.mark.parametrize(
