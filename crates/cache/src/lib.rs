@@ -5,7 +5,8 @@
 //! [`POLICIES`] lists them with their parameters. [`AccessTrace`] holds the accesses of a whole trace, to be simulated
 //! for any policy and size; a [`Bank`] feeds batches to many simulations as they come. Curves for all sizes are exact in
 //! one pass where the policy allows ([`PolicyInfo::one_pass`]), or estimated from a [`Sample`]. A [`Stage`] is a cache
-//! that takes requests and passes on what it cannot hold, with all its pages raw or some in a [`CompressedPool`]. [`plan`] works out what compressing part of a cache is worth.
+//! that takes requests and passes on what it cannot hold, with all its pages raw or some in a [`CompressedPool`].
+//! [`plan`] works out what compressing part of a cache is worth.
 //!
 //! Layer 2: nothing here reads a clock or starts a thread. Simulations are independent of one another and `Send`;
 //! [`AccessTrace`] and [`Sample`] are only read by them, so the layer above may run as many at once as it likes.

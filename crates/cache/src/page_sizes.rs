@@ -45,7 +45,8 @@ impl PageSizes {
 
     /// Length of `page` compressed; none if it is not worth keeping.
     pub fn stored_bytes(&self, page: u64, page_bytes: u32, seed: u64) -> Option<u32> {
-        let mut draws = Rng::named(Rng::named(seed, "page sizes").next_u64() ^ page, "page size");
+        // Spread by the golden ratio, so that neighbouring pages of neighbouring seeds have nothing in common.
+        let mut draws = Rng::named(seed ^ page.wrapping_mul(0x9E37_79B9_7F4A_7C15), "page size");
         if draws.unit() < self.incompressible {
             return None;
         }

@@ -266,6 +266,20 @@ fn a_page_goes_down_and_up_again() {
     assert_eq!((stage.transitions(), counts.demoted()), (counts, 6));
 }
 
+/// A compressed page may be as long as the pool, and no longer.
+#[test]
+fn a_pool_holds_a_page_of_its_own_length() {
+    let sizes = PageSizes { ratio: 2.0, spread: 0.0, incompressible: 0.0, max_stored: 0.5 };
+    for (bytes, place) in [(PAGE / 2, Place::Compressed), (PAGE / 2 - 1, Place::Below)] {
+        let pool = CompressedPool { policy: policy("fifo").unwrap(), bytes: bytes.into(), sizes, seed: 1 };
+        let mut stage = Stage::new(policy("lru").unwrap(), &[], options(1)).unwrap().compressing(pool).unwrap();
+        for page in [0, 1] {
+            stage.submit(&Step::Read.request(page), &mut |_, _| {}).unwrap();
+        }
+        assert_eq!((stage.state(0).0, stage.transitions().raw_dropped), (place, u64::from(place == Place::Below)));
+    }
+}
+
 /// With pages asked for evenly, hits are those of the closed formula: the pages held of all.
 #[test]
 fn even_requests_hit_as_often_as_the_plan_says() {
