@@ -10,6 +10,7 @@ import pytest
 import ssdlab
 from conftest import ROOT, Cli
 from ssdlab import cache
+from ssdlab.plan.compressors import PAPER
 
 OLTP = ROOT / "traces" / "oltp.csv.zst"
 STACK = ("lru", "mru", "belady")
@@ -281,12 +282,75 @@ def test_copies_take_time() -> None:
         config = layered(time="serial", cache__copy=copy)
         times[copy] = ssdlab.simulate(config, skewed()).summary["cache"]
     pages = times["0ns"]["hits"] + times["0ns"]["misses"]
-    assert (times["0ns"]["copy_ns"], times["10us"]["copy_ns"]) == (0, 10_000 * pages)
+    assert (times["0ns"]["cache_ns"], times["10us"]["cache_ns"]) == (0, 10_000 * pages)
     assert times["10us"]["mean_ns"] - times["0ns"]["mean_ns"] == pytest.approx(10_000 * pages / 5000)
     # In an open loop copies wait for one another.
     two = ssdlab.Trace.from_columns(op=["write"] * 2, offset=[0, 4096], bytes=[4096] * 2, time_ns=[0, 0])
     summary = ssdlab.simulate(layered(time="serial", host__replay="open", cache__copy="10us"), two).summary["cache"]
-    assert summary["copy_ns"] == 30_000 and summary["served"] == 2
+    assert summary["cache_ns"] == 30_000 and summary["served"] == 2
+
+
+@pytest.mark.parametrize("codec", ["lz4", "zstd"])
+@pytest.mark.parametrize("share", [0.25, 0.75])
+def test_even_requests_take_as_long_as_the_plan_says(codec: str, share: float) -> None:
+    """The defaults are the document's, and so is the time of a request: twice over the same formula."""
+    config = ssdlab.Config(
+        overrides={
+            "device.capacity": "256MiB",
+            "workload.pattern": "uniform",
+            "workload.reads": "100%",
+            "workload.requests": 400_000,
+            "cache.policy": "lru",
+            "cache.size": "32MiB",
+            "cache.copy": "0ns",
+            "cache.compressed": f"{100 * share}%",
+            "cache.codec": codec,
+        }
+    )
+    summary = ssdlab.simulate(config).summary
+    device_us = summary["latency"]["read"]["mean_ns"] / 1000
+    asked = {"distribution": "even", "compressors": [PAPER[codec]], "device_us": device_us, "share": share}
+    plan = ssdlab.cache_plan("32MiB", "256MiB", page="4KiB", **asked)
+    expected = next(choice for choice in plan.choices if choice.model == "document")
+    # The cache is empty at first, which costs some 20,000 of 400,000 requests a part of their hits.
+    assert summary["cache"]["mean_ns"] / 1000 == pytest.approx(expected.us, rel=0.01)
+    assert summary["cache"]["pools"]["ratio"] == pytest.approx(PAPER[codec].ratio, rel=0.01)
+
+
+@pytest.mark.parametrize("time", ["count", "serial", "event"])
+def test_pages_of_both_pools_add_up(time: str) -> None:
+    config = layered(time=time, cache__compressed="50%", cache__incompressible="20%")
+    summary = ssdlab.simulate(config, skewed()).summary["cache"]
+    pools, counters = summary["pools"], summary["counters"]
+    moved = pools["transitions"]
+    assert pools["raw_hits"] + pools["compressed_hits"] == summary["hits"]
+    assert summary["hits"] + summary["misses"] == counters["read_pages"] + counters["written_pages"]
+    kept = moved["compressed"]
+    left = moved["compressed_hits"] + moved["compressed_overwritten"] + moved["compressed_dropped"]
+    assert kept == left + moved["compressed_trimmed"] + pools["compressed_pages"]
+    assert pools["compressions"] == kept + moved["incompressible_dropped"] + moved["raw_dropped"]
+    assert min(moved["incompressible_dropped"], moved["compressed_dropped"], moved["compressed_overwritten"]) > 0
+    assert (pools["raw_capacity_pages"], pools["compressed_capacity_bytes"]) == (128, 512 << 10)
+    assert pools["compress_ns"] == 2_000 * pools["compressions"] and pools["restore_ns"] == 1_000 * moved["restored"]
+    copied = 1_000 * (summary["hits"] + summary["misses"])
+    assert summary["cache_ns"] == copied + pools["compress_ns"] + pools["restore_ns"]
+
+
+def test_a_pool_that_keeps_nothing_is_a_smaller_raw_cache() -> None:
+    half = layered(cache__size="512KiB")
+    nothing = layered(cache__compressed="50%", cache__incompressible="100%")
+    raw, both = (ssdlab.simulate(config, skewed()).summary for config in (half, nothing))
+    assert both["cache"]["counters"] == raw["cache"]["counters"] and both["host"] == raw["host"]
+    assert both["cache"]["pools"]["compressions"] == both["cache"]["pools"]["transitions"]["incompressible_dropped"] > 0
+    assert raw["cache"]["pools"]["compressions"] == 0 == raw["cache"]["pools"]["compressed_capacity_bytes"]
+
+
+def test_the_pools_are_compared(cli: Cli) -> None:
+    drive = ["--set", "device.capacity=64MiB", "--set", "cache.policy=lru", "--set", "cache.size=1MiB"]
+    cases = ["--case", "raw: cache.compressed=0%", "--case", "half: cache.compressed=50%"]
+    out = cli("compare", "--workload", "uniform", "--set", "workload.requests=2000", *drive, *cases).stdout
+    for row in ("of these raw", "of these compressed", "pages restored", "pages compressed", "of this restoring"):
+        assert row in out
 
 
 @pytest.mark.parametrize(
@@ -298,6 +362,13 @@ def test_copies_take_time() -> None:
         ({"cache.policy": "lru", "cache.page": "3KiB"}, "3KiB is not a power of two; write 2KiB or 4KiB"),
         ({"cache.policy": "lru", "cache.dirty": "2.5%"}, "is not a whole percentage"),
         ({"cache.policy": "lru-k", "cache.policy.lru-k.k": "99"}, "cache.policy.lru-k.k"),
+        ({"cache.policy": "lru", "cache.compressed": "100%"}, "100% of 16384 pages leaves no raw page"),
+        ({"cache.policy": "lru", "cache.compressed": "0.001%"}, "0.001% of 16384 pages is less than a page; raise it"),
+        (
+            {"cache.policy": "lru", "cache.compressed": "9%", "cache.codec.zstd.ratio": "1.1", "cache.spread": "0%"},
+            "cache.codec.zstd.ratio: 1.1 shrinks pages to 90.9% at best",
+        ),
+        ({"cache.policy": "lru", "cache.compressed_policy": "arc"}, "is not one of fifo"),
     ],
 )
 def test_a_cache_that_cannot_be_above_a_drive_is_named(overrides: dict[str, str], message: str) -> None:

@@ -100,6 +100,12 @@ class Figure:
         return text.MISSING if value is None else self.format(value)
 
 
+def _pages_touched(summary: Summary) -> float | None:
+    """Pages that requests touched: each is copied from or to the cache."""
+    cache: Mapping[str, Any] | None = summary["cache"]
+    return None if cache is None else cache["hits"] + cache["misses"]
+
+
 def _latency(op: str, column: str) -> Figure:
     path = f"latency.{op}.{QUANTILES[column]}"
     return Figure("Response time", f"{op} {column}", path, text.duration, "low", quiet=True)
@@ -233,11 +239,25 @@ FIGURES = (
     Figure("Cache", "requests of the host", "cache.requests", text.count),
     Figure("Cache", "served without the drive", "cache.served", text.count, "high"),
     Figure("Cache", "hits", "cache.hits", text.count, "high"),
+    Figure("Cache", "of these raw", "cache.pools.raw_hits", text.count),
+    Figure("Cache", "of these compressed", "cache.pools.compressed_hits", text.count, quiet=True),
     Figure("Cache", "misses", "cache.misses", text.count, "low"),
     Figure("Cache", "miss ratio", "cache.miss_ratio", text.percent, "low"),
+    Figure("Cache", "pages copied from and to it", _pages_touched, text.count),
+    Figure("Cache", "pages restored", "cache.pools.transitions.restored", text.count, quiet=True),
+    Figure("Cache", "pages compressed", "cache.pools.compressions", text.count, quiet=True),
+    Figure("Cache", "of these kept", "cache.pools.transitions.compressed", text.count, quiet=True),
+    Figure("Cache", "compressed pages dropped", "cache.pools.transitions.compressed_dropped", text.count, quiet=True),
+    Figure("Cache", "raw pages at the end", "cache.pools.raw_pages", text.count),
+    Figure("Cache", "compressed pages at the end", "cache.pools.compressed_pages", text.count, quiet=True),
+    Figure("Cache", "their ratio", "cache.pools.ratio", text.ratio),
+    Figure("Cache", "pages read from the drive", "cache.pools.transitions.loaded", text.count, "low"),
     Figure("Cache", "pages filled for writes", "cache.counters.filled", text.count, "low", quiet=True),
     Figure("Cache", "pages written back", "cache.written_back", text.count, "low"),
     Figure("Cache", "pages dirty at the end", "cache.dirty_pages", text.count, quiet=True),
+    Figure("Cache", "time in the cache", "cache.cache_ns", text.duration, "low"),
+    Figure("Cache", "of this compressing", "cache.pools.compress_ns", text.duration, quiet=True),
+    Figure("Cache", "of this restoring", "cache.pools.restore_ns", text.duration, quiet=True),
     Figure("Cache", "request of the host, mean", "cache.mean_ns", text.duration, "low"),
     Figure("Block layer", "bios", "drive.block.counters.bios", text.count),
     Figure("Block layer", "merged into a waiting request", "drive.block.merged_share", text.percent),

@@ -105,6 +105,16 @@ pub enum CacheError {
         /// What it may be.
         range: &'static str,
     },
+    /// Pages that cannot shrink so.
+    #[error("compressed pages: `{field}` is {value}, but must be {range}")]
+    PageSizes {
+        /// The number.
+        field: &'static str,
+        /// Its value.
+        value: String,
+        /// What it may be.
+        range: &'static str,
+    },
     /// Limits of dirty pages that contradict one another.
     #[error("dirty limits of {background} % and {hard} %: the first may not be above the second, nor that above 100 %")]
     DirtyLimits {

@@ -5,7 +5,8 @@
 //! [`POLICIES`] lists them with their parameters. [`AccessTrace`] holds the accesses of a whole trace, to be simulated
 //! for any policy and size; a [`Bank`] feeds batches to many simulations as they come. Curves for all sizes are exact in
 //! one pass where the policy allows ([`PolicyInfo::one_pass`]), or estimated from a [`Sample`]. A [`Stage`] is a cache
-//! that takes requests and passes on what it cannot hold. [`plan`] works out what compressing part of a cache is worth.
+//! that takes requests and passes on what it cannot hold, with all its pages raw or some in a [`CompressedPool`].
+//! [`plan`] works out what compressing part of a cache is worth.
 //!
 //! Layer 2: nothing here reads a clock or starts a thread. Simulations are independent of one another and `Send`;
 //! [`AccessTrace`] and [`Sample`] are only read by them, so the layer above may run as many at once as it likes.
@@ -16,9 +17,11 @@ mod curve;
 mod error;
 mod heap;
 mod lists;
+mod page_sizes;
 mod parameter;
 pub mod plan;
 pub mod policy;
+mod pools;
 mod sketch;
 mod splitter;
 mod stage;
@@ -29,9 +32,11 @@ pub use bank::{Bank, Counts, Simulation};
 pub use curve::exact::ExactCurve;
 pub use curve::sampled::{Estimate, Sample, SampleOptions, SampleSize, Sampler};
 pub use error::CacheError;
+pub use page_sizes::PageSizes;
 pub use parameter::{Parameter, Settings};
 pub use policy::{POLICIES, Policy, PolicyInfo, policy};
+pub use pools::{CompressedPool, Transitions};
 pub use sketch::{Sketch, SketchOptions};
 pub use splitter::{Granularity, Splitter, Trims};
-pub use stage::{Stage, StageCounters, StageOptions, Why, WriteMode};
+pub use stage::{Place, Stage, StageCounters, StageOptions, Why, WriteMode};
 pub use universe::Universe;

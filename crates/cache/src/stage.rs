@@ -5,7 +5,7 @@
 //! read:   each page missed is read below
 //! write:  each page becomes dirty; one that is missed and written only in part is read below first (a fill)
 //!         above the hard limit of dirty pages, those dirty longest are written below until it holds
-//! page gives way:  written below if it is dirty
+//! page gives way:  written below if it is dirty, whether it stays compressed or not
 //! flush:  all dirty pages are written below, then the flush goes on
 //! trim:   pages covered whole are dropped, dirty or not; the trim goes on
 //! through, as a mode or for a write with FUA:  goes on as it is; pages it covers whole are clean afterwards
@@ -23,8 +23,9 @@ use ssdlab_core::counters;
 use ssdlab_trace::{Op, Request, flag};
 
 use crate::lists::Lists;
+use crate::pools::{Pools, Touch};
 use crate::splitter::{covered, touched};
-use crate::{Access, CacheError, Granularity, Policy, PolicyInfo, Universe};
+use crate::{CacheError, CompressedPool, Granularity, PolicyInfo, Transitions, Universe};
 
 /// What happens to writes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -40,14 +41,25 @@ pub enum WriteMode {
 pub struct StageOptions {
     /// Bytes of a page, a power of two from 512.
     pub page_bytes: u32,
-    /// Pages of the cache, at least 1.
+    /// Raw pages of the cache, at least 1.
     pub capacity_pages: u64,
     /// What happens to writes.
     pub writes: WriteMode,
-    /// Share of the pages that may be dirty before [`Stage::background`] writes back, percent.
+    /// Share of the raw pages that may be dirty before [`Stage::background`] writes back, percent.
     pub background_percent: u32,
-    /// Share of the pages that may be dirty at all, percent.
+    /// Share of the raw pages that may be dirty at all, percent.
     pub hard_percent: u32,
+}
+
+/// Where a page is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Place {
+    /// In the raw pool.
+    Raw,
+    /// In the compressed pool.
+    Compressed,
+    /// Not in the cache.
+    Below,
 }
 
 /// Why a request goes below.
@@ -114,7 +126,7 @@ const DIRTY: u8 = 0;
 #[derive(Debug)]
 pub struct Stage {
     universe: Universe,
-    policy: Box<dyn Policy>,
+    pools: Pools,
     /// Dirty pages, by when they became dirty.
     dirty: Lists<1>,
     options: StageOptions,
@@ -135,7 +147,7 @@ struct Cause<'a, F> {
 }
 
 impl Stage {
-    /// An empty cache with `changes` to the defaults of the policy's parameters.
+    /// An empty cache of raw pages, with `changes` to the defaults of the policy's parameters.
     pub fn new(info: &PolicyInfo, changes: &[(String, u64)], options: StageOptions) -> Result<Self, CacheError> {
         let StageOptions { page_bytes, capacity_pages, background_percent, hard_percent, .. } = options;
         Granularity::Pages { page_bytes }.check()?;
@@ -148,7 +160,7 @@ impl Stage {
         let share = |percent: u32| (u128::from(capacity_pages) * u128::from(percent) / 100) as u64;
         Ok(Self {
             universe: Universe::default(),
-            policy: info.build(changes, capacity_pages, 0, true)?,
+            pools: Pools::new(info.build(changes, capacity_pages, 0, true)?, page_bytes),
             dirty: Lists::new(0),
             options,
             background_pages: share(background_percent),
@@ -160,9 +172,23 @@ impl Stage {
         })
     }
 
+    /// The cache with a pool of compressed pages beside its raw ones.
+    ///
+    /// # Errors
+    /// If there can be no such pool.
+    pub fn compressing(mut self, pool: CompressedPool) -> Result<Self, CacheError> {
+        self.pools.compress(pool)?;
+        Ok(self)
+    }
+
     /// What was done so far.
     pub fn counters(&self) -> StageCounters {
         self.counters
+    }
+
+    /// What became of pages so far.
+    pub fn transitions(&self) -> Transitions {
+        self.pools.counts()
     }
 
     /// Pages that are dirty.
@@ -170,15 +196,25 @@ impl Stage {
         self.dirty.units(DIRTY)
     }
 
-    /// Pages that are cached.
-    pub fn cached_pages(&self) -> u64 {
-        self.policy.used()
+    /// Pages that are cached raw.
+    pub fn raw_pages(&self) -> u64 {
+        self.pools.raw_pages()
     }
 
-    /// Whether a page is cached, and whether it is dirty.
-    pub fn state(&self, page: u64) -> (bool, bool) {
-        let item = self.universe.find(page);
-        item.map_or((false, false), |item| (self.policy.contains(item), self.dirty.has(item)))
+    /// Pages that are cached compressed, and the bytes that they take.
+    pub fn compressed_pages(&self) -> (u64, u64) {
+        self.pools.compressed()
+    }
+
+    /// Where a page is, and whether it is dirty.
+    pub fn state(&self, page: u64) -> (Place, bool) {
+        let Some(item) = self.universe.find(page) else { return (Place::Below, false) };
+        let place = match (self.pools.is_raw(item), self.pools.is_compressed(item)) {
+            (true, _) => Place::Raw,
+            (false, true) => Place::Compressed,
+            (false, false) => Place::Below,
+        };
+        (place, self.dirty.has(item))
     }
 
     /// Takes a request; what it causes goes to `below`, in an order that keeps data right.
@@ -213,7 +249,7 @@ impl Stage {
 
     fn read<F: FnMut(Request, Why)>(&mut self, cause: &mut Cause<'_, F>) -> Result<(), CacheError> {
         for page in touched(&cause.request, self.options.page_bytes) {
-            let (_, hit) = self.access(page, Some(Why::Miss))?;
+            let (_, hit) = self.access(page, Touch::Read)?;
             self.counters.read_pages += 1;
             self.counters.read_hits += u64::from(hit);
             self.give_way(cause);
@@ -230,16 +266,16 @@ impl Stage {
         let whole = covered(&request, self.options.page_bytes);
         let through = self.options.writes == WriteMode::Through || request.flags & flag::FUA != 0;
         for page in touched(&cause.request, self.options.page_bytes) {
-            let missing = (!whole.contains(&page)).then_some(Why::Fill);
-            let (item, hit) = self.access(page, missing)?;
+            let in_part = !whole.contains(&page);
+            let (item, hit) = self.access(page, if in_part { Touch::WrittenInPart } else { Touch::WrittenWhole })?;
             self.counters.written_pages += 1;
             self.counters.write_hits += u64::from(hit);
-            self.counters.filled += u64::from(!hit && missing.is_some());
+            self.counters.filled += u64::from(!hit && in_part);
             if !through && !self.dirty.has(item) {
                 self.dirty.push(DIRTY, item, 1);
                 self.counters.dirtied += 1;
             }
-            if through && missing.is_none() && self.dirty.has(item) {
+            if through && !in_part && self.dirty.has(item) {
                 self.dirty.remove(item);
                 self.counters.overwritten += 1;
             }
@@ -266,7 +302,7 @@ impl Stage {
 
     fn trim<F: FnMut(Request, Why)>(&mut self, cause: &mut Cause<'_, F>) {
         for item in self.universe.within(covered(&cause.request, self.options.page_bytes)) {
-            self.policy.remove(item);
+            self.pools.trim(item);
             if self.dirty.has(item) {
                 self.dirty.remove(item);
                 self.counters.discarded += 1;
@@ -275,14 +311,16 @@ impl Stage {
         (cause.below)(cause.request, Why::Trim);
     }
 
-    /// Accesses a page: its number and whether it was cached. What is missing is read for the reason given, if any.
-    fn access(&mut self, page: u64, missing: Option<Why>) -> Result<(u32, bool), CacheError> {
+    /// Accesses a page: its number and whether it was cached. What is missing is read.
+    fn access(&mut self, page: u64, touch: Touch) -> Result<(u32, bool), CacheError> {
         let item = self.universe.number(page)?;
-        self.policy.grow(self.universe.len());
+        self.pools.grow(self.universe.len());
         self.dirty.grow(self.universe.len());
-        let hit = self.policy.access(Access::new(item, 1), &mut self.evicted);
-        if let Some(why) = missing.filter(|_| !hit) {
-            self.reads.push((why, page));
+        let hit = self.pools.access(item, touch, |item| self.universe.id(item), &mut self.evicted);
+        match touch {
+            Touch::Read if !hit => self.reads.push((Why::Miss, page)),
+            Touch::WrittenInPart if !hit => self.reads.push((Why::Fill, page)),
+            _ => {}
         }
         Ok((item, hit))
     }

@@ -2,14 +2,19 @@
 //!
 //! To whatever lies below, the cache is the source of requests. So requests, response times and rates of a run are those
 //! below the cache, and [`CacheSummary`] has what the host sees above it. A page copied from or to the cache takes
-//! time. In an open loop the host copies one page after the other, and requests below come as much later; in a closed
-//! loop the next request below does not wait for copies.
+//! time, and so does one that is restored or compressed: whoever touches a page pays for it and for the victim that it
+//! drives out of the raw pool, as in the cost function before figure 12 of Harper 2018. In an open loop the host does
+//! all that for one page after the other, and requests below come as much later; in a closed loop the next request below
+//! does not wait for it.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
 
 use serde::{Serialize, Serializer};
-use ssdlab_cache::{CacheError, Stage, StageCounters, StageOptions, WriteMode, policy};
+use ssdlab_cache::{
+    CacheError, CompressedPool, PageSizes, Stage, StageCounters, StageOptions, Transitions, WriteMode, policy,
+};
+use ssdlab_core::counters::CounterRow;
 use ssdlab_core::{LatencyHistogram, Nanos};
 use ssdlab_trace::{Progress, Request, Source, TraceError};
 
@@ -19,8 +24,23 @@ use crate::{Control, Monitor, Phase, Replay, Setup, SimError, Status};
 /// Parameters that a policy may have.
 pub const MOST_PARAMETERS: usize = 4;
 
+/// The compressed pool of a cache.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct CompressedOptions {
+    /// Its replacement policy.
+    pub policy: &'static str,
+    /// Raw pages for which it takes the room; fewer than the cache holds.
+    pub room_pages: u64,
+    /// How pages shrink.
+    pub sizes: PageSizes,
+    /// Time to compress a page, also in vain.
+    pub compress: Nanos,
+    /// Time to restore a page.
+    pub restore: Nanos,
+}
+
 /// The cache above a drive.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug)]
 pub struct CacheOptions {
     /// Its replacement policy.
     pub policy: &'static str,
@@ -28,14 +48,23 @@ pub struct CacheOptions {
     pub parameters: [Option<u64>; MOST_PARAMETERS],
     /// Bytes of a page.
     pub page_bytes: u32,
-    /// Pages it holds.
+    /// Pages it has room for, with that of the compressed pool.
     pub capacity_pages: u64,
+    /// Where some of its pages are compressed; none if all are raw.
+    pub compressed: Option<CompressedOptions>,
     /// What happens to writes.
     pub writes: WriteMode,
-    /// Share of the pages that may be dirty, percent.
+    /// Share of the raw pages that may be dirty, percent.
     pub dirty_percent: u32,
     /// Time to copy a page from or to it.
     pub copy: Nanos,
+}
+
+impl CacheOptions {
+    /// Pages of the raw pool.
+    pub fn raw_pages(&self) -> u64 {
+        self.capacity_pages - self.compressed.map_or(0, |pool| pool.room_pages)
+    }
 }
 
 /// What the cache above the drive did during the measured phase.
@@ -45,13 +74,13 @@ pub struct CacheSummary {
     pub policy: &'static str,
     /// Bytes of a page.
     pub page_bytes: u32,
-    /// Pages it holds.
+    /// Pages it has room for, with that of the compressed pool.
     pub capacity_pages: u64,
     /// Requests of the host.
     pub requests: u64,
     /// Requests for which nothing went below.
     pub served: u64,
-    /// Pages touched that were cached.
+    /// Pages touched that were cached, raw or compressed.
     pub hits: u64,
     /// Pages touched that were not.
     pub misses: u64,
@@ -64,24 +93,73 @@ pub struct CacheSummary {
     /// What was done.
     #[serde(serialize_with = "counter_map")]
     pub counters: StageCounters,
-    /// Time spent on copies from and to the cache, with that of waiting for others'.
-    pub copy_ns: u64,
-    /// Mean time of a request of the host: its copies, and the requests below that it causes, one after the other;
-    /// none where time is not modelled.
+    /// What was where.
+    pub pools: PoolsSummary,
+    /// Time that requests spent in the cache: pages copied, restored and compressed, with waiting for others'.
+    pub cache_ns: u64,
+    /// Mean time of a request of the host: its time in the cache, and the requests below that it causes, one after the
+    /// other; none where time is not modelled.
     pub mean_ns: Option<f64>,
 }
 
+/// What the pools of the cache did. Without a compressed pool, all is raw.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PoolsSummary {
+    /// Pages that the raw pool holds.
+    pub raw_capacity_pages: u64,
+    /// Bytes that the compressed pool holds.
+    pub compressed_capacity_bytes: u64,
+    /// Pages touched that were raw.
+    pub raw_hits: u64,
+    /// Pages touched that were compressed.
+    pub compressed_hits: u64,
+    /// Pages compressed, in vain or not.
+    pub compressions: u64,
+    /// Time to compress them.
+    pub compress_ns: u64,
+    /// Time to restore pages.
+    pub restore_ns: u64,
+    /// Raw pages at the end.
+    pub raw_pages: u64,
+    /// Compressed pages at the end.
+    pub compressed_pages: u64,
+    /// Bytes of these.
+    pub compressed_bytes: u64,
+    /// Raw bytes for each of them; none if there are none.
+    pub ratio: Option<f64>,
+    /// What moved from where to where.
+    #[serde(serialize_with = "transition_map")]
+    pub transitions: Transitions,
+}
+
+fn rows_map<S: Serializer>(rows: &[CounterRow], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(rows.iter().map(|row| (row.name, row.value)))
+}
+
 fn counter_map<S: Serializer>(counters: &StageCounters, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_map(counters.rows().iter().map(|row| (row.name, row.value)))
+    rows_map(&counters.rows(), serializer)
+}
+
+fn transition_map<S: Serializer>(counters: &Transitions, serializer: S) -> Result<S::Ok, S::Error> {
+    rows_map(&counters.rows(), serializer)
 }
 
 /// What was done so far.
 #[derive(Clone, Copy, Debug, Default)]
 struct Totals {
     counters: StageCounters,
+    transitions: Transitions,
     requests: u64,
     served: u64,
-    copy_ns: u64,
+    cache_ns: u64,
+}
+
+/// Work beyond copies.
+#[derive(Clone, Copy, Debug, Default)]
+struct Work {
+    compressions: u64,
+    compress_ns: u64,
+    restore_ns: u64,
 }
 
 /// A monitor that the source and whoever reads from it look at in turn.
@@ -111,7 +189,7 @@ pub(crate) struct Cached<'s, 'm> {
     start: Option<Totals>,
     /// Open loop: factor on the times of the trace.
     time_scale: Option<f64>,
-    /// When the copies so far are done, on the clock of the trace.
+    /// When the work of the cache so far is done, on the clock of the trace.
     free_ns: u64,
     /// Whether the monitor stopped it.
     pub stopped: bool,
@@ -141,15 +219,26 @@ impl<'s, 'm> Cached<'s, 'm> {
         let changes: Vec<_> = values.filter_map(|(one, value)| Some((one.name.to_owned(), value?))).collect();
         let stage_options = StageOptions {
             page_bytes: options.page_bytes,
-            capacity_pages: options.capacity_pages,
+            capacity_pages: options.raw_pages(),
             writes: options.writes,
             // Nobody tells the source when the drive is idle.
             background_percent: options.dirty_percent,
             hard_percent: options.dirty_percent,
         };
+        let mut stage = Stage::new(info, &changes, stage_options).map_err(impossible)?;
+        if let Some(pool) = options.compressed {
+            stage = stage
+                .compressing(CompressedPool {
+                    policy: policy(pool.policy).map_err(impossible)?,
+                    bytes: pool.room_pages * u64::from(options.page_bytes),
+                    sizes: pool.sizes,
+                    seed: setup.seed,
+                })
+                .map_err(impossible)?;
+        }
         Ok(Self {
             options,
-            stage: Stage::new(info, &changes, stage_options).map_err(impossible)?,
+            stage,
             above,
             monitor,
             batch: Vec::with_capacity(BATCH),
@@ -175,7 +264,7 @@ impl<'s, 'm> Cached<'s, 'm> {
         let requests = self.totals.requests - start.requests;
         let touched = counters.read_pages + counters.written_pages;
         let hits = counters.read_hits + counters.write_hits;
-        let copy_ns = self.totals.copy_ns - start.copy_ns;
+        let cache_ns = self.totals.cache_ns - start.cache_ns;
         let below_ns: u128 = latency.iter().map(LatencyHistogram::sum_ns).sum();
         let timed = latency.iter().any(|histogram| histogram.count() > 0);
         CacheSummary {
@@ -190,8 +279,41 @@ impl<'s, 'm> Cached<'s, 'm> {
             written_back: counters.written_back(),
             dirty_pages: self.stage.dirty_pages(),
             counters,
-            copy_ns,
-            mean_ns: (timed && requests > 0).then(|| (below_ns as f64 + copy_ns as f64) / requests as f64),
+            pools: self.pools(self.totals.transitions - start.transitions),
+            cache_ns,
+            mean_ns: (timed && requests > 0).then(|| (below_ns as f64 + cache_ns as f64) / requests as f64),
+        }
+    }
+
+    /// What is in the pools, and what `transitions` did.
+    fn pools(&self, transitions: Transitions) -> PoolsSummary {
+        let page_bytes = u64::from(self.options.page_bytes);
+        let (compressed_pages, compressed_bytes) = self.stage.compressed_pages();
+        let Work { compressions, compress_ns, restore_ns } = self.work(transitions);
+        PoolsSummary {
+            raw_capacity_pages: self.options.raw_pages(),
+            compressed_capacity_bytes: (self.options.capacity_pages - self.options.raw_pages()) * page_bytes,
+            raw_hits: transitions.raw_hits + transitions.raw_overwritten,
+            compressed_hits: transitions.compressed_hits + transitions.compressed_overwritten,
+            compressions,
+            compress_ns,
+            restore_ns,
+            raw_pages: self.stage.raw_pages(),
+            compressed_pages,
+            compressed_bytes,
+            ratio: (compressed_pages > 0).then(|| (compressed_pages * page_bytes) as f64 / compressed_bytes as f64),
+            transitions,
+        }
+    }
+
+    /// What `transitions` cost.
+    fn work(&self, transitions: Transitions) -> Work {
+        let Some(pool) = self.options.compressed else { return Work::default() };
+        let compressions = transitions.demoted();
+        Work {
+            compressions,
+            compress_ns: compressions.saturating_mul(pool.compress.0),
+            restore_ns: transitions.restored.saturating_mul(pool.restore.0),
         }
     }
 
@@ -221,23 +343,26 @@ impl<'s, 'm> Cached<'s, 'm> {
         let counters = self.stage.counters();
         let touched = |counters: StageCounters| counters.read_pages + counters.written_pages;
         let pages = touched(counters) - touched(self.totals.counters);
-        let time_ns = self.copy(request.time_ns, pages);
+        let transitions = self.stage.transitions();
+        let Work { compress_ns, restore_ns, .. } = self.work(transitions - self.totals.transitions);
+        let copy_ns = pages.saturating_mul(self.options.copy.0);
+        let time_ns = self.spend(request.time_ns, copy_ns.saturating_add(compress_ns).saturating_add(restore_ns));
         self.below.iter_mut().for_each(|request| request.time_ns = time_ns);
         self.totals.counters = counters;
+        self.totals.transitions = transitions;
         self.totals.requests += 1;
         self.totals.served += u64::from(self.below.is_empty());
         Ok(true)
     }
 
-    /// Copies so many pages for a request that comes then; when that is done, on the clock of the trace.
-    fn copy(&mut self, time_ns: u64, pages: u64) -> u64 {
-        let takes_ns = pages.saturating_mul(self.options.copy.0);
+    /// Works so long for a request that comes then; when that is done, on the clock of the trace.
+    fn spend(&mut self, time_ns: u64, takes_ns: u64) -> u64 {
         let Some(scale) = self.time_scale else {
-            self.totals.copy_ns += takes_ns;
+            self.totals.cache_ns += takes_ns;
             return time_ns;
         };
         self.free_ns = self.free_ns.max(time_ns).saturating_add((takes_ns as f64 / scale).round() as u64);
-        self.totals.copy_ns += ((self.free_ns - time_ns) as f64 * scale).round() as u64;
+        self.totals.cache_ns += ((self.free_ns - time_ns) as f64 * scale).round() as u64;
         self.free_ns
     }
 }

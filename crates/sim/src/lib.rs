@@ -26,7 +26,7 @@ mod slab;
 mod stack;
 mod summary;
 
-pub use cached::{CacheOptions, CacheSummary, MOST_PARAMETERS};
+pub use cached::{CacheOptions, CacheSummary, CompressedOptions, MOST_PARAMETERS, PoolsSummary};
 pub use caches::{
     CacheChoice, CurvePoint, Watch, exact_points, one_pass_points, sampled_points, simulate_caches, simulate_stages,
 };

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
-use ssdlab_cache::{CacheError, POLICIES, Stage, StageCounters, StageOptions, Why, WriteMode, policy};
+use ssdlab_cache::{CacheError, POLICIES, Place, Stage, StageCounters, StageOptions, Why, WriteMode, policy};
 use ssdlab_trace::{Op, Request, flag};
 
 /// Pages of four sectors.
@@ -123,8 +123,8 @@ fn replay(stage: &mut Stage, options: StageOptions, requests: &[Request], backgr
         }
         // What the stage holds dirty is what the host wrote and nobody wrote below.
         for page in 0..SECTORS / 4 {
-            let (cached, dirty) = stage.state(page);
-            assert!(cached || !dirty, "page {page} is dirty but not cached");
+            let (place, dirty) = stage.state(page);
+            assert!(place == Place::Raw || !dirty, "page {page} is dirty but not raw");
             if dirty {
                 assert!(oracle.dirty.contains(&page), "page {page} is dirty for no reason");
             } else {
@@ -134,7 +134,7 @@ fn replay(stage: &mut Stage, options: StageOptions, requests: &[Request], backgr
                 oracle.dirty.remove(&page);
             }
         }
-        assert!(stage.cached_pages() <= options.capacity_pages);
+        assert!(stage.raw_pages() <= options.capacity_pages);
         assert!(stage.dirty_pages() <= options.capacity_pages * u64::from(options.hard_percent) / 100);
     }
     let counters = stage.counters();
@@ -162,13 +162,18 @@ proptest! {
         policy in 0..POLICIES.len(),
         capacity_pages in prop_oneof![1..4_u64, 4..12_u64, Just(100)],
         limits in (0..=100_u32, 0..=100_u32),
+        pool in prop::option::of(crate::pools::pools()),
         through in prop::bool::weighted(0.2),
         background in any::<bool>(),
     ) {
         let writes = if through { WriteMode::Through } else { WriteMode::Back };
         let (background_percent, hard_percent) = (limits.0.min(limits.1), limits.0.max(limits.1));
         let options = StageOptions { page_bytes: PAGE, capacity_pages, writes, background_percent, hard_percent };
-        match Stage::new(POLICIES[policy], &[], options) {
+        let stage = Stage::new(POLICIES[policy], &[], options);
+        match stage.and_then(|stage| match pool {
+            Some(pool) => stage.compressing(pool),
+            None => Ok(stage),
+        }) {
             Ok(mut stage) => drop(replay(&mut stage, options, &requests, background)),
             Err(error) => prop_assert_eq!(error, CacheError::NeedsFuture { policy: "belady" }),
         }
@@ -225,7 +230,7 @@ fn limits_hold_and_the_oldest_go_first() {
     );
     assert_eq!(seen, [(8, 2 * PAGE, Why::Background)]);
     assert!(!Why::Background.is_waited_for() && Why::Limit.is_waited_for());
-    assert_eq!((stage.dirty_pages(), stage.cached_pages(), stage.state(10)), (2, 6, (true, true)));
+    assert_eq!((stage.dirty_pages(), stage.raw_pages(), stage.state(10)), (2, 6, (Place::Raw, true)));
 }
 
 /// A page that is filled, changed and written back for one request is read before it is written; others after.
@@ -253,10 +258,10 @@ fn durable_writes_go_through_and_trims_drop() {
     // Page 0 whole, page 1 in part: that stays dirty.
     let fua = request(Op::Write, 0, 6, flag::FUA);
     assert_eq!(below(&mut stage, &fua), [(Op::Write, 0, 6, Why::Through)]);
-    assert_eq!((stage.state(0), stage.state(1)), ((true, false), (true, true)));
+    assert_eq!((stage.state(0), stage.state(1)), ((Place::Raw, false), (Place::Raw, true)));
     // Covers page 1 and a part of page 2.
     assert_eq!(below(&mut stage, &request(Op::Trim, 4, 6, 0)), [(Op::Trim, 4, 6, Why::Trim)]);
-    assert_eq!((stage.state(1), stage.counters().discarded), ((false, false), 1));
+    assert_eq!((stage.state(1), stage.counters().discarded), ((Place::Below, false), 1));
     let through = StageOptions { writes: WriteMode::Through, ..BACK };
     let mut stage = Stage::new(policy("lru").unwrap(), &[], through).unwrap();
     let filled = [(Op::Read, 0, 4, Why::Fill), (Op::Write, 1, 7, Why::Through)];

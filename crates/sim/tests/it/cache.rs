@@ -4,26 +4,44 @@
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use ssdlab_cache::{AccessTrace, Granularity, POLICIES, Trims, WriteMode, policy};
+use ssdlab_cache::{AccessTrace, Granularity, POLICIES, PageSizes, Trims, WriteMode, policy};
 use ssdlab_core::Nanos;
-use ssdlab_sim::{CacheChoice, CacheOptions, Control, MOST_PARAMETERS, Setup, one_pass_points, run, simulate_caches};
+use ssdlab_sim::{
+    CacheChoice, CacheOptions, CompressedOptions, Control, MOST_PARAMETERS, Setup, one_pass_points, run,
+    simulate_caches,
+};
 use ssdlab_testkit::strategies::{requests, setups};
 use ssdlab_trace::{Op, Request, SliceSource};
 
 fn caches() -> impl Strategy<Value = CacheOptions> {
     let able: Vec<_> = POLICIES.iter().filter(|info| !info.needs_future).map(|info| info.name).collect();
     let writes = prop_oneof![3 => Just(WriteMode::Back), 1 => Just(WriteMode::Through)];
-    (proptest::sample::select(able), 1_u64..40, writes, 0_u32..=100).prop_map(
-        |(policy, capacity_pages, writes, dirty_percent)| CacheOptions {
+    let pool = prop::option::of(pools());
+    (proptest::sample::select(able), 1_u64..40, pool, writes, 0_u32..=100).prop_map(
+        |(policy, raw_pages, compressed, writes, dirty_percent)| CacheOptions {
             policy,
             parameters: [None; MOST_PARAMETERS],
             page_bytes: 512,
-            capacity_pages,
+            capacity_pages: raw_pages + compressed.map_or(0, |pool| pool.room_pages),
+            compressed,
             writes,
             dirty_percent,
             copy: Nanos(1_000),
         },
     )
+}
+
+fn pools() -> impl Strategy<Value = CompressedOptions> {
+    let able: Vec<_> = POLICIES.iter().filter(|info| info.sizes && !info.needs_future).map(|info| info.name).collect();
+    let sizes = (1.0..5.0, 0.0..=1.0, prop_oneof![Just(0.0), 0.0..=1.0])
+        .prop_map(|(ratio, spread, incompressible)| PageSizes { ratio, spread, incompressible, max_stored: 0.75 });
+    (proptest::sample::select(able), 1_u64..40, sizes).prop_map(|(policy, room_pages, sizes)| CompressedOptions {
+        policy,
+        room_pages,
+        sizes,
+        compress: Nanos(100),
+        restore: Nanos(10),
+    })
 }
 
 /// Pages of 512 bytes that requests of this kind touch.
@@ -55,7 +73,16 @@ proptest! {
             let written: u64 = requests.iter().filter(|one| one.op == Op::Write).map(|one| u64::from(one.bytes)).sum();
             prop_assert_eq!((host.bytes_written, cache.dirty_pages), (written, 0));
         }
-        prop_assert_eq!(cache.copy_ns, 1_000 * (cache.hits + cache.misses));
+        let (pools, moved) = (&cache.pools, cache.pools.transitions);
+        prop_assert_eq!(pools.raw_hits + pools.compressed_hits, cache.hits);
+        prop_assert!(pools.raw_pages <= pools.raw_capacity_pages);
+        prop_assert!(pools.compressed_bytes <= pools.compressed_capacity_bytes);
+        let came = moved.compressed_hits + moved.compressed_overwritten + moved.misses + moved.created;
+        prop_assert_eq!(came, moved.demoted() + moved.raw_trimmed + pools.raw_pages);
+        prop_assert_eq!(pools.compressions, if setup.cache.is_some_and(|cache| cache.compressed.is_some()) { moved.demoted() } else { 0 });
+        prop_assert_eq!((pools.compress_ns, pools.restore_ns), (100 * pools.compressions, 10 * moved.restored));
+        let work_ns = 1_000 * (cache.hits + cache.misses) + pools.compress_ns + pools.restore_ns;
+        prop_assert_eq!(cache.cache_ns, work_ns);
     }
 }
 

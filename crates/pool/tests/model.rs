@@ -1,0 +1,139 @@
+//! Goal: the simulated cache of two pools does what the real one does. Method: the same reads and writes through both,
+//! with a codec that shrinks pages to the lengths of the model; every transition that both know is counted alike.
+#![cfg(not(feature = "shuttle"))]
+
+use std::convert::Infallible;
+use std::sync::Arc;
+
+use ssdlab_cache::{CompressedPool, PageSizes, Stage, StageOptions, WriteMode, policy};
+use ssdlab_codec::{Codec, Corrupt};
+use ssdlab_core::{Bytes, Rng};
+use ssdlab_pool::{Demotion, Loader, Options, PageId, Pool, Share};
+use ssdlab_trace::{Op, Request};
+
+const PAGE: u32 = 1024;
+const SEED: u64 = 5;
+/// Of one length, so that the real pool's places are all alike and none is wasted.
+const SIZES: PageSizes = PageSizes { ratio: 1.9, spread: 0.0, incompressible: 0.0, max_stored: 0.75 };
+
+/// A page is its number and zeros.
+struct Numbers;
+
+impl Loader for Numbers {
+    type Error = Infallible;
+
+    fn load(&self, id: PageId, page: &mut [u8]) -> Result<(), Infallible> {
+        page.fill(0);
+        page[..8].copy_from_slice(&id.to_le_bytes());
+        Ok(())
+    }
+
+    fn store(&self, _: PageId, _: &[u8]) -> Result<(), Infallible> {
+        Ok(())
+    }
+}
+
+/// Keeps as much of a page as the model says.
+struct Model(PageSizes);
+
+impl Codec for Model {
+    fn compress(&mut self, page: &[u8], out: &mut [u8]) -> Option<usize> {
+        let id = u64::from_le_bytes(page[..8].try_into().expect("eight bytes"));
+        let length = self.0.stored_bytes(id, PAGE, SEED)? as usize;
+        out[..length].copy_from_slice(&page[..length]);
+        Some(length)
+    }
+
+    fn decompress(&mut self, bytes: &[u8], page: &mut [u8]) -> Result<(), Corrupt> {
+        page.fill(0);
+        page[..bytes.len()].copy_from_slice(bytes);
+        Ok(())
+    }
+}
+
+fn real(raw: &str, compressed: &str, sizes: PageSizes) -> Pool<Numbers> {
+    let options = Options {
+        share: Share::Fixed { percent: 40.0 },
+        raw_policy: ssdlab_pool::policy::policy(raw).expect("a policy"),
+        compressed_policy: ssdlab_pool::policy::policy(compressed).expect("a policy"),
+        demotion: Demotion::Synchronous,
+        shards: 1,
+        ..Options::new(Bytes(400 << 10), PAGE)
+    };
+    Pool::with_codec(options, Numbers, Arc::new(move || Ok(Box::new(Model(sizes))))).expect("a cache")
+}
+
+/// Pages that fit the real pools, raw and compressed: tables take their part of the budget.
+fn room(raw: &str, compressed: &str) -> (u64, u64) {
+    let pool = real(raw, compressed, SIZES);
+    for id in 0..2_000 {
+        pool.read(id, &mut [0; PAGE as usize]).expect("it is loaded");
+    }
+    (pool.usage().raw_pages, pool.usage().compressed_pages)
+}
+
+#[test]
+fn the_simulated_pools_do_what_the_real_ones_do() {
+    let length = u64::from(SIZES.stored_bytes(0, PAGE, SEED).expect("it shrinks"));
+    for (raw, compressed, incompressible) in [
+        ("lru", "fifo", 0.0),
+        ("lru", "lru", 0.3),
+        ("fifo", "fifo", 0.1),
+        ("clock", "fifo", 0.2),
+        ("sieve", "clock", 0.0),
+        ("sieve", "fifo", 1.0),
+    ] {
+        let (raw_pages, compressed_pages) = room(raw, compressed);
+        assert!(raw_pages > 100 && compressed_pages > 100, "{raw_pages} {compressed_pages}");
+        let sizes = PageSizes { incompressible, ..SIZES };
+        let pool = real(raw, compressed, sizes);
+        let options = StageOptions {
+            page_bytes: PAGE,
+            capacity_pages: raw_pages,
+            writes: WriteMode::Back,
+            background_percent: 100,
+            hard_percent: 100,
+        };
+        let compressed_pool = CompressedPool {
+            policy: policy(compressed).expect("a policy"),
+            bytes: compressed_pages * length,
+            sizes,
+            seed: SEED,
+        };
+        let stage =
+            Stage::new(policy(raw).expect("a policy"), &[], options).and_then(|one| one.compressing(compressed_pool));
+        let mut stage = stage.expect("a cache");
+        let mut rng = Rng::named(3, "model");
+        for _ in 0..60_000 {
+            // The further, the rarer.
+            let id = (rng.unit() * rng.unit() * 1_500.0) as u64;
+            let op = if rng.below(4) == 0 { Op::Write } else { Op::Read };
+            let mut page = [0; PAGE as usize];
+            if op == Op::Write {
+                page[..8].copy_from_slice(&id.to_le_bytes());
+                pool.write(id, &page).expect("it is written");
+            } else {
+                pool.read(id, &mut page).expect("it is read");
+                assert_eq!(page[..8], id.to_le_bytes());
+            }
+            let request = Request { time_ns: 0, offset: id * u64::from(PAGE), bytes: PAGE, op, flags: 0, stream: 0 };
+            stage.submit(&request, &mut |_, _| {}).expect("few pages");
+        }
+        let (real, model) = (pool.transitions(), stage.transitions());
+        let known = real.rows();
+        for row in model.rows() {
+            match known.iter().find(|one| one.name == row.name) {
+                Some(one) => {
+                    assert_eq!(row.value, one.value, "{} with {raw}, {compressed}, {incompressible}", row.name)
+                }
+                None => assert!(row.name.ends_with("trimmed"), "{} has another name in the pool", row.name),
+            }
+        }
+        assert_eq!(stage.counters().evicted, real.written_back);
+        assert!(real.misses + real.created > 10_000, "{real:?}");
+        assert_eq!(
+            (stage.raw_pages(), stage.compressed_pages().0),
+            (pool.usage().raw_pages, pool.usage().compressed_pages)
+        );
+    }
+}
