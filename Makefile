@@ -5,6 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 TOOLS := $(VENV)/.tools
+PEERS := $(VENV)-peers
 INSTALLED := $(VENV)/.installed
 SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates presets -name '*.rs' -o -name '*.toml')
 
@@ -34,9 +35,10 @@ lint: $(INSTALLED) ## Run formatters and linters in check mode
 	$(BIN)/mypy
 	$(BIN)/stubtest ssdlab._ssdlab
 
-bench: $(INSTALLED) ## Measure speed; prints the machine, tables and result hashes
+bench: $(INSTALLED) $(PEERS) ## Measure speed; prints the machine, tables and result hashes
 	cargo run --release --locked --quiet -p ssdlab-bench
 	@$(BIN)/python crates/bench/python_overhead.py target/release/ssdlab-bench
+	@$(BIN)/python crates/bench/against_libcachesim.py $(PEERS)/bin/python
 
 validate: $(INSTALLED) ## Compare write amplification with published theory, row by row
 	$(BIN)/ssdlab validate
@@ -52,8 +54,14 @@ lock: $(TOOLS) ## Pin the newest versions of all Python packages (needs uv)
 	    --group dev pyproject.toml --output-file requirements.lock
 
 clean: ## Remove everything that was built
-	rm -rf $(VENV) target dist out
+	rm -rf $(VENV) $(PEERS) target dist out
 	find python -name '*.so' -delete
+
+# Other tools that benchmarks compare with, apart from ours.
+$(PEERS): crates/bench/peers.txt
+	$(PYTHON) -m venv $(PEERS)
+	$(PEERS)/bin/pip install --quiet --disable-pip-version-check -r crates/bench/peers.txt
+	@touch $(PEERS)
 
 $(TOOLS): requirements.lock
 	@$(PYTHON) -c 'import sys; sys.exit("ssdlab needs Python 3.11 or later, %s is %d.%d: run make PYTHON=python3.11" \

@@ -203,6 +203,7 @@ class CacheTrace:
         page: str,
         drop_trimmed: bool,
         accesses: bool,
+        future: bool,
         requests: bool,
         sample: tuple[float | None, int, int] | None,
     ) -> CacheTrace: ...

@@ -3,7 +3,7 @@
 use ssdlab_trace::Request;
 
 use crate::bank::Counts;
-use crate::{CacheError, Granularity, PolicyInfo, Splitter, Trims};
+use crate::{CacheError, Granularity, Policy, PolicyInfo, Splitter, Trims};
 
 /// Not used again, or not known to be.
 pub const NEVER: u32 = u32::MAX;
@@ -37,16 +37,18 @@ impl Access {
     }
 }
 
-/// The accesses of a whole trace: 12 bytes each, with their future.
+/// The accesses of a whole trace: 12 bytes each.
 #[derive(Clone, Debug)]
 pub struct AccessTrace {
     accesses: Vec<Access>,
     items: u32,
     one_size: bool,
+    /// Whether accesses know the next one to their item.
+    future: bool,
 }
 
 impl AccessTrace {
-    /// Takes a trace apart.
+    /// Takes a trace apart, and looks into its future.
     pub fn new(requests: &[Request], granularity: Granularity, trims: Trims) -> Result<Self, CacheError> {
         let mut splitter = Splitter::new(granularity, trims)?;
         let mut accesses = Vec::with_capacity(requests.len());
@@ -57,7 +59,20 @@ impl AccessTrace {
     }
 
     /// Accesses to items `0..items`; what they say of the future is found anew.
-    pub fn from_accesses(mut accesses: Vec<Access>, items: u32) -> Result<Self, CacheError> {
+    pub fn from_accesses(accesses: Vec<Access>, items: u32) -> Result<Self, CacheError> {
+        let mut trace = Self::of_the_past(accesses, items)?;
+        let mut following = vec![NEVER; items as usize];
+        for (position, access) in trace.accesses.iter_mut().enumerate().rev() {
+            let following = &mut following[access.item as usize];
+            access.next = *following;
+            *following = if access.is_drop() { NEVER } else { position as u32 };
+        }
+        trace.future = true;
+        Ok(trace)
+    }
+
+    /// The same without a look at the future, for policies that need none.
+    pub fn of_the_past(accesses: Vec<Access>, items: u32) -> Result<Self, CacheError> {
         if accesses.len() >= NEVER as usize {
             return Err(CacheError::TooManyAccesses);
         }
@@ -65,13 +80,7 @@ impl AccessTrace {
             return Err(CacheError::UnknownItem { item, items });
         }
         let one_size = accesses.iter().all(|access| access.size <= 1);
-        let mut following = vec![NEVER; items as usize];
-        for (position, access) in accesses.iter_mut().enumerate().rev() {
-            let following = &mut following[access.item as usize];
-            access.next = *following;
-            *following = if access.is_drop() { NEVER } else { position as u32 };
-        }
-        Ok(Self { accesses, items, one_size })
+        Ok(Self { accesses, items, one_size, future: false })
     }
 
     /// Every access, in order.
@@ -89,9 +98,28 @@ impl AccessTrace {
         self.one_size
     }
 
+    /// An empty cache of `capacity` units for it.
+    ///
+    /// # Errors
+    /// If there is none, or the policy needs a future that was not looked at.
+    pub fn policy(
+        &self,
+        info: &PolicyInfo,
+        changes: &[(String, u64)],
+        capacity: u64,
+    ) -> Result<Box<dyn Policy>, CacheError> {
+        self.knows_what(info.name, info.needs_future)?;
+        info.build(changes, capacity, self.items, self.one_size)
+    }
+
+    /// Fails if the future is needed and unknown.
+    pub(crate) fn knows_what(&self, policy: &'static str, needs_future: bool) -> Result<(), CacheError> {
+        if needs_future && !self.future { Err(CacheError::NeedsFuture { policy }) } else { Ok(()) }
+    }
+
     /// What a cache of `capacity` units sees of it, with `changes` to the defaults of the policy's parameters.
     pub fn simulate(&self, info: &PolicyInfo, changes: &[(String, u64)], capacity: u64) -> Result<Counts, CacheError> {
-        let mut policy = info.build(changes, capacity, self.items, self.one_size)?;
+        let mut policy = self.policy(info, changes, capacity)?;
         let mut counts = Counts::default();
         policy.simulate(&self.accesses, &mut counts);
         Ok(counts)
@@ -110,5 +138,8 @@ mod tests {
         assert_eq!(next, [2, 5, NEVER, 4, NEVER, NEVER]);
         let few = AccessTrace::from_accesses(accesses.to_vec(), 1).unwrap_err();
         assert_eq!(few, CacheError::UnknownItem { item: 1, items: 1 });
+        let past = AccessTrace::of_the_past(accesses.to_vec(), 2).unwrap();
+        let belady = crate::policy("belady").unwrap();
+        assert_eq!(past.simulate(belady, &[], 1), Err(CacheError::NeedsFuture { policy: "belady" }));
     }
 }

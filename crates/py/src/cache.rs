@@ -61,6 +61,7 @@ fn choices(asked: Vec<Asked>) -> PyResult<Vec<CacheChoice>> {
 struct Gathering {
     splitter: Splitter,
     accesses: Option<Vec<Access>>,
+    future: bool,
     requests: Option<Vec<Request>>,
     sampler: Option<Sampler>,
 }
@@ -92,13 +93,14 @@ pub struct CacheTrace {
 #[pymethods]
 impl CacheTrace {
     /// `granularity` is `pages` (of the size `page`), `objects` or `sized-objects`. Kept are the accesses with
-    /// `accesses`, the requests with `requests`, and a sample with `sample`: its rate or else its items, and its replicas.
+    /// `accesses`, with their future if there is `future`, the requests with `requests`, and a sample with `sample`: its rate or else its items, and its replicas.
     #[new]
     fn new(
         granularity: &str,
         page: &str,
         drop_trimmed: bool,
         accesses: bool,
+        future: bool,
         requests: bool,
         sample: Option<(Option<f64>, u32, u32)>,
     ) -> PyResult<Self> {
@@ -122,6 +124,7 @@ impl CacheTrace {
         let gathering = Gathering {
             splitter: Splitter::new(granularity, trims).map_err(|error| cache_error(&error))?,
             accesses: accesses.then(Vec::new),
+            future,
             requests: requests.then(Vec::new),
             sampler: sampler.transpose().map_err(|error| cache_error(&error))?,
         };
@@ -138,9 +141,10 @@ impl CacheTrace {
     fn finish(&mut self, py: Python<'_>) -> PyResult<()> {
         let Some(gathering) = exclusive(&mut self.gathering).take() else { return Ok(()) };
         let finished = detached(py, None, || {
-            let Gathering { splitter, accesses, requests, sampler } = gathering;
+            let Gathering { splitter, accesses, future, requests, sampler } = gathering;
             let items = splitter.universe().len();
-            let trace = accesses.map(|accesses| AccessTrace::from_accesses(accesses, items)).transpose()?;
+            let of = if future { AccessTrace::from_accesses } else { AccessTrace::of_the_past };
+            let trace = accesses.map(|accesses| of(accesses, items)).transpose()?;
             let sample = sampler.map(Sampler::finish).transpose()?;
             Ok((trace, requests, sample))
         })?;
@@ -154,6 +158,9 @@ impl CacheTrace {
     fn footprint(&self) -> (u64, u64, u64) {
         let uses = |trace: &AccessTrace| trace.accesses().iter().filter(|access| !access.is_drop()).count() as u64;
         let units = |trace: &AccessTrace| {
+            if trace.one_size() {
+                return u64::from(trace.items());
+            }
             let mut largest = vec![0; trace.items() as usize];
             for access in trace.accesses() {
                 let largest: &mut u32 = &mut largest[access.item as usize];

@@ -183,7 +183,7 @@ fn exact(counts: Counts) -> CurvePoint {
 }
 
 fn simulate(trace: &AccessTrace, cache: &CacheChoice, stop: &AtomicBool) -> Result<Counts, CacheError> {
-    let mut policy = cache.info.build(&cache.changes, cache.capacity, trace.items(), trace.one_size())?;
+    let mut policy = trace.policy(cache.info, &cache.changes, cache.capacity)?;
     let mut counts = Counts::default();
     for batch in trace.accesses().chunks(LOOK_EVERY) {
         if stop.load(Ordering::Relaxed) {

@@ -88,6 +88,7 @@ class _Asked(NamedTuple):
     text: str
     name: str
     changes: list[tuple[str, int]]
+    needs_future: bool
     one_pass: bool
 
 
@@ -150,7 +151,8 @@ def _policy(written: str, items: _Items) -> _Asked:
             )
         changes.append((parameter, int(value)))
     _ssdlab.check_cache(name, changes, items.one_size)
-    return _Asked(written.strip(), name, changes, known[name].one_pass and not changes)
+    policy = known[name]
+    return _Asked(written.strip(), name, changes, policy.needs_future, policy.one_pass and not changes)
 
 
 def _policies(written: Sequence[str], items: _Items) -> list[_Asked]:
@@ -506,7 +508,8 @@ def simulate(
     if write_back:
         _refuse_write_back(items, asked, ignore_trims)
     # The accesses tell the footprint even where requests are simulated.
-    gathered = _ssdlab.CacheTrace(granularity, page, not ignore_trims, True, write_back, None)
+    future = any(one.needs_future for one in asked)
+    gathered = _ssdlab.CacheTrace(granularity, page, not ignore_trims, True, future, write_back, None)
     common = _gather(trace, gathered, monitor)
     capacities = sorted({size.of(common["footprint"][2], items) for size in parsed})
     cells = _cells(asked, capacities)
@@ -523,9 +526,8 @@ def _refuse_write_back(items: _Items, asked: Sequence[_Asked], ignore_trims: boo
         raise ConfigError("only pages are written back; simulate pages, or leave write-back out")
     if ignore_trims:
         raise ConfigError("a write-back cache drops what is trimmed; leave one of the two out")
-    future = {policy.name for policy in policies() if policy.needs_future}
     for one in asked:
-        if one.name in future:
+        if one.needs_future:
             raise ConfigError(
                 f"policy {one.name} must know the future, which requests in order do not tell; leave it out"
             )
@@ -573,7 +575,8 @@ def mrc(
     part = _sample(sample, replicas)
     # Only what is not sampled needs every access.
     exact = part is None or (items.one_size and any(one.one_pass for one in asked))
-    gathered = _ssdlab.CacheTrace(granularity, page, not ignore_trims, exact, False, part)
+    future = any(one.needs_future for one in asked)
+    gathered = _ssdlab.CacheTrace(granularity, page, not ignore_trims, exact, future, False, part)
     common = _gather(trace, gathered, monitor)
     footprint = common["footprint"][2]
     if parsed is None:

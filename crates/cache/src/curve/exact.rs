@@ -101,6 +101,7 @@ pub(crate) fn mru(trace: &AccessTrace, most: u32) -> Result<ExactCurve, CacheErr
 
 /// Belady's MIN of 1 to `most` items.
 pub(crate) fn belady(trace: &AccessTrace, most: u32) -> Result<ExactCurve, CacheError> {
+    trace.knows_what("belady", true)?;
     let accesses = followed(trace)?;
     let mut hits = vec![0; sizes(trace, most)];
     // What lies deeper than the largest cache is as good as not there.

@@ -1,0 +1,105 @@
+"""Requests per second of simulated caches against those of libCacheSim, from one file, in turns, in the same run.
+
+Called with the Python that has ssdlab; the first argument is the one that has libcachesim. Both read the requests from
+the file and simulate one cache; times are of their processor, whatever the number of threads.
+"""
+
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+POLICIES = {
+    "lru": "LRU", "fifo": "FIFO", "clock": "Clock", "arc": "ARC", "s3-fifo": "S3FIFO", "sieve": "Sieve", "lirs": "LIRS",
+    "w-tinylfu": "WTinyLFU",
+}  # fmt: skip
+OBJECTS, REQUESTS, THETA = 1_000_000, 4_000_000, 1.0
+SHARES = (0.01, 0.1)
+"""Of the objects touched, that a cache holds."""
+ROUNDS = 3
+HASHPOWER = 20
+"""Of libCacheSim's hash table: the objects of the trace."""
+
+
+def peer(path: str, name: str, size: int) -> tuple[float, int]:
+    """Processor seconds and misses of libCacheSim."""
+    import libcachesim
+
+    began = time.process_time()
+    reader = libcachesim.TraceReader(
+        path, libcachesim.TraceType.VSCSI_TRACE, libcachesim.ReaderInitParam(ignore_obj_size=True)
+    )
+    cache = getattr(libcachesim, name)(size, hashpower=HASHPOWER)
+    miss_ratio, _ = cache.process_trace(reader)
+    return time.process_time() - began, round(miss_ratio * REQUESTS)
+
+
+def ours(path: str, name: str, size: int) -> tuple[float, int]:
+    """Processor seconds and misses of ssdlab."""
+    import numpy  # noqa: F401  # loaded on first use otherwise
+    from ssdlab import TraceFile, cache
+
+    began = time.process_time()
+    found = cache.simulate(TraceFile(path, format="vscsi1"), [name], [size], granularity="objects", jobs=1)
+    return time.process_time() - began, found.accesses - int(found.hits[0, 0])
+
+
+def ask(python: str, *arguments: str) -> tuple[float, int]:
+    """The same in a process of its own, so that neither leaves memory behind for the other."""
+    done = subprocess.run([python, __file__, *arguments], check=True, capture_output=True, text=True)
+    seconds, misses = json.loads(done.stdout)
+    return seconds, misses
+
+
+def main(theirs: str) -> None:
+    """Prints a table; stops if both do not agree where they must."""
+    from ssdlab import Config, generate
+
+    with tempfile.TemporaryDirectory() as directory:
+        path = str(Path(directory) / "zipf.vscsi")
+        trace = generate(
+            Config(
+                overrides={
+                    "workload.pattern": "zipf",
+                    "workload.pattern.zipf.theta": THETA,
+                    "workload.requests": REQUESTS,
+                    "workload.reads": "100%",
+                    "workload.size": "4KiB",
+                    "workload.span": f"{OBJECTS * 4}KiB",
+                    "device.capacity": "8GiB",
+                }
+            )
+        )
+        trace.save(path, format="vscsi1")
+        touched = trace.profile()["footprint_bytes"] // 4096
+        print(f"## Caches against libCacheSim: {REQUESTS:,} requests by Zipf's law ({THETA}) for {touched:,} objects\n")
+        print("| policy | objects cached | libCacheSim, M requests/s | ssdlab | ratio | misses, libCacheSim | ssdlab |")
+        print("|---|---|---|---|---|---|---|")
+        for share in SHARES:
+            size = int(share * touched)
+            for name, their_name in POLICIES.items():
+                rounds = [
+                    (
+                        ask(theirs, "peer", path, their_name, str(size)),
+                        ask(sys.executable, "ours", path, name, str(size)),
+                    )
+                    for _ in range(ROUNDS)
+                ]
+                best = [min(one[side][0] for one in rounds) for side in (0, 1)]
+                misses = [rounds[0][side][1] for side in (0, 1)]
+                rates = [REQUESTS / seconds / 1e6 for seconds in best]
+                print(
+                    f"| {name} | {size:,} | {rates[0]:.2f} | {rates[1]:.2f} | **{rates[1] / rates[0]:.2f}** "
+                    f"| {misses[0]:,} | {misses[1]:,} |",
+                    flush=True,
+                )
+
+
+if __name__ == "__main__":
+    if len(sys.argv) == 2:
+        main(sys.argv[1])
+    else:
+        side, path, name, size = sys.argv[1:]
+        print(json.dumps({"peer": peer, "ours": ours}[side](path, name, int(size))))
