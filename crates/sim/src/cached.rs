@@ -63,7 +63,7 @@ pub struct CacheOptions {
 impl CacheOptions {
     /// Pages of the raw pool.
     pub fn raw_pages(&self) -> u64 {
-        self.capacity_pages - self.compressed.map_or(0, |pool| pool.room_pages)
+        self.capacity_pages.saturating_sub(self.compressed.map_or(0, |pool| pool.room_pages))
     }
 }
 
