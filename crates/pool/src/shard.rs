@@ -634,7 +634,8 @@ impl Shard {
             if self.slabs.bytes() > self.compressed_limit {
                 self.shrink();
             }
-            if let Some(place) = self.slabs.store(bytes, owner) {
+            let room_bytes = self.budget_bytes.saturating_sub(self.total_bytes());
+            if let Some(place) = self.slabs.store(bytes, owner, room_bytes) {
                 return Some(place);
             }
             let cost = self.slabs.chunk_cost();

@@ -130,22 +130,24 @@ impl Slabs {
         self.empty.pop().is_some()
     }
 
-    /// Copies `content` to a free place for slot `owner`, if there is one.
-    pub fn store(&mut self, content: &[u8], owner: u32) -> Option<Place> {
+    /// Copies `content` to a free place for slot `owner`, if there is one. Tables may take `room_bytes` more for it.
+    pub fn store(&mut self, content: &[u8], owner: u32, room_bytes: usize) -> Option<Place> {
         let class = self.class(content.len());
         let near = (class..=(class + NEIGHBOURS).min(STEPS)).find(|&class| !self.partial[class].is_empty());
         let chunk = match near {
             // An empty chunk is better than a place of another class.
             Some(found) if found == class || self.empty.is_empty() => self.partial[found].last().copied()?,
-            _ => self.cut(class)?,
+            _ => self.cut(class, room_bytes)?,
         };
         Some(self.put(chunk, content, owner))
     }
 
-    /// Cuts an empty chunk for `class`.
-    fn cut(&mut self, class: usize) -> Option<u32> {
-        let bytes = self.empty.pop()?;
-        let places = bytes.len() / (class * self.step_bytes);
+    /// Cuts an empty chunk for `class`, if there is one and `room_bytes` for its table: the smaller the class, the longer
+    /// is that.
+    fn cut(&mut self, class: usize, room_bytes: usize) -> Option<u32> {
+        let places = self.chunk_bytes / (class * self.step_bytes);
+        let table_bytes = places * (size_of::<u32>() + size_of::<u16>());
+        let bytes = if table_bytes <= room_bytes { self.empty.pop()? } else { return None };
         let chunk = Chunk {
             bytes,
             class,
@@ -154,7 +156,7 @@ impl Slabs {
             position: self.partial[class].len() as u32,
         };
         self.in_use += 1;
-        self.table_bytes += places * (size_of::<u32>() + size_of::<u16>());
+        self.table_bytes += table_bytes;
         self.cut_bytes += places * class * self.step_bytes;
         let number = self.unused.pop().unwrap_or_else(|| {
             self.chunks.push(None);
@@ -284,6 +286,8 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::BTreeMap;
 
+    const ROOM: usize = 1 << 20;
+
     /// Bytes that tell slot and version.
     fn content(slot: u32, len: usize) -> Vec<u8> {
         (0..len).map(|at| (slot as usize * 31 + at) as u8).collect()
@@ -308,7 +312,7 @@ mod tests {
                     }
                     _ => match held.remove(&slot) {
                         Some((place, len)) => slabs.free(place, len),
-                        None => if let Some(place) = slabs.store(&content(slot, len), slot) {
+                        None => if let Some(place) = slabs.store(&content(slot, len), slot, ROOM) {
                             held.insert(slot, (place, len));
                         }
                     }
@@ -332,16 +336,27 @@ mod tests {
     #[test]
     fn a_chunk_serves_one_class_until_it_is_empty() {
         let mut slabs = Slabs::new(4096, 1024);
-        assert_eq!(slabs.store(&[1; 1000], 0), None);
+        assert_eq!(slabs.store(&[1; 1000], 0, ROOM), None);
         slabs.add_chunk();
-        let places: Vec<_> = (0..4).map(|slot| slabs.store(&[slot as u8; 1000], slot).unwrap()).collect();
-        assert_eq!(slabs.store(&[1; 1000], 4), None);
+        let places: Vec<_> = (0..4).map(|slot| slabs.store(&[slot as u8; 1000], slot, ROOM).unwrap()).collect();
+        assert_eq!(slabs.store(&[1; 1000], 4, ROOM), None);
         assert_eq!((slabs.internal_bytes(), slabs.external_bytes()), (4 * 24, 0));
         slabs.free(places[2], 1000);
-        assert_eq!(slabs.store(&[1; 10], 4), None, "another class");
+        assert_eq!(slabs.store(&[1; 10], 4, ROOM), None, "another class");
         assert_eq!(slabs.external_bytes(), 1024);
         [0, 1, 3].iter().for_each(|&slot| slabs.free(places[slot], 1000));
-        assert!(slabs.store(&[1; 10], 4).is_some());
+        assert!(slabs.store(&[1; 10], 4, ROOM).is_some());
         assert!(!slabs.give_chunk_back());
+    }
+
+    #[test]
+    fn a_chunk_is_cut_only_where_there_is_room_for_its_table() {
+        let mut slabs = Slabs::new(4096, 1024);
+        slabs.add_chunk();
+        let before = slabs.bytes();
+        assert_eq!(slabs.store(&[1; 1000], 0, 4 * 6 - 1), None);
+        assert_eq!(slabs.bytes(), before);
+        assert!(slabs.store(&[1; 1000], 0, 4 * 6).is_some());
+        assert_eq!(slabs.bytes(), before + 4 * 6);
     }
 }

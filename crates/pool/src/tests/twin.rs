@@ -118,7 +118,7 @@ fn rooms(limit_bytes: usize) -> usize {
     let mut pages = 0;
     while slabs.bytes() + slabs.chunk_cost() <= limit_bytes {
         slabs.add_chunk();
-        while slabs.store(&[0; PAGE_BYTES / 2], 0).is_some() {
+        while slabs.store(&[0; PAGE_BYTES / 2], 0, usize::MAX).is_some() {
             pages += 1;
         }
     }
