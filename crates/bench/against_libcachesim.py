@@ -15,8 +15,8 @@ POLICIES = {
     "lru": "LRU", "fifo": "FIFO", "clock": "Clock", "arc": "ARC", "s3-fifo": "S3FIFO", "sieve": "Sieve", "lirs": "LIRS",
     "w-tinylfu": "WTinyLFU",
 }  # fmt: skip
-OBJECTS, REQUESTS, THETA = 1_000_000, 4_000_000, 1.0
-SHARES = (0.01, 0.1)
+OBJECTS, REQUESTS, THETA = 1_000_000, 20_000_000, 1.0
+SHARES = (0.1,)
 """Of the objects touched, that a cache holds."""
 ROUNDS = 3
 HASHPOWER = 20
@@ -39,6 +39,7 @@ def peer(path: str, name: str, size: int) -> tuple[float, int]:
 def ours(path: str, name: str, size: int) -> tuple[float, int]:
     """Processor seconds and misses of ssdlab."""
     import numpy  # noqa: F401  # loaded on first use otherwise
+
     from ssdlab import TraceFile, cache
 
     began = time.process_time()

@@ -125,6 +125,10 @@ impl<const N: usize> Lists<N> {
         ends.units -= u64::from(size);
         if older == NONE {
             ends.oldest = newer;
+            if newer != NONE {
+                // Whoever takes the oldest out takes the next one soon, and that changes the one after it.
+                prefetch(&self.nodes, self.nodes[newer as usize].newer as usize);
+            }
         } else {
             self.nodes[older as usize].newer = newer;
         }
