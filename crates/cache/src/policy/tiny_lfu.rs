@@ -82,5 +82,14 @@ impl Policy for TinyLfu {
         false
     }
 
+    /// Who is let in is decided when the next item comes: of the newest and the oldest that which was used less gives way.
+    fn victim(&mut self) -> Option<u32> {
+        let (newest, oldest) = (self.lists.newest(0)?, self.lists.oldest(0)?);
+        let is_let_in = self.sketch.estimate(newest) > self.sketch.estimate(oldest);
+        let victim = if is_let_in { oldest } else { newest };
+        self.lists.remove(victim);
+        Some(victim)
+    }
+
     super::listed!(lists, 1, remove, and sketch);
 }
