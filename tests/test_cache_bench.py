@@ -104,6 +104,7 @@ def test_a_monitor_stops_it() -> None:
 
 def test_command_shows_every_cell(cli: Cli, tmp_path: Path) -> None:
     quick = ["--accesses", 2000, "--pages", 500, "--runs", 1, "--budget", "30%", "--share", "0,50%", "--cost", "5us"]
+    quick += ["--policy", "lru-k:k=3", "--compressed-policy", "2q"]
     shown = cli("cache", "bench", *quick, "--busy", "--out", "found").stdout
     assert "busy 5 µs below" in shown and "zstd:1" in shown
     lines = (tmp_path / "found" / "cache-bench.csv").read_text(encoding="utf-8").splitlines()
@@ -118,7 +119,7 @@ def test_command_shows_every_cell(cli: Cli, tmp_path: Path) -> None:
     [
         ["--budget", "1KiB"], ["--share", "some"], ["--share", "120"], ["--codec", "modelled"], ["--codec", "zst"],
         ["--directory", "nowhere"], ["--access", "poreto"], ["--access", "zipf:x"], ["--scan", "200%"], ["--cost", "x"],
-        ["--policy", "mru"], ["--dataset", "nowhere"], ["--page", "5000"], ["--cost", "1e9"], ["--pages", "1"],
+        ["--policy", "lur"], ["--compressed-policy", "lur"], ["--policy", "lru-k:k=99"], ["--dataset", "nowhere"], ["--page", "5000"], ["--cost", "1e9"], ["--pages", "1"],
         ["--share", ""], ["--threads", "100000"],
     ],
 )  # fmt: skip
