@@ -119,7 +119,8 @@ def test_command_shows_every_cell(cli: Cli, tmp_path: Path) -> None:
     [
         ["--budget", "1KiB"], ["--share", "some"], ["--share", "120"], ["--codec", "modelled"], ["--codec", "zst"],
         ["--directory", "nowhere"], ["--access", "poreto"], ["--access", "zipf:x"], ["--scan", "200%"], ["--cost", "x"],
-        ["--policy", "lur"], ["--compressed-policy", "lur"], ["--policy", "lru-k:k=99"], ["--dataset", "nowhere"], ["--page", "5000"], ["--cost", "1e9"], ["--pages", "1"],
+        ["--policy", "lur"], ["--compressed-policy", "lur"], ["--policy", "lru-k:k=99"], ["--dataset", "nowhere"],
+        ["--page", "5000"], ["--cost", "1e9"], ["--pages", "1"],
         ["--share", ""], ["--threads", "100000"],
     ],
 )  # fmt: skip

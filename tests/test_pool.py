@@ -131,7 +131,9 @@ def test_a_file_below(tmp_path: Path) -> None:
     assert now[3 * PAGE : 100 * PAGE + 10] == contents[3 * PAGE :]
 
 
-@pytest.mark.parametrize("policy", [one.name for one in ssdlab.cache.policies() if not one.needs_future] + ["lru-k:k=3"])
+@pytest.mark.parametrize(
+    "policy", [one.name for one in ssdlab.cache.policies() if not one.needs_future] + ["lru-k:k=3"]
+)
 def test_any_policy_of_simulated_caches(policy: str) -> None:
     with Pool("512KiB", "4KiB", Memory(), workers=0, policy=policy, compressed_policy=policy) as pool:
         for turn in range(3):

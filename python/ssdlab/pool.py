@@ -120,10 +120,10 @@ class Pool:
             share: How much of the budget compressed pages may take: `"25%"`, or `"adaptive"`, which weighs the times
                 `miss_us` and `restore_us`.
             policy: Which raw page gives way: any policy of simulated caches but `belady`, with parameters as in
-                `lru-k:k=3`. Hits of several threads do not wait for each other with `clock`, `fifo`, `lru`, `s3-fifo` and
-                `sieve` as they are; with the others and with parameters each takes a lock.
-            compressed_policy: Which compressed page gives way, chosen likewise. A page that is hit leaves the compressed
-                pool, so it matters little, but that some know pages that come back.
+                `lru-k:k=3`. Hits of several threads do not wait for each other with `clock`, `fifo`, `lru`, `s3-fifo`
+                and `sieve` as they are; with the others and with parameters each takes a lock.
+            compressed_policy: Which compressed page gives way, chosen likewise. A page that is hit leaves the
+                compressed pool, so it matters little, but that some know pages that come back.
             workers: Threads that compress in the background. Without any, and with one thread that uses it, the cache
                 is deterministic.
             miss_us: Microseconds to load a page.
@@ -134,7 +134,15 @@ class Pool:
             OSError: If the file cannot be read.
         """
         settings = Settings(
-            _bytes(budget), _bytes(page_size), codec, str(share), policy, compressed_policy, workers, miss_us, restore_us
+            _bytes(budget),
+            _bytes(page_size),
+            codec,
+            str(share),
+            policy,
+            compressed_policy,
+            workers,
+            miss_us,
+            restore_us,
         )
         if settings.budget_bytes < 0 or not 0 <= settings.page_bytes < 1 << 32 or not 0 <= workers < 1 << 32:
             raise ConfigError("budget, page_size and workers are positive, and a page has 1 MiB at most")

@@ -54,7 +54,7 @@ def bench(
         typer.Option(
             "--policy",
             metavar="NAME",
-            help="Which raw page gives way: clock, fifo, lru, s3-fifo or sieve; or, with a lock for each hit, another one "
+            help="Which raw page gives way: clock, fifo, lru, s3-fifo or sieve; or, with a lock for each hit, another "
             "of 'ssdlab list caches', parameters as lru-k:k=3.",
             rich_help_panel=CACHE,
         ),
