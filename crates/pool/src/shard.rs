@@ -373,7 +373,15 @@ impl Shard {
     pub fn raw_hit(&self, id: PageId) -> Option<&Frame> {
         let at = self.find(id)?;
         let slot = &self.slots[at as usize];
-        let State::Raw(page) = &slot.state else { return None };
+        let page = match &slot.state {
+            State::Raw(page) => page,
+            State::Compressed(compressed) => {
+                // Whoever asked will copy it once he has the lock.
+                self.slabs.prefetch(compressed.place, compressed.len as usize);
+                return None;
+            }
+            _ => return None,
+        };
         self.raw.hit(at);
         if !slot.touched.load(Relaxed) {
             slot.touched.store(true, Relaxed);
