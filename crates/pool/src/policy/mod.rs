@@ -1,8 +1,8 @@
 //! Which page gives way; one file for each policy, registered in [`OWN`], and all of simulated caches.
 //!
-//! To add one: write its file with an [`Info`] and an implementation of [`Policy`], register it here. Policies of
-//! `ssdlab-cache` are known from its table; those of its own learn of hits through atomics, so that hits of several
-//! threads do not wait for each other, while simulated ones take a lock for each hit of a shard.
+//! To add one: write its file with an [`Info`] and an implementation of [`Policy`], register it here. Those registered
+//! here learn of hits through atomics, so that hits of several threads do not wait for each other. Those of simulated
+//! caches come from the table of `ssdlab-cache`, and take a lock for each hit of a shard.
 //!
 //! A page hit in the compressed pool leaves it for the raw one, so a policy of the compressed pool sees no hits. FIFO,
 //! CLOCK, SIEVE and LRU are the same there; those with ghosts still know pages that come back.
@@ -28,7 +28,7 @@ pub trait Policy: Send + Sync {
     /// Slots `0..slots` may come in from now on.
     fn grow(&mut self, slots: usize);
 
-    /// Memory that growing by `more` slots takes at most.
+    /// Memory that growing by `more` slots takes at most; 40 bytes for each are enough for lists and times.
     fn growth_bytes(&self, more: usize) -> usize {
         more * 40
     }
@@ -80,14 +80,6 @@ impl Choice {
     /// As it is written in configurations, such as `lru-k:k=3`.
     pub fn name(&self) -> &str {
         &self.name
-    }
-
-    /// One line for people.
-    pub fn help(&self) -> &'static str {
-        match &self.kind {
-            Kind::Own(info) => info.help,
-            Kind::Simulated(info, _) => info.help,
-        }
     }
 
     /// Whether each hit takes a lock.
