@@ -10,7 +10,7 @@ import pytest
 import ssdlab
 from conftest import ROOT, Cli
 from ssdlab import cache
-from ssdlab.plan.compressors import PAPER
+from ssdlab.cache.planning import PAPER
 
 OLTP = ROOT / "traces" / "oltp.csv.zst"
 STACK = ("lru", "mru", "belady")
@@ -310,7 +310,7 @@ def test_even_requests_take_as_long_as_the_plan_says(codec: str, share: float) -
     summary = ssdlab.simulate(config).summary
     device_us = summary["latency"]["read"]["mean_ns"] / 1000
     asked = {"distribution": "even", "compressors": [PAPER[codec]], "device_us": device_us, "share": share}
-    plan = ssdlab.cache_plan("32MiB", "256MiB", page="4KiB", **asked)
+    plan = cache.plan("32MiB", "256MiB", page="4KiB", **asked)
     expected = next(choice for choice in plan.choices if choice.model == "document")
     # The cache is empty at first, which costs some 20,000 of 400,000 requests a part of their hits.
     assert summary["cache"]["mean_ns"] / 1000 == pytest.approx(expected.us, rel=0.01)

@@ -128,6 +128,7 @@ def test_a_monitor_stops_it() -> None:
 
 def test_command_shows_every_cell(cli: Cli, tmp_path: Path) -> None:
     quick = ["--accesses", 2000, "--pages", 500, "--runs", 1, "--budget", "30%", "--share", "0,50%", "--cost", "5us"]
+    quick += ["--policy", "lru-k:k=3", "--compressed-policy", "2q"]
     shown = cli("cache", "bench", *quick, "--busy", "--out", "found").stdout
     assert "busy 5 µs below" in shown and "zstd:1" in shown
     lines = (tmp_path / "found" / "cache-bench.csv").read_text(encoding="utf-8").splitlines()
@@ -142,9 +143,9 @@ def test_command_shows_every_cell(cli: Cli, tmp_path: Path) -> None:
     [
         ["--budget", "1KiB"], ["--share", "some"], ["--share", "120"], ["--codec", "modelled"], ["--codec", "zst"],
         ["--directory", "nowhere"], ["--access", "poreto"], ["--access", "zipf:x"], ["--scan", "200%"], ["--cost", "x"],
-        ["--policy", "mru"], ["--dataset", "nowhere"], ["--page", "5000"], ["--cost", "1e9"], ["--pages", "1"],
-        ["--share", ""], ["--threads", "100000"], ["--drive", "sata"], ["--set", "device.op=7%"],
-        ["--drive", "sata-mlc", "--directory", "."],
+        ["--policy", "lur"], ["--compressed-policy", "lur"], ["--policy", "lru-k:k=99"], ["--dataset", "nowhere"],
+        ["--page", "5000"], ["--cost", "1e9"], ["--pages", "1"], ["--share", ""], ["--threads", "100000"],
+        ["--drive", "sata"], ["--set", "device.op=7%"], ["--drive", "sata-mlc", "--directory", "."],
     ],
 )  # fmt: skip
 def test_command_says_what_is_wrong_in_a_line(cli: Cli, arguments: list[str]) -> None:

@@ -131,6 +131,22 @@ def test_a_file_below(tmp_path: Path) -> None:
     assert now[3 * PAGE : 100 * PAGE + 10] == contents[3 * PAGE :]
 
 
+@pytest.mark.parametrize(
+    "policy", [one.name for one in ssdlab.cache.policies() if not one.needs_future] + ["lru-k:k=3"]
+)
+def test_any_policy_of_simulated_caches(policy: str) -> None:
+    with Pool("512KiB", "4KiB", Memory(), workers=0, policy=policy, compressed_policy=policy) as pool:
+        for turn in range(3):
+            for page in range(300):
+                if turn == 1:
+                    pool.write(page, bytes([page % 251]) * PAGE)
+                if turn == 2:
+                    assert pool.read(page) == bytes([page % 251]) * PAGE
+                pool.read(page // 20)
+        found = pool.statistics()
+        assert found.raw_hit_ratio > 0 and found.memory["total_bytes"] <= found.memory["budget_bytes"]
+
+
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         Pool("1MiB", "4KiB", tmp_path / "nowhere")
@@ -143,7 +159,11 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     [
         ({"codec": "lz5"}, 'did you mean "lz4"'),
         ({"codec": "modelled"}, "keeps no bytes"),
-        ({"policy": "mru"}, "choose one of"),
+        ({"policy": "lur"}, 'policy = "lur".*choose one of clock, fifo, lru, s3-fifo, sieve, .*arc'),
+        ({"policy": "belady"}, "choose one of"),
+        ({"policy": "lru-k:k=99"}, "must lie in 1..=16"),
+        ({"policy": "lru-k:k"}, "lru-k:PARAMETER=NUMBER"),
+        ({"compressed_policy": "lur"}, 'compressed_policy = "lur".*choose one of'),
         ({"share": "half"}, "no percentage"),
         ({"share": "120%"}, "from 0 to 100"),
         ({"share": "adaptive"}, "miss_us"),

@@ -16,7 +16,7 @@ from typing import Protocol, Self
 from ssdlab import _ssdlab
 from ssdlab._ssdlab import ConfigError
 
-CODEC, SHARE, POLICY = "lz4", "50%", "clock"
+CODEC, SHARE, POLICY, COMPRESSED_POLICY = "lz4", "50%", "clock", "fifo"
 """Of a cache unless others are asked for."""
 
 
@@ -46,7 +46,9 @@ class Settings:
     share: str = SHARE
     """How much of the budget compressed pages may take: a percentage, or `adaptive`."""
     policy: str = POLICY
-    """Which raw page gives way: `clock`, `fifo`, `lru`, `s3_fifo`, `sieve`."""
+    """Which raw page gives way: `lru`, `lru-k:k=3` ..., as in `Pool`."""
+    compressed_policy: str = COMPRESSED_POLICY
+    """Which compressed page gives way."""
     workers: int = 1
     """Threads that compress in the background; without any, who needs room does."""
     miss_us: float | None = None
@@ -102,6 +104,7 @@ class Pool:
         codec: str = CODEC,
         share: str = SHARE,
         policy: str = POLICY,
+        compressed_policy: str = COMPRESSED_POLICY,
         workers: int = 1,
         miss_us: float | None = None,
         restore_us: float | None = None,
@@ -116,7 +119,11 @@ class Pool:
             codec: How pages are compressed: `lz4`, `zstd:3` ...
             share: How much of the budget compressed pages may take: `"25%"`, or `"adaptive"`, which weighs the times
                 `miss_us` and `restore_us`.
-            policy: Which raw page gives way: `clock`, `fifo`, `lru`, `s3_fifo`, `sieve`.
+            policy: Which raw page gives way: any policy of simulated caches but `belady`, with parameters as in
+                `lru-k:k=3`. Hits of several threads do not wait for each other with `clock`, `fifo`, `lru`, `s3-fifo`
+                and `sieve` as they are; with the others and with parameters each takes a lock.
+            compressed_policy: Which compressed page gives way, chosen likewise. A page that is hit leaves the
+                compressed pool, so it matters little, but that some know pages that come back.
             workers: Threads that compress in the background. Without any, and with one thread that uses it, the cache
                 is deterministic.
             miss_us: Microseconds to load a page.
@@ -126,7 +133,17 @@ class Pool:
             ConfigError: If this makes no cache.
             OSError: If the file cannot be read.
         """
-        settings = Settings(_bytes(budget), _bytes(page_size), codec, str(share), policy, workers, miss_us, restore_us)
+        settings = Settings(
+            _bytes(budget),
+            _bytes(page_size),
+            codec,
+            str(share),
+            policy,
+            compressed_policy,
+            workers,
+            miss_us,
+            restore_us,
+        )
         if settings.budget_bytes < 0 or not 0 <= settings.page_bytes < 1 << 32 or not 0 <= workers < 1 << 32:
             raise ConfigError("budget, page_size and workers are positive, and a page has 1 MiB at most")
         if isinstance(loader, str | os.PathLike):

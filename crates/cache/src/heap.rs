@@ -5,7 +5,7 @@
 use ssdlab_core::HugeVec;
 use ssdlab_core::mem::prefetch;
 
-use crate::lists::grow;
+use crate::lists::{grow, reserve};
 
 const ABSENT: u32 = u32::MAX;
 const CHILDREN: usize = 4;
@@ -23,17 +23,27 @@ pub(crate) struct Heap<K> {
     /// Where each item lies, or [`ABSENT`].
     at: HugeVec<u32>,
     units: u64,
+    /// Most items that are in.
+    capacity: u64,
 }
 
 impl<K: Copy + Ord> Heap<K> {
-    /// An empty heap for items `0..items`.
-    pub fn new(items: u32) -> Self {
-        Self { entries: Vec::new(), at: HugeVec::filled(ABSENT, items as usize), units: 0 }
+    /// An empty heap for items `0..items`, of which at most `capacity` are in.
+    pub fn new(items: u32, capacity: u64) -> Self {
+        let mut heap = Self { entries: Vec::new(), at: HugeVec::filled(ABSENT, 0), units: 0, capacity };
+        heap.grow(items);
+        heap
     }
 
     /// Makes room for items `0..items`.
     pub fn grow(&mut self, items: u32) {
         grow(&mut self.at, ABSENT, items as usize);
+        reserve(&mut self.entries, self.at.len(), self.capacity);
+    }
+
+    /// Memory of the heap.
+    pub fn bytes(&self) -> usize {
+        self.entries.capacity() * size_of::<Entry<K>>() + size_of_val(&*self.at)
     }
 
     /// Loads the place of an item.
@@ -146,7 +156,7 @@ mod tests {
         /// Goal: the least key is on top whatever changes. Method: a map beside it; keys are made unique.
         #[test]
         fn the_least_is_on_top(steps in prop::collection::vec((0_u32..30, prop::option::weighted(0.8, 0_u32..50)), 0..300)) {
-            let mut heap = Heap::new(0);
+            let mut heap = Heap::new(0, 30);
             heap.grow(30);
             let mut map = BTreeMap::new();
             for (item, key) in steps {

@@ -45,6 +45,12 @@ pub(crate) fn grow<T: Copy>(values: &mut HugeVec<T>, value: T, len: usize) {
     }
 }
 
+/// Makes room in `values` for what a cache of `capacity` units may hold of so many items.
+pub(crate) fn reserve<T>(values: &mut Vec<T>, items: usize, capacity: u64) {
+    let most = usize::try_from(capacity).unwrap_or(usize::MAX).min(items);
+    values.reserve_exact(most.saturating_sub(values.len()));
+}
+
 impl<const N: usize> Lists<N> {
     /// Empty lists for items `0..items`.
     pub fn new(items: u32) -> Self {
@@ -55,6 +61,11 @@ impl<const N: usize> Lists<N> {
     /// Makes room for items `0..items`.
     pub fn grow(&mut self, items: u32) {
         grow(&mut self.nodes, ABSENT, items as usize);
+    }
+
+    /// Memory of the nodes.
+    pub fn bytes(&self) -> usize {
+        size_of_val(&*self.nodes)
     }
 
     /// Loads the node of an item.

@@ -71,6 +71,11 @@ impl Sketch {
         }
     }
 
+    /// Memory of the counters and the doorkeeper.
+    pub fn bytes(&self) -> usize {
+        self.counters.len() + size_of_val(&*self.doorkeeper)
+    }
+
     /// The indices of an item's counters.
     #[inline]
     pub fn counters_of(&self, item: u32) -> [usize; ROWS] {

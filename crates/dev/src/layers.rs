@@ -11,10 +11,10 @@ const LAYERS: &[(&str, u8)] = &[
     ("ssdlab-sched", 1),
     ("ssdlab-ftl", 2),
     ("ssdlab-cache", 2),
-    ("ssdlab-pool", 2),
     ("ssdlab-sim", 3),
-    ("ssdlab-measure", 4),
+    ("ssdlab-pool", 3),
     ("ssdlab-config", 4),
+    ("ssdlab-measure", 4),
     ("ssdlab-py", 5),
 ];
 
@@ -38,10 +38,7 @@ const BANNED: &[&str] = &[
 ];
 
 /// Banned words a crate may use all the same.
-///
-/// The pool is no model but a cache that programs use, whose workers compress in the background.
-const EXCEPTIONS: &[(&str, &[&str])] =
-    &[("ssdlab-trace", &["std::fs", "fs::"]), ("ssdlab-pool", &["std::thread", "thread::"])];
+const EXCEPTIONS: &[(&str, &[&str])] = &[("ssdlab-trace", &["std::fs", "fs::"])];
 
 /// The layer of a product crate.
 fn layer(name: &str) -> Option<u8> {

@@ -13,6 +13,7 @@ use ssdlab_core::{Bytes, Rng};
 
 use storage::{Failed, PAGE_BYTES, Storage, audit, options, page, version};
 
+use crate::policy::policy;
 use crate::{Demotion, Loader, Options, PageId, Pool, Share};
 
 #[path = "tests/storage.rs"]
@@ -118,6 +119,21 @@ fn callers_and_a_worker() {
     interleave(|| {
         let demotion = Demotion::Background { workers: 1, batch: 2 };
         work(Options { demotion, budget: Bytes(34 << 10), ..tight() }, Storage::default(), false);
+    });
+}
+
+/// Hits, which hold the shard's lock shared, take the policy's own.
+#[test]
+fn callers_and_a_worker_with_simulated_policies() {
+    interleave(|| {
+        let options = Options {
+            demotion: Demotion::Background { workers: 1, batch: 2 },
+            budget: Bytes(46 << 10),
+            raw_policy: policy("arc").unwrap(),
+            compressed_policy: policy("2q").unwrap(),
+            ..tight()
+        };
+        work(options, Storage::default(), false);
     });
 }
 

@@ -4,7 +4,7 @@ use ssdlab_codec::CodecSpec;
 use ssdlab_core::Bytes;
 
 use crate::ConfigError;
-use crate::policy::{self, Info};
+use crate::policy::{self, Choice};
 
 /// How much of the budget compressed pages may take.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -69,9 +69,9 @@ pub struct Options {
     /// Whether pages that were asked for only once are dropped rather than compressed.
     pub drop_cold: bool,
     /// Which raw page is compressed next.
-    pub raw_policy: &'static Info,
+    pub raw_policy: Choice,
     /// Which compressed page is dropped next.
-    pub compressed_policy: &'static Info,
+    pub compressed_policy: Choice,
     /// Who compresses.
     pub demotion: Demotion,
     /// Parts with a lock and a share of the budget each; a power of two.

@@ -258,7 +258,7 @@ impl<L: Loader> Inner<L> {
         let shard = self.shard(id);
         let (mut flight, mut restore, victim) = loop {
             let mut state = shard.hold();
-            let (slot, restore) = match state.look_up(id) {
+            let (slot, kit) = match state.look_up(id) {
                 Found::Raw(_) => {
                     let Some(page) = state.raw_hit(id) else { continue };
                     shard.raw_hits.fetch_add(1, Relaxed);
@@ -275,11 +275,7 @@ impl<L: Loader> Inner<L> {
                     state.wait();
                     continue;
                 }
-                Found::Compressed(slot) => {
-                    let mut kit = self.kit()?;
-                    let compressed = state.begin_restore(slot, kit.incoming());
-                    (slot, Some((kit, compressed)))
-                }
+                Found::Compressed(slot) => (slot, Some(self.kit()?)),
                 Found::Absent => {
                     let Some(slot) = state.begin(id) else {
                         if state.working() {
@@ -294,6 +290,11 @@ impl<L: Loader> Inner<L> {
             };
             let frame = state.take_frame();
             let victim = if frame.is_none() { state.begin_demotion(false) } else { None };
+            // Last, as the bytes to be copied are still on their way from memory.
+            let restore = kit.map(|mut kit| {
+                let compressed = state.begin_restore(slot, kit.incoming());
+                (kit, compressed)
+            });
             break (Flight::new(shard, slot, frame), restore, victim);
         };
         if flight.frame.is_none() {

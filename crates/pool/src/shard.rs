@@ -58,8 +58,8 @@ struct Slot {
     busy: bool,
 }
 
-/// Memory of a slot with its place in both policies and in the list of free ones, at most.
-const SLOT_BYTES: usize = size_of::<Slot>() + 2 * 40 + 4;
+/// Memory of a slot with its place in the list of free ones.
+const SLOT_BYTES: usize = size_of::<Slot>() + size_of::<u32>();
 
 /// What a look at a page found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,6 +102,33 @@ pub enum Done<'a> {
     Incompressible,
     /// These bytes, with their checksum, shall be kept.
     Keep(&'a [u8], u32),
+}
+
+/// The share of the compressed pool in the beginning, percent.
+fn first_percent(share: Share) -> f64 {
+    match share {
+        Share::Fixed { percent } => percent,
+        Share::Adaptive { .. } => 50.0,
+    }
+}
+
+/// Pages that a shard has tables for before they grow.
+pub struct Expected {
+    /// All that may be there.
+    pub slots: usize,
+    /// Raw pages, no fewer than there will be.
+    pub raw_pages: usize,
+    /// Compressed pages, if they are half as long.
+    pub compressed_pages: usize,
+}
+
+impl Expected {
+    pub fn new(options: &Options, budget_bytes: usize) -> Self {
+        let frames = budget_bytes / options.frame_bytes();
+        let given_up = (frames as f64 * first_percent(options.share) / 100.0) as usize;
+        let (raw_pages, compressed_pages) = (frames - given_up + LEAST_FRAMES, 2 * given_up);
+        Self { slots: raw_pages + compressed_pages, raw_pages, compressed_pages }
+    }
 }
 
 /// One part of the cache.
@@ -149,13 +176,8 @@ impl Shard {
     pub fn new(options: &Options, budget_bytes: usize) -> Result<Self, ConfigError> {
         let frame_bytes = options.frame_bytes();
         let page_bytes = options.page_bytes as usize;
-        let percent = match options.share {
-            Share::Fixed { percent } => percent,
-            Share::Adaptive { .. } => 50.0,
-        };
-        let frames = budget_bytes / frame_bytes;
-        // The table has room for pages compressed to half; it grows for more.
-        let slots = frames + (frames as f64 * percent / 100.0) as usize + LEAST_FRAMES;
+        let percent = first_percent(options.share);
+        let Expected { slots, raw_pages, compressed_pages } = Expected::new(options, budget_bytes);
         let balance = match options.share {
             Share::Fixed { .. } => None,
             Share::Adaptive { miss_us, restore_us } => {
@@ -169,8 +191,8 @@ impl Shard {
             heads: vec![NONE; slots.next_power_of_two()].into(),
             slots: Vec::new(),
             free_slots: Vec::new(),
-            raw: (options.raw_policy.make)(0),
-            compressed: (options.compressed_policy.make)(0),
+            raw: options.raw_policy.build(raw_pages)?,
+            compressed: options.compressed_policy.build(compressed_pages)?,
             free_frames: Vec::new(),
             orphans: Vec::new(),
             frames: 0,
@@ -215,6 +237,9 @@ impl Shard {
             shard.low_water = (shard.raw_limit() / 16).min(options.batch());
             shard.high_water = (shard.raw_limit() / 8).min(2 * options.batch());
         }
+        // Once more for the pages that there will be, now that tables are counted; these are no larger for it.
+        shard.raw = options.raw_policy.build(shard.raw_limit() - shard.high_water)?;
+        shard.raw.grow(slots);
         Ok(shard)
     }
 
@@ -234,13 +259,18 @@ impl Shard {
         self.free_slots.extend((old as u32..slots as u32).rev());
         self.raw.grow(slots);
         self.compressed.grow(slots);
-        self.meta_bytes = size_of_val(&*self.heads)
+        self.meta_bytes = self.counted_bytes();
+    }
+
+    /// Tables, policies and ghosts, counted anew.
+    fn counted_bytes(&self) -> usize {
+        size_of_val(&*self.heads)
             + self.slots.capacity() * size_of::<Slot>()
             + self.free_slots.capacity() * size_of::<u32>()
             + self.raw.bytes()
             + self.compressed.bytes()
             + self.balance.as_ref().map_or(0, Balance::bytes)
-            + self.sketch.as_ref().map_or(0, Sketch::bytes);
+            + self.sketch.as_ref().map_or(0, Sketch::bytes)
     }
 
     // Budget.
@@ -343,7 +373,15 @@ impl Shard {
     pub fn raw_hit(&self, id: PageId) -> Option<&Frame> {
         let at = self.find(id)?;
         let slot = &self.slots[at as usize];
-        let State::Raw(page) = &slot.state else { return None };
+        let page = match &slot.state {
+            State::Raw(page) => page,
+            State::Compressed(compressed) => {
+                // Whoever asked will copy it once he has the lock.
+                self.slabs.prefetch(compressed.place, compressed.len as usize);
+                return None;
+            }
+            _ => return None,
+        };
         self.raw.hit(at);
         if !slot.touched.load(Relaxed) {
             slot.touched.store(true, Relaxed);
@@ -380,7 +418,8 @@ impl Shard {
         if self.free_slots.is_empty() {
             let more = self.slots.len() / 8 + 64;
             // While a table moves, both its old and its new place exist.
-            let needed = more * SLOT_BYTES + self.slots.len() * size_of::<Slot>();
+            let policies = self.raw.growth_bytes(more) + self.compressed.growth_bytes(more);
+            let needed = more * SLOT_BYTES + policies + self.slots.len() * size_of::<Slot>();
             if self.total_bytes() + needed <= self.budget_bytes {
                 self.reserved_bytes = 0;
                 self.grow(self.slots.len() + more);
@@ -747,6 +786,7 @@ impl Shard {
         assert_eq!(count(|slot| matches!(slot.state, State::Compressed(_))), self.slabs.pages());
         assert_eq!(self.frames, self.raw_pages + self.free_frames.len() + self.orphans.len());
         assert!(self.total_bytes() <= self.budget_bytes);
+        assert!(self.counted_bytes() <= self.meta_bytes);
         for (at, slot) in self.slots.iter().enumerate().filter(|(_, slot)| !matches!(slot.state, State::Free)) {
             assert_eq!(self.find(slot.id), Some(at as u32));
         }

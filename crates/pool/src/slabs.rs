@@ -4,6 +4,8 @@
 //! becomes empty may serve another class or be given back. Chunks can be emptied by moving their pages, which bounds what
 //! free places waste.
 
+use ssdlab_core::mem::prefetch;
+
 /// Where a compressed page is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
@@ -25,6 +27,8 @@ struct Chunk {
 const FREE: u32 = u32::MAX;
 /// Fixed part of a chunk's table entry, with the allocators' own share.
 const ENTRY_BYTES: usize = size_of::<Chunk>() + 64;
+/// A line of the processor's caches.
+const LINE_BYTES: usize = 64;
 /// Steps of a page.
 const STEPS: usize = 32;
 /// Classes above its own in which a page may take a free place.
@@ -118,6 +122,12 @@ impl Slabs {
     /// Free places of chunks in use.
     pub fn free_bytes(&self) -> usize {
         self.cut_bytes - self.place_bytes
+    }
+
+    /// Loads the `len` bytes of a page, which are going to be copied.
+    pub fn prefetch(&self, place: Place, len: usize) {
+        let bytes = self.get(place, len);
+        (0..len).step_by(LINE_BYTES).for_each(|at| prefetch(bytes, at));
     }
 
     /// Takes another chunk from the system.

@@ -28,6 +28,7 @@ pub struct Settings {
     codec: String,
     share: String,
     policy: String,
+    compressed_policy: String,
     workers: u32,
     miss_us: Option<f64>,
     restore_us: Option<f64>,
@@ -39,6 +40,8 @@ impl Settings {
         options.codec = codec(&self.codec)?;
         options.share = self.share()?;
         options.raw_policy = policy::policy(&self.policy).map_err(wrong)?;
+        options.compressed_policy = policy::policy(&self.compressed_policy)
+            .map_err(|error| wrong(ssdlab_pool::ConfigError { field: "compressed_policy", ..error }))?;
         options.demotion = match (self.workers, options.demotion) {
             (0, _) => Demotion::Synchronous,
             (workers, Demotion::Background { batch, .. }) => Demotion::Background { workers, batch },

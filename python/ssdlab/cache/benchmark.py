@@ -21,7 +21,7 @@ from ssdlab.cache.accesses import drawn, of_trace
 from ssdlab.compress import Spread, _page_bytes, _processors
 from ssdlab.config import Config
 from ssdlab.corpus import Corpus
-from ssdlab.pool import POLICY, Settings, _bytes
+from ssdlab.pool import COMPRESSED_POLICY, POLICY, Settings, _bytes
 from ssdlab.trace import Trace
 
 if TYPE_CHECKING:
@@ -169,6 +169,7 @@ def bench(
     writes: float = 0.0,
     scan: float = 0.0,
     policy: str = POLICY,
+    compressed_policy: str = COMPRESSED_POLICY,
     workers: int = 1,
     threads: int | None = None,
     cost_us: float = COST_US,
@@ -198,7 +199,8 @@ def bench(
         accesses: Pages read and written in each run, half of them to warm up.
         writes: Share of the accesses that write a page.
         scan: Share of the accesses that read all pages from front to back.
-        policy: Which raw page gives way.
+        policy: Which raw page gives way, as in `ssdlab.Pool`.
+        compressed_policy: Which compressed page gives way.
         workers: Threads of the cache that compress.
         threads: Threads that use it; as many as processors if left out.
         cost_us: Microseconds of a page read or written below the cache.
@@ -255,7 +257,15 @@ def bench(
 
         def run(share: str, codec: str | None, miss_us: float = 0.0, restore_us: float = 0.0) -> dict[str, Any]:
             settings = Settings(
-                budget_bytes, page_bytes, codec or codecs[0], share, policy, workers, miss_us, restore_us
+                budget_bytes=budget_bytes,
+                page_bytes=page_bytes,
+                codec=codec or codecs[0],
+                share=share,
+                policy=policy,
+                compressed_policy=compressed_policy,
+                workers=workers,
+                miss_us=miss_us,
+                restore_us=restore_us,
             )
             found = _ssdlab.bench_cache(settings, storage, contents, sequence, len(sequence) // 2, threads, stop)
             found["direct"] &= storage.path is not None

@@ -10,7 +10,7 @@ from ssdlab.cache import CacheBench, benchmark
 from ssdlab.cli import options
 from ssdlab.cli.output import deliver
 from ssdlab.cli.progress import display
-from ssdlab.pool import POLICY
+from ssdlab.pool import COMPRESSED_POLICY, POLICY
 
 EXAMPLES = """
 [bold]Examples[/bold]
@@ -51,8 +51,24 @@ def bench(
         str, typer.Option("--page", metavar="SIZE", help="Size of a page.", rich_help_panel=CACHE)
     ] = benchmark.PAGE,
     policy: Annotated[
-        str, typer.Option("--policy", metavar="NAME", help="Which raw page gives way.", rich_help_panel=CACHE)
+        str,
+        typer.Option(
+            "--policy",
+            metavar="NAME",
+            help="Which raw page gives way: clock, fifo, lru, s3-fifo or sieve; or, with a lock for each hit, another "
+            "of 'ssdlab list caches', parameters as lru-k:k=3.",
+            rich_help_panel=CACHE,
+        ),
     ] = POLICY,
+    compressed_policy: Annotated[
+        str,
+        typer.Option(
+            "--compressed-policy",
+            metavar="NAME",
+            help="Which compressed page gives way, of the same.",
+            rich_help_panel=CACHE,
+        ),
+    ] = COMPRESSED_POLICY,
     workers: Annotated[
         int,
         typer.Option(
@@ -173,6 +189,7 @@ def bench(
             writes=_ssdlab.share(writes),
             scan=_ssdlab.share(scan),
             policy=policy,
+            compressed_policy=compressed_policy,
             workers=workers,
             threads=threads,
             cost_us=_microseconds(cost),

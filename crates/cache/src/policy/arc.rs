@@ -16,7 +16,7 @@
 
 use super::{Policy, PolicyInfo};
 use crate::Access;
-use crate::lists::Lists;
+use crate::lists::{Lists, NOWHERE};
 
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "arc",
@@ -43,14 +43,23 @@ struct Arc {
 }
 
 impl Arc {
-    fn replace(&mut self, came_back_from: u8, evicted: &mut Vec<u32>) {
-        if self.used() < self.capacity {
-            return;
-        }
+    fn replace(&mut self, came_back_from: u8) -> Option<u32> {
         let once = self.lists.units(T1);
         let above = once as f64 > self.target || (came_back_from == B2 && once as f64 == self.target);
         let (from, to) = if once > 0 && (above || self.lists.units(T2) == 0) { (T1, B1) } else { (T2, B2) };
-        evicted.extend(self.lists.move_oldest(from, to));
+        self.lists.move_oldest(from, to)
+    }
+
+    /// Forgets what case IV forgets. Whether the oldest of T1 has to be forgotten too as it gives way.
+    fn forget(&mut self) -> bool {
+        let [t1, t2, b1, b2] = [T1, T2, B1, B2].map(|list| self.lists.units(list));
+        if t1 + b1 >= self.capacity {
+            return self.lists.pop_oldest(B1).is_none();
+        }
+        if t1 + t2 + b1 + b2 >= 2 * self.capacity {
+            self.lists.pop_oldest(B2);
+        }
+        false
     }
 }
 
@@ -61,32 +70,32 @@ impl Policy for Arc {
             self.lists.move_to(T2, item);
             return true;
         }
-        let [t1, t2, b1, b2] = [T1, T2, B1, B2].map(|list| self.lists.units(list));
+        let is_full = self.used() == self.capacity;
         if list == B1 || list == B2 {
+            let [b1, b2] = [B1, B2].map(|list| self.lists.units(list) as f64);
             self.target = if list == B1 {
-                (self.target + (b2 as f64 / b1 as f64).max(1.0)).min(self.capacity as f64)
+                (self.target + (b2 / b1).max(1.0)).min(self.capacity as f64)
             } else {
-                (self.target - (b1 as f64 / b2 as f64).max(1.0)).max(0.0)
+                (self.target - (b1 / b2).max(1.0)).max(0.0)
             };
-            self.replace(list, evicted);
+            if is_full {
+                evicted.extend(self.replace(list));
+            }
             self.lists.move_to(T2, item);
             return false;
         }
-        if t1 + b1 >= self.capacity {
-            if b1 > 0 {
-                self.lists.pop_oldest(B1);
-                self.replace(list, evicted);
-            } else {
-                evicted.extend(self.lists.pop_oldest(T1));
-            }
+        if is_full {
+            evicted.extend(self.victim());
         } else {
-            if t1 + t2 + b1 + b2 >= 2 * self.capacity {
-                self.lists.pop_oldest(B2);
-            }
-            self.replace(list, evicted);
+            self.forget();
         }
         self.lists.push(T1, item, 1);
         false
+    }
+
+    /// That of case IV: what an item that comes back adds to p is added after the choice.
+    fn victim(&mut self) -> Option<u32> {
+        if self.forget() { self.lists.pop_oldest(T1) } else { self.replace(NOWHERE) }
     }
 
     super::listed!(lists, 2, remove);

@@ -35,7 +35,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     largest: u64::MAX,
     one_pass: Some(exact::belady),
     build: |settings, capacity, items| {
-        Box::new(Belady { heap: Heap::new(items), bypass: settings.get("bypass") == 1, capacity })
+        Box::new(Belady { heap: Heap::new(items, capacity), bypass: settings.get("bypass") == 1, capacity })
     },
 };
 
@@ -66,10 +66,14 @@ impl Policy for Belady {
             return false;
         }
         while self.is_full(access.size) {
-            evicted.extend(self.heap.pop());
+            evicted.extend(self.victim());
         }
         self.heap.push(access.item, access.size, key);
         false
+    }
+
+    fn victim(&mut self) -> Option<u32> {
+        self.heap.pop()
     }
 
     super::heaped!(heap, alone);

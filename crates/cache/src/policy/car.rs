@@ -44,24 +44,6 @@ struct Car {
     capacity: u64,
 }
 
-impl Car {
-    fn replace(&mut self) -> Option<u32> {
-        loop {
-            let once = self.lists.units(T1);
-            // Dropped items may have left T2 empty.
-            let first = once as f64 >= self.target.max(1.0) || self.lists.units(T2) == 0;
-            let (from, to) = if first { (T1, B1) } else { (T2, B2) };
-            let item = self.lists.oldest(from)?;
-            if self.lists.mark(item) == 0 {
-                self.lists.move_to(to, item);
-                return Some(item);
-            }
-            self.lists.set_mark(item, 0);
-            self.lists.move_to(T2, item);
-        }
-    }
-}
-
 impl Policy for Car {
     fn access(&mut self, Access { item, .. }: Access, evicted: &mut Vec<u32>) -> bool {
         let list = self.lists.list(item);
@@ -71,7 +53,7 @@ impl Policy for Car {
         }
         let came_back = list == B1 || list == B2;
         if self.used() == self.capacity {
-            evicted.extend(self.replace());
+            evicted.extend(self.victim());
         }
         if !came_back {
             // The paper counts before the victim has moved, which changes neither sum. Without drops there is nothing to
@@ -96,6 +78,23 @@ impl Policy for Car {
         };
         self.lists.move_to(T2, item);
         false
+    }
+
+    /// REPLACE, which knows nothing of the newcomer.
+    fn victim(&mut self) -> Option<u32> {
+        loop {
+            let once = self.lists.units(T1);
+            // Dropped items may have left T2 empty.
+            let first = once as f64 >= self.target.max(1.0) || self.lists.units(T2) == 0;
+            let (from, to) = if first { (T1, B1) } else { (T2, B2) };
+            let item = self.lists.oldest(from)?;
+            if self.lists.mark(item) == 0 {
+                self.lists.move_to(to, item);
+                return Some(item);
+            }
+            self.lists.set_mark(item, 0);
+            self.lists.move_to(T2, item);
+        }
     }
 
     super::listed!(lists, 2, remove);

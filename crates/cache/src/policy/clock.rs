@@ -54,11 +54,20 @@ impl Policy for Clock {
             return true;
         }
         while self.circle.units(0) + u64::from(access.size) > self.capacity {
-            let Some(item) = self.circle.oldest(0) else { break };
+            evicted.extend(self.victim());
+        }
+        self.circle.set_mark(access.item, 0);
+        self.circle.push(0, access.item, access.size);
+        false
+    }
+
+    fn victim(&mut self) -> Option<u32> {
+        loop {
+            let item = self.circle.oldest(0)?;
             match self.circle.mark(item) {
                 0 => {
                     self.circle.remove(item);
-                    evicted.push(item);
+                    return Some(item);
                 }
                 uses => {
                     self.circle.set_mark(item, uses - 1);
@@ -66,9 +75,6 @@ impl Policy for Clock {
                 }
             }
         }
-        self.circle.set_mark(access.item, 0);
-        self.circle.push(0, access.item, access.size);
-        false
     }
 
     super::listed!(circle, 1, remove);

@@ -33,10 +33,14 @@ impl Policy for Fifo {
             return true;
         }
         while self.queue.units(0) + u64::from(access.size) > self.capacity {
-            evicted.extend(self.queue.pop_oldest(0));
+            evicted.extend(self.victim());
         }
         self.queue.push(0, access.item, access.size);
         false
+    }
+
+    fn victim(&mut self) -> Option<u32> {
+        self.queue.pop_oldest(0)
     }
 
     super::listed!(queue, 1, remove);

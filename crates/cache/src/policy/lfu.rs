@@ -20,7 +20,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     needs_future: false,
     largest: u64::MAX,
     one_pass: None,
-    build: |_, capacity, items| Box::new(Lfu { heap: Heap::new(items), now: 0, capacity }),
+    build: |_, capacity, items| Box::new(Lfu { heap: Heap::new(items, capacity), now: 0, capacity }),
 };
 
 #[derive(Debug)]
@@ -41,10 +41,14 @@ impl Policy for Lfu {
             return true;
         }
         while self.heap.units() + u64::from(access.size) > self.capacity {
-            evicted.extend(self.heap.pop());
+            evicted.extend(self.victim());
         }
         self.heap.push(access.item, access.size, (1, self.now));
         false
+    }
+
+    fn victim(&mut self) -> Option<u32> {
+        self.heap.pop()
     }
 
     super::heaped!(heap, alone);

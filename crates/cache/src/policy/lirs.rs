@@ -103,7 +103,7 @@ impl Policy for Lirs {
         }
         let hit = self.queue.has(item);
         if !hit && self.used() == self.capacity {
-            evicted.extend(self.queue.pop_oldest(0));
+            evicted.extend(self.victim());
         }
         if self.stack.has(item) || (!hit && self.lir < self.lir_share) {
             if hit {
@@ -120,6 +120,15 @@ impl Policy for Lirs {
             }
         }
         hit
+    }
+
+    fn victim(&mut self) -> Option<u32> {
+        // Where dropped items have left Q empty, the LIR item at the bottom gives way.
+        self.queue.pop_oldest(0).or_else(|| {
+            let bottom = self.stack.oldest(0)?;
+            self.remove(bottom);
+            Some(bottom)
+        })
     }
 
     fn remove(&mut self, item: u32) {
@@ -146,6 +155,10 @@ impl Policy for Lirs {
 
     fn capacity(&self) -> u64 {
         self.capacity
+    }
+
+    fn bytes(&self) -> usize {
+        self.stack.bytes() + self.queue.bytes()
     }
 
     fn grow(&mut self, items: u32) {

@@ -19,7 +19,7 @@ use ssdlab_core::HugeVec;
 use super::{Policy, PolicyInfo};
 use crate::Access;
 use crate::heap::Heap;
-use crate::lists::grow;
+use crate::lists::{grow, reserve};
 use crate::parameter::Parameter;
 
 pub(super) static INFO: PolicyInfo = PolicyInfo {
@@ -50,19 +50,24 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     one_pass: None,
     build: |settings, capacity, items| {
         let k = settings.get("k") as usize;
-        Box::new(LruK {
-            heap: Heap::new(items),
-            history: HugeVec::filled(0, items as usize * k),
-            last: HugeVec::filled(0, items as usize),
+        let mut policy = LruK {
+            heap: Heap::new(0, capacity),
+            history: HugeVec::filled(0, 0),
+            last: HugeVec::filled(0, 0),
             k,
             correlated: settings.get("correlated"),
             retained: settings.get("retained"),
             now: 0,
             capacity,
             passed: Vec::new(),
-        })
+        };
+        policy.grow(items);
+        Box::new(policy)
     },
 };
+
+/// An item with its size and key.
+type Passed = (u32, u32, (u64, u64));
 
 #[derive(Debug)]
 struct LruK {
@@ -78,8 +83,8 @@ struct LruK {
     /// Accesses so far.
     now: u64,
     capacity: u64,
-    /// Correlated items that a search has passed over, with their keys and sizes.
-    passed: Vec<(u32, u32, (u64, u64))>,
+    /// Correlated items that a search has passed over.
+    passed: Vec<Passed>,
 }
 
 impl LruK {
@@ -97,9 +102,10 @@ impl LruK {
         (self.history[item as usize * self.k + self.k - 1], self.last[item as usize])
     }
 
-    fn evict(&mut self) -> Option<u32> {
+    /// Has an item give way at time `now`.
+    fn evict(&mut self, now: u64) -> Option<u32> {
         while let Some((key, item)) = self.heap.least() {
-            if self.now - key.1 > self.correlated {
+            if now - key.1 > self.correlated {
                 break;
             }
             let size = self.heap.remove(item);
@@ -131,7 +137,7 @@ impl Policy for LruK {
             return true;
         }
         while self.heap.units() + u64::from(size) > self.capacity {
-            evicted.extend(self.evict());
+            evicted.extend(self.evict(self.now));
         }
         if since > self.retained {
             self.history[at * self.k..][..self.k].fill(0);
@@ -140,6 +146,11 @@ impl Policy for LruK {
         self.last[at] = self.now;
         self.heap.push(item, size, self.key(item));
         false
+    }
+
+    fn victim(&mut self) -> Option<u32> {
+        // At the time of the access for which it gives way.
+        self.evict(self.now + 1)
     }
 
     fn remove(&mut self, item: u32) {
@@ -154,6 +165,14 @@ impl Policy for LruK {
         self.heap.grow(items);
         grow(&mut self.history, 0, items as usize * self.k);
         grow(&mut self.last, 0, items as usize);
+        if self.correlated > 0 {
+            reserve(&mut self.passed, self.last.len(), self.capacity);
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        let history = size_of_val(&*self.history) + size_of_val(&*self.last);
+        self.heap.bytes() + history + self.passed.capacity() * size_of::<Passed>()
     }
 
     super::heaped!(heap);

@@ -41,6 +41,12 @@ pub trait Policy: Send + Debug {
     /// one unit and no larger than the capacity.
     fn access(&mut self, access: Access, evicted: &mut Vec<u32>) -> bool;
 
+    /// Gives up a cached item, so that there is room before the next one is known; none if nothing is cached.
+    ///
+    /// The policy decides as if the cache were full and an item never seen came now. What it would do only then, such as
+    /// to adapt to an item that comes back, it does when that comes.
+    fn victim(&mut self) -> Option<u32>;
+
     /// Forgets an item, cached or remembered, if it is either.
     fn remove(&mut self, item: u32);
 
@@ -55,6 +61,9 @@ pub trait Policy: Send + Debug {
 
     /// Items are below this number from now on; never less than before.
     fn grow(&mut self, items: u32);
+
+    /// Memory of all that grows with items or capacity. Nothing but [`Policy::grow`] changes it.
+    fn bytes(&self) -> usize;
 
     /// Loads into the processor's cache what an access to this item will need.
     fn prefetch(&self, item: u32);
@@ -118,6 +127,10 @@ macro_rules! listed {
             self.$lists.grow(items);
         }
 
+        fn bytes(&self) -> usize {
+            self.$lists.bytes() $(+ self.$other.bytes())?
+        }
+
         #[inline]
         fn prefetch(&self, item: u32) {
             self.$lists.prefetch(item);
@@ -137,6 +150,10 @@ macro_rules! heaped {
 
         fn grow(&mut self, items: u32) {
             self.$heap.grow(items);
+        }
+
+        fn bytes(&self) -> usize {
+            self.$heap.bytes()
         }
 
         super::heaped!($heap);

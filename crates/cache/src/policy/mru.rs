@@ -37,10 +37,14 @@ impl Policy for Mru {
             return true;
         }
         while self.pile.units(0) + u64::from(access.size) > self.capacity {
-            evicted.extend(self.pile.pop_newest(0));
+            evicted.extend(self.victim());
         }
         self.pile.push(0, access.item, access.size);
         false
+    }
+
+    fn victim(&mut self) -> Option<u32> {
+        self.pile.pop_newest(0)
     }
 
     super::listed!(pile, 1, remove);

@@ -12,7 +12,7 @@ use ssdlab_core::{HugeVec, Rng};
 
 use super::{Policy, PolicyInfo};
 use crate::Access;
-use crate::lists::grow;
+use crate::lists::{grow, reserve};
 use crate::parameter::Parameter;
 
 pub(super) static INFO: PolicyInfo = PolicyInfo {
@@ -31,13 +31,15 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     largest: u64::MAX,
     one_pass: None,
     build: |settings, capacity, items| {
-        Box::new(Random {
+        let mut policy = Random {
             cached: Vec::new(),
-            place: HugeVec::filled(ABSENT, items as usize),
+            place: HugeVec::filled(ABSENT, 0),
             used: 0,
             capacity,
             rng: Rng::named(settings.get("seed"), "random replacement"),
-        })
+        };
+        policy.grow(items);
+        Box::new(policy)
     },
 };
 
@@ -64,14 +66,21 @@ impl Policy for Random {
             return true;
         }
         while self.used + u64::from(size) > self.capacity {
-            let victim = self.cached[self.rng.below(self.cached.len() as u64) as usize];
-            self.remove(victim);
-            evicted.push(victim);
+            evicted.extend(self.victim());
         }
         self.place[item as usize] = Place { at: self.cached.len() as u32, size };
         self.cached.push(item);
         self.used += u64::from(size);
         false
+    }
+
+    fn victim(&mut self) -> Option<u32> {
+        if self.cached.is_empty() {
+            return None;
+        }
+        let victim = self.cached[self.rng.below(self.cached.len() as u64) as usize];
+        self.remove(victim);
+        Some(victim)
     }
 
     fn remove(&mut self, item: u32) {
@@ -99,6 +108,11 @@ impl Policy for Random {
 
     fn grow(&mut self, items: u32) {
         grow(&mut self.place, ABSENT, items as usize);
+        reserve(&mut self.cached, self.place.len(), self.capacity);
+    }
+
+    fn bytes(&self) -> usize {
+        size_of_val(&*self.place) + self.cached.capacity() * size_of::<u32>()
     }
 
     #[inline]

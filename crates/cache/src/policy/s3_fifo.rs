@@ -75,38 +75,37 @@ struct S3Fifo {
 }
 
 impl S3Fifo {
-    fn evict(&mut self, evicted: &mut Vec<u32>) {
+    fn begins_with_small(&self) -> bool {
         let [small, main] = [SMALL, MAIN].map(|list| self.lists.units(list));
-        let from_small = if self.simulator { main <= self.main && small > 0 } else { small >= self.small || main == 0 };
-        if from_small { self.evict_small(evicted) } else { self.evict_main(evicted) }
+        if self.simulator { main <= self.main && small > 0 } else { small >= self.small || main == 0 }
     }
 
-    fn evict_small(&mut self, evicted: &mut Vec<u32>) {
+    /// EVICT-S until something gives way, and whether that was its end.
+    fn evict_small(&mut self) -> Option<(u32, bool)> {
         while let Some(item) = self.lists.oldest(SMALL) {
             if self.lists.mark(item) <= 1 {
                 self.lists.move_to(GHOST, item);
                 while self.lists.units(GHOST) > self.ghost {
                     self.lists.pop_oldest(GHOST);
                 }
-                evicted.push(item);
-                return;
+                return Some((item, true));
             }
             self.lists.move_to(MAIN, item);
             if self.simulator {
                 self.lists.set_mark(item, 0);
             } else if self.lists.units(MAIN) > self.main {
-                self.evict_main(evicted);
+                return self.evict_main().map(|item| (item, false));
             }
         }
+        None
     }
 
-    fn evict_main(&mut self, evicted: &mut Vec<u32>) {
+    fn evict_main(&mut self) -> Option<u32> {
         while let Some(item) = self.lists.oldest(MAIN) {
             match self.lists.mark(item) {
                 0 => {
                     self.lists.remove(item);
-                    evicted.push(item);
-                    return;
+                    return Some(item);
                 }
                 uses => {
                     self.lists.set_mark(item, uses - 1);
@@ -114,6 +113,7 @@ impl S3Fifo {
                 }
             }
         }
+        None
     }
 }
 
@@ -132,12 +132,28 @@ impl Policy for S3Fifo {
         }
         while self.used() + u64::from(size) > self.capacity {
             self.cold = false;
-            self.evict(evicted);
+            if self.begins_with_small() {
+                while let Some((item, ended)) = self.evict_small() {
+                    evicted.push(item);
+                    if ended {
+                        break;
+                    }
+                }
+            } else {
+                evicted.extend(self.evict_main());
+            }
         }
         let small_is_full = self.simulator && self.cold && self.lists.units(SMALL) >= self.small;
         self.lists.set_mark(item, 0);
         self.lists.push(if list == GHOST || small_is_full { MAIN } else { SMALL }, item, size);
         false
+    }
+
+    /// The first item that gives way; where EVICT-S would go on, it begins anew the next time.
+    fn victim(&mut self) -> Option<u32> {
+        self.cold = false;
+        let small = if self.begins_with_small() { self.evict_small() } else { None };
+        small.map(|(item, _)| item).or_else(|| self.evict_main())
     }
 
     super::listed!(lists, 2, remove);

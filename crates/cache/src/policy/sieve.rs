@@ -34,8 +34,21 @@ struct Sieve {
     capacity: u64,
 }
 
-impl Sieve {
-    fn evict(&mut self) -> Option<u32> {
+impl Policy for Sieve {
+    fn access(&mut self, Access { item, size, .. }: Access, evicted: &mut Vec<u32>) -> bool {
+        if self.queue.has(item) {
+            self.queue.set_mark(item, 1);
+            return true;
+        }
+        while self.queue.units(0) + u64::from(size) > self.capacity {
+            evicted.extend(self.victim());
+        }
+        self.queue.set_mark(item, 0);
+        self.queue.push(0, item, size);
+        false
+    }
+
+    fn victim(&mut self) -> Option<u32> {
         let mut at = self.hand.or(self.queue.oldest(0))?;
         while self.queue.mark(at) == 1 {
             self.queue.set_mark(at, 0);
@@ -44,21 +57,6 @@ impl Sieve {
         self.hand = self.queue.newer(at);
         self.queue.remove(at);
         Some(at)
-    }
-}
-
-impl Policy for Sieve {
-    fn access(&mut self, Access { item, size, .. }: Access, evicted: &mut Vec<u32>) -> bool {
-        if self.queue.has(item) {
-            self.queue.set_mark(item, 1);
-            return true;
-        }
-        while self.queue.units(0) + u64::from(size) > self.capacity {
-            evicted.extend(self.evict());
-        }
-        self.queue.set_mark(item, 0);
-        self.queue.push(0, item, size);
-        false
     }
 
     fn remove(&mut self, item: u32) {

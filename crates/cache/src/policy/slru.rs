@@ -58,11 +58,14 @@ impl Policy for Slru {
             return true;
         }
         while self.used() + u64::from(size) > self.capacity {
-            let victim = self.lists.pop_oldest(PROBATION).or_else(|| self.lists.pop_oldest(PROTECTION));
-            evicted.extend(victim);
+            evicted.extend(self.victim());
         }
         self.lists.push(PROBATION, item, size);
         false
+    }
+
+    fn victim(&mut self) -> Option<u32> {
+        self.lists.pop_oldest(PROBATION).or_else(|| self.lists.pop_oldest(PROTECTION))
     }
 
     super::listed!(lists, 2, remove);

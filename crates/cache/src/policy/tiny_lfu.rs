@@ -44,7 +44,8 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     largest: sketch::LARGEST,
     one_pass: None,
     build: |settings, capacity, items| {
-        Box::new(TinyLfu { lists: Lists::new(items), sketch: sketch(settings, capacity), capacity })
+        let sketch = sketch(settings, capacity);
+        Box::new(TinyLfu { lists: Lists::new(items), sketch, newcomer: None, capacity })
     },
 };
 
@@ -58,6 +59,8 @@ pub(super) fn sketch(settings: &Settings, capacity: u64) -> Sketch {
 struct TinyLfu {
     lists: Lists<1>,
     sketch: Sketch,
+    /// What came into the cache last.
+    newcomer: Option<u32>,
     capacity: u64,
 }
 
@@ -79,7 +82,18 @@ impl Policy for TinyLfu {
             evicted.push(victim);
         }
         self.lists.push(0, item, 1);
+        self.newcomer = Some(item);
         false
+    }
+
+    /// The doorman comes a step late: the item that came last gives way if it was used no more often than the oldest.
+    fn victim(&mut self) -> Option<u32> {
+        let oldest = self.lists.oldest(0)?;
+        let unwanted = |item: &u32| self.sketch.estimate(*item) <= self.sketch.estimate(oldest);
+        let turned_away = self.newcomer.take().filter(|&item| self.lists.has(item)).filter(unwanted);
+        let victim = turned_away.unwrap_or(oldest);
+        self.lists.remove(victim);
+        Some(victim)
     }
 
     super::listed!(lists, 1, remove, and sketch);

@@ -46,20 +46,6 @@ struct TwoQ {
     capacity: u64,
 }
 
-impl TwoQ {
-    fn evict(&mut self) -> Option<u32> {
-        let lists = &mut self.lists;
-        if lists.units(A1_IN) <= self.kin && lists.units(AM) > 0 {
-            return lists.pop_oldest(AM);
-        }
-        let victim = lists.move_oldest(A1_IN, A1_OUT);
-        while lists.units(A1_OUT) > self.kout {
-            lists.pop_oldest(A1_OUT);
-        }
-        victim
-    }
-}
-
 impl Policy for TwoQ {
     fn access(&mut self, Access { item, size, .. }: Access, evicted: &mut Vec<u32>) -> bool {
         let list = self.lists.list(item);
@@ -73,10 +59,22 @@ impl Policy for TwoQ {
             self.lists.remove(item);
         }
         while self.used() + u64::from(size) > self.capacity {
-            evicted.extend(self.evict());
+            evicted.extend(self.victim());
         }
         self.lists.push(if list == A1_OUT { AM } else { A1_IN }, item, size);
         false
+    }
+
+    fn victim(&mut self) -> Option<u32> {
+        let lists = &mut self.lists;
+        if lists.units(A1_IN) <= self.kin && lists.units(AM) > 0 {
+            return lists.pop_oldest(AM);
+        }
+        let victim = lists.move_oldest(A1_IN, A1_OUT);
+        while lists.units(A1_OUT) > self.kout {
+            lists.pop_oldest(A1_OUT);
+        }
+        victim
     }
 
     super::listed!(lists, 2, remove);

@@ -58,22 +58,18 @@ struct WTinyLfu {
 }
 
 impl WTinyLfu {
-    /// Has the window's oldest compete for a place in the main cache.
-    fn compete(&mut self, evicted: &mut Vec<u32>) {
-        let Some(candidate) = self.lists.oldest(WINDOW) else { return };
-        let main = self.lists.units(PROBATION) + self.lists.units(PROTECTION);
-        if main + self.window >= self.capacity {
-            let victim = self.lists.oldest(PROBATION).or(self.lists.oldest(PROTECTION));
-            let stronger = |victim: &u32| self.sketch.estimate(candidate) > self.sketch.estimate(*victim);
-            let Some(victim) = victim.filter(stronger) else {
-                self.lists.remove(candidate);
-                evicted.push(candidate);
-                return;
-            };
-            self.lists.remove(victim);
-            evicted.push(victim);
-        }
+    /// Has the window's oldest compete for a place in the full main cache: who gives way.
+    fn compete(&mut self) -> Option<u32> {
+        let candidate = self.lists.oldest(WINDOW)?;
+        let victim = self.lists.oldest(PROBATION).or(self.lists.oldest(PROTECTION));
+        let stronger = |victim: &u32| self.sketch.estimate(candidate) > self.sketch.estimate(*victim);
+        let Some(victim) = victim.filter(stronger) else {
+            self.lists.remove(candidate);
+            return Some(candidate);
+        };
+        self.lists.remove(victim);
         self.lists.move_to(PROBATION, candidate);
+        Some(victim)
     }
 }
 
@@ -94,9 +90,22 @@ impl Policy for WTinyLfu {
         }
         self.lists.push(WINDOW, item, 1);
         while self.lists.units(WINDOW) > self.window {
-            self.compete(evicted);
+            let main = self.lists.units(PROBATION) + self.lists.units(PROTECTION);
+            if main + self.window < self.capacity {
+                self.lists.move_oldest(WINDOW, PROBATION);
+            } else {
+                evicted.extend(self.compete());
+            }
         }
         false
+    }
+
+    /// The newcomer, which is not recorded yet, will push the oldest out of a full window. Else the main cache gives way.
+    fn victim(&mut self) -> Option<u32> {
+        if self.lists.units(WINDOW) >= self.window {
+            return self.compete();
+        }
+        [PROBATION, PROTECTION, WINDOW].into_iter().find_map(|list| self.lists.pop_oldest(list))
     }
 
     super::listed!(lists, 3, remove, and sketch);

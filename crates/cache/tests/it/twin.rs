@@ -28,7 +28,7 @@ pub fn in_units(accesses: &[Access]) -> Vec<Access> {
 }
 
 /// Defaults, or values in reach of short traces.
-fn changes(info: &PolicyInfo, draws: &[u64; 4]) -> Vec<(String, u64)> {
+pub fn changes(info: &PolicyInfo, draws: &[u64; 4]) -> Vec<(String, u64)> {
     let changed = info.parameters.iter().zip(draws).filter(|(_, draw)| **draw > 0);
     let value = |(parameter, draw): (&ssdlab_cache::Parameter, &u64)| {
         let most = parameter.max.min(parameter.min + 100);

@@ -5,15 +5,8 @@ use super::used::Used;
 use super::{Info, Policy};
 use crate::PageId;
 
-pub(crate) static INFO: Info = Info {
-    name: "clock",
-    help: "FIFO with a second chance for used pages.",
-    make: |slots| {
-        let mut policy = Clock::default();
-        policy.grow(slots);
-        Box::new(policy)
-    },
-};
+pub(crate) static INFO: Info =
+    Info { name: "clock", help: "FIFO with a second chance for used pages.", make: |_| Box::new(Clock::default()) };
 
 #[derive(Default)]
 struct Clock {

@@ -4,15 +4,8 @@ use super::links::{Links, List};
 use super::{Info, Policy};
 use crate::PageId;
 
-pub(crate) static INFO: Info = Info {
-    name: "fifo",
-    help: "In the order of arrival.",
-    make: |slots| {
-        let mut policy = Fifo::default();
-        policy.grow(slots);
-        Box::new(policy)
-    },
-};
+pub(crate) static INFO: Info =
+    Info { name: "fifo", help: "In the order of arrival.", make: |_| Box::new(Fifo::default()) };
 
 #[derive(Default)]
 struct Fifo {

@@ -14,13 +14,10 @@ use crate::PageId;
 pub(crate) static INFO: Info = Info {
     name: "lru",
     help: "Used longest ago; each hit advances a counter that the threads of a shard share.",
-    make: |slots| {
-        let mut policy = Lru { now: AtomicU64::new(0), used: Vec::new(), held: Vec::new(), heap: BinaryHeap::new() };
-        policy.grow(slots);
-        Box::new(policy)
-    },
+    make: |_| Box::new(Lru::default()),
 };
 
+#[derive(Default)]
 struct Lru {
     now: AtomicU64,
     /// When each slot was used last.

@@ -1,17 +1,23 @@
-//! Which page gives way; one file for each policy, registered in [`POLICIES`].
+//! Which page gives way; one file for each policy, registered in [`OWN`], and all of simulated caches.
 //!
-//! To add one: write its file with an [`Info`] and an implementation of [`Policy`], register it here.
+//! To add one: write its file with an [`Info`] and an implementation of [`Policy`], register it here. Those registered
+//! here learn of hits through atomics, so that hits of several threads do not wait for each other. Those of simulated
+//! caches come from the table of `ssdlab-cache`, and take a lock for each hit of a shard.
 //!
 //! A page hit in the compressed pool leaves it for the raw one, so a policy of the compressed pool sees no hits. FIFO,
-//! CLOCK, SIEVE and LRU are the same there; S3-FIFO still knows pages that come back.
+//! CLOCK, SIEVE and LRU are the same there; those with ghosts still know pages that come back.
 
 pub mod clock;
 pub mod fifo;
 mod links;
 pub mod lru;
+mod numbers;
 pub mod s3_fifo;
 pub mod sieve;
+mod simulated;
 mod used;
+
+use ssdlab_cache::PolicyInfo;
 
 use crate::{ConfigError, PageId};
 
@@ -22,10 +28,15 @@ pub trait Policy: Send + Sync {
     /// Slots `0..slots` may come in from now on.
     fn grow(&mut self, slots: usize);
 
+    /// Memory that growing by `more` slots takes at most; 40 bytes for each are enough for lists and times.
+    fn growth_bytes(&self, more: usize) -> usize {
+        more * 40
+    }
+
     /// Page `id` comes in at `slot`.
     fn insert(&mut self, slot: u32, id: PageId);
 
-    /// The page at `slot` is used.
+    /// The page at `slot` is used. It may have been taken out as a victim that is still being stored or compressed.
     fn hit(&self, slot: u32);
 
     /// The page at `slot` leaves other than as a victim.
@@ -38,27 +49,86 @@ pub trait Policy: Send + Sync {
     fn bytes(&self) -> usize;
 }
 
-/// A registered policy.
+/// A registered policy whose hits take no lock.
 #[derive(Debug)]
 pub struct Info {
     /// Name in configurations.
     pub name: &'static str,
     /// One line for people.
     pub help: &'static str,
-    /// Builds it for slots `0..slots`.
-    pub make: fn(slots: usize) -> Box<dyn Policy>,
+    /// Builds it without slots for a pool of about so many pages.
+    pub make: fn(pages: usize) -> Box<dyn Policy>,
 }
 
-/// Every policy.
-pub static POLICIES: &[&Info] = &[&clock::INFO, &fifo::INFO, &lru::INFO, &s3_fifo::INFO, &sieve::INFO];
+/// The policies whose hits take no lock.
+pub static OWN: &[&Info] = &[&clock::INFO, &fifo::INFO, &lru::INFO, &s3_fifo::INFO, &sieve::INFO];
 
-/// The policy called `name`.
+/// A policy with its parameters.
+#[derive(Clone, Debug)]
+pub struct Choice {
+    name: String,
+    kind: Kind,
+}
+
+#[derive(Clone, Debug)]
+enum Kind {
+    Own(&'static Info),
+    Simulated(&'static PolicyInfo, Vec<(String, u64)>),
+}
+
+impl Choice {
+    /// As it is written in configurations, such as `lru-k:k=3`.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Whether each hit takes a lock.
+    pub fn locks(&self) -> bool {
+        matches!(self.kind, Kind::Simulated(..))
+    }
+
+    /// Builds it without slots for a pool of about so many pages.
+    pub(crate) fn build(&self, pages: usize) -> Result<Box<dyn Policy>, ConfigError> {
+        match &self.kind {
+            Kind::Own(info) => Ok((info.make)(pages)),
+            Kind::Simulated(info, changes) => simulated::build(info, changes, pages),
+        }
+    }
+}
+
+/// Every policy with its defaults: those of [`OWN`], then those of simulated caches that have other names and need not
+/// know the future.
+pub fn policies() -> impl Iterator<Item = Choice> {
+    let own = OWN.iter().map(|info| (info.name, Kind::Own(info)));
+    let others =
+        ssdlab_cache::POLICIES.iter().filter(|info| !info.needs_future && !OWN.iter().any(|own| own.name == info.name));
+    own.chain(others.map(|info| (info.name, Kind::Simulated(info, Vec::new()))))
+        .map(|(name, kind)| Choice { name: name.to_owned(), kind })
+}
+
+/// The policy written as `lru` or, with parameters, as `lru-k:k=3`. With parameters it is that of simulated caches.
 ///
 /// # Errors
-/// There is none of this name.
-pub fn policy(name: &str) -> Result<&'static Info, ConfigError> {
-    POLICIES.iter().copied().find(|info| info.name == name).ok_or_else(|| {
-        let known: Vec<_> = POLICIES.iter().map(|info| info.name).collect();
-        ConfigError::new("policy", format!("\"{name}\""), format!("choose one of {}", known.join(", ")))
-    })
+/// There is none of this name, or it has no such parameters.
+pub fn policy(written: &str) -> Result<Choice, ConfigError> {
+    let wrong = |remedy: String| ConfigError::new("policy", format!("\"{written}\""), remedy);
+    let mut parts = written.trim().split(':');
+    let name = parts.next().unwrap_or_default();
+    let Some(choice) = policies().find(|choice| choice.name == name) else {
+        let known: Vec<_> = policies().map(|choice| choice.name).collect();
+        return Err(wrong(format!("choose one of {}", known.join(", "))));
+    };
+    let changes = parts
+        .map(|part| {
+            let (name, value) = part.split_once('=')?;
+            Some((name.to_owned(), value.parse().ok()?))
+        })
+        .collect::<Option<Vec<_>>>()
+        .ok_or_else(|| wrong(format!("write parameters as {name}:PARAMETER=NUMBER")))?;
+    if changes.is_empty() {
+        return Ok(choice);
+    }
+    let info = ssdlab_cache::policy(name).map_err(|error| wrong(error.to_string()))?;
+    info.build(&changes, 1, 0, true).map_err(|error| wrong(error.to_string()))?;
+    Ok(Choice { name: written.trim().to_owned(), kind: Kind::Simulated(info, changes) })
 }

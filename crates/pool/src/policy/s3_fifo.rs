@@ -11,18 +11,16 @@ use crate::PageId;
 use crate::ghosts::Ghosts;
 
 pub(crate) static INFO: Info = Info {
-    name: "s3_fifo",
+    name: "s3-fifo",
     help: "A small and a main queue with ghosts.",
-    make: |slots| {
-        let mut policy = S3Fifo {
+    make: |pages| {
+        Box::new(S3Fifo {
             links: Links::default(),
             small: List::default(),
             main: List::default(),
             pages: Vec::new(),
-            ghosts: Ghosts::new(slots),
-        };
-        policy.grow(slots);
-        Box::new(policy)
+            ghosts: Ghosts::new(pages),
+        })
     },
 };
 

@@ -10,11 +10,7 @@ use crate::PageId;
 pub(crate) static INFO: Info = Info {
     name: "sieve",
     help: "A hand over a FIFO that takes the first page not used since it last passed.",
-    make: |slots| {
-        let mut policy = Sieve { links: Links::default(), list: List::default(), hand: NONE, used: Used::default() };
-        policy.grow(slots);
-        Box::new(policy)
-    },
+    make: |_| Box::new(Sieve { links: Links::default(), list: List::default(), hand: NONE, used: Used::default() }),
 };
 
 struct Sieve {

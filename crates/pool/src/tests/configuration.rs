@@ -57,7 +57,11 @@ fn refusals_name_field_value_and_remedy() {
         (refusal(|o| o.shards = 256), "budget = ", "fewer shards"),
         (refusal(|o| o.chunk_bytes = 100), "chunk_bytes = 100", "power of two from 1024"),
         (refusal(|o| o.codec = "modelled".parse().unwrap()), "codec = modelled", "keeps no bytes"),
-        (policy("lur").unwrap_err(), "policy = \"lur\"", "choose one of clock, fifo, lru, s3_fifo, sieve"),
+        (policy("lur").unwrap_err(), "policy = \"lur\"", "choose one of clock, fifo, lru, s3-fifo, sieve, lifo, mru"),
+        (policy("belady").unwrap_err(), "policy = \"belady\"", "choose one of"),
+        (policy("lru-k:k").unwrap_err(), "policy = \"lru-k:k\"", "lru-k:PARAMETER=NUMBER"),
+        (policy("lru-k:k=99").unwrap_err(), "policy = \"lru-k:k=99\"", "must lie in 1..=16"),
+        (policy("clock:k=9").unwrap_err(), "policy = \"clock:k=9\"", "it has bits"),
     ];
     for (error, what, remedy) in cases {
         let message = error.to_string();

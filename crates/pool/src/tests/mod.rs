@@ -4,6 +4,7 @@ mod adaptive;
 mod configuration;
 mod faults;
 mod naive;
+mod simulated;
 mod storage;
 mod threads;
 mod twin;

@@ -1,8 +1,12 @@
 //! The policies as one would write them down: lists that are searched.
 
+use std::collections::BTreeMap;
+
+use ssdlab_cache::Access;
+
 use crate::PageId;
 use crate::ghosts::Ghosts;
-use crate::policy::{POLICIES, Policy};
+use crate::policy::{Choice, Policy, policies};
 use proptest::prelude::*;
 
 /// A policy over pages rather than slots.
@@ -148,14 +152,62 @@ impl Naive for S3Fifo {
     }
 }
 
-/// The naive form of the policy called `name`, which was made for so many slots.
-pub fn naive(name: &str, slots: usize) -> Box<dyn Naive> {
-    match name {
+/// A simulated policy that knows every page there ever was, by when it came first.
+struct Simulated {
+    policy: Box<dyn ssdlab_cache::Policy>,
+    items: BTreeMap<PageId, u32>,
+    given_up: Vec<PageId>,
+}
+
+impl Simulated {
+    fn page(&self, item: u32) -> PageId {
+        *self.items.iter().find(|(_, other)| **other == item).unwrap().0
+    }
+}
+
+impl Naive for Simulated {
+    fn insert(&mut self, id: PageId) {
+        let number = self.items.len() as u32;
+        let item = *self.items.entry(id).or_insert(number);
+        self.policy.grow(item + 1);
+        let mut evicted = Vec::new();
+        self.policy.access(Access::new(item, 1), &mut evicted);
+        self.given_up.extend(evicted.into_iter().map(|item| self.page(item)).collect::<Vec<_>>());
+    }
+    fn hit(&mut self, id: PageId) {
+        self.given_up.retain(|&page| page != id);
+        self.insert(id);
+    }
+    fn remove(&mut self, id: PageId) {
+        match self.given_up.iter().position(|&page| page == id) {
+            Some(at) => {
+                self.given_up.remove(at);
+            }
+            None => self.policy.remove(self.items[&id]),
+        }
+    }
+    fn victim(&mut self) -> Option<PageId> {
+        if !self.given_up.is_empty() {
+            return Some(self.given_up.remove(0));
+        }
+        let item = self.policy.victim()?;
+        Some(self.page(item))
+    }
+}
+
+/// The naive form of a policy for a pool of about so many pages.
+pub fn naive(choice: &Choice, pages: usize) -> Box<dyn Naive> {
+    if choice.locks() {
+        let info = ssdlab_cache::policy(choice.name()).unwrap();
+        let policy = info.build(&[], pages.max(1) as u64, 0, true).unwrap();
+        return Box::new(Simulated { policy, items: BTreeMap::new(), given_up: Vec::new() });
+    }
+    match choice.name() {
         "fifo" => Box::new(Fifo::default()),
         "clock" => Box::new(Fifo { chances: true, ..Fifo::default() }),
         "lru" => Box::<Lru>::default(),
         "sieve" => Box::<Sieve>::default(),
-        "s3_fifo" => Box::new(S3Fifo { small: Vec::new(), main: Vec::new(), ghosts: Ghosts::new(slots) }),
+        "s3-fifo" => Box::new(S3Fifo { small: Vec::new(), main: Vec::new(), ghosts: Ghosts::new(pages) }),
         other => panic!("write {other} down as lists, too"),
     }
 }
@@ -165,12 +217,17 @@ const SLOTS: usize = 30;
 proptest! {
     /// Every policy of the table against its naive form: arrivals, hits, removals, victims.
     #[test]
-    fn policies_are_what_they_say(steps in prop::collection::vec((0_u8..8, 0_u64..SLOTS as u64), 1..400)) {
-        for info in POLICIES {
+    fn policies_are_what_they_say(
+        steps in prop::collection::vec((0_u8..8, 0_u64..SLOTS as u64), 1..400),
+        pages in 1..SLOTS,
+    ) {
+        for choice in policies() {
             // A table that grows in the middle must not matter.
-            let mut policy: Box<dyn Policy> = (info.make)(SLOTS / 2);
+            let mut policy: Box<dyn Policy> = choice.build(pages).unwrap();
+            policy.grow(SLOTS / 2);
             policy.grow(SLOTS);
-            let mut naive = naive(info.name, SLOTS / 2);
+            let bytes = policy.bytes();
+            let mut naive = naive(&choice, pages);
             let mut inside = [false; SLOTS];
             for &(what, page) in &steps {
                 let slot = page as usize;
@@ -178,21 +235,23 @@ proptest! {
                     (0, true) => { policy.remove(page as u32); naive.remove(page); inside[slot] = false; }
                     (1, _) => {
                         let victim = policy.victim(&mut |_| true);
-                        prop_assert_eq!(victim.map(u64::from), naive.victim(), "{}", info.name);
+                        prop_assert_eq!(victim.map(u64::from), naive.victim(), "{}", choice.name());
                         if let Some(slot) = victim { inside[slot as usize] = false; }
                     }
                     (_, true) => { policy.hit(page as u32); naive.hit(page); }
                     (_, false) => { policy.insert(page as u32, page); naive.insert(page); inside[slot] = true; }
                 }
             }
+            prop_assert_eq!(policy.bytes(), bytes, "{}", choice.name());
         }
     }
 
     /// Pages that may not leave do not, and any other one is found; if there is none, the search ends.
     #[test]
     fn pinned_pages_stay(pinned in prop::collection::vec(any::<bool>(), SLOTS), hits in prop::collection::vec(0_u32..SLOTS as u32, 0..100)) {
-        for info in POLICIES {
-            let mut policy: Box<dyn Policy> = (info.make)(SLOTS);
+        for choice in policies() {
+            let mut policy: Box<dyn Policy> = choice.build(SLOTS / 2).unwrap();
+            policy.grow(SLOTS);
             (0..SLOTS as u32).for_each(|slot| policy.insert(slot, u64::from(slot)));
             hits.iter().for_each(|&slot| policy.hit(slot));
             let mut left = std::collections::BTreeSet::new();
@@ -200,7 +259,7 @@ proptest! {
                 prop_assert!(left.insert(slot));
             }
             let free = (0..SLOTS as u32).filter(|&slot| !pinned[slot as usize]).collect();
-            prop_assert_eq!(&left, &free, "{}", info.name);
+            prop_assert_eq!(&left, &free, "{}", choice.name());
             // All others are still there.
             while let Some(slot) = policy.victim(&mut |_| true) {
                 prop_assert!(left.insert(slot));

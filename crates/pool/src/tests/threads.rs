@@ -7,7 +7,7 @@ use std::thread;
 use ssdlab_core::Rng;
 
 use super::storage::{PAGE_BYTES, Storage, audit, compressed_pages_add_up, options, page, pages_add_up, version};
-use crate::policy::POLICIES;
+use crate::policy::policies;
 use crate::{Demotion, Incompressible, Loader, Options, PageId, Pool, Share, Transitions};
 
 const PAGES: u64 = 1000;
@@ -135,16 +135,16 @@ fn reads_return_the_last_write() {
     .into_iter()
     .enumerate()
     {
-        for policy in POLICIES {
+        for policy in policies() {
             let options = Options {
                 demotion,
-                raw_policy: policy,
+                raw_policy: policy.clone(),
                 compressed_policy: policy,
                 shards: 1 << index,
                 codec: ["lz4", "zstd:1", "none"][index].parse().unwrap(),
                 incompressible: if index == 1 { Incompressible::StoreRaw } else { Incompressible::Drop },
                 drop_cold: index == 2,
-                ..options(300 << 10)
+                ..options(400 << 10)
             };
             let counts = hammer(options, &Storage::default(), 6_000);
             assert!(counts.misses > 0 && counts.raw_hits > 0 && counts.written_back > 0, "{counts:?}");

@@ -8,7 +8,8 @@ use ssdlab_codec::{Codec, Corrupt};
 
 use super::naive::{Naive, naive};
 use super::storage::{PAGE_BYTES, Storage, audit, options, pages_add_up};
-use crate::policy::POLICIES;
+use crate::policy::policies;
+use crate::shard::Expected;
 use crate::slabs::Slabs;
 use crate::{Incompressible, PageId, Pool, Share, Source, Transitions};
 
@@ -153,22 +154,26 @@ proptest! {
     #[test]
     fn the_cache_is_the_obvious_one(
         steps in prop::collection::vec((0_u8..5, 0_u64..160), 1..1500),
-        raw in 0..POLICIES.len(),
-        compressed in 0..POLICIES.len(),
+        raw in prop::sample::select(policies().collect::<Vec<_>>()),
+        compressed in prop::sample::select(policies().collect::<Vec<_>>()),
         percent in prop::sample::select(vec![0.0, 30.0, 60.0, 100.0]),
     ) {
         let mut options = options(80 << 10);
         options.share = Share::Fixed { percent };
-        options.raw_policy = POLICIES[raw];
-        options.compressed_policy = POLICIES[compressed];
+        options.raw_policy = raw.clone();
+        options.compressed_policy = compressed.clone();
         let below = Below::default();
-        let pool = Pool::with_codec(options, below.clone(), Arc::new(|| Ok(Box::new(Halving)))).unwrap();
+        let pool = Pool::with_codec(options.clone(), below.clone(), Arc::new(|| Ok(Box::new(Halving)))).unwrap();
         let limit = pool.usage().compressed_limit_bytes as usize;
+        let (raw_room, budget_bytes) = {
+            let shard = pool.shards()[0].read();
+            (shard.raw_limit(), shard.budget_bytes())
+        };
         let mut obvious = Obvious {
-            raw: naive(POLICIES[raw].name, 0),
-            raw_room: pool.shards()[0].read().raw_limit(),
+            raw: naive(&raw, raw_room),
+            raw_room,
             raw_pages: BTreeMap::new(),
-            compressed: naive(POLICIES[compressed].name, 0),
+            compressed: naive(&compressed, Expected::new(&options, budget_bytes).compressed_pages),
             compressed_room: rooms(limit),
             compressed_pages: BTreeMap::new(),
             counts: Transitions::default(),
@@ -205,7 +210,8 @@ proptest! {
     #[test]
     fn any_cache_holds_what_was_written(
         steps in prop::collection::vec((0_u8..5, 0_u64..400), 1..1500),
-        kib in 60_u64..200,
+        kib in 90_u64..200,
+        policies in prop::sample::subsequence(policies().collect::<Vec<_>>(), 2),
         codec in prop::sample::select(vec!["none", "lz4", "zstd:1", "libdeflate"]),
         share in prop::sample::select(vec![
             Share::Fixed { percent: 0.0 },
@@ -219,6 +225,7 @@ proptest! {
         let mut options = options(kib << 10);
         options.codec = codec.parse().unwrap();
         options.share = share;
+        [options.raw_policy, options.compressed_policy] = policies.try_into().unwrap();
         options.incompressible = if store_raw { Incompressible::StoreRaw } else { Incompressible::Drop };
         options.drop_cold = drop_cold;
         let storage = Storage::default();
