@@ -9,7 +9,7 @@ from matplotlib.ticker import FuncFormatter, NullFormatter
 from ssdlab.plot import AMBER, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, STYLE, canvas
 
 if TYPE_CHECKING:
-    from ssdlab.cache.simulation import CacheSimulation, MissRatioCurves
+    from ssdlab.cache.result import CacheSimulation, MissRatioCurves
 
 COLOURS = (BLUE, ORANGE, GREEN, PURPLE, SKY, AMBER, GREY)
 """Of the policies, in turns."""

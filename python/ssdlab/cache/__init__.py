@@ -8,7 +8,9 @@
 
 from ssdlab.cache.benchmark import CacheBench, bench
 from ssdlab.cache.planning import CachePlan, Compressor, plan
-from ssdlab.cache.simulation import CacheSimulation, MissRatioCurves, mrc, policies, simulate
+from ssdlab.cache.policies import policies
+from ssdlab.cache.result import CacheSimulation, MissRatioCurves
+from ssdlab.cache.simulation import mrc, simulate
 
 __all__ = [
     "CacheBench",

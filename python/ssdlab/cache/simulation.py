@@ -5,417 +5,23 @@
 >>> found.miss_ratio  # doctest: +SKIP
 """
 
-import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Any
 
-from ssdlab import _ssdlab, text
+from ssdlab import _ssdlab
 from ssdlab._ssdlab import ConfigError, TraceError
-from ssdlab.experiments.suggest import suggestion
-from ssdlab.figures import source_text
+from ssdlab.cache.policies import PAGE, Asked, Items, read_items, read_policies
+from ssdlab.cache.result import CacheSimulation, MissRatioCurves
+from ssdlab.cache.sizes import read_sizes
 from ssdlab.simulation import Monitor
 from ssdlab.trace import RequestSource, Trace, TraceFile, batches
-
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-    import pyarrow as pa
-    from matplotlib.figure import Figure
-
-    Counts = npt.NDArray[np.uint64]
-    Numbers = npt.NDArray[np.float64]
-
-GRANULARITIES = ("pages", "objects", "sized-objects")
-"""What an item is: a page; what a request addresses, each of one unit; or the same in bytes."""
-
-PAGE = "4KiB"
-"""Size of a page unless another is asked for: that of Linux's page cache."""
 
 SAMPLE_REPLICAS = 8
 """Replicas of a sample unless others are asked for."""
 
 CURVE_SIZES = 12
 """Sizes of a curve unless others are asked for: the footprint, halved again and again."""
-
-
-class CachePolicy(NamedTuple):
-    """A replacement policy."""
-
-    name: str
-    """As `policies` take it."""
-    help: str
-    """One sentence."""
-    parameters: tuple["CacheParameter", ...]
-    """What can be changed, as `name:parameter=value`."""
-    sizes: bool
-    """Whether items may be of different sizes."""
-    needs_future: bool
-    """Whether it must know the whole trace."""
-    one_pass: bool
-    """Whether it is a stack algorithm: one pass gives the misses of all sizes."""
-
-
-class CacheParameter(NamedTuple):
-    """A parameter of a policy."""
-
-    name: str
-    """Its name."""
-    unit: str
-    """Its unit."""
-    default: int
-    """Its value unless it is changed."""
-    least: int
-    """Smallest value."""
-    most: int
-    """Largest value."""
-    help: str
-    """One sentence."""
-
-
-def policies() -> list[CachePolicy]:
-    """Every replacement policy."""
-    return [
-        CachePolicy(name, help_text, tuple(CacheParameter(*row) for row in parameters), *rest)
-        for name, help_text, parameters, *rest in _ssdlab.cache_policies()
-    ]
-
-
-class _Asked(NamedTuple):
-    """A policy as asked for, taken apart."""
-
-    text: str
-    name: str
-    changes: list[tuple[str, int]]
-    needs_future: bool
-    one_pass: bool
-
-
-class _Items(NamedTuple):
-    """What is cached as one item, and how its sizes are written."""
-
-    granularity: str
-    page: str
-    page_bytes: int
-
-    @property
-    def unit_bytes(self) -> int | None:
-        """Bytes of a unit of the capacity; objects that are only counted have none."""
-        return {"pages": self.page_bytes, "objects": None, "sized-objects": 1}[self.granularity]
-
-    @property
-    def one_size(self) -> bool:
-        """Whether every item is one unit."""
-        return self.granularity != "sized-objects"
-
-    @property
-    def word(self) -> str:
-        """Its name in the plural."""
-        return "pages" if self.granularity == "pages" else "objects"
-
-    def size(self, units: int) -> str:
-        """Units of capacity as a person writes them."""
-        if self.unit_bytes is None:
-            return text.count(units)
-        return text.size(units * self.unit_bytes)
-
-
-def _items(granularity: str, page: str) -> _Items:
-    if granularity not in GRANULARITIES:
-        raise ConfigError(
-            f"granularity {granularity!r} is not one of {', '.join(GRANULARITIES)}"
-            f"{suggestion(granularity, GRANULARITIES)}"
-        )
-    return _Items(granularity, page, _ssdlab.size(page))
-
-
-def _policy(written: str, items: _Items) -> _Asked:
-    """A policy such as `lru` or `lru-k:k=3:history=1000`, checked."""
-    name, *changed = written.strip().split(":")
-    known = {policy.name: policy for policy in policies()}
-    if name not in known:
-        raise ConfigError(
-            f"no policy is called {name!r}{suggestion(name, known)}; 'ssdlab list caches' shows all of them"
-        )
-    changes = []
-    for change in changed:
-        parameter, equals, value = change.partition("=")
-        names = [one.name for one in known[name].parameters]
-        if not equals or not value.isascii() or not value.isdigit() or len(value) > 18:
-            raise ConfigError(f"{written!r}: {change!r} is not NAME=NUMBER; write {name}:{(names or ['NAME'])[0]}=2")
-        if parameter not in names:
-            has = ", ".join(names) or "none"
-            raise ConfigError(
-                f"policy {name} has no parameter {parameter!r}{suggestion(parameter, names)}; it has {has}"
-            )
-        changes.append((parameter, int(value)))
-    _ssdlab.check_cache(name, changes, items.one_size)
-    policy = known[name]
-    return _Asked(written.strip(), name, changes, policy.needs_future, policy.one_pass and not changes)
-
-
-def _policies(written: Sequence[str], items: _Items) -> list[_Asked]:
-    if isinstance(written, str):
-        written = written.split(",")
-    asked = [_policy(one, items) for one in written]
-    if not asked:
-        raise ConfigError("no policy is given; name at least one, such as lru")
-    for index, one in enumerate(asked):
-        if one.text in (other.text for other in asked[:index]):
-            raise ConfigError(f"policy {one.text} is given twice; name it once")
-    return asked
-
-
-class _Size(NamedTuple):
-    """A size as asked for: units, or a share of the footprint."""
-
-    text: str
-    units: int | None
-    share: float
-
-    def of(self, footprint: int, items: _Items) -> int:
-        """Units of it."""
-        units = int(footprint * self.share) if self.units is None else self.units
-        if units < 1:
-            raise ConfigError(
-                f"a cache of {self.text} of {text.count(footprint)} {items.word} holds none of them; make it larger"
-            )
-        return units
-
-
-def _size(written: str | int, items: _Items) -> _Size:
-    name = str(written).strip()
-    if name.endswith("%"):
-        return _Size(name, None, _ssdlab.share(name))
-    if name.isascii() and name.isdigit():
-        if items.granularity == "sized-objects":
-            raise ConfigError(
-                f"a cache of {name}: objects of different sizes are not counted; write bytes, such as 64MiB"
-            )
-        units = int(name[:19])
-        unit = items.word
-    else:
-        size = _ssdlab.size(name)
-        if items.unit_bytes is None:
-            raise ConfigError(
-                f"a cache of {name}: counted objects have no bytes; write a number of them, a share such as 10%, "
-                "or simulate sized objects"
-            )
-        units = size // items.unit_bytes
-        unit = f"page of {items.page}" if items.granularity == "pages" else "byte"
-    if units < 1:
-        raise ConfigError(f"a cache of {name} is smaller than one {unit.removesuffix('s')}; make it larger")
-    if units >= 1 << 62:
-        raise ConfigError(f"a cache of {name} is larger than any trace; make it smaller")
-    return _Size(name, units, 0.0)
-
-
-def _sizes(written: Sequence[str | int], items: _Items) -> list[_Size]:
-    if isinstance(written, str):
-        written = written.split(",")
-    if not written:
-        raise ConfigError("no size is given; name at least one, such as 64MiB or 10%")
-    return [_size(one, items) for one in written]
-
-
-class _Caches:
-    """What simulations of caches on one trace have in common."""
-
-    _columns: tuple[str, ...]
-    _report: str
-
-    def __init__(
-        self,
-        *,
-        source: Mapping[str, Any],
-        ingest: Mapping[str, Any] | None,
-        items: _Items,
-        asked: Sequence[_Asked],
-        capacities: Sequence[int],
-        footprint: tuple[int, int, int],
-    ) -> None:
-        import numpy as np
-
-        self.source = dict(source)
-        """Where the requests came from: `kind` is `trace` or `memory`, with its particulars."""
-        self.ingest = ingest
-        """What was met while reading the trace (None without a file)."""
-        self.granularity = items.granularity
-        """What is cached as one item: `pages`, `objects` or `sized-objects`."""
-        self.unit_bytes = items.unit_bytes
-        """Bytes of a unit of the capacity: of a page, 1 for sized objects, None for counted ones."""
-        self.policies = tuple(one.text for one in asked)
-        """The policies as asked for: the rows."""
-        self.capacities: Counts = np.array(capacities, np.uint64)
-        """Units that the caches hold, ascending: the columns."""
-        self.accesses, self.items, self.footprint_units = footprint
-        self._items = items
-
-    def size_text(self, units: int) -> str:
-        """A capacity as a person writes it."""
-        return self._items.size(units)
-
-    def _grid(self, column: Any) -> Any:
-        return column.reshape(len(self.policies), len(self.capacities))
-
-    def _cell(self, row: int, column: int) -> dict[str, Any]:
-        capacity = int(self.capacities[column])
-        cell: dict[str, Any] = {
-            "policy": self.policies[row],
-            "capacity_units": capacity,
-            "capacity_bytes": None if self.unit_bytes is None else capacity * self.unit_bytes,
-        }
-        for name in self._columns:
-            values = getattr(self, name)
-            if values is not None:
-                cell[name] = values[row, column].item()
-        return cell
-
-    def to_dict(self) -> dict[str, Any]:
-        """All figures, ready for JSON; ratios are those of 1."""
-        rows, columns = range(len(self.policies)), range(len(self.capacities))
-        return {
-            "ssdlab": _ssdlab.__version__,
-            "source": self.source,
-            "granularity": self.granularity,
-            "unit_bytes": self.unit_bytes,
-            "accesses": self.accesses,
-            "items": self.items,
-            "footprint_units": self.footprint_units,
-            **self._more(),
-            "caches": [self._cell(row, column) for row in rows for column in columns],
-        }
-
-    def _more(self) -> dict[str, Any]:
-        return {}
-
-    def to_json(self) -> str:
-        """`to_dict` as indented JSON text."""
-        return json.dumps(self.to_dict(), indent=2) + "\n"
-
-    def to_arrow(self) -> "pa.Table":
-        """A row for each policy and size, as an Arrow table."""
-        import pyarrow as pa
-
-        return pa.Table.from_pylist(self.to_dict()["caches"])
-
-    def save(self, directory: str | os.PathLike[str]) -> None:
-        """Writes `report.html`, `caches.json`, `caches.csv` and `caches.parquet` into a directory, made if need be.
-
-        Each appears whole or not at all.
-
-        Raises:
-            OSError: If the directory cannot be written.
-        """
-        import pyarrow.csv as pc
-        import pyarrow.parquet as pq
-
-        from ssdlab.store import filling
-
-        table = self.to_arrow()
-        with filling(Path(directory)) as hidden:
-            (hidden / "report.html").write_text(self.report_html(), encoding="utf-8")
-            (hidden / "caches.json").write_text(self.to_json(), encoding="utf-8")
-            pc.write_csv(table, hidden / "caches.csv")
-            pq.write_table(table, hidden / "caches.parquet")
-
-    def report_html(self) -> str:
-        """The report as one HTML page that needs nothing else."""
-        from ssdlab.report.cache import render
-
-        return render(self)  # type: ignore[arg-type]
-
-    def plot(self) -> "Figure":
-        """The miss ratio of each policy against the size of the cache."""
-        from ssdlab import plot_cache
-
-        return plot_cache.miss_ratios(self)  # type: ignore[arg-type]
-
-    def __repr__(self) -> str:
-        shape = f"{len(self.policies)} policies, {len(self.capacities)} sizes"
-        return f"<ssdlab.cache.{type(self).__name__} on {source_text(self.source)}: {shape}>"
-
-
-class CacheSimulation(_Caches):
-    """What caches of some policies and sizes did with one trace.
-
-    Arrays have a row for each policy and a column for each size, in the order of `policies` and `capacities`. Reads and
-    writes are accesses alike; caches are empty at first. Equal requests give equal figures, whatever `jobs`.
-    """
-
-    _columns = (
-        "hits", "misses", "miss_ratio", "bytes_missed", "byte_miss_ratio", "evictions", "too_large",
-        "pages_written_back", "pages_dirty",
-    )  # fmt: skip
-
-    def __init__(self, *, counted: Mapping[str, Any], **common: Any) -> None:
-        import numpy as np
-
-        super().__init__(**common)
-        write_back = "dirtied" in counted
-        if write_back:
-            accesses = self._grid(counted["read_pages"] + counted["written_pages"])
-            hits = self._grid(counted["read_hits"] + counted["write_hits"])
-            units, missed_units = accesses, accesses - hits
-        else:
-            accesses = self._grid(counted["accesses"])
-            hits = accesses - self._grid(counted["misses"])
-            units, missed_units = self._grid(counted["units"]), self._grid(counted["missed_units"])
-        self.hits: Counts = hits
-        """Accesses to items that were cached."""
-        self.misses: Counts = accesses - hits
-        """Accesses to items that were not."""
-        self.miss_ratio: Numbers = self.misses / np.maximum(accesses, 1)
-        """Misses of all accesses."""
-        sized = self.unit_bytes is not None
-        self.bytes_missed: Counts | None = missed_units * np.uint64(self.unit_bytes or 0) if sized else None
-        """Bytes of the items missed; None for counted objects."""
-        self.byte_miss_ratio: Numbers | None = missed_units / np.maximum(units, 1) if sized else None
-        """Bytes missed of all bytes accessed; None for counted objects."""
-        self.evictions: Counts | None = None if write_back else self._grid(counted["evictions"])
-        """Items that gave way, or were turned away by the policy; None for write-back caches."""
-        self.too_large: Counts | None = None if write_back else self._grid(counted["too_large"])
-        """Misses of items larger than the cache; None for write-back caches."""
-        names = ("evicted", "limited", "background", "flushed")
-        self.pages_written_back: Counts | None = (
-            self._grid(sum(counted[name] for name in names)) if write_back else None
-        )
-        """Dirty pages written below, because they gave way, exceeded the limit, or by a flush; None unless caches write
-        back."""
-        self.pages_dirty: Counts | None = self._grid(counted["dirty_pages"]) if write_back else None
-        """Pages left dirty at the end; None unless caches write back."""
-
-
-class MissRatioCurves(_Caches):
-    """Miss ratios against the size of the cache, for some policies.
-
-    Arrays have a row for each policy and a column for each size, in the order of `policies` and `capacities`.
-    """
-
-    _columns = ("miss_ratio", "standard_error", "byte_miss_ratio", "byte_standard_error", "scaled_units")
-
-    def __init__(self, *, methods: Sequence[str], points: Mapping[str, Any], sample: Any, **common: Any) -> None:
-        super().__init__(**common)
-        self.methods = tuple(methods)
-        """How the curve of each policy was found: `one pass` and `simulated` are exact, `sampled` is an estimate."""
-        self.sample_rate: float | None = sample
-        """Share of the items in the sample; None without one."""
-        self.miss_ratio: Numbers = points["miss_ratio"]
-        """Misses of all accesses."""
-        self.standard_error: Numbers = points["standard_error"]
-        """Standard error of `miss_ratio`; 0 where it is exact."""
-        sized = self.unit_bytes is not None
-        self.byte_miss_ratio: Numbers | None = points["unit_miss_ratio"] if sized else None
-        """Bytes missed of all bytes accessed; None for counted objects."""
-        self.byte_standard_error: Numbers | None = points["unit_standard_error"] if sized else None
-        """Standard error of `byte_miss_ratio`; 0 where it is exact."""
-        self.scaled_units: Counts = points["scaled_units"]
-        """Units of the cache of each replica, 0 where the ratio is exact. Where they are few, the estimate is of
-        another kind of cache."""
-
-    def _more(self) -> dict[str, Any]:
-        return {"methods": dict(zip(self.policies, self.methods, strict=True)), "sample_rate": self.sample_rate}
 
 
 def _gather(
@@ -458,7 +64,7 @@ def _jobs(jobs: int | None) -> int:
     return jobs or os.cpu_count() or 1
 
 
-def _cells(asked: Sequence[_Asked], capacities: Sequence[int]) -> list[tuple[str, list[tuple[str, int]], int]]:
+def _cells(asked: Sequence[Asked], capacities: Sequence[int]) -> list[tuple[str, list[tuple[str, int]], int]]:
     return [(one.name, one.changes, capacity) for one in asked for capacity in capacities]
 
 
@@ -496,8 +102,8 @@ def simulate(
         ConfigError: If a policy, a parameter or a size cannot be.
         TraceError: If the trace cannot be read, or neither reads nor writes.
     """
-    items = _items(granularity, page)
-    asked, parsed = _policies(policies, items), _sizes(sizes, items)
+    items = read_items(granularity, page)
+    asked, parsed = read_policies(policies, items), read_sizes(sizes, items)
     if dirty is not None and not write_back:
         raise ConfigError("only caches that write back have a dirty share; add --write-back, or leave out --dirty")
     threads, dirty_share = _jobs(jobs), 1.0 if dirty is None else _ssdlab.share(dirty)
@@ -521,7 +127,7 @@ def simulate(
     return CacheSimulation(counted=counted, items=items, asked=asked, capacities=capacities, **common)
 
 
-def _refuse_write_back(items: _Items, asked: Sequence[_Asked], ignore_trims: bool) -> None:
+def _refuse_write_back(items: Items, asked: Sequence[Asked], ignore_trims: bool) -> None:
     if items.granularity != "pages":
         raise ConfigError("only pages are written back; simulate pages, or leave write-back out")
     if ignore_trims:
@@ -568,9 +174,9 @@ def mrc(
     """
     import numpy as np
 
-    items = _items(granularity, page)
-    asked = _policies(policies, items)
-    parsed = None if sizes is None else _sizes(sizes, items)
+    items = read_items(granularity, page)
+    asked = read_policies(policies, items)
+    parsed = None if sizes is None else read_sizes(sizes, items)
     threads = _jobs(jobs)
     part = _sample(sample, replicas)
     # Only what is not sampled needs every access.

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from ssdlab import text
-from ssdlab.cache.simulation import CacheSimulation, MissRatioCurves
+from ssdlab.cache.result import CacheSimulation, MissRatioCurves
 from ssdlab.figures import ingest_remarks
 
 FEW = 20

@@ -10,7 +10,8 @@ from ssdlab import ConfigError, TraceFile
 from ssdlab.cache import CacheSimulation, MissRatioCurves
 from ssdlab.cache import mrc as curves_of
 from ssdlab.cache import simulate as simulate_caches
-from ssdlab.cache.simulation import PAGE, SAMPLE_REPLICAS
+from ssdlab.cache.policies import PAGE
+from ssdlab.cache.simulation import SAMPLE_REPLICAS
 from ssdlab.cli import options
 from ssdlab.cli.output import deliver
 from ssdlab.cli.progress import Watch, display

@@ -1,6 +1,6 @@
 """The page about simulated caches."""
 
-from ssdlab.cache.simulation import CacheSimulation, MissRatioCurves
+from ssdlab.cache.result import CacheSimulation, MissRatioCurves
 from ssdlab.cache.tables import headlines, remarks, tables
 from ssdlab.report.page import about_requests
 
