@@ -35,7 +35,7 @@ lint: $(INSTALLED) ## Run formatters and linters in check mode
 	$(BIN)/mypy
 	$(BIN)/stubtest ssdlab._ssdlab
 
-bench: $(INSTALLED) $(PEERS) ## Measure speed; prints the machine, tables and result hashes
+bench: $(INSTALLED) $(PEERS)/.installed ## Measure speed; prints the machine, tables and result hashes
 	cargo run --release --locked --quiet -p ssdlab-bench
 	@$(BIN)/python crates/bench/python_overhead.py target/release/ssdlab-bench
 	@$(BIN)/python crates/bench/against_libcachesim.py $(PEERS)/bin/python
@@ -58,10 +58,10 @@ clean: ## Remove everything that was built
 	find python -name '*.so' -delete
 
 # Other tools that benchmarks compare with, apart from ours.
-$(PEERS): crates/bench/peers.txt
+$(PEERS)/.installed: crates/bench/peers.txt
 	$(PYTHON) -m venv $(PEERS)
 	$(PEERS)/bin/pip install --quiet --disable-pip-version-check -r crates/bench/peers.txt
-	@touch $(PEERS)
+	@touch $@
 
 $(TOOLS): requirements.lock
 	@$(PYTHON) -c 'import sys; sys.exit("ssdlab needs Python 3.11 or later, %s is %d.%d: run make PYTHON=python3.11" \
