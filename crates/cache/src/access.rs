@@ -43,6 +43,7 @@ pub struct AccessTrace {
     accesses: Vec<Access>,
     items: u32,
     one_size: bool,
+    drops: u64,
     /// Whether accesses know the next one to their item.
     future: bool,
 }
@@ -76,11 +77,17 @@ impl AccessTrace {
         if accesses.len() >= NEVER as usize {
             return Err(CacheError::TooManyAccesses);
         }
-        if let Some(&Access { item, .. }) = accesses.iter().find(|access| access.item >= items) {
+        // One look at each, as there may be more of them than memory delivers quickly.
+        let (mut largest_item, mut largest_size, mut drops) = (None, 0, 0);
+        for access in &accesses {
+            largest_item = largest_item.max(Some(access.item));
+            largest_size = largest_size.max(access.size);
+            drops += u64::from(access.is_drop());
+        }
+        if let Some(item) = largest_item.filter(|&item| item >= items) {
             return Err(CacheError::UnknownItem { item, items });
         }
-        let one_size = accesses.iter().all(|access| access.size <= 1);
-        Ok(Self { accesses, items, one_size, future: false })
+        Ok(Self { accesses, items, one_size: largest_size <= 1, drops, future: false })
     }
 
     /// Every access, in order.
@@ -91,6 +98,11 @@ impl AccessTrace {
     /// Items of the trace.
     pub fn items(&self) -> u32 {
         self.items
+    }
+
+    /// Accesses that use an item.
+    pub fn uses(&self) -> u64 {
+        self.accesses.len() as u64 - self.drops
     }
 
     /// Whether no access is to more than one unit.

@@ -156,7 +156,6 @@ impl CacheTrace {
     /// Accesses, items, and units of all items, each of the largest size it is accessed with; the last two are
     /// estimates where only a sample was kept.
     fn footprint(&self) -> (u64, u64, u64) {
-        let uses = |trace: &AccessTrace| trace.accesses().iter().filter(|access| !access.is_drop()).count() as u64;
         let units = |trace: &AccessTrace| {
             if trace.one_size() {
                 return u64::from(trace.items());
@@ -169,7 +168,7 @@ impl CacheTrace {
             largest.into_iter().map(u64::from).sum::<u64>()
         };
         match (&self.trace, &self.sample) {
-            (Some(trace), _) => (uses(trace), u64::from(trace.items()), units(trace)),
+            (Some(trace), _) => (trace.uses(), u64::from(trace.items()), units(trace)),
             (None, Some(sample)) => {
                 let whole = |part: u64| (part as f64 / sample.rate()).round() as u64;
                 let items = sample.replicas().iter().map(|replica| u64::from(replica.items())).sum();
@@ -181,7 +180,7 @@ impl CacheTrace {
 
     /// Whether a curve of all sizes can be had in one pass: items are of one size and none is dropped.
     fn is_stack(&self) -> bool {
-        let no_drops = |trace: &Arc<AccessTrace>| !trace.accesses().iter().any(Access::is_drop);
+        let no_drops = |trace: &Arc<AccessTrace>| trace.uses() == trace.accesses().len() as u64;
         self.granularity.one_size() && self.trace.as_ref().is_some_and(no_drops)
     }
 
