@@ -55,7 +55,7 @@ def test_a_share_that_is_asked_for_is_taken(cli: Cli) -> None:
     assert {one.share for one in found.choices} == {0.25} and not found.compress
     assert choice(found, "document", "lz4").us == pytest.approx(found.curve("lz4", "document")[25])
     shown = cli(*PAPER_PLAN, "--data", "500GiB", "--distribution", "even", "--share", "25%").stdout
-    assert "Do not compress: 25 % of the memory does not beat a raw cache, whose pages take 106.7 us." in shown
+    assert "Do not compress 25 % of the memory: that does not beat a raw cache, whose pages take 106.7 us" in shown
 
 
 NOISE = Member("noise", random.Random(1).randbytes(4096))
@@ -102,7 +102,7 @@ def test_the_model_is_set_beside_the_cache_at_work(cli: Cli, monkeypatch: pytest
     found = plan.comparison
     assert found is not None and (found.pages, found.accesses) == (2000, 4000)
     raw, *compressed = found.rows
-    assert raw.compressor is None and [one.share for one in found.rows] == [0, 0.25, 0.5, 0.75]
+    assert raw.compressor is None and [one.share for one in found.rows] == [0, 0.5]
     for one in found.rows:
         assert one.measured_us == pytest.approx(one.model_us + one.by_hits_us + one.by_device_us + one.left_us)
         # Accesses that do not depend on what is cached hit as often as the model says, but for tables and fragments.
@@ -208,7 +208,7 @@ def test_every_cell_of_the_experiment_is_near_the_document() -> None:
     assert found.runs == 0 and not found.partial
     tables = {table.table.name: table for table in found.tables}
     assert not any(table.remarks for table in found.tables)
-    assert {name for name, table in tables.items() if table.misses.any()} == {"disk_read_us"}, "a slip of the document"
+    assert not any(table.misses.any() for table in tables.values())
     assert abs(tables["figure12_break_even_percent"].largest[2]) < 1.5  # type: ignore[index]
     ours = tables["corrected_nothing_compressed_us"].ours
     assert ours[0].tolist() == pytest.approx([78.4, 82.6]) and ours[-1].tolist() == pytest.approx([77, 77])

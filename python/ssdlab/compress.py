@@ -136,7 +136,7 @@ class CompressBench:
         self.threads = tuple(threads)
         self.runs = runs
         """Timed runs of each cell."""
-        self.machine = f"{platform.machine()}, {os.cpu_count()} processors, Python {platform.python_version()}"
+        self.machine = machine()
 
     def cell(self, codec: str, page_bytes: int | None, threads: int | None = None) -> Cell:
         """The cell of this codec, size of pages (None for whole files) and number of threads (the first if left out).
@@ -215,6 +215,11 @@ class CompressBench:
         from ssdlab.report.compress import render
 
         return render(self)
+
+
+def machine() -> str:
+    """What measured, in a line."""
+    return f"{platform.machine()}, {os.cpu_count()} processors, Python {platform.python_version()}"
 
 
 def bench(

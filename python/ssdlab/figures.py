@@ -293,11 +293,13 @@ FIGURES = (
 def sections(summary: Summary) -> dict[str, list[tuple[str, str]]]:
     """The figures of one run as (label, text) by section, but for those that are a table of their own."""
     result: dict[str, list[tuple[str, str]]] = {}
+    names = {} if summary["cache"] is None else {"Host": "Below the cache"}
     for figure in FIGURES:
         value = figure.value(summary)
         if figure.section in TABLES or value is None or (figure.quiet and value == 0):
             continue
-        result.setdefault(figure.section, []).append((figure.label, figure.format(value)))
+        section = names.get(figure.section, figure.section)
+        result.setdefault(section, []).append((figure.label, figure.format(value)))
     return result
 
 

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 import matplotlib
 from matplotlib.figure import Figure
 
-from ssdlab.cache.planning.result import MODELS, SHARES
+from ssdlab.cache.planning.model import MODELS
+from ssdlab.cache.planning.result import SHARES
 from ssdlab.plot import AMBER, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, STYLE, canvas
 
 if TYPE_CHECKING:

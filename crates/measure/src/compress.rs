@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::channel;
 use std::sync::{Barrier, Mutex, PoisonError};
 use std::thread;
+use std::time::Instant;
 
 use ssdlab_codec::{Codec, CodecSpec};
 
@@ -68,10 +69,33 @@ pub struct Run {
     pub compress: Vec<Time>,
     /// Restoring them.
     pub decompress: Vec<Time>,
-    /// Time of the slowest thread to compress its part, in nanoseconds.
-    pub compress_wall_ns: u64,
-    /// The same for restoring.
-    pub decompress_wall_ns: u64,
+    /// When all threads together compressed.
+    pub compress_span: Span,
+    /// When they restored.
+    pub decompress_span: Span,
+}
+
+/// From the first page begun to the last page done, in nanoseconds since the measurement began.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Span {
+    begin_ns: u64,
+    end_ns: u64,
+}
+
+impl Span {
+    /// Its length, in nanoseconds.
+    pub fn ns(&self) -> u64 {
+        self.end_ns - self.begin_ns
+    }
+
+    /// The span of both; one of no length is none.
+    fn with(self, other: Self) -> Self {
+        match (self.ns(), other.ns()) {
+            (0, _) => other,
+            (_, 0) => self,
+            _ => Self { begin_ns: self.begin_ns.min(other.begin_ns), end_ns: self.end_ns.max(other.end_ns) },
+        }
+    }
 }
 
 /// What was found out about one codec.
@@ -110,6 +134,7 @@ pub fn measure<F: AsRef<[u8]> + Sync>(
     }
     let pages = pages(files, plan.page_bytes);
     let threads = plan.threads.clamp(1, pages.len().max(1));
+    let epoch = Instant::now();
     let (stop, barrier, failed) = (AtomicBool::new(false), Barrier::new(threads), Mutex::new(None));
     let all: Vec<Vec<Measured>> = thread::scope(|scope| {
         let (ended, ends) = channel::<()>();
@@ -119,7 +144,7 @@ pub fn measure<F: AsRef<[u8]> + Sync>(
                 let (stop, barrier, failed, ended) = (&stop, &barrier, &failed, ended.clone());
                 scope.spawn(move || {
                     let _ended = ended;
-                    Worker { files, part, stop, barrier, failed }.work(plan)
+                    Worker { files, part, stop, epoch, barrier, failed }.work(plan)
                 })
             })
             .collect();
@@ -172,8 +197,8 @@ fn joined<'a>(parts: impl Iterator<Item = &'a Measured>) -> Measured {
                 sum.resize(part.len(), Time::default());
                 sum.iter_mut().zip(part).for_each(|(sum, part)| *sum += *part);
             }
-            sum.compress_wall_ns = sum.compress_wall_ns.max(part.compress_wall_ns);
-            sum.decompress_wall_ns = sum.decompress_wall_ns.max(part.decompress_wall_ns);
+            sum.compress_span = sum.compress_span.with(part.compress_span);
+            sum.decompress_span = sum.decompress_span.with(part.decompress_span);
         }
     }
     sum
@@ -184,6 +209,7 @@ struct Worker<'a, F> {
     files: &'a [F],
     part: &'a [Page],
     stop: &'a AtomicBool,
+    epoch: Instant,
     barrier: &'a Barrier,
     failed: &'a Mutex<Option<Error>>,
 }
@@ -206,21 +232,21 @@ impl<F: AsRef<[u8]>> Worker<'_, F> {
             for (at, measured) in found.iter_mut().enumerate() {
                 // Whoever stops comes to every barrier all the same, or others would wait for ever.
                 self.barrier.wait();
-                let (compress, compress_wall_ns) = match codecs.get_mut(at) {
+                let (compress, compress_span) = match codecs.get_mut(at) {
                     Some(codec) if plan.fresh => self.compress_afresh(plan, at, codec, &mut out, &mut lengths),
                     Some(codec) => self.compress(&mut **codec, plan.keep, &mut out, &mut lengths),
                     None => Default::default(),
                 };
                 self.barrier.wait();
                 let checked = run == 0;
-                let (decompress, decompress_wall_ns) = match codecs.get_mut(at) {
+                let (decompress, decompress_span) = match codecs.get_mut(at) {
                     Some(codec) => self.decompress(plan, at, codec, &out, &lengths, &mut restored, checked),
                     None => Default::default(),
                 };
                 if checked {
                     measured.files = self.stored(&lengths);
                 } else {
-                    measured.runs.push(Run { compress, decompress, compress_wall_ns, decompress_wall_ns });
+                    measured.runs.push(Run { compress, decompress, compress_span, decompress_span });
                 }
             }
         }
@@ -239,7 +265,7 @@ impl<F: AsRef<[u8]>> Worker<'_, F> {
         keep: f64,
         out: &mut [u8],
         lengths: &mut [Option<usize>],
-    ) -> (Vec<Time>, u64) {
+    ) -> (Vec<Time>, Span) {
         let mut place = 0;
         self.timed(|at, page| {
             let room = &mut out[place..place + page.len()];
@@ -261,7 +287,7 @@ impl<F: AsRef<[u8]>> Worker<'_, F> {
         codec: &mut Box<dyn Codec>,
         out: &mut [u8],
         lengths: &mut [Option<usize>],
-    ) -> (Vec<Time>, u64) {
+    ) -> (Vec<Time>, Span) {
         let mut rooms = Vec::with_capacity(self.part.len());
         let times = self.timed(|at, page| {
             if !self.renew(codec, &plan.codecs[number]) {
@@ -305,7 +331,7 @@ impl<F: AsRef<[u8]>> Worker<'_, F> {
         lengths: &[Option<usize>],
         restored: &mut [u8],
         checked: bool,
-    ) -> (Vec<Time>, u64) {
+    ) -> (Vec<Time>, Span) {
         let spec = &plan.codecs[number];
         let mut place = 0;
         self.timed(|at, page| {
@@ -330,10 +356,10 @@ impl<F: AsRef<[u8]>> Worker<'_, F> {
         })
     }
 
-    /// Does something with each page: the times for each file, and the time of all.
-    fn timed(&self, mut work: impl FnMut(usize, &[u8]) -> bool) -> (Vec<Time>, u64) {
+    /// Does something with each page: the times for each file, and when that was.
+    fn timed(&self, mut work: impl FnMut(usize, &[u8]) -> bool) -> (Vec<Time>, Span) {
         let mut times = vec![Time::default(); self.files.len()];
-        let mut elapsed_ns = 0;
+        let begin_ns = self.epoch.elapsed().as_nanos() as u64;
         let mut watch = Stopwatch::start();
         for (at, page) in self.part.iter().enumerate() {
             if self.stop.load(Relaxed) || !work(at, &self.files[page.file].as_ref()[page.from..page.to]) {
@@ -342,10 +368,9 @@ impl<F: AsRef<[u8]>> Worker<'_, F> {
             if self.part.get(at + 1).is_none_or(|next| next.file != page.file) {
                 let time = watch.lap();
                 times[page.file] += time;
-                elapsed_ns += time.elapsed_ns;
             }
         }
-        (times, elapsed_ns)
+        (times, Span { begin_ns, end_ns: self.epoch.elapsed().as_nanos() as u64 })
     }
 
     fn stored(&self, lengths: &[Option<usize>]) -> Vec<Stored> {

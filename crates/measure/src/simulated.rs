@@ -5,7 +5,6 @@
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::thread;
 use std::time::{Duration, Instant};
 
 use rustc_hash::FxHashMap;
@@ -13,6 +12,7 @@ use ssdlab_core::Nanos;
 use ssdlab_sim::{LiveDrive, SimError};
 use ssdlab_trace::{Op, Request};
 
+use crate::clock::sleep;
 use crate::storage::Wait;
 
 /// A drive in time with its waiting threads.
@@ -76,7 +76,7 @@ impl SimulatedDrive {
 
     fn wait_until(&self, time_ns: u64) {
         match self.wait {
-            Wait::Sleep => thread::sleep(Duration::from_nanos(time_ns.saturating_sub(self.now_ns()))),
+            Wait::Sleep => sleep(Duration::from_nanos(time_ns.saturating_sub(self.now_ns()))),
             Wait::Busy => {
                 while self.now_ns() < time_ns {
                     std::hint::spin_loop();

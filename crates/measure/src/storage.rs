@@ -6,13 +6,13 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
 use std::time::{Duration, Instant};
 
 use ssdlab_pool::{Loader, PageId};
 use ssdlab_sim::SimError;
 use ssdlab_trace::Op;
 
+use crate::clock::sleep;
 use crate::simulated::SimulatedDrive;
 
 /// Alignment of buffers for direct I/O, which suits every drive.
@@ -204,7 +204,7 @@ pub struct FixedCost<C> {
 impl<C: AsRef<[u8]>> FixedCost<C> {
     fn spend(&self, began: Instant) {
         match self.wait {
-            Wait::Sleep => thread::sleep(self.cost.saturating_sub(began.elapsed())),
+            Wait::Sleep => sleep(self.cost.saturating_sub(began.elapsed())),
             Wait::Busy => {
                 while began.elapsed() < self.cost {
                     std::hint::spin_loop();

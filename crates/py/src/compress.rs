@@ -105,7 +105,7 @@ fn columns<'py>(py: Python<'py>, found: &Measured) -> PyResult<Bound<'py, PyDict
     dict.set_item("decompress_cpu_ns", of_runs(|run| &run.decompress, |time| time.cpu_ns))?;
     dict.set_item("decompress_elapsed_ns", of_runs(|run| &run.decompress, |time| time.elapsed_ns))?;
     let walls = |wall: fn(&compress::Run) -> u64| found.runs.iter().map(wall).collect::<Vec<_>>();
-    dict.set_item("compress_wall_ns", walls(|run| run.compress_wall_ns))?;
-    dict.set_item("decompress_wall_ns", walls(|run| run.decompress_wall_ns))?;
+    dict.set_item("compress_wall_ns", walls(|run| run.compress_span.ns()))?;
+    dict.set_item("decompress_wall_ns", walls(|run| run.decompress_span.ns()))?;
     Ok(dict)
 }

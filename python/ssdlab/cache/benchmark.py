@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from ssdlab import _ssdlab, corpus, text
 from ssdlab._ssdlab import ConfigError
 from ssdlab.cache.accesses import drawn, of_trace
-from ssdlab.compress import Spread, _page_bytes, _processors
+from ssdlab.compress import Spread, _page_bytes, _processors, machine
 from ssdlab.config import Config
 from ssdlab.corpus import Corpus
 from ssdlab.pool import COMPRESSED_POLICY, POLICY, Settings, _bytes
@@ -85,6 +85,8 @@ class Cell:
     late_us: Spread | None
     """Microseconds that a simulated drive was waited for beyond what it took, for each page loaded or stored; None for
     other storage."""
+    transitions: dict[str, int]
+    """What pages went through in the last run after its warm-up, as in `PoolStatistics.transitions`."""
     memory: dict[str, int]
     """Bytes at the end of the last run, as in `PoolStatistics.memory`."""
 
@@ -105,6 +107,8 @@ class CacheBench:
     """Pages read and written in each run after the warm-up."""
     threads: int
     runs: int
+    settings: dict[str, Any]
+    """What `bench` was asked for, beyond what stands here: policies, accesses, storage below."""
     cells: tuple[Cell, ...]
     """By share, then codec."""
 
@@ -112,7 +116,10 @@ class CacheBench:
         """All of it as plain values."""
         names = ("title", "page_bytes", "pages", "budget_bytes", "accesses", "threads", "runs")
         return {
+            "ssdlab": _ssdlab.__version__,
+            "machine": machine(),
             **{name: getattr(self, name) for name in names},
+            "settings": self.settings,
             "contents": {"title": self.contents.title, "bytes": self.contents.bytes, "skipped": self.contents.skipped},
             "cells": [asdict(cell) for cell in self.cells],
         }
@@ -135,9 +142,13 @@ class CacheBench:
             (hidden / "cache-bench.json").write_text(self.to_json(), encoding="utf-8")
             with (hidden / "cache-bench.csv").open("w", encoding="utf-8", newline="") as file:
                 writer = csv.writer(file, lineterminator="\n")
-                writer.writerow(["share", "codec", *spreads])
+                columns = [f"{name}{part}" for name in spreads for part in ("", "_low", "_high")]
+                memory = list(self.cells[0].memory)
+                writer.writerow(["share", "codec", *columns, *memory])
                 for cell in self.cells:
-                    writer.writerow([cell.share, cell.codec or "", *(getattr(cell, name).median for name in spreads)])
+                    values = [getattr(cell, name) for name in spreads]
+                    numbers = [number for one in values for number in (one.median, one.low, one.high)]
+                    writer.writerow([cell.share, cell.codec or "", *numbers, *(cell.memory[name] for name in memory)])
 
     def report_html(self) -> str:
         """The report as one HTML page that needs nothing else."""
@@ -301,6 +312,18 @@ def bench(
         accesses=len(sequence) - len(sequence) // 2,
         threads=threads,
         runs=runs,
+        settings={
+            "access": access if trace is None else None,
+            "writes": writes if trace is None else None,
+            "scan": scan if trace is None else None,
+            "policy": policy,
+            "compressed_policy": compressed_policy,
+            "workers": workers,
+            "cost_us": cost_us if drive is None and directory is None else None,
+            "busy": busy,
+            "directory": None if directory is None else os.fspath(directory),
+            "drive": None if drive is None else drive.to_toml(),
+        },
         cells=tuple(cells),
     )
 
@@ -366,5 +389,6 @@ def _cell(share: str, codec: str | None, runs: Sequence[dict[str, Any]], accesse
         cpu_us=each(lambda run: run["cpu_ns"] / accesses / 1e3),
         load_us=each(lambda run: run["load_ns"] / max(run["loads"], 1) / 1e3),
         late_us=each(lambda run: run["late_ns"] / max(run["loads"] + run["stores"], 1) / 1e3) if simulated else None,
+        transitions=runs[-1]["transitions"],
         memory=runs[-1]["memory"],
     )

@@ -7,7 +7,7 @@ from ssdlab import text
 from ssdlab.cache.result import CacheSimulation, MissRatioCurves
 from ssdlab.figures import ingest_remarks
 
-FEW = 20
+FEW = 100
 """Sampled units below which a cache is another kind of cache."""
 
 
@@ -34,10 +34,19 @@ def headlines(found: CacheSimulation | MissRatioCurves) -> list[tuple[str, str]]
 def remarks(found: CacheSimulation | MissRatioCurves) -> list[str]:
     """What a person should know before reading figures."""
     notes = ingest_remarks(found.ingest)
-    if isinstance(found, MissRatioCurves) and ((found.scaled_units > 0) & (found.scaled_units < FEW)).any():
-        notes.append(
-            f"estimates from caches of fewer than {FEW} sampled units are rough beyond their error; sample more"
-        )
+    if isinstance(found, MissRatioCurves):
+        few = ((found.scaled_units > 0) & (found.scaled_units < FEW)).any(axis=0)
+        if few.any():
+            most = found.size_text(int(found.capacities[few].max()))
+            notes.append(
+                f"up to {most}, estimates are from caches of fewer than {FEW} sampled units, and rough beyond their "
+                "error; sample more"
+            )
+        if "sampled" in found.methods:
+            notes.append(
+                "the error behind ± is that of chance alone; small samples of a cache behave otherwise than the whole, "
+                "most of all with policies that divide it"
+            )
     return notes
 
 

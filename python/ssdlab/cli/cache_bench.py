@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from ssdlab import Config, ConfigError, _ssdlab, read_trace, text
+from ssdlab import Config, ConfigError, _ssdlab, read_trace
 from ssdlab.cache import CacheBench, benchmark
 from ssdlab.cli import options
 from ssdlab.cli.output import deliver
@@ -192,7 +192,7 @@ def bench(
             compressed_policy=compressed_policy,
             workers=workers,
             threads=threads,
-            cost_us=_microseconds(cost),
+            cost_us=options.microseconds("--cost", cost),
             busy=busy,
             directory=directory,
             drive=_drive(drive, set),
@@ -211,13 +211,6 @@ def _drive(named: str | None, sets: list[str]) -> Config | None:
     if named.endswith(".toml"):
         return options.configuration(None, [Path(named)], sets, [])
     return options.configuration(named, [], sets, [])
-
-
-def _microseconds(written: str) -> float:
-    try:
-        return float(written.strip().removesuffix("us").removesuffix("µs"))
-    except ValueError:
-        raise ConfigError(f"--cost {text.path(written)}: no microseconds; write 110us") from None
 
 
 def _show(found: CacheBench) -> None:

@@ -54,8 +54,12 @@ def plan(
         typer.Option(
             "--curve",
             metavar="FILE",
-            help="Instead of a distribution: CSV of cache_bytes,miss_ratio, ascending, below a line of names.",
+            help="Instead of a distribution: caches.csv of 'ssdlab cache mrc', or a CSV of cache_bytes,miss_ratio.",
         ),
+    ] = None,
+    curve_policy: Annotated[
+        str | None,
+        typer.Option("--curve-policy", metavar="NAME", help="Which policy of that curve; needed if it has several."),
     ] = None,
     share: Annotated[
         str | None,
@@ -77,8 +81,8 @@ def plan(
         ),
     ] = None,
     device_us: Annotated[
-        float | None,
-        typer.Option("--device-us", metavar="US", help="Microseconds to read a page.", rich_help_panel=COSTS),
+        str | None,
+        typer.Option("--device-us", metavar="US", help="Microseconds to read a page, as 80.", rich_help_panel=COSTS),
     ] = None,
     seconds: Annotated[
         float,
@@ -104,7 +108,7 @@ def plan(
     """
     if out is not None:
         options.must_be_writable(out)
-    spread: Distribution = distribution if curve is None else _points(curve, data)
+    spread: Distribution = distribution if curve is None else _points(curve, curve_policy, data)
     with display() as shown:
         watch = shown.watch("cache")
         found = cache.plan(
@@ -116,7 +120,7 @@ def plan(
             paths=paths,
             paper=paper,
             device=device,
-            device_us=device_us,
+            device_us=None if device_us is None else options.microseconds("--device-us", device_us),
             seconds=seconds,
             share=None if share is None else _share(share),
             measure_cache=bench,
@@ -133,7 +137,7 @@ def _share(written: str) -> float:
         raise ConfigError(f"--share {text.path(written)}: is no percentage; write 40%, for example") from None
 
 
-def _points(path: Path, data: str) -> list[tuple[float, float]]:
+def _points(path: Path, policy: str | None, data: str) -> list[tuple[float, float]]:
     """The points of a miss-ratio curve as shares of the data and hit ratios."""
     from ssdlab import _ssdlab
 
@@ -141,12 +145,20 @@ def _points(path: Path, data: str) -> list[tuple[float, float]]:
     try:
         with path.open(encoding="utf-8", newline="") as file:
             rows = list(csv.DictReader(file))
+        known = list(dict.fromkeys(row["policy"] for row in rows if "policy" in row))
+        if len(known) > 1 or policy is not None:
+            if policy not in known:
+                has = ", ".join(known) or "none"
+                raise ConfigError(f"--curve {text.path(path)}: has the policies {has}; choose one with --curve-policy")
+            rows = [row for row in rows if row["policy"] == policy]
+        size = "capacity_bytes" if rows and "capacity_bytes" in rows[0] else "cache_bytes"
         if not rows:
             raise ValueError("no point")
-        return [(min(1.0, float(row["cache_bytes"]) / whole), 1 - float(row["miss_ratio"])) for row in rows]
+        return [(min(1.0, float(row[size]) / whole), 1 - float(row["miss_ratio"])) for row in rows]
     except (KeyError, TypeError, ValueError):
         raise ConfigError(
-            f"--curve {text.path(path)}: is no CSV with numbers in columns cache_bytes and miss_ratio; write one"
+            f"--curve {text.path(path)}: is no CSV with numbers in columns cache_bytes (or capacity_bytes) and "
+            "miss_ratio; write one, or take caches.csv of 'ssdlab cache mrc'"
         ) from None
 
 

@@ -172,6 +172,22 @@ def trace_file(
     return TraceFile(*paths, format=format, device=device, action=action, skip_bad=skip_bad)
 
 
+def microseconds(option: str, written: str) -> float:
+    """A time such as `110us`, `110` or `1ms` in microseconds.
+
+    Raises:
+        ConfigError: If it is none.
+    """
+    number = written.strip()
+    for unit, scale in (("us", 1.0), ("µs", 1.0), ("ms", 1e3), ("", 1.0)):
+        if number.endswith(unit):
+            try:
+                return scale * float(number.removesuffix(unit))
+            except ValueError:
+                break
+    raise ConfigError(f"{option} {text.path(written)}: no microseconds; write 110us, for example")
+
+
 def must_be_writable(directory: Path) -> None:
     """Fails now rather than after a long run; makes nothing, as the run may fail as well."""
     existing = next(path for path in (directory, *directory.absolute().parents) if path.exists())

@@ -16,7 +16,13 @@ CODECS = ("lz4", "zlib:6", "zstd:3")
 """Those of Harper 2018, with their usual levels."""
 RUNS = 3
 
-COMPRESS_KEYS: Mapping[str, Any] = {"codec": "lz4", "page": "8KiB", "member": -1, "fresh": False}
+COMPRESS_KEYS: Mapping[str, Any] = {
+    "codec": "lz4",
+    "page": "8KiB",
+    "member": -1,
+    "threads": 1,
+    "fresh": False,
+}
 """Arguments of `compress_bench`. `page` may be `file`; `member` counts those of the default corpus, all for -1; `fresh`
 makes a context and memory for each page."""
 
@@ -28,7 +34,7 @@ SECONDS = 0.2
 
 
 def compress_bench(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Ratios and microseconds of a page of the default corpus, on one thread.
+    """Ratios of the default corpus and microseconds for a page: of processors, and of the clock with all threads.
 
     Raises:
         ConfigError: If there is no such argument, or no such codec or member.
@@ -36,7 +42,8 @@ def compress_bench(settings: Mapping[str, Any]) -> dict[str, Any]:
     given = _arguments("compress_bench", COMPRESS_KEYS, settings)
     if given["codec"] not in CODECS:
         raise ConfigError(f"codec: {given['codec']} is not measured; it has {', '.join(CODECS)}")
-    cell = _measured(given["page"], given["fresh"])[given["codec"]]
+    cell = _measured(given["page"], given["threads"], given["fresh"])[given["codec"]]
+    page_bytes = cell.page_bytes or cell.total.bytes / cell.total.pages
     if not -1 <= given["member"] < len(cell.files):
         raise ConfigError(f"member: {given['member']} is not between -1 and {len(cell.files) - 1}")
     files = cell.files if given["member"] == -1 else (cell.files[given["member"]],)
@@ -51,6 +58,8 @@ def compress_bench(settings: Mapping[str, Any]) -> dict[str, Any]:
         "stored_raw_percent": 100 * sum(file.raw_pages for file in files) / sum(file.pages for file in files),
         "compress_us": cell.compress_cpu_us.median,
         "decompress_us": cell.decompress_cpu_us.median,
+        "compress_bulk_us": 1e6 * page_bytes / cell.compress_bytes_s.median,
+        "decompress_bulk_us": 1e6 * page_bytes / cell.decompress_bytes_s.median,
     }
 
 
@@ -59,8 +68,8 @@ def _mean(values: list[float]) -> float | None:
 
 
 @functools.cache
-def _measured(page: str, fresh: bool) -> dict[str, compress.Cell]:
-    found = compress.bench(_corpus(), codecs=CODECS, page_sizes=[page], threads=[1], runs=RUNS, fresh=fresh)
+def _measured(page: str, threads: int, fresh: bool) -> dict[str, compress.Cell]:
+    found = compress.bench(_corpus(), codecs=CODECS, page_sizes=[page], threads=[threads], runs=RUNS, fresh=fresh)
     return dict(zip(CODECS, found.cells, strict=True))
 
 

@@ -12,6 +12,7 @@ from ssdlab._ssdlab import ConfigError
 from ssdlab.cache.planning import device as devices
 from ssdlab.cache.planning.comparison import compare
 from ssdlab.cache.planning.compressors import PAPER, PAPER_DEVICE_US, Compressor, measure
+from ssdlab.cache.planning.model import corrections
 from ssdlab.cache.planning.result import CachePlan
 
 if TYPE_CHECKING:
@@ -149,7 +150,7 @@ def figures(settings: Mapping[str, Any]) -> dict[str, Any]:
         if not isinstance(value, wanted) or isinstance(value, bool):
             raise ConfigError(f"{key}: {value!r} is not {'text' if wanted is str else 'a number'}")
     of = {**KEYS, **settings}
-    names = {"none": [], "all": _ssdlab.corrections()}.get(of["corrections"], [of["corrections"]])
+    names = {"none": [], "all": corrections("corrected")}.get(of["corrections"], [of["corrections"]])
     memory = (_ssdlab.size(of["memory"]), _ssdlab.size(of["data"]), _ssdlab.size(of["page"]))
 
     def plan(compressor: Compressor) -> _ssdlab.Plan:

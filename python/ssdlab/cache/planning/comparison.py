@@ -7,23 +7,21 @@ from ssdlab import _ssdlab
 from ssdlab._ssdlab import ConfigError
 from ssdlab.cache.benchmark import bench
 from ssdlab.cache.planning.compressors import Compressor
+from ssdlab.cache.planning.model import corrections
 from ssdlab.corpus import Corpus
 
 if TYPE_CHECKING:
     from ssdlab.cache.planning.result import CachePlan
     from ssdlab.simulation import Monitor
 
-SHARES = (0, 25, 50, 75)
-"""Percentages of the memory that are measured, and that of the plan's advice."""
+SHARES = (0, 50)
+"""Percentages of the memory that are measured, with the best one; only 0 and that which was asked for, if one was."""
 
 PAGES, CACHED = 8192, 800
 """Pages of the small cache's data at least, and pages that it holds raw at least."""
 
 ACCESSES_A_PAGE = 4
 """Half of them warm the cache up."""
-
-MOVING = ("empty-pool-is-free", "hot-pages-raw", "incompressible")
-"""Corrections that hold for a cache that moves a page that is hit to the raw pool, as the measured one does."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +34,7 @@ class Compared:
     document_us: float
     """Time of a page by the document's model, in microseconds."""
     model_us: float
-    """By the corrected model of a cache that moves each page that is hit to the raw pool, as the measured one does."""
+    """By the corrected model."""
     measured_us: float
     measured_low_us: float
     measured_high_us: float
@@ -83,7 +81,8 @@ def compare(plan: "CachePlan", contents: Corpus, monitor: "Monitor | None" = Non
     small = replace(
         plan, data_bytes=pages * plan.page_bytes, memory_bytes=round(proportion * pages * plan.page_bytes)
     )  # fmt: skip
-    shares = sorted({*SHARES, round(100 * plan.best.share)})
+    others = SHARES if plan.share is None else (0,)
+    shares = sorted({*others, round(100 * plan.best.share)})
     measured = bench(
         contents,
         page_size=f"{plan.page_bytes}B",
@@ -104,7 +103,7 @@ def compare(plan: "CachePlan", contents: Corpus, monitor: "Monitor | None" = Non
     for cell in measured.cells:
         used = by_name[cell.codec] if cell.codec is not None else real[0]
         share = int(cell.share) / 100
-        point = small.point(used, share, MOVING)
+        point = small.point(used, share, corrections("corrected"))
         raw, compressed = cell.raw_hit_ratio.median, cell.compressed_hit_ratio.median
         costs = (used.compress_us, used.decompress_us) if share else (0.0, 0.0)
         hits_us = _moving_us(raw, compressed, plan.device_us, *costs)

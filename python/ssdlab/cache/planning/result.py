@@ -13,12 +13,10 @@ from ssdlab import _ssdlab
 from ssdlab.cache.planning.comparison import Comparison
 from ssdlab.cache.planning.compressors import Compressor
 from ssdlab.cache.planning.device import Device
+from ssdlab.cache.planning.model import IN_PLACE, MODELS, corrections
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-MODELS = ("document", "corrected")
-"""The model of Harper 2018, and the same with all corrections."""
 
 SHARES = tuple(range(101))
 """Percentages of the memory that a curve has."""
@@ -140,7 +138,9 @@ class CachePlan:
 
     @cached_property
     def corrections(self) -> dict[str, float]:
-        """Time of the best choice under the document's model, and with each correction alone, in microseconds."""
+        """Time of the best choice under the document's model, with each correction alone, with all of them, and with
+        pages restored in place as well, in microseconds.
+        """
         best = self.best
         share = best.share
         document = self._plan(best.compressor, "document")
@@ -148,7 +148,9 @@ class CachePlan:
         for name in corrections("corrected"):
             model = "corrected" if name == "incompressible" else "document"
             found[name] = self._plan(best.compressor, model).point(share, [name])["us"]
-        return {**found, "all": best.us}
+        everything = [*corrections("corrected"), IN_PLACE]
+        in_place = self._plan(best.compressor, "corrected").point(share, everything)["us"]
+        return {**found, "all": best.us, IN_PLACE: in_place}
 
     @cached_property
     def device_break_evens(self) -> list[list[float | None]]:
@@ -229,8 +231,3 @@ class CachePlan:
 
     def __repr__(self) -> str:
         return f"<ssdlab.CachePlan: {', '.join(one.name for one in self.compressors)}; best {self.best.us:.1f} us>"
-
-
-def corrections(model: str) -> list[str]:
-    """Names of the corrections that a model has."""
-    return [] if model == "document" else _ssdlab.corrections()

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from ssdlab import text
+from ssdlab.cache.planning.model import IN_PLACE
 from ssdlab.cache.planning.result import RATIOS, SKEWS
 
 if TYPE_CHECKING:
@@ -21,9 +22,9 @@ CORRECTION_WORDS = {
     "none": "none: the document's model",
     "empty-pool-is-free": "nothing compressed costs nothing",
     "hot-pages-raw": "the most popular pages are the raw ones",
-    "restore-in-place": "restoring a page compresses no other",
     "incompressible": "pages that do not shrink, ratio by bytes",
     "all": "all of these: the corrected model",
+    IN_PLACE: "another cache: pages that are hit stay compressed",
 }
 
 
@@ -45,10 +46,14 @@ def how(plan: "CachePlan") -> str:
 def verdict(plan: "CachePlan") -> str:
     """The advice."""
     best, raw = plan.best, plan.raw_us
+    if not plan.compress and plan.share is None:
+        return f"Do not compress: no share of the memory beats a raw cache, whose pages take {raw:.1f} us."
     if not plan.compress:
-        tried = "no share of the memory" if plan.share is None else f"{100 * plan.share:g} % of the memory does not"
-        beats = "beats" if plan.share is None else "beat"
-        return f"Do not compress: {tried} {beats} a raw cache, whose pages take {raw:.1f} us."
+        gains = "no share does" if best.break_even is None else f"{100 * best.break_even:.1f} % and more do"
+        return (
+            f"Do not compress {100 * best.share:g} % of the memory: that does not beat a raw cache, whose pages take "
+            f"{raw:.1f} us; with {best.compressor.name} {gains}."
+        )
     return (
         f"Compress {100 * best.share:.0f} % of the memory with {best.compressor.name}: a page takes {best.us:.1f} us "
         f"instead of {raw:.1f}, {best.gain:.2f} times as many pages a second."
@@ -122,8 +127,7 @@ def comparison_heading(plan: "CachePlan") -> str:
     found = plan.comparison
     return (
         f"Measured: {text.size(found.memory_bytes)} for {text.count(found.pages)} pages, one thread, "
-        f"{text.count(found.accesses)} accesses, {found.runs} runs; the model is of a cache that "
-        "moves pages that are hit to its raw part"
+        f"{text.count(found.accesses)} accesses, {found.runs} runs"
     )
 
 
