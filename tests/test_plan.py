@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import ssdlab
-from conftest import Cli
+from conftest import ROOT, Cli
 from ssdlab.cache.planning import PAPER, Compressor, comparison, compressors, device
 from ssdlab.calibration import fio
 from ssdlab.corpus import Corpus, Member
@@ -231,3 +231,21 @@ def test_a_model_tells_what_it_does_not_know(cli: Cli, tmp_path: Path) -> None:
     assert "did you mean cache_plan" in run(model="cache-plan")
     assert "seeds: means nothing with 'model'" in run(more="seeds = [1]\n")
     assert "no cell has the figure hit" in run(value="hit")
+
+
+def test_the_curve_of_a_trace_serves_as_a_distribution(cli: Cli, tmp_path: Path) -> None:
+    cli(
+        "cache",
+        "mrc",
+        ROOT / "traces" / "oltp.csv.zst",
+        "--policy",
+        "lru,belady",
+        "--size",
+        "4MiB,64MiB",
+        "--out",
+        "mrc",
+    )
+    asked = ["cache", "plan", "--memory", "4MiB", "--data", "311MiB", "--paper", "--curve", "mrc/caches.csv"]
+    assert "has the policies lru, belady; choose one" in cli(*asked, check=False).stderr
+    found = json.loads(cli(*asked, "--curve-policy", "belady", "--json").stdout)
+    assert found["raw_hit_ratio"] == pytest.approx(1 - 0.6053, abs=1e-4)

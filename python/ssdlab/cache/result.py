@@ -147,7 +147,7 @@ class CacheSimulation(_Caches):
 
     _columns = (
         "hits", "misses", "miss_ratio", "bytes_missed", "byte_miss_ratio", "evictions", "too_large",
-        "pages_written_back", "pages_dirty",
+        "read_miss_ratio", "write_miss_ratio", "pages_written_back", "pages_dirty",
     )  # fmt: skip
 
     def __init__(self, *, counted: Mapping[str, Any], **common: Any) -> None:
@@ -178,6 +178,17 @@ class CacheSimulation(_Caches):
         """Items that gave way, or were turned away by the policy; None for write-back caches."""
         self.too_large: Counts | None = None if write_back else self._grid(counted["too_large"])
         """Misses of items larger than the cache; None for write-back caches."""
+
+        def missed(touched: str, hit: str) -> "Numbers | None":
+            if not write_back:
+                return None
+            ratio: Numbers = 1 - self._grid(counted[hit]) / np.maximum(self._grid(counted[touched]), 1)
+            return ratio
+
+        self.read_miss_ratio: Numbers | None = missed("read_pages", "read_hits")
+        """Misses of the pages read, 1 without any; None unless caches write back."""
+        self.write_miss_ratio: Numbers | None = missed("written_pages", "write_hits")
+        """Misses of the pages written, 1 without any; None unless caches write back."""
         names = ("evicted", "limited", "background", "flushed")
         self.pages_written_back: Counts | None = (
             self._grid(sum(counted[name] for name in names)) if write_back else None

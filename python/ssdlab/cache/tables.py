@@ -59,6 +59,8 @@ def tables(found: CacheSimulation | MissRatioCurves) -> list[Table]:
         ("byte miss ratio", found.byte_miss_ratio if found.granularity == "sized-objects" else None, text.percent),
         ("hits", found.hits, text.count),
         ("bytes missed", found.bytes_missed, text.size),
+        ("read miss ratio", found.read_miss_ratio, text.percent),
+        ("write miss ratio", found.write_miss_ratio, text.percent),
         ("pages written back", found.pages_written_back, text.count),
         ("pages left dirty", found.pages_dirty, text.count),
     ]
