@@ -2,7 +2,7 @@
 
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use ssdlab_codec::Codec;
 use twox_hash::XxHash3_64;
@@ -10,7 +10,7 @@ use twox_hash::XxHash3_64;
 use crate::flight::SharedShard;
 use crate::pool::{CodecFactory, Loader};
 use crate::shard::{Compressed, Done, Job, Wish};
-use crate::sync::Mutex;
+use crate::sync::{Condvar, Mutex};
 
 /// A codec and its buffers, for one thread.
 pub struct Kit {
@@ -21,26 +21,30 @@ pub struct Kit {
     broken: bool,
 }
 
-/// Codecs that wait for threads. There are as many as threads were at work at once.
+/// Codecs that wait for threads. There are as many as threads were at work at once, up to a limit: they are memory.
 pub struct Kits {
-    idle: Mutex<Vec<Kit>>,
+    state: Mutex<Waiting>,
+    /// A kit came back.
+    returned: Condvar,
     make: CodecFactory,
     page_bytes: usize,
     max_stored_bytes: usize,
-    made: AtomicUsize,
+    /// Kits that there may be.
+    most: usize,
     pub codec_panics: AtomicU64,
 }
 
+#[derive(Default)]
+struct Waiting {
+    idle: Vec<Kit>,
+    /// Kits that exist, in hand or not.
+    made: usize,
+}
+
 impl Kits {
-    pub fn new(make: CodecFactory, page_bytes: usize, max_stored_bytes: usize) -> Self {
-        Self {
-            idle: Mutex::default(),
-            make,
-            page_bytes,
-            max_stored_bytes,
-            made: AtomicUsize::new(0),
-            codec_panics: AtomicU64::new(0),
-        }
+    pub fn new(make: CodecFactory, page_bytes: usize, max_stored_bytes: usize, most: usize) -> Self {
+        let (state, returned) = (Mutex::default(), Condvar::default());
+        Self { state, returned, make, page_bytes, max_stored_bytes, most, codec_panics: AtomicU64::new(0) }
     }
 
     /// Memory of one kit without its codec's context.
@@ -50,21 +54,54 @@ impl Kits {
 
     /// Memory of all kits without their codecs' contexts.
     pub fn bytes(&self) -> usize {
-        self.made.load(Relaxed) * Self::kit_bytes(self.page_bytes)
+        self.state.lock().made * Self::kit_bytes(self.page_bytes)
     }
 
+    /// A kit, for which the thread may have to wait: it must hold neither a lock nor a victim meanwhile, or whoever has a
+    /// kit may wait for that.
     pub fn take(&self) -> io::Result<Borrowed<'_>> {
-        let idle = self.idle.lock().pop();
-        let kit = match idle {
-            Some(kit) => kit,
-            None => {
-                let codec = (self.make)()?;
-                self.made.fetch_add(1, Relaxed);
-                let buffer = || vec![0; self.page_bytes].into();
-                Kit { codec, incoming: buffer(), outgoing: buffer(), broken: false }
+        loop {
+            if let Some(kit) = self.try_take()? {
+                return Ok(kit);
             }
+            self.wait();
+        }
+    }
+
+    /// A kit, if there is one or may be one more.
+    pub fn try_take(&self) -> io::Result<Option<Borrowed<'_>>> {
+        let mut state = self.state.lock();
+        let kit = match state.idle.pop() {
+            Some(kit) => kit,
+            None if state.made < self.most => {
+                state.made += 1;
+                drop(state);
+                let buffer = || vec![0; self.page_bytes].into();
+                match (self.make)() {
+                    Ok(codec) => Kit { codec, incoming: buffer(), outgoing: buffer(), broken: false },
+                    Err(error) => {
+                        self.gone();
+                        return Err(error);
+                    }
+                }
+            }
+            None => return Ok(None),
         };
-        Ok(Borrowed { kits: self, kit: Some(kit) })
+        Ok(Some(Borrowed { kits: self, kit: Some(kit) }))
+    }
+
+    /// Waits until there is a kit to be had, unless somebody else is faster.
+    pub fn wait(&self) {
+        let mut state = self.state.lock();
+        while state.idle.is_empty() && state.made == self.most {
+            state = self.returned.wait(state);
+        }
+    }
+
+    /// There is one kit less.
+    fn gone(&self) {
+        self.state.lock().made -= 1;
+        self.returned.notify_all();
     }
 }
 
@@ -78,9 +115,11 @@ impl Drop for Borrowed<'_> {
     fn drop(&mut self) {
         if let Some(kit) = self.kit.take() {
             if kit.broken {
-                self.kits.made.fetch_sub(1, Relaxed);
+                self.kits.gone();
             } else {
-                self.kits.idle.lock().push(kit);
+                self.kits.state.lock().idle.push(kit);
+                // Not all that wait take one.
+                self.kits.returned.notify_all();
             }
         }
     }

@@ -14,6 +14,9 @@ use crate::shard::{Compressed, Found, Frame, Job, Shard};
 use crate::sync::{JoinHandle, spawn};
 use crate::{ConfigError, Incompressible, Options, PageId, PoolError, Transitions, Usage, worker};
 
+/// Threads besides the workers that restore or make room at once, at most.
+const MOST_CALLERS: usize = 64;
+
 /// The storage below. Its calls come from several threads, but never two at a time for one page.
 pub trait Loader: Send + Sync + 'static {
     /// Why it failed.
@@ -99,9 +102,11 @@ impl<L: Loader> Pool<L> {
         }
         let page_bytes = options.page_bytes as usize;
         let arena_bytes = options.workers() * options.batch() * page_bytes;
-        // As many kits as workers, and for a caller or two.
-        let scratch_bytes = arena_bytes + (options.workers() + 2) * Kits::kit_bytes(page_bytes);
         let budget_bytes = usize::try_from(options.budget.0).unwrap_or(usize::MAX);
+        // For each worker and a caller or two; for many callers if that is a small part of the memory.
+        let callers = (budget_bytes / 128 / Kits::kit_bytes(page_bytes)).clamp(2, MOST_CALLERS);
+        let kits = options.workers() + callers;
+        let scratch_bytes = arena_bytes + kits * Kits::kit_bytes(page_bytes);
         if scratch_bytes > budget_bytes / 4 {
             let remedy = format!(
                 "buffers of {} workers with batches of {} pages take {scratch_bytes} bytes; raise the budget or lower these",
@@ -115,7 +120,7 @@ impl<L: Loader> Pool<L> {
         let shards = (0..options.shards as usize)
             .map(|index| Ok(SharedShard::new(Shard::new(&options, part)?, index, Arc::clone(&calls))))
             .collect::<Result<_, ConfigError>>()?;
-        let kits = Kits::new(make, page_bytes, options.max_stored_bytes());
+        let kits = Kits::new(make, page_bytes, options.max_stored_bytes(), kits);
         let inner = Arc::new(Inner { options, loader, shards, calls, kits, arena_bytes });
         let workers = (0..inner.options.workers())
             .map(|_| {
@@ -256,9 +261,9 @@ impl<L: Loader> Inner<L> {
     #[cold]
     fn fetch(&self, id: PageId, mut out: Option<&mut [u8]>) -> PoolResult<(Option<Frame>, Source), L> {
         let shard = self.shard(id);
-        let (mut flight, mut restore, victim) = loop {
+        let (mut flight, restore, mut kit, victim) = loop {
             let mut state = shard.hold();
-            let (slot, kit) = match state.look_up(id) {
+            let (slot, mut kit) = match state.look_up(id) {
                 Found::Raw(_) => {
                     let Some(page) = state.raw_hit(id) else { continue };
                     shard.raw_hits.fetch_add(1, Relaxed);
@@ -275,7 +280,15 @@ impl<L: Loader> Inner<L> {
                     state.wait();
                     continue;
                 }
-                Found::Compressed(slot) => (slot, Some(self.kit()?)),
+                Found::Compressed(slot) => {
+                    let kit = self.kits.try_take().map_err(|source| PoolError::Codec { source })?;
+                    if kit.is_none() {
+                        drop(state);
+                        self.kits.wait();
+                        continue;
+                    }
+                    (slot, kit)
+                }
                 Found::Absent => {
                     let Some(slot) = state.begin(id) else {
                         if state.working() {
@@ -289,20 +302,23 @@ impl<L: Loader> Inner<L> {
                 }
             };
             let frame = state.take_frame();
-            let victim = if frame.is_none() { state.begin_demotion(false) } else { None };
+            let restores = kit.is_some();
+            if frame.is_none() && !restores {
+                // Where this fails, it fails again below.
+                kit = self.kits.try_take().unwrap_or_default();
+            }
+            // Who has to wait for a kit must not keep others waiting for a victim.
+            let victim = if frame.is_none() && kit.is_some() { state.begin_demotion(false) } else { None };
             // Last, as the bytes to be copied are still on their way from memory.
-            let restore = kit.map(|mut kit| {
-                let compressed = state.begin_restore(slot, kit.incoming());
-                (kit, compressed)
-            });
-            break (Flight::new(shard, slot, frame), restore, victim);
+            let restore = kit.as_mut().filter(|_| restores).map(|kit| state.begin_restore(slot, kit.incoming()));
+            break (Flight::new(shard, slot, frame), restore, kit, victim);
         };
         if flight.frame.is_none() {
-            match self.frame(shard, id, victim, restore.as_mut().map(|(kit, _)| kit)) {
+            match self.frame(shard, id, victim, kit.as_mut()) {
                 Ok(frame) => flight.frame = Some(frame),
                 Err(error) => {
                     let Some(out) = out else { return Err(error) };
-                    let (source, corrupted) = self.bring(id, restore, out);
+                    let (source, corrupted) = self.bring(id, kit.zip(restore), out);
                     flight.abort(|counts| {
                         counts.corrupted += u64::from(corrupted);
                         *(if source.is_ok() { &mut counts.bypassed } else { &mut counts.load_errors }) += 1;
@@ -312,7 +328,7 @@ impl<L: Loader> Inner<L> {
             }
         }
         let Some(bytes) = flight.bytes() else { return Err(PoolError::NoRoom { page: id }) };
-        let (source, corrupted) = self.bring(id, restore, bytes);
+        let (source, corrupted) = self.bring(id, kit.zip(restore), bytes);
         let note = |counts: &mut Transitions| counts.corrupted += u64::from(corrupted);
         let source = match source {
             Ok(source) => source,
