@@ -170,7 +170,7 @@ def test_what_is_saved_is_what_was_found(tmp_path: Path) -> None:
         (["lirs"], ["10%"], {"granularity": "sized-objects"}, "is defined for items of one size"),
         (["lru"], ["10%"], {"granularity": "page"}, "did you mean pages?"),
         (["lru"], ["10%"], {"page": "3KiB"}, "write a power of two"),
-        (["lru"], ["10%"], {"jobs": 0}, "jobs 0 is less than 1"),
+        (["lru"], ["10%"], {"jobs": 0}, "0 jobs: write 1 to"),
         (["belady"], ["10%"], {"write_back": True}, "must know the future"),
         (["lru"], ["10%"], {"write_back": True, "granularity": "objects"}, "only pages are written back"),
         (["lru"], ["10%"], {"write_back": True, "ignore_trims": True}, "drops what is trimmed"),
@@ -189,7 +189,7 @@ def test_samples_that_cannot_be_are_named() -> None:
         ({"sample": "0%"}, "is not above 0%"),
         ({"sample": "0.5"}, "the % sign is missing"),
         ({"sample": "1%", "replicas": 1}, "write 2 to 64"),
-        ({"sample": "3", "replicas": 8}, "`items` is 3"),
+        ({"sample": "3", "replicas": 8}, "leaves none for some of 8 replicas"),
     ):
         with pytest.raises(ssdlab.ConfigError, match=message):
             cache.mrc(loop(), ["arc"], **more)

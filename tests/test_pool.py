@@ -185,3 +185,71 @@ def test_a_program_that_never_closes_it_ends_and_loses_nothing(tmp_path: Path) -
     program = f"import ssdlab\npool = ssdlab.Pool('1MiB', '4KiB', {os.fspath(path)!r})\npool.write(1, b'z' * {PAGE})\n"
     subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
     assert path.read_bytes()[PAGE : 2 * PAGE] == b"z" * PAGE
+
+
+class Storage:
+    """Pages of zeros; what is stored is forgotten."""
+
+    def load(self, page: int) -> bytes:
+        return bytes(4096)
+
+    def store(self, page: int, data: bytes) -> None:
+        pass
+
+
+class Interrupted(Storage):
+    def store(self, page: int, data: bytes) -> None:
+        raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_what_ends_a_program_gets_through(workers: int) -> None:
+    pool = ssdlab.Pool("256KiB", "4KiB", Interrupted(), workers=workers)
+    with pytest.raises(KeyboardInterrupt):
+        for page in range(1000):
+            pool.write(page, bytes(4096))
+    with pytest.raises(KeyboardInterrupt):
+        pool.close()
+
+
+def test_many_threads_keep_to_the_budget() -> None:
+    over = []
+    with ssdlab.Pool("1MiB", "64KiB", Pages64(), share="0%", workers=0) as pool:
+
+        def work(number: int) -> None:
+            for step in range(40):
+                pool.read(number * 40 + step)
+                memory = pool.statistics().memory
+                over.append(memory["total_bytes"] - memory["budget_bytes"])
+
+        threads = [threading.Thread(target=work, args=(number,)) for number in range(24)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert max(over) <= 0
+
+
+class Pages64(Storage):
+    def load(self, page: int) -> bytes:
+        return bytes(65536)
+
+
+def test_what_can_never_be_stored_is_refused_at_once(tmp_path: Path) -> None:
+    file = tmp_path / "pages"
+    file.write_bytes(bytes(8192))
+    with ssdlab.Pool("1MiB", "4KiB", file) as pool:
+        with pytest.raises(ValueError, match="the last that a file can have"):
+            pool.write(2**64 - 1, bytes(4096))
+        pool.flush()
+    file.chmod(0o400)
+    if os.access(file, os.W_OK):
+        pytest.skip("whoever runs this may write any file")
+    with ssdlab.Pool("1MiB", "4KiB", file) as pool, pytest.raises(PermissionError, match="give write permission"):
+        pool.write(0, bytes(4096))
+
+
+def test_budgets_beyond_memory_are_one_clear_error() -> None:
+    for budget, said in (("1000000TiB", "that are free"), (2**64, "of some memory")):
+        with pytest.raises(ssdlab.ConfigError, match=said):
+            ssdlab.Pool(budget, "4KiB", Storage())

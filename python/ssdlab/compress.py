@@ -257,8 +257,8 @@ def bench(
     workers = list(threads) if threads is not None else sorted({1, _processors()})
     if not labels or not sizes or not workers:
         raise ConfigError("codecs, page sizes and threads need one entry each at least")
-    if min(workers) < 1 or max(workers) > 1024 or runs < 1:
-        raise ConfigError("threads lie between 1 and 1024, and there is one run at least")
+    if min(workers) < 1 or max(workers) > 1024 or not 1 <= runs <= 1000:
+        raise ConfigError("threads lie between 1 and 1024, and runs between 1 and 1000")
     if not 0 < keep <= 1:
         raise ConfigError(
             f"keeping pages that shrink to {keep:.0%} means nothing; give more than 0 % and at most 100 %"

@@ -144,8 +144,9 @@ class Pool:
             miss_us,
             restore_us,
         )
-        if settings.budget_bytes < 0 or not 0 <= settings.page_bytes < 1 << 32 or not 0 <= workers < 1 << 32:
-            raise ConfigError("budget, page_size and workers are positive, and a page has 1 MiB at most")
+        sane = 0 <= settings.budget_bytes < 1 << 62 and 0 <= settings.page_bytes < 1 << 32 and 0 <= workers <= 256
+        if not sane:
+            raise ConfigError("budget and page_size are positive and of some memory; workers are 256 at most")
         if isinstance(loader, str | os.PathLike):
             self._inner = _ssdlab.PagePool(settings, None, Path(loader))
         else:

@@ -50,6 +50,7 @@ pub struct PagedFile {
     path: PathBuf,
     file: File,
     direct: bool,
+    writable: bool,
     page_bytes: usize,
     /// Aligned buffers of no use at present.
     buffers: Mutex<Vec<Aligned>>,
@@ -63,20 +64,30 @@ impl PagedFile {
     pub fn open(path: &Path, page_bytes: usize) -> Result<Self, StorageError> {
         let error = |source| StorageError::Io { path: path.to_owned(), source };
         if page_bytes.is_multiple_of(512)
-            && let Ok(file) = open(path, libc::O_DIRECT)
+            && let Ok((file, writable)) = open(path, libc::O_DIRECT)
         {
             // Some file systems accept the flag and refuse to read.
             let mut buffer = Aligned::new(page_bytes);
             if file.read_at(buffer.bytes(), 0).is_ok() && file.read_at(buffer.bytes(), page_bytes as u64).is_ok() {
                 let buffers = Mutex::new(vec![buffer]);
-                return Ok(Self { path: path.to_owned(), file, direct: true, page_bytes, buffers });
+                return Ok(Self { path: path.to_owned(), file, direct: true, writable, page_bytes, buffers });
             }
         }
-        let file = open(path, 0).map_err(error)?;
+        let (file, writable) = open(path, 0).map_err(error)?;
         if file.metadata().map_err(error)?.is_dir() {
             return Err(error(io::Error::from(io::ErrorKind::IsADirectory)));
         }
-        Ok(Self { path: path.to_owned(), file, direct: false, page_bytes, buffers: Mutex::default() })
+        Ok(Self { path: path.to_owned(), file, direct: false, writable, page_bytes, buffers: Mutex::default() })
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Whether pages can be stored.
+    pub fn writable(&self) -> bool {
+        self.writable
     }
 
     /// Whether the page cache of the system is passed by.
@@ -103,9 +114,12 @@ impl PagedFile {
     }
 }
 
-fn open(path: &Path, flags: i32) -> io::Result<File> {
+/// Opens a file, and says whether for writing too.
+fn open(path: &Path, flags: i32) -> io::Result<(File, bool)> {
     let writable = OpenOptions::new().read(true).write(true).custom_flags(flags).open(path);
-    writable.or_else(|_| OpenOptions::new().read(true).custom_flags(flags).open(path))
+    writable
+        .map(|file| (file, true))
+        .or_else(|_| Ok((OpenOptions::new().read(true).custom_flags(flags).open(path)?, false)))
 }
 
 /// Reads as much of `page` as the file has, and says how much.

@@ -37,6 +37,21 @@ pub fn require(setup: &Setup) -> Result<(), PyErr> {
     )))
 }
 
+/// Fails if a cache of this budget is larger than the memory that is free.
+pub fn require_budget(bytes: u64) -> Result<(), PyErr> {
+    let refused = Vec::<u8>::new().try_reserve_exact(usize::try_from(bytes).unwrap_or(usize::MAX)).is_err();
+    let free = free_bytes().unwrap_or(u64::MAX);
+    if !refused && bytes <= free {
+        return Ok(());
+    }
+    let gib = |bytes: u64| format!("{:.1} GiB", bytes as f64 / f64::from(1 << 30));
+    Err(ConfigError::new_err(format!(
+        "a budget of {} is more than the {} that are free; lower it",
+        gib(bytes),
+        gib(free)
+    )))
+}
+
 /// Memory that can be had without swapping, where the system tells.
 fn free_bytes() -> Option<u64> {
     let read = |path: &str| std::fs::read_to_string(path).ok();

@@ -1,11 +1,11 @@
 //! The two-pool cache, and measuring it.
 
 use std::path::PathBuf;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
 use numpy::PyReadonlyArray1;
-use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError, PyValueError};
+use pyo3::exceptions::{PyException, PyKeyboardInterrupt, PyOSError, PyPermissionError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyDict};
@@ -36,6 +36,7 @@ pub struct Settings {
 
 impl Settings {
     fn options(&self) -> PyResult<Options> {
+        memory::require_budget(self.budget_bytes)?;
         let mut options = Options::new(Bytes(self.budget_bytes), self.page_bytes);
         options.codec = codec(&self.codec)?;
         options.share = self.share()?;
@@ -85,10 +86,26 @@ fn system_error(error: &StorageError) -> PyErr {
     }
 }
 
+/// The number of "permission denied", on every Unix.
+const EACCES: i32 = 13;
+
 /// What lies below a cache of Python's.
 enum Below {
-    Python(Py<PyAny>),
+    /// An object, and what it raised to end the program rather than as an error of storage.
+    Python(Py<PyAny>, Arc<Mutex<Option<PyErr>>>),
     File(PagedFile),
+}
+
+impl Below {
+    /// The error of a call; what is no `Exception`, as Ctrl-C, has to reach whoever called the cache.
+    fn failed(kept: &Mutex<Option<PyErr>>, error: PyErr) -> BelowError {
+        let ends = Python::attach(|py| !error.is_instance_of::<PyException>(py));
+        if ends {
+            let copy = Python::attach(|py| error.clone_ref(py));
+            kept.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(copy);
+        }
+        BelowError::Python(error)
+    }
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -103,9 +120,9 @@ impl Loader for Below {
     type Error = BelowError;
 
     fn load(&self, id: PageId, page: &mut [u8]) -> Result<(), BelowError> {
-        let object = match self {
+        let (object, kept) = match self {
             Self::File(file) => return Ok(file.load(id, page)?),
-            Self::Python(object) => object,
+            Self::Python(object, kept) => (object, kept),
         };
         Python::attach(|py| {
             let bytes: PyBackedBytes = object.call_method1(py, "load", (id,))?.extract(py)?;
@@ -119,16 +136,16 @@ impl Loader for Below {
             page.copy_from_slice(&bytes);
             Ok(())
         })
-        .map_err(BelowError::Python)
+        .map_err(|error| Self::failed(kept, error))
     }
 
     fn store(&self, id: PageId, page: &[u8]) -> Result<(), BelowError> {
-        let object = match self {
+        let (object, kept) = match self {
             Self::File(file) => return Ok(file.store(id, page)?),
-            Self::Python(object) => object,
+            Self::Python(object, kept) => (object, kept),
         };
         Python::attach(|py| object.call_method1(py, "store", (id, PyBytes::new(py, page))).map(drop))
-            .map_err(BelowError::Python)
+            .map_err(|error| Self::failed(kept, error))
     }
 }
 
@@ -157,13 +174,25 @@ fn exception(py: Python<'_>, error: PoolError<BelowError>) -> PyErr {
 #[pyclass(module = "ssdlab._ssdlab", frozen)]
 pub struct PagePool {
     inner: RwLock<Option<Arc<ssdlab_pool::Pool<Below>>>>,
+    /// What a loader raised to end the program, while the cache went on.
+    ended: Arc<Mutex<Option<PyErr>>>,
     direct: bool,
+    /// Why nothing can be written, if so.
+    read_only: Option<String>,
 }
 
 impl PagePool {
     fn pool(&self) -> PyResult<Arc<ssdlab_pool::Pool<Below>>> {
         let inner = self.inner.read().unwrap_or_else(PoisonError::into_inner);
         inner.clone().ok_or_else(|| PyValueError::new_err("the cache is closed"))
+    }
+
+    /// What came of a call, unless a loader wants the program to end.
+    fn unless_ended<T>(&self, result: PyResult<T>) -> PyResult<T> {
+        match self.ended.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            Some(error) => Err(error),
+            None => result,
+        }
     }
 }
 
@@ -173,17 +202,22 @@ impl PagePool {
     #[new]
     fn new(settings: Settings, loader: Option<Py<PyAny>>, path: Option<PathBuf>) -> PyResult<Self> {
         let options = settings.options()?;
+        let ended = Arc::default();
         let below = match (loader, path) {
             (_, Some(path)) => {
                 let file = PagedFile::open(&path, settings.page_bytes as usize);
                 Below::File(file.map_err(|error| system_error(&error))?)
             }
-            (Some(object), None) => Below::Python(object),
+            (Some(object), None) => Below::Python(object, Arc::clone(&ended)),
             (None, None) => return Err(ConfigError::new_err("a cache needs a loader or a file below")),
         };
         let direct = matches!(&below, Below::File(file) if file.direct());
+        let read_only = match &below {
+            Below::File(file) if !file.writable() => Some(file.path().display().to_string()),
+            _ => None,
+        };
         let pool = ssdlab_pool::Pool::new(options, below).map_err(wrong)?;
-        Ok(Self { inner: RwLock::new(Some(Arc::new(pool))), direct })
+        Ok(Self { inner: RwLock::new(Some(Arc::new(pool))), ended, direct, read_only })
     }
 
     /// The bytes of a page.
@@ -196,26 +230,39 @@ impl PagePool {
             drop(pool);
             (result, out)
         })?;
-        result.map_err(|error| exception(py, error))?;
+        self.unless_ended(result.map_err(|error| exception(py, error)))?;
         Ok(PyBytes::new(py, &out))
     }
 
     /// Writes a whole page.
     fn write(&self, py: Python<'_>, page: u64, bytes: PyBackedBytes) -> PyResult<()> {
+        if let Some(path) = &self.read_only {
+            let why = "the file may be read only; give write permission, or do not write";
+            return Err(PyPermissionError::new_err((EACCES, why, path.clone())));
+        }
         let pool = self.pool()?;
-        detached(py, None, move || pool.write(page, &bytes))?.map_err(|error| exception(py, error))
+        let last = i64::MAX as u64 / u64::from(pool.options().page_bytes);
+        if page > last {
+            return Err(PyValueError::new_err(format!(
+                "page {page} lies beyond {last}, the last that a file can have"
+            )));
+        }
+        let written = detached(py, None, move || pool.write(page, &bytes))?.map_err(|error| exception(py, error));
+        self.unless_ended(written)
     }
 
     /// Writes dirty pages back.
     fn flush(&self, py: Python<'_>) -> PyResult<()> {
         let pool = self.pool()?;
-        detached(py, None, move || pool.flush())?.map_err(|error| exception(py, error))
+        let flushed = detached(py, None, move || pool.flush())?.map_err(|error| exception(py, error));
+        self.unless_ended(flushed)
     }
 
     /// Writes dirty pages back and ends the workers; a second time does nothing.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         let Some(pool) = self.inner.write().unwrap_or_else(PoisonError::into_inner).take() else { return Ok(()) };
-        detached(py, None, move || pool.flush())?.map_err(|error| exception(py, error))
+        let flushed = detached(py, None, move || pool.flush())?.map_err(|error| exception(py, error));
+        self.unless_ended(flushed)
     }
 
     /// Counts and bytes of memory, by name.

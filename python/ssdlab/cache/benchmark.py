@@ -40,6 +40,7 @@ RUNS = 3
 _PROBE_PAGES = 1024
 """Compressed and restored to know what an adaptive share weighs."""
 _LEAST_PAGES, _MOST_PAGES = 8, 1 << 28
+_MOST_ACCESSES = 100_000_000
 
 
 @dataclass(frozen=True)
@@ -234,13 +235,15 @@ def bench(
     page_bytes, threads = _page_bytes(page_size), threads or _processors()
     if (
         not 1 <= threads <= 1024
-        or runs < 1
-        or accesses < 2
+        or not 1 <= runs <= 1000
+        or not 0 <= workers <= 256
+        or not 2 <= accesses <= _MOST_ACCESSES
         or not (0 <= writes <= 1 and 0 <= scan <= 1)
         or not (codecs and shares)
     ):
         raise ConfigError(
-            "threads are 1 to 1024, runs, shares and codecs one at least, accesses two; writes and scan at most 100%"
+            f"threads are 1 to 1024, runs 1 to 1000, workers 0 to 256, accesses 2 to {text.count(_MOST_ACCESSES)}; "
+            "there is one share and one codec at least; writes and scan are at most 100%"
         )
     if not _LEAST_PAGES <= pages <= _MOST_PAGES:
         raise ConfigError(f"{text.count(pages)} pages are not between {_LEAST_PAGES} and {text.count(_MOST_PAGES)}")
@@ -255,6 +258,8 @@ def bench(
     pages = int(sequence.max() >> 1) + 1
     share_of_pages = budget.strip().endswith("%")
     budget_bytes = int(_ssdlab.share(budget) * pages * page_bytes) if share_of_pages else _bytes(budget)
+    if budget_bytes >= 1 << 62:
+        raise ConfigError(f"a budget of {text.path(budget)} is larger than any memory; lower it")
     source = dataset if isinstance(dataset, Corpus) else corpus.read(dataset) if dataset else corpus.default()
     contents = b"".join(_whole_pages(member.data, page_bytes) for member in source.members)
     plan = [(share, codec) for share in shares for codec in (codecs if share.rstrip("% ") != "0" else [None])]

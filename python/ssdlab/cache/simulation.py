@@ -20,6 +20,9 @@ from ssdlab.trace import RequestSource, Trace, TraceFile, batches
 SAMPLE_REPLICAS = 8
 """Replicas of a sample unless others are asked for."""
 
+MOST_JOBS = 1024
+"""Simulations at a time."""
+
 CURVE_SIZES = 12
 """Sizes of a curve unless others are asked for: the footprint, halved again and again."""
 
@@ -59,8 +62,8 @@ def _watched(source: RequestSource, monitor: Monitor | None) -> Iterator[_ssdlab
 
 
 def _jobs(jobs: int | None) -> int:
-    if jobs is not None and jobs < 1:
-        raise ConfigError(f"jobs {jobs} is less than 1")
+    if jobs is not None and not 1 <= jobs <= MOST_JOBS:
+        raise ConfigError(f"{jobs} jobs: write 1 to {MOST_JOBS}")
     return jobs or os.cpu_count() or 1
 
 
@@ -219,6 +222,8 @@ def _sample(written: str | None, replicas: int) -> tuple[float | None, int, int]
     if written is None:
         return None
     if written.isascii() and written.isdigit() and len(written) < 10:
+        if int(written) < replicas:
+            raise ConfigError(f"a sample of {written} items leaves none for some of {replicas} replicas; write 10000")
         return None, int(written), replicas
     rate = _ssdlab.share(written)
     if not 0 < rate <= 1:

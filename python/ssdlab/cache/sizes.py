@@ -34,7 +34,8 @@ def _size(written: str | int, items: Items) -> Size:
             raise ConfigError(
                 f"a cache of {name}: objects of different sizes are not counted; write bytes, such as 64MiB"
             )
-        units = int(name[:19])
+        # More digits than that are too large in any case.
+        units = int(name) if len(name) < 20 else 1 << 62
         unit = items.word
     else:
         size = _ssdlab.size(name)

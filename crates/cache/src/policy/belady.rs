@@ -21,7 +21,7 @@ use crate::parameter::Parameter;
 
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "belady",
-    help: "The item whose next use is farthest away gives way; knows the future, and no policy misses less.",
+    help: "The item whose next use is farthest away gives way; knows the future; no policy that lets every item in misses less, if all are of one size.",
     parameters: &[Parameter {
         name: "bypass",
         unit: "switch",

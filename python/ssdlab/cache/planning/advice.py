@@ -72,6 +72,10 @@ def plan(
         raise ConfigError("a page of 0 bytes holds nothing; take 8KiB, for example")
     files = [Path(path) for path in paths]
     wanted = list(compressors)
+    names = [one if isinstance(one, str) else one.name for one in wanted]
+    for at, name in enumerate(names):
+        if name in names[:at]:
+            raise ConfigError(f"the compressor {text.path(name)} is named twice; name it once")
     if not wanted:
         raise ConfigError("no compressor to compare; name one with --compressor")
     if paper and (files or sizes[2] != 8192):
@@ -93,7 +97,7 @@ def plan(
         found = [measured[one] if isinstance(one, str) else one for one in wanted]
     read = None
     if device is not None:
-        read = devices.measure(Path(device), sizes[2], seconds)
+        read = devices.measure(Path(device), sizes[2], seconds, lambda: bool(monitor and monitor("device", 0, None, 0)))
         device_us = 1e6 / read.iops[sizes[2]]
         remarks += read.remarks
     made = CachePlan(

@@ -9,6 +9,7 @@ import os
 import random
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -38,8 +39,8 @@ class Device:
     remarks: tuple[str, ...]
 
 
-def measure(path: Path, page_bytes: int, seconds: float) -> Device:
-    """Measures reads of 4 to 128 KiB, and of a page.
+def measure(path: Path, page_bytes: int, seconds: float, stop: Callable[[], bool] = lambda: False) -> Device:
+    """Measures reads of 4 to 128 KiB, and of a page. KeyboardInterrupt is raised once `stop` says something true.
 
     Raises:
         CalibrationError: If the target must not be measured or cannot be.
@@ -57,7 +58,7 @@ def measure(path: Path, page_bytes: int, seconds: float) -> Device:
     try:
         found = fio.find()
     except CalibrationError:
-        how, iops = "threads of ssdlab", {size: probe(target, size, seconds) for size in sizes}
+        how, iops = "threads of ssdlab", {size: probe(target, size, seconds, stop) for size in sizes}
     else:
         how = found.version
         job = fio.Job(target.path, "read", page_bytes, 0, target.bytes, IN_FLIGHT, "", target.direct, 0.2, RUN)
@@ -66,17 +67,27 @@ def measure(path: Path, page_bytes: int, seconds: float) -> Device:
         for size in sizes:
             region = target.bytes // size * size
             one = fio.Job(target.path, "read", size, 0, region, IN_FLIGHT, engine, target.direct, seconds, RUN)
-            figures = fio.run(found, one, lambda: False)
-            assert figures is not None, "nothing stops it"
+            figures = fio.run(found, one, stop)
+            if figures is None:
+                raise KeyboardInterrupt("stopped while measuring")
             iops[size] = figures[1]
     return Device(str(target.path), how, iops, target.remarks)
 
 
-def probe(target: Target, size: int, seconds: float, *, run: int = RUN, write: bool = False) -> float:
+def probe(
+    target: Target,
+    size: int,
+    seconds: float,
+    stop: Callable[[], bool] = lambda: False,
+    *,
+    run: int = RUN,
+    write: bool = False,
+) -> float:
     """Reads or writes per second, `run` in a row after each jump, with a thread for each one in flight."""
     file = os.open(target.path, (os.O_RDWR if write else os.O_RDONLY) | (os.O_DIRECT if target.direct else 0))
     counts = [0] * IN_FLIGHT
     faults: list[OSError] = []
+    stopped = False
     end = time.monotonic() + seconds
 
     def work(number: int) -> None:
@@ -103,9 +114,15 @@ def probe(target: Target, size: int, seconds: float, *, run: int = RUN, write: b
         for thread in threads:
             thread.start()
         for thread in threads:
-            thread.join()
+            while thread.is_alive():
+                thread.join(0.05)
+                if stop():
+                    stopped = True
+                    end = 0.0
     finally:
         os.close(file)
+    if stopped:
+        raise KeyboardInterrupt("stopped while measuring")
     if faults:
         raise faults[0]
     return sum(counts) / (time.monotonic() - began)
