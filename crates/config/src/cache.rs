@@ -19,18 +19,14 @@ pub(crate) fn is_switch(parameter: &Parameter) -> bool {
 }
 
 impl Checker<'_> {
-    /// A setting of a cache that is not there was meant to do something.
-    fn report_settings_without_a_cache(&mut self) {
-        for key in self.set_in("cache.").into_iter().filter(|key| *key != POLICY) {
-            self.report(key, "there is no cache; set cache.policy=lru, for example".to_owned());
-        }
-    }
-
     /// The cache, if there is one.
     pub(crate) fn cache(&mut self) -> Read<Option<CacheOptions>> {
         let name = self.choice(POLICY)?;
         let Some(info) = policies().find(|info| info.name == name) else {
-            self.report_settings_without_a_cache();
+            // A written configuration holds every setting: only what differs from none was meant to do something.
+            if self.share("cache.compressed")? > 0.0 {
+                self.report("cache.compressed", "there is no cache; set cache.policy=lru, for example".to_owned());
+            }
             return Ok(None);
         };
         let mut parameters = [None; MOST_PARAMETERS];

@@ -119,12 +119,6 @@ impl Checker<'_> {
         Violation::new(origin, key, message)
     }
 
-    /// Settings below `section.` that somebody set.
-    pub(crate) fn set_in(&self, section: &str) -> Vec<&'static str> {
-        let keys = self.config.entries.keys().copied();
-        keys.filter(|key| key.starts_with(section) && !self.is_default(key)).collect()
-    }
-
     /// Whether nobody set it.
     pub(crate) fn is_default(&self, key: &str) -> bool {
         self.config.entries.get(key).is_none_or(|entry| entry.origin.starts_with("default"))

@@ -26,7 +26,10 @@ fn files() {
         ("[nand]\ncapacity = 1", "my.toml:2: nand.capacity: no such setting; did you mean device.capacity?"),
         ("device = 5", "my.toml:1:10: device: is a table (capacity, op, spare, reserve), not the number 5"),
         ("seed = 1\nseed = 2", "my.toml:2:1: not valid TOML: duplicate key"),
-        ("[cache]\nsize = \"1GiB\"", "my.toml:2: cache.size: there is no cache; set cache.policy=lru, for example"),
+        (
+            "[cache]\ncompressed = \"50%\"",
+            "my.toml:2: cache.compressed: there is no cache; set cache.policy=lru, for example",
+        ),
         // Quantities.
         (
             "[nand]\n\n  read = \"25\"",
