@@ -43,7 +43,7 @@ def drawn(access: str, pages: int, accesses: int, writes: float, scan: float) ->
             f'"{text.path(access)}" is no distribution; write even, 80/20, pareto, zipf or zipf:0.8, up to zipf:10'
         )
     else:
-        drawn = generate(
+        made = generate(
             Config(
                 overrides={
                     **patterns[name],
@@ -57,7 +57,7 @@ def drawn(access: str, pages: int, accesses: int, writes: float, scan: float) ->
                 }
             )
         )
-        sequence = (drawn.offset // _SLOT << 1 | (drawn.op == 1)).astype(np.uint64)
+        sequence = (made.offset // _SLOT << 1 | (made.op == 1)).astype(np.uint64)
     # The k-th scan comes where the share has added up to k.
     scans = np.diff(np.floor(np.arange(accesses + 1) * scan)).astype(bool)
     sequence[scans] = (np.arange(int(scans.sum()), dtype=np.uint64) % np.uint64(pages)) << np.uint64(1)

@@ -158,7 +158,7 @@ class CacheBench:
         return render(self)
 
     def plot(self) -> "Figure":
-        """Pages a second, and hits, by share of the compressed pool."""
+        """Pages a second by share of the compressed pool."""
         from ssdlab import plot_cache_bench
 
         return plot_cache_bench.shares(self)

@@ -11,6 +11,7 @@ from ssdlab import _ssdlab, compress, corpus, text
 from ssdlab._ssdlab import ConfigError
 from ssdlab.cache.planning import device
 from ssdlab.calibration.target import inspect
+from ssdlab.experiments.arguments import arguments
 
 CODECS = ("lz4", "zlib:6", "zstd:3")
 """Those of Harper 2018, with their usual levels."""
@@ -39,7 +40,7 @@ def compress_bench(settings: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         ConfigError: If there is no such argument, or no such codec or member.
     """
-    given = _arguments("compress_bench", COMPRESS_KEYS, settings)
+    given = arguments("compress_bench", COMPRESS_KEYS, settings)
     if given["codec"] not in CODECS:
         raise ConfigError(f"codec: {given['codec']} is not measured; it has {', '.join(CODECS)}")
     cell = _measured(given["page"], given["threads"], given["fresh"])[given["codec"]]
@@ -85,7 +86,7 @@ def page_device(settings: Mapping[str, Any]) -> dict[str, Any]:
         ConfigError: If there is no such argument, or a value is none of those that it can have.
         OSError: If the file cannot be made.
     """
-    given = _arguments("page_device", DEVICE_KEYS, settings)
+    given = arguments("page_device", DEVICE_KEYS, settings)
     for key, known in (("place", ("disk", "memory")), ("op", ("read", "write"))):
         if given[key] not in known:
             raise ConfigError(f"{key}: {text.path(given[key])} is not one of {', '.join(known)}")
@@ -103,12 +104,3 @@ def page_device(settings: Mapping[str, Any]) -> dict[str, Any]:
         target = inspect(Path(file.name), write=False)
         run = given["run"] or FILE_BYTES // block
         return {"iops": device.probe(target, block, SECONDS, run=run, write=given["op"] == "write")}
-
-
-def _arguments(model: str, keys: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
-    for key, value in settings.items():
-        if key not in keys:
-            raise ConfigError(f"{key}: the model {model} has no such setting; it has {', '.join(keys)}")
-        if type(value) is not type(keys[key]):
-            raise ConfigError(f"{key}: {value!r} is not of the kind of {keys[key]!r}")
-    return {**keys, **settings}

@@ -7,12 +7,11 @@ To add one, register its function here.
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ssdlab.cache.planning import advice
-from ssdlab.experiments import measured
+from ssdlab.experiments import measured, planned
 from ssdlab.experiments.expression import Summary
 
 MODELS: Mapping[str, Callable[[Mapping[str, Any]], Summary]] = {
-    "cache_plan": advice.figures,
+    "cache_plan": planned.cache_plan,
     "compress_bench": measured.compress_bench,
     "page_device": measured.page_device,
 }

@@ -1,18 +1,16 @@
 """Making a plan: what to compare, with which constants."""
 
-import math
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ssdlab import _ssdlab, corpus, text
 from ssdlab._ssdlab import ConfigError
 from ssdlab.cache.planning import device as devices
 from ssdlab.cache.planning.comparison import compare
-from ssdlab.cache.planning.compressors import PAPER, PAPER_DEVICE_US, Compressor, measure
-from ssdlab.cache.planning.model import corrections
+from ssdlab.cache.planning.compressors import PAPER_DEVICE_US, Compressor, measure, of_paper
 from ssdlab.cache.planning.result import CachePlan
 
 if TYPE_CHECKING:
@@ -82,13 +80,13 @@ def plan(
         raise ConfigError("--paper has figures of its own, for pages of 8KiB; leave out the files and --page")
     if paper and measure_cache:
         raise ConfigError("--bench measures this machine, and --paper has figures of another; leave out one of them")
-    contents = corpus.read(files) if files else corpus.default()
     remarks: list[str] = []
     # A wrong figure is told of before anything is measured.
     _ssdlab.Plan(sizes, device_us or 0.0, distribution, (1.0, 0.0, 0.0, 1.0)).point(share or 0.0, [])
     if paper:
-        found = [_of_paper(one) for one in wanted]
+        contents, found = None, [of_paper(one) for one in wanted]
     else:
+        contents = corpus.read(files) if files else corpus.default()
         by_name = [one for one in wanted if isinstance(one, str)]
         measured = dict(zip(by_name, measure(by_name, contents, sizes[2]), strict=True)) if by_name else {}
         if by_name and not files:
@@ -112,70 +110,6 @@ def plan(
         remarks=tuple(remarks),
         share=share,
     )
-    return replace(made, comparison=compare(made, contents, monitor)) if measure_cache else made
-
-
-def _of_paper(wanted: str | Compressor) -> Compressor:
-    if isinstance(wanted, Compressor):
-        return wanted
-    if wanted not in PAPER:
-        raise ConfigError(f"the document has no figures of {text.path(wanted)}; it has {', '.join(PAPER)}")
-    return PAPER[wanted]
-
-
-KEYS: Mapping[str, Any] = {
-    "memory": "15GiB",
-    "data": "200GiB",
-    "page": PAGE,
-    "distribution": "even",
-    "device_us": PAPER_DEVICE_US,
-    "ratio": 1.0,
-    "compress_us": 0.0,
-    "decompress_us": 0.0,
-    "shrinking": 1.0,
-    "share": 0.0,
-    "corrections": "none",
-    "other": "",
-}
-"""Arguments of `figures` with their defaults. `corrections` is `none`, `all` or the name of one; `other` the name of a
-compressor of the document that is to be passed."""
-
-
-def figures(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The model for one cell of an experiment: what `plan` shows, as figures; percentages are of 0 to 100.
-
-    Raises:
-        ConfigError: If there is no such argument, or one is out of range.
-    """
-    for key, value in settings.items():
-        if key not in KEYS:
-            raise ConfigError(f"{key}: the model cache_plan has no such setting; it has {', '.join(KEYS)}")
-        wanted = str if isinstance(KEYS[key], str) else (int, float)
-        if not isinstance(value, wanted) or isinstance(value, bool):
-            raise ConfigError(f"{key}: {value!r} is not {'text' if wanted is str else 'a number'}")
-    of = {**KEYS, **settings}
-    names = {"none": [], "all": corrections("corrected")}.get(of["corrections"], [of["corrections"]])
-    memory = (_ssdlab.size(of["memory"]), _ssdlab.size(of["data"]), _ssdlab.size(of["page"]))
-
-    def plan(compressor: Compressor) -> _ssdlab.Plan:
-        costs = (compressor.ratio, compressor.compress_us, compressor.decompress_us, compressor.shrinking)
-        return _ssdlab.Plan(memory, of["device_us"], of["distribution"], costs)
-
-    own = plan(Compressor("", of["ratio"], of["compress_us"], of["decompress_us"], of["shrinking"]))
-    point = own.point(of["share"] / 100, names)
-    found = {
-        "raw_hit_percent": 100 * own.raw_hit_ratio(),
-        "raw_us": own.raw_us(),
-        "hit_percent": 100 * point["hit_ratio"],
-        "compressed_hit_percent": 100 * point["compressed_hit_ratio"],
-        "us": point["us"],
-        "break_even_percent": _percent(own.break_even(names)),
-        "device_break_even_us": own.device_break_even_us(names),
-    }
-    if of["other"]:
-        found["passes_percent"] = _percent(own.passes(plan(_of_paper(of["other"])), names))
-    return found
-
-
-def _percent(share: float | None) -> float | None:
-    return None if share is None or math.isnan(share) else 100 * share
+    if contents is None or not measure_cache:
+        return made
+    return replace(made, comparison=compare(made, contents, monitor))

@@ -1,13 +1,12 @@
 """How far a plan is from the two-pool cache at work on this machine, and where the difference comes from."""
 
-from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from ssdlab import _ssdlab
 from ssdlab._ssdlab import ConfigError
 from ssdlab.cache.benchmark import bench
 from ssdlab.cache.planning.compressors import Compressor
-from ssdlab.cache.planning.model import corrections
 from ssdlab.corpus import Corpus
 
 if TYPE_CHECKING:
@@ -60,10 +59,6 @@ class Comparison:
     runs: int
     rows: tuple[Compared, ...]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Ready for JSON."""
-        return asdict(self)
-
 
 def compare(plan: "CachePlan", contents: Corpus, monitor: "Monitor | None" = None) -> Comparison:
     """Measures a small cache with the proportions of a plan: one thread, storage that takes the plan's time.
@@ -103,7 +98,7 @@ def compare(plan: "CachePlan", contents: Corpus, monitor: "Monitor | None" = Non
     for cell in measured.cells:
         used = by_name[cell.codec] if cell.codec is not None else real[0]
         share = int(cell.share) / 100
-        point = small.point(used, share, corrections("corrected"))
+        point = small.point(used, share, "corrected")
         raw, compressed = cell.raw_hit_ratio.median, cell.compressed_hit_ratio.median
         costs = (used.compress_us, used.decompress_us) if share else (0.0, 0.0)
         hits_us = _moving_us(raw, compressed, plan.device_us, *costs)
@@ -112,7 +107,7 @@ def compare(plan: "CachePlan", contents: Corpus, monitor: "Monitor | None" = Non
             Compared(
                 share=share,
                 compressor=cell.codec,
-                document_us=small.point(used, share, [])["us"] if share else small.raw_us,
+                document_us=small.point(used, share, "document")["us"] if share else small.raw_us,
                 model_us=point["us"],
                 measured_us=cell.access_us.median,
                 measured_low_us=cell.access_us.low,

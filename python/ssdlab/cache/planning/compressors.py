@@ -44,6 +44,19 @@ PAPER = {
 """Table 4 of Harper 2018: pages of 8 KiB, eight threads on four cores."""
 
 
+def of_paper(wanted: str | Compressor) -> Compressor:
+    """The document's figures of a compressor, or those given.
+
+    Raises:
+        ConfigError: If it has none.
+    """
+    if isinstance(wanted, Compressor):
+        return wanted
+    if wanted not in PAPER:
+        raise ConfigError(f"the document has no figures of {text.path(wanted)}; it has {', '.join(PAPER)}")
+    return PAPER[wanted]
+
+
 def measure(names: Sequence[str], contents: Corpus, page_bytes: int) -> list[Compressor]:
     """Measures compressors on pages, as `compress.bench` does, with one thread.
 

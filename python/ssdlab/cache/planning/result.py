@@ -83,9 +83,9 @@ class CachePlan:
             (other.get("ratio", ratio), compressor.compress_us, compressor.decompress_us, shrinking),
         )
 
-    def point(self, compressor: Compressor, share: float, names: Sequence[str]) -> dict[str, float]:
-        """Hit ratio and time of a page with a share of the memory compressed, by the model with these corrections."""
-        return self._plan(compressor, "corrected" if names else "document").point(share, names)
+    def point(self, compressor: Compressor, share: float, model: str) -> dict[str, float]:
+        """Hit ratio and time of a page with a share of the memory compressed, by one of `MODELS`."""
+        return self._plan(compressor, model).point(share, corrections(model))
 
     @property
     def raw_hit_ratio(self) -> float:
@@ -133,8 +133,8 @@ class CachePlan:
             compressor: Its name.
             model: `document` or `corrected`.
         """
-        plan = self._plan(next(one for one in self.compressors if one.name == compressor), model)
-        return [plan.point(share / 100, corrections(model))["us"] for share in SHARES]
+        of = next(one for one in self.compressors if one.name == compressor)
+        return [self.point(of, share / 100, model)["us"] for share in SHARES]
 
     @cached_property
     def corrections(self) -> dict[str, float]:
@@ -187,7 +187,7 @@ class CachePlan:
             "curves": {model: {one.name: self.curve(one.name, model) for one in self.compressors} for model in MODELS},
             "corrections": self.corrections,
             "device_break_evens": {"ratios": RATIOS, "distributions": SKEWS, "us": self.device_break_evens},
-            "comparison": None if self.comparison is None else self.comparison.to_dict(),
+            "comparison": None if self.comparison is None else asdict(self.comparison),
             "remarks": list(self.remarks),
         }
 
