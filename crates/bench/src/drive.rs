@@ -2,19 +2,20 @@
 
 use std::time::Instant;
 
-use ssdlab_core::{Nanos, Ppn, ProgramOrder, Rng};
+use ssdlab_core::{Nanos, Ppn, Rng};
+use ssdlab_ftl::FtlChoice;
+use ssdlab_ftl::choice::MapChoice;
 use ssdlab_ftl::page::{Allocation, PageOptions, Survivors, Trigger, VictimChoice};
-use ssdlab_ftl::{Cause, Counts, FlashSink};
-use ssdlab_nand::{Commands, Geometry, PageTimes, Parallelism, StripeOrder, Suspend, Timing};
-use ssdlab_sim::parallel::{Done, ParallelFlash};
+use ssdlab_nand::backend::parallel::{Done, ParallelFlash, scheduler};
+use ssdlab_nand::{
+    Cause, Commands, Counts, FlashSink, Geometry, PageTimes, Parallelism, ProgramOrder, StripeOrder, Suspend, Timing,
+};
 use ssdlab_sim::{
-    Clock, Collect, DieSchedulerChoice, Drive, Fit, Front, FtlChoice, Overwrite, Precondition, Protocol, Replay, Setup,
-    Summary, run,
+    Clock, Collect, DriveOptions, Fit, Front, Overwrite, Precondition, Protocol, Replay, Setup, Summary, run,
 };
 use ssdlab_trace::{Arrival, Generator, Pattern, Workload};
 
-use crate::Clocked;
-use crate::{Scale, machine};
+use crate::{Clocked, Scale, machine};
 
 const PAGE_BYTES: u32 = 4096;
 const PAGES_PER_BLOCK: u32 = 256;
@@ -32,9 +33,9 @@ pub(crate) fn setup(capacity_bytes: u64, depth: u32, overwrite: Overwrite) -> Se
         copyback: false,
         partial_read: false,
     };
-    let drive = Drive {
+    let drive = DriveOptions {
         commands: Commands { multiplane: false, cache_read: false, cache_program: false, suspend: Suspend::Never },
-        scheduler: DieSchedulerChoice::OutOfOrder,
+        scheduler: &scheduler::out_of_order::INFO,
         front: Front { protocol: Protocol::Direct, link_bytes_per_s: None, full_duplex: true, command: Nanos::ZERO },
         buffer: None,
         collect: Collect::Foreground,
@@ -50,12 +51,15 @@ pub(crate) fn setup(capacity_bytes: u64, depth: u32, overwrite: Overwrite) -> Se
         },
         logical_pages,
         endurance_cycles: 3000,
-        ftl: FtlChoice::Page(PageOptions {
-            gc: VictimChoice::Greedy,
-            survivors: Survivors::Own,
-            trigger: Trigger::Victim,
-            allocation: Allocation::Fifo,
-        }),
+        ftl: FtlChoice::Page(
+            PageOptions {
+                gc: VictimChoice::Greedy,
+                survivors: Survivors::Own,
+                trigger: Trigger::Victim,
+                allocation: Allocation::Fifo,
+            },
+            MapChoice::Ram,
+        ),
         clock: Clock::Event(timing, drive),
         replay: Replay::Closed { depth, per_stream: false, think: Nanos::ZERO },
         cache: None,
@@ -92,7 +96,7 @@ pub(crate) fn timed(setup: &Setup, requests: u64, reads: f64) -> (f64, f64, Summ
 /// Events per second of processor time of the flash array alone: random reads of programmed pages, `depth` under way at any time.
 fn bare(setup: &Setup, depth: u32, reads: u64) -> f64 {
     let Clock::Event(timing, drive) = setup.clock else { unreachable!("the set-up has a drive") };
-    let mut flash = ParallelFlash::new(&setup.geometry, &timing, &drive, Counts::default(), ());
+    let mut flash = ParallelFlash::new(&setup.geometry, &timing, drive.array(), Counts::default(), ());
     let mut rng = Rng::named(1, "bare");
     let mut read = |flash: &mut ParallelFlash, owner| {
         flash.submit(owner, false);

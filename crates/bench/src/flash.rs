@@ -2,10 +2,11 @@
 
 use std::time::Instant;
 
-use ssdlab_core::ProgramOrder;
+use ssdlab_ftl::FtlChoice;
+use ssdlab_ftl::choice::MapChoice;
 use ssdlab_ftl::page::{Allocation, PageOptions, Survivors, Trigger, VictimChoice};
-use ssdlab_nand::{Geometry, Parallelism};
-use ssdlab_sim::{Clock, Fit, FtlChoice, Overwrite, Precondition, Replay, Setup, run};
+use ssdlab_nand::{Geometry, Parallelism, ProgramOrder};
+use ssdlab_sim::{Clock, Fit, Overwrite, Precondition, Replay, Setup, run};
 use ssdlab_trace::{Arrival, Generator, Pattern, Workload};
 
 use crate::baseline::Loop;
@@ -35,7 +36,7 @@ fn setup(capacity_bytes: u64, op: f64) -> Setup {
         },
         logical_pages,
         endurance_cycles: 3000,
-        ftl: FtlChoice::Page(options),
+        ftl: FtlChoice::Page(options, MapChoice::Ram),
         clock: Clock::Count,
         replay: Replay::ONE_BY_ONE,
         cache: None,

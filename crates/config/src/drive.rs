@@ -6,11 +6,10 @@ use crate::options::Variant;
 use crate::settings::{Checker, Read};
 use crate::value::{write_bytes, write_percent};
 use ssdlab_core::Nanos;
+use ssdlab_nand::backend::parallel::Window;
+use ssdlab_nand::backend::parallel::scheduler::{DieSchedulerInfo, die_scheduler};
 use ssdlab_nand::{Commands, Geometry, Timing};
-use ssdlab_sim::{
-    Arbitration, Clock, Collect, CollectGoal, DieSchedulerChoice, Drive, FlushPolicy, Front, Protocol, Window,
-    WriteBuffer,
-};
+use ssdlab_sim::{Arbitration, Clock, Collect, CollectGoal, DriveOptions, FlushPolicy, Front, Protocol, WriteBuffer};
 
 macro_rules! level {
     (C) => {
@@ -77,8 +76,13 @@ impl Checker<'_> {
         }
     }
 
-    fn drive(&mut self, commands: Commands, plan: &Plan, device: Option<&(Geometry, DeviceFigures)>) -> Read<Drive> {
-        Ok(Drive {
+    fn drive(
+        &mut self,
+        commands: Commands,
+        plan: &Plan,
+        device: Option<&(Geometry, DeviceFigures)>,
+    ) -> Read<DriveOptions> {
+        Ok(DriveOptions {
             commands,
             scheduler: self.scheduler()?,
             front: Front {
@@ -97,15 +101,10 @@ impl Checker<'_> {
         })
     }
 
-    fn scheduler(&self) -> Read<DieSchedulerChoice> {
+    fn scheduler(&self) -> Read<&'static DieSchedulerInfo> {
         const SCHEDULER: &str = "drive.scheduler";
-        match self.choice(SCHEDULER)? {
-            "fifo" => Ok(DieSchedulerChoice::Fifo),
-            "out_of_order" => Ok(DieSchedulerChoice::OutOfOrder),
-            "read_first" => Ok(DieSchedulerChoice::ReadFirst),
-            "host_first" => Ok(DieSchedulerChoice::HostFirst),
-            other => Err(self.unknown(SCHEDULER, other)),
-        }
+        let name = self.choice(SCHEDULER)?;
+        die_scheduler(name).ok_or_else(|| self.unknown(SCHEDULER, name))
     }
 
     fn protocol(&self) -> Read<Protocol> {

@@ -4,15 +4,16 @@ use crate::device::DeviceFigures;
 use crate::options::Variant;
 use crate::settings::{Checker, Read};
 use crate::value::{LogSpace, Value, write_bytes, write_percent};
-use ssdlab_ftl::bast::BastOptions;
-use ssdlab_ftl::fast::FastOptions;
-use ssdlab_ftl::faster::FasterOptions;
+use ssdlab_ftl::FtlChoice;
+use ssdlab_ftl::choice::MapChoice;
 use ssdlab_ftl::log::LogVictim;
+use ssdlab_ftl::log::bast::BastOptions;
+use ssdlab_ftl::log::fast::FastOptions;
+use ssdlab_ftl::log::faster::FasterOptions;
+use ssdlab_ftl::log::sbfast::{RlbMerge, SbfastOptions};
 use ssdlab_ftl::map::cache::POLICIES;
 use ssdlab_ftl::map::{DftlOptions, SegmentOptions};
 use ssdlab_ftl::page::{Allocation, PageOptions, Survivors, Trigger, VictimChoice};
-use ssdlab_ftl::sbfast::{RlbMerge, SbfastOptions};
-use ssdlab_sim::FtlChoice;
 
 /// Every FTL, in the order in which they are explained.
 pub(crate) const FTLS: &[Variant] = &[
@@ -108,9 +109,9 @@ impl Checker<'_> {
     /// The FTL on this device, unless a violation leaves it without meaning.
     pub(crate) fn ftl(&mut self, plan: Plan, device: &DeviceFigures, pages_per_block: u32) -> Read<Option<FtlChoice>> {
         let (key, least) = match plan {
-            Plan::Page(options) => return Ok(Some(FtlChoice::Page(options))),
-            Plan::Segments(options, map) => return Ok(Some(FtlChoice::Segments(options, map))),
-            Plan::Dftl(options, map) => return Ok(Some(FtlChoice::Dftl(options, map))),
+            Plan::Page(options) => return Ok(Some(FtlChoice::Page(options, MapChoice::Ram))),
+            Plan::Segments(options, map) => return Ok(Some(FtlChoice::Page(options, MapChoice::Segments(map)))),
+            Plan::Dftl(options, map) => return Ok(Some(FtlChoice::Page(options, MapChoice::Dftl(map)))),
             Plan::Log { key, least, .. } => (key, least),
         };
         let Some(log_blocks) = self.log_blocks(key, least, device, pages_per_block)? else { return Ok(None) };

@@ -2,7 +2,7 @@
 
 use crate::options::{Kind, find};
 use crate::settings::{Checker, Read};
-use ssdlab_sim::{Clock, Drive, Protocol, Replay};
+use ssdlab_sim::{Clock, DriveOptions, Protocol, Replay};
 
 impl Checker<'_> {
     pub(crate) fn replay(&mut self, clock: &Clock) -> Read<Replay> {
@@ -23,7 +23,7 @@ impl Checker<'_> {
     }
 
     /// What the queues do not hold would not be outstanding, whatever was asked for.
-    fn refuse_more_than_queues_hold(&mut self, depth: u32, per_stream: bool, drive: &Drive) -> Read<()> {
+    fn refuse_more_than_queues_hold(&mut self, depth: u32, per_stream: bool, drive: &DriveOptions) -> Read<()> {
         let (queue_depth, queues) = match drive.front.protocol {
             Protocol::Direct => return Ok(()),
             Protocol::SingleQueue { depth } => (depth, 1),

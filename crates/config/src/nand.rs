@@ -2,8 +2,8 @@
 
 use crate::settings::{Checker, Read};
 use crate::value::write_nanos;
-use ssdlab_core::{Nanos, ProgramOrder};
-use ssdlab_nand::{Commands, Interruption, PageTimes, Parallelism, StripeOrder, Suspend, Timing};
+use ssdlab_core::Nanos;
+use ssdlab_nand::{Commands, Interruption, PageTimes, Parallelism, ProgramOrder, StripeOrder, Suspend, Timing};
 
 impl Checker<'_> {
     pub(crate) fn program_order(&self) -> Read<ProgramOrder> {

@@ -2,12 +2,16 @@
 
 use ssdlab_config::{Config, Fallback, Layer, OPTIONS, Settings};
 use ssdlab_core::Nanos;
-use ssdlab_ftl::fast::FastOptions;
+use ssdlab_ftl::FtlChoice;
+use ssdlab_ftl::choice::MapChoice;
+use ssdlab_ftl::log::fast::FastOptions;
 use ssdlab_ftl::page::{Trigger, VictimChoice};
+use ssdlab_nand::backend::parallel::Window;
+use ssdlab_nand::backend::parallel::scheduler;
 use ssdlab_nand::{Commands, Interruption, Parallelism, StripeOrder, Suspend};
 use ssdlab_sim::{
-    Arbitration, Clock, Collect, CollectGoal, DieSchedulerChoice, Drive, Fit, FlushPolicy, Front, FtlChoice, Overwrite,
-    Protocol, Replay, Window, WriteBuffer,
+    Arbitration, Clock, Collect, CollectGoal, DriveOptions, Fit, FlushPolicy, Front, Overwrite, Protocol, Replay,
+    WriteBuffer,
 };
 use ssdlab_trace::{Arrival, Pattern, Placement, Streams};
 
@@ -66,7 +70,7 @@ fn spare_and_op_replace_each_other() {
 fn another_variant_drops_the_parameters_of_the_first() {
     let files = [file("a.toml", "[ftl.page.gc.d_choices]\nd = 3")];
     let gc = |sets: &[&str]| match resolve(None, &files, sets).settings(None).unwrap().setup.ftl {
-        FtlChoice::Page(options) => options.gc,
+        FtlChoice::Page(options, MapChoice::Ram) => options.gc,
         other => panic!("page mapping is the default, not {other:?}"),
     };
     assert_eq!(gc(&[]), VictimChoice::DChoices { d: 3 });
@@ -85,11 +89,11 @@ fn another_variant_drops_the_parameters_of_the_first() {
 #[test]
 fn parameters_reach_the_settings() {
     let settings = |sets: &[&str]| resolve(None, &[], sets).settings(None).unwrap();
-    let FtlChoice::Page(options) = settings(&["ftl.page.trigger=batch"]).setup.ftl else {
+    let FtlChoice::Page(options, MapChoice::Ram) = settings(&["ftl.page.trigger=batch"]).setup.ftl else {
         panic!("page mapping is the default")
     };
     assert_eq!(options.trigger, Trigger::Batch { low: 4, high: 16 });
-    let FtlChoice::Page(options) = settings(&["ftl.page.trigger.partial.step=2"]).setup.ftl else {
+    let FtlChoice::Page(options, MapChoice::Ram) = settings(&["ftl.page.trigger.partial.step=2"]).setup.ftl else {
         panic!("page mapping is the default")
     };
     assert_eq!(options.trigger, Trigger::Partial { low: 4, step: 2 });
@@ -257,9 +261,9 @@ fn drive() {
     let suspend = Suspend::EraseAndProgram(Interruption { time: Nanos(20_000), limit: 2 });
     assert_eq!(
         drive,
-        Drive {
+        DriveOptions {
             commands: Commands { multiplane: true, cache_read: true, cache_program: true, suspend },
-            scheduler: DieSchedulerChoice::ReadFirst,
+            scheduler: &scheduler::read_first::INFO,
             front: Front {
                 protocol: Protocol::MultiQueue {
                     queues: 2,
@@ -293,9 +297,9 @@ fn drive_by_default() {
     let Clock::Event(_, drive) = setup.clock else { panic!("not {:?}", setup.clock) };
     assert_eq!(
         drive,
-        Drive {
+        DriveOptions {
             commands: Commands::default(),
-            scheduler: DieSchedulerChoice::OutOfOrder,
+            scheduler: &scheduler::out_of_order::INFO,
             front: Front {
                 protocol: Protocol::Direct,
                 link_bytes_per_s: None,
@@ -334,7 +338,7 @@ fn cache_policies() {
     for info in ssdlab_ftl::map::cache::POLICIES {
         let set = format!("ftl.page.map.segments.policy={}", info.name);
         match resolve(None, &[], &[&set]).settings(None).unwrap().setup.ftl {
-            FtlChoice::Segments(_, options) => assert_eq!(options.policy, info.choice),
+            FtlChoice::Page(_, MapChoice::Segments(options)) => assert_eq!(options.policy, info.choice),
             other => panic!("{set} gives {other:?}"),
         }
     }
@@ -344,7 +348,7 @@ fn cache_policies() {
 #[test]
 fn dftl_preset() {
     match resolve(Some("dftl"), &[], &[]).settings(None).unwrap().setup.ftl {
-        FtlChoice::Dftl(_, options) => {
+        FtlChoice::Page(_, MapChoice::Dftl(options)) => {
             assert_eq!((options.entries, options.protected, options.batch), (8192, 6552, false))
         }
         other => panic!("the preset has DFTL, not {other:?}"),

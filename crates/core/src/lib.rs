@@ -6,15 +6,15 @@ pub mod counters;
 pub mod hist;
 pub mod id;
 pub mod mem;
-pub mod program_order;
 pub mod reciprocal;
 pub mod rng;
+pub mod slab;
 pub mod units;
 
 pub use hist::LatencyHistogram;
 pub use id::{BlockId, Lpn, Ppn};
 pub use mem::HugeVec;
-pub use program_order::ProgramOrder;
 pub use reciprocal::Reciprocal;
 pub use rng::Rng;
+pub use slab::Slab;
 pub use units::{Bytes, Nanos, UnitError};

@@ -4,21 +4,20 @@
 //! An FTL emits into a [`FlashSink`] and knows neither clock nor payload. The same code, compiled once
 //! per sink, counts operations, drives a timing model, or moves real bytes.
 
-pub mod bast;
-pub mod fast;
-pub mod faster;
+pub mod blocks;
+pub mod choice;
 pub mod gc;
 pub mod log;
 pub mod map;
 pub mod page;
-pub mod pool;
 pub mod queue;
-pub mod sbfast;
-pub mod sink;
+mod shape;
 
-pub use sink::{Cause, Counts, FlashSink, MergeCost, MergeKind, Note, Oob, Source};
+pub use choice::FtlChoice;
+pub use shape::Shape;
 
 use ssdlab_core::{Lpn, Ppn};
+use ssdlab_nand::{Cause, FlashSink};
 
 /// A flash translation layer.
 ///

@@ -1,13 +1,14 @@
 //! Goal: the log-block FTLs do what their documents show, step for step. Method: the documents' worked examples and
 //! cost tables on small devices that were filled first, with pages copied and blocks erased counted by hand.
 
-use ssdlab_core::{BlockId, Lpn, Ppn, ProgramOrder};
-use ssdlab_ftl::bast::{BastFtl, BastOptions};
-use ssdlab_ftl::fast::{FastFtl, FastOptions};
-use ssdlab_ftl::faster::{FasterFtl, FasterOptions};
-use ssdlab_ftl::log::{LogVictim, Shape};
-use ssdlab_ftl::sbfast::{RlbMerge, SbfastFtl, SbfastOptions};
-use ssdlab_ftl::{Cause, Counts, FlashSink, Ftl, MergeCost, MergeKind, Note, Oob, Source};
+use ssdlab_core::{BlockId, Lpn, Ppn};
+use ssdlab_ftl::log::LogVictim;
+use ssdlab_ftl::log::bast::{BastFtl, BastOptions};
+use ssdlab_ftl::log::fast::{FastFtl, FastOptions};
+use ssdlab_ftl::log::faster::{FasterFtl, FasterOptions};
+use ssdlab_ftl::log::sbfast::{RlbMerge, SbfastFtl, SbfastOptions};
+use ssdlab_ftl::{Ftl, Shape};
+use ssdlab_nand::{Cause, Counts, FlashSink, MergeCost, MergeKind, Note, Oob, ProgramOrder, Source};
 
 /// Counts operations and keeps the notes.
 #[derive(Default)]
@@ -67,7 +68,14 @@ impl Ledger {
 /// A device of `data_blocks` logical blocks, `log_blocks` and two more.
 fn shape(data_blocks: u32, pages_per_block: u32, log_blocks: u32) -> Shape {
     let logical_pages = data_blocks * pages_per_block;
-    Shape { logical_pages, blocks: data_blocks + log_blocks + 2, pages_per_block, order: ProgramOrder::Any, planes: 1 }
+    Shape {
+        logical_pages,
+        blocks: data_blocks + log_blocks + 2,
+        page_bytes: 4096,
+        pages_per_block,
+        order: ProgramOrder::Any,
+        planes: 1,
+    }
 }
 
 fn filled<F: Ftl>(ftl: Result<F, String>, shape: Shape) -> F {

@@ -4,8 +4,9 @@
 use ssdlab_core::{BlockId, Lpn, Ppn, Rng};
 use ssdlab_ftl::map::cache::CacheChoice;
 use ssdlab_ftl::map::{Dftl, DftlOptions, SegmentCache, SegmentOptions};
-use ssdlab_ftl::page::{Allocation, PageDevice, PageFtl, PageOptions, Survivors, Trigger, VictimChoice};
-use ssdlab_ftl::{Cause, FlashSink, Ftl, Note, Oob, Source};
+use ssdlab_ftl::page::{Allocation, PageFtl, PageOptions, Survivors, Trigger, VictimChoice};
+use ssdlab_ftl::{Ftl, Shape};
+use ssdlab_nand::{Cause, FlashSink, Note, Oob, ProgramOrder, Source};
 
 const OPTIONS: PageOptions = PageOptions {
     gc: VictimChoice::Fifo,
@@ -63,6 +64,11 @@ fn read<F: Ftl>(ftl: &mut F, page: u32) -> Vec<Done> {
     })
 }
 
+/// One plane; map pages are as large as [`Dftl::new`] and [`SegmentCache::new`] are told.
+fn shape(logical_pages: u32, blocks: u32, pages_per_block: u32) -> Shape {
+    Shape { logical_pages, page_bytes: 64, blocks, pages_per_block, order: ProgramOrder::Ascending, planes: 1 }
+}
+
 /// 64 logical pages of 64 bytes: entries of 4 bytes make 16 to a map page, 4 to a segment of 16 bytes.
 fn segments(cached: u64, segment_bytes: u32) -> PageFtl<SegmentCache> {
     let options = SegmentOptions {
@@ -72,7 +78,7 @@ fn segments(cached: u64, segment_bytes: u32) -> PageFtl<SegmentCache> {
         policy: CacheChoice::Lru,
         preload: false,
     };
-    let device = PageDevice { logical_pages: 64, blocks: 60, pages_per_block: 8, planes: 1 };
+    let device = shape(64, 60, 8);
     let map = SegmentCache::new(64, 64, options).expect("a sound cache");
     let mut ftl = PageFtl::with_map(device, OPTIONS, map, 1).expect("large enough");
     ftl.write(Lpn(0), 64, &mut ());
@@ -129,7 +135,7 @@ fn the_map_of_the_map_is_as_large_as_in_the_document() {
             preload: false,
         };
         let logical_pages = 30_480 << (20 - 13);
-        let device = PageDevice { logical_pages, blocks: 20_000, pages_per_block: 256, planes: 1 };
+        let device = shape(logical_pages, 20_000, 256);
         let map = SegmentCache::new(logical_pages, 8 << 10, options).expect("a sound cache");
         let ftl = PageFtl::with_map(device, OPTIONS, map, 1).expect("large enough");
         assert_eq!(ftl.mapping_table_bytes() - (512 << 10), expected);
@@ -137,7 +143,7 @@ fn the_map_of_the_map_is_as_large_as_in_the_document() {
 }
 
 fn dftl(blocks: u32, options: DftlOptions) -> PageFtl<Dftl> {
-    let device = PageDevice { logical_pages: 64, blocks, pages_per_block: 8, planes: 1 };
+    let device = shape(64, blocks, 8);
     let map = Dftl::new(64, 64, options).expect("a sound table");
     PageFtl::with_map(device, OPTIONS, map, 1).expect("large enough")
 }
@@ -166,7 +172,7 @@ fn an_entry_that_is_not_cached_costs_what_the_paper_says() {
 fn a_table_of_everything_is_page_mapping() {
     // Four blocks stay unwritten for map pages that are never written here.
     let blocks = 60;
-    let mut page = PageFtl::new(64, blocks - 4, 8, OPTIONS, 1).expect("large enough");
+    let mut page = PageFtl::new(shape(64, blocks - 4, 8), OPTIONS, 1).expect("large enough");
     let mut all = dftl(blocks, DftlOptions { entries: 64, protected: 32, batch: true, entry_bytes: 4 });
     let (mut page_log, mut all_log) = (Log::default(), Log::default());
     let mut rng = Rng::named(3, "writes");

@@ -1,12 +1,12 @@
 //! Goal: planes are written evenly and collected each for itself, ahead of need where that is asked for. Method: small
 //! devices; operations counted by plane.
 
-use ssdlab_core::{BlockId, Lpn, Ppn, ProgramOrder, Rng};
-use ssdlab_ftl::bast::{BastFtl, BastOptions};
-use ssdlab_ftl::log::{LogVictim, Shape};
-use ssdlab_ftl::map::WholeMap;
-use ssdlab_ftl::page::{Allocation, PageDevice, PageFtl, PageOptions, Survivors, Trigger, VictimChoice};
-use ssdlab_ftl::{Cause, FlashSink, Ftl, Oob, Source};
+use ssdlab_core::{BlockId, Lpn, Ppn, Rng};
+use ssdlab_ftl::log::LogVictim;
+use ssdlab_ftl::log::bast::{BastFtl, BastOptions};
+use ssdlab_ftl::page::{Allocation, PageFtl, PageOptions, Survivors, Trigger, VictimChoice};
+use ssdlab_ftl::{Ftl, Shape};
+use ssdlab_nand::{Cause, FlashSink, Oob, ProgramOrder, Source};
 
 const PAGES_PER_BLOCK: u32 = 8;
 const BLOCKS_PER_PLANE: u32 = 20;
@@ -53,13 +53,15 @@ const LOGICAL_PAGES: u32 = 400;
 
 fn device(options: PageOptions) -> PageFtl {
     let planes = 4;
-    let device = PageDevice {
+    let shape = Shape {
         logical_pages: LOGICAL_PAGES,
+        page_bytes: 4096,
         blocks: planes * BLOCKS_PER_PLANE,
         pages_per_block: PAGES_PER_BLOCK,
+        order: ProgramOrder::Ascending,
         planes,
     };
-    PageFtl::with_map(device, options, WholeMap { logical_pages: LOGICAL_PAGES }, 1).expect("large enough")
+    PageFtl::new(shape, options, 1).expect("large enough")
 }
 
 fn write_at_random(ftl: &mut PageFtl, pages: u32, sink: &mut ByPlane, mut after_each: impl FnMut(&mut ByPlane)) {
@@ -145,6 +147,7 @@ fn collection_in_the_background_reaches_its_goal_or_gives_up() {
 fn blocks_of_a_log_lie_on_successive_planes() {
     let shape = Shape {
         logical_pages: 16 * PAGES_PER_BLOCK,
+        page_bytes: 4096,
         blocks: 4 * BLOCKS_PER_PLANE,
         pages_per_block: PAGES_PER_BLOCK,
         order: ProgramOrder::Ascending,
@@ -161,9 +164,10 @@ fn blocks_of_a_log_lie_on_successive_planes() {
 #[test]
 fn impossible_devices_are_refused() {
     let error = |logical_pages, blocks, planes, trigger| {
-        let device = PageDevice { logical_pages, blocks, pages_per_block: 8, planes };
+        let (page_bytes, pages_per_block, order) = (4096, 8, ProgramOrder::Ascending);
+        let shape = Shape { logical_pages, page_bytes, blocks, pages_per_block, order, planes };
         let options = PageOptions { trigger, ..OPTIONS };
-        PageFtl::with_map(device, options, WholeMap { logical_pages }, 1).err().unwrap_or_default()
+        PageFtl::new(shape, options, 1).err().unwrap_or_default()
     };
     assert_eq!(error(8, 81, 4, Trigger::Victim), "81 blocks cannot be spread evenly over 4 planes");
     assert!(error(8, 80, 0, Trigger::Victim).contains("0 planes"));

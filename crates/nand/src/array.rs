@@ -4,9 +4,9 @@
 //! 12 bytes per page. Rules (ONFI; every NAND data sheet): a page is programmed once between erases, the
 //! pages of a block in the order that the chip demands, and only what was programmed can be read.
 
-use ssdlab_core::{BlockId, HugeVec, Lpn, Ppn, ProgramOrder, Reciprocal};
+use ssdlab_core::{BlockId, HugeVec, Lpn, Ppn, Reciprocal};
 
-use crate::Geometry;
+use crate::{Geometry, ProgramOrder};
 
 /// A broken rule; the text names operation, page and rule.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -1,8 +1,6 @@
 //! How a flash array is divided, and in which order it may be programmed.
 
-use ssdlab_core::ProgramOrder;
-
-use crate::Parallelism;
+use crate::{Parallelism, ProgramOrder};
 
 /// Pages and erase blocks of the whole array.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

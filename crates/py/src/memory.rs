@@ -18,16 +18,9 @@ pub fn require(setup: &Setup) -> Result<(), PyErr> {
     let pages = u64::from(setup.logical_pages) + u64::from(geometry.blocks) * u64::from(geometry.pages_per_block);
     let per_page = PER_PAGE + if setup.check { PER_PAGE_CHECKED } else { 0 };
     let needed = pages * per_page + u64::from(geometry.blocks) * PER_BLOCK;
-    // Asking for the address space finds limits of the process; nothing is touched.
-    let refused = Vec::<u8>::new().try_reserve_exact(usize::try_from(needed).unwrap_or(usize::MAX)).is_err();
-    let free = free_bytes();
-    if !refused && free.is_none_or(|free| needed <= free) {
-        return Ok(());
-    }
-    let gib = |bytes: u64| format!("{:.1} GiB", bytes as f64 / f64::from(1 << 30));
-    let free = free
-        .filter(|_| !refused)
-        .map_or("the system refuses that much".into(), |free| format!("{} are free", gib(free)));
+    let Some(shortage) = shortage(needed) else { return Ok(()) };
+    let free = shortage.free.filter(|_| !shortage.refused);
+    let free = free.map_or("the system refuses that much".into(), |free| format!("{} are free", gib(free)));
     Err(ConfigError::new_err(format!(
         "a device of {} blocks of {} pages needs {} of memory and {free}; lower device.capacity, or raise \
          nand.page_size or nand.pages_per_block",
@@ -39,17 +32,31 @@ pub fn require(setup: &Setup) -> Result<(), PyErr> {
 
 /// Fails if a cache of this budget is larger than the memory that is free.
 pub fn require_budget(bytes: u64) -> Result<(), PyErr> {
-    let refused = Vec::<u8>::new().try_reserve_exact(usize::try_from(bytes).unwrap_or(usize::MAX)).is_err();
-    let free = free_bytes().unwrap_or(u64::MAX);
-    if !refused && bytes <= free {
-        return Ok(());
-    }
-    let gib = |bytes: u64| format!("{:.1} GiB", bytes as f64 / f64::from(1 << 30));
-    Err(ConfigError::new_err(format!(
-        "a budget of {} is more than the {} that are free; lower it",
-        gib(bytes),
-        gib(free)
-    )))
+    let Some(shortage) = shortage(bytes) else { return Ok(()) };
+    let free = shortage.free.filter(|&free| free < bytes);
+    let than = free.map_or("the system gives".into(), |free| format!("the {} that are free", gib(free)));
+    Err(ConfigError::new_err(format!("a budget of {} is more than {than}; lower it", gib(bytes))))
+}
+
+/// Too little memory.
+struct Shortage {
+    /// Whether the system refuses so much, whatever is free.
+    refused: bool,
+    /// What is free, where the system tells.
+    free: Option<u64>,
+}
+
+/// Why so many bytes cannot be had, if so.
+fn shortage(needed: u64) -> Option<Shortage> {
+    // Asking for the address space finds limits of the process; nothing is touched.
+    let refused = Vec::<u8>::new().try_reserve_exact(usize::try_from(needed).unwrap_or(usize::MAX)).is_err();
+    let free = free_bytes();
+    let fits = !refused && free.is_none_or(|free| needed <= free);
+    (!fits).then_some(Shortage { refused, free })
+}
+
+fn gib(bytes: u64) -> String {
+    format!("{:.1} GiB", bytes as f64 / f64::from(1 << 30))
 }
 
 /// Memory that can be had without swapping, where the system tells.

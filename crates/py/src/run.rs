@@ -7,7 +7,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use ssdlab_config::Settings;
 use ssdlab_core::LatencyHistogram;
-use ssdlab_sim::{Control, LogFigures, MergeCost, Monitor, Status};
+use ssdlab_nand::MergeCost;
+use ssdlab_sim::{Control, LogFigures, Monitor, Status};
 use ssdlab_trace::{Op, SliceSource, Source};
 
 use crate::activity::activity_columns;

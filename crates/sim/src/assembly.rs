@@ -1,132 +1,137 @@
 //! Puts the parts of a device together that a set-up asks for, each combination compiled on its own.
 
-use ssdlab_ftl::bast::BastFtl;
-use ssdlab_ftl::fast::FastFtl;
-use ssdlab_ftl::faster::FasterFtl;
-use ssdlab_ftl::map::{Dftl, SegmentCache, WholeMap};
-use ssdlab_ftl::page::PageFtl;
-use ssdlab_ftl::sbfast::SbfastFtl;
-use ssdlab_ftl::{FlashSink, Ftl};
+use ssdlab_ftl::Ftl;
+use ssdlab_ftl::choice::Visitor;
 use ssdlab_nand::Timing;
+use ssdlab_nand::backend::parallel::{InTime, ParallelFlash, UntimedFlash};
+use ssdlab_nand::backend::{CountingFlash, Flash, OneByOne, SerialFlash};
 
-use crate::drive::Drive as TimedDrive;
-use crate::engine::Engine;
-use crate::flash::{CountingFlash, Flash, OneByOne, SerialFlash};
-use crate::log_meter::{LogMeter, Meter};
-use crate::map_meter::MapMeter;
-use crate::parallel::{InTime, ParallelFlash, UntimedFlash, Witness};
+use crate::check::shadow::Shadow;
+use crate::drive::TimedDrive;
+use crate::drive::parts::{Combined, Parts, TimedParts, Untimed};
+use crate::drive::serial::SerialDrive;
+use crate::drive::sinks::Sinks;
+use crate::drive::stack::Stack;
+use crate::observe::log::{LogMeter, Meter};
+use crate::observe::map::MapMeter;
+use crate::observe::summary::PreconditionSummary;
 use crate::precondition::Target;
-use crate::shadow::{Checker, Shadow};
-use crate::sinks::Sinks;
-use crate::stack::Stack;
-use crate::{Clock, Control, Drive, FtlChoice, Monitor, PreconditionSummary, Setup, SimError};
+use crate::run::error::SimError;
+use crate::run::monitor::{Control, Monitor};
+use crate::setup::drive::DriveOptions;
+use crate::setup::{Clock, Setup};
 
 /// What is done with a stack once its parts are chosen.
 pub(crate) trait Purpose {
     type Output;
 
     /// Requests are served one after the other.
-    fn one_by_one<F, D, C, M>(self, engine: Engine<F, D, C, M>) -> Result<Self::Output, SimError>
+    fn one_by_one<P>(self, drive: SerialDrive<P>) -> Result<Self::Output, SimError>
     where
-        F: Ftl + Send + 'static,
-        D: OneByOne + Send + 'static,
-        C: Checker + FlashSink + Send + 'static,
-        M: Meter + Send + 'static;
+        P: Parts<Flash: OneByOne>;
 
     /// A drive works on many requests.
-    fn in_time<F, W, C, M>(
+    fn in_time<P: TimedParts>(
         self,
-        stack: Stack<F, UntimedFlash<W>, C, M>,
+        stack: Stack<Untimed<P>>,
         timing: &Timing,
-        drive: Drive,
-    ) -> Result<Self::Output, SimError>
-    where
-        F: Ftl + Send + 'static,
-        W: Witness + Send + 'static,
-        C: Checker + FlashSink + Send + 'static,
-        M: Meter + Send + 'static;
+        options: DriveOptions,
+    ) -> Result<Self::Output, SimError>;
 }
 
 /// Puts the parts together that `setup` asks for.
-pub(crate) fn assemble<P: Purpose>(setup: &Setup, purpose: P) -> Result<P::Output, SimError> {
-    let (device, shape) = (setup.page_device(), setup.shape());
-    let meter = |captures| LogMeter::new(shape.pages_per_block, captures);
-    match setup.ftl {
-        FtlChoice::Page(options) => {
-            let map = WholeMap { logical_pages: setup.logical_pages };
-            run_ftl(setup, PageFtl::with_map(device, options, map, setup.seed), (), purpose)
-        }
-        FtlChoice::Segments(options, map) => {
-            let map = SegmentCache::new(setup.logical_pages, setup.geometry.page_bytes, map);
-            let ftl = map.and_then(|map| PageFtl::with_map(device, options, map, setup.seed));
-            run_ftl(setup, ftl, MapMeter::new(setup.map_pages()), purpose)
-        }
-        FtlChoice::Dftl(options, map) => {
-            let map = Dftl::new(setup.logical_pages, setup.geometry.page_bytes, map);
-            let ftl = map.and_then(|map| PageFtl::with_map(device, options, map, setup.seed));
-            run_ftl(setup, ftl, MapMeter::new(setup.map_pages()), purpose)
-        }
-        FtlChoice::Bast(options) => run_ftl(setup, BastFtl::new(shape, options), meter(false), purpose),
-        FtlChoice::Fast(options) => {
-            let meter = meter(options.sequential_blocks > 0);
-            run_ftl(setup, FastFtl::new(shape, options), meter, purpose)
-        }
-        FtlChoice::Faster(options) => {
-            let meter = meter(options.sequential_blocks > 0);
-            run_ftl(setup, FasterFtl::new(shape, options), meter, purpose)
-        }
-        FtlChoice::Sbfast(options) => run_ftl(setup, SbfastFtl::new(shape, options), meter(true), purpose),
+pub(crate) fn assemble<U: Purpose>(setup: &Setup, purpose: U) -> Result<U::Output, SimError> {
+    setup.ftl.build(setup.shape(), setup.seed, Assembly { setup, purpose }).map_err(SimError::Setup)?
+}
+
+/// Chooses the meter that hears the notes of the FTL.
+struct Assembly<'s, U> {
+    setup: &'s Setup,
+    purpose: U,
+}
+
+impl<U: Purpose> Visitor for Assembly<'_, U> {
+    type Output = Result<U::Output, SimError>;
+
+    fn plain<F: Ftl + Send + 'static>(self, ftl: F) -> Self::Output {
+        self.with_meter(ftl, ())
+    }
+
+    fn cached_map<F: Ftl + Send + 'static>(self, ftl: F) -> Self::Output {
+        let meter = MapMeter::new(self.setup.map_pages());
+        self.with_meter(ftl, meter)
+    }
+
+    fn log_blocks<F: Ftl + Send + 'static>(self, ftl: F, captures: bool) -> Self::Output {
+        let meter = LogMeter::new(self.setup.geometry.pages_per_block, captures);
+        self.with_meter(ftl, meter)
     }
 }
 
-/// Compiles the engine for each flash and checker.
-fn run_ftl<F: Ftl + Send + 'static, M: Meter + Send + 'static, P: Purpose>(
-    setup: &Setup,
-    ftl: Result<F, String>,
-    meter: M,
-    purpose: P,
-) -> Result<P::Output, SimError> {
-    let ftl = ftl.map_err(SimError::Setup)?;
-    let serial = |timing| SerialFlash::new(&timing, &setup.geometry);
-    let counting = CountingFlash::default;
-    match (setup.clock, setup.check) {
-        (Clock::Count, false) => purpose.one_by_one(Engine::new(setup, ftl, counting(), (), meter)),
-        (Clock::Count, true) => purpose.one_by_one(Engine::new(setup, ftl, counting(), Shadow::new(setup), meter)),
-        (Clock::Serial(timing), false) => purpose.one_by_one(Engine::new(setup, ftl, serial(timing), (), meter)),
-        (Clock::Serial(timing), true) => {
-            purpose.one_by_one(Engine::new(setup, ftl, serial(timing), Shadow::new(setup), meter))
-        }
-        (Clock::Event(timing, drive), false) => {
-            let flash = UntimedFlash::new(&setup.geometry, ());
-            purpose.in_time(Stack::new(setup, ftl, Sinks { flash, checker: (), meter }), &timing, drive)
-        }
-        (Clock::Event(timing, drive), true) => {
-            let flash = UntimedFlash::new(&setup.geometry, InTime::new(&setup.geometry));
-            let checker = Shadow::new(setup);
-            purpose.in_time(Stack::new(setup, ftl, Sinks { flash, checker, meter }), &timing, drive)
+impl<U: Purpose> Assembly<'_, U> {
+    /// Compiles the drive for each flash and checker.
+    fn with_meter<F, M>(self, ftl: F, meter: M) -> Result<U::Output, SimError>
+    where
+        F: Ftl + Send + 'static,
+        M: Meter + Send + 'static,
+    {
+        let Self { setup, purpose } = self;
+        let serial = |timing| SerialFlash::new(&timing, &setup.geometry);
+        let counting = CountingFlash::default;
+        match (setup.clock, setup.check) {
+            (Clock::Count, false) => one_by_one(setup, purpose, ftl, Sinks { flash: counting(), checker: (), meter }),
+            (Clock::Count, true) => {
+                one_by_one(setup, purpose, ftl, Sinks { flash: counting(), checker: Shadow::new(setup), meter })
+            }
+            (Clock::Serial(timing), false) => {
+                one_by_one(setup, purpose, ftl, Sinks { flash: serial(timing), checker: (), meter })
+            }
+            (Clock::Serial(timing), true) => {
+                one_by_one(setup, purpose, ftl, Sinks { flash: serial(timing), checker: Shadow::new(setup), meter })
+            }
+            (Clock::Event(timing, options), false) => {
+                let flash = UntimedFlash::new(&setup.geometry, ());
+                let stack = Stack::new(setup, ftl, Sinks { flash, checker: (), meter });
+                purpose.in_time::<Combined<F, ParallelFlash<()>, (), M>>(stack, &timing, options)
+            }
+            (Clock::Event(timing, options), true) => {
+                let flash = UntimedFlash::new(&setup.geometry, InTime::new(&setup.geometry));
+                let stack = Stack::new(setup, ftl, Sinks { flash, checker: Shadow::new(setup), meter });
+                purpose.in_time::<Combined<F, ParallelFlash<InTime>, Shadow, M>>(stack, &timing, options)
+            }
         }
     }
+}
+
+fn one_by_one<U, F, D, C, M>(setup: &Setup, purpose: U, ftl: F, sinks: Sinks<D, C, M>) -> Result<U::Output, SimError>
+where
+    U: Purpose,
+    Combined<F, D, C, M>: Parts<Ftl = F, Flash = D, Checker = C, Meter = M>,
+    D: OneByOne,
+{
+    purpose.one_by_one::<Combined<F, D, C, M>>(SerialDrive::new(setup, ftl, sinks))
 }
 
 /// A drive ready to take requests.
-pub(crate) struct Prepared<F, W, C, M> {
-    pub drive: TimedDrive<F, W, C, M>,
+pub(crate) struct Prepared<P: TimedParts> {
+    pub drive: TimedDrive<P>,
     pub summary: PreconditionSummary,
     /// Whether the monitor stopped it.
     pub control: Control,
 }
 
 /// Prepares a device without time, and makes a drive of it.
-pub(crate) fn prepare_drive<F: Ftl, W: Witness, C: Checker + FlashSink, M: Meter>(
-    mut stack: Stack<F, UntimedFlash<W>, C, M>,
+pub(crate) fn prepare_drive<P: TimedParts>(
+    mut stack: Stack<Untimed<P>>,
     timing: &Timing,
-    drive: Drive,
+    options: DriveOptions,
     monitor: &mut dyn Monitor,
-) -> Result<Prepared<F, W, C, M>, SimError> {
+) -> Result<Prepared<P>, SimError> {
     let (summary, control) = Target::prepare(&mut stack, monitor);
     stack.stop_at_violation()?;
     let geometry = stack.setup.geometry;
-    let stack = stack
-        .with_flash(|before| ParallelFlash::new(&geometry, timing, &drive, before.counts(), before.into_witness()));
-    Ok(Prepared { drive: TimedDrive::new(stack, drive)?, summary, control })
+    let stack = stack.with_flash(|before| {
+        ParallelFlash::new(&geometry, timing, options.array(), before.counts(), before.into_witness())
+    });
+    Ok(Prepared { drive: TimedDrive::new(stack, options)?, summary, control })
 }

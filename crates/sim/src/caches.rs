@@ -15,7 +15,7 @@ use std::time::Duration;
 use ssdlab_cache::{AccessTrace, CacheError, Counts, PolicyInfo, Sample, Stage, StageCounters, StageOptions};
 use ssdlab_trace::Request;
 
-use crate::Control;
+use crate::run::monitor::Control;
 
 /// Between two questions whether to go on.
 const ASK_EVERY: Duration = Duration::from_millis(50);

@@ -6,19 +6,20 @@
 use std::collections::VecDeque;
 
 use ssdlab_core::Nanos;
-use ssdlab_ftl::{FlashSink, Ftl};
 use ssdlab_nand::Timing;
+use ssdlab_nand::backend::OneByOne;
 use ssdlab_trace::Request;
 
 use crate::assembly::{Prepared, Purpose, assemble, prepare_drive};
-use crate::drive::Drive as TimedDrive;
-use crate::engine::Engine;
-use crate::flash::OneByOne;
-use crate::log_meter::Meter;
-use crate::parallel::{UntimedFlash, Witness};
-use crate::shadow::Checker;
-use crate::stack::Stack;
-use crate::{Clock, Control, Drive, Monitor, Replay, Setup, SimError};
+use crate::drive::TimedDrive;
+use crate::drive::parts::{Parts, TimedParts, Untimed};
+use crate::drive::serial::SerialDrive;
+use crate::drive::stack::Stack;
+use crate::run::error::SimError;
+use crate::run::monitor::{Control, Monitor};
+use crate::setup::drive::DriveOptions;
+use crate::setup::host::Replay;
+use crate::setup::{Clock, Setup};
 
 /// A drive that takes requests as they come.
 pub trait LiveDrive: Send {
@@ -59,52 +60,37 @@ struct GoingLive<'a, 'm> {
 impl Purpose for GoingLive<'_, '_> {
     type Output = Option<Box<dyn LiveDrive>>;
 
-    fn one_by_one<F, D, C, M>(self, mut engine: Engine<F, D, C, M>) -> Result<Self::Output, SimError>
+    fn one_by_one<P>(self, mut drive: SerialDrive<P>) -> Result<Self::Output, SimError>
     where
-        F: Ftl + Send + 'static,
-        D: OneByOne + Send + 'static,
-        C: Checker + FlashSink + Send + 'static,
-        M: Meter + Send + 'static,
+        P: Parts<Flash: OneByOne>,
     {
-        let (_, control) = engine.prepare(self.monitor)?;
+        let (_, control) = drive.prepare(self.monitor)?;
         Ok((control == Control::Continue)
-            .then(|| -> Box<dyn LiveDrive> { Box::new(Serial { engine, done: VecDeque::new() }) }))
+            .then(|| -> Box<dyn LiveDrive> { Box::new(Serial { drive, done: VecDeque::new() }) }))
     }
 
-    fn in_time<F, W, C, M>(
+    fn in_time<P: TimedParts>(
         self,
-        stack: Stack<F, UntimedFlash<W>, C, M>,
+        stack: Stack<Untimed<P>>,
         timing: &Timing,
-        drive: Drive,
-    ) -> Result<Self::Output, SimError>
-    where
-        F: Ftl + Send + 'static,
-        W: Witness + Send + 'static,
-        C: Checker + FlashSink + Send + 'static,
-        M: Meter + Send + 'static,
-    {
-        let Prepared { drive, control, .. } = prepare_drive(stack, timing, drive, self.monitor)?;
+        options: DriveOptions,
+    ) -> Result<Self::Output, SimError> {
+        let Prepared { drive, control, .. } = prepare_drive::<P>(stack, timing, options, self.monitor)?;
         Ok((control == Control::Continue)
             .then(|| -> Box<dyn LiveDrive> { Box::new(Parallel { drive, done: Vec::new() }) }))
     }
 }
 
 /// A drive that serves one request after the other.
-struct Serial<F, D, C, M> {
-    engine: Engine<F, D, C, M>,
+struct Serial<P: Parts> {
+    drive: SerialDrive<P>,
     /// Requests with the times at which they are complete, which never fall.
     done: VecDeque<(Request, u64)>,
 }
 
-impl<F, D, C, M> LiveDrive for Serial<F, D, C, M>
-where
-    F: Ftl + Send,
-    D: OneByOne + Send,
-    C: Checker + FlashSink + Send,
-    M: Meter + Send,
-{
+impl<P: Parts<Flash: OneByOne>> LiveDrive for Serial<P> {
     fn submit(&mut self, request: Request) -> Result<(), SimError> {
-        let done_ns = self.engine.serve(&request)?;
+        let done_ns = self.drive.serve(&request)?;
         self.done.push_back((request, done_ns));
         Ok(())
     }
@@ -122,18 +108,12 @@ where
 }
 
 /// A drive that works on many.
-struct Parallel<F, W, C, M> {
-    drive: TimedDrive<F, W, C, M>,
+struct Parallel<P: TimedParts> {
+    drive: TimedDrive<P>,
     done: Vec<(Request, u64)>,
 }
 
-impl<F, W, C, M> LiveDrive for Parallel<F, W, C, M>
-where
-    F: Ftl + Send,
-    W: Witness + Send,
-    C: Checker + FlashSink + Send,
-    M: Meter + Send,
-{
+impl<P: TimedParts> LiveDrive for Parallel<P> {
     fn submit(&mut self, request: Request) -> Result<(), SimError> {
         self.drive.take_live(request, &mut self.done)
     }

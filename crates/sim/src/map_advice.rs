@@ -20,7 +20,9 @@
 use ssdlab_nand::Timing;
 use ssdlab_trace::{Op, Request, StackDistances, UseCounts};
 
-use crate::{Clock, Fit, Setup, SimError};
+use crate::run::error::SimError;
+use crate::setup::host::Fit;
+use crate::setup::{Clock, Setup};
 
 /// Sizes to be compared.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -2,13 +2,15 @@
 
 use ssdlab_core::{Lpn, Rng};
 use ssdlab_ftl::Ftl;
+use ssdlab_nand::backend::Flash;
 
-use crate::flash::Flash;
-use crate::log_meter::Meter;
-use crate::shadow::Checker;
-use crate::sinks::Sinks;
-use crate::stack::Stack;
-use crate::{Control, Monitor, Overwrite, Phase, Precondition, PreconditionSummary, Setup, Status};
+use crate::check::shadow::Checker;
+use crate::drive::parts::Parts;
+use crate::drive::sinks::Sinks;
+use crate::drive::stack::Stack;
+use crate::observe::summary::PreconditionSummary;
+use crate::run::monitor::{Control, Monitor, Phase, Status};
+use crate::setup::{Overwrite, Precondition, Setup};
 
 /// Pages between two looks at the monitor.
 const CHUNK: u64 = 1 << 18;
@@ -22,17 +24,17 @@ const SETTLED: f64 = 0.005;
 const MAX_PASSES: u64 = 16;
 
 /// What preconditioning works on.
-pub(crate) struct Target<'a, F, D, C, M> {
-    ftl: &'a mut F,
-    sinks: &'a mut Sinks<D, C, M>,
+pub(crate) struct Target<'a, P: Parts> {
+    ftl: &'a mut P::Ftl,
+    sinks: &'a mut Sinks<P::Flash, P::Checker, P::Meter>,
     monitor: &'a mut dyn Monitor,
 }
 
-impl<F: Ftl, D: Flash, C: Checker + ssdlab_ftl::FlashSink, M: Meter> Target<'_, F, D, C, M> {
+impl<P: Parts> Target<'_, P> {
     /// Prepares the device as its set-up says; the second result tells whether the monitor stopped it.
-    pub(crate) fn prepare(stack: &mut Stack<F, D, C, M>, monitor: &mut dyn Monitor) -> (PreconditionSummary, Control) {
+    pub(crate) fn prepare(stack: &mut Stack<P>, monitor: &mut dyn Monitor) -> (PreconditionSummary, Control) {
         let Setup { precondition, logical_pages, seed, .. } = &stack.setup;
-        let mut target = Target { ftl: &mut stack.ftl, sinks: &mut stack.sinks, monitor };
+        let mut target = Target::<P> { ftl: &mut stack.ftl, sinks: &mut stack.sinks, monitor };
         let prepared = target.fill_and_overwrite(precondition, *logical_pages, *seed);
         stack.ftl.preload(&mut stack.sinks);
         prepared
@@ -72,7 +74,7 @@ impl<F: Ftl, D: Flash, C: Checker + ssdlab_ftl::FlashSink, M: Meter> Target<'_, 
 
     fn count_into(&self, summary: &mut PreconditionSummary) {
         let counts = self.sinks.flash.counts();
-        summary.host_pages_written = counts.programs[ssdlab_ftl::Cause::Host as usize];
+        summary.host_pages_written = counts.programs[ssdlab_nand::Cause::Host as usize];
         summary.flash_pages_programmed = counts.programmed();
     }
 

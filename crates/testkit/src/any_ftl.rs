@@ -1,16 +1,11 @@
 //! Running the same test on whatever FTL a set-up asks for.
 
 use ssdlab_ftl::Ftl;
-use ssdlab_ftl::bast::BastFtl;
-use ssdlab_ftl::fast::FastFtl;
-use ssdlab_ftl::faster::FasterFtl;
-use ssdlab_ftl::map::{Dftl, SegmentCache, WholeMap};
-use ssdlab_ftl::page::PageFtl;
-use ssdlab_ftl::sbfast::SbfastFtl;
-use ssdlab_sim::{FtlChoice, Setup};
+use ssdlab_ftl::choice::Visitor;
+use ssdlab_sim::Setup;
 
-/// What is done with an FTL of any type.
-pub trait Visitor {
+/// What is done with an FTL of any type, whatever its family.
+pub trait AnyFtl: Sized {
     /// What it yields.
     type Output;
 
@@ -18,28 +13,29 @@ pub trait Visitor {
     fn visit<F: Ftl>(self, ftl: F) -> Self::Output;
 }
 
+/// All families are visited alike.
+struct Alike<V>(V);
+
+impl<V: AnyFtl> Visitor for Alike<V> {
+    type Output = V::Output;
+
+    fn plain<F: Ftl + Send + 'static>(self, ftl: F) -> V::Output {
+        self.0.visit(ftl)
+    }
+
+    fn cached_map<F: Ftl + Send + 'static>(self, ftl: F) -> V::Output {
+        self.0.visit(ftl)
+    }
+
+    fn log_blocks<F: Ftl + Send + 'static>(self, ftl: F, _captures: bool) -> V::Output {
+        self.0.visit(ftl)
+    }
+}
+
 /// Builds the FTL of `setup` and hands it to `visitor`.
 ///
 /// # Panics
 /// If the set-up is impossible.
-pub fn visit<V: Visitor>(setup: &Setup, visitor: V) -> V::Output {
-    let shape = setup.shape();
-    match setup.ftl {
-        FtlChoice::Page(options) => {
-            let map = WholeMap { logical_pages: setup.logical_pages };
-            visitor.visit(PageFtl::with_map(setup.page_device(), options, map, setup.seed).expect("large enough"))
-        }
-        FtlChoice::Segments(options, map) => {
-            let map = SegmentCache::new(setup.logical_pages, setup.geometry.page_bytes, map).expect("a sound cache");
-            visitor.visit(PageFtl::with_map(setup.page_device(), options, map, setup.seed).expect("large enough"))
-        }
-        FtlChoice::Dftl(options, map) => {
-            let map = Dftl::new(setup.logical_pages, setup.geometry.page_bytes, map).expect("a sound table");
-            visitor.visit(PageFtl::with_map(setup.page_device(), options, map, setup.seed).expect("large enough"))
-        }
-        FtlChoice::Bast(options) => visitor.visit(BastFtl::new(shape, options).expect("large enough")),
-        FtlChoice::Fast(options) => visitor.visit(FastFtl::new(shape, options).expect("large enough")),
-        FtlChoice::Faster(options) => visitor.visit(FasterFtl::new(shape, options).expect("large enough")),
-        FtlChoice::Sbfast(options) => visitor.visit(SbfastFtl::new(shape, options).expect("large enough")),
-    }
+pub fn visit<V: AnyFtl>(setup: &Setup, visitor: V) -> V::Output {
+    setup.ftl.build(setup.shape(), setup.seed, Alike(visitor)).expect("a possible set-up")
 }

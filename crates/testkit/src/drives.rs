@@ -2,10 +2,10 @@
 
 use proptest::prelude::*;
 use ssdlab_core::Nanos;
+use ssdlab_nand::backend::parallel::scheduler;
 use ssdlab_nand::{Commands, Geometry, Interruption, PageTimes, Parallelism, StripeOrder, Suspend, Timing};
 use ssdlab_sim::{
-    Arbitration, Clock, Collect, CollectGoal, DieSchedulerChoice, Drive, FlushPolicy, Front, Protocol, Replay, Setup,
-    WriteBuffer,
+    Arbitration, Clock, Collect, CollectGoal, DriveOptions, FlushPolicy, Front, Protocol, Replay, Setup, WriteBuffer,
 };
 
 use crate::small_setup;
@@ -22,9 +22,9 @@ pub const TIMING: Timing = Timing {
 };
 
 /// Nothing that is optional.
-pub const PLAIN: Drive = Drive {
+pub const PLAIN: DriveOptions = DriveOptions {
     commands: Commands { multiplane: false, cache_read: false, cache_program: false, suspend: Suspend::Never },
-    scheduler: DieSchedulerChoice::Fifo,
+    scheduler: &scheduler::fifo::INFO,
     front: Front { protocol: Protocol::Direct, link_bytes_per_s: None, full_duplex: true, command: Nanos::ZERO },
     buffer: None,
     collect: Collect::Foreground,
@@ -51,7 +51,7 @@ pub fn drive_setup(parallelism: Parallelism, blocks: u32, pages_per_block: u32, 
 }
 
 /// Any drive: commands, scheduler, front, buffer and collection ahead of need.
-fn drives() -> impl Strategy<Value = Drive> {
+fn drives() -> impl Strategy<Value = DriveOptions> {
     let interruption = (0_u64..2_000, 1_u32..3).prop_map(|(time, limit)| Interruption { time: Nanos(time), limit });
     let suspend = prop_oneof![
         Just(Suspend::Never),
@@ -61,12 +61,7 @@ fn drives() -> impl Strategy<Value = Drive> {
     let commands = (any::<bool>(), any::<bool>(), any::<bool>(), suspend).prop_map(
         |(multiplane, cache_read, cache_program, suspend)| Commands { multiplane, cache_read, cache_program, suspend },
     );
-    let scheduler = prop_oneof![
-        Just(DieSchedulerChoice::Fifo),
-        Just(DieSchedulerChoice::OutOfOrder),
-        Just(DieSchedulerChoice::ReadFirst),
-        Just(DieSchedulerChoice::HostFirst),
-    ];
+    let scheduler = prop::sample::select(scheduler::DIE_SCHEDULERS);
     let arbitration = prop_oneof![
         (1_u32..4).prop_map(|burst| Arbitration::RoundRobin { burst }),
         (1_u16..4).prop_map(|first| Arbitration::Weighted { weights: [first, 1, 2, 1, 1, 3, 1, 1] }),
@@ -103,7 +98,7 @@ fn drives() -> impl Strategy<Value = Drive> {
         goal.prop_map(|goal| Collect::Background { goal }),
     ];
     (commands, scheduler, front, buffer, collect, 1_u32..20).prop_map(
-        |(commands, scheduler, front, buffer, collect, backlog)| Drive {
+        |(commands, scheduler, front, buffer, collect, backlog)| DriveOptions {
             commands,
             scheduler,
             front,

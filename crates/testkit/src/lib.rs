@@ -7,10 +7,11 @@ pub mod drives;
 pub mod strategies;
 pub mod twin;
 
-use ssdlab_core::ProgramOrder;
+use ssdlab_ftl::FtlChoice;
+use ssdlab_ftl::choice::MapChoice;
 use ssdlab_ftl::page::{Allocation, PageOptions, Survivors, Trigger, VictimChoice};
-use ssdlab_nand::{Geometry, Parallelism};
-use ssdlab_sim::{Clock, Fit, FtlChoice, Overwrite, Precondition, Replay, Setup};
+use ssdlab_nand::{Geometry, Parallelism, ProgramOrder};
+use ssdlab_sim::{Clock, Fit, Overwrite, Precondition, Replay, Setup};
 
 /// Options of the small devices: greedy collection on a shared frontier.
 pub const SMALL_OPTIONS: PageOptions = PageOptions {
@@ -33,7 +34,7 @@ pub fn small_setup(blocks: u32, pages_per_block: u32, spare_blocks: u32) -> Setu
         },
         logical_pages: (blocks - SMALL_OPTIONS.reserve_blocks() - spare_blocks) * pages_per_block,
         endurance_cycles: 3000,
-        ftl: FtlChoice::Page(SMALL_OPTIONS),
+        ftl: FtlChoice::Page(SMALL_OPTIONS, MapChoice::Ram),
         clock: Clock::Count,
         replay: Replay::ONE_BY_ONE,
         cache: None,

@@ -4,18 +4,19 @@
 //! often because half of them fall on a few hot pages.
 
 use proptest::prelude::*;
-use ssdlab_core::{Nanos, ProgramOrder};
-use ssdlab_ftl::bast::BastOptions;
-use ssdlab_ftl::fast::FastOptions;
-use ssdlab_ftl::faster::FasterOptions;
+use ssdlab_core::Nanos;
+use ssdlab_ftl::FtlChoice;
+use ssdlab_ftl::choice::MapChoice;
 use ssdlab_ftl::gc::POLICIES;
 use ssdlab_ftl::log::LogVictim;
-use ssdlab_ftl::map::cache;
-use ssdlab_ftl::map::{DftlOptions, SegmentOptions};
+use ssdlab_ftl::log::bast::BastOptions;
+use ssdlab_ftl::log::fast::FastOptions;
+use ssdlab_ftl::log::faster::FasterOptions;
+use ssdlab_ftl::log::sbfast::{RlbMerge, SbfastOptions};
+use ssdlab_ftl::map::{DftlOptions, SegmentOptions, cache};
 use ssdlab_ftl::page::{Allocation, PageOptions, Survivors, Trigger, VictimChoice};
-use ssdlab_ftl::sbfast::{RlbMerge, SbfastOptions};
-use ssdlab_nand::{Geometry, PageTimes, Parallelism, Timing};
-use ssdlab_sim::{Clock, Fit, FtlChoice, Overwrite, Precondition, Replay, Setup};
+use ssdlab_nand::{Geometry, PageTimes, Parallelism, ProgramOrder, Timing};
+use ssdlab_sim::{Clock, Fit, Overwrite, Precondition, Replay, Setup};
 use ssdlab_trace::{Op, Request};
 
 /// Any victim policy of the registry, with small parameters where it takes some.
@@ -70,7 +71,7 @@ fn ftls(pages_per_block: u32) -> impl Strategy<Value = (FtlChoice, u32)> {
     let victim = prop_oneof![Just(LogVictim::Lru), Just(LogVictim::Fifo)];
     let rlb_merge = prop_oneof![Just(RlbMerge::Victim), Just(RlbMerge::Block)];
     let sub_blocks: Vec<u32> = (1..=pages_per_block).filter(|&pages| pages_per_block.is_multiple_of(pages)).collect();
-    let page = page_options().prop_map(|options| (FtlChoice::Page(options), 0));
+    let page = page_options().prop_map(|options| (FtlChoice::Page(options, MapChoice::Ram), 0));
     let bast = (1_u32..7, victim.clone())
         .prop_map(|(log_blocks, victim)| (FtlChoice::Bast(BastOptions { log_blocks, victim }), log_blocks));
     let fast = (0_u32..2, 1_u32..7).prop_map(|(sequential_blocks, random_blocks)| {
@@ -103,13 +104,13 @@ fn ftls(pages_per_block: u32) -> impl Strategy<Value = (FtlChoice, u32)> {
                 policy: cache::POLICIES[policy].choice,
                 preload,
             };
-            (FtlChoice::Segments(options, map), 0)
+            (FtlChoice::Page(options, MapChoice::Segments(map)), 0)
         },
     );
     let dftl =
         (page_options(), 1_u32..20, 0_u32..20, any::<bool>()).prop_map(|(options, entries, protected, batch)| {
             let map = DftlOptions { entries, protected: protected.min(entries - 1), batch, entry_bytes: 64 };
-            (FtlChoice::Dftl(options, map), 0)
+            (FtlChoice::Page(options, MapChoice::Dftl(map)), 0)
         });
     prop_oneof![2 => segments, 2 => dftl, 3 => page, 1 => bast, 1 => fast, 2 => faster, 2 => sbfast]
 }

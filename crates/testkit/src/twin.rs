@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 
 use ssdlab_core::{BlockId, Lpn, Ppn};
 use ssdlab_ftl::page::{PageOptions, Survivors, VictimChoice};
-use ssdlab_ftl::{Cause, FlashSink, Oob, Source};
+use ssdlab_nand::{Cause, FlashSink, Oob, Source};
 
 #[derive(Clone)]
 struct Block {

@@ -13,7 +13,7 @@
 use ssdlab_core::BlockId;
 
 use super::VictimPolicy;
-use crate::pool::PlaneView;
+use crate::blocks::PlaneView;
 
 /// One line for help and documentation.
 pub const HELP: &str = "Highest (1 - u) * age / 2u, with u the valid share and age in host pages since sealing.";

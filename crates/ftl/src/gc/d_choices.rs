@@ -10,7 +10,7 @@ use ssdlab_core::{BlockId, Rng};
 
 use super::VictimPolicy;
 use super::random::random_sealed;
-use crate::pool::PlaneView;
+use crate::blocks::PlaneView;
 
 /// One line for help and documentation.
 pub const HELP: &str = "Fewest valid pages among d sealed blocks drawn at random.";

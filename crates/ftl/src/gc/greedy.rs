@@ -9,7 +9,7 @@
 use ssdlab_core::BlockId;
 
 use super::VictimPolicy;
-use crate::pool::PlaneView;
+use crate::blocks::PlaneView;
 
 /// One line for help and documentation.
 pub const HELP: &str = "Fewest valid pages.";

@@ -11,7 +11,7 @@
 use ssdlab_core::{BlockId, Rng};
 
 use super::VictimPolicy;
-use crate::pool::PlaneView;
+use crate::blocks::PlaneView;
 
 /// One line for help and documentation.
 pub const HELP: &str = "Any sealed block, all equally likely.";

@@ -18,19 +18,22 @@
 //! - Where a page is, only the flat map knows; the tables of the papers, which a controller would search,
 //!   are reported as [`crate::Ftl::mapping_table_bytes`]. No search, no older copy can be read by mistake.
 
+pub mod bast;
+mod device;
+pub mod fast;
+pub mod faster;
 mod ring;
+pub mod sbfast;
 mod sequential;
-mod space;
 
+pub(crate) use device::{LogDevice, PageAddress};
 pub(crate) use ring::Ring;
 pub(crate) use sequential::SequentialLog;
-pub use space::Shape;
-pub(crate) use space::{Here, Space};
 
 use ssdlab_core::{Lpn, Ppn};
+use ssdlab_nand::{Cause, FlashSink};
 
 use crate::Ftl;
-use crate::sink::{Cause, FlashSink};
 
 /// Which log block is given up when all are taken.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -44,30 +47,30 @@ pub enum LogVictim {
 /// Where pages go that cannot be written in place: what one log-block FTL is about.
 pub(crate) trait Log {
     /// Writes page `page` of the host request to the log, after whatever merges that takes.
-    fn write<S: FlashSink>(&mut self, space: &mut Space, here: Here, page: u32, sink: &mut S);
+    fn write<S: FlashSink>(&mut self, device: &mut LogDevice, address: PageAddress, page: u32, sink: &mut S);
 
     /// Blocks that belong to the log now.
     fn blocks(&self) -> Vec<u32>;
 
     /// Bytes of the log's tables in the controller, as the papers count them.
-    fn table_bytes(&self, space: &Space) -> u64;
+    fn table_bytes(&self, device: &LogDevice) -> u64;
 
     /// Bytes of memory held here.
     fn memory_bytes(&self) -> u64;
 
     /// Verifies what the log promises of its blocks.
-    fn check(&self, space: &Space) -> Result<(), String>;
+    fn check(&self, device: &LogDevice) -> Result<(), String>;
 }
 
 /// A log-block FTL: data blocks, and a log for what cannot be written in place.
 pub struct LogFtl<L> {
-    space: Space,
+    device: LogDevice,
     log: L,
 }
 
 impl<L> LogFtl<L> {
-    pub(crate) fn with(space: Space, log: L) -> Self {
-        Self { space, log }
+    pub(crate) fn with(device: LogDevice, log: L) -> Self {
+        Self { device, log }
     }
 }
 
@@ -77,45 +80,45 @@ impl<L: Log> Ftl for LogFtl<L> {
     #[inline]
     fn write<S: FlashSink>(&mut self, lpn: Lpn, count: u32, sink: &mut S) {
         for page in 0..count {
-            let here = self.space.locate(lpn.0 + page);
-            if !self.space.write_in_place(here, page, sink) {
-                self.log.write(&mut self.space, here, page, sink);
+            let address = self.device.locate(lpn.0 + page);
+            if !self.device.write_in_place(address, page, sink) {
+                self.log.write(&mut self.device, address, page, sink);
             }
         }
     }
 
     fn read<S: FlashSink>(&mut self, lpn: Lpn, count: u32, cause: Cause, sink: &mut S) -> u32 {
-        (lpn.0..lpn.0 + count).map(|lpn| u32::from(!self.space.read(lpn, cause, sink))).sum()
+        (lpn.0..lpn.0 + count).map(|lpn| u32::from(!self.device.read(lpn, cause, sink))).sum()
     }
 
     fn trim<S: FlashSink>(&mut self, lpn: Lpn, count: u32, _sink: &mut S) {
-        (lpn.0..lpn.0 + count).for_each(|lpn| self.space.forget(lpn));
+        (lpn.0..lpn.0 + count).for_each(|lpn| self.device.forget(lpn));
     }
 
     fn lookup(&self, lpn: Lpn) -> Option<Ppn> {
-        self.space.newest(lpn.0).map(Ppn)
+        self.device.newest(lpn.0).map(Ppn)
     }
 
     #[inline(always)]
     fn prefetch(&self, lpn: Lpn) {
-        self.space.prefetch(lpn.0);
+        self.device.prefetch(lpn.0);
     }
 
     fn erase_counts(&self) -> &[u32] {
-        self.space.erase_counts()
+        self.device.erase_counts()
     }
 
     fn memory_bytes(&self) -> u64 {
-        self.space.memory_bytes() + self.log.memory_bytes()
+        self.device.memory_bytes() + self.log.memory_bytes()
     }
 
     fn mapping_table_bytes(&self) -> u64 {
         // One block number of 4 bytes for each logical block.
-        4 * u64::from(self.space.logical_blocks()) + self.log.table_bytes(&self.space)
+        4 * u64::from(self.device.logical_blocks()) + self.log.table_bytes(&self.device)
     }
 
     fn check(&self) -> Result<(), String> {
-        self.space.check(&self.log.blocks())?;
-        self.log.check(&self.space)
+        self.device.check(&self.log.blocks())?;
+        self.log.check(&self.device)
     }
 }

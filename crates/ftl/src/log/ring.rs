@@ -2,8 +2,9 @@
 
 use std::collections::VecDeque;
 
-use super::{Here, Space};
-use crate::sink::{Cause, FlashSink};
+use ssdlab_nand::{Cause, FlashSink};
+
+use super::{LogDevice, PageAddress};
 
 /// A FIFO of log blocks; pages of any logical block are appended to the newest.
 pub(crate) struct Ring {
@@ -45,26 +46,26 @@ impl Ring {
     }
 
     /// Pages that can be appended before a block must be given up.
-    pub fn room(&self, space: &Space) -> u32 {
+    pub fn room(&self, device: &LogDevice) -> u32 {
         let unused = self.capacity - self.blocks.len() as u32;
-        let open = self.newest().map_or(0, |block| space.pages_per_block() - space.next(block));
-        unused * space.pages_per_block() + open
+        let open = self.newest().map_or(0, |block| device.pages_per_block() - device.next(block));
+        unused * device.pages_per_block() + open
     }
 
     /// Whether the next page finds no place.
     #[inline(always)]
-    pub fn is_full(&self, space: &Space) -> bool {
-        self.newest().is_none_or(|block| space.is_full(block)) && self.blocks.len() as u32 == self.capacity
+    pub fn is_full(&self, device: &LogDevice) -> bool {
+        self.newest().is_none_or(|block| device.is_full(block)) && self.blocks.len() as u32 == self.capacity
     }
 
     /// The block and offset that the next page goes to; the ring must not be full.
     #[inline]
-    fn next_place(&mut self, space: &mut Space) -> (u32, u32) {
+    fn next_place(&mut self, device: &mut LogDevice) -> (u32, u32) {
         match self.newest() {
-            Some(block) if !space.is_full(block) => (block, space.next(block)),
+            Some(block) if !device.is_full(block) => (block, device.next(block)),
             _ => {
                 debug_assert!((self.blocks.len() as u32) < self.capacity, "the ring is full");
-                let block = space.take();
+                let block = device.take();
                 self.push(block);
                 (block, 0)
             }
@@ -73,14 +74,20 @@ impl Ring {
 
     /// Appends page `page` of the host request; the ring must not be full.
     #[inline]
-    pub fn append<S: FlashSink>(&mut self, space: &mut Space, here: Here, page: u32, sink: &mut S) {
-        let (block, offset) = self.next_place(space);
-        space.program(here.lpn, block, offset, page, sink);
+    pub fn append<S: FlashSink>(&mut self, device: &mut LogDevice, address: PageAddress, page: u32, sink: &mut S) {
+        let (block, offset) = self.next_place(device);
+        device.program(address.lpn, block, offset, page, sink);
     }
 
     /// Appends a copy of a valid page; the ring must not be full.
-    pub fn append_copy<S: FlashSink>(&mut self, space: &mut Space, here: Here, cause: Cause, sink: &mut S) {
-        let (block, offset) = self.next_place(space);
-        space.copy(here.lpn, block, offset, cause, sink);
+    pub fn append_copy<S: FlashSink>(
+        &mut self,
+        device: &mut LogDevice,
+        address: PageAddress,
+        cause: Cause,
+        sink: &mut S,
+    ) {
+        let (block, offset) = self.next_place(device);
+        device.copy(address.lpn, block, offset, cause, sink);
     }
 }

@@ -1,9 +1,9 @@
 //! The sequential log block of FAST and FASTer: pages 0, 1, 2, ... of one logical block, in place.
 
 use ssdlab_core::Lpn;
+use ssdlab_nand::{FlashSink, MergeCost, Note};
 
-use super::{Here, Space};
-use crate::sink::{FlashSink, MergeCost, Note};
+use super::{LogDevice, PageAddress};
 
 /// The SW log: one block, or none, in which case every page is one for the random log.
 pub(crate) struct SequentialLog {
@@ -38,55 +38,61 @@ impl SequentialLog {
     /// owner's page further on:   partial merge, the page written in the course of it
     /// owner's page before that:  full merge with the data block, the page written in the course of it
     /// ```
-    pub fn write<S: FlashSink>(&mut self, space: &mut Space, here: Here, page: u32, sink: &mut S) -> bool {
-        if here.offset == 0 && self.blocks > 0 {
-            self.merge(space, sink);
-            let block = space.take();
-            self.open = Some(Open { block, owner: here.lbn });
-            space.program(here.lpn, block, 0, page, sink);
-            sink.note(Note::Captured(Lpn(here.lpn)));
+    pub fn write<S: FlashSink>(
+        &mut self,
+        device: &mut LogDevice,
+        address: PageAddress,
+        page: u32,
+        sink: &mut S,
+    ) -> bool {
+        if address.offset == 0 && self.blocks > 0 {
+            self.merge(device, sink);
+            let block = device.take();
+            self.open = Some(Open { block, owner: address.lbn });
+            device.program(address.lpn, block, 0, page, sink);
+            sink.note(Note::Captured(Lpn(address.lpn)));
             return true;
         }
-        let Some(Open { block, .. }) = self.open.filter(|open| open.owner == here.lbn) else {
+        let Some(Open { block, .. }) = self.open.filter(|open| open.owner == address.lbn) else {
             return false;
         };
-        let next = space.next(block);
-        if here.offset == next {
-            space.program(here.lpn, block, next, page, sink);
-            sink.note(Note::Captured(Lpn(here.lpn)));
-            if space.is_full(block) {
+        let next = device.next(block);
+        if address.offset == next {
+            device.program(address.lpn, block, next, page, sink);
+            sink.note(Note::Captured(Lpn(address.lpn)));
+            if device.is_full(block) {
                 self.open = None;
                 sink.note(Note::Retired { written: next + 1 });
-                space.merge_in_place(here.lbn, block, sink);
+                device.merge_in_place(address.lbn, block, sink);
             }
             return true;
         }
         self.open = None;
         sink.note(Note::Retired { written: next });
-        space.merge_in_place_with(here, block, page, sink);
+        device.merge_in_place_with(address, block, page, sink);
         true
     }
 
     /// Partial merge of the block, if there is one.
-    pub fn merge<S: FlashSink>(&mut self, space: &mut Space, sink: &mut S) -> MergeCost {
+    pub fn merge<S: FlashSink>(&mut self, device: &mut LogDevice, sink: &mut S) -> MergeCost {
         let Some(Open { block, owner }) = self.open.take() else { return MergeCost::default() };
-        sink.note(Note::Retired { written: space.next(block) });
-        space.merge_in_place(owner, block, sink)
+        sink.note(Note::Retired { written: device.next(block) });
+        device.merge_in_place(owner, block, sink)
     }
 
     /// Merges a logical block of which a random log block is to be rid: partially if it is the owner here, else fully.
-    pub fn merge_block<S: FlashSink>(&mut self, space: &mut Space, lbn: u32, sink: &mut S) -> MergeCost {
+    pub fn merge_block<S: FlashSink>(&mut self, device: &mut LogDevice, lbn: u32, sink: &mut S) -> MergeCost {
         match self.open {
-            Some(open) if open.owner == lbn => self.merge(space, sink),
-            _ => space.full_merge(lbn, sink),
+            Some(open) if open.owner == lbn => self.merge(device, sink),
+            _ => device.full_merge(lbn, sink),
         }
     }
 
-    pub fn check(&self, space: &Space) -> Result<(), String> {
+    pub fn check(&self, device: &LogDevice) -> Result<(), String> {
         let Some(Open { block, owner }) = self.open else { return Ok(()) };
-        for offset in 0..space.next(block) {
-            let held = space.valid_page(block, offset);
-            if held.is_some_and(|here| here.lbn != owner || here.offset != offset) {
+        for offset in 0..device.next(block) {
+            let held = device.valid_page(block, offset);
+            if held.is_some_and(|address| address.lbn != owner || address.offset != offset) {
                 return Err(format!(
                     "sequential log block {block} of logical block {owner} holds {held:?} at {offset}"
                 ));

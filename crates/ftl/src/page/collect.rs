@@ -2,10 +2,10 @@
 
 use ssdlab_core::mem::prefetch;
 use ssdlab_core::{BlockId, Lpn, Ppn};
+use ssdlab_nand::{Cause, FlashSink, Oob};
 
 use super::{Frontier, PageFtl, Survivors, Trigger};
 use crate::map::MapModel;
-use crate::sink::{Cause, FlashSink, Oob};
 
 /// Victim pages looked at together; their map entries are fetched one such step ahead.
 const GATHER: u32 = 64;

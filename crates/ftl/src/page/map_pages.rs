@@ -11,11 +11,11 @@
 //! versions to collect.
 
 use ssdlab_core::{BlockId, Lpn, Ppn};
+use ssdlab_nand::{Cause, FlashSink, Note, Oob, Source};
 
 use super::collect::Victim;
 use super::{PageFtl, Plane};
 use crate::map::{Lookup, MapModel};
-use crate::sink::{Cause, FlashSink, Note, Oob, Source};
 
 /// Blocks that a device with a map in flash holds back beside [`super::PageOptions::reserve_blocks`]: those of the map,
 /// and those that stay unwritten for it.

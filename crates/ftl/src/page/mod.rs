@@ -40,12 +40,12 @@ use std::collections::BTreeSet;
 
 use ssdlab_core::mem::prefetch;
 use ssdlab_core::{BlockId, HugeVec, Lpn, Ppn, Reciprocal};
+use ssdlab_nand::{Cause, FlashSink, Oob, Source};
 
-use crate::Ftl;
+use crate::blocks::BlockPool;
 use crate::gc::{self, VictimPolicy};
 use crate::map::{MapModel, WholeMap};
-use crate::pool::BlockPool;
-use crate::sink::{Cause, FlashSink, Oob, Source};
+use crate::{Ftl, Shape};
 use collect::Victim;
 
 /// Maps up to this size stay in a core's own caches: fetching ahead would only cost instructions.
@@ -127,34 +127,13 @@ pub struct PageFtl<M = WholeMap> {
 }
 
 impl PageFtl {
-    /// An erased device of `blocks` blocks serving `logical_pages` pages, its whole map in RAM.
+    /// An erased device, the whole map in RAM.
     ///
     /// # Errors
-    /// If the blocks cannot hold the logical pages plus [`PageOptions::reserve_blocks`], or page numbers
-    /// exceed 32 bits.
-    pub fn new(
-        logical_pages: u32,
-        blocks: u32,
-        pages_per_block: u32,
-        options: PageOptions,
-        seed: u64,
-    ) -> Result<Self, String> {
-        let device = PageDevice { logical_pages, blocks, pages_per_block, planes: 1 };
-        Self::with_map(device, options, WholeMap { logical_pages }, seed)
+    /// See [`Self::with_map`].
+    pub fn new(shape: Shape, options: PageOptions, seed: u64) -> Result<Self, String> {
+        Self::with_map(shape, options, WholeMap { logical_pages: shape.logical_pages }, seed)
     }
-}
-
-/// The device that a page-mapped FTL runs on.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct PageDevice {
-    /// Pages the host sees.
-    pub logical_pages: u32,
-    /// Erase blocks.
-    pub blocks: u32,
-    /// Pages of an erase block.
-    pub pages_per_block: u32,
-    /// Planes that the blocks are spread over evenly: plane `p` owns those from `p * blocks / planes`.
-    pub planes: u32,
 }
 
 impl<M: MapModel> PageFtl<M> {
@@ -163,8 +142,8 @@ impl<M: MapModel> PageFtl<M> {
     /// # Errors
     /// If the blocks cannot hold logical and map pages plus what collection needs, cannot be spread evenly over the
     /// planes, or page numbers exceed 32 bits; if the options contradict themselves.
-    pub fn with_map(device: PageDevice, options: PageOptions, map: M, seed: u64) -> Result<Self, String> {
-        let PageDevice { logical_pages, blocks, pages_per_block, planes } = device;
+    pub fn with_map(shape: Shape, options: PageOptions, map: M, seed: u64) -> Result<Self, String> {
+        let Shape { logical_pages, blocks, pages_per_block, planes, .. } = shape;
         if planes == 0 || !blocks.is_multiple_of(planes) {
             return Err(format!("{blocks} blocks cannot be spread evenly over {planes} planes"));
         }

@@ -12,7 +12,7 @@ use std::collections::{BTreeSet, VecDeque};
 use rustc_hash::FxHashMap;
 use ssdlab_core::counters;
 
-use crate::{FlushPolicy, WriteBuffer};
+use crate::setup::drive::{FlushPolicy, WriteBuffer};
 
 counters! {
     /// What the write buffer did during the measured phase.
@@ -35,7 +35,7 @@ enum State {
 
 /// A page in the buffer.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Held {
+pub(crate) struct Held {
     pub lpn: u32,
     pub stream: u16,
     /// Whether all of it is here; otherwise the rest must be read before it is programmed.
@@ -49,14 +49,14 @@ pub(super) struct Held {
 
 /// What became of a page offered.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Accepted {
+pub(crate) enum Accepted {
     Stored,
     Overwritten,
     Full,
 }
 
 #[derive(Debug)]
-pub(super) struct Buffer {
+pub(crate) struct Buffer {
     slots: Vec<Held>,
     free: Vec<u32>,
     /// The newest slot of each page that has one.

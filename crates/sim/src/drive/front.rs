@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use crate::{Arbitration, Front, Protocol};
+use crate::setup::drive::{Arbitration, Front, Protocol};
 
 /// Requests that wait to be taken by the drive.
 #[derive(Debug, Default)]
@@ -14,7 +14,7 @@ struct Queue {
 
 /// Queues between host and drive.
 #[derive(Debug)]
-pub(super) struct Queues {
+pub(crate) struct Queues {
     queues: Vec<Queue>,
     /// Requests of one queue that the drive may hold.
     depth: u32,
@@ -131,7 +131,7 @@ impl Server {
 
 /// Requests on their way through a server, in the order in which they come out.
 #[derive(Debug, Default)]
-pub(super) struct Pipe(VecDeque<(u64, u32)>);
+pub(crate) struct Pipe(VecDeque<(u64, u32)>);
 
 impl Pipe {
     /// When the first comes out.
@@ -151,7 +151,7 @@ impl Pipe {
 
 /// The controller's work on commands, and the link.
 #[derive(Debug)]
-pub(super) struct Path {
+pub(crate) struct Path {
     front: Front,
     controller: Server,
     inward: Server,

@@ -4,8 +4,10 @@
 //! the reference table; these rows are the quick ones.
 
 use ssdlab_core::Rng;
+use ssdlab_ftl::FtlChoice;
+use ssdlab_ftl::choice::MapChoice;
 use ssdlab_ftl::page::{PageOptions, VictimChoice};
-use ssdlab_sim::{FtlChoice, Overwrite, Precondition, Setup, run};
+use ssdlab_sim::{Overwrite, Precondition, Setup, run};
 use ssdlab_testkit::{SMALL_OPTIONS, analytic, small_setup};
 use ssdlab_trace::{Op, Progress, Request, Source, TraceError};
 
@@ -43,7 +45,7 @@ fn measured_on(planes: u32, gc: VictimChoice, spare: f64, blocks: u32, pages_per
     let pages = u64::from(logical_pages);
     let setup = Setup {
         logical_pages,
-        ftl: FtlChoice::Page(PageOptions { gc, ..SMALL_OPTIONS }),
+        ftl: FtlChoice::Page(PageOptions { gc, ..SMALL_OPTIONS }, MapChoice::Ram),
         precondition: Precondition { fill: 1.0, overwrite: Overwrite::None },
         warmup_requests: 6 * pages,
         ..setup

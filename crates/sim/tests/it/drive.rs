@@ -3,11 +3,14 @@
 
 use proptest::prelude::*;
 use ssdlab_core::{Nanos, Rng};
+use ssdlab_ftl::FtlChoice;
+use ssdlab_ftl::choice::MapChoice;
 use ssdlab_ftl::page::{PageOptions, Trigger};
+use ssdlab_nand::backend::parallel::{Window, scheduler};
 use ssdlab_nand::{Commands, Interruption, Parallelism, Suspend};
 use ssdlab_sim::{
-    Clock, Collect, CollectGoal, DieSchedulerChoice, Drive, FlushPolicy, Front, FtlChoice, GanttBar, LatencyByOp,
-    Outcome, Replay, Setup, Window, WriteBuffer, run,
+    Clock, Collect, CollectGoal, DriveOptions, FlushPolicy, Front, GanttBar, LatencyByOp, Outcome, Replay, Setup,
+    WriteBuffer, run,
 };
 use ssdlab_testkit::drives::{PLAIN, TIMING, array, drive_setup, on_any_drive};
 use ssdlab_testkit::strategies::{requests, setups};
@@ -60,7 +63,7 @@ proptest! {
         let (serial, event) = (replay(&serial, &requests), replay(&event, &requests));
         prop_assert_eq!(event.summary.flash, serial.summary.flash);
         let elapsed = |outcome: &Outcome| outcome.summary.time.expect("timed").elapsed_ns;
-        if matches!(ftl, FtlChoice::Page(_)) {
+        if matches!(ftl, FtlChoice::Page(_, MapChoice::Ram)) {
             prop_assert_eq!(event.summary.time, serial.summary.time);
             prop_assert_eq!(event.summary.latency, serial.summary.latency);
         } else {
@@ -75,7 +78,7 @@ fn at(time_ns: u64, op: Op, page: u64, pages: u32) -> Request {
 }
 
 /// A filled drive with one block's worth of room in each plane beyond what it needs.
-fn filled(parallelism: Parallelism, drive: Drive, depth: u32) -> Setup {
+fn filled(parallelism: Parallelism, drive: DriveOptions, depth: u32) -> Setup {
     let mut setup = drive_setup(parallelism, 8, 4, depth);
     setup.clock = Clock::Event(TIMING, drive);
     setup.precondition.fill = 1.0;
@@ -107,9 +110,9 @@ fn cells(setup: &Setup, requests: &[Request]) -> Vec<(&'static str, u32, u64, u6
 #[test]
 fn a_request_without_load_takes_the_sum_of_its_parts() {
     let link = Front { link_bytes_per_s: Some(1_000_000_000), command: Nanos(7), ..PLAIN.front };
-    let linked = Drive { front: link, ..PLAIN };
-    let multiplane = Drive { commands: Commands { multiplane: true, ..PLAIN.commands }, ..PLAIN };
-    let cached = Drive { commands: Commands { cache_read: true, ..PLAIN.commands }, ..PLAIN };
+    let linked = DriveOptions { front: link, ..PLAIN };
+    let multiplane = DriveOptions { commands: Commands { multiplane: true, ..PLAIN.commands }, ..PLAIN };
+    let cached = DriveOptions { commands: Commands { cache_read: true, ..PLAIN.commands }, ..PLAIN };
     let two_planes =
         Parallelism { order: ssdlab_nand::StripeOrder::named("PCWD").expect("a permutation"), ..array(2, 1, 1, 2) };
     for (what, parallelism, drive, request, expected) in [
@@ -134,8 +137,8 @@ fn a_request_without_load_takes_the_sum_of_its_parts() {
 fn bandwidth_at_its_limit_is_that_of_the_bottleneck() {
     let pages = 40_000;
     let reading: Vec<Request> = (0..pages).map(|page| at(0, Op::Read, page % 64, 1)).collect();
-    let cached = Drive { commands: Commands { cache_read: true, ..PLAIN.commands }, ..PLAIN };
-    let linked = Drive { front: Front { link_bytes_per_s: Some(2_000_000_000), ..PLAIN.front }, ..PLAIN };
+    let cached = DriveOptions { commands: Commands { cache_read: true, ..PLAIN.commands }, ..PLAIN };
+    let linked = DriveOptions { front: Front { link_bytes_per_s: Some(2_000_000_000), ..PLAIN.front }, ..PLAIN };
     for (what, parallelism, drive, page_ns) in [
         // A die alone needs a read and a transfer for each page.
         ("dies", array(4, 1, 1, 1), PLAIN, (READ + TRANSFER) as f64 / 4.0),
@@ -220,7 +223,7 @@ fn a_transfer_waits_for_the_bus_to_the_nanosecond() {
 fn suspension_pays_until_the_nanosecond_at_which_it_does_not() {
     let interruption = Interruption { time: Nanos(50), limit: 1 };
     let commands = Commands { suspend: Suspend::EraseAndProgram(interruption), ..PLAIN.commands };
-    let drive = Drive { commands, scheduler: DieSchedulerChoice::ReadFirst, ..PLAIN };
+    let drive = DriveOptions { commands, scheduler: &scheduler::read_first::INFO, ..PLAIN };
     let setup = open(filled(array(1, 1, 1, 1), drive, 1));
     // The program has the cells from 20 to 1,020; page 7 lies in another block.
     let requests = |arrival| [at(0, Op::Write, 0, 1), at(arrival, Op::Read, 7, 1)];
@@ -236,14 +239,14 @@ fn suspension_pays_until_the_nanosecond_at_which_it_does_not() {
     assert_eq!(bars[3], ("read", 0, 1_190, 1_290));
     // Without leave to interrupt programs, it waits as well.
     let commands = Commands { suspend: Suspend::Erase(interruption), ..PLAIN.commands };
-    let setup = open(filled(array(1, 1, 1, 1), Drive { commands, ..drive }, 1));
+    let setup = open(filled(array(1, 1, 1, 1), DriveOptions { commands, ..drive }, 1));
     assert_eq!(cells(&setup, &requests(500))[1], ("read", 0, 1_020, 1_120));
 }
 
 #[test]
 fn the_next_page_is_moved_in_while_the_one_before_is_programmed() {
     let commands = Commands { cache_program: true, ..PLAIN.commands };
-    let setup = filled(array(1, 1, 1, 1), Drive { commands, ..PLAIN }, 4);
+    let setup = filled(array(1, 1, 1, 1), DriveOptions { commands, ..PLAIN }, 4);
     let writes = [at(0, Op::Write, 0, 1), at(0, Op::Write, 1, 1), at(0, Op::Write, 2, 1)];
     let bars = cells(&setup, &writes);
     assert_eq!(bars, [("program", 0, 20, 1_020), ("program", 0, 1_020, 2_020), ("program", 0, 2_020, 3_020)]);
@@ -256,21 +259,21 @@ fn schedulers_let_pass_what_they_say() {
     // The die is busy with a write when two more writes and a read of another block arrive.
     let requests = [at(0, Op::Write, 0, 1), at(1, Op::Write, 1, 1), at(2, Op::Write, 2, 1), at(3, Op::Read, 9, 1)];
     let order = |scheduler| {
-        let setup = open(filled(array(1, 1, 1, 1), Drive { scheduler, ..PLAIN }, 1));
+        let setup = open(filled(array(1, 1, 1, 1), DriveOptions { scheduler, ..PLAIN }, 1));
         cells(&setup, &requests).iter().map(|bar| bar.0).collect::<Vec<_>>()
     };
-    assert_eq!(order(DieSchedulerChoice::Fifo), ["program", "program", "program", "read"]);
+    assert_eq!(order(&scheduler::fifo::INFO), ["program", "program", "program", "read"]);
     // The programs go to one block, so only the first of them is ready while the one before is under way.
-    assert_eq!(order(DieSchedulerChoice::OutOfOrder), ["program", "program", "program", "read"]);
-    assert_eq!(order(DieSchedulerChoice::ReadFirst), ["program", "read", "program", "program"]);
-    assert_eq!(order(DieSchedulerChoice::HostFirst), ["program", "program", "program", "read"]);
+    assert_eq!(order(&scheduler::out_of_order::INFO), ["program", "program", "program", "read"]);
+    assert_eq!(order(&scheduler::read_first::INFO), ["program", "read", "program", "program"]);
+    assert_eq!(order(&scheduler::host_first::INFO), ["program", "program", "program", "read"]);
 }
 
 /// Idle collection begins when nobody has asked for anything for so long, not a nanosecond before.
 #[test]
 fn an_idle_drive_collects_after_its_time() {
     let collect = Collect::Idle { after: Nanos(5_000), goal: CollectGoal { blocks: 3, step: 4 } };
-    let mut setup = open(filled(array(1, 1, 1, 1), Drive { collect, ..PLAIN }, 1));
+    let mut setup = open(filled(array(1, 1, 1, 1), DriveOptions { collect, ..PLAIN }, 1));
     // Every page of the first block is overwritten, so that there is something to collect.
     let mut requests: Vec<Request> = (0..4).map(|page| at(0, Op::Write, page, 1)).collect();
     let done = 4 * (TRANSFER + PROGRAM);
@@ -288,7 +291,7 @@ fn an_idle_drive_collects_after_its_time() {
 fn flash_operations_of_one_stream_do_not_depend_on_time() {
     for trigger in [Trigger::Victim, Trigger::Partial { low: 2, step: 3 }] {
         let mut setup = drive_setup(array(2, 2, 1, 2), 12, 8, 1);
-        setup.ftl = FtlChoice::Page(PageOptions { trigger, ..SMALL_OPTIONS });
+        setup.ftl = FtlChoice::Page(PageOptions { trigger, ..SMALL_OPTIONS }, MapChoice::Ram);
         setup.precondition.fill = 1.0;
         let mut rng = Rng::named(1, "requests");
         let requests: Vec<Request> = (0..6_000)
@@ -317,7 +320,7 @@ fn flash_operations_of_one_stream_do_not_depend_on_time() {
 /// A pattern moved by one channel keeps every aggregate.
 #[test]
 fn channels_are_alike() {
-    let setup = filled(array(4, 2, 1, 1), Drive { scheduler: DieSchedulerChoice::OutOfOrder, ..PLAIN }, 16);
+    let setup = filled(array(4, 2, 1, 1), DriveOptions { scheduler: &scheduler::out_of_order::INFO, ..PLAIN }, 16);
     let mut rng = Rng::named(3, "channels");
     let pages: Vec<u64> =
         (0..5_000).map(|_| rng.below(u64::from(setup.logical_pages) / 8) * 8 + rng.below(4)).collect();
@@ -335,7 +338,7 @@ fn channels_are_alike() {
 
 fn buffered(flush: FlushPolicy, pages: u32, protected: bool) -> Setup {
     let buffer = Some(WriteBuffer { pages, flush, protected });
-    filled(array(1, 1, 1, 1), Drive { buffer, ..PLAIN }, 1)
+    filled(array(1, 1, 1, 1), DriveOptions { buffer, ..PLAIN }, 1)
 }
 
 #[test]
@@ -354,7 +357,7 @@ fn a_write_completes_in_the_buffer_while_there_is_room() {
 fn a_write_that_waits_for_the_buffer_goes_on_when_a_page_in_it_is_trimmed() {
     // One operation at a time: while the read is under way the page in the buffer stays there.
     let buffer = Some(WriteBuffer { pages: 1, flush: FlushPolicy::Eager, protected: true });
-    let setup = open(filled(array(1, 1, 1, 1), Drive { buffer, backlog: 1, ..PLAIN }, 1));
+    let setup = open(filled(array(1, 1, 1, 1), DriveOptions { buffer, backlog: 1, ..PLAIN }, 1));
     let requests = [at(0, Op::Read, 9, 1), at(0, Op::Write, 0, 2), at(1, Op::Trim, 0, 1)];
     let outcome = replay(&setup, &requests);
     assert_eq!(outcome.summary.drive.and_then(|drive| drive.buffer).expect("a buffer").pages_trimmed, 1);

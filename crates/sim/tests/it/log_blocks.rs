@@ -2,16 +2,16 @@
 //! against formulas; the same random requests through every FTL, the contents of every logical page compared.
 
 use proptest::prelude::*;
-use ssdlab_core::{BlockId, Lpn, Ppn, ProgramOrder};
-use ssdlab_ftl::bast::BastOptions;
-use ssdlab_ftl::fast::FastOptions;
-use ssdlab_ftl::faster::FasterOptions;
+use ssdlab_core::{BlockId, Lpn, Ppn};
 use ssdlab_ftl::log::LogVictim;
-use ssdlab_ftl::sbfast::{RlbMerge, SbfastOptions};
-use ssdlab_ftl::{Cause, FlashSink, Ftl, Oob, Source};
-use ssdlab_nand::Geometry;
-use ssdlab_sim::{FtlChoice, Overwrite, Precondition, Setup, Summary, run};
-use ssdlab_testkit::any_ftl::{Visitor, visit};
+use ssdlab_ftl::log::bast::BastOptions;
+use ssdlab_ftl::log::fast::FastOptions;
+use ssdlab_ftl::log::faster::FasterOptions;
+use ssdlab_ftl::log::sbfast::{RlbMerge, SbfastOptions};
+use ssdlab_ftl::{Ftl, FtlChoice};
+use ssdlab_nand::{Cause, FlashSink, Geometry, Oob, ProgramOrder, Source};
+use ssdlab_sim::{Overwrite, Precondition, Setup, Summary, run};
+use ssdlab_testkit::any_ftl::{AnyFtl, visit};
 use ssdlab_testkit::small_setup;
 use ssdlab_testkit::strategies::requests;
 use ssdlab_trace::{Arrival, Generator, Op, Pattern, Request, Streams, Workload};
@@ -133,7 +133,7 @@ struct Contents<'a> {
     logical_pages: u32,
 }
 
-impl Visitor for Contents<'_> {
+impl AnyFtl for Contents<'_> {
     type Output = Vec<Option<u64>>;
 
     fn visit<F: Ftl>(self, mut ftl: F) -> Self::Output {

@@ -3,11 +3,13 @@
 
 use proptest::prelude::*;
 use ssdlab_core::Nanos;
+use ssdlab_ftl::FtlChoice;
+use ssdlab_ftl::choice::MapChoice;
 use ssdlab_ftl::map::SegmentOptions;
 use ssdlab_ftl::map::cache::CacheChoice;
 use ssdlab_ftl::page::{Allocation, PageOptions, Survivors, Trigger, VictimChoice};
 use ssdlab_nand::{Geometry, PageTimes, Timing};
-use ssdlab_sim::{Clock, Fit, FtlChoice, MapAdvisor, MapSizes, Overwrite, Precondition, Setup, SimError, run};
+use ssdlab_sim::{Clock, Fit, MapAdvisor, MapSizes, Overwrite, Precondition, Setup, SimError, run};
 use ssdlab_testkit::{small_setup, strategies};
 use ssdlab_trace::{Op, Request, SliceSource};
 
@@ -36,7 +38,7 @@ fn device(fit: Fit, partial_read: bool, fill: f64, map: SegmentOptions) -> Setup
     Setup {
         geometry: Geometry { page_bytes: PAGE_BYTES, blocks: 80, ..small.geometry },
         logical_pages: 240,
-        ftl: FtlChoice::Segments(options, map),
+        ftl: FtlChoice::Page(options, MapChoice::Segments(map)),
         clock: Clock::Serial(timing(partial_read)),
         precondition: Precondition { fill, overwrite: Overwrite::None },
         fit,
@@ -110,8 +112,8 @@ fn times_are_those_of_the_simulation() {
             let write_back_ns = program_ns + if segment_bytes == PAGE_BYTES { 0 } else { read_ns };
             assert_eq!(found.busy_ns[2] + written_back * write_back_ns, busy_ns);
             assert_eq!(found.busy_ns[2], found.read_busy_ns[2]);
-            let FtlChoice::Segments(options, _) = setup.ftl else { unreachable!("the device above") };
-            let whole = Setup { ftl: FtlChoice::Page(options), ..setup };
+            let FtlChoice::Page(options, MapChoice::Segments(_)) = setup.ftl else { unreachable!("the device above") };
+            let whole = Setup { ftl: FtlChoice::Page(options, MapChoice::Ram), ..setup };
             assert_eq!(advice.host_ns, measure(&whole).0);
             assert_eq!(found.least_busy_ns, *found.busy_ns.last().unwrap());
         }

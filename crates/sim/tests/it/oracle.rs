@@ -3,18 +3,20 @@
 //! checked stack; every registered victim policy takes part.
 
 use proptest::prelude::*;
-use ssdlab_core::{Lpn, ProgramOrder};
-use ssdlab_ftl::bast::BastOptions;
-use ssdlab_ftl::fast::FastOptions;
-use ssdlab_ftl::faster::FasterOptions;
+use ssdlab_core::Lpn;
+use ssdlab_ftl::choice::MapChoice;
 use ssdlab_ftl::gc::POLICIES;
 use ssdlab_ftl::log::LogVictim;
+use ssdlab_ftl::log::bast::BastOptions;
+use ssdlab_ftl::log::fast::FastOptions;
+use ssdlab_ftl::log::faster::FasterOptions;
+use ssdlab_ftl::log::sbfast::{RlbMerge, SbfastOptions};
 use ssdlab_ftl::page::{PageOptions, Survivors};
-use ssdlab_ftl::sbfast::{RlbMerge, SbfastOptions};
-use ssdlab_ftl::{Cause, Counts, FlashSink, Ftl};
-use ssdlab_sim::shadow::Shadow;
-use ssdlab_sim::{FtlChoice, Setup, run};
-use ssdlab_testkit::any_ftl::{Visitor, visit};
+use ssdlab_ftl::{Ftl, FtlChoice};
+use ssdlab_nand::{Cause, Counts, FlashSink, ProgramOrder};
+use ssdlab_sim::check::shadow::Shadow;
+use ssdlab_sim::{Setup, run};
+use ssdlab_testkit::any_ftl::{AnyFtl, visit};
 use ssdlab_testkit::strategies::{requests, setups};
 use ssdlab_testkit::{SMALL_OPTIONS, small_setup};
 use ssdlab_trace::{Op, Request, SliceSource};
@@ -109,7 +111,7 @@ struct ReadBetweenCollections<'a> {
     requests: &'a [Request],
 }
 
-impl Visitor for ReadBetweenCollections<'_> {
+impl AnyFtl for ReadBetweenCollections<'_> {
     type Output = Option<String>;
 
     fn visit<F: Ftl>(self, mut ftl: F) -> Option<String> {
@@ -139,7 +141,7 @@ struct CheckAfterEach<'a> {
     planes: u32,
 }
 
-impl Visitor for CheckAfterEach<'_> {
+impl AnyFtl for CheckAfterEach<'_> {
     type Output = Result<(), String>;
 
     fn visit<F: Ftl>(self, mut ftl: F) -> Result<(), String> {
@@ -161,13 +163,13 @@ impl Visitor for CheckAfterEach<'_> {
 /// The place of an FTL in a tally; an FTL that is new to the simulator does not compile until it has one.
 fn number(ftl: &FtlChoice) -> usize {
     match ftl {
-        FtlChoice::Page(_) => 0,
+        FtlChoice::Page(_, MapChoice::Ram) => 0,
         FtlChoice::Bast(_) => 1,
         FtlChoice::Fast(_) => 2,
         FtlChoice::Faster(_) => 3,
         FtlChoice::Sbfast(_) => 4,
-        FtlChoice::Segments(..) => 5,
-        FtlChoice::Dftl(..) => 6,
+        FtlChoice::Page(_, MapChoice::Segments(_)) => 5,
+        FtlChoice::Page(_, MapChoice::Dftl(_)) => 6,
     }
 }
 
@@ -218,7 +220,7 @@ fn small_worlds_are_exhausted() {
             for planes in [1, 2] {
                 let mut setup = small_setup(8, 2, 0);
                 let options = PageOptions { gc: policy.example, survivors, ..SMALL_OPTIONS };
-                setup.ftl = FtlChoice::Page(options);
+                setup.ftl = FtlChoice::Page(options, MapChoice::Ram);
                 setup.logical_pages = 2;
                 setup.geometry.parallelism.planes = planes;
                 setup.geometry.blocks = planes * (1 + options.reserve_blocks());
@@ -270,7 +272,7 @@ fn small_logs_are_exhausted() {
 #[test]
 fn the_oracle_notices_a_wrong_ftl() {
     use ssdlab_core::{BlockId, Ppn};
-    use ssdlab_ftl::{Oob, Source};
+    use ssdlab_nand::{Oob, Source};
 
     let program = |shadow: &mut Shadow, ppn, lpn, sequence| {
         shadow.begin_write(Lpn(lpn), 1);

@@ -4,7 +4,8 @@
 use proptest::prelude::*;
 use ssdlab_core::{BlockId, Lpn, Ppn};
 use ssdlab_ftl::page::{Allocation, PageFtl, PageOptions, Survivors, Trigger, VictimChoice};
-use ssdlab_ftl::{Cause, FlashSink, Ftl, Oob, Source};
+use ssdlab_ftl::{Ftl, Shape};
+use ssdlab_nand::{Cause, FlashSink, Oob, ProgramOrder, Source};
 use ssdlab_testkit::twin::Twin;
 
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -51,7 +52,9 @@ proptest! {
         };
         let logical_pages = data_blocks * pages_per_block;
         let blocks = data_blocks + spare_blocks + options.reserve_blocks();
-        let mut fast = PageFtl::new(logical_pages, blocks, pages_per_block, options, 1).expect("large enough");
+        let (page_bytes, order, planes) = (4096, ProgramOrder::Ascending, 1);
+        let shape = Shape { logical_pages, page_bytes, blocks, pages_per_block, order, planes };
+        let mut fast = PageFtl::new(shape, options, 1).expect("large enough");
         let mut obvious = Twin::new(logical_pages, blocks, pages_per_block, options);
         let (mut fast_log, mut obvious_log) = (Log::default(), Log::default());
         for (page, count, kind) in operations {

@@ -1,0 +1,160 @@
+//! BAST: every log block belongs to one logical block.
+//!
+//! ```text
+//! write(page of logical block b):
+//!     b has a log block that is full:  merge b
+//!     b has none:                      if all log blocks are taken, merge the victim's logical block
+//!                                      take a free log block for b
+//!     append to the log block of b
+//! merge(b):
+//!     log holds pages 0 to B-1 in place:  switch    1 erase
+//!     log holds pages 0 to k-1 in place:  partial   copies the valid pages behind, 1 erase
+//!     else:                               full      copies the valid pages, 2 erases
+//! ```
+//!
+//! Source: Kim, Kim, Noh, Min, Cho, "A space-efficient flash translation layer for CompactFlash systems",
+//! IEEE Transactions on Consumer Electronics 48(2), 2002. The victim is left open there; see [`LogVictim`].
+
+use ssdlab_nand::{FlashSink, Note};
+
+use crate::Shape;
+use crate::log::{Log, LogDevice, LogFtl, LogVictim, PageAddress};
+use crate::queue::Queue;
+
+const NONE: u32 = u32::MAX;
+
+/// Options of BAST.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct BastOptions {
+    /// Log blocks, at least 1.
+    pub log_blocks: u32,
+    /// Log block given up when all are taken.
+    pub victim: LogVictim,
+}
+
+impl BastOptions {
+    /// Blocks kept erased: the target of a full merge.
+    pub const RESERVE_BLOCKS: u32 = 1;
+}
+
+/// The log of BAST.
+pub struct Bast {
+    options: BastOptions,
+    /// Log of each logical block, as an index into `slots`.
+    log_of: Vec<u32>,
+    slots: Vec<Slot>,
+    free_slots: Vec<u32>,
+    /// Slots in use, next victim first.
+    order: Queue,
+}
+
+#[derive(Clone, Copy)]
+struct Slot {
+    lbn: u32,
+    block: u32,
+    /// Every page so far lies at its own offset.
+    in_place: bool,
+}
+
+/// The block-associative log FTL.
+pub type BastFtl = LogFtl<Bast>;
+
+impl BastFtl {
+    /// An erased device.
+    ///
+    /// # Errors
+    /// If there is no log block or the device is too small.
+    pub fn new(shape: Shape, options: BastOptions) -> Result<Self, String> {
+        if options.log_blocks == 0 {
+            return Err("BAST needs at least 1 log block".into());
+        }
+        let device = LogDevice::new(shape, options.log_blocks, BastOptions::RESERVE_BLOCKS)?;
+        let log = Bast {
+            options,
+            log_of: vec![NONE; device.logical_blocks() as usize],
+            slots: vec![Slot { lbn: NONE, block: NONE, in_place: false }; options.log_blocks as usize],
+            free_slots: (0..options.log_blocks).rev().collect(),
+            order: Queue::new(options.log_blocks),
+        };
+        Ok(Self::with(device, log))
+    }
+}
+
+impl Bast {
+    fn merge<S: FlashSink>(&mut self, device: &mut LogDevice, slot: u32, sink: &mut S) {
+        let Slot { lbn, block, in_place } = self.slots[slot as usize];
+        self.log_of[lbn as usize] = NONE;
+        self.free_slots.push(slot);
+        self.order.remove(slot);
+        sink.note(Note::Retired { written: device.next(block) });
+        if in_place {
+            device.merge_in_place(lbn, block, sink);
+        } else {
+            device.merge_fully(lbn, block, sink);
+        }
+    }
+
+    fn take_slot<S: FlashSink>(&mut self, device: &mut LogDevice, lbn: u32, sink: &mut S) -> u32 {
+        if self.free_slots.is_empty()
+            && let Some(victim) = self.order.oldest()
+        {
+            self.merge(device, victim, sink);
+        }
+        let slot = self.free_slots.pop().expect("a merge frees its log block");
+        self.slots[slot as usize] = Slot { lbn, block: device.take(), in_place: true };
+        self.log_of[lbn as usize] = slot;
+        self.order.push(slot);
+        slot
+    }
+}
+
+impl Log for Bast {
+    fn write<S: FlashSink>(&mut self, device: &mut LogDevice, address: PageAddress, page: u32, sink: &mut S) {
+        let mut slot = self.log_of[address.lbn as usize];
+        if slot != NONE && device.is_full(self.slots[slot as usize].block) {
+            self.merge(device, slot, sink);
+            slot = NONE;
+        }
+        if slot == NONE {
+            slot = self.take_slot(device, address.lbn, sink);
+        } else if self.options.victim == LogVictim::Lru {
+            self.order.renew(slot);
+        }
+        let log = &mut self.slots[slot as usize];
+        let next = device.next(log.block);
+        log.in_place &= address.offset == next;
+        device.program(address.lpn, log.block, next, page, sink);
+    }
+
+    fn blocks(&self) -> Vec<u32> {
+        self.order.iter().map(|slot| self.slots[slot as usize].block).collect()
+    }
+
+    /// For each log block its numbers and, for each page, which page of the logical block it holds.
+    fn table_bytes(&self, device: &LogDevice) -> u64 {
+        let offset_bits = u64::from(device.pages_per_block().next_power_of_two().ilog2());
+        let page_table = (u64::from(device.pages_per_block()) * offset_bits).div_ceil(8);
+        u64::from(self.options.log_blocks) * (8 + page_table)
+    }
+
+    fn memory_bytes(&self) -> u64 {
+        let per_slot = size_of::<Slot>() + size_of::<u32>() + Queue::BYTES_PER_ITEM;
+        (self.log_of.len() * size_of::<u32>() + self.slots.len() * per_slot) as u64
+    }
+
+    fn check(&self, device: &LogDevice) -> Result<(), String> {
+        for slot in self.order.iter() {
+            let Slot { lbn, block, in_place } = self.slots[slot as usize];
+            if self.log_of[lbn as usize] != slot {
+                return Err(format!("logical block {lbn} does not know its log block {block}"));
+            }
+            for offset in 0..device.next(block) {
+                let held = device.valid_page(block, offset);
+                if held.is_some_and(|address| address.lbn != lbn || (in_place && address.offset != offset)) {
+                    return Err(format!("log block {block} of logical block {lbn} holds {held:?} at {offset}"));
+                }
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,114 @@
+//! FAST: one log block for sequential writes, the others for pages of any logical block.
+//!
+//! ```text
+//! write(page of logical block b):
+//!     page 0 of b, or b owns the sequential log block:  see SequentialLog
+//!     else: if the random log is full, reclaim its oldest block
+//!           append to the random log
+//! reclaim(victim):
+//!     for each valid page of the victim: merge its logical block
+//!         fully, or partially if it owns the sequential log block
+//!     erase the victim
+//! ```
+//!
+//! A merge takes every newest page of the logical block, wherever it lies, so that further pages of it in the
+//! victim and in other log blocks become invalid.
+//!
+//! Source: Lee, Park, Chung, Lee, Park, Song, "A log buffer-based flash translation layer using fully-associative
+//! sector translation", ACM TECS 6(3), 2007. Chosen where it is open: a sequential log block that becomes full
+//! switches at once, not at the next page 0 (same cost).
+
+use ssdlab_nand::{Cause, FlashSink, MergeCost, Note};
+
+use crate::Shape;
+use crate::log::{Log, LogDevice, LogFtl, PageAddress, Ring, SequentialLog};
+
+/// Options of FAST.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FastOptions {
+    /// Log blocks in all; those not sequential are random, at least 1.
+    pub log_blocks: u32,
+    /// Sequential log blocks, 0 or 1.
+    pub sequential_blocks: u32,
+}
+
+impl FastOptions {
+    /// Blocks kept erased: the target of a full merge.
+    pub const RESERVE_BLOCKS: u32 = 1;
+}
+
+/// The log of FAST.
+pub struct Fast {
+    sequential: SequentialLog,
+    random: Ring,
+}
+
+/// The fully-associative log FTL.
+pub type FastFtl = LogFtl<Fast>;
+
+impl FastFtl {
+    /// An erased device.
+    ///
+    /// # Errors
+    /// If there is more than one sequential log block, no random one, or the device is too small.
+    pub fn new(shape: Shape, options: FastOptions) -> Result<Self, String> {
+        let FastOptions { log_blocks, sequential_blocks } = options;
+        if sequential_blocks > 1 || sequential_blocks >= log_blocks {
+            return Err(format!(
+                "FAST needs a random log block and at most one sequential, not {sequential_blocks} of {log_blocks}"
+            ));
+        }
+        let device = LogDevice::new(shape, log_blocks, FastOptions::RESERVE_BLOCKS)?;
+        let random = Ring::new(log_blocks - sequential_blocks);
+        Ok(Self::with(device, Fast { sequential: SequentialLog::new(sequential_blocks), random }))
+    }
+}
+
+impl Fast {
+    fn reclaim<S: FlashSink>(&mut self, device: &mut LogDevice, sink: &mut S) {
+        let victim = self.random.give_up().expect("a full ring has an oldest block");
+        sink.note(Note::Retired { written: device.next(victim) });
+        let (mut associated, mut cost) = (0, MergeCost::default());
+        for offset in 0..device.pages_per_block() {
+            if let Some(address) = device.valid_page(victim, offset) {
+                cost += self.sequential.merge_block(device, address.lbn, sink);
+                associated += 1;
+            }
+        }
+        device.erase(victim, if associated > 0 { Cause::FullMerge } else { Cause::Gc }, sink);
+        cost.erases += 1;
+        if associated > 0 {
+            sink.note(Note::Reclaimed { associated, cost });
+        }
+    }
+}
+
+impl Log for Fast {
+    fn write<S: FlashSink>(&mut self, device: &mut LogDevice, address: PageAddress, page: u32, sink: &mut S) {
+        if self.sequential.write(device, address, page, sink) {
+            return;
+        }
+        if self.random.is_full(device) {
+            self.reclaim(device, sink);
+        }
+        self.random.append(device, address, page, sink);
+    }
+
+    fn blocks(&self) -> Vec<u32> {
+        self.random.blocks().chain(self.sequential.block()).collect()
+    }
+
+    /// 4 bytes for each page of the log.
+    fn table_bytes(&self, device: &LogDevice) -> u64 {
+        let blocks = self.random.capacity() + self.sequential.blocks();
+        4 * u64::from(blocks) * u64::from(device.pages_per_block())
+    }
+
+    fn memory_bytes(&self) -> u64 {
+        u64::from(self.random.capacity()) * size_of::<u32>() as u64
+    }
+
+    fn check(&self, device: &LogDevice) -> Result<(), String> {
+        self.sequential.check(device)
+    }
+}

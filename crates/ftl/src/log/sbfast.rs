@@ -1,0 +1,305 @@
+//! SBFAST: several sequential log blocks, entered at the header of any sub-block.
+//!
+//! A *sequential* log block (SLB) holds pages of one logical block at their own offsets; several may belong to
+//! the same one, the newest of which takes what comes. The *random* log (RLB) is that of FAST.
+//!
+//! ```text
+//! write(page at offset k of logical block b), s = newest SLB of b:
+//!     k is a sub-block header:
+//!         place k of s can be programmed:  put it there
+//!         else:                            take an SLB for b, after evicting one if need be; put it there
+//!     the header of its sub-block is valid in s:
+//!         place k of s can be programmed:  put it there
+//!         else:                            merge s; append to the RLB
+//!     else: append to the RLB, after reclaiming its oldest block if need be
+//! put: the SLB whose pages are all valid switches at once
+//! evict: of the victim SLB
+//!     no page is valid:  erase it
+//!     else:              merge it
+//! merge(s): every place in s that some page of b needs can be programmed:
+//!               partial merge: copies all it lacks, from other SLBs, the RLB and the data block
+//!           else: full merge of b; erase s
+//! reclaim(victim), for each of its valid pages, at offset k of logical block q:
+//!     place k of the newest SLB of q can be programmed: copy it there
+//!     else: full merge of q
+//! ```
+//!
+//! Source: Yang, "SBFAST: a subblock-based flash translation layer using fully-associative sector translation",
+//! slides, 2013; no paper exists. What the slides leave open, and what was chosen:
+//!
+//! - the victim SLB ([`LogVictim`]): LRU fits their tables of execution time, FIFO that of SLBs by streams;
+//! - what reclaiming merges ([`RlbMerge`]);
+//! - no table shows: a header whose place is taken gets a new SLB; an SLB switches when full; a page whose place
+//!   is taken has its SLB merged.
+
+use ssdlab_core::Lpn;
+use ssdlab_nand::{Cause, FlashSink, MergeCost, Note};
+
+use crate::Shape;
+use crate::log::{Log, LogDevice, LogFtl, LogVictim, PageAddress, Ring};
+use crate::queue::Queue;
+
+const NONE: u32 = u32::MAX;
+
+/// Which pages of a logical block a merge takes that reclaims a random log block.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RlbMerge {
+    /// Those of the victim and of the data block, as if no other log block were there; newer pages in these stay
+    /// (the slides' case 2.2.1).
+    Victim,
+    /// All, as FAST does.
+    Block,
+}
+
+/// Options of SBFAST.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SbfastOptions {
+    /// Log blocks in all, more than `sequential_blocks`.
+    pub log_blocks: u32,
+    /// SLBs among them, at least 1; the others are RLBs.
+    pub sequential_blocks: u32,
+    /// SLB evicted when all are taken.
+    pub victim: LogVictim,
+    /// Pages of a sub-block; divides the pages of a block.
+    pub sub_block_pages: u32,
+    /// What reclaiming an RLB merges.
+    pub rlb_merge: RlbMerge,
+}
+
+impl SbfastOptions {
+    /// Blocks kept erased: the target of a full merge.
+    pub const RESERVE_BLOCKS: u32 = 1;
+}
+
+/// The log of SBFAST.
+pub struct Sbfast {
+    options: SbfastOptions,
+    slots: Vec<Slot>,
+    free_slots: Vec<u32>,
+    /// Slots in use, next victim first.
+    order: Queue,
+    /// Newest SLB of each logical block, as an index into `slots`.
+    newest: Vec<u32>,
+    random: Ring,
+}
+
+/// An SLB.
+#[derive(Clone, Copy)]
+struct Slot {
+    lbn: u32,
+    block: u32,
+    /// The SLB of the same logical block that was taken before this one.
+    older: u32,
+    /// Pages programmed.
+    written: u32,
+}
+
+/// The sub-block based FTL.
+pub type SbfastFtl = LogFtl<Sbfast>;
+
+impl SbfastFtl {
+    /// An erased device.
+    ///
+    /// # Errors
+    /// If the options contradict each other or the device is too small.
+    pub fn new(shape: Shape, options: SbfastOptions) -> Result<Self, String> {
+        let SbfastOptions { log_blocks, sequential_blocks, sub_block_pages, .. } = options;
+        if sequential_blocks == 0 || sequential_blocks >= log_blocks {
+            return Err(format!(
+                "SBFAST needs sequential and random log blocks, not {sequential_blocks} sequential of {log_blocks}"
+            ));
+        }
+        if sub_block_pages == 0 || !shape.pages_per_block.is_multiple_of(sub_block_pages) {
+            return Err(format!(
+                "a sub-block of {sub_block_pages} pages does not divide a block of {}",
+                shape.pages_per_block
+            ));
+        }
+        let device = LogDevice::new(shape, log_blocks, SbfastOptions::RESERVE_BLOCKS)?;
+        let log = Sbfast {
+            options,
+            slots: vec![Slot { lbn: NONE, block: NONE, older: NONE, written: 0 }; sequential_blocks as usize],
+            free_slots: (0..sequential_blocks).rev().collect(),
+            order: Queue::new(sequential_blocks),
+            newest: vec![NONE; device.logical_blocks() as usize],
+            random: Ring::new(log_blocks - sequential_blocks),
+        };
+        Ok(Self::with(device, log))
+    }
+}
+
+impl Sbfast {
+    fn newest(&self, lbn: u32) -> Option<u32> {
+        let slot = self.newest[lbn as usize];
+        (slot != NONE).then_some(slot)
+    }
+
+    fn can_put(&self, device: &LogDevice, slot: u32, offset: u32) -> bool {
+        device.can_program(self.slots[slot as usize].block, offset)
+    }
+
+    /// Takes an SLB out of use; its block is the caller's.
+    fn remove(&mut self, slot: u32, sink: &mut impl FlashSink) {
+        let Slot { lbn, older, written, .. } = self.slots[slot as usize];
+        if self.newest[lbn as usize] == slot {
+            self.newest[lbn as usize] = older;
+        } else {
+            let mut above = self.newest[lbn as usize];
+            while self.slots[above as usize].older != slot {
+                above = self.slots[above as usize].older;
+            }
+            self.slots[above as usize].older = older;
+        }
+        self.order.remove(slot);
+        self.free_slots.push(slot);
+        sink.note(Note::Retired { written });
+    }
+
+    /// A page has just been programmed into an SLB.
+    fn written<S: FlashSink>(&mut self, device: &mut LogDevice, slot: u32, sink: &mut S) -> MergeCost {
+        let Slot { lbn, block, .. } = self.slots[slot as usize];
+        self.slots[slot as usize].written += 1;
+        if self.options.victim == LogVictim::Lru {
+            self.order.renew(slot);
+        }
+        if device.valid(block) < device.pages_per_block() {
+            return MergeCost::default();
+        }
+        self.remove(slot, sink);
+        device.merge_in_place(lbn, block, sink)
+    }
+
+    fn put<S: FlashSink>(&mut self, device: &mut LogDevice, slot: u32, address: PageAddress, page: u32, sink: &mut S) {
+        device.program(address.lpn, self.slots[slot as usize].block, address.offset, page, sink);
+        sink.note(Note::Captured(Lpn(address.lpn)));
+        self.written(device, slot, sink);
+    }
+
+    fn take_slot<S: FlashSink>(&mut self, device: &mut LogDevice, lbn: u32, sink: &mut S) -> u32 {
+        if self.free_slots.is_empty()
+            && let Some(victim) = self.order.oldest()
+        {
+            self.evict(device, victim, sink);
+        }
+        let slot = self.free_slots.pop().expect("an eviction frees its slot");
+        let older = self.newest[lbn as usize];
+        self.slots[slot as usize] = Slot { lbn, block: device.take(), older, written: 0 };
+        self.newest[lbn as usize] = slot;
+        self.order.push(slot);
+        slot
+    }
+
+    fn evict<S: FlashSink>(&mut self, device: &mut LogDevice, slot: u32, sink: &mut S) {
+        let block = self.slots[slot as usize].block;
+        if device.valid(block) == 0 {
+            self.remove(slot, sink);
+            device.erase(block, Cause::Gc, sink);
+        } else {
+            self.merge(device, slot, sink);
+        }
+    }
+
+    /// Merges the logical block of an SLB.
+    fn merge<S: FlashSink>(&mut self, device: &mut LogDevice, slot: u32, sink: &mut S) {
+        let Slot { lbn, block, .. } = self.slots[slot as usize];
+        self.remove(slot, sink);
+        device.merge_in_place(lbn, block, sink);
+    }
+
+    fn append<S: FlashSink>(&mut self, device: &mut LogDevice, address: PageAddress, page: u32, sink: &mut S) {
+        if self.random.is_full(device) {
+            self.reclaim(device, sink);
+        }
+        self.random.append(device, address, page, sink);
+    }
+
+    fn reclaim<S: FlashSink>(&mut self, device: &mut LogDevice, sink: &mut S) {
+        let victim = self.random.give_up().expect("a full ring has an oldest block");
+        sink.note(Note::Retired { written: device.next(victim) });
+        let (mut associated, mut cost) = (0, MergeCost::default());
+        for offset in 0..device.pages_per_block() {
+            let Some(address) = device.valid_page(victim, offset) else { continue };
+            if let Some(slot) = self.newest(address.lbn).filter(|&slot| self.can_put(device, slot, address.offset)) {
+                device.copy(address.lpn, self.slots[slot as usize].block, address.offset, Cause::FullMerge, sink);
+                cost.copies += 1;
+                cost += self.written(device, slot, sink);
+            } else {
+                cost += match self.options.rlb_merge {
+                    RlbMerge::Victim => device.overlay_merge(address.lbn, victim, sink),
+                    RlbMerge::Block => device.full_merge(address.lbn, sink),
+                };
+                associated += 1;
+            }
+        }
+        device.erase(victim, Cause::FullMerge, sink);
+        cost.erases += 1;
+        if associated > 0 {
+            sink.note(Note::Reclaimed { associated, cost });
+        }
+    }
+}
+
+impl Log for Sbfast {
+    fn write<S: FlashSink>(&mut self, device: &mut LogDevice, address: PageAddress, page: u32, sink: &mut S) {
+        let newest = self.newest(address.lbn);
+        let room = newest.filter(|&slot| self.can_put(device, slot, address.offset));
+        let beyond_header = address.offset % self.options.sub_block_pages;
+        if beyond_header == 0 {
+            let slot = room.unwrap_or_else(|| self.take_slot(device, address.lbn, sink));
+            self.put(device, slot, address, page, sink);
+            return;
+        }
+        let header = address.lpn - beyond_header;
+        match newest.filter(|&slot| device.is_in(header, self.slots[slot as usize].block)) {
+            Some(_) if let Some(slot) = room => self.put(device, slot, address, page, sink),
+            Some(slot) => {
+                self.merge(device, slot, sink);
+                self.append(device, address, page, sink);
+            }
+            None => self.append(device, address, page, sink),
+        }
+    }
+
+    fn blocks(&self) -> Vec<u32> {
+        let sequential = self.order.iter().map(|slot| self.slots[slot as usize].block);
+        sequential.chain(self.random.blocks()).collect()
+    }
+
+    /// For each SLB its numbers and one bit for each page; for each page of the random log 4 bytes.
+    fn table_bytes(&self, device: &LogDevice) -> u64 {
+        let pages = u64::from(device.pages_per_block());
+        u64::from(self.options.sequential_blocks) * (8 + pages.div_ceil(8))
+            + 4 * u64::from(self.random.capacity()) * pages
+    }
+
+    fn memory_bytes(&self) -> u64 {
+        let per_slot = size_of::<Slot>() + size_of::<u32>() + Queue::BYTES_PER_ITEM;
+        let words = self.newest.len() + self.random.capacity() as usize;
+        (self.slots.len() * per_slot + words * size_of::<u32>()) as u64
+    }
+
+    fn check(&self, device: &LogDevice) -> Result<(), String> {
+        for slot in self.order.iter() {
+            let Slot { lbn, block, .. } = self.slots[slot as usize];
+            for offset in 0..device.pages_per_block() {
+                let held = device.valid_page(block, offset);
+                if held.is_some_and(|address| address.lbn != lbn || address.offset != offset) {
+                    return Err(format!("SLB {block} of logical block {lbn} holds {held:?} at {offset}"));
+                }
+            }
+        }
+        for (lbn, &newest) in self.newest.iter().enumerate() {
+            let mut slot = newest;
+            let mut left = self.slots.len();
+            while slot != NONE {
+                let Slot { lbn: owner, older, .. } = self.slots[slot as usize];
+                if owner != lbn as u32 || left == 0 {
+                    return Err(format!("the SLBs of logical block {lbn} lead to {slot}, which belongs to {owner}"));
+                }
+                slot = older;
+                left -= 1;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,55 @@
+//! Flash that counts operations and knows no time.
+
+use ssdlab_core::{BlockId, Ppn};
+
+use super::{Flash, OneByOne};
+use crate::{Cause, Counts, FlashSink, MergeCost, Oob, Source};
+
+/// Counts operations; time stands still.
+#[derive(Default)]
+pub struct CountingFlash(Counts);
+
+impl FlashSink for CountingFlash {
+    #[inline(always)]
+    fn read(&mut self, ppn: Ppn, cause: Cause) {
+        self.0.read(ppn, cause);
+    }
+
+    #[inline(always)]
+    fn program(&mut self, ppn: Ppn, oob: Oob, source: Source, cause: Cause) {
+        self.0.program(ppn, oob, source, cause);
+    }
+
+    #[inline(always)]
+    fn erase(&mut self, block: BlockId, cause: Cause) {
+        self.0.erase(block, cause);
+    }
+}
+
+impl Flash for CountingFlash {
+    const TIMED: bool = false;
+
+    fn counts(&self) -> Counts {
+        self.0
+    }
+
+    #[inline(always)]
+    fn now_ns(&self) -> u64 {
+        0
+    }
+
+    fn busy_ns(&self) -> u64 {
+        0
+    }
+
+    fn cost_ns(&self, _cost: MergeCost) -> Option<u64> {
+        None
+    }
+}
+
+impl OneByOne for CountingFlash {
+    #[inline(always)]
+    fn idle_until(&mut self, _time_ns: u64) {}
+
+    fn reset_clock(&mut self) {}
+}

@@ -1,0 +1,47 @@
+//! Flash back ends: what an operation costs.
+
+mod counting;
+pub mod parallel;
+mod serial;
+
+pub use counting::CountingFlash;
+pub use serial::SerialFlash;
+
+use crate::{Counts, FlashSink, MergeCost, Timing};
+
+/// A sink that knows its operation counts and, if it models time, its clock.
+pub trait Flash: FlashSink {
+    /// Whether operations take time.
+    const TIMED: bool;
+
+    /// Operations so far.
+    fn counts(&self) -> Counts;
+
+    /// Simulated time in nanoseconds.
+    fn now_ns(&self) -> u64;
+
+    /// Nanoseconds spent working.
+    fn busy_ns(&self) -> u64;
+
+    /// The first thing found wrong with the order in which operations were done, where somebody looks.
+    fn violation(&self) -> Option<&str> {
+        None
+    }
+
+    /// Nanoseconds of work that a merge is; none where operations take no time.
+    fn cost_ns(&self, cost: MergeCost) -> Option<u64>;
+}
+
+/// Flash that does one operation after the other, each done when it has been emitted.
+pub trait OneByOne: Flash {
+    /// Lets idle time pass until `time_ns`; does nothing if that is past.
+    fn idle_until(&mut self, time_ns: u64);
+
+    /// Starts the clock anew.
+    fn reset_clock(&mut self);
+}
+
+/// Nanoseconds of work that a merge is, one operation after the other.
+pub fn cost_ns(timing: &Timing, page_bytes: u32, cost: MergeCost) -> u64 {
+    u64::from(cost.copies) * timing.copy_mean(page_bytes).0 + u64::from(cost.erases) * timing.erase.0
+}

@@ -1,0 +1,324 @@
+//! A flash array in time: channels, dies and planes at work at once.
+//!
+//! The FTL emits operations as it decides, and its map changes at that moment; what they cost appears here. Each
+//! operation waits in the queue of its die until what it depends on is done:
+//!
+//! - the operation before it on the same block (so nothing on one block is ever reordered, and a read of a page that is
+//!   being programmed waits);
+//! - a program: the read of what it writes, for copies and pages written in part;
+//! - a host's read: the entry of the map that it had to load;
+//! - an erase: the copies made from its block.
+//!
+//! Among those that are ready a [`scheduler`] picks. A die works on one command at a time (one operation, or one for
+//! each of several planes):
+//!
+//! ```text
+//! read     cells t_R -> bus, page by page         cache read: the next t_R during the transfer
+//! program  bus, page by page -> cells t_PROG      cache program: the next page's transfer during t_PROG
+//! erase    cells t_BERS
+//! copyback cells t_R + t_PROG
+//! ```
+//! A die holds the command until both are done; transfers on a channel go in the order in which they were asked for. A
+//! read may suspend a longer operation; see [`crate::Suspend`].
+//!
+//! There is one event ahead for each die and each channel at most. Time never runs ahead of the bus: a transfer is not
+//! reserved in advance, it begins when data and bus are there.
+
+mod agenda;
+mod die;
+mod emission;
+mod ops;
+mod record;
+pub mod scheduler;
+mod timeline;
+mod untimed;
+mod witness;
+mod work;
+
+use std::collections::VecDeque;
+use std::fmt::Write;
+
+use ssdlab_core::{Nanos, Reciprocal, Slab};
+
+pub use agenda::NEVER;
+pub use ops::Kind;
+pub use record::{Record, Segment};
+pub use timeline::Bins;
+pub use untimed::UntimedFlash;
+pub use witness::InTime;
+pub use witness::{Seen, Witness};
+
+use crate::backend::{Flash, cost_ns};
+use crate::{Cause, Commands, Counts, Geometry, MergeCost, Place, Timing};
+use agenda::Agenda;
+use die::Die;
+use ops::{NONE, Ops};
+use scheduler::DieSchedulerInfo;
+
+/// How the dies of an array work.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct ArrayOptions {
+    /// What the chips can do.
+    pub commands: Commands,
+    /// Which of the operations waiting for a die goes next.
+    pub scheduler: &'static DieSchedulerInfo,
+}
+
+/// A stretch of simulated time, from the start of recording.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Window {
+    /// Its start.
+    pub from: Nanos,
+    /// Its length.
+    pub length: Nanos,
+}
+
+/// Work that somebody waits for.
+#[derive(Clone, Copy, Debug)]
+struct Job {
+    /// Operations to come.
+    left: u32,
+    /// When its first operation began; [`NEVER`] before.
+    began_ns: u64,
+    /// Who waits.
+    owner: u32,
+    /// Whether it is done when everything emitted for it is done; otherwise what the host's data needs.
+    everything: bool,
+}
+
+/// A job that is done.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Done {
+    /// As given to [`ParallelFlash::submit`].
+    pub owner: u32,
+    /// When its first operation began.
+    pub began_ns: u64,
+}
+
+/// Copies from one block since it was erased.
+#[derive(Clone, Copy, Debug)]
+struct Gate {
+    /// Not yet programmed.
+    left: u32,
+    /// The erase that waits for them.
+    erase: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Block {
+    /// Operation emitted last on it, while that is under way.
+    last: u32,
+    gate: u32,
+}
+
+#[derive(Debug)]
+struct Channel {
+    /// Dies that wait for the bus, first the one that has it.
+    dies: VecDeque<u32>,
+    began_ns: u64,
+}
+
+/// What has been emitted for the work being submitted.
+#[derive(Clone, Copy, Debug)]
+struct Submission {
+    job: u32,
+    /// The latest read, and why.
+    read: u32,
+    read_cause: Cause,
+    /// The latest load of map entries.
+    load: u32,
+    /// Reads of pages that are about to be written in part.
+    partial: [u32; 2],
+}
+
+const NOTHING_SUBMITTED: Submission =
+    Submission { job: NONE, read: NONE, read_cause: Cause::Host, load: NONE, partial: [NONE; 2] };
+
+/// A flash array in time.
+pub struct ParallelFlash<W = ()> {
+    now_ns: u64,
+    counts: Counts,
+    timing: Timing,
+    /// Bus time of a whole page.
+    page_transfer_ns: u64,
+    page_bytes: u32,
+    commands: Commands,
+    planes_per_die: u32,
+    scheduler: &'static DieSchedulerInfo,
+    pages_per_block: u32,
+    block_of: Reciprocal,
+    blocks_per_plane: u32,
+    places: Vec<Place>,
+    dies: Vec<Die>,
+    channels: Vec<Channel>,
+    /// Dies, then channels.
+    agenda: Agenda,
+    ops: Ops,
+    blocks: Vec<Block>,
+    gates: Slab<Gate>,
+    jobs: Slab<Job>,
+    submission: Submission,
+    /// Dies that may have something to begin.
+    wake: Vec<u32>,
+    done: VecDeque<Done>,
+    /// Sum over the dies of the time that they held a command.
+    held_ns: u64,
+    record: Record,
+    witness: W,
+}
+
+impl<W: Witness> ParallelFlash<W> {
+    /// An array whose operations so far are `counts`, at time 0.
+    pub fn new(geometry: &Geometry, timing: &Timing, options: ArrayOptions, counts: Counts, witness: W) -> Self {
+        let parallelism = geometry.parallelism;
+        let places: Vec<Place> = (0..parallelism.planes()).map(|plane| parallelism.place(plane)).collect();
+        let (dies, channels) = (parallelism.dies() as usize, parallelism.channels as usize);
+        Self {
+            now_ns: 0,
+            counts,
+            timing: *timing,
+            page_transfer_ns: timing.transfer(geometry.page_bytes).0,
+            page_bytes: geometry.page_bytes,
+            commands: options.commands,
+            planes_per_die: parallelism.planes,
+            scheduler: options.scheduler,
+            pages_per_block: geometry.pages_per_block,
+            block_of: Reciprocal::new(geometry.pages_per_block),
+            blocks_per_plane: geometry.blocks / parallelism.planes(),
+            places,
+            dies: (0..parallelism.dies()).map(|die| Die::new(die / parallelism.dies_per_channel())).collect(),
+            channels: (0..channels).map(|_| Channel { dies: VecDeque::new(), began_ns: 0 }).collect(),
+            agenda: Agenda::new(dies + channels),
+            ops: Ops::default(),
+            blocks: vec![Block { last: NONE, gate: NONE }; geometry.blocks as usize],
+            gates: Slab::default(),
+            jobs: Slab::default(),
+            submission: NOTHING_SUBMITTED,
+            wake: Vec::new(),
+            done: VecDeque::new(),
+            held_ns: 0,
+            record: Record::new(dies, channels, 0, None),
+            witness,
+        }
+    }
+
+    /// Starts recording anew, with every operation of `window` one by one.
+    pub fn record(&mut self, window: Option<Window>) {
+        self.record = Record::new(self.dies.len(), self.channels.len(), self.now_ns, window);
+    }
+
+    /// What was recorded.
+    pub fn recorded(&self) -> &Record {
+        &self.record
+    }
+
+    /// When something happens next; [`NEVER`] if nothing is under way.
+    #[inline(always)]
+    pub fn next_ns(&self) -> u64 {
+        self.agenda.earliest().0
+    }
+
+    /// Flash operations that have not ended.
+    pub fn under_way(&self) -> usize {
+        self.ops.len()
+    }
+
+    /// Jobs that are done and have not been asked for.
+    #[inline]
+    pub fn take_done(&mut self) -> Option<Done> {
+        self.done.pop_front()
+    }
+
+    /// Lets time pass without an event; there is none before `time_ns`.
+    #[inline]
+    pub fn pass_until(&mut self, time_ns: u64) {
+        debug_assert!(time_ns >= self.now_ns && time_ns <= self.next_ns(), "time passes an event");
+        self.now_ns = time_ns;
+    }
+
+    /// Begins a job for `owner`: what is emitted until [`Self::submitted`] belongs to it. With `everything` it is done
+    /// when all of that is; otherwise when what the host's data needs is, whatever collection or merges take.
+    pub fn submit(&mut self, owner: u32, everything: bool) {
+        let job = Job { left: 0, began_ns: NEVER, owner, everything };
+        let index = self.jobs.insert(job);
+        self.submission = Submission { job: index, ..NOTHING_SUBMITTED };
+    }
+
+    /// Ends a job's submission; says how many operations it waits for. If there are none, it is over and
+    /// [`Self::take_done`] will not name it.
+    pub fn submitted(&mut self) -> u32 {
+        let index = self.submission.job;
+        self.submission = NOTHING_SUBMITTED;
+        let left = self.jobs[index].left;
+        if left == 0 {
+            self.jobs.remove(index);
+        }
+        self.settle();
+        left
+    }
+
+    /// Processes the next event.
+    #[inline]
+    pub fn advance(&mut self) {
+        let (time_ns, resource) = self.agenda.earliest();
+        debug_assert!(time_ns != NEVER, "nothing is under way");
+        self.now_ns = time_ns;
+        self.agenda.take(resource);
+        match resource.checked_sub(self.dies.len()) {
+            None => self.cells_done(resource as u32),
+            Some(channel) => self.transfer_done(channel),
+        }
+        self.settle();
+        self.agenda.settle(resource);
+    }
+
+    /// What the queues hold, for an error message.
+    pub fn describe(&self) -> String {
+        let mut text = format!("{} flash operations have not ended", self.ops.len());
+        for (number, die) in self.dies.iter().enumerate().filter(|(_, die)| die.emitted > die.begun || !die.is_empty())
+        {
+            let _ = write!(
+                text,
+                "; die {number}: {} wait, cells {:?}, registers {:?}",
+                die.emitted - die.begun,
+                die.cells,
+                die.registers
+            );
+        }
+        text
+    }
+
+    fn seen(&self, index: u32) -> Seen {
+        let op = &self.ops[index];
+        let from = (op.from_block != NONE).then_some((op.from_block, u32::from(op.from_page)));
+        let id = u64::from(op.die) << 48 | op.number;
+        Seen { id, kind: op.kind, block: op.block, page: u32::from(op.page), from }
+    }
+}
+
+impl<W: Witness> Flash for ParallelFlash<W> {
+    const TIMED: bool = true;
+
+    fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    #[inline(always)]
+    fn now_ns(&self) -> u64 {
+        self.now_ns
+    }
+
+    fn busy_ns(&self) -> u64 {
+        let holding = self.dies.iter().filter(|die| die.held_since_ns != NEVER);
+        let held_ns: u64 = self.held_ns + holding.map(|die| self.now_ns - die.held_since_ns).sum::<u64>();
+        held_ns / self.dies.len() as u64
+    }
+
+    fn cost_ns(&self, cost: MergeCost) -> Option<u64> {
+        Some(cost_ns(&self.timing, self.page_bytes, cost))
+    }
+
+    fn violation(&self) -> Option<&str> {
+        self.witness.violation()
+    }
+}

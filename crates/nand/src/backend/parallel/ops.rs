@@ -1,0 +1,129 @@
+//! Flash operations under way, and what they wait for.
+
+use ssdlab_core::Slab;
+
+use crate::Cause;
+
+/// No operation.
+pub(crate) const NONE: u32 = u32::MAX;
+
+/// What a die is asked to do.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub enum Kind {
+    /// A page to its register, and out over the bus.
+    Read,
+    /// In over the bus, and to the page.
+    Program,
+    /// A block.
+    Erase,
+    /// Read and program inside one plane, without the bus.
+    Copyback,
+}
+
+/// One operation, from its emission to its end.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Op {
+    pub kind: Kind,
+    pub cause: Cause,
+    pub class: u8,
+    /// Whether the block's next operation has been told that this one is out of its way.
+    pub passed: bool,
+    /// Page of the block.
+    pub page: u16,
+    pub die: u16,
+    /// Plane in its die.
+    pub plane: u8,
+    /// Of the page read, programmed, or first copied to; any of the block for an erase.
+    pub block: u32,
+    /// Block that a copy came from, for programs and copy-backs; else none.
+    pub from_block: u32,
+    /// Page of `from_block` that a copy-back reads.
+    pub from_page: u16,
+    /// Group of copies from `from_block` that its erase waits for.
+    pub gate: u32,
+    pub bytes: u32,
+    /// Who waits for it.
+    pub job: u32,
+    /// Operations it waits for.
+    pub waits: u32,
+    /// Number among the operations of its die.
+    pub number: u64,
+    /// Operation on the same block that waits for this one.
+    pub behind: u32,
+    /// The same for `from_block` of a copy-back.
+    pub behind_from: u32,
+    /// First of the other operations that wait for this one.
+    pub edges: u32,
+    /// Neighbours in the list of ready operations; `next` also links the operations of one command.
+    pub previous: u32,
+    pub next: u32,
+}
+
+/// One operation waiting for another.
+#[derive(Clone, Copy, Debug)]
+struct Edge {
+    waiter: u32,
+    next: u32,
+}
+
+/// Operations under way, by index.
+#[derive(Debug, Default)]
+pub(crate) struct Ops {
+    ops: Slab<Op>,
+    edges: Slab<Edge>,
+}
+
+impl std::ops::Index<u32> for Ops {
+    type Output = Op;
+
+    #[inline(always)]
+    fn index(&self, index: u32) -> &Op {
+        &self.ops[index]
+    }
+}
+
+impl std::ops::IndexMut<u32> for Ops {
+    #[inline(always)]
+    fn index_mut(&mut self, index: u32) -> &mut Op {
+        &mut self.ops[index]
+    }
+}
+
+impl Ops {
+    /// Operations under way.
+    pub fn len(&self) -> usize {
+        self.ops.len()
+    }
+
+    #[inline]
+    pub fn insert(&mut self, op: Op) -> u32 {
+        self.ops.insert(op)
+    }
+
+    #[inline]
+    pub fn remove(&mut self, index: u32) {
+        self.ops.remove(index);
+    }
+
+    /// Makes `waiter` wait for `index`.
+    #[inline]
+    pub fn wait_for(&mut self, waiter: u32, index: u32) {
+        let edge = Edge { waiter, next: self[index].edges };
+        self[index].edges = self.edges.insert(edge);
+        self[waiter].waits += 1;
+    }
+
+    /// Takes one operation that waits for `index`, by an edge, off its list.
+    #[inline]
+    pub fn take_waiter(&mut self, index: u32) -> Option<u32> {
+        let slot = self[index].edges;
+        if slot == NONE {
+            return None;
+        }
+        let Edge { waiter, next } = self.edges[slot];
+        self.edges.remove(slot);
+        self[index].edges = next;
+        Some(waiter)
+    }
+}

@@ -1,0 +1,15 @@
+//! First in, first out: operations of a die begin in the order in which the FTL emitted them.
+//!
+//! ```text
+//! next = the operation emitted next; if it is not ready, the die waits
+//! ```
+
+use super::{Class, DieSchedulerInfo, DieView};
+
+/// The registration.
+pub static INFO: DieSchedulerInfo =
+    DieSchedulerInfo { name: "fifo", help: "as they were issued", pick, in_order: true };
+
+fn pick(view: &DieView) -> Option<Class> {
+    super::out_of_order::pick(view).filter(|&class| view.ready[class as usize] == view.begun)
+}

@@ -1,0 +1,20 @@
+//! Host first: what the host asked for passes collection, merges and write-backs of the map.
+//!
+//! ```text
+//! next = earliest ready operation for the host, or else the earliest ready
+//! ```
+//! Collection is put off, not avoided: a program that needs a block waits for its erase.
+
+use super::{Class, DieSchedulerInfo, DieView};
+
+/// The registration.
+pub static INFO: DieSchedulerInfo = DieSchedulerInfo {
+    name: "host_first",
+    help: "all for the host before collection, merges and writing the map",
+    pick,
+    in_order: false,
+};
+
+fn pick(view: &DieView) -> Option<Class> {
+    view.earliest(&[Class::HostRead, Class::HostProgram]).or_else(|| view.earliest(&[Class::Internal]))
+}

@@ -1,0 +1,108 @@
+//! Die schedulers: which of the operations that wait for a die begins next.
+//!
+//! To add one: write its file with an `INFO`, and add a line to [`DIE_SCHEDULERS`]. Settings, help, random drives of the
+//! tests and documents take it from there.
+
+pub mod fifo;
+pub mod host_first;
+pub mod out_of_order;
+pub mod read_first;
+
+/// Operations that a scheduler may tell apart.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub enum Class {
+    /// Reads that the host waits for.
+    HostRead = 0,
+    /// Programs of the host's data.
+    HostProgram = 1,
+    /// Collection, merges, the map's write-backs, erases.
+    Internal = 2,
+}
+
+/// Number of classes.
+pub const CLASSES: usize = 3;
+
+/// No operation's number.
+pub const NOTHING: u64 = u64::MAX;
+
+/// What waits for a die that could begin a command.
+#[derive(Clone, Copy, Debug)]
+pub struct DieView {
+    /// Number of the first operation of each class that is ready, [`NOTHING`] if none is; operations of a die are
+    /// numbered as emitted. Ready is what waits for no other operation: earlier ones on the same block, the read of
+    /// what it writes.
+    pub ready: [u64; CLASSES],
+    /// Operations of this die begun so far.
+    pub begun: u64,
+}
+
+impl DieView {
+    /// The class of the earliest operation among those given.
+    #[inline(always)]
+    fn earliest(&self, classes: &[Class]) -> Option<Class> {
+        let earliest = classes.iter().copied().min_by_key(|&class| self.ready[class as usize])?;
+        (self.ready[earliest as usize] != NOTHING).then_some(earliest)
+    }
+}
+
+/// A registered scheduler.
+///
+/// Contract of `pick`: a pure function; the class it returns has an operation ready. It may answer "none yet" only if
+/// some operation of this die is not ready and it wants that one: the earliest operation of all dies always is ready, so
+/// waiting for one's own earliest cannot go on forever.
+#[derive(Clone, Copy, Debug)]
+pub struct DieSchedulerInfo {
+    /// Name in settings.
+    pub name: &'static str,
+    /// Its order, in half a sentence.
+    pub help: &'static str,
+    /// Which class begins its first ready operation.
+    pub pick: fn(&DieView) -> Option<Class>,
+    /// Whether operations begin in the order of their numbers, so that nothing else may be drawn forward either.
+    pub in_order: bool,
+}
+
+/// Schedulers are the same if they have one name.
+impl PartialEq for DieSchedulerInfo {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for DieSchedulerInfo {}
+
+/// Every scheduler.
+pub static DIE_SCHEDULERS: &[&DieSchedulerInfo] =
+    &[&fifo::INFO, &out_of_order::INFO, &read_first::INFO, &host_first::INFO];
+
+/// The scheduler with this name.
+pub fn die_scheduler(name: &str) -> Option<&'static DieSchedulerInfo> {
+    DIE_SCHEDULERS.iter().copied().find(|info| info.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn picked(name: &str, ready: [u64; CLASSES], begun: u64) -> Option<Class> {
+        (die_scheduler(name).expect("registered").pick)(&DieView { ready, begun })
+    }
+
+    #[test]
+    fn each_prefers_what_it_says() {
+        use Class::{HostProgram, HostRead, Internal};
+        let all = [9, 7, 5];
+        // Operation 4 has not begun: whoever keeps the order waits for it.
+        assert_eq!(picked("fifo", all, 4), None);
+        assert_eq!(picked("fifo", all, 5), Some(Internal));
+        assert_eq!(picked("out_of_order", all, 4), Some(Internal));
+        assert_eq!(picked("read_first", all, 4), Some(HostRead));
+        assert_eq!(picked("read_first", [NOTHING, 7, 5], 4), Some(Internal));
+        assert_eq!(picked("host_first", all, 4), Some(HostProgram));
+        assert_eq!(picked("host_first", [NOTHING, NOTHING, 5], 4), Some(Internal));
+        for info in DIE_SCHEDULERS {
+            assert_eq!((info.pick)(&DieView { ready: [NOTHING; CLASSES], begun: 0 }), None, "{}", info.name);
+        }
+    }
+}

@@ -1,0 +1,16 @@
+//! Out of order: the earliest emitted among the operations that are ready.
+//!
+//! ```text
+//! next = argmin of number over all ready
+//! ```
+//! A die never waits while it has something it could do.
+
+use super::{Class, DieSchedulerInfo, DieView};
+
+/// The registration.
+pub static INFO: DieSchedulerInfo =
+    DieSchedulerInfo { name: "out_of_order", help: "as they become ready", pick, in_order: false };
+
+pub(super) fn pick(view: &DieView) -> Option<Class> {
+    view.earliest(&[Class::HostRead, Class::HostProgram, Class::Internal])
+}

@@ -1,0 +1,17 @@
+//! Reads first: a read that the host waits for passes everything else.
+//!
+//! ```text
+//! next = earliest ready host read, or else the earliest ready
+//! ```
+//! Somebody waits for a read; a write may be buffered. G. Wu and X. He, "Reducing SSD read latency via NAND flash program
+//! and erase suspension", FAST 2012, call it read priority scheduling. Nothing bounds how long others wait.
+
+use super::{Class, DieSchedulerInfo, DieView};
+
+/// The registration.
+pub static INFO: DieSchedulerInfo =
+    DieSchedulerInfo { name: "read_first", help: "reads of the host first", pick, in_order: false };
+
+fn pick(view: &DieView) -> Option<Class> {
+    view.earliest(&[Class::HostRead]).or_else(|| view.earliest(&[Class::HostProgram, Class::Internal]))
+}

@@ -1,0 +1,114 @@
+//! What was busy when, in bins of equal simulated time.
+//!
+//! How long a run takes is not known at its start, so bins begin short and double (pairs merge) whenever time goes
+//! beyond the last of them: memory is bounded, and equal runs give equal bins.
+
+const BINS: usize = 512;
+/// Bins begin at 2^10 ns.
+const FIRST_SHIFT: u32 = 10;
+
+/// Sums over time, one row for each thing that is summed.
+#[derive(Clone, Debug)]
+pub struct Bins {
+    origin_ns: u64,
+    shift: u32,
+    rows: usize,
+    /// Row by row.
+    sums: Vec<u64>,
+    /// Bins used so far.
+    used: usize,
+}
+
+impl Bins {
+    /// Empty bins from `origin_ns` on.
+    pub fn new(rows: usize, origin_ns: u64) -> Self {
+        Self { origin_ns, shift: FIRST_SHIFT, rows, sums: vec![0; rows * BINS], used: 0 }
+    }
+
+    /// Makes room for `time_ns`, a time since the origin.
+    #[inline]
+    fn reach(&mut self, time_ns: u64) -> usize {
+        while time_ns >> self.shift >= BINS as u64 {
+            self.double();
+        }
+        let bin = (time_ns >> self.shift) as usize;
+        self.used = self.used.max(bin + 1);
+        bin
+    }
+
+    #[cold]
+    fn double(&mut self) {
+        for row in self.sums.chunks_exact_mut(BINS) {
+            for bin in 0..BINS / 2 {
+                row[bin] = row[2 * bin] + row[2 * bin + 1];
+            }
+            row[BINS / 2..].fill(0);
+        }
+        self.shift += 1;
+        self.used = self.used.div_ceil(2);
+    }
+
+    /// Adds `weight` for each nanosecond from `from_ns` to `to_ns`. What lies before the origin is left out.
+    #[inline]
+    pub fn add(&mut self, row: usize, from_ns: u64, to_ns: u64, weight: u64) {
+        let mut from = from_ns.max(self.origin_ns) - self.origin_ns;
+        let to = to_ns.max(self.origin_ns) - self.origin_ns;
+        if from >= to {
+            return;
+        }
+        let last = self.reach(to - 1);
+        let mut bin = (from >> self.shift) as usize;
+        let row = &mut self.sums[row * BINS..(row + 1) * BINS];
+        while bin < last {
+            let end = (bin as u64 + 1) << self.shift;
+            row[bin] += (end - from) * weight;
+            from = end;
+            bin += 1;
+        }
+        row[last] += (to - from) * weight;
+    }
+
+    /// Length of a bin.
+    pub fn bin_ns(&self) -> u64 {
+        1 << self.shift
+    }
+
+    /// Sums of a row, bin by bin.
+    pub fn row(&self, row: usize) -> &[u64] {
+        &self.sums[row * BINS..row * BINS + self.used]
+    }
+
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_lost_when_bins_double() {
+        let mut bins = Bins::new(2, 100);
+        let mut expected = 0;
+        let mut at = 0;
+        for step in 1..400_u64 {
+            let length = step * 37 % 5_000;
+            bins.add(1, at, at + length, 3);
+            expected += 3 * (at + length).max(100).saturating_sub(at.max(100));
+            at += step * 91 % 9_000;
+        }
+        assert!(bins.bin_ns() > 1 << FIRST_SHIFT);
+        assert_eq!(bins.row(1).iter().sum::<u64>(), expected);
+        assert_eq!(bins.row(0).iter().sum::<u64>(), 0);
+        assert!(bins.row(1).len() as u64 * bins.bin_ns() + 100 >= at);
+    }
+
+    #[test]
+    fn each_bin_holds_what_fell_into_it() {
+        let mut bins = Bins::new(1, 0);
+        bins.add(0, 1_000, 3_000, 1);
+        assert_eq!(bins.row(0), [24, 1024, 952]);
+    }
+}

@@ -1,0 +1,249 @@
+//! Checks what dies do in simulated time, beside the order in which the FTL emitted.
+//!
+//! Operations on one block begin in the order emitted; a page is read only when its program has ended, programmed only
+//! when it has been erased, erased only when every copy made from its block before has been programmed.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use super::ops::Kind;
+use crate::Geometry;
+
+/// An operation as witnesses see it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Seen {
+    /// Unlike any other.
+    pub id: u64,
+    /// What is done.
+    pub kind: Kind,
+    /// Block read, programmed or erased.
+    pub block: u32,
+    /// Page of the block.
+    pub page: u32,
+    /// Block and page that a copy came from.
+    pub from: Option<(u32, u32)>,
+}
+
+/// Watches operations in simulated time. The unit type sees nothing and compiles to nothing.
+pub trait Witness {
+    /// Whether it looks.
+    const ON: bool;
+
+    /// Emitted by the FTL.
+    #[inline(always)]
+    fn emitted(&mut self, _seen: Seen) {}
+
+    /// The cells begin.
+    #[inline(always)]
+    fn began(&mut self, _seen: Seen) {}
+
+    /// The cells are done.
+    #[inline(always)]
+    fn ended(&mut self, _seen: Seen) {}
+
+    /// The first thing found wrong.
+    #[inline(always)]
+    fn violation(&self) -> Option<&str> {
+        None
+    }
+}
+
+impl Witness for () {
+    const ON: bool = false;
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Page {
+    Erased,
+    Programming,
+    Programmed,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Block {
+    /// Emitted and not yet begun.
+    order: VecDeque<u64>,
+    /// Copies from this block that have not been programmed, with the erases emitted before them.
+    copies: BTreeMap<u64, u64>,
+    erases_emitted: u64,
+    erases_begun: u64,
+}
+
+/// Finds what a chip could not have done.
+#[derive(Debug)]
+pub struct InTime {
+    pages_per_block: u32,
+    pages: Vec<Page>,
+    blocks: Vec<Block>,
+    violation: Option<String>,
+}
+
+impl InTime {
+    /// Watches an erased array.
+    pub fn new(geometry: &Geometry) -> Self {
+        Self {
+            pages_per_block: geometry.pages_per_block,
+            pages: vec![Page::Erased; geometry.pages() as usize],
+            blocks: vec![Block::default(); geometry.blocks as usize],
+            violation: None,
+        }
+    }
+
+    fn blame(&mut self, seen: Seen, what: &str) {
+        let Seen { kind, block, page, .. } = seen;
+        self.violation.get_or_insert_with(|| format!("in time, {kind:?} of page {page} of block {block}: {what}"));
+    }
+
+    fn at(&mut self, block: u32, page: u32) -> &mut Page {
+        &mut self.pages[(block * self.pages_per_block + page) as usize]
+    }
+
+    fn of_block(&mut self, block: u32) -> &mut [Page] {
+        let first = (block * self.pages_per_block) as usize;
+        &mut self.pages[first..first + self.pages_per_block as usize]
+    }
+
+    fn take_turn(&mut self, seen: Seen, block: u32) {
+        if self.blocks[block as usize].order.pop_front() != Some(seen.id) {
+            self.blame(seen, "it overtook another operation on the block");
+        }
+    }
+}
+
+impl Witness for InTime {
+    const ON: bool = true;
+
+    fn emitted(&mut self, seen: Seen) {
+        self.blocks[seen.block as usize].order.push_back(seen.id);
+        if seen.kind == Kind::Erase {
+            self.blocks[seen.block as usize].erases_emitted += 1;
+        }
+        if let Some((from, _)) = seen.from {
+            let source = &mut self.blocks[from as usize];
+            source.copies.insert(seen.id, source.erases_emitted);
+            if seen.kind == Kind::Copyback && from != seen.block {
+                source.order.push_back(seen.id);
+            }
+        }
+    }
+
+    fn began(&mut self, seen: Seen) {
+        self.take_turn(seen, seen.block);
+        match seen.kind {
+            Kind::Read => {
+                if *self.at(seen.block, seen.page) != Page::Programmed {
+                    self.blame(seen, "its program has not ended");
+                }
+            }
+            Kind::Program | Kind::Copyback => {
+                if let (Kind::Copyback, Some((block, page))) = (seen.kind, seen.from) {
+                    if block != seen.block {
+                        self.take_turn(seen, block);
+                    }
+                    if *self.at(block, page) != Page::Programmed {
+                        self.blame(seen, "what it copies has not been programmed");
+                    }
+                }
+                if *self.at(seen.block, seen.page) != Page::Erased {
+                    self.blame(seen, "it is not erased");
+                }
+                *self.at(seen.block, seen.page) = Page::Programming;
+            }
+            Kind::Erase => {
+                let block = &mut self.blocks[seen.block as usize];
+                let begun = block.erases_begun;
+                block.erases_begun += 1;
+                if block.copies.values().any(|&erases| erases <= begun) {
+                    self.blame(seen, "copies from it have not been programmed");
+                }
+                if self.of_block(seen.block).contains(&Page::Programming) {
+                    self.blame(seen, "one of its pages is being programmed");
+                }
+            }
+        }
+    }
+
+    fn ended(&mut self, seen: Seen) {
+        match seen.kind {
+            Kind::Read => {}
+            Kind::Program | Kind::Copyback => {
+                *self.at(seen.block, seen.page) = Page::Programmed;
+                if let Some((from, _)) = seen.from {
+                    self.blocks[from as usize].copies.remove(&seen.id);
+                }
+            }
+            Kind::Erase => self.of_block(seen.block).fill(Page::Erased),
+        }
+    }
+
+    fn violation(&self) -> Option<&str> {
+        self.violation.as_deref()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Parallelism, ProgramOrder};
+
+    fn seen(id: u64, kind: Kind, block: u32, page: u32) -> Seen {
+        Seen { id, kind, block, page, from: None }
+    }
+
+    fn found(act: &dyn Fn(&mut InTime)) -> String {
+        let mut witness = InTime::new(&Geometry {
+            page_bytes: 512,
+            pages_per_block: 4,
+            blocks: 3,
+            order: ProgramOrder::Any,
+            parallelism: Parallelism::SINGLE,
+        });
+        act(&mut witness);
+        witness.violation().unwrap_or_default().to_owned()
+    }
+
+    fn done(witness: &mut InTime, operation: Seen) {
+        witness.emitted(operation);
+        witness.began(operation);
+        witness.ended(operation);
+    }
+
+    #[test]
+    fn it_notices_what_a_chip_could_not_have_done() {
+        let program = seen(1, Kind::Program, 0, 0);
+        let read = seen(2, Kind::Read, 0, 0);
+        assert_eq!(
+            found(&|witness| [program, read].map(|operation| done(witness, operation)).into_iter().collect()),
+            ""
+        );
+        let early = |witness: &mut InTime| {
+            [program, read].iter().for_each(|&operation| witness.emitted(operation));
+            witness.began(program);
+            witness.began(read);
+        };
+        assert!(found(&early).contains("its program has not ended"));
+        let overtaking = |witness: &mut InTime| {
+            [program, seen(2, Kind::Program, 0, 1)].iter().for_each(|&operation| witness.emitted(operation));
+            witness.began(seen(2, Kind::Program, 0, 1));
+        };
+        assert!(found(&overtaking).contains("overtook"));
+        let twice = |witness: &mut InTime| {
+            done(witness, program);
+            done(witness, Seen { id: 2, ..program });
+        };
+        assert!(found(&twice).contains("not erased"));
+        let copy = Seen { from: Some((0, 0)), ..seen(2, Kind::Program, 1, 0) };
+        let erase = seen(3, Kind::Erase, 0, 0);
+        let destroying = |witness: &mut InTime| {
+            done(witness, program);
+            [copy, erase].iter().for_each(|&operation| witness.emitted(operation));
+            witness.began(copy);
+            witness.began(erase);
+        };
+        assert!(found(&destroying).contains("copies from it"));
+        let in_order =
+            |witness: &mut InTime| [program, copy, erase].iter().for_each(|&operation| done(witness, operation));
+        assert_eq!(found(&in_order), "");
+        let in_place = Seen { from: Some((1, 0)), ..seen(2, Kind::Copyback, 2, 0) };
+        assert!(found(&|witness| done(witness, in_place)).contains("what it copies"));
+    }
+}

@@ -1,0 +1,409 @@
+//! What dies and channels do, event by event.
+
+use super::agenda::NEVER;
+use super::die::{Cells, Command, Registers};
+use super::ops::{Kind, NONE, Op};
+use super::scheduler::Class;
+use super::witness::Witness;
+use super::{Done, ParallelFlash};
+use crate::{Interruption, Suspend};
+
+impl<W: Witness> ParallelFlash<W> {
+    /// Lets every die that may have something to begin look at it.
+    #[inline]
+    pub(super) fn settle(&mut self) {
+        while let Some(number) = self.wake.pop() {
+            self.dies[number as usize].awake = false;
+            self.look(number);
+        }
+    }
+
+    #[inline]
+    pub(super) fn wake(&mut self, number: u32) {
+        let die = &mut self.dies[number as usize];
+        if !die.awake {
+            die.awake = true;
+            self.wake.push(number);
+        }
+    }
+
+    /// Begins whatever the die can begin now.
+    fn look(&mut self, number: u32) {
+        loop {
+            let die = &self.dies[number as usize];
+            match (&die.cells, &die.registers) {
+                (Cells::Idle, &Registers::Loaded(command)) => {
+                    self.dies[number as usize].registers = Registers::Free;
+                    self.work(number, command);
+                }
+                (&Cells::Full(command), Registers::Free) => {
+                    self.dies[number as usize].cells = Cells::Idle;
+                    self.transfer(number, command);
+                }
+                (Cells::Idle, Registers::Free) => {
+                    if !self.begin_any(number) {
+                        break;
+                    }
+                }
+                (Cells::Idle, &Registers::Moving(command)) => {
+                    if !self.begin_cached_read(number, command) {
+                        break;
+                    }
+                }
+                (&Cells::Busy(command), Registers::Free) => {
+                    if !self.suspend(number, command) && !self.begin_cached_program(number, command) {
+                        break;
+                    }
+                }
+                _ => break,
+            }
+        }
+        let die = &mut self.dies[number as usize];
+        if die.held_since_ns != NEVER && die.is_empty() {
+            self.held_ns += self.now_ns - die.held_since_ns;
+            die.held_since_ns = NEVER;
+        }
+    }
+
+    /// On an idle die.
+    #[inline]
+    fn begin_any(&mut self, number: u32) -> bool {
+        let die = &self.dies[number as usize];
+        if let Some(mut command) = die.suspended {
+            // Only what it was suspended for; then it goes on.
+            if self.picked(number) == Some(Class::HostRead) {
+                self.begin(number, Class::HostRead);
+            } else {
+                command.began_ns = self.now_ns;
+                command.ends_ns += self.now_ns;
+                self.agenda.set(number as usize, command.ends_ns);
+                let die = &mut self.dies[number as usize];
+                die.suspended = None;
+                die.cells = Cells::Busy(command);
+            }
+            return true;
+        }
+        self.picked(number).is_some_and(|class| {
+            self.begin(number, class);
+            true
+        })
+    }
+
+    /// The class that the scheduler would begin now.
+    #[inline]
+    fn picked(&self, number: u32) -> Option<Class> {
+        (self.scheduler.pick)(&self.dies[number as usize].view())
+    }
+
+    /// While a page read before is transferred out.
+    fn begin_cached_read(&mut self, number: u32, moving: Command) -> bool {
+        let die = &self.dies[number as usize];
+        if !self.commands.cache_read || !moving.reads || die.suspended.is_some() {
+            return false;
+        }
+        let Some(class) = self.picked(number) else { return false };
+        if self.ops[die.first_ready(class as usize)].kind != Kind::Read {
+            return false;
+        }
+        self.begin(number, class);
+        true
+    }
+
+    /// While the page before it in the same block is programmed.
+    fn begin_cached_program(&mut self, number: u32, programmed: Command) -> bool {
+        let die = &self.dies[number as usize];
+        if !self.commands.cache_program || self.ops[programmed.first].kind != Kind::Program {
+            return false;
+        }
+        let Some(class) = self.picked(number) else { return false };
+        let (next, before) = (&self.ops[die.first_ready(class as usize)], &self.ops[programmed.first]);
+        if next.kind != Kind::Program || next.block != before.block {
+            return false;
+        }
+        self.begin(number, class);
+        true
+    }
+
+    /// Interrupts a longer operation for a read of the host, if that is next.
+    fn suspend(&mut self, number: u32, mut command: Command) -> bool {
+        let kind = self.ops[command.first].kind;
+        let Interruption { time, limit } = match (self.commands.suspend, kind) {
+            (Suspend::Erase(it), Kind::Erase) | (Suspend::EraseAndProgram(it), Kind::Erase | Kind::Program) => it,
+            _ => return false,
+        };
+        let left_ns = command.ends_ns - self.now_ns;
+        // One that would be done by then anyway is left to end.
+        if command.suspensions >= limit || left_ns <= time.0 || self.picked(number) != Some(Class::HostRead) {
+            return false;
+        }
+        self.record_cells(number, &command);
+        command.suspensions += 1;
+        command.ends_ns = left_ns;
+        self.agenda.set(number as usize, self.now_ns + time.0);
+        let die = &mut self.dies[number as usize];
+        die.suspended = Some(command);
+        die.cells = Cells::Suspending;
+        self.record.suspensions += 1;
+        true
+    }
+
+    /// Begins the first ready operation of a class, and with it those for other planes that fit into one command.
+    #[inline]
+    fn begin(&mut self, number: u32, class: Class) {
+        let first = self.dies[number as usize].first_ready(class as usize);
+        let mut candidate = self.ops[first].next;
+        self.take(number, first);
+        if self.commands.multiplane && self.planes_per_die > 1 && self.ops[first].kind != Kind::Copyback {
+            let mut last = first;
+            let mut planes = 1_u64 << self.ops[first].plane;
+            // Looking further than this finds little.
+            for _ in 0..4 * self.planes_per_die {
+                if candidate == NONE {
+                    break;
+                }
+                let (op, head) = (self.ops[candidate], self.ops[first]);
+                let fits = op.kind == head.kind
+                    && planes & (1 << op.plane) == 0
+                    && (op.page == head.page || op.kind == Kind::Erase)
+                    && (!self.scheduler.in_order || op.number == self.dies[number as usize].begun);
+                if fits {
+                    self.take(number, candidate);
+                    self.ops[last].next = candidate;
+                    planes |= 1 << op.plane;
+                    last = candidate;
+                } else if self.scheduler.in_order {
+                    break;
+                }
+                candidate = op.next;
+            }
+        }
+        let reads = self.ops[first].kind == Kind::Read;
+        let command = Command { first, transfer: first, reads, began_ns: 0, ends_ns: 0, suspensions: 0 };
+        let die = &mut self.dies[number as usize];
+        if die.held_since_ns == NEVER {
+            die.held_since_ns = self.now_ns;
+        }
+        match self.ops[first].kind {
+            Kind::Program => self.transfer(number, command),
+            Kind::Read | Kind::Erase | Kind::Copyback => self.work(number, command),
+        }
+    }
+
+    /// Takes an operation out of the queue.
+    #[inline]
+    fn take(&mut self, number: u32, index: u32) {
+        self.dies[number as usize].begin(index, &mut self.ops);
+        let job = self.ops[index].job;
+        if job != NONE {
+            let job = &mut self.jobs[job];
+            job.began_ns = job.began_ns.min(self.now_ns);
+        }
+    }
+
+    /// Puts the cells to work.
+    fn work(&mut self, number: u32, mut command: Command) {
+        let op = &self.ops[command.first];
+        let kind = op.kind;
+        let duration_ns = match op.kind {
+            Kind::Read => self.timing.read.of_page(op.page.into()).0,
+            Kind::Program => self.timing.program.of_page(op.page.into()).0,
+            Kind::Erase => self.timing.erase.0,
+            Kind::Copyback => {
+                self.timing.read.of_page(op.from_page.into()).0 + self.timing.program.of_page(op.page.into()).0
+            }
+        };
+        command.began_ns = self.now_ns;
+        command.ends_ns = self.now_ns + duration_ns;
+        self.agenda.set(number as usize, command.ends_ns);
+        self.dies[number as usize].cells = Cells::Busy(command);
+        if W::ON {
+            let mut index = command.first;
+            while index != NONE {
+                self.witness.began(self.seen(index));
+                index = self.ops[index].next;
+            }
+        }
+        if self.commands.cache_program && kind == Kind::Program {
+            let mut index = command.first;
+            while index != NONE {
+                self.ops[index].passed = true;
+                let behind = self.ops[index].behind;
+                if behind != NONE && self.ops[behind].kind == Kind::Program {
+                    self.ops[index].behind = NONE;
+                    self.release(behind);
+                }
+                index = self.ops[index].next;
+            }
+        }
+    }
+
+    /// Asks for the bus.
+    fn transfer(&mut self, number: u32, command: Command) {
+        let die = &mut self.dies[number as usize];
+        die.registers = Registers::Moving(command);
+        let channel = die.channel as usize;
+        self.channels[channel].dies.push_back(number);
+        if self.channels[channel].dies.len() == 1 {
+            self.begin_transfer(channel);
+        }
+    }
+
+    #[inline]
+    fn begin_transfer(&mut self, channel: usize) {
+        let Some(&number) = self.channels[channel].dies.front() else { return };
+        let Registers::Moving(command) = self.dies[number as usize].registers else {
+            unreachable!("a die that waits for the bus has data to move")
+        };
+        let bytes = self.ops[command.transfer].bytes;
+        let duration_ns = if bytes == self.page_bytes { self.page_transfer_ns } else { self.timing.transfer(bytes).0 };
+        self.channels[channel].began_ns = self.now_ns;
+        self.agenda.set(self.dies.len() + channel, self.now_ns + duration_ns);
+    }
+
+    pub(super) fn transfer_done(&mut self, channel: usize) {
+        let number = self.channels[channel].dies.pop_front().expect("a transfer that ends has begun");
+        let Registers::Moving(mut command) = self.dies[number as usize].registers else {
+            unreachable!("a die on the bus has data to move")
+        };
+        let index = command.transfer;
+        let next = self.ops[index].next;
+        self.record.bus(channel, number, self.channels[channel].began_ns, self.now_ns, &self.ops[index]);
+        if command.reads {
+            self.end(index);
+        }
+        command.transfer = next;
+        let die = &mut self.dies[number as usize];
+        if next != NONE {
+            die.registers = Registers::Moving(command);
+            self.channels[channel].dies.push_back(number);
+        } else {
+            die.registers = if command.reads { Registers::Free } else { Registers::Loaded(command) };
+            self.wake(number);
+        }
+        self.begin_transfer(channel);
+    }
+
+    pub(super) fn cells_done(&mut self, resource: u32) {
+        let die = &mut self.dies[resource as usize];
+        match std::mem::replace(&mut die.cells, Cells::Idle) {
+            Cells::Suspending => {}
+            Cells::Busy(command) => {
+                self.record_cells(resource, &command);
+                if command.reads {
+                    self.pass(command);
+                    if matches!(self.dies[resource as usize].registers, Registers::Free) {
+                        self.transfer(resource, command);
+                        if !self.commands.cache_read {
+                            // Nothing can begin before the data has left.
+                            return;
+                        }
+                    } else {
+                        self.dies[resource as usize].cells = Cells::Full(command);
+                    }
+                } else {
+                    let mut index = command.first;
+                    while index != NONE {
+                        let next = self.ops[index].next;
+                        if W::ON {
+                            self.witness.ended(self.seen(index));
+                        }
+                        self.end(index);
+                        index = next;
+                    }
+                }
+            }
+            Cells::Idle | Cells::Full(_) => unreachable!("an event of cells that do nothing"),
+        }
+        self.wake(resource);
+    }
+
+    /// The cells have read these pages: the next operation on their blocks may come.
+    fn pass(&mut self, command: Command) {
+        let mut index = command.first;
+        while index != NONE {
+            if W::ON {
+                self.witness.ended(self.seen(index));
+            }
+            self.ops[index].passed = true;
+            let behind = std::mem::replace(&mut self.ops[index].behind, NONE);
+            if behind != NONE {
+                self.release(behind);
+            }
+            index = self.ops[index].next;
+        }
+    }
+
+    #[inline]
+    fn record_cells(&mut self, number: u32, command: &Command) {
+        let first = &self.ops[command.first];
+        self.record.cells(number, command.began_ns, self.now_ns, first, first.next != NONE);
+        if self.record.keeps_segments() {
+            let mut index = command.first;
+            while index != NONE {
+                self.record.segment(number, command.began_ns, self.now_ns, &self.ops[index]);
+                index = self.ops[index].next;
+            }
+        }
+    }
+
+    /// Records what cells and buses are in the middle of, at the end of a run.
+    pub fn record_unfinished(&mut self) {
+        for number in 0..self.dies.len() {
+            if let Cells::Busy(command) = self.dies[number].cells {
+                self.record_cells(number as u32, &command);
+            }
+        }
+        for (number, channel) in self.channels.iter().enumerate() {
+            let Some(&die) = channel.dies.front() else { continue };
+            if let Registers::Moving(command) = self.dies[die as usize].registers {
+                self.record.bus(number, die, channel.began_ns, self.now_ns, &self.ops[command.transfer]);
+            }
+        }
+    }
+
+    /// One thing less to wait for.
+    #[inline]
+    fn release(&mut self, waiter: u32) {
+        self.ops[waiter].waits -= 1;
+        if self.ops[waiter].waits == 0 {
+            self.make_ready(waiter);
+        }
+    }
+
+    /// An operation is over.
+    #[inline]
+    fn end(&mut self, index: u32) {
+        let Op { block, from_block, gate, job, behind, behind_from, .. } = self.ops[index];
+        for block in [block, from_block] {
+            if block != NONE && self.blocks[block as usize].last == index {
+                self.blocks[block as usize].last = NONE;
+            }
+        }
+        for waiter in [behind, behind_from] {
+            if waiter != NONE {
+                self.release(waiter);
+            }
+        }
+        while let Some(waiter) = self.ops.take_waiter(index) {
+            self.release(waiter);
+        }
+        if gate != NONE {
+            let left = &mut self.gates[gate];
+            left.left -= 1;
+            if left.left == 0 && left.erase != NONE {
+                let erase = left.erase;
+                self.gates.remove(gate);
+                self.release(erase);
+            }
+        }
+        if job != NONE {
+            let state = &mut self.jobs[job];
+            state.left -= 1;
+            if state.left == 0 {
+                self.done.push_back(Done { owner: state.owner, began_ns: state.began_ns });
+                self.jobs.remove(job);
+            }
+        }
+        self.ops.remove(index);
+    }
+}

@@ -1,0 +1,113 @@
+//! One chip, one operation after the other.
+
+use ssdlab_core::{BlockId, Ppn};
+
+use super::{Flash, OneByOne, cost_ns};
+use crate::{Cause, Counts, FlashSink, Geometry, MergeCost, Oob, PageTimes, Source, Timing};
+
+/// One chip that does one operation at a time, in the order emitted.
+pub struct SerialFlash {
+    counts: Counts,
+    now_ns: u64,
+    busy_ns: u64,
+    transfer_ns: u64,
+    /// Bus time of a copy.
+    copy_transfer_ns: u64,
+    pages_per_block: u32,
+    page_bytes: u32,
+    timing: Timing,
+}
+
+impl SerialFlash {
+    /// A chip at time 0.
+    pub fn new(timing: &Timing, geometry: &Geometry) -> Self {
+        let transfer_ns = timing.transfer(geometry.page_bytes).0;
+        Self {
+            counts: Counts::default(),
+            now_ns: 0,
+            busy_ns: 0,
+            transfer_ns,
+            copy_transfer_ns: if timing.copyback { 0 } else { 2 * transfer_ns },
+            pages_per_block: geometry.pages_per_block,
+            page_bytes: geometry.page_bytes,
+            timing: *timing,
+        }
+    }
+
+    #[inline(always)]
+    fn cell_ns(&self, times: &PageTimes, ppn: Ppn) -> u64 {
+        times.of_page(ppn.0 % self.pages_per_block).0
+    }
+
+    #[inline(always)]
+    fn work(&mut self, duration_ns: u64) {
+        self.now_ns += duration_ns;
+        self.busy_ns += duration_ns;
+    }
+}
+
+impl FlashSink for SerialFlash {
+    #[inline(always)]
+    fn read(&mut self, ppn: Ppn, cause: Cause) {
+        self.counts.read(ppn, cause);
+        self.work(self.cell_ns(&self.timing.read, ppn) + self.transfer_ns);
+    }
+
+    #[inline]
+    fn read_part(&mut self, ppn: Ppn, bytes: u32, cause: Cause) {
+        self.counts.read(ppn, cause);
+        self.work(self.cell_ns(&self.timing.read, ppn) + self.timing.transfer(bytes).0);
+    }
+
+    #[inline(always)]
+    fn program(&mut self, ppn: Ppn, oob: Oob, source: Source, cause: Cause) {
+        self.counts.program(ppn, oob, source, cause);
+        self.work(self.cell_ns(&self.timing.program, ppn) + self.transfer_ns);
+    }
+
+    #[inline(always)]
+    fn erase(&mut self, block: BlockId, cause: Cause) {
+        self.counts.erase(block, cause);
+        self.work(self.timing.erase.0);
+    }
+
+    #[inline(always)]
+    fn copy(&mut self, from: Ppn, to: Ppn, oob: Oob, cause: Cause) {
+        self.counts.copy(from, to, oob, cause);
+        let cells_ns = self.cell_ns(&self.timing.read, from) + self.cell_ns(&self.timing.program, to);
+        self.work(cells_ns + self.copy_transfer_ns);
+    }
+}
+
+impl Flash for SerialFlash {
+    const TIMED: bool = true;
+
+    fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    #[inline(always)]
+    fn now_ns(&self) -> u64 {
+        self.now_ns
+    }
+
+    fn busy_ns(&self) -> u64 {
+        self.busy_ns
+    }
+
+    fn cost_ns(&self, cost: MergeCost) -> Option<u64> {
+        Some(cost_ns(&self.timing, self.page_bytes, cost))
+    }
+}
+
+impl OneByOne for SerialFlash {
+    #[inline(always)]
+    fn idle_until(&mut self, time_ns: u64) {
+        self.now_ns = self.now_ns.max(time_ns);
+    }
+
+    fn reset_clock(&mut self) {
+        self.now_ns = 0;
+        self.busy_ns = 0;
+    }
+}

@@ -1,0 +1,58 @@
+//! Flash operations counted by cause.
+
+use ssdlab_core::{BlockId, Ppn};
+
+use crate::{Cause, FlashSink, Oob, Source};
+
+/// Flash that only counts, by operation and cause.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Counts {
+    /// Pages read, by [`Cause`].
+    pub reads: [u64; Cause::ALL.len()],
+    /// Pages programmed, by [`Cause`].
+    pub programs: [u64; Cause::ALL.len()],
+    /// Blocks erased, by [`Cause`].
+    pub erases: [u64; Cause::ALL.len()],
+}
+
+impl Counts {
+    /// Pages programmed for any cause.
+    pub fn programmed(&self) -> u64 {
+        self.programs.iter().sum()
+    }
+
+    /// Blocks erased for any cause.
+    pub fn erased(&self) -> u64 {
+        self.erases.iter().sum()
+    }
+}
+
+impl std::ops::Sub for Counts {
+    type Output = Self;
+
+    fn sub(self, earlier: Self) -> Self {
+        let minus = |a: [u64; Cause::ALL.len()], b: [u64; Cause::ALL.len()]| std::array::from_fn(|i| a[i] - b[i]);
+        Self {
+            reads: minus(self.reads, earlier.reads),
+            programs: minus(self.programs, earlier.programs),
+            erases: minus(self.erases, earlier.erases),
+        }
+    }
+}
+
+impl FlashSink for Counts {
+    #[inline(always)]
+    fn read(&mut self, _ppn: Ppn, cause: Cause) {
+        self.reads[cause as usize] += 1;
+    }
+
+    #[inline(always)]
+    fn program(&mut self, _ppn: Ppn, _oob: Oob, _source: Source, cause: Cause) {
+        self.programs[cause as usize] += 1;
+    }
+
+    #[inline(always)]
+    fn erase(&mut self, _block: BlockId, cause: Cause) {
+        self.erases[cause as usize] += 1;
+    }
+}

@@ -1,0 +1,90 @@
+//! What an FTL tells of its decisions.
+
+use ssdlab_core::Lpn;
+
+use crate::Cause;
+
+/// What an FTL tells of its decisions, for whoever measures them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Note {
+    /// The host page just programmed went to a sequential log block.
+    Captured(Lpn),
+    /// One logical block was merged.
+    Merged {
+        /// Which kind of merge.
+        kind: MergeKind,
+        /// Its cost.
+        cost: MergeCost,
+    },
+    /// Log pages were given up all at once and their logical blocks merged: a full merge as the FAST papers
+    /// count it, the stall that one host write sees.
+    Reclaimed {
+        /// Logical blocks merged.
+        associated: u32,
+        /// What the merges and the erase of the victim cost together.
+        cost: MergeCost,
+    },
+    /// The entry of a page was looked up in a map of which RAM holds a part.
+    LookedUp {
+        /// Whether it was in RAM.
+        hit: bool,
+        /// Whether it is about to change.
+        changes: bool,
+    },
+    /// A log block left the log; so many of its pages had been programmed.
+    Retired {
+        /// Pages programmed since it was taken.
+        written: u32,
+    },
+}
+
+/// How a logical block was merged.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub enum MergeKind {
+    /// The log block became the data block.
+    Switch = 0,
+    /// The log block was completed and became the data block.
+    Partial = 1,
+    /// The newest pages were copied to a free block.
+    Full = 2,
+}
+
+impl MergeKind {
+    /// Every kind, in the order of its number.
+    pub const ALL: [Self; 3] = [Self::Switch, Self::Partial, Self::Full];
+
+    /// Name in results: `switch`, `partial`, `full`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Switch => "switch",
+            Self::Partial => "partial",
+            Self::Full => "full",
+        }
+    }
+
+    /// The cause that its operations carry.
+    pub const fn cause(self) -> Cause {
+        match self {
+            Self::Switch => Cause::SwitchMerge,
+            Self::Partial => Cause::PartialMerge,
+            Self::Full => Cause::FullMerge,
+        }
+    }
+}
+
+/// Pages copied and blocks erased.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub struct MergeCost {
+    /// Pages copied: one read and one program each.
+    pub copies: u32,
+    /// Blocks erased.
+    pub erases: u32,
+}
+
+impl std::ops::AddAssign for MergeCost {
+    fn add_assign(&mut self, other: Self) {
+        self.copies += other.copies;
+        self.erases += other.erases;
+    }
+}

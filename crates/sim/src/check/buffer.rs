@@ -1,0 +1,84 @@
+//! Checks what reads return where a write buffer stands before the flash: always the write that the host made last.
+//!
+//! [`crate::shadow::Shadow`] knows what the FTL was given; which write of the host that was, and what waits in the
+//! buffer, is known here.
+
+use rustc_hash::FxHashMap;
+
+/// Versions of pages: which write of the host they hold.
+#[derive(Debug, Default)]
+pub(crate) struct BufferOracle {
+    written: u64,
+    /// Written last by the host.
+    host: FxHashMap<u32, u64>,
+    /// Given to the FTL last.
+    flash: FxHashMap<u32, u64>,
+    pub violation: Option<String>,
+}
+
+impl BufferOracle {
+    /// The host writes a page; its version.
+    pub fn write(&mut self, lpn: u32) -> u64 {
+        self.written += 1;
+        self.host.insert(lpn, self.written);
+        self.written
+    }
+
+    /// A version goes to flash.
+    pub fn flush(&mut self, lpn: u32, version: u64) {
+        if self.flash.insert(lpn, version).is_some_and(|before| before > version) {
+            self.blame(lpn, "an older version went to flash after a newer one");
+        }
+    }
+
+    pub fn trim(&mut self, lpn: u32) {
+        self.host.remove(&lpn);
+        self.flash.remove(&lpn);
+    }
+
+    /// A read got this version from the buffer, or none of it and all from flash.
+    pub fn read(&mut self, lpn: u32, buffered: Option<u64>) {
+        let returned = buffered.or_else(|| self.flash.get(&lpn).copied());
+        if returned != self.host.get(&lpn).copied() {
+            self.blame(lpn, "a read did not return the last write");
+        }
+    }
+
+    fn blame(&mut self, lpn: u32, what: &str) {
+        self.violation.get_or_insert_with(|| format!("write buffer, logical page {lpn}: {what}"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_notices_what_is_lost_or_late() {
+        let found = |act: &dyn Fn(&mut BufferOracle)| {
+            let mut oracle = BufferOracle::default();
+            let first = oracle.write(3);
+            assert_eq!(first, 1);
+            act(&mut oracle);
+            oracle.violation.unwrap_or_default()
+        };
+        assert_eq!(found(&|oracle| oracle.read(3, Some(1))), "");
+        assert!(found(&|oracle| oracle.read(3, None)).contains("last write"));
+        let flushed = |oracle: &mut BufferOracle| {
+            oracle.flush(3, 1);
+            oracle.read(3, None);
+        };
+        assert_eq!(found(&flushed), "");
+        let late = |oracle: &mut BufferOracle| {
+            let second = oracle.write(3);
+            oracle.flush(3, second);
+            oracle.flush(3, 1);
+        };
+        assert!(found(&late).contains("older version"));
+        let trimmed = |oracle: &mut BufferOracle| {
+            oracle.trim(3);
+            oracle.read(3, Some(1));
+        };
+        assert!(found(&trimmed).contains("last write"));
+    }
+}

@@ -1,0 +1,253 @@
+//! The oracle: a shadow of the data against which every flash operation and every read is checked.
+//!
+//! Beside the device under test it keeps a flash array that enforces the NAND rules and, for every logical
+//! page, the version the host wrote last and where its newest copy lies. It finds a rule broken, a copy of
+//! the wrong page, an erase of the only copy, a read of an old version, a page lost or resurrected.
+
+use ssdlab_core::{BlockId, HugeVec, Lpn, Ppn};
+use ssdlab_ftl::Ftl;
+use ssdlab_nand::{Cause, FlashArray, FlashSink, Oob, PageData, Source, Violation};
+
+use crate::setup::Setup;
+
+/// A sink that may check what it sees. The unit type checks nothing and compiles to nothing.
+pub(crate) trait Checker {
+    /// Whether it checks.
+    const ON: bool;
+
+    /// The host is about to write `count` pages from `lpn`.
+    fn expect_write(&mut self, lpn: Lpn, count: u32);
+
+    /// The host trims `count` pages from `lpn`.
+    fn expect_trim(&mut self, lpn: Lpn, count: u32);
+
+    /// The FTL has just served a read of `count` pages from `lpn`.
+    fn verify_read<F: Ftl>(&mut self, ftl: &F, lpn: Lpn, count: u32);
+
+    /// The first thing found wrong.
+    fn violation(&self) -> Option<&str>;
+
+    /// (flash operations, page reads) checked so far.
+    fn checked(&self) -> (u64, u64);
+}
+
+impl Checker for () {
+    const ON: bool = false;
+
+    #[inline(always)]
+    fn expect_write(&mut self, _lpn: Lpn, _count: u32) {}
+
+    #[inline(always)]
+    fn expect_trim(&mut self, _lpn: Lpn, _count: u32) {}
+
+    #[inline(always)]
+    fn verify_read<F: Ftl>(&mut self, _ftl: &F, _lpn: Lpn, _count: u32) {}
+
+    fn violation(&self) -> Option<&str> {
+        None
+    }
+
+    fn checked(&self) -> (u64, u64) {
+        (0, 0)
+    }
+}
+
+/// Shadow of the data of a device.
+pub struct Shadow {
+    array: FlashArray,
+    pages_per_block: u32,
+    /// Version of each logical page, and behind them of each map page; 0 = never written or trimmed.
+    versions: HugeVec<u64>,
+    /// Where the newest copy of each of these was programmed.
+    homes: HugeVec<u32>,
+    logical_pages: u32,
+    next_version: u64,
+    last_sequence: Option<u64>,
+    first_lpn: u32,
+    /// Logical pages read for the host by the request under way.
+    host_reads: Vec<Lpn>,
+    /// A page was moved since the last barrier: an erase now could overtake it.
+    unsettled: bool,
+    violation: Option<String>,
+    operations: u64,
+    page_reads: u64,
+}
+
+impl Shadow {
+    /// A shadow of the erased device that `setup` describes; about 12 bytes per physical and per logical page.
+    pub fn new(setup: &Setup) -> Self {
+        Self {
+            array: FlashArray::new(&setup.geometry),
+            pages_per_block: setup.geometry.pages_per_block,
+            versions: HugeVec::filled(0, setup.logical_pages as usize + setup.map_pages() as usize),
+            homes: HugeVec::filled(u32::MAX, setup.logical_pages as usize + setup.map_pages() as usize),
+            logical_pages: setup.logical_pages,
+            next_version: 1,
+            last_sequence: None,
+            first_lpn: 0,
+            host_reads: Vec::new(),
+            unsettled: false,
+            violation: None,
+            operations: 0,
+            page_reads: 0,
+        }
+    }
+
+    /// The host is about to write `count` pages from `lpn`.
+    pub fn begin_write(&mut self, lpn: Lpn, count: u32) {
+        self.first_lpn = lpn.0;
+        for version in &mut self.versions[lpn.index()..lpn.index() + count as usize] {
+            *version = self.next_version;
+            self.next_version += 1;
+        }
+    }
+
+    /// The first thing found wrong.
+    pub fn first_violation(&self) -> Option<&str> {
+        self.violation.as_deref()
+    }
+
+    fn blame(&mut self, violation: impl Into<String>) {
+        self.violation.get_or_insert(violation.into());
+    }
+
+    fn accept<T>(&mut self, result: Result<T, Violation>) -> Option<T> {
+        self.operations += 1;
+        result.map_err(|Violation(text)| self.blame(text)).ok()
+    }
+}
+
+impl FlashSink for Shadow {
+    fn read(&mut self, ppn: Ppn, cause: Cause) {
+        let result = self.array.read(ppn);
+        let data = self.accept(result);
+        match cause {
+            Cause::Host | Cause::ReadModifyWrite => {
+                let Some(PageData { lpn, stamp }) = data else { return };
+                if stamp != self.versions[lpn.index()] {
+                    self.blame(format!("a read of logical page {lpn} read an old version at {ppn}"));
+                }
+                self.host_reads.push(lpn);
+            }
+            // The map that is read must be the one that was written last.
+            Cause::MapLoad | Cause::MapWriteBack | Cause::MapUpdate => {
+                if let Some(PageData { lpn, stamp }) = data
+                    && (lpn.0 < self.logical_pages || stamp != self.versions[lpn.index()])
+                {
+                    self.blame(format!("page {ppn} was read as a map page, but it holds version {stamp} of {lpn}"));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn program(&mut self, ppn: Ppn, oob: Oob, source: Source, _cause: Cause) {
+        if self.last_sequence.is_some_and(|last| oob.sequence <= last) {
+            self.blame(format!("program of page {ppn}: sequence {} is not above the one before", oob.sequence));
+        }
+        self.last_sequence = Some(oob.sequence);
+        let lpn = oob.lpn;
+        let data = match source {
+            Source::Host(page) => {
+                if lpn.0 != self.first_lpn + page {
+                    self.blame(format!("page {page} of the request at {} was programmed as {lpn}", self.first_lpn));
+                }
+                PageData { lpn, stamp: self.versions[lpn.index()] }
+            }
+            Source::Map => {
+                if lpn.0 < self.logical_pages {
+                    self.blame(format!("logical page {lpn} was programmed as a map page"));
+                }
+                self.versions[lpn.index()] = self.next_version;
+                self.next_version += 1;
+                PageData { lpn, stamp: self.versions[lpn.index()] }
+            }
+            Source::Copy(from) => {
+                self.unsettled = true;
+                let result = self.array.read(from);
+                let Some(data) = self.accept(result) else { return };
+                if data.lpn != lpn {
+                    self.blame(format!("copy of page {from} to {ppn}: it holds {}, not {lpn}", data.lpn));
+                }
+                data
+            }
+        };
+        let result = self.array.program(ppn, data);
+        self.accept(result);
+        if data.stamp == self.versions[lpn.index()] {
+            self.homes[lpn.index()] = ppn.0;
+        }
+    }
+
+    fn erase(&mut self, block: BlockId, _cause: Cause) {
+        if self.unsettled {
+            self.blame(format!("erase of block {block} without a barrier after copies"));
+        }
+        let first = block.0 * self.pages_per_block;
+        for ppn in first..first + self.pages_per_block {
+            let Ok(PageData { lpn, stamp }) = self.array.read(Ppn(ppn)) else { continue };
+            if self.homes[lpn.index()] == ppn && stamp == self.versions[lpn.index()] {
+                self.blame(format!("erase of block {block} destroys the only copy of logical page {lpn}"));
+            }
+        }
+        let result = self.array.erase(block);
+        self.accept(result);
+    }
+
+    fn barrier(&mut self) {
+        self.unsettled = false;
+    }
+}
+
+impl Checker for Shadow {
+    const ON: bool = true;
+
+    fn expect_write(&mut self, lpn: Lpn, count: u32) {
+        self.begin_write(lpn, count);
+    }
+
+    fn expect_trim(&mut self, lpn: Lpn, count: u32) {
+        self.versions[lpn.index()..lpn.index() + count as usize].fill(0);
+    }
+
+    fn verify_read<F: Ftl>(&mut self, ftl: &F, lpn: Lpn, count: u32) {
+        let reads = std::mem::take(&mut self.host_reads);
+        let mut served = reads.iter();
+        for lpn in (lpn.0..lpn.0 + count).map(Lpn) {
+            self.page_reads += 1;
+            let version = self.versions[lpn.index()];
+            match ftl.lookup(lpn) {
+                None if version == 0 => {}
+                None => self.blame(format!("logical page {lpn} was written and is lost")),
+                Some(ppn) if version == 0 => self.blame(format!("logical page {lpn} was trimmed and is back at {ppn}")),
+                Some(ppn) => {
+                    // Not at `ppn` perhaps: reading may have moved it since, to make room for a map page.
+                    if served.next() != Some(&lpn) {
+                        self.blame(format!("a read of logical page {lpn} did not read it"));
+                    }
+                    match self.array.read(ppn) {
+                        Ok(data) if data == (PageData { lpn, stamp: version }) => {}
+                        Ok(data) => self.blame(format!(
+                            "logical page {lpn} reads as version {} of page {}, not version {version}",
+                            data.stamp, data.lpn
+                        )),
+                        Err(Violation(text)) => self.blame(text),
+                    }
+                }
+            }
+        }
+        if served.next().is_some() {
+            self.blame(format!("a read of {count} pages at {lpn} read more flash pages than it needed"));
+        }
+        self.host_reads = reads;
+        self.host_reads.clear();
+    }
+
+    fn violation(&self) -> Option<&str> {
+        self.first_violation()
+    }
+
+    fn checked(&self) -> (u64, u64) {
+        (self.operations, self.page_reads)
+    }
+}

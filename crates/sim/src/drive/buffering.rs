@@ -1,0 +1,159 @@
+//! Requests and the write buffer: writes accepted into it, pages programmed from it, reads and trims that look into it.
+
+use ssdlab_trace::{Op, Request, flag};
+
+use super::buffer::{Accepted, Buffer};
+use super::parts::{Parts, TimedParts};
+use super::stack::{Pages, Stack};
+use super::{BUFFERED, TimedDrive};
+use crate::check::buffer::BufferOracle;
+use crate::host::issue::Issuer;
+use crate::run::error::SimError;
+
+/// A write that waits for room in the buffer.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Stalled {
+    flight: u32,
+    pages: Pages,
+    next: u32,
+}
+
+impl<P: TimedParts> TimedDrive<P> {
+    /// A write into the buffer; it waits there for room.
+    pub(super) fn submit_to_buffer(
+        &mut self,
+        index: u32,
+        request: &Request,
+        issuer: &mut Issuer<'_>,
+    ) -> Result<(), SimError> {
+        let had_to_wait = !self.stalled.is_empty();
+        let stalled = &mut self.stalled;
+        self.stack.place(request, |stack, offset, end| {
+            let pages = stack.pages(offset, end);
+            stack.count_written(pages);
+            stalled.push_back(Stalled { flight: index, pages, next: 0 });
+        })?;
+        self.accept_pages(issuer);
+        if had_to_wait || self.stalled.iter().any(|stalled| stalled.flight == index) {
+            let buffer = self.buffer.as_mut().expect("writes stall before a buffer");
+            buffer.counters.writes_stalled += 1;
+        }
+        self.go_on_flushing();
+        self.stack.stop_at_violation()
+    }
+
+    /// Takes pages of writes into the buffer while there is room.
+    pub(super) fn accept_pages(&mut self, issuer: &mut Issuer<'_>) {
+        while let Some(&Stalled { flight, pages, next }) = self.stalled.front() {
+            let buffer = self.buffer.as_mut().expect("writes stall before a buffer");
+            let stream = self.flights[flight].request.stream;
+            for page in next..pages.count {
+                let part = (page == 0 && pages.head) || (page + 1 == pages.count && pages.tail);
+                let lpn = pages.first + page;
+                let has_room = buffer.has_room_for(lpn);
+                if !has_room {
+                    self.stalled[0].next = page;
+                    return;
+                }
+                let version = self.oracle.as_mut().map_or(0, |oracle| oracle.write(lpn));
+                let accepted = buffer.accept(lpn, stream, !part, version);
+                debug_assert_ne!(accepted, Accepted::Full, "there was room for page {lpn}");
+            }
+            self.stalled.pop_front();
+            // A request that wraps around the device has a second run of pages.
+            if self.stalled.front().is_none_or(|next| next.flight != flight) {
+                let flags = self.flights[flight].request.flags;
+                if flags & (flag::FUA | flag::PREFLUSH) != 0 {
+                    self.make_safe(flight, issuer);
+                } else {
+                    self.served(flight, self.flights[flight].submitted_ns, issuer);
+                }
+            }
+        }
+    }
+
+    /// Completes a request when everything accepted so far has been programmed, unless the buffer is safe by itself.
+    pub(super) fn make_safe(&mut self, index: u32, issuer: &mut Issuer<'_>) {
+        let buffer = self.buffer.as_mut().expect("only a buffer is made safe");
+        let mark = if buffer.protected { 0 } else { buffer.force() };
+        if buffer.is_safe(mark) {
+            self.served(index, self.flights[index].submitted_ns, issuer);
+        } else {
+            self.unsafe_flights.push_back((mark, index));
+        }
+        self.go_on_flushing();
+    }
+
+    /// Goes on with whoever waited for a page to leave the buffer.
+    pub(super) fn page_left_buffer(&mut self, issuer: &mut Issuer<'_>) {
+        while let Some(&(mark, index)) = self.unsafe_flights.front() {
+            if !self.buffer.as_ref().is_some_and(|buffer| buffer.is_safe(mark)) {
+                break;
+            }
+            self.unsafe_flights.pop_front();
+            self.served(index, self.flights[index].submitted_ns, issuer);
+        }
+        self.accept_pages(issuer);
+    }
+
+    /// Programs pages of the buffer as its policy says.
+    pub(super) fn go_on_flushing(&mut self) {
+        let Some(buffer) = &mut self.buffer else { return };
+        while self.stack.sinks.flash.under_way() < self.most_under_way
+            && let Some((slot, held)) = buffer.flush_next()
+        {
+            if let Some(oracle) = &mut self.oracle {
+                oracle.flush(held.lpn, held.version);
+            }
+            self.stack.sinks.flash.submit(BUFFERED | slot, false);
+            self.stack.write(held.stream, Pages { first: held.lpn, count: 1, head: !held.whole, tail: false });
+            let left = self.stack.sinks.flash.submitted();
+            debug_assert!(left > 0, "a page written is a page programmed");
+        }
+    }
+}
+
+/// A read or trim of pages some of which may be in the buffer.
+pub(super) fn access_behind<P: Parts>(
+    stack: &mut Stack<P>,
+    buffer: &mut Buffer,
+    oracle: &mut Option<BufferOracle>,
+    request: &Request,
+    offset: u64,
+    end: u64,
+) {
+    let page_bytes = u64::from(stack.setup.geometry.page_bytes);
+    let Pages { first, count, .. } = stack.pages(offset, end);
+    if request.op == Op::Trim {
+        for lpn in first..first + count {
+            let begin = u64::from(lpn) * page_bytes;
+            if begin >= offset && begin + page_bytes <= end {
+                buffer.trim(lpn);
+                if let Some(oracle) = oracle {
+                    oracle.trim(lpn);
+                }
+            }
+        }
+        return stack.trim(offset, end);
+    }
+    stack.host.pages_read += u64::from(count);
+    // Reads what is not here, in runs as long as possible.
+    let mut from = offset;
+    for lpn in first..first + count {
+        let held = buffer.newest(lpn);
+        if let Some(oracle) = oracle {
+            oracle.read(lpn, held.map(|held| held.version));
+        }
+        if held.is_some_and(|held| held.whole) {
+            let begin = u64::from(lpn) * page_bytes;
+            if from < begin {
+                stack.read(from, begin);
+            }
+            from = (begin + page_bytes).min(end);
+            buffer.counters.pages_read += 1;
+        }
+    }
+    if from < end {
+        stack.read(from, end);
+    }
+}

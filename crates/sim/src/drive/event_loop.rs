@@ -1,0 +1,181 @@
+//! The loop of a drive at work: whatever happens next, on flash, on the way to it, at the host or in the block layer.
+
+use ssdlab_ftl::Ftl;
+use ssdlab_nand::backend::Flash;
+use ssdlab_nand::backend::parallel::{Done, NEVER};
+
+use super::parts::TimedParts;
+use super::{BUFFERED, COLLECTION, TimedDrive, Until};
+use crate::drive::serial::LOOKAHEAD;
+use crate::host::block::BlockStage;
+use crate::host::issue::{Issued, Issuer, Next};
+use crate::run::error::SimError;
+use crate::setup::drive::{Collect, CollectGoal};
+
+impl<P: TimedParts> TimedDrive<P> {
+    /// Goes on until nothing is left to do or as told: when the next thing happens, if anything does.
+    pub(super) fn go_on(&mut self, issuer: &mut Issuer<'_>, until: Until) -> Result<Option<u64>, SimError> {
+        loop {
+            let host_ns = loop {
+                issuer.held_up = self.block.as_ref().is_some_and(BlockStage::holds_up);
+                match issuer.next(self.now_ns())? {
+                    Next::Issue(issued) => {
+                        if let Some(ahead) = issuer.ahead(LOOKAHEAD) {
+                            self.stack.prefetch(ahead);
+                        }
+                        self.issue(issued, issuer);
+                        self.take_requests(issuer)?;
+                    }
+                    Next::Wait(time_ns) => break time_ns,
+                    Next::End if until == Until::Complete && self.outstanding() == 0 => return Ok(None),
+                    Next::End => break NEVER,
+                }
+            };
+            if self.let_sleep() {
+                let outstanding = self.outstanding();
+                self.take_requests(issuer)?;
+                let held_up = self.block.as_ref().is_some_and(BlockStage::holds_up);
+                // What took no time may let the host go on at once.
+                if self.outstanding() < outstanding || held_up != issuer.held_up {
+                    continue;
+                }
+            }
+            self.collect_ahead();
+            let flash_ns = self.stack.sinks.flash.next_ns();
+            let path_ns =
+                self.path.commands.next_ns().min(self.path.incoming.next_ns()).min(self.path.outgoing.next_ns());
+            let block_ns = self.block.as_ref().map_or(NEVER, BlockStage::timer_ns);
+            let next_ns = flash_ns.min(path_ns).min(host_ns).min(self.idle_collection_ns()).min(block_ns);
+            if next_ns == NEVER {
+                return if self.outstanding() == 0 { Ok(None) } else { Err(self.stuck()) };
+            }
+            if let Until::Time(until_ns) = until
+                && next_ns > until_ns
+            {
+                return Ok(Some(next_ns));
+            }
+            if next_ns == flash_ns {
+                self.stack.sinks.flash.advance();
+                while let Some(done) = self.stack.sinks.flash.take_done() {
+                    self.flash_done(done, issuer)?;
+                }
+                self.go_on_flushing();
+                self.stack.stop_at_violation()?;
+            } else {
+                self.stack.sinks.flash.pass_until(next_ns);
+                self.follow_path(issuer)?;
+                if next_ns == block_ns {
+                    self.block.as_mut().expect("its timer").on_timer(next_ns);
+                    self.pull();
+                }
+            }
+            self.take_requests(issuer)?;
+        }
+    }
+
+    /// Requests of the host that are not complete.
+    pub(super) fn outstanding(&self) -> u32 {
+        self.block.as_ref().map_or(self.queues.outstanding(), BlockStage::outstanding)
+    }
+
+    /// The host issues a request.
+    pub(super) fn issue(&mut self, issued: Issued, issuer: &mut Issuer<'_>) {
+        let now_ns = self.now_ns();
+        self.meters.outstanding(now_ns, self.outstanding() + 1);
+        match &mut self.block {
+            None => self.enter(issued.request, issued.time_ns, None),
+            Some(block) => {
+                block.submit(issued, now_ns);
+                self.pull();
+                self.finish_host_requests(0, issuer);
+            }
+        }
+    }
+
+    /// Moves what the block layer has for the drive into the drive's queues.
+    #[inline(always)]
+    pub(super) fn pull(&mut self) {
+        while self.block.as_ref().is_some_and(BlockStage::has_work) && self.pull_one() {}
+    }
+
+    /// Moves the next request; whether there was one.
+    pub(super) fn pull_one(&mut self) -> bool {
+        let now_ns = self.now_ns();
+        let Some((id, request)) = self.block.as_mut().and_then(|block| block.next(now_ns)) else { return false };
+        self.enter(request, now_ns, Some(id));
+        true
+    }
+
+    /// The host has issued what it can for now; whether somebody goes to sleep over it.
+    pub(super) fn let_sleep(&mut self) -> bool {
+        let now_ns = self.now_ns();
+        let slept = self.block.as_mut().is_some_and(|block| block.sleep(now_ns));
+        self.pull();
+        slept
+    }
+
+    #[inline(always)]
+    pub(super) fn now_ns(&self) -> u64 {
+        self.stack.sinks.flash.now_ns()
+    }
+
+    /// The simulation cannot go on: says what waits for what.
+    pub(super) fn stuck(&self) -> SimError {
+        SimError::Stuck(format!(
+            "{} requests are outstanding, {} of them in the drive, {} wait for the write buffer{}; {}",
+            self.outstanding(),
+            self.queues.inside(),
+            self.stalled.len(),
+            self.block.as_ref().map_or(String::new(), |block| format!("; block layer: {}", block.left())),
+            self.stack.sinks.flash.describe()
+        ))
+    }
+
+    /// A job of the flash is done.
+    pub(super) fn flash_done(&mut self, done: Done, issuer: &mut Issuer<'_>) -> Result<(), SimError> {
+        let Done { owner, began_ns } = done;
+        if owner >= COLLECTION {
+            self.uncollected.push(owner - COLLECTION);
+        } else if owner & BUFFERED != 0 {
+            let buffer = self.buffer.as_mut().expect("its slots are its own");
+            buffer.programmed(owner & !BUFFERED);
+            self.page_left_buffer(issuer);
+        } else {
+            self.served(owner, began_ns, issuer);
+        }
+        if let Some(violation) = self.oracle.as_ref().and_then(|oracle| oracle.violation.clone()) {
+            return Err(SimError::Check { number: self.stack.requests, violation });
+        }
+        Ok(())
+    }
+
+    /// When an idle drive begins to collect; [`NEVER`] if it does not.
+    pub(super) fn idle_collection_ns(&self) -> u64 {
+        match self.options.collect {
+            Collect::Idle { after, .. } if !self.uncollected.is_empty() && self.outstanding() == 0 => {
+                (self.idle_since_ns + after.0).max(self.now_ns())
+            }
+            _ => NEVER,
+        }
+    }
+
+    /// Steps of collection ahead of need, if it is time for them.
+    pub(super) fn collect_ahead(&mut self) {
+        let goal = match self.options.collect {
+            Collect::Foreground => return,
+            Collect::Idle { goal, .. } if self.idle_collection_ns() <= self.now_ns() => goal,
+            Collect::Background { goal } => goal,
+            Collect::Idle { .. } => return,
+        };
+        let CollectGoal { blocks, step } = goal;
+        while let Some(plane) = self.uncollected.pop() {
+            self.stack.sinks.flash.submit(COLLECTION + plane, true);
+            let worked = self.stack.ftl.background(plane, blocks, step, &mut self.stack.sinks);
+            let left = self.stack.sinks.flash.submitted();
+            debug_assert_eq!(worked, left > 0, "work is flash operations");
+            if !worked {
+                self.collected.push(plane);
+            }
+        }
+    }
+}

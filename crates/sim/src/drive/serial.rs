@@ -1,0 +1,106 @@
+//! The replay of one request after the other.
+
+use ssdlab_nand::backend::{Flash, OneByOne};
+use ssdlab_trace::{Request, Source};
+
+use crate::drive::parts::Parts;
+use crate::drive::sinks::Sinks;
+use crate::drive::stack::Stack;
+use crate::host::issue::{BATCH, scaled};
+use crate::observe::measurement::Measurement;
+use crate::observe::summary::PreconditionSummary;
+use crate::precondition::Target;
+use crate::run::Outcome;
+use crate::run::error::SimError;
+use crate::run::monitor::{Control, Monitor, Phase, Status};
+use crate::setup::Setup;
+use crate::setup::host::Replay;
+
+/// Requests whose map entries are fetched ahead.
+pub(crate) const LOOKAHEAD: usize = 16;
+
+/// Serves requests one by one.
+pub(crate) struct SerialDrive<P: Parts> {
+    stack: Stack<P>,
+    measurement: Measurement,
+}
+
+impl<P: Parts<Flash: OneByOne>> SerialDrive<P> {
+    pub(crate) fn new(setup: &Setup, ftl: P::Ftl, sinks: Sinks<P::Flash, P::Checker, P::Meter>) -> Self {
+        let mut stack = Stack::new(setup, ftl, sinks);
+        let measurement = Measurement::start(&mut stack);
+        Self { stack, measurement }
+    }
+
+    /// Prepares the device; the clock begins after that.
+    pub(crate) fn prepare(&mut self, monitor: &mut dyn Monitor) -> Result<(PreconditionSummary, Control), SimError> {
+        let prepared = Target::prepare(&mut self.stack, monitor);
+        self.stack.stop_at_violation()?;
+        self.stack.sinks.flash.reset_clock();
+        Ok(prepared)
+    }
+
+    pub(crate) fn run(mut self, source: &mut dyn Source, monitor: &mut dyn Monitor) -> Result<Outcome, SimError> {
+        let (precondition, mut control) = self.prepare(monitor)?;
+        if control == Control::Continue {
+            control = self.replay(source, monitor, Phase::Warmup, self.stack.setup.warmup_requests)?;
+        }
+        self.measurement = Measurement::start(&mut self.stack);
+        if control == Control::Continue {
+            control = self.replay(source, monitor, Phase::Measure, u64::MAX)?;
+        }
+        Ok(self.measurement.finish(self.stack, precondition, control == Control::Stop, None))
+    }
+
+    /// Replays up to `limit` requests.
+    fn replay(
+        &mut self,
+        source: &mut dyn Source,
+        monitor: &mut dyn Monitor,
+        phase: Phase,
+        limit: u64,
+    ) -> Result<Control, SimError> {
+        let mut batch = Vec::with_capacity(BATCH);
+        let mut left = limit;
+        while left > 0 {
+            batch.clear();
+            let count = source.fill(&mut batch, BATCH.min(usize::try_from(left).unwrap_or(BATCH)))?;
+            if count == 0 {
+                break;
+            }
+            left -= count as u64;
+            for (index, request) in batch.iter().enumerate() {
+                if let Some(ahead) = batch.get(index + LOOKAHEAD) {
+                    self.stack.prefetch(ahead);
+                }
+                self.serve(request)?;
+            }
+            self.measurement.arrived(batch[0].time_ns, batch[count - 1].time_ns);
+            let progress = source.progress();
+            let status = Status { phase, done: progress.done, total: progress.total, requests: self.stack.requests };
+            if monitor.report(&status) == Control::Stop {
+                return Ok(Control::Stop);
+            }
+        }
+        Ok(Control::Continue)
+    }
+
+    /// Serves a request: when it is complete.
+    #[inline]
+    pub(crate) fn serve(&mut self, request: &Request) -> Result<u64, SimError> {
+        self.stack.requests += 1;
+        let issued_ns = match self.stack.setup.replay {
+            Replay::Closed { think, .. } | Replay::Processes { think } => {
+                let think_ns = if self.stack.requests > 1 { think.0 } else { 0 };
+                self.stack.sinks.flash.now_ns() + think_ns
+            }
+            Replay::Open { time_scale } => scaled(request.time_ns, time_scale),
+        };
+        self.stack.sinks.flash.idle_until(issued_ns);
+        self.stack.place(request, |stack, offset, end| stack.access(request, offset, end))?;
+        let done_ns = self.stack.sinks.flash.now_ns();
+        self.measurement.request_done(&self.stack, request.op, done_ns.saturating_sub(issued_ns));
+        self.stack.stop_at_violation()?;
+        Ok(done_ns)
+    }
+}

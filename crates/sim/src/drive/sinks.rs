@@ -1,0 +1,102 @@
+//! What receives the operations of the FTL: the flash, who checks it and who measures its log.
+
+use ssdlab_core::{BlockId, Ppn};
+use ssdlab_nand::{Cause, FlashSink, Note, Oob, Source};
+
+/// All receivers; each sees every operation.
+pub(crate) struct Sinks<D, C, M> {
+    pub flash: D,
+    pub checker: C,
+    pub meter: M,
+}
+
+impl<D: FlashSink, C: FlashSink, M: FlashSink> FlashSink for Sinks<D, C, M> {
+    #[inline(always)]
+    fn read(&mut self, ppn: Ppn, cause: Cause) {
+        self.flash.read(ppn, cause);
+        self.checker.read(ppn, cause);
+        self.meter.read(ppn, cause);
+    }
+
+    #[inline(always)]
+    fn read_part(&mut self, ppn: Ppn, bytes: u32, cause: Cause) {
+        self.flash.read_part(ppn, bytes, cause);
+        self.checker.read_part(ppn, bytes, cause);
+        self.meter.read_part(ppn, bytes, cause);
+    }
+
+    #[inline(always)]
+    fn program(&mut self, ppn: Ppn, oob: Oob, source: Source, cause: Cause) {
+        self.flash.program(ppn, oob, source, cause);
+        self.checker.program(ppn, oob, source, cause);
+        self.meter.program(ppn, oob, source, cause);
+    }
+
+    #[inline(always)]
+    fn erase(&mut self, block: BlockId, cause: Cause) {
+        self.flash.erase(block, cause);
+        self.checker.erase(block, cause);
+        self.meter.erase(block, cause);
+    }
+
+    #[inline(always)]
+    fn barrier(&mut self) {
+        self.flash.barrier();
+        self.checker.barrier();
+        self.meter.barrier();
+    }
+
+    #[inline(always)]
+    fn copy(&mut self, from: Ppn, to: Ppn, oob: Oob, cause: Cause) {
+        self.flash.copy(from, to, oob, cause);
+        self.checker.copy(from, to, oob, cause);
+        self.meter.copy(from, to, oob, cause);
+    }
+
+    #[inline(always)]
+    fn note(&mut self, note: Note) {
+        self.flash.note(note);
+        self.checker.note(note);
+        self.meter.note(note);
+    }
+}
+
+/// Receivers for a read of which the host wants only `bytes`; what the FTL reads for itself is left alone.
+pub(crate) struct PartOfPage<'a, S> {
+    pub sinks: &'a mut S,
+    pub bytes: u32,
+}
+
+impl<S: FlashSink> FlashSink for PartOfPage<'_, S> {
+    fn read(&mut self, ppn: Ppn, cause: Cause) {
+        if cause == Cause::Host {
+            self.sinks.read_part(ppn, self.bytes, cause);
+        } else {
+            self.sinks.read(ppn, cause);
+        }
+    }
+
+    fn read_part(&mut self, ppn: Ppn, bytes: u32, cause: Cause) {
+        self.sinks.read_part(ppn, bytes, cause);
+    }
+
+    fn program(&mut self, ppn: Ppn, oob: Oob, source: Source, cause: Cause) {
+        self.sinks.program(ppn, oob, source, cause);
+    }
+
+    fn erase(&mut self, block: BlockId, cause: Cause) {
+        self.sinks.erase(block, cause);
+    }
+
+    fn barrier(&mut self) {
+        self.sinks.barrier();
+    }
+
+    fn copy(&mut self, from: Ppn, to: Ppn, oob: Oob, cause: Cause) {
+        self.sinks.copy(from, to, oob, cause);
+    }
+
+    fn note(&mut self, note: Note) {
+        self.sinks.note(note);
+    }
+}

@@ -1,0 +1,204 @@
+//! FTL and flash, and the requests of the host as page operations on them.
+
+use ssdlab_core::Lpn;
+use ssdlab_ftl::Ftl;
+use ssdlab_nand::backend::Flash;
+use ssdlab_nand::{Cause, Timing};
+use ssdlab_trace::{Op, Request};
+
+use crate::check::shadow::Checker;
+use crate::drive::parts::Parts;
+use crate::drive::sinks::{PartOfPage, Sinks};
+use crate::observe::log::Meter;
+use crate::observe::summary::HostCounters;
+use crate::run::error::SimError;
+use crate::setup::{Clock, Setup};
+
+/// A stack of FTL and flash with what is counted on the way.
+pub(crate) struct Stack<P: Parts> {
+    pub setup: Setup,
+    page_shift: u32,
+    pub ftl: P::Ftl,
+    pub sinks: Sinks<P::Flash, P::Checker, P::Meter>,
+    /// Requests seen in any phase.
+    pub requests: u64,
+    pub host: HostCounters,
+}
+
+/// Pages that a run of bytes touches.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pages {
+    pub first: u32,
+    pub count: u32,
+    /// Whether the first is not covered wholly.
+    pub head: bool,
+    /// Whether the last is not covered wholly and is another than the first.
+    pub tail: bool,
+}
+
+impl<P: Parts> Stack<P> {
+    pub fn new(setup: &Setup, ftl: P::Ftl, sinks: Sinks<P::Flash, P::Checker, P::Meter>) -> Self {
+        let page_shift = setup.geometry.page_bytes.trailing_zeros();
+        Self { setup: *setup, page_shift, ftl, sinks, requests: 0, host: HostCounters::default() }
+    }
+
+    /// The same with another flash that goes on where this one is.
+    pub fn with_flash<Q>(self, flash: impl FnOnce(P::Flash) -> Q::Flash) -> Stack<Q>
+    where
+        Q: Parts<Ftl = P::Ftl, Checker = P::Checker, Meter = P::Meter>,
+    {
+        let Self { setup, page_shift, ftl, sinks, requests, host } = self;
+        let Sinks { flash: before, checker, meter } = sinks;
+        Stack { setup, page_shift, ftl, sinks: Sinks { flash: flash(before), checker, meter }, requests, host }
+    }
+
+    /// Hints that the request will come soon.
+    #[inline(always)]
+    pub fn prefetch(&self, request: &Request) {
+        self.ftl.prefetch(Lpn((request.offset >> self.page_shift) as u32));
+    }
+
+    /// Counts a request and calls `serve` with each run of bytes that it covers on the device.
+    #[inline]
+    pub fn place(&mut self, request: &Request, mut serve: impl FnMut(&mut Self, u64, u64)) -> Result<(), SimError> {
+        let bytes = u64::from(request.bytes);
+        match request.op {
+            Op::Read => {
+                self.host.read_requests += 1;
+                self.host.bytes_read += bytes;
+            }
+            Op::Write => {
+                self.host.write_requests += 1;
+                self.host.bytes_written += bytes;
+            }
+            Op::Trim => {
+                self.host.trim_requests += 1;
+                self.host.bytes_trimmed += bytes;
+            }
+            Op::Flush => {
+                self.host.flush_requests += 1;
+                return Ok(());
+            }
+        }
+        let capacity_bytes = self.setup.capacity_bytes();
+        let Some(pieces) = self.setup.fit.pieces(request, capacity_bytes, self.setup.geometry.page_bytes) else {
+            let end = request.offset.saturating_add(bytes);
+            return Err(SimError::BeyondDevice { number: self.requests, end, capacity_bytes });
+        };
+        self.host.wrapped_requests += u64::from(pieces.wraps());
+        pieces.for_each(|(offset, bytes)| serve(self, offset, offset + bytes));
+        Ok(())
+    }
+
+    /// Serves the bytes `offset..end` of a request.
+    #[inline]
+    pub fn access(&mut self, request: &Request, offset: u64, end: u64) {
+        match request.op {
+            Op::Read => {
+                let pages = self.pages(offset, end);
+                self.host.pages_read += u64::from(pages.count);
+                self.read(offset, end);
+            }
+            Op::Write => {
+                let pages = self.pages(offset, end);
+                self.count_written(pages);
+                self.write(request.stream, pages);
+            }
+            Op::Trim => self.trim(offset, end),
+            Op::Flush => {}
+        }
+    }
+
+    /// Counts pages that the host writes, wherever they go.
+    #[inline]
+    pub fn count_written(&mut self, pages: Pages) {
+        self.host.pages_written += u64::from(pages.count);
+        self.host.partial_pages_written += u64::from(pages.head) + u64::from(pages.tail);
+    }
+
+    #[inline]
+    pub fn pages(&self, offset: u64, end: u64) -> Pages {
+        let page_mask = (1_u64 << self.page_shift) - 1;
+        let first = (offset >> self.page_shift) as u32;
+        let count = ((end + page_mask) >> self.page_shift) as u32 - first;
+        let head = offset & page_mask != 0 || (count == 1 && end & page_mask != 0);
+        Pages { first, count, head, tail: end & page_mask != 0 && count > 1 }
+    }
+
+    /// Reads bytes from flash.
+    #[inline]
+    pub fn read(&mut self, offset: u64, end: u64) {
+        let Pages { first, count, .. } = self.pages(offset, end);
+        let unmapped = if self.partial_read() {
+            self.read_parts(offset, end)
+        } else {
+            self.ftl.read(Lpn(first), count, Cause::Host, &mut self.sinks)
+        };
+        self.host.unmapped_pages_read += u64::from(unmapped);
+        self.sinks.checker.verify_read(&self.ftl, Lpn(first), count);
+    }
+
+    /// Writes pages to flash; of those written in part the rest is read first.
+    #[inline]
+    pub fn write(&mut self, stream: u16, pages: Pages) {
+        let Pages { first, count, head, tail } = pages;
+        if head {
+            self.read_rest(Lpn(first));
+        }
+        if tail {
+            self.read_rest(Lpn(first + count - 1));
+        }
+        self.sinks.checker.expect_write(Lpn(first), count);
+        self.sinks.meter.begin_write(stream, Lpn(first), count);
+        self.ftl.write(Lpn(first), count, &mut self.sinks);
+        self.sinks.meter.end_write();
+    }
+
+    /// Trims the pages that lie wholly inside; those at the ends keep their data.
+    pub fn trim(&mut self, offset: u64, end: u64) {
+        let page_mask = (1_u64 << self.page_shift) - 1;
+        let first = ((offset + page_mask) >> self.page_shift) as u32;
+        let count = ((end >> self.page_shift) as u32).saturating_sub(first);
+        self.host.pages_trimmed += u64::from(count);
+        self.sinks.checker.expect_trim(Lpn(first), count);
+        self.ftl.trim(Lpn(first), count, &mut self.sinks);
+    }
+
+    fn partial_read(&self) -> bool {
+        let (Clock::Serial(timing) | Clock::Event(timing, _)) = self.setup.clock else { return false };
+        let Timing { partial_read, .. } = timing;
+        partial_read
+    }
+
+    /// Reads the bytes `offset..end` page by page, transferring no more than these.
+    fn read_parts(&mut self, offset: u64, end: u64) -> u32 {
+        let page_bytes = 1_u64 << self.page_shift;
+        let mut unmapped = 0;
+        let mut from = offset;
+        while from < end {
+            let lpn = from >> self.page_shift;
+            let to = end.min((lpn + 1) * page_bytes);
+            let mut part = PartOfPage { sinks: &mut self.sinks, bytes: (to - from) as u32 };
+            unmapped += self.ftl.read(Lpn(lpn as u32), 1, Cause::Host, &mut part);
+            from = to;
+        }
+        unmapped
+    }
+
+    /// Reads the page of which the host is about to write a part.
+    fn read_rest(&mut self, lpn: Lpn) {
+        self.ftl.read(lpn, 1, Cause::ReadModifyWrite, &mut self.sinks);
+        self.sinks.checker.verify_read(&self.ftl, lpn, 1);
+    }
+
+    #[inline(always)]
+    pub fn stop_at_violation(&self) -> Result<(), SimError> {
+        if !P::Checker::ON {
+            return Ok(());
+        }
+        match self.sinks.checker.violation().or_else(|| self.sinks.flash.violation()) {
+            Some(violation) => Err(SimError::Check { number: self.requests, violation: violation.to_owned() }),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! The way of a request through the drive: from its queue through controller and link to FTL and flash, and back.
+
+use ssdlab_sched::RequestId;
+use ssdlab_trace::{Op, Request};
+
+use super::buffering::access_behind;
+use super::parts::TimedParts;
+use super::{Flight, TimedDrive};
+use crate::host::block::{BlockStage, HostRequest};
+use crate::host::issue::Issuer;
+use crate::run::error::SimError;
+
+impl<P: TimedParts> TimedDrive<P> {
+    /// A request enters its queue.
+    #[inline]
+    pub(super) fn enter(&mut self, request: Request, issued_ns: u64, block: Option<RequestId>) {
+        let queue = self.queues.queue_of(request.stream);
+        let (taken_ns, submitted_ns, waited_ns, met_other) = (0, 0, 0, false);
+        let flight = Flight { request, issued_ns, taken_ns, submitted_ns, waited_ns, queue, met_other, block };
+        self.queues.push(queue, self.flights.insert(flight));
+    }
+
+    /// Takes requests from the queues while the drive has room for them.
+    #[inline]
+    pub(super) fn take_requests(&mut self, issuer: &mut Issuer<'_>) -> Result<(), SimError> {
+        if self.queues.waiting() > 0 { self.take_waiting(issuer) } else { Ok(()) }
+    }
+
+    pub(super) fn take_waiting(&mut self, issuer: &mut Issuer<'_>) -> Result<(), SimError> {
+        while self.buffer.is_some() || self.stack.sinks.flash.under_way() < self.most_under_way {
+            let Some(index) = self.queues.take() else { break };
+            let now_ns = self.now_ns();
+            let flight = &mut self.flights[index];
+            flight.taken_ns = now_ns;
+            let op = flight.request.op;
+            flight.met_other = match op {
+                Op::Read => self.inside[Op::Write as usize] > 0,
+                Op::Write => self.inside[Op::Read as usize] > 0,
+                Op::Trim | Op::Flush => false,
+            };
+            self.inside[op as usize] += 1;
+            if !self.path.command(index, now_ns) {
+                self.receive(index, issuer)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What is due on the way through controller and link.
+    pub(super) fn follow_path(&mut self, issuer: &mut Issuer<'_>) -> Result<(), SimError> {
+        let now_ns = self.now_ns();
+        while let Some(index) = self.path.commands.pop(now_ns) {
+            self.receive(index, issuer)?;
+        }
+        while let Some(index) = self.path.incoming.pop(now_ns) {
+            self.submit(index, issuer)?;
+        }
+        while let Some(index) = self.path.outgoing.pop(now_ns) {
+            self.complete(index, issuer);
+        }
+        Ok(())
+    }
+
+    /// Moves in the data of a write.
+    pub(super) fn receive(&mut self, index: u32, issuer: &mut Issuer<'_>) -> Result<(), SimError> {
+        let Request { op, bytes, .. } = self.flights[index].request;
+        if op == Op::Write && self.path.receive(index, bytes, self.now_ns()) {
+            return Ok(());
+        }
+        self.submit(index, issuer)
+    }
+
+    /// Hands a request to buffer and FTL.
+    pub(super) fn submit(&mut self, index: u32, issuer: &mut Issuer<'_>) -> Result<(), SimError> {
+        let now_ns = self.now_ns();
+        self.stack.requests += 1;
+        let flight = &mut self.flights[index];
+        flight.submitted_ns = now_ns;
+        let request = flight.request;
+        if request.op != Op::Read {
+            self.uncollected.append(&mut self.collected);
+        }
+        match (request.op, self.buffer.is_some()) {
+            (Op::Write, true) => return self.submit_to_buffer(index, &request, issuer),
+            (Op::Flush, true) => {
+                self.stack.place(&request, |_, _, _| {})?;
+                self.make_safe(index, issuer);
+                return Ok(());
+            }
+            _ => {}
+        }
+        self.stack.sinks.flash.submit(index, false);
+        let (buffer, oracle) = (&mut self.buffer, &mut self.oracle);
+        self.stack.place(&request, |stack, offset, end| match buffer {
+            Some(buffer) => access_behind(stack, buffer, oracle, &request, offset, end),
+            None => stack.access(&request, offset, end),
+        })?;
+        if self.stack.sinks.flash.submitted() == 0 {
+            self.served(index, now_ns, issuer);
+        }
+        // A page trimmed in the buffer is one less to wait for.
+        self.page_left_buffer(issuer);
+        self.go_on_flushing();
+        Ok(())
+    }
+
+    /// Buffer and flash are done with a request, on which work began at `began_ns`.
+    pub(super) fn served(&mut self, index: u32, began_ns: u64, issuer: &mut Issuer<'_>) {
+        let flight = &mut self.flights[index];
+        flight.waited_ns = (flight.taken_ns - flight.issued_ns) + (began_ns - flight.submitted_ns);
+        let Request { op, bytes, .. } = flight.request;
+        if op != Op::Read || !self.path.send(index, bytes, self.now_ns()) {
+            self.complete(index, issuer);
+        }
+    }
+
+    /// A request is back at the host.
+    pub(super) fn complete(&mut self, index: u32, issuer: &mut Issuer<'_>) {
+        let now_ns = self.now_ns();
+        let Flight { request, issued_ns, taken_ns, waited_ns, queue, met_other, block, .. } = self.flights[index];
+        self.inside[request.op as usize] -= 1;
+        self.meters.left_drive(request.op, met_other, now_ns - taken_ns);
+        self.flights.remove(index);
+        self.queues.leave(queue);
+        match block {
+            None => self.finish(&request, issued_ns, waited_ns, issuer),
+            Some(id) => {
+                let block = self.block.as_mut().expect("it gave the request out");
+                block.completed(id, now_ns);
+                self.finish_host_requests(now_ns - issued_ns - waited_ns, issuer);
+                self.pull();
+            }
+        }
+    }
+
+    /// Completes the requests of the host that have ended with one of the drive, which worked on that for so long.
+    #[inline(always)]
+    pub(super) fn finish_host_requests(&mut self, service_ns: u64, issuer: &mut Issuer<'_>) {
+        while let Some(done) = self.block.as_mut().and_then(BlockStage::take_done) {
+            let HostRequest { request, issued_ns, .. } = done;
+            // A bio merged into a request that was at work cannot have come later than that.
+            let waited_ns = (self.now_ns() - issued_ns).saturating_sub(service_ns);
+            self.finish(&request, issued_ns, waited_ns, issuer);
+        }
+    }
+
+    /// A request of the host is complete.
+    pub(super) fn finish(&mut self, request: &Request, issued_ns: u64, waited_ns: u64, issuer: &mut Issuer<'_>) {
+        let now_ns = self.now_ns();
+        self.meters.outstanding(now_ns, self.outstanding());
+        let latency_ns = now_ns - issued_ns;
+        self.meters.request_done(request, now_ns, latency_ns, waited_ns);
+        self.measurement.request_done(&self.stack, request.op, latency_ns);
+        issuer.completed(request, now_ns);
+        if self.outstanding() == 0 {
+            self.idle_since_ns = now_ns;
+        }
+    }
+}

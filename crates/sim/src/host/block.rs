@@ -1,0 +1,339 @@
+//! The block layer of the host above a drive: requests become bios, bios become requests to the device.
+//!
+//! ```text
+//! request -> bios of at most max_sectors -> block layer: plug, merge, scheduler -> drive
+//!            complete when all its bios are <- completion of the merged request <-
+//! ```
+//! A process (a stream of the trace) lets its plug go when it has issued what it can: it goes to sleep until something
+//! completes. In an open loop and the legacy frame only those sleep that wait for something; what the others leave behind
+//! in the plugged queue goes when there is enough of it or its time is over.
+
+use serde::{Serialize, Serializer};
+use ssdlab_core::Slab;
+use ssdlab_nand::backend::parallel::NEVER;
+use ssdlab_sched::{
+    Bio, BlockCounters, BlockLayer, Direction, Dispatched, Flags, Frame, Left, Operation, Priority, RequestId,
+    SchedulerInfo, Submitted,
+};
+use ssdlab_trace::{Op, Request, flag};
+
+use crate::host::issue::Issued;
+use crate::run::error::SimError;
+use crate::setup::host::BlockOptions;
+
+/// Bytes of a sector.
+const SECTOR: u64 = 512;
+
+/// The block layer during the measured phase.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct BlockSummary {
+    /// The scheduler.
+    pub scheduler: &'static str,
+    /// What was done.
+    #[serde(serialize_with = "counter_map")]
+    pub counters: BlockCounters,
+    /// Share of the bios that became part of another request.
+    pub merged_share: f64,
+    /// Bytes of a read given to the drive, on average; none without reads.
+    pub read_bytes_mean: Option<f64>,
+    /// Bytes of a write given to the drive, on average; none without writes.
+    pub write_bytes_mean: Option<f64>,
+    /// Rules that could not act, because the trace does not carry what they go by.
+    pub idle_rules: Vec<&'static str>,
+}
+
+fn counter_map<S: Serializer>(counters: &BlockCounters, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(counters.rows().iter().map(|row| (row.name, row.value)))
+}
+
+/// What schedulers go by that a trace may lack.
+#[derive(Clone, Copy, Debug, Default)]
+struct Marks {
+    /// The process of the first bio.
+    first_pid: Option<u32>,
+    several_pids: bool,
+    writes: bool,
+    sync_writes: bool,
+}
+
+impl Marks {
+    fn note(&mut self, bio: &Bio) {
+        self.several_pids |= *self.first_pid.get_or_insert(bio.pid) != bio.pid;
+        if bio.direction == Direction::Write {
+            self.writes = true;
+            self.sync_writes |= bio.is_sync();
+        }
+    }
+}
+
+/// A request of the host in the block layer or below.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct HostRequest {
+    pub request: Request,
+    pub issued_ns: u64,
+    /// Bios that have not ended.
+    bios: u32,
+}
+
+/// The block layer with the requests of the host that are in it.
+pub(crate) struct BlockStage {
+    layer: BlockLayer,
+    max_sectors: u32,
+    frame: Frame,
+    /// Whether processes hold their requests back until they sleep (modern frame).
+    plug: bool,
+    /// Whether whoever issues requests lets his plug go when he has: in a closed loop he waits for one to complete, in
+    /// the modern frame he ends his plug anyway.
+    all_let_go: bool,
+    requests: Slab<HostRequest>,
+    outstanding: u32,
+    /// Processes that have submitted since they slept last, and whether each of all processes has.
+    awake: Vec<u16>,
+    is_awake: Vec<bool>,
+    /// Requests all bios of which have ended.
+    done: Vec<u32>,
+    /// Bios that ended with a request to the drive; empty but for that moment.
+    ended: Vec<Bio>,
+    marks: Marks,
+    /// Counters when measuring began.
+    start: BlockCounters,
+    /// Requests given to the drive, if they are to be kept.
+    dispatched: Option<Vec<Request>>,
+    scheduler: &'static SchedulerInfo,
+    start_ns: u64,
+}
+
+impl BlockStage {
+    /// # Errors
+    /// If no scheduler or no tunable has the name given.
+    pub fn new(options: &BlockOptions, device_bytes: u64, closed_loop: bool) -> Result<Self, SimError> {
+        let scheduler =
+            ssdlab_sched::scheduler(options.scheduler).map_err(|error| SimError::Setup(error.to_string()))?;
+        let dispatched = options.record.then(Vec::new);
+        let options = options.for_device(device_bytes / SECTOR);
+        Ok(Self {
+            max_sectors: options.max_sectors,
+            frame: options.frame,
+            plug: options.plug,
+            all_let_go: closed_loop || options.frame == Frame::Modern,
+            layer: BlockLayer::new(options).map_err(|error| SimError::Setup(error.to_string()))?,
+            requests: Slab::default(),
+            outstanding: 0,
+            awake: Vec::new(),
+            is_awake: Vec::new(),
+            done: Vec::new(),
+            ended: Vec::new(),
+            marks: Marks::default(),
+            start: BlockCounters::default(),
+            dispatched,
+            scheduler,
+            start_ns: 0,
+        })
+    }
+
+    /// From now on it is measured.
+    pub fn start_measuring(&mut self, now_ns: u64) {
+        self.start = self.layer.counters();
+        self.start_ns = now_ns;
+        if let Some(dispatched) = &mut self.dispatched {
+            dispatched.clear();
+        }
+    }
+
+    /// What it did since then, and the requests it gave to the drive if they were to be kept.
+    pub fn finish(self) -> (BlockSummary, Option<Vec<Request>>) {
+        let counters = self.layer.counters() - self.start;
+        let merged = counters.back_merges + counters.front_merges;
+        let mean = |sectors: u64, requests: u64| (requests > 0).then(|| (sectors * SECTOR) as f64 / requests as f64);
+        let summary = BlockSummary {
+            scheduler: self.scheduler.name,
+            counters,
+            merged_share: if counters.bios > 0 { merged as f64 / counters.bios as f64 } else { 0.0 },
+            read_bytes_mean: mean(counters.dispatched_read_sectors, counters.dispatched_reads),
+            write_bytes_mean: mean(counters.dispatched_write_sectors, counters.dispatched_writes),
+            idle_rules: self.idle_rules(),
+        };
+        (summary, self.dispatched)
+    }
+
+    fn idle_rules(&self) -> Vec<&'static str> {
+        let Marks { several_pids, writes, sync_writes, .. } = self.marks;
+        let mut rules = Vec::new();
+        if self.scheduler.by_process && !several_pids {
+            rules.push("rules by process: all requests come from one, so there is nobody to be fair to or to idle for");
+        }
+        if (self.scheduler.by_sync || self.frame == Frame::Legacy) && writes && !sync_writes {
+            rules.push("rules by kind: no write is marked as synchronous, so every write counts as write-back");
+        }
+        rules
+    }
+
+    /// Requests of the host that are not complete.
+    pub fn outstanding(&self) -> u32 {
+        self.outstanding
+    }
+
+    /// Whether a bio that nobody waits for has found no request.
+    pub fn holds_up(&self) -> bool {
+        self.layer.async_bios_wait()
+    }
+
+    pub fn left(&self) -> Left {
+        self.layer.left()
+    }
+
+    /// When something happens here by itself.
+    pub fn timer_ns(&self) -> u64 {
+        self.layer.timer_ns().unwrap_or(NEVER)
+    }
+
+    pub fn on_timer(&mut self, now_ns: u64) {
+        self.layer.on_timer(now_ns);
+    }
+
+    /// Takes a request of the host.
+    #[inline]
+    pub fn submit(&mut self, issued: Issued, now_ns: u64) {
+        let Issued { request, time_ns } = issued;
+        let (first, sectors) = (request.offset / SECTOR, sectors_of(&request));
+        let largest = u64::from(self.max_sectors);
+        // A flush is a bio without data. As a rule a request is one bio, and a division takes its time.
+        let bios = if sectors <= largest { 1 } else { sectors.div_ceil(largest) };
+        let host = HostRequest { request, issued_ns: time_ns, bios: bios as u32 };
+        let owner = self.requests.insert(host);
+        self.outstanding += 1;
+        let pid = u32::from(request.stream);
+        let waits = self.all_let_go || request.op == Op::Read || request.flags & flag::SYNC != 0;
+        if waits {
+            self.wake(request.stream);
+        }
+        if self.plug {
+            self.layer.plug(pid);
+        }
+        let direction = if request.op == Op::Read { Direction::Read } else { Direction::Write };
+        let flags = flags_of(&request);
+        for number in 0..bios {
+            let bio = Bio {
+                start: first + number * largest,
+                sectors: (sectors - number * largest).min(largest) as u32,
+                direction,
+                flags,
+                pid,
+                priority: Priority::default(),
+                owner,
+            };
+            self.marks.note(&bio);
+            if self.layer.submit(bio, now_ns) == Submitted::Ended {
+                self.bio_ended(owner);
+            }
+        }
+    }
+
+    fn wake(&mut self, stream: u16) {
+        if self.is_awake.len() <= usize::from(stream) {
+            self.is_awake.resize(usize::from(stream) + 1, false);
+        }
+        if !std::mem::replace(&mut self.is_awake[usize::from(stream)], true) {
+            self.awake.push(stream);
+        }
+    }
+
+    /// Whoever has submitted and waits goes to sleep; whether there was anybody.
+    #[inline]
+    pub fn sleep(&mut self, now_ns: u64) -> bool {
+        let anybody = !self.awake.is_empty();
+        while let Some(stream) = self.awake.pop() {
+            self.is_awake[usize::from(stream)] = false;
+            self.layer.unplug(u32::from(stream), now_ns);
+        }
+        anybody
+    }
+
+    /// Whether there may be a request for the drive.
+    #[inline]
+    pub fn has_work(&self) -> bool {
+        self.layer.has_work()
+    }
+
+    /// The next request for the drive, with the stream of the first process that is in it.
+    #[inline]
+    pub fn next(&mut self, now_ns: u64) -> Option<(RequestId, Request)> {
+        let Dispatched { id, operation, start, sectors, pid, .. } = self.layer.next(now_ns)?;
+        let (op, flags) = match operation {
+            Operation::Read => (Op::Read, 0),
+            Operation::Write => (Op::Write, 0),
+            Operation::WriteThrough => (Op::Write, flag::FUA),
+            Operation::Discard => (Op::Trim, 0),
+            Operation::Flush => (Op::Flush, 0),
+        };
+        let bytes = u32::try_from(u64::from(sectors) * SECTOR).expect("requests are shorter than 4 GiB");
+        // Processes are numbered like the streams of the trace they were.
+        let time_ns = now_ns - self.start_ns;
+        let request = Request { time_ns, offset: start * SECTOR, bytes, op, flags, stream: pid as u16 };
+        if let Some(dispatched) = &mut self.dispatched {
+            dispatched.push(request);
+        }
+        Some((id, request))
+    }
+
+    /// The drive has done a request.
+    #[inline]
+    pub fn completed(&mut self, id: RequestId, now_ns: u64) {
+        self.layer.completed(id, now_ns, &mut self.ended);
+        // Whoever waited for a request had nothing else to do and has nothing else to say.
+        while self.layer.woken().is_some() {}
+        while let Some(Bio { owner, .. }) = self.ended.pop() {
+            self.bio_ended(owner);
+        }
+    }
+
+    #[inline]
+    fn bio_ended(&mut self, owner: u32) {
+        let request = &mut self.requests[owner];
+        request.bios -= 1;
+        if request.bios == 0 {
+            self.done.push(owner);
+        }
+    }
+
+    /// A request of the host all bios of which have ended.
+    #[inline]
+    pub fn take_done(&mut self) -> Option<HostRequest> {
+        let owner = self.done.pop()?;
+        self.outstanding -= 1;
+        let request = self.requests[owner];
+        self.requests.remove(owner);
+        Some(request)
+    }
+}
+
+/// Sectors that a request touches: a block device knows only whole ones.
+fn sectors_of(request: &Request) -> u64 {
+    match request.op {
+        Op::Flush => 0,
+        _ => request.end().div_ceil(SECTOR) - request.offset / SECTOR,
+    }
+}
+
+fn flags_of(request: &Request) -> Flags {
+    let mut flags = Flags::NONE;
+    if request.flags == 0 && matches!(request.op, Op::Read | Op::Write) {
+        return flags;
+    }
+    for (bit, meaning) in [
+        (flag::SYNC, Flags::SYNC),
+        (flag::META, Flags::META),
+        (flag::AHEAD, Flags::READAHEAD),
+        (flag::FUA, Flags::FUA),
+        (flag::PREFLUSH, Flags::FLUSH),
+    ] {
+        if request.flags & bit != 0 {
+            flags = flags | meaning;
+        }
+    }
+    match request.op {
+        Op::Trim => flags | Flags::DISCARD,
+        Op::Flush => flags | Flags::FLUSH,
+        Op::Read | Op::Write => flags,
+    }
+}

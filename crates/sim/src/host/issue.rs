@@ -1,0 +1,326 @@
+//! The host: which request comes next, and when.
+//!
+//! ```text
+//! closed:    a request completes -> after the think time its stream may issue one more, from now on in trace order
+//! processes: a read or synchronous write completes -> after the think time its process goes on;
+//!            a write that nobody waits for goes when all before it in the trace have gone
+//! open:      a request comes at its time in the trace
+//! ```
+//! Where streams go on by themselves the host looks ahead in the trace for those that could issue, as far as
+//! [`LOOK_AHEAD`] requests; a stream whose next request lies further waits. What nobody waits for keeps to the order of
+//! the trace because it follows from what the others did: write-back cannot come before what it writes back.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+use ssdlab_nand::backend::parallel::NEVER;
+use ssdlab_trace::{Op, Request, Source, flag};
+
+use crate::run::error::SimError;
+use crate::run::monitor::{Control, Monitor, Phase, Status};
+use crate::setup::host::Replay;
+
+/// Requests fetched from a source at a time.
+pub(crate) const BATCH: usize = 4096;
+
+/// Requests held back because their streams have as many outstanding as they may.
+const LOOK_AHEAD: usize = 1 << 16;
+
+/// No request comes later: half of what 64 bits count, 292 years.
+const LATEST_NS: u64 = u64::MAX / 2;
+
+/// One request and when it was issued.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Issued {
+    pub request: Request,
+    pub time_ns: u64,
+}
+
+/// What the host does next.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Next {
+    /// Issues a request.
+    Issue(Issued),
+    /// Waits until then, or for a completion.
+    Wait(u64),
+    /// Nothing more.
+    End,
+}
+
+/// Requests that a stream may issue and has to issue.
+#[derive(Debug, Default)]
+struct Stream {
+    known: bool,
+    /// Requests it may issue now.
+    tokens: u32,
+    /// With their numbers.
+    waiting: VecDeque<(u64, Request)>,
+    /// Whether it is among the streams that can issue.
+    listed: bool,
+}
+
+/// Takes requests from the source as the host would issue them.
+pub(crate) struct Issuer<'s> {
+    source: &'s mut dyn Source,
+    monitor: &'s mut dyn Monitor,
+    phase: Phase,
+    replay: Replay,
+    /// Requests still to be taken from the source.
+    left: u64,
+    batch: Vec<Request>,
+    next: usize,
+    /// First and latest time in the batch that was fetched last.
+    pub arrivals_ns: Option<(u64, u64)>,
+    pub control: Control,
+    issued: u64,
+    /// Open loop: what is added to times of the trace.
+    shift_ns: Option<u64>,
+    streams: Vec<Stream>,
+    held_back: usize,
+    /// Streams that can issue.
+    able: VecDeque<u16>,
+    /// Tokens to come.
+    thinking: BinaryHeap<Reverse<(u64, u16)>>,
+    /// Requests that nobody waits for, with their numbers.
+    unawaited: VecDeque<(u64, Request)>,
+    order: Order,
+    /// Whether requests that nobody waits for have to wait where they are: there are too many already.
+    pub held_up: bool,
+    /// Where complete requests go with their times, if anybody wants them.
+    pub done: Option<&'s mut Vec<(Request, u64)>>,
+}
+
+/// Which requests have been issued, by their numbers in the trace; kept where they overtake each other and it matters.
+#[derive(Debug, Default)]
+struct Order {
+    /// The first that has not.
+    oldest: u64,
+    /// Whether those from there on have.
+    issued: VecDeque<bool>,
+}
+
+impl Order {
+    /// The number of a request that is taken from the trace.
+    fn number(&mut self) -> u64 {
+        self.issued.push_back(false);
+        self.oldest + self.issued.len() as u64 - 1
+    }
+
+    fn issue(&mut self, number: u64) {
+        self.issued[(number - self.oldest) as usize] = true;
+        while self.issued.front() == Some(&true) {
+            self.issued.pop_front();
+            self.oldest += 1;
+        }
+    }
+}
+
+impl<'s> Issuer<'s> {
+    /// Issues up to `limit` requests, the first of them being number `issued` + 1 of the run.
+    pub fn new(
+        source: &'s mut dyn Source,
+        monitor: &'s mut dyn Monitor,
+        phase: Phase,
+        replay: Replay,
+        limit: u64,
+        issued: u64,
+    ) -> Self {
+        Self {
+            source,
+            monitor,
+            phase,
+            replay,
+            left: limit,
+            batch: Vec::new(),
+            next: 0,
+            arrivals_ns: None,
+            control: Control::Continue,
+            issued,
+            shift_ns: None,
+            streams: Vec::new(),
+            held_back: 0,
+            able: VecDeque::new(),
+            thinking: BinaryHeap::new(),
+            unawaited: VecDeque::new(),
+            order: Order::default(),
+            held_up: false,
+            done: None,
+        }
+    }
+
+    /// The request that comes `ahead` after the next one in the trace, if it has been fetched.
+    #[inline]
+    pub fn ahead(&self, ahead: usize) -> Option<&Request> {
+        self.batch.get(self.next + ahead)
+    }
+
+    /// Fetches the next batch if there is none; false at the end.
+    fn fetch(&mut self) -> Result<bool, SimError> {
+        if self.next < self.batch.len() {
+            return Ok(true);
+        }
+        if self.control == Control::Stop {
+            return Ok(false);
+        }
+        if !self.batch.is_empty() {
+            let progress = self.source.progress();
+            let status =
+                Status { phase: self.phase, done: progress.done, total: progress.total, requests: self.issued };
+            self.control = self.monitor.report(&status);
+            if self.control == Control::Stop {
+                return Ok(false);
+            }
+        }
+        self.batch.clear();
+        self.next = 0;
+        let count = BATCH.min(usize::try_from(self.left).unwrap_or(BATCH));
+        let count = if count == 0 { 0 } else { self.source.fill(&mut self.batch, count)? };
+        self.left -= count as u64;
+        let Some((first, last)) = self.batch.first().zip(self.batch.last()) else {
+            self.left = 0;
+            return Ok(false);
+        };
+        self.arrivals_ns = Some((self.arrivals_ns.map_or(first.time_ns, |(first, _)| first), last.time_ns));
+        Ok(true)
+    }
+
+    /// What the host does at `now_ns`.
+    #[inline]
+    pub fn next(&mut self, now_ns: u64) -> Result<Next, SimError> {
+        match self.replay {
+            Replay::Open { time_scale } => self.next_open(now_ns, time_scale),
+            Replay::Closed { depth, per_stream, .. } => self.next_closed(now_ns, depth, per_stream),
+            Replay::Processes { .. } => self.next_closed(now_ns, 1, true),
+        }
+    }
+
+    fn next_open(&mut self, now_ns: u64, time_scale: f64) -> Result<Next, SimError> {
+        if !self.fetch()? {
+            return Ok(Next::End);
+        }
+        let request = self.batch[self.next];
+        let traced_ns = scaled(request.time_ns, time_scale);
+        // A phase begins when the one before it is over: what came meanwhile comes that much later.
+        let shift_ns = *self.shift_ns.get_or_insert(now_ns.saturating_sub(traced_ns));
+        let time_ns = traced_ns.saturating_add(shift_ns);
+        if time_ns > LATEST_NS {
+            return Err(SimError::BeyondTime { number: self.issued + 1, time_ns: request.time_ns, time_scale });
+        }
+        if time_ns > now_ns {
+            return Ok(Next::Wait(time_ns));
+        }
+        self.next += 1;
+        self.issued += 1;
+        Ok(Next::Issue(Issued { request, time_ns }))
+    }
+
+    fn next_closed(&mut self, now_ns: u64, depth: u32, per_stream: bool) -> Result<Next, SimError> {
+        while let Some(&Reverse((time_ns, stream))) = self.thinking.peek() {
+            if time_ns > now_ns {
+                break;
+            }
+            self.thinking.pop();
+            self.give_token(stream);
+        }
+        loop {
+            if let Some((number, request)) = self.take_unawaited().or_else(|| self.take_awaited()) {
+                if matches!(self.replay, Replay::Processes { .. }) {
+                    self.order.issue(number);
+                }
+                self.held_back -= 1;
+                self.issued += 1;
+                return Ok(Next::Issue(Issued { request, time_ns: now_ns }));
+            }
+            let may_look = self.held_back < if per_stream { LOOK_AHEAD } else { 1 };
+            if !may_look || !self.fetch()? {
+                let later = self.thinking.peek().map_or(NEVER, |&Reverse((time_ns, _))| time_ns);
+                return Ok(if may_look && self.held_back == 0 { Next::End } else { Next::Wait(later) });
+            }
+            let request = self.batch[self.next];
+            self.next += 1;
+            self.hold(request, if per_stream { request.stream } else { 0 }, depth);
+        }
+    }
+
+    /// A request that nobody waits for, if it is its turn.
+    fn take_unawaited(&mut self) -> Option<(u64, Request)> {
+        let in_turn = self.unawaited.front().is_some_and(|&(number, _)| number == self.order.oldest);
+        if in_turn && !self.held_up { self.unawaited.pop_front() } else { None }
+    }
+
+    /// A request of a stream that can issue.
+    fn take_awaited(&mut self) -> Option<(u64, Request)> {
+        let stream = &mut self.streams[usize::from(*self.able.front()?)];
+        let request = stream.waiting.pop_front().expect("a stream that can issue has a request");
+        stream.tokens -= 1;
+        stream.listed = stream.tokens > 0 && !stream.waiting.is_empty();
+        if !stream.listed {
+            self.able.pop_front();
+        }
+        Some(request)
+    }
+
+    fn hold(&mut self, request: Request, stream: u16, depth: u32) {
+        self.held_back += 1;
+        let mut number = 0;
+        if matches!(self.replay, Replay::Processes { .. }) {
+            number = self.order.number();
+            if !is_awaited(&request) {
+                self.unawaited.push_back((number, request));
+                return;
+            }
+        }
+        if self.streams.len() <= usize::from(stream) {
+            self.streams.resize_with(usize::from(stream) + 1, Stream::default);
+        }
+        let held = &mut self.streams[usize::from(stream)];
+        if !held.known {
+            held.known = true;
+            held.tokens = depth;
+        }
+        held.waiting.push_back((number, request));
+        self.list(stream);
+    }
+
+    fn give_token(&mut self, number: u16) {
+        self.streams[usize::from(number)].tokens += 1;
+        self.list(number);
+    }
+
+    fn list(&mut self, number: u16) {
+        let stream = &mut self.streams[usize::from(number)];
+        if !stream.listed && stream.tokens > 0 && !stream.waiting.is_empty() {
+            stream.listed = true;
+            self.able.push_back(number);
+        }
+    }
+
+    /// A request of the host is complete.
+    #[inline]
+    pub fn completed(&mut self, request: &Request, now_ns: u64) {
+        if let Some(done) = &mut self.done {
+            done.push((*request, now_ns));
+        }
+        let (stream, think) = match self.replay {
+            Replay::Open { .. } => return,
+            Replay::Closed { per_stream, think, .. } => (if per_stream { request.stream } else { 0 }, think),
+            Replay::Processes { .. } if !is_awaited(request) => return,
+            Replay::Processes { think } => (request.stream, think),
+        };
+        if think.0 == 0 {
+            self.give_token(stream);
+        } else {
+            self.thinking.push(Reverse((now_ns + think.0, stream)));
+        }
+    }
+}
+
+/// Whether the process that issued a request waits for it.
+fn is_awaited(request: &Request) -> bool {
+    matches!(request.op, Op::Read | Op::Flush) || request.flags & flag::SYNC != 0
+}
+
+/// A time of the trace on the clock of the run, rounded to the nearest nanosecond.
+pub(crate) fn scaled(time_ns: u64, scale: f64) -> u64 {
+    if scale == 1.0 { time_ns } else { (time_ns as f64 * scale).round() as u64 }
+}

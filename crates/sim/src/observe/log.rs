@@ -1,0 +1,379 @@
+//! Measures what a log-block FTL does: merges by kind, what reclaiming costs, how full log blocks are when they
+//! leave, and which pages its sequential log blocks capture.
+//!
+//! Captures are judged by *runs*: consecutive pages written by one stream of the trace, one after the other, other
+//! streams' requests in between or not. A run of two pages or more is a sequential sub-stream, a run of one page a
+//! random page. Definitions of the ratios: SBFAST slides, "Evaluation PAE2".
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use ssdlab_core::{BlockId, Lpn, Ppn, counters};
+use ssdlab_nand::{Cause, FlashSink, MergeCost, MergeKind, Note, Oob, Source};
+
+use crate::observe::map::MapSummary;
+
+/// A sink that may measure what the FTL notes. The unit type hears nothing and compiles to nothing.
+pub(crate) trait Meter: FlashSink {
+    /// `stream` is about to write `count` pages from `lpn`.
+    fn begin_write(&mut self, stream: u16, lpn: Lpn, count: u32);
+
+    /// The write is done.
+    fn end_write(&mut self);
+
+    /// Forgets everything so far.
+    fn restart(&mut self);
+
+    /// What was measured; `cost_ns` gives the time of a merge where time is modelled.
+    fn figures(self, host_pages_written: u64, cost_ns: impl Fn(MergeCost) -> Option<u64>) -> Measured;
+}
+
+/// What meters yield.
+#[derive(Default)]
+pub(crate) struct Measured {
+    /// From a log-block FTL.
+    pub log: Option<LogFigures>,
+    /// From an FTL whose map is in flash.
+    pub map: Option<MapSummary>,
+}
+
+impl Meter for () {
+    #[inline(always)]
+    fn begin_write(&mut self, _stream: u16, _lpn: Lpn, _count: u32) {}
+
+    #[inline(always)]
+    fn end_write(&mut self) {}
+
+    fn restart(&mut self) {}
+
+    fn figures(self, _host_pages_written: u64, _cost_ns: impl Fn(MergeCost) -> Option<u64>) -> Measured {
+        Measured::default()
+    }
+}
+
+/// Merges of one kind.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+pub struct MergeTally {
+    /// Logical blocks merged.
+    pub count: u64,
+    /// Pages copied for it.
+    pub copies: u64,
+    /// Data blocks erased for it; erases of the log blocks that made it necessary are not included.
+    pub erases: u64,
+}
+
+/// Merges by kind.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+pub struct Merges {
+    /// A log block became a data block.
+    pub switch: MergeTally,
+    /// A log block was completed and became a data block.
+    pub partial: MergeTally,
+    /// The newest pages were copied to a free block.
+    pub full: MergeTally,
+}
+
+counters! {
+    /// Runs of pages written, and what of them sequential log blocks captured.
+    pub struct CaptureCounters {
+        sub_streams: "runs", "Sequential sub-streams: runs of at least two pages.";
+        captured_sub_streams: "runs", "Sub-streams of which a page was captured.";
+        pages_of_captured: "pages", "Pages of these.";
+        captured_pages: "pages", "Pages of these that were captured.";
+        random_pages: "pages", "Random pages: runs of one page.";
+        captured_random_pages: "pages", "Random pages that were captured.";
+    }
+}
+
+/// How well sequential log blocks tell sequential from random pages.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct CaptureSummary {
+    /// Number of the stream in the trace; none for all streams together.
+    pub stream: Option<u16>,
+    /// Sequential sub-streams.
+    pub sub_streams: u64,
+    /// Random pages.
+    pub random_pages: u64,
+    /// Sub-streams captured, at least in part, over all; none without sub-streams.
+    pub hit_ratio: Option<f64>,
+    /// Pages captured over all pages, of the sub-streams captured; none without.
+    pub hit_quality: Option<f64>,
+    /// Random pages captured over all; none without random pages.
+    pub error_capture: Option<f64>,
+    /// 1 - `error_capture`.
+    pub pseudo_benefit: Option<f64>,
+}
+
+impl CaptureSummary {
+    fn of(stream: Option<u16>, counts: &CaptureCounters) -> Self {
+        let share = |part: u64, whole: u64| (whole > 0).then(|| part as f64 / whole as f64);
+        let error_capture = share(counts.captured_random_pages, counts.random_pages);
+        Self {
+            stream,
+            sub_streams: counts.sub_streams,
+            random_pages: counts.random_pages,
+            hit_ratio: share(counts.captured_sub_streams, counts.sub_streams),
+            hit_quality: share(counts.captured_pages, counts.pages_of_captured),
+            error_capture,
+            pseudo_benefit: error_capture.map(|error| 1.0 - error),
+        }
+    }
+}
+
+/// The log of a log-block FTL during the measured phase.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LogSummary {
+    /// Merges by kind.
+    pub merges: Merges,
+    /// Full merges of a logical block for each page the host wrote; none if it wrote nothing.
+    pub full_merges_per_page: Option<f64>,
+    /// Times that log space was reclaimed by full merges; what one host write waits for.
+    pub reclaims: u64,
+    /// Logical blocks merged in one of them, on average.
+    pub associativity_mean: Option<f64>,
+    /// Time one of them takes, on average; none where time is not modelled.
+    pub reclaim_mean_ns: Option<f64>,
+    /// Log blocks that left the log.
+    pub retired_blocks: u64,
+    /// Share of their pages that had been programmed, on average.
+    pub utilisation_mean: Option<f64>,
+    /// Captures, all streams together; none for a log without sequential blocks, which cannot capture.
+    pub capture: Option<CaptureSummary>,
+    /// Captures by stream, where there are captures and the trace names streams.
+    pub capture_by_stream: Vec<CaptureSummary>,
+}
+
+/// Distributions behind the summary.
+#[derive(Clone, Debug)]
+pub struct LogFigures {
+    /// The summary.
+    pub summary: LogSummary,
+    /// Reclaims by the number of logical blocks merged (index).
+    pub associativity: Vec<u64>,
+    /// Retired log blocks by the number of pages programmed (index).
+    pub utilisation: Vec<u64>,
+    /// Reclaims by cost, cheapest first: pages copied, blocks erased, nanoseconds (0 where time is not modelled), times.
+    pub reclaim_costs: Vec<(MergeCost, u64, u64)>,
+}
+
+/// A run under way.
+#[derive(Clone, Copy, Default)]
+struct Run {
+    /// The page that would continue it.
+    next: u32,
+    pages: u64,
+    captured: u64,
+}
+
+/// Measures a log-block FTL.
+pub(crate) struct LogMeter {
+    pages_per_block: u32,
+    /// Whether the log has sequential blocks.
+    captures: bool,
+    merges: [MergeTally; MergeKind::ALL.len()],
+    associativity: Vec<u64>,
+    utilisation: Vec<u64>,
+    reclaim_costs: BTreeMap<MergeCost, u64>,
+    streams: Vec<(Run, CaptureCounters)>,
+    /// The write under way: stream and pages.
+    write: (u16, u32, u32),
+    /// Its pages captured so far, in order.
+    captured: Vec<u32>,
+}
+
+impl LogMeter {
+    pub(crate) fn new(pages_per_block: u32, captures: bool) -> Self {
+        Self {
+            pages_per_block,
+            captures,
+            merges: Default::default(),
+            associativity: Vec::new(),
+            utilisation: vec![0; pages_per_block as usize + 1],
+            reclaim_costs: BTreeMap::new(),
+            streams: Vec::new(),
+            write: (0, 0, 0),
+            captured: Vec::new(),
+        }
+    }
+}
+
+/// Books a run that has ended.
+fn close(run: Run, counts: &mut CaptureCounters) {
+    match run.pages {
+        0 => {}
+        1 => {
+            counts.random_pages += 1;
+            counts.captured_random_pages += run.captured;
+        }
+        pages => {
+            counts.sub_streams += 1;
+            if run.captured > 0 {
+                counts.captured_sub_streams += 1;
+                counts.pages_of_captured += pages;
+                counts.captured_pages += run.captured;
+            }
+        }
+    }
+}
+
+impl FlashSink for LogMeter {
+    #[inline(always)]
+    fn read(&mut self, _ppn: Ppn, _cause: Cause) {}
+
+    #[inline(always)]
+    fn program(&mut self, _ppn: Ppn, _oob: Oob, _source: Source, _cause: Cause) {}
+
+    #[inline(always)]
+    fn erase(&mut self, _block: BlockId, _cause: Cause) {}
+
+    #[inline(always)]
+    fn copy(&mut self, _from: Ppn, _to: Ppn, _oob: Oob, _cause: Cause) {}
+
+    fn note(&mut self, note: Note) {
+        match note {
+            Note::Captured(lpn) => self.captured.push(lpn.0),
+            Note::Merged { kind, cost } => {
+                let tally = &mut self.merges[kind as usize];
+                tally.count += 1;
+                tally.copies += u64::from(cost.copies);
+                tally.erases += u64::from(cost.erases);
+            }
+            Note::Reclaimed { associated, cost } => {
+                let index = associated as usize;
+                if self.associativity.len() <= index {
+                    self.associativity.resize(index + 1, 0);
+                }
+                self.associativity[index] += 1;
+                *self.reclaim_costs.entry(cost).or_default() += 1;
+            }
+            Note::Retired { written } => self.utilisation[written as usize] += 1,
+            Note::LookedUp { .. } => {}
+        }
+    }
+}
+
+impl Meter for LogMeter {
+    #[inline]
+    fn begin_write(&mut self, stream: u16, lpn: Lpn, count: u32) {
+        self.write = (stream, lpn.0, count);
+        self.captured.clear();
+    }
+
+    #[inline]
+    fn end_write(&mut self) {
+        let (stream, first, count) = self.write;
+        if self.streams.len() <= usize::from(stream) {
+            self.streams.resize(usize::from(stream) + 1, Default::default());
+        }
+        let (run, counts) = &mut self.streams[usize::from(stream)];
+        if run.next != first || run.pages == 0 {
+            close(*run, counts);
+            *run = Run::default();
+        }
+        run.next = first + count;
+        run.pages += u64::from(count);
+        run.captured += self.captured.len() as u64;
+    }
+
+    fn restart(&mut self) {
+        *self = Self::new(self.pages_per_block, self.captures);
+    }
+
+    fn figures(mut self, host_pages_written: u64, cost_ns: impl Fn(MergeCost) -> Option<u64>) -> Measured {
+        let mut all = CaptureCounters::default();
+        let mut capture_by_stream = Vec::new();
+        for (number, (run, counts)) in self.streams.iter_mut().enumerate() {
+            close(*run, counts);
+            all += *counts;
+            if self.captures && number > 0 && *counts != CaptureCounters::default() {
+                capture_by_stream.push(CaptureSummary::of(Some(number as u16), counts));
+            }
+        }
+        let mean = |histogram: &[u64]| {
+            let count: u64 = histogram.iter().sum();
+            let sum: f64 = histogram.iter().enumerate().map(|(value, &times)| value as f64 * times as f64).sum();
+            (count, (count > 0).then(|| sum / count as f64))
+        };
+        let (reclaims, associativity_mean) = mean(&self.associativity);
+        let (retired_blocks, written_mean) = mean(&self.utilisation);
+        let timed: Option<Vec<f64>> =
+            self.reclaim_costs.iter().map(|(&cost, &times)| Some(cost_ns(cost)? as f64 * times as f64)).collect();
+        let [switch, partial, full] = self.merges;
+        let summary = LogSummary {
+            merges: Merges { switch, partial, full },
+            full_merges_per_page: (host_pages_written > 0).then(|| full.count as f64 / host_pages_written as f64),
+            reclaims,
+            associativity_mean,
+            reclaim_mean_ns: timed.filter(|_| reclaims > 0).map(|times| times.iter().sum::<f64>() / reclaims as f64),
+            retired_blocks,
+            utilisation_mean: written_mean.map(|pages| pages / f64::from(self.pages_per_block)),
+            capture: self.captures.then(|| CaptureSummary::of(None, &all)),
+            capture_by_stream,
+        };
+        let with_time = |(&cost, &times): (&MergeCost, &u64)| (cost, cost_ns(cost).unwrap_or(0), times);
+        let figures = LogFigures {
+            summary,
+            associativity: self.associativity,
+            utilisation: self.utilisation,
+            reclaim_costs: self.reclaim_costs.iter().map(with_time).collect(),
+        };
+        Measured { log: Some(figures), map: None }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn write(meter: &mut LogMeter, stream: u16, lpn: u32, count: u32, captured: &[u32]) {
+        meter.begin_write(stream, Lpn(lpn), count);
+        captured.iter().for_each(|&lpn| meter.note(Note::Captured(Lpn(lpn))));
+        meter.end_write();
+    }
+
+    /// Two interleaved streams: by hand, stream 1 has runs 10-12 (two captured) and 40 (captured), stream 2 the
+    /// runs 90-91 (none captured) and 7 (not).
+    #[test]
+    fn runs_are_told_apart_by_stream() {
+        let mut meter = LogMeter::new(4, true);
+        write(&mut meter, 1, 10, 1, &[]);
+        write(&mut meter, 2, 90, 2, &[]);
+        write(&mut meter, 1, 11, 2, &[11, 12]);
+        write(&mut meter, 2, 7, 1, &[]);
+        write(&mut meter, 1, 40, 1, &[40]);
+        let summary = meter.figures(7, |_| None).log.expect("measures").summary;
+        let all = summary.capture.expect("captures");
+        assert_eq!((all.sub_streams, all.random_pages), (2, 2));
+        assert_eq!((all.hit_ratio, all.hit_quality), (Some(0.5), Some(2.0 / 3.0)));
+        assert_eq!((all.error_capture, all.pseudo_benefit), (Some(0.5), Some(0.5)));
+        assert_eq!(summary.capture_by_stream[0].error_capture, Some(1.0));
+        assert_eq!(summary.capture_by_stream[1].hit_ratio, Some(0.0));
+        assert_eq!(summary.capture_by_stream[1].hit_quality, None);
+    }
+
+    #[test]
+    fn a_log_that_cannot_capture_has_no_captures() {
+        let mut meter = LogMeter::new(4, false);
+        write(&mut meter, 1, 10, 2, &[]);
+        let summary = meter.figures(2, |_| None).log.expect("measures").summary;
+        assert_eq!((summary.capture, summary.capture_by_stream), (None, vec![]));
+    }
+
+    #[test]
+    fn means_are_those_of_the_notes() {
+        let mut meter = LogMeter::new(4, true);
+        let cost = |copies, erases| MergeCost { copies, erases };
+        meter.note(Note::Reclaimed { associated: 3, cost: cost(12, 4) });
+        meter.note(Note::Reclaimed { associated: 1, cost: cost(4, 2) });
+        meter.note(Note::Retired { written: 4 });
+        meter.note(Note::Retired { written: 1 });
+        meter.note(Note::Merged { kind: MergeKind::Full, cost: cost(4, 1) });
+        let figures = meter.figures(10, |cost| Some(u64::from(cost.copies) * 10)).log.expect("measures");
+        let summary = &figures.summary;
+        assert_eq!((summary.reclaims, summary.associativity_mean), (2, Some(2.0)));
+        assert_eq!((summary.reclaim_mean_ns, summary.utilisation_mean), (Some(80.0), Some(0.625)));
+        assert_eq!(summary.full_merges_per_page, Some(0.1));
+        assert_eq!(figures.associativity, [0, 1, 0, 1]);
+        assert_eq!(figures.reclaim_costs, [(cost(4, 2), 40, 1), (cost(12, 4), 120, 1)]);
+    }
+}

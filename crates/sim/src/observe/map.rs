@@ -1,0 +1,123 @@
+//! Measures what a map costs that is kept in flash.
+
+use serde::Serialize;
+use ssdlab_core::{BlockId, Lpn, Ppn};
+use ssdlab_nand::{Cause, Counts, FlashSink, MergeCost, Note, Oob, Source};
+
+use crate::observe::log::{Measured, Meter};
+
+/// Look-ups of one kind.
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
+pub struct LookupTally {
+    /// Look-ups, one for each page touched.
+    pub count: u64,
+    /// Of these, found in RAM.
+    pub hits: u64,
+    /// `hits` over `count`; none without look-ups.
+    pub hit_ratio: Option<f64>,
+}
+
+/// The map of an FTL that keeps it in flash, during the measured phase.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct MapSummary {
+    /// Look-ups for pages read.
+    pub reads: LookupTally,
+    /// Look-ups for pages written or trimmed.
+    pub changes: LookupTally,
+    /// All look-ups.
+    pub all: LookupTally,
+    /// Map pages read for any cause.
+    pub pages_read: u64,
+    /// Map pages programmed for any cause.
+    pub pages_programmed: u64,
+    /// `pages_programmed` for each page the host wrote; none if it wrote nothing.
+    pub translation_write_amplification: Option<f64>,
+    /// Look-ups for pages read for which a map page was read first, over all; none without reads.
+    pub double_read_share: Option<f64>,
+    /// Map pages in flash.
+    pub pages: u32,
+}
+
+/// Measures an FTL whose map is in flash.
+#[derive(Default)]
+pub(crate) struct MapMeter {
+    pages: u32,
+    /// Look-ups and hits, for reads and for changes.
+    counts: [(u64, u64); 2],
+    /// The latest look-up was for a read and missed: a load that follows is for it.
+    reading: bool,
+    double_reads: u64,
+    operations: Counts,
+}
+
+impl MapMeter {
+    pub(crate) fn new(pages: u32) -> Self {
+        Self { pages, ..Self::default() }
+    }
+}
+
+/// Causes of map operations.
+const CAUSES: [Cause; 4] = [Cause::MapLoad, Cause::MapWriteBack, Cause::MapUpdate, Cause::MapGc];
+
+impl FlashSink for MapMeter {
+    #[inline(always)]
+    fn read(&mut self, ppn: Ppn, cause: Cause) {
+        self.operations.read(ppn, cause);
+        if cause == Cause::MapLoad && std::mem::take(&mut self.reading) {
+            self.double_reads += 1;
+        }
+    }
+
+    #[inline(always)]
+    fn program(&mut self, ppn: Ppn, oob: Oob, source: Source, cause: Cause) {
+        self.operations.program(ppn, oob, source, cause);
+    }
+
+    #[inline(always)]
+    fn erase(&mut self, _block: BlockId, _cause: Cause) {}
+
+    #[inline(always)]
+    fn note(&mut self, note: Note) {
+        if let Note::LookedUp { hit, changes } = note {
+            let (count, hits) = &mut self.counts[usize::from(changes)];
+            *count += 1;
+            *hits += u64::from(hit);
+            self.reading = !hit && !changes;
+        }
+    }
+}
+
+impl Meter for MapMeter {
+    #[inline(always)]
+    fn begin_write(&mut self, _stream: u16, _lpn: Lpn, _count: u32) {}
+
+    #[inline(always)]
+    fn end_write(&mut self) {}
+
+    fn restart(&mut self) {
+        *self = Self::new(self.pages);
+    }
+
+    fn figures(self, host_pages_written: u64, _cost_ns: impl Fn(MergeCost) -> Option<u64>) -> Measured {
+        let tally = |count: u64, hits: u64| LookupTally {
+            count,
+            hits,
+            hit_ratio: (count > 0).then(|| hits as f64 / count as f64),
+        };
+        let [(reads, read_hits), (changes, change_hits)] = self.counts;
+        let total = |of: &[u64; Cause::ALL.len()]| CAUSES.iter().map(|&cause| of[cause as usize]).sum::<u64>();
+        let pages_programmed = total(&self.operations.programs);
+        let map = MapSummary {
+            reads: tally(reads, read_hits),
+            changes: tally(changes, change_hits),
+            all: tally(reads + changes, read_hits + change_hits),
+            pages_read: total(&self.operations.reads),
+            pages_programmed,
+            translation_write_amplification: (host_pages_written > 0)
+                .then(|| pages_programmed as f64 / host_pages_written as f64),
+            double_read_share: (reads > 0).then(|| self.double_reads as f64 / reads as f64),
+            pages: self.pages,
+        };
+        Measured { log: None, map: Some(map) }
+    }
+}

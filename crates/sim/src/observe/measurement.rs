@@ -1,0 +1,195 @@
+//! The measured phase: response times, the series, and the difference between its end and its start.
+
+use ssdlab_core::LatencyHistogram;
+use ssdlab_ftl::Ftl;
+use ssdlab_nand::backend::Flash;
+use ssdlab_nand::{Cause, Counts};
+use ssdlab_trace::Op;
+
+use crate::check::shadow::Checker;
+use crate::drive::parts::Parts;
+use crate::drive::sinks::Sinks;
+use crate::drive::stack::Stack;
+use crate::host::issue::scaled;
+use crate::observe::activity::{Activity, DriveSummary};
+use crate::observe::log::{Measured, Meter};
+use crate::observe::series::{Series, Tally};
+use crate::observe::summary::{
+    CheckSummary, DeviceSummary, FlashSummary, HostCounters, LatencyByOp, LifetimeSummary, PreconditionSummary,
+    Summary, TimeSummary, WearSummary,
+};
+use crate::run::Outcome;
+use crate::setup::host::Replay;
+
+const NANOS_PER_SECOND: f64 = 1e9;
+const SECONDS_PER_DAY: f64 = 86_400.0;
+const DAYS_PER_YEAR: f64 = 365.25;
+
+/// What is measured on a stack.
+pub(crate) struct Measurement {
+    latency: [LatencyHistogram; 4],
+    /// Arrival of the first and of the latest measured request.
+    arrivals_ns: Option<(u64, u64)>,
+    start: Start,
+    series: Series,
+}
+
+/// State when measuring began.
+struct Start {
+    counts: Counts,
+    time_ns: u64,
+    busy_ns: u64,
+    erases: Vec<u32>,
+}
+
+/// What a drive with a front of its own adds.
+pub(crate) struct OfDrive {
+    pub summary: DriveSummary,
+    pub activity: Activity,
+    /// Pages that the host wrote and that were not programmed for it: overwritten or trimmed in the write buffer, or
+    /// still there; less those that were there at the start.
+    pub absorbed_pages: i64,
+}
+
+impl Measurement {
+    /// Begins to measure; what was counted for the host so far is forgotten.
+    pub fn start<P: Parts>(stack: &mut Stack<P>) -> Self {
+        stack.host = HostCounters::default();
+        stack.sinks.meter.restart();
+        Self {
+            latency: Default::default(),
+            arrivals_ns: None,
+            start: Start {
+                counts: stack.sinks.flash.counts(),
+                time_ns: stack.sinks.flash.now_ns(),
+                busy_ns: stack.sinks.flash.busy_ns(),
+                erases: stack.ftl.erase_counts().to_vec(),
+            },
+            series: Series::new(Tally::default()),
+        }
+    }
+
+    /// When measuring began.
+    pub fn start_ns(&self) -> u64 {
+        self.start.time_ns
+    }
+
+    /// Requests of the trace arrived between these times.
+    pub fn arrived(&mut self, first_ns: u64, latest_ns: u64) {
+        self.arrivals_ns = Some((self.arrivals_ns.map_or(first_ns, |(first, _)| first), latest_ns));
+    }
+
+    /// A request is done.
+    #[inline]
+    pub fn request_done<P: Parts>(&mut self, stack: &Stack<P>, op: Op, latency_ns: u64) {
+        if P::Flash::TIMED {
+            self.latency[op as usize].record(latency_ns);
+            self.series.request_took(op, latency_ns);
+        }
+        let (latency, start) = (&self.latency, &self.start);
+        self.series.request_done(|| totals(stack, latency, start));
+    }
+
+    /// The figures of the measured phase.
+    pub fn finish<P: Parts>(
+        mut self,
+        stack: Stack<P>,
+        precondition: PreconditionSummary,
+        partial: bool,
+        drive: Option<OfDrive>,
+    ) -> Outcome {
+        self.series.finish(totals(&stack, &self.latency, &self.start));
+        let counts = stack.sinks.flash.counts() - self.start.counts;
+        let host = stack.host;
+        // Conservation, checked in release builds too: a run that breaks it must not be reported.
+        let absorbed_pages = drive.as_ref().map_or(0, |drive| drive.absorbed_pages);
+        let asked_for = host.pages_written.wrapping_add_signed(-absorbed_pages);
+        assert_eq!(counts.programs[Cause::Host as usize], asked_for, "programs the host asked for");
+        let write_amplification =
+            (host.pages_written > 0).then(|| counts.programmed() as f64 / host.pages_written as f64);
+        let erase_counts: Vec<u32> =
+            stack.ftl.erase_counts().iter().zip(&self.start.erases).map(|(now, before)| now - before).collect();
+        let elapsed_ns = stack.sinks.flash.now_ns() - self.start.time_ns;
+        let seconds = elapsed_ns as f64 / NANOS_PER_SECOND;
+        let mut all = LatencyHistogram::default();
+        self.latency.iter().for_each(|histogram| all.merge(histogram));
+        let per_second = |amount: f64| (seconds > 0.0).then(|| amount / seconds);
+        let (first_arrival_ns, last_arrival_ns) = self.arrivals_ns.unwrap_or_default();
+        let time = P::Flash::TIMED.then(|| {
+            let busy_ns = stack.sinks.flash.busy_ns() - self.start.busy_ns;
+            TimeSummary {
+                elapsed_ns,
+                busy_ns,
+                utilisation: if elapsed_ns > 0 { busy_ns as f64 / elapsed_ns as f64 } else { 0.0 },
+                iops: per_second(all.count() as f64),
+                bytes_read_per_s: per_second(host.bytes_read as f64),
+                bytes_written_per_s: per_second(host.bytes_written as f64),
+                behind_ns: match stack.setup.replay {
+                    Replay::Open { time_scale } => {
+                        Some(stack.sinks.flash.now_ns().saturating_sub(scaled(last_arrival_ns, time_scale)))
+                    }
+                    Replay::Closed { .. } | Replay::Processes { .. } => None,
+                },
+            }
+        });
+        let latency = P::Flash::TIMED.then(|| LatencyByOp::of(&self.latency));
+        let device = DeviceSummary::of(&stack.setup, stack.ftl.memory_bytes(), stack.ftl.mapping_table_bytes());
+        let host_tbw_bytes = write_amplification
+            .map(|amplification| f64::from(device.endurance_cycles) * device.physical_bytes as f64 / amplification);
+        // A closed loop runs as fast as the drive can; how fast the host really writes only the trace knows.
+        let trace_seconds = (last_arrival_ns - first_arrival_ns) as f64 / NANOS_PER_SECOND;
+        let writing_seconds = if trace_seconds > 0.0 { trace_seconds } else { seconds };
+        let host_bytes_per_day = (host.bytes_written > 0 && writing_seconds > 0.0)
+            .then(|| host.bytes_written as f64 / writing_seconds * SECONDS_PER_DAY);
+        let years = host_tbw_bytes.zip(host_bytes_per_day).map(|(tbw, per_day)| tbw / per_day / DAYS_PER_YEAR);
+        let capacities_written = host.pages_written as f64 / f64::from(stack.setup.logical_pages);
+        let (flash_operations_checked, page_reads_checked) = stack.sinks.checker.checked();
+        let Sinks { flash, meter, .. } = stack.sinks;
+        let Measured { log, map } = meter.figures(host.pages_written, |cost| flash.cost_ns(cost));
+        let (drive, activity) = drive.map(|drive| (drive.summary, drive.activity)).unzip();
+        Outcome {
+            summary: Summary {
+                partial,
+                device,
+                precondition,
+                cache: None,
+                host,
+                flash: FlashSummary(counts),
+                write_amplification,
+                capacities_written,
+                time,
+                latency,
+                drive,
+                log: log.as_ref().map(|figures| figures.summary.clone()),
+                map,
+                wear: WearSummary::of(&erase_counts),
+                lifetime: LifetimeSummary { host_tbw_bytes, host_bytes_per_day, years },
+                check: P::Checker::ON.then_some(CheckSummary { flash_operations_checked, page_reads_checked }),
+            },
+            series: self.series,
+            erase_counts,
+            latency: self.latency,
+            log,
+            activity,
+        }
+    }
+}
+
+/// Totals since the start of measuring, with the time they were taken at.
+fn totals<P: Parts>(stack: &Stack<P>, latency: &[LatencyHistogram; 4], start: &Start) -> (u64, Tally) {
+    let counts = stack.sinks.flash.counts() - start.counts;
+    let programmed = counts.programmed();
+    let sum_ns = |op: Op| u64::try_from(latency[op as usize].sum_ns()).unwrap_or(u64::MAX);
+    let done = |op: Op| latency[op as usize].count();
+    let tally = Tally {
+        host_pages_written: stack.host.pages_written,
+        flash_pages_programmed: programmed,
+        pages_copied: programmed - counts.programs[Cause::Host as usize],
+        blocks_erased: counts.erased(),
+        read_requests: if P::Flash::TIMED { done(Op::Read) } else { stack.host.read_requests },
+        read_latency_sum_ns: sum_ns(Op::Read),
+        write_requests: if P::Flash::TIMED { done(Op::Write) } else { stack.host.write_requests },
+        write_latency_sum_ns: sum_ns(Op::Write),
+    };
+    (stack.sinks.flash.now_ns() - start.time_ns, tally)
+}

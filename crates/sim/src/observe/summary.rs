@@ -1,0 +1,313 @@
+//! The figures of a run, in the order in which they are reported and stored.
+
+use serde::{Serialize, Serializer, ser::SerializeMap};
+use ssdlab_core::{LatencyHistogram, counters};
+use ssdlab_nand::{Cause, Counts};
+
+use crate::host::cache::CacheSummary;
+use crate::observe::activity::DriveSummary;
+use crate::observe::log::LogSummary;
+use crate::observe::map::MapSummary;
+use crate::setup::Setup;
+
+counters! {
+    /// What the host asked for during the measured phase.
+    pub struct HostCounters {
+        read_requests: "requests", "Read requests.";
+        write_requests: "requests", "Write requests.";
+        trim_requests: "requests", "Trim requests.";
+        flush_requests: "requests", "Flush requests; they wait only for a write buffer that a power loss would empty.";
+        bytes_read: "bytes", "Bytes read.";
+        bytes_written: "bytes", "Bytes written.";
+        bytes_trimmed: "bytes", "Bytes trimmed, whole pages or not.";
+        pages_read: "pages", "Logical pages touched by reads.";
+        pages_written: "pages", "Logical pages touched by writes.";
+        pages_trimmed: "pages", "Logical pages wholly covered by trims.";
+        unmapped_pages_read: "pages", "Pages read that were never written: zeros, free of cost.";
+        partial_pages_written: "pages", "Pages written in part: the rest was read and written again.";
+        wrapped_requests: "requests", "Requests beyond the device, moved by --fit wrap.";
+    }
+}
+
+/// Serialises counters as a map from name to value.
+fn counter_map<S: Serializer>(counters: &HostCounters, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(counters.rows().iter().map(|row| (row.name, row.value)))
+}
+
+/// The device.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct DeviceSummary {
+    /// Bytes the host sees.
+    pub capacity_bytes: u64,
+    /// Bytes of a page.
+    pub page_bytes: u32,
+    /// Pages of an erase block.
+    pub pages_per_block: u32,
+    /// Erase blocks.
+    pub blocks: u32,
+    /// Bytes of flash.
+    pub physical_bytes: u64,
+    /// Pages the host sees.
+    pub logical_pages: u64,
+    /// Pages of flash.
+    pub physical_pages: u64,
+    /// (physical - logical) / logical.
+    pub op_over_logical: f64,
+    /// (physical - logical) / physical.
+    pub spare_of_physical: f64,
+    /// Blocks that garbage collection, merges or the map in flash hold back, included in the above.
+    pub reserve_blocks: u32,
+    /// `op_over_logical` without them: the space that collection lives on.
+    pub effective_op_over_logical: f64,
+    /// Program/erase cycles a block endures.
+    pub endurance_cycles: u32,
+    /// Bytes of mapping tables that a controller running this FTL keeps in RAM, as its paper counts them.
+    pub mapping_table_bytes: u64,
+    /// Memory the simulated FTL holds for maps and block state, in bytes.
+    pub memory_bytes: u64,
+}
+
+/// The device's state before the first request.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct PreconditionSummary {
+    /// Pages written.
+    pub host_pages_written: u64,
+    /// Pages programmed.
+    pub flash_pages_programmed: u64,
+    /// Write amplification at the end of overwriting; none without overwriting.
+    pub write_amplification: Option<f64>,
+    /// Whether write amplification had settled; none unless that was asked for.
+    pub stable: Option<bool>,
+}
+
+/// Flash operations by cause; causes that never occurred are left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlashSummary(pub Counts);
+
+/// One kind of operation by cause.
+struct ByCause<'a>(&'a [u64]);
+
+impl Serialize for ByCause<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let occurred = Cause::ALL.iter().zip(self.0).filter(|(_, count)| **count > 0);
+        serializer.collect_map(occurred.map(|(cause, count)| (cause.name(), count)))
+    }
+}
+
+impl Serialize for FlashSummary {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(3))?;
+        map.serialize_entry("reads", &ByCause(&self.0.reads))?;
+        map.serialize_entry("programs", &ByCause(&self.0.programs))?;
+        map.serialize_entry("erases", &ByCause(&self.0.erases))?;
+        map.end()
+    }
+}
+
+/// Rates over the measured phase.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct TimeSummary {
+    /// From the start of measuring to the last completion.
+    pub elapsed_ns: u64,
+    /// Time the flash worked.
+    pub busy_ns: u64,
+    /// Busy over elapsed.
+    pub utilisation: f64,
+    /// Requests completed per second; none, as the rates below, if no time passed.
+    pub iops: Option<f64>,
+    /// Bytes read per second.
+    pub bytes_read_per_s: Option<f64>,
+    /// Bytes written per second.
+    pub bytes_written_per_s: Option<f64>,
+    /// How long after the last arrival the last request completed; none in closed replay.
+    pub behind_ns: Option<u64>,
+}
+
+/// A distribution of response times, in nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct LatencySummary {
+    /// Requests.
+    pub count: u64,
+    /// Mean.
+    pub mean_ns: f64,
+    /// Standard deviation.
+    pub std_dev_ns: f64,
+    /// Smallest.
+    pub min_ns: u64,
+    /// Median, as all quantiles exact to 1.6 %.
+    pub p50_ns: u64,
+    /// 90 of 100 are no slower.
+    pub p90_ns: u64,
+    /// 95 of 100 are no slower.
+    pub p95_ns: u64,
+    /// 99 of 100 are no slower.
+    pub p99_ns: u64,
+    /// 999 of 1,000 are no slower.
+    pub p99_9_ns: u64,
+    /// 9,999 of 10,000 are no slower.
+    pub p99_99_ns: u64,
+    /// Largest.
+    pub max_ns: u64,
+}
+
+impl LatencySummary {
+    /// Figures of a histogram; none if it is empty.
+    pub(crate) fn of(histogram: &LatencyHistogram) -> Option<Self> {
+        let q = |quantile| histogram.quantile_ns(quantile);
+        (histogram.count() > 0).then(|| Self {
+            count: histogram.count(),
+            mean_ns: histogram.mean_ns(),
+            std_dev_ns: histogram.std_dev_ns(),
+            min_ns: histogram.min_ns(),
+            p50_ns: q(0.5),
+            p90_ns: q(0.9),
+            p95_ns: q(0.95),
+            p99_ns: q(0.99),
+            p99_9_ns: q(0.999),
+            p99_99_ns: q(0.9999),
+            max_ns: histogram.max_ns(),
+        })
+    }
+}
+
+/// Response times by operation; none for an operation that did not occur.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LatencyByOp {
+    /// Every request.
+    pub all: Option<LatencySummary>,
+    /// Reads.
+    pub read: Option<LatencySummary>,
+    /// Writes.
+    pub write: Option<LatencySummary>,
+    /// Trims.
+    pub trim: Option<LatencySummary>,
+    /// Flushes.
+    pub flush: Option<LatencySummary>,
+}
+
+impl LatencyByOp {
+    /// Figures of the histograms of each [`ssdlab_trace::Op`].
+    pub(crate) fn of(histograms: &[LatencyHistogram; 4]) -> Self {
+        let mut all = LatencyHistogram::default();
+        histograms.iter().for_each(|histogram| all.merge(histogram));
+        let [read, write, trim, flush] = histograms.each_ref().map(LatencySummary::of);
+        Self { all: LatencySummary::of(&all), read, write, trim, flush }
+    }
+}
+
+/// Erases of the measured phase over the blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct WearSummary {
+    /// Erases in all.
+    pub erases: u64,
+    /// Mean per block.
+    pub erase_mean: f64,
+    /// Standard deviation over the blocks.
+    pub erase_std_dev: f64,
+    /// Least worn block.
+    pub erase_min: u32,
+    /// Most worn block.
+    pub erase_max: u32,
+}
+
+impl WearSummary {
+    pub(crate) fn of(counts: &[u32]) -> Self {
+        let n = counts.len().max(1) as f64;
+        let erases: u64 = counts.iter().map(|&count| u64::from(count)).sum();
+        let mean = erases as f64 / n;
+        let variance = counts.iter().map(|&count| (f64::from(count) - mean).powi(2)).sum::<f64>() / n;
+        Self {
+            erases,
+            erase_mean: mean,
+            erase_std_dev: variance.sqrt(),
+            erase_min: counts.iter().copied().min().unwrap_or(0),
+            erase_max: counts.iter().copied().max().unwrap_or(0),
+        }
+    }
+}
+
+/// What the drive's life would be if it went on like the measured phase, with perfect wear levelling.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct LifetimeSummary {
+    /// Bytes the host can write: endurance x physical bytes / write amplification.
+    pub host_tbw_bytes: Option<f64>,
+    /// Bytes the host writes per day: at the rate of the trace if its requests carry times, else at the rate of
+    /// the drive; none where there is neither.
+    pub host_bytes_per_day: Option<f64>,
+    /// Years until worn out at that rate.
+    pub years: Option<f64>,
+}
+
+/// What the data check looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct CheckSummary {
+    /// Flash operations held against the NAND rules, preconditioning included.
+    pub flash_operations_checked: u64,
+    /// Pages read and compared with what was written last, warm-up included.
+    pub page_reads_checked: u64,
+}
+
+/// The figures of a run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Summary {
+    /// Whether the run was stopped before its end.
+    pub partial: bool,
+    /// The device.
+    pub device: DeviceSummary,
+    /// Its state before the first request.
+    pub precondition: PreconditionSummary,
+    /// What the cache above the drive did; none without one.
+    pub cache: Option<CacheSummary>,
+    /// What the host asked for; with a cache above the drive, what was left of it.
+    #[serde(serialize_with = "counter_map")]
+    pub host: HostCounters,
+    /// What the flash did.
+    pub flash: FlashSummary,
+    /// Pages programmed per page the host wrote; none if it wrote nothing.
+    pub write_amplification: Option<f64>,
+    /// Logical pages the host wrote, in capacities of the device. Below one or so, write amplification still
+    /// tells more of the preconditioning than of the requests.
+    pub capacities_written: f64,
+    /// Rates; none where time is not modelled.
+    pub time: Option<TimeSummary>,
+    /// Response times; none where time is not modelled.
+    pub latency: Option<LatencyByOp>,
+    /// Channels, dies, queues and buffer; none unless they are modelled.
+    pub drive: Option<DriveSummary>,
+    /// Merges and captures; none for an FTL without log blocks.
+    pub log: Option<LogSummary>,
+    /// Use of the map; none for an FTL that has all of it in RAM.
+    pub map: Option<MapSummary>,
+    /// Erases.
+    pub wear: WearSummary,
+    /// Projection.
+    pub lifetime: LifetimeSummary,
+    /// Data check, if it was on.
+    pub check: Option<CheckSummary>,
+}
+
+impl DeviceSummary {
+    pub(crate) fn of(setup: &Setup, memory_bytes: u64, mapping_table_bytes: u64) -> Self {
+        let geometry = &setup.geometry;
+        let (logical, physical) = (u64::from(setup.logical_pages), geometry.pages());
+        let spare = (physical - logical) as f64;
+        let reserve_blocks = setup.reserve_blocks();
+        let reserve_pages = f64::from(reserve_blocks) * f64::from(geometry.pages_per_block);
+        Self {
+            capacity_bytes: setup.capacity_bytes(),
+            page_bytes: geometry.page_bytes,
+            pages_per_block: geometry.pages_per_block,
+            blocks: geometry.blocks,
+            physical_bytes: physical * u64::from(geometry.page_bytes),
+            logical_pages: logical,
+            physical_pages: physical,
+            op_over_logical: spare / logical as f64,
+            spare_of_physical: spare / physical as f64,
+            reserve_blocks,
+            effective_op_over_logical: (spare - reserve_pages) / logical as f64,
+            endurance_cycles: setup.endurance_cycles,
+            mapping_table_bytes,
+            memory_bytes,
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! Why a simulation cannot start or go on.
+
+use ssdlab_core::Bytes;
+use ssdlab_trace::TraceError;
+
+/// Why a simulation cannot start or go on.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SimError {
+    /// The set-up is impossible.
+    #[error("{0}")]
+    Setup(String),
+    /// The trace cannot be read.
+    #[error(transparent)]
+    Trace(#[from] TraceError),
+    /// A request lies beyond the device.
+    #[error(
+        "request {number} ends at byte {end} ({}), but the device holds {capacity_bytes} ({}): raise device.capacity, \
+         or choose --fit grow, scale or wrap",
+        Bytes(*end), Bytes(*capacity_bytes)
+    )]
+    BeyondDevice {
+        /// Number of the request, from 1.
+        number: u64,
+        /// First byte after the request.
+        end: u64,
+        /// Bytes the host sees.
+        capacity_bytes: u64,
+    },
+    /// A request comes later than time is counted.
+    #[error(
+        "request {number} comes at {time_ns} ns, {time_scale} times which is more than the 292 years that simulated \
+         time lasts: lower host.replay.open.time_scale, or check the times of the trace"
+    )]
+    BeyondTime {
+        /// Number of the request, from 1.
+        number: u64,
+        /// Its time in the trace.
+        time_ns: u64,
+        /// What it is multiplied with.
+        time_scale: f64,
+    },
+    /// Requests wait and nothing is under way.
+    #[error("the simulation cannot go on: {0}; this is a defect of the simulator, please report it")]
+    Stuck(String),
+    /// The data check found the FTL wrong.
+    #[error("data check failed at request {number}: {violation}; this is a defect of the FTL, please report it")]
+    Check {
+        /// Number of the request, from 1; 0 during preconditioning.
+        number: u64,
+        /// What was found.
+        violation: String,
+    },
+}

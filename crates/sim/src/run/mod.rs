@@ -1,0 +1,87 @@
+//! One call, [`run`]: precondition the device, replay the warm-up, replay and measure the rest.
+
+pub mod error;
+pub mod monitor;
+
+use std::cell::RefCell;
+
+use ssdlab_core::LatencyHistogram;
+use ssdlab_nand::Timing;
+use ssdlab_nand::backend::OneByOne;
+use ssdlab_trace::Source;
+
+use crate::assembly::{Prepared, Purpose, assemble, prepare_drive};
+use crate::drive::parts::{Parts, TimedParts, Untimed};
+use crate::drive::serial::SerialDrive;
+use crate::drive::stack::Stack;
+use crate::host::cache::{Cached, Shared};
+use crate::observe::activity::Activity;
+use crate::observe::log::LogFigures;
+use crate::observe::series::Series;
+use crate::observe::summary::Summary;
+use crate::setup::Setup;
+use crate::setup::drive::DriveOptions;
+use error::SimError;
+use monitor::Monitor;
+
+/// What a run yields.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// Figures of the measured phase.
+    pub summary: Summary,
+    /// The measured phase in epochs.
+    pub series: Series,
+    /// Erases of each block during the measured phase.
+    pub erase_counts: Vec<u32>,
+    /// Response times by [`ssdlab_trace::Op`]; empty when time is not modelled.
+    pub latency: [LatencyHistogram; 4],
+    /// Merges and captures; none for an FTL without log blocks.
+    pub log: Option<LogFigures>,
+    /// Who was busy when; none unless channels and dies are modelled.
+    pub activity: Option<Activity>,
+}
+
+/// Runs `source` against the device described by `setup`, through the cache above it if there is one.
+pub fn run(setup: &Setup, source: &mut dyn Source, monitor: &mut dyn Monitor) -> Result<Outcome, SimError> {
+    let Some(options) = setup.cache else {
+        return run_device(setup, source, monitor);
+    };
+    let monitor = RefCell::new(monitor);
+    let mut cached = Cached::new(setup, options, source, Shared(&monitor))?;
+    let mut outcome = run_device(setup, &mut cached, &mut Shared(&monitor))?;
+    outcome.summary.cache = Some(cached.summary(&outcome.latency));
+    outcome.summary.partial |= cached.stopped;
+    Ok(outcome)
+}
+
+/// Runs `source` against the device described by `setup`.
+fn run_device(setup: &Setup, source: &mut dyn Source, monitor: &mut dyn Monitor) -> Result<Outcome, SimError> {
+    assemble(setup, Replaying { source, monitor })
+}
+
+/// Runs a source to its end.
+struct Replaying<'a, 'm> {
+    source: &'a mut dyn Source,
+    monitor: &'a mut (dyn Monitor + 'm),
+}
+
+impl Purpose for Replaying<'_, '_> {
+    type Output = Outcome;
+
+    fn one_by_one<P>(self, drive: SerialDrive<P>) -> Result<Outcome, SimError>
+    where
+        P: Parts<Flash: OneByOne>,
+    {
+        drive.run(self.source, self.monitor)
+    }
+
+    fn in_time<P: TimedParts>(
+        self,
+        stack: Stack<Untimed<P>>,
+        timing: &Timing,
+        options: DriveOptions,
+    ) -> Result<Outcome, SimError> {
+        let Prepared { drive, summary, control } = prepare_drive::<P>(stack, timing, options, self.monitor)?;
+        drive.run(self.source, self.monitor, summary, control)
+    }
+}
