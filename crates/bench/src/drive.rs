@@ -3,9 +3,9 @@
 use std::time::Instant;
 
 use ssdlab_core::{Nanos, Ppn, Rng};
-use ssdlab_ftl::FtlChoice;
 use ssdlab_ftl::choice::MapChoice;
-use ssdlab_ftl::page::{Allocation, PageOptions, Survivors, Trigger, VictimChoice};
+use ssdlab_ftl::page::{Allocation, PageOptions, Trigger, VictimChoice};
+use ssdlab_ftl::{FtlChoice, placement};
 use ssdlab_nand::backend::parallel::{Done, ParallelFlash, scheduler};
 use ssdlab_nand::{
     Cause, Commands, Counts, FlashSink, Geometry, PageTimes, Parallelism, ProgramOrder, StripeOrder, Suspend, Timing,
@@ -54,7 +54,7 @@ pub(crate) fn setup(capacity_bytes: u64, depth: u32, overwrite: Overwrite) -> Se
         ftl: FtlChoice::Page(
             PageOptions {
                 gc: VictimChoice::Greedy,
-                survivors: Survivors::Own,
+                placement: &placement::own::INFO,
                 trigger: Trigger::Victim,
                 allocation: Allocation::Fifo,
             },

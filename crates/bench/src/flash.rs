@@ -2,9 +2,9 @@
 
 use std::time::Instant;
 
-use ssdlab_ftl::FtlChoice;
 use ssdlab_ftl::choice::MapChoice;
-use ssdlab_ftl::page::{Allocation, PageOptions, Survivors, Trigger, VictimChoice};
+use ssdlab_ftl::page::{Allocation, PageOptions, Trigger, VictimChoice};
+use ssdlab_ftl::{FtlChoice, placement};
 use ssdlab_nand::{Geometry, Parallelism, ProgramOrder};
 use ssdlab_sim::{Clock, Fit, Overwrite, Precondition, Replay, Setup, run};
 use ssdlab_trace::{Arrival, Generator, Pattern, Workload};
@@ -22,7 +22,7 @@ fn setup(capacity_bytes: u64, op: f64) -> Setup {
     let data_blocks = (f64::from(logical_pages) * (1.0 + op) / f64::from(pages_per_block)).ceil() as u32;
     let options = PageOptions {
         gc: VictimChoice::Greedy,
-        survivors: Survivors::Shared,
+        placement: &placement::shared::INFO,
         trigger: Trigger::Victim,
         allocation: Allocation::Fifo,
     };

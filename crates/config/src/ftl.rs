@@ -13,7 +13,8 @@ use ssdlab_ftl::log::faster::FasterOptions;
 use ssdlab_ftl::log::sbfast::{RlbMerge, SbfastOptions};
 use ssdlab_ftl::map::cache::POLICIES;
 use ssdlab_ftl::map::{DftlOptions, SegmentOptions};
-use ssdlab_ftl::page::{Allocation, PageOptions, Survivors, Trigger, VictimChoice};
+use ssdlab_ftl::page::{Allocation, PageOptions, Trigger, VictimChoice};
+use ssdlab_ftl::placement::{own, placement};
 
 /// Every FTL, in the order in which they are explained.
 pub(crate) const FTLS: &[Variant] = &[
@@ -91,7 +92,7 @@ impl Checker<'_> {
                 // As the paper, greedily, and else as page mapping here.
                 let pages = PageOptions {
                     gc: VictimChoice::Greedy,
-                    survivors: Survivors::Own,
+                    placement: &own::INFO,
                     trigger: self.trigger("ftl.dftl.trigger")?,
                     allocation: Allocation::LeastWorn,
                 };
@@ -327,18 +328,16 @@ impl Checker<'_> {
             }
             other => return Err(self.unknown("ftl.page.gc", other)),
         };
-        let survivors = match self.choice("ftl.page.survivors")? {
-            "own" => Survivors::Own,
-            "shared" => Survivors::Shared,
-            other => return Err(self.unknown("ftl.page.survivors", other)),
-        };
+        const SURVIVORS: &str = "ftl.page.survivors";
+        let name = self.choice(SURVIVORS)?;
+        let placement = placement(name).ok_or_else(|| self.unknown(SURVIVORS, name))?;
         let trigger = self.trigger("ftl.page.trigger")?;
         let allocation = match self.choice("ftl.page.allocation")? {
             "least_worn" => Allocation::LeastWorn,
             "fifo" => Allocation::Fifo,
             other => return Err(self.unknown("ftl.page.allocation", other)),
         };
-        Ok(PageOptions { gc, survivors, trigger, allocation })
+        Ok(PageOptions { gc, placement, trigger, allocation })
     }
 
     /// When garbage is collected, by the setting `key` and those below it.

@@ -6,14 +6,17 @@
 
 pub mod blocks;
 pub mod choice;
+mod context;
 pub mod gc;
 pub mod log;
 pub mod map;
 pub mod page;
+pub mod placement;
 pub mod queue;
 mod shape;
 
 pub use choice::FtlChoice;
+pub use context::WriteContext;
 pub use shape::Shape;
 
 use ssdlab_core::{Lpn, Ppn};
@@ -25,7 +28,7 @@ use ssdlab_nand::{Cause, FlashSink};
 /// emitted in dependency order; after each call the map and the emitted operations agree.
 pub trait Ftl {
     /// Writes `count` pages from `lpn`; host page `i` of the request is the payload of `lpn + i`.
-    fn write<S: FlashSink>(&mut self, lpn: Lpn, count: u32, sink: &mut S);
+    fn write<S: FlashSink>(&mut self, lpn: Lpn, count: u32, context: WriteContext, sink: &mut S);
 
     /// Reads `count` pages from `lpn` for `cause`; returns how many were never written (they read as zeros
     /// and cost no flash operation).
@@ -55,6 +58,10 @@ pub trait Ftl {
     fn background<S: FlashSink>(&mut self, _plane: u32, _free_blocks: u32, _pages: u32, _sink: &mut S) -> bool {
         false
     }
+
+    /// Simulated time has come to this epoch: the number of seconds since the drive began, whole ones. An FTL has no
+    /// other clock; one that moves data by age (retention, wear levelling, idle work) keeps what it needs of it.
+    fn epoch<S: FlashSink>(&mut self, _seconds: u32, _sink: &mut S) {}
 
     /// Fills a cache that is to be filled before the first request.
     fn preload<S: FlashSink>(&mut self, _sink: &mut S) {}

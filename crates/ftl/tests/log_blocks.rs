@@ -7,7 +7,7 @@ use ssdlab_ftl::log::bast::{BastFtl, BastOptions};
 use ssdlab_ftl::log::fast::{FastFtl, FastOptions};
 use ssdlab_ftl::log::faster::{FasterFtl, FasterOptions};
 use ssdlab_ftl::log::sbfast::{RlbMerge, SbfastFtl, SbfastOptions};
-use ssdlab_ftl::{Ftl, Shape};
+use ssdlab_ftl::{Ftl, Shape, WriteContext};
 use ssdlab_nand::{Cause, Counts, FlashSink, MergeCost, MergeKind, Note, Oob, ProgramOrder, Source};
 
 /// Counts operations and keeps the notes.
@@ -80,7 +80,7 @@ fn shape(data_blocks: u32, pages_per_block: u32, log_blocks: u32) -> Shape {
 
 fn filled<F: Ftl>(ftl: Result<F, String>, shape: Shape) -> F {
     let mut ftl = ftl.expect("the device is large enough");
-    ftl.write(Lpn(0), shape.logical_pages, &mut ());
+    ftl.write(Lpn(0), shape.logical_pages, WriteContext::default(), &mut ());
     ftl
 }
 
@@ -105,7 +105,7 @@ fn faster(random_blocks: u32, isolation_blocks: u32) -> FasterFtl {
 fn write<F: Ftl>(ftl: &mut F, pages: impl IntoIterator<Item = u32>) -> Ledger {
     let mut ledger = Ledger::default();
     for page in pages {
-        ftl.write(Lpn(page), 1, &mut ledger);
+        ftl.write(Lpn(page), 1, WriteContext::default(), &mut ledger);
         assert_eq!(ftl.check(), Ok(()), "after writing page {page}");
     }
     ledger

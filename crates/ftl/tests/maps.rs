@@ -4,13 +4,13 @@
 use ssdlab_core::{BlockId, Lpn, Ppn, Rng};
 use ssdlab_ftl::map::cache::CacheChoice;
 use ssdlab_ftl::map::{Dftl, DftlOptions, SegmentCache, SegmentOptions};
-use ssdlab_ftl::page::{Allocation, PageFtl, PageOptions, Survivors, Trigger, VictimChoice};
-use ssdlab_ftl::{Ftl, Shape};
+use ssdlab_ftl::page::{Allocation, PageFtl, PageOptions, Trigger, VictimChoice};
+use ssdlab_ftl::{Ftl, Shape, WriteContext, placement};
 use ssdlab_nand::{Cause, FlashSink, Note, Oob, ProgramOrder, Source};
 
 const OPTIONS: PageOptions = PageOptions {
     gc: VictimChoice::Fifo,
-    survivors: Survivors::Own,
+    placement: &placement::own::INFO,
     trigger: Trigger::Victim,
     allocation: Allocation::Fifo,
 };
@@ -81,7 +81,7 @@ fn segments(cached: u64, segment_bytes: u32) -> PageFtl<SegmentCache> {
     let device = shape(64, 60, 8);
     let map = SegmentCache::new(64, 64, options).expect("a sound cache");
     let mut ftl = PageFtl::with_map(device, OPTIONS, map, 1).expect("large enough");
-    ftl.write(Lpn(0), 64, &mut ());
+    ftl.write(Lpn(0), 64, WriteContext::default(), &mut ());
     ftl
 }
 
@@ -102,7 +102,7 @@ fn a_segment_is_loaded_once_and_written_back_when_it_gives_way() {
     assert_eq!(second, [Hit(false), Part(16, MapLoad), Read(Host)]);
     assert_eq!(read(&mut ftl, 4), [Hit(true), Read(Host)]);
     // A write makes segment 0 dirty; 1 was used longer ago, so it gives way first.
-    during(|log| ftl.write(Lpn(1), 1, log));
+    during(|log| ftl.write(Lpn(1), 1, WriteContext::default(), log));
     let third = read(&mut ftl, 8);
     assert_eq!(third, [Hit(false), Part(16, MapLoad), Read(Host)]);
     let fourth = read(&mut ftl, 12);
@@ -154,7 +154,7 @@ fn an_entry_that_is_not_cached_costs_what_the_paper_says() {
     use Cause::{Host, MapLoad, MapWriteBack};
     use Done::{Hit, Part, Program, Read};
     let mut ftl = dftl(60, DftlOptions { entries: 2, protected: 1, batch: true, entry_bytes: 4 });
-    ftl.write(Lpn(0), 64, &mut ());
+    ftl.write(Lpn(0), 64, WriteContext::default(), &mut ());
     // Entry 61, when it gave way, was written with 62, of the same translation page: only 63 is dirty.
     assert_eq!(read(&mut ftl, 0), [Hit(false), Part(64, MapLoad), Read(Host)]);
     let expected = [Hit(false), Read(MapWriteBack), Program(Lpn(64 + 3), MapWriteBack), Part(64, MapLoad), Read(Host)];
@@ -182,8 +182,8 @@ fn a_table_of_everything_is_page_mapping() {
             page.read(lpn, 1, Cause::Host, &mut page_log);
             all.read(lpn, 1, Cause::Host, &mut all_log);
         } else {
-            page.write(lpn, 1, &mut page_log);
-            all.write(lpn, 1, &mut all_log);
+            page.write(lpn, 1, WriteContext::default(), &mut page_log);
+            all.write(lpn, 1, WriteContext::default(), &mut all_log);
         }
     }
     let misses = all_log.0.iter().filter(|done| **done == Done::Hit(false)).count();

@@ -4,15 +4,16 @@
 use ssdlab_core::{BlockId, Lpn, Ppn, Rng};
 use ssdlab_ftl::log::LogVictim;
 use ssdlab_ftl::log::bast::{BastFtl, BastOptions};
-use ssdlab_ftl::page::{Allocation, PageFtl, PageOptions, Survivors, Trigger, VictimChoice};
-use ssdlab_ftl::{Ftl, Shape};
+use ssdlab_ftl::page::{Allocation, PageFtl, PageOptions, Trigger, VictimChoice};
+use ssdlab_ftl::placement::PLACEMENTS;
+use ssdlab_ftl::{Ftl, Shape, WriteContext, placement};
 use ssdlab_nand::{Cause, FlashSink, Oob, ProgramOrder, Source};
 
 const PAGES_PER_BLOCK: u32 = 8;
 const BLOCKS_PER_PLANE: u32 = 20;
 const OPTIONS: PageOptions = PageOptions {
     gc: VictimChoice::Greedy,
-    survivors: Survivors::Own,
+    placement: &placement::own::INFO,
     trigger: Trigger::Victim,
     allocation: Allocation::Fifo,
 };
@@ -67,17 +68,17 @@ fn device(options: PageOptions) -> PageFtl {
 fn write_at_random(ftl: &mut PageFtl, pages: u32, sink: &mut ByPlane, mut after_each: impl FnMut(&mut ByPlane)) {
     let mut rng = Rng::named(2, "writes");
     for _ in 0..pages {
-        ftl.write(Lpn(rng.below(u64::from(LOGICAL_PAGES)) as u32), 1, sink);
+        ftl.write(Lpn(rng.below(u64::from(LOGICAL_PAGES)) as u32), 1, WriteContext::default(), sink);
         after_each(sink);
     }
 }
 
 #[test]
 fn host_pages_go_to_the_planes_in_turn() {
-    for survivors in [Survivors::Own, Survivors::Shared] {
-        let mut ftl = device(PageOptions { survivors, ..OPTIONS });
+    for &placement in PLACEMENTS {
+        let mut ftl = device(PageOptions { placement, ..OPTIONS });
         let mut done = ByPlane::default();
-        ftl.write(Lpn(0), LOGICAL_PAGES, &mut done);
+        ftl.write(Lpn(0), LOGICAL_PAGES, WriteContext::default(), &mut done);
         write_at_random(&mut ftl, 4_000, &mut done, |_| ());
         let each = (LOGICAL_PAGES + 4_000) / 4;
         assert_eq!(done.host, [each; 4]);
@@ -92,8 +93,8 @@ fn a_full_plane_is_passed_over() {
     let mut ftl = device(OPTIONS);
     let mut done = ByPlane::default();
     for lpn in 0..LOGICAL_PAGES {
-        ftl.write(Lpn(lpn), 1, &mut done);
-        (0..3).for_each(|hot| ftl.write(Lpn(hot), 1, &mut done));
+        ftl.write(Lpn(lpn), 1, WriteContext::default(), &mut done);
+        (0..3).for_each(|hot| ftl.write(Lpn(hot), 1, WriteContext::default(), &mut done));
     }
     assert_eq!(ftl.check(), Ok(()));
     assert!(done.host.iter().min() < done.host.iter().max());
@@ -104,7 +105,7 @@ fn partial_collection_copies_a_few_pages_at_a_time() {
     let step = 3;
     let mut ftl = device(PageOptions { trigger: Trigger::Partial { low: 4, step }, ..OPTIONS });
     let mut done = ByPlane::default();
-    ftl.write(Lpn(0), LOGICAL_PAGES, &mut done);
+    ftl.write(Lpn(0), LOGICAL_PAGES, WriteContext::default(), &mut done);
     let mut before = 0;
     write_at_random(&mut ftl, 8_000, &mut done, |done| {
         let copies = done.copies.iter().sum();
@@ -125,7 +126,7 @@ fn collection_in_the_background_reaches_its_goal_or_gives_up() {
     let mut ftl = device(OPTIONS);
     let mut done = ByPlane::default();
     assert!(!background(&mut ftl, 0, 4, &mut done), "an erased device has nothing to collect");
-    ftl.write(Lpn(0), LOGICAL_PAGES, &mut done);
+    ftl.write(Lpn(0), LOGICAL_PAGES, WriteContext::default(), &mut done);
     assert!(!background(&mut ftl, u32::MAX, 4, &mut done), "no block has an invalid page");
     write_at_random(&mut ftl, 2_000, &mut done, |_| ());
     let copied = |done: &ByPlane| done.copies.iter().sum::<u32>();
@@ -155,7 +156,7 @@ fn blocks_of_a_log_lie_on_successive_planes() {
     };
     let options = BastOptions { log_blocks: 2, victim: LogVictim::Lru };
     let mut ftl = BastFtl::new(shape, options).expect("large enough");
-    ftl.write(Lpn(0), shape.logical_pages, &mut ());
+    ftl.write(Lpn(0), shape.logical_pages, WriteContext::default(), &mut ());
     let blocks: Vec<u32> =
         (0..6).map(|block| ftl.lookup(Lpn(block * PAGES_PER_BLOCK)).expect("written").0 / PAGES_PER_BLOCK).collect();
     assert_eq!(blocks, [0, BLOCKS_PER_PLANE, 2 * BLOCKS_PER_PLANE, 3 * BLOCKS_PER_PLANE, 1, BLOCKS_PER_PLANE + 1]);

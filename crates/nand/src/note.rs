@@ -1,8 +1,8 @@
 //! What an FTL tells of its decisions.
 
-use ssdlab_core::Lpn;
+use ssdlab_core::{BlockId, Lpn};
 
-use crate::Cause;
+use crate::{Cause, Role};
 
 /// What an FTL tells of its decisions, for whoever measures them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -11,6 +11,8 @@ pub enum Note {
     Captured(Lpn),
     /// One logical block was merged.
     Merged {
+        /// The logical block.
+        lbn: u32,
         /// Which kind of merge.
         kind: MergeKind,
         /// Its cost.
@@ -31,11 +33,45 @@ pub enum Note {
         /// Whether it is about to change.
         changes: bool,
     },
+    /// A block with data was chosen to be collected; its valid pages are copied, then it is erased.
+    Victim {
+        /// The block.
+        block: BlockId,
+        /// Valid pages in it.
+        valid: u32,
+        /// Why it was chosen.
+        choice: VictimReason,
+    },
+    /// An erased block was opened to be written.
+    Opened {
+        /// The block.
+        block: BlockId,
+        /// What its pages will be used for.
+        role: Role,
+        /// Frontier of the FTL that it serves; numbered by the placement policy.
+        frontier: u8,
+    },
+    /// A block is not used any more, because it failed.
+    Bad(BlockId),
     /// A log block left the log; so many of its pages had been programmed.
     Retired {
         /// Pages programmed since it was taken.
         written: u32,
     },
+}
+
+/// Why a block was chosen to be collected.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum VictimReason {
+    /// The victim policy chose it.
+    Policy,
+    /// The policy's choice would have yielded nothing, or would have taken too long: the block with the fewest valid
+    /// pages.
+    Yield,
+    /// Blocks of map pages had to be reclaimed.
+    MapFull,
+    /// A page of it could not be programmed.
+    Failed,
 }
 
 /// How a logical block was merged.

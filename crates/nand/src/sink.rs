@@ -15,18 +15,76 @@ pub enum Source {
     Map,
 }
 
-/// What is written into a page's spare area, for recovery to read.
+/// What a page is used for, which recovery cannot tell from its number.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub enum Role {
+    /// Data at its place: in page mapping anywhere, under block mapping at its own offset of a data block.
+    Data = 0,
+    /// A page of the log.
+    Log = 1,
+    /// A page of a log block for sequential writes; the block may become a data block as it is.
+    SequentialLog = 2,
+    /// A page of FASTer's isolation area.
+    Isolation = 3,
+    /// A page of the map.
+    Map = 4,
+    /// A page of a checkpoint.
+    Checkpoint = 5,
+}
+
+/// What an FTL writes into the spare area of a page, for recovery to read.
+///
+/// **Which of two copies is newer.** Flash that keeps spare areas stores a third number, the *version*: that of a page
+/// of the host or of the map is its `sequence`; a copy takes over the version of the page that it copies, which the
+/// controller has read with it. Of two copies of a logical page the higher version is newer; copies of one version are
+/// equal, and the higher `sequence` is the one that the FTL uses. That holds for SBFAST too, which copies pages that
+/// have a newer copy in its log.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Oob {
     /// The logical page held.
     pub lpn: Lpn,
-    /// Number of programs before this one: of two copies, the higher is newer. Only SBFAST also copies pages that
-    /// have a newer copy in its log; there a log block counts for more than a data block, whatever the number.
+    /// Number of programs and trims before this one.
     pub sequence: u64,
+    /// What the page is used for.
+    pub role: Role,
 }
 
-/// Receives flash operations in dependency order. Infallible: a sink that checks keeps what it finds.
+/// How the cells of a block are used, from one erase to the next.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum BlockMode {
+    /// All bits of a cell.
+    #[default]
+    Native,
+    /// One bit of each cell: fewer pages, programmed faster.
+    Slc,
+}
+
+/// What a chip reports of an operation that did not succeed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Failure {
+    /// The page could not be programmed; what was programmed into the block before can be read.
+    Program,
+    /// The block could not be erased.
+    Erase,
+    /// The page cannot be read.
+    Read,
+}
+
+/// Receives flash operations in dependency order.
+///
+/// A sink that checks keeps what it finds. A sink that stands for flash that fails says so by [`Self::FAILS`], and after
+/// each operation by [`Self::failure`]; where the constant is false, what an FTL does about failures compiles to nothing.
 pub trait FlashSink {
+    /// Whether operations may fail.
+    const FAILS: bool = false;
+
+    /// Takes what became of the latest read, program, copy or erase.
+    #[inline(always)]
+    fn failure(&mut self) -> Option<Failure> {
+        None
+    }
+
     /// Reads a page.
     fn read(&mut self, ppn: Ppn, cause: Cause);
 
@@ -42,6 +100,10 @@ pub trait FlashSink {
     /// Erases a block.
     fn erase(&mut self, block: BlockId, cause: Cause);
 
+    /// Uses an erased block in this mode until it is erased again. Without it, a block is native.
+    #[inline(always)]
+    fn use_as(&mut self, _block: BlockId, _mode: BlockMode) {}
+
     /// Everything emitted before must be complete before anything emitted after starts.
     #[inline(always)]
     fn barrier(&mut self) {}
@@ -52,6 +114,11 @@ pub trait FlashSink {
         self.read(from, cause);
         self.program(to, oob, Source::Copy(from), cause);
     }
+
+    /// The host forgot `count` pages from `lpn`, between the programs before and from `sequence` on. No flash operation
+    /// by itself; flash that must survive a power loss writes it down before it promises the host anything.
+    #[inline(always)]
+    fn trimmed(&mut self, _lpn: Lpn, _count: u32, _sequence: u64) {}
 
     /// Hears of a decision; no flash operation.
     #[inline(always)]
@@ -72,6 +139,15 @@ impl FlashSink for () {
 
 /// Both sinks see every operation.
 impl<A: FlashSink, B: FlashSink> FlashSink for (A, B) {
+    const FAILS: bool = A::FAILS || B::FAILS;
+
+    #[inline(always)]
+    fn failure(&mut self) -> Option<Failure> {
+        // Both are asked, so that neither keeps an old answer.
+        let (first, second) = (self.0.failure(), self.1.failure());
+        first.or(second)
+    }
+
     #[inline(always)]
     fn read(&mut self, ppn: Ppn, cause: Cause) {
         self.0.read(ppn, cause);
@@ -97,9 +173,21 @@ impl<A: FlashSink, B: FlashSink> FlashSink for (A, B) {
     }
 
     #[inline(always)]
+    fn use_as(&mut self, block: BlockId, mode: BlockMode) {
+        self.0.use_as(block, mode);
+        self.1.use_as(block, mode);
+    }
+
+    #[inline(always)]
     fn barrier(&mut self) {
         self.0.barrier();
         self.1.barrier();
+    }
+
+    #[inline(always)]
+    fn trimmed(&mut self, lpn: Lpn, count: u32, sequence: u64) {
+        self.0.trimmed(lpn, count, sequence);
+        self.1.trimmed(lpn, count, sequence);
     }
 
     #[inline(always)]

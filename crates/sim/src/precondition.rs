@@ -1,7 +1,7 @@
 //! Brings a fresh device into the state in which a used one is: filled, then overwritten at random.
 
 use ssdlab_core::{Lpn, Rng};
-use ssdlab_ftl::Ftl;
+use ssdlab_ftl::{Ftl, WriteContext};
 use ssdlab_nand::backend::Flash;
 
 use crate::check::shadow::Checker;
@@ -91,7 +91,7 @@ impl<P: Parts> Target<'_, P> {
             let count = CHUNK.min(pages - next) as u32;
             let lpn = Lpn(next as u32);
             self.sinks.checker.expect_write(lpn, count);
-            self.ftl.write(lpn, count, self.sinks);
+            self.ftl.write(lpn, count, WriteContext::default(), self.sinks);
             next += u64::from(count);
         }
         Control::Continue
@@ -118,7 +118,7 @@ impl<P: Parts> Target<'_, P> {
                 let lpn = std::mem::replace(&mut ahead[slot], rng.below(pages) as u32);
                 self.ftl.prefetch(Lpn(ahead[slot]));
                 self.sinks.checker.expect_write(Lpn(lpn), 1);
-                self.ftl.write(Lpn(lpn), 1, self.sinks);
+                self.ftl.write(Lpn(lpn), 1, WriteContext::default(), self.sinks);
             }
             done += count;
         }

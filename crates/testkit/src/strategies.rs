@@ -14,7 +14,8 @@ use ssdlab_ftl::log::fast::FastOptions;
 use ssdlab_ftl::log::faster::FasterOptions;
 use ssdlab_ftl::log::sbfast::{RlbMerge, SbfastOptions};
 use ssdlab_ftl::map::{DftlOptions, SegmentOptions, cache};
-use ssdlab_ftl::page::{Allocation, PageOptions, Survivors, Trigger, VictimChoice};
+use ssdlab_ftl::page::{Allocation, PageOptions, Trigger, VictimChoice};
+use ssdlab_ftl::placement::PLACEMENTS;
 use ssdlab_nand::{Geometry, PageTimes, Parallelism, ProgramOrder, Timing};
 use ssdlab_sim::{Clock, Fit, Overwrite, Precondition, Replay, Setup};
 use ssdlab_trace::{Op, Request};
@@ -35,11 +36,11 @@ pub fn page_options() -> impl Strategy<Value = PageOptions> {
         1 => (2_u32..4, 0_u32..3).prop_map(|(low, more)| Trigger::Batch { low, high: low + more }),
         1 => (2_u32..4, 1_u32..6).prop_map(|(low, step)| Trigger::Partial { low, step }),
     ];
-    let survivors = prop_oneof![Just(Survivors::Shared), Just(Survivors::Own)];
+    let placement = prop::sample::select(PLACEMENTS);
     let allocation = prop_oneof![Just(Allocation::Fifo), Just(Allocation::LeastWorn)];
-    (victim_choices(), survivors, trigger, allocation).prop_map(|(gc, survivors, trigger, allocation)| PageOptions {
+    (victim_choices(), placement, trigger, allocation).prop_map(|(gc, placement, trigger, allocation)| PageOptions {
         gc,
-        survivors,
+        placement,
         trigger,
         allocation,
     })

@@ -7,8 +7,8 @@
 use std::collections::VecDeque;
 
 use ssdlab_core::{BlockId, Lpn, Ppn};
-use ssdlab_ftl::page::{PageOptions, Survivors, VictimChoice};
-use ssdlab_nand::{Cause, FlashSink, Oob, Source};
+use ssdlab_ftl::page::{PageOptions, VictimChoice};
+use ssdlab_nand::{Cause, FlashSink, Oob, Role, Source};
 
 #[derive(Clone)]
 struct Block {
@@ -81,7 +81,7 @@ impl Twin {
         if let Some((block, page)) = self.map[lpn as usize].replace((block, page)) {
             self.blocks[block as usize].pages[page as usize].1 = false;
         }
-        let oob = Oob { lpn: Lpn(lpn), sequence: self.sequence };
+        let oob = Oob { lpn: Lpn(lpn), sequence: self.sequence, role: Role::Data };
         self.sequence += 1;
         (Ppn(block * self.pages_per_block + page), oob)
     }
@@ -98,7 +98,7 @@ impl Twin {
 
     /// Writes `count` pages from `lpn`.
     pub fn write<S: FlashSink>(&mut self, lpn: u32, count: u32, sink: &mut S) {
-        let shared = self.options.survivors == Survivors::Shared;
+        let shared = self.options.placement.survivors == 0;
         let spare = if shared { 1 } else { 2 } * self.pages_per_block as usize;
         for page in 0..count {
             while self.unwritten() <= spare {
@@ -149,6 +149,7 @@ impl Twin {
 
     /// Trims `count` pages from `lpn`.
     pub fn trim(&mut self, lpn: u32, count: u32) {
+        self.sequence += 1;
         for lpn in lpn..lpn + count {
             if let Some((block, page)) = self.map[lpn as usize].take() {
                 self.blocks[block as usize].pages[page as usize].1 = false;

@@ -18,7 +18,7 @@ use crate::page::VictimChoice;
 /// Decides which sealed block of a plane is collected next.
 ///
 /// Contract: `choose` reads the plane and changes nothing but the policy's own random stream; `now` is on
-/// the clock of [`crate::blocks::BlockPool::seal`]; the result is a sealed block of that plane; `None` only if
+/// the clock of [`crate::blocks::SealedBlocks::seal`]; the result is a sealed block of that plane; `None` only if
 /// it has none. One policy serves all planes.
 pub trait VictimPolicy: Send {
     /// The next victim in `plane`.

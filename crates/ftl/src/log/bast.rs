@@ -15,7 +15,7 @@
 //! Source: Kim, Kim, Noh, Min, Cho, "A space-efficient flash translation layer for CompactFlash systems",
 //! IEEE Transactions on Consumer Electronics 48(2), 2002. The victim is left open there; see [`LogVictim`].
 
-use ssdlab_nand::{FlashSink, Note};
+use ssdlab_nand::{FlashSink, Note, Role};
 
 use crate::Shape;
 use crate::log::{Log, LogDevice, LogFtl, LogVictim, PageAddress};
@@ -101,7 +101,8 @@ impl Bast {
             self.merge(device, victim, sink);
         }
         let slot = self.free_slots.pop().expect("a merge frees its log block");
-        self.slots[slot as usize] = Slot { lbn, block: device.take(), in_place: true };
+        let block = device.take(Role::Log, sink);
+        self.slots[slot as usize] = Slot { lbn, block, in_place: true };
         self.log_of[lbn as usize] = slot;
         self.order.push(slot);
         slot
@@ -123,7 +124,7 @@ impl Log for Bast {
         let log = &mut self.slots[slot as usize];
         let next = device.next(log.block);
         log.in_place &= address.offset == next;
-        device.program(address.lpn, log.block, next, page, sink);
+        device.program(address.lpn, log.block, next, (page, Role::Log), sink);
     }
 
     fn blocks(&self) -> Vec<u32> {

@@ -1,15 +1,13 @@
-//! Pages and blocks of a device whose data is mapped by block, and the three merges.
-
-use std::collections::VecDeque;
-use std::ops::Range;
+//! Pages and blocks of a device whose data is mapped by block.
 
 use ssdlab_core::mem::prefetch;
 use ssdlab_core::{BlockId, HugeVec, Lpn, Ppn, Reciprocal};
-use ssdlab_nand::{Cause, FlashSink, MergeCost, MergeKind, Note, Oob, ProgramOrder, Source};
+use ssdlab_nand::{Cause, FlashSink, Note, Oob, ProgramOrder, Role, Source};
 
 use crate::Shape;
+use crate::blocks::{Allocation, BlockTable, FreeList};
 
-const NONE: u32 = u32::MAX;
+pub(super) const NONE: u32 = u32::MAX;
 
 /// A logical page and its place.
 #[derive(Clone, Copy, Debug)]
@@ -25,21 +23,18 @@ pub(crate) struct PageAddress {
 ///
 /// A page is valid iff `l2p[p2l[ppn]] == ppn`; it is programmed iff `p2l[ppn]` names a logical page.
 pub(crate) struct LogDevice {
-    pages_per_block: u32,
-    order: ProgramOrder,
+    pub(super) pages_per_block: u32,
+    pub(super) order: ProgramOrder,
     /// Padded to whole blocks, so that every logical block has all its pages.
-    l2p: HugeVec<u32>,
-    p2l: HugeVec<u32>,
+    pub(super) l2p: HugeVec<u32>,
+    pub(super) p2l: HugeVec<u32>,
     /// Data block of each logical block.
-    data: Vec<u32>,
-    /// Valid pages of each block.
-    valid: Vec<u16>,
+    pub(super) data: Vec<u32>,
     /// Offset behind the last page programmed in each block.
-    next: Vec<u16>,
-    erases: Vec<u32>,
-    free: VecDeque<u32>,
-    block_of: Reciprocal,
-    sequence: u64,
+    pub(super) next: Vec<u16>,
+    pub(super) table: BlockTable,
+    pub(super) block_of: Reciprocal,
+    pub(super) sequence: u64,
 }
 
 impl LogDevice {
@@ -61,17 +56,16 @@ impl LogDevice {
         if planes == 0 || !blocks.is_multiple_of(planes) {
             return Err(format!("{blocks} blocks cannot be spread evenly over {planes} planes"));
         }
+        let striped = (0..blocks).map(|n| n % planes * (blocks / planes) + n / planes);
         Ok(Self {
             pages_per_block,
             order,
             l2p: HugeVec::filled(NONE, data_blocks as usize * pages_per_block as usize),
             p2l: HugeVec::filled(NONE, physical as usize),
             data: vec![NONE; data_blocks as usize],
-            valid: vec![0; blocks as usize],
             next: vec![0; blocks as usize],
-            erases: vec![0; blocks as usize],
             // Successive blocks lie on successive planes.
-            free: (0..blocks).map(|n| n % planes * (blocks / planes) + n / planes).collect(),
+            table: BlockTable::new(pages_per_block, vec![FreeList::new(Allocation::Fifo, striped)], 0),
             block_of: Reciprocal::new(pages_per_block),
             sequence: 0,
         })
@@ -104,7 +98,7 @@ impl LogDevice {
     }
 
     #[inline(always)]
-    fn holds(&self, block: u32, ppn: u32) -> bool {
+    pub(super) fn holds(&self, block: u32, ppn: u32) -> bool {
         ppn.wrapping_sub(block * self.pages_per_block) < self.pages_per_block
     }
 
@@ -118,7 +112,7 @@ impl LogDevice {
 
     #[inline(always)]
     pub fn valid(&self, block: u32) -> u32 {
-        u32::from(self.valid[block as usize])
+        self.table.valid(BlockId(block))
     }
 
     /// Offset behind the last page programmed in `block`.
@@ -141,12 +135,14 @@ impl LogDevice {
         }
     }
 
-    /// Takes an erased block.
+    /// Takes an erased block for pages of this role.
     ///
     /// # Panics
     /// If there is none: the reserve rules that out.
-    pub fn take(&mut self) -> u32 {
-        self.free.pop_front().expect("the reserve keeps a block free for every merge")
+    pub fn take<S: FlashSink>(&mut self, role: Role, sink: &mut S) -> u32 {
+        let block = self.table.take(0);
+        sink.note(Note::Opened { block, role, frontier: 0 });
+        block.0
     }
 
     /// Writes a page that has no valid copy to its place in the data block, if that can be programmed.
@@ -157,28 +153,42 @@ impl LogDevice {
         }
         let mut block = self.data[address.lbn as usize];
         if block == NONE {
-            block = self.take();
+            block = self.take(Role::Data, sink);
             self.data[address.lbn as usize] = block;
         } else if !self.can_program(block, address.offset) {
             return false;
         }
-        self.program(address.lpn, block, address.offset, page, sink);
+        self.program(address.lpn, block, address.offset, (page, Role::Data), sink);
         true
     }
 
-    /// Writes page `page` of the host request to `offset` of `block`.
+    /// Writes page `page` of the host request, in this role, to `offset` of `block`.
     #[inline]
-    pub fn program<S: FlashSink>(&mut self, lpn: u32, block: u32, offset: u32, page: u32, sink: &mut S) {
+    pub fn program<S: FlashSink>(
+        &mut self,
+        lpn: u32,
+        block: u32,
+        offset: u32,
+        (page, role): (u32, Role),
+        sink: &mut S,
+    ) {
         let (ppn, sequence) = self.settle(lpn, block, offset);
-        sink.program(Ppn(ppn), Oob { lpn: Lpn(lpn), sequence }, Source::Host(page), Cause::Host);
+        sink.program(Ppn(ppn), Oob { lpn: Lpn(lpn), sequence, role }, Source::Host(page), Cause::Host);
     }
 
-    /// Copies the newest copy of `lpn` to `offset` of `block`.
+    /// Copies the newest copy of `lpn`, in this role, to `offset` of `block`.
     #[inline]
-    pub fn copy<S: FlashSink>(&mut self, lpn: u32, block: u32, offset: u32, cause: Cause, sink: &mut S) {
+    pub fn copy<S: FlashSink>(
+        &mut self,
+        lpn: u32,
+        block: u32,
+        offset: u32,
+        (cause, role): (Cause, Role),
+        sink: &mut S,
+    ) {
         let from = self.l2p[lpn as usize];
         let (to, sequence) = self.settle(lpn, block, offset);
-        sink.copy(Ppn(from), Ppn(to), Oob { lpn: Lpn(lpn), sequence }, cause);
+        sink.copy(Ppn(from), Ppn(to), Oob { lpn: Lpn(lpn), sequence, role }, cause);
     }
 
     /// Makes `offset` of `block` the newest copy of `lpn`.
@@ -187,10 +197,10 @@ impl LogDevice {
         let ppn = block * self.pages_per_block + offset;
         let old = std::mem::replace(&mut self.l2p[lpn as usize], ppn);
         if old != NONE {
-            self.valid[self.block_of.divide(old) as usize] -= 1;
+            self.table.lose(BlockId(self.block_of.divide(old)), 1);
         }
         self.p2l[ppn as usize] = lpn;
-        self.valid[block as usize] += 1;
+        self.table.gain(BlockId(block), 1);
         let next = &mut self.next[block as usize];
         *next = (*next).max(offset as u16 + 1);
         self.sequence += 1;
@@ -207,194 +217,30 @@ impl LogDevice {
         ppn != NONE
     }
 
-    /// Trims a page.
-    pub fn forget(&mut self, lpn: u32) {
+    /// The host trimmed pages.
+    pub fn trim<S: FlashSink>(&mut self, lpn: u32, count: u32, sink: &mut S) {
+        sink.trimmed(Lpn(lpn), count, self.sequence);
+        self.sequence += 1;
+        (lpn..lpn + count).for_each(|lpn| self.forget(lpn));
+    }
+
+    fn forget(&mut self, lpn: u32) {
         let old = std::mem::replace(&mut self.l2p[lpn as usize], NONE);
         if old != NONE {
-            self.valid[self.block_of.divide(old) as usize] -= 1;
+            self.table.lose(BlockId(self.block_of.divide(old)), 1);
         }
     }
 
     /// Erases a block without valid pages and frees it.
     pub fn erase<S: FlashSink>(&mut self, block: u32, cause: Cause, sink: &mut S) {
-        debug_assert_eq!(self.valid[block as usize], 0, "block {block} still holds valid pages");
+        debug_assert_eq!(self.valid(block), 0, "block {block} still holds valid pages");
         let first = (block * self.pages_per_block) as usize;
         let after = first + self.next(block) as usize;
         self.p2l[first..after].fill(NONE);
         self.next[block as usize] = 0;
-        self.erases[block as usize] += 1;
-        self.free.push_back(block);
+        self.table.release(BlockId(block));
         sink.barrier();
         sink.erase(BlockId(block), cause);
-    }
-
-    /// Merges the logical block of a log block that has every page at its own offset, in the cheapest way there is:
-    /// as it is, completed, or not used.
-    pub fn merge_in_place<S: FlashSink>(&mut self, lbn: u32, block: u32, sink: &mut S) -> MergeCost {
-        if !self.can_complete(lbn, block, None) {
-            return self.merge_fully(lbn, block, sink);
-        }
-        let missing = self.l2p[self.pages_of(lbn)].iter().any(|&ppn| ppn != NONE && !self.holds(block, ppn));
-        let kind = if missing { MergeKind::Partial } else { MergeKind::Switch };
-        let copies = self.gather(lbn, 0..self.pages_per_block, block, kind.cause(), sink);
-        self.replace_data(lbn, block, copies, kind, sink)
-    }
-
-    /// The same, in the course of which page `page` of the host request is written to its place.
-    pub fn merge_in_place_with<S: FlashSink>(
-        &mut self,
-        address: PageAddress,
-        block: u32,
-        page: u32,
-        sink: &mut S,
-    ) -> MergeCost {
-        if self.can_complete(address.lbn, block, Some(address.offset)) {
-            let copies = self.gather_around(address, block, page, Cause::PartialMerge, sink);
-            return self.replace_data(address.lbn, block, copies, MergeKind::Partial, sink);
-        }
-        let target = self.take();
-        let copies = self.gather_around(address, target, page, Cause::FullMerge, sink);
-        let cost = self.replace_data(address.lbn, target, copies, MergeKind::Full, sink);
-        self.give_up(block, cost, sink)
-    }
-
-    /// Full merge of a logical block, and the erase of its log block.
-    pub fn merge_fully<S: FlashSink>(&mut self, lbn: u32, block: u32, sink: &mut S) -> MergeCost {
-        let cost = self.full_merge(lbn, sink);
-        self.give_up(block, cost, sink)
-    }
-
-    /// Erases a log block whose logical block has been merged fully.
-    fn give_up<S: FlashSink>(&mut self, block: u32, mut cost: MergeCost, sink: &mut S) -> MergeCost {
-        self.erase(block, Cause::FullMerge, sink);
-        cost.erases += 1;
-        sink.note(Note::Reclaimed { associated: 1, cost });
-        cost
-    }
-
-    /// Whether every valid page of the logical block, and the page about to be written at `offset`, is at its place in
-    /// `block` or can still be put there.
-    fn can_complete(&self, lbn: u32, block: u32, offset: Option<u32>) -> bool {
-        let first = block * self.pages_per_block;
-        (0..self.pages_per_block).zip(&self.l2p[self.pages_of(lbn)]).all(|(page, &ppn)| {
-            let settled = ppn == NONE || ppn == first + page;
-            (settled && offset != Some(page)) || self.can_program(block, page)
-        })
-    }
-
-    /// Full merge: gathers the valid pages of the logical block in a free block, which becomes its data block.
-    pub fn full_merge<S: FlashSink>(&mut self, lbn: u32, sink: &mut S) -> MergeCost {
-        if self.l2p[self.pages_of(lbn)].iter().all(|&ppn| ppn == NONE) {
-            return self.replace_data(lbn, NONE, 0, MergeKind::Full, sink);
-        }
-        let target = self.take();
-        let copies = self.gather(lbn, 0..self.pages_per_block, target, Cause::FullMerge, sink);
-        self.replace_data(lbn, target, copies, MergeKind::Full, sink)
-    }
-
-    /// Full merge of the data block and the pages in `log` alone, at least one of which is valid. What is newer in
-    /// other log blocks stays there; of such a page the data block's older copy is copied as well.
-    pub fn overlay_merge<S: FlashSink>(&mut self, lbn: u32, log: u32, sink: &mut S) -> MergeCost {
-        let (data, pages) = (self.data[lbn as usize], self.pages_per_block);
-        let target = self.take();
-        let mut copies = 0;
-        for (offset, lpn) in (lbn * pages..(lbn + 1) * pages).enumerate() {
-            let newest = self.l2p[lpn as usize];
-            let old = data.wrapping_mul(pages).wrapping_add(offset as u32);
-            if newest == NONE {
-                continue;
-            } else if newest == old || self.holds(log, newest) {
-                self.copy(lpn, target, offset as u32, Cause::FullMerge, sink);
-            } else if data != NONE && self.p2l[old as usize] != NONE {
-                self.copy_outdated(lpn, old, target, offset as u32, sink);
-            } else {
-                continue;
-            }
-            copies += 1;
-        }
-        self.replace_data(lbn, target, copies, MergeKind::Full, sink)
-    }
-
-    /// Copies a page that has a newer copy elsewhere.
-    fn copy_outdated<S: FlashSink>(&mut self, lpn: u32, from: u32, block: u32, offset: u32, sink: &mut S) {
-        let to = block * self.pages_per_block + offset;
-        self.p2l[to as usize] = lpn;
-        self.next[block as usize] = offset as u16 + 1;
-        sink.copy(Ppn(from), Ppn(to), Oob { lpn: Lpn(lpn), sequence: self.sequence }, Cause::FullMerge);
-        self.sequence += 1;
-    }
-
-    fn pages_of(&self, lbn: u32) -> Range<usize> {
-        let first = lbn as usize * self.pages_per_block as usize;
-        first..first + self.pages_per_block as usize
-    }
-
-    fn gather_around<S: FlashSink>(
-        &mut self,
-        address: PageAddress,
-        to: u32,
-        page: u32,
-        cause: Cause,
-        sink: &mut S,
-    ) -> u32 {
-        let before = self.gather(address.lbn, 0..address.offset, to, cause, sink);
-        self.program(address.lpn, to, address.offset, page, sink);
-        before + self.gather(address.lbn, address.offset + 1..self.pages_per_block, to, cause, sink)
-    }
-
-    /// Copies the valid pages of the logical block at `offsets` that are not yet in `to`; returns how many.
-    #[inline]
-    fn gather<S: FlashSink>(&mut self, lbn: u32, offsets: Range<u32>, to: u32, cause: Cause, sink: &mut S) -> u32 {
-        let pages = self.pages_per_block;
-        let (first_lpn, first_to) = (lbn * pages, to * pages);
-        let mut sequence = self.sequence;
-        let mut copies = 0;
-        // Most pages come from one block after the other: count them by block and book them at its end.
-        let (mut from_block, mut from_first, mut taken) = (to, first_to, 0);
-        for offset in offsets {
-            let lpn = first_lpn + offset;
-            let from = self.l2p[lpn as usize];
-            if from == NONE || from.wrapping_sub(first_to) < pages {
-                continue;
-            }
-            if from.wrapping_sub(from_first) >= pages {
-                self.valid[from_block as usize] -= taken;
-                from_block = self.block_of.divide(from);
-                from_first = from_block * pages;
-                taken = 0;
-            }
-            taken += 1;
-            copies += 1;
-            let ppn = first_to + offset;
-            self.l2p[lpn as usize] = ppn;
-            self.p2l[ppn as usize] = lpn;
-            self.next[to as usize] = self.next[to as usize].max(offset as u16 + 1);
-            sink.copy(Ppn(from), Ppn(ppn), Oob { lpn: Lpn(lpn), sequence }, cause);
-            sequence += 1;
-        }
-        self.valid[from_block as usize] -= taken;
-        self.valid[to as usize] += copies as u16;
-        self.sequence = sequence;
-        copies
-    }
-
-    /// Makes `block` (or nothing) the data block of `lbn` and erases the one before.
-    fn replace_data<S: FlashSink>(
-        &mut self,
-        lbn: u32,
-        block: u32,
-        copies: u32,
-        kind: MergeKind,
-        sink: &mut S,
-    ) -> MergeCost {
-        let old = std::mem::replace(&mut self.data[lbn as usize], block);
-        let erases = u32::from(old != NONE);
-        if old != NONE {
-            self.erase(old, kind.cause(), sink);
-        }
-        let cost = MergeCost { copies, erases };
-        sink.note(Note::Merged { kind, cost });
-        cost
     }
 
     #[inline(always)]
@@ -403,26 +249,27 @@ impl LogDevice {
     }
 
     pub fn erase_counts(&self) -> &[u32] {
-        &self.erases
+        self.table.erase_counts()
     }
 
     pub fn memory_bytes(&self) -> u64 {
-        let per_block = 2 * size_of::<u16>() + 2 * size_of::<u32>();
-        ((self.l2p.len() + self.p2l.len() + self.data.len()) * size_of::<u32>() + self.erases.len() * per_block) as u64
+        let maps = (self.l2p.len() + self.p2l.len() + self.data.len()) * size_of::<u32>();
+        (maps + self.next.len() * size_of::<u16>()) as u64 + self.table.memory_bytes()
     }
 
     /// Verifies maps, counts and that every block has exactly one role; `log` are the blocks of the log.
     pub fn check(&self, log: &[u32]) -> Result<(), String> {
-        let mut roles = vec![""; self.erases.len()];
+        let mut roles = vec![""; self.next.len()];
         let mut assign = |block: u32, role: &'static str| match std::mem::replace(&mut roles[block as usize], role) {
             "" => Ok(()),
             other => Err(format!("block {block} is {other} and {role}")),
         };
-        self.free.iter().try_for_each(|&block| assign(block, "free"))?;
+        self.table.free_blocks().into_iter().try_for_each(|block| assign(block, "free"))?;
+        self.table.bad().try_for_each(|block| assign(block.0, "bad"))?;
         self.data.iter().filter(|&&block| block != NONE).try_for_each(|&block| assign(block, "a data block"))?;
         log.iter().try_for_each(|&block| assign(block, "a log block"))?;
         if let Some(block) = roles.iter().position(|role| role.is_empty()) {
-            return Err(format!("block {block} is neither free nor a data block nor in the log"));
+            return Err(format!("block {block} is neither free nor bad nor a data block nor in the log"));
         }
         for (lbn, &block) in self.data.iter().enumerate().filter(|&(_, &block)| block != NONE) {
             for offset in 0..self.pages_per_block {
@@ -432,16 +279,16 @@ impl LogDevice {
                 }
             }
         }
-        let mut valid = vec![0_u16; self.erases.len()];
+        let mut valid = vec![0_u32; self.next.len()];
         for (lpn, &ppn) in self.l2p.iter().enumerate().filter(|&(_, &ppn)| ppn != NONE) {
             if self.p2l[ppn as usize] as usize != lpn {
                 return Err(format!("page {lpn} is mapped to {ppn}, which holds {}", self.p2l[ppn as usize]));
             }
             valid[self.block_of.divide(ppn) as usize] += 1;
         }
-        match valid.iter().zip(&self.valid).position(|(truth, counted)| truth != counted) {
-            Some(block) => {
-                Err(format!("block {block} holds {} valid pages, {} counted", valid[block], self.valid[block]))
+        match (0..).zip(&valid).find(|&(block, &truth)| truth != self.valid(block)) {
+            Some((block, truth)) => {
+                Err(format!("block {block} holds {truth} valid pages, {} counted", self.valid(block)))
             }
             None => Ok(()),
         }

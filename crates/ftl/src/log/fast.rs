@@ -18,7 +18,7 @@
 //! sector translation", ACM TECS 6(3), 2007. Chosen where it is open: a sequential log block that becomes full
 //! switches at once, not at the next page 0 (same cost).
 
-use ssdlab_nand::{Cause, FlashSink, MergeCost, Note};
+use ssdlab_nand::{Cause, FlashSink, MergeCost, Note, Role};
 
 use crate::Shape;
 use crate::log::{Log, LogDevice, LogFtl, PageAddress, Ring, SequentialLog};
@@ -59,7 +59,7 @@ impl FastFtl {
             ));
         }
         let device = LogDevice::new(shape, log_blocks, FastOptions::RESERVE_BLOCKS)?;
-        let random = Ring::new(log_blocks - sequential_blocks);
+        let random = Ring::new(log_blocks - sequential_blocks, Role::Log);
         Ok(Self::with(device, Fast { sequential: SequentialLog::new(sequential_blocks), random }))
     }
 }

@@ -25,7 +25,7 @@
 //! merges come one at a time. Not built: the code's detection of sequential writes by counting appends, and its
 //! page of logical page numbers in every log block.
 
-use ssdlab_nand::{Cause, FlashSink, MergeCost, Note};
+use ssdlab_nand::{Cause, FlashSink, MergeCost, Note, Role};
 
 use crate::Shape;
 use crate::log::{Log, LogDevice, LogFtl, PageAddress, Ring, SequentialLog};
@@ -81,8 +81,8 @@ impl FasterFtl {
         let log = Faster {
             options,
             sequential: SequentialLog::new(sequential_blocks),
-            random: Ring::new(log_blocks - others),
-            isolation: Ring::new(isolation_blocks),
+            random: Ring::new(log_blocks - others, Role::Log),
+            isolation: Ring::new(isolation_blocks, Role::Isolation),
             second: vec![0; shape.blocks as usize],
         };
         Ok(Self::with(device, log))
@@ -101,7 +101,7 @@ impl Faster {
         }
         sink.note(Note::Retired { written: device.next(victim) });
         if self.options.second_chance && valid > 0 {
-            let newest = device.take();
+            let newest = device.take(Role::Log, sink);
             self.random.push(newest);
         }
         let keep = self.options.keep_sparse && valid < device.pages_per_block() / 2;

@@ -22,6 +22,7 @@ pub mod bast;
 mod device;
 pub mod fast;
 pub mod faster;
+mod merge;
 mod ring;
 pub mod sbfast;
 mod sequential;
@@ -33,7 +34,7 @@ pub(crate) use sequential::SequentialLog;
 use ssdlab_core::{Lpn, Ppn};
 use ssdlab_nand::{Cause, FlashSink};
 
-use crate::Ftl;
+use crate::{Ftl, WriteContext};
 
 /// Which log block is given up when all are taken.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -78,7 +79,7 @@ impl<L> LogFtl<L> {
 #[allow(private_bounds)]
 impl<L: Log> Ftl for LogFtl<L> {
     #[inline]
-    fn write<S: FlashSink>(&mut self, lpn: Lpn, count: u32, sink: &mut S) {
+    fn write<S: FlashSink>(&mut self, lpn: Lpn, count: u32, _context: WriteContext, sink: &mut S) {
         for page in 0..count {
             let address = self.device.locate(lpn.0 + page);
             if !self.device.write_in_place(address, page, sink) {
@@ -91,8 +92,8 @@ impl<L: Log> Ftl for LogFtl<L> {
         (lpn.0..lpn.0 + count).map(|lpn| u32::from(!self.device.read(lpn, cause, sink))).sum()
     }
 
-    fn trim<S: FlashSink>(&mut self, lpn: Lpn, count: u32, _sink: &mut S) {
-        (lpn.0..lpn.0 + count).for_each(|lpn| self.device.forget(lpn));
+    fn trim<S: FlashSink>(&mut self, lpn: Lpn, count: u32, sink: &mut S) {
+        self.device.trim(lpn.0, count, sink);
     }
 
     fn lookup(&self, lpn: Lpn) -> Option<Ppn> {

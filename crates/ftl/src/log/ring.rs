@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use ssdlab_nand::{Cause, FlashSink};
+use ssdlab_nand::{Cause, FlashSink, Role};
 
 use super::{LogDevice, PageAddress};
 
@@ -10,11 +10,12 @@ use super::{LogDevice, PageAddress};
 pub(crate) struct Ring {
     blocks: VecDeque<u32>,
     capacity: u32,
+    role: Role,
 }
 
 impl Ring {
-    pub fn new(capacity: u32) -> Self {
-        Self { blocks: VecDeque::with_capacity(capacity as usize), capacity }
+    pub fn new(capacity: u32, role: Role) -> Self {
+        Self { blocks: VecDeque::with_capacity(capacity as usize), capacity, role }
     }
 
     pub fn capacity(&self) -> u32 {
@@ -60,12 +61,12 @@ impl Ring {
 
     /// The block and offset that the next page goes to; the ring must not be full.
     #[inline]
-    fn next_place(&mut self, device: &mut LogDevice) -> (u32, u32) {
+    fn next_place<S: FlashSink>(&mut self, device: &mut LogDevice, sink: &mut S) -> (u32, u32) {
         match self.newest() {
             Some(block) if !device.is_full(block) => (block, device.next(block)),
             _ => {
                 debug_assert!((self.blocks.len() as u32) < self.capacity, "the ring is full");
-                let block = device.take();
+                let block = device.take(self.role, sink);
                 self.push(block);
                 (block, 0)
             }
@@ -75,8 +76,8 @@ impl Ring {
     /// Appends page `page` of the host request; the ring must not be full.
     #[inline]
     pub fn append<S: FlashSink>(&mut self, device: &mut LogDevice, address: PageAddress, page: u32, sink: &mut S) {
-        let (block, offset) = self.next_place(device);
-        device.program(address.lpn, block, offset, page, sink);
+        let (block, offset) = self.next_place(device, sink);
+        device.program(address.lpn, block, offset, (page, self.role), sink);
     }
 
     /// Appends a copy of a valid page; the ring must not be full.
@@ -87,7 +88,7 @@ impl Ring {
         cause: Cause,
         sink: &mut S,
     ) {
-        let (block, offset) = self.next_place(device);
-        device.copy(address.lpn, block, offset, cause, sink);
+        let (block, offset) = self.next_place(device, sink);
+        device.copy(address.lpn, block, offset, (cause, self.role), sink);
     }
 }

@@ -33,7 +33,7 @@
 //!   is taken has its SLB merged.
 
 use ssdlab_core::Lpn;
-use ssdlab_nand::{Cause, FlashSink, MergeCost, Note};
+use ssdlab_nand::{Cause, FlashSink, MergeCost, Note, Role};
 
 use crate::Shape;
 use crate::log::{Log, LogDevice, LogFtl, LogVictim, PageAddress, Ring};
@@ -122,7 +122,7 @@ impl SbfastFtl {
             free_slots: (0..sequential_blocks).rev().collect(),
             order: Queue::new(sequential_blocks),
             newest: vec![NONE; device.logical_blocks() as usize],
-            random: Ring::new(log_blocks - sequential_blocks),
+            random: Ring::new(log_blocks - sequential_blocks, Role::Log),
         };
         Ok(Self::with(device, log))
     }
@@ -170,7 +170,8 @@ impl Sbfast {
     }
 
     fn put<S: FlashSink>(&mut self, device: &mut LogDevice, slot: u32, address: PageAddress, page: u32, sink: &mut S) {
-        device.program(address.lpn, self.slots[slot as usize].block, address.offset, page, sink);
+        let block = self.slots[slot as usize].block;
+        device.program(address.lpn, block, address.offset, (page, Role::SequentialLog), sink);
         sink.note(Note::Captured(Lpn(address.lpn)));
         self.written(device, slot, sink);
     }
@@ -183,7 +184,8 @@ impl Sbfast {
         }
         let slot = self.free_slots.pop().expect("an eviction frees its slot");
         let older = self.newest[lbn as usize];
-        self.slots[slot as usize] = Slot { lbn, block: device.take(), older, written: 0 };
+        let block = device.take(Role::SequentialLog, sink);
+        self.slots[slot as usize] = Slot { lbn, block, older, written: 0 };
         self.newest[lbn as usize] = slot;
         self.order.push(slot);
         slot
@@ -220,7 +222,8 @@ impl Sbfast {
         for offset in 0..device.pages_per_block() {
             let Some(address) = device.valid_page(victim, offset) else { continue };
             if let Some(slot) = self.newest(address.lbn).filter(|&slot| self.can_put(device, slot, address.offset)) {
-                device.copy(address.lpn, self.slots[slot as usize].block, address.offset, Cause::FullMerge, sink);
+                let (block, why) = (self.slots[slot as usize].block, (Cause::FullMerge, Role::SequentialLog));
+                device.copy(address.lpn, block, address.offset, why, sink);
                 cost.copies += 1;
                 cost += self.written(device, slot, sink);
             } else {

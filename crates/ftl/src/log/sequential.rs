@@ -1,7 +1,7 @@
 //! The sequential log block of FAST and FASTer: pages 0, 1, 2, ... of one logical block, in place.
 
 use ssdlab_core::Lpn;
-use ssdlab_nand::{FlashSink, MergeCost, Note};
+use ssdlab_nand::{FlashSink, MergeCost, Note, Role};
 
 use super::{LogDevice, PageAddress};
 
@@ -47,9 +47,9 @@ impl SequentialLog {
     ) -> bool {
         if address.offset == 0 && self.blocks > 0 {
             self.merge(device, sink);
-            let block = device.take();
+            let block = device.take(Role::SequentialLog, sink);
             self.open = Some(Open { block, owner: address.lbn });
-            device.program(address.lpn, block, 0, page, sink);
+            device.program(address.lpn, block, 0, (page, Role::SequentialLog), sink);
             sink.note(Note::Captured(Lpn(address.lpn)));
             return true;
         }
@@ -58,7 +58,7 @@ impl SequentialLog {
         };
         let next = device.next(block);
         if address.offset == next {
-            device.program(address.lpn, block, next, page, sink);
+            device.program(address.lpn, block, next, (page, Role::SequentialLog), sink);
             sink.note(Note::Captured(Lpn(address.lpn)));
             if device.is_full(block) {
                 self.open = None;

@@ -2,10 +2,11 @@
 
 use ssdlab_core::mem::prefetch;
 use ssdlab_core::{BlockId, Lpn, Ppn};
-use ssdlab_nand::{Cause, FlashSink, Oob};
+use ssdlab_nand::{Cause, FlashSink, Note, Oob, Role, VictimReason};
 
-use super::{Frontier, PageFtl, Survivors, Trigger};
+use super::{PageFtl, Trigger};
 use crate::map::MapModel;
+use crate::placement::Route;
 
 /// Victim pages looked at together; their map entries are fetched one such step ahead.
 const GATHER: u32 = 64;
@@ -31,7 +32,7 @@ impl<M: MapModel> PageFtl<M> {
     /// Collects until the next host page may be written to the plane. Rare, so kept out of the write path.
     #[cold]
     #[inline(never)]
-    pub(super) fn make_room<S: FlashSink>(&mut self, plane: usize, sink: &mut S) {
+    pub(super) fn make_room<S: FlashSink>(&mut self, plane: usize, frontier: u8, sink: &mut S) {
         let for_map = self.blocks_for_map(plane);
         match self.options.trigger {
             Trigger::Victim => self.end_shortage(plane, sink),
@@ -40,19 +41,19 @@ impl<M: MapModel> PageFtl<M> {
                 if self.planes[plane].victim.is_some() {
                     self.end_shortage(plane, sink);
                 }
-                if self.planes[plane].host.is_full() && self.pool.free(plane) < low + for_map {
-                    self.collect_while(plane, sink, |ftl| ftl.pool.free(plane) < high + ftl.blocks_for_map(plane));
+                let full = self.planes[plane].frontiers[usize::from(frontier)].is_full();
+                if full && self.blocks.free(plane) < low + for_map {
+                    self.collect_while(plane, sink, |ftl| ftl.blocks.free(plane) < high + ftl.blocks_for_map(plane));
                 }
             }
             Trigger::Partial { low, step } => {
-                if self.pool.free(plane) < low + for_map && self.may_linger(plane) {
+                if self.blocks.free(plane) < low + for_map && self.may_linger(plane) {
                     self.collect(plane, step, sink, Self::choose);
                 }
                 self.end_shortage(plane, sink);
             }
         }
-        let host = self.planes[plane].host;
-        self.planes[plane].host = self.writable(plane, host);
+        self.make_writable(plane, frontier, sink);
     }
 
     /// Collects while free pages of the plane are short.
@@ -63,7 +64,7 @@ impl<M: MapModel> PageFtl<M> {
     fn collect_while<S: FlashSink>(&mut self, plane: usize, sink: &mut S, short: impl Fn(&Self) -> bool) {
         // With the reserve held, some invalid page always comes within reach; the bound only turns a
         // broken policy into an error instead of a hang.
-        let mut patience = 1_000 + 64 * u64::from(self.pool.len());
+        let mut patience = 1_000 + 64 * u64::from(self.blocks.table().len());
         while short(self) {
             self.collect(plane, u32::MAX, sink, Self::choose);
             patience -= 1;
@@ -72,9 +73,9 @@ impl<M: MapModel> PageFtl<M> {
     }
 
     /// The policy's victim.
-    fn choose(&mut self, plane: usize) -> BlockId {
-        let victim = self.policy.choose(self.pool.plane(plane), self.host_pages);
-        victim.expect("a plane short of pages has sealed blocks")
+    fn choose(&mut self, plane: usize) -> (BlockId, VictimReason) {
+        let victim = self.policy.choose(self.blocks.plane(plane), self.host_pages);
+        (victim.expect("a plane short of pages has sealed blocks"), VictimReason::Policy)
     }
 
     /// Collects about `pages` pages of a plane before it must be done, unless the plane has `free_blocks` more free
@@ -92,17 +93,17 @@ impl<M: MapModel> PageFtl<M> {
         };
         let goal = start.saturating_add(self.blocks_for_map(plane)).saturating_add(free_blocks);
         let worthwhile = self.planes[plane].victim.is_some() || self.gain(plane).is_some();
-        if self.pool.free(plane) >= goal || !worthwhile {
+        if self.blocks.free(plane) >= goal || !worthwhile {
             return false;
         }
         self.collect(plane, pages.max(1), sink, |ftl, plane| {
             let gain = ftl.gain(plane).expect("the plane was worth it");
             if !ftl.may_linger(plane) {
-                return gain;
+                return (gain, VictimReason::Yield);
             }
             // The policy may prefer a block that yields nothing.
-            let choice = ftl.choose(plane);
-            if ftl.has_invalid(choice) { choice } else { gain }
+            let (choice, reason) = ftl.choose(plane);
+            if ftl.has_invalid(choice) { (choice, reason) } else { (gain, VictimReason::Yield) }
         });
         true
     }
@@ -110,12 +111,12 @@ impl<M: MapModel> PageFtl<M> {
     /// A sealed block of the plane that yields a page and may be emptied now.
     fn gain(&self, plane: usize) -> Option<BlockId> {
         let least =
-            if self.may_linger(plane) { self.pool.plane(plane).least_valid() } else { self.least_map_block(plane) };
+            if self.may_linger(plane) { self.blocks.plane(plane).least_valid() } else { self.least_map_block(plane) };
         least.filter(|&block| self.has_invalid(block))
     }
 
     pub(super) fn has_invalid(&self, block: BlockId) -> bool {
-        self.pool.valid(block) < self.pool.pages_per_block()
+        self.blocks.valid(block) < self.blocks.pages_per_block()
     }
 
     /// Copies up to `pages` valid pages of the plane's victim, or of one that is chosen if there is none, and erases it
@@ -125,19 +126,21 @@ impl<M: MapModel> PageFtl<M> {
         plane: usize,
         pages: u32,
         sink: &mut S,
-        choose: impl FnOnce(&mut Self, usize) -> BlockId,
+        choose: impl FnOnce(&mut Self, usize) -> (BlockId, VictimReason),
     ) {
         // Blocks just filled are candidates too; on the smallest devices there may be no others.
-        let at = &self.planes[plane];
-        let (host, survivors, map_pages) = (at.host, at.survivors, at.map_pages);
-        self.planes[plane].host = self.sealed_if_full(host);
-        self.planes[plane].survivors = self.sealed_if_full(survivors);
-        self.planes[plane].map_pages = self.sealed_if_full(map_pages);
+        for number in 0..=usize::from(self.map_frontier()) {
+            self.planes[plane].frontiers[number] = self.sealed_if_full(self.planes[plane].frontiers[number]);
+        }
         let due = self.map_victim(plane);
         if due.is_some() || self.planes[plane].victim.is_none() {
-            let block = due.unwrap_or_else(|| choose(self, plane));
-            self.pool.withdraw(block);
-            let victim = Victim::new(block, self.pool.pages_per_block());
+            let (block, reason) = match due {
+                Some(block) => (block, VictimReason::MapFull),
+                None => choose(self, plane),
+            };
+            sink.note(Note::Victim { block, valid: self.blocks.valid(block), choice: reason });
+            self.blocks.withdraw(block);
+            let victim = Victim::new(block, self.blocks.pages_per_block());
             if self.holds_map(block) {
                 return self.empty_map_block(plane, victim, sink);
             }
@@ -149,13 +152,10 @@ impl<M: MapModel> PageFtl<M> {
     fn copy_from_victim<S: FlashSink>(&mut self, plane: usize, pages: u32, sink: &mut S) {
         let at = &self.planes[plane];
         let mut victim = at.victim.expect("a victim is under way");
-        let shared = self.options.survivors == Survivors::Shared;
-        let mut frontier = if shared { at.host } else { at.survivors };
-        let valid = self.pool.valid(victim.block);
+        let valid = self.blocks.valid(victim.block);
         let copies = valid.min(pages);
-        self.move_pages(plane, &mut victim, copies, &mut frontier, Cause::Gc, sink);
+        self.move_pages(plane, &mut victim, copies, self.options.placement.survivor_route, Cause::Gc, sink);
         let at = &mut self.planes[plane];
-        *(if shared { &mut at.host } else { &mut at.survivors }) = frontier;
         if copies < valid {
             at.victim = Some(victim);
             return;
@@ -166,13 +166,13 @@ impl<M: MapModel> PageFtl<M> {
         self.erase(plane, victim.block, Cause::Gc, sink);
     }
 
-    /// Moves the next `count` valid pages of `victim` to `frontier`, both of the plane.
+    /// Moves the next `count` valid pages of `victim` to frontiers of its plane.
     pub(super) fn move_pages<S: FlashSink>(
         &mut self,
         plane: usize,
         victim: &mut Victim,
         count: u32,
-        frontier: &mut Frontier,
+        route: Route,
         cause: Cause,
         sink: &mut S,
     ) {
@@ -184,28 +184,42 @@ impl<M: MapModel> PageFtl<M> {
             let taken = found.min(left as usize);
             victim.next = if taken < found { live[taken].0 } else { after };
             left -= taken as u32;
-            let mut live = &live[..taken];
-            while !live.is_empty() {
-                *frontier = self.writable(plane, *frontier);
-                let (now, later) = live.split_at(live.len().min(frontier.left() as usize));
-                self.copy_pages(now, frontier.next, cause, sink);
-                if M::CHARGED && cause == Cause::Gc {
-                    self.planes[plane].outdated.extend(now.iter().filter_map(|&(_, lpn)| self.map.moved(lpn)));
+            match route {
+                Route::Fixed(frontier) => self.append(plane, frontier, &live[..taken], cause, sink),
+                Route::Each => {
+                    for page in &live[..taken] {
+                        let policy = self.placement.as_mut().expect("a policy that is asked");
+                        let frontier = policy.of_survivor(page.1, victim.block);
+                        self.append(plane, frontier, std::slice::from_ref(page), cause, sink);
+                    }
                 }
-                frontier.next += now.len() as u32;
-                live = later;
             }
         }
         self.planes[plane].unwritten -= count;
-        self.pool.move_out(victim.block, count);
+        self.blocks.move_out(victim.block, count);
+    }
+
+    /// Copies `live` pages to a frontier.
+    #[inline]
+    fn append<S: FlashSink>(&mut self, plane: usize, number: u8, mut live: &[(u32, u32)], cause: Cause, sink: &mut S) {
+        while !live.is_empty() {
+            let frontier = self.make_writable(plane, number, sink);
+            let (now, later) = live.split_at(live.len().min(frontier.left() as usize));
+            self.copy_pages(now, frontier.next, cause, sink);
+            if M::CHARGED && cause == Cause::Gc {
+                self.planes[plane].outdated.extend(now.iter().filter_map(|&(_, lpn)| self.map.moved(lpn)));
+            }
+            self.planes[plane].frontiers[usize::from(number)].next += now.len() as u32;
+            live = later;
+        }
     }
 
     /// Erases a victim without valid pages.
     pub(super) fn erase<S: FlashSink>(&mut self, plane: usize, block: BlockId, cause: Cause, sink: &mut S) {
         sink.barrier();
         sink.erase(block, cause);
-        self.pool.release(block);
-        self.planes[plane].unwritten += self.pool.pages_per_block();
+        self.blocks.release(block);
+        self.planes[plane].unwritten += self.blocks.pages_per_block();
     }
 
     /// Collects (ppn, lpn) of the valid pages of `from..end`, at most [`GATHER`], and says how many.
@@ -229,10 +243,11 @@ impl<M: MapModel> PageFtl<M> {
     #[inline]
     fn copy_pages<S: FlashSink>(&mut self, live: &[(u32, u32)], to: u32, cause: Cause, sink: &mut S) {
         let mut sequence = self.sequence;
+        let role = if cause == Cause::MapGc { Role::Map } else { Role::Data };
         for (to, &(from, lpn)) in (to..).zip(live) {
             self.l2p[lpn as usize] = to;
             self.p2l[to as usize] = lpn;
-            sink.copy(Ppn(from), Ppn(to), Oob { lpn: Lpn(lpn), sequence }, cause);
+            sink.copy(Ppn(from), Ppn(to), Oob { lpn: Lpn(lpn), sequence, role }, cause);
             sequence += 1;
         }
         self.sequence = sequence;

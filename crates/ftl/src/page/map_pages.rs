@@ -11,11 +11,12 @@
 //! versions to collect.
 
 use ssdlab_core::{BlockId, Lpn, Ppn};
-use ssdlab_nand::{Cause, FlashSink, Note, Oob, Source};
+use ssdlab_nand::{Cause, FlashSink, Note, Oob, Role, Source, VictimReason};
 
 use super::collect::Victim;
 use super::{PageFtl, Plane};
 use crate::map::{Lookup, MapModel};
+use crate::placement::Route;
 
 /// Blocks that a device with a map in flash holds back beside [`super::PageOptions::reserve_blocks`]: those of the map,
 /// and those that stay unwritten for it.
@@ -46,7 +47,7 @@ const VICTIM_BLOCKS: u32 = 2;
 impl<M: MapModel> PageFtl<M> {
     /// Whether a block written to holds map pages. They have blocks of their own, so its first page tells.
     pub(super) fn holds_map(&self, block: BlockId) -> bool {
-        M::CHARGED && self.p2l[block.index() * self.pool.pages_per_block() as usize] >= self.logical_pages
+        M::CHARGED && self.p2l[block.index() * self.blocks.pages_per_block() as usize] >= self.logical_pages
     }
 
     /// Blocks of the plane that must stay unwritten for map pages.
@@ -55,12 +56,12 @@ impl<M: MapModel> PageFtl<M> {
             return 0;
         }
         let missing = if self.is_striped() { self.map_limit - self.planes[plane].valid_map } else { 0 };
-        short_blocks(self.planes.len() as u32) + missing.div_ceil(self.pool.pages_per_block())
+        short_blocks(self.planes.len() as u32) + missing.div_ceil(self.blocks.pages_per_block())
     }
 
     /// Unwritten pages of the plane at which the host must wait.
     pub(super) fn short(&self, plane: usize) -> u32 {
-        (self.spare_blocks + self.blocks_for_map(plane)) * self.pool.pages_per_block()
+        (self.spare_blocks + self.blocks_for_map(plane)) * self.blocks.pages_per_block()
     }
 
     /// Unwritten pages of the plane at which a host page must ask for room.
@@ -71,7 +72,7 @@ impl<M: MapModel> PageFtl<M> {
     /// Whether a victim with data may be emptied little by little: one under way, or a new one if there is a free block
     /// more than it needs, as map pages may be written meanwhile.
     pub(super) fn may_linger(&self, plane: usize) -> bool {
-        !M::CHARGED || self.planes[plane].victim.is_some() || self.pool.free(plane) > VICTIM_BLOCKS
+        !M::CHARGED || self.planes[plane].victim.is_some() || self.blocks.free(plane) > VICTIM_BLOCKS
     }
 
     /// Charges the use of a page's entry. Compiles to nothing while the whole map is in RAM.
@@ -122,19 +123,20 @@ impl<M: MapModel> PageFtl<M> {
         if old != u32::MAX && !self.map.knows_whole_pages() {
             sink.read(Ppn(old), cause);
         }
+        let number = usize::from(self.map_frontier());
         let at = &mut self.planes[plane];
-        let ppn = at.map_pages.next;
-        at.map_pages.next += 1;
+        let ppn = at.frontiers[number].next;
+        at.frontiers[number].next += 1;
         at.unwritten -= 1;
         at.valid_map += 1;
         self.l2p[lpn as usize] = ppn;
         self.p2l[ppn as usize] = lpn;
-        sink.program(Ppn(ppn), Oob { lpn: Lpn(lpn), sequence: self.sequence }, Source::Map, cause);
+        sink.program(Ppn(ppn), Oob { lpn: Lpn(lpn), sequence: self.sequence, role: Role::Map }, Source::Map, cause);
         self.sequence += 1;
         if old != u32::MAX {
             let (block, home) = (self.block_of(old), self.plane_of(old));
-            let valid = self.pool.valid(block);
-            self.pool.invalidate(block);
+            let valid = self.blocks.valid(block);
+            self.blocks.invalidate(block);
             if self.planes[home].map_blocks.remove(&(valid, block)) {
                 self.planes[home].map_blocks.insert((valid - 1, block));
             }
@@ -161,18 +163,24 @@ impl<M: MapModel> PageFtl<M> {
     /// Opens a block for map pages if there is none, after collecting others if free ones are needed for victims.
     fn make_room_for_map<S: FlashSink>(&mut self, plane: usize, sink: &mut S) {
         loop {
-            let frontier = self.sealed_if_full(self.planes[plane].map_pages);
-            self.planes[plane].map_pages = frontier;
+            let number = self.map_frontier();
+            let frontier = self.sealed_if_full(self.planes[plane].frontiers[usize::from(number)]);
+            self.planes[plane].frontiers[usize::from(number)] = frontier;
             if !frontier.is_full() {
                 return;
             }
             let garbage = self.least_map_block(plane).filter(|&block| self.has_invalid(block));
             match garbage {
-                Some(block) if self.pool.free(plane) <= self.planes[plane].kept_from_map() => {
-                    self.pool.withdraw(block);
-                    self.empty_map_block(plane, Victim::new(block, self.pool.pages_per_block()), sink);
+                Some(block) if self.blocks.free(plane) <= self.planes[plane].kept_from_map() => {
+                    let (valid, choice) = (self.blocks.valid(block), VictimReason::MapFull);
+                    sink.note(Note::Victim { block, valid, choice });
+                    self.blocks.withdraw(block);
+                    self.empty_map_block(plane, Victim::new(block, self.blocks.pages_per_block()), sink);
                 }
-                _ => self.planes[plane].map_pages = self.open_block(plane),
+                _ => {
+                    let opened = self.open_block(plane, number, sink);
+                    self.planes[plane].frontiers[usize::from(number)] = opened;
+                }
             }
         }
     }
@@ -183,8 +191,8 @@ impl<M: MapModel> PageFtl<M> {
 
     /// The block of map pages to be collected now, whatever the policy says.
     pub(super) fn map_victim(&self, plane: usize) -> Option<BlockId> {
-        let most = sealed_map_blocks(self.map_limit, self.pool.pages_per_block());
-        let due = self.pool.free(plane) < VICTIM_BLOCKS || self.planes[plane].map_blocks.len() as u32 >= most;
+        let most = sealed_map_blocks(self.map_limit, self.blocks.pages_per_block());
+        let due = self.blocks.free(plane) < VICTIM_BLOCKS || self.planes[plane].map_blocks.len() as u32 >= most;
         if !M::CHARGED || !due {
             return None;
         }
@@ -194,10 +202,9 @@ impl<M: MapModel> PageFtl<M> {
     /// Empties and erases a withdrawn block of map pages.
     pub(super) fn empty_map_block<S: FlashSink>(&mut self, plane: usize, mut victim: Victim, sink: &mut S) {
         let block = victim.block;
-        self.planes[plane].map_blocks.remove(&(self.pool.valid(block), block));
-        let mut frontier = self.planes[plane].map_pages;
-        self.move_pages(plane, &mut victim, self.pool.valid(block), &mut frontier, Cause::MapGc, sink);
-        self.planes[plane].map_pages = frontier;
+        self.planes[plane].map_blocks.remove(&(self.blocks.valid(block), block));
+        let route = Route::Fixed(self.map_frontier());
+        self.move_pages(plane, &mut victim, self.blocks.valid(block), route, Cause::MapGc, sink);
         self.erase(plane, block, Cause::MapGc, sink);
     }
 }

@@ -33,19 +33,21 @@ mod collect;
 mod map_pages;
 mod options;
 
+pub use crate::blocks::Allocation;
 pub use map_pages::map_reserve_blocks;
-pub use options::{Allocation, PageOptions, Survivors, Trigger, VictimChoice};
+pub use options::{PageOptions, Trigger, VictimChoice};
 
 use std::collections::BTreeSet;
 
 use ssdlab_core::mem::prefetch;
 use ssdlab_core::{BlockId, HugeVec, Lpn, Ppn, Reciprocal};
-use ssdlab_nand::{Cause, FlashSink, Oob, Source};
+use ssdlab_nand::{Cause, FlashSink, Note, Oob, Role, Source};
 
-use crate::blocks::BlockPool;
+use crate::blocks::SealedBlocks;
 use crate::gc::{self, VictimPolicy};
 use crate::map::{MapModel, WholeMap};
-use crate::{Ftl, Shape};
+use crate::placement::{MOST_FRONTIERS, Placement, Route};
+use crate::{Ftl, Shape, WriteContext};
 use collect::Victim;
 
 /// Maps up to this size stay in a core's own caches: fetching ahead would only cost instructions.
@@ -74,11 +76,8 @@ impl Frontier {
 /// What each plane keeps for itself.
 #[derive(Debug)]
 struct Plane {
-    host: Frontier,
-    /// Unused with shared survivors.
-    survivors: Frontier,
-    /// For map pages; unused without any.
-    map_pages: Frontier,
+    /// Of the host, of survivors, and one for map pages, in the order of their numbers.
+    frontiers: [Frontier; MOST_FRONTIERS],
     /// Block of data being emptied.
     victim: Option<Victim>,
     /// Pages not yet written, in free blocks and on frontiers.
@@ -102,11 +101,12 @@ pub struct PageFtl<M = WholeMap> {
     /// Of logical pages, and behind them of map pages.
     l2p: HugeVec<u32>,
     p2l: HugeVec<u32>,
-    pool: BlockPool,
+    blocks: SealedBlocks,
     block_of: Reciprocal,
     plane_of: Reciprocal,
     options: PageOptions,
     policy: Box<dyn VictimPolicy>,
+    placement: Option<Box<dyn Placement>>,
     planes: Vec<Plane>,
     /// Plane that the next host page goes to if it has room.
     turn: usize,
@@ -162,14 +162,12 @@ impl<M: MapModel> PageFtl<M> {
             return Err(format!("{physical} physical pages exceed the {} that page numbers allow", u32::MAX - 1));
         }
         options.check()?;
-        let spare_blocks = match options.survivors {
-            Survivors::Shared => 1,
-            Survivors::Own => 2,
-        };
+        let spare_blocks = options.placement.frontiers();
+        if spare_blocks as usize >= MOST_FRONTIERS {
+            return Err(format!("placement {} has more than {MOST_FRONTIERS} frontiers", options.placement.name));
+        }
         let plane = |_| Plane {
-            host: Frontier::CLOSED,
-            survivors: Frontier::CLOSED,
-            map_pages: Frontier::CLOSED,
+            frontiers: [Frontier::CLOSED; MOST_FRONTIERS],
             victim: None,
             unwritten: (physical / u64::from(planes)) as u32,
             tight: 0,
@@ -182,11 +180,12 @@ impl<M: MapModel> PageFtl<M> {
             logical_pages,
             l2p: HugeVec::filled(u32::MAX, mapped as usize),
             p2l: HugeVec::filled(u32::MAX, physical as usize),
-            pool: BlockPool::new(blocks, planes, pages_per_block, options.allocation),
+            blocks: SealedBlocks::new(blocks, planes, pages_per_block, options.allocation),
             block_of: Reciprocal::new(pages_per_block),
             plane_of: Reciprocal::new((physical / u64::from(planes)) as u32),
             options,
             policy: gc::policy(options.gc, seed),
+            placement: options.placement.build.map(|build| build()),
             planes: (0..planes).map(plane).collect(),
             turn: 0,
             map_turn: 0,
@@ -257,9 +256,26 @@ impl<M: MapModel> PageFtl<M> {
         }
     }
 
-    fn open_block(&mut self, plane: usize) -> Frontier {
-        let pages = self.pool.pages_per_block();
-        let next = self.pool.open(plane).0 * pages;
+    /// Number of the frontier for map pages.
+    fn map_frontier(&self) -> u8 {
+        self.options.placement.frontiers() as u8
+    }
+
+    /// The frontier for a page of the host.
+    #[inline(always)]
+    fn host_frontier(&mut self, lpn: u32, context: WriteContext) -> u8 {
+        match self.options.placement.host_route {
+            Route::Fixed(frontier) => frontier,
+            Route::Each => self.placement.as_mut().expect("a policy that is asked").of_host(lpn, context),
+        }
+    }
+
+    fn open_block<S: FlashSink>(&mut self, plane: usize, frontier: u8, sink: &mut S) -> Frontier {
+        let pages = self.blocks.pages_per_block();
+        let block = self.blocks.open(plane);
+        let role = if frontier == self.map_frontier() { Role::Map } else { Role::Data };
+        sink.note(Note::Opened { block, role, frontier });
+        let next = block.0 * pages;
         Frontier { next, end: next + pages }
     }
 
@@ -270,44 +286,51 @@ impl<M: MapModel> PageFtl<M> {
         }
         if frontier.end > 0 {
             let block = self.block_of(frontier.end - 1);
-            self.pool.seal(block, self.host_pages);
+            self.blocks.seal(block, self.host_pages);
             if self.holds_map(block) {
                 let plane = self.plane_of(frontier.end - 1);
-                self.planes[plane].map_blocks.insert((self.pool.valid(block), block));
+                self.planes[plane].map_blocks.insert((self.blocks.valid(block), block));
             }
         }
         Frontier::CLOSED
     }
 
     /// Makes a full or closed frontier one with a page to write.
-    fn writable(&mut self, plane: usize, frontier: Frontier) -> Frontier {
-        let frontier = self.sealed_if_full(frontier);
-        if frontier.is_full() { self.open_block(plane) } else { frontier }
+    fn make_writable<S: FlashSink>(&mut self, plane: usize, number: u8, sink: &mut S) -> Frontier {
+        let mut frontier = self.sealed_if_full(self.planes[plane].frontiers[usize::from(number)]);
+        if frontier.is_full() {
+            frontier = self.open_block(plane, number, sink);
+        }
+        self.planes[plane].frontiers[usize::from(number)] = frontier;
+        frontier
     }
 }
 
 impl<M: MapModel> Ftl for PageFtl<M> {
     #[inline(always)]
-    fn write<S: FlashSink>(&mut self, lpn: Lpn, count: u32, sink: &mut S) {
+    fn write<S: FlashSink>(&mut self, lpn: Lpn, count: u32, context: WriteContext, sink: &mut S) {
         for page in 0..count {
             self.charge(lpn.0 + page, true, sink);
             let lpn = lpn.0 + page;
             let plane = self.next_plane(lpn);
+            let number = self.host_frontier(lpn, context);
             let mut at = &mut self.planes[plane];
-            if at.host.is_full() || at.unwritten <= at.tight {
-                self.make_room(plane, sink);
+            if at.frontiers[usize::from(number)].is_full() || at.unwritten <= at.tight {
+                self.make_room(plane, number, sink);
                 at = &mut self.planes[plane];
             }
-            let ppn = at.host.next;
-            at.host.next += 1;
+            let frontier = &mut at.frontiers[usize::from(number)];
+            let ppn = frontier.next;
+            frontier.next += 1;
             at.unwritten -= 1;
             self.host_pages += 1;
             let old = std::mem::replace(&mut self.l2p[lpn as usize], ppn);
             self.p2l[ppn as usize] = lpn;
-            sink.program(Ppn(ppn), Oob { lpn: Lpn(lpn), sequence: self.sequence }, Source::Host(page), Cause::Host);
+            let oob = Oob { lpn: Lpn(lpn), sequence: self.sequence, role: Role::Data };
+            sink.program(Ppn(ppn), oob, Source::Host(page), Cause::Host);
             self.sequence += 1;
             if old != u32::MAX {
-                self.pool.invalidate(self.block_of(old));
+                self.blocks.invalidate(self.block_of(old));
             }
         }
     }
@@ -327,11 +350,13 @@ impl<M: MapModel> Ftl for PageFtl<M> {
     }
 
     fn trim<S: FlashSink>(&mut self, lpn: Lpn, count: u32, sink: &mut S) {
+        sink.trimmed(lpn, count, self.sequence);
+        self.sequence += 1;
         for page in lpn.index()..lpn.index() + count as usize {
             self.charge(page as u32, true, sink);
             let old = std::mem::replace(&mut self.l2p[page], u32::MAX);
             if old != u32::MAX {
-                self.pool.invalidate(self.block_of(old));
+                self.blocks.invalidate(self.block_of(old));
             }
             if self.is_striped() {
                 self.uncount(old);
@@ -351,11 +376,11 @@ impl<M: MapModel> Ftl for PageFtl<M> {
     }
 
     fn erase_counts(&self) -> &[u32] {
-        self.pool.erase_counts()
+        self.blocks.table().erase_counts()
     }
 
     fn memory_bytes(&self) -> u64 {
-        (self.l2p.len() + self.p2l.len()) as u64 * 4 + self.pool.memory_bytes() + self.map.memory_bytes()
+        (self.l2p.len() + self.p2l.len()) as u64 * 4 + self.blocks.memory_bytes() + self.map.memory_bytes()
     }
 
     fn mapping_table_bytes(&self) -> u64 {
@@ -373,9 +398,9 @@ impl<M: MapModel> Ftl for PageFtl<M> {
     }
 
     fn check(&self) -> Result<(), String> {
-        self.pool.check()?;
+        self.blocks.check()?;
         self.map.check()?;
-        let mut valid = vec![0_u32; self.pool.len() as usize];
+        let mut valid = vec![0_u32; self.blocks.table().len() as usize];
         for (lpn, &ppn) in self.l2p.iter().enumerate().filter(|&(_, &ppn)| ppn != u32::MAX) {
             if self.p2l[ppn as usize] as usize != lpn {
                 return Err(format!("page {lpn} is mapped to {ppn}, which holds {}", self.p2l[ppn as usize]));
@@ -387,9 +412,12 @@ impl<M: MapModel> Ftl for PageFtl<M> {
         }
         for (block, &truth) in valid.iter().enumerate() {
             let block = BlockId(block as u32);
-            let exact = self.pool.is_sealed(block) || self.planes.iter().any(|plane| plane.is_emptying(block));
-            if exact && self.pool.valid(block) != truth {
-                return Err(format!("block {block} holds {truth} valid pages, {} are counted", self.pool.valid(block)));
+            let exact = self.blocks.is_sealed(block) || self.planes.iter().any(|plane| plane.is_emptying(block));
+            if exact && self.blocks.valid(block) != truth {
+                return Err(format!(
+                    "block {block} holds {truth} valid pages, {} are counted",
+                    self.blocks.valid(block)
+                ));
             }
         }
         Ok(())
@@ -405,8 +433,8 @@ impl Plane {
 impl<M: MapModel> PageFtl<M> {
     /// Verifies one plane; `valid` are the valid pages of every block.
     fn check_plane(&self, index: usize, plane: &Plane, valid: &[u32]) -> Result<(), String> {
-        let mut unwritten = self.pool.free(index) * self.pool.pages_per_block();
-        for frontier in [plane.host, plane.survivors, plane.map_pages] {
+        let mut unwritten = self.blocks.free(index) * self.blocks.pages_per_block();
+        for frontier in plane.frontiers {
             unwritten += frontier.left();
             if frontier.end > 0 && self.plane_of(frontier.end - 1) != index {
                 return Err(format!("plane {index} writes to page {} of another", frontier.end - 1));
@@ -416,7 +444,7 @@ impl<M: MapModel> PageFtl<M> {
             return Err(format!("{unwritten} pages of plane {index} are unwritten, {} are counted", plane.unwritten));
         }
         let (of_map, of_data): (Vec<u32>, Vec<u32>) = self
-            .pool
+            .blocks
             .plane(index)
             .blocks()
             .filter(|&block| valid[block as usize] > 0)

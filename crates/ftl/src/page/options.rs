@@ -1,6 +1,8 @@
 //! What can be chosen about the page-mapped FTL.
 
 use super::map_reserve_blocks;
+use crate::blocks::Allocation;
+use crate::placement::PlacementInfo;
 
 /// Which block garbage collection takes next; one file each under `gc/`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -25,15 +27,6 @@ pub enum VictimChoice {
     },
 }
 
-/// Where garbage collection writes the pages that survive.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Survivors {
-    /// On the block that host writes fill (the classic models).
-    Shared,
-    /// On a block of their own (cheaper under skew).
-    Own,
-}
-
 /// When garbage collection runs, and how much; in each plane for itself.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Trigger {
@@ -56,22 +49,13 @@ pub enum Trigger {
     },
 }
 
-/// Which free block is written next.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Allocation {
-    /// The one erased longest ago.
-    Fifo,
-    /// The one with the fewest erases (dynamic wear levelling); ties by block number.
-    LeastWorn,
-}
-
 /// Options of the page-mapped FTL.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PageOptions {
     /// Victim policy.
     pub gc: VictimChoice,
-    /// Where survivors go.
-    pub survivors: Survivors,
+    /// Which pages share a block; above all, where survivors of collection go.
+    pub placement: &'static PlacementInfo,
     /// When collection runs.
     pub trigger: Trigger,
     /// Free-block choice.
@@ -82,10 +66,7 @@ impl PageOptions {
     /// Blocks that each plane must have beyond those holding data: open frontiers, the spare a collection writes to,
     /// and what the trigger keeps free.
     pub const fn reserve_blocks(&self) -> u32 {
-        let frontiers = match self.survivors {
-            Survivors::Shared => 2,
-            Survivors::Own => 3,
-        };
+        let frontiers = self.placement.frontiers() + 1;
         match self.trigger {
             Trigger::Victim => frontiers,
             Trigger::Batch { high, .. } => frontiers.saturating_add(high),
@@ -120,12 +101,13 @@ impl PageOptions {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::placement::own;
 
     #[test]
     fn an_absurd_batch_reserves_more_than_any_device_holds() {
         let trigger = Trigger::Batch { low: 2, high: u32::MAX };
         let options =
-            PageOptions { gc: VictimChoice::Greedy, survivors: Survivors::Own, trigger, allocation: Allocation::Fifo };
+            PageOptions { gc: VictimChoice::Greedy, placement: &own::INFO, trigger, allocation: Allocation::Fifo };
         assert_eq!(options.reserve_blocks(), u32::MAX);
     }
 }

@@ -111,6 +111,14 @@ impl Shadow {
         self.violation.get_or_insert(violation.into());
     }
 
+    /// Sequence numbers ascend over programs and trims.
+    fn follow(&mut self, sequence: u64, what: impl FnOnce() -> String) {
+        if self.last_sequence.is_some_and(|last| sequence <= last) {
+            self.blame(format!("{}: sequence {sequence} is not above the one before", what()));
+        }
+        self.last_sequence = Some(sequence);
+    }
+
     fn accept<T>(&mut self, result: Result<T, Violation>) -> Option<T> {
         self.operations += 1;
         result.map_err(|Violation(text)| self.blame(text)).ok()
@@ -141,11 +149,12 @@ impl FlashSink for Shadow {
         }
     }
 
+    fn trimmed(&mut self, lpn: Lpn, _count: u32, sequence: u64) {
+        self.follow(sequence, || format!("trim from page {lpn}"));
+    }
+
     fn program(&mut self, ppn: Ppn, oob: Oob, source: Source, _cause: Cause) {
-        if self.last_sequence.is_some_and(|last| oob.sequence <= last) {
-            self.blame(format!("program of page {ppn}: sequence {} is not above the one before", oob.sequence));
-        }
-        self.last_sequence = Some(oob.sequence);
+        self.follow(oob.sequence, || format!("program of page {ppn}"));
         let lpn = oob.lpn;
         let data = match source {
             Source::Host(page) => {

@@ -4,7 +4,7 @@ use ssdlab_trace::{Op, Request, flag};
 
 use super::buffer::{Accepted, Buffer};
 use super::parts::{Parts, TimedParts};
-use super::stack::{Pages, Stack};
+use super::stack::{Pages, Stack, context_of};
 use super::{BUFFERED, TimedDrive};
 use crate::check::buffer::BufferOracle;
 use crate::host::issue::Issuer;
@@ -46,7 +46,7 @@ impl<P: TimedParts> TimedDrive<P> {
     pub(super) fn accept_pages(&mut self, issuer: &mut Issuer<'_>) {
         while let Some(&Stalled { flight, pages, next }) = self.stalled.front() {
             let buffer = self.buffer.as_mut().expect("writes stall before a buffer");
-            let stream = self.flights[flight].request.stream;
+            let context = context_of(&self.flights[flight].request);
             for page in next..pages.count {
                 let part = (page == 0 && pages.head) || (page + 1 == pages.count && pages.tail);
                 let lpn = pages.first + page;
@@ -56,7 +56,7 @@ impl<P: TimedParts> TimedDrive<P> {
                     return;
                 }
                 let version = self.oracle.as_mut().map_or(0, |oracle| oracle.write(lpn));
-                let accepted = buffer.accept(lpn, stream, !part, version);
+                let accepted = buffer.accept(lpn, context, !part, version);
                 debug_assert_ne!(accepted, Accepted::Full, "there was room for page {lpn}");
             }
             self.stalled.pop_front();
@@ -106,7 +106,7 @@ impl<P: TimedParts> TimedDrive<P> {
                 oracle.flush(held.lpn, held.version);
             }
             self.stack.sinks.flash.submit(BUFFERED | slot, false);
-            self.stack.write(held.stream, Pages { first: held.lpn, count: 1, head: !held.whole, tail: false });
+            self.stack.write(held.context, Pages { first: held.lpn, count: 1, head: !held.whole, tail: false });
             let left = self.stack.sinks.flash.submitted();
             debug_assert!(left > 0, "a page written is a page programmed");
         }

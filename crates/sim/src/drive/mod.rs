@@ -231,7 +231,8 @@ mod tests {
     use ssdlab_core::Nanos;
     use ssdlab_ftl::FtlChoice;
     use ssdlab_ftl::choice::MapChoice;
-    use ssdlab_ftl::page::{Allocation, PageFtl, PageOptions, Survivors, Trigger, VictimChoice};
+    use ssdlab_ftl::page::{Allocation, PageFtl, PageOptions, Trigger, VictimChoice};
+    use ssdlab_ftl::placement;
     use ssdlab_nand::backend::parallel::ParallelFlash;
     use ssdlab_nand::backend::parallel::scheduler::DieSchedulerInfo;
     use ssdlab_nand::{Commands, Counts, Geometry, PageTimes, Parallelism, ProgramOrder, Timing};
@@ -252,7 +253,7 @@ mod tests {
     fn a_drive_whose_dies_do_nothing_says_so_and_stops() {
         let options = PageOptions {
             gc: VictimChoice::Greedy,
-            survivors: Survivors::Shared,
+            placement: &placement::shared::INFO,
             trigger: Trigger::Victim,
             allocation: Allocation::Fifo,
         };

@@ -1,7 +1,7 @@
 //! What receives the operations of the FTL: the flash, who checks it and who measures its log.
 
-use ssdlab_core::{BlockId, Ppn};
-use ssdlab_nand::{Cause, FlashSink, Note, Oob, Source};
+use ssdlab_core::{BlockId, Lpn, Ppn};
+use ssdlab_nand::{BlockMode, Cause, Failure, FlashSink, Note, Oob, Source};
 
 /// All receivers; each sees every operation.
 pub(crate) struct Sinks<D, C, M> {
@@ -11,6 +11,13 @@ pub(crate) struct Sinks<D, C, M> {
 }
 
 impl<D: FlashSink, C: FlashSink, M: FlashSink> FlashSink for Sinks<D, C, M> {
+    const FAILS: bool = D::FAILS;
+
+    #[inline(always)]
+    fn failure(&mut self) -> Option<Failure> {
+        self.flash.failure()
+    }
+
     #[inline(always)]
     fn read(&mut self, ppn: Ppn, cause: Cause) {
         self.flash.read(ppn, cause);
@@ -40,10 +47,24 @@ impl<D: FlashSink, C: FlashSink, M: FlashSink> FlashSink for Sinks<D, C, M> {
     }
 
     #[inline(always)]
+    fn use_as(&mut self, block: BlockId, mode: BlockMode) {
+        self.flash.use_as(block, mode);
+        self.checker.use_as(block, mode);
+        self.meter.use_as(block, mode);
+    }
+
+    #[inline(always)]
     fn barrier(&mut self) {
         self.flash.barrier();
         self.checker.barrier();
         self.meter.barrier();
+    }
+
+    #[inline(always)]
+    fn trimmed(&mut self, lpn: Lpn, count: u32, sequence: u64) {
+        self.flash.trimmed(lpn, count, sequence);
+        self.checker.trimmed(lpn, count, sequence);
+        self.meter.trimmed(lpn, count, sequence);
     }
 
     #[inline(always)]
@@ -68,6 +89,12 @@ pub(crate) struct PartOfPage<'a, S> {
 }
 
 impl<S: FlashSink> FlashSink for PartOfPage<'_, S> {
+    const FAILS: bool = S::FAILS;
+
+    fn failure(&mut self) -> Option<Failure> {
+        self.sinks.failure()
+    }
+
     fn read(&mut self, ppn: Ppn, cause: Cause) {
         if cause == Cause::Host {
             self.sinks.read_part(ppn, self.bytes, cause);
@@ -88,8 +115,16 @@ impl<S: FlashSink> FlashSink for PartOfPage<'_, S> {
         self.sinks.erase(block, cause);
     }
 
+    fn use_as(&mut self, block: BlockId, mode: BlockMode) {
+        self.sinks.use_as(block, mode);
+    }
+
     fn barrier(&mut self) {
         self.sinks.barrier();
+    }
+
+    fn trimmed(&mut self, lpn: Lpn, count: u32, sequence: u64) {
+        self.sinks.trimmed(lpn, count, sequence);
     }
 
     fn copy(&mut self, from: Ppn, to: Ppn, oob: Oob, cause: Cause) {

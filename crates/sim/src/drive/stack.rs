@@ -1,10 +1,10 @@
 //! FTL and flash, and the requests of the host as page operations on them.
 
 use ssdlab_core::Lpn;
-use ssdlab_ftl::Ftl;
+use ssdlab_ftl::{Ftl, WriteContext};
 use ssdlab_nand::backend::Flash;
 use ssdlab_nand::{Cause, Timing};
-use ssdlab_trace::{Op, Request};
+use ssdlab_trace::{Op, Request, flag};
 
 use crate::check::shadow::Checker;
 use crate::drive::parts::Parts;
@@ -102,7 +102,7 @@ impl<P: Parts> Stack<P> {
             Op::Write => {
                 let pages = self.pages(offset, end);
                 self.count_written(pages);
-                self.write(request.stream, pages);
+                self.write(context_of(request), pages);
             }
             Op::Trim => self.trim(offset, end),
             Op::Flush => {}
@@ -140,7 +140,7 @@ impl<P: Parts> Stack<P> {
 
     /// Writes pages to flash; of those written in part the rest is read first.
     #[inline]
-    pub fn write(&mut self, stream: u16, pages: Pages) {
+    pub fn write(&mut self, context: WriteContext, pages: Pages) {
         let Pages { first, count, head, tail } = pages;
         if head {
             self.read_rest(Lpn(first));
@@ -149,8 +149,8 @@ impl<P: Parts> Stack<P> {
             self.read_rest(Lpn(first + count - 1));
         }
         self.sinks.checker.expect_write(Lpn(first), count);
-        self.sinks.meter.begin_write(stream, Lpn(first), count);
-        self.ftl.write(Lpn(first), count, &mut self.sinks);
+        self.sinks.meter.begin_write(context.stream, Lpn(first), count);
+        self.ftl.write(Lpn(first), count, context, &mut self.sinks);
         self.sinks.meter.end_write();
     }
 
@@ -201,4 +201,11 @@ impl<P: Parts> Stack<P> {
             None => Ok(()),
         }
     }
+}
+
+/// What the FTL is told of a write request. A trace names no placement identifiers; its streams stand for them.
+#[inline(always)]
+pub(crate) fn context_of(request: &Request) -> WriteContext {
+    let sync = request.flags & (flag::SYNC | flag::FUA) != 0;
+    WriteContext { stream: request.stream, placement: request.stream, sync }
 }

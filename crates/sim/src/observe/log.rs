@@ -232,7 +232,7 @@ impl FlashSink for LogMeter {
     fn note(&mut self, note: Note) {
         match note {
             Note::Captured(lpn) => self.captured.push(lpn.0),
-            Note::Merged { kind, cost } => {
+            Note::Merged { kind, cost, .. } => {
                 let tally = &mut self.merges[kind as usize];
                 tally.count += 1;
                 tally.copies += u64::from(cost.copies);
@@ -247,7 +247,7 @@ impl FlashSink for LogMeter {
                 *self.reclaim_costs.entry(cost).or_default() += 1;
             }
             Note::Retired { written } => self.utilisation[written as usize] += 1,
-            Note::LookedUp { .. } => {}
+            Note::LookedUp { .. } | Note::Victim { .. } | Note::Opened { .. } | Note::Bad(_) => {}
         }
     }
 }
@@ -367,7 +367,7 @@ mod tests {
         meter.note(Note::Reclaimed { associated: 1, cost: cost(4, 2) });
         meter.note(Note::Retired { written: 4 });
         meter.note(Note::Retired { written: 1 });
-        meter.note(Note::Merged { kind: MergeKind::Full, cost: cost(4, 1) });
+        meter.note(Note::Merged { lbn: 0, kind: MergeKind::Full, cost: cost(4, 1) });
         let figures = meter.figures(10, |cost| Some(u64::from(cost.copies) * 10)).log.expect("measures");
         let summary = &figures.summary;
         assert_eq!((summary.reclaims, summary.associativity_mean), (2, Some(2.0)));

@@ -8,7 +8,7 @@ use ssdlab_ftl::log::bast::BastOptions;
 use ssdlab_ftl::log::fast::FastOptions;
 use ssdlab_ftl::log::faster::FasterOptions;
 use ssdlab_ftl::log::sbfast::{RlbMerge, SbfastOptions};
-use ssdlab_ftl::{Ftl, FtlChoice};
+use ssdlab_ftl::{Ftl, FtlChoice, WriteContext};
 use ssdlab_nand::{Cause, FlashSink, Geometry, Oob, ProgramOrder, Source};
 use ssdlab_sim::{Overwrite, Precondition, Setup, Summary, run};
 use ssdlab_testkit::any_ftl::{AnyFtl, visit};
@@ -142,7 +142,7 @@ impl AnyFtl for Contents<'_> {
             let lpn = Lpn((request.offset / 512) as u32 % self.logical_pages);
             let count = (request.bytes / 512).min(self.logical_pages - lpn.0);
             match request.op {
-                Op::Write => ftl.write(lpn, count, &mut flash),
+                Op::Write => ftl.write(lpn, count, WriteContext::default(), &mut flash),
                 Op::Trim => ftl.trim(lpn, count, &mut flash),
                 _ => {}
             }

@@ -3,11 +3,11 @@
 
 use proptest::prelude::*;
 use ssdlab_core::Nanos;
-use ssdlab_ftl::FtlChoice;
 use ssdlab_ftl::choice::MapChoice;
 use ssdlab_ftl::map::SegmentOptions;
 use ssdlab_ftl::map::cache::CacheChoice;
-use ssdlab_ftl::page::{Allocation, PageOptions, Survivors, Trigger, VictimChoice};
+use ssdlab_ftl::page::{Allocation, PageOptions, Trigger, VictimChoice};
+use ssdlab_ftl::{FtlChoice, placement};
 use ssdlab_nand::{Geometry, PageTimes, Timing};
 use ssdlab_sim::{Clock, Fit, MapAdvisor, MapSizes, Overwrite, Precondition, Setup, SimError, run};
 use ssdlab_testkit::{small_setup, strategies};
@@ -31,7 +31,7 @@ fn device(fit: Fit, partial_read: bool, fill: f64, map: SegmentOptions) -> Setup
     let small = small_setup(40, 30, 8);
     let options = PageOptions {
         gc: VictimChoice::Greedy,
-        survivors: Survivors::Own,
+        placement: &placement::own::INFO,
         trigger: Trigger::Victim,
         allocation: Allocation::Fifo,
     };

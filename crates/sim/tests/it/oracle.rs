@@ -11,8 +11,9 @@ use ssdlab_ftl::log::bast::BastOptions;
 use ssdlab_ftl::log::fast::FastOptions;
 use ssdlab_ftl::log::faster::FasterOptions;
 use ssdlab_ftl::log::sbfast::{RlbMerge, SbfastOptions};
-use ssdlab_ftl::page::{PageOptions, Survivors};
-use ssdlab_ftl::{Ftl, FtlChoice};
+use ssdlab_ftl::page::PageOptions;
+use ssdlab_ftl::placement::PLACEMENTS;
+use ssdlab_ftl::{Ftl, FtlChoice, WriteContext};
 use ssdlab_nand::{Cause, Counts, FlashSink, ProgramOrder};
 use ssdlab_sim::check::shadow::Shadow;
 use ssdlab_sim::{Setup, run};
@@ -122,7 +123,7 @@ impl AnyFtl for ReadBetweenCollections<'_> {
             let (lpn, count) = pages_of(request, pages);
             if request.op == Op::Write {
                 shadow.begin_write(lpn, count);
-                ftl.write(lpn, count, &mut shadow);
+                ftl.write(lpn, count, WriteContext::default(), &mut shadow);
             } else {
                 collect_ahead(&mut ftl, planes, request, &mut shadow);
                 ftl.read(lpn, count, Cause::Host, &mut shadow);
@@ -149,7 +150,7 @@ impl AnyFtl for CheckAfterEach<'_> {
         for request in self.requests {
             let (lpn, count) = pages_of(request, self.logical_pages);
             match request.op {
-                Op::Write => ftl.write(lpn, count, &mut counts),
+                Op::Write => ftl.write(lpn, count, WriteContext::default(), &mut counts),
                 Op::Trim => ftl.trim(lpn, count, &mut counts),
                 _ => collect_ahead(&mut ftl, self.planes, request, &mut counts),
             }
@@ -216,10 +217,10 @@ fn exhaust(setup: &Setup, alphabet: &[(Op, u64, u32)]) {
 fn small_worlds_are_exhausted() {
     let alphabet = [(Op::Write, 0, 1), (Op::Write, 1, 1), (Op::Write, 0, 2), (Op::Read, 0, 2), (Op::Trim, 0, 1)];
     for policy in POLICIES {
-        for survivors in [Survivors::Shared, Survivors::Own] {
+        for &placement in PLACEMENTS {
             for planes in [1, 2] {
                 let mut setup = small_setup(8, 2, 0);
-                let options = PageOptions { gc: policy.example, survivors, ..SMALL_OPTIONS };
+                let options = PageOptions { gc: policy.example, placement, ..SMALL_OPTIONS };
                 setup.ftl = FtlChoice::Page(options, MapChoice::Ram);
                 setup.logical_pages = 2;
                 setup.geometry.parallelism.planes = planes;
@@ -272,11 +273,11 @@ fn small_logs_are_exhausted() {
 #[test]
 fn the_oracle_notices_a_wrong_ftl() {
     use ssdlab_core::{BlockId, Ppn};
-    use ssdlab_nand::{Oob, Source};
+    use ssdlab_nand::{Oob, Role, Source};
 
     let program = |shadow: &mut Shadow, ppn, lpn, sequence| {
         shadow.begin_write(Lpn(lpn), 1);
-        shadow.program(Ppn(ppn), Oob { lpn: Lpn(lpn), sequence }, Source::Host(0), Cause::Host);
+        shadow.program(Ppn(ppn), Oob { lpn: Lpn(lpn), sequence, role: Role::Data }, Source::Host(0), Cause::Host);
     };
     let found = |act: &dyn Fn(&mut Shadow)| {
         let mut shadow = Shadow::new(&small_setup(8, 4, 1));
@@ -294,7 +295,9 @@ fn the_oracle_notices_a_wrong_ftl() {
     assert!(found(&|shadow| program(shadow, 1, 5, 0)).contains("sequence"));
     assert!(found(&|shadow| shadow.read(Ppn(9), Cause::Host)).contains("not programmed"));
     assert!(found(&|shadow| shadow.erase(BlockId(0), Cause::Gc)).contains("only copy of logical page 5"));
-    let copy = |shadow: &mut Shadow, lpn| shadow.copy(Ppn(0), Ppn(4), Oob { lpn: Lpn(lpn), sequence: 1 }, Cause::Gc);
+    let copy = |shadow: &mut Shadow, lpn| {
+        shadow.copy(Ppn(0), Ppn(4), Oob { lpn: Lpn(lpn), sequence: 1, role: Role::Data }, Cause::Gc)
+    };
     assert!(found(&|shadow| copy(shadow, 6)).contains("holds 5, not 6"));
     assert!(
         found(&|shadow| {

@@ -3,8 +3,8 @@
 
 use proptest::prelude::*;
 use ssdlab_core::{BlockId, Lpn, Ppn};
-use ssdlab_ftl::page::{Allocation, PageFtl, PageOptions, Survivors, Trigger, VictimChoice};
-use ssdlab_ftl::{Ftl, Shape};
+use ssdlab_ftl::page::{Allocation, PageFtl, PageOptions, Trigger, VictimChoice};
+use ssdlab_ftl::{Ftl, Shape, WriteContext, placement};
 use ssdlab_nand::{Cause, FlashSink, Oob, ProgramOrder, Source};
 use ssdlab_testkit::twin::Twin;
 
@@ -46,7 +46,7 @@ proptest! {
     ) {
         let options = PageOptions {
             gc: if greedy { VictimChoice::Greedy } else { VictimChoice::Fifo },
-            survivors: if own { Survivors::Own } else { Survivors::Shared },
+            placement: if own { &placement::own::INFO } else { &placement::shared::INFO },
             trigger: Trigger::Victim,
             allocation: Allocation::Fifo,
         };
@@ -64,7 +64,7 @@ proptest! {
                 fast.trim(Lpn(lpn), count, &mut fast_log);
                 obvious.trim(lpn, count);
             } else {
-                fast.write(Lpn(lpn), count, &mut fast_log);
+                fast.write(Lpn(lpn), count, WriteContext::default(), &mut fast_log);
                 obvious.write(lpn, count, &mut obvious_log);
             }
         }

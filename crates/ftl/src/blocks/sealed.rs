@@ -1,31 +1,20 @@
-//! The erase blocks of a device: which are free, open or sealed, how many valid pages each holds, how
-//! often each was erased, and in which order they were sealed.
+//! Blocks that are collected by the number of their valid pages: which are sealed, and in which order they were.
 //!
-//! Valid counts live in a dense `u16` array with the minimum of every 64 blocks beside it. An overwrite
-//! touches one counter and one minimum; finding the least valid block is a vectorised scan of the minima.
-//! A block that is not sealed carries a high bit, so it is never the minimum.
+//! The block table's counts have the minimum of every 64 blocks beside them. An overwrite touches one count and one
+//! minimum; finding the least valid block is a vectorised scan of the minima. A block that is not sealed carries the
+//! table's flag, so it is never the minimum.
 //!
-//! The arrays run over all planes. Free blocks and the order of sealing are kept for each plane; a search for
-//! the least valid block of a plane looks at single blocks where the plane ends within a chunk.
+//! The arrays run over all planes. Free blocks and the order of sealing are kept for each plane; a search for the least
+//! valid block of a plane looks at single blocks where the plane ends within a chunk.
 
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
 use std::ops::Range;
 
-use ssdlab_core::{BlockId, HugeVec};
+use ssdlab_core::BlockId;
 
-use crate::page::Allocation;
+use super::table::{Allocation, BlockTable, FLAG, FreeList};
 use crate::queue::Queue;
 
 const CHUNK: usize = 64;
-const NOT_SEALED: u16 = 0x8000;
-
-/// Free blocks, in the order in which they are handed out.
-#[derive(Debug)]
-enum FreeList {
-    Fifo(VecDeque<u32>),
-    LeastWorn(BinaryHeap<Reverse<(u32, u32)>>),
-}
 
 /// What each plane keeps for itself.
 #[derive(Debug)]
@@ -33,83 +22,62 @@ struct PlaneState {
     /// Sealed blocks in order of sealing, numbered within the plane.
     order: Queue,
     sealed: u32,
-    free: FreeList,
 }
 
-/// State of every block. Pages of an open block count as valid until they are invalidated, whether
+/// The block table of an FTL that collects. Pages of an open block count as valid until they are invalidated, whether
 /// written yet or not; the count is exact from sealing on.
 #[derive(Debug)]
-pub struct BlockPool {
-    pages_per_block: u16,
-    blocks_per_plane: u32,
-    keys: HugeVec<u16>,
+pub struct SealedBlocks {
+    table: BlockTable,
     chunk_min: Vec<u16>,
-    erases: Vec<u32>,
     sealed_at: Vec<u64>,
     planes: Vec<PlaneState>,
 }
 
-impl BlockPool {
+impl SealedBlocks {
     /// `blocks` erased blocks of `pages_per_block` pages (at most 32,767), spread evenly over `planes`.
     pub fn new(blocks: u32, planes: u32, pages_per_block: u32, allocation: Allocation) -> Self {
-        let pages_per_block = u16::try_from(pages_per_block).ok().filter(|&pages| pages < NOT_SEALED);
-        let pages_per_block = pages_per_block.expect("settings allow at most 32,767 pages per block");
         let count = blocks as usize;
         let blocks_per_plane = blocks / planes;
-        let plane = |plane| {
-            let own = plane * blocks_per_plane..(plane + 1) * blocks_per_plane;
-            PlaneState {
-                order: Queue::new(blocks_per_plane),
-                sealed: 0,
-                free: match allocation {
-                    Allocation::Fifo => FreeList::Fifo(own.collect()),
-                    Allocation::LeastWorn => FreeList::LeastWorn(own.map(|block| Reverse((0, block))).collect()),
-                },
-            }
-        };
+        let free = |plane| FreeList::new(allocation, plane * blocks_per_plane..(plane + 1) * blocks_per_plane);
         Self {
-            pages_per_block,
-            blocks_per_plane,
-            keys: HugeVec::filled(NOT_SEALED, count.next_multiple_of(CHUNK)),
-            chunk_min: vec![NOT_SEALED; count.div_ceil(CHUNK)],
-            erases: vec![0; count],
+            table: BlockTable::new(
+                pages_per_block,
+                (0..planes).map(free).collect(),
+                count.next_multiple_of(CHUNK) - count,
+            ),
+            chunk_min: vec![FLAG; count.div_ceil(CHUNK)],
             sealed_at: vec![0; count],
-            planes: (0..planes).map(plane).collect(),
+            planes: (0..planes).map(|_| PlaneState { order: Queue::new(blocks_per_plane), sealed: 0 }).collect(),
         }
     }
 
-    /// Number of blocks.
-    pub fn len(&self) -> u32 {
-        self.erases.len() as u32
-    }
-
-    /// Whether there are no blocks.
-    pub fn is_empty(&self) -> bool {
-        self.erases.is_empty()
+    /// The block table.
+    #[inline(always)]
+    pub fn table(&self) -> &BlockTable {
+        &self.table
     }
 
     /// The blocks of one plane.
     pub fn plane(&self, plane: usize) -> PlaneView<'_> {
-        PlaneView { pool: self, plane }
+        PlaneView { blocks: self, plane }
     }
 
     /// Pages of a block.
+    #[inline(always)]
     pub fn pages_per_block(&self) -> u32 {
-        u32::from(self.pages_per_block)
+        self.table.pages_per_block()
     }
 
     /// Number of free blocks of a plane.
     #[inline]
     pub fn free(&self, plane: usize) -> u32 {
-        match &self.planes[plane].free {
-            FreeList::Fifo(queue) => queue.len() as u32,
-            FreeList::LeastWorn(heap) => heap.len() as u32,
-        }
+        self.table.free(plane)
     }
 
     /// The plane that `block` belongs to, and its number there.
     fn place(&self, block: BlockId) -> (usize, u32) {
-        ((block.0 / self.blocks_per_plane) as usize, block.0 % self.blocks_per_plane)
+        ((block.0 / self.table.blocks_per_list()) as usize, block.0 % self.table.blocks_per_list())
     }
 
     /// Takes a free block of a plane for writing.
@@ -117,22 +85,18 @@ impl BlockPool {
     /// # Panics
     /// If none is free: the FTL's reserve rules that out.
     pub fn open(&mut self, plane: usize) -> BlockId {
-        let block = match &mut self.planes[plane].free {
-            FreeList::Fifo(queue) => queue.pop_front(),
-            FreeList::LeastWorn(heap) => heap.pop().map(|Reverse((_, block))| block),
-        };
-        let block = block.expect("the reserve keeps a free block for every open frontier");
-        self.keys[block as usize] = NOT_SEALED | self.pages_per_block;
-        BlockId(block)
+        let block = self.table.take(plane);
+        self.table.gain(block, self.table.pages_per_block() as u16);
+        block
     }
 
     /// Declares an open block fully written; from now on it is a candidate for collection.
     pub fn seal(&mut self, block: BlockId, now: u64) {
         let index = block.index();
-        debug_assert!(self.keys[index] & NOT_SEALED != 0, "block {block} is sealed already");
-        self.keys[index] &= !NOT_SEALED;
+        debug_assert!(self.table.counts[index] & FLAG != 0, "block {block} is sealed already");
+        self.table.counts[index] &= !FLAG;
         let min = &mut self.chunk_min[index / CHUNK];
-        *min = (*min).min(self.keys[index]);
+        *min = (*min).min(self.table.counts[index]);
         self.sealed_at[index] = now;
         let (plane, number) = self.place(block);
         self.planes[plane].order.push(number);
@@ -143,8 +107,8 @@ impl BlockPool {
     #[inline(always)]
     pub fn invalidate(&mut self, block: BlockId) {
         let index = block.index();
-        let key = self.keys[index] - 1;
-        self.keys[index] = key;
+        let key = self.table.counts[index] - 1;
+        self.table.counts[index] = key;
         let min = &mut self.chunk_min[index / CHUNK];
         *min = (*min).min(key);
     }
@@ -153,9 +117,9 @@ impl BlockPool {
     pub fn withdraw(&mut self, block: BlockId) {
         let index = block.index();
         debug_assert!(self.is_sealed(block), "block {block} is not sealed");
-        self.keys[index] |= NOT_SEALED;
+        self.table.counts[index] |= FLAG;
         let chunk = index / CHUNK;
-        self.chunk_min[chunk] = min_of(&self.keys[chunk * CHUNK..(chunk + 1) * CHUNK]).min(NOT_SEALED);
+        self.chunk_min[chunk] = min_of(&self.table.counts[chunk * CHUNK..(chunk + 1) * CHUNK]).min(FLAG);
         let (plane, number) = self.place(block);
         self.planes[plane].order.remove(number);
         self.planes[plane].sealed -= 1;
@@ -163,53 +127,42 @@ impl BlockPool {
 
     /// Counts `pages` valid pages of a withdrawn block as moved elsewhere.
     pub fn move_out(&mut self, block: BlockId, pages: u32) {
-        debug_assert!(pages <= self.valid(block), "block {block} has no {pages} valid pages");
-        self.keys[block.index()] -= pages as u16;
+        self.table.lose(block, pages as u16);
     }
 
     /// Returns a withdrawn block, now erased, to the free blocks.
     pub fn release(&mut self, block: BlockId) {
-        let index = block.index();
-        self.keys[index] = NOT_SEALED;
-        self.erases[index] += 1;
-        let (plane, _) = self.place(block);
-        match &mut self.planes[plane].free {
-            FreeList::Fifo(queue) => queue.push_back(block.0),
-            FreeList::LeastWorn(heap) => heap.push(Reverse((self.erases[index], block.0))),
-        }
+        self.table.release(block);
+    }
+
+    /// Withdraws a block for good that was withdrawn from the candidates.
+    pub fn retire(&mut self, block: BlockId) {
+        self.table.retire(block);
     }
 
     /// Whether `block` is sealed.
     #[inline]
     pub fn is_sealed(&self, block: BlockId) -> bool {
-        self.keys[block.index()] & NOT_SEALED == 0
+        self.table.counts[block.index()] & FLAG == 0
     }
 
     /// Valid pages of a sealed or withdrawn block.
     #[inline]
     pub fn valid(&self, block: BlockId) -> u32 {
-        u32::from(self.keys[block.index()] & !NOT_SEALED)
-    }
-
-    /// Erases of every block since construction.
-    pub fn erase_counts(&self) -> &[u32] {
-        &self.erases
+        self.table.valid(block)
     }
 
     /// Bytes held.
     pub fn memory_bytes(&self) -> u64 {
-        let per_block = size_of::<u16>() + size_of::<u32>() + size_of::<u64>() + Queue::BYTES_PER_ITEM;
-        let free = match self.planes[0].free {
-            FreeList::Fifo(_) => size_of::<u32>(),
-            FreeList::LeastWorn(_) => size_of::<(u32, u32)>(),
-        };
-        (self.erases.len() * (per_block + free) + self.chunk_min.len() * size_of::<u16>()) as u64
+        let per_block = size_of::<u64>() + Queue::BYTES_PER_ITEM;
+        let own = self.sealed_at.len() * per_block + self.chunk_min.len() * size_of::<u16>();
+        self.table.memory_bytes() + own as u64
     }
 
     /// Verifies the minima and the order lists against the counts.
     pub fn check(&self) -> Result<(), String> {
         for (chunk, &min) in self.chunk_min.iter().enumerate() {
-            let truth = min_of(&self.keys[chunk * CHUNK..(chunk + 1) * CHUNK]).min(NOT_SEALED);
+            let truth = min_of(&self.table.counts[chunk * CHUNK..(chunk + 1) * CHUNK]).min(FLAG);
             if min != truth {
                 return Err(format!("chunk {chunk} says its least valid count is {min}, the blocks say {truth}"));
             }
@@ -232,48 +185,48 @@ impl BlockPool {
 /// The blocks of one plane, as victim policies see them.
 #[derive(Clone, Copy, Debug)]
 pub struct PlaneView<'a> {
-    pool: &'a BlockPool,
+    blocks: &'a SealedBlocks,
     plane: usize,
 }
 
 impl<'a> PlaneView<'a> {
     /// Numbers of the plane's blocks.
     pub fn blocks(self) -> Range<u32> {
-        let first = self.plane as u32 * self.pool.blocks_per_plane;
-        first..first + self.pool.blocks_per_plane
+        let first = self.plane as u32 * self.blocks.table.blocks_per_list();
+        first..first + self.blocks.table.blocks_per_list()
     }
 
     /// Pages of a block.
     pub fn pages_per_block(self) -> u32 {
-        self.pool.pages_per_block()
+        self.blocks.pages_per_block()
     }
 
     /// Number of sealed blocks.
     pub fn sealed(self) -> u32 {
-        self.pool.planes[self.plane].sealed
+        self.blocks.planes[self.plane].sealed
     }
 
     /// Whether `block` is sealed.
     #[inline]
     pub fn is_sealed(self, block: BlockId) -> bool {
-        self.pool.is_sealed(block)
+        self.blocks.is_sealed(block)
     }
 
     /// Valid pages of a sealed block.
     #[inline]
     pub fn valid(self, block: BlockId) -> u32 {
-        self.pool.valid(block)
+        self.blocks.valid(block)
     }
 
-    /// When `block` was sealed, on the clock given to [`BlockPool::seal`].
+    /// When `block` was sealed, on the clock given to [`SealedBlocks::seal`].
     #[inline]
     pub fn sealed_at(self, block: BlockId) -> u64 {
-        self.pool.sealed_at[block.index()]
+        self.blocks.sealed_at[block.index()]
     }
 
     /// The sealed block with the fewest valid pages; the lowest number wins a tie.
     pub fn least_valid(self) -> Option<BlockId> {
-        let (keys, minima) = (&self.pool.keys, &self.pool.chunk_min);
+        let (keys, minima) = (&self.blocks.table.counts, &self.blocks.chunk_min);
         let Range { start, end } = self.blocks();
         let (start, end) = (start as usize, end as usize);
         // Chunks wholly within the plane have their minimum at hand; before and behind them the blocks tell.
@@ -281,7 +234,7 @@ impl<'a> PlaneView<'a> {
         let after = (end / CHUNK * CHUNK).max(first);
         let chunks = after / CHUNK - (after - first) / CHUNK..after / CHUNK;
         let least = min_of(&minima[chunks.clone()]).min(min_of(&keys[start..first])).min(min_of(&keys[after..end]));
-        if least >= NOT_SEALED {
+        if least >= FLAG {
             return None;
         }
         let least_of = |blocks: Range<usize>| blocks.into_iter().find(|&block| keys[block] == least);
@@ -297,7 +250,7 @@ impl<'a> PlaneView<'a> {
     /// Sealed blocks from the one sealed longest ago to the newest.
     pub fn oldest_first(self) -> impl Iterator<Item = BlockId> + 'a {
         let first = self.blocks().start;
-        self.pool.planes[self.plane].order.iter().map(move |number| BlockId(first + number))
+        self.blocks.planes[self.plane].order.iter().map(move |number| BlockId(first + number))
     }
 }
 
@@ -318,7 +271,7 @@ mod tests {
     fn the_least_valid_block_of_a_plane_is_the_first_of_its_least() {
         for (blocks_per_plane, planes) in [(1, 7), (5, 30), (63, 4), (64, 3), (66, 5), (200, 3), (193, 1)] {
             let blocks = blocks_per_plane * planes;
-            let mut pool = BlockPool::new(blocks, planes, 16, Allocation::Fifo);
+            let mut pool = SealedBlocks::new(blocks, planes, 16, Allocation::Fifo);
             let mut rng = Rng::named(4, "pool");
             for plane in 0..planes as usize {
                 assert_eq!(pool.plane(plane).least_valid(), None);

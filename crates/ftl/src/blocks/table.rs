@@ -1,0 +1,208 @@
+//! The block table: which blocks are free or bad, how many valid pages each holds, how often each was erased.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, BinaryHeap, VecDeque};
+
+use ssdlab_core::{BlockId, HugeVec};
+
+/// Which free block is written next.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Allocation {
+    /// The one erased longest ago.
+    Fifo,
+    /// The one with the fewest erases (dynamic wear levelling); ties by block number.
+    LeastWorn,
+}
+
+/// Free blocks, in the order in which they are handed out.
+#[derive(Debug)]
+pub enum FreeList {
+    /// Erased longest ago first.
+    Fifo(VecDeque<u32>),
+    /// Fewest erases first; ties by block number.
+    LeastWorn(BinaryHeap<Reverse<(u32, u32)>>),
+}
+
+impl FreeList {
+    /// The blocks, none of which was ever erased.
+    pub fn new(allocation: Allocation, blocks: impl Iterator<Item = u32>) -> Self {
+        match allocation {
+            Allocation::Fifo => Self::Fifo(blocks.collect()),
+            Allocation::LeastWorn => Self::LeastWorn(blocks.map(|block| Reverse((0, block))).collect()),
+        }
+    }
+
+    /// Number of blocks.
+    #[inline]
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Fifo(queue) => queue.len(),
+            Self::LeastWorn(heap) => heap.len(),
+        }
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    fn take(&mut self) -> Option<u32> {
+        match self {
+            Self::Fifo(queue) => queue.pop_front(),
+            Self::LeastWorn(heap) => heap.pop().map(|Reverse((_, block))| block),
+        }
+    }
+
+    fn give(&mut self, block: u32, erases: u32) {
+        match self {
+            Self::Fifo(queue) => queue.push_back(block),
+            Self::LeastWorn(heap) => heap.push(Reverse((erases, block))),
+        }
+    }
+
+    fn blocks(&self) -> Vec<u32> {
+        match self {
+            Self::Fifo(queue) => queue.iter().copied().collect(),
+            Self::LeastWorn(heap) => heap.iter().map(|&Reverse((_, block))| block).collect(),
+        }
+    }
+
+    const fn bytes_per_block(&self) -> usize {
+        match self {
+            Self::Fifo(_) => size_of::<u32>(),
+            Self::LeastWorn(_) => size_of::<(u32, u32)>(),
+        }
+    }
+}
+
+/// State of every block.
+///
+/// Valid counts are a dense array of `u16`. Its high bit is free for a flag, which [`SealedBlocks`](super::SealedBlocks)
+/// sets on all blocks that may not be collected.
+#[derive(Debug)]
+pub struct BlockTable {
+    pages_per_block: u16,
+    blocks_per_list: u32,
+    pub(super) counts: HugeVec<u16>,
+    erases: Vec<u32>,
+    free: Vec<FreeList>,
+    bad: BTreeSet<BlockId>,
+}
+
+/// Set in a count of a block that may not be collected.
+pub(super) const FLAG: u16 = 0x8000;
+
+impl BlockTable {
+    /// Erased blocks of `pages_per_block` pages (at most 32,767). Lists hold equally many blocks each, the first list the
+    /// first blocks; `padding` more counts than blocks are kept, so that whole chunks can be looked at.
+    pub fn new(pages_per_block: u32, lists: Vec<FreeList>, padding: usize) -> Self {
+        let pages_per_block = u16::try_from(pages_per_block).ok().filter(|&pages| pages < FLAG);
+        let blocks: usize = lists.iter().map(FreeList::len).sum();
+        Self {
+            pages_per_block: pages_per_block.expect("settings allow at most 32,767 pages per block"),
+            blocks_per_list: (blocks / lists.len()) as u32,
+            counts: HugeVec::filled(FLAG, blocks + padding),
+            erases: vec![0; blocks],
+            free: lists,
+            bad: BTreeSet::new(),
+        }
+    }
+
+    /// Number of blocks.
+    pub fn len(&self) -> u32 {
+        self.erases.len() as u32
+    }
+
+    /// Whether there are no blocks.
+    pub fn is_empty(&self) -> bool {
+        self.erases.is_empty()
+    }
+
+    /// Number of free lists.
+    pub fn lists(&self) -> usize {
+        self.free.len()
+    }
+
+    /// Blocks of each list.
+    #[inline(always)]
+    pub fn blocks_per_list(&self) -> u32 {
+        self.blocks_per_list
+    }
+
+    /// Pages of a block.
+    #[inline(always)]
+    pub fn pages_per_block(&self) -> u32 {
+        u32::from(self.pages_per_block)
+    }
+
+    /// Number of free blocks in a list.
+    #[inline]
+    pub fn free(&self, list: usize) -> u32 {
+        self.free[list].len() as u32
+    }
+
+    /// The free blocks of all lists.
+    pub fn free_blocks(&self) -> Vec<u32> {
+        self.free.iter().flat_map(FreeList::blocks).collect()
+    }
+
+    /// Blocks that are not used any more, in ascending order.
+    pub fn bad(&self) -> impl Iterator<Item = BlockId> + '_ {
+        self.bad.iter().copied()
+    }
+
+    /// Takes a free block of a list for writing; it counts no valid page.
+    ///
+    /// # Panics
+    /// If none is free: the FTL's reserve rules that out.
+    pub fn take(&mut self, list: usize) -> BlockId {
+        let block = self.free[list].take().expect("the reserve keeps a free block wherever one is needed");
+        self.counts[block as usize] = FLAG;
+        BlockId(block)
+    }
+
+    /// Returns an erased block to its list.
+    pub fn release(&mut self, block: BlockId) {
+        let index = block.index();
+        self.counts[index] = FLAG;
+        self.erases[index] += 1;
+        let list = if self.free.len() > 1 { (block.0 / self.blocks_per_list) as usize } else { 0 };
+        self.free[list].give(block.0, self.erases[index]);
+    }
+
+    /// Withdraws a block from use for good: it failed.
+    pub fn retire(&mut self, block: BlockId) {
+        self.counts[block.index()] = FLAG;
+        self.bad.insert(block);
+    }
+
+    /// Valid pages of a block.
+    #[inline(always)]
+    pub fn valid(&self, block: BlockId) -> u32 {
+        u32::from(self.counts[block.index()] & !FLAG)
+    }
+
+    /// Counts `pages` more valid pages.
+    #[inline(always)]
+    pub fn gain(&mut self, block: BlockId, pages: u16) {
+        self.counts[block.index()] += pages;
+    }
+
+    /// Counts `pages` fewer valid pages.
+    #[inline(always)]
+    pub fn lose(&mut self, block: BlockId, pages: u16) {
+        debug_assert!(u32::from(pages) <= self.valid(block), "block {block} has no {pages} valid pages");
+        self.counts[block.index()] -= pages;
+    }
+
+    /// Erases of every block since construction.
+    pub fn erase_counts(&self) -> &[u32] {
+        &self.erases
+    }
+
+    /// Bytes held.
+    pub fn memory_bytes(&self) -> u64 {
+        let per_block = size_of::<u16>() + size_of::<u32>() + self.free[0].bytes_per_block();
+        (self.erases.len() * per_block) as u64
+    }
+}

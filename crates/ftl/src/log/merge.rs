@@ -1,0 +1,185 @@
+//! The merges of the log-block FTLs: switch, partial and full.
+
+use std::ops::Range;
+
+use ssdlab_core::{BlockId, Lpn, Ppn};
+use ssdlab_nand::{Cause, FlashSink, MergeCost, MergeKind, Note, Oob, Role};
+
+use super::PageAddress;
+use super::device::{LogDevice, NONE};
+
+impl LogDevice {
+    /// Merges the logical block of a log block that has every page at its own offset, in the cheapest way there is:
+    /// as it is, completed, or not used.
+    pub fn merge_in_place<S: FlashSink>(&mut self, lbn: u32, block: u32, sink: &mut S) -> MergeCost {
+        if !self.can_complete(lbn, block, None) {
+            return self.merge_fully(lbn, block, sink);
+        }
+        let missing = self.l2p[self.pages_of(lbn)].iter().any(|&ppn| ppn != NONE && !self.holds(block, ppn));
+        let kind = if missing { MergeKind::Partial } else { MergeKind::Switch };
+        let copies = self.gather(lbn, 0..self.pages_per_block, block, kind.cause(), sink);
+        self.replace_data(lbn, block, copies, kind, sink)
+    }
+
+    /// The same, in the course of which page `page` of the host request is written to its place.
+    pub fn merge_in_place_with<S: FlashSink>(
+        &mut self,
+        address: PageAddress,
+        block: u32,
+        page: u32,
+        sink: &mut S,
+    ) -> MergeCost {
+        if self.can_complete(address.lbn, block, Some(address.offset)) {
+            let copies = self.gather_around(address, block, page, Cause::PartialMerge, sink);
+            return self.replace_data(address.lbn, block, copies, MergeKind::Partial, sink);
+        }
+        let target = self.take(Role::Data, sink);
+        let copies = self.gather_around(address, target, page, Cause::FullMerge, sink);
+        let cost = self.replace_data(address.lbn, target, copies, MergeKind::Full, sink);
+        self.give_up(block, cost, sink)
+    }
+
+    /// Full merge of a logical block, and the erase of its log block.
+    pub fn merge_fully<S: FlashSink>(&mut self, lbn: u32, block: u32, sink: &mut S) -> MergeCost {
+        let cost = self.full_merge(lbn, sink);
+        self.give_up(block, cost, sink)
+    }
+
+    /// Erases a log block whose logical block has been merged fully.
+    fn give_up<S: FlashSink>(&mut self, block: u32, mut cost: MergeCost, sink: &mut S) -> MergeCost {
+        self.erase(block, Cause::FullMerge, sink);
+        cost.erases += 1;
+        sink.note(Note::Reclaimed { associated: 1, cost });
+        cost
+    }
+
+    /// Whether every valid page of the logical block, and the page about to be written at `offset`, is at its place in
+    /// `block` or can still be put there.
+    fn can_complete(&self, lbn: u32, block: u32, offset: Option<u32>) -> bool {
+        let first = block * self.pages_per_block;
+        (0..self.pages_per_block).zip(&self.l2p[self.pages_of(lbn)]).all(|(page, &ppn)| {
+            let settled = ppn == NONE || ppn == first + page;
+            (settled && offset != Some(page)) || self.can_program(block, page)
+        })
+    }
+
+    /// Full merge: gathers the valid pages of the logical block in a free block, which becomes its data block.
+    pub fn full_merge<S: FlashSink>(&mut self, lbn: u32, sink: &mut S) -> MergeCost {
+        if self.l2p[self.pages_of(lbn)].iter().all(|&ppn| ppn == NONE) {
+            return self.replace_data(lbn, NONE, 0, MergeKind::Full, sink);
+        }
+        let target = self.take(Role::Data, sink);
+        let copies = self.gather(lbn, 0..self.pages_per_block, target, Cause::FullMerge, sink);
+        self.replace_data(lbn, target, copies, MergeKind::Full, sink)
+    }
+
+    /// Full merge of the data block and the pages in `log` alone, at least one of which is valid. What is newer in
+    /// other log blocks stays there; of such a page the data block's older copy is copied as well.
+    pub fn overlay_merge<S: FlashSink>(&mut self, lbn: u32, log: u32, sink: &mut S) -> MergeCost {
+        let (data, pages) = (self.data[lbn as usize], self.pages_per_block);
+        let target = self.take(Role::Data, sink);
+        let mut copies = 0;
+        for (offset, lpn) in (lbn * pages..(lbn + 1) * pages).enumerate() {
+            let newest = self.l2p[lpn as usize];
+            let old = data.wrapping_mul(pages).wrapping_add(offset as u32);
+            if newest == NONE {
+                continue;
+            } else if newest == old || self.holds(log, newest) {
+                self.copy(lpn, target, offset as u32, (Cause::FullMerge, Role::Data), sink);
+            } else if data != NONE && self.p2l[old as usize] != NONE {
+                self.copy_outdated(lpn, old, target, offset as u32, sink);
+            } else {
+                continue;
+            }
+            copies += 1;
+        }
+        self.replace_data(lbn, target, copies, MergeKind::Full, sink)
+    }
+
+    /// Copies a page that has a newer copy elsewhere.
+    fn copy_outdated<S: FlashSink>(&mut self, lpn: u32, from: u32, block: u32, offset: u32, sink: &mut S) {
+        let to = block * self.pages_per_block + offset;
+        self.p2l[to as usize] = lpn;
+        self.next[block as usize] = offset as u16 + 1;
+        sink.copy(
+            Ppn(from),
+            Ppn(to),
+            Oob { lpn: Lpn(lpn), sequence: self.sequence, role: Role::Data },
+            Cause::FullMerge,
+        );
+        self.sequence += 1;
+    }
+
+    fn pages_of(&self, lbn: u32) -> Range<usize> {
+        let first = lbn as usize * self.pages_per_block as usize;
+        first..first + self.pages_per_block as usize
+    }
+
+    fn gather_around<S: FlashSink>(
+        &mut self,
+        address: PageAddress,
+        to: u32,
+        page: u32,
+        cause: Cause,
+        sink: &mut S,
+    ) -> u32 {
+        let before = self.gather(address.lbn, 0..address.offset, to, cause, sink);
+        self.program(address.lpn, to, address.offset, (page, Role::Data), sink);
+        before + self.gather(address.lbn, address.offset + 1..self.pages_per_block, to, cause, sink)
+    }
+
+    /// Copies the valid pages of the logical block at `offsets` that are not yet in `to`; returns how many.
+    #[inline]
+    fn gather<S: FlashSink>(&mut self, lbn: u32, offsets: Range<u32>, to: u32, cause: Cause, sink: &mut S) -> u32 {
+        let pages = self.pages_per_block;
+        let (first_lpn, first_to) = (lbn * pages, to * pages);
+        let mut sequence = self.sequence;
+        let mut copies = 0;
+        // Most pages come from one block after the other: count them by block and book them at its end.
+        let (mut from_block, mut from_first, mut taken) = (to, first_to, 0);
+        for offset in offsets {
+            let lpn = first_lpn + offset;
+            let from = self.l2p[lpn as usize];
+            if from == NONE || from.wrapping_sub(first_to) < pages {
+                continue;
+            }
+            if from.wrapping_sub(from_first) >= pages {
+                self.table.lose(BlockId(from_block), taken);
+                from_block = self.block_of.divide(from);
+                from_first = from_block * pages;
+                taken = 0;
+            }
+            taken += 1;
+            copies += 1;
+            let ppn = first_to + offset;
+            self.l2p[lpn as usize] = ppn;
+            self.p2l[ppn as usize] = lpn;
+            self.next[to as usize] = self.next[to as usize].max(offset as u16 + 1);
+            sink.copy(Ppn(from), Ppn(ppn), Oob { lpn: Lpn(lpn), sequence, role: Role::Data }, cause);
+            sequence += 1;
+        }
+        self.table.lose(BlockId(from_block), taken);
+        self.table.gain(BlockId(to), copies as u16);
+        self.sequence = sequence;
+        copies
+    }
+
+    /// Makes `block` (or nothing) the data block of `lbn` and erases the one before.
+    fn replace_data<S: FlashSink>(
+        &mut self,
+        lbn: u32,
+        block: u32,
+        copies: u32,
+        kind: MergeKind,
+        sink: &mut S,
+    ) -> MergeCost {
+        let old = std::mem::replace(&mut self.data[lbn as usize], block);
+        let erases = u32::from(old != NONE);
+        if old != NONE {
+            self.erase(old, kind.cause(), sink);
+        }
+        let cost = MergeCost { copies, erases };
+        sink.note(Note::Merged { lbn, kind, cost });
+        cost
+    }
+}

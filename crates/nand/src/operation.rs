@@ -1,0 +1,116 @@
+//! Flash operations as values: for logs, slow twins, recordings, and tests that cut power between two of them.
+
+use ssdlab_core::{BlockId, Lpn, Ppn};
+
+use crate::{BlockMode, Cause, FlashSink, Note, Oob, Source};
+
+/// One call of a [`FlashSink`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FlashOp {
+    /// [`FlashSink::read`].
+    Read(Ppn, Cause),
+    /// [`FlashSink::read_part`], with the bytes transferred.
+    ReadPart(Ppn, u32, Cause),
+    /// [`FlashSink::program`].
+    Program(Ppn, Oob, Source, Cause),
+    /// [`FlashSink::copy`], from and to.
+    Copy(Ppn, Ppn, Oob, Cause),
+    /// [`FlashSink::erase`].
+    Erase(BlockId, Cause),
+    /// [`FlashSink::use_as`].
+    UseAs(BlockId, BlockMode),
+    /// [`FlashSink::barrier`].
+    Barrier,
+    /// [`FlashSink::trimmed`]: first page, pages, sequence.
+    Trimmed(Lpn, u32, u64),
+    /// [`FlashSink::note`].
+    Note(Note),
+}
+
+impl FlashOp {
+    /// Emits the operation into a sink.
+    pub fn emit(self, sink: &mut impl FlashSink) {
+        match self {
+            Self::Read(ppn, cause) => sink.read(ppn, cause),
+            Self::ReadPart(ppn, bytes, cause) => sink.read_part(ppn, bytes, cause),
+            Self::Program(ppn, oob, source, cause) => sink.program(ppn, oob, source, cause),
+            Self::Copy(from, to, oob, cause) => sink.copy(from, to, oob, cause),
+            Self::Erase(block, cause) => sink.erase(block, cause),
+            Self::UseAs(block, mode) => sink.use_as(block, mode),
+            Self::Barrier => sink.barrier(),
+            Self::Trimmed(lpn, count, sequence) => sink.trimmed(lpn, count, sequence),
+            Self::Note(note) => sink.note(note),
+        }
+    }
+
+    /// Whether it changes what the cells hold: a program, a copy or an erase.
+    pub const fn changes_flash(self) -> bool {
+        matches!(self, Self::Program(..) | Self::Copy(..) | Self::Erase(..))
+    }
+}
+
+/// A recording of everything emitted, in order.
+impl FlashSink for Vec<FlashOp> {
+    fn read(&mut self, ppn: Ppn, cause: Cause) {
+        self.push(FlashOp::Read(ppn, cause));
+    }
+
+    fn read_part(&mut self, ppn: Ppn, bytes: u32, cause: Cause) {
+        self.push(FlashOp::ReadPart(ppn, bytes, cause));
+    }
+
+    fn program(&mut self, ppn: Ppn, oob: Oob, source: Source, cause: Cause) {
+        self.push(FlashOp::Program(ppn, oob, source, cause));
+    }
+
+    fn erase(&mut self, block: BlockId, cause: Cause) {
+        self.push(FlashOp::Erase(block, cause));
+    }
+
+    fn use_as(&mut self, block: BlockId, mode: BlockMode) {
+        self.push(FlashOp::UseAs(block, mode));
+    }
+
+    fn barrier(&mut self) {
+        self.push(FlashOp::Barrier);
+    }
+
+    fn copy(&mut self, from: Ppn, to: Ppn, oob: Oob, cause: Cause) {
+        self.push(FlashOp::Copy(from, to, oob, cause));
+    }
+
+    fn trimmed(&mut self, lpn: Lpn, count: u32, sequence: u64) {
+        self.push(FlashOp::Trimmed(lpn, count, sequence));
+    }
+
+    fn note(&mut self, note: Note) {
+        self.push(FlashOp::Note(note));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Counts, Role};
+
+    #[test]
+    fn a_recording_replayed_is_recorded_the_same() {
+        let oob = Oob { lpn: Lpn(4), sequence: 9, role: Role::Log };
+        let all = [
+            FlashOp::Read(Ppn(1), Cause::Host),
+            FlashOp::ReadPart(Ppn(1), 512, Cause::MapLoad),
+            FlashOp::Program(Ppn(2), oob, Source::Host(0), Cause::Host),
+            FlashOp::Copy(Ppn(2), Ppn(3), oob, Cause::Gc),
+            FlashOp::Erase(BlockId(0), Cause::Gc),
+            FlashOp::UseAs(BlockId(0), BlockMode::Slc),
+            FlashOp::Barrier,
+            FlashOp::Trimmed(Lpn(4), 2, 10),
+            FlashOp::Note(Note::Captured(Lpn(4))),
+        ];
+        let mut both = (Vec::new(), Counts::default());
+        all.iter().for_each(|operation| operation.emit(&mut both));
+        assert_eq!(both.0, all);
+        assert_eq!((both.1.programmed(), both.1.erased(), both.1.reads.iter().sum::<u64>()), (2, 1, 3));
+        assert_eq!(all.iter().filter(|operation| operation.changes_flash()).count(), 3);
+    }
+}
