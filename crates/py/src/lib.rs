@@ -21,6 +21,7 @@ mod quantity;
 mod requests;
 mod run;
 mod source;
+mod suggest;
 mod writer;
 
 use pyo3::prelude::*;
@@ -58,6 +59,8 @@ mod _ssdlab {
     use run::{_panic, Outcome, simulate};
     #[pymodule_export]
     use source::{Generator, Reader};
+    #[pymodule_export]
+    use suggest::nearest;
     #[pymodule_export]
     use writer::{Writer, formats};
 
