@@ -5,6 +5,7 @@
 pub mod counters;
 pub mod hist;
 pub mod id;
+pub mod list;
 pub mod mem;
 pub mod pages;
 pub mod reciprocal;

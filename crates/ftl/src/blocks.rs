@@ -15,7 +15,7 @@ use std::ops::Range;
 use ssdlab_core::{BlockId, HugeVec};
 
 use crate::page::Allocation;
-use crate::queue::Queue;
+use ssdlab_core::list::Queue;
 
 const CHUNK: usize = 64;
 const NOT_SEALED: u16 = 0x8000;

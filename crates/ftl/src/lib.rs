@@ -10,7 +10,6 @@ pub mod gc;
 pub mod log;
 pub mod map;
 pub mod page;
-pub mod queue;
 mod shape;
 
 pub use choice::FtlChoice;
