@@ -14,6 +14,7 @@ pub mod slab;
 pub mod suggest;
 pub mod units;
 
+pub use counters::Counters;
 pub use hist::LatencyHistogram;
 pub use id::{BlockId, Lpn, Ppn};
 pub use mem::HugeVec;
@@ -22,3 +23,7 @@ pub use reciprocal::Reciprocal;
 pub use rng::Rng;
 pub use slab::Slab;
 pub use units::{Bytes, Nanos, UnitError};
+
+/// For [`counters!`], whose structs serialise themselves wherever they are declared.
+#[doc(hidden)]
+pub use serde;

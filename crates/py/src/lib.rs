@@ -10,6 +10,7 @@ mod cache;
 mod columns;
 mod compress;
 mod config;
+mod counters;
 mod errors;
 mod intervals;
 mod map_advice;
