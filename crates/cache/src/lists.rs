@@ -3,9 +3,8 @@
 //! A node is a quarter of a cache line and never crosses one: what a policy asks about an item costs one miss.
 
 use ssdlab_core::HugeVec;
+use ssdlab_core::list::{self, Link, List, NONE};
 use ssdlab_core::mem::prefetch;
-
-const NONE: u32 = u32::MAX;
 
 /// The list of an item that is in none.
 pub(crate) const NOWHERE: u8 = u8::MAX;
@@ -13,19 +12,30 @@ pub(crate) const NOWHERE: u8 = u8::MAX;
 #[derive(Clone, Copy, Debug)]
 #[repr(align(16))]
 struct Node {
-    older: u32,
-    newer: u32,
+    link: Link,
     size: u32,
     list: u8,
     mark: u8,
 }
 
-const ABSENT: Node = Node { older: NONE, newer: NONE, size: 0, list: NOWHERE, mark: 0 };
+const ABSENT: Node = Node { link: Link::ALONE, size: 0, list: NOWHERE, mark: 0 };
 
+impl list::Node for Node {
+    #[inline(always)]
+    fn link(&self) -> &Link {
+        &self.link
+    }
+
+    #[inline(always)]
+    fn link_mut(&mut self) -> &mut Link {
+        &mut self.link
+    }
+}
+
+/// The ends of a list, and the units of its items.
 #[derive(Clone, Copy, Debug)]
 struct Ends {
-    oldest: u32,
-    newest: u32,
+    order: List,
     units: u64,
 }
 
@@ -54,8 +64,8 @@ pub(crate) fn reserve<T>(values: &mut Vec<T>, items: usize, capacity: u64) {
 impl<const N: usize> Lists<N> {
     /// Empty lists for items `0..items`.
     pub fn new(items: u32) -> Self {
-        let ends = Ends { oldest: NONE, newest: NONE, units: 0 };
-        Self { nodes: HugeVec::filled(ABSENT, items as usize), ends: [ends; N] }
+        let ends = [Ends { order: List::EMPTY, units: 0 }; N];
+        Self { nodes: HugeVec::filled(ABSENT, items as usize), ends }
     }
 
     /// Makes room for items `0..items`.
@@ -113,40 +123,25 @@ impl<const N: usize> Lists<N> {
     /// Adds an item that is in no list as the newest of `list`.
     #[inline]
     pub fn push(&mut self, list: u8, item: u32, size: u32) {
-        let ends = &mut self.ends[list as usize];
-        let newest = ends.newest;
-        ends.newest = item;
-        ends.units += u64::from(size);
-        if newest == NONE {
-            ends.oldest = item;
-        } else {
-            self.nodes[newest as usize].newer = item;
-        }
-        let mark = self.nodes[item as usize].mark;
-        self.nodes[item as usize] = Node { older: newest, newer: NONE, size, list, mark };
+        let into = &mut self.ends[list as usize];
+        into.units += u64::from(size);
+        into.order.push(&mut self.nodes, item);
+        let node = &mut self.nodes[item as usize];
+        (node.size, node.list) = (size, list);
     }
 
     /// Takes a listed item out.
     #[inline]
     pub fn remove(&mut self, item: u32) {
         let node = &mut self.nodes[item as usize];
-        let Node { older, newer, size, list, .. } = *node;
+        let Node { size, list, .. } = *node;
         node.list = NOWHERE;
-        let ends = &mut self.ends[list as usize];
-        ends.units -= u64::from(size);
-        if older == NONE {
-            ends.oldest = newer;
-            if newer != NONE {
-                // Whoever takes the oldest out takes the next one soon, and that changes the one after it.
-                prefetch(&self.nodes, self.nodes[newer as usize].newer as usize);
-            }
-        } else {
-            self.nodes[older as usize].newer = newer;
-        }
-        if newer == NONE {
-            ends.newest = older;
-        } else {
-            self.nodes[newer as usize].older = older;
+        let from = &mut self.ends[list as usize];
+        from.units -= u64::from(size);
+        let Link { older, newer } = from.order.remove(&mut self.nodes, item);
+        if older == NONE && newer != NONE {
+            // Whoever takes the oldest out takes the next one soon, and that changes the one after it.
+            prefetch(&self.nodes, self.nodes[newer as usize].link.newer as usize);
         }
     }
 
@@ -162,7 +157,7 @@ impl<const N: usize> Lists<N> {
     #[inline]
     pub fn renew(&mut self, item: u32) {
         let list = self.list(item);
-        if self.ends[list as usize].newest != item {
+        if self.newest(list) != Some(item) {
             self.move_to(list, item);
         }
     }
@@ -170,19 +165,20 @@ impl<const N: usize> Lists<N> {
     /// The item that has been in a list longest.
     #[inline]
     pub fn oldest(&self, list: u8) -> Option<u32> {
-        some(self.ends[list as usize].oldest)
+        self.ends[list as usize].order.oldest()
     }
 
     /// The item that came into a list last.
     #[inline]
     pub fn newest(&self, list: u8) -> Option<u32> {
-        some(self.ends[list as usize].newest)
+        self.ends[list as usize].order.newest()
     }
 
     /// The next newer item of the same list.
     #[inline]
     pub fn newer(&self, item: u32) -> Option<u32> {
-        some(self.nodes[item as usize].newer)
+        let newer = self.nodes[item as usize].link.newer;
+        (newer != NONE).then_some(newer)
     }
 
     /// Takes out the oldest item of a list.
@@ -208,11 +204,6 @@ impl<const N: usize> Lists<N> {
         self.move_to(to, item);
         Some(item)
     }
-}
-
-#[inline]
-fn some(item: u32) -> Option<u32> {
-    (item != NONE).then_some(item)
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! From requests to accesses.
 
+use ssdlab_core::PageSize;
 use ssdlab_trace::{Op, Request};
 
 use crate::sketch::mix;
@@ -115,7 +116,8 @@ impl Splitter {
                     Granularity::Objects => self.ahead.push((request.offset, 1)),
                     Granularity::SizedObjects => self.ahead.push((request.offset, request.bytes.max(1))),
                     Granularity::Pages { page_bytes } => {
-                        self.ahead.extend(touched(request, page_bytes).map(|page| (page, 1)));
+                        let pages = PageSize::new(page_bytes).touched(request.offset, request.end());
+                        self.ahead.extend(pages.map(|page| (page, 1)));
                     }
                 },
                 Op::Trim if self.trims == Trims::Drop => {
@@ -147,22 +149,10 @@ impl Splitter {
     fn drop(&self, request: &Request, accesses: &mut Vec<Access>) {
         let ids = match self.granularity {
             Granularity::Objects | Granularity::SizedObjects => request.offset..request.offset + 1,
-            Granularity::Pages { page_bytes } => covered(request, page_bytes),
+            Granularity::Pages { page_bytes } => PageSize::new(page_bytes).covered(request.offset, request.end()),
         };
         accesses.extend(self.universe.within(ids).into_iter().map(Access::drop));
     }
-}
-
-/// Pages that a request touches.
-pub(crate) fn touched(request: &Request, page_bytes: u32) -> std::ops::Range<u64> {
-    let page_bytes = u64::from(page_bytes);
-    request.offset / page_bytes..request.end().div_ceil(page_bytes)
-}
-
-/// Pages that a request covers whole.
-pub(crate) fn covered(request: &Request, page_bytes: u32) -> std::ops::Range<u64> {
-    let page_bytes = u64::from(page_bytes);
-    request.offset.div_ceil(page_bytes)..request.end() / page_bytes
 }
 
 #[cfg(test)]

@@ -19,12 +19,11 @@
 //! that caused it has to wait for. Limits are shares of the capacity, as `dirty_background_ratio` and `dirty_ratio` of
 //! Linux are shares of memory (Documentation/admin-guide/sysctl/vm.rst).
 
-use ssdlab_core::counters;
+use ssdlab_core::{PageSize, counters};
 use ssdlab_trace::{Op, Request, flag};
 
 use crate::lists::Lists;
 use crate::pools::{Pools, Touch};
-use crate::splitter::{covered, touched};
 use crate::{CacheError, CompressedPool, Granularity, PolicyInfo, Transitions, Universe};
 
 /// What happens to writes.
@@ -130,6 +129,7 @@ pub struct Stage {
     /// Dirty pages, by when they became dirty.
     dirty: Lists<1>,
     options: StageOptions,
+    page: PageSize,
     background_pages: u64,
     hard_pages: u64,
     counters: StageCounters,
@@ -163,6 +163,7 @@ impl Stage {
             pools: Pools::new(info.build(changes, capacity_pages, 0, true)?, page_bytes),
             dirty: Lists::new(0),
             options,
+            page: PageSize::new(page_bytes),
             background_pages: share(background_percent),
             hard_pages: share(hard_percent),
             counters: StageCounters::default(),
@@ -248,7 +249,7 @@ impl Stage {
     }
 
     fn read<F: FnMut(Request, Why)>(&mut self, cause: &mut Cause<'_, F>) -> Result<(), CacheError> {
-        for page in touched(&cause.request, self.options.page_bytes) {
+        for page in self.page.touched(cause.request.offset, cause.request.end()) {
             let (_, hit) = self.access(page, Touch::Read)?;
             self.counters.read_pages += 1;
             self.counters.read_hits += u64::from(hit);
@@ -263,9 +264,9 @@ impl Stage {
         if request.flags & flag::PREFLUSH != 0 {
             self.flush(cause);
         }
-        let whole = covered(&request, self.options.page_bytes);
+        let whole = self.page.covered(request.offset, request.end());
         let through = self.options.writes == WriteMode::Through || request.flags & flag::FUA != 0;
-        for page in touched(&cause.request, self.options.page_bytes) {
+        for page in self.page.touched(cause.request.offset, cause.request.end()) {
             let in_part = !whole.contains(&page);
             let (item, hit) = self.access(page, if in_part { Touch::WrittenInPart } else { Touch::WrittenWhole })?;
             self.counters.written_pages += 1;
@@ -301,7 +302,7 @@ impl Stage {
     }
 
     fn trim<F: FnMut(Request, Why)>(&mut self, cause: &mut Cause<'_, F>) {
-        for item in self.universe.within(covered(&cause.request, self.options.page_bytes)) {
+        for item in self.universe.within(self.page.covered(cause.request.offset, cause.request.end())) {
             self.pools.trim(item);
             if self.dirty.has(item) {
                 self.dirty.remove(item);

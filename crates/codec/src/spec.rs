@@ -4,6 +4,8 @@ use std::fmt;
 use std::io;
 use std::str::FromStr;
 
+use ssdlab_core::suggest::{list, nearest};
+
 use crate::{CODECS, Codec, Info, Parameter};
 
 /// A codec with its parameters, checked.
@@ -45,12 +47,12 @@ impl fmt::Display for CodecSpec {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SpecError {
     /// No codec has this name.
-    #[error("there is no codec \"{name}\"; did you mean \"{nearest}\"? Known are {known}")]
+    #[error("there is no codec \"{name}\"{hint} Known are {known}")]
     UnknownCodec {
         /// The name given.
         name: String,
-        /// The known name closest to it.
-        nearest: &'static str,
+        /// What it may have meant, as a question, or a full stop if nothing is near.
+        hint: String,
         /// All names.
         known: String,
     },
@@ -88,12 +90,9 @@ impl FromStr for CodecSpec {
         let name = parts.next().unwrap_or_default();
         let lower = name.to_lowercase();
         let Some(info) = CODECS.iter().copied().find(|info| info.name == lower) else {
-            let nearest = CODECS.iter().min_by_key(|info| strsim::damerau_levenshtein(&lower, info.name));
-            return Err(SpecError::UnknownCodec {
-                name: name.to_owned(),
-                nearest: nearest.map_or("none", |info| info.name),
-                known: CODECS.iter().map(|info| info.name).collect::<Vec<_>>().join(", "),
-            });
+            let names = || CODECS.iter().map(|info| info.name);
+            let hint = nearest(name, names()).map_or_else(|| ".".into(), |meant| format!("; did you mean {meant:?}?"));
+            return Err(SpecError::UnknownCodec { name: name.to_owned(), hint, known: list(names()) });
         };
         let mut spec = Self { info, values: info.parameters.iter().map(|parameter| parameter.default).collect() };
         for (index, part) in parts.enumerate() {

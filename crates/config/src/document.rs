@@ -2,8 +2,8 @@
 
 use crate::error::Violation;
 use crate::options::{Kind, OPTIONS, OptionSpec, SECTIONS, below, find};
-use crate::suggest::{list, nearest_key, split};
 use crate::value::{Value, found, with_quotes};
+use ssdlab_core::suggest::{list, nearest_key, split};
 use std::collections::BTreeMap;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};

@@ -20,7 +20,6 @@ mod reference;
 mod render;
 mod schema;
 mod settings;
-mod suggest;
 mod value;
 mod workload;
 

@@ -1,6 +1,6 @@
 //! The presets: drives of the documents and of the market, each number with its source.
 
-use crate::suggest::{list, nearest};
+use ssdlab_core::suggest::{list, nearest};
 
 /// The preset whose figures hold where nothing else is said.
 pub const DEFAULT_PRESET: &str = "tlc-nvme";

@@ -3,8 +3,8 @@
 use crate::config::Config;
 use crate::document::Entry;
 use crate::options::{below, find};
-use crate::suggest::split;
 use crate::value::Value;
+use ssdlab_core::suggest::split;
 use std::collections::BTreeMap;
 
 impl Config {

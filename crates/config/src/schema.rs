@@ -2,8 +2,8 @@
 
 use crate::options::{Fallback, Kind, OPTIONS, OptionSpec, SECTIONS, below};
 use crate::presets::presets;
-use crate::suggest::split;
 use serde_json::{Map, Value, json};
+use ssdlab_core::suggest::split;
 use ssdlab_nand::timing::MAX_PAGE_TYPES;
 
 const NUMBER: &str = r"[0-9][0-9_]*(\.[0-9]+)?";

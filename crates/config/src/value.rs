@@ -1,7 +1,7 @@
 //! A value: read from TOML according to its option's kind, and written back in one canonical form.
 
 use crate::options::{Kind, OptionSpec, Variant};
-use crate::suggest::{list, nearest};
+use ssdlab_core::suggest::{list, nearest};
 use ssdlab_core::units::{parse_bandwidth, parse_percent, parse_rate};
 use ssdlab_core::{Bytes, Nanos};
 use ssdlab_nand::timing::MAX_PAGE_TYPES;

@@ -1,17 +1,40 @@
-//! `counters!`: a plain struct of `u64` counts whose arithmetic, documentation and table export all
-//! come from one declaration, so that no field can be forgotten in a subtraction or a report.
+//! `counters!`: a plain struct of `u64` counts whose arithmetic, documentation, tables and serialised form all come from
+//! one declaration, so that no field can be forgotten in a subtraction, a report or an export.
 
-/// One counter as data, for tables and exports.
+use std::ops::{AddAssign, Sub};
+
+/// What is known of a counter before it counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CounterRow {
+pub struct Counter {
     /// Field name, in the field's standard terms.
     pub name: &'static str,
     /// Unit of the value.
     pub unit: &'static str,
     /// One sentence.
     pub help: &'static str,
-    /// The count.
-    pub value: u64,
+}
+
+/// A struct declared by [`counters!`](crate::counters!): it serialises as a map from names to values.
+pub trait Counters: Copy + Default + AddAssign + Sub<Output = Self> {
+    /// Every counter in the order of declaration.
+    const COUNTERS: &'static [Counter];
+
+    /// The values in the same order.
+    fn values(&self) -> Vec<u64>;
+
+    /// Every counter with its value.
+    fn rows(&self) -> impl Iterator<Item = (&'static Counter, u64)> {
+        Self::COUNTERS.iter().zip(self.values())
+    }
+
+    /// Several structs as columns: every counter with its value in each of them.
+    fn columns(all: impl Iterator<Item = Self>) -> impl Iterator<Item = (&'static Counter, Vec<u64>)> {
+        let mut columns = vec![Vec::with_capacity(all.size_hint().0); Self::COUNTERS.len()];
+        for one in all {
+            columns.iter_mut().zip(one.values()).for_each(|(column, value)| column.push(value));
+        }
+        Self::COUNTERS.iter().zip(columns)
+    }
 }
 
 /// Declares a counter struct: `counters! { /// doc  pub struct Name { field: "unit", "help"; ... } }`.
@@ -24,12 +47,19 @@ macro_rules! counters {
             $(#[doc = concat!($help, " Unit: ", $unit, ".")] pub $field: u64,)+
         }
 
-        impl $name {
-            /// Every counter with its name, unit and meaning, in declaration order.
-            pub fn rows(&self) -> Vec<$crate::counters::CounterRow> {
-                vec![$($crate::counters::CounterRow {
-                    name: stringify!($field), unit: $unit, help: $help, value: self.$field,
-                }),+]
+        impl $crate::counters::Counters for $name {
+            const COUNTERS: &'static [$crate::counters::Counter] = &[$($crate::counters::Counter {
+                name: stringify!($field), unit: $unit, help: $help,
+            }),+];
+
+            fn values(&self) -> Vec<u64> {
+                vec![$(self.$field),+]
+            }
+        }
+
+        impl $crate::serde::Serialize for $name {
+            fn serialize<S: $crate::serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_map($crate::counters::Counters::rows(self).map(|(counter, value)| (counter.name, value)))
             }
         }
 
@@ -50,6 +80,8 @@ macro_rules! counters {
 
 #[cfg(test)]
 mod tests {
+    use super::*;
+
     counters! {
         /// Two counts.
         pub struct Two {
@@ -62,7 +94,22 @@ mod tests {
     fn arithmetic_and_rows_cover_every_field() {
         let mut sum = Two { reads: 5, erases: 2 } - Two { reads: 1, erases: 2 };
         sum += Two { reads: 0, erases: 7 };
-        let rows: Vec<_> = sum.rows().iter().map(|row| (row.name, row.unit, row.value)).collect();
-        assert_eq!(rows, [("reads", "pages", 4), ("erases", "blocks", 7)]);
+        let rows: Vec<_> =
+            sum.rows().map(|(counter, value)| (counter.name, counter.unit, counter.help, value)).collect();
+        assert_eq!(rows, [("reads", "pages", "Pages read.", 4), ("erases", "blocks", "Blocks erased.", 7)]);
+    }
+
+    #[test]
+    fn they_serialise_as_a_map_in_the_order_of_declaration() {
+        let json = serde_json::to_string(&Two { reads: 3, erases: 1 }).unwrap();
+        assert_eq!(json, r#"{"reads":3,"erases":1}"#);
+    }
+
+    #[test]
+    fn columns_have_an_entry_for_each_struct() {
+        let all = [Two { reads: 3, erases: 1 }, Two { reads: 4, erases: 0 }];
+        let columns: Vec<_> = Two::columns(all.into_iter()).map(|(counter, column)| (counter.name, column)).collect();
+        assert_eq!(columns, [("reads", vec![3, 4]), ("erases", vec![1, 0])]);
+        assert_eq!(Two::columns([].into_iter()).map(|(_, column)| column.len()).sum::<usize>(), 0);
     }
 }

@@ -5,16 +5,25 @@
 pub mod counters;
 pub mod hist;
 pub mod id;
+pub mod list;
 pub mod mem;
+pub mod pages;
 pub mod reciprocal;
 pub mod rng;
 pub mod slab;
+pub mod suggest;
 pub mod units;
 
+pub use counters::Counters;
 pub use hist::LatencyHistogram;
 pub use id::{BlockId, Lpn, Ppn};
 pub use mem::HugeVec;
+pub use pages::{PageSize, Pages};
 pub use reciprocal::Reciprocal;
 pub use rng::Rng;
 pub use slab::Slab;
 pub use units::{Bytes, Nanos, UnitError};
+
+/// For [`counters!`], whose structs serialise themselves wherever they are declared.
+#[doc(hidden)]
+pub use serde;

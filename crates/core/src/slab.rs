@@ -1,8 +1,8 @@
-//! Things that come and go, each under a number that is its own while it is there.
+//! Items that come and go, each under a number of its own while it is there.
 
 use std::ops::{Index, IndexMut};
 
-/// Numbered things; the number given up last is given out first.
+/// Numbered items; the number given up last is given out first.
 #[derive(Debug)]
 pub struct Slab<T> {
     items: Vec<T>,
@@ -16,17 +16,17 @@ impl<T> Default for Slab<T> {
 }
 
 impl<T> Slab<T> {
-    /// Things there are.
+    /// Items there are.
     pub fn len(&self) -> usize {
         self.items.len() - self.free.len()
     }
 
-    /// Whether there are none.
+    /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Adds a thing; its number.
+    /// Adds an item and returns its number.
     #[inline]
     pub fn insert(&mut self, item: T) -> u32 {
         if let Some(number) = self.free.pop() {
@@ -38,7 +38,7 @@ impl<T> Slab<T> {
         }
     }
 
-    /// Gives a number up; what it stood for can be read until another gets it.
+    /// Gives a number up. Its item can be read until another one gets the number.
     #[inline]
     pub fn remove(&mut self, number: u32) {
         self.free.push(number);
@@ -58,5 +58,23 @@ impl<T> IndexMut<u32> for Slab<T> {
     #[inline(always)]
     fn index_mut(&mut self, number: u32) -> &mut T {
         &mut self.items[number as usize]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_number_given_up_last_is_given_out_first() {
+        let mut slab = Slab::default();
+        assert!(slab.is_empty());
+        assert_eq!(["a", "b", "c"].map(|item| slab.insert(item)), [0, 1, 2]);
+        slab.remove(0);
+        slab.remove(2);
+        assert_eq!((slab.len(), slab[2], slab[1]), (1, "c", "b"));
+        assert_eq!(["d", "e", "f"].map(|item| slab.insert(item)), [2, 0, 3]);
+        slab[1] = "g";
+        assert_eq!([0, 1, 2, 3].map(|number| slab[number]), ["e", "g", "d", "f"]);
     }
 }

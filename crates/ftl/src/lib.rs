@@ -12,7 +12,6 @@ pub mod log;
 pub mod map;
 pub mod page;
 pub mod placement;
-pub mod queue;
 mod shape;
 
 pub use choice::FtlChoice;

@@ -34,55 +34,27 @@ ssdlab_core::counters! {
     }
 }
 
-/// Where the memory is. All sizes are what was allocated, in bytes, but for the two of compressed pages.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Usage {
-    /// What the cache may allocate.
-    pub budget_bytes: u64,
-    /// Frames of raw pages, with those that are free, pinned or being filled.
-    pub raw_bytes: u64,
-    /// Chunks of the compressed pool with their tables.
-    pub compressed_bytes: u64,
-    /// Page tables, policies, ghosts.
-    pub metadata_bytes: u64,
-    /// Buffers of workers and of readers at work. Contexts of codecs are not counted.
-    pub scratch_bytes: u64,
-    /// Size that the compressed pool may have at present.
-    pub compressed_limit_bytes: u64,
-    /// Compressed pages, as long as they are.
-    pub compressed_content_bytes: u64,
-    /// What their places in chunks are longer.
-    pub internal_fragmentation_bytes: u64,
-    /// Free places and ends of chunks, and empty chunks.
-    pub external_fragmentation_bytes: u64,
-    /// Raw pages.
-    pub raw_pages: u64,
-    /// Compressed pages.
-    pub compressed_pages: u64,
-    /// Raw pages to be written back.
-    pub dirty_pages: u64,
+ssdlab_core::counters! {
+    /// Where the memory is. All sizes are what was allocated but for the two of compressed pages.
+    pub struct Usage {
+        budget_bytes: "bytes", "What the cache may allocate.";
+        raw_bytes: "bytes", "Frames of raw pages, with those that are free, pinned or being filled.";
+        compressed_bytes: "bytes", "Chunks of the compressed pool with their tables.";
+        metadata_bytes: "bytes", "Page tables, policies, ghosts.";
+        scratch_bytes: "bytes", "Buffers of workers and of readers at work. Contexts of codecs are not counted.";
+        compressed_limit_bytes: "bytes", "Size that the compressed pool may have at present.";
+        compressed_content_bytes: "bytes", "Compressed pages, as long as they are.";
+        internal_fragmentation_bytes: "bytes", "What their places in chunks are longer.";
+        external_fragmentation_bytes: "bytes", "Free places and ends of chunks, and empty chunks.";
+        raw_pages: "pages", "Raw pages.";
+        compressed_pages: "pages", "Compressed pages.";
+        dirty_pages: "pages", "Raw pages to be written back.";
+    }
 }
 
 impl Usage {
     /// All that counts against the budget.
     pub fn total_bytes(&self) -> u64 {
         self.raw_bytes + self.compressed_bytes + self.metadata_bytes + self.scratch_bytes
-    }
-}
-
-impl std::ops::AddAssign for Usage {
-    fn add_assign(&mut self, other: Self) {
-        self.budget_bytes += other.budget_bytes;
-        self.raw_bytes += other.raw_bytes;
-        self.compressed_bytes += other.compressed_bytes;
-        self.metadata_bytes += other.metadata_bytes;
-        self.scratch_bytes += other.scratch_bytes;
-        self.compressed_limit_bytes += other.compressed_limit_bytes;
-        self.compressed_content_bytes += other.compressed_content_bytes;
-        self.internal_fragmentation_bytes += other.internal_fragmentation_bytes;
-        self.external_fragmentation_bytes += other.external_fragmentation_bytes;
-        self.raw_pages += other.raw_pages;
-        self.compressed_pages += other.compressed_pages;
-        self.dirty_pages += other.dirty_pages;
     }
 }

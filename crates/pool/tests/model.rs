@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use ssdlab_cache::{CompressedPool, PageSizes, Stage, StageOptions, WriteMode, policy};
 use ssdlab_codec::{Codec, Corrupt};
+use ssdlab_core::counters::{Counter, Counters};
 use ssdlab_core::{Bytes, Rng};
 use ssdlab_pool::{Demotion, Loader, Options, PageId, Pool, Share};
 use ssdlab_trace::{Op, Request};
@@ -120,13 +121,10 @@ fn the_simulated_pools_do_what_the_real_ones_do() {
             stage.submit(&request, &mut |_, _| {}).expect("few pages");
         }
         let (real, model) = (pool.transitions(), stage.transitions());
-        let known = real.rows();
-        for row in model.rows() {
-            match known.iter().find(|one| one.name == row.name) {
-                Some(one) => {
-                    assert_eq!(row.value, one.value, "{} with {raw}, {compressed}, {incompressible}", row.name)
-                }
-                None => assert!(row.name.ends_with("trimmed"), "{} has another name in the pool", row.name),
+        for (Counter { name, .. }, value) in model.rows() {
+            match real.rows().find(|(known, _)| known.name == *name) {
+                Some((_, real)) => assert_eq!(value, real, "{name} with {raw}, {compressed}, {incompressible}"),
+                None => assert!(name.ends_with("trimmed"), "{name} has another name in the pool"),
             }
         }
         assert_eq!(stage.counters().evicted, real.written_back);

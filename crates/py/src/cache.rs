@@ -13,6 +13,7 @@ use ssdlab_cache::{
 use ssdlab_sim::{CacheChoice, Control, CurvePoint, Watch};
 use ssdlab_trace::Request;
 
+use crate::counters;
 use crate::errors::{ConfigError, detached};
 use crate::quantity::size;
 use crate::requests::Requests;
@@ -200,12 +201,7 @@ impl CacheTrace {
         let caches = choices(caches)?;
         let trace = self.kept(self.trace.as_ref())?;
         let counts = watched(py, monitor, |watch| ssdlab_sim::simulate_caches(trace, caches, jobs, watch))?;
-        let columns = PyDict::new(py);
-        for (index, row) in ssdlab_cache::Counts::default().rows().iter().enumerate() {
-            let column: Vec<u64> = counts.iter().map(|counts| counts.rows()[index].value).collect();
-            columns.set_item(row.name, column.into_pyarray(py))?;
-        }
-        Ok(columns)
+        counters::columns(py, counts.into_iter())
     }
 
     /// The same for write-back caches, with the pages left dirty as `dirty_pages`; `dirty_percent` of the pages may be
@@ -231,11 +227,7 @@ impl CacheTrace {
             hard_percent: dirty_percent,
         };
         let found = watched(py, monitor, |watch| ssdlab_sim::simulate_stages(requests, options, caches, jobs, watch))?;
-        let columns = PyDict::new(py);
-        for (index, row) in ssdlab_cache::StageCounters::default().rows().iter().enumerate() {
-            let column: Vec<u64> = found.iter().map(|(counters, _)| counters.rows()[index].value).collect();
-            columns.set_item(row.name, column.into_pyarray(py))?;
-        }
+        let columns = counters::columns(py, found.iter().map(|&(counters, _)| counters))?;
         let dirty: Vec<u64> = found.iter().map(|&(_, dirty)| dirty).collect();
         columns.set_item("dirty_pages", dirty.into_pyarray(py))?;
         Ok(columns)

@@ -10,6 +10,7 @@ mod cache;
 mod columns;
 mod compress;
 mod config;
+mod counters;
 mod errors;
 mod intervals;
 mod map_advice;
@@ -21,6 +22,7 @@ mod quantity;
 mod requests;
 mod run;
 mod source;
+mod suggest;
 mod writer;
 
 use pyo3::prelude::*;
@@ -58,6 +60,8 @@ mod _ssdlab {
     use run::{_panic, Outcome, simulate};
     #[pymodule_export]
     use source::{Generator, Reader};
+    #[pymodule_export]
+    use suggest::nearest;
     #[pymodule_export]
     use writer::{Writer, formats};
 

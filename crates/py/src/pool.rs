@@ -12,10 +12,11 @@ use pyo3::types::{PyBytes, PyDict};
 use ssdlab_core::Bytes;
 use ssdlab_measure::drive::{self, Access};
 use ssdlab_measure::storage::{FixedCost, Kind, PagedFile, Storage, StorageError, Wait};
-use ssdlab_pool::{Demotion, Loader, Options, PageId, PoolError, Share, Transitions, Usage, policy};
+use ssdlab_pool::{Demotion, Loader, Options, PageId, PoolError, Share, Usage, policy};
 
 use crate::compress::{Watch, codec};
 use crate::config::Config;
+use crate::counters;
 use crate::errors::{ConfigError, SimulationError, config_error, detached, sim_error};
 use crate::memory;
 use crate::run::PythonMonitor;
@@ -269,7 +270,7 @@ impl PagePool {
     fn statistics<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyDict>, Bound<'py, PyDict>)> {
         let pool = self.pool()?;
         let (counts, usage) = detached(py, None, move || (pool.transitions(), pool.usage()))?;
-        Ok((counts_dict(py, counts)?, usage_dict(py, usage)?))
+        Ok((counters::dict(py, &counts)?, usage_dict(py, usage)?))
     }
 
     /// Whether a file below is read and written past the page cache of the system.
@@ -287,27 +288,10 @@ impl Drop for PagePool {
     }
 }
 
-fn counts_dict(py: Python<'_>, counts: Transitions) -> PyResult<Bound<'_, PyDict>> {
-    let dict = PyDict::new(py);
-    counts.rows().iter().try_for_each(|row| dict.set_item(row.name, row.value))?;
-    Ok(dict)
-}
-
+/// Bytes and pages by name, with the bytes that count against the budget.
 fn usage_dict(py: Python<'_>, usage: Usage) -> PyResult<Bound<'_, PyDict>> {
-    let dict = PyDict::new(py);
-    dict.set_item("budget_bytes", usage.budget_bytes)?;
+    let dict = counters::dict(py, &usage)?;
     dict.set_item("total_bytes", usage.total_bytes())?;
-    dict.set_item("raw_bytes", usage.raw_bytes)?;
-    dict.set_item("compressed_bytes", usage.compressed_bytes)?;
-    dict.set_item("metadata_bytes", usage.metadata_bytes)?;
-    dict.set_item("scratch_bytes", usage.scratch_bytes)?;
-    dict.set_item("compressed_limit_bytes", usage.compressed_limit_bytes)?;
-    dict.set_item("compressed_content_bytes", usage.compressed_content_bytes)?;
-    dict.set_item("internal_fragmentation_bytes", usage.internal_fragmentation_bytes)?;
-    dict.set_item("external_fragmentation_bytes", usage.external_fragmentation_bytes)?;
-    dict.set_item("raw_pages", usage.raw_pages)?;
-    dict.set_item("compressed_pages", usage.compressed_pages)?;
-    dict.set_item("dirty_pages", usage.dirty_pages)?;
     Ok(dict)
 }
 
@@ -420,7 +404,7 @@ pub fn bench_cache<'py>(
     dict.set_item("load_ns", after.load_ns - before.load_ns)?;
     dict.set_item("late_ns", after.late_ns - before.late_ns)?;
     dict.set_item("direct", direct)?;
-    dict.set_item("transitions", counts_dict(py, counts)?)?;
+    dict.set_item("transitions", counters::dict(py, &counts)?)?;
     dict.set_item("memory", usage_dict(py, usage)?)?;
     Ok(dict)
 }

@@ -8,6 +8,7 @@ use pyo3::types::PyDict;
 use ssdlab_trace::{Action, DeviceChoice, Format, Progress, ReadOptions, Request, Source, TraceError, TraceReader};
 
 use crate::config::Config;
+use crate::counters;
 use crate::errors::{config_error, detached, trace_error};
 use crate::requests::Requests;
 
@@ -88,12 +89,10 @@ impl Reader {
     /// What was met: `counts` as (name, unit, help, value), and `notes` for a person; complete at the end.
     fn report<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let report = exclusive(&mut self.inner).report();
-        let counts: Vec<(&str, &str, &str, u64)> =
-            report.rows().iter().map(|row| (row.name, row.unit, row.help, row.value)).collect();
         let dict = PyDict::new(py);
         dict.set_item("format", report.format.name())?;
         dict.set_item("device", report.device.as_deref())?;
-        dict.set_item("counts", counts)?;
+        dict.set_item("counts", counters::rows(&report.counts))?;
         dict.set_item("other_devices", report.other_devices.clone())?;
         dict.set_item("first_bad", report.first_bad.as_deref())?;
         dict.set_item("notes", report.notes.clone())?;

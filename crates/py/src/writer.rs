@@ -7,6 +7,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use ssdlab_trace::{Format, TraceWriter, open_writer};
 
+use crate::counters;
 use crate::errors::{detached, trace_error};
 use crate::requests::Requests;
 
@@ -39,10 +40,10 @@ impl Writer {
     }
 
     /// Completes the file under its name; returns what became of the requests as (name, unit, help, value).
-    fn finish(&mut self, py: Python<'_>) -> PyResult<Vec<(&'static str, &'static str, &'static str, u64)>> {
+    fn finish(&mut self, py: Python<'_>) -> PyResult<Vec<counters::Row>> {
         let writer = self.inner.get_mut().map_err(|_| finished())?.take().ok_or_else(finished)?;
         let report = detached(py, None, || writer.finish())?.map_err(|error| trace_error(&error))?;
-        Ok(report.rows().iter().map(|row| (row.name, row.unit, row.help, row.value)).collect())
+        Ok(counters::rows(&report))
     }
 }
 

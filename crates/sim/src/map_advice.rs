@@ -17,6 +17,9 @@
 //! Source: the map-cache document (slides), whose means follow from the first two lines; it has neither programs nor
 //! write-backs, and charges the misses of writes to the time of the reads.
 
+use std::ops::Range;
+
+use ssdlab_core::{PageSize, Pages};
 use ssdlab_nand::Timing;
 use ssdlab_trace::{Op, Request, StackDistances, UseCounts};
 
@@ -40,6 +43,7 @@ pub struct MapAdvisor {
     fit: Fit,
     capacity_bytes: u64,
     page_bytes: u32,
+    page: PageSize,
     timing: Timing,
     requests: u64,
     host_ns: u64,
@@ -126,6 +130,7 @@ impl MapAdvisor {
             fit: setup.fit,
             capacity_bytes: setup.capacity_bytes(),
             page_bytes,
+            page: PageSize::new(page_bytes),
             timing,
             requests: 0,
             host_ns: 0,
@@ -156,8 +161,8 @@ impl MapAdvisor {
     /// Bytes `offset..end`, looked up in the order of a simulation.
     #[inline]
     fn access(&mut self, op: Op, offset: u64, end: u64) {
-        let (shift, page_mask) = (self.page_bytes.trailing_zeros(), u64::from(self.page_bytes) - 1);
-        let (first, after) = ((offset >> shift) as u32, ((end + page_mask) >> shift) as u32);
+        let Pages { first, count, head, tail } = self.page.split(offset, end);
+        let after = first + count;
         match op {
             Op::Read => {
                 self.look_up(first, after, false);
@@ -166,8 +171,6 @@ impl MapAdvisor {
                 self.host_ns += read_ns;
             }
             Op::Write => {
-                let head = offset & page_mask != 0;
-                let tail = end & page_mask != 0 && (after - first > 1 || !head);
                 if head {
                     self.look_up(first, first + 1, false);
                 }
@@ -176,11 +179,11 @@ impl MapAdvisor {
                 }
                 self.look_up(first, after, true);
                 self.host_ns += u64::from(head) * self.page_read_ns() + u64::from(tail) * self.page_read_ns();
-                self.host_ns += u64::from(after - first) * self.page_program_ns();
+                self.host_ns += u64::from(count) * self.page_program_ns();
             }
             Op::Trim => {
-                let inside = ((offset + page_mask) >> shift) as u32;
-                self.look_up(inside, (end >> shift) as u32, true);
+                let covered = self.page.covered(offset, end);
+                self.look_up(covered.start as u32, covered.end as u32, true);
             }
             Op::Flush => {}
         }
@@ -210,17 +213,12 @@ impl MapAdvisor {
     }
 
     fn read_ns(&self, offset: u64, end: u64) -> u64 {
-        let page_bytes = u64::from(self.page_bytes);
-        let (first, last) = (offset / page_bytes, (end - 1) / page_bytes);
         if !self.timing.partial_read {
-            return (last - first + 1) * self.page_read_ns();
+            return u64::from(self.page.split(offset, end).count) * self.page_read_ns();
         }
-        let part_ns = |bytes: u64| self.timing.read.mean().0 + self.timing.transfer(bytes as u32).0;
-        if first == last {
-            return part_ns(end - offset);
-        }
-        let ends_ns = part_ns((first + 1) * page_bytes - offset) + part_ns(end - last * page_bytes);
-        ends_ns + (last - first - 1) * self.page_read_ns()
+        let part_ns =
+            |part: Range<u64>| self.timing.read.mean().0 + self.timing.transfer((part.end - part.start) as u32).0;
+        self.page.parts(offset, end).map(|(_, part)| part_ns(part)).sum()
     }
 
     /// What the requests so far come to.

@@ -1,7 +1,6 @@
 //! What a reader met on its way: everything that was not replayed as written is counted here.
 
 use ssdlab_core::counters;
-use ssdlab_core::counters::CounterRow;
 
 use crate::Format;
 
@@ -56,11 +55,6 @@ impl IngestReport {
             first_bad: None,
             notes: Vec::new(),
         }
-    }
-
-    /// Every count with its name, unit and meaning.
-    pub fn rows(&self) -> Vec<CounterRow> {
-        self.counts.rows()
     }
 }
 

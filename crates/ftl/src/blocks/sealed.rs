@@ -10,9 +10,9 @@
 use std::ops::Range;
 
 use ssdlab_core::BlockId;
+use ssdlab_core::list::Queue;
 
 use super::table::{Allocation, BlockTable, FLAG, FreeList};
-use crate::queue::Queue;
 
 const CHUNK: usize = 64;
 

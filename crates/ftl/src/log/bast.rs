@@ -15,11 +15,11 @@
 //! Source: Kim, Kim, Noh, Min, Cho, "A space-efficient flash translation layer for CompactFlash systems",
 //! IEEE Transactions on Consumer Electronics 48(2), 2002. The victim is left open there; see [`LogVictim`].
 
+use ssdlab_core::list::Queue;
 use ssdlab_nand::{FlashSink, Note, Role};
 
 use crate::Shape;
 use crate::log::{Log, LogDevice, LogFtl, LogVictim, PageAddress};
-use crate::queue::Queue;
 
 const NONE: u32 = u32::MAX;
 

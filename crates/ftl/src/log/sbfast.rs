@@ -33,11 +33,11 @@
 //!   is taken has its SLB merged.
 
 use ssdlab_core::Lpn;
+use ssdlab_core::list::Queue;
 use ssdlab_nand::{Cause, FlashSink, MergeCost, Note, Role};
 
 use crate::Shape;
 use crate::log::{Log, LogDevice, LogFtl, LogVictim, PageAddress, Ring};
-use crate::queue::Queue;
 
 const NONE: u32 = u32::MAX;
 

@@ -17,7 +17,7 @@
 use ssdlab_core::mem::prefetch;
 
 use super::{Lookup, MapModel};
-use crate::queue::Queue;
+use ssdlab_core::list::Queue;
 
 const NONE: u32 = u32::MAX;
 /// Bytes of a cached entry: logical and physical page number.

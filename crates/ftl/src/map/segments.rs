@@ -168,7 +168,7 @@ impl MapModel for SegmentCache {
 
     fn memory_bytes(&self) -> u64 {
         // Two links and a flag for each segment, whatever the policy.
-        u64::from(self.segments) * (size_of::<State>() + crate::queue::Queue::BYTES_PER_ITEM) as u64
+        u64::from(self.segments) * (size_of::<State>() + ssdlab_core::list::Queue::BYTES_PER_ITEM) as u64
     }
 
     fn check(&self) -> Result<(), String> {

@@ -38,8 +38,7 @@ impl Policy for Clock {
     fn victim(&mut self, may: &mut dyn FnMut(u32) -> bool) -> Option<u32> {
         // Two rounds: the first may find only used pages.
         for _ in 0..2 * self.list.len {
-            let slot = self.list.oldest;
-            self.links.remove(&mut self.list, slot);
+            let slot = self.links.pop_oldest(&mut self.list)?;
             if !self.used.take(slot) && may(slot) {
                 return Some(slot);
             }

@@ -30,8 +30,7 @@ impl Policy for Fifo {
 
     fn victim(&mut self, may: &mut dyn FnMut(u32) -> bool) -> Option<u32> {
         for _ in 0..self.list.len {
-            let slot = self.list.oldest;
-            self.links.remove(&mut self.list, slot);
+            let slot = self.links.pop_oldest(&mut self.list)?;
             if may(slot) {
                 return Some(slot);
             }

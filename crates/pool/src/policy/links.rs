@@ -1,67 +1,53 @@
-//! Doubly linked lists of slots in two arrays. Several lists over the same slots are several heads in one `Links`.
+//! Lists of slots that know their length, over nodes that grow with the pool.
 
-/// No slot.
-pub const NONE: u32 = u32::MAX;
+pub use ssdlab_core::list::NONE;
+use ssdlab_core::list::{self, Link};
 
-/// Neighbours of every slot: `after` is the one that came later.
+/// The links of every slot. Several lists over the same slots are several [`List`]s beside one `Links`.
 #[derive(Default)]
-pub struct Links {
-    before: Vec<u32>,
-    after: Vec<u32>,
-}
+pub struct Links(Vec<Link>);
 
-/// The ends of a list.
-#[derive(Clone, Copy)]
+/// The ends of a list, and its length.
+#[derive(Clone, Copy, Default)]
 pub struct List {
-    pub oldest: u32,
-    pub newest: u32,
+    ends: list::List,
     pub len: usize,
-}
-
-impl Default for List {
-    fn default() -> Self {
-        Self { oldest: NONE, newest: NONE, len: 0 }
-    }
 }
 
 impl Links {
     pub fn grow(&mut self, slots: usize) {
-        for side in [&mut self.before, &mut self.after] {
-            side.reserve_exact(slots - side.len());
-            side.resize(slots, NONE);
-        }
+        self.0.reserve_exact(slots - self.0.len());
+        self.0.resize(slots, Link::ALONE);
     }
 
     pub fn push(&mut self, list: &mut List, slot: u32) {
-        self.before[slot as usize] = list.newest;
-        self.after[slot as usize] = NONE;
-        match list.newest {
-            NONE => list.oldest = slot,
-            newest => self.after[newest as usize] = slot,
-        }
-        list.newest = slot;
+        list.ends.push(&mut self.0, slot);
         list.len += 1;
     }
 
     pub fn remove(&mut self, list: &mut List, slot: u32) {
-        let (before, after) = (self.before[slot as usize], self.after[slot as usize]);
-        match before {
-            NONE => list.oldest = after,
-            before => self.after[before as usize] = after,
-        }
-        match after {
-            NONE => list.newest = before,
-            after => self.before[after as usize] = before,
-        }
+        list.ends.remove(&mut self.0, slot);
         list.len -= 1;
     }
 
-    /// The slot that came after `slot`.
+    /// Takes the oldest slot out.
+    pub fn pop_oldest(&mut self, list: &mut List) -> Option<u32> {
+        let slot = list.ends.pop_oldest(&mut self.0)?;
+        list.len -= 1;
+        Some(slot)
+    }
+
+    /// The oldest slot, or [`NONE`].
+    pub fn oldest(&self, list: &List) -> u32 {
+        list.ends.oldest().unwrap_or(NONE)
+    }
+
+    /// The slot that came after `slot`, or [`NONE`].
     pub fn after(&self, slot: u32) -> u32 {
-        self.after[slot as usize]
+        self.0[slot as usize].newer
     }
 
     pub fn bytes(&self) -> usize {
-        (self.before.capacity() + self.after.capacity()) * size_of::<u32>()
+        self.0.capacity() * size_of::<Link>()
     }
 }

@@ -76,8 +76,7 @@ impl Numbers {
             self.given += 1;
             self.given - 1
         } else {
-            let oldest = self.gone.oldest;
-            self.links.remove(&mut self.gone, oldest);
+            let oldest = self.links.pop_oldest(&mut self.gone).expect("there are more numbers than pages");
             self.forget(oldest);
             oldest
         };

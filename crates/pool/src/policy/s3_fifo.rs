@@ -49,8 +49,7 @@ impl S3Fifo {
 
     /// Takes a page out of the small queue if it was used at most once and `may` leave; others go to the main queue.
     fn pass_small(&mut self, may: &mut dyn FnMut(u32) -> bool) -> Option<u32> {
-        let slot = self.small.oldest;
-        self.links.remove(&mut self.small, slot);
+        let slot = self.links.pop_oldest(&mut self.small)?;
         let page = &mut self.pages[slot as usize];
         if *page.uses.get_mut() <= 1 && may(slot) {
             self.ghosts.leave(page.id);
@@ -63,8 +62,7 @@ impl S3Fifo {
 
     /// Takes a page out of the main queue if it was not used and `may` leave; others go round.
     fn pass_main(&mut self, may: &mut dyn FnMut(u32) -> bool) -> Option<u32> {
-        let slot = self.main.oldest;
-        self.links.remove(&mut self.main, slot);
+        let slot = self.links.pop_oldest(&mut self.main)?;
         let uses = self.pages[slot as usize].uses.get_mut();
         if *uses == 0 && may(slot) {
             return Some(slot);

@@ -46,7 +46,7 @@ impl Policy for Sieve {
 
     fn victim(&mut self, may: &mut dyn FnMut(u32) -> bool) -> Option<u32> {
         for _ in 0..2 * self.list.len {
-            let slot = if self.hand == NONE { self.list.oldest } else { self.hand };
+            let slot = if self.hand == NONE { self.links.oldest(&self.list) } else { self.hand };
             self.hand = self.links.after(slot);
             if !self.used.take(slot) && may(slot) {
                 self.links.remove(&mut self.list, slot);

@@ -72,8 +72,7 @@ impl State {
 
     fn choose(&mut self, may: &mut dyn FnMut(u32) -> bool) -> Option<u32> {
         for _ in 0..self.given_up.len {
-            let slot = self.given_up.oldest;
-            self.links.remove(&mut self.given_up, slot);
+            let slot = self.links.pop_oldest(&mut self.given_up)?;
             if may(slot) {
                 return Some(slot);
             }
@@ -89,9 +88,7 @@ impl State {
             }
             self.links.push(&mut refused, slot);
         }
-        for _ in 0..refused.len {
-            let slot = refused.oldest;
-            self.links.remove(&mut refused, slot);
+        while let Some(slot) = self.links.pop_oldest(&mut refused) {
             self.access(slot);
         }
         victim

@@ -1,10 +1,10 @@
 //! The two orders every classic scheduler keeps its requests in: arrival and sector.
 
+use ssdlab_core::list::{Link, List, Node};
+
 use super::sorted::Sorted;
 use crate::request::{Request, RequestId};
 
-/// No slot: the end of a list.
-const NONE: u32 = u32::MAX;
 /// No request.
 const NOBODY: RequestId = RequestId(u64::MAX);
 
@@ -13,28 +13,32 @@ const NOBODY: RequestId = RequestId(u64::MAX);
 struct Place {
     /// Whose it is, while that waits; otherwise nobody's.
     id: RequestId,
-    /// Slots of its neighbours.
-    before: u32,
-    after: u32,
+    /// Slots of its neighbours in the order of arrival.
+    link: Link,
     /// Until when it should have been dispatched, in nanoseconds.
     deadline: u64,
     /// The first sector it is sorted by in a [`SortedFifo`].
     start: u64,
 }
 
-/// Requests in the order of their arrival, each with a deadline; any of them can be taken out: a list, linked by slot.
-#[derive(Debug)]
+impl Node for Place {
+    #[inline(always)]
+    fn link(&self) -> &Link {
+        &self.link
+    }
+
+    #[inline(always)]
+    fn link_mut(&mut self) -> &mut Link {
+        &mut self.link
+    }
+}
+
+/// Requests in the order of their arrival, each with a deadline; any of them can be taken out.
+#[derive(Debug, Default)]
 pub(crate) struct Fifo {
     /// By slot; a place is that of the request it names, if that still waits here.
     places: Vec<Place>,
-    head: u32,
-    tail: u32,
-}
-
-impl Default for Fifo {
-    fn default() -> Self {
-        Self { places: Vec::new(), head: NONE, tail: NONE }
-    }
+    order: List,
 }
 
 impl Fifo {
@@ -42,28 +46,14 @@ impl Fifo {
     pub fn push(&mut self, rq: &Request, deadline: u64) {
         let slot = rq.id.slot();
         if self.places.len() <= slot {
-            let free = Place { id: NOBODY, before: NONE, after: NONE, deadline: 0, start: 0 };
+            let free = Place { id: NOBODY, link: Link::ALONE, deadline: 0, start: 0 };
             self.places.resize(slot + 1, free);
         }
-        self.places[slot] = Place { id: rq.id, before: self.tail, after: NONE, deadline, start: rq.start };
-        self.link(self.tail, slot as u32);
-        self.tail = slot as u32;
+        self.places[slot] = Place { id: rq.id, link: Link::ALONE, deadline, start: rq.start };
+        self.order.push(&mut self.places, slot as u32);
     }
 
-    /// Makes two slots neighbours; [`NONE`] is the end of the list on that side.
-    #[inline]
-    fn link(&mut self, before: u32, after: u32) {
-        match before {
-            NONE => self.head = after,
-            slot => self.places[slot as usize].after = after,
-        }
-        match after {
-            NONE => self.tail = before,
-            slot => self.places[slot as usize].before = before,
-        }
-    }
-
-    /// Who waits in a slot.
+    /// Who waits in a slot; nobody behind the ends of the list.
     fn at(&self, slot: u32) -> Option<RequestId> {
         self.places.get(slot as usize).map(|place| place.id)
     }
@@ -83,7 +73,7 @@ impl Fifo {
         let place = self.places.get_mut(id.slot()).filter(|place| place.id == id)?;
         let taken = *place;
         place.id = NOBODY;
-        self.link(taken.before, taken.after);
+        self.order.remove(&mut self.places, taken.id.slot() as u32);
         Some(taken)
     }
 
@@ -93,12 +83,13 @@ impl Fifo {
     }
 
     pub fn head(&self) -> Option<RequestId> {
-        self.at(self.head)
+        self.order.oldest().and_then(|slot| self.at(slot))
     }
 
     /// The `count` latest requests, newest first.
     pub fn newest(&self, count: usize) -> impl Iterator<Item = RequestId> {
-        std::iter::successors(self.at(self.tail), |&id| self.before(id)).take(count)
+        let newest = self.order.newest().and_then(|slot| self.at(slot));
+        std::iter::successors(newest, |&id| self.before(id)).take(count)
     }
 
     pub fn deadline(&self, id: RequestId) -> u64 {
@@ -112,16 +103,16 @@ impl Fifo {
 
     /// The neighbour that arrived before.
     pub fn before(&self, id: RequestId) -> Option<RequestId> {
-        self.at(self.place(id).before)
+        self.at(self.place(id).link.older)
     }
 
     /// The neighbour that arrived after.
     pub fn after(&self, id: RequestId) -> Option<RequestId> {
-        self.at(self.place(id).after)
+        self.at(self.place(id).link.newer)
     }
 
     pub fn is_empty(&self) -> bool {
-        self.head == NONE
+        self.order.is_empty()
     }
 
     /// `absorbed` leaves; `survivor` takes its deadline and place in the queue if that deadline is earlier.
@@ -129,10 +120,8 @@ impl Fifo {
         let earlier = self.deadline(absorbed) < self.deadline(survivor);
         if earlier {
             let own = self.take(survivor).expect("both requests wait here");
-            let Place { before, deadline, .. } = *self.place(absorbed);
-            *self.place_mut(survivor) = Place { deadline, ..own };
-            self.link(before, survivor.slot() as u32);
-            self.link(survivor.slot() as u32, absorbed.slot() as u32);
+            *self.place_mut(survivor) = Place { deadline: self.deadline(absorbed), ..own };
+            self.order.insert_before(&mut self.places, survivor.slot() as u32, absorbed.slot() as u32);
         }
         self.remove(absorbed);
     }

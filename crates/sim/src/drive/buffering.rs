@@ -1,10 +1,11 @@
 //! Requests and the write buffer: writes accepted into it, pages programmed from it, reads and trims that look into it.
 
+use ssdlab_core::Pages;
 use ssdlab_trace::{Op, Request, flag};
 
 use super::buffer::{Accepted, Buffer};
 use super::parts::{Parts, TimedParts};
-use super::stack::{Pages, Stack, context_of};
+use super::stack::{Stack, context_of};
 use super::{BUFFERED, TimedDrive};
 use crate::check::buffer::BufferOracle;
 use crate::host::issue::Issuer;
@@ -29,7 +30,7 @@ impl<P: TimedParts> TimedDrive<P> {
         let had_to_wait = !self.stalled.is_empty();
         let stalled = &mut self.stalled;
         self.stack.place(request, |stack, offset, end| {
-            let pages = stack.pages(offset, end);
+            let pages = stack.page.split(offset, end);
             stack.count_written(pages);
             stalled.push_back(Stalled { flight: index, pages, next: 0 });
         })?;
@@ -122,34 +123,29 @@ pub(super) fn access_behind<P: Parts>(
     offset: u64,
     end: u64,
 ) {
-    let page_bytes = u64::from(stack.setup.geometry.page_bytes);
-    let Pages { first, count, .. } = stack.pages(offset, end);
     if request.op == Op::Trim {
-        for lpn in first..first + count {
-            let begin = u64::from(lpn) * page_bytes;
-            if begin >= offset && begin + page_bytes <= end {
-                buffer.trim(lpn);
-                if let Some(oracle) = oracle {
-                    oracle.trim(lpn);
-                }
+        for page in stack.page.covered(offset, end) {
+            buffer.trim(page as u32);
+            if let Some(oracle) = oracle {
+                oracle.trim(page as u32);
             }
         }
         return stack.trim(offset, end);
     }
-    stack.host.pages_read += u64::from(count);
+    stack.host.pages_read += u64::from(stack.page.split(offset, end).count);
     // Reads what is not here, in runs as long as possible.
     let mut from = offset;
-    for lpn in first..first + count {
+    for (page, part) in stack.page.parts(offset, end) {
+        let lpn = page as u32;
         let held = buffer.newest(lpn);
         if let Some(oracle) = oracle {
             oracle.read(lpn, held.map(|held| held.version));
         }
         if held.is_some_and(|held| held.whole) {
-            let begin = u64::from(lpn) * page_bytes;
-            if from < begin {
-                stack.read(from, begin);
+            if from < part.start {
+                stack.read(from, part.start);
             }
-            from = (begin + page_bytes).min(end);
+            from = part.end;
             buffer.counters.pages_read += 1;
         }
     }

@@ -1,6 +1,6 @@
 //! FTL and flash, and the requests of the host as page operations on them.
 
-use ssdlab_core::Lpn;
+use ssdlab_core::{Lpn, PageSize, Pages};
 use ssdlab_ftl::{Ftl, WriteContext};
 use ssdlab_nand::backend::Flash;
 use ssdlab_nand::{Cause, Timing};
@@ -17,7 +17,7 @@ use crate::setup::{Clock, Setup};
 /// A stack of FTL and flash with what is counted on the way.
 pub(crate) struct Stack<P: Parts> {
     pub setup: Setup,
-    page_shift: u32,
+    pub page: PageSize,
     pub ftl: P::Ftl,
     pub sinks: Sinks<P::Flash, P::Checker, P::Meter>,
     /// Requests seen in any phase.
@@ -25,21 +25,10 @@ pub(crate) struct Stack<P: Parts> {
     pub host: HostCounters,
 }
 
-/// Pages that a run of bytes touches.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Pages {
-    pub first: u32,
-    pub count: u32,
-    /// Whether the first is not covered wholly.
-    pub head: bool,
-    /// Whether the last is not covered wholly and is another than the first.
-    pub tail: bool,
-}
-
 impl<P: Parts> Stack<P> {
     pub fn new(setup: &Setup, ftl: P::Ftl, sinks: Sinks<P::Flash, P::Checker, P::Meter>) -> Self {
-        let page_shift = setup.geometry.page_bytes.trailing_zeros();
-        Self { setup: *setup, page_shift, ftl, sinks, requests: 0, host: HostCounters::default() }
+        let page = PageSize::new(setup.geometry.page_bytes);
+        Self { setup: *setup, page, ftl, sinks, requests: 0, host: HostCounters::default() }
     }
 
     /// The same with another flash that goes on where this one is.
@@ -47,15 +36,15 @@ impl<P: Parts> Stack<P> {
     where
         Q: Parts<Ftl = P::Ftl, Checker = P::Checker, Meter = P::Meter>,
     {
-        let Self { setup, page_shift, ftl, sinks, requests, host } = self;
+        let Self { setup, page, ftl, sinks, requests, host } = self;
         let Sinks { flash: before, checker, meter } = sinks;
-        Stack { setup, page_shift, ftl, sinks: Sinks { flash: flash(before), checker, meter }, requests, host }
+        Stack { setup, page, ftl, sinks: Sinks { flash: flash(before), checker, meter }, requests, host }
     }
 
     /// Hints that the request will come soon.
     #[inline(always)]
     pub fn prefetch(&self, request: &Request) {
-        self.ftl.prefetch(Lpn((request.offset >> self.page_shift) as u32));
+        self.ftl.prefetch(Lpn(self.page.page_of(request.offset) as u32));
     }
 
     /// Counts a request and calls `serve` with each run of bytes that it covers on the device.
@@ -95,12 +84,12 @@ impl<P: Parts> Stack<P> {
     pub fn access(&mut self, request: &Request, offset: u64, end: u64) {
         match request.op {
             Op::Read => {
-                let pages = self.pages(offset, end);
+                let pages = self.page.split(offset, end);
                 self.host.pages_read += u64::from(pages.count);
                 self.read(offset, end);
             }
             Op::Write => {
-                let pages = self.pages(offset, end);
+                let pages = self.page.split(offset, end);
                 self.count_written(pages);
                 self.write(context_of(request), pages);
             }
@@ -116,19 +105,10 @@ impl<P: Parts> Stack<P> {
         self.host.partial_pages_written += u64::from(pages.head) + u64::from(pages.tail);
     }
 
-    #[inline]
-    pub fn pages(&self, offset: u64, end: u64) -> Pages {
-        let page_mask = (1_u64 << self.page_shift) - 1;
-        let first = (offset >> self.page_shift) as u32;
-        let count = ((end + page_mask) >> self.page_shift) as u32 - first;
-        let head = offset & page_mask != 0 || (count == 1 && end & page_mask != 0);
-        Pages { first, count, head, tail: end & page_mask != 0 && count > 1 }
-    }
-
     /// Reads bytes from flash.
     #[inline]
     pub fn read(&mut self, offset: u64, end: u64) {
-        let Pages { first, count, .. } = self.pages(offset, end);
+        let Pages { first, count, .. } = self.page.split(offset, end);
         let unmapped = if self.partial_read() {
             self.read_parts(offset, end)
         } else {
@@ -156,9 +136,8 @@ impl<P: Parts> Stack<P> {
 
     /// Trims the pages that lie wholly inside; those at the ends keep their data.
     pub fn trim(&mut self, offset: u64, end: u64) {
-        let page_mask = (1_u64 << self.page_shift) - 1;
-        let first = ((offset + page_mask) >> self.page_shift) as u32;
-        let count = ((end >> self.page_shift) as u32).saturating_sub(first);
+        let covered = self.page.covered(offset, end);
+        let (first, count) = (covered.start as u32, (covered.end - covered.start) as u32);
         self.host.pages_trimmed += u64::from(count);
         self.sinks.checker.expect_trim(Lpn(first), count);
         self.ftl.trim(Lpn(first), count, &mut self.sinks);
@@ -172,15 +151,10 @@ impl<P: Parts> Stack<P> {
 
     /// Reads the bytes `offset..end` page by page, transferring no more than these.
     fn read_parts(&mut self, offset: u64, end: u64) -> u32 {
-        let page_bytes = 1_u64 << self.page_shift;
         let mut unmapped = 0;
-        let mut from = offset;
-        while from < end {
-            let lpn = from >> self.page_shift;
-            let to = end.min((lpn + 1) * page_bytes);
-            let mut part = PartOfPage { sinks: &mut self.sinks, bytes: (to - from) as u32 };
-            unmapped += self.ftl.read(Lpn(lpn as u32), 1, Cause::Host, &mut part);
-            from = to;
+        for (page, part) in self.page.parts(offset, end) {
+            let mut sinks = PartOfPage { sinks: &mut self.sinks, bytes: (part.end - part.start) as u32 };
+            unmapped += self.ftl.read(Lpn(page as u32), 1, Cause::Host, &mut sinks);
         }
         unmapped
     }

@@ -8,7 +8,7 @@
 //! completes. In an open loop and the legacy frame only those sleep that wait for something; what the others leave behind
 //! in the plugged queue goes when there is enough of it or its time is over.
 
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 use ssdlab_core::Slab;
 use ssdlab_nand::backend::parallel::NEVER;
 use ssdlab_sched::{
@@ -30,7 +30,6 @@ pub struct BlockSummary {
     /// The scheduler.
     pub scheduler: &'static str,
     /// What was done.
-    #[serde(serialize_with = "counter_map")]
     pub counters: BlockCounters,
     /// Share of the bios that became part of another request.
     pub merged_share: f64,
@@ -40,10 +39,6 @@ pub struct BlockSummary {
     pub write_bytes_mean: Option<f64>,
     /// Rules that could not act, because the trace does not carry what they go by.
     pub idle_rules: Vec<&'static str>,
-}
-
-fn counter_map<S: Serializer>(counters: &BlockCounters, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_map(counters.rows().iter().map(|row| (row.name, row.value)))
 }
 
 /// What schedulers go by that a trace may lack.

@@ -10,10 +10,9 @@
 use std::cell::RefCell;
 use std::collections::VecDeque;
 
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 use ssdlab_cache::{CacheError, CompressedPool, Stage, StageCounters, StageOptions, Transitions, policy};
 use ssdlab_core::LatencyHistogram;
-use ssdlab_core::counters::CounterRow;
 use ssdlab_trace::{Progress, Request, Source, TraceError};
 
 use crate::host::issue::BATCH;
@@ -46,7 +45,6 @@ pub struct CacheSummary {
     /// Pages dirty at the end.
     pub dirty_pages: u64,
     /// What was done.
-    #[serde(serialize_with = "counter_map")]
     pub counters: StageCounters,
     /// What was where.
     pub pools: PoolsSummary,
@@ -83,20 +81,7 @@ pub struct PoolsSummary {
     /// Raw bytes for each of them; none if there are none.
     pub ratio: Option<f64>,
     /// What moved from where to where.
-    #[serde(serialize_with = "transition_map")]
     pub transitions: Transitions,
-}
-
-fn rows_map<S: Serializer>(rows: &[CounterRow], serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_map(rows.iter().map(|row| (row.name, row.value)))
-}
-
-fn counter_map<S: Serializer>(counters: &StageCounters, serializer: S) -> Result<S::Ok, S::Error> {
-    rows_map(&counters.rows(), serializer)
-}
-
-fn transition_map<S: Serializer>(counters: &Transitions, serializer: S) -> Result<S::Ok, S::Error> {
-    rows_map(&counters.rows(), serializer)
 }
 
 /// What was done so far.

@@ -1,6 +1,6 @@
 //! What a drive did and how long its requests waited: the figures, and the columns that pictures are drawn from.
 
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 use ssdlab_core::LatencyHistogram;
 use ssdlab_nand::Geometry;
 use ssdlab_nand::backend::parallel::{Bins, Kind, Record};
@@ -105,16 +105,7 @@ pub struct DriveSummary {
     /// Block layer of the host; none without one.
     pub block: Option<BlockSummary>,
     /// Write buffer; none without one.
-    #[serde(serialize_with = "buffer_map")]
     pub buffer: Option<BufferCounters>,
-}
-
-/// Serialises counters as a map from name to value.
-fn buffer_map<S: Serializer>(buffer: &Option<BufferCounters>, serializer: S) -> Result<S::Ok, S::Error> {
-    match buffer {
-        Some(counters) => serializer.collect_map(counters.rows().iter().map(|row| (row.name, row.value))),
-        None => serializer.serialize_none(),
-    }
 }
 
 /// One flash operation in the recorded window, or one transfer for it.

@@ -3,7 +3,7 @@
 //! How long a run will be is not known at its start, so epochs begin short and double (pairs merge)
 //! whenever there are [`MAX_EPOCHS`]: memory is bounded, and equal runs give equal epochs.
 
-use ssdlab_core::counters;
+use ssdlab_core::{Counters, counters};
 use ssdlab_trace::Op;
 
 const MAX_EPOCHS: usize = 512;
@@ -128,9 +128,9 @@ impl Series {
             ("requests", self.epochs.iter().map(|epoch| epoch.end_request).collect()),
             ("time_ns", self.epochs.iter().map(|epoch| epoch.end_time_ns).collect()),
         ];
-        for (index, row) in Tally::default().rows().iter().enumerate() {
-            columns.push((row.name, self.epochs.iter().map(|epoch| epoch.tally.rows()[index].value).collect()));
-        }
+        columns.extend(
+            Tally::columns(self.epochs.iter().map(|epoch| epoch.tally)).map(|(counter, column)| (counter.name, column)),
+        );
         columns.push(("read_latency_max_ns", self.epochs.iter().map(|epoch| epoch.longest.read_ns).collect()));
         columns.push(("write_latency_max_ns", self.epochs.iter().map(|epoch| epoch.longest.write_ns).collect()));
         columns

@@ -29,11 +29,6 @@ counters! {
     }
 }
 
-/// Serialises counters as a map from name to value.
-fn counter_map<S: Serializer>(counters: &HostCounters, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_map(counters.rows().iter().map(|row| (row.name, row.value)))
-}
-
 /// The device.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DeviceSummary {
@@ -259,7 +254,6 @@ pub struct Summary {
     /// What the cache above the drive did; none without one.
     pub cache: Option<CacheSummary>,
     /// What the host asked for; with a cache above the drive, what was left of it.
-    #[serde(serialize_with = "counter_map")]
     pub host: HostCounters,
     /// What the flash did.
     pub flash: FlashSummary,

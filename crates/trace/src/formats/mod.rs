@@ -23,6 +23,7 @@ use crate::decode::{Decoder, Lines, Records, sniff_lines};
 use crate::encode::Encoder;
 use crate::error::shown;
 use crate::{Action, TraceError};
+use ssdlab_core::suggest::nearest;
 
 /// A trace format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -151,12 +152,8 @@ impl Format {
         if let Some(known) = FORMATS.iter().find(|known| known.name == name) {
             return Ok(known.format);
         }
-        let lower = name.to_lowercase();
-        let near = FORMATS.iter().map(|known| (strsim::damerau_levenshtein(&lower, known.name), known.name)).min();
-        let hint = match near {
-            Some((distance, nearest)) if distance <= 3 => format!("did you mean {nearest}? "),
-            _ => String::new(),
-        };
+        let meant = nearest(name, FORMATS.iter().map(|known| known.name));
+        let hint = meant.map_or_else(String::new, |meant| format!("did you mean {meant}? "));
         Err(TraceError::Format(format!("{name:?} is not a trace format; {hint}known: {}", names())))
     }
 

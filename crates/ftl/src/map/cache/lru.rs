@@ -1,7 +1,7 @@
 //! LRU: the item used longest ago gives way.
 
 use super::CachePolicy;
-use crate::queue::Queue;
+use ssdlab_core::list::Queue;
 
 /// For help texts.
 pub const HELP: &str = "the one used longest ago";

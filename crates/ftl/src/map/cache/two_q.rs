@@ -11,7 +11,7 @@
 //! with the sizes they advise: Kin = c/4, Kout = c/2.
 
 use super::CachePolicy;
-use crate::queue::Queue;
+use ssdlab_core::list::Queue;
 
 /// For help texts.
 pub const HELP: &str = "2Q: newcomers first, those that came back last";

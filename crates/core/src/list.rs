@@ -1,0 +1,264 @@
+//! Numbered items in an order that any of them can leave: doubly linked lists whose links lie in the items' own nodes.
+//!
+//! A [`List`] is two ends; its links are in an array of nodes that the caller owns. So what else is known of an item can
+//! lie beside its links, and several lists can share the nodes as long as each item is in one of them at most.
+
+/// No item: the end of a list.
+pub const NONE: u32 = u32::MAX;
+
+/// Neighbours of an item in its list.
+#[derive(Clone, Copy, Debug)]
+pub struct Link {
+    /// The item that came before, or [`NONE`].
+    pub older: u32,
+    /// The item that came after, or [`NONE`].
+    pub newer: u32,
+}
+
+impl Link {
+    /// An item without neighbours.
+    pub const ALONE: Self = Self { older: NONE, newer: NONE };
+}
+
+/// What is known of an item, its links included.
+pub trait Node {
+    /// Its links.
+    fn link(&self) -> &Link;
+
+    /// Its links.
+    fn link_mut(&mut self) -> &mut Link;
+}
+
+impl Node for Link {
+    #[inline(always)]
+    fn link(&self) -> &Link {
+        self
+    }
+
+    #[inline(always)]
+    fn link_mut(&mut self) -> &mut Link {
+        self
+    }
+}
+
+/// The ends of a list of items whose nodes lie at their numbers in an array.
+#[derive(Clone, Copy, Debug)]
+pub struct List {
+    oldest: u32,
+    newest: u32,
+}
+
+impl Default for List {
+    fn default() -> Self {
+        Self::EMPTY
+    }
+}
+
+/// The item, unless it is none.
+#[inline(always)]
+fn some(item: u32) -> Option<u32> {
+    (item != NONE).then_some(item)
+}
+
+impl List {
+    /// No items.
+    pub const EMPTY: Self = Self { oldest: NONE, newest: NONE };
+
+    /// Whether it has no items.
+    #[inline]
+    pub const fn is_empty(&self) -> bool {
+        self.oldest == NONE
+    }
+
+    /// The item that has been in the list longest.
+    #[inline]
+    pub fn oldest(&self) -> Option<u32> {
+        some(self.oldest)
+    }
+
+    /// The item that came last.
+    #[inline]
+    pub fn newest(&self) -> Option<u32> {
+        some(self.newest)
+    }
+
+    /// Makes two items neighbours; [`NONE`] is the end of the list on that side.
+    #[inline(always)]
+    fn join<N: Node>(&mut self, nodes: &mut [N], older: u32, newer: u32) {
+        match older {
+            NONE => self.oldest = newer,
+            older => nodes[older as usize].link_mut().newer = newer,
+        }
+        match newer {
+            NONE => self.newest = older,
+            newer => nodes[newer as usize].link_mut().older = older,
+        }
+    }
+
+    /// Adds an item that is in no list as the newest.
+    #[inline(always)]
+    pub fn push<N: Node>(&mut self, nodes: &mut [N], item: u32) {
+        let newest = std::mem::replace(&mut self.newest, item);
+        match newest {
+            NONE => self.oldest = item,
+            newest => nodes[newest as usize].link_mut().newer = item,
+        }
+        *nodes[item as usize].link_mut() = Link { older: newest, newer: NONE };
+    }
+
+    /// Adds an item that is in no list as the next older of `newer`, which is in this one.
+    #[inline]
+    pub fn insert_before<N: Node>(&mut self, nodes: &mut [N], item: u32, newer: u32) {
+        let older = nodes[newer as usize].link().older;
+        *nodes[item as usize].link_mut() = Link { older, newer };
+        self.join(nodes, older, item);
+        nodes[newer as usize].link_mut().older = item;
+    }
+
+    /// Takes an item of this list out and returns the neighbours that it had.
+    #[inline(always)]
+    pub fn remove<N: Node>(&mut self, nodes: &mut [N], item: u32) -> Link {
+        let link = *nodes[item as usize].link();
+        self.join(nodes, link.older, link.newer);
+        link
+    }
+
+    /// Takes the oldest item out.
+    #[inline]
+    pub fn pop_oldest<N: Node>(&mut self, nodes: &mut [N]) -> Option<u32> {
+        let item = self.oldest()?;
+        self.remove(nodes, item);
+        Some(item)
+    }
+
+    /// Makes an item of this list the newest.
+    #[inline]
+    pub fn renew<N: Node>(&mut self, nodes: &mut [N], item: u32) {
+        if self.newest != item {
+            self.remove(nodes, item);
+            self.push(nodes, item);
+        }
+    }
+
+    /// Items from the oldest to the newest.
+    pub fn iter<N: Node>(&self, nodes: &[N]) -> impl Iterator<Item = u32> {
+        std::iter::successors(self.oldest(), move |&item| some(nodes[item as usize].link().newer))
+    }
+}
+
+/// One list with nodes of its own: items `0..capacity`, each in the queue at most once.
+#[derive(Debug)]
+pub struct Queue {
+    links: Vec<Link>,
+    list: List,
+}
+
+impl Queue {
+    /// Bytes held for each item of the capacity.
+    pub const BYTES_PER_ITEM: usize = size_of::<Link>();
+
+    /// An empty queue for items below `capacity`.
+    pub fn new(capacity: u32) -> Self {
+        Self { links: vec![Link::ALONE; capacity as usize], list: List::EMPTY }
+    }
+
+    /// Adds an item that is not in the queue as the newest.
+    #[inline]
+    pub fn push(&mut self, item: u32) {
+        self.list.push(&mut self.links, item);
+    }
+
+    /// Takes an item out that is in the queue.
+    #[inline]
+    pub fn remove(&mut self, item: u32) {
+        self.list.remove(&mut self.links, item);
+    }
+
+    /// Makes an item that is in the queue the newest.
+    #[inline]
+    pub fn renew(&mut self, item: u32) {
+        self.list.renew(&mut self.links, item);
+    }
+
+    /// The item that has been in the queue longest.
+    #[inline]
+    pub fn oldest(&self) -> Option<u32> {
+        self.list.oldest()
+    }
+
+    /// Items from the oldest to the newest.
+    pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
+        self.list.iter(&self.links)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Rng;
+
+    #[test]
+    fn items_leave_from_anywhere_and_come_back_as_newest() {
+        let mut queue = Queue::new(5);
+        assert_eq!(queue.oldest(), None);
+        (0..5).for_each(|item| queue.push(item));
+        queue.remove(0);
+        queue.remove(2);
+        queue.remove(4);
+        assert!(queue.iter().eq([1, 3]));
+        queue.push(0);
+        queue.renew(1);
+        queue.renew(1);
+        assert!(queue.iter().eq([3, 0, 1]));
+        [3, 0, 1].into_iter().for_each(|item| queue.remove(item));
+        assert_eq!((queue.oldest(), queue.iter().count()), (None, 0));
+    }
+
+    /// Goal: two lists over one array of nodes are two sequences. Method: random steps beside plain vectors.
+    #[test]
+    fn lists_share_nodes() {
+        const SEED: u64 = 14;
+        let mut rng = Rng::named(SEED, "lists");
+        let mut nodes = [Link::ALONE; 9];
+        let mut lists = [List::EMPTY; 2];
+        let mut plain: [Vec<u32>; 2] = Default::default();
+        for step in 0..5_000 {
+            let item = rng.below(9) as u32;
+            let other = rng.below(2) as usize;
+            match (0..2).find(|&list| plain[list].contains(&item)) {
+                None => match plain[other].get(rng.below(9) as usize).copied() {
+                    Some(newer) => {
+                        lists[other].insert_before(&mut nodes, item, newer);
+                        let at = plain[other].iter().position(|&one| one == newer).unwrap();
+                        plain[other].insert(at, item);
+                    }
+                    None => {
+                        lists[other].push(&mut nodes, item);
+                        plain[other].push(item);
+                    }
+                },
+                Some(list) if other == 0 => {
+                    let at = plain[list].iter().position(|&one| one == item).unwrap();
+                    let link = lists[list].remove(&mut nodes, item);
+                    let neighbour = |at: Option<usize>| at.and_then(|at| plain[list].get(at)).copied();
+                    let expected = (neighbour(at.checked_sub(1)), neighbour(Some(at + 1)));
+                    assert_eq!((some(link.older), some(link.newer)), expected, "seed {SEED}, step {step}");
+                    plain[list].remove(at);
+                }
+                Some(list) => {
+                    lists[list].renew(&mut nodes, item);
+                    plain[list].retain(|&one| one != item);
+                    plain[list].push(item);
+                }
+            }
+            for (list, plain) in lists.iter().zip(&plain) {
+                assert!(list.iter(&nodes).eq(plain.iter().copied()), "seed {SEED}, step {step}");
+                assert_eq!(
+                    (list.oldest(), list.newest(), list.is_empty()),
+                    (plain.first().copied(), plain.last().copied(), plain.is_empty()),
+                    "seed {SEED}, step {step}"
+                );
+            }
+        }
+    }
+}

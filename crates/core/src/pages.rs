@@ -1,0 +1,153 @@
+//! Runs of bytes as pages: which pages a run touches, which it covers, which parts of pages it has.
+//!
+//! A run is `offset..end` in bytes. An empty run touches no page, wherever it lies.
+
+use std::ops::Range;
+
+/// The size of a page, a power of two.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PageSize {
+    shift: u32,
+}
+
+/// Pages of a device that a run of bytes touches.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Pages {
+    /// The first page.
+    pub first: u32,
+    /// Pages touched.
+    pub count: u32,
+    /// Whether the first page is covered in part.
+    pub head: bool,
+    /// Whether the last page is covered in part and is another than the first.
+    pub tail: bool,
+}
+
+impl PageSize {
+    /// Pages of `bytes` bytes, a power of two.
+    pub const fn new(bytes: u32) -> Self {
+        assert!(bytes.is_power_of_two(), "a page is a power of two");
+        Self { shift: bytes.trailing_zeros() }
+    }
+
+    /// Bytes of a page.
+    #[inline(always)]
+    pub const fn bytes(self) -> u64 {
+        1 << self.shift
+    }
+
+    /// The page that holds the byte at `offset`.
+    #[inline(always)]
+    pub const fn page_of(self, offset: u64) -> u64 {
+        offset >> self.shift
+    }
+
+    /// The first page that begins at `offset` or behind it.
+    #[inline(always)]
+    const fn page_from(self, offset: u64) -> u64 {
+        (offset >> self.shift) + (offset & (self.bytes() - 1) != 0) as u64
+    }
+
+    /// Pages that a run touches, be it in part.
+    #[inline(always)]
+    pub const fn touched(self, offset: u64, end: u64) -> Range<u64> {
+        let first = self.page_of(offset);
+        first..if offset < end { self.page_from(end) } else { first }
+    }
+
+    /// Pages that a run covers whole.
+    #[inline(always)]
+    pub const fn covered(self, offset: u64, end: u64) -> Range<u64> {
+        let (first, after) = (self.page_from(offset), self.page_of(end));
+        first..if first < after { after } else { first }
+    }
+
+    /// Pages that a run on a device touches. Pages of a device are numbered in 32 bits.
+    #[inline(always)]
+    pub const fn split(self, offset: u64, end: u64) -> Pages {
+        let touched = self.touched(offset, end);
+        let (first, count) = (touched.start as u32, (touched.end - touched.start) as u32);
+        let in_page = self.bytes() - 1;
+        let (begins_inside, ends_inside) = (offset & in_page != 0, end & in_page != 0);
+        Pages {
+            first,
+            count,
+            head: count > 0 && begins_inside || count == 1 && ends_inside,
+            tail: count > 1 && ends_inside,
+        }
+    }
+
+    /// The pages that a run touches, each with the bytes that the run has of it.
+    #[inline]
+    pub fn parts(self, offset: u64, end: u64) -> impl Iterator<Item = (u64, Range<u64>)> {
+        self.touched(offset, end).map(move |page| {
+            let begin = page << self.shift;
+            (page, offset.max(begin)..end.min(begin + self.bytes()))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SIZE: PageSize = PageSize::new(512);
+
+    fn split(offset: u64, end: u64) -> (u32, u32, bool, bool) {
+        let Pages { first, count, head, tail } = SIZE.split(offset, end);
+        (first, count, head, tail)
+    }
+
+    #[test]
+    fn ends_of_a_run_may_lie_inside_of_pages() {
+        assert_eq!(split(512, 1536), (1, 2, false, false));
+        assert_eq!(split(513, 1536), (1, 2, true, false));
+        assert_eq!(split(512, 1535), (1, 2, false, true));
+        assert_eq!(split(1023, 1025), (1, 2, true, true));
+        // One page in part has a head and no tail, whichever end lies inside.
+        assert_eq!(split(512, 513), (1, 1, true, false));
+        assert_eq!(split(513, 1024), (1, 1, true, false));
+        assert_eq!(split(513, 514), (1, 1, true, false));
+    }
+
+    #[test]
+    fn an_empty_run_touches_nothing() {
+        for offset in [0, 1, 511, 512, 513, u64::MAX] {
+            assert!(SIZE.touched(offset, offset).is_empty() && SIZE.covered(offset, offset).is_empty(), "{offset}");
+            let Pages { count, head, tail, .. } = SIZE.split(offset, offset);
+            assert_eq!((count, head, tail), (0, false, false), "{offset}");
+            assert_eq!(SIZE.parts(offset, offset).count(), 0, "{offset}");
+        }
+    }
+
+    #[test]
+    fn the_last_page_of_all_is_a_page() {
+        let last = u64::MAX >> 9;
+        assert_eq!(SIZE.touched(u64::MAX - 1, u64::MAX), last..last + 1);
+        assert!(SIZE.covered(u64::MAX - 511, u64::MAX).is_empty());
+        let device_bytes = 512 << 32;
+        assert_eq!(split(device_bytes - 512, device_bytes), (u32::MAX, 1, false, false));
+        assert_eq!(split(device_bytes - 513, device_bytes), (u32::MAX - 1, 2, true, false));
+    }
+
+    /// Goal: every run of bytes over a few pages. Method: pages counted byte by byte.
+    #[test]
+    fn pages_are_what_the_bytes_say() {
+        const TINY: PageSize = PageSize::new(4);
+        for offset in 0..16_u64 {
+            for end in offset..=16 {
+                let bytes_of = |page: u64| (offset..end).filter(|byte| byte / 4 == page).count();
+                let touched: Vec<u64> = (0..4).filter(|&page| bytes_of(page) > 0).collect();
+                let covered: Vec<u64> = (0..4).filter(|&page| bytes_of(page) == 4).collect();
+                assert!(TINY.touched(offset, end).eq(touched.iter().copied()), "{offset}..{end}");
+                assert!(TINY.covered(offset, end).eq(covered.iter().copied()), "{offset}..{end}");
+                let pages = TINY.split(offset, end);
+                let in_part = u32::from(pages.head) + u32::from(pages.tail);
+                assert_eq!(pages.count - in_part, covered.len() as u32, "{offset}..{end}");
+                let parts: Vec<_> = TINY.parts(offset, end).collect();
+                assert!(parts.iter().map(|(page, _)| page).eq(&touched), "{offset}..{end}");
+                assert!(parts.iter().flat_map(|(_, part)| part.clone()).eq(offset..end), "{offset}..{end}");
+            }
+        }
+    }
+}

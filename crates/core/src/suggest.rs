@@ -1,0 +1,85 @@
+//! "Did you mean": the known name that a wrong one may have meant.
+
+/// The candidate that `name` may have meant: the nearest one within a slip of the pen, else the nearest one that begins
+/// with it or that it begins with. The case of letters does not matter.
+pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str> + Clone) -> Option<&'a str> {
+    slip(name, candidates.clone()).or_else(|| {
+        let name = name.to_lowercase();
+        let short = |one: &str, other: &str| one.len() >= 3 && other.starts_with(one);
+        let abbreviated = |candidate: &&str| {
+            let candidate = candidate.to_lowercase();
+            short(&name, &candidate) || short(&candidate, &name)
+        };
+        candidates.into_iter().filter(abbreviated).min_by_key(|candidate| candidate.len().abs_diff(name.len()))
+    })
+}
+
+/// The candidate nearest to `name`, if it is near enough to be a slip of the pen.
+fn slip<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let name = name.to_lowercase();
+    let tolerance = (name.chars().count() / 3).clamp(1, 3);
+    candidates
+        .into_iter()
+        .map(|candidate| (strsim::damerau_levenshtein(&name, &candidate.to_lowercase()), candidate))
+        .filter(|&(distance, _)| distance <= tolerance)
+        .min_by_key(|&(distance, _)| distance)
+        .map(|(_, candidate)| candidate)
+}
+
+/// The known key nearest to `key`: its last part misspelt, else the right name in the wrong table, else a slip
+/// anywhere.
+pub fn nearest_key<'a>(key: &str, known: &[&'a str]) -> Option<&'a str> {
+    let (table, name) = split(key);
+    let siblings = known.iter().filter(|known| split(known).0 == table).map(|known| split(known).1);
+    if let Some(sibling) = nearest(name, siblings) {
+        return known.iter().find(|known| split(known) == (table, sibling)).copied();
+    }
+    known.iter().find(|known| split(known).1 == name).copied().or_else(|| slip(key, known.iter().copied()))
+}
+
+/// `nand.read` as its table `nand` and its name `read`; the table is empty at the top level.
+pub fn split(key: &str) -> (&str, &str) {
+    key.rsplit_once('.').unwrap_or(("", key))
+}
+
+/// The names as a list for a message.
+pub fn list<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
+    names.into_iter().collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_near_by_a_slip_or_as_an_abbreviation() {
+        let known = ["vscsi1", "vscsi2", "fio", "elapsed_ns", "low"];
+        for (wrong, meant) in [
+            ("vcsi1", Some("vscsi1")),
+            ("FOI", Some("fio")),
+            ("elapsed", Some("elapsed_ns")),
+            ("lower", Some("low")),
+            ("el", None),
+            ("parquetry", None),
+            ("", None),
+        ] {
+            assert_eq!(nearest(wrong, known), meant, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn slips_are_found_and_strangers_are_not() {
+        let known = ["nand", "nand.read", "nand.erase", "device.capacity", "seed"];
+        for (wrong, meant) in [
+            ("nand.reed", Some("nand.read")),
+            ("nadn.read", Some("nand.read")),
+            ("capacity", Some("device.capacity")),
+            ("nand.capacity", Some("device.capacity")),
+            ("sead", Some("seed")),
+            ("colour", None),
+            ("nand.colour", None),
+        ] {
+            assert_eq!(nearest_key(wrong, &known), meant, "{wrong}");
+        }
+    }
+}
