@@ -28,7 +28,7 @@ def test_every_key_of_a_result_is_explained(small: ssdlab.Config) -> None:
     keys = {key for part in parts for key in part} | {*result, *result["latency"]["all"]}
     log = ssdlab.simulate(small.with_overrides({"ftl": "faster"})).summary["log"]
     keys |= {*log, *log["merges"], *log["merges"]["full"], *log["capture"]}
-    of_map = ssdlab.simulate(small.with_overrides({"ftl": "dftl"})).summary["map"]
+    of_map = ssdlab.simulate(small.with_overrides({"ftl.page.map": "dftl"})).summary["map"]
     keys |= {*of_map, *of_map["all"]}
     above = {"block.scheduler": "noop", "block.record": True}
     event = ssdlab.simulate(small.with_overrides({"time": "event", "drive.buffer": "eager", **above}))

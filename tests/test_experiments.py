@@ -453,7 +453,7 @@ def test_the_shipped_experiments_can_be_read_and_shown(cli: Cli) -> None:
 @pytest.mark.parametrize("name", ssdlab.experiments.names())
 def test_every_cell_of_the_shipped_experiments_has_a_sound_configuration(name: str) -> None:
     known = next(variants for key, *_, variants in ssdlab._ssdlab.options() if key == "ftl")
-    if missing := {"dftl", "bast", "fast", "faster", "sbfast"} - {*known}:
+    if missing := {"bast", "fast", "faster", "sbfast"} - {*known}:
         pytest.skip(f"ssdlab does not know the FTLs {', '.join(sorted(missing))} yet")
     experiment = ssdlab.experiments.load(name)
     for table in (table for table in experiment.tables if table.simulated):

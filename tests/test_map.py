@@ -10,7 +10,7 @@ from ssdlab import figures, plot
 
 MAPS: dict[str, dict[str, str | int]] = {
     "segments": {"ftl.page.map.segments.cache": "4KiB", "ftl.page.map.segments.segment": "1KiB"},
-    "dftl": {"ftl.dftl.cmt": 256},
+    "dftl": {"ftl.page.map.dftl.cmt": 256},
 }
 CAUSES = ("map_load", "map_write_back", "map_update", "map_gc")
 
@@ -79,6 +79,6 @@ def test_tables_comparisons_and_reports_show_the_map(cli: Cli, mapped: ssdlab.Re
     assert own[0] == "–" and own.count("*") == 1
     as_json = json.loads(cli("compare", *SMALL_SETS, *cases, "--json").stdout)
     assert as_json["ram"]["map"] is None and as_json["dftl"]["map"]["pages"] == 4
-    assert "map write-back" in cli("run", *SMALL_SETS, "--set", "ftl=dftl", "--set", "ftl.dftl.cmt=64").stdout
+    assert "map write-back" in cli("run", *SMALL_SETS, "--set", "ftl.page.map.dftl.cmt=64").stdout
     page = mapped.report_html()
     assert "look-ups served from RAM" in page and "<h3>Map</h3>" in page and "map collection" in page

@@ -30,7 +30,7 @@ fn rows(capacity_mib: u32, reads: u64) {
         ("segments, FIFO", segments("fifo")),
         ("segments, CLOCK", segments("clock")),
         ("segments, 2Q", segments("two_q")),
-        ("DFTL", vec!["ftl=dftl".into(), format!("ftl.dftl.cmt={}", entries / 4)]),
+        ("DFTL", vec![format!("ftl.page.map.dftl.cmt={}", entries / 4)]),
     ] {
         let common = [
             format!("device.capacity={capacity_mib}MiB"),

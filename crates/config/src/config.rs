@@ -1,12 +1,12 @@
 //! The second stage: layers merged into one value per option, each of which remembers where it came from.
 
 use crate::defaults::Defaults;
-use crate::document::{Entry, Form, Named, Written, read, read_sets};
+use crate::document::{Form, Named, Written, read, read_sets};
 use crate::error::{ConfigError, Violation};
-use crate::options::{OPTIONS, OptionSpec, below, find};
 use crate::presets::{Preset, find_preset, presets};
+use crate::registry::{OPTIONS, find};
+use crate::table::{Entries, Entry, OptionSpec, below};
 use crate::value::Value;
-use std::collections::BTreeMap;
 
 /// A TOML document and where it came from.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -31,7 +31,7 @@ pub struct Leaf {
 /// A merged configuration: a value for every option that applies.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Config {
-    pub(crate) entries: BTreeMap<&'static str, Entry>,
+    pub(crate) entries: Entries,
 }
 
 impl Config {
@@ -53,18 +53,12 @@ impl Config {
         let mut layers = preset_chain(presets(), base, &mut violations);
         layers.extend(files);
         layers.push(sets);
-        let mut entries = BTreeMap::new();
+        let mut entries = Entries::new();
         for layer in layers {
             merge(&mut entries, layer.entries);
         }
         complete(&mut entries, &mut violations);
         if violations.is_empty() { Ok(Self { entries }) } else { Err(ConfigError(violations)) }
-    }
-
-    /// Whether [`Self::settings`] needs to know where the trace ends: `host.fit` is `scale` or `grow`.
-    pub fn needs_extent(&self) -> bool {
-        let fit = self.entries.get("host.fit").map(|entry| &entry.value);
-        matches!(fit, Some(Value::Choice("scale" | "grow")))
     }
 
     /// Every setting, by key.
@@ -101,7 +95,7 @@ fn preset_chain(presets: &'static [Preset], base: Option<Named>, violations: &mu
 }
 
 /// Lays `higher` over `lower`.
-fn merge(lower: &mut BTreeMap<&'static str, Entry>, higher: BTreeMap<&'static str, Entry>) {
+fn merge(lower: &mut Entries, higher: Entries) {
     for (key, entry) in higher {
         if let Value::Choice(variant) = entry.value {
             // Parameters of a variant no longer chosen go with it.
@@ -118,7 +112,7 @@ fn merge(lower: &mut BTreeMap<&'static str, Entry>, higher: BTreeMap<&'static st
 }
 
 /// Adds the defaults of the options that apply. Choices come before their parameters in the table.
-fn complete(entries: &mut BTreeMap<&'static str, Entry>, violations: &mut Vec<Violation>) {
+fn complete(entries: &mut Entries, violations: &mut Vec<Violation>) {
     let defaults = Defaults::read(violations);
     for option in OPTIONS.iter() {
         let chosen = |(choice, variant): (&OptionSpec, &str)| match entries.get(choice.key) {
@@ -153,9 +147,9 @@ mod tests {
         Preset { name: "snake", text: "extends = \"snake\"" },
     ];
 
-    fn chain(name: &str) -> (BTreeMap<&'static str, Entry>, Vec<Violation>) {
+    fn chain(name: &str) -> (Entries, Vec<Violation>) {
         let mut violations = Vec::new();
-        let mut entries = BTreeMap::new();
+        let mut entries = Entries::new();
         for layer in preset_chain(FAMILY, Some(Named { name: name.into(), origin: "test".into() }), &mut violations) {
             merge(&mut entries, layer.entries);
         }

@@ -1,11 +1,10 @@
 //! What holds where nobody says anything.
 
-use crate::document::{Entry, Form, Written, read};
+use crate::document::{Form, Written, read};
 use crate::error::Violation;
-use crate::options::{Case, Fallback, Is, OptionSpec};
 use crate::presets::{DEFAULT_PRESET, find_preset, presets};
+use crate::table::{Case, Entries, Entry, Fallback, Is, OptionSpec};
 use crate::value::Value;
-use std::collections::BTreeMap;
 
 /// The defaults of all options; those of the chip are read from the default preset, which gives their sources.
 pub(crate) struct Defaults {
@@ -22,12 +21,8 @@ impl Defaults {
     }
 
     /// The default of an option beside what is set, or that it must be set; `None` where there is nothing to set.
-    pub(crate) fn of(
-        &self,
-        option: &OptionSpec,
-        entries: &BTreeMap<&'static str, Entry>,
-    ) -> Result<Option<Entry>, String> {
-        let entry = |text, origin| Ok(Some(Entry { value: option.read_plain(text)?, origin }));
+    pub(crate) fn of(&self, option: &OptionSpec, entries: &Entries) -> Result<Option<Entry>, String> {
+        let entry = |text, origin| Ok(Some(Entry { value: option.kind.read_plain(text)?, origin }));
         match option.fallback {
             Fallback::Value(text) => entry(text, "default".into()),
             Fallback::Unless(text, cases) => match cases.iter().find(|case| case.holds(entries)) {
@@ -40,10 +35,7 @@ impl Defaults {
                 }
                 None => Err(format!("must be set; preset {DEFAULT_PRESET} lacks it")),
             },
-            Fallback::Derived(derived) => {
-                let value = derived.value(|key| entries.get(key).map(|entry| entry.value.clone()));
-                entry(&value, "default".into())
-            }
+            Fallback::Derived(derived) => entry(&(derived.value)(entries), "default".into()),
             Fallback::Required => Err(format!("must be set; write it like \"{}\"", option.example)),
             Fallback::InsteadOf(_) => Ok(None),
         }
@@ -52,7 +44,7 @@ impl Defaults {
 
 impl Case {
     /// Whether it holds. What is not set has its default, by which it does not.
-    fn holds(&self, entries: &BTreeMap<&'static str, Entry>) -> bool {
+    fn holds(&self, entries: &Entries) -> bool {
         match (self.is, entries.get(self.key).map(|entry| &entry.value)) {
             (Is::Many, Some(Value::Count(count))) => *count > 1,
             (Is::Variant(name), Some(Value::Choice(chosen))) => *chosen == name,
@@ -64,7 +56,7 @@ impl Case {
 impl OptionSpec {
     /// Its default as TOML where nothing else is set; `None` where there is none.
     pub fn default_toml(&self) -> Option<String> {
-        let entry = Defaults::read(&mut Vec::new()).of(self, &BTreeMap::new()).ok()??;
+        let entry = Defaults::read(&mut Vec::new()).of(self, &Entries::new()).ok()??;
         Some(entry.value.to_toml())
     }
 }

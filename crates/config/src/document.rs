@@ -1,25 +1,19 @@
 //! One layer as written: a TOML document, or the `--set` arguments, read into keys and values with their places.
 
 use crate::error::Violation;
-use crate::options::{Kind, OPTIONS, OptionSpec, SECTIONS, below, find};
+use crate::kind::Kind;
+use crate::registry::{OPTIONS, SECTIONS, current_key, find, find_former};
+use crate::table::{Entries, Entry, Former, OptionSpec, below};
 use crate::value::{Value, found, with_quotes};
 use ssdlab_core::suggest::{list, nearest_key, split};
-use std::collections::BTreeMap;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
-
-/// A value and where it was written, such as `my.toml:12`.
-#[derive(Clone, PartialEq, Debug)]
-pub(crate) struct Entry {
-    pub value: Value,
-    pub origin: String,
-}
 
 /// What one layer says.
 #[derive(Default, Debug)]
 pub(crate) struct Written {
     /// Values by key.
-    pub entries: BTreeMap<&'static str, Entry>,
+    pub entries: Entries,
     /// Preset it builds on: `preset` in a file, `extends` in a preset.
     pub base: Option<Named>,
 }
@@ -62,7 +56,8 @@ pub(crate) fn read_sets(sets: &[String], violations: &mut Vec<Violation>) -> Wri
     for (place, (key, value)) in pairs.iter().enumerate() {
         let is_last = pairs[place + 1..].iter().all(|(later, _)| later != key);
         if is_last {
-            let document = format!("{key} = {}", with_quotes(find(key), value));
+            let kind = find(&current_key(key)).map(|option| &option.kind);
+            let document = format!("{key} = {}", with_quotes(kind, value));
             read_into(&mut written, Form::Set, &document, violations);
         }
     }
@@ -142,6 +137,9 @@ impl Reader<'_> {
 
     fn entry(&mut self, key: &str, key_start: usize, value: &Spanned<DeValue<'_>>) {
         let value_start = value.span().start;
+        if let Some(former) = value.get_ref().as_str().and_then(|name| find_former(key, name)) {
+            return self.choose(former, key_start);
+        }
         match (find(key), value.get_ref()) {
             (Some(choice @ OptionSpec { kind: Kind::Choice(_), .. }), DeValue::Table(table))
                 if choice.has_parameters() =>
@@ -182,6 +180,10 @@ impl Reader<'_> {
             let start = name.span().start;
             let key = format!("{}.{}", choice.key, name.get_ref());
             let variant = choice.variants().iter().find(|variant| variant.name == name.get_ref().as_ref());
+            if let Some(former) = find_former(choice.key, name.get_ref()) {
+                self.former(former, start, value.get_ref());
+                continue;
+            }
             match (variant, value.get_ref()) {
                 (Some(variant), DeValue::Table(parameters)) => {
                     self.set(choice, start, Value::Choice(variant.name));
@@ -198,6 +200,27 @@ impl Reader<'_> {
                 }
                 // Also what a parameter written beside its variant comes to.
                 (None, _) => self.entry(&key, start, value),
+            }
+        }
+    }
+
+    /// `[ftl.dftl]`: the parameters of a variant that is written in another way now.
+    fn former(&mut self, former: &Former, start: usize, value: &DeValue<'_>) {
+        let DeValue::Table(parameters) = value else {
+            let message = format!("is now the table {}, not {}", former.parameters, found(value));
+            return self.fault(start, Place::Key, &format!("{}.{}", former.choice, former.variant), message);
+        };
+        self.choose(former, start);
+        for (name, value) in parameters {
+            self.entry(&former.parameter(name.get_ref()), name.span().start, value);
+        }
+    }
+
+    /// Makes the choices that a former variant comes to.
+    fn choose(&mut self, former: &Former, start: usize) {
+        for (choice, variant) in former.now {
+            if let Some(choice) = find(choice) {
+                self.set(choice, start, Value::Choice(variant));
             }
         }
     }
@@ -251,7 +274,7 @@ fn nearest_table(key: &str) -> &str {
 
 /// Every key, section and variant that may be written.
 fn known_keys() -> Vec<String> {
-    let sections = SECTIONS.iter().map(|(name, _)| name.to_string());
+    let sections = SECTIONS.iter().map(|section| section.name).filter(|name| !name.is_empty()).map(str::to_string);
     let keys = OPTIONS.iter().map(|option| option.key.to_string());
     let variants = OPTIONS
         .iter()

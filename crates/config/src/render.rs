@@ -1,8 +1,8 @@
 //! A resolved configuration as TOML: sorted, stable, and the same when read again.
 
 use crate::config::Config;
-use crate::document::Entry;
-use crate::options::{below, find};
+use crate::registry::find;
+use crate::table::{Entry, below};
 use crate::value::Value;
 use ssdlab_core::suggest::split;
 use std::collections::BTreeMap;

@@ -1,7 +1,9 @@
 //! The JSON schema (draft 2020-12) of a configuration file, for editors and for checking files elsewhere.
 
-use crate::options::{Fallback, Kind, OPTIONS, OptionSpec, SECTIONS, below};
+use crate::kind::Kind;
 use crate::presets::presets;
+use crate::registry::{OPTIONS, SECTIONS};
+use crate::table::{Fallback, OptionSpec, below};
 use serde_json::{Map, Value, json};
 use ssdlab_core::suggest::split;
 use ssdlab_nand::timing::MAX_PAGE_TYPES;
@@ -52,8 +54,8 @@ fn table(path: &str) -> Map<String, Value> {
 
 fn section(path: &str) -> Value {
     let mut schema = table(path);
-    if let Some((_, help)) = SECTIONS.iter().find(|(name, _)| *name == path) {
-        schema.insert("description".into(), (*help).into());
+    if let Some(section) = SECTIONS.iter().find(|section| section.name == path) {
+        schema.insert("description".into(), section.help.into());
     }
     schema.into()
 }

@@ -344,6 +344,30 @@ fn cache_policies() {
     }
 }
 
+/// DFTL as an FTL of its own, as it was written before, is page mapping with another map.
+#[test]
+fn dftl_as_an_ftl_is_still_read() {
+    let same = |now: &str, before: &str, sets: &[&str]| {
+        let now = resolve(None, &[file("my.toml", now)], &[]);
+        let before = resolve(None, &[file("my.toml", before)], sets);
+        assert_eq!(before.to_toml(), now.to_toml());
+        assert_eq!(before.settings(None), now.settings(None));
+        assert!(matches!(before.settings(None).unwrap().setup.ftl, FtlChoice::Page(_, MapChoice::Dftl(_))));
+    };
+    let plain = "ftl.page.map = \"dftl\"";
+    same(plain, "ftl = \"dftl\"", &[]);
+    same(plain, "[ftl.dftl]", &[]);
+    same(plain, "", &["ftl=dftl"]);
+    let parameters = "[ftl.page.map.dftl]\ncmt = 64\nbatch = false\n[ftl.page.trigger.batch]\nlow = 8";
+    same(parameters, "[ftl.dftl]\ncmt = 64\nbatch = false\n[ftl.dftl.trigger.batch]\nlow = 8", &[]);
+    same(parameters, "ftl.dftl.batch = false", &["ftl.dftl.cmt=64", "ftl.dftl.trigger.batch.low=8"]);
+    same("[ftl.page]\nmap = \"dftl\"\ntrigger = \"batch\"", "", &["ftl.dftl.trigger=batch"]);
+    let config = resolve(None, &[file("my.toml", "\n[ftl.dftl]\ncmt = 64")], &[]);
+    assert_told(&config, "ftl", "\"page\"", "my.toml:2");
+    assert_told(&config, "ftl.page.map", "\"dftl\"", "my.toml:2");
+    assert_told(&config, "ftl.page.map.dftl.cmt", "64", "my.toml:3");
+}
+
 /// The entries and the protected share of the authors' simulator.
 #[test]
 fn dftl_preset() {

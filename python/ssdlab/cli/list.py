@@ -21,6 +21,12 @@ def ftls() -> None:
     _show("ftl")
 
 
+@app.command(epilog="[bold]Example[/bold]\n\n  ssdlab list maps")
+def maps() -> None:
+    """List where page mapping can keep its map: values of `ftl.page.map`."""
+    _show("ftl.page.map")
+
+
 @app.command(epilog="[bold]Example[/bold]\n\n  ssdlab list policies")
 def policies() -> None:
     """List the choices of victims of page mapping: values of `ftl.page.gc`."""

@@ -11,7 +11,7 @@ use super::{PlacementInfo, Route};
 /// The registration.
 pub static INFO: PlacementInfo = PlacementInfo {
     name: "own",
-    help: "on a block of their own (cheaper under skew)",
+    help: "a block of their own (cheaper under skew)",
     host: 1,
     survivors: 1,
     host_route: Route::Fixed(0),

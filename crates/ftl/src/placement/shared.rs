@@ -9,7 +9,7 @@ use super::{PlacementInfo, Route};
 /// The registration.
 pub static INFO: PlacementInfo = PlacementInfo {
     name: "shared",
-    help: "on the block that host writes fill (the classic models)",
+    help: "the block host writes fill (the classic models)",
     host: 1,
     survivors: 0,
     host_route: Route::Fixed(0),

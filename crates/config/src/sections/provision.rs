@@ -1,54 +1,28 @@
-//! From capacity and over-provisioning to whole blocks, and back to ratios.
+//! Flash beyond the capacity: over-provisioning or spare factor, in whole blocks.
 
-/// The device in whole pages and blocks. Ratios are computed from these, so that they mean one thing only.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct DeviceFigures {
-    /// Bytes the host sees.
-    pub capacity_bytes: u64,
-    /// Pages the host sees (U).
-    pub logical_pages: u32,
-    /// Pages of flash (T).
-    pub physical_pages: u32,
-    /// Erase blocks of flash.
-    pub blocks: u32,
-    /// Blocks the FTL always keeps open or erased; part of `blocks`.
-    pub reserve_blocks: u32,
-    /// Over-provisioning `(T - U) / U`.
-    pub op_over_logical: f64,
-    /// Spare factor `(T - U) / T`.
-    pub spare_of_physical: f64,
-    /// Over-provisioning without the reserve blocks: the one that garbage collection lives on.
-    pub effective_op_over_logical: f64,
-    /// Spare factor without the reserve blocks.
-    pub effective_spare_of_physical: f64,
-}
+use crate::checker::{Checker, Read};
+use crate::kind::Kind;
+use crate::table::{Fallback, OptionSpec};
+use crate::units::write_percent;
 
-impl DeviceFigures {
-    /// Figures of a device of this geometry.
-    pub(crate) fn new(
-        page_bytes: u32,
-        pages_per_block: u32,
-        logical_pages: u32,
-        blocks: u32,
-        reserve_blocks: u32,
-    ) -> Self {
-        let physical_pages = blocks * pages_per_block;
-        let logical = f64::from(logical_pages);
-        let physical = f64::from(physical_pages);
-        let effective = f64::from(blocks - reserve_blocks) * f64::from(pages_per_block);
-        Self {
-            capacity_bytes: u64::from(logical_pages) * u64::from(page_bytes),
-            logical_pages,
-            physical_pages,
-            blocks,
-            reserve_blocks,
-            op_over_logical: (physical - logical) / logical,
-            spare_of_physical: (physical - logical) / physical,
-            effective_op_over_logical: (effective - logical) / logical,
-            effective_spare_of_physical: (effective - logical) / effective,
-        }
-    }
-}
+pub(super) const OPTIONS: &[OptionSpec] = &[
+    OptionSpec {
+        key: "device.op",
+        kind: Kind::Percent { min: 0.0, max: 1000.0 },
+        // What "GB sold, GiB built in" leaves: 2^30 / 10^9 = 1.07.
+        fallback: Fallback::Value("7%"),
+        help: "Over-provisioning: flash beyond the capacity as a share of the capacity, (T - U) / U. Rounded up to \
+               whole blocks, equally many for each plane; results give the figures after rounding.",
+        example: "12.5%",
+    },
+    OptionSpec {
+        key: "device.spare",
+        kind: Kind::Percent { min: 0.0, max: 95.0 },
+        fallback: Fallback::InsteadOf("device.op"),
+        help: "Spare factor: flash beyond the capacity as a share of all flash, (T - U) / T.",
+        example: "10%",
+    },
+];
 
 /// Flash beyond the capacity, in the form in which it was asked for; shares of 1.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -81,6 +55,27 @@ impl Provision {
             Self::OfPhysical(_) => beyond / physical,
         };
         (share * 10_000.0).ceil() / 100.0
+    }
+}
+
+impl Checker<'_> {
+    /// Flash beyond the capacity, and the option that says so.
+    pub(crate) fn provision(&self) -> Read<(&'static str, Provision)> {
+        if self.applies("device.spare") {
+            Ok(("device.spare", Provision::OfPhysical(self.share("device.spare")?)))
+        } else {
+            Ok(("device.op", Provision::OverLogical(self.share("device.op")?)))
+        }
+    }
+
+    /// The remedy for too few blocks, with the value that gives `blocks` of them.
+    pub(crate) fn raise_provision(&self, blocks: u64, logical_pages: u64, pages_per_block: u64) -> Read<String> {
+        let (key, provision) = self.provision()?;
+        let percent = provision.percent_for(blocks, logical_pages, pages_per_block);
+        Ok(match self.kind(key) {
+            Some(Kind::Percent { max, .. }) if percent > max => "raise device.capacity".into(),
+            _ => format!("raise {key} to {}", write_percent(percent)),
+        })
     }
 }
 
@@ -117,14 +112,5 @@ mod tests {
                 assert!(asked.blocks(6_400, 64) >= blocks);
             }
         }
-    }
-
-    #[test]
-    fn ratios_come_from_the_integers() {
-        let figures = DeviceFigures::new(4096, 64, 6_400, 110, 3);
-        assert_eq!(figures.physical_pages, 7_040);
-        assert_eq!(figures.op_over_logical, 0.1);
-        assert_eq!(figures.effective_op_over_logical, 448.0 / 6_400.0);
-        assert_eq!(figures.spare_of_physical, 640.0 / 7_040.0);
     }
 }

@@ -1,6 +1,45 @@
-//! The flash array.
+//! The flash array: what it is made of, how long it takes and what it can do.
 
-use super::{Fallback, Kind, MEBI, OptionSpec, SECOND, U32, Variant};
+use super::drive::stripe::STRIPE_ORDERS;
+use crate::checker::{Checker, Read};
+use crate::kind::{Choices, Kind};
+use crate::table::{Case, Fallback, Is, MEBI, OptionSpec, SECOND, Section, U32};
+use crate::units::write_nanos;
+use ssdlab_core::Nanos;
+use ssdlab_nand::{Commands, Interruption, PageTimes, Parallelism, ProgramOrder, Suspend, Timing};
+
+pub(crate) const SECTION: Section = Section {
+    name: "nand",
+    help: "The flash array: how it is divided, how long its operations take and what its chips can do.",
+    options: || OPTIONS.to_vec(),
+};
+
+/// `value` where the array has more than one plane.
+pub(super) const fn many_planes(value: &'static str) -> [Case; 4] {
+    [
+        Case { key: "nand.channels", is: Is::Many, value },
+        Case { key: "nand.ways", is: Is::Many, value },
+        Case { key: "nand.dies", is: Is::Many, value },
+        Case { key: "nand.planes", is: Is::Many, value },
+    ]
+}
+
+static SUSPENSIONS: Choices<fn(&mut Checker<'_>, &Timing) -> Read<Suspend>, 3> = Choices::new([
+    ("never", "none", |_, _| Ok(Suspend::Never)),
+    ("erase", "erases", |checker, timing| {
+        Ok(Suspend::Erase(checker.interruption("nand.suspend.erase", "nand.erase", timing.erase)?))
+    }),
+    ("erase_and_program", "erases and programs", |checker, timing| {
+        let shortest = timing.program.by_type().iter().copied().min().unwrap_or_default();
+        let interruption = checker.interruption("nand.suspend.erase_and_program", "nand.program", shortest)?;
+        Ok(Suspend::EraseAndProgram(interruption))
+    }),
+]);
+
+static PROGRAM_ORDERS: Choices<ProgramOrder, 2> = Choices::new([
+    ("ascending", "only pages behind the last one programmed (MLC, TLC, large-block SLC)", ProgramOrder::Ascending),
+    ("any", "any page that is still erased (small-block SLC)", ProgramOrder::Any),
+]);
 
 /// `time` of both ways to suspend; the key is a stand-in.
 const SUSPEND_TIME: OptionSpec = OptionSpec {
@@ -22,7 +61,7 @@ const SUSPEND_LIMIT: OptionSpec = OptionSpec {
     example: "1",
 };
 
-pub(super) const OPTIONS: &[OptionSpec] = &[
+const OPTIONS: &[OptionSpec] = &[
     OptionSpec {
         key: "nand.channels",
         kind: Kind::Count { min: 1, max: 64 },
@@ -128,11 +167,7 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
     },
     OptionSpec {
         key: "nand.suspend",
-        kind: Kind::Choice(&[
-            Variant { name: "never", help: "none" },
-            Variant { name: "erase", help: "erases" },
-            Variant { name: "erase_and_program", help: "erases and programs" },
-        ]),
+        kind: SUSPENSIONS.kind(),
         fallback: Fallback::Value("never"),
         help: "Which operations a read of the host suspends. Used with `time = \"event\"`.",
         example: "erase",
@@ -157,15 +192,83 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
     },
     OptionSpec {
         key: "nand.order",
-        kind: Kind::Choice(&[
-            Variant {
-                name: "ascending",
-                help: "only pages behind the last one programmed (MLC, TLC, large-block SLC)",
-            },
-            Variant { name: "any", help: "any page that is still erased (small-block SLC)" },
-        ]),
+        kind: PROGRAM_ORDERS.kind(),
         fallback: Fallback::Preset,
         help: "Order in which the pages of a block may be programmed.",
         example: "any",
     },
 ];
+
+impl Checker<'_> {
+    pub(crate) fn program_order(&self) -> Read<ProgramOrder> {
+        self.choice("nand.order", &PROGRAM_ORDERS)
+    }
+
+    pub(crate) fn parallelism(&self) -> Read<Parallelism> {
+        Ok(Parallelism {
+            channels: self.small("nand.channels")?,
+            ways: self.small("nand.ways")?,
+            dies: self.small("nand.dies")?,
+            planes: self.small("nand.planes")?,
+            order: self.choice("drive.order", &STRIPE_ORDERS)?,
+        })
+    }
+
+    /// Reports that there are too many planes, at the level there is most of.
+    pub(crate) fn report_planes(&mut self, parallelism: &Parallelism, why: &str) {
+        let levels = [
+            ("nand.channels", parallelism.channels),
+            ("nand.ways", parallelism.ways),
+            ("nand.dies", parallelism.dies),
+            ("nand.planes", parallelism.planes),
+        ];
+        let product = levels.map(|(_, count)| count.to_string()).join(" x ");
+        let (widest, _) = levels.into_iter().max_by_key(|(_, count)| *count).unwrap_or_default();
+        let planes = parallelism.planes();
+        self.report(widest, format!("{product} = {planes} planes {why}; lower it or raise device.capacity"));
+    }
+
+    pub(crate) fn timing(&self) -> Read<Timing> {
+        Ok(Timing {
+            read: self.page_times("nand.read")?,
+            program: self.page_times("nand.program")?,
+            erase: self.nanos("nand.erase")?,
+            transfer_per_kib: self.nanos("nand.transfer_per_kib")?,
+            copyback: self.flag("nand.copyback")?,
+            partial_read: self.flag("nand.partial_read")?,
+        })
+    }
+
+    fn page_times(&self, key: &str) -> Read<PageTimes> {
+        let times: Vec<Nanos> = self.durations(key)?.into_iter().map(Nanos).collect();
+        PageTimes::of(&times).ok_or_else(|| self.wrong_type(key))
+    }
+
+    /// What the chips can do; `timing` tells what is worth suspending.
+    pub(crate) fn commands(&mut self, timing: &Timing) -> Read<Commands> {
+        let suspend = self.choice("nand.suspend", &SUSPENSIONS)?;
+        let suspend = suspend(self, timing)?;
+        Ok(Commands {
+            multiplane: self.flag("nand.multiplane")?,
+            cache_read: self.flag("nand.cache_read")?,
+            cache_program: self.flag("nand.cache_program")?,
+            suspend,
+        })
+    }
+
+    /// The parameters of a way to suspend operations; the shortest of them, `operation`, is over after `end`.
+    fn interruption(&mut self, variant: &str, operation: &str, end: Nanos) -> Read<Interruption> {
+        let key = format!("{variant}.time");
+        let time = self.nanos(&key)?;
+        if time >= end && end > Nanos::ZERO {
+            let message = format!(
+                "{} is no less than {operation}, {}: a read would not wait longer for its end; lower it or set \
+                 nand.suspend to \"never\"",
+                write_nanos(time.0),
+                write_nanos(end.0)
+            );
+            self.report(&key, message);
+        }
+        Ok(Interruption { time, limit: self.small(&format!("{variant}.limit"))? })
+    }
+}

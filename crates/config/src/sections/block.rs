@@ -1,0 +1,305 @@
+//! The block layer of the host and its I/O scheduler. Each scheduler declares its tunables in its own file; the options
+//! follow from there.
+
+use crate::checker::{Checker, Read};
+use crate::kind::{Choices, Kind};
+use crate::table::{Derived, Entries, Fallback, KIB, MEBI, OptionSpec, Section};
+use crate::units::{write_bytes, write_nanos};
+use crate::value::Value;
+use ssdlab_sched::{Device, Frame, NoMerges, SCHEDULERS, SchedulerInfo, Tunable, TunableError, scheduler};
+use ssdlab_sim::{BlockOptions, Clock};
+
+const SCHEDULER: &str = "block.scheduler";
+
+pub(crate) const SECTION: Section = Section {
+    name: "block",
+    help: "The block layer of the host, between its processes and the drive, and its I/O scheduler; used with `time = \"event\"` only.",
+    options,
+};
+
+static FRAMES: Choices<Frame, 2> = Choices::new([
+    (
+        "legacy",
+        "the single queue of Linux 2.6.32: the queue is plugged, requests are limited by kind, one is \
+         chosen ahead",
+        Frame::Legacy,
+    ),
+    ("modern", "blk-mq of Linux 6 with one hardware queue: processes plug, one pool of requests", Frame::Modern),
+]);
+
+static MERGES: Choices<NoMerges, 3> = Choices::new([
+    ("all", "with any waiting request", NoMerges::All),
+    ("last", "only with the request merged last", NoMerges::LastOnly),
+    ("none", "none", NoMerges::None),
+]);
+
+/// Every option; called once.
+fn options() -> Vec<OptionSpec> {
+    let direct = ("direct", "no block layer: requests go into the queues of the drive as they are");
+    let schedulers = SCHEDULERS.iter().map(|info| (info.name, info.help));
+    let scheduler = OptionSpec {
+        key: SCHEDULER,
+        kind: Kind::of_names(std::iter::once(direct).chain(schedulers)),
+        fallback: Fallback::Value("direct"),
+        help: "The I/O scheduler. Its tunables have the names and defaults of the kernel.",
+        example: "mq-deadline",
+    };
+    let tunables = SCHEDULERS.iter().flat_map(|info| info.tunables.iter().map(|tunable| option(info.name, tunable)));
+    std::iter::once(scheduler).chain(tunables).chain(LAYER.iter().copied()).collect()
+}
+
+/// A tunable as an option.
+fn option(scheduler: &str, tunable: &'static Tunable) -> OptionSpec {
+    let Tunable { name, min, max, help, .. } = *tunable;
+    let kind = match Measure::of(tunable) {
+        Measure::Duration(unit_ns) => Kind::Nanos { min: min * unit_ns, max: max * unit_ns },
+        Measure::Size(unit_bytes) => Kind::Bytes { min: min * unit_bytes, max: max * unit_bytes },
+        Measure::Count => Kind::Count { min, max },
+        Measure::Switch => Kind::Bool,
+    };
+    let default: &'static str = written(tunable, tunable.default).leak();
+    OptionSpec { key: key_of(scheduler, name).leak(), kind, fallback: Fallback::Value(default), help, example: default }
+}
+
+/// What is not the scheduler's.
+const LAYER: &[OptionSpec] = &[
+    OptionSpec {
+        key: "block.frame",
+        kind: FRAMES.kind(),
+        fallback: Fallback::Derived(FRAME),
+        help: "Which block layer is around the scheduler; both run any.",
+        example: "modern",
+    },
+    OptionSpec {
+        key: "block.slots",
+        kind: Kind::Count { min: 1, max: 65_536 },
+        fallback: Fallback::Derived(SLOTS),
+        help: "Requests that the drive is given at a time; from 1 on.",
+        example: "8",
+    },
+    OptionSpec {
+        key: "block.nr_requests",
+        // As the kernel: fewer than four do not make a queue.
+        kind: Kind::Count { min: 4, max: MEBI },
+        fallback: Fallback::Derived(NR_REQUESTS),
+        help: "Requests there may be, in the legacy frame of each kind (synchronous or not); whoever finds none sleeps.",
+        example: "256",
+    },
+    OptionSpec {
+        key: "block.max_request",
+        kind: Kind::Bytes { min: 4 * KIB, max: KIB * MEBI },
+        fallback: Fallback::Derived(MAX_REQUEST),
+        help: "Largest request that merging makes; larger ones of the trace are cut.",
+        example: "128KiB",
+    },
+    OptionSpec {
+        key: "block.merges",
+        kind: MERGES.kind(),
+        fallback: Fallback::Value("all"),
+        help: "Which requests are merged with waiting neighbours.",
+        example: "none",
+    },
+    OptionSpec {
+        key: "block.plug",
+        kind: Kind::Bool,
+        fallback: Fallback::Value("true"),
+        help: "Whether requests wait a little for neighbours: in the legacy frame until four wait or 3 ms are over, in the \
+               modern one until their process sleeps.",
+        example: "false",
+    },
+    OptionSpec {
+        key: "block.record",
+        kind: Kind::Bool,
+        fallback: Fallback::Value("false"),
+        help: "Keeps the requests given to the drive in the result: a trace from below the scheduler, in memory.",
+        example: "true",
+    },
+];
+
+/// The name chosen, and nothing where the option does not apply.
+fn chosen(entries: &Entries, key: &str) -> &'static str {
+    match entries.get(key).map(|entry| &entry.value) {
+        Some(Value::Choice(name)) => name,
+        _ => "",
+    }
+}
+
+fn counted(entries: &Entries, key: &str) -> Option<u64> {
+    match entries.get(key).map(|entry| &entry.value) {
+        Some(Value::Count(count)) => Some(*count),
+        _ => None,
+    }
+}
+
+fn is_legacy(entries: &Entries) -> bool {
+    FRAMES.get(chosen(entries, "block.frame")) == Some(Frame::Legacy)
+}
+
+const FRAME: Derived = Derived {
+    rule: "the kernel that the scheduler comes from",
+    value: |entries| match scheduler(chosen(entries, SCHEDULER)).map(|info| info.frame) {
+        Ok(Frame::Legacy) => "legacy".into(),
+        // Without a block layer it does not matter.
+        Ok(Frame::Modern) | Err(_) => "modern".into(),
+    },
+};
+
+const SLOTS: Derived = Derived {
+    rule: "what `drive.protocol` holds, at most 31 in the legacy frame, 1023 in the modern one; 32 (31) with `direct`",
+    value: |entries| {
+        let most = if is_legacy(entries) { 31 } else { 1023 };
+        let protocol = chosen(entries, "drive.protocol");
+        let held = counted(entries, &format!("drive.protocol.{protocol}.depth")).unwrap_or(32);
+        held.min(most).to_string()
+    },
+};
+
+const NR_REQUESTS: Derived = Derived {
+    rule: "128 in the legacy frame; in the modern one twice the slots, at most 256, and with `none` as many as slots",
+    value: |entries| {
+        let slots = counted(entries, "block.slots").unwrap_or(32);
+        match (is_legacy(entries), chosen(entries, SCHEDULER)) {
+            (true, _) => "128".into(),
+            (false, "none") => slots.max(4).to_string(),
+            (false, _) => (2 * slots.min(128)).max(4).to_string(),
+        }
+    },
+};
+
+const MAX_REQUEST: Derived = Derived {
+    rule: "512KiB in the legacy frame, 1280KiB in the modern one",
+    value: |entries| if is_legacy(entries) { "512KiB" } else { "1280KiB" }.into(),
+};
+
+fn key_of(scheduler: &str, tunable: &str) -> String {
+    format!("{SCHEDULER}.{scheduler}.{tunable}")
+}
+
+/// What a tunable measures, with its unit.
+#[derive(Clone, Copy)]
+enum Measure {
+    /// In units of so many nanoseconds.
+    Duration(u64),
+    /// In units of so many bytes.
+    Size(u64),
+    Count,
+    Switch,
+}
+
+impl Measure {
+    fn of(tunable: &Tunable) -> Self {
+        match tunable.unit {
+            "ns" => Self::Duration(1),
+            "ms" => Self::Duration(1_000_000),
+            "sectors" => Self::Size(512),
+            "KiB" => Self::Size(1 << 10),
+            "MiB" => Self::Size(1 << 20),
+            "switch" => Self::Switch,
+            _ => Self::Count,
+        }
+    }
+}
+
+/// A value of a tunable as `--set` takes it.
+fn written(tunable: &Tunable, value: u64) -> String {
+    match Measure::of(tunable) {
+        Measure::Duration(unit_ns) => write_nanos(value * unit_ns),
+        Measure::Size(unit_bytes) => write_bytes(value * unit_bytes),
+        Measure::Count => value.to_string(),
+        Measure::Switch => (value != 0).to_string(),
+    }
+}
+
+impl Checker<'_> {
+    /// The block layer, if there is one; what depends on the size of the device is checked where that is known.
+    pub(crate) fn block(&mut self, clock: &Clock, capacity_bytes: Option<u64>) -> Read<Option<BlockOptions>> {
+        let name = self.name(SCHEDULER)?;
+        let Ok(info) = scheduler(name) else {
+            return Ok(None);
+        };
+        let Clock::Event(_, drive) = clock else {
+            let message = format!(
+                "{name} has nothing to choose from: without a model of requests in flight they are served one by one; \
+                 set time to \"event\" or block.scheduler to \"direct\""
+            );
+            self.report(SCHEDULER, message);
+            return Ok(None);
+        };
+        let mut options = BlockOptions::of(info.name);
+        for (tunable, slot) in info.tunables.iter().zip(&mut options.tunables) {
+            let key = key_of(name, tunable.name);
+            let value = self.tunable(&key, tunable)?;
+            // A scheduler may fit a default to the device, but not what it was asked for.
+            *slot = (!self.is_default(&key)).then_some(value);
+        }
+        self.refuse_beyond_device(info, &options, capacity_bytes);
+        options.frame = self.choice("block.frame", &FRAMES)?;
+        options.slots = self.small("block.slots")?;
+        options.nr_requests = self.small("block.nr_requests")?;
+        options.max_sectors = self.max_sectors()?;
+        options.no_merges = self.choice("block.merges", &MERGES)?;
+        options.plug = self.flag("block.plug")?;
+        options.record = self.flag("block.record")?;
+        options.volatile_cache = drive.buffer.is_some_and(|buffer| !buffer.protected);
+        Ok(Some(options))
+    }
+
+    fn refuse_beyond_device(&mut self, info: &SchedulerInfo, options: &BlockOptions, capacity_bytes: Option<u64>) {
+        let Some(capacity_bytes) = capacity_bytes else { return };
+        let changes: Vec<(String, u64)> = options.changes(info).collect();
+        let device = Device { sectors: capacity_bytes / 512, rotational: false, nr_requests: options.nr_requests };
+        match info.build(&changes, &device) {
+            Err(TunableError::BeyondDevice { name, value, device, .. }) => {
+                let tunable = info.tunables.iter().find(|tunable| tunable.name == name);
+                let write = |value| tunable.map_or(String::new(), |tunable| written(tunable, value));
+                let message =
+                    format!("{} is more than the drive has; lower it to {} or less", write(value), write(device));
+                self.report(&key_of(info.name, name), message);
+            }
+            Err(error) => self.report(SCHEDULER, error.to_string()),
+            Ok(_) => {}
+        }
+    }
+
+    /// A tunable in its own unit.
+    fn tunable(&mut self, key: &str, tunable: &Tunable) -> Read<u64> {
+        let (value, unit) = match Measure::of(tunable) {
+            Measure::Duration(unit_ns) => (self.nanos(key)?.0, unit_ns),
+            Measure::Size(unit_bytes) => (self.bytes(key)?, unit_bytes),
+            Measure::Count => return self.count(key),
+            Measure::Switch => return self.flag(key).map(u64::from),
+        };
+        if !value.is_multiple_of(unit) {
+            let below = value / unit;
+            let write = |units| written(tunable, units);
+            let nearest = if below < tunable.min.max(1) {
+                write(below + 1)
+            } else {
+                format!("{} or {}", write(below), write(below + 1))
+            };
+            let is = match Measure::of(tunable) {
+                Measure::Duration(_) => write_nanos(value),
+                _ => write_bytes(value),
+            };
+            self.report(key, format!("{is} is not a multiple of {}; write {nearest}", write(1)));
+        }
+        Ok(value / unit)
+    }
+
+    fn max_sectors(&mut self) -> Read<u32> {
+        const KEY: &str = "block.max_request";
+        let bytes = self.bytes(KEY)?;
+        if !bytes.is_multiple_of(512) {
+            let below = bytes / 512 * 512;
+            let message = format!(
+                "{} is not a multiple of 512B; write {} or {}",
+                write_bytes(bytes),
+                write_bytes(below),
+                write_bytes(below + 512)
+            );
+            self.report(KEY, message);
+        }
+        // The range of the option ends at 1 GiB.
+        Ok((bytes / 512) as u32)
+    }
+}

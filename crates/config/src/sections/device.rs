@@ -1,0 +1,163 @@
+//! The drive as the host and its data sheet see it: from capacity to whole blocks.
+
+use super::ftl::plan::Plan;
+use super::host::Fitting;
+use super::provision;
+use crate::checker::{Checker, Read};
+use crate::figures::DeviceFigures;
+use crate::kind::{Choices, Kind};
+use crate::table::{Fallback, KIB, OptionSpec, Section, TIB};
+use crate::units::write_bytes;
+use ssdlab_nand::{Geometry, Parallelism};
+
+pub(crate) const SECTION: Section = Section {
+    name: "device",
+    help: "The drive as the host and its data sheet see it.",
+    options: || [CAPACITY, provision::OPTIONS, RESERVE].concat(),
+};
+
+const CAPACITY: &[OptionSpec] = &[OptionSpec {
+    key: "device.capacity",
+    kind: Kind::Bytes { min: KIB, max: 16 * TIB },
+    // Small enough to fill and overwrite in about a second, large enough for thousands of blocks.
+    fallback: Fallback::Value("4GiB"),
+    help: "Bytes the host sees; a multiple of the page size.",
+    example: "64GiB",
+}];
+
+/// Whether the blocks are added to the over-provisioned space.
+static RESERVES: Choices<bool, 2> = Choices::new([
+    ("inside", "part of the over-provisioned space, as in a real drive", false),
+    ("extra", "added to it, as the analytic models of write amplification assume", true),
+]);
+
+const RESERVE: &[OptionSpec] = &[OptionSpec {
+    key: "device.reserve",
+    kind: RESERVES.kind(),
+    fallback: Fallback::Value("inside"),
+    help: "Where the blocks come from that the FTL always keeps open or erased.",
+    example: "extra",
+}];
+
+/// Blocks that the FTL always keeps open, erased, or full of its map.
+#[derive(Clone, Copy)]
+struct Reserve {
+    blocks: u64,
+    /// Whether each plane has its part of them, and of the data.
+    by_plane: bool,
+    /// Whether they are added to what over-provisioning gives.
+    extra: bool,
+}
+
+impl Checker<'_> {
+    /// Geometry and figures, unless a violation leaves them without meaning.
+    pub(crate) fn device(&mut self, plan: &Plan, extent_bytes: Option<u64>) -> Read<Option<(Geometry, DeviceFigures)>> {
+        let page_bytes = self.small("nand.page_size")?;
+        if !page_bytes.is_power_of_two() {
+            let above = u64::from(page_bytes).next_power_of_two();
+            let message = format!(
+                "{} is not a power of two; the nearest are {} and {}",
+                write_bytes(u64::from(page_bytes)),
+                write_bytes(above / 2),
+                write_bytes(above)
+            );
+            self.report("nand.page_size", message);
+            return Ok(None);
+        }
+        let Some(logical_pages) = self.logical_pages(u64::from(page_bytes), extent_bytes)? else {
+            return Ok(None);
+        };
+        let pages_per_block = self.small("nand.pages_per_block")?;
+        let parallelism = self.parallelism()?;
+        let reserve_blocks = plan.reserve_blocks(logical_pages, page_bytes, pages_per_block, parallelism.planes());
+        let extra = self.choice("device.reserve", &RESERVES)?;
+        let reserve = Reserve { blocks: u64::from(reserve_blocks), by_plane: plan.reserves_by_plane(), extra };
+        let Some(blocks) = self.blocks(logical_pages, u64::from(pages_per_block), reserve, &parallelism)? else {
+            return Ok(None);
+        };
+        // Page numbers are 32 bits wide and the largest of them stands for "none".
+        let sizes = (u32::try_from(blocks * u64::from(pages_per_block)), u32::try_from(logical_pages));
+        let (Ok(physical_pages), Ok(logical_pages)) = sizes else {
+            let exceed = format!("{blocks} blocks of {pages_per_block} pages exceed {} pages", u32::MAX);
+            if logical_pages > self.bytes("device.capacity")? / u64::from(page_bytes) {
+                let end = write_bytes(extent_bytes.unwrap_or(0));
+                let message = format!(
+                    "the trace ends at {end}: {exceed}; set it to \"scale\" or \"wrap\", or raise nand.page_size"
+                );
+                self.report("host.fit", message);
+            } else {
+                self.report("device.capacity", format!("{exceed}; lower it or raise nand.page_size"));
+            }
+            return Ok(None);
+        };
+        let blocks = physical_pages / pages_per_block;
+        let geometry = Geometry { page_bytes, pages_per_block, blocks, order: self.program_order()?, parallelism };
+        Ok(Some((geometry, DeviceFigures::new(page_bytes, pages_per_block, logical_pages, blocks, reserve_blocks))))
+    }
+
+    /// Pages the host sees; a device that grows covers the trace.
+    fn logical_pages(&mut self, page_bytes: u64, extent_bytes: Option<u64>) -> Read<Option<u64>> {
+        const CAPACITY: &str = "device.capacity";
+        let capacity = self.bytes(CAPACITY)?;
+        let below = capacity / page_bytes;
+        if capacity % page_bytes != 0 {
+            let nearest = match below {
+                0 => write_bytes(page_bytes),
+                _ => format!("{} or {}", write_bytes(below * page_bytes), write_bytes((below + 1) * page_bytes)),
+            };
+            let message = format!(
+                "{} is not a multiple of the page size {}; write {nearest}",
+                write_bytes(capacity),
+                write_bytes(page_bytes)
+            );
+            self.report(CAPACITY, message);
+            return Ok(None);
+        }
+        let grown = if self.fitting()? == Fitting::Grow { extent_bytes.unwrap_or(0).div_ceil(page_bytes) } else { 0 };
+        Ok(Some(below.max(grown)))
+    }
+
+    /// Erase blocks for this many logical pages, equally many for each plane, enough for collection to make progress.
+    fn blocks(
+        &mut self,
+        logical_pages: u64,
+        pages_per_block: u64,
+        reserve: Reserve,
+        parallelism: &Parallelism,
+    ) -> Read<Option<u64>> {
+        let (key, provision) = self.provision()?;
+        let asked = provision.blocks(logical_pages, pages_per_block);
+        let planes = u64::from(parallelism.planes());
+        let (added, kept) = if reserve.extra { (reserve.blocks, 0) } else { (0, reserve.blocks) };
+        let blocks = (asked + added).next_multiple_of(planes) - added;
+        // Where each plane collects for itself, each must hold its part of the data.
+        let parts = if reserve.by_plane { planes } else { 1 };
+        let full = parts * logical_pages.div_ceil(parts).div_ceil(pages_per_block);
+        // A victim yields space only if some block beyond the data is neither open nor kept erased.
+        let needed = kept + parts;
+        let left = blocks.saturating_sub(full);
+        if left >= needed && asked >= planes {
+            return Ok(Some(blocks + added));
+        }
+        if planes > 1 && (reserve.by_plane || asked < planes) {
+            let need = if reserve.by_plane {
+                let (data, kept, all) = (full / planes, kept.div_ceil(planes), full + needed);
+                format!("{data} blocks each for data, {kept} for the FTL and 1 to collect, {all} in all")
+            } else {
+                "a block each".into()
+            };
+            self.report_planes(parallelism, &format!("need {need}; the device has {asked}"));
+            return Ok(None);
+        }
+        let share = self.value(key)?.to_toml();
+        let remedy = self.raise_provision(full + needed, logical_pages, pages_per_block)?;
+        let other_way = if !reserve.extra && left >= 1 { ", or set device.reserve to \"extra\"" } else { "" };
+        let message = format!(
+            "{} leaves {left} of {blocks} blocks beyond the data and the FTL needs {needed} of them here; \
+             {remedy}{other_way}",
+            share.trim_matches('"')
+        );
+        self.report(key, message);
+        Ok(None)
+    }
+}

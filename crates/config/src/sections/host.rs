@@ -1,0 +1,167 @@
+//! How requests reach the device.
+
+use crate::checker::{Checker, Read};
+use crate::kind::{Choices, Kind};
+use crate::table::{Case, Fallback, Is, OptionSpec, SECOND, Section};
+use ssdlab_sim::{Clock, DriveOptions, Fit, Protocol, Replay};
+
+pub(crate) const SECTION: Section =
+    Section { name: "host", help: "How requests reach the device.", options: || OPTIONS.to_vec() };
+
+static REPLAYS: Choices<fn(&mut Checker<'_>, &Clock) -> Read<Replay>, 3> = Choices::new([
+    ("closed", "as many requests as `queue_depth` outstanding; trace times are ignored", |checker, clock| {
+        let depth = checker.small("host.replay.closed.queue_depth")?;
+        let per_stream = checker.flag("host.replay.closed.per_stream")?;
+        if let Clock::Event(_, drive) = clock {
+            checker.refuse_more_than_queues_hold(depth, per_stream, drive)?;
+        }
+        Ok(Replay::Closed { depth, per_stream, think: checker.nanos("host.replay.closed.think")? })
+    }),
+    (
+        "processes",
+        "each process goes on when the read or synchronous write it waits for is complete; what nobody \
+         waits for follows in the order of the trace",
+        |checker, _| Ok(Replay::Processes { think: checker.nanos("host.replay.processes.think")? }),
+    ),
+    ("open", "each request at its time in the trace; requests queue", |checker, _| {
+        Ok(Replay::Open { time_scale: checker.float("host.replay.open.time_scale")? })
+    }),
+]);
+
+/// What is done with addresses beyond the device.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Fitting {
+    Error,
+    Wrap,
+    Scale,
+    Grow,
+}
+
+impl Fitting {
+    /// Whether it needs to know where the trace ends.
+    pub(crate) const fn needs_extent(self) -> bool {
+        matches!(self, Self::Scale | Self::Grow)
+    }
+}
+
+static FITTINGS: Choices<Fitting, 4> = Choices::new([
+    ("error", "stop and name the request", Fitting::Error),
+    ("wrap", "address modulo capacity", Fitting::Wrap),
+    ("scale", "address times capacity over the extent of the trace", Fitting::Scale),
+    ("grow", "enlarge the device until the trace fits", Fitting::Grow),
+]);
+
+const OPTIONS: &[OptionSpec] = &[
+    OptionSpec {
+        key: "host.replay",
+        kind: REPLAYS.kind(),
+        fallback: Fallback::Value("closed"),
+        help: "When the next request is issued.",
+        example: "open",
+    },
+    OptionSpec {
+        key: "host.replay.closed.queue_depth",
+        kind: Kind::Count { min: 1, max: 1_000_000 },
+        fallback: Fallback::Unless("32", &[Case { key: "drive.protocol", is: Is::Variant("sata"), value: "31" }]),
+        help: "Requests outstanding; without `time = \"event\"` one at a time is served, whatever this says.",
+        example: "4",
+    },
+    OptionSpec {
+        key: "host.replay.closed.per_stream",
+        kind: Kind::Bool,
+        fallback: Fallback::Value("false"),
+        help: "Each stream of the trace keeps so many outstanding, rather than all streams together.",
+        example: "true",
+    },
+    OptionSpec {
+        key: "host.replay.closed.think",
+        kind: Kind::Nanos { min: 0, max: 1_000 * SECOND },
+        fallback: Fallback::Value("0ns"),
+        help: "Time between a completion and the request that takes its place.",
+        example: "50us",
+    },
+    OptionSpec {
+        key: "host.replay.processes.think",
+        kind: Kind::Nanos { min: 0, max: 1_000 * SECOND },
+        fallback: Fallback::Value("0ns"),
+        help: "Time between a completion and the next request of the process.",
+        example: "50us",
+    },
+    OptionSpec {
+        key: "host.replay.open.time_scale",
+        kind: Kind::Float { min: 1e-6, max: 1e6 },
+        fallback: Fallback::Value("1.0"),
+        help: "Factor on the times of the trace: 0.5 issues requests twice as fast.",
+        example: "0.5",
+    },
+    OptionSpec {
+        key: "host.fit",
+        kind: FITTINGS.kind(),
+        fallback: Fallback::Value("error"),
+        help: "What to do with addresses beyond the device.",
+        example: "wrap",
+    },
+    OptionSpec {
+        key: "host.warmup",
+        kind: Kind::Count { min: 0, max: i64::MAX as u64 },
+        fallback: Fallback::Value("0"),
+        help: "Requests replayed before measuring starts.",
+        example: "100000",
+    },
+];
+
+impl Checker<'_> {
+    pub(crate) fn replay(&mut self, clock: &Clock) -> Read<Replay> {
+        let read = self.choice("host.replay", &REPLAYS)?;
+        read(self, clock)
+    }
+
+    pub(crate) fn fitting(&self) -> Read<Fitting> {
+        self.choice("host.fit", &FITTINGS)
+    }
+
+    pub(crate) fn fit(&mut self, extent_bytes: Option<u64>) -> Read<Fit> {
+        let fitting = self.fitting()?;
+        if fitting.needs_extent() && extent_bytes.is_none() {
+            let name = self.name("host.fit")?;
+            let message =
+                format!("{name:?} needs to know where a trace ends; without one set it to \"error\" or \"wrap\"");
+            self.report("host.fit", message);
+        }
+        Ok(match fitting {
+            // A device that has grown holds every address.
+            Fitting::Error | Fitting::Grow => Fit::Error,
+            Fitting::Wrap => Fit::Wrap,
+            // An empty trace has no address to scale; one byte keeps the ratio defined.
+            Fitting::Scale => Fit::Scale { extent_bytes: extent_bytes.unwrap_or(1).max(1) },
+        })
+    }
+
+    /// What the queues do not hold would not be outstanding, whatever was asked for.
+    fn refuse_more_than_queues_hold(&mut self, depth: u32, per_stream: bool, drive: &DriveOptions) -> Read<()> {
+        let (queue_depth, queues) = match drive.front.protocol {
+            Protocol::Direct => return Ok(()),
+            Protocol::SingleQueue { depth } => (depth, 1),
+            // Each stream has one queue, all streams together have all.
+            Protocol::MultiQueue { depth, .. } if per_stream => (depth, 1),
+            Protocol::MultiQueue { depth, queues, .. } => (depth, queues),
+        };
+        let holds = u64::from(queue_depth) * u64::from(queues);
+        let depth = u64::from(depth);
+        if depth > holds {
+            let protocol = self.name("drive.protocol")?;
+            let key = format!("drive.protocol.{protocol}.depth");
+            let enough = depth.div_ceil(u64::from(queues));
+            let raise = match self.kind(&key) {
+                Some(Kind::Count { max, .. }) if enough <= max => format!(", raise {key} to {enough}"),
+                _ => String::new(),
+            };
+            let message = format!(
+                "{depth} exceeds the {holds} requests that drive.protocol {protocol} holds; lower it to {holds}{raise} \
+                 or set drive.protocol to \"direct\""
+            );
+            self.report("host.replay.closed.queue_depth", message);
+        }
+        Ok(())
+    }
+}

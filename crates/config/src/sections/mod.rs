@@ -1,0 +1,13 @@
+//! One file or folder for each section: its table of options, its reader and its checks.
+
+pub(crate) mod block;
+pub(crate) mod cache;
+pub(crate) mod device;
+pub(crate) mod drive;
+pub(crate) mod ftl;
+pub(crate) mod general;
+pub(crate) mod host;
+pub(crate) mod nand;
+pub(crate) mod precondition;
+mod provision;
+pub(crate) mod workload;

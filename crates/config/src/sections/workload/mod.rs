@@ -1,0 +1,171 @@
+//! The generated workload, for runs without a trace; a file for each kind of pattern.
+
+mod arrival;
+mod filebench;
+mod files;
+mod locality;
+mod skew;
+mod streams;
+
+use crate::checker::{Checker, Read, Reader};
+use crate::kind::{Choices, Kind};
+use crate::table::{Fallback, KIB, MEBI, OptionSpec, Section};
+use crate::units::write_bytes;
+use arrival::ARRIVALS;
+use ssdlab_sim::Fit;
+use ssdlab_trace::{Generator, Pattern, TraceError, Workload};
+
+pub(crate) const SECTION: Section = Section {
+    name: "workload",
+    help: "The generated workload, for runs without a trace.",
+    options: || {
+        let patterns = [skew::OPTIONS, streams::OPTIONS, files::OPTIONS, locality::OPTIONS].concat();
+        [PATTERN, &patterns, &filebench::options(), arrival::OPTIONS, OPTIONS].concat()
+    },
+};
+
+/// Every pattern.
+static PATTERNS: Choices<Reader<Pattern>, 9> = Choices::new([
+    ("uniform", "every address equally likely", |_| Ok(Pattern::Uniform)),
+    skew::ZIPF,
+    skew::HOT_COLD,
+    streams::SEQUENTIAL,
+    streams::STREAMS,
+    files::COPY_FILES,
+    files::OLTP,
+    locality::LOCALITY,
+    filebench::FILEBENCH,
+]);
+
+const PATTERN: &[OptionSpec] = &[OptionSpec {
+    key: "workload.pattern",
+    kind: PATTERNS.kind(),
+    fallback: Fallback::Value("uniform"),
+    help: "Which addresses are touched.",
+    example: "zipf",
+}];
+
+const OPTIONS: &[OptionSpec] = &[
+    OptionSpec {
+        key: "workload.requests",
+        kind: Kind::Count { min: 0, max: i64::MAX as u64 },
+        fallback: Fallback::Value("1000000"),
+        help: "How many requests, at most.",
+        example: "50000",
+    },
+    OptionSpec {
+        key: "workload.reads",
+        kind: Kind::Percent { min: 0.0, max: 100.0 },
+        fallback: Fallback::Value("30%"),
+        help: "Share of the requests that read; the rest write. The pattern `copy_files` reads nothing.",
+        example: "0%",
+    },
+    OptionSpec {
+        key: "workload.size",
+        kind: Kind::Sizes,
+        fallback: Fallback::Value("4KiB"),
+        help: "Request size, or a mix of sizes whose shares add up to 100 %.",
+        example: "4KiB:70%,64KiB:30%",
+    },
+    OptionSpec {
+        key: "workload.align",
+        kind: Kind::Bytes { min: 512, max: KIB * MEBI },
+        fallback: Fallback::Value("4KiB"),
+        help: "Addresses are multiples of this.",
+        example: "16KiB",
+    },
+    OptionSpec {
+        key: "workload.span",
+        kind: Kind::Span,
+        fallback: Fallback::Value("device"),
+        help: "Addresses lie in the first part of the device: a size, or `device` for all of it.",
+        example: "1GiB",
+    },
+];
+
+impl Checker<'_> {
+    /// The generated workload.
+    pub(crate) fn workload(&mut self, page_bytes: u32, capacity_bytes: u64, fit: Fit) -> Read<Workload> {
+        let told = self.violations.len();
+        let sizes = self.sizes("workload.size")?;
+        let align_bytes = self.small("workload.align")?;
+        let span_bytes = self.span("workload.span")?.unwrap_or(capacity_bytes);
+        if span_bytes > capacity_bytes && fit == Fit::Error {
+            let message = format!(
+                "{} is more than the device holds; lower it to {} or set host.fit to \"wrap\"",
+                write_bytes(span_bytes),
+                write_bytes(capacity_bytes)
+            );
+            self.report("workload.span", message);
+        }
+        if !align_bytes.is_multiple_of(page_bytes) && !page_bytes.is_multiple_of(align_bytes) {
+            let message = format!(
+                "{} neither divides the page size {} nor is a multiple of it",
+                write_bytes(u64::from(align_bytes)),
+                write_bytes(u64::from(page_bytes))
+            );
+            self.report("workload.align", message);
+        }
+        if u64::from(align_bytes) > span_bytes {
+            let message = format!(
+                "{} is more than the span {}; lower it or raise workload.span",
+                write_bytes(u64::from(align_bytes)),
+                write_bytes(span_bytes)
+            );
+            self.report("workload.align", message);
+        }
+        let pattern = self.variant("workload.pattern", &PATTERNS)?;
+        let streams = if let Pattern::Sequential { streams } = pattern { u64::from(streams) } else { 1 };
+        let stretch = span_bytes / streams;
+        let largest = sizes.iter().map(|&(bytes, _)| u64::from(bytes)).max().unwrap_or(0);
+        if largest > stretch {
+            let of = if streams > 1 { format!(" of each of {streams} streams") } else { String::new() };
+            let message = format!(
+                "{} is more than the span {}{of}; lower it or raise workload.span",
+                write_bytes(largest),
+                write_bytes(stretch)
+            );
+            self.report("workload.size", message);
+        }
+        let workload = Workload {
+            pattern,
+            arrival: self.variant("workload.arrival", &ARRIVALS)?,
+            requests: self.count("workload.requests")?,
+            reads: self.share("workload.reads")?,
+            sizes,
+            align_bytes,
+            span_bytes,
+            seed: self.count("seed")?,
+        };
+        // What the generator refuses is refused here, where the settings have their names.
+        if self.violations.len() == told
+            && let Err(error) = Generator::new(&workload)
+        {
+            match error {
+                TraceError::Workload { field, why } => self.report(&self.key_of(field)?, why),
+                other => self.report("workload.pattern", other.to_string()),
+            }
+        }
+        Ok(workload)
+    }
+
+    /// The setting behind a field of the workload.
+    fn key_of(&self, field: &str) -> Read<String> {
+        let key = match field {
+            "reads" => "reads",
+            "sizes" => "size",
+            "align_bytes" => "align",
+            "span_bytes" => "span",
+            "per_second" => return Ok(format!("workload.arrival.{}.rate", self.name("workload.arrival")?)),
+            other => {
+                let pattern = self.name("workload.pattern")?;
+                let own = match other {
+                    "file_bytes" => "file_size",
+                    other => other.trim_end_matches("_bytes").trim_end_matches("_ns"),
+                };
+                return Ok(format!("workload.pattern.{pattern}.{own}"));
+            }
+        };
+        Ok(format!("workload.{key}"))
+    }
+}
