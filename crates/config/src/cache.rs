@@ -2,7 +2,7 @@
 
 use crate::settings::{Checker, Read};
 use crate::value::{write_bytes, write_percent};
-use ssdlab_cache::{POLICIES, PageSizes, Parameter, PolicyInfo, WriteMode};
+use ssdlab_cache::{POLICIES, PageSizes, PolicyInfo, WriteMode};
 use ssdlab_sim::{CacheOptions, CompressedOptions, MOST_PARAMETERS};
 
 const POLICY: &str = "cache.policy";
@@ -11,11 +11,6 @@ const CODEC: &str = "cache.codec";
 /// Policies that can decide on requests as they come.
 pub(crate) fn policies() -> impl Iterator<Item = &'static PolicyInfo> {
     POLICIES.iter().copied().filter(|info| !info.needs_future)
-}
-
-/// Whether a parameter is on or off.
-pub(crate) fn is_switch(parameter: &Parameter) -> bool {
-    parameter.unit == "switch"
 }
 
 impl Checker<'_> {
@@ -32,7 +27,7 @@ impl Checker<'_> {
         let mut parameters = [None; MOST_PARAMETERS];
         for (parameter, slot) in info.parameters.iter().zip(&mut parameters) {
             let key = format!("{POLICY}.{name}.{}", parameter.name);
-            let value = if is_switch(parameter) { u64::from(self.flag(&key)?) } else { self.count(&key)? };
+            let value = self.parameter(&key, parameter)?;
             *slot = (!self.is_default(&key)).then_some(value);
         }
         let (size, page_bytes) = (self.bytes("cache.size")?, self.small("cache.page")?);

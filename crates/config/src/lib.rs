@@ -15,6 +15,7 @@ mod ftl;
 mod host;
 mod nand;
 mod options;
+mod parameters;
 mod presets;
 mod reference;
 mod render;

@@ -1,8 +1,9 @@
 //! The block layer of the host. Each scheduler declares its tunables in its own file; the options follow from there.
 
 use super::{Derived, Fallback, KIB, Kind, MEBI, OptionSpec, Variant};
-use crate::block::{Measure, written};
-use ssdlab_sched::{SCHEDULERS, Tunable};
+use crate::block::key_of;
+use crate::parameters::option;
+use ssdlab_sched::SCHEDULERS;
 
 /// Every option; called once.
 pub(super) fn options() -> Vec<OptionSpec> {
@@ -17,27 +18,10 @@ pub(super) fn options() -> Vec<OptionSpec> {
         help: "The I/O scheduler. Its tunables have the names and defaults of the kernel.",
         example: "mq-deadline",
     };
-    let tunables = SCHEDULERS.iter().flat_map(|info| info.tunables.iter().map(|tunable| option(info.name, tunable)));
+    let tunables = SCHEDULERS
+        .iter()
+        .flat_map(|info| info.tunables.iter().map(|one| option(key_of(info.name, one.name), one, one.help)));
     std::iter::once(scheduler).chain(tunables).chain(LAYER.iter().copied()).collect()
-}
-
-/// A tunable as an option.
-fn option(scheduler: &str, tunable: &'static Tunable) -> OptionSpec {
-    let Tunable { name, min, max, help, .. } = *tunable;
-    let kind = match Measure::of(tunable) {
-        Measure::Duration(unit_ns) => Kind::Nanos { min: min * unit_ns, max: max * unit_ns },
-        Measure::Size(unit_bytes) => Kind::Bytes { min: min * unit_bytes, max: max * unit_bytes },
-        Measure::Count => Kind::Count { min, max },
-        Measure::Switch => Kind::Bool,
-    };
-    let default: &'static str = written(tunable, tunable.default).leak();
-    OptionSpec {
-        key: format!("block.scheduler.{scheduler}.{name}").leak(),
-        kind,
-        fallback: Fallback::Value(default),
-        help,
-        example: default,
-    }
 }
 
 /// What is not the scheduler's.

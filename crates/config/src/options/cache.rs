@@ -1,8 +1,9 @@
 //! The cache of the host. Each replacement policy declares its parameters in its own file; the options follow from there.
 
 use super::{Fallback, KIB, Kind, MEBI, OptionSpec, SECOND, TIB, Variant};
-use crate::cache::{is_switch, policies};
-use ssdlab_cache::Parameter;
+use crate::cache::policies;
+use crate::parameters::option;
+use ssdlab_core::{Parameter, Unit};
 
 /// Every option; called once.
 pub(super) fn options() -> Vec<OptionSpec> {
@@ -16,7 +17,7 @@ pub(super) fn options() -> Vec<OptionSpec> {
         help: "The replacement policy of the cache.",
         example: "arc",
     };
-    let parameters = policies().flat_map(|info| info.parameters.iter().map(|one| option(info.name, one)));
+    let parameters = policies().flat_map(|info| info.parameters.iter().map(|one| parameter(info.name, one)));
     let sized = policies().filter(|info| info.sizes);
     let sized: Vec<Variant> = sized.map(|info| Variant { name: info.name, help: info.help }).collect();
     let compressed_policy = OptionSpec {
@@ -71,24 +72,14 @@ fn codec(keys: [&'static str; 3], values: [&'static str; 3]) -> [OptionSpec; 3] 
     ]
 }
 
-/// A parameter as an option.
-fn option(policy: &str, parameter: &'static Parameter) -> OptionSpec {
-    let Parameter { name, unit, default, min, max, help } = *parameter;
-    let (kind, default, help): (_, &'static str, &'static str) = if is_switch(parameter) {
-        (Kind::Bool, if default == 0 { "false" } else { "true" }, help)
-    } else {
-        let help = format!("{} In {}.", help, if unit == "%" { "percent" } else { unit });
-        // A count of a configuration has 63 bits.
-        let most = i64::MAX as u64;
-        (Kind::Count { min, max: max.min(most) }, default.min(most).to_string().leak(), help.leak())
+/// A parameter as an option, whose help names the unit that its value is written without.
+fn parameter(policy: &str, parameter: &Parameter) -> OptionSpec {
+    let help = match parameter.unit {
+        Unit::Switch => parameter.help,
+        Unit::Percent => format!("{} In percent.", parameter.help).leak(),
+        unit => format!("{} In {unit}.", parameter.help).leak(),
     };
-    OptionSpec {
-        key: format!("cache.policy.{policy}.{name}").leak(),
-        kind,
-        fallback: Fallback::Value(default),
-        help,
-        example: default,
-    }
+    option(format!("cache.policy.{policy}.{}", parameter.name), parameter, help)
 }
 
 /// What is neither the policy's nor of compressed pages alone.
