@@ -1,5 +1,6 @@
 //! What a cache cannot be asked for.
 
+use ssdlab_core::ParameterError;
 use thiserror::Error;
 
 /// A cache, a curve or a sample that cannot be.
@@ -14,31 +15,13 @@ pub enum CacheError {
         /// All names.
         known: String,
     },
-    /// The policy has no such parameter.
-    #[error("policy `{policy}` has no parameter `{name}`; it has {known}")]
-    UnknownParameter {
+    /// The policy has no such parameter, or not with this value.
+    #[error("policy `{policy}`: {error}")]
+    Parameter {
         /// The policy.
         policy: &'static str,
-        /// The name asked for.
-        name: String,
-        /// All of its names.
-        known: String,
-    },
-    /// A parameter outside its range.
-    #[error("parameter `{name}` of policy `{policy}` is {value}, but must lie in {min}..={max} {unit}")]
-    OutOfRange {
-        /// The policy.
-        policy: &'static str,
-        /// The parameter.
-        name: &'static str,
-        /// The value asked for.
-        value: u64,
-        /// Smallest value.
-        min: u64,
-        /// Largest value.
-        max: u64,
-        /// Its unit.
-        unit: &'static str,
+        /// What is wrong.
+        error: ParameterError,
     },
     /// A cache of no size.
     #[error("a cache holds something: make the capacity at least 1")]

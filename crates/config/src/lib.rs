@@ -10,6 +10,7 @@ mod document;
 mod error;
 mod figures;
 mod kind;
+mod parameters;
 mod presets;
 mod reference;
 mod registry;

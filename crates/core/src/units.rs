@@ -118,6 +118,44 @@ pub fn parse_bandwidth(text: &str) -> Result<u64, UnitError> {
     parse(text, "a bandwidth", BANDWIDTH_UNITS, "\"600MB/s\" or \"3.5GB/s\"")
 }
 
+/// A value with decimals of a unit that is a power of ten.
+fn with_decimals(value: u64, &(unit, scale): &(&str, u64)) -> String {
+    let fraction = format!("{:0width$}", value % scale, width = scale.ilog10() as usize);
+    let fraction = fraction.trim_end_matches('0');
+    let fraction = if scale == 1 { "" } else { fraction };
+    let point = if fraction.is_empty() { "" } else { "." };
+    format!("{}{point}{fraction}{unit}", value / scale)
+}
+
+/// The unit in which the value is the smallest whole number; decimals of the first unit if it is whole in none.
+fn write_whole(value: u64, units: &[(&str, u64)]) -> String {
+    let whole = units.iter().filter(|(_, scale)| value > 0 && value.is_multiple_of(*scale));
+    match whole.min_by_key(|(_, scale)| value / scale) {
+        Some((unit, scale)) => format!("{}{unit}", value / scale),
+        None => with_decimals(value, &units[0]),
+    }
+}
+
+/// A size in its one exact form, which [`Bytes::parse`] reads: `4KiB`.
+pub fn write_bytes(bytes: u64) -> String {
+    write_whole(bytes, BYTE_UNITS)
+}
+
+/// A bandwidth in its one exact form, which [`parse_bandwidth`] reads: `600MB/s`.
+pub fn write_bandwidth(bytes: u64) -> String {
+    write_whole(bytes, BANDWIDTH_UNITS)
+}
+
+/// A rate in its one exact form, which [`parse_rate`] reads: `20k/s`.
+pub fn write_rate(rate: u64) -> String {
+    write_whole(rate, RATE_UNITS)
+}
+
+/// A duration in its one exact form, which [`Nanos::parse`] reads, with its decimals: `70.06us`, not `70060ns`.
+pub fn write_nanos(nanos: u64) -> String {
+    with_decimals(nanos, TIME_UNITS.iter().rev().find(|(_, scale)| nanos >= *scale).unwrap_or(&TIME_UNITS[0]))
+}
+
 /// A value in the largest unit of a list that keeps it at least one, to three significant digits.
 fn scaled(value: f64, units: &[(&str, f64)]) -> String {
     let &(name, scale) = units.iter().rev().find(|(_, scale)| value >= *scale).unwrap_or(&units[0]);
@@ -181,5 +219,36 @@ mod tests {
         assert_eq!(Bytes(512).to_string(), "512 B");
         assert_eq!(Nanos(70_060).to_string(), "70.1 us");
         assert_eq!(Nanos(0).to_string(), "0 ns");
+    }
+    #[test]
+    fn quantities_have_one_exact_form_that_reads_back() {
+        for (bytes, text) in [
+            (0, "0B"),
+            (512, "512B"),
+            (4096, "4KiB"),
+            (1536, "1536B"),
+            (480_000_000_000, "480GB"),
+            (1_024_000, "1000KiB"),
+            (30_480 << 20, "30480MiB"),
+        ] {
+            assert_eq!(write_bytes(bytes), text);
+            assert_eq!(Bytes::parse(text), Ok(Bytes(bytes)));
+        }
+        for (nanos, text) in [
+            (0, "0ns"),
+            (7, "7ns"),
+            (25_000, "25us"),
+            (70_060, "70.06us"),
+            (1_500_000, "1.5ms"),
+            (1 << 40, "1099.511627776s"),
+        ] {
+            assert_eq!(write_nanos(nanos), text);
+            assert_eq!(Nanos::parse(text), Ok(Nanos(nanos)));
+        }
+        assert_eq!((write_rate(20_000), parse_rate("20k/s")), ("20k/s".into(), Ok(20_000.0)));
+        for (bytes, text) in [(3_500_000_000, "3500MB/s"), (1_000_500, "1000.5kB/s")] {
+            assert_eq!(write_bandwidth(bytes), text);
+            assert_eq!(parse_bandwidth(text), Ok(bytes));
+        }
     }
 }

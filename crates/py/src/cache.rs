@@ -34,7 +34,7 @@ type PolicyRow = (&'static str, &'static str, Vec<ParameterRow>, bool, bool, boo
 pub fn cache_policies() -> Vec<PolicyRow> {
     let row = |info: &&ssdlab_cache::PolicyInfo| {
         let parameters =
-            info.parameters.iter().map(|one| (one.name, one.unit, one.default, one.min, one.max, one.help));
+            info.parameters.iter().map(|one| (one.name, one.unit.name(), one.default, one.min, one.max, one.help));
         (info.name, info.help, parameters.collect(), info.sizes, info.needs_future, info.one_pass.is_some())
     };
     POLICIES.iter().map(row).collect()

@@ -19,7 +19,7 @@ pub use bio::{Bio, Direction, Flags, Priority, PriorityClass};
 pub use elevator::{Device, Elevator, MergeIndex, SCHEDULERS, SchedulerInfo, scheduler};
 pub use layer::{BlockCounters, BlockLayer, Dispatched, Frame, Left, NoMerges, Operation, Options, Submitted};
 pub use request::{Request, RequestId, Requests};
-pub use tunable::{Settings, Tunable, TunableError};
+pub use tunable::TunableError;
 
 /// Nanoseconds in a millisecond.
 pub(crate) const MS: u64 = 1_000_000;

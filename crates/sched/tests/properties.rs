@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
+use ssdlab_core::Unit;
 use ssdlab_sched::{
     Bio, BlockLayer, Direction, Dispatched, Flags, Frame, NoMerges, Operation, Options, Priority, PriorityClass,
     SCHEDULERS, SchedulerInfo, Submitted,
@@ -70,7 +71,7 @@ fn options() -> impl Strategy<Value = (&'static SchedulerInfo, Options)> {
             // Every switch of a scheduler at random. Regions of 1 MiB, so that the small device has several.
             let tunables = info.tunables.iter().enumerate().filter_map(|(bit, tunable)| match tunable.name {
                 "region_size" => Some((tunable.name.to_owned(), 2048)),
-                name => (tunable.unit == "switch").then(|| (name.to_owned(), switches >> bit & 1)),
+                name => (tunable.unit == Unit::Switch).then(|| (name.to_owned(), switches >> bit & 1)),
             });
             let tunables = tunables.collect();
             let max_sectors = max_sectors.max(64);

@@ -13,29 +13,23 @@
 
 use std::cmp::Reverse;
 
+use ssdlab_core::Parameter;
+
 use super::{Policy, PolicyInfo};
 use crate::Access;
 use crate::curve::exact;
 use crate::heap::Heap;
-use crate::parameter::Parameter;
 
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "belady",
     help: "The item whose next use is farthest away gives way; knows the future; no policy that lets every item in misses less, if all are of one size.",
-    parameters: &[Parameter {
-        name: "bypass",
-        unit: "switch",
-        default: 0,
-        min: 0,
-        max: 1,
-        help: "1: what is used next farthest away is not let in.",
-    }],
+    parameters: &[Parameter::switch("bypass", false, "1: what is used next farthest away is not let in.")],
     sizes: true,
     needs_future: true,
     largest: u64::MAX,
     one_pass: Some(exact::belady),
     build: |settings, capacity, items| {
-        Box::new(Belady { heap: Heap::new(items, capacity), bypass: settings.get("bypass") == 1, capacity })
+        Box::new(Belady { heap: Heap::new(items, capacity), bypass: settings.is_set("bypass"), capacity })
     },
 };
 

@@ -11,17 +11,18 @@
 //! Source: Corbato, "A paging experiment with the Multics system", MIT Project MAC report MAC-M-384, 1968; counters of
 //! several bits: Smith, "Sequentiality and prefetching in database systems", ACM TODS 3(3), 1978 (generalised clock).
 
+use ssdlab_core::{Parameter, Unit};
+
 use super::{Policy, PolicyInfo};
 use crate::Access;
 use crate::lists::Lists;
-use crate::parameter::Parameter;
 
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "clock",
     help: "The item cached longest ago gives way, unless it was used since it was last looked at.",
     parameters: &[Parameter {
         name: "bits",
-        unit: "bits",
+        unit: Unit::Count("bits"),
         default: 1,
         min: 1,
         max: 8,

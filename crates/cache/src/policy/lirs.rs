@@ -17,10 +17,11 @@
 //! S, which nothing else limits. Source: Jiang, Zhang, "LIRS: an efficient low inter-reference recency set replacement
 //! policy to improve buffer cache performance", SIGMETRICS 2002, sections 3.2, 3.3 and 4.1.
 
+use ssdlab_core::{Parameter, Unit};
+
 use super::{Policy, PolicyInfo};
 use crate::Access;
 use crate::lists::Lists;
-use crate::parameter::Parameter;
 
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "lirs",
@@ -29,7 +30,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
         Parameter::share("hir", 1, "Share of the cache for items not known to be used again soon."),
         Parameter {
             name: "hir_least",
-            unit: "items",
+            unit: Unit::Count("items"),
             default: 1,
             min: 1,
             max: 1 << 20,

@@ -14,22 +14,21 @@
 //! section 2 and figure 2.1. Its periods are times; here they are counted in accesses. The history of an item that has
 //! left is remembered for the retained information period.
 
-use ssdlab_core::HugeVec;
+use ssdlab_core::{HugeVec, Parameter, Unit};
 
 use super::{Policy, PolicyInfo};
 use crate::Access;
 use crate::heap::Heap;
 use crate::lists::{grow, reserve};
-use crate::parameter::Parameter;
 
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "lru-k",
     help: "The item whose K-th last use is longest ago gives way.",
     parameters: &[
-        Parameter { name: "k", unit: "uses", default: 2, min: 1, max: 16, help: "The K of LRU-K." },
+        Parameter { name: "k", unit: Unit::Count("uses"), default: 2, min: 1, max: 16, help: "The K of LRU-K." },
         Parameter {
             name: "correlated",
-            unit: "accesses",
+            unit: Unit::Count("accesses"),
             default: 0,
             min: 0,
             max: u64::MAX,
@@ -37,7 +36,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
         },
         Parameter {
             name: "retained",
-            unit: "accesses",
+            unit: Unit::Count("accesses"),
             default: u64::MAX,
             min: 0,
             max: u64::MAX,

@@ -25,9 +25,10 @@ mod w_tiny_lfu;
 
 use std::fmt::Debug;
 
+use ssdlab_core::{Parameter, Settings};
+
 use crate::bank::Counts;
 use crate::curve::exact::OnePass;
-use crate::parameter::{Parameter, Settings};
 use crate::{Access, CacheError};
 
 /// Which items a cache of limited capacity holds.
@@ -211,7 +212,8 @@ impl PolicyInfo {
         items: u32,
         one_size: bool,
     ) -> Result<Box<dyn Policy>, CacheError> {
-        let settings = Settings::new(self.name, self.parameters, changes)?;
+        let settings = Settings::new(self.parameters, changes);
+        let settings = settings.map_err(|error| CacheError::Parameter { policy: self.name, error })?;
         if capacity == 0 {
             return Err(CacheError::NoCapacity);
         }

@@ -8,19 +8,18 @@
 //! Source: Belady, "A study of replacement algorithms for a virtual-storage computer", IBM Systems Journal 5(2), 1966.
 
 use ssdlab_core::mem::prefetch;
-use ssdlab_core::{HugeVec, Rng};
+use ssdlab_core::{HugeVec, Parameter, Rng, Unit};
 
 use super::{Policy, PolicyInfo};
 use crate::Access;
 use crate::lists::{grow, reserve};
-use crate::parameter::Parameter;
 
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "random",
     help: "Any cached item gives way, by chance.",
     parameters: &[Parameter {
         name: "seed",
-        unit: "number",
+        unit: Unit::Count("number"),
         default: 1,
         min: 0,
         max: u64::MAX,

@@ -17,31 +17,32 @@
 //! gave way, newcomers go to M while S is full; EVICT-M is done if M is above its 90 % or S is empty, EVICT-S
 //! otherwise; and what moves from S to M starts with no uses, and pushes nothing out.
 
+use ssdlab_core::{Parameter, Unit};
+
 use super::{Policy, PolicyInfo};
 use crate::Access;
 use crate::lists::Lists;
-use crate::parameter::Parameter;
 
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "s3-fifo",
     help: "A small FIFO for newcomers, a main one with second chances, and a memory of what left the small one.",
     parameters: &[
-        Parameter { name: "small", unit: "%", default: 10, min: 1, max: 99, help: "Share of the small FIFO." },
         Parameter {
-            name: "simulator",
-            unit: "switch",
-            default: 0,
-            min: 0,
-            max: 1,
-            help: "0: as in the paper; 1: as in libCacheSim, its authors' simulator.",
+            name: "small",
+            unit: Unit::Percent,
+            default: 10,
+            min: 1,
+            max: 99,
+            help: "Share of the small FIFO.",
         },
+        Parameter::switch("simulator", false, "0: as in the paper; 1: as in libCacheSim, its authors' simulator."),
     ],
     sizes: true,
     needs_future: false,
     largest: u64::MAX,
     one_pass: None,
     build: |settings, capacity, items| {
-        let simulator = settings.get("simulator") == 1;
+        let simulator = settings.is_set("simulator");
         let small = settings.share("small", capacity);
         let rest = (u128::from(capacity) * u128::from(100 - settings.get("small")) / 100) as u64;
         // Exact shares in whole units: at least 10 % is a number rounded up, above 90 % one rounded down.

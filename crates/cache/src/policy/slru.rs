@@ -9,14 +9,15 @@
 //! Source: Karedla, Love, Wherry, "Caching strategies to improve disk system performance", IEEE Computer 27(3), 1994.
 //! The protected share is a parameter there; the default is that of W-TinyLFU's main cache.
 
+use ssdlab_core::{Parameter, Unit};
+
 use super::{Policy, PolicyInfo};
 use crate::Access;
 use crate::lists::Lists;
-use crate::parameter::Parameter;
 
 pub(super) static PROTECTED: Parameter = Parameter {
     name: "protected",
-    unit: "%",
+    unit: Unit::Percent,
     default: 80,
     min: 0,
     max: 100,

@@ -11,29 +11,24 @@
 //! 13(4), 2017, sections 3 and 5. Its doorkeeper, which saves memory at the cost of precision, is a parameter; it is off
 //! by default, as in the simulator of the authors (Caffeine's), whose sample of ten accesses for each item is kept too.
 
+use ssdlab_core::{Parameter, Settings, Unit};
+
 use super::{Policy, PolicyInfo};
 use crate::Access;
 use crate::lists::Lists;
-use crate::parameter::{Parameter, Settings};
 use crate::sketch::{self, Sketch, SketchOptions};
 
 pub(super) static SAMPLE: Parameter = Parameter {
     name: "sample",
-    unit: "accesses per item",
+    unit: Unit::Count("accesses per item"),
     default: 10,
     min: 1,
     max: 100,
     help: "Accesses after which counters are halved, for each item of the cache.",
 };
 
-pub(super) static DOORKEEPER: Parameter = Parameter {
-    name: "doorkeeper",
-    unit: "switch",
-    default: 0,
-    min: 0,
-    max: 1,
-    help: "1: items are counted only once they are seen again in a sample.",
-};
+pub(super) static DOORKEEPER: Parameter =
+    Parameter::switch("doorkeeper", false, "1: items are counted only once they are seen again in a sample.");
 
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "tinylfu",
@@ -51,7 +46,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
 
 /// The sketch of a cache.
 pub(super) fn sketch(settings: &Settings, capacity: u64) -> Sketch {
-    let doorkeeper = settings.get("doorkeeper") == 1;
+    let doorkeeper = settings.is_set("doorkeeper");
     Sketch::new(SketchOptions { capacity, sample: settings.get("sample"), doorkeeper })
 }
 

@@ -12,10 +12,11 @@
 //! Source: Johnson, Shasha, "2Q: a low overhead high performance buffer management replacement algorithm", VLDB 1994,
 //! full version, with the sizes they advise: Kin = 25 %, Kout = 50 %.
 
+use ssdlab_core::Parameter;
+
 use super::{Policy, PolicyInfo};
 use crate::Access;
 use crate::lists::Lists;
-use crate::parameter::Parameter;
 
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "2q",

@@ -15,10 +15,11 @@
 //! Source: Einziger, Friedman, Manes, "TinyLFU: a highly efficient cache admission policy", ACM Transactions on Storage
 //! 13(4), 2017, section 4.
 
+use ssdlab_core::Parameter;
+
 use super::{Policy, PolicyInfo, slru, tiny_lfu};
 use crate::Access;
 use crate::lists::Lists;
-use crate::parameter::Parameter;
 use crate::sketch::{self, Sketch};
 
 pub(super) static INFO: PolicyInfo = PolicyInfo {

@@ -3,10 +3,11 @@
 
 use crate::checker::{Checker, Read};
 use crate::kind::{Choices, Kind};
+use crate::parameters::option;
 use crate::table::{Derived, Entries, Fallback, KIB, MEBI, OptionSpec, Section};
-use crate::units::{write_bytes, write_nanos};
 use crate::value::Value;
-use ssdlab_sched::{Device, Frame, NoMerges, SCHEDULERS, SchedulerInfo, Tunable, TunableError, scheduler};
+use ssdlab_core::units::write_bytes;
+use ssdlab_sched::{Device, Frame, NoMerges, SCHEDULERS, SchedulerInfo, TunableError, scheduler};
 use ssdlab_sim::{BlockOptions, Clock};
 
 const SCHEDULER: &str = "block.scheduler";
@@ -44,21 +45,10 @@ fn options() -> Vec<OptionSpec> {
         help: "The I/O scheduler. Its tunables have the names and defaults of the kernel.",
         example: "mq-deadline",
     };
-    let tunables = SCHEDULERS.iter().flat_map(|info| info.tunables.iter().map(|tunable| option(info.name, tunable)));
+    let tunables = SCHEDULERS
+        .iter()
+        .flat_map(|info| info.tunables.iter().map(|one| option(key_of(info.name, one.name), one, one.help)));
     std::iter::once(scheduler).chain(tunables).chain(LAYER.iter().copied()).collect()
-}
-
-/// A tunable as an option.
-fn option(scheduler: &str, tunable: &'static Tunable) -> OptionSpec {
-    let Tunable { name, min, max, help, .. } = *tunable;
-    let kind = match Measure::of(tunable) {
-        Measure::Duration(unit_ns) => Kind::Nanos { min: min * unit_ns, max: max * unit_ns },
-        Measure::Size(unit_bytes) => Kind::Bytes { min: min * unit_bytes, max: max * unit_bytes },
-        Measure::Count => Kind::Count { min, max },
-        Measure::Switch => Kind::Bool,
-    };
-    let default: &'static str = written(tunable, tunable.default).leak();
-    OptionSpec { key: key_of(scheduler, name).leak(), kind, fallback: Fallback::Value(default), help, example: default }
 }
 
 /// What is not the scheduler's.
@@ -175,41 +165,6 @@ fn key_of(scheduler: &str, tunable: &str) -> String {
     format!("{SCHEDULER}.{scheduler}.{tunable}")
 }
 
-/// What a tunable measures, with its unit.
-#[derive(Clone, Copy)]
-enum Measure {
-    /// In units of so many nanoseconds.
-    Duration(u64),
-    /// In units of so many bytes.
-    Size(u64),
-    Count,
-    Switch,
-}
-
-impl Measure {
-    fn of(tunable: &Tunable) -> Self {
-        match tunable.unit {
-            "ns" => Self::Duration(1),
-            "ms" => Self::Duration(1_000_000),
-            "sectors" => Self::Size(512),
-            "KiB" => Self::Size(1 << 10),
-            "MiB" => Self::Size(1 << 20),
-            "switch" => Self::Switch,
-            _ => Self::Count,
-        }
-    }
-}
-
-/// A value of a tunable as `--set` takes it.
-fn written(tunable: &Tunable, value: u64) -> String {
-    match Measure::of(tunable) {
-        Measure::Duration(unit_ns) => write_nanos(value * unit_ns),
-        Measure::Size(unit_bytes) => write_bytes(value * unit_bytes),
-        Measure::Count => value.to_string(),
-        Measure::Switch => (value != 0).to_string(),
-    }
-}
-
 impl Checker<'_> {
     /// The block layer, if there is one; what depends on the size of the device is checked where that is known.
     pub(crate) fn block(&mut self, clock: &Clock, capacity_bytes: Option<u64>) -> Read<Option<BlockOptions>> {
@@ -228,7 +183,7 @@ impl Checker<'_> {
         let mut options = BlockOptions::of(info.name);
         for (tunable, slot) in info.tunables.iter().zip(&mut options.tunables) {
             let key = key_of(name, tunable.name);
-            let value = self.tunable(&key, tunable)?;
+            let value = self.parameter(&key, tunable)?;
             // A scheduler may fit a default to the device, but not what it was asked for.
             *slot = (!self.is_default(&key)).then_some(value);
         }
@@ -249,41 +204,14 @@ impl Checker<'_> {
         let changes: Vec<(String, u64)> = options.changes(info).collect();
         let device = Device { sectors: capacity_bytes / 512, rotational: false, nr_requests: options.nr_requests };
         match info.build(&changes, &device) {
-            Err(TunableError::BeyondDevice { name, value, device, .. }) => {
-                let tunable = info.tunables.iter().find(|tunable| tunable.name == name);
-                let write = |value| tunable.map_or(String::new(), |tunable| written(tunable, value));
-                let message =
-                    format!("{} is more than the drive has; lower it to {} or less", write(value), write(device));
+            Err(TunableError::BeyondDevice { name, value, device, unit, .. }) => {
+                let (value, device) = (unit.write(value), unit.write(device));
+                let message = format!("{value} is more than the drive has; lower it to {device} or less");
                 self.report(&key_of(info.name, name), message);
             }
             Err(error) => self.report(SCHEDULER, error.to_string()),
             Ok(_) => {}
         }
-    }
-
-    /// A tunable in its own unit.
-    fn tunable(&mut self, key: &str, tunable: &Tunable) -> Read<u64> {
-        let (value, unit) = match Measure::of(tunable) {
-            Measure::Duration(unit_ns) => (self.nanos(key)?.0, unit_ns),
-            Measure::Size(unit_bytes) => (self.bytes(key)?, unit_bytes),
-            Measure::Count => return self.count(key),
-            Measure::Switch => return self.flag(key).map(u64::from),
-        };
-        if !value.is_multiple_of(unit) {
-            let below = value / unit;
-            let write = |units| written(tunable, units);
-            let nearest = if below < tunable.min.max(1) {
-                write(below + 1)
-            } else {
-                format!("{} or {}", write(below), write(below + 1))
-            };
-            let is = match Measure::of(tunable) {
-                Measure::Duration(_) => write_nanos(value),
-                _ => write_bytes(value),
-            };
-            self.report(key, format!("{is} is not a multiple of {}; write {nearest}", write(1)));
-        }
-        Ok(value / unit)
     }
 
     fn max_sectors(&mut self) -> Read<u32> {

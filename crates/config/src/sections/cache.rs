@@ -2,9 +2,12 @@
 
 use crate::checker::{Checker, Read};
 use crate::kind::{Choices, Kind};
+use crate::parameters::option;
 use crate::table::{Fallback, KIB, MEBI, OptionSpec, SECOND, Section, TIB};
-use crate::units::{write_bytes, write_percent};
-use ssdlab_cache::{POLICIES, PageSizes, Parameter, PolicyInfo, WriteMode};
+use crate::units::write_percent;
+use ssdlab_cache::{POLICIES, PageSizes, PolicyInfo, WriteMode};
+use ssdlab_core::units::write_bytes;
+use ssdlab_core::{Parameter, Unit};
 use ssdlab_sim::{CacheOptions, CompressedOptions, MOST_PARAMETERS};
 
 const POLICY: &str = "cache.policy";
@@ -26,11 +29,6 @@ fn policies() -> impl Iterator<Item = &'static PolicyInfo> {
     POLICIES.iter().copied().filter(|info| !info.needs_future)
 }
 
-/// Whether a parameter is on or off.
-fn is_switch(parameter: &Parameter) -> bool {
-    parameter.unit == "switch"
-}
-
 /// Every option; called once.
 fn options() -> Vec<OptionSpec> {
     let none = ("none", "no cache: every request goes on as it is");
@@ -42,7 +40,7 @@ fn options() -> Vec<OptionSpec> {
         help: "The replacement policy of the cache.",
         example: "arc",
     };
-    let parameters = policies().flat_map(|info| info.parameters.iter().map(|one| option(info.name, one)));
+    let parameters = policies().flat_map(|info| info.parameters.iter().map(|one| parameter(info.name, one)));
     let sized = policies().filter(|info| info.sizes).map(|info| (info.name, info.help));
     let compressed_policy = OptionSpec {
         key: "cache.compressed_policy",
@@ -115,24 +113,14 @@ impl Codec {
     }
 }
 
-/// A parameter as an option.
-fn option(policy: &str, parameter: &'static Parameter) -> OptionSpec {
-    let Parameter { name, unit, default, min, max, help } = *parameter;
-    let (kind, default, help): (_, &'static str, &'static str) = if is_switch(parameter) {
-        (Kind::Bool, if default == 0 { "false" } else { "true" }, help)
-    } else {
-        let help = format!("{} In {}.", help, if unit == "%" { "percent" } else { unit });
-        // A count of a configuration has 63 bits.
-        let most = i64::MAX as u64;
-        (Kind::Count { min, max: max.min(most) }, default.min(most).to_string().leak(), help.leak())
+/// A parameter as an option, whose help names the unit that its value is written without.
+fn parameter(policy: &str, parameter: &Parameter) -> OptionSpec {
+    let help = match parameter.unit {
+        Unit::Switch => parameter.help,
+        Unit::Percent => format!("{} In percent.", parameter.help).leak(),
+        unit => format!("{} In {unit}.", parameter.help).leak(),
     };
-    OptionSpec {
-        key: format!("{POLICY}.{policy}.{name}").leak(),
-        kind,
-        fallback: Fallback::Value(default),
-        help,
-        example: default,
-    }
+    option(format!("{POLICY}.{policy}.{}", parameter.name), parameter, help)
 }
 
 /// What is neither the policy's nor of compressed pages alone.
@@ -225,7 +213,7 @@ impl Checker<'_> {
         let mut parameters = [None; MOST_PARAMETERS];
         for (parameter, slot) in info.parameters.iter().zip(&mut parameters) {
             let key = format!("{POLICY}.{name}.{}", parameter.name);
-            let value = if is_switch(parameter) { u64::from(self.flag(&key)?) } else { self.count(&key)? };
+            let value = self.parameter(&key, parameter)?;
             *slot = (!self.is_default(&key)).then_some(value);
         }
         let (size, page_bytes) = (self.bytes("cache.size")?, self.small("cache.page")?);

@@ -7,7 +7,7 @@ use crate::checker::{Checker, Read};
 use crate::figures::DeviceFigures;
 use crate::kind::{Choices, Kind};
 use crate::table::{Fallback, KIB, OptionSpec, Section, TIB};
-use crate::units::write_bytes;
+use ssdlab_core::units::write_bytes;
 use ssdlab_nand::{Geometry, Parallelism};
 
 pub(crate) const SECTION: Section = Section {

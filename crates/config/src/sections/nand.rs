@@ -4,8 +4,8 @@ use super::drive::stripe::STRIPE_ORDERS;
 use crate::checker::{Checker, Read};
 use crate::kind::{Choices, Kind};
 use crate::table::{Case, Fallback, Is, MEBI, OptionSpec, SECOND, Section, U32};
-use crate::units::write_nanos;
 use ssdlab_core::Nanos;
+use ssdlab_core::units::write_nanos;
 use ssdlab_nand::{Commands, Interruption, PageTimes, Parallelism, ProgramOrder, Suspend, Timing};
 
 pub(crate) const SECTION: Section = Section {

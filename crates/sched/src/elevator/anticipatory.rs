@@ -16,6 +16,7 @@
 //! sector the kernel dispatches the older at once; here both are kept.
 
 use rustc_hash::FxHashMap;
+use ssdlab_core::{Parameter, Settings};
 
 use super::lists::SortedFifo;
 use super::mean::Mean;
@@ -25,7 +26,6 @@ use crate::MS;
 use crate::bio::Bio;
 use crate::layer::Frame;
 use crate::request::{Request, RequestId, Requests};
-use crate::tunable::{Settings, Tunable};
 
 pub(super) static INFO: SchedulerInfo = SchedulerInfo {
     name: "anticipatory",
@@ -41,22 +41,22 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
     build: |settings, _| Ok(Box::new(Anticipatory::new(settings))),
 };
 
-const TUNABLES: &[Tunable] = &[
-    Tunable::ms(
+const TUNABLES: &[Parameter] = &[
+    Parameter::ms(
         "read_expire",
         125,
         0,
         "Age at which a synchronous request is taken first; also how often ages are looked at.",
     ),
-    Tunable::ms(
+    Parameter::ms(
         "write_expire",
         250,
         0,
         "Age at which an asynchronous request is taken first; also how often ages are looked at.",
     ),
-    Tunable::ms("read_batch_expire", 500, 0, "How long a batch of synchronous requests lasts while others wait."),
-    Tunable::ms("write_batch_expire", 125, 0, "How long a batch of asynchronous requests lasts while others wait."),
-    Tunable::ms("antic_expire", 6, 0, "How long the device is kept idle for a process; 0 for not at all."),
+    Parameter::ms("read_batch_expire", 500, 0, "How long a batch of synchronous requests lasts while others wait."),
+    Parameter::ms("write_batch_expire", 125, 0, "How long a batch of asynchronous requests lasts while others wait."),
+    Parameter::ms("antic_expire", 6, 0, "How long the device is kept idle for a process; 0 for not at all."),
 ];
 
 /// Index of requests nobody waits for, and of those somebody waits for.
@@ -127,7 +127,7 @@ struct Anticipatory {
 
 impl Anticipatory {
     fn new(settings: &Settings) -> Self {
-        let batch_expire = [settings.ms("write_batch_expire"), settings.ms("read_batch_expire")];
+        let batch_expire = [settings.ns("write_batch_expire"), settings.ns("read_batch_expire")];
         Self {
             queues: Default::default(),
             next: [None; 2],
@@ -149,9 +149,9 @@ impl Anticipatory {
             awaited_since: 0,
             new_think: 0,
             new_seek: 0,
-            fifo_expire: [settings.ms("write_expire"), settings.ms("read_expire")],
+            fifo_expire: [settings.ns("write_expire"), settings.ns("read_expire")],
             batch_expire,
-            antic_expire: settings.ms("antic_expire"),
+            antic_expire: settings.ns("antic_expire"),
         }
     }
 

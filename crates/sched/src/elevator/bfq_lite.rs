@@ -15,6 +15,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use rustc_hash::FxHashMap;
+use ssdlab_core::{Parameter, Settings, Unit};
 
 use super::lists::SortedFifo;
 use super::nearest::rank;
@@ -23,7 +24,7 @@ use super::{Device, Elevator, MergeIndex, SchedulerInfo};
 use crate::bio::{Bio, Direction, Flags, Priority, PriorityClass};
 use crate::layer::Frame;
 use crate::request::{Request, RequestId, Requests};
-use crate::tunable::{BACK_SEEK_MAX, BACK_SEEK_PENALTY, Settings, Tunable};
+use crate::tunable::{BACK_SEEK_MAX, BACK_SEEK_PENALTY};
 
 pub(super) static INFO: SchedulerInfo = SchedulerInfo {
     name: "bfq-lite",
@@ -39,20 +40,20 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
     build: |settings, device| Ok(Box::new(BfqLite::new(settings, device))),
 };
 
-const TUNABLES: &[Tunable] = &[
-    Tunable::ms(
+const TUNABLES: &[Parameter] = &[
+    Parameter::ms(
         "slice_idle",
         8,
         0,
         "How long the device is kept idle for the next request of a process; 0 for not at all.",
     ),
-    Tunable::ms(
+    Parameter::ms(
         "fifo_expire_sync",
         125,
         0,
         "Age at which a synchronous request is taken first when its queue is served.",
     ),
-    Tunable::ms(
+    Parameter::ms(
         "fifo_expire_async",
         250,
         0,
@@ -60,10 +61,10 @@ const TUNABLES: &[Tunable] = &[
     ),
     BACK_SEEK_MAX,
     BACK_SEEK_PENALTY,
-    Tunable::ms("timeout_sync", 125, 1, "How long a queue may be served at a time."),
-    Tunable {
+    Parameter::ms("timeout_sync", 125, 1, "How long a queue may be served at a time."),
+    Parameter {
         name: "max_budget",
-        unit: "sectors",
+        unit: Unit::Sectors,
         default: 16 * 1024,
         min: 1,
         max: 1 << 40,
@@ -191,11 +192,11 @@ impl BfqLite {
             hw_samples: 0,
             peak: 0,
             rotational: device.rotational,
-            slice_idle: settings.ms("slice_idle"),
-            fifo_expire: [settings.ms("fifo_expire_async"), settings.ms("fifo_expire_sync")],
+            slice_idle: settings.ns("slice_idle"),
+            fifo_expire: [settings.ns("fifo_expire_async"), settings.ns("fifo_expire_sync")],
             back_seek_max: settings.get("back_seek_max") * 2,
             back_seek_penalty: settings.get("back_seek_penalty"),
-            timeout: settings.ms("timeout_sync"),
+            timeout: settings.ns("timeout_sync"),
             max_budget: settings.get("max_budget"),
         }
     }
@@ -431,7 +432,7 @@ pub(super) mod oracle {
 
     pub fn model() -> BfqLite {
         let device = Device { sectors: u64::MAX, rotational: false, nr_requests: 1024 };
-        BfqLite::new(&Settings::new("bfq-lite", INFO.tunables, &[]).unwrap(), &device)
+        BfqLite::new(&Settings::new(INFO.tunables, &[]).unwrap(), &device)
     }
 
     impl Replayed for BfqLite {

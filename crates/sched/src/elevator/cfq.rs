@@ -30,6 +30,7 @@
 use std::collections::BTreeSet;
 
 use rustc_hash::FxHashMap;
+use ssdlab_core::{Parameter, Settings, Unit};
 
 use super::lists::SortedFifo;
 use super::mean::Mean;
@@ -40,7 +41,7 @@ use crate::MS;
 use crate::bio::{Bio, Flags, Priority, PriorityClass};
 use crate::layer::Frame;
 use crate::request::{Request, RequestId, Requests};
-use crate::tunable::{BACK_SEEK_MAX, BACK_SEEK_PENALTY, Settings, Tunable};
+use crate::tunable::{BACK_SEEK_MAX, BACK_SEEK_PENALTY};
 
 pub(super) static INFO: SchedulerInfo = SchedulerInfo {
     name: "cfq",
@@ -56,22 +57,22 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
     build: |settings, device| Ok(Box::new(Cfq::new(settings, device))),
 };
 
-const TUNABLES: &[Tunable] = &[
-    Tunable {
+const TUNABLES: &[Parameter] = &[
+    Parameter {
         name: "quantum",
-        unit: "requests",
+        unit: Unit::Count("requests"),
         default: 4,
         min: 1,
         max: 1_000_000,
         help: "Requests of a queue at the device; four times as many if it is the only one.",
     },
-    Tunable::ms(
+    Parameter::ms(
         "fifo_expire_sync",
         125,
         0,
         "Age at which a synchronous request is taken first at the beginning of a slice.",
     ),
-    Tunable::ms(
+    Parameter::ms(
         "fifo_expire_async",
         250,
         0,
@@ -79,25 +80,18 @@ const TUNABLES: &[Tunable] = &[
     ),
     BACK_SEEK_MAX,
     BACK_SEEK_PENALTY,
-    Tunable::ms("slice_sync", 100, 1, "Slice of a synchronous queue of priority 4."),
-    Tunable::ms("slice_async", 40, 1, "Slice of an asynchronous queue of priority 4."),
-    Tunable {
+    Parameter::ms("slice_sync", 100, 1, "Slice of a synchronous queue of priority 4."),
+    Parameter::ms("slice_async", 40, 1, "Slice of an asynchronous queue of priority 4."),
+    Parameter {
         name: "slice_async_rq",
-        unit: "requests",
+        unit: Unit::Count("requests"),
         default: 2,
         min: 1,
         max: 1_000_000,
         help: "Scales how many requests an asynchronous queue may dispatch in a slice; 16 at priority 4.",
     },
-    Tunable::ms("slice_idle", 8, 0, "How long the device is kept idle for the next request of a process."),
-    Tunable {
-        name: "low_latency",
-        unit: "switch",
-        default: 1,
-        min: 0,
-        max: 1,
-        help: "Whether asynchronous requests are held back after synchronous ones.",
-    },
+    Parameter::ms("slice_idle", 8, 0, "How long the device is kept idle for the next request of a process."),
+    Parameter::switch("low_latency", true, "Whether asynchronous requests are held back after synchronous ones."),
 ];
 
 /// Mean seek distance from which a process counts as seeking, in sectors.
@@ -254,12 +248,12 @@ impl Cfq {
             places: 0,
             rotational: device.rotational,
             quantum: settings.get("quantum"),
-            fifo_expire: [settings.ms("fifo_expire_async"), settings.ms("fifo_expire_sync")],
+            fifo_expire: [settings.ns("fifo_expire_async"), settings.ns("fifo_expire_sync")],
             back_seek_max: settings.get("back_seek_max") * 2,
             back_seek_penalty: settings.get("back_seek_penalty"),
-            slice: [settings.ms("slice_async"), settings.ms("slice_sync")],
+            slice: [settings.ns("slice_async"), settings.ns("slice_sync")],
             slice_async_rq: settings.get("slice_async_rq"),
-            slice_idle: settings.ms("slice_idle"),
+            slice_idle: settings.ns("slice_idle"),
             low_latency: settings.is_set("low_latency"),
         }
     }

@@ -4,26 +4,29 @@
 use std::collections::BTreeSet;
 
 use rustc_hash::FxHashMap;
+use ssdlab_core::{Parameter, Settings, Unit};
 
 use crate::request::Request;
-use crate::tunable::{Settings, Tunable};
 
-const fn cost(name: &'static str, unit: &'static str, default: u64, help: &'static str) -> Tunable {
-    Tunable { name, unit, default, min: 0, max: 1_000_000_000, help }
+const fn cost(name: &'static str, unit: Unit, default: u64, help: &'static str) -> Parameter {
+    Parameter { name, unit, default, min: 0, max: 1_000_000_000, help }
 }
 
+/// A number for configurations: the names have the unit.
+const MICROS: Unit = Unit::Count("us");
+
 /// The papers calibrate; these defaults are ours, of the order of a SATA SSD of their time.
-pub(super) const READ_BASE: Tunable =
-    cost("read_base_us", "us", 100, "Device time of a read, whatever its size; the default is ours.");
-pub(super) const READ_SECTOR: Tunable =
-    cost("read_sector_ns", "ns", 2000, "Device time of each sector read; the default is ours.");
-pub(super) const WRITE_BASE: Tunable =
-    cost("write_base_us", "us", 150, "Device time of a write, whatever its size; the default is ours.");
-pub(super) const WRITE_SECTOR: Tunable =
-    cost("write_sector_ns", "ns", 5000, "Device time of each sector written; the default is ours.");
-pub(super) const ANTIC_EXPIRE: Tunable = Tunable {
+pub(super) const READ_BASE: Parameter =
+    cost("read_base_us", MICROS, 100, "Device time of a read, whatever its size; the default is ours.");
+pub(super) const READ_SECTOR: Parameter =
+    cost("read_sector_ns", Unit::Nanos, 2000, "Device time of each sector read; the default is ours.");
+pub(super) const WRITE_BASE: Parameter =
+    cost("write_base_us", MICROS, 150, "Device time of a write, whatever its size; the default is ours.");
+pub(super) const WRITE_SECTOR: Parameter =
+    cost("write_sector_ns", Unit::Nanos, 5000, "Device time of each sector written; the default is ours.");
+pub(super) const ANTIC_EXPIRE: Parameter = Parameter {
     name: "antic_expire",
-    unit: "ms",
+    unit: Unit::Millis,
     default: 2,
     min: 0,
     max: 3_600_000,

@@ -9,12 +9,13 @@
 //! Of two requests that begin at the same sector, 2.6.32 dispatches the older at once; here both are kept, as the
 //! kernels of Enterprise Linux 6 do.
 
+use ssdlab_core::{Parameter, Settings, Unit};
+
 use super::lists::SortedFifo;
 use super::{Elevator, MergeIndex, SchedulerInfo};
 use crate::bio::{Bio, Direction};
 use crate::layer::Frame;
 use crate::request::{Request, RequestId, Requests};
-use crate::tunable::{Settings, Tunable};
 
 pub(super) static INFO: SchedulerInfo = SchedulerInfo {
     name: "deadline",
@@ -31,42 +32,42 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
 };
 
 /// Shared with `mq-deadline`, which has inherited names and defaults.
-pub(super) const READ_EXPIRE: Tunable = Tunable {
+pub(super) const READ_EXPIRE: Parameter = Parameter {
     name: "read_expire",
-    unit: "ms",
+    unit: Unit::Millis,
     default: 500,
     min: 1,
     max: 3_600_000,
     help: "How long a read may wait before a batch begins with it.",
 };
-pub(super) const WRITE_EXPIRE: Tunable = Tunable {
+pub(super) const WRITE_EXPIRE: Parameter = Parameter {
     name: "write_expire",
-    unit: "ms",
+    unit: Unit::Millis,
     default: 5000,
     min: 1,
     max: 3_600_000,
     help: "How long a write may wait before a batch begins with it.",
 };
-pub(super) const WRITES_STARVED: Tunable = Tunable {
+pub(super) const WRITES_STARVED: Parameter = Parameter {
     name: "writes_starved",
-    unit: "batches",
+    unit: Unit::Count("batches"),
     default: 2,
     min: 0,
     max: 1_000_000,
     help: "Batches of reads that may pass waiting writes.",
 };
-pub(super) const FIFO_BATCH: Tunable =
-    Tunable { name: "fifo_batch", unit: "requests", default: 16, min: 1, max: 1_000_000, help: "Requests of a batch." };
-pub(super) const FRONT_MERGES: Tunable = Tunable {
-    name: "front_merges",
-    unit: "switch",
-    default: 1,
-    min: 0,
-    max: 1,
-    help: "Whether a bio may be put in front of a waiting request.",
+pub(super) const FIFO_BATCH: Parameter = Parameter {
+    name: "fifo_batch",
+    unit: Unit::Count("requests"),
+    default: 16,
+    min: 1,
+    max: 1_000_000,
+    help: "Requests of a batch.",
 };
+pub(super) const FRONT_MERGES: Parameter =
+    Parameter::switch("front_merges", true, "Whether a bio may be put in front of a waiting request.");
 
-const TUNABLES: &[Tunable] = &[READ_EXPIRE, WRITE_EXPIRE, WRITES_STARVED, FIFO_BATCH, FRONT_MERGES];
+const TUNABLES: &[Parameter] = &[READ_EXPIRE, WRITE_EXPIRE, WRITES_STARVED, FIFO_BATCH, FRONT_MERGES];
 
 #[derive(Debug)]
 struct Deadline {
@@ -90,7 +91,7 @@ impl Deadline {
             next: [None; 2],
             batching: 0,
             starved: 0,
-            expire: [settings.ms("read_expire"), settings.ms("write_expire")],
+            expire: [settings.ns("read_expire"), settings.ns("write_expire")],
             writes_starved: settings.get("writes_starved"),
             fifo_batch: settings.get("fifo_batch"),
             front_merges: settings.is_set("front_merges"),

@@ -13,13 +13,13 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use rustc_hash::FxHashMap;
+use ssdlab_core::{Parameter, Settings, Unit};
 
 use super::cost::{ANTIC_EXPIRE, Awaited, CostModel, READ_BASE, READ_SECTOR, WRITE_BASE, WRITE_SECTOR};
 use super::{Elevator, MergeIndex, SchedulerInfo};
 use crate::bio::{Bio, Direction};
 use crate::layer::Frame;
 use crate::request::{Request, RequestId, Requests};
-use crate::tunable::{Settings, Tunable};
 
 pub(super) static INFO: SchedulerInfo = SchedulerInfo {
     name: "fios",
@@ -32,22 +32,15 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
     by_process: true,
     by_sync: false,
     tunables: &[
-        Tunable {
+        Parameter {
             name: "slice_ms",
-            unit: "ms",
+            unit: Unit::Millis,
             default: 20,
             min: 1,
             max: 3_600_000,
             help: "Device time of a process in an epoch; the default is ours.",
         },
-        Tunable {
-            name: "read_preference",
-            unit: "switch",
-            default: 1,
-            min: 0,
-            max: 1,
-            help: "Whether writes wait for reads.",
-        },
+        Parameter::switch("read_preference", true, "Whether writes wait for reads."),
         ANTIC_EXPIRE,
         READ_BASE,
         READ_SECTOR,
@@ -91,9 +84,9 @@ impl Fios {
             awaited: Awaited::default(),
             epoch: 1,
             reads_at_device: 0,
-            slice: i64::try_from(settings.ms("slice_ms")).expect("an hour fits"),
+            slice: i64::try_from(settings.ns("slice_ms")).expect("an hour fits"),
             read_preference: settings.is_set("read_preference"),
-            antic_expire: settings.ms("antic_expire"),
+            antic_expire: settings.ns("antic_expire"),
             cost: CostModel::new(settings),
         }
     }

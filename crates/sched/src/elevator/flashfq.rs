@@ -13,13 +13,13 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use rustc_hash::FxHashMap;
+use ssdlab_core::{Parameter, Settings, Unit};
 
 use super::cost::{ANTIC_EXPIRE, Awaited, CostModel, READ_BASE, READ_SECTOR, WRITE_BASE, WRITE_SECTOR};
 use super::{Elevator, MergeIndex, SchedulerInfo};
 use crate::bio::Bio;
 use crate::layer::Frame;
 use crate::request::{Request, RequestId, Requests};
-use crate::tunable::{Settings, Tunable};
 
 pub(super) static INFO: SchedulerInfo = SchedulerInfo {
     name: "flashfq",
@@ -32,9 +32,9 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
     by_process: true,
     by_sync: false,
     tunables: &[
-        Tunable {
+        Parameter {
             name: "throttle_ms",
-            unit: "ms",
+            unit: Unit::Millis,
             default: 20,
             min: 0,
             max: 3_600_000,
@@ -102,8 +102,8 @@ impl FlashFq {
             awaited: Awaited::default(),
             in_flight: 0,
             time: 0,
-            throttle: settings.ms("throttle_ms"),
-            antic_expire: settings.ms("antic_expire"),
+            throttle: settings.ns("throttle_ms"),
+            antic_expire: settings.ns("antic_expire"),
             cost: CostModel::new(settings),
         }
     }

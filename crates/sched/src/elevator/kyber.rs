@@ -11,6 +11,8 @@
 //! holds across processors, and bios are merged with any of the eight latest requests, also with those that the kernel
 //! has moved from a processor's queue to the domain's, where it merges no more.
 
+use ssdlab_core::{Parameter, Settings, Unit};
+
 use super::lists::Fifo;
 use super::none::CHECKED;
 use super::{Elevator, MergeIndex, SchedulerInfo};
@@ -18,7 +20,6 @@ use crate::MS;
 use crate::bio::{Bio, Direction, Flags};
 use crate::layer::Frame;
 use crate::request::{Request, RequestId, Requests};
-use crate::tunable::{Settings, Tunable};
 
 use rustc_hash::FxHashMap;
 
@@ -33,17 +34,17 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
     by_process: false,
     by_sync: true,
     tunables: &[
-        Tunable {
+        Parameter {
             name: "read_lat_nsec",
-            unit: "ns",
+            unit: Unit::Nanos,
             default: 2_000_000,
             min: 8,
             max: 60_000_000_000,
             help: "Latency aimed at for reads.",
         },
-        Tunable {
+        Parameter {
             name: "write_lat_nsec",
-            unit: "ns",
+            unit: Unit::Nanos,
             default: 10_000_000,
             min: 8,
             max: 60_000_000_000,
@@ -253,7 +254,7 @@ pub(super) mod oracle {
     use crate::elevator::oracle::Replayed;
 
     pub fn model() -> Kyber {
-        Kyber::new(&Settings::new("kyber", INFO.tunables, &[]).unwrap())
+        Kyber::new(&Settings::new(INFO.tunables, &[]).unwrap())
     }
 
     impl Replayed for Kyber {

@@ -27,10 +27,12 @@ mod sorted;
 
 use std::fmt::Debug;
 
+use ssdlab_core::{Parameter, Settings};
+
 use crate::bio::Bio;
 use crate::layer::Frame;
 use crate::request::{Request, RequestId, Requests};
-use crate::tunable::{Settings, Tunable, TunableError};
+use crate::tunable::TunableError;
 
 /// How requests to merge a bio with are found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -146,14 +148,16 @@ pub struct SchedulerInfo {
     /// Whether decisions depend on writes being synchronous or not.
     pub by_sync: bool,
     /// Its tunables.
-    pub tunables: &'static [Tunable],
+    pub tunables: &'static [Parameter],
     build: Build,
 }
 
 impl SchedulerInfo {
     /// Builds the scheduler with `changes` to the defaults of its tunables.
     pub fn build(&self, changes: &[(String, u64)], device: &Device) -> Result<Box<dyn Elevator>, TunableError> {
-        (self.build)(&Settings::new(self.name, self.tunables, changes)?, device)
+        let settings = Settings::new(self.tunables, changes);
+        let settings = settings.map_err(|error| TunableError::Parameter { scheduler: self.name, error })?;
+        (self.build)(&settings, device)
     }
 }
 

@@ -6,13 +6,14 @@
 //! priority are served one after the other, the lower ones only while the higher have nothing waiting or at the device,
 //! or after `prio_aging_expire`.
 
+use ssdlab_core::{Parameter, Settings, Unit};
+
 use super::deadline::{FIFO_BATCH, FRONT_MERGES, READ_EXPIRE, WRITE_EXPIRE, WRITES_STARVED};
 use super::lists::SortedFifo;
 use super::{Elevator, MergeIndex, SchedulerInfo};
 use crate::bio::{Bio, Direction};
 use crate::layer::Frame;
 use crate::request::{Request, RequestId, Requests};
-use crate::tunable::{Settings, Tunable};
 
 pub(super) static INFO: SchedulerInfo = SchedulerInfo {
     name: "mq-deadline",
@@ -30,17 +31,17 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
         WRITES_STARVED,
         FIFO_BATCH,
         FRONT_MERGES,
-        Tunable {
+        Parameter {
             name: "prio_aging_expire",
-            unit: "ms",
+            unit: Unit::Millis,
             default: 10_000,
             min: 0,
             max: 3_600_000,
             help: "How long a request of a lower class may wait before it goes ahead of higher ones.",
         },
-        Tunable {
+        Parameter {
             name: "async_depth",
-            unit: "requests",
+            unit: Unit::Count("requests"),
             default: 0,
             min: 0,
             max: 1_000_000,
@@ -90,11 +91,11 @@ impl MqDeadline {
             batching: 0,
             starved: 0,
             last: Direction::Write,
-            expire: [settings.ms("read_expire"), settings.ms("write_expire")],
+            expire: [settings.ns("read_expire"), settings.ns("write_expire")],
             writes_starved: settings.get("writes_starved"),
             fifo_batch: settings.get("fifo_batch"),
             front_merges: settings.is_set("front_merges"),
-            prio_aging_expire: settings.ms("prio_aging_expire"),
+            prio_aging_expire: settings.ns("prio_aging_expire"),
             async_depth: settings.get("async_depth"),
         }
     }
@@ -219,7 +220,7 @@ pub(super) mod oracle {
     use crate::elevator::oracle::Replayed;
 
     pub fn model(changes: &[(String, u64)]) -> MqDeadline {
-        MqDeadline::new(&Settings::new("mq-deadline", INFO.tunables, changes).unwrap())
+        MqDeadline::new(&Settings::new(INFO.tunables, changes).unwrap())
     }
 
     impl Replayed for MqDeadline {

@@ -26,13 +26,15 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
+use ssdlab_core::{Parameter, Settings, Unit};
+
 use super::deadline::{FRONT_MERGES, READ_EXPIRE, WRITE_EXPIRE};
 use super::lists::SortedFifo;
 use super::{Device, Elevator, MergeIndex, SchedulerInfo};
 use crate::bio::{Bio, Direction};
 use crate::layer::Frame;
 use crate::request::{Request, RequestId, Requests};
-use crate::tunable::{Settings, Tunable, TunableError};
+use crate::tunable::TunableError;
 
 pub(super) static INFO: SchedulerInfo = SchedulerInfo {
     name: "pardispatcher",
@@ -48,18 +50,14 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
     build: |settings, device| Ok(Box::new(ParDispatcher::new(settings, device)?)),
 };
 
-const fn switch(name: &'static str, default: u64, help: &'static str) -> Tunable {
-    Tunable { name, unit: "switch", default, min: 0, max: 1, help }
+const fn batch(name: &'static str, default: u64, help: &'static str) -> Parameter {
+    Parameter { name, unit: Unit::Count("requests"), default, min: 1, max: 1_000_000, help }
 }
 
-const fn batch(name: &'static str, default: u64, help: &'static str) -> Tunable {
-    Tunable { name, unit: "requests", default, min: 1, max: 1_000_000, help }
-}
-
-const TUNABLES: &[Tunable] = &[
-    Tunable {
+const TUNABLES: &[Parameter] = &[
+    Parameter {
         name: "region_size",
-        unit: "sectors",
+        unit: Unit::Sectors,
         default: 8 << 20,
         // As many regions as a turn goes through without their cost being felt.
         min: 2048,
@@ -70,21 +68,33 @@ const TUNABLES: &[Tunable] = &[
     batch("write_batch", 8, "Writes of a turn."),
     READ_EXPIRE,
     WRITE_EXPIRE,
-    Tunable {
+    Parameter {
         name: "expiry_scan",
-        unit: "ms",
+        unit: Unit::Millis,
         default: 0,
         min: 0,
         max: 3_600_000,
         help: "How often all regions are looked through for the oldest overdue request; 0: each at its turn only.",
     },
     FRONT_MERGES,
-    switch("first_direction", 0, "Direction of the first turn of a region: 0 reads, 1 writes."),
-    switch("cross_region_merges", 0, "Whether a bio may go to the back of a request of another region."),
-    switch("late_arrivals", 1, "Whether requests that arrive during a turn may join it; otherwise a batch goes whole."),
-    switch("served_direction", 1, "Whether turns alternate with the direction last served, or with the one intended."),
-    switch("wrap", 1, "Whether a turn that reaches the end of its region goes on at the beginning."),
-    switch("exceed_batch", 0, "Whether a turn ends when it has exceeded its batch, rather than reached it."),
+    Parameter::switch("first_direction", false, "Direction of the first turn of a region: 0 reads, 1 writes."),
+    Parameter::switch("cross_region_merges", false, "Whether a bio may go to the back of a request of another region."),
+    Parameter::switch(
+        "late_arrivals",
+        true,
+        "Whether requests that arrive during a turn may join it; otherwise a batch goes whole.",
+    ),
+    Parameter::switch(
+        "served_direction",
+        true,
+        "Whether turns alternate with the direction last served, or with the one intended.",
+    ),
+    Parameter::switch("wrap", true, "Whether a turn that reaches the end of its region goes on at the beginning."),
+    Parameter::switch(
+        "exceed_batch",
+        false,
+        "Whether a turn ends when it has exceeded its batch, rather than reached it.",
+    ),
 ];
 
 #[derive(Debug)]
@@ -133,7 +143,7 @@ impl ParDispatcher {
     fn new(settings: &Settings, device: &Device) -> Result<Self, TunableError> {
         const REGION_SIZE: &str = "region_size";
         if let Some(value) = settings.given(REGION_SIZE).filter(|&value| value > device.sectors) {
-            let (scheduler, name, device, unit) = (INFO.name, REGION_SIZE, device.sectors, "sectors");
+            let (scheduler, name, device, unit) = (INFO.name, REGION_SIZE, device.sectors, Unit::Sectors);
             return Err(TunableError::BeyondDevice { scheduler, name, value, device, unit });
         }
         let region_sectors = settings.get(REGION_SIZE);
@@ -150,8 +160,8 @@ impl ParDispatcher {
             next_scan: 0,
             region_sectors,
             batch: [batch("read_batch"), batch("write_batch")],
-            expire: [settings.ms("read_expire"), settings.ms("write_expire")],
-            expiry_scan: settings.ms("expiry_scan"),
+            expire: [settings.ns("read_expire"), settings.ns("write_expire")],
+            expiry_scan: settings.ns("expiry_scan"),
             front_merges: settings.is_set("front_merges"),
             cross_region_merges: settings.is_set("cross_region_merges"),
             late_arrivals: settings.is_set("late_arrivals"),

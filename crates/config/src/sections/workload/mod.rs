@@ -10,8 +10,8 @@ mod streams;
 use crate::checker::{Checker, Read, Reader};
 use crate::kind::{Choices, Kind};
 use crate::table::{Fallback, KIB, MEBI, OptionSpec, Section};
-use crate::units::write_bytes;
 use arrival::ARRIVALS;
+use ssdlab_core::units::write_bytes;
 use ssdlab_sim::Fit;
 use ssdlab_trace::{Generator, Pattern, TraceError, Workload};
 

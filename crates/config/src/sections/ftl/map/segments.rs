@@ -3,7 +3,7 @@
 use crate::checker::{Checker, Read, Reader};
 use crate::kind::Kind;
 use crate::table::{Fallback, MEBI, OptionSpec, TIB};
-use crate::units::write_bytes;
+use ssdlab_core::units::write_bytes;
 use ssdlab_ftl::choice::MapChoice;
 use ssdlab_ftl::map::SegmentOptions;
 use ssdlab_ftl::map::cache::POLICIES;
