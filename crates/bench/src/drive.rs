@@ -99,7 +99,7 @@ fn bare(setup: &Setup, depth: u32, reads: u64) -> f64 {
     let mut flash = ParallelFlash::new(&setup.geometry, &timing, drive.array(), Counts::default(), ());
     let mut rng = Rng::named(1, "bare");
     let mut read = |flash: &mut ParallelFlash, owner| {
-        flash.submit(owner, false);
+        flash.submit(owner, 0, false);
         flash.read(Ppn(rng.below(setup.geometry.pages()) as u32), Cause::Host);
         flash.submitted();
     };

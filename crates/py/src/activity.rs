@@ -37,6 +37,7 @@ fn gantt_columns<'py>(py: Python<'py>, bars: &[GanttBar]) -> PyResult<Bound<'py,
     columns.set_item("plane", column(|bar| bar.plane.into()))?;
     columns.set_item("begin_ns", column(|bar| bar.begin_ns))?;
     columns.set_item("end_ns", column(|bar| bar.end_ns))?;
+    columns.set_item("request", column(|bar| bar.request))?;
     columns.set_item("bus", bars.iter().map(|bar| bar.bus).collect::<Vec<bool>>().into_pyarray(py))?;
     columns.set_item("kind", bars.iter().map(|bar| bar.kind).collect::<Vec<_>>())?;
     columns.set_item("cause", bars.iter().map(|bar| bar.cause).collect::<Vec<_>>())?;

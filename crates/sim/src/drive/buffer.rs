@@ -38,6 +38,8 @@ enum State {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Held {
     pub lpn: u32,
+    /// Number of the request that wrote it last.
+    pub request: u64,
     pub context: WriteContext,
     /// Whether all of it is here; otherwise the rest must be read before it is programmed.
     pub whole: bool,
@@ -80,8 +82,15 @@ pub(crate) struct Buffer {
 
 impl Buffer {
     pub fn new(options: WriteBuffer) -> Self {
-        let free =
-            Held { lpn: 0, context: WriteContext::default(), whole: false, version: 0, state: State::Free, number: 0 };
+        let free = Held {
+            lpn: 0,
+            request: 0,
+            context: WriteContext::default(),
+            whole: false,
+            version: 0,
+            state: State::Free,
+            number: 0,
+        };
         let share = |share: f64| (share * f64::from(options.pages)) as u32;
         Self {
             slots: vec![free; options.pages as usize],
@@ -119,11 +128,12 @@ impl Buffer {
     }
 
     /// Takes a page of the host.
-    pub fn accept(&mut self, lpn: u32, context: WriteContext, whole: bool, version: u64) -> Accepted {
+    pub fn accept(&mut self, lpn: u32, (request, context): (u64, WriteContext), whole: bool, version: u64) -> Accepted {
         if let Some(&slot) = self.newest.get(&lpn) {
             let held = &mut self.slots[slot as usize];
             if held.state == State::Waiting {
                 held.whole |= whole;
+                held.request = request;
                 held.context = context;
                 held.version = version;
                 self.counters.pages_overwritten += 1;
@@ -132,7 +142,8 @@ impl Buffer {
         }
         let Some(slot) = self.free.pop() else { return Accepted::Full };
         // A part of a page whose older version is being programmed is read back from flash like any other.
-        self.slots[slot as usize] = Held { lpn, context, whole, version, state: State::Waiting, number: self.accepted };
+        self.slots[slot as usize] =
+            Held { lpn, request, context, whole, version, state: State::Waiting, number: self.accepted };
         self.order.push_back((slot, self.accepted));
         self.unsafe_numbers.insert(self.accepted);
         self.newest.insert(lpn, slot);
@@ -223,20 +234,20 @@ mod tests {
     #[test]
     fn pages_wait_between_the_watermarks_and_are_overwritten_there() {
         let mut buffer = buffer(4, FlushPolicy::Watermark { high: 0.75, low: 0.25 });
-        assert_eq!(buffer.accept(7, WriteContext::default(), true, 0), Accepted::Stored);
-        assert_eq!(buffer.accept(8, WriteContext::default(), true, 0), Accepted::Stored);
-        assert_eq!(buffer.accept(7, WriteContext::default(), true, 0), Accepted::Overwritten);
+        assert_eq!(buffer.accept(7, (1, WriteContext::default()), true, 0), Accepted::Stored);
+        assert_eq!(buffer.accept(8, (1, WriteContext::default()), true, 0), Accepted::Stored);
+        assert_eq!(buffer.accept(7, (1, WriteContext::default()), true, 0), Accepted::Overwritten);
         assert_eq!(flushed(&mut buffer), []);
-        assert_eq!(buffer.accept(9, WriteContext::default(), true, 0), Accepted::Stored);
+        assert_eq!(buffer.accept(9, (1, WriteContext::default()), true, 0), Accepted::Stored);
         // Three of four are waiting: down to one, oldest first.
         let programming = flushed(&mut buffer);
         assert_eq!(programming.iter().map(|&(_, lpn)| lpn).collect::<Vec<_>>(), [7, 8]);
         // A page being programmed is not overwritten in place.
-        assert_eq!(buffer.accept(7, WriteContext::default(), true, 0), Accepted::Stored);
-        assert_eq!(buffer.accept(5, WriteContext::default(), true, 0), Accepted::Full);
+        assert_eq!(buffer.accept(7, (1, WriteContext::default()), true, 0), Accepted::Stored);
+        assert_eq!(buffer.accept(5, (1, WriteContext::default()), true, 0), Accepted::Full);
         buffer.programmed(programming[0].0);
         assert!(buffer.newest(7).is_some() && buffer.newest(8).is_some());
-        assert_eq!(buffer.accept(5, WriteContext::default(), true, 0), Accepted::Stored);
+        assert_eq!(buffer.accept(5, (1, WriteContext::default()), true, 0), Accepted::Stored);
         buffer.programmed(programming[1].0);
         assert!(buffer.newest(8).is_none());
     }
@@ -244,10 +255,10 @@ mod tests {
     #[test]
     fn a_flush_is_over_when_all_that_came_before_is_programmed() {
         let mut buffer = buffer(4, FlushPolicy::Watermark { high: 1.0, low: 0.0 });
-        buffer.accept(1, WriteContext::default(), true, 0);
-        buffer.accept(2, WriteContext::default(), true, 0);
+        buffer.accept(1, (1, WriteContext::default()), true, 0);
+        buffer.accept(2, (1, WriteContext::default()), true, 0);
         let mark = buffer.force();
-        buffer.accept(3, WriteContext::default(), true, 0);
+        buffer.accept(3, (1, WriteContext::default()), true, 0);
         let programming = flushed(&mut buffer);
         assert_eq!(programming.iter().map(|&(_, lpn)| lpn).collect::<Vec<_>>(), [1, 2]);
         buffer.programmed(programming[1].0);
@@ -260,11 +271,11 @@ mod tests {
     #[test]
     fn a_trimmed_page_is_not_programmed() {
         let mut buffer = buffer(2, FlushPolicy::Watermark { high: 1.0, low: 0.0 });
-        buffer.accept(1, WriteContext::default(), true, 0);
+        buffer.accept(1, (1, WriteContext::default()), true, 0);
         assert!(buffer.trim(1));
         assert!(!buffer.trim(1));
-        buffer.accept(2, WriteContext::default(), true, 0);
-        buffer.accept(3, WriteContext::default(), true, 0);
+        buffer.accept(2, (1, WriteContext::default()), true, 0);
+        buffer.accept(3, (1, WriteContext::default()), true, 0);
         assert_eq!(flushed(&mut buffer).len(), 2);
         assert_eq!((buffer.counters.pages_trimmed, buffer.waiting()), (1, 0));
     }

@@ -6,7 +6,7 @@ use ssdlab_trace::{Op, Request, flag};
 use super::buffer::{Accepted, Buffer};
 use super::parts::{Parts, TimedParts};
 use super::stack::{Stack, context_of};
-use super::{BUFFERED, TimedDrive};
+use super::{BUFFERED, Flight, TimedDrive};
 use crate::check::buffer::BufferOracle;
 use crate::host::issue::Issuer;
 use crate::run::error::SimError;
@@ -47,7 +47,8 @@ impl<P: TimedParts> TimedDrive<P> {
     pub(super) fn accept_pages(&mut self, issuer: &mut Issuer<'_>) {
         while let Some(&Stalled { flight, pages, next }) = self.stalled.front() {
             let buffer = self.buffer.as_mut().expect("writes stall before a buffer");
-            let context = context_of(&self.flights[flight].request);
+            let Flight { request, number, .. } = self.flights[flight];
+            let context = context_of(&request);
             for page in next..pages.count {
                 let part = (page == 0 && pages.head) || (page + 1 == pages.count && pages.tail);
                 let lpn = pages.first + page;
@@ -57,7 +58,7 @@ impl<P: TimedParts> TimedDrive<P> {
                     return;
                 }
                 let version = self.oracle.as_mut().map_or(0, |oracle| oracle.write(lpn));
-                let accepted = buffer.accept(lpn, context, !part, version);
+                let accepted = buffer.accept(lpn, (number, context), !part, version);
                 debug_assert_ne!(accepted, Accepted::Full, "there was room for page {lpn}");
             }
             self.stalled.pop_front();
@@ -106,7 +107,7 @@ impl<P: TimedParts> TimedDrive<P> {
             if let Some(oracle) = &mut self.oracle {
                 oracle.flush(held.lpn, held.version);
             }
-            self.stack.sinks.flash.submit(BUFFERED | slot, false);
+            self.stack.sinks.flash.submit(BUFFERED | slot, held.request, false);
             self.stack.write(held.context, Pages { first: held.lpn, count: 1, head: !held.whole, tail: false });
             let left = self.stack.sinks.flash.submitted();
             debug_assert!(left > 0, "a page written is a page programmed");

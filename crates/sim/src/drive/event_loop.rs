@@ -169,7 +169,7 @@ impl<P: TimedParts> TimedDrive<P> {
         };
         let CollectGoal { blocks, step } = goal;
         while let Some(plane) = self.uncollected.pop() {
-            self.stack.sinks.flash.submit(COLLECTION + plane, true);
+            self.stack.sinks.flash.submit(COLLECTION + plane, 0, true);
             let worked = self.stack.ftl.background(plane, blocks, step, &mut self.stack.sinks);
             let left = self.stack.sinks.flash.submitted();
             debug_assert_eq!(worked, left > 0, "work is flash operations");

@@ -66,6 +66,8 @@ struct Flight {
     /// Time spent behind others.
     waited_ns: u64,
     queue: u16,
+    /// Number among the requests submitted.
+    number: u64,
     /// Whether one of the other direction was in the drive when it took this.
     met_other: bool,
     /// The request of the block layer that it is; none if it is the host's own.

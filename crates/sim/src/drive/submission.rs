@@ -16,7 +16,8 @@ impl<P: TimedParts> TimedDrive<P> {
     pub(super) fn enter(&mut self, request: Request, issued_ns: u64, block: Option<RequestId>) {
         let queue = self.queues.queue_of(request.stream);
         let (taken_ns, submitted_ns, waited_ns, met_other) = (0, 0, 0, false);
-        let flight = Flight { request, issued_ns, taken_ns, submitted_ns, waited_ns, queue, met_other, block };
+        let flight =
+            Flight { request, issued_ns, taken_ns, submitted_ns, waited_ns, queue, number: 0, met_other, block };
         self.queues.push(queue, self.flights.insert(flight));
     }
 
@@ -76,6 +77,7 @@ impl<P: TimedParts> TimedDrive<P> {
         self.stack.requests += 1;
         let flight = &mut self.flights[index];
         flight.submitted_ns = now_ns;
+        flight.number = self.stack.requests;
         let request = flight.request;
         if request.op != Op::Read {
             self.uncollected.append(&mut self.collected);
@@ -89,7 +91,7 @@ impl<P: TimedParts> TimedDrive<P> {
             }
             _ => {}
         }
-        self.stack.sinks.flash.submit(index, false);
+        self.stack.sinks.flash.submit(index, self.stack.requests, false);
         let (buffer, oracle) = (&mut self.buffer, &mut self.oracle);
         self.stack.place(&request, |stack, offset, end| match buffer {
             Some(buffer) => access_behind(stack, buffer, oracle, &request, offset, end),

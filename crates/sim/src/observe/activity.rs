@@ -125,6 +125,10 @@ pub struct GanttBar {
     pub kind: &'static str,
     /// Name of the cause.
     pub cause: &'static str,
+    /// Number of the request that it was done for, among those that the drive was given, from 1 and with the warm-up: a
+    /// write names what it programs, also later from the write buffer, and what had to be collected or loaded for that.
+    /// 0 for collection ahead of need, and for what was emitted before measuring began.
+    pub request: u64,
 }
 
 /// Who was busy when, in bins of equal time from the start of measuring.
@@ -316,6 +320,7 @@ impl Meters {
             end_ns: bar.end_ns,
             kind: kind(bar.kind),
             cause: bar.cause.name(),
+            request: bar.request,
         });
         let activity = Activity {
             die_bin_ns: record.cells.bin_ns(),

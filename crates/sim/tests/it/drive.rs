@@ -106,6 +106,36 @@ fn cells(setup: &Setup, requests: &[Request]) -> Vec<(&'static str, u32, u64, u6
     bars
 }
 
+/// Every operation of a recording names the request that it was done for, programs of the write buffer too.
+#[test]
+fn operations_name_their_requests() {
+    let buffer = WriteBuffer { pages: 8, flush: FlushPolicy::Eager, protected: false };
+    for buffer in [None, Some(buffer)] {
+        let mut setup = filled(array(2, 1, 1, 1), DriveOptions { buffer, ..PLAIN }, 4);
+        setup.gantt = Some(Window { from: Nanos(0), length: Nanos(1_000_000_000) });
+        let requests: Vec<_> = (0..40)
+            .map(|n| at(0, if n % 3 == 0 { Op::Read } else { Op::Write }, n * 7 % 25, 1 + n as u32 % 3))
+            .collect();
+        let bars = replay(&setup, &requests).activity.expect("a drive").gantt;
+        let programs = |number: u64| {
+            let host = |bar: &&GanttBar| bar.request == number && !bar.bus && bar.cause == "host";
+            bars.iter().filter(host).filter(|bar| bar.kind == "program").count() as u32
+        };
+        for (number, request) in (1..).zip(&requests) {
+            let pages = request.bytes / PAGE as u32;
+            let wanted = if request.op == Op::Write { pages } else { 0 };
+            if buffer.is_none() {
+                assert_eq!(programs(number), wanted, "request {number}");
+            } else {
+                // A page that is overwritten in the buffer is not programmed for its first request.
+                assert!(programs(number) <= wanted, "request {number}");
+            }
+        }
+        assert!(bars.iter().all(|bar| (1..=40).contains(&bar.request)), "all is done for a request");
+        assert!(bars.iter().any(|bar| bar.cause == "gc"), "also collection that a write had to wait for");
+    }
+}
+
 /// Pages 0, 1, 2... lie on the channels in turn.
 #[test]
 fn a_request_without_load_takes_the_sum_of_its_parts() {

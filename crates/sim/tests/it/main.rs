@@ -11,4 +11,5 @@ mod map_advice;
 mod oracle;
 mod replay;
 mod serial_clock;
+mod spare_area;
 mod twin;

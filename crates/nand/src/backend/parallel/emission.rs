@@ -56,6 +56,9 @@ impl<W: Witness> ParallelFlash<W> {
             previous: NONE,
             next: NONE,
         });
+        if self.record.keeps_segments() {
+            self.record.emitted(index, self.submission.request);
+        }
         self.chain(block, index);
         if from_block != NONE {
             if kind == Kind::Copyback && from_block != block {

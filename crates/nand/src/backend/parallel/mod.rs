@@ -122,6 +122,8 @@ struct Channel {
 #[derive(Clone, Copy, Debug)]
 struct Submission {
     job: u32,
+    /// The request that it is for, as given to [`ParallelFlash::submit`].
+    request: u64,
     /// The latest read, and why.
     read: u32,
     read_cause: Cause,
@@ -132,7 +134,7 @@ struct Submission {
 }
 
 const NOTHING_SUBMITTED: Submission =
-    Submission { job: NONE, read: NONE, read_cause: Cause::Host, load: NONE, partial: [NONE; 2] };
+    Submission { job: NONE, request: 0, read: NONE, read_cause: Cause::Host, load: NONE, partial: [NONE; 2] };
 
 /// A flash array in time.
 pub struct ParallelFlash<W = ()> {
@@ -237,11 +239,12 @@ impl<W: Witness> ParallelFlash<W> {
     }
 
     /// Begins a job for `owner`: what is emitted until [`Self::submitted`] belongs to it. With `everything` it is done
-    /// when all of that is; otherwise when what the host's data needs is, whatever collection or merges take.
-    pub fn submit(&mut self, owner: u32, everything: bool) {
+    /// when all of that is; otherwise when what the host's data needs is, whatever collection or merges take. `request` is
+    /// a number by which a recording names the request of the host behind it; 0 if there is none.
+    pub fn submit(&mut self, owner: u32, request: u64, everything: bool) {
         let job = Job { left: 0, began_ns: NEVER, owner, everything };
         let index = self.jobs.insert(job);
-        self.submission = Submission { job: index, ..NOTHING_SUBMITTED };
+        self.submission = Submission { job: index, request, ..NOTHING_SUBMITTED };
     }
 
     /// Ends a job's submission; says how many operations it waits for. If there are none, it is over and

@@ -25,6 +25,9 @@ pub struct Segment {
     pub kind: Kind,
     /// Why.
     pub cause: Cause,
+    /// The request of the host that it was emitted for, as given to [`super::ParallelFlash::submit`]; 0 for collection
+    /// ahead of need, and for what was emitted before recording began.
+    pub request: u64,
 }
 
 /// What was recorded since the start.
@@ -42,6 +45,8 @@ pub struct Record {
     /// Operations interrupted by a read.
     pub suspensions: u64,
     window: Option<(u64, u64)>,
+    /// Request of each operation under way, by its number in the queues.
+    requests: Vec<u64>,
     /// Operations of the window.
     pub segments: Vec<Segment>,
     /// Whether there were more segments than are kept.
@@ -61,6 +66,7 @@ impl Record {
                 let from = origin_ns.saturating_add(window.from.0);
                 (from, from.saturating_add(window.length.0))
             }),
+            requests: Vec::new(),
             segments: Vec::new(),
             truncated: false,
         }
@@ -76,6 +82,16 @@ impl Record {
         self.multiplane_commands += u64::from(multiplane);
     }
 
+    /// An operation was emitted for a request.
+    #[cold]
+    pub(super) fn emitted(&mut self, index: u32, request: u64) {
+        let index = index as usize;
+        if self.requests.len() <= index {
+            self.requests.resize(index + 1, 0);
+        }
+        self.requests[index] = request;
+    }
+
     /// Whether operations are recorded one by one.
     #[inline(always)]
     pub(super) fn keeps_segments(&self) -> bool {
@@ -83,13 +99,13 @@ impl Record {
     }
 
     /// The cells of a plane worked on an operation.
-    pub(super) fn segment(&mut self, die: u32, begin_ns: u64, end_ns: u64, op: &Op) {
+    pub(super) fn segment(&mut self, die: u32, begin_ns: u64, end_ns: u64, op: (u32, &Op)) {
         self.keep(die, false, begin_ns, end_ns, op);
     }
 
     /// A channel moved the data of an operation.
     #[inline]
-    pub(super) fn bus(&mut self, channel: usize, die: u32, begin_ns: u64, end_ns: u64, op: &Op) {
+    pub(super) fn bus(&mut self, channel: usize, die: u32, begin_ns: u64, end_ns: u64, op: (u32, &Op)) {
         self.buses.add(channel, begin_ns, end_ns, 1);
         if self.keeps_segments() {
             self.keep(die, true, begin_ns, end_ns, op);
@@ -97,7 +113,7 @@ impl Record {
     }
 
     #[cold]
-    fn keep(&mut self, die: u32, bus: bool, begin_ns: u64, end_ns: u64, op: &Op) {
+    fn keep(&mut self, die: u32, bus: bool, begin_ns: u64, end_ns: u64, (index, op): (u32, &Op)) {
         let Some((from, to)) = self.window else { return };
         if end_ns <= from || begin_ns >= to {
             return;
@@ -114,6 +130,7 @@ impl Record {
             end_ns: end_ns - self.origin_ns,
             kind: op.kind,
             cause: op.cause,
+            request: self.requests.get(index as usize).copied().unwrap_or_default(),
         });
     }
 }

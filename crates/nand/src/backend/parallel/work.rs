@@ -267,7 +267,7 @@ impl<W: Witness> ParallelFlash<W> {
         };
         let index = command.transfer;
         let next = self.ops[index].next;
-        self.record.bus(channel, number, self.channels[channel].began_ns, self.now_ns, &self.ops[index]);
+        self.record.bus(channel, number, self.channels[channel].began_ns, self.now_ns, (index, &self.ops[index]));
         if command.reads {
             self.end(index);
         }
@@ -340,7 +340,7 @@ impl<W: Witness> ParallelFlash<W> {
         if self.record.keeps_segments() {
             let mut index = command.first;
             while index != NONE {
-                self.record.segment(number, command.began_ns, self.now_ns, &self.ops[index]);
+                self.record.segment(number, command.began_ns, self.now_ns, (index, &self.ops[index]));
                 index = self.ops[index].next;
             }
         }
@@ -356,7 +356,13 @@ impl<W: Witness> ParallelFlash<W> {
         for (number, channel) in self.channels.iter().enumerate() {
             let Some(&die) = channel.dies.front() else { continue };
             if let Registers::Moving(command) = self.dies[die as usize].registers {
-                self.record.bus(number, die, channel.began_ns, self.now_ns, &self.ops[command.transfer]);
+                self.record.bus(
+                    number,
+                    die,
+                    channel.began_ns,
+                    self.now_ns,
+                    (command.transfer, &self.ops[command.transfer]),
+                );
             }
         }
     }
