@@ -36,6 +36,10 @@ pub trait Ftl {
     /// Forgets `count` pages from `lpn`: they read as zeros afterwards.
     fn trim<S: FlashSink>(&mut self, lpn: Lpn, count: u32, sink: &mut S);
 
+    /// Whether so many blocks have failed that the next write might find no room: the drive must only be read from now
+    /// on. Never true on flash that does not fail.
+    fn is_worn_out(&self) -> bool;
+
     /// Where the newest copy of `lpn` is.
     fn lookup(&self, lpn: Lpn) -> Option<Ppn>;
 

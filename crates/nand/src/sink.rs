@@ -61,14 +61,15 @@ pub enum BlockMode {
 }
 
 /// What a chip reports of an operation that did not succeed.
+///
+/// A page that cannot be read is no failure for an FTL: its data is lost wherever it goes, so that a copy of it is a page
+/// that reads as an error, and the host hears of it when it reads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Failure {
     /// The page could not be programmed; what was programmed into the block before can be read.
     Program,
     /// The block could not be erased.
     Erase,
-    /// The page cannot be read.
-    Read,
 }
 
 /// Receives flash operations in dependency order.

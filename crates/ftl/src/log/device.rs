@@ -35,6 +35,8 @@ pub(crate) struct LogDevice {
     pub(super) table: BlockTable,
     pub(super) block_of: Reciprocal,
     pub(super) sequence: u64,
+    /// Blocks that may fail before merges run out of erased ones.
+    expendable: u32,
 }
 
 impl LogDevice {
@@ -68,6 +70,7 @@ impl LogDevice {
             table: BlockTable::new(pages_per_block, vec![FreeList::new(Allocation::Fifo, striped)], 0),
             block_of: Reciprocal::new(pages_per_block),
             sequence: 0,
+            expendable: (u64::from(blocks) - needed) as u32,
         })
     }
 
@@ -238,9 +241,19 @@ impl LogDevice {
         let after = first + self.next(block) as usize;
         self.p2l[first..after].fill(NONE);
         self.next[block as usize] = 0;
-        self.table.release(BlockId(block));
         sink.barrier();
         sink.erase(BlockId(block), cause);
+        if S::FAILS && sink.failure().is_some() {
+            self.table.retire(BlockId(block));
+            sink.note(Note::Bad(BlockId(block)));
+        } else {
+            self.table.release(BlockId(block));
+        }
+    }
+
+    /// Whether more blocks have failed than there were to spare.
+    pub fn is_worn_out(&self) -> bool {
+        self.table.bad().count() as u32 > self.expendable
     }
 
     #[inline(always)]

@@ -12,6 +12,8 @@
 //!   goes to the log.
 //! - Merges copy valid pages only. Pages never written or trimmed stay holes and cost nothing; on a device
 //!   that was filled first every merge is as expensive as the papers count it.
+//! - A block that cannot be erased is used no more. A program that fails is not handled yet: flash that fails programs
+//!   must not be put below a log-block FTL.
 //! - An erase happens where the merge that frees the block happens.
 //! - A trim forgets the newest copy and thereby all older ones. The place of the page in the data block is
 //!   then used up: writing it again is a collision.
@@ -94,6 +96,10 @@ impl<L: Log> Ftl for LogFtl<L> {
 
     fn trim<S: FlashSink>(&mut self, lpn: Lpn, count: u32, sink: &mut S) {
         self.device.trim(lpn.0, count, sink);
+    }
+
+    fn is_worn_out(&self) -> bool {
+        self.device.is_worn_out()
     }
 
     fn lookup(&self, lpn: Lpn) -> Option<Ppn> {

@@ -134,9 +134,11 @@ impl<M: MapModel> PageFtl<M> {
         }
         let due = self.map_victim(plane);
         if due.is_some() || self.planes[plane].victim.is_none() {
-            let (block, reason) = match due {
-                Some(block) => (block, VictimReason::MapFull),
-                None => choose(self, plane),
+            let failing = if S::FAILS { self.failing_block(plane) } else { None };
+            let (block, reason) = match (due, failing) {
+                (Some(block), _) => (block, VictimReason::MapFull),
+                (None, Some(block)) => (block, VictimReason::Failed),
+                (None, None) => choose(self, plane),
             };
             sink.note(Note::Victim { block, valid: self.blocks.valid(block), choice: reason });
             self.blocks.withdraw(block);
@@ -205,19 +207,33 @@ impl<M: MapModel> PageFtl<M> {
         while !live.is_empty() {
             let frontier = self.make_writable(plane, number, sink);
             let (now, later) = live.split_at(live.len().min(frontier.left() as usize));
-            self.copy_pages(now, frontier.next, cause, sink);
+            let copied = self.copy_pages(now, frontier.next, cause, sink);
             if M::CHARGED && cause == Cause::Gc {
-                self.planes[plane].outdated.extend(now.iter().filter_map(|&(_, lpn)| self.map.moved(lpn)));
+                self.planes[plane].outdated.extend(now[..copied].iter().filter_map(|&(_, lpn)| self.map.moved(lpn)));
             }
-            self.planes[plane].frontiers[usize::from(number)].next += now.len() as u32;
-            live = later;
+            self.planes[plane].frontiers[usize::from(number)].next += copied as u32;
+            if S::FAILS && copied < now.len() {
+                let failed = frontier.next + copied as u32;
+                self.planes[plane].frontiers[usize::from(number)].next += 1;
+                self.planes[plane].unwritten -= 1;
+                self.close_failing(plane, number, failed, now[copied].1);
+                live = &live[copied..];
+            } else {
+                live = later;
+            }
         }
     }
 
     /// Erases a victim without valid pages.
     pub(super) fn erase<S: FlashSink>(&mut self, plane: usize, block: BlockId, cause: Cause, sink: &mut S) {
+        if S::FAILS && self.failing.contains(&block) {
+            return self.retire(plane, block, sink);
+        }
         sink.barrier();
         sink.erase(block, cause);
+        if S::FAILS && sink.failure().is_some() {
+            return self.retire(plane, block, sink);
+        }
         self.blocks.release(block);
         self.planes[plane].unwritten += self.blocks.pages_per_block();
     }
@@ -239,17 +255,28 @@ impl<M: MapModel> PageFtl<M> {
         count
     }
 
-    /// Copies `live` pages to `to` and on.
+    /// Copies `live` pages to `to` and on: how many, which is all of them unless one could not be programmed.
     #[inline]
-    fn copy_pages<S: FlashSink>(&mut self, live: &[(u32, u32)], to: u32, cause: Cause, sink: &mut S) {
+    fn copy_pages<S: FlashSink>(&mut self, live: &[(u32, u32)], to: u32, cause: Cause, sink: &mut S) -> usize {
         let mut sequence = self.sequence;
         let role = if cause == Cause::MapGc { Role::Map } else { Role::Data };
-        for (to, &(from, lpn)) in (to..).zip(live) {
-            self.l2p[lpn as usize] = to;
-            self.p2l[to as usize] = lpn;
+        for (number, (to, &(from, lpn))) in (to..).zip(live).enumerate() {
+            if !S::FAILS {
+                self.l2p[lpn as usize] = to;
+                self.p2l[to as usize] = lpn;
+            }
             sink.copy(Ppn(from), Ppn(to), Oob { lpn: Lpn(lpn), sequence, role }, cause);
             sequence += 1;
+            if S::FAILS {
+                if sink.failure().is_some() {
+                    self.sequence = sequence;
+                    return number;
+                }
+                self.l2p[lpn as usize] = to;
+                self.p2l[to as usize] = lpn;
+            }
         }
         self.sequence = sequence;
+        live.len()
     }
 }

@@ -125,14 +125,18 @@ impl<M: MapModel> PageFtl<M> {
         }
         let number = usize::from(self.map_frontier());
         let at = &mut self.planes[plane];
-        let ppn = at.frontiers[number].next;
+        let mut ppn = at.frontiers[number].next;
         at.frontiers[number].next += 1;
         at.unwritten -= 1;
         at.valid_map += 1;
+        let oob = Oob { lpn: Lpn(lpn), sequence: self.sequence, role: Role::Map };
+        self.sequence += 1;
+        sink.program(Ppn(ppn), oob, Source::Map, cause);
+        if S::FAILS && sink.failure().is_some() {
+            ppn = self.program_map_elsewhere(plane, ppn, (oob, cause), sink);
+        }
         self.l2p[lpn as usize] = ppn;
         self.p2l[ppn as usize] = lpn;
-        sink.program(Ppn(ppn), Oob { lpn: Lpn(lpn), sequence: self.sequence, role: Role::Map }, Source::Map, cause);
-        self.sequence += 1;
         if old != u32::MAX {
             let (block, home) = (self.block_of(old), self.plane_of(old));
             let valid = self.blocks.valid(block);
@@ -161,7 +165,7 @@ impl<M: MapModel> PageFtl<M> {
     }
 
     /// Opens a block for map pages if there is none, after collecting others if free ones are needed for victims.
-    fn make_room_for_map<S: FlashSink>(&mut self, plane: usize, sink: &mut S) {
+    pub(super) fn make_room_for_map<S: FlashSink>(&mut self, plane: usize, sink: &mut S) {
         loop {
             let number = self.map_frontier();
             let frontier = self.sealed_if_full(self.planes[plane].frontiers[usize::from(number)]);

@@ -30,6 +30,7 @@
 //! file `map_pages.rs` tells what of it needs more than that.
 
 mod collect;
+mod failure;
 mod map_pages;
 mod options;
 
@@ -86,6 +87,8 @@ struct Plane {
     tight: u32,
     /// Valid pages of data; counted on several planes only.
     valid: u32,
+    /// Valid pages of data that it may hold.
+    limit: u32,
     /// Valid map pages.
     valid_map: u32,
     /// Map pages to be rewritten for the victim under way.
@@ -112,8 +115,6 @@ pub struct PageFtl<M = WholeMap> {
     turn: usize,
     /// The same for the next map page.
     map_turn: usize,
-    /// Valid pages of data that a plane may hold.
-    limit: u32,
     /// Valid map pages that a plane may hold.
     map_limit: u32,
     /// Blocks that stay unwritten for survivors.
@@ -124,6 +125,8 @@ pub struct PageFtl<M = WholeMap> {
     prefetching: bool,
     host_pages: u64,
     sequence: u64,
+    /// Blocks with a page that could not be programmed, to be emptied and then used no more.
+    failing: BTreeSet<BlockId>,
 }
 
 impl PageFtl {
@@ -166,12 +169,14 @@ impl<M: MapModel> PageFtl<M> {
         if spare_blocks as usize >= MOST_FRONTIERS {
             return Err(format!("placement {} has more than {MOST_FRONTIERS} frontiers", options.placement.name));
         }
+        let limit = (blocks - reserve_blocks) / planes * pages_per_block;
         let plane = |_| Plane {
             frontiers: [Frontier::CLOSED; MOST_FRONTIERS],
             victim: None,
             unwritten: (physical / u64::from(planes)) as u32,
             tight: 0,
             valid: 0,
+            limit,
             valid_map: 0,
             outdated: Vec::new(),
             map_blocks: BTreeSet::new(),
@@ -189,7 +194,6 @@ impl<M: MapModel> PageFtl<M> {
             planes: (0..planes).map(plane).collect(),
             turn: 0,
             map_turn: 0,
-            limit: (blocks - reserve_blocks) / planes * pages_per_block,
             map_limit: map.pages().div_ceil(planes),
             map,
             spare_blocks,
@@ -201,6 +205,7 @@ impl<M: MapModel> PageFtl<M> {
             prefetching: logical_pages as usize * size_of::<u32>() > CACHED_MAP_BYTES,
             host_pages: 0,
             sequence: 0,
+            failing: BTreeSet::new(),
         };
         for plane in 0..ftl.planes.len() {
             ftl.planes[plane].tight = ftl.tight(plane);
@@ -241,7 +246,7 @@ impl<M: MapModel> PageFtl<M> {
         loop {
             let plane = self.turn;
             self.turn = if plane + 1 == self.planes.len() { 0 } else { plane + 1 };
-            if self.planes[plane].valid < self.limit {
+            if self.planes[plane].valid < self.planes[plane].limit {
                 self.planes[plane].valid += 1;
                 return plane;
             }
@@ -320,15 +325,18 @@ impl<M: MapModel> Ftl for PageFtl<M> {
                 at = &mut self.planes[plane];
             }
             let frontier = &mut at.frontiers[usize::from(number)];
-            let ppn = frontier.next;
+            let mut ppn = frontier.next;
             frontier.next += 1;
             at.unwritten -= 1;
             self.host_pages += 1;
+            let oob = Oob { lpn: Lpn(lpn), sequence: self.sequence, role: Role::Data };
+            self.sequence += 1;
+            sink.program(Ppn(ppn), oob, Source::Host(page), Cause::Host);
+            if S::FAILS && sink.failure().is_some() {
+                ppn = self.program_elsewhere(plane, number, ppn, (oob, Source::Host(page), Cause::Host), sink);
+            }
             let old = std::mem::replace(&mut self.l2p[lpn as usize], ppn);
             self.p2l[ppn as usize] = lpn;
-            let oob = Oob { lpn: Lpn(lpn), sequence: self.sequence, role: Role::Data };
-            sink.program(Ppn(ppn), oob, Source::Host(page), Cause::Host);
-            self.sequence += 1;
             if old != u32::MAX {
                 self.blocks.invalidate(self.block_of(old));
             }
@@ -362,6 +370,12 @@ impl<M: MapModel> Ftl for PageFtl<M> {
                 self.uncount(old);
             }
         }
+    }
+
+    fn is_worn_out(&self) -> bool {
+        let room: u64 = self.planes.iter().map(|plane| u64::from(plane.limit)).sum();
+        let overfull = self.is_striped() && self.planes.iter().any(|plane| plane.valid > plane.limit);
+        overfull || room < u64::from(self.logical_pages)
     }
 
     fn lookup(&self, lpn: Lpn) -> Option<Ppn> {
@@ -457,10 +471,10 @@ impl<M: MapModel> PageFtl<M> {
                 "plane {index} holds {data} valid pages and {map} of the map, {counted} and {counted_map} are counted"
             ));
         }
-        if data > self.limit && self.is_striped() || map > self.map_limit {
+        if data > plane.limit && self.is_striped() || map > self.map_limit {
             return Err(format!(
                 "plane {index} holds {data} valid pages and {map} of the map, more than {} and {}",
-                self.limit, self.map_limit
+                plane.limit, self.map_limit
             ));
         }
         if plane.tight != self.tight(index) {

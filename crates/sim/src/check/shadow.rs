@@ -11,7 +11,7 @@ use ssdlab_nand::{Cause, FlashArray, FlashSink, Oob, PageData, Source, Violation
 use crate::setup::Setup;
 
 /// A sink that may check what it sees. The unit type checks nothing and compiles to nothing.
-pub(crate) trait Checker {
+pub trait Checker {
     /// Whether it checks.
     const ON: bool;
 

@@ -100,6 +100,8 @@ pub(crate) struct TimedDrive<P: TimedParts> {
     /// Planes in which nothing was found to collect since the last write.
     collected: Vec<u32>,
     idle_since_ns: u64,
+    /// The epoch that the FTL was told of last.
+    epoch_seconds: u32,
     /// Pages in the buffer when measuring began.
     waiting_at_start: u32,
 }
@@ -132,6 +134,7 @@ impl<P: TimedParts> TimedDrive<P> {
             uncollected: (0..parallelism.planes()).collect(),
             collected: Vec::new(),
             idle_since_ns: 0,
+            epoch_seconds: 0,
             waiting_at_start: 0,
             block,
         })

@@ -1,5 +1,6 @@
 //! The way of a request through the drive: from its queue through controller and link to FTL and flash, and back.
 
+use ssdlab_ftl::Ftl;
 use ssdlab_sched::RequestId;
 use ssdlab_trace::{Op, Request};
 
@@ -9,6 +10,8 @@ use super::{Flight, TimedDrive};
 use crate::host::block::{BlockStage, HostRequest};
 use crate::host::issue::Issuer;
 use crate::run::error::SimError;
+
+const NANOS_PER_SECOND: u64 = 1_000_000_000;
 
 impl<P: TimedParts> TimedDrive<P> {
     /// A request enters its queue.
@@ -71,9 +74,19 @@ impl<P: TimedParts> TimedDrive<P> {
         self.submit(index, issuer)
     }
 
+    /// Tells the FTL when another second has begun. What it emits nobody waits for.
+    fn tell_epoch(&mut self, now_ns: u64) {
+        let seconds = u32::try_from(now_ns / NANOS_PER_SECOND).unwrap_or(u32::MAX);
+        if seconds != self.epoch_seconds {
+            self.epoch_seconds = seconds;
+            self.stack.ftl.epoch(seconds, &mut self.stack.sinks);
+        }
+    }
+
     /// Hands a request to buffer and FTL.
     pub(super) fn submit(&mut self, index: u32, issuer: &mut Issuer<'_>) -> Result<(), SimError> {
         let now_ns = self.now_ns();
+        self.tell_epoch(now_ns);
         self.stack.requests += 1;
         let flight = &mut self.flights[index];
         flight.submitted_ns = now_ns;

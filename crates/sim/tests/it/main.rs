@@ -5,6 +5,7 @@ mod block_layer;
 mod cache;
 mod determinism;
 mod drive;
+mod failures;
 mod live;
 mod log_blocks;
 mod map_advice;

@@ -1,0 +1,152 @@
+//! Goal: flash that fails loses no data that can be read, and no failed block is used again. Method: the shadow behind a
+//! sink that lets programs, copies and erases fail at random, until the FTL says that it is worn out.
+
+use proptest::prelude::*;
+use ssdlab_core::{BlockId, Lpn, Ppn, Rng};
+use ssdlab_ftl::map::{MapModel, SegmentCache, SegmentOptions, WholeMap, cache};
+use ssdlab_ftl::page::PageFtl;
+use ssdlab_ftl::{Ftl, WriteContext};
+use ssdlab_nand::{Cause, Failure, FlashSink, Note, Oob, Source};
+use ssdlab_sim::Setup;
+use ssdlab_sim::check::shadow::{Checker, Shadow};
+use ssdlab_testkit::small_setup;
+
+/// Flash of which every so many programs and erases fails.
+struct Failing {
+    shadow: Shadow,
+    rng: Rng,
+    one_in: u64,
+    failure: Option<Failure>,
+    failures: u32,
+    bad: Vec<BlockId>,
+    pages_per_block: u32,
+    broken: Option<String>,
+}
+
+impl Failing {
+    fn new(setup: &Setup, one_in: u64, seed: u64) -> Self {
+        Self {
+            shadow: Shadow::new(setup),
+            rng: Rng::named(seed, "failures"),
+            one_in,
+            failure: None,
+            failures: 0,
+            bad: Vec::new(),
+            pages_per_block: setup.geometry.pages_per_block,
+            broken: None,
+        }
+    }
+
+    fn fails(&mut self, failure: Failure, block: BlockId) -> bool {
+        if self.bad.contains(&block) {
+            self.broken.get_or_insert(format!("block {block} is used although it is bad"));
+        }
+        self.failure = (self.rng.below(self.one_in) == 0).then_some(failure);
+        self.failures += u32::from(self.failure.is_some());
+        self.failure.is_some()
+    }
+
+    fn block_of(&self, ppn: Ppn) -> BlockId {
+        BlockId(ppn.0 / self.pages_per_block)
+    }
+}
+
+impl FlashSink for Failing {
+    const FAILS: bool = true;
+
+    fn failure(&mut self) -> Option<Failure> {
+        self.failure.take()
+    }
+
+    fn read(&mut self, ppn: Ppn, cause: Cause) {
+        self.shadow.read(ppn, cause);
+    }
+
+    fn program(&mut self, ppn: Ppn, oob: Oob, source: Source, cause: Cause) {
+        if !self.fails(Failure::Program, self.block_of(ppn)) {
+            self.shadow.program(ppn, oob, source, cause);
+        }
+    }
+
+    fn erase(&mut self, block: BlockId, cause: Cause) {
+        if !self.fails(Failure::Erase, block) {
+            self.shadow.erase(block, cause);
+        }
+    }
+
+    fn barrier(&mut self) {
+        self.shadow.barrier();
+    }
+
+    fn trimmed(&mut self, lpn: Lpn, count: u32, sequence: u64) {
+        self.shadow.trimmed(lpn, count, sequence);
+    }
+
+    fn note(&mut self, note: Note) {
+        if let Note::Bad(block) = note {
+            self.bad.push(block);
+        }
+    }
+}
+
+/// Writes at random until the FTL is worn out or all writes are done; then reads everything.
+fn wear<M: MapModel>(setup: &Setup, mut ftl: PageFtl<M>, one_in: u64, seed: u64) -> Result<(), String> {
+    ftl.keep_for_failures(3)?;
+    let mut flash = Failing::new(setup, one_in, seed);
+    let mut rng = Rng::named(seed, "writes");
+    let pages = u64::from(setup.logical_pages);
+    let mut written = 0;
+    while written < 6_000 && !ftl.is_worn_out() {
+        let lpn = Lpn(rng.below(pages).min(rng.below(pages)) as u32);
+        if rng.below(20) == 0 {
+            flash.shadow.expect_trim(lpn, 1);
+            ftl.trim(lpn, 1, &mut flash);
+        } else {
+            flash.shadow.expect_write(lpn, 1);
+            ftl.write(lpn, 1, WriteContext::default(), &mut flash);
+        }
+        if let Some(broken) = flash.broken.take().or_else(|| flash.shadow.first_violation().map(str::to_owned)) {
+            return Err(format!("after {written} writes and {} failures: {broken}", flash.failures));
+        }
+        written += 1;
+    }
+    ftl.check()?;
+    for lpn in (0..setup.logical_pages).map(Lpn) {
+        ftl.read(lpn, 1, Cause::Host, &mut flash);
+        flash.shadow.verify_read(&ftl, lpn, 1);
+    }
+    if flash.failures == 0 || flash.bad.is_empty() {
+        return Err("nothing failed".into());
+    }
+    flash.shadow.first_violation().map_or(Ok(()), |violation| Err(violation.to_owned()))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
+
+    #[test]
+    fn page_mapping_survives_failing_programs_and_erases(seed in any::<u64>(), one_in in 200_u64..2_000, planes in 1_u32..3) {
+        let mut setup = small_setup(80, 8, 40);
+        setup.geometry.parallelism.planes = planes;
+        let ftl = |map| PageFtl::with_map(setup.shape(), ssdlab_testkit::SMALL_OPTIONS, map, seed).expect("large enough");
+        let whole = ftl(WholeMap { logical_pages: setup.logical_pages });
+        prop_assert_eq!(wear(&setup, whole, one_in, seed), Ok(()));
+    }
+
+    #[test]
+    fn maps_in_flash_survive_failing_programs_and_erases(seed in any::<u64>(), one_in in 400_u64..2_000) {
+        let mut setup = small_setup(120, 8, 60);
+        let entry_bytes = setup.geometry.page_bytes / 16;
+        let map = SegmentOptions {
+            cache_bytes: u64::from(setup.geometry.page_bytes),
+            segment_bytes: setup.geometry.page_bytes / 4,
+            entry_bytes,
+            policy: cache::CacheChoice::Lru,
+            preload: false,
+        };
+        setup.ftl = ssdlab_ftl::FtlChoice::Page(ssdlab_testkit::SMALL_OPTIONS, ssdlab_ftl::choice::MapChoice::Segments(map));
+        let map = SegmentCache::new(setup.logical_pages, setup.geometry.page_bytes, map).expect("a sound cache");
+        let ftl = PageFtl::with_map(setup.shape(), ssdlab_testkit::SMALL_OPTIONS, map, seed).expect("large enough");
+        prop_assert_eq!(wear(&setup, ftl, one_in, seed), Ok(()));
+    }
+}
