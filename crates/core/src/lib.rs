@@ -1,4 +1,4 @@
-//! What every other crate of ssdlab stands on: units, ids, random numbers, histograms, counters.
+//! What every other crate of ssdlab stands on: units, ids, random numbers, histograms, counters, parameters, lists.
 //!
 //! Layer 0: nothing here knows flash, files, threads or wall time.
 

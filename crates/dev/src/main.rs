@@ -14,9 +14,10 @@ fn main() -> ExitCode {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => failure(&error.to_string()),
         },
-        ["generate", "--check"] => match stale(&root()).as_slice() {
-            [] => ExitCode::SUCCESS,
-            pages => failure(&format!("out of date: {}; run generate", pages.join(", "))),
+        ["generate", "--check"] => match stale(&root()) {
+            Ok(pages) if pages.is_empty() => ExitCode::SUCCESS,
+            Ok(pages) => failure(&format!("out of date: {}; run generate", pages.join(", "))),
+            Err(error) => failure(&error.to_string()),
         },
         _ => failure(USAGE),
     }

@@ -1,5 +1,6 @@
-//! The generated files of the repository, and whether they are up to date.
+//! The generated files of the repository, and those with generated parts, and whether they are up to date.
 
+use crate::counters::with_tables;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
@@ -11,13 +12,15 @@ pub struct Page {
     pub text: String,
 }
 
-/// Every generated file.
-pub fn pages() -> Vec<Page> {
-    vec![
+/// Every generated file; `root` has what people wrote of it.
+fn pages(root: &Path) -> io::Result<Vec<Page>> {
+    const RESULTS: &str = "docs/results.md";
+    Ok(vec![
         Page { path: "docs/reference/configuration.md", text: ssdlab_config::reference_markdown() },
         Page { path: "docs/reference/presets.md", text: ssdlab_config::presets_markdown() },
         Page { path: "docs/reference/config.schema.json", text: ssdlab_config::json_schema() },
-    ]
+        Page { path: RESULTS, text: with_tables(&fs::read_to_string(root.join(RESULTS))?)? },
+    ])
 }
 
 /// The root of the repository: two levels above this crate.
@@ -29,9 +32,9 @@ pub fn root() -> PathBuf {
 ///
 /// # Errors
 ///
-/// A file that cannot be written.
+/// A file that cannot be read or written, or that has no place for a generated part.
 pub fn write(root: &Path) -> io::Result<()> {
-    for Page { path, text } in pages() {
+    for Page { path, text } in pages(root)? {
         let path = root.join(path);
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder)?;
@@ -42,7 +45,11 @@ pub fn write(root: &Path) -> io::Result<()> {
 }
 
 /// The pages below `root` that are missing or differ from what would be generated.
-pub fn stale(root: &Path) -> Vec<&'static str> {
+///
+/// # Errors
+///
+/// A file that cannot be read, or that has no place for a generated part.
+pub fn stale(root: &Path) -> io::Result<Vec<&'static str>> {
     let differs = |page: &Page| fs::read_to_string(root.join(page.path)).ok().as_ref() != Some(&page.text);
-    pages().iter().filter(|page| differs(page)).map(|page| page.path).collect()
+    Ok(pages(root)?.iter().filter(|page| differs(page)).map(|page| page.path).collect())
 }

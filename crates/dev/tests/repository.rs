@@ -8,7 +8,7 @@ use std::process::Command;
 
 #[test]
 fn generated_pages_are_up_to_date() {
-    let stale = stale(&root());
+    let stale = stale(&root()).unwrap();
     assert!(stale.is_empty(), "run `cargo run -p ssdlab-dev -- generate`: {stale:?} differ");
 }
 

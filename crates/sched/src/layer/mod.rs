@@ -178,7 +178,7 @@ pub struct Dispatched {
 counters! {
     /// What the block layer has done.
     pub struct BlockCounters {
-        bios: "bios", "Bios submitted.";
+        bios: "bios", "Bios submitted: requests of the trace, cut where they are longer than `block.max_request`.";
         bios_waited: "bios", "Bios that found no request and waited for one.";
         requests: "requests", "Requests made for bios.";
         back_merges: "bios", "Bios put behind a waiting request.";
@@ -187,8 +187,8 @@ counters! {
         dispatched_reads: "requests", "Reads given to the device.";
         dispatched_writes: "requests", "Writes and discards given to the device.";
         dispatched_flushes: "requests", "Flushes given to the device.";
-        dispatched_read_sectors: "sectors", "Sectors of the reads given to the device.";
-        dispatched_write_sectors: "sectors", "Sectors of the writes and discards given to the device.";
+        dispatched_read_sectors: "sectors", "Sectors, of 512 bytes, of the reads given to the device.";
+        dispatched_write_sectors: "sectors", "Sectors, of 512 bytes, of the writes and discards given to the device.";
         direction_changes: "events", "Reads given to the device after writes, and the other way round.";
         plugs: "events", "Times the queue, or a task, was plugged.";
         unplugs_timer: "events", "Unplugged because the delay was over.";

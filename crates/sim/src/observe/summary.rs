@@ -25,7 +25,7 @@ counters! {
         pages_trimmed: "pages", "Logical pages wholly covered by trims.";
         unmapped_pages_read: "pages", "Pages read that were never written: zeros, free of cost.";
         partial_pages_written: "pages", "Pages written in part: the rest was read and written again.";
-        wrapped_requests: "requests", "Requests beyond the device, moved by --fit wrap.";
+        wrapped_requests: "requests", "Requests beyond the device, moved by `--fit wrap`.";
     }
 }
 
