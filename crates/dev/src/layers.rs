@@ -19,7 +19,7 @@ const LAYERS: &[(&str, u8)] = &[
 ];
 
 /// Crates for development only; product crates may use them in tests alone.
-const DEVELOPMENT: &[&str] = &["ssdlab-testkit", "ssdlab-bench", "ssdlab-dev"];
+const DEVELOPMENT: &[&str] = &["ssdlab-testkit", "ssdlab-tiers", "ssdlab-bench", "ssdlab-dev"];
 
 /// What a model below layer 3 must not mention: results would depend on it, or a test could not replay them.
 /// The short forms catch what `use std::{env, fs}` brings in; a map made with `new` is seeded at random.

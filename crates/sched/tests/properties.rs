@@ -222,7 +222,7 @@ fn run(info: &'static SchedulerInfo, options: &Options, events: &[(u64, Event)])
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(ssdlab_tiers::cases(400))]
 
     #[test]
     fn everything_is_served_exactly_once((info, options) in options(), events in events()) {

@@ -73,7 +73,7 @@ fn kept(format: Format, requests: &[Request], streams: &[String]) -> Vec<(Reques
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ssdlab_tiers::cases(40) })]
 
     #[test]
     fn every_writable_format_reads_back_what_it_keeps(requests in requests()) {

@@ -111,7 +111,7 @@ fn what_cannot_be_planned_is_named() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(ssdlab_tiers::cases(24))]
 
     /// Shares stay shares, a slower device never makes the break-even later, and at the device's break-even the best
     /// share costs what a raw cache does.

@@ -18,7 +18,7 @@ fn misses(trace: &AccessTrace, info: &PolicyInfo, capacity: u64) -> u64 {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
+    #![proptest_config(ssdlab_tiers::cases(200))]
 
     /// Source: Belady 1966; Mattson et al. 1970 prove it.
     #[test]
@@ -64,7 +64,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
+    #![proptest_config(ssdlab_tiers::cases(300))]
 
     /// Goal: room made ahead is room made as ever. Method: victims between any accesses and drops; what is cached is known
     /// from what came and went.

@@ -152,7 +152,7 @@ fn replay(stage: &mut Stage, options: StageOptions, requests: &[Request], backgr
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
+    #![proptest_config(ssdlab_tiers::cases(300))]
 
     /// Goal: reads below what the cache misses return the last version written; every dirty page is written once before
     /// it is dropped, unless it is trimmed or overwritten. Method: versions of every sector beside it.

@@ -85,7 +85,7 @@ fn compare(info: &PolicyInfo, draws: &[u64; 4], capacity: u64, accesses: Vec<Acc
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
+    #![proptest_config(ssdlab_tiers::cases(300))]
 
     #[test]
     fn policies_are_their_twins(

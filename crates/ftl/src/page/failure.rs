@@ -88,10 +88,10 @@ impl<M: MapModel> PageFtl<M> {
     /// Gives up the block of a frontier, of which page `ppn` could not be programmed with `lpn`; it counts as written.
     #[cold]
     pub(super) fn close_failing(&mut self, plane: usize, number: u8, ppn: u32, lpn: u32) {
-        // The first page of a block tells whether it is one of map pages.
-        self.p2l[ppn as usize] = lpn;
         let block = self.block_of(ppn);
         let frontier = std::mem::replace(&mut self.planes[plane].frontiers[usize::from(number)], Frontier::CLOSED);
+        // The first page of a block tells whether it holds map pages; pages never written must name one that is elsewhere.
+        self.p2l[ppn as usize..frontier.end as usize].fill(lpn);
         let left = frontier.left();
         self.planes[plane].unwritten -= left;
         // Open blocks count pages as valid that are not yet written; this one keeps what it has.

@@ -25,7 +25,7 @@ fn in_sectors(requests: &[Request]) -> Vec<Request> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1_000, ..ProptestConfig::default() })]
+    #![proptest_config(ssdlab_tiers::cases(1_000))]
 
     #[test]
     fn a_scheduler_with_nothing_to_choose_from_changes_nothing(

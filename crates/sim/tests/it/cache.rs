@@ -51,7 +51,7 @@ fn touched(requests: &[Request], op: Op) -> u64 {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 2_000, ..ProptestConfig::default() })]
+    #![proptest_config(ssdlab_tiers::cases(2_000))]
 
     #[test]
     fn the_drive_does_what_the_cache_leaves(setup in setups(), cache in caches(), requests in requests(300)) {

@@ -28,7 +28,7 @@ fn replay(setup: &Setup, requests: &[Request]) -> Outcome {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 5_000, ..ProptestConfig::default() })]
+    #![proptest_config(ssdlab_tiers::cases(5_000))]
 
     /// No drive, however it is made, loses data, breaks a NAND rule in time, or counts wrong.
     #[test]

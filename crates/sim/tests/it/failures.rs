@@ -122,7 +122,7 @@ fn wear<M: MapModel>(setup: &Setup, mut ftl: PageFtl<M>, one_in: u64, seed: u64)
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
+    #![proptest_config(ssdlab_tiers::cases(300))]
 
     #[test]
     fn page_mapping_survives_failing_programs_and_erases(seed in any::<u64>(), one_in in 200_u64..2_000, planes in 1_u32..3) {

@@ -153,7 +153,7 @@ impl AnyFtl for Contents<'_> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1_000, ..ProptestConfig::default() })]
+    #![proptest_config(ssdlab_tiers::cases(1_000))]
 
     #[test]
     fn every_ftl_holds_the_same_data(requests in requests(200), ascending in any::<bool>()) {

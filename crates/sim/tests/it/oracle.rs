@@ -27,7 +27,7 @@ fn checked(setup: &Setup, requests: &[Request]) -> ssdlab_sim::Outcome {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 10_000, ..ProptestConfig::default() })]
+    #![proptest_config(ssdlab_tiers::cases(10_000))]
 
     #[test]
     fn every_read_returns_the_last_write(setup in setups(), requests in requests(300)) {

@@ -109,7 +109,7 @@ impl AnyFtl for ScanAfterEach<'_> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 2_000, ..ProptestConfig::default() })]
+    #![proptest_config(ssdlab_tiers::cases(2_000))]
 
     #[test]
     fn the_newest_copy_is_known_from_spare_areas_alone(setup in setups(), requests in requests(200)) {

@@ -33,7 +33,7 @@ impl FlashSink for Log {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 500, ..ProptestConfig::default() })]
+    #![proptest_config(ssdlab_tiers::cases(500))]
 
     #[test]
     fn fast_and_obvious_emit_the_same_operations(

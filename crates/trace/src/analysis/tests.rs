@@ -54,7 +54,7 @@ fn continues(requests: &[Request], at: usize, like: impl Fn(&Request) -> bool) -
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(40))]
+    #![proptest_config(ssdlab_tiers::cases(40))]
 
     /// Goal: every figure is what its definition says. Method: the obvious way, from all requests at once.
     #[test]
