@@ -89,8 +89,8 @@ impl FlashSink for Failing {
     }
 }
 
-/// Writes at random until the FTL is worn out or all writes are done; then reads everything.
-fn wear<M: MapModel>(setup: &Setup, mut ftl: PageFtl<M>, one_in: u64, seed: u64) -> Result<(), String> {
+/// Writes at random until the FTL is worn out or all writes are done; then reads everything. The flash as it is then.
+fn wear<M: MapModel>(setup: &Setup, mut ftl: PageFtl<M>, one_in: u64, seed: u64) -> Result<Failing, String> {
     ftl.keep_for_failures(3)?;
     let mut flash = Failing::new(setup, one_in, seed);
     let mut rng = Rng::named(seed, "writes");
@@ -115,10 +115,10 @@ fn wear<M: MapModel>(setup: &Setup, mut ftl: PageFtl<M>, one_in: u64, seed: u64)
         ftl.read(lpn, 1, Cause::Host, &mut flash);
         flash.shadow.verify_read(&ftl, lpn, 1);
     }
-    if flash.failures == 0 || flash.bad.is_empty() {
-        return Err("nothing failed".into());
+    match flash.shadow.first_violation() {
+        Some(violation) => Err(violation.to_owned()),
+        None => Ok(flash),
     }
-    flash.shadow.first_violation().map_or(Ok(()), |violation| Err(violation.to_owned()))
 }
 
 proptest! {
@@ -130,7 +130,7 @@ proptest! {
         setup.geometry.parallelism.planes = planes;
         let ftl = |map| PageFtl::with_map(setup.shape(), ssdlab_testkit::SMALL_OPTIONS, map, seed).expect("large enough");
         let whole = ftl(WholeMap { logical_pages: setup.logical_pages });
-        prop_assert_eq!(wear(&setup, whole, one_in, seed), Ok(()));
+        prop_assert_eq!(wear(&setup, whole, one_in, seed).err(), None);
     }
 
     #[test]
@@ -147,6 +147,17 @@ proptest! {
         setup.ftl = ssdlab_ftl::FtlChoice::Page(ssdlab_testkit::SMALL_OPTIONS, ssdlab_ftl::choice::MapChoice::Segments(map));
         let map = SegmentCache::new(setup.logical_pages, setup.geometry.page_bytes, map).expect("a sound cache");
         let ftl = PageFtl::with_map(setup.shape(), ssdlab_testkit::SMALL_OPTIONS, map, seed).expect("large enough");
-        prop_assert_eq!(wear(&setup, ftl, one_in, seed), Ok(()));
+        prop_assert_eq!(wear(&setup, ftl, one_in, seed).err(), None);
     }
+}
+
+/// The last word of a drive whose blocks fail one after the other is that it is worn out, not a lost page.
+#[test]
+fn blocks_fail_until_the_drive_is_worn_out() {
+    let setup = small_setup(80, 8, 40);
+    let map = WholeMap { logical_pages: setup.logical_pages };
+    let ftl = PageFtl::with_map(setup.shape(), ssdlab_testkit::SMALL_OPTIONS, map, 1).expect("large enough");
+    let flash = wear(&setup, ftl, 50, 1).expect("no data is lost");
+    // 40 spare blocks less the three kept for failures, and one that makes the difference.
+    assert_eq!(flash.bad.len(), 38);
 }
