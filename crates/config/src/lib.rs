@@ -1,7 +1,11 @@
 //! Configuration in three stages: options as written, merged with their origins, settings checked across options.
 //!
-//! One table, [`OPTIONS`], declares every option; reading, suggestions, the JSON schema and the reference page follow
-//! from it. Nothing here opens a file: callers hand in text with the name it goes by.
+//! One table, [`OPTIONS`], declares every option; reading, ranges, suggestions, help, the JSON schema and the reference
+//! page follow from it. It is put together from the sections, of which each is one file or folder below `sections/`
+//! with its options, its reader and its checks. Policies and schedulers declare their parameters themselves, so the
+//! table is built when it is first needed. Positions in errors come from the spans of the TOML parser.
+//!
+//! Nothing here opens a file: callers hand in text with the name it goes by.
 
 mod checker;
 mod config;

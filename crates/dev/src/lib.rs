@@ -1,5 +1,27 @@
 //! Development tools: generated reference pages and the rules of the repository.
 
 pub mod counters;
+pub mod documents;
 pub mod layers;
 pub mod pages;
+
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+/// Every Rust file below `folder`.
+///
+/// # Errors
+///
+/// A folder that cannot be read.
+pub fn sources(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.is_dir() {
+            files.extend(sources(&path)?);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            files.push(path);
+        }
+    }
+    Ok(files)
+}

@@ -2,8 +2,8 @@
 
 use ssdlab_dev::layers::{banned_words, breaches, is_model};
 use ssdlab_dev::pages::{root, stale};
+use ssdlab_dev::sources;
 use std::fs;
-use std::path::{Path, PathBuf};
 use std::process::Command;
 
 #[test]
@@ -33,25 +33,11 @@ fn models_touch_neither_files_nor_threads_nor_clocks() {
         if !is_model(&package) {
             continue;
         }
-        for path in sources(&folder.path().join("src")) {
+        for path in sources(&folder.path().join("src")).unwrap() {
             for (line, word) in banned_words(&package, &fs::read_to_string(&path).unwrap()) {
                 found.push(format!("{}:{line}: {word}", path.display()));
             }
         }
     }
     assert!(found.is_empty(), "{}", found.join("\n"));
-}
-
-/// Every Rust file below `folder`.
-fn sources(folder: &Path) -> Vec<PathBuf> {
-    let mut files = Vec::new();
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            files.extend(sources(&path));
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
-            files.push(path);
-        }
-    }
-    files
 }

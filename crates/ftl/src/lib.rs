@@ -1,8 +1,26 @@
-//! Flash translation layers: deterministic state machines that turn host page operations into flash
-//! operations.
+//! Flash translation layers: deterministic state machines that turn host page operations into flash operations.
 //!
-//! An FTL emits into a [`FlashSink`] and knows neither clock nor payload. The same code, compiled once
-//! per sink, counts operations, drives a timing model, or moves real bytes.
+//! An FTL emits into a [`FlashSink`] and knows neither clock nor payload. The same code, compiled once per sink, counts
+//! operations, drives a timing model, or moves real bytes.
+//!
+//! Rules that hold for every FTL here:
+//!
+//! - **A flat map is the truth.** One array says where the newest copy of each page is, under block mapping too. Block
+//!   tables, log tables and cached parts of a map decide costs and are reported in bytes, but cannot lead a read
+//!   astray.
+//! - **Validity is never stored.** A page is valid if the flat map leads to it. Collection first gathers the valid
+//!   pages of a victim without branching on validity, then copies them: validity is as unpredictable as a coin, and a
+//!   mispredicted branch costs more than the rest of a copy.
+//! - **Planes are all that an FTL knows of geometry.** They are numbered in the order in which successive pages go to
+//!   them. Page mapping collects each plane as a device of its own; log blocks are taken from the planes in turn.
+//! - **Policies that decide for each block are boxed**, as one decision serves dozens of copies. Whatever is called for
+//!   each page is generic.
+//! - **Nothing is buffered**, so there is no flush.
+//!
+//! [`choice`] lists the FTLs and builds them; [`page`] is page mapping, with [`gc`] for victims, [`placement`] for
+//! frontiers and [`map`] for a map in flash; [`log`] holds the log-block FTLs; [`blocks`] is the block table of all.
+//!
+//! Memory: 4 bytes for each logical and each physical page, some 30 for each block.
 
 pub mod blocks;
 pub mod choice;

@@ -1,8 +1,21 @@
 //! NAND flash: the seam to the FTL, and all that lies below it.
 //!
 //! An FTL emits flash operations into a [`FlashSink`], in dependency order. What receives them counts
-//! ([`backend::CountingFlash`]), tells time ([`backend::SerialFlash`], [`backend::parallel::ParallelFlash`]) or
-//! enforces the rules of a chip ([`FlashArray`]). Geometry, timing and commands describe the chips.
+//! ([`backend::CountingFlash`]), tells time ([`backend::SerialFlash`], [`backend::parallel::ParallelFlash`]), records
+//! (`Vec<FlashOp>`) or enforces the rules of a chip ([`FlashArray`]). Geometry, timing and commands describe the chips.
+//!
+//! Sinks compose as tuples, and the sink `()` does nothing. An FTL is generic in its sink, so it is compiled once for
+//! each back end, and what a back end does not use costs nothing:
+//!
+//! - **A chip decides how it copies.** [`FlashSink::copy`] is a read and a program unless the sink does better, so an
+//!   FTL need not know of copy-back.
+//! - **The spare area is enough to recover.** [`Oob`] holds the logical page, a sequence number and the [`Role`] of the
+//!   page; flash that stores it adds a version, which tells the newest of several copies. [`FlashSink::trimmed`] orders
+//!   a trim among the programs.
+//! - **Failures are optional.** Where [`FlashSink::FAILS`] is false, the code for failed programs and erases compiles
+//!   to nothing.
+//! - **Decisions are notes.** A [`Note`] says what was merged, looked up or chosen as a victim, and why. Observers
+//!   measure notes with streams and times that the FTL does not know.
 
 pub mod array;
 pub mod backend;

@@ -1,4 +1,7 @@
-//! Python bindings: conversion of arguments, results and errors, and nothing else.
+//! Python bindings: conversion of arguments, results and errors, and calls. No model is here.
+//!
+//! What parses text for Python, such as the sizes and shares of `quantity.rs`, calls the parser of `ssdlab-core`. Calls
+//! that take long release the interpreter.
 
 #![deny(unsafe_code)]
 // Documentation for people is in the package (`python/ssdlab`) and its stub file.

@@ -3,8 +3,25 @@
 //! The result depends on the set-up and the requests alone: no wall time, no threads, no unseeded randomness. Only
 //! simulations of caches without a drive run several at a time.
 //!
-//! [`setup`] says what is simulated; [`run`] replays requests ([`live`] takes them as they come). [`host`] is what lies
-//! above the drive, [`drive`] the drive, [`observe`] what is measured, [`check`] the oracles.
+//! [`setup`] says what is simulated; [`run`] replays requests ([`live`] takes them as they come). `host` is what lies
+//! above the drive: which request is issued when, a cache, the block layer. `drive` is the drive; [`observe`] is what
+//! is measured, [`check`] the oracles.
+//!
+//! - **One drive type for each combination of parts.** FTL, flash, checker and meter are chosen at run time by
+//!   `assembly` and compiled together; what is not asked for is `()` and costs nothing.
+//! - **The flash operations do not depend on time.** The FTL decides when a request is submitted and the clock lies
+//!   below the seam, so a stream of requests gives the same operations under every clock.
+//! - **The host decides which process may go on.** In a replay by processes, a write that nobody waits for keeps its
+//!   place in the trace; else write-back would overtake what it writes back.
+//! - **Links and the controller are servers** that are asked in order of time, so their next free time is exact.
+//! - **The write buffer belongs to the drive.** The FTL has not seen what waits in it; [`check`] knows which write of
+//!   the host each copy is.
+//! - **The warm-up ends before measuring begins.** All its requests are complete, so counts add up and Little's law
+//!   holds exactly.
+//! - **A live drive stops at a time** instead of at the end of the requests, and its caller moves the clock on. A
+//!   simulated drive can thus stand below a real cache.
+//!
+//! Requests stream in batches, so memory does not grow with the length of a trace.
 
 mod assembly;
 mod caches;

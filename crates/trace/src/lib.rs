@@ -1,4 +1,8 @@
 //! Requests, the readers of every trace format, generators and characterisation.
+//!
+//! [`formats`] has one file for each format, [`generate`] one for each synthetic pattern. [`profile`], [`analysis`] and
+//! [`intervals`] describe a trace; [`stack_distance`] tells what caches of every size would hit. Requests stream; only
+//! `analysis` and `intervals` keep state for each page touched.
 
 pub mod analysis;
 mod decode;

@@ -1,4 +1,4 @@
-//! Flash back ends: what an operation costs.
+//! Flash back ends: what an operation costs. A time model is a sink that implements [`Flash`].
 
 mod counting;
 pub mod parallel;

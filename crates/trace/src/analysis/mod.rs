@@ -3,7 +3,10 @@
 //!
 //! Everything is counted exactly but for three bounds. Addresses beyond 1,048,576 ranges make the ranges of the table
 //! wider. Deviations beyond 65,535 ranges and sizes beyond 65,536 sectors are counted in steps 1.6 % wide. Pages beyond
-//! 3,145,728 groups of 16 neighbours are sampled, and what is then told of them is an estimate ([`WorkingSet`]).
+//! 3,145,728 groups of 16 neighbours are sampled by hash, and their number is then an estimate ([`WorkingSet`]).
+//!
+//! Two bytes for each page touched hold the window of its last touch. That is enough to count the distinct pages of
+//! each window exactly while windows are still joined by twos.
 
 mod alignment;
 mod arrivals;

@@ -1,13 +1,15 @@
 //! How soon written pages are written again, and how much of that a log of some pages sees.
 //!
-//! The *write interval* of a page write is the number of page writes, of any page, since the previous write of the
-//! same page, itself included: 1 where a page is written twice in a row. Against a first-in first-out log of W pages
-//! the FASTer slides call an interval of at most W hot, one of at most 2 W warm, as a second chance doubles the stay in
-//! the log, and a longer one cold. A page in the log is invalidated before its eviction exactly if its next write comes
-//! within W page writes: the share of writes invalidated in time is the share with a hot interval, counted at the
-//! other end.
+//! The *write interval* of a page write is the number of page writes, of any page, since the previous write of the same
+//! page, itself included: 1 where a page is written twice in a row. Against a first-in first-out log of W pages the
+//! FASTer slides call an interval of at most W hot, one of at most 2 W warm, as a second chance doubles the stay in the
+//! log, and a longer one cold. A page in the log is invalidated before its eviction exactly if its next write comes
+//! within W page writes: the share of writes invalidated in time is the share with a hot interval, counted at the other
+//! end.
 //!
-//! Two passes: [`WrittenPages`] tells how much is written, then [`Intervals`] counts, exactly.
+//! Two passes: [`WrittenPages`] tells how much is written, then [`Intervals`] counts, exactly. Shares of the written
+//! pages and equal steps of time and address are known only after the first; counting them exactly in one pass would
+//! take memory for each write instead of each page written.
 
 mod log_size;
 mod written;

@@ -9,8 +9,9 @@
 //! - a host's read: the entry of the map that it had to load;
 //! - an erase: the copies made from its block.
 //!
-//! Among those that are ready a [`scheduler`] picks. A die works on one command at a time (one operation, or one for
-//! each of several planes):
+//! An operation carries the number of things it waits for; a die keeps only the operations that wait for nothing, by
+//! class. So a [`scheduler`] is a pure function of three numbers, and whatever it picks is legal. A die works on one
+//! command at a time (one operation, or one for each of several planes):
 //!
 //! ```text
 //! read     cells t_R -> bus, page by page         cache read: the next t_R during the transfer
@@ -21,8 +22,18 @@
 //! A die holds the command until both are done; transfers on a channel go in the order in which they were asked for. A
 //! read may suspend a longer operation; see [`crate::Suspend`].
 //!
-//! There is one event ahead for each die and each channel at most. Time never runs ahead of the bus: a transfer is not
-//! reserved in advance, it begins when data and bus are there.
+//! **Events.** Each die and each channel has at most one event ahead, so a tournament tree with a leaf for each
+//! replaces a heap of events (`agenda.rs`).
+//!
+//! **The bus is never reserved in advance.** A transfer begins when data and bus are there. A model that books a "next
+//! free time" for each channel at submission leaves an idle bus unused behind a later transfer; it errs by half.
+//!
+//! **Jobs.** A request, a slot of the write buffer and a step of background collection are jobs, which end when their
+//! operations have ended. A request waits for its own operations and for the map entries that it loads; collection
+//! delays it only by standing in the queues.
+//!
+//! **Two orders, two checks.** `Shadow` of the simulator checks operations in the order of their emission, [`InTime`]
+//! in the order in which the cells do them.
 
 mod agenda;
 mod die;

@@ -1,10 +1,20 @@
 //! Filebench on ext4 as block requests: threads that work with files, a page cache, a journal and write-back, on a
 //! nominal device.
 //!
-//! Events happen in order of time, equal ones in the order in which they were set. The fileset is created first, on the
-//! same file system, and nothing of that is reported; so what creation leaves in memory, dirty or not, the run finds.
-//! Times are those of the nominal device: they order the work of threads, the kernel's write-back and the journal, and
-//! say nothing of a real device. A closed replay should keep the order of each process only.
+//! It makes requests whole, where other patterns draw their parts one by one; so [`super::Generator`] has two kinds. It
+//! lives in `trace` because it needs nothing but requests and random numbers.
+//!
+//! Events happen in order of time, equal ones in the order in which they were set. Times are those of the nominal
+//! device: they order the work of threads, the kernel's write-back and the journal, and say nothing of a real device. A
+//! closed replay should keep the order of each process only.
+//!
+//! - **The file system knows no threads and no device**: it says which bios a read, a write-back or a commit takes.
+//!   `threads.rs` and `write_back.rs` drive it by events; `device.rs` says only when a bio is done.
+//! - **The run creates its files first**, on the same file system and unrecorded. The measured run finds whatever
+//!   creation left in memory, dirty or unlogged, so no rule for an initial state is needed.
+//! - **An action that finds no room does nothing** and is tried again after the commit that frees blocks.
+//! - **Times between operations are exponential.** With equal times, threads stay in step, and what they write at once
+//!   lies in the order in which they read it later.
 //!
 //! Read-ahead asks for what the read asks for, as a read of 1 MiB is larger than the window of 128 KiB (mm/readahead.c,
 //! `ondemand_readahead`). Metadata is always in memory. What two threads read at once is read once.

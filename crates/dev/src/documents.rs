@@ -1,0 +1,105 @@
+//! What a document names: files, links, and items said to be in a file, as in `` `CODECS` in `crates/codec/src/lib.rs` ``.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// An item that a document says a file declares.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Item {
+    /// Its name.
+    pub name: String,
+    /// The file, from the root of the repository.
+    pub file: String,
+}
+
+/// Every item with its file that `text` names.
+pub fn items(text: &str) -> Vec<Item> {
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let parts: Vec<&str> = words.split('`').collect();
+    let said = |part: &&[&str]| part[1] == " in " && is_path(part[2]);
+    let quoted = parts.windows(3).skip(1).step_by(2).filter(said);
+    quoted.map(|part| Item { name: part[0].into(), file: part[2].into() }).collect()
+}
+
+/// What `text`, a document in `folder` below `root`, names and is not there.
+pub fn missing(root: &Path, folder: &str, text: &str) -> Vec<String> {
+    let mut missing = Vec::new();
+    for line in text.lines() {
+        let quoted = line.split('`').skip(1).step_by(2);
+        // A row about a crate names files of it.
+        let own = line.strip_prefix("| `").and_then(|row| row.split_once('`')).map(|(name, _)| src(root, name));
+        let exists = |path: &str| root.join(path).exists() || own.as_ref().is_some_and(|own| own.join(path).exists());
+        missing.extend(quoted.filter(|part| is_path(part) && !exists(part)).map(String::from));
+        let links = line.split("](").skip(1).filter_map(|link| link.split(')').next());
+        let here = links.filter(|link| !link.starts_with("http"));
+        missing.extend(here.filter(|link| !root.join(folder).join(link).exists()).map(String::from));
+    }
+    for Item { name, file } in items(text) {
+        if !fs::read_to_string(root.join(&file)).is_ok_and(|source| declares(&source, &name)) {
+            missing.push(format!("{name} in {file}"));
+        }
+    }
+    missing
+}
+
+/// Every table of registered things: the public slices of the product crates, each as a document should name it.
+pub fn tables(root: &Path, path: &Path, source: &str) -> Vec<Item> {
+    let declared = source.lines().filter_map(|line| line.strip_prefix("pub static ")?.split_once(": &["));
+    let file = path.strip_prefix(root).unwrap_or(path).display().to_string();
+    declared.map(|(name, _)| Item { name: name.into(), file: file.clone() }).collect()
+}
+
+fn src(root: &Path, name: &str) -> PathBuf {
+    root.join("crates").join(name).join("src")
+}
+
+/// Whether something quoted is a file or folder.
+fn is_path(quoted: &str) -> bool {
+    let file = [".rs", ".py", ".toml", ".md"].iter().any(|end| quoted.ends_with(end));
+    (file || quoted.contains('/')) && quoted.chars().all(|c| c.is_ascii_alphanumeric() || "_-./".contains(c))
+}
+
+/// Whether a Rust or Python source declares `name`.
+fn declares(source: &str, name: &str) -> bool {
+    source.lines().any(|line| {
+        let words: Vec<&str> = line.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
+        let keyword = |word| ["static", "const", "enum", "struct", "trait", "fn", "def", "class"].contains(&word);
+        let assigned = line.strip_prefix(name).is_some_and(|rest| rest.starts_with([':', ' ']));
+        assigned || words.windows(2).any(|pair| keyword(pair[0]) && pair[1] == name)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pages::root;
+
+    #[test]
+    fn what_is_there_is_not_missing() {
+        let text = "| `dev` | rules | `layers.rs` |\nSee `crates/dev/`, [adding](adding.md); `items` in\n`crates/dev/src/documents.rs`, `a + b`.";
+        assert_eq!(missing(&root(), "docs", text), [""; 0]);
+    }
+
+    #[test]
+    fn what_is_not_there_is_missing() {
+        let text = "| `dev` | `lawyers.rs` |\n`crates/dove/` [subtracting](subtracting.md) `item` in `crates/dev/src/documents.rs` `x` in `y.rs`";
+        assert_eq!(
+            missing(&root(), "docs", text),
+            [
+                "lawyers.rs",
+                "crates/dove/",
+                "y.rs",
+                "subtracting.md",
+                "item in crates/dev/src/documents.rs",
+                "x in y.rs"
+            ]
+        );
+    }
+
+    #[test]
+    fn tables_are_public_slices() {
+        let source = "pub static ONE: &[&Info] = &[];\nstatic TWO: &[&Info] = &[];\npub static THREE: u8 = 3;";
+        let item = Item { name: "ONE".into(), file: "crates/a/src/lib.rs".into() };
+        assert_eq!(tables(Path::new("/r"), Path::new("/r/crates/a/src/lib.rs"), source), [item]);
+    }
+}
