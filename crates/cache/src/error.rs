@@ -16,13 +16,8 @@ pub enum CacheError {
         known: String,
     },
     /// The policy has no such parameter, or not with this value.
-    #[error("policy `{policy}`: {error}")]
-    Parameter {
-        /// The policy.
-        policy: &'static str,
-        /// What is wrong.
-        error: ParameterError,
-    },
+    #[error(transparent)]
+    Parameter(#[from] ParameterError),
     /// A cache of no size.
     #[error("a cache holds something: make the capacity at least 1")]
     NoCapacity,

@@ -137,20 +137,41 @@ impl Parameter {
     }
 }
 
+/// Whose parameters a table has, for messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Owner {
+    /// What it is: `scheduler`.
+    pub kind: &'static str,
+    /// Its name.
+    pub name: &'static str,
+    /// What its parameters are called: `tunable`.
+    pub parameter: &'static str,
+}
+
+impl fmt::Display for Owner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} `{}`", self.kind, self.name)
+    }
+}
+
 /// A parameter was set that cannot be.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ParameterError {
     /// There is no such parameter.
-    #[error("there is no parameter `{name}`; known are {known}")]
+    #[error("{owner} has no {} `{name}`; it has {known}", owner.parameter)]
     Unknown {
+        /// Who was asked.
+        owner: Owner,
         /// The name asked for.
         name: String,
         /// All names.
         known: String,
     },
     /// Outside its range.
-    #[error("parameter `{name}` is {value}, but must lie in {min}..={max} {unit}")]
+    #[error("{} `{name}` of {owner} is {value}, but must lie in {min}..={max} {unit}", owner.parameter)]
     OutOfRange {
+        /// Who was asked.
+        owner: Owner,
         /// The parameter.
         name: &'static str,
         /// The value asked for.
@@ -175,18 +196,18 @@ pub struct Settings {
 
 impl Settings {
     /// Defaults of `table` with `changes` on top.
-    pub fn new(table: &'static [Parameter], changes: &[(String, u64)]) -> Result<Self, ParameterError> {
+    pub fn new(owner: Owner, table: &'static [Parameter], changes: &[(String, u64)]) -> Result<Self, ParameterError> {
         let mut values: Vec<u64> = table.iter().map(|parameter| parameter.default).collect();
         let mut given = vec![false; table.len()];
         for (name, value) in changes {
             let Some(at) = table.iter().position(|parameter| parameter.name == name) else {
                 let known = table.iter().map(|parameter| parameter.name).collect::<Vec<_>>().join(", ");
                 let known = if known.is_empty() { "none".into() } else { known };
-                return Err(ParameterError::Unknown { name: name.clone(), known });
+                return Err(ParameterError::Unknown { owner, name: name.clone(), known });
             };
             let Parameter { name, min, max, unit, .. } = table[at];
             if !(min..=max).contains(value) {
-                return Err(ParameterError::OutOfRange { name, value: *value, min, max, unit });
+                return Err(ParameterError::OutOfRange { owner, name, value: *value, min, max, unit });
             }
             (values[at], given[at]) = (*value, true);
         }
@@ -238,9 +259,11 @@ mod tests {
         Parameter { name: "depth", unit: Unit::Count("requests"), default: 16, min: 1, max: 64, help: "Number." },
     ];
 
+    const OWNER: Owner = Owner { kind: "scheduler", name: "cfq", parameter: "tunable" };
+
     #[test]
     fn changes_lie_on_top_of_defaults() {
-        let settings = Settings::new(TABLE, &[("wait".into(), 3), ("merges".into(), 0)]).unwrap();
+        let settings = Settings::new(OWNER, TABLE, &[("wait".into(), 3), ("merges".into(), 0)]).unwrap();
         assert_eq!((settings.get("wait"), settings.ns("wait")), (3, 3_000_000));
         assert_eq!((settings.given("wait"), settings.given("depth"), settings.get("depth")), (Some(3), None, 16));
         assert_eq!((settings.is_set("merges"), settings.share("part", u64::MAX)), (false, u64::MAX / 4));
@@ -248,11 +271,14 @@ mod tests {
 
     #[test]
     fn what_cannot_be_is_refused() {
-        let refused = |name: &str, value| Settings::new(TABLE, &[(name.into(), value)]).unwrap_err().to_string();
-        assert_eq!(refused("wait", 1), "parameter `wait` is 1, but must lie in 2..=3600000 ms");
-        assert_eq!(refused("what", 1), "there is no parameter `what`; known are wait, part, merges, region, depth");
-        let none = Settings::new(&[], &[("what".into(), 1)]).unwrap_err();
-        assert_eq!(none.to_string(), "there is no parameter `what`; known are none");
+        let refused = |name: &str, value| Settings::new(OWNER, TABLE, &[(name.into(), value)]).unwrap_err().to_string();
+        assert_eq!(refused("wait", 1), "tunable `wait` of scheduler `cfq` is 1, but must lie in 2..=3600000 ms");
+        assert_eq!(
+            refused("what", 1),
+            "scheduler `cfq` has no tunable `what`; it has wait, part, merges, region, depth"
+        );
+        let none = Settings::new(OWNER, &[], &[("what".into(), 1)]).unwrap_err();
+        assert_eq!(none.to_string(), "scheduler `cfq` has no tunable `what`; it has none");
     }
 
     #[test]

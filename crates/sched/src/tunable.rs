@@ -35,13 +35,8 @@ pub enum TunableError {
         known: String,
     },
     /// The scheduler has no such tunable, or not with this value.
-    #[error("scheduler `{scheduler}`: {error}")]
-    Parameter {
-        /// The scheduler.
-        scheduler: &'static str,
-        /// What is wrong.
-        error: ParameterError,
-    },
+    #[error(transparent)]
+    Parameter(#[from] ParameterError),
     /// Larger than the device.
     #[error(
         "tunable `{name}` of scheduler `{scheduler}` is {value} {unit}, but the device has {device} {unit}; \

@@ -448,7 +448,7 @@ fn unknown_names_and_values_are_refused() {
         BlockLayer::new(Options { tunables, ..Options::legacy(scheduler, SECTORS) }).unwrap_err().to_string()
     };
     assert!(refused("elevator", "x", 1).starts_with("no scheduler is called `elevator`; known are noop, deadline"));
-    assert_eq!(refused("noop", "quantum", 1), "scheduler `noop` has no tunable `quantum`");
+    assert_eq!(refused("noop", "quantum", 1), "scheduler `noop` has no tunable `quantum`; it has none");
     assert_eq!(
         refused("deadline", "front_merges", 2),
         "tunable `front_merges` of scheduler `deadline` is 2, but must lie in 0..=1 switch"

@@ -25,7 +25,7 @@ mod w_tiny_lfu;
 
 use std::fmt::Debug;
 
-use ssdlab_core::{Parameter, Settings};
+use ssdlab_core::parameter::{Owner, Parameter, Settings};
 
 use crate::bank::Counts;
 use crate::curve::exact::OnePass;
@@ -212,8 +212,8 @@ impl PolicyInfo {
         items: u32,
         one_size: bool,
     ) -> Result<Box<dyn Policy>, CacheError> {
-        let settings = Settings::new(self.parameters, changes);
-        let settings = settings.map_err(|error| CacheError::Parameter { policy: self.name, error })?;
+        let owner = Owner { kind: "policy", name: self.name, parameter: "parameter" };
+        let settings = Settings::new(owner, self.parameters, changes)?;
         if capacity == 0 {
             return Err(CacheError::NoCapacity);
         }

@@ -432,7 +432,7 @@ pub(super) mod oracle {
 
     pub fn model() -> BfqLite {
         let device = Device { sectors: u64::MAX, rotational: false, nr_requests: 1024 };
-        BfqLite::new(&Settings::new(INFO.tunables, &[]).unwrap(), &device)
+        BfqLite::new(&INFO.settings(&[]).unwrap(), &device)
     }
 
     impl Replayed for BfqLite {

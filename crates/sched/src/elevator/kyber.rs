@@ -254,7 +254,7 @@ pub(super) mod oracle {
     use crate::elevator::oracle::Replayed;
 
     pub fn model() -> Kyber {
-        Kyber::new(&Settings::new(INFO.tunables, &[]).unwrap())
+        Kyber::new(&INFO.settings(&[]).unwrap())
     }
 
     impl Replayed for Kyber {

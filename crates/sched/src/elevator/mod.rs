@@ -27,7 +27,7 @@ mod sorted;
 
 use std::fmt::Debug;
 
-use ssdlab_core::{Parameter, Settings};
+use ssdlab_core::parameter::{Owner, Parameter, ParameterError, Settings};
 
 use crate::bio::Bio;
 use crate::layer::Frame;
@@ -153,11 +153,15 @@ pub struct SchedulerInfo {
 }
 
 impl SchedulerInfo {
+    /// The values of its tunables, with changes to their defaults.
+    fn settings(&self, changes: &[(String, u64)]) -> Result<Settings, ParameterError> {
+        let owner = Owner { kind: "scheduler", name: self.name, parameter: "tunable" };
+        Settings::new(owner, self.tunables, changes)
+    }
+
     /// Builds the scheduler with `changes` to the defaults of its tunables.
     pub fn build(&self, changes: &[(String, u64)], device: &Device) -> Result<Box<dyn Elevator>, TunableError> {
-        let settings = Settings::new(self.tunables, changes);
-        let settings = settings.map_err(|error| TunableError::Parameter { scheduler: self.name, error })?;
-        (self.build)(&settings, device)
+        (self.build)(&self.settings(changes)?, device)
     }
 }
 

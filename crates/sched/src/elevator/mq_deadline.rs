@@ -220,7 +220,7 @@ pub(super) mod oracle {
     use crate::elevator::oracle::Replayed;
 
     pub fn model(changes: &[(String, u64)]) -> MqDeadline {
-        MqDeadline::new(&Settings::new(INFO.tunables, changes).unwrap())
+        MqDeadline::new(&INFO.settings(changes).unwrap())
     }
 
     impl Replayed for MqDeadline {
