@@ -53,6 +53,9 @@ impl<M: MapModel> PageFtl<M> {
                 self.end_shortage(plane, sink);
             }
         }
+        if S::FAILS && !self.failing.is_empty() {
+            self.rescue(plane, sink);
+        }
         self.make_writable(plane, frontier, sink);
     }
 
@@ -61,7 +64,7 @@ impl<M: MapModel> PageFtl<M> {
         self.collect_while(plane, sink, |ftl| ftl.planes[plane].unwritten <= ftl.short(plane));
     }
 
-    fn collect_while<S: FlashSink>(&mut self, plane: usize, sink: &mut S, short: impl Fn(&Self) -> bool) {
+    pub(super) fn collect_while<S: FlashSink>(&mut self, plane: usize, sink: &mut S, short: impl Fn(&Self) -> bool) {
         // With the reserve held, some invalid page always comes within reach; the bound only turns a
         // broken policy into an error instead of a hang.
         let mut patience = 1_000 + 64 * u64::from(self.blocks.table().len());
@@ -134,11 +137,9 @@ impl<M: MapModel> PageFtl<M> {
         }
         let due = self.map_victim(plane);
         if due.is_some() || self.planes[plane].victim.is_none() {
-            let failing = if S::FAILS { self.failing_block(plane) } else { None };
-            let (block, reason) = match (due, failing) {
-                (Some(block), _) => (block, VictimReason::MapFull),
-                (None, Some(block)) => (block, VictimReason::Failed),
-                (None, None) => choose(self, plane),
+            let (block, reason) = match due {
+                Some(block) => (block, VictimReason::MapFull),
+                None => choose(self, plane),
             };
             sink.note(Note::Victim { block, valid: self.blocks.valid(block), choice: reason });
             self.blocks.withdraw(block);
@@ -226,9 +227,6 @@ impl<M: MapModel> PageFtl<M> {
 
     /// Erases a victim without valid pages.
     pub(super) fn erase<S: FlashSink>(&mut self, plane: usize, block: BlockId, cause: Cause, sink: &mut S) {
-        if S::FAILS && self.failing.contains(&block) {
-            return self.retire(plane, block, sink);
-        }
         sink.barrier();
         sink.erase(block, cause);
         if S::FAILS && sink.failure().is_some() {

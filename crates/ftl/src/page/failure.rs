@@ -2,18 +2,21 @@
 //!
 //! ```text
 //! a program fails:  the block is closed and counts as failing; the page goes to the next block of its frontier
-//! collection:       takes failing blocks first; once empty, a failing block is bad instead of erased
+//! then:             once there is room, the valid pages of a failing block are copied; the block is bad
 //! an erase fails:   the block is bad
 //! ```
 //! A bad block is one less for its plane, which may hold a block of valid pages less from then on. What collection keeps
-//! unwritten is just enough while nothing fails; [`PageFtl::keep_for_failures`] keeps more.
+//! unwritten is just enough while nothing fails; [`PageFtl::keep_for_failures`] keeps more. It must be more blocks than fail
+//! in the course of one shortage: without an erased block collection cannot go on.
 
 use ssdlab_core::{BlockId, Ppn};
-use ssdlab_nand::{Cause, FlashSink, Note, Oob, Source};
+use ssdlab_nand::{Cause, FlashSink, Note, Oob, Source, VictimReason};
 
+use super::collect::Victim;
 use super::{Frontier, PageFtl};
 use crate::Ftl;
 use crate::map::MapModel;
+use crate::placement::Route;
 
 impl<M: MapModel> PageFtl<M> {
     /// Keeps so many more blocks of each plane unwritten, for programs that fail in the course of one collection.
@@ -94,31 +97,50 @@ impl<M: MapModel> PageFtl<M> {
         self.p2l[ppn as usize..frontier.end as usize].fill(lpn);
         let left = frontier.left();
         self.planes[plane].unwritten -= left;
-        // Open blocks count pages as valid that are not yet written; this one keeps what it has.
+        // Open blocks count pages as valid that are not yet written; this one keeps what it has. It is not sealed, so that
+        // no policy chooses it: emptying it yields no block.
         self.blocks.move_out(block, left + 1);
-        self.blocks.seal(block, self.host_pages);
-        // Sealed as map pages are collected apart, whatever they hold.
-        if number == self.map_frontier() {
-            self.planes[plane].map_blocks.insert((self.blocks.valid(block), block));
-        }
         self.failing.insert(block);
+        self.lose_block(plane);
     }
 
-    /// The failing block of the plane that is to be emptied next.
-    pub(super) fn failing_block(&self, plane: usize) -> Option<BlockId> {
-        self.failing.iter().copied().find(|&block| {
-            self.plane_of(block.0 * self.blocks.pages_per_block()) == plane && self.blocks.is_sealed(block)
-        })
-    }
-
-    /// Uses an empty block no more.
-    #[cold]
-    pub(super) fn retire<S: FlashSink>(&mut self, plane: usize, block: BlockId, sink: &mut S) {
-        self.failing.remove(&block);
-        self.blocks.retire(block);
+    /// Counts a block less for a plane.
+    fn lose_block(&mut self, plane: usize) {
         let pages = self.blocks.pages_per_block();
         let at = &mut self.planes[plane];
         at.limit = at.limit.saturating_sub(pages);
+    }
+
+    /// Empties the failing blocks of a plane, each once there is room for what it holds.
+    #[cold]
+    pub(super) fn rescue<S: FlashSink>(&mut self, plane: usize, sink: &mut S) {
+        let pages = self.blocks.pages_per_block();
+        while let Some(block) = self.failing.iter().copied().find(|&block| self.plane_of(block.0 * pages) == plane) {
+            if self.is_worn_out() {
+                return;
+            }
+            self.collect_while(plane, sink, |ftl| ftl.planes[plane].unwritten <= ftl.short(plane) + pages);
+            let valid = self.blocks.valid(block);
+            sink.note(Note::Victim { block, valid, choice: VictimReason::Failed });
+            let mut victim = Victim::new(block, pages);
+            let (route, cause) = if self.holds_map(block) {
+                (Route::Fixed(self.map_frontier()), Cause::MapGc)
+            } else {
+                (self.options.placement.survivor_route, Cause::Gc)
+            };
+            self.move_pages(plane, &mut victim, valid, route, cause, sink);
+            self.rewrite_outdated(plane, sink);
+            self.failing.remove(&block);
+            self.blocks.retire(block);
+            sink.note(Note::Bad(block));
+        }
+    }
+
+    /// Uses a block no more that could not be erased.
+    #[cold]
+    pub(super) fn retire<S: FlashSink>(&mut self, plane: usize, block: BlockId, sink: &mut S) {
+        self.blocks.retire(block);
+        self.lose_block(plane);
         sink.note(Note::Bad(block));
     }
 }

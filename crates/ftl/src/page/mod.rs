@@ -471,7 +471,8 @@ impl<M: MapModel> PageFtl<M> {
                 "plane {index} holds {data} valid pages and {map} of the map, {counted} and {counted_map} are counted"
             ));
         }
-        if data > plane.limit && self.is_striped() || map > self.map_limit {
+        // A block that fails may leave more in a plane than it should hold from then on.
+        if data > plane.limit && self.is_striped() && !self.is_worn_out() || map > self.map_limit {
             return Err(format!(
                 "plane {index} holds {data} valid pages and {map} of the map, more than {} and {}",
                 plane.limit, self.map_limit
