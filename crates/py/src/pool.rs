@@ -387,9 +387,7 @@ pub fn bench_cache<'py>(
     let (taken, counts, before, after, usage) = outcome.map_err(|error: load::Error<StorageError>| {
         watch.exception(|| match &error {
             load::Error::Stopped => PyKeyboardInterrupt::new_err("stopped while measuring"),
-            load::Error::Pool(PoolError::Load { source, .. } | PoolError::Store { source, .. }) => {
-                system_error(source)
-            }
+            load::Error::Pool(PoolError::Load { source, .. } | PoolError::Store { source, .. }) => system_error(source),
             load::Error::Pool(_) => SimulationError::new_err(error.to_string()),
         })
     })?;

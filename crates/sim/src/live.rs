@@ -1,7 +1,7 @@
 //! A simulated drive beside real programs: requests come one by one, at times not known in advance.
 //!
-//! Its clock begins with 0 when the device has been prepared, and the caller advances it. The drive never runs ahead of the
-//! time asked for, so a request that comes then can still affect what follows.
+//! Its clock begins with 0 when the device has been prepared, and the caller advances it. The drive never runs ahead of
+//! the time asked for, so a request that comes then can still affect what follows.
 
 use std::collections::VecDeque;
 
