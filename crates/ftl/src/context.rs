@@ -1,4 +1,4 @@
-//! What an FTL is told of a write beside its pages.
+//! Hints that come with a write.
 
 /// Hints of a write request, from the host.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -8,6 +8,6 @@ pub struct WriteContext {
     /// The placement identifier that the host chose for the data (NVMe Flexible Data Placement, multi-stream); 0 where
     /// it chose none.
     pub placement: u16,
-    /// Whether somebody waits for the write.
+    /// Whether the write is synchronous: the host waits for it.
     pub sync: bool,
 }

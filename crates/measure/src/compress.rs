@@ -15,7 +15,7 @@ use crate::watch::until_ended;
 
 /// What is measured.
 #[derive(Clone, Debug)]
-pub struct Plan {
+pub struct Options {
     /// The codecs, in turns within each run.
     pub codecs: Vec<CodecSpec>,
     /// Length of a page in bytes, or none for whole files. The last page of a file may be shorter.
@@ -115,7 +115,7 @@ struct Page {
     to: usize,
 }
 
-/// Measures every codec of `plan` on `files`; one result for each. `go_on` is asked now and then.
+/// Measures every codec of `options` on `files`; one result for each. `go_on` is asked now and then.
 ///
 /// A page that does not shrink enough is kept as it is, and copying it counts as restoring it.
 ///
@@ -123,17 +123,17 @@ struct Page {
 /// See [`Error`].
 pub fn measure<F: AsRef<[u8]> + Sync>(
     files: &[F],
-    plan: &Plan,
+    options: &Options,
     go_on: &mut dyn FnMut() -> bool,
 ) -> Result<Vec<Measured>, Error> {
-    for spec in &plan.codecs {
+    for spec in &options.codecs {
         let codec = spec.build().map_err(|error| Error::Codec(spec.clone(), error))?;
         if codec.modelled().is_some() {
             return Err(Error::Modelled(spec.clone()));
         }
     }
-    let pages = pages(files, plan.page_bytes);
-    let threads = plan.threads.clamp(1, pages.len().max(1));
+    let pages = pages(files, options.page_bytes);
+    let threads = options.threads.clamp(1, pages.len().max(1));
     let epoch = Instant::now();
     let (stop, barrier, failed) = (AtomicBool::new(false), Barrier::new(threads), Mutex::new(None));
     let all: Vec<Vec<Measured>> = thread::scope(|scope| {
@@ -144,7 +144,7 @@ pub fn measure<F: AsRef<[u8]> + Sync>(
                 let (stop, barrier, failed, ended) = (&stop, &barrier, &failed, ended.clone());
                 scope.spawn(move || {
                     let _ended = ended;
-                    Worker { files, part, stop, epoch, barrier, failed }.work(plan)
+                    Worker { files, part, stop, epoch, barrier, failed }.work(options)
                 })
             })
             .collect();
@@ -161,7 +161,7 @@ pub fn measure<F: AsRef<[u8]> + Sync>(
     if stop.into_inner() {
         return Err(Error::Stopped);
     }
-    Ok((0..plan.codecs.len()).map(|codec| joined(all.iter().map(|worker| &worker[codec]))).collect())
+    Ok((0..options.codecs.len()).map(|codec| joined(all.iter().map(|worker| &worker[codec]))).collect())
 }
 
 /// Longest result with which a page is kept compressed.
@@ -215,10 +215,10 @@ struct Worker<'a, F> {
 }
 
 impl<F: AsRef<[u8]>> Worker<'_, F> {
-    fn work(&self, plan: &Plan) -> Vec<Measured> {
-        let mut found = vec![Measured::default(); plan.codecs.len()];
+    fn work(&self, options: &Options) -> Vec<Measured> {
+        let mut found = vec![Measured::default(); options.codecs.len()];
         let mut codecs = Vec::new();
-        for spec in &plan.codecs {
+        for spec in &options.codecs {
             match spec.build() {
                 Ok(codec) => codecs.push(codec),
                 Err(error) => self.fail(Error::Codec(spec.clone(), error)),
@@ -228,19 +228,19 @@ impl<F: AsRef<[u8]>> Worker<'_, F> {
         let mut out = vec![0; self.part.iter().map(|page| page.to - page.from).sum()];
         let mut lengths = vec![None; self.part.len()];
         let mut restored = vec![0; longest];
-        for run in 0..=plan.runs {
+        for run in 0..=options.runs {
             for (at, measured) in found.iter_mut().enumerate() {
                 // Whoever stops comes to every barrier all the same, or others would wait for ever.
                 self.barrier.wait();
                 let (compress, compress_span) = match codecs.get_mut(at) {
-                    Some(codec) if plan.fresh => self.compress_afresh(plan, at, codec, &mut out, &mut lengths),
-                    Some(codec) => self.compress(&mut **codec, plan.keep, &mut out, &mut lengths),
+                    Some(codec) if options.fresh => self.compress_afresh(options, at, codec, &mut out, &mut lengths),
+                    Some(codec) => self.compress(&mut **codec, options.keep, &mut out, &mut lengths),
                     None => Default::default(),
                 };
                 self.barrier.wait();
                 let checked = run == 0;
                 let (decompress, decompress_span) = match codecs.get_mut(at) {
-                    Some(codec) => self.decompress(plan, at, codec, &out, &lengths, &mut restored, checked),
+                    Some(codec) => self.decompress(options, at, codec, &out, &lengths, &mut restored, checked),
                     None => Default::default(),
                 };
                 if checked {
@@ -282,7 +282,7 @@ impl<F: AsRef<[u8]>> Worker<'_, F> {
     /// used twice, and then moved to where it lies raw.
     fn compress_afresh(
         &self,
-        plan: &Plan,
+        options: &Options,
         number: usize,
         codec: &mut Box<dyn Codec>,
         out: &mut [u8],
@@ -290,11 +290,11 @@ impl<F: AsRef<[u8]>> Worker<'_, F> {
     ) -> (Vec<Time>, Span) {
         let mut rooms = Vec::with_capacity(self.part.len());
         let times = self.timed(|at, page| {
-            if !self.renew(codec, &plan.codecs[number]) {
+            if !self.renew(codec, &options.codecs[number]) {
                 return false;
             }
             let mut room = vec![0; page.len()];
-            lengths[at] = codec.compress(page, &mut room[..longest(page, plan.keep)]);
+            lengths[at] = codec.compress(page, &mut room[..longest(page, options.keep)]);
             if lengths[at].is_none() {
                 room.copy_from_slice(page);
             }
@@ -324,7 +324,7 @@ impl<F: AsRef<[u8]>> Worker<'_, F> {
     #[expect(clippy::too_many_arguments, reason = "the state of one thread, of which each is a part")]
     fn decompress(
         &self,
-        plan: &Plan,
+        options: &Options,
         number: usize,
         codec: &mut Box<dyn Codec>,
         out: &[u8],
@@ -332,10 +332,10 @@ impl<F: AsRef<[u8]>> Worker<'_, F> {
         restored: &mut [u8],
         checked: bool,
     ) -> (Vec<Time>, Span) {
-        let spec = &plan.codecs[number];
+        let spec = &options.codecs[number];
         let mut place = 0;
         self.timed(|at, page| {
-            if plan.fresh && !self.renew(codec, spec) {
+            if options.fresh && !self.renew(codec, spec) {
                 return false;
             }
             let restored = &mut restored[..page.len()];
@@ -394,9 +394,9 @@ impl<F: AsRef<[u8]>> Worker<'_, F> {
 mod tests {
     use super::*;
 
-    fn plan(codecs: &[&str], page_bytes: Option<usize>, threads: usize) -> Plan {
+    fn options(codecs: &[&str], page_bytes: Option<usize>, threads: usize) -> Options {
         let codecs = codecs.iter().map(|text| text.parse().unwrap()).collect();
-        Plan { codecs, page_bytes, threads, keep: 1.0, fresh: false, runs: 2 }
+        Options { codecs, page_bytes, threads, keep: 1.0, fresh: false, runs: 2 }
     }
 
     /// Ten thousand bytes of one value, as many that no codec shrinks, nothing, one byte.
@@ -413,7 +413,7 @@ mod tests {
     fn every_byte_is_counted_once_whatever_the_threads() {
         let files = files();
         let of =
-            |threads| measure(&files, &plan(&["lz4", "zstd:1", "none"], Some(4096), threads), &mut || true).unwrap();
+            |threads| measure(&files, &options(&["lz4", "zstd:1", "none"], Some(4096), threads), &mut || true).unwrap();
         let one = of(1);
         for threads in [1, 2, 3, 100] {
             for (codec, other) in one.iter().zip(of(threads)) {
@@ -432,7 +432,7 @@ mod tests {
     #[test]
     fn lengths_are_those_of_the_codec_by_itself() {
         let files = files();
-        let found = measure(&files, &plan(&["zstd:3"], Some(1000), 2), &mut || true).unwrap();
+        let found = measure(&files, &options(&["zstd:3"], Some(1000), 2), &mut || true).unwrap();
         let mut codec = "zstd:3".parse::<CodecSpec>().unwrap().build().unwrap();
         for (file, stored) in files.iter().zip(&found[0].files) {
             let mut room = vec![0; 2000];
@@ -446,8 +446,8 @@ mod tests {
         let mut half = files().swap_remove(1);
         half[5_000..].fill(7);
         let kept = |keep| {
-            let plan = Plan { keep, ..plan(&["lz4"], None, 1) };
-            measure(&[&half], &plan, &mut || true).unwrap()[0].files[0]
+            let options = Options { keep, ..options(&["lz4"], None, 1) };
+            measure(&[&half], &options, &mut || true).unwrap()[0].files[0]
         };
         assert!((5_000..5_200).contains(&kept(0.52).stored_bytes) && kept(0.52).raw_pages == 0);
         let raw = kept(0.5);
@@ -457,24 +457,24 @@ mod tests {
     #[test]
     fn new_contexts_change_no_length() {
         let of = |fresh| {
-            let plan = Plan { fresh, ..plan(&["lz4", "zstd:3"], Some(4096), 2) };
-            measure(&files(), &plan, &mut || true).unwrap().into_iter().map(|codec| codec.files).collect::<Vec<_>>()
+            let options = Options { fresh, ..options(&["lz4", "zstd:3"], Some(4096), 2) };
+            measure(&files(), &options, &mut || true).unwrap().into_iter().map(|codec| codec.files).collect::<Vec<_>>()
         };
         assert_eq!(of(true), of(false));
     }
 
     #[test]
     fn whole_files_are_one_page_each() {
-        let found = measure(&files(), &plan(&["lz4"], None, 2), &mut || true).unwrap();
+        let found = measure(&files(), &options(&["lz4"], None, 2), &mut || true).unwrap();
         assert_eq!(found[0].files.iter().map(|file| file.pages).collect::<Vec<_>>(), [1, 1, 0, 1]);
     }
 
     #[test]
     fn stops_when_asked_and_refuses_models() {
         let long = vec![files()[1].repeat(2000); 2];
-        let error = measure(&long, &plan(&["zlib:9"], Some(4096), 2), &mut || false).unwrap_err();
+        let error = measure(&long, &options(&["zlib:9"], Some(4096), 2), &mut || false).unwrap_err();
         assert!(matches!(error, Error::Stopped), "{error}");
-        let error = measure(&long, &plan(&["modelled"], None, 1), &mut || true).unwrap_err();
+        let error = measure(&long, &options(&["modelled"], None, 1), &mut || true).unwrap_err();
         assert!(error.to_string().contains("keeps no bytes"), "{error}");
     }
 }

@@ -5,7 +5,7 @@
 
 mod clock;
 pub mod compress;
-pub mod drive;
+pub mod load;
 pub mod simulated;
 pub mod storage;
 mod watch;

@@ -1,10 +1,10 @@
-//! What an FTL tells of its decisions.
+//! Notes: the decisions of an FTL, told to its sink.
 
 use ssdlab_core::{BlockId, Lpn};
 
 use crate::{Cause, Role};
 
-/// What an FTL tells of its decisions, for whoever measures them.
+/// A decision of an FTL, for observers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Note {
     /// The host page just programmed went to a sequential log block.

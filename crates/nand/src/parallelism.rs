@@ -1,4 +1,4 @@
-//! What of a flash array can work at the same time, and in which order work is spread over it.
+//! Levels of parallelism of a flash array, and the order in which pages are striped over them.
 
 /// A level of the array.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

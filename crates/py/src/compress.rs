@@ -5,7 +5,7 @@ use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyDict;
 use ssdlab_codec::{CODECS, CodecSpec};
 use ssdlab_measure::Time;
-use ssdlab_measure::compress::{self, Measured, Plan};
+use ssdlab_measure::compress::{self, Measured, Options};
 
 use crate::errors::{ConfigError, SimulationError, detached};
 
@@ -77,9 +77,9 @@ pub fn bench_codecs<'py>(
     stop: Py<PyAny>,
 ) -> PyResult<Vec<Bound<'py, PyDict>>> {
     let codecs = codecs.iter().map(|text| codec(text)).collect::<PyResult<_>>()?;
-    let plan = Plan { codecs, page_bytes, threads, keep, fresh, runs };
+    let options = Options { codecs, page_bytes, threads, keep, fresh, runs };
     let mut watch = Watch::new(&stop);
-    match detached(py, None, || compress::measure(&files, &plan, &mut || watch.goes_on()))? {
+    match detached(py, None, || compress::measure(&files, &options, &mut || watch.goes_on()))? {
         Ok(found) => found.iter().map(|codec| columns(py, codec)).collect(),
         Err(error) => Err(watch.exception(|| match error {
             compress::Error::Modelled(_) => ConfigError::new_err(error.to_string()),

@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyDict};
 use ssdlab_core::Bytes;
-use ssdlab_measure::drive::{self, Access};
+use ssdlab_measure::load::{self, Access};
 use ssdlab_measure::storage::{FixedCost, Kind, PagedFile, Storage, StorageError, Wait};
 use ssdlab_pool::{Demotion, Loader, Options, PageId, PoolError, Share, Usage, policy};
 
@@ -377,20 +377,18 @@ pub fn bench_cache<'py>(
     let pool = ssdlab_pool::Pool::new(options, Storage::new(kind)).map_err(wrong)?;
     let mut watch = Watch::new(&stop);
     let outcome = detached(py, None, || {
-        drive::drive(&pool, before, &contents, threads, &mut || watch.goes_on())?;
+        load::send(&pool, before, &contents, threads, &mut || watch.goes_on())?;
         let (counts, done) = (pool.transitions(), pool.loader().done());
-        let taken = drive::drive(&pool, measured, &contents, threads, &mut || watch.goes_on())?;
+        let taken = load::send(&pool, measured, &contents, threads, &mut || watch.goes_on())?;
         let (counts, now, usage) = (pool.transitions() - counts, pool.loader().done(), pool.usage());
         drop(pool);
         Ok((taken, counts, done, now, usage))
     })?;
-    let (taken, counts, before, after, usage) = outcome.map_err(|error: drive::Error<StorageError>| {
+    let (taken, counts, before, after, usage) = outcome.map_err(|error: load::Error<StorageError>| {
         watch.exception(|| match &error {
-            drive::Error::Stopped => PyKeyboardInterrupt::new_err("stopped while measuring"),
-            drive::Error::Pool(PoolError::Load { source, .. } | PoolError::Store { source, .. }) => {
-                system_error(source)
-            }
-            drive::Error::Pool(_) => SimulationError::new_err(error.to_string()),
+            load::Error::Stopped => PyKeyboardInterrupt::new_err("stopped while measuring"),
+            load::Error::Pool(PoolError::Load { source, .. } | PoolError::Store { source, .. }) => system_error(source),
+            load::Error::Pool(_) => SimulationError::new_err(error.to_string()),
         })
     })?;
     let dict = PyDict::new(py);

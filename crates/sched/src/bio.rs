@@ -32,7 +32,7 @@ pub struct Flags(u16);
 impl Flags {
     /// No flag.
     pub const NONE: Self = Self(0);
-    /// Somebody waits for this write (`O_DIRECT`, fsync); reads are synchronous without it.
+    /// The submitter waits for this write (`O_DIRECT`, fsync); reads are synchronous without it.
     pub const SYNC: Self = Self(1);
     /// Metadata of the file system.
     pub const META: Self = Self(1 << 1);
@@ -73,7 +73,7 @@ pub enum PriorityClass {
     /// What processes have unless they ask for something else.
     #[default]
     BestEffort = 1,
-    /// Served when nobody else wants the device.
+    /// Served while no other class has requests.
     Idle = 2,
 }
 
@@ -119,7 +119,7 @@ impl Bio {
         self.start + self.sectors as u64
     }
 
-    /// Whether somebody waits for it: a read, or a write that says so.
+    /// Whether it is synchronous: a read, or a write that says so.
     pub fn is_sync(&self) -> bool {
         self.direction == Direction::Read || self.flags.any(Flags::SYNC)
     }

@@ -1,4 +1,4 @@
-//! What the device is given: one or more bios, contiguous and in one direction.
+//! A request to the device: one or more bios, contiguous and in one direction.
 
 use std::ops::Index;
 
@@ -70,7 +70,7 @@ impl Request {
         }
     }
 
-    /// Makes it the request for another bio. It stays where it is: one made elsewhere would have to be moved here.
+    /// Turns it into the request for another bio in place, which saves a move.
     #[inline(always)]
     fn renew(&mut self, id: RequestId, bio: Bio, segments: u32, now: u64) {
         self.id = id;
@@ -93,7 +93,7 @@ impl Request {
         self.start + self.sectors as u64
     }
 
-    /// Whether somebody waits for it: a read, or a write that says so.
+    /// Whether it is synchronous: a read, or a write that says so.
     pub fn is_sync(&self) -> bool {
         self.direction == Direction::Read || self.flags.any(Flags::SYNC)
     }

@@ -1,4 +1,4 @@
-//! Puts the parts of a device together that a set-up asks for, each combination compiled on its own.
+//! Assembles the device that a set-up describes. Each combination of parts is compiled on its own.
 
 use ssdlab_ftl::Ftl;
 use ssdlab_ftl::choice::Visitor;

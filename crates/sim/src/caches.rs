@@ -1,8 +1,8 @@
 //! Many simulated caches over one trace, several at a time.
 //!
 //! Each cache is a task of its own that only reads what all share, so results do not depend on how many run at once.
-//! Whoever waits is asked some twenty times a second whether to go on; if not, tasks end at their next look, and
-//! those that never look are left behind to end by themselves.
+//! The caller's watch is asked some twenty times a second whether to continue. If not, tasks end when they next check;
+//! tasks that never check are left to end by themselves.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -19,7 +19,7 @@ use crate::run::monitor::Control;
 
 /// Between two questions whether to go on.
 const ASK_EVERY: Duration = Duration::from_millis(50);
-/// Accesses, or requests of a stage, between two looks whether to end.
+/// Accesses, or requests of a stage, between two checks whether to stop.
 const LOOK_EVERY: usize = 1 << 14;
 
 /// One cache: a policy, changes to the defaults of its parameters, and units of capacity.
@@ -48,7 +48,7 @@ pub struct CurvePoint {
     pub scaled_capacity: Option<u64>,
 }
 
-/// Told how many tasks of how many are done; says whether to go on.
+/// Told how many of how many tasks are done; returns whether to continue.
 pub type Watch<'a> = &'a mut (dyn FnMut(usize, usize) -> Control + Send);
 
 type Task<T> = Box<dyn FnOnce(&AtomicBool) -> T + Send>;
@@ -218,7 +218,7 @@ fn side_by_side<T: Send + 'static>(
                 let slot = tasks.get(at).map(|slot| slot.lock().unwrap_or_else(PoisonError::into_inner).take());
                 let Some(task) = slot.flatten() else { break };
                 let result = catch_unwind(AssertUnwindSafe(|| task(stop)));
-                // Nobody listens once it was stopped.
+                // The receiver is gone if the tasks were stopped.
                 let _ = sender.send((at, result));
             }
         });

@@ -1,7 +1,7 @@
-//! A simulated drive beside real programs: requests come one by one, at times that nobody knows ahead.
+//! A simulated drive beside real programs: requests come one by one, at times not known in advance.
 //!
-//! Its clock begins with 0 when the device has been prepared, and whoever asks moves it on: nothing that happens later than
-//! the time asked for has happened yet, so that a request that comes then can still change it.
+//! Its clock begins with 0 when the device has been prepared, and the caller advances it. The drive never runs ahead of
+//! the time asked for, so a request that comes then can still affect what follows.
 
 use std::collections::VecDeque;
 
@@ -29,8 +29,8 @@ pub trait LiveDrive: Send {
     /// If it lies beyond the end of the drive, or the data check finds something wrong.
     fn submit(&mut self, request: Request) -> Result<(), SimError>;
 
-    /// Lets all happen up to a time; requests that are complete are appended with the times of that. When the next thing
-    /// will happen, if nothing comes before.
+    /// Runs up to a time and appends each completed request with the time of its completion. Returns the time of the
+    /// next event, if no request comes before.
     ///
     /// # Errors
     /// If the data check finds something wrong, or the drive is stuck.

@@ -9,8 +9,8 @@ use super::PageAddress;
 use super::device::{LogDevice, NONE};
 
 impl LogDevice {
-    /// Merges the logical block of a log block that has every page at its own offset, in the cheapest way there is:
-    /// as it is, completed, or not used.
+    /// Merges the logical block of a log block whose pages are all at their own offsets, by the cheapest merge that
+    /// fits: switch, partial or full.
     pub fn merge_in_place<S: FlashSink>(&mut self, lbn: u32, block: u32, sink: &mut S) -> MergeCost {
         if !self.can_complete(lbn, block, None) {
             return self.merge_fully(lbn, block, sink);

@@ -77,7 +77,7 @@ impl<L> LogFtl<L> {
     }
 }
 
-// The trait is how this file talks to its neighbours; nobody else needs to know it.
+// The trait is internal to this folder.
 #[allow(private_bounds)]
 impl<L: Log> Ftl for LogFtl<L> {
     #[inline]

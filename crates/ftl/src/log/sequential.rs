@@ -80,7 +80,7 @@ impl SequentialLog {
         device.merge_in_place(owner, block, sink)
     }
 
-    /// Merges a logical block of which a random log block is to be rid: partially if it is the owner here, else fully.
+    /// Merges a logical block to free a random log block: partially if it owns the block here, else fully.
     pub fn merge_block<S: FlashSink>(&mut self, device: &mut LogDevice, lbn: u32, sink: &mut S) -> MergeCost {
         match self.open {
             Some(open) if open.owner == lbn => self.merge(device, sink),

@@ -21,13 +21,13 @@
 //! is overwritten leaves room where it was.
 //!
 //! A victim may be emptied little by little, host pages being written in between: by [`Trigger::Partial`] and by
-//! [`Ftl::background`]. What it has left then always finds room, as a step begins only with more unwritten pages than
-//! are short, or with as many, and a plane that has come down to these finishes its victim before all else.
+//! [`Ftl::background`]. Its remaining pages always find room: a step begins only while free pages are not short, and a
+//! plane whose free pages are short finishes its victim first.
 //!
 //! The map may be too large for RAM: a [`MapModel`] then says which map pages are read and written for each use of
 //! it. Map pages are numbered behind the logical ones and mapped, moved and collected like these, from blocks of
 //! their own; a victim's map pages that must be rewritten are rewritten once each, after its pages are copied. The
-//! file `map_pages.rs` tells what of it needs more than that.
+//! file `map_pages.rs` has the rest.
 
 mod collect;
 mod failure;
@@ -233,7 +233,7 @@ impl<M: MapModel> PageFtl<M> {
         self.planes.len() > 1
     }
 
-    /// The plane for the host page `lpn`, which counts as valid there, and no more where it was, from now on.
+    /// The plane that the host page `lpn` is written to; its valid page is counted there from now on.
     #[inline(always)]
     fn next_plane(&mut self, lpn: u32) -> usize {
         if self.is_striped() { self.rotate(lpn) } else { 0 }
@@ -253,7 +253,7 @@ impl<M: MapModel> PageFtl<M> {
         }
     }
 
-    /// Counts the page of data at `ppn`, if there is one, no more as valid in its plane.
+    /// Takes the page of data at `ppn`, if there is one, out of the valid count of its plane.
     fn uncount(&mut self, ppn: u32) {
         if ppn != u32::MAX {
             let plane = self.plane_of(ppn);
@@ -284,7 +284,7 @@ impl<M: MapModel> PageFtl<M> {
         Frontier { next, end: next + pages }
     }
 
-    /// Seals the block of `frontier` if that is full, and says what remains open.
+    /// Seals the block of `frontier` if it is full; returns the frontier that remains.
     fn sealed_if_full(&mut self, frontier: Frontier) -> Frontier {
         if !frontier.is_full() {
             return frontier;

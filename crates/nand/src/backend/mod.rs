@@ -23,12 +23,12 @@ pub trait Flash: FlashSink {
     /// Nanoseconds spent working.
     fn busy_ns(&self) -> u64;
 
-    /// The first thing found wrong with the order in which operations were done, where somebody looks.
+    /// The first operation that was done out of order, if the order is checked.
     fn violation(&self) -> Option<&str> {
         None
     }
 
-    /// Nanoseconds of work that a merge is; none where operations take no time.
+    /// Time that a merge of this cost takes, in nanoseconds; none where operations take no time.
     fn cost_ns(&self, cost: MergeCost) -> Option<u64>;
 }
 
@@ -41,7 +41,7 @@ pub trait OneByOne: Flash {
     fn reset_clock(&mut self);
 }
 
-/// Nanoseconds of work that a merge is, one operation after the other.
+/// Time of a merge whose operations follow one another, in nanoseconds.
 pub fn cost_ns(timing: &Timing, page_bytes: u32, cost: MergeCost) -> u64 {
     u64::from(cost.copies) * timing.copy_mean(page_bytes).0 + u64::from(cost.erases) * timing.erase.0
 }

@@ -1,4 +1,4 @@
-//! `anticipatory`: batches of what is waited for and of what is not, and idling for the process served last
+//! `anticipatory`: batches of synchronous and of asynchronous requests, and idling for the process served last
 //! (block/as-iosched.c of Linux 2.6.32, the last kernel that has it).
 //!
 //! Batches end by time; batches of asynchronous requests also by a count that adapts to how long they take. Between
@@ -8,7 +8,7 @@
 //!
 //! What is easily got wrong. A request of another process close to the awaited one ends the wait and is credited to the
 //! awaited process, whose think time and seek distance learn from it. A batch that begins after the device was drained
-//! by completions goes on where its kind left off, one that finds the device idle begins with its oldest request. Front
+//! by completions continues where its kind left off, one that finds the device idle begins with its oldest request. Front
 //! merges are looked for by direction in queues that are sorted by synchronous or not, so reads find none, and writes
 //! only in front of synchronous ones.
 //!
@@ -59,7 +59,7 @@ const TUNABLES: &[Parameter] = &[
     Parameter::ms("antic_expire", 6, 0, "How long the device is kept idle for a process; 0 for not at all."),
 ];
 
-/// Index of requests nobody waits for, and of those somebody waits for.
+/// Index of asynchronous and of synchronous requests.
 const ASYNC: usize = 0;
 const SYNC: usize = 1;
 /// Longest way back, and how much more it counts.

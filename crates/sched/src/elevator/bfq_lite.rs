@@ -3,7 +3,7 @@
 //!
 //! Written from memory of these sources; only constants were compared with them.
 //!
-//! Kept from BFQ: a queue for each process, and one for each priority for writes nobody waits for; B-WF2Q+ between the
+//! Kept from BFQ: a queue for each process, and one for each priority for asynchronous writes; B-WF2Q+ between the
 //! queues of a class; a queue in service keeps the device until its budget or its time is used up or it runs empty;
 //! idling for synchronous queues, on SSDs that take several requests only while weights differ; asynchronous service
 //! counts three times; within a queue the elevator of CFQ.
@@ -231,7 +231,7 @@ impl BfqLite {
         q.priority = priority;
         q.active = true;
         let class = &mut self.classes[priority.class as usize];
-        // Whoever was away gains nothing by it, and who comes back early pays for what it had.
+        // Virtual time does not run back: an absent queue gains no credit, and one that returns early keeps its debt.
         q.start = q.finish.max(class.time);
         q.finish = q.start + q.virtual_time(self.max_budget);
         class.weights += q.weight();
@@ -349,7 +349,7 @@ impl Elevator for BfqLite {
         if !self.queues[queue].active {
             self.activate(queue, rq.priority);
         }
-        // Whom the device was kept idle for has come.
+        // The request that the device was kept idle for has arrived.
         self.in_service == Some(queue) && self.idle_until.take().is_some()
     }
 

@@ -1,6 +1,6 @@
 //! `cfq`: time slices for processes (block/cfq-iosched.c of Linux 2.6.32).
 //!
-//! A process has a queue of its own for what it waits for; writes nobody waits for share a queue for each priority.
+//! A process has a queue of its own for synchronous requests; asynchronous writes share a queue for each priority.
 //! Queues take turns by a key: the time at which they are queued, later for short slices, earlier by what was left of
 //! the last slice. The clock of a slice begins with its first completion. A queue that runs empty keeps the device idle
 //! for `slice_idle` if its process is likely to come back, except on SSDs that take several requests.

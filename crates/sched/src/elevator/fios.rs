@@ -3,7 +3,7 @@
 //!
 //! In an epoch each process has a timeslice of device time. Requests of all processes with something left of it are
 //! issued side by side, the oldest first; a write waits while a read can be issued or is at the device. The epoch ends
-//! when nobody with time left has a request waiting; a process that has time left and whose last request has just ended
+//! when no process with time left has a request waiting; a process that has time left and whose last request has just ended
 //! is awaited for `antic_expire` before.
 //!
 //! From memory of the paper, of which only the abstract could be compared. Simplified: costs follow a fixed line (see the
@@ -94,7 +94,7 @@ impl Fios {
     /// Gives a process its slice of this epoch, if it has not had it.
     fn refill(&mut self, pid: u32) -> &mut Task {
         let task = self.tasks.entry(pid).or_default();
-        // Debt is carried over, what was left is not; epochs missed pay it off as well.
+        // Debt is carried over, unused time is not; missed epochs pay debt off too.
         let missed = i64::try_from(self.epoch - task.epoch).expect("epochs are counted one by one");
         if missed > 0 {
             task.left = self.slice.saturating_mul(missed).saturating_add(task.left).min(self.slice);
@@ -122,7 +122,7 @@ impl Fios {
         self.ready.iter().all(BTreeSet::is_empty)
     }
 
-    /// Begins the next epoch with which somebody has time again.
+    /// Begins the next epoch in which a waiting process has time again.
     fn next_epoch(&mut self) {
         while self.nothing_ready() && self.spent.iter().any(|list| !list.is_empty()) {
             self.epoch += 1;

@@ -67,7 +67,7 @@ struct Task {
 enum Place {
     /// Its first request is due at this virtual time.
     Due(u64),
-    /// Nothing waits, but it is at work or awaited, and has come so far.
+    /// No request waits, but one is at the device or awaited; the virtual time reached.
     Lagging(u64),
 }
 
@@ -167,7 +167,7 @@ impl Elevator for FlashFq {
             self.awaited.insert(rq.pid, now + antic_expire);
         }
         if self.in_flight == 0 && self.due.is_empty() {
-            // Who comes to an idle device is not ahead of those who were there.
+            // A process that arrives at an idle device is not ahead of those served before.
             self.time = self.time.max(task.finish);
         }
     }

@@ -11,7 +11,7 @@ const NOBODY: RequestId = RequestId(u64::MAX);
 /// A request in a [`Fifo`].
 #[derive(Clone, Copy, Debug)]
 struct Place {
-    /// Whose it is, while that waits; otherwise nobody's.
+    /// The request in this slot while it waits; otherwise `NOBODY`.
     id: RequestId,
     /// Slots of its neighbours in the order of arrival.
     link: Link,
@@ -36,7 +36,7 @@ impl Node for Place {
 /// Requests in the order of their arrival, each with a deadline; any of them can be taken out.
 #[derive(Debug, Default)]
 pub(crate) struct Fifo {
-    /// By slot; a place is that of the request it names, if that still waits here.
+    /// By slot; a place is in use while the request that it names waits here.
     places: Vec<Place>,
     order: List,
 }
@@ -53,7 +53,7 @@ impl Fifo {
         self.order.push(&mut self.places, slot as u32);
     }
 
-    /// Who waits in a slot; nobody behind the ends of the list.
+    /// The request in a slot; none beyond the ends of the list.
     fn at(&self, slot: u32) -> Option<RequestId> {
         self.places.get(slot as usize).map(|place| place.id)
     }

@@ -93,22 +93,22 @@ pub trait Elevator: Send + Debug {
     /// The waiting `absorbed` has become part of the waiting `survivor`, and is no longer a request.
     fn merged(&mut self, survivor: &Request, absorbed: &Request, requests: &Requests);
 
-    /// Whether a request for `bio` is wanted so much that limits do not count.
+    /// Whether `bio` gets a request beyond the limit.
     fn must_queue(&self, _bio: &Bio) -> bool {
         false
     }
 
-    /// How many of the `nr_requests` of the modern frame may be in use for `bio` to be given one more.
+    /// How many of the `nr_requests` of the modern frame may be in use when a request is allocated for `bio`.
     fn depth(&self, _bio: &Bio, nr_requests: u32) -> u32 {
         nr_requests
     }
 
-    /// When [`Elevator::on_timer`] is to be called, in nanoseconds.
+    /// When the timer expires, in nanoseconds: the caller then calls [`Elevator::on_timer`].
     fn timer_ns(&self) -> Option<u64> {
         None
     }
 
-    /// The time has come.
+    /// The timer has expired.
     fn on_timer(&mut self, _now: u64) {}
 }
 

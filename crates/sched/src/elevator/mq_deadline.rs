@@ -1,7 +1,7 @@
 //! `mq-deadline`: deadline for blk-mq (block/mq-deadline.c of Linux 6.x).
 //!
-//! Against [`super::deadline`]: a batch goes on from a position, the first sector of the request dispatched last in
-//! that direction, so late arrivals behind it join; after a change of direction it goes on at that direction's
+//! Unlike [`super::deadline`], a batch continues from a position, the first sector of the request dispatched last in
+//! that direction, so late arrivals behind it join; after a change of direction it continues at that direction's
 //! position; a deadline has passed when it is reached; the first batch counts as one of writes; and three classes of
 //! priority are served one after the other, the lower ones only while the higher have nothing waiting or at the device,
 //! or after `prio_aging_expire`.

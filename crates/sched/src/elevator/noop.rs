@@ -1,6 +1,6 @@
 //! `noop`: one queue, first in, first out (block/noop-iosched.c of Linux 2.6.32).
 //!
-//! It merges all the same: bios go to the back of any waiting request that ends where they begin, as the block layer
+//! It merges: bios go to the back of any waiting request that ends where they begin, as the block layer
 //! finds it by hash; to the front of one only if it was merged with last. Requests are coalesced with their neighbours
 //! in the queue.
 

@@ -24,7 +24,7 @@ pub(super) trait Replayed: Elevator {
     /// What it would dispatch now.
     fn propose(&mut self, requests: &Requests, now: u64) -> Option<RequestId>;
 
-    /// Goes on as if it had decided for `id`, which waits.
+    /// Continues as if it had chosen `id`, which waits.
     fn follow(&mut self, id: RequestId, requests: &Requests, now: u64);
 }
 

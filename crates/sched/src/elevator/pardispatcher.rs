@@ -18,7 +18,7 @@
 //! | A10 | the end of the region in a turn | the smallest sector is next | `wrap` 0: the turn ends, as in `deadline` |
 //! | A11 | "exceeds" the batch | a turn ends when it has reached its batch | `exceed_batch`: one more |
 //! | A12 | requests of a region at the device | not limited | |
-//! | A13 | a turn that stops because the device is full | goes on where it was | |
+//! | A13 | a turn that stops because the device is full | continues where it stopped | |
 //! | A14 | flushes, barriers, discards | as the block layer treats them for `deadline` | |
 //! | A15 | idling | none: a device with a free slot is given what there is | |
 //! | A16 | starvation | none: directions alternate in a region, regions take turns; a region with one direction only gives it all its turns | |
@@ -184,7 +184,7 @@ impl ParDispatcher {
         &mut self.regions[region].queues[rq.direction as usize]
     }
 
-    /// The request with which the turn under way goes on.
+    /// The next request of the current turn.
     fn continued(&self) -> Option<RequestId> {
         let turn = self.turn.filter(|turn| turn.left > 0)?;
         if !self.late_arrivals {

@@ -1,7 +1,7 @@
-//! Checks what reads return where a write buffer stands before the flash: always the write that the host made last.
+//! Checks that reads through a write buffer return the last write of the host.
 //!
-//! [`crate::shadow::Shadow`] knows what the FTL was given; which write of the host that was, and what waits in the
-//! buffer, is known here.
+//! [`Shadow`](crate::check::shadow::Shadow) knows the writes that the FTL was given. This oracle knows which write of the
+//! host each of them was, and what waits in the buffer.
 
 use rustc_hash::FxHashMap;
 
@@ -36,7 +36,7 @@ impl BufferOracle {
         self.flash.remove(&lpn);
     }
 
-    /// A read got this version from the buffer, or none of it and all from flash.
+    /// A read returned this version from the buffer; none if it returned the page from flash.
     pub fn read(&mut self, lpn: u32, buffered: Option<u64>) {
         let returned = buffered.or_else(|| self.flash.get(&lpn).copied());
         if returned != self.host.get(&lpn).copied() {

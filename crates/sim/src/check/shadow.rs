@@ -230,7 +230,7 @@ impl Checker for Shadow {
                 None => self.blame(format!("logical page {lpn} was written and is lost")),
                 Some(ppn) if version == 0 => self.blame(format!("logical page {lpn} was trimmed and is back at {ppn}")),
                 Some(ppn) => {
-                    // Not at `ppn` perhaps: reading may have moved it since, to make room for a map page.
+                    // Perhaps not from `ppn`: the read may have loaded a map page, which collected and moved the page.
                     if served.next() != Some(&lpn) {
                         self.blame(format!("a read of logical page {lpn} did not read it"));
                     }

@@ -70,9 +70,9 @@ pub(crate) struct Buffer {
     unsafe_numbers: BTreeSet<u64>,
     waiting: u32,
     accepted: u64,
-    /// Pages with a lower number are flushed whatever the policy says.
+    /// Pages with a lower number are flushed under any policy.
     forced: u64,
-    /// Whether a watermark policy is on its way down.
+    /// Whether a watermark policy is draining the buffer.
     draining: bool,
     /// Slots filled at which programming starts and ends.
     marks: Option<(u32, u32)>,
@@ -141,7 +141,7 @@ impl Buffer {
             }
         }
         let Some(slot) = self.free.pop() else { return Accepted::Full };
-        // A part of a page whose older version is being programmed is read back from flash like any other.
+        // If an older version is being programmed, a partial write reads the rest back from flash as usual.
         self.slots[slot as usize] =
             Held { lpn, request, context, whole, version, state: State::Waiting, number: self.accepted };
         self.order.push_back((slot, self.accepted));
@@ -193,7 +193,7 @@ impl Buffer {
             self.release(slot, lpn, number);
             return true;
         }
-        // Being programmed: what is read from now on comes from flash, where it is trimmed.
+        // It is being programmed. Reads now go to flash, where the page is trimmed.
         self.newest.remove(&lpn);
         false
     }

@@ -86,7 +86,7 @@ impl<P: TimedParts> TimedDrive<P> {
         self.go_on_flushing();
     }
 
-    /// Goes on with whoever waited for a page to leave the buffer.
+    /// Resumes the requests that waited for a page to leave the buffer.
     pub(super) fn page_left_buffer(&mut self, issuer: &mut Issuer<'_>) {
         while let Some(&(mark, index)) = self.unsafe_flights.front() {
             if !self.buffer.as_ref().is_some_and(|buffer| buffer.is_safe(mark)) {

@@ -1,4 +1,4 @@
-//! The loop of a drive at work: whatever happens next, on flash, on the way to it, at the host or in the block layer.
+//! The event loop of a drive: takes the next event of flash, link, controller, host or block layer.
 
 use ssdlab_ftl::Ftl;
 use ssdlab_nand::backend::Flash;
@@ -106,7 +106,7 @@ impl<P: TimedParts> TimedDrive<P> {
         true
     }
 
-    /// The host has issued what it can for now; whether somebody goes to sleep over it.
+    /// The host has issued what it can for now. Returns whether a process went to sleep.
     pub(super) fn let_sleep(&mut self) -> bool {
         let now_ns = self.now_ns();
         let slept = self.block.as_mut().is_some_and(|block| block.sleep(now_ns));
@@ -119,7 +119,7 @@ impl<P: TimedParts> TimedDrive<P> {
         self.stack.sinks.flash.now_ns()
     }
 
-    /// The simulation cannot go on: says what waits for what.
+    /// The simulation is stuck: the error says what waits for what.
     pub(super) fn stuck(&self) -> SimError {
         SimError::Stuck(format!(
             "{} requests are outstanding, {} of them in the drive, {} wait for the write buffer{}; {}",

@@ -114,8 +114,7 @@ impl Queues {
     }
 }
 
-/// Something that serves one request after the other: each gets its turn when those before it are done. Exact as long
-/// as it is asked in order of time.
+/// A first-come, first-served server. It is exact as long as it is asked in order of time.
 #[derive(Debug, Default)]
 struct Server {
     free_ns: u64,
@@ -129,7 +128,7 @@ impl Server {
     }
 }
 
-/// Requests on their way through a server, in the order in which they come out.
+/// Requests inside a server, in the order in which they leave.
 #[derive(Debug, Default)]
 pub(crate) struct Pipe(VecDeque<(u64, u32)>);
 

@@ -4,8 +4,9 @@
 //! issued -> queue -> taken -> command -> [data in] -> submitted: FTL, flash, buffer -> [data out] -> complete
 //!          waiting           service                  waiting until its first operation begins, then service
 //! ```
-//! The loop takes whatever comes first: the end of work on flash, on the link or in the controller, a request of the
-//! host, an idle moment. Mapping changes when a request is submitted; what that costs appears in the queues of the dies.
+//! The loop takes the earliest event: work ends on flash, on the link or in the controller, the host issues a request, a
+//! timer expires, the drive is idle. Mapping changes when a request is submitted; its cost appears in the queues of the
+//! dies.
 
 pub(crate) mod buffer;
 mod buffering;
@@ -47,7 +48,7 @@ const BUFFERED: u32 = 1 << 31;
 /// Owners from here on are planes in which garbage is collected ahead of need.
 const COLLECTION: u32 = 3 << 30;
 
-/// How long a drive goes on.
+/// How long a drive runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Until {
     /// All requests are complete.
@@ -95,7 +96,7 @@ pub(crate) struct TimedDrive<P: TimedParts> {
     /// Most flash operations under way while more are added: by requests taken from the queues, or by pages of the
     /// buffer where there is one.
     most_under_way: usize,
-    /// Planes in which nothing is being collected ahead of need, and something may have to be.
+    /// Planes that may need collection ahead of need and are not being collected.
     uncollected: Vec<u32>,
     /// Planes in which nothing was found to collect since the last write.
     collected: Vec<u32>,
@@ -205,12 +206,12 @@ impl<P: TimedParts> TimedDrive<P> {
         Ok(issuer.control)
     }
 
-    /// Takes this request, at its time if that has not passed, and goes on until then.
+    /// Runs until the time of this request, or not at all if that has passed, and takes it.
     pub fn take_live(&mut self, request: Request, done: &mut Vec<(Request, u64)>) -> Result<(), SimError> {
         self.go_on_live(&mut SliceSource::new(&[request]), request.time_ns, done).map(drop)
     }
 
-    /// Goes on without new requests up to what happens at `until_ns`: when the next thing will, if anything.
+    /// Runs up to `until_ns` without new requests. Returns the time of the next event, if there is one.
     pub fn advance_live(&mut self, until_ns: u64, done: &mut Vec<(Request, u64)>) -> Result<Option<u64>, SimError> {
         self.go_on_live(&mut SliceSource::new(&[]), until_ns, done)
     }
@@ -253,7 +254,7 @@ mod tests {
     static BLOCKED: DieSchedulerInfo =
         DieSchedulerInfo { name: "blocked", help: "none ever", pick: |_| None, in_order: false };
 
-    /// What cannot go on ends with an account of its queues.
+    /// A stuck drive ends with an account of its queues.
     #[test]
     fn a_drive_whose_dies_do_nothing_says_so_and_stops() {
         let options = PageOptions {

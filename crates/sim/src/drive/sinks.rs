@@ -1,4 +1,4 @@
-//! What receives the operations of the FTL: the flash, who checks it and who measures its log.
+//! The sinks of an FTL: flash, checker and meter.
 
 use ssdlab_core::{BlockId, Lpn, Ppn};
 use ssdlab_nand::{BlockMode, Cause, Failure, FlashSink, Note, Oob, Source};

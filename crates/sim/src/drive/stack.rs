@@ -31,7 +31,7 @@ impl<P: Parts> Stack<P> {
         Self { setup: *setup, page, ftl, sinks, requests: 0, host: HostCounters::default() }
     }
 
-    /// The same with another flash that goes on where this one is.
+    /// The same stack on another flash that continues from the state of this one.
     pub fn with_flash<Q>(self, flash: impl FnOnce(P::Flash) -> Q::Flash) -> Stack<Q>
     where
         Q: Parts<Ftl = P::Ftl, Checker = P::Checker, Meter = P::Meter>,
@@ -177,7 +177,7 @@ impl<P: Parts> Stack<P> {
     }
 }
 
-/// What the FTL is told of a write request. A trace names no placement identifiers; its streams stand for them.
+/// The hints of a write request. A trace names no placement identifiers; its streams stand for them.
 #[inline(always)]
 pub(crate) fn context_of(request: &Request) -> WriteContext {
     let sync = request.flags & (flag::SYNC | flag::FUA) != 0;

@@ -1,4 +1,4 @@
-//! The way of a request through the drive: from its queue through controller and link to FTL and flash, and back.
+//! The path of a request through the drive: from its queue through controller and link to FTL and flash, and back.
 
 use ssdlab_ftl::Ftl;
 use ssdlab_sched::RequestId;

@@ -1,4 +1,4 @@
-//! What a drive did and how long its requests waited: the figures, and the columns that pictures are drawn from.
+//! Activity of a drive and waiting times of its requests: the figures, and the columns that plots are drawn from.
 
 use serde::Serialize;
 use ssdlab_core::LatencyHistogram;
@@ -131,11 +131,11 @@ pub struct GanttBar {
     pub request: u64,
 }
 
-/// Who was busy when, in bins of equal time from the start of measuring.
+/// Busy times of dies and channels, in bins of equal time from the start of measuring.
 #[derive(Clone, Debug)]
 pub struct Activity {
     /// Length of a bin of the columns of dies, in nanoseconds; each column has a length of its own, because bins double
-    /// when time goes on.
+    /// as time advances.
     pub die_bin_ns: u64,
     /// Busy time of the cells of each die, by bin.
     pub dies_busy_ns: Vec<Vec<u64>>,
@@ -224,7 +224,7 @@ impl Meters {
         }
     }
 
-    /// So many requests are outstanding from now on.
+    /// The number of outstanding requests changes.
     #[inline]
     pub fn outstanding(&mut self, now_ns: u64, outstanding: u32) {
         self.queue.add(0, self.since_ns, now_ns, u64::from(self.outstanding));
@@ -242,7 +242,7 @@ impl Meters {
         }
     }
 
-    /// A read or write has left the drive, where it was for so long.
+    /// A read or write has left the drive after `inside_ns`.
     #[inline]
     pub fn left_drive(&mut self, op: Op, met_other: bool, inside_ns: u64) {
         if matches!(op, Op::Read | Op::Write) {

@@ -52,7 +52,7 @@ pub(crate) struct OfDrive {
 }
 
 impl Measurement {
-    /// Begins to measure; what was counted for the host so far is forgotten.
+    /// Begins to measure: counts of the host restart at 0.
     pub fn start<P: Parts>(stack: &mut Stack<P>) -> Self {
         stack.host = HostCounters::default();
         stack.sinks.meter.restart();

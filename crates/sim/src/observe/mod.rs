@@ -1,4 +1,4 @@
-//! What is measured: the figures of a run, its series, merges, map look-ups, who was busy when.
+//! Measurement: the figures of a run, its series, merges, map look-ups, busy times of dies and channels.
 
 pub(crate) mod activity;
 pub(crate) mod log;

@@ -37,7 +37,7 @@ pub struct Outcome {
     pub latency: [LatencyHistogram; 4],
     /// Merges and captures; none for an FTL without log blocks.
     pub log: Option<LogFigures>,
-    /// Who was busy when; none unless channels and dies are modelled.
+    /// Busy times of dies and channels; none unless they are modelled.
     pub activity: Option<Activity>,
 }
 

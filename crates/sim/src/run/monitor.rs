@@ -1,4 +1,4 @@
-//! How far a run is, and whoever watches it.
+//! Progress of a run, and its monitor.
 
 /// Part of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

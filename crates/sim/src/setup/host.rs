@@ -16,8 +16,8 @@ pub enum Replay {
         /// Time between a completion and the request that takes its place.
         think: Nanos,
     },
-    /// Each process (stream) goes on when the read or synchronous write that it waits for completes; what nobody waits
-    /// for is issued when everything before it in the trace has been.
+    /// Each process (stream) continues when the read or synchronous write that it waits for completes; an asynchronous
+    /// write is issued when everything before it in the trace has been.
     Processes {
         /// Time between a completion and the next request of the process.
         think: Nanos,

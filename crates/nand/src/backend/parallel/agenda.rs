@@ -1,7 +1,7 @@
 //! When each resource has its next event: a tournament tree with one leaf for each.
 //!
 //! A die or channel is busy with one thing at a time, so it has at most one event ahead. Setting it costs one comparison
-//! for each level of the tree, finding the earliest nothing. At equal times the lower number goes first.
+//! for each level of the tree; the earliest is the root. At equal times the lower number goes first.
 
 /// No event ahead.
 pub const NEVER: u64 = u64::MAX;
@@ -20,7 +20,7 @@ const REACH_NS: u64 = 1 << (Event::BITS - RESOURCE_BITS);
 #[derive(Debug)]
 pub(crate) struct Agenda {
     /// The earliest event below each node. Node 1 is the root, the children of `n` are `2n` and `2n + 1`; the second half
-    /// are the leaves. Any number of leaves will do: what a node has below it need not be neighbours.
+    /// are the leaves. Any number of leaves will do, as the leaves below a node need not be neighbours.
     nodes: Vec<Event>,
     /// Time that events are counted from.
     base_ns: u64,
@@ -49,7 +49,7 @@ impl Agenda {
         self.nodes[leaf] = NONE;
     }
 
-    /// Completes [`Self::take`]: many resources have got their next event by then, which spares a way up the tree.
+    /// Completes [`Self::take`]. Most resources have their next event by then, which saves an update of the tree.
     #[inline(always)]
     pub fn settle(&mut self, resource: usize) {
         if self.nodes[self.nodes.len() / 2 + resource] == NONE {
@@ -74,7 +74,7 @@ impl Agenda {
         while node > 1 {
             earliest = earliest.min(self.nodes[node ^ 1]);
             node /= 2;
-            // What was not the earliest here, and is not, changes nothing further up.
+            // The earliest of this node stays, so nothing changes above it.
             if self.nodes[node] == earliest {
                 break;
             }
@@ -82,8 +82,7 @@ impl Agenda {
         }
     }
 
-    /// Counts from a later time, so that `time` comes within reach. What is yet to be set comes before it by no more than
-    /// an operation takes.
+    /// Moves the base forward, so that `time` is within reach. Events still to be set precede it by at most one operation.
     #[cold]
     fn rebase(&mut self, time: u64) {
         let leaves = self.nodes.len() / 2;

@@ -22,20 +22,20 @@ pub(super) struct Command {
     pub transfer: u32,
     /// Whether it is a read.
     pub reads: bool,
-    /// When the cells began to work on it, the last time.
+    /// When the cells last began or resumed work on it.
     pub began_ns: u64,
-    /// When they are done with it; while it is suspended, for how long they still have to work.
+    /// When they end it; while it is suspended, the work that remains.
     pub ends_ns: u64,
     pub suspensions: u32,
 }
 
-/// What the cells are at.
+/// What the cells do.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Cells {
     Idle,
     /// At work on a command.
     Busy(Command),
-    /// Done reading, but the registers are still full of the page before (cache read).
+    /// Done reading, while the registers still hold the page before (cache read).
     Full(Command),
     /// On the way from a longer operation to reading.
     Suspending,

@@ -1,4 +1,4 @@
-//! What the FTL emits enters the queues of the dies, with all that it waits for.
+//! Emission: an operation enters the queue of its die, with its dependencies.
 
 use ssdlab_core::{BlockId, Ppn};
 
@@ -75,7 +75,7 @@ impl<W: Witness> ParallelFlash<W> {
         index
     }
 
-    /// Called when all that an operation waits for is known.
+    /// Queues an operation whose dependencies are all known.
     #[inline]
     fn enqueue(&mut self, index: u32) {
         if self.ops[index].waits == 0 {

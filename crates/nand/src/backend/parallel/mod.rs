@@ -84,16 +84,16 @@ pub struct Window {
     pub length: Nanos,
 }
 
-/// Work that somebody waits for.
+/// A request, a page of the write buffer or a step of collection, which ends with its operations.
 #[derive(Clone, Copy, Debug)]
 struct Job {
-    /// Operations to come.
+    /// Operations that remain.
     left: u32,
     /// When its first operation began; [`NEVER`] before.
     began_ns: u64,
-    /// Who waits.
+    /// Who is told of its end.
     owner: u32,
-    /// Whether it is done when everything emitted for it is done; otherwise what the host's data needs.
+    /// Whether it waits for everything emitted for it; otherwise for what the host's data needs.
     everything: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Flash operations under way, and what they wait for.
+//! Flash operations under way and their dependencies.
 
 use ssdlab_core::Slab;
 
@@ -7,7 +7,7 @@ use crate::Cause;
 /// No operation.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// What a die is asked to do.
+/// Kind of a flash operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum Kind {
@@ -27,7 +27,7 @@ pub(crate) struct Op {
     pub kind: Kind,
     pub cause: Cause,
     pub class: u8,
-    /// Whether the block's next operation has been told that this one is out of its way.
+    /// Whether the next operation on the block has been released.
     pub passed: bool,
     /// Page of the block.
     pub page: u16,
@@ -43,7 +43,7 @@ pub(crate) struct Op {
     /// Group of copies from `from_block` that its erase waits for.
     pub gate: u32,
     pub bytes: u32,
-    /// Who waits for it.
+    /// Job that waits for it.
     pub job: u32,
     /// Operations it waits for.
     pub waits: u32,

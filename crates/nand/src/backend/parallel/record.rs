@@ -1,4 +1,4 @@
-//! What is recorded of a flash array at work: who was busy when, and in a chosen window every operation.
+//! Recordings of a flash array: busy times of dies and channels, and every operation in a chosen window.
 
 use super::Window;
 use super::ops::{Kind, Op};

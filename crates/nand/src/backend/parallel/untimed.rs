@@ -1,4 +1,4 @@
-//! Flash before time begins: operations are done as they are emitted, for a witness to know what is there.
+//! Flash during preconditioning, before time begins: a witness sees each operation as it is emitted.
 
 use ssdlab_core::{BlockId, Ppn};
 

@@ -9,7 +9,7 @@ use super::{Done, ParallelFlash};
 use crate::{Interruption, Suspend};
 
 impl<W: Witness> ParallelFlash<W> {
-    /// Lets every die that may have something to begin look at it.
+    /// Lets every die that was woken begin an operation.
     #[inline]
     pub(super) fn settle(&mut self) {
         while let Some(number) = self.wake.pop() {
@@ -70,7 +70,7 @@ impl<W: Witness> ParallelFlash<W> {
     fn begin_any(&mut self, number: u32) -> bool {
         let die = &self.dies[number as usize];
         if let Some(mut command) = die.suspended {
-            // Only what it was suspended for; then it goes on.
+            // It serves the read that it was suspended for, then resumes.
             if self.picked(number) == Some(Class::HostRead) {
                 self.begin(number, Class::HostRead);
             } else {

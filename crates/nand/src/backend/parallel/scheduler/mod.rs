@@ -26,7 +26,7 @@ pub const CLASSES: usize = 3;
 /// No operation's number.
 pub const NOTHING: u64 = u64::MAX;
 
-/// What waits for a die that could begin a command.
+/// The operations that wait for a die ready to begin a command.
 #[derive(Clone, Copy, Debug)]
 pub struct DieView {
     /// Number of the first operation of each class that is ready, [`NOTHING`] if none is; operations of a die are
@@ -48,9 +48,9 @@ impl DieView {
 
 /// A registered scheduler.
 ///
-/// Contract of `pick`: a pure function; the class it returns has an operation ready. It may answer "none yet" only if
-/// some operation of this die is not ready and it wants that one: the earliest operation of all dies always is ready, so
-/// waiting for one's own earliest cannot go on forever.
+/// Contract of `pick`: a pure function; the class it returns has an operation ready. It may return none only to wait
+/// for the earliest operation of this die, which is not ready. The earliest operation of all dies is always ready, so
+/// such a wait ends.
 #[derive(Clone, Copy, Debug)]
 pub struct DieSchedulerInfo {
     /// Name in settings.
@@ -59,7 +59,7 @@ pub struct DieSchedulerInfo {
     pub help: &'static str,
     /// Which class begins its first ready operation.
     pub pick: fn(&DieView) -> Option<Class>,
-    /// Whether operations begin in the order of their numbers, so that nothing else may be drawn forward either.
+    /// Whether operations begin in the order of their numbers, so that multi-plane commands must keep it too.
     pub in_order: bool,
 }
 
@@ -93,7 +93,7 @@ mod tests {
     fn each_prefers_what_it_says() {
         use Class::{HostProgram, HostRead, Internal};
         let all = [9, 7, 5];
-        // Operation 4 has not begun: whoever keeps the order waits for it.
+        // Operation 4 has not begun: a scheduler that keeps the order waits for it.
         assert_eq!(picked("fifo", all, 4), None);
         assert_eq!(picked("fifo", all, 5), Some(Internal));
         assert_eq!(picked("out_of_order", all, 4), Some(Internal));

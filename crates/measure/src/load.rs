@@ -1,4 +1,4 @@
-//! A sequence of accesses sent through the two-pool cache by many threads.
+//! The load generator: many threads send a sequence of accesses through the two-pool cache.
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::channel;
@@ -54,7 +54,7 @@ pub enum Error<E: std::error::Error> {
 ///
 /// # Errors
 /// See [`Error`].
-pub fn drive<L: Loader>(
+pub fn send<L: Loader>(
     pool: &Pool<L>,
     accesses: &[Access],
     contents: &[u8],
