@@ -11,9 +11,9 @@ import pytest
 import ssdlab
 from conftest import ROOT, Cli
 from ssdlab import cache
-from ssdlab.cache import benchmark
-from ssdlab.cache.accesses import drawn, of_trace
-from ssdlab.corpus import Corpus, Member
+from ssdlab.analyse.cache import benchmark
+from ssdlab.analyse.cache.accesses import drawn, of_trace
+from ssdlab.analyse.corpus import Corpus, Member
 
 PAGE = 4096
 TEXT = Corpus("text", (Member("text", b"".join(b"%06d abcdefgh " % (at % 777) for at in range(5000))),))

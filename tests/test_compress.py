@@ -15,7 +15,8 @@ import pytest
 
 import ssdlab
 from conftest import Cli
-from ssdlab import compress, corpus
+from ssdlab import compress
+from ssdlab.analyse import corpus
 
 WORDS = ("all", "work", "and", "no", "play", "makes", "a", "dull", "boy")
 QUICK = {"threads": [1], "runs": 1}

@@ -14,8 +14,8 @@ import pytest
 
 import ssdlab
 from conftest import Cli
-from ssdlab.experiments import ExperimentResult, TableResult
-from ssdlab.experiments.expression import Value
+from ssdlab.study.experiments import ExperimentResult, TableResult
+from ssdlab.study.experiments.expression import Value
 
 SMALL = Path(__file__).parent / "experiment"
 """An experiment of three tables, its document's numbers made up."""

@@ -1,6 +1,7 @@
 """Quantities as people read them; the same text on the terminal and in reports."""
 
-from collections.abc import Sequence
+import difflib
+from collections.abc import Iterable, Sequence
 
 MISSING = "–"
 """What stands where there is no value."""
@@ -103,3 +104,9 @@ def short_count(value: float) -> str:
         if value >= scale * 0.9995:
             return f"{_digits(value / scale)} {unit}"
     return f"{value:,.0f}"
+
+
+def suggestion(word: str, known: Iterable[str]) -> str:
+    """What a misspelt word may mean: `; did you mean that?`, or nothing if no known word is close."""
+    close = difflib.get_close_matches(word, list(known), n=1)
+    return f"; did you mean {close[0]}?" if close else ""
