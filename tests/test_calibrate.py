@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import ssdlab
-from conftest import ROOT, Cli
+from conftest import PATIENCE_SECONDS, ROOT, Cli
 from ssdlab.analyse.drive import fio, use
 from ssdlab.study.calibration import knee
 from ssdlab.study.calibration.grid import regions_of
@@ -286,7 +286,7 @@ def test_ctrl_c_prints_the_partial_simulation() -> None:
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stderr is not None and "cells" in process.stderr.readline()
     process.send_signal(signal.SIGINT)
-    out, _ = process.communicate(timeout=30)
+    out, _ = process.communicate(timeout=PATIENCE_SECONDS)
     assert process.returncode == 130 and "partial result" in out and "nothing is advised" in out
 
 
@@ -386,7 +386,8 @@ probe = options["runtime"] == "200ms"
 if mode == "slow" and not probe:
     if options["iodepth"] != "1":
         signal.signal(signal.SIGINT, lambda *_: sys.exit(128))
-        time.sleep(60)
+        pathlib.Path({log!r} + ".ready").touch()
+        time.sleep(3600)
 warning, brace, text = pathlib.Path({recorded!r}).read_text().partition("{{")
 found = json.loads(brace + text)
 op = options["rw"].removeprefix("rand")
@@ -514,14 +515,13 @@ def test_ctrl_c_ends_fio_and_prints_what_is_there(target: Path) -> None:
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, "FAKE_FIO": "slow"}
     )
-    deadline = time.monotonic() + 30
-    while not ((target.parent / "log").exists() and logged(target)[-1]["iodepth"] == "8"):
-        assert time.monotonic() < deadline
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    # The fake says when it would sleep for an hour; being told to end, it does.
+    while not (target.parent / "log.ready").exists():
+        assert time.monotonic() < deadline and process.poll() is None
         time.sleep(0.05)
-    # The fake sleeps for a minute once it is set to; being told to end, it does.
-    time.sleep(0.5)
     process.send_signal(signal.SIGINT)
-    out, _ = process.communicate(timeout=20)
+    out, _ = process.communicate(timeout=PATIENCE_SECONDS)
     assert process.returncode == 130 and "partial result" in out and "1,000" in out and "–" in out
 
 
@@ -533,7 +533,7 @@ def test_the_real_fio(tmp_path: Path) -> None:
     file = tmp_path / "data"
     file.write_bytes(os.urandom(4 << 20))
     before = file.read_bytes()
-    grid: dict[str, Any] = {"regions": ["1MiB", "4MiB"], "in_flight": [1, 4], "seconds": 0.1}
+    grid: dict[str, Any] = {"regions": ["1MiB", "4MiB"], "in_flight": [1, 4], "seconds": 0.5}
     measured = ssdlab.calibrate_target(file, **grid)
     assert measured.source["fio"] == found.version and (measured.iops["read"] > 0).all()
     assert file.read_bytes() == before

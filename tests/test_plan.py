@@ -82,7 +82,7 @@ def test_without_files_the_corpus_of_the_suite_is_measured() -> None:
     lz4, zstd = plan.compressors
     assert lz4.shrinking == 1 - total.raw_pages / total.pages
     assert lz4.ratio == (total.bytes - total.raw_bytes) / (total.stored_bytes - total.raw_bytes) < zstd.ratio
-    assert all(one.compress_us > 0 and one.decompress_us > 0 for one in plan.compressors)
+    assert all(one.compress_us > 0 and one.decompress_us >= 0 for one in plan.compressors)
     assert "a corpus of ours" in plan.remarks[0]
 
 

@@ -12,8 +12,8 @@ The package has rooms, and imports lead down only; `tests/test_rooms.py` keeps t
     analyse   what is computed and found: workloads, write intervals, caches, codecs, real drives
     model     what a user holds: configurations, traces, simulations, results, the two-pool cache
 
-A finding hands over to `view` by name (`lazy.room`, `model.finding.Plot`), as traces do to `analyse`. NumPy, pyarrow and
-matplotlib are loaded when they are first used (`lazy`), so importing ssdlab is quick.
+A finding hands over to `view` by name (`lazy.room`, `model.finding.Plot`), as traces do to `analyse`. NumPy, pyarrow
+and matplotlib are loaded when they are first used (`lazy`), so importing ssdlab is quick.
 """
 
 from ssdlab._ssdlab import (
