@@ -30,13 +30,14 @@ def show(page: Page) -> None:
     if page.partial:
         out.print(Text(f"partial result: {page.partial}", style="bold red"))
     items = [item for section in page.sections if section.terminal for item in _items(section)]
+    labels = _label_columns(items)
     for before, item in zip([None, *items], items, strict=False):
         if isinstance(item, Paragraph):
             if not isinstance(before, Paragraph | Table):
                 out.print()
             _paragraph(out, item)
         else:
-            _table(out, item)
+            _table(out, item, labels)
     if page.legend:
         out.print(Text(f"\n{page.legend}"))
     for number, paragraph in enumerate(page.conclusion):
@@ -74,7 +75,17 @@ def _shown(item: Item) -> Iterator[Paragraph | Facts | Table]:
         yield item
 
 
-def _table(out: Console, item: Facts | Table) -> None:
+def _label_columns(items: Sequence[Paragraph | Facts | Table]) -> int:
+    """Width of the first column of tables that have their title in its head, so that they stand below each other."""
+    labels = [0]
+    for item in items:
+        if isinstance(item, Table) and not item.headers[0]:
+            first = item.headers[1:] if item.wide else [_text(row[0]).plain for row in item.rows[: item.most]]
+            labels += [len(item.title), *(2 + len(label) for label in first)]
+    return max(labels)
+
+
+def _table(out: Console, item: Facts | Table, labels: int) -> None:
     out.print()
     if isinstance(item, Facts):
         grid = _grid([item.title, ""], 1)
@@ -97,6 +108,8 @@ def _table(out: Console, item: Facts | Table) -> None:
             grid.add_row(_text(first) if outdented else Text("  ") + _text(first), *map(_text, cells))
         if own:
             grid.columns[0].header_style = ""
+        else:
+            grid.columns[0].min_width = labels
     # A shortened number would be a wrong one.
     out.width = max(out.width, out.measure(grid, options=out.options.update(width=10_000)).maximum)
     out.print(grid)

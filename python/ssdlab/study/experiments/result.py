@@ -28,7 +28,7 @@ def cells_of(anchor: Anchor, table: Table) -> Indices:
     return at[..., 0], at[..., 1]
 
 
-def is_own(at: Indices) -> npt.NDArray[np.bool_]:
+def is_own(at: Indices) -> "npt.NDArray[np.bool_]":
     """Which cells are relative to themselves."""
     rows, columns = np.indices(at[0].shape)
     own: npt.NDArray[np.bool_] = (at[0] == rows) & (at[1] == columns)
@@ -94,7 +94,7 @@ class TableResult:
         return self.table.columns.labels
 
     @property
-    def anchors(self) -> npt.NDArray[np.bool_]:
+    def anchors(self) -> "npt.NDArray[np.bool_]":
         """Which cells are their own anchors: there is nothing to compare in them."""
         if self.table.anchor is None:
             return np.zeros(self.ours.shape, dtype=bool)
@@ -120,7 +120,7 @@ class TableResult:
         return found
 
     @property
-    def misses(self) -> npt.NDArray[np.bool_]:
+    def misses(self) -> "npt.NDArray[np.bool_]":
         """Cells whose difference exceeds the tolerance of the table."""
         tolerance = np.inf if self.table.tolerance is None else self.table.tolerance
         found: npt.NDArray[np.bool_] = np.abs(self.difference) > tolerance

@@ -9,12 +9,12 @@ logical pages, s_i of the spare ones and r_i of the writes, and A = sum of r_i A
 """
 
 import csv
-import importlib.resources
 import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
+from pathlib import Path
 
 from ssdlab.model.config import Config
 from ssdlab.model.finding import Finding
@@ -152,7 +152,7 @@ def _number(text: str) -> float | None:
 
 def rows() -> Iterator[Row]:
     """The rows of the reference, in its order."""
-    text = importlib.resources.files(__package__).joinpath("waf_reference.csv").read_text(encoding="utf-8")
+    text = Path(__file__).with_name("waf_reference.csv").read_text(encoding="utf-8")
     hot_spare = None
     for number, line in enumerate(csv.DictReader(text.splitlines()), 1):
         workload = line["workload"]

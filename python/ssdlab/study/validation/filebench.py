@@ -6,10 +6,10 @@ difference that passes, in the unit of the statistic, and why it is wide where i
 """
 
 import csv
-import importlib.resources
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 
 from ssdlab import _ssdlab
 from ssdlab.lazy import np
@@ -155,7 +155,7 @@ class Outcome:
 
 def rows() -> Iterator[Row]:
     """The rows of the reference, workload by workload."""
-    text = importlib.resources.files(__package__).joinpath("filebench_reference.csv").read_text(encoding="utf-8")
+    text = Path(__file__).with_name("filebench_reference.csv").read_text(encoding="utf-8")
     for line in csv.DictReader(text.splitlines()):
         captured, tolerance = float(line["captured"]), float(line["tolerance"])
         yield Row(line["workload"], line["statistic"], captured, tolerance, line["reason"])
