@@ -25,7 +25,7 @@ def page(found: Calibration) -> Page:
         partial="the calibration was stopped before its end" if found.partial else "",
         remarks=found.remarks,
         sections=[
-            Section(HEADINGS[op].capitalize(), [Figure(partial(found.plot, op)), _table(found, op)])
+            Section(HEADINGS[op], [Figure(partial(found.plot, op)), _table(found, op)])
             for op in found.iops
         ],
         legend=LEGEND,
@@ -61,7 +61,7 @@ def _table(found: Calibration, op: str) -> Table:
             mark = "*" if in_flight == found.knee(op, row) else " "
             cells.append(f"{text.MISSING if cell != cell else text.count(cell)} {mark}")
         rows.append([text.size(region), *cells])
-    return Table(["", f"{first} in flight", *others], rows, HEADINGS[op])
+    return Table(["", f"{first} in flight", *others], rows)
 
 
 def sentences(found: Calibration) -> list[str]:
