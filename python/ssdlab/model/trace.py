@@ -10,7 +10,7 @@ from ssdlab.lazy import np, npt, pa
 from ssdlab.model.config import Config
 from ssdlab.model.conversion import write
 from ssdlab.model.parquet import columns_of, stream_names, table_of
-from ssdlab.model.requests import RequestSource, TraceSource, batches, from_columns
+from ssdlab.model.requests import RequestSource, batches, from_columns
 from ssdlab.model.source import Source
 
 
@@ -144,7 +144,7 @@ class Trace(Source):
         """
         write(iter([self._requests]), path, format=format, streams=lambda: list(self.streams))
 
-    def open(self) -> TraceSource:
+    def open(self) -> RequestSource:
         """Starts a pass."""
         return _InMemory(self)
 
@@ -182,14 +182,8 @@ class _InMemory:
     def progress(self) -> tuple[int, int | None]:
         return len(self._trace) - len(self._left), len(self._trace)
 
-    def format(self) -> str:
-        return "memory"
-
     def streams(self) -> list[str]:
         return list(self._trace.streams)
-
-    def report(self) -> dict[str, Any]:
-        return self._trace.ingest or {}
 
 
 class Workload(Source):

@@ -16,7 +16,7 @@ STYLES: dict[Style, str] = {
 FACT_COLUMNS = 42, 16
 """Least columns of labels and values, so that the facts of a page stand below each other."""
 NOTE_COLUMNS = 110
-"""Most columns of a soft paragraph; other lines are as long as they are, to be searched and piped."""
+"""Most columns of a note; other lines are as long as they are, to be searched and piped."""
 
 
 def show(page: Page) -> None:
@@ -35,7 +35,7 @@ def show(page: Page) -> None:
         if isinstance(item, Paragraph):
             if not isinstance(before, Paragraph | Table):
                 out.print()
-            _paragraph(out, item)
+            _paragraph(out, _filled(out, item) if item.style == "soft" else item)
         else:
             _table(out, item, labels)
     if page.legend:
@@ -47,12 +47,14 @@ def show(page: Page) -> None:
 
 
 def _paragraph(out: Console, paragraph: Paragraph) -> None:
-    written = paragraph.text
-    if paragraph.style == "soft":
-        # A number and its unit stay together.
-        written = textwrap.fill(written.replace(" %", "\u00a0%"), NOTE_COLUMNS, break_on_hyphens=False)
-        written = written.replace("\u00a0", " ")
-    out.print(Text(f"  {written}" if paragraph.style == "code" else written, style=STYLES[paragraph.style]))
+    indent = "  " if paragraph.style == "code" else ""
+    out.print(Text(indent + paragraph.text, style=STYLES[paragraph.style]))
+
+
+def _filled(out: Console, note: Paragraph) -> Paragraph:
+    """A note as a paragraph of short lines, in which a number and its unit stay together."""
+    words = note.text.replace(" %", "\u00a0%")
+    return Paragraph(textwrap.fill(words, min(out.width, NOTE_COLUMNS)).replace("\u00a0", " "), note.style)
 
 
 def _items(section: Section) -> Iterator[Paragraph | Facts | Table]:

@@ -24,10 +24,7 @@ def page(found: Calibration) -> Page:
         lead=[Paragraph(_how(found))],
         partial="the calibration was stopped before its end" if found.partial else "",
         remarks=found.remarks,
-        sections=[
-            Section(HEADINGS[op], [Figure(partial(found.plot, op)), _table(found, op)])
-            for op in found.iops
-        ],
+        sections=[Section(HEADINGS[op], [Figure(partial(found.plot, op)), _table(found, op)]) for op in found.iops],
         legend=LEGEND,
         conclusion=[
             *map(Paragraph, sentences(found)),

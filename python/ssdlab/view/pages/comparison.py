@@ -3,7 +3,8 @@
 from ssdlab.model.source import source_text
 from ssdlab.study.compare import Comparison
 from ssdlab.view.page import Cell, Page, Paragraph, Row, Section, Table
-from ssdlab.view.pages.quantities import QUANTITIES, clock_remark, remarks
+from ssdlab.view.pages.quantities import QUANTITIES
+from ssdlab.view.pages.remarks import clock_remark, remarks
 from ssdlab.view.pages.result import stopped
 
 

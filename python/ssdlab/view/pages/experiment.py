@@ -14,7 +14,7 @@ LEGEND = "*: best of its row or column, in the document and here"
 
 def page(result: ExperimentResult) -> Page:
     """The page of an experiment."""
-    lead = [Paragraph(f"Reproduces: {result.experiment.document}", "soft")]
+    lead = [Paragraph(f"reproduces: {result.experiment.document}", "soft")]
     for what, names in (("Settings replaced", result.overrides), ("Traces supplied", [*result.traces])):
         if names:
             lead.append(Paragraph(f"{what}: {', '.join(names)}", "strong"))

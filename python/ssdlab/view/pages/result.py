@@ -13,15 +13,14 @@ from ssdlab.view.pages.quantities import (
     STREAM_COLUMNS,
     Quantity,
     captures,
-    clock_remark,
     merges,
     operations,
-    remarks,
     response_times,
     sections,
     stream_times,
     waiting_times,
 )
+from ssdlab.view.pages.remarks import clock_remark, remarks
 
 HEADLINES = (
     Quantity("", "write amplification", "write_amplification", text.ratio),
