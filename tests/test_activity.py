@@ -13,7 +13,7 @@ import faked
 import ssdlab
 from conftest import SMALL, SMALL_SETS, Cli
 from ssdlab.model.columns import GanttColumns
-from ssdlab.view.pages import quantities
+from ssdlab.view.pages import quantities, remarks
 from ssdlab.view.plots import activity as activity_plots
 
 EVENT = {
@@ -264,7 +264,7 @@ def test_tables_show_the_drive(timed: ssdlab.Result, serial: ssdlab.Result) -> N
     assert all(len(cells) == len(quantities.QUANTILES) for cells in rows.values())
     assert not {"Drive", "Write buffer"} & {*quantities.sections(serial.summary)}
     assert quantities.waiting_times(serial.summary) == [] and quantities.stream_times(serial.summary) == ([], 0)
-    assert "queues" in (quantities.clock_remark("event") or "") and quantities.clock_remark("count") is None
+    assert "queues" in (remarks.clock_remark("event") or "") and remarks.clock_remark("count") is None
 
 
 def test_streams_have_response_times_of_their_own(small: ssdlab.Config) -> None:
