@@ -18,7 +18,7 @@ import pytest
 import ssdlab
 from conftest import ROOT, SMALL
 from ssdlab import _ssdlab
-from ssdlab.view.pages import quantities, remarks
+from ssdlab.view.pages import remarks
 
 
 def test_the_columns_add_up_to_the_figures(small: ssdlab.Config) -> None:

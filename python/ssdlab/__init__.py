@@ -24,7 +24,7 @@ from ssdlab._ssdlab import (
     TraceError,
     __version__,
 )
-from ssdlab.analyse import cache, compress
+from ssdlab.analyse import cache, compress, corpus
 from ssdlab.analyse import map_cache as advise
 from ssdlab.analyse.drive.errors import CalibrationError
 from ssdlab.analyse.intervals import FrequencyColumns, IntervalColumns, WindowColumns, WriteIntervals
@@ -71,6 +71,7 @@ __all__ = [
     "calibrate_target",
     "compress",
     "config_schema",
+    "corpus",
     "experiments",
     "generate",
     "presets",
