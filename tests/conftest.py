@@ -18,6 +18,9 @@ SMALL = {
 }
 """A device of 4,096 pages in 77 blocks, and a workload that overwrites it three times."""
 
+PATIENCE_SECONDS = 600
+"""What a process has before a test gives up: it tells a hang from work, however busy the machine."""
+
 Cli = Callable[..., subprocess.CompletedProcess[str]]
 
 
@@ -33,7 +36,9 @@ def cli(tmp_path: Path) -> Cli:
 
     def run(*arguments: object, check: bool = True) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-m", "ssdlab", *map(str, arguments)]
-        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120)
+        done = subprocess.run(
+            command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=PATIENCE_SECONDS
+        )
         assert not check or done.returncode == 0, done.stderr
         return done
 

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 import faked
 import ssdlab
 from conftest import SMALL, SMALL_SETS, Cli
-from ssdlab import figures, plot_activity
-from ssdlab.result import GanttColumns
+from ssdlab.model.columns import GanttColumns
+from ssdlab.view.pages import quantities, remarks
+from ssdlab.view.plots import activity as activity_plots
 
 EVENT = {
     "time": "event",
@@ -73,7 +74,7 @@ def test_the_window_holds_operations_that_lie_in_it(timed: ssdlab.Result) -> Non
     assert (gantt.begin_ns < gantt.end_ns).all() and (np.diff(gantt.end_ns.astype(np.int64)) >= 0).all()
     assert gantt.begin_ns.min() < 22_000_000 and gantt.end_ns.min() > 20_000_000
     assert gantt.die.max() < drive["dies"] and gantt.plane.max() < drive["planes_per_die"]
-    assert {*gantt.kind} <= {*plot_activity.KIND_COLOURS} and {*gantt.cause} <= {*figures.CAUSES}
+    assert {*gantt.kind} <= {*activity_plots.KIND_COLOURS} and {*gantt.cause} <= {*quantities.CAUSES}
     assert {*gantt.bus.tolist()} == {True, False}
 
 
@@ -158,7 +159,7 @@ def test_a_drive_that_did_little_has_a_report(small: ssdlab.Config, ops: list[st
     )
     result = ssdlab.simulate(small.with_overrides({**EVENT, "precondition.overwrite": "none"}), trace)
     idle = result.plot_utilisation().axes[0].texts
-    assert [text.get_text() for text in idle] == ([] if {*ops} & {"read", "write"} else [plot_activity.NOTHING])
+    assert [text.get_text() for text in idle] == ([] if {*ops} & {"read", "write"} else [activity_plots.NOTHING])
     assert "Channels and dies" in result.report_html()
 
 
@@ -182,7 +183,7 @@ def test_a_gantt_chart_has_a_bar_for_each_operation(timed: ssdlab.Result) -> Non
     figure = timed.plot_gantt()
     axes, gantt = figure.axes[0], timed.activity.gantt
     assert len(axes.patches) == len(gantt.die) and axes.get_title(loc="left") == ""
-    internal = sum(cause not in plot_activity.HOST_CAUSES for cause in gantt.cause)
+    internal = sum(cause not in activity_plots.HOST_CAUSES for cause in gantt.cause)
     assert sum(patch.get_hatch() is not None for patch in axes.patches) == internal
     lanes = [label.get_text() for label in axes.get_yticklabels()]
     assert lanes[:6] == ["channel 0", *(f"die {die}, plane {plane}" for die in (0, 1) for plane in (0, 1)), "channel 1"]
@@ -207,7 +208,7 @@ def test_any_drive_can_be_drawn(
     )
     above = result.plot_utilisation().axes[0]
     assert len(np.asarray(above.images[0].get_array())) == dies
-    assert 1 <= len(above.get_yticks()) <= plot_activity.LABELS
+    assert 1 <= len(above.get_yticks()) <= activity_plots.LABELS
     result.plot_queue_depth()
     axes = result.plot_gantt().axes[0]
     assert result.activity is not None
@@ -215,8 +216,8 @@ def test_any_drive_can_be_drawn(
     if not operations:
         assert "No flash operation was recorded" in axes.texts[0].get_text()
         return
-    assert len(axes.patches) <= min(recorded, plot_activity.OPERATIONS)
-    assert len(axes.get_yticks()) <= plot_activity.LANES
+    assert len(axes.patches) <= min(recorded, activity_plots.OPERATIONS)
+    assert len(axes.get_yticks()) <= activity_plots.LANES
     assert (axes.get_title(loc="left") == "") == (len(axes.patches) == recorded and not truncated)
 
 
@@ -254,41 +255,41 @@ def test_percentiles_are_those_of_the_summary(timed: ssdlab.Result, serial: ssdl
 
 
 def test_tables_show_the_drive(timed: ssdlab.Result, serial: ssdlab.Result) -> None:
-    shown = figures.sections(timed.summary)
+    shown = quantities.sections(timed.summary)
     drive = dict(shown["Drive"])
     assert drive["dies"] == "4" and drive["requests outstanding, most"] == "16"
     assert "programs and erases suspended" not in drive and "Write buffer" not in shown and "Waiting" not in shown
-    rows = dict(figures.waiting_times(timed.summary))
+    rows = dict(quantities.waiting_times(timed.summary))
     assert [*rows] == ["read waiting", "read service", "write waiting", "write service"]
-    assert all(len(cells) == len(figures.QUANTILES) for cells in rows.values())
-    assert not {"Drive", "Write buffer"} & {*figures.sections(serial.summary)}
-    assert figures.waiting_times(serial.summary) == [] and figures.stream_times(serial.summary) == ([], 0)
-    assert "queues" in (figures.clock_remark("event") or "") and figures.clock_remark("count") is None
+    assert all(len(cells) == len(quantities.QUANTILES) for cells in rows.values())
+    assert not {"Drive", "Write buffer"} & {*quantities.sections(serial.summary)}
+    assert quantities.waiting_times(serial.summary) == [] and quantities.stream_times(serial.summary) == ([], 0)
+    assert "queues" in (remarks.clock_remark("event") or "") and remarks.clock_remark("count") is None
 
 
 def test_streams_have_response_times_of_their_own(small: ssdlab.Config) -> None:
     streams = {"workload.pattern": "streams", "workload.reads": "10%"}
     summary = ssdlab.simulate(small.with_overrides({**EVENT, **streams})).summary
-    rows, more = figures.stream_times(summary)
+    rows, more = quantities.stream_times(summary)
     assert sorted(name for name, _ in rows) == ["random", "seq1", "seq2", "seq3", "seq4"] and more == 0
-    assert all(len(cells) == len(figures.STREAM_COLUMNS) for _, cells in rows)
+    assert all(len(cells) == len(quantities.STREAM_COLUMNS) for _, cells in rows)
     requests = [sum(int(cells[column].replace(",", "")) for column in (0, 4)) for _, cells in rows]
     assert sum(requests) == summary["host"]["read_requests"] + summary["host"]["write_requests"]
     assert requests == sorted(requests, reverse=True)
 
 
 def test_only_the_busiest_streams_are_listed(serial: ssdlab.Result) -> None:
-    many = faked.drive(serial, streams=figures.STREAMS_SHOWN + 5)
+    many = faked.drive(serial, streams=quantities.STREAMS_SHOWN + 5)
     many.summary["drive"]["streams"][-1]["stream"] = None
-    rows, more = figures.stream_times(many.summary)
-    assert len(rows) == figures.STREAMS_SHOWN and more == 5
+    rows, more = quantities.stream_times(many.summary)
+    assert len(rows) == quantities.STREAMS_SHOWN and more == 5
     # The first one wrote nothing, so it comes last.
     assert "stream0" not in dict(rows)
     assert "further streams: 5" in many.report_html()
     few = faked.drive(serial, streams=2)
     few.summary["drive"]["streams"][1]["stream"] = None
-    assert [name for name, _ in figures.stream_times(few.summary)[0]] == ["stream0", figures.OTHER_STREAMS]
-    assert figures.stream_times(few.summary)[0][0][1][4:8] == ["–"] * 4
+    assert [name for name, _ in quantities.stream_times(few.summary)[0]] == ["stream0", quantities.OTHER_STREAMS]
+    assert quantities.stream_times(few.summary)[0][0][1][4:8] == ["–"] * 4
 
 
 def test_a_report_shows_the_drive_at_work(timed: ssdlab.Result, serial: ssdlab.Result) -> None:
@@ -304,7 +305,7 @@ def test_a_report_shows_the_drive_at_work(timed: ssdlab.Result, serial: ssdlab.R
 
 
 def test_a_write_buffer_has_its_rows(serial: ssdlab.Result) -> None:
-    rows = dict(figures.sections(faked.drive(serial, buffer=True).summary)["Write buffer"])
+    rows = dict(quantities.sections(faked.drive(serial, buffer=True).summary)["Write buffer"])
     assert rows["pages overwritten in it"] == "3" and rows["writes that waited for room"] == "12"
 
 

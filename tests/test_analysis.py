@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import ssdlab
 from conftest import ROOT, Cli
-from ssdlab.analysis_tables import remarks, tables
+from ssdlab.view.pages.workload import remarks, tables
 
 OLTP = ROOT / "traces" / "oltp.csv.zst"
 KINDS = ("read", "write", "trim")

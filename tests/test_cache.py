@@ -10,7 +10,7 @@ import pytest
 import ssdlab
 from conftest import ROOT, Cli
 from ssdlab import cache
-from ssdlab.cache.planning import PAPER
+from ssdlab.analyse.cache.planning import PAPER
 
 OLTP = ROOT / "traces" / "oltp.csv.zst"
 STACK = ("lru", "mru", "belady")

@@ -15,9 +15,11 @@ import numpy as np
 import pytest
 
 import ssdlab
-from conftest import ROOT, Cli
-from ssdlab.calibration import fio, knee, use, words
-from ssdlab.calibration.grid import regions_of
+from conftest import PATIENCE_SECONDS, ROOT, Cli
+from ssdlab.analyse.drive import fio, use
+from ssdlab.study.calibration import knee
+from ssdlab.study.calibration.grid import regions_of
+from ssdlab.view.pages import calibration
 
 DRIVE = {
     "device.capacity": "256MiB",
@@ -82,21 +84,23 @@ def test_the_region_is_the_smallest_that_suits_reads_and_writes() -> None:
         "block.scheduler.pardispatcher.read_batch": "2",
         "block.scheduler.pardispatcher.write_batch": "1",
     }
-    said = "\n".join(words.sentences(found))
+    said = "\n".join(calibration.sentences(found))
     assert "Throughput of reads depends on the region size (largest difference 40.0 %)" in said
     assert "Throughput of writes does not depend on the region size (largest difference 0.0 %)" in said
     assert "The smallest region that reaches 95 %, 2.00 GiB, gives 96.00 % of the most reads and 100.00 %" in said
     # Writes shrink with the region: no region has 95 % of both, and the middle one is worst off by least.
     found = made_up(read=[[50.0], [90.0], [100.0]], write=[[100.0], [80.0], [60.0]])
     assert found.region == 1 and "No region reaches 95 % of both; 2.00 GiB comes closest" in " ".join(
-        words.sentences(found)
+        calibration.sentences(found)
     )
     found = made_up(read=[[100.0], [90.0]])
-    assert found.region == 0 and "The smallest region measured, 1.00 GiB, gives" in " ".join(words.sentences(found))
+    assert found.region == 0 and "The smallest region measured, 1.00 GiB, gives" in " ".join(
+        calibration.sentences(found)
+    )
 
 
 def test_the_largest_region_that_will_do_is_said_where_there_is_one() -> None:
-    said = " ".join(words.sentences(made_up(read=[[100.0], [99.0], [98.0], [50.0]])))
+    said = " ".join(calibration.sentences(made_up(read=[[100.0], [99.0], [98.0], [50.0]])))
     assert "The smallest region measured, 1.00 GiB, gives 100.00 % of the most reads; the largest that reaches" in said
     assert "95 % is 4.00 GiB." in said
 
@@ -104,21 +108,21 @@ def test_the_largest_region_that_will_do_is_said_where_there_is_one() -> None:
 def test_equal_regions_advise_none() -> None:
     found = made_up(read=[[50.0, 100.0], [51.0, 98.0]])
     assert not found.region_matters and "region_size" not in "".join(found.settings)
-    assert "Any region size will do" in " ".join(words.sentences(found))
-    assert "Only one region size was measured" in " ".join(words.sentences(made_up(read=[[1.0, 2.0]])))
+    assert "Any region size will do" in " ".join(calibration.sentences(found))
+    assert "Only one region size was measured" in " ".join(calibration.sentences(made_up(read=[[1.0, 2.0]])))
     # What rounds of one cell differ by says nothing of regions.
     noisy = made_up(read=[[50.0], [100.0]])
     assert noisy.region_matters
     noisy.noise = {"read": 0.6}
     assert not noisy.region_matters
-    assert "(largest difference 50.0 %, between rounds 60.0 %)" in " ".join(words.sentences(noisy))
+    assert "(largest difference 50.0 %, between rounds 60.0 %)" in " ".join(calibration.sentences(noisy))
 
 
 def test_what_was_stopped_advises_nothing() -> None:
     found = made_up(read=[[50.0, 100.0], [51.0, float("nan")]])
     assert found.partial and found.settings == {} and found.region is None and found.differences == {}
     assert (found.knee("read", 0), found.knee("read", 1)) == (2, None)
-    assert "Stopped before the end" in words.sentences(found)[0]
+    assert "Stopped before the end" in calibration.sentences(found)[0]
     assert json.loads(found.to_json())["iops"]["read"][1] == [51.0, None]
     assert "<svg" in found.report_html() and "Partial result" in found.report_html()
 
@@ -165,7 +169,7 @@ def test_the_configuration_is_that_of_the_drive_alone() -> None:
     # Asked for, the drive is overwritten first, and writes are amplified.
     steady = small(drive(**{"precondition.overwrite": "steady"}), in_flight=[4])
     assert steady.write_amplification is not None and (steady.write_amplification > 1).all()
-    assert "Writes were amplified by" in " ".join(words.sentences(steady))
+    assert "Writes were amplified by" in " ".join(calibration.sentences(steady))
 
 
 def test_the_queue_of_the_drive_bounds_what_is_in_flight() -> None:
@@ -282,7 +286,7 @@ def test_ctrl_c_prints_the_partial_simulation() -> None:
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stderr is not None and "cells" in process.stderr.readline()
     process.send_signal(signal.SIGINT)
-    out, _ = process.communicate(timeout=30)
+    out, _ = process.communicate(timeout=PATIENCE_SECONDS)
     assert process.returncode == 130 and "partial result" in out and "nothing is advised" in out
 
 
@@ -382,7 +386,8 @@ probe = options["runtime"] == "200ms"
 if mode == "slow" and not probe:
     if options["iodepth"] != "1":
         signal.signal(signal.SIGINT, lambda *_: sys.exit(128))
-        time.sleep(60)
+        pathlib.Path({log!r} + ".ready").touch()
+        time.sleep(3600)
 warning, brace, text = pathlib.Path({recorded!r}).read_text().partition("{{")
 found = json.loads(brace + text)
 op = options["rw"].removeprefix("rand")
@@ -459,12 +464,12 @@ def test_writes_come_last_and_only_when_asked_for(target: Path) -> None:
 
 
 def test_engines_are_tried_in_turn(target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ssdlab.calibration.target._direct", lambda path: True)
+    monkeypatch.setattr("ssdlab.analyse.drive.target._direct", lambda path: True)
     monkeypatch.setenv("FAKE_FIO_WITHOUT", "io_uring")
     found = ssdlab.calibrate_target(target, regions=["128MiB"], in_flight=[4])
     assert found.source["engine"] == "libaio" and found.source["direct"]
     # Through the page cache libaio serves one request at a time, so threads must do.
-    monkeypatch.setattr("ssdlab.calibration.target._direct", lambda path: False)
+    monkeypatch.setattr("ssdlab.analyse.drive.target._direct", lambda path: False)
     found = ssdlab.calibrate_target(target, regions=["128MiB"], in_flight=[4])
     assert found.source["engine"] == "psync" and not found.source["direct"]
     assert "the page cache is measured" in found.remarks[0]
@@ -510,14 +515,13 @@ def test_ctrl_c_ends_fio_and_prints_what_is_there(target: Path) -> None:
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, "FAKE_FIO": "slow"}
     )
-    deadline = time.monotonic() + 30
-    while not ((target.parent / "log").exists() and logged(target)[-1]["iodepth"] == "8"):
-        assert time.monotonic() < deadline
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    # The fake says when it would sleep for an hour; being told to end, it does.
+    while not (target.parent / "log.ready").exists():
+        assert time.monotonic() < deadline and process.poll() is None
         time.sleep(0.05)
-    # The fake sleeps for a minute once it is set to; being told to end, it does.
-    time.sleep(0.5)
     process.send_signal(signal.SIGINT)
-    out, _ = process.communicate(timeout=20)
+    out, _ = process.communicate(timeout=PATIENCE_SECONDS)
     assert process.returncode == 130 and "partial result" in out and "1,000" in out and "–" in out
 
 
@@ -529,7 +533,7 @@ def test_the_real_fio(tmp_path: Path) -> None:
     file = tmp_path / "data"
     file.write_bytes(os.urandom(4 << 20))
     before = file.read_bytes()
-    grid: dict[str, Any] = {"regions": ["1MiB", "4MiB"], "in_flight": [1, 4], "seconds": 0.1}
+    grid: dict[str, Any] = {"regions": ["1MiB", "4MiB"], "in_flight": [1, 4], "seconds": 0.5}
     measured = ssdlab.calibrate_target(file, **grid)
     assert measured.source["fio"] == found.version and (measured.iops["read"] > 0).all()
     assert file.read_bytes() == before

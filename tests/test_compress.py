@@ -6,7 +6,6 @@ import random
 import signal
 import subprocess
 import sys
-import time
 import zlib
 from pathlib import Path
 from statistics import fmean
@@ -14,8 +13,9 @@ from statistics import fmean
 import pytest
 
 import ssdlab
-from conftest import Cli
-from ssdlab import compress, corpus
+from conftest import PATIENCE_SECONDS, Cli
+from ssdlab import compress
+from ssdlab.analyse import corpus
 
 WORDS = ("all", "work", "and", "no", "play", "makes", "a", "dull", "boy")
 QUICK = {"threads": [1], "runs": 1}
@@ -158,7 +158,8 @@ def test_command_says_what_is_wrong_in_a_line(cli: Cli, arguments: list[str]) ->
 def test_ctrl_c_ends_it_soon(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "ssdlab", "compress", "bench", "--codec", "zstd:19", "--runs", "1000"]
     running = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    time.sleep(3)
+    # It reports progress once it is at work.
+    assert running.stderr is not None and "cells" in running.stderr.readline()
     running.send_signal(signal.SIGINT)
-    _, errors = running.communicate(timeout=60)
+    _, errors = running.communicate(timeout=PATIENCE_SECONDS)
     assert running.returncode == 130 and "Traceback" not in errors

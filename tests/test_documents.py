@@ -8,9 +8,15 @@ import ssdlab
 from documents import DOCUMENTS, ROOT, current
 
 
+def words(text: str) -> list[list[str]]:
+    """The words and numbers of each line; how wide columns are and where lines are left blank does not matter."""
+    return [found for line in text.splitlines() if (found := line.split())]
+
+
 @pytest.mark.parametrize("document", DOCUMENTS)
 def test_examples_print_what_the_document_shows(document: str) -> None:
-    assert current(document) == (ROOT / document).read_text(encoding="utf-8"), "run 'make docs'"
+    shown = (ROOT / document).read_text(encoding="utf-8")
+    assert words(current(document)) == words(shown), "run 'make docs'"
 
 
 @pytest.mark.parametrize("document", [*DOCUMENTS, "docs/analysis.md", "docs/results.md", "traces/README.md"])

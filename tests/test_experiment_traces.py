@@ -9,7 +9,8 @@ import pytest
 import ssdlab
 from conftest import SMALL, Cli
 from ssdlab import experiments
-from ssdlab.experiments import replay, running
+from ssdlab.study import executor
+from ssdlab.study.experiments import replay
 
 TEXT = """
 title = "Traces"
@@ -237,7 +238,7 @@ def test_stopping_while_a_trace_is_scanned_is_partial(file: Path, monkeypatch: p
     def scanning(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(running, "simulate", scanning)
+    monkeypatch.setattr(executor, "simulate", scanning)
     result = experiments.load(file).run()
     assert result.partial and result.finished == 0
 

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 import ssdlab
-from conftest import Cli
-from ssdlab.experiments import ExperimentResult, TableResult
-from ssdlab.experiments.expression import Value
+from conftest import PATIENCE_SECONDS, Cli
+from ssdlab.study.experiments import ExperimentResult, TableResult
+from ssdlab.study.experiments.expression import Value
 
 SMALL = Path(__file__).parent / "experiment"
 """An experiment of three tables, its document's numbers made up."""
@@ -431,12 +431,12 @@ def test_ctrl_c_prints_what_is_there(json_option: list[str]) -> None:
     )
     assert process.stderr is not None and "experiment: runs 0 %" in process.stderr.readline()
     process.send_signal(signal.SIGINT)
-    out, _ = process.communicate(timeout=30)
+    out, _ = process.communicate(timeout=PATIENCE_SECONDS)
     assert process.returncode == 130
     if json_option:
         assert json.loads(out)["partial"] is True and json.loads(out)["tables"][0]["ours"] == [[None] * 3] * 3
     else:
-        assert "partial: 0 of 18 simulations were run" in out and "2.840" in out
+        assert "partial result: 0 of 18 simulations were run" in out and "2.840" in out
 
 
 def test_the_shipped_experiments_can_be_read_and_shown(cli: Cli) -> None:

@@ -10,7 +10,10 @@ import pytest
 
 import ssdlab
 from conftest import ROOT, SMALL_SETS, Cli
-from ssdlab import _ssdlab, figures, plot
+from ssdlab import _ssdlab
+from ssdlab.view.pages import quantities
+from ssdlab.view.plots import log as log_plots
+from ssdlab.view.plots import result as plots
 
 LOGGED = ("bast", "fast", "faster", "sbfast")
 STREAMS = {"workload.pattern": "streams", "workload.requests": 20_000, "workload.reads": "10%"}
@@ -56,23 +59,23 @@ def test_files_hold_the_distributions_and_go_with_the_log(
 
 
 def test_every_cause_has_a_name_and_a_colour(logged: ssdlab.Result) -> None:
-    causes, _ = figures.operations(logged.summary)
-    assert [cause for cause in causes if cause not in figures.CAUSES or cause not in plot.CAUSE_COLOURS] == []
-    assert {*figures.CAUSES} == {*plot.CAUSE_COLOURS}
+    causes, _ = quantities.operations(logged.summary)
+    assert [cause for cause in causes if cause not in quantities.CAUSES or cause not in plots.CAUSE_COLOURS] == []
+    assert {*quantities.CAUSES} == {*plots.CAUSE_COLOURS}
 
 
 def test_pages_copied_are_those_the_host_did_not_write(logged: ssdlab.Result) -> None:
-    copied = next(figure for figure in figures.FIGURES if figure.label == "pages copied").value(logged.summary)
+    copied = next(figure for figure in quantities.QUANTITIES if figure.label == "pages copied").value(logged.summary)
     assert copied == int(logged.series["pages_copied"].sum())
     assert logged.write_amplification == pytest.approx(1 + (copied or 0) / logged.summary["host"]["pages_written"])
 
 
 def test_rows_of_the_log_are_there_with_a_log_only(logged: ssdlab.Result, small: ssdlab.Config) -> None:
-    shown = figures.sections(logged.summary)
+    shown = quantities.sections(logged.summary)
     assert "full merges per page written" in dict(shown["Log"]) and "Merges" not in shown
     assert ("Captures" in shown) == (logged.config["ftl"] != "bast")
     assert ("pages copied to the isolation area" in dict(shown["Log"])) == (logged.config["ftl"] == "faster")
-    page = figures.sections(ssdlab.simulate(small).summary)
+    page = quantities.sections(ssdlab.simulate(small).summary)
     assert {"Log", "Captures"} & {*page} == set() and "mapping tables in the drive" in dict(page["Device"])
 
 
@@ -97,15 +100,15 @@ def test_streams_go_by_their_names(small: ssdlab.Config, tmp_path: Path) -> None
     )
     by_stream = ssdlab.simulate(config, nameless).summary["log"]["capture_by_stream"]
     assert [one["stream"] for one in by_stream] == ["1", "2", "3", "4", "5"]
-    rows, more = figures.captures(ssdlab.simulate(config).summary)
+    rows, more = quantities.captures(ssdlab.simulate(config).summary)
     assert rows[0][0] == "random" and len(rows) == 5 and more == 0
 
 
 def test_a_report_shows_the_streams_that_write_most(small: ssdlab.Config) -> None:
     config = small.with_overrides({"ftl": "fast", "host.fit": "wrap"})
     result = ssdlab.simulate(config, ROOT / "traces" / "oltp.csv.zst")
-    rows, more = figures.captures(result.summary)
-    assert len(rows) == figures.STREAMS_SHOWN and len(rows) + more == len(result.summary["log"]["capture_by_stream"])
+    rows, more = quantities.captures(result.summary)
+    assert len(rows) == quantities.STREAMS_SHOWN and len(rows) + more == len(result.summary["log"]["capture_by_stream"])
     page = result.report_html()
     assert f"further streams: {more}" in page and f'<th scope="row">{rows[0][0]}</th>' in page
 
@@ -154,7 +157,7 @@ def test_response_times_over_the_run_are_those_of_the_series(small: ssdlab.Confi
 def test_a_log_that_did_nothing_has_a_report(small: ssdlab.Config, ftl: str, ops: list[str]) -> None:
     trace = ssdlab.Trace.from_columns(op=ops, offset=[512] * len(ops), bytes=[8192] * len(ops))
     result = ssdlab.simulate(small.with_overrides({"ftl": ftl, "precondition.overwrite": "none"}), trace)
-    assert plot.NO_RECLAIMS in result.report_html()
+    assert log_plots.NO_RECLAIMS in result.report_html()
     assert {"No block left the log."} == {one.get_text() for one in result.plot_log_utilisation().axes[0].texts}
 
 

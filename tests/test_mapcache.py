@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import ssdlab
-from ssdlab.experiments import ExperimentResult, TableResult
+from ssdlab.study.experiments import ExperimentResult, TableResult
 
 
 @pytest.fixture(scope="module")

@@ -10,10 +10,10 @@ import pytest
 
 import ssdlab
 from conftest import ROOT, Cli
-from ssdlab.cache.planning import PAPER, Compressor, comparison, compressors, device
-from ssdlab.calibration import fio
-from ssdlab.corpus import Corpus, Member
-from ssdlab.experiments.models import MODELS
+from ssdlab.analyse.cache.planning import PAPER, Compressor, comparison, compressors
+from ssdlab.analyse.corpus import Corpus, Member
+from ssdlab.analyse.drive import fio, reads
+from ssdlab.study.experiments.models import MODELS
 
 PAPER_PLAN = ["cache", "plan", "--memory", "15GiB", "--data", "200GiB", "--paper"]
 
@@ -82,7 +82,7 @@ def test_without_files_the_corpus_of_the_suite_is_measured() -> None:
     lz4, zstd = plan.compressors
     assert lz4.shrinking == 1 - total.raw_pages / total.pages
     assert lz4.ratio == (total.bytes - total.raw_bytes) / (total.stored_bytes - total.raw_bytes) < zstd.ratio
-    assert all(one.compress_us > 0 and one.decompress_us > 0 for one in plan.compressors)
+    assert all(one.compress_us > 0 and one.decompress_us >= 0 for one in plan.compressors)
     assert "a corpus of ours" in plan.remarks[0]
 
 
@@ -135,7 +135,7 @@ def test_a_device_is_measured_with_or_without_fio(
     monkeypatch.setattr(fio, "run", run)
     monkeypatch.setattr(fio, "find", find)
     plan = ssdlab.cache.plan("1GiB", "10GiB", device=file, seconds=0.02, compressors=PAPER.values())
-    assert plan.device is not None and sorted(plan.device.iops) == list(device.SIZES)
+    assert plan.device is not None and sorted(plan.device.iops) == list(reads.SIZES)
     assert plan.device_us == pytest.approx(1e6 / plan.device.iops[8192])
     if with_fio:
         assert plan.device_us == 50

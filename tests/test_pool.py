@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import ssdlab
+from conftest import PATIENCE_SECONDS
 from ssdlab import Pool
 
 PAGE = 4096
@@ -183,7 +184,7 @@ def test_a_program_that_never_closes_it_ends_and_loses_nothing(tmp_path: Path) -
     path = tmp_path / "pages"
     path.write_bytes(bytes(8 * PAGE))
     program = f"import ssdlab\npool = ssdlab.Pool('1MiB', '4KiB', {os.fspath(path)!r})\npool.write(1, b'z' * {PAGE})\n"
-    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=PATIENCE_SECONDS)
     assert path.read_bytes()[PAGE : 2 * PAGE] == b"z" * PAGE
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 import ssdlab
-from ssdlab.convert import FORMATS
+from ssdlab.model.conversion import FORMATS
 
 COLUMNS: dict[str, Any] = {
     "time_ns": [0, 5, 5, 9],
@@ -161,7 +161,7 @@ def test_a_failed_write_leaves_nothing(tmp_path: Path) -> None:
         yield ssdlab.generate(ssdlab.Config(overrides={"workload.requests": 10}))._requests
         raise RuntimeError("out of luck")
 
-    from ssdlab.convert import write
+    from ssdlab.model.conversion import write
 
     for name in ("trace.parquet", "trace.csv.zst"):
         with pytest.raises(RuntimeError, match="out of luck"):

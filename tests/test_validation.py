@@ -9,21 +9,22 @@ import numpy as np
 import pytest
 
 import ssdlab
-from ssdlab import _ssdlab, validation
+from ssdlab import _ssdlab
 from ssdlab.cli.validate import Subject, validate
-from ssdlab.trace import batches
-from ssdlab.validation import filebench
+from ssdlab.model.requests import batches
+from ssdlab.study.validation import amplification, filebench
 
 
-@pytest.mark.parametrize("row", validation.quick_rows(), ids=lambda row: f"{row.number}-{row.policy}".replace(" ", "-"))
-def test_write_amplification_is_within_one_percent_of_theory(row: validation.Row) -> None:
-    outcome = validation.run(row)
-    assert outcome is not None
+@pytest.mark.parametrize(
+    "row", amplification.quick_rows(), ids=lambda row: f"{row.number}-{row.policy}".replace(" ", "-")
+)
+def test_write_amplification_is_within_one_percent_of_theory(row: amplification.Row) -> None:
+    (outcome,) = amplification.run([row]).outcomes
     assert abs(outcome.difference) <= 0.01, f"{outcome.ours} instead of {row.reference}"
 
 
 def test_the_quick_rows_meet_every_kind_of_row() -> None:
-    rows, quick = list(validation.rows()), validation.quick_rows()
+    rows, quick = list(amplification.rows()), amplification.quick_rows()
     assert len(rows) == 160
     assert {row.policy.split(" per")[0].split(" d=")[0] for row in quick} == {
         "FIFO/LRU",
@@ -37,14 +38,14 @@ def test_the_quick_rows_meet_every_kind_of_row() -> None:
 
 
 def test_the_second_row_of_a_split_has_the_split_of_the_first() -> None:
-    rows = list(validation.rows())
+    rows = list(amplification.rows())
     for before, row in pairwise(rows):
         if "same split" in row.workload:
             assert row.hot_spare == before.hot_spare is not None
 
 
 def test_pools_hold_all_blocks_and_pages() -> None:
-    for row in validation.rows():
+    for row in amplification.rows():
         logical = sum(pool.blocks / pool.alpha for pool in row.pools)
         assert sum(pool.blocks for pool in row.pools) == pytest.approx(
             10_000 if len(row.pools) > 1 else logical * row.alpha
@@ -54,7 +55,7 @@ def test_pools_hold_all_blocks_and_pages() -> None:
 
 @pytest.mark.parametrize("workload", filebench.SETS)
 def test_generated_filebench_workloads_are_like_captured_ones(workload: str) -> None:
-    outcomes = filebench.run(workload)
+    outcomes = filebench.compare(workload)
     assert [outcome.row.statistic for outcome in outcomes] == list(filebench.STATISTICS)
     assert [outcome for outcome in outcomes if not outcome.passed] == []
 
@@ -65,9 +66,9 @@ def test_a_statistic_beyond_its_tolerance_is_a_miss(
     row = next(filebench.rows())
     outcomes = [filebench.Outcome(row, row.captured + row.tolerance), filebench.Outcome(row, row.captured + 100)]
     monkeypatch.setattr(filebench, "SETS", {row.workload: {}})
-    monkeypatch.setattr(filebench, "run", lambda _: outcomes[:1])
+    monkeypatch.setattr(filebench, "compare", lambda _: outcomes[:1])
     assert validate(Subject.FILEBENCH, json=True) == 0
-    monkeypatch.setattr(filebench, "run", lambda _: outcomes)
+    monkeypatch.setattr(filebench, "compare", lambda _: outcomes)
     capsys.readouterr()
     assert validate(Subject.FILEBENCH, json=True) == 1
     assert [record["passed"] for record in json.loads(capsys.readouterr().out)] == [True, False]

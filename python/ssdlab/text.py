@@ -1,6 +1,8 @@
 """Quantities as people read them; the same text on the terminal and in reports."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+
+from ssdlab import _ssdlab
 
 MISSING = "–"
 """What stands where there is no value."""
@@ -103,3 +105,9 @@ def short_count(value: float) -> str:
         if value >= scale * 0.9995:
             return f"{_digits(value / scale)} {unit}"
     return f"{value:,.0f}"
+
+
+def suggestion(word: str, known: Iterable[str]) -> str:
+    """What a misspelt word may mean: `; did you mean that?`, or nothing if no known word is close."""
+    meant = _ssdlab.nearest(word, list(known))
+    return f"; did you mean {meant}?" if meant else ""

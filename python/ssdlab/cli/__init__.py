@@ -26,9 +26,7 @@ from ssdlab.cli import (
     validate,
 )
 from ssdlab.cli import list as listing
-
-PARTIAL = 130
-"""Exit status of a run that Ctrl-C ended."""
+from ssdlab.cli.output import PARTIAL
 
 app = typer.Typer(
     name="ssdlab",

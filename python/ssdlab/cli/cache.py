@@ -1,57 +1,46 @@
 """`ssdlab cache`."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from ssdlab import ConfigError, TraceFile
-from ssdlab.cache import CacheSimulation, MissRatioCurves
-from ssdlab.cache import mrc as curves_of
-from ssdlab.cache import simulate as simulate_caches
-from ssdlab.cache.policies import PAGE
-from ssdlab.cache.simulation import SAMPLE_REPLICAS
+from ssdlab.analyse.cache import CacheSimulation
+from ssdlab.analyse.cache import mrc as curves_of
+from ssdlab.analyse.cache import simulate as simulate_caches
+from ssdlab.analyse.cache.policies import PAGE
+from ssdlab.analyse.cache.simulation import SAMPLE_REPLICAS
 from ssdlab.cli import options
 from ssdlab.cli.output import deliver
-from ssdlab.cli.progress import Watch, display
+from ssdlab.cli.progress import watching
 
 app = typer.Typer(
     help="Buffer caches: simulate policies on a trace, measure a real one, plan a compressed one.", no_args_is_help=True
 )
 
 CACHES = "Caches"
-FILES = "report.html, caches.json, caches.csv and caches.parquet"
 
 Policies = Annotated[
     str,
-    typer.Option(
-        "--policy",
-        "-P",
-        metavar="NAMES",
-        help="Policies, with commas; parameters as lru-k:k=3. See 'ssdlab list caches'.",
-        rich_help_panel=CACHES,
+    options.option(
+        "--policy -P NAMES", "Policies, with commas; parameters as lru-k:k=3. See 'ssdlab list caches'.", CACHES
     ),
 ]
 Page = Annotated[
     str | None,
-    typer.Option(
-        "--page", metavar="SIZE", help=f"Cache pages of this size; {PAGE} if left out.", rich_help_panel=CACHES
-    ),
+    options.option("--page SIZE", f"Cache pages of this size; {PAGE} if left out.", CACHES),
 ]
 Objects = Annotated[
     bool,
-    typer.Option("--objects", help="Cache what requests address as objects, and count these.", rich_help_panel=CACHES),
+    options.option("--objects", "Cache what requests address as objects, and count these.", CACHES),
 ]
 SizedObjects = Annotated[
     bool,
-    typer.Option("--sized-objects", help="Cache objects with their sizes in bytes.", rich_help_panel=CACHES),
+    options.option("--sized-objects", "Cache objects with their sizes in bytes.", CACHES),
 ]
-IgnoreTrims = Annotated[
-    bool, typer.Option("--ignore-trims", help="Items stay cached when they are trimmed.", rich_help_panel=CACHES)
-]
-Out = Annotated[Path | None, options.out(f"Write {FILES} there.")]
-TraceFiles = Annotated[list[Path], typer.Argument(metavar="TRACE", help="Files of one trace, in order.")]
+IgnoreTrims = Annotated[bool, options.option("--ignore-trims", "Items stay cached when they are trimmed.", CACHES)]
+Out = Annotated[Path | None, options.out(CacheSimulation)]
 
 
 def _granularity(page: str | None, objects: bool, sized_objects: bool) -> dict[str, str]:
@@ -62,27 +51,16 @@ def _granularity(page: str | None, objects: bool, sized_objects: bool) -> dict[s
     return {"granularity": granularity, "page": page or PAGE}
 
 
-def _deliver(find: Callable[[Watch], CacheSimulation | MissRatioCurves], *, json: bool, out: Path | None) -> None:
-    if out is not None:
-        options.must_be_writable(out)
-    with display() as shown:
-        watch = shown.watch("trace")
-        found = find(watch)
-        watch.finish()
-    deliver(found, lambda: _show(found), json=json, out=out, files=FILES)
-
-
 @app.command(epilog="[bold]Example[/bold]\n\n  ssdlab cache sim traces/oltp.csv.zst --policy lru,arc --size 4MiB,10%")
 def sim(
-    trace: TraceFiles,
+    trace: options.TraceFiles,
     policy: Policies = "lru",
     size: Annotated[
         str,
-        typer.Option(
-            "--size",
-            metavar="SIZES",
-            help="Sizes, with commas: bytes, a number of pages or objects, or a share of what the trace touches.",
-            rich_help_panel=CACHES,
+        options.option(
+            "--size SIZES",
+            "Sizes, with commas: bytes, a number of pages or objects, or a share of what the trace touches.",
+            CACHES,
         ),
     ] = "1%,10%",
     page: Page = None,
@@ -91,19 +69,14 @@ def sim(
     ignore_trims: IgnoreTrims = False,
     write_back: Annotated[
         bool,
-        typer.Option(
-            "--write-back",
-            help="Keep writes in the cache until they must go below, and count these pages.",
-            rich_help_panel=CACHES,
+        options.option(
+            "--write-back", "Keep writes in the cache until they must go below, and count these pages.", CACHES
         ),
     ] = False,
     dirty: Annotated[
         str | None,
-        typer.Option(
-            "--dirty",
-            metavar="SHARE",
-            help="Share of a write-back cache that may be dirty, in whole percent; all if left out.",
-            rich_help_panel=CACHES,
+        options.option(
+            "--dirty SHARE", "Share of a write-back cache that may be dirty, in whole percent; all if left out.", CACHES
         ),
     ] = None,
     jobs: options.Jobs = None,
@@ -121,28 +94,26 @@ def sim(
     what = _granularity(page, objects, sized_objects)
     file = TraceFile(*trace, format=format, device=device, action=action, skip_bad=skip_bad)
 
-    def find(watch: Watch) -> CacheSimulation:
-        return simulate_caches(
+    with watching("trace") as watch:
+        found = simulate_caches(
             file, policy.split(","), size.split(","), **what, ignore_trims=ignore_trims, write_back=write_back,
             dirty=dirty, jobs=jobs, monitor=watch,
         )  # fmt: skip
-
-    _deliver(find, json=json, out=out)
+    deliver(found, json=json, out=out)
 
 
 @app.command(
     epilog="[bold]Example[/bold]\n\n  ssdlab cache mrc traces/oltp.csv.zst --policy lru,belady,arc --sample 5%"
 )
 def mrc(
-    trace: TraceFiles,
+    trace: options.TraceFiles,
     policy: Policies = "lru",
     size: Annotated[
         str | None,
-        typer.Option(
-            "--size",
-            metavar="SIZES",
-            help="As of 'ssdlab cache sim'; what the trace touches, halved again and again, if left out.",
-            rich_help_panel=CACHES,
+        options.option(
+            "--size SIZES",
+            "As of 'ssdlab cache sim'; what the trace touches, halved again and again, if left out.",
+            CACHES,
         ),
     ] = None,
     page: Page = None,
@@ -151,20 +122,16 @@ def mrc(
     ignore_trims: IgnoreTrims = False,
     sample: Annotated[
         str | None,
-        typer.Option(
-            "--sample",
-            metavar="RATE",
-            help="Estimate from this share of the items, such as 1%, or this number of them; simulate all if left out.",
-            rich_help_panel=CACHES,
+        options.option(
+            "--sample RATE",
+            "Estimate from this share of the items, such as 1%, or this number of them; simulate all if left out.",
+            CACHES,
         ),
     ] = None,
     replicas: Annotated[
         int,
-        typer.Option(
-            "--replicas",
-            metavar="N",
-            help="Samples that it is dealt out to, 2 to 64, whose spread gives the standard error.",
-            rich_help_panel=CACHES,
+        options.option(
+            "--replicas N", "Samples that it is dealt out to, 2 to 64, whose spread gives the standard error.", CACHES
         ),
     ] = SAMPLE_REPLICAS,
     jobs: options.Jobs = None,
@@ -183,29 +150,9 @@ def mrc(
     what = _granularity(page, objects, sized_objects)
     file = TraceFile(*trace, format=format, device=device, action=action, skip_bad=skip_bad)
 
-    def find(watch: Watch) -> MissRatioCurves:
-        return curves_of(
+    with watching("trace") as watch:
+        found = curves_of(
             file, policy.split(","), None if size is None else size.split(","), **what, ignore_trims=ignore_trims,
             sample=sample, replicas=replicas, jobs=jobs, monitor=watch,
         )  # fmt: skip
-
-    _deliver(find, json=json, out=out)
-
-
-def _show(found: CacheSimulation | MissRatioCurves) -> None:
-    from rich.text import Text
-
-    from ssdlab.cache.tables import headlines, remarks, tables
-    from ssdlab.cli.tables import console, plain_table, show
-
-    out = console()
-    for remark in remarks(found):
-        out.print(Text(f"note: {remark}", style="yellow"))
-    print(", ".join(f"{label}: {value}" for label, value in headlines(found)))
-    for title, headers, rows in tables(found):
-        out.print()
-        table = plain_table(title, *headers[1:])
-        table.columns[0].min_width = 20
-        for name, *cells in rows:
-            table.add_row(f"  {name}", *cells)
-        show(out, table)
+    deliver(found, json=json, out=out)

@@ -2,19 +2,17 @@
 
 import csv
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from ssdlab import ConfigError, cache, text
-from ssdlab.cache.planning import COMPRESSORS, DISTRIBUTION, PAGE, Distribution
-from ssdlab.cache.planning.device import SECONDS
+from ssdlab import ConfigError, _ssdlab, cache, text
+from ssdlab.analyse.cache import CachePlan
+from ssdlab.analyse.cache.planning import COMPRESSORS, DISTRIBUTION, PAGE, Distribution
+from ssdlab.analyse.drive.reads import SECONDS
 from ssdlab.cli import options
 from ssdlab.cli.output import deliver
-from ssdlab.cli.progress import display
-
-if TYPE_CHECKING:
-    from ssdlab.cache import CachePlan
+from ssdlab.cli.progress import watching
 
 EXAMPLES = """
 [bold]Examples[/bold]
@@ -40,64 +38,52 @@ def plan(
             show_default=False,
         ),
     ] = [],
-    memory: Annotated[str, typer.Option("--memory", metavar="SIZE", help="Memory of the cache.")] = ...,  # type: ignore[assignment]
-    data: Annotated[str, typer.Option("--data", metavar="SIZE", help="Size of the data.")] = ...,  # type: ignore[assignment]
-    page: Annotated[str, typer.Option("--page", metavar="SIZE", help="Size of a page.")] = PAGE,
+    memory: Annotated[str, options.option("--memory SIZE", "Memory of the cache.")] = ...,  # type: ignore[assignment]
+    data: Annotated[str, options.option("--data SIZE", "Size of the data.")] = ...,  # type: ignore[assignment]
+    page: Annotated[str, options.option("--page SIZE", "Size of a page.")] = PAGE,
     distribution: Annotated[
         str,
-        typer.Option(
-            "--distribution", metavar="NAME", help="How requests spread over pages: even, 80/20, pareto, zipf:THETA."
-        ),
+        options.option("--distribution NAME", "How requests spread over pages: even, 80/20, pareto, zipf:THETA."),
     ] = DISTRIBUTION,
     curve: Annotated[
         Path | None,
-        typer.Option(
-            "--curve",
-            metavar="FILE",
-            help="Instead of a distribution: caches.csv of 'ssdlab cache mrc', or a CSV of cache_bytes,miss_ratio.",
+        options.option(
+            "--curve FILE",
+            "Instead of a distribution: caches.csv of 'ssdlab cache mrc', or a CSV of cache_bytes,miss_ratio.",
         ),
     ] = None,
     curve_policy: Annotated[
         str | None,
-        typer.Option("--curve-policy", metavar="NAME", help="Which policy of that curve; needed if it has several."),
+        options.option("--curve-policy NAME", "Which policy of that curve; needed if it has several."),
     ] = None,
     share: Annotated[
         str | None,
-        typer.Option("--share", metavar="PERCENT", help="Memory to compress, such as 40%; the best if left out."),
+        options.option("--share PERCENT", "Memory to compress, such as 40%; the best if left out."),
     ] = None,
-    compressor: Annotated[
-        str, typer.Option("--compressor", metavar="NAMES", help="Compressors to compare.", rich_help_panel=COSTS)
-    ] = ",".join(COMPRESSORS),
-    paper: Annotated[
-        bool, typer.Option("--paper", help="Take all costs and ratios from Harper 2018.", rich_help_panel=COSTS)
-    ] = False,
+    compressor: Annotated[str, options.option("--compressor NAMES", "Compressors to compare.", COSTS)] = ",".join(
+        COMPRESSORS
+    ),
+    paper: Annotated[bool, options.option("--paper", "Take all costs and ratios from Harper 2018.", COSTS)] = False,
     device: Annotated[
         Path | None,
-        typer.Option(
-            "--device",
-            metavar="PATH",
-            help="Measure reads of this file or unused block device; only reads.",
-            rich_help_panel=COSTS,
-        ),
+        options.option("--device PATH", "Measure reads of this file or unused block device; only reads.", COSTS),
     ] = None,
     device_us: Annotated[
         str | None,
-        typer.Option("--device-us", metavar="US", help="Microseconds to read a page, as 80.", rich_help_panel=COSTS),
+        options.option("--device-us US", "Microseconds to read a page, as 80.", COSTS),
     ] = None,
     seconds: Annotated[
         float,
-        typer.Option("--seconds", metavar="S", help="Time to measure each size of a read.", rich_help_panel=COSTS),
+        options.option("--seconds S", "Time to measure each size of a read.", COSTS),
     ] = SECONDS,
     bench: Annotated[
         bool,
-        typer.Option(
-            "--bench",
-            help="Measure a small cache of these proportions at work, and set the model beside it.",
-            rich_help_panel=COSTS,
+        options.option(
+            "--bench", "Measure a small cache of these proportions at work, and set the model beside it.", COSTS
         ),
     ] = False,
     json: options.Json = False,
-    out: Annotated[Path | None, options.out("Write report.html, plan.json and plan.csv there.")] = None,
+    out: Annotated[Path | None, options.out(CachePlan)] = None,
 ) -> None:
     """Tell whether to compress part of a page cache, with which compressor and how much of it.
 
@@ -106,11 +92,8 @@ def plan(
     is measured with fio, or with threads of ssdlab if fio is not installed: four reads at a time, nine in ten of
     them sequential, as in the document.
     """
-    if out is not None:
-        options.must_be_writable(out)
     spread: Distribution = distribution if curve is None else _points(curve, curve_policy, data)
-    with display() as shown:
-        watch = shown.watch("cache")
+    with watching("cache") as watch:
         found = cache.plan(
             memory,
             data,
@@ -126,8 +109,7 @@ def plan(
             measure_cache=bench,
             monitor=watch,
         )
-        watch.finish()
-    deliver(found, lambda: _show(found), json=json, out=out, files="report.html, plan.json and plan.csv")
+    deliver(found, json=json, out=out)
 
 
 def _share(written: str) -> float:
@@ -139,8 +121,6 @@ def _share(written: str) -> float:
 
 def _points(path: Path, policy: str | None, data: str) -> list[tuple[float, float]]:
     """The points of a miss-ratio curve as shares of the data and hit ratios."""
-    from ssdlab import _ssdlab
-
     whole = max(1, _ssdlab.size(data))
     try:
         with path.open(encoding="utf-8", newline="") as file:
@@ -160,23 +140,3 @@ def _points(path: Path, policy: str | None, data: str) -> list[tuple[float, floa
             f"--curve {text.path(path)}: is no CSV with numbers in columns cache_bytes (or capacity_bytes) and "
             "miss_ratio; write one, or take caches.csv of 'ssdlab cache mrc'"
         ) from None
-
-
-def _show(found: "CachePlan") -> None:
-    from rich.text import Text
-
-    from ssdlab.cache.planning import words
-    from ssdlab.cli.tables import console, plain_table, show
-
-    out = console()
-    out.print(Text(words.title(found), style="bold"))
-    out.print(Text(words.how(found), style="dim"))
-    for remark in found.remarks:
-        out.print(Text(f"note: {remark}", style="yellow"))
-    out.print(f"\n{words.verdict(found)}")
-    for heading, headers, rows, left in words.tables(found):
-        out.print(Text(f"\n{heading}", style="bold"))
-        table = plain_table(*headers, left=left)
-        for row in rows:
-            table.add_row(*row)
-        show(out, table)

@@ -1,21 +1,16 @@
 """`ssdlab calibrate`."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
-import typer
-
-from ssdlab import ConfigError, calibrate_target, text
+from ssdlab import Calibration, ConfigError, calibrate_target
 from ssdlab import calibrate as calibrate_simulated
-from ssdlab.calibration.grid import IN_FLIGHT
-from ssdlab.calibration.simulated import REQUESTS
-from ssdlab.calibration.target import ROUNDS, SECONDS, SIZE
 from ssdlab.cli import options
 from ssdlab.cli.output import deliver
-from ssdlab.cli.progress import display
-
-if TYPE_CHECKING:
-    from ssdlab.calibration import Calibration
+from ssdlab.cli.progress import watching
+from ssdlab.study.calibration.grid import IN_FLIGHT
+from ssdlab.study.calibration.simulated import REQUESTS
+from ssdlab.study.calibration.target import ROUNDS, SECONDS, SIZE
 
 EXAMPLES = """
 [bold]Examples[/bold]
@@ -35,73 +30,61 @@ def calibrate(
     set: options.Sets = [],
     regions: Annotated[
         str | None,
-        typer.Option(
-            "--regions",
-            metavar="SIZES",
-            help="Sizes of a region, with commas; powers of two from 64MiB on, and the whole drive, if left out.",
-            rich_help_panel=GRID,
+        options.option(
+            "--regions SIZES",
+            "Sizes of a region, with commas; powers of two from 64MiB on, and the whole drive, if left out.",
+            GRID,
         ),
     ] = None,
     in_flight: Annotated[
         str | None,
-        typer.Option(
-            "--in-flight",
-            metavar="NUMBERS",
-            help="Requests in flight in a region, with commas; powers of two up to 256, or up to what the queue of the "
+        options.option(
+            "--in-flight NUMBERS",
+            "Requests in flight in a region, with commas; powers of two up to 256, or up to what the queue of the "
             "simulated drive holds, if left out.",
-            rich_help_panel=GRID,
+            GRID,
         ),
     ] = None,
     size: Annotated[
         str | None,
-        typer.Option(
-            "--size",
-            metavar="SIZE",
-            help=f"Size of a request (short for --set workload.size=...); {SIZE} on a real drive if left out.",
-            rich_help_panel=GRID,
+        options.option(
+            "--size SIZE",
+            f"Size of a request (short for --set workload.size=...); {SIZE} on a real drive if left out.",
+            GRID,
         ),
     ] = None,
     requests: Annotated[
         int | None,
-        typer.Option(
-            "--requests",
+        options.option(
+            "--requests N",
+            f"Requests measured in each cell, after as many to warm up; {REQUESTS} if left out.",
+            GRID,
             min=1,
-            metavar="N",
-            help=f"Requests measured in each cell, after as many to warm up; {REQUESTS} if left out.",
-            rich_help_panel=GRID,
         ),
     ] = None,
     target: Annotated[
         Path | None,
-        typer.Option(
-            "--target",
-            metavar="PATH",
-            help="Measure this file or unused block device with fio instead; only reads, unless --write.",
-            rich_help_panel=REAL,
+        options.option(
+            "--target PATH",
+            "Measure this file or unused block device with fio instead; only reads, unless --write.",
+            REAL,
         ),
     ] = None,
     write: Annotated[
         bool,
-        typer.Option("--write", help="Measure writes too: DESTROYS WHAT THE TARGET HOLDS.", rich_help_panel=REAL),
+        options.option("--write", "Measure writes too: DESTROYS WHAT THE TARGET HOLDS.", REAL),
     ] = False,
     seconds: Annotated[
         float | None,
-        typer.Option(
-            "--seconds",
-            metavar="S",
-            help=f"Time of each cell in each of {ROUNDS} rounds; {SECONDS:g} if left out.",
-            rich_help_panel=REAL,
-        ),
+        options.option("--seconds S", f"Time of each cell in each of {ROUNDS} rounds; {SECONDS:g} if left out.", REAL),
     ] = None,
     offset: Annotated[
         str | None,
-        typer.Option(
-            "--offset", metavar="SIZE", help="Where every region begins; 0B if left out.", rich_help_panel=REAL
-        ),
+        options.option("--offset SIZE", "Where every region begins; 0B if left out.", REAL),
     ] = None,
     jobs: options.Jobs = None,
     json: options.Json = False,
-    out: Annotated[Path | None, options.out("Write report.html, calibration.json and calibration.csv there.")] = None,
+    out: Annotated[Path | None, options.out(Calibration)] = None,
 ) -> int:
     """Find the size of regions and batches for the I/O scheduler pardispatcher by a micro-test.
 
@@ -110,17 +93,14 @@ def calibrate(
     best, is the batch; the region is the smallest that reaches 95 % of the best of all. A simulated drive
     is filled first, and overwritten only if precondition.overwrite is set. Ctrl-C prints what is there.
     """
-    if out is not None:
-        options.must_be_writable(out)
     sizes = None if regions is None else regions.split(",")
-    depths = None if in_flight is None else _numbers(in_flight)
-    with display() as shown:
+    depths = None if in_flight is None else options.numbers("--in-flight", in_flight)
+    with watching("calibrate") as watch:
         if target is None:
             if write or seconds is not None or offset is not None:
                 raise ConfigError("--write, --seconds and --offset are for a real drive; name one with --target")
             short = [] if size is None else [f"workload.size={size}"]
             settings = options.configuration(preset, config, set, short)
-            watch = shown.watch("calibrate")
             found = calibrate_simulated(
                 settings, regions=sizes, in_flight=depths, requests=requests or REQUESTS, jobs=jobs, monitor=watch
             )
@@ -130,7 +110,6 @@ def calibrate(
                     "--preset, --config, --set, --requests and --jobs are for a simulated drive; "
                     "leave out these or --target"
                 )
-            watch = shown.watch("calibrate")
             found = calibrate_target(
                 target,
                 write=write,
@@ -141,43 +120,4 @@ def calibrate(
                 seconds=SECONDS if seconds is None else seconds,
                 monitor=watch,
             )
-        watch.finish()
-    deliver(found, lambda: _show(found), json=json, out=out, files="report.html, calibration.json and calibration.csv")
-    return 130 if found.partial else 0
-
-
-def _numbers(written: str) -> list[int]:
-    try:
-        return [int(number) for number in written.split(",")]
-    except ValueError:
-        raise ConfigError(f"--in-flight {text.path(written)}: not whole numbers with commas; write 1,2,4,8") from None
-
-
-def _show(found: "Calibration") -> None:
-    from rich.text import Text
-
-    from ssdlab.calibration import words
-    from ssdlab.cli.tables import console, plain_table, show
-
-    out = console()
-    out.print(Text(words.title(found), style="bold"))
-    out.print(words.how(found))
-    for remark in found.remarks:
-        out.print(Text(f"note: {remark}", style="yellow"))
-    if found.partial:
-        out.print(Text("partial result: the calibration was stopped before its end", style="bold red"))
-    for op in found.iops:
-        out.print()
-        table = plain_table(words.HEADINGS[op], *words.headers(found))
-        table.columns[0].min_width = 17
-        for region, cells in words.rows(found, op):
-            table.add_row(f"  {region}", *cells)
-        show(out, table)
-    print(f"\n{words.LEGEND}\n")
-    for sentence in words.sentences(found):
-        print(sentence)
-    settings = words.settings(found)
-    if settings:
-        print("\nFor the scheduler pardispatcher:")
-    for setting in settings:
-        print(f"  {setting}")
+    return deliver(found, json=json, out=out)

@@ -1,17 +1,17 @@
 """`ssdlab experiment`."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from ssdlab import ConfigError, experiments, text
 from ssdlab.cli import options
 from ssdlab.cli.output import deliver
-from ssdlab.cli.progress import display
-
-if TYPE_CHECKING:
-    from ssdlab.experiments import Experiment, Table
+from ssdlab.cli.output import show as show_page
+from ssdlab.cli.progress import watching
+from ssdlab.lazy import room
+from ssdlab.study.experiments import ExperimentResult
 
 app = typer.Typer(
     help="Reproduce tables of published documents and set ours beside them, cell by cell.", no_args_is_help=True
@@ -52,45 +52,14 @@ def list_experiments() -> None:
 )
 def show(
     name: Name,
-    toml: Annotated[bool, typer.Option("--toml", help="Print the TOML file: a starting point for your own.")] = False,
+    toml: Annotated[bool, options.option("--toml", "Print the TOML file: a starting point for your own.")] = False,
 ) -> None:
     """Tell what an experiment reproduces and which tables it has."""
     experiment = experiments.load(name)
     if toml:
         print(experiment.source, end="")
     else:
-        _describe(experiment)
-
-
-def _describe(experiment: "Experiment") -> None:
-    from rich.text import Text
-
-    from ssdlab.cli.tables import console, plain_table
-    from ssdlab.cli.tables import show as show_table
-
-    out = console()
-    out.print(Text(experiment.title, style="bold"))
-    out.print(Text(f"reproduces: {experiment.document}"))
-    out.print()
-    tables = plain_table("table", "title", "unit", "cells", "seeds", "document", left=3)
-    for table in experiment.tables:
-        tables.add_row(*map(Text, _row(table)))
-    show_table(out, tables)
-    supplied = [replay for replay in experiment.traces.values() if replay.supplied]
-    if supplied:
-        out.print(Text("\ntraces to supply with --trace NAME=FILE"))
-        traces = plain_table("trace", "what", "tables", left=3)
-        for replay in supplied:
-            users = (table.name for table in experiment.tables if replay in experiment.replayed(table))
-            traces.add_row(Text(replay.name), Text(replay.help), Text(", ".join(users)))
-        show_table(out, traces)
-
-
-def _row(table: "Table") -> tuple[str, ...]:
-    size = f"{len(table.rows.labels)} x {len(table.columns.labels)}"
-    has_reference = text.MISSING if table.reference is None else "compared"
-    seeds = text.MISSING if not table.simulated else str(len(table.seeds) or 1)
-    return table.name, table.title, table.unit, size, seeds, has_reference
+        show_page(room("view.pages.contents").page(experiment))
 
 
 def _traces(pairs: list[str]) -> dict[str, list[Path]]:
@@ -119,23 +88,18 @@ def _traces(pairs: list[str]) -> dict[str, list[Path]]:
 )
 def run(
     name: Name,
-    table: Annotated[
-        list[str], typer.Option("--table", "-t", metavar="NAME", help="Only this table; may be repeated.")
-    ] = [],
+    table: Annotated[list[str], options.option("--table -t NAME", "Only this table; may be repeated.")] = [],
     set: options.Sets = [],
     trace: Annotated[
         list[str],
-        typer.Option(
-            "--trace",
-            metavar="NAME=FILE",
-            help="A trace that the experiment asks for; may be repeated, also for several files of one trace.",
+        options.option(
+            "--trace NAME=FILE",
+            "A trace that the experiment asks for; may be repeated, also for several files of one trace.",
         ),
     ] = [],
     jobs: options.Jobs = None,
     json: options.Json = False,
-    out: Annotated[
-        Path | None, options.out("Write experiment.json, report.html and a CSV file for each table there.")
-    ] = None,
+    out: Annotated[Path | None, options.out(ExperimentResult)] = None,
 ) -> int:
     """Simulate every cell of an experiment and compare with the document.
 
@@ -144,18 +108,6 @@ def run(
     the exit status is 0. Ctrl-C prints the cells that are finished.
     """
     experiment = experiments.load(name)
-    if out is not None:
-        options.must_be_writable(out)
-    with display() as shown:
-        watch = shown.watch(experiment.name)
+    with watching(experiment.name) as watch:
         result = experiment.run(tables=table, overrides=set, traces=_traces(trace), jobs=jobs, monitor=watch)
-        watch.finish()
-
-    def show() -> None:
-        from ssdlab.cli.experiment_tables import show_experiment
-
-        show_experiment(result)
-
-    files = "report.html, experiment.json and a CSV file for each table"
-    deliver(result, show, json=json, out=out, files=files)
-    return 130 if result.partial else 0
+    return deliver(result, json=json, out=out)

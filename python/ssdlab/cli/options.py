@@ -8,7 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from ssdlab import Config, ConfigError, TraceFile, _ssdlab, text
-from ssdlab.convert import FORMATS
+from ssdlab.model.conversion import FORMATS
+from ssdlab.model.finding import Finding
 
 
 def _complete_preset(incomplete: str) -> list[tuple[str, str]]:
@@ -45,111 +46,115 @@ def _complete_format(incomplete: str) -> list[tuple[str, str]]:
     return [(format.name, format.help) for format in FORMATS if format.name.startswith(incomplete)]
 
 
+def option(written: str, help: str, panel: str | None = None, **more: Any) -> Any:
+    """An option as help shows it, such as `--config -c FILE`."""
+    words = written.split()
+    names = [word for word in words if word.startswith("-")]
+    metavar = " ".join(word for word in words if word not in names)
+    return typer.Option(*names, metavar=metavar or None, help=help, rich_help_panel=panel, **more)
+
+
 CONFIGURATION = "Configuration"
 TRACE = "Trace"
 OUTPUT = "Output"
 
+TraceFiles = Annotated[list[Path], typer.Argument(metavar="TRACE", help="Files of one trace, in order.")]
+MaybeTrace = Annotated[
+    list[Path] | None,
+    typer.Argument(metavar="TRACE", help="Files of one trace, in order; none runs the configured workload."),
+]
 Preset = Annotated[
     str | None,
-    typer.Option(
-        "--preset",
-        "-p",
-        metavar="NAME",
-        help="Start from a preset; see 'ssdlab presets list'.",
+    option(
+        "--preset -p NAME",
+        "Start from a preset; see 'ssdlab presets list'.",
+        CONFIGURATION,
         autocompletion=_complete_preset,
-        rich_help_panel=CONFIGURATION,
     ),
 ]
 ConfigFiles = Annotated[
     list[Path],
-    typer.Option(
-        "--config", "-c", metavar="FILE", help="TOML file on top of it; may be repeated.", rich_help_panel=CONFIGURATION
-    ),
+    option("--config -c FILE", "TOML file on top of it; may be repeated.", CONFIGURATION),
 ]
 Sets = Annotated[
     list[str],
-    typer.Option(
-        "--set",
-        "-s",
-        metavar="KEY=VALUE",
-        help="Override one setting, such as device.op=7%; may be repeated.",
+    option(
+        "--set -s KEY=VALUE",
+        "Override one setting, such as device.op=7%; may be repeated.",
+        CONFIGURATION,
         autocompletion=_complete_set,
-        rich_help_panel=CONFIGURATION,
     ),
 ]
 Workload = Annotated[
     str | None,
-    typer.Option(
-        "--workload",
-        "-w",
-        metavar="PATTERN",
-        help=f"Run a generated workload: {', '.join(_variants('workload.pattern'))} "
-        "(short for --set workload.pattern=...).",
+    option(
+        "--workload -w PATTERN",
+        f"Run a generated workload: {', '.join(_variants('workload.pattern'))} (short for --set workload.pattern=...).",
+        CONFIGURATION,
         autocompletion=_complete_workload,
-        rich_help_panel=CONFIGURATION,
     ),
 ]
 Fit = Annotated[
     str | None,
-    typer.Option(
-        "--fit",
-        metavar="HOW",
-        help="Addresses beyond the device: error, wrap, scale, or grow the device (short for --set host.fit=...).",
+    option(
+        "--fit HOW",
+        "Addresses beyond the device: error, wrap, scale, or grow the device (short for --set host.fit=...).",
+        CONFIGURATION,
         autocompletion=_complete_fit,
-        rich_help_panel=CONFIGURATION,
     ),
 ]
 Check = Annotated[
     bool,
-    typer.Option(
-        "--check",
-        help="Check every flash operation and all data read; slower (short for --set check=true).",
-        rich_help_panel=CONFIGURATION,
+    option(
+        "--check", "Check every flash operation and all data read; slower (short for --set check=true).", CONFIGURATION
     ),
 ]
 Format = Annotated[
     str | None,
-    typer.Option(
-        "--format",
-        "-f",
-        metavar="NAME",
-        help="Format of the trace, if it is not recognised; see 'ssdlab trace formats'.",
+    option(
+        "--format -f NAME",
+        "Format of the trace, if it is not recognised; see 'ssdlab trace formats'.",
+        TRACE,
         autocompletion=_complete_format,
-        rich_help_panel=TRACE,
     ),
 ]
 Device = Annotated[
     str | None,
-    typer.Option(
-        "--device",
-        "-d",
-        metavar="NAME",
-        help="Which device of the trace: a name, or 'all' side by side; the device of the first request if left out.",
-        rich_help_panel=TRACE,
+    option(
+        "--device -d NAME",
+        "Which device of the trace: a name, or 'all' side by side; the device of the first request if left out.",
+        TRACE,
     ),
 ]
 Action = Annotated[
     str | None,
-    typer.Option(
-        "--action",
-        metavar="EVENT",
-        help="Which event of blkparse and blktrace requests: queue, issue or complete.",
-        rich_help_panel=TRACE,
-    ),
+    option("--action EVENT", "Which event of blkparse and blktrace requests: queue, issue or complete.", TRACE),
 ]
-SkipBad = Annotated[
-    bool, typer.Option("--skip-bad", help="Count malformed lines instead of stopping.", rich_help_panel=TRACE)
-]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.", rich_help_panel=OUTPUT)]
+SkipBad = Annotated[bool, option("--skip-bad", "Count malformed lines instead of stopping.", TRACE)]
+Json = Annotated[bool, option("--json", "Print JSON and nothing else.", OUTPUT)]
 Jobs = Annotated[
     int | None,
-    typer.Option("--jobs", "-j", min=1, metavar="N", help="Simulations at a time; one per processor if left out."),
+    option("--jobs -j N", "Simulations at a time; one per processor if left out.", min=1),
 ]
 
 
-def out(help: str) -> Any:
-    """The option that names a directory to write to; `help` says what is written."""
-    return typer.Option("--out", "-o", metavar="DIR", help=help, rich_help_panel=OUTPUT)
+def out(kind: type[Finding]) -> Any:
+    """The option that names a directory to write a kind of finding to."""
+    return option("--out -o DIR", f"Write {kind.saved} there.", OUTPUT, callback=_writable)
+
+
+def _writable(directory: Path | None) -> Path | None:
+    """Fails now rather than after a long run; makes nothing, as the run may fail as well."""
+    if directory is None:
+        return None
+    existing = next(path for path in (directory, *directory.absolute().parents) if path.exists())
+    if not existing.is_dir():
+        raise ConfigError(f"--out {text.path(directory)}: {text.path(existing)} is a file; name a directory")
+    if not os.access(existing, os.W_OK):
+        raise ConfigError(
+            f"--out {text.path(directory)}: {text.path(existing)} cannot be written; name another directory"
+        )
+    return directory
 
 
 def shortcuts(*, workload: str | None = None, fit: str | None = None, check: bool = False) -> list[str]:
@@ -188,12 +193,13 @@ def microseconds(option: str, written: str) -> float:
     raise ConfigError(f"{option} {text.path(written)}: no microseconds; write 110us, for example")
 
 
-def must_be_writable(directory: Path) -> None:
-    """Fails now rather than after a long run; makes nothing, as the run may fail as well."""
-    existing = next(path for path in (directory, *directory.absolute().parents) if path.exists())
-    if not existing.is_dir():
-        raise ConfigError(f"--out {text.path(directory)}: {text.path(existing)} is a file; name a directory")
-    if not os.access(existing, os.W_OK):
-        raise ConfigError(
-            f"--out {text.path(directory)}: {text.path(existing)} cannot be written; name another directory"
-        )
+def numbers(option: str, written: str) -> list[int]:
+    """Whole numbers with commas.
+
+    Raises:
+        ConfigError: If they are none.
+    """
+    try:
+        return [int(number) for number in written.split(",")]
+    except ValueError:
+        raise ConfigError(f"{option} {text.path(written)}: not whole numbers with commas; write 1,2,4,8") from None

@@ -1,32 +1,33 @@
 """How a command hands over what it found."""
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Protocol
 
 from ssdlab import text
+from ssdlab.lazy import room
+from ssdlab.model.finding import Finding
+from ssdlab.view.page import Page
+
+PARTIAL = 130
+"""Exit status of a run that Ctrl-C ended."""
 
 
-class Savable(Protocol):
-    """What a command may find."""
-
-    def save(self, directory: Path) -> None:
-        """Writes it into a directory."""
-
-    def to_json(self) -> str:
-        """It as JSON text that ends a line."""
+def show(page: Page) -> None:
+    """Prints a page."""
+    room("view.terminal").show(page)
 
 
-def deliver(found: Savable, show: Callable[[], None], *, json: bool, out: Path | None, files: str) -> None:
-    """Saves what was found in `out`, if that is given, and prints it: as JSON and nothing else, or by `show`.
+def deliver(found: Finding, *, json: bool, out: Path | None = None, page: Page | None = None) -> int:
+    """Saves what was found in `out`, if that is given, and prints it: as JSON and nothing else, or as a page.
 
-    `files` names what saving writes, for the last line.
+    Returns:
+        The exit status.
     """
     if out is not None:
         found.save(out)
     if json:
         print(found.to_json(), end="")
-        return
-    show()
-    if out is not None:
-        print(f"\nwritten to {text.path(out)}: {files}")
+    else:
+        show(page or found.page())
+        if out is not None:
+            print(f"\nwritten to {text.path(out)}: {found.saved}")
+    return PARTIAL if found.partial else 0

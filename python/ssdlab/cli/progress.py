@@ -20,7 +20,7 @@ QUIET_SECONDS = 1.0
 LINE_SECONDS = 5.0
 """Between lines where there is no terminal."""
 
-UNITS = {"fill": "pages", "overwrite": "pages", "simulate": "rows", "caches": "caches", "cells": "cells"}
+UNITS = {"fill": "pages", "overwrite": "pages", "simulate": "simulations", "caches": "caches", "cells": "cells"}
 """What `done` of a phase counts; the rate of others is that of their requests."""
 
 
@@ -126,3 +126,12 @@ def display() -> Iterator[Display]:
         signal.signal(signal.SIGINT, previous)
         if shown.bars is not None:
             shown.bars.stop()
+
+
+@contextmanager
+def watching(label: str) -> Iterator[Watch]:
+    """Shows the progress of one run while it lasts."""
+    with display() as shown:
+        watch = shown.watch(label)
+        yield watch
+        watch.finish()

@@ -3,12 +3,10 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from ssdlab import ConfigError, simulate
+from ssdlab import ConfigError, Result, simulate
 from ssdlab.cli import options
 from ssdlab.cli.output import deliver
-from ssdlab.cli.progress import display
+from ssdlab.cli.progress import watching
 
 EXAMPLES = """
 [bold]Examples[/bold]
@@ -20,14 +18,9 @@ EXAMPLES = """
   ssdlab run --workload zipf --set seed=2 --json | jq .write_amplification
 """
 
-Out = Annotated[Path | None, options.out("Write result.json, Parquet columns, config.toml and report.html there.")]
-
 
 def run(
-    trace: Annotated[
-        list[Path] | None,
-        typer.Argument(metavar="TRACE", help="Files of one trace, in order; none runs the configured workload."),
-    ] = None,
+    trace: options.MaybeTrace = None,
     preset: options.Preset = None,
     config: options.ConfigFiles = [],
     set: options.Sets = [],
@@ -39,7 +32,7 @@ def run(
     action: options.Action = None,
     skip_bad: options.SkipBad = False,
     json: options.Json = False,
-    out: Out = None,
+    out: Annotated[Path | None, options.out(Result)] = None,
 ) -> int:
     """Replay a trace, or a generated workload, against a simulated SSD.
 
@@ -48,21 +41,9 @@ def run(
     """
     if trace and workload:
         raise ConfigError("a trace and --workload exclude each other; leave one of them out")
-    if out is not None:
-        options.must_be_writable(out)
     short = options.shortcuts(workload=workload, fit=fit, check=check)
     settings = options.configuration(preset, config, set, short)
     file = options.trace_file(trace or [], format, device, action, skip_bad)
-    with display() as shown:
-        watch = shown.watch("run")
+    with watching("run") as watch:
         result = simulate(settings, file, monitor=watch)
-        watch.finish()
-
-    def show() -> None:
-        from ssdlab.cli.tables import show_result
-
-        show_result(result)
-
-    files = "report.html, result.json, config.toml and Parquet columns"
-    deliver(result, show, json=json, out=out, files=files)
-    return 130 if result.partial else 0
+    return deliver(result, json=json, out=out)

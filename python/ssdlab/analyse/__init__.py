@@ -1,0 +1,1 @@
+"""What is computed and found: workloads, write intervals, caches, codecs, real drives."""

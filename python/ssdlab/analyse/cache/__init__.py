@@ -1,0 +1,26 @@
+"""Buffer caches: simulated on traces, a real one at work, and whether to compress part of one.
+
+>>> from ssdlab import cache
+>>> found = cache.simulate("traces/oltp.csv.zst", ["lru", "arc"], ["64MiB", "10%"])  # doctest: +SKIP
+>>> cache.plan("15GiB", "200GiB", paper=True).best.compressor.name
+'zstd'
+"""
+
+from ssdlab.analyse.cache.benchmark import CacheBench, bench
+from ssdlab.analyse.cache.planning import CachePlan, Compressor, plan
+from ssdlab.analyse.cache.policies import policies
+from ssdlab.analyse.cache.result import CacheSimulation, MissRatioCurves
+from ssdlab.analyse.cache.simulation import mrc, simulate
+
+__all__ = [
+    "CacheBench",
+    "CachePlan",
+    "CacheSimulation",
+    "Compressor",
+    "MissRatioCurves",
+    "bench",
+    "mrc",
+    "plan",
+    "policies",
+    "simulate",
+]

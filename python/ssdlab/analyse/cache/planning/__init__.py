@@ -1,0 +1,19 @@
+"""Whether to compress part of a page cache: the model of Harper 2018, corrected where it errs."""
+
+from ssdlab.analyse.cache.planning.advice import COMPRESSORS, DISTRIBUTION, PAGE, Distribution, plan
+from ssdlab.analyse.cache.planning.compressors import PAPER, PAPER_DEVICE_US, Compressor, measure
+from ssdlab.analyse.cache.planning.result import CachePlan, Choice
+
+__all__ = [
+    "COMPRESSORS",
+    "DISTRIBUTION",
+    "PAGE",
+    "PAPER",
+    "PAPER_DEVICE_US",
+    "CachePlan",
+    "Choice",
+    "Compressor",
+    "Distribution",
+    "measure",
+    "plan",
+]

@@ -1,0 +1,207 @@
+"""What a plan says."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any
+
+from ssdlab import _ssdlab
+from ssdlab.analyse.cache.planning.comparison import Comparison
+from ssdlab.analyse.cache.planning.compressors import Compressor
+from ssdlab.analyse.cache.planning.model import IN_PLACE, MODELS, corrections
+from ssdlab.analyse.drive.reads import Device
+from ssdlab.model.finding import Contents, Finding, Plot
+
+SHARES = tuple(range(101))
+"""Percentages of the memory that a curve has."""
+
+RATIOS = (1.25, 1.5, 2.0, 2.5, 3.0, 4.0)
+SKEWS = ("even", "zipf:0.6", "80/20", "zipf:0.9", "pareto")
+"""Ratios and distributions for which break-evens of the device are shown."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What one compressor does under one model."""
+
+    model: str
+    compressor: Compressor
+    share: float
+    """Share of the memory to compress: the one with the least time, or the one asked for."""
+    hit_ratio: float
+    us: float
+    """Mean time of a request for a page, in microseconds."""
+    gain: float
+    """Pages a second, of those without compression."""
+    break_even: float | None
+    """Least share of the memory that gains anything; None if none does."""
+    device_break_even_us: float | None
+    """Fastest device, in microseconds for a page, on which some share still gains; None if there is none."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Ready for JSON."""
+        return {**asdict(self), "compressor": self.compressor.name}
+
+
+@dataclass(frozen=True)
+class CachePlan(Finding):
+    """Whether to compress part of a page cache, and what that gains; see `plan`.
+
+    Saved are `report.html`, `plan.json` and `plan.csv`, which has a line for each percent: `model`, `compressor`,
+    `percent`, `us`.
+    """
+
+    _page = "plan"
+    _json = "plan.json"
+    saved = "report.html, plan.json and plan.csv"
+
+    memory_bytes: int
+    data_bytes: int
+    page_bytes: int
+    distribution: str | Sequence[tuple[float, float]]
+    device_us: float
+    """Time to read a page from the device, in microseconds."""
+    compressors: tuple[Compressor, ...]
+    paper: bool
+    """Whether the figures are those of the document."""
+    device: Device | None
+    """What was measured, if the device was."""
+    remarks: tuple[str, ...]
+    """What a person should know before reading figures."""
+    share: float | None = None
+    """The share of the memory that was asked for; None to find the best one."""
+    comparison: Comparison | None = None
+    """The model beside the cache at work, if that was measured."""
+
+    def _plan(self, compressor: Compressor, model: str, **other: Any) -> _ssdlab.Plan:
+        if model == "document":
+            ratio, shrinking = compressor.mean_ratio or compressor.ratio, 1.0
+        else:
+            ratio, shrinking = compressor.ratio, compressor.shrinking
+        return _ssdlab.Plan(
+            (self.memory_bytes, self.data_bytes, self.page_bytes),
+            self.device_us,
+            other.get("distribution", self.distribution),
+            (other.get("ratio", ratio), compressor.compress_us, compressor.decompress_us, shrinking),
+        )
+
+    def point(self, compressor: Compressor, share: float, model: str) -> dict[str, float]:
+        """Hit ratio and time of a page with a share of the memory compressed, by one of `MODELS`."""
+        return self._plan(compressor, model).point(share, corrections(model))
+
+    @property
+    def raw_hit_ratio(self) -> float:
+        """Hit ratio without compression."""
+        return self._plan(self.compressors[0], "document").raw_hit_ratio()
+
+    @property
+    def raw_us(self) -> float:
+        """Mean time of a request for a page without compression, in microseconds."""
+        return self._plan(self.compressors[0], "document").raw_us()
+
+    @cached_property
+    def choices(self) -> tuple[Choice, ...]:
+        """Every compressor under the document's model, then under the corrected one."""
+        return tuple(self._choice(model, compressor) for model in MODELS for compressor in self.compressors)
+
+    def _choice(self, model: str, compressor: Compressor) -> Choice:
+        plan, names = self._plan(compressor, model), corrections(model)
+        best = plan.best(names) if self.share is None else plan.point(self.share, names)
+        return Choice(
+            model=model,
+            compressor=compressor,
+            share=best["share"],
+            hit_ratio=best["hit_ratio"],
+            us=best["us"],
+            gain=plan.raw_us() / best["us"] if best["us"] else 1.0,
+            break_even=plan.break_even(names),
+            device_break_even_us=plan.device_break_even_us(names),
+        )
+
+    @property
+    def best(self) -> Choice:
+        """The choice with the least time under the corrected model."""
+        return min((choice for choice in self.choices if choice.model == "corrected"), key=lambda choice: choice.us)
+
+    @property
+    def compress(self) -> bool:
+        """Whether to compress at all."""
+        return self.best.us < self.raw_us and self.best.share > 0
+
+    def curve(self, compressor: str, model: str = "corrected") -> list[float]:
+        """Microseconds for a page by share of the memory that is compressed, from 0 to 100 %.
+
+        Args:
+            compressor: Its name.
+            model: `document` or `corrected`.
+        """
+        of = next(one for one in self.compressors if one.name == compressor)
+        return [self.point(of, share / 100, model)["us"] for share in SHARES]
+
+    @cached_property
+    def corrections(self) -> dict[str, float]:
+        """Time of the best choice under the document's model, with each correction alone, with all of them, and with
+        pages restored in place as well, in microseconds.
+        """
+        best = self.best
+        share = best.share
+        document = self._plan(best.compressor, "document")
+        found = {"none": document.point(share, [])["us"]}
+        for name in corrections("corrected"):
+            model = "corrected" if name == "incompressible" else "document"
+            found[name] = self._plan(best.compressor, model).point(share, [name])["us"]
+        everything = [*corrections("corrected"), IN_PLACE]
+        in_place = self._plan(best.compressor, "corrected").point(share, everything)["us"]
+        return {**found, "all": best.us, IN_PLACE: in_place}
+
+    @cached_property
+    def device_break_evens(self) -> list[list[float | None]]:
+        """Fastest device, in us a page, on which the best compressor still gains: by ratio (rows) and distribution."""
+        names = corrections("corrected")
+        return [
+            [
+                self._plan(self.best.compressor, "corrected", ratio=ratio, distribution=skew).device_break_even_us(
+                    names
+                )
+                for skew in SKEWS
+            ]
+            for ratio in RATIOS
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, ready for JSON."""
+        return {
+            "ssdlab": _ssdlab.__version__,
+            "memory_bytes": self.memory_bytes,
+            "data_bytes": self.data_bytes,
+            "page_bytes": self.page_bytes,
+            "distribution": self.distribution,
+            "device_us": self.device_us,
+            "share": self.share,
+            "paper": self.paper,
+            "device": None if self.device is None else asdict(self.device),
+            "compressors": [asdict(one) for one in self.compressors],
+            "raw_hit_ratio": self.raw_hit_ratio,
+            "raw_us": self.raw_us,
+            "compress": self.compress,
+            "best": self.best.to_dict(),
+            "choices": [choice.to_dict() for choice in self.choices],
+            "curves": {model: {one.name: self.curve(one.name, model) for one in self.compressors} for model in MODELS},
+            "corrections": self.corrections,
+            "device_break_evens": {"ratios": RATIOS, "distributions": SKEWS, "us": self.device_break_evens},
+            "comparison": None if self.comparison is None else asdict(self.comparison),
+            "remarks": list(self.remarks),
+        }
+
+    def _tables(self) -> Contents:
+        rows: list[Sequence[object]] = [("model", "compressor", "percent", "us")]
+        for model in MODELS:
+            for one in self.compressors:
+                curve = self.curve(one.name, model)
+                rows += [(model, one.name, share, us) for share, us in zip(SHARES, curve, strict=True)]
+        return {"plan.csv": rows}
+
+    plot = Plot("plan.curves")
+
+    def __repr__(self) -> str:
+        return f"<ssdlab.CachePlan: {', '.join(one.name for one in self.compressors)}; best {self.best.us:.1f} us>"

@@ -1,0 +1,209 @@
+"""Caches simulated on a trace: many policies and sizes from one read of it.
+
+>>> from ssdlab import cache
+>>> found = cache.simulate("traces/oltp.csv.zst", ["lru", "arc"], ["64MiB", "10%"])  # doctest: +SKIP
+>>> found.miss_ratio  # doctest: +SKIP
+"""
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+from ssdlab import _ssdlab
+from ssdlab._ssdlab import ConfigError, TraceError
+from ssdlab.analyse.cache.policies import PAGE, Asked, Items, read_items, read_policies
+from ssdlab.analyse.cache.result import CacheSimulation, MissRatioCurves
+from ssdlab.analyse.cache.sizes import read_sizes
+from ssdlab.lazy import np
+from ssdlab.model.requests import Monitor
+from ssdlab.model.trace_file import Given, source_of
+
+SAMPLE_REPLICAS = 8
+"""Replicas of a sample unless others are asked for."""
+
+MOST_JOBS = 1024
+"""Simulations at a time."""
+
+CURVE_SIZES = 12
+"""Sizes of a curve unless others are asked for: the footprint, halved again and again."""
+
+
+def _gather(trace: Given, gathered: "_ssdlab.CacheTrace", monitor: Monitor | None) -> dict[str, Any]:
+    """Puts the trace through; where it came from, and what was met."""
+    source = source_of(trace)
+    ingest = source.read(gathered, monitor)
+    gathered.finish()
+    accesses, items, units = gathered.footprint()
+    if accesses == 0:
+        raise TraceError("the trace neither reads nor writes, so there is nothing to cache; give one that does")
+    if items == 0:
+        raise ConfigError("the sample holds nothing of the trace; raise its rate")
+    return {"source": source.about, "ingest": ingest, "footprint": (accesses, items, units)}
+
+
+def _jobs(jobs: int | None) -> int:
+    if jobs is not None and not 1 <= jobs <= MOST_JOBS:
+        raise ConfigError(f"{jobs} jobs: write 1 to {MOST_JOBS}")
+    return jobs or os.cpu_count() or 1
+
+
+def _cells(asked: Sequence[Asked], capacities: Sequence[int]) -> list[tuple[str, list[tuple[str, int]], int]]:
+    return [(one.name, one.changes, capacity) for one in asked for capacity in capacities]
+
+
+def simulate(
+    trace: Given,
+    policies: Sequence[str],
+    sizes: Sequence[str | int],
+    *,
+    granularity: str = "pages",
+    page: str = PAGE,
+    ignore_trims: bool = False,
+    write_back: bool = False,
+    dirty: str | None = None,
+    jobs: int | None = None,
+    monitor: Monitor | None = None,
+) -> CacheSimulation:
+    """Simulates a cache of each policy and each size on a trace, which is read once.
+
+    Args:
+        trace: A trace in memory or a file.
+        policies: Names such as `"lru"`, with changed parameters such as `"lru-k:k=3"`; see `policies`.
+        sizes: Sizes of the cache, such as `"64MiB"`, `"10%"` of what the trace touches, or a number of pages or
+            objects.
+        granularity: What an item is: `"pages"`; `"objects"`, which are what requests address, named by their first byte
+            and counted; or `"sized-objects"`, the same with their sizes in bytes.
+        page: Size of a page.
+        ignore_trims: Items stay cached when they are trimmed.
+        write_back: Writes stay in the cache until they have to go below; counts what is written back. Pages only.
+        dirty: Share of a write-back cache that may be dirty; all of it if left out.
+        jobs: Caches simulated at a time; one per processor if left out.
+        monitor: Told how far it is, as that of `simulate`, in the phases `scan` and `caches`. If it returns something
+            true, KeyboardInterrupt is raised, as by Ctrl-C within a fraction of a second.
+
+    Raises:
+        ConfigError: If a policy, a parameter or a size cannot be.
+        TraceError: If the trace cannot be read, or neither reads nor writes.
+    """
+    items = read_items(granularity, page)
+    asked, parsed = read_policies(policies, items), read_sizes(sizes, items)
+    if dirty is not None and not write_back:
+        raise ConfigError("only caches that write back have a dirty share; add --write-back, or leave out --dirty")
+    threads, dirty_share = _jobs(jobs), 1.0 if dirty is None else _ssdlab.share(dirty)
+    if not 0 <= dirty_share <= 1:
+        raise ConfigError(f"a dirty share of {dirty} is above 100%; lower it")
+    if abs(100 * dirty_share - round(100 * dirty_share)) > 1e-9:
+        raise ConfigError(f"a dirty share of {dirty} is no whole percentage; write {100 * dirty_share:.0f}%")
+    if write_back:
+        _refuse_write_back(items, asked, ignore_trims)
+    # The accesses tell the footprint even where requests are simulated.
+    future = any(one.needs_future for one in asked)
+    gathered = _ssdlab.CacheTrace(granularity, page, not ignore_trims, True, future, write_back, None)
+    common = _gather(trace, gathered, monitor)
+    capacities = sorted({size.of(common["footprint"][2], items) for size in parsed})
+    cells = _cells(asked, capacities)
+    counted = (
+        gathered.simulate_write_back(cells, round(100 * dirty_share), threads, monitor)
+        if write_back
+        else gathered.simulate(cells, threads, monitor)
+    )
+    return CacheSimulation(counted=counted, items=items, asked=asked, capacities=capacities, **common)
+
+
+def _refuse_write_back(items: Items, asked: Sequence[Asked], ignore_trims: bool) -> None:
+    if items.granularity != "pages":
+        raise ConfigError("only pages are written back; simulate pages, or leave write-back out")
+    if ignore_trims:
+        raise ConfigError("a write-back cache drops what is trimmed; leave one of the two out")
+    for one in asked:
+        if one.needs_future:
+            raise ConfigError(
+                f"policy {one.name} must know the future, which requests in order do not tell; leave it out"
+            )
+
+
+def mrc(
+    trace: Given,
+    policies: Sequence[str] = ("lru",),
+    sizes: Sequence[str | int] | None = None,
+    *,
+    granularity: str = "pages",
+    page: str = PAGE,
+    ignore_trims: bool = False,
+    sample: str | None = None,
+    replicas: int = SAMPLE_REPLICAS,
+    jobs: int | None = None,
+    monitor: Monitor | None = None,
+) -> MissRatioCurves:
+    """Miss-ratio curves: exact in one pass for stack algorithms with default parameters, where nothing is trimmed; by a
+    simulation of each size, or estimated from a sample, for others.
+
+    Args:
+        trace: As in `simulate`.
+        policies: As in `simulate`.
+        sizes: As in `simulate`; the footprint, halved again and again, if left out.
+        granularity: As in `simulate`.
+        page: As in `simulate`.
+        ignore_trims: As in `simulate`.
+        sample: Share of the items, such as `"1%"`, or number of items to sample; all are simulated if left out. Stack
+            algorithms are exact all the same.
+        replicas: Samples, 2 to 64, that it is dealt out to; from their spread comes the standard error.
+        jobs: As in `simulate`.
+        monitor: As in `simulate`.
+
+    Raises:
+        ConfigError: As `simulate`, or if the sample cannot be.
+        TraceError: As `simulate`.
+    """
+    items = read_items(granularity, page)
+    asked = read_policies(policies, items)
+    parsed = None if sizes is None else read_sizes(sizes, items)
+    threads = _jobs(jobs)
+    part = _sample(sample, replicas)
+    # Only what is not sampled needs every access.
+    exact = part is None or (items.one_size and any(one.one_pass for one in asked))
+    future = any(one.needs_future for one in asked)
+    gathered = _ssdlab.CacheTrace(granularity, page, not ignore_trims, exact, future, False, part)
+    common = _gather(trace, gathered, monitor)
+    footprint = common["footprint"][2]
+    if parsed is None:
+        halved = [max(1, round(footprint / 2**step)) for step in range(CURVE_SIZES)]
+        capacities = sorted(set(halved))
+    else:
+        capacities = sorted({size.of(footprint, items) for size in parsed})
+    other = "simulated" if part is None else "sampled"
+    stack = gathered.is_stack()
+    methods = ["one pass" if stack and one.one_pass else other for one in asked]
+    names = ("miss_ratio", "unit_miss_ratio", "standard_error", "unit_standard_error", "scaled_units")
+    shape = (len(asked), len(capacities))
+    points = {name: np.zeros(shape, np.uint64 if name == "scaled_units" else np.float64) for name in names}
+    for method in dict.fromkeys(methods):
+        rows = [row for row, its in enumerate(methods) if its == method]
+        chosen = [asked[row] for row in rows]
+        if method == "one pass":
+            found = gathered.one_pass([one.name for one in chosen], capacities, threads, monitor)
+        elif method == "sampled":
+            found = gathered.sampled(_cells(chosen, capacities), threads, monitor)
+        else:
+            found = gathered.exact(_cells(chosen, capacities), threads, monitor)
+        for name in names:
+            points[name][rows] = found[name].reshape(len(rows), len(capacities))
+    return MissRatioCurves(
+        methods=methods, points=points, sample=gathered.sample_rate(), items=items, asked=asked, capacities=capacities,
+        **common,
+    )  # fmt: skip
+
+
+def _sample(written: str | None, replicas: int) -> tuple[float | None, int, int] | None:
+    if not 2 <= replicas <= 64:
+        raise ConfigError(f"{replicas} replicas: write 2 to 64")
+    if written is None:
+        return None
+    if written.isascii() and written.isdigit() and len(written) < 10:
+        if int(written) < replicas:
+            raise ConfigError(f"a sample of {written} items leaves none for some of {replicas} replicas; write 10000")
+        return None, int(written), replicas
+    rate = _ssdlab.share(written)
+    if not 0 < rate <= 1:
+        raise ConfigError(f"a sample of {written} is not above 0% and at most 100%; write 1%, for example")
+    return rate, 0, replicas

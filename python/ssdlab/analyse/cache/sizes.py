@@ -1,0 +1,66 @@
+"""Sizes of simulated caches, as users write them: bytes, a number of items, or a share of what a trace touches."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ssdlab import _ssdlab, text
+from ssdlab._ssdlab import ConfigError
+from ssdlab.analyse.cache.policies import Items
+
+
+class Size(NamedTuple):
+    """A size as asked for: units, or a share of the footprint."""
+
+    text: str
+    units: int | None
+    share: float
+
+    def of(self, footprint: int, items: Items) -> int:
+        """Units of it."""
+        units = int(footprint * self.share) if self.units is None else self.units
+        if units < 1:
+            raise ConfigError(
+                f"a cache of {self.text} of {text.count(footprint)} {items.word} holds none of them; make it larger"
+            )
+        return units
+
+
+def _size(written: str | int, items: Items) -> Size:
+    name = str(written).strip()
+    if name.endswith("%"):
+        return Size(name, None, _ssdlab.share(name))
+    if name.isascii() and name.isdigit():
+        if items.granularity == "sized-objects":
+            raise ConfigError(
+                f"a cache of {name}: objects of different sizes are not counted; write bytes, such as 64MiB"
+            )
+        # More digits than that are too large in any case.
+        units = int(name) if len(name) < 20 else 1 << 62
+        unit = items.word
+    else:
+        size = _ssdlab.size(name)
+        if items.unit_bytes is None:
+            raise ConfigError(
+                f"a cache of {name}: counted objects have no bytes; write a number of them, a share such as 10%, "
+                "or simulate sized objects"
+            )
+        units = size // items.unit_bytes
+        unit = f"page of {items.page}" if items.granularity == "pages" else "byte"
+    if units < 1:
+        raise ConfigError(f"a cache of {name} is smaller than one {unit.removesuffix('s')}; make it larger")
+    if units >= 1 << 62:
+        raise ConfigError(f"a cache of {name} is larger than any trace; make it smaller")
+    return Size(name, units, 0.0)
+
+
+def read_sizes(written: Sequence[str | int], items: Items) -> list[Size]:
+    """Sizes as asked for.
+
+    Raises:
+        ConfigError: If one is none, or too small or too large for any cache of these items.
+    """
+    if isinstance(written, str):
+        written = written.split(",")
+    if not written:
+        raise ConfigError("no size is given; name at least one, such as 64MiB or 10%")
+    return [_size(one, items) for one in written]

@@ -1,0 +1,197 @@
+"""fio, which issues the requests to a real drive."""
+
+import json
+import math
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ssdlab import text
+from ssdlab.analyse.drive.errors import CalibrationError
+
+REMEDY = "install fio 3 or later ('apt-get install fio', 'dnf install fio'), or leave --target out to simulate"
+
+ENGINES = ("io_uring", "libaio", "psync")
+"""Engines in order of preference. The last one waits for each request, so that each needs a thread."""
+
+LINK = "target"
+"""What the drive is called where fio runs: a colon in a name would make two of it."""
+
+PATIENCE_SECONDS = 5.0
+"""What fio has to end by itself when it is told to."""
+
+
+@dataclass(frozen=True)
+class Fio:
+    """The fio that is installed."""
+
+    program: str
+    """Its path."""
+    version: str
+    """What it calls itself, such as `fio-3.33`."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """Requests at random places of one region for some time."""
+
+    path: Path
+    op: str
+    """`read` or `write`."""
+    request_bytes: int
+    offset_bytes: int
+    region_bytes: int
+    in_flight: int
+    engine: str
+    direct: bool
+    seconds: float
+    run: int = 1
+    """Requests in a row after each jump to a random place."""
+
+    def arguments(self) -> list[str]:
+        """Options of fio. Only a job of writes can write, and none makes or grows a file."""
+        threads = self.engine == ENGINES[-1]
+        return [
+            "--name=ssdlab",
+            f"--filename={LINK}",
+            f"--rw=rand{self.op}" + (f":{self.run}" if self.run > 1 else ""),
+            *([] if self.op == "write" else ["--readonly"]),
+            "--allow_file_create=0",
+            f"--bs={self.request_bytes}",
+            f"--offset={self.offset_bytes}",
+            f"--size={self.region_bytes}",
+            f"--ioengine={self.engine}",
+            f"--direct={int(self.direct)}",
+            f"--iodepth={1 if threads else self.in_flight}",
+            f"--numjobs={self.in_flight if threads else 1}",
+            "--thread",
+            "--group_reporting",
+            "--norandommap",
+            "--time_based",
+            f"--runtime={max(1, round(1000 * self.seconds))}ms",
+        ]
+
+
+def find() -> Fio:
+    """The fio on the path.
+
+    Raises:
+        CalibrationError: If there is none, or it is too old.
+    """
+    program = shutil.which("fio")
+    if program is None:
+        raise CalibrationError(f"fio, which issues the requests, is not installed; {REMEDY}")
+    try:
+        done = subprocess.run([program, "--version"], capture_output=True, text=True, errors="replace", check=False)
+    except OSError as error:
+        raise CalibrationError(f"{text.path(program)} cannot be run: {error.strerror}; {REMEDY}") from None
+    version = done.stdout.strip()
+    numbers = re.match(r"fio-(\d+)\.", version)
+    if numbers is None:
+        said = _line(version or done.stderr) or f"exit status {done.returncode}"
+        raise CalibrationError(f"{text.path(program)} does not tell its version but: {said}; {REMEDY}")
+    if int(numbers[1]) < 3:
+        raise CalibrationError(f"{text.path(program)} is {version}; {REMEDY}")
+    return Fio(program, version)
+
+
+def run(fio: Fio, job: Job, stop: Callable[[], object]) -> tuple[int, float] | None:
+    """Runs one job.
+
+    Args:
+        fio: What `find` found.
+        job: What it is to do.
+        stop: Asked some ten times a second; something true ends fio.
+
+    Returns:
+        Requests completed and requests per second; None if it was stopped.
+
+    Raises:
+        CalibrationError: If fio fails, or its output cannot be read.
+    """
+    # Whatever fio leaves behind, it leaves here.
+    with tempfile.TemporaryDirectory(prefix="ssdlab-fio-") as folder:
+        output, errors = Path(folder, "output.json"), Path(folder, "errors")
+        Path(folder, LINK).symlink_to(job.path)
+        command = [fio.program, *job.arguments(), "--output-format=json", f"--output={output}"]
+        with errors.open("wb") as stream:
+            # A session of its own: Ctrl-C reaches ssdlab alone, which then ends fio.
+            process = subprocess.Popen(
+                command,
+                cwd=folder,
+                stdin=subprocess.DEVNULL,
+                stdout=stream,
+                stderr=stream,
+                start_new_session=True,
+            )
+        try:
+            while process.poll() is None:
+                if stop():
+                    return None
+                try:
+                    process.wait(timeout=0.1)
+                except subprocess.TimeoutExpired:
+                    continue
+        finally:
+            _end(process)
+        said = errors.read_text(encoding="utf-8", errors="replace")
+        written = output.read_text(encoding="utf-8", errors="replace") if output.exists() else ""
+        return _figures(fio, job, process.returncode, written, said)
+
+
+def _end(process: "subprocess.Popen[bytes]") -> None:
+    """Ends fio and all that it started, if it has not ended."""
+    for number in (signal.SIGINT, signal.SIGKILL):
+        if process.poll() is not None:
+            return
+        os.killpg(process.pid, number)
+        try:
+            process.wait(timeout=PATIENCE_SECONDS)
+        except subprocess.TimeoutExpired:
+            continue
+
+
+def _figures(fio: Fio, job: Job, status: int, written: str, said: str) -> tuple[int, float]:
+    # fio puts messages before the JSON, in the same file.
+    before, brace, rest = written.partition("{")
+    where = text.path(job.path)
+    try:
+        found: Any = json.JSONDecoder().raw_decode(brace + rest)[0]
+        jobs: Sequence[Any] = found["jobs"]
+        failed = any(one["error"] for one in jobs)
+        requests = sum(int(one[job.op]["total_ios"]) for one in jobs)
+        iops = sum(float(one[job.op]["iops"]) for one in jobs)
+    except (ValueError, KeyError, TypeError):
+        if status or not brace:
+            raise CalibrationError(f"fio failed on {where}: {_reason(said, before, status)}") from None
+        raise CalibrationError(
+            f"{fio.version} did not tell how many requests per second {where} served in its JSON; {REMEDY}"
+        ) from None
+    if status or failed:
+        raise CalibrationError(f"fio failed on {where}: {_reason(said, before, status)}")
+    if not (math.isfinite(iops) and iops > 0 and requests > 0):
+        raise CalibrationError(f"{where} completed no request in {job.seconds:g} s; raise --seconds")
+    return requests, iops
+
+
+def _reason(said: str, before: str, status: int) -> str:
+    """What fio has to say, in one line: its own complaint if there is one."""
+    lines = [
+        line for line in (*said.splitlines(), *before.splitlines()) if line.strip() and not line.startswith("note:")
+    ]
+    own = [line.partition("fio:")[2] for line in lines if line.startswith("fio:")]
+    # Warnings may come before the complaint.
+    first = next((line for line in own if "error" in line), own[0] if own else "")
+    return _line(first) or _line(lines[-1] if lines else "") or f"it ended with status {status} and said nothing"
+
+
+def _line(words: str) -> str:
+    """A single line that any terminal can show."""
+    return text.path(" ".join(words.split()))

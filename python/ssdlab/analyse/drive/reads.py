@@ -1,0 +1,130 @@
+"""What reading a page of a real file or block device takes: nine reads in ten follow the one before, four at a time.
+
+That is how Harper 2018 measured (appendix C: `rw=randread:9`, `iodepth=4`). fio does it if it is installed, else
+threads of our own. Nothing is written.
+"""
+
+import mmap
+import os
+import random
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from ssdlab import text
+from ssdlab._ssdlab import ConfigError
+from ssdlab.analyse.drive import fio
+from ssdlab.analyse.drive.errors import CalibrationError
+from ssdlab.analyse.drive.target import Target, engine_of, inspect
+
+IN_FLIGHT = 4
+RUN = 9
+"""Reads in a row after each jump."""
+SECONDS = 1.0
+"""Time to measure unless another is asked for."""
+SIZES = tuple(4096 << step for step in range(6))
+"""Sizes that the document measured, 4 to 128 KiB."""
+
+
+@dataclass(frozen=True)
+class Device:
+    """Reads per second of a file or block device."""
+
+    path: str
+    how: str
+    """The program that measured."""
+    iops: dict[int, float]
+    """By size of a read in bytes."""
+    remarks: tuple[str, ...]
+
+
+def measure(path: Path, page_bytes: int, seconds: float, stop: Callable[[], bool] = lambda: False) -> Device:
+    """Measures reads of 4 to 128 KiB, and of a page. KeyboardInterrupt is raised once `stop` says something true.
+
+    Raises:
+        CalibrationError: If the target must not be measured or cannot be.
+        ConfigError: If pages are not of whole sectors, or larger than the target.
+        OSError: If the target may not be opened.
+    """
+    if not 0 < seconds <= 3600:
+        raise ConfigError(f"{seconds:g} s to measure is not above 0 and at most an hour; take 1, for example")
+    if page_bytes % 4096:
+        raise ConfigError(f"pages of {text.exact_size(page_bytes)} cannot be read directly; take a multiple of 4KiB")
+    target = inspect(path, write=False)
+    sizes = [size for size in sorted({*SIZES, page_bytes}) if size * (RUN + 1) <= target.bytes]
+    if page_bytes not in sizes:
+        raise ConfigError(f"{text.path(path)} is too small to measure; name a file of a GiB or more")
+    try:
+        found = fio.find()
+    except CalibrationError:
+        how, iops = "threads of ssdlab", {size: probe(target, size, seconds, stop) for size in sizes}
+    else:
+        how = found.version
+        job = fio.Job(target.path, "read", page_bytes, 0, target.bytes, IN_FLIGHT, "", target.direct, 0.2, RUN)
+        engine = engine_of(found, job)
+        iops = {}
+        for size in sizes:
+            region = target.bytes // size * size
+            one = fio.Job(target.path, "read", size, 0, region, IN_FLIGHT, engine, target.direct, seconds, RUN)
+            figures = fio.run(found, one, stop)
+            if figures is None:
+                raise KeyboardInterrupt("stopped while measuring")
+            iops[size] = figures[1]
+    return Device(str(target.path), how, iops, target.remarks)
+
+
+def probe(
+    target: Target,
+    size: int,
+    seconds: float,
+    stop: Callable[[], bool] = lambda: False,
+    *,
+    run: int = RUN,
+    write: bool = False,
+) -> float:
+    """Reads or writes per second, `run` in a row after each jump, with a thread for each one in flight."""
+    file = os.open(target.path, (os.O_RDWR if write else os.O_RDONLY) | (os.O_DIRECT if target.direct else 0))
+    counts = [0] * IN_FLIGHT
+    faults: list[OSError] = []
+    stopped = False
+    end = time.monotonic() + seconds
+
+    def work(number: int) -> None:
+        rng = random.Random(number)
+        with mmap.mmap(-1, size) as buffer:
+            # A thread that comes late, on a busy machine, does one run all the same.
+            while counts[number] == 0 or time.monotonic() < end:
+                first = rng.randrange(target.bytes // size - run + 1)
+                for page in range(first, first + run):
+                    if write:
+                        os.pwritev(file, [buffer], page * size)
+                    else:
+                        os.preadv(file, [buffer], page * size)
+                    counts[number] += 1
+
+    def guarded(number: int) -> None:
+        try:
+            work(number)
+        except OSError as error:
+            faults.append(error)
+
+    threads = [threading.Thread(target=guarded, args=(number,)) for number in range(IN_FLIGHT)]
+    began = time.monotonic()
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            while thread.is_alive():
+                thread.join(0.05)
+                if stop():
+                    stopped = True
+                    end = 0.0
+    finally:
+        os.close(file)
+    if stopped:
+        raise KeyboardInterrupt("stopped while measuring")
+    if faults:
+        raise faults[0]
+    return sum(counts) / (time.monotonic() - began)

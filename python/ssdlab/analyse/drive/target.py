@@ -1,0 +1,105 @@
+"""A real file or block device, once it is known that it may be measured."""
+
+import errno
+import mmap
+import os
+import stat
+import sys
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from ssdlab import text
+from ssdlab.analyse.drive import fio, use
+from ssdlab.analyse.drive.errors import CalibrationError
+
+BLOCK_BYTES = 4096
+"""What direct requests are aligned to, on any drive of today."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """A file or block device that may be measured."""
+
+    path: Path
+    """Without links."""
+    kind: str
+    """`file` or `block device`."""
+    bytes: int
+    direct: bool
+    """Whether requests can pass by the page cache."""
+    remarks: tuple[str, ...]
+
+
+def inspect(path: Path, write: bool) -> Target:
+    """Looks whether a file or device may be measured.
+
+    Raises:
+        CalibrationError: If it may not.
+        OSError: If it may not be opened.
+    """
+    name = text.path(path)
+    if sys.platform != "linux":
+        raise CalibrationError(f"{name}: only Linux tells whether a drive is in use; leave --target out to simulate")
+    try:
+        path = path.resolve(strict=True)
+    except FileNotFoundError:
+        raise CalibrationError(f"{name} does not exist; name a file or block device that does") from None
+    mode = path.stat().st_mode
+    if stat.S_ISBLK(mode):
+        kind, why = "block device", use.why_in_use(use.device_number(path) or "")
+        if why is None and use.claimed(path):
+            why = "the kernel says that somebody uses it"
+        remedy = "unmount or release it, or name another"
+    elif stat.S_ISREG(mode):
+        kind, why = "file", use.why_file_in_use(path)
+        remedy = "name another"
+    else:
+        what = "a directory" if stat.S_ISDIR(mode) else "neither a file nor a block device"
+        raise CalibrationError(f"{name} is {what}; name a file or block device")
+    if why is not None:
+        raise CalibrationError(f"{name} is in use: {why}; {remedy}")
+    with path.open("r+b" if write else "rb", buffering=0) as file:
+        size = file.seek(0, os.SEEK_END)
+    if size == 0:
+        raise CalibrationError(f"{name} is empty; name a file with data, of a GiB or more, or a block device")
+    direct = _direct(path)
+    remarks = []
+    if not direct:
+        remarks.append(f"{name} does not allow direct I/O: the page cache is measured, not the drive alone")
+    if kind == "file":
+        if path.stat().st_blocks * 512 < size:
+            remarks.append(f"{name} has holes, and reads of them do not reach the drive")
+        system = use.file_system(path)
+        if system in ("tmpfs", "ramfs"):
+            remarks.append(f"{name} lies in memory ({system}): no drive is measured")
+    return Target(path, kind, size, direct, tuple(remarks))
+
+
+def _direct(path: Path) -> bool:
+    """Whether a file can be read past the page cache."""
+    with mmap.mmap(-1, BLOCK_BYTES) as buffer:
+        try:
+            opened = os.open(path, os.O_RDONLY | os.O_DIRECT)
+            try:
+                os.preadv(opened, [buffer], 0)
+            finally:
+                os.close(opened)
+        except OSError as error:
+            if error.errno in (errno.EINVAL, errno.EOPNOTSUPP):
+                return False
+            raise
+    return True
+
+
+def engine_of(found: fio.Fio, probe: fio.Job) -> str:
+    """The first engine that fio has and the system lets it use."""
+    # Through the page cache libaio waits for each request.
+    engines = [engine for engine in fio.ENGINES if probe.direct or engine != "libaio"]
+    for engine in engines[:-1]:
+        try:
+            fio.run(found, replace(probe, engine=engine), lambda: False)
+        except CalibrationError:
+            continue
+        return engine
+    fio.run(found, replace(probe, engine=engines[-1]), lambda: False)
+    return engines[-1]

@@ -1,0 +1,243 @@
+"""What a workload is like: where, how far apart, how large, how much at a time, in which order, when."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from ssdlab import _ssdlab
+from ssdlab._ssdlab import TraceError
+from ssdlab.analyse.workload_columns import (
+    AlignmentColumns,
+    DeviationColumns,
+    GapColumns,
+    RangeColumns,
+    RunColumns,
+    SizeColumns,
+    TraceWindowColumns,
+)
+from ssdlab.lazy import np, pa
+from ssdlab.model.finding import Contents, Finding, Plot
+from ssdlab.model.requests import Monitor
+from ssdlab.model.source import Source, source_text
+
+SECTOR = 512
+"""Bytes of a sector."""
+
+PAGE = 4096
+"""Bytes of a page of footprints and working sets."""
+
+KINDS = ("read", "write", "trim")
+"""Operations that address something."""
+
+TOP_SIZES = 10
+"""Most frequent sizes in `TraceAnalysis.to_dict`."""
+
+ALIGNMENTS = tuple(512 << power for power in range(8))
+"""Alignments of which `TraceAnalysis.to_dict` gives shares: 512 B to 64 KiB."""
+
+
+class TraceAnalysis(Finding):
+    """What a workload is like. Equal requests give equal analyses, byte for byte when saved.
+
+    Counts are exact, but for pages once the trace has touched more than 3,145,728 groups of 16 neighbouring ones
+    (192 GiB if densely, 12 GiB if one of each): then they are estimates from a sample, see `sampling`.
+
+    Saved are `analysis.html`, `analysis.json`, and as Parquet `ranges`, `deviations`, `sizes`, `alignments`, `runs`,
+    `gaps` and `windows`, each with the columns of the attribute of that name.
+    """
+
+    _page = "workload"
+    _report = "analysis.html"
+    _json = "analysis.json"
+    saved = "analysis.html, analysis.json and Parquet columns"
+
+    def __init__(
+        self, *, source: Mapping[str, Any], ingest: Mapping[str, Any] | None, counted: _ssdlab.Analysis
+    ) -> None:
+        self._figures = counted.figures()
+        self.source = dict(source)
+        """Where the requests came from: `kind` is `trace` or `memory`, with its particulars."""
+        self.ingest = ingest
+        """What was met while reading the trace (None without a file)."""
+        self.requests: dict[str, int] = self._figures["requests"]
+        """Requests by operation: `read`, `write`, `trim`, `flush`."""
+        self.bytes: dict[str, int] = self._figures["bytes"]
+        """Bytes by operation."""
+        self.duration_ns: int = self._figures["duration_ns"]
+        """From the first to the last request."""
+        self.extent: tuple[int, int] = self._figures["extent"]
+        """Lowest first byte addressed, and the first byte after the highest."""
+        self.range_bytes: int = self._figures["range_bytes"][0]
+        """Bytes of a range as asked; the unit of `deviations`."""
+        self.counted_range_bytes: int = self._figures["range_bytes"][1]
+        """Bytes of a range of `ranges`: more than asked where addresses go beyond 1,048,576 ranges."""
+        self.window_requests: int = self._figures["window_requests"]
+        """Requests of a window."""
+        self.sampling: int = self._figures["sampling"]
+        """Pages that each page looked at stands for. At 1 footprints and working sets are exact; else the standard
+        error of an estimate of n pages is at most 4 sqrt(sampling / n) of it, below 0.4 % for the footprint."""
+        ranges = counted.ranges()
+        first_byte = ranges.pop("range") * np.uint64(self.counted_range_bytes)
+        self.ranges = RangeColumns(first_byte=first_byte, **ranges)
+        """Requests by range of addresses."""
+        self.deviations = DeviationColumns(**counted.deviations())
+        """Requests, by their own kind, by how far they begin from the one before of any kind."""
+        self.sizes = SizeColumns(**counted.sizes())
+        """Requests by size."""
+        self.alignments = AlignmentColumns(**counted.alignments())
+        """Requests by alignment."""
+        self.runs = RunColumns(**counted.runs())
+        """Sequential runs by length: of the latest 32 runs of a kind and those continued meanwhile, a request takes on
+        the one that ended where it begins."""
+        self.gaps = GapColumns(**counted.gaps())
+        """Times between requests."""
+        self.windows = TraceWindowColumns(**counted.windows())
+        """The trace over time."""
+
+    @property
+    def footprint_bytes(self) -> int:
+        """Bytes that reads and writes touch, in whole pages of 4 KiB."""
+        return int(self._figures["footprints"][2])
+
+    def alignment_shares(self, bytes: int) -> dict[str, float | None]:
+        """Shares of the reads, writes and trims whose address and size are both multiples of `bytes`.
+
+        Args:
+            bytes: A power of two up to 1 MiB.
+        """
+        at_least = self.alignments.bytes >= bytes
+        wholes = (self.alignments.whole_reads, self.alignments.whole_writes, self.alignments.whole_trims)
+        return {
+            kind: _share(int(counts[at_least].sum()), self.requests[kind])
+            for kind, counts in zip(KINDS, wholes, strict=True)
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """The figures without the columns, ready for JSON; shares are those of 1, and what is not there is None.
+
+        The page `docs/analysis.md` explains every key.
+        """
+        requests = sum(self.requests.values())
+        read, written, both = self._figures["footprints"]
+        return {
+            "ssdlab": _ssdlab.__version__,
+            "source": self.source,
+            "range_bytes": self.range_bytes,
+            "counted_range_bytes": self.counted_range_bytes,
+            "requests": self.requests,
+            "bytes": self.bytes,
+            "duration_ns": self.duration_ns,
+            "requests_per_s": requests / (self.duration_ns / 1e9) if self.duration_ns else None,
+            "extent": {"first_byte": self.extent[0], "end_byte": self.extent[1]},
+            "footprint": {
+                "bytes": both,
+                "read_bytes": read,
+                "written_bytes": written,
+                "exact": self.sampling == 1,
+                "sampling": self.sampling,
+                "standard_error": 0.0 if self.sampling == 1 else 4 * math.sqrt(self.sampling * PAGE / both),
+            },
+            "working_set": self._working_set(),
+            "streams": self._figures["streams"],
+            "sequential": {kind: self._sequential(kind) for kind in KINDS},
+            "deviation": {kind: self._deviation(kind) for kind in KINDS},
+            "sizes": {kind: self._sizes(kind) for kind in KINDS},
+            "alignment": {str(size): self.alignment_shares(size) for size in ALIGNMENTS},
+            "arrivals": {
+                op: gaps and {name if name in ("count", "cv") else f"{name}_ns": value for name, value in gaps.items()}
+                for op, gaps in self._figures["gaps"].items()
+            },
+            "dispersion": [
+                {"scale_ns": scale, "stretches": stretches, "index": index}
+                for scale, stretches, index in self._figures["dispersion"]
+            ],
+        }
+
+    def _working_set(self) -> dict[str, Any]:
+        # The last window is shorter and would make the mean smaller.
+        whole = self.windows.pages[:-1] if len(self.windows.pages) > 1 else self.windows.pages
+        return {
+            "window_requests": self.window_requests,
+            "windows": len(self.windows.pages),
+            "mean_bytes": float(whole.mean()) * PAGE,
+            "max_bytes": int(whole.max()) * PAGE,
+        }
+
+    def _sequential(self, kind: str) -> dict[str, Any] | None:
+        requests = self.requests[kind]
+        if not requests:
+            return None
+        figures = self._figures["sequential"][kind]
+        runs = figures["runs"]
+        return {
+            "after_kind_share": figures["after_kind"] / requests,
+            "after_stream_share": figures["after_stream"] / requests,
+            "continuing_share": figures["continuing"] / requests,
+            "concurrent_runs": figures["concurrent"],
+            "runs": runs["count"],
+            "mean_run": runs["mean"],
+            "longest_run": runs["max"],
+        }
+
+    def _deviation(self, kind: str) -> dict[str, Any] | None:
+        columns = self.deviations
+        counts = getattr(columns, f"{kind}s")
+        whole = int(counts.sum())
+        if not whole:
+            return None
+
+        def share(within: int) -> float:
+            return int(counts[(columns.lower >= -within) & (columns.upper <= within + 1)].sum()) / whole
+
+        return {
+            "same_share": share(0),
+            "within_1_share": share(1),
+            "within_16_share": share(16),
+            "ahead_share": int(counts[columns.lower > 0].sum()) / whole,
+            "behind_share": int(counts[columns.upper <= 0].sum()) / whole,
+        }
+
+    def _sizes(self, kind: str) -> dict[str, Any] | None:
+        if not self.requests[kind]:
+            return None
+        counts = getattr(self.sizes, f"{kind}s")
+        # Stable, so that of equals the smaller comes first.
+        order = (-counts.astype("int64")).argsort(kind="stable")[:TOP_SIZES]
+        return {
+            "mean_bytes": self.bytes[kind] / self.requests[kind],
+            "most_frequent": [
+                {"sectors": int(self.sizes.lower[row]), "requests": int(counts[row])} for row in order if counts[row]
+            ],
+        }
+
+    def _tables(self) -> Contents:
+        names = ("ranges", "deviations", "sizes", "alignments", "runs", "gaps", "windows")
+        return {f"{name}.parquet": pa.table(getattr(self, name)._asdict()) for name in names}
+
+    plot_ranges = Plot("workload.ranges")
+    plot_deviations = Plot("workload.deviations")
+    plot_sizes = Plot("workload.sizes")
+    plot_working_set = Plot("workload.working_set")
+    plot_mix = Plot("workload.mix")
+    plot_runs = Plot("workload.runs")
+    plot_gaps = Plot("workload.gaps")
+    plot_alignments = Plot("workload.alignments")
+
+    def __repr__(self) -> str:
+        return f"<ssdlab.TraceAnalysis of {source_text(self.source)}: {sum(self.requests.values()):,} requests>"
+
+
+def _share(part: int, whole: int) -> float | None:
+    return part / whole if whole else None
+
+
+def measure(source: Source, range: str, monitor: Monitor | None) -> TraceAnalysis:
+    """See `Source.analyze`."""
+    counted = _ssdlab.Analysis(range)
+    ingest = source.read(counted, monitor)
+    figures = counted.figures()
+    if figures["extent"] is None:
+        flushes = figures["requests"]["flush"]
+        what = f"holds nothing but flushes ({flushes:,})" if flushes else "holds no request"
+        raise TraceError(f"the trace {what}: there is nothing to analyse; give one with reads or writes")
+    return TraceAnalysis(source=source.about, ingest=ingest, counted=counted)

@@ -1,0 +1,1 @@
+"""What a user holds: configurations, traces, simulations and their results."""

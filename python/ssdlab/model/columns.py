@@ -1,0 +1,108 @@
+"""Columns of a result: histograms, distributions of a log, what dies and channels did."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from ssdlab.lazy import np, npt, pa
+
+
+class LatencyColumns(NamedTuple):
+    """A histogram of times of requests, one entry per bucket that holds anything; uint64 arrays of equal length."""
+
+    lower_ns: "npt.NDArray[np.uint64]"
+    """Smallest value of the bucket in nanoseconds."""
+    upper_ns: "npt.NDArray[np.uint64]"
+    """First value of the next bucket; at most 1.6 % above `lower_ns`."""
+    requests: "npt.NDArray[np.uint64]"
+    """Requests in the bucket."""
+
+
+class LogColumns(NamedTuple):
+    """Distributions of a log-block FTL during the measured phase; uint64 arrays."""
+
+    associativity: "npt.NDArray[np.uint64]"
+    """Reclaims of log space by the number of logical blocks they merged: entry i counts those that merged i."""
+    utilisation: "npt.NDArray[np.uint64]"
+    """Log blocks that left the log by the number of their pages programmed: entry i counts those with i."""
+    reclaim_copies: "npt.NDArray[np.uint64]"
+    """Pages copied by a reclaim, one entry for each cost that occurred, as in the three columns below."""
+    reclaim_erases: "npt.NDArray[np.uint64]"
+    """Blocks erased by it."""
+    reclaim_ns: "npt.NDArray[np.uint64]"
+    """Its duration in nanoseconds; 0 where time is not modelled."""
+    reclaim_times: "npt.NDArray[np.uint64]"
+    """Reclaims of that cost."""
+
+
+class GanttColumns(NamedTuple):
+    """Every flash operation and every transfer in the recorded window, in the order of their ends; equally long."""
+
+    die: "npt.NDArray[np.uint64]"
+    """Die among all dies, numbered channel by channel."""
+    plane: "npt.NDArray[np.uint64]"
+    """Plane in the die."""
+    bus: "npt.NDArray[np.bool_]"
+    """Whether the channel moved data; otherwise the cells of the plane worked."""
+    begin_ns: "npt.NDArray[np.uint64]"
+    """Start in nanoseconds from the start of measuring."""
+    end_ns: "npt.NDArray[np.uint64]"
+    """End, likewise."""
+    kind: list[str]
+    """`read`, `program`, `erase` or `copyback`."""
+    cause: list[str]
+    """What it was done for; a cause of flash operations, as in the summary."""
+
+
+class ActivityColumns(NamedTuple):
+    """What dies and channels did when, during the measured phase.
+
+    Sums are by bins of equal simulated time from the start of measuring, uint64. Bins double when time goes on, so
+    each column has a length of bin of its own; a column ends with the last bin in which anything happened.
+    """
+
+    die_bin_ns: int
+    """Length of a bin of the next column in nanoseconds."""
+    dies_busy_ns: "npt.NDArray[np.uint64]"
+    """Busy time of the cells of each die, shape (dies, bins); dies are numbered channel by channel."""
+    channel_bin_ns: int
+    """Length of a bin of the next column in nanoseconds."""
+    channels_busy_ns: "npt.NDArray[np.uint64]"
+    """Busy time of each channel, shape (channels, bins)."""
+    internal_bin_ns: int
+    """Length of a bin of the next column in nanoseconds."""
+    internal_busy_ns: "npt.NDArray[np.uint64]"
+    """Work of the cells that was not for the host's data, such as garbage collection, summed over the dies."""
+    queue_bin_ns: int
+    """Length of a bin of the next column in nanoseconds."""
+    outstanding_ns: "npt.NDArray[np.uint64]"
+    """Requests outstanding times nanoseconds: divided by the length of the bin, their mean number."""
+    waiting: dict[str, LatencyColumns]
+    """Histograms of the time that requests waited, by operation."""
+    gantt: GanttColumns
+    """Operations one by one, in the window that was to be recorded; empty without one."""
+    gantt_truncated: bool
+    """Whether there were more of them than are kept."""
+
+    @classmethod
+    def of(cls, columns: Mapping[str, Any]) -> "ActivityColumns":
+        """From the dictionary that the extension yields."""
+        waiting = {op: LatencyColumns(*histogram) for op, histogram in columns["waiting"].items()}
+        return cls(**{**columns, "waiting": waiting, "gantt": GanttColumns(**columns["gantt"])})
+
+
+def histograms_arrow(histograms: Mapping[str, LatencyColumns]) -> "pa.Table":
+    """Histograms by operation as one table: op, lower_ns, upper_ns, requests."""
+    schema = pa.schema([("op", pa.string()), *((name, pa.uint64()) for name in LatencyColumns._fields)])
+    parts = [
+        pa.table({"op": [op] * len(columns.requests), **columns._asdict()}, schema=schema)
+        for op, columns in histograms.items()
+    ]
+    return pa.concat_tables(parts)
+
+
+def bins_arrow(bin_ns: int, sums: "npt.NDArray[np.uint64]", value: str, row: str | None = None) -> "pa.Table":
+    """Sums by bin, or by row and bin, as a table: `row` if there are rows, begin_ns, end_ns, `value`."""
+    edges = np.arange(sums.shape[-1] + 1, dtype=np.uint64) * np.uint64(bin_ns)
+    begin, end = (np.broadcast_to(edge, sums.shape).ravel() for edge in (edges[:-1], edges[1:]))
+    rows = {} if row is None else {row: np.repeat(np.arange(len(sums), dtype=np.uint64), sums.shape[1])}
+    return pa.table({**rows, "begin_ns": begin, "end_ns": end, value: sums.ravel()})

@@ -1,0 +1,94 @@
+"""Writing traces in any format that can be written."""
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from ssdlab import _ssdlab, text
+from ssdlab._ssdlab import TraceError
+from ssdlab.model.files import replacing
+from ssdlab.model.parquet import ParquetWriter
+
+
+class Format(NamedTuple):
+    """A trace format."""
+
+    name: str
+    """What `--format` takes."""
+    help: str
+    """What it is, in one line."""
+    writable: bool
+    """Whether it can be written."""
+
+
+FORMATS = [
+    *(Format(*entry) for entry in _ssdlab.formats()),
+    Format("parquet", "Parquet with named columns; keeps every field", True),
+]
+"""Every format that can be read."""
+
+CSV = "ssdlab-csv"
+
+Count = tuple[str, str, str, int]
+"""Name, unit, help and value of a counter."""
+
+
+def format_of(path: str | os.PathLike[str]) -> str:
+    """The format that the name of a file to be written asks for.
+
+    Raises:
+        TraceError: If the name does not tell.
+    """
+    suffixes = [suffix for suffix in Path(path).suffixes if suffix not in (".gz", ".zst")]
+    if suffixes and suffixes[-1] == ".parquet":
+        return "parquet"
+    if suffixes and suffixes[-1] == ".csv":
+        return CSV
+    raise TraceError(
+        f"{text.path(path)}: the name does not tell a format; end it in .csv or .parquet, or give the format"
+    )
+
+
+def write(
+    batches: Iterator[_ssdlab.Requests],
+    path: str | os.PathLike[str],
+    *,
+    format: str | None,
+    streams: Callable[[], list[str]],
+) -> list[Count]:
+    """Writes batches of requests to a file, which appears whole or not at all.
+
+    Args:
+        batches: The requests.
+        path: The file; compressed if its name ends in `.gz` or `.zst` (Parquet always is).
+        format: Name of the format; by the name of the file if None.
+        streams: Asked for the names of the streams after each batch.
+
+    Returns:
+        What became of the requests: how many were written, and what the format could not keep.
+
+    Raises:
+        TraceError: If the file cannot be written or the format not be written to.
+    """
+    if (format or format_of(path)) == "parquet":
+        return _write_parquet(batches, Path(path), streams)
+    writer = _ssdlab.Writer(Path(path), format or format_of(path))
+    for batch in batches:
+        writer.write(batch, streams())
+    return writer.finish()
+
+
+def _write_parquet(batches: Iterator[_ssdlab.Requests], path: Path, streams: Callable[[], list[str]]) -> list[Count]:
+    try:
+        with replacing(path) as temporary, ParquetWriter(temporary) as writer:
+            requests = 0
+            for batch in batches:
+                writer.write(batch)
+                requests += len(batch)
+            writer.name_streams(streams())
+    except OSError as error:
+        raise TraceError(
+            f"{text.path(path)}: cannot be written: {error.strerror or error}; check the directory"
+        ) from None
+    return [("requests", "requests", "Requests written.", requests)]

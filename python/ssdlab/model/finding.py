@@ -1,0 +1,97 @@
+"""What was computed or found: every finding is shown, drawn and saved the same way."""
+
+import json
+import os
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from ssdlab.lazy import pa, room
+from ssdlab.model.files import filling, write
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from ssdlab.view.page import Page
+
+Contents = Mapping[str, "str | pa.Table | Sequence[Sequence[object]]"]
+"""Names of files to what they hold: text, a table, or rows of cells."""
+
+
+class Plot:
+    """A method that draws a figure: a function of a module below `ssdlab.view.plots`, loaded when it is asked for."""
+
+    def __init__(self, function: str) -> None:
+        self._module, self._function = function.split(".")
+
+    def __get__(self, found: object, owner: type | None = None) -> "Callable[..., Figure]":
+        draw = getattr(room(f"view.plots.{self._module}"), self._function)
+        return draw if found is None else partial(draw, found)
+
+
+class Finding:
+    """The base of all findings.
+
+    A class declares where its page is, what its files are called, its data (`to_dict`, `_tables`) and its figures
+    (a `Plot` each).
+    """
+
+    _page: ClassVar[str]
+    """Module below `ssdlab.view.pages` whose function `page` lays it out."""
+    _report: ClassVar[str] = "report.html"
+    """Name of the file with the page."""
+    _json: ClassVar[str]
+    """Name of the file with `to_json`."""
+    _optional: ClassVar[tuple[str, ...]] = ()
+    """Patterns of the files that not every finding of a class has."""
+    saved: ClassVar[str]
+    """What `save` writes, in words."""
+
+    @property
+    def partial(self) -> bool:
+        """Whether it was stopped before its end."""
+        return False
+
+    def to_dict(self) -> dict[str, Any]:
+        """All figures, ready for JSON."""
+        raise NotImplementedError
+
+    def to_json(self) -> str:
+        """`to_dict` as indented JSON text."""
+        return json.dumps(self.to_dict(), indent=2) + "\n"
+
+    def page(self) -> "Page":
+        """What a person is shown of it, on the terminal and in the report."""
+        page: Page = room(f"view.pages.{self._page}").page(self)
+        return page
+
+    def report_html(self) -> str:
+        """The report as one HTML page that needs nothing else. Equal findings give equal pages."""
+        html: str = room("view.html").render(self.page())
+        return html
+
+    def _tables(self) -> Contents:
+        """What is saved beside report and JSON."""
+        return {}
+
+    def save(self, directory: str | os.PathLike[str]) -> None:
+        """Writes it into a directory, which is made if need be: report, JSON, tables.
+
+        Each file appears whole or not at all, and equal findings give equal bytes.
+
+        Raises:
+            OSError: If the directory cannot be written.
+        """
+        folder = Path(directory)
+        # What an earlier finding left would pass for part of this one.
+        earlier = [path for pattern in self._optional for path in folder.glob(pattern)]
+        if not (folder / self._json).exists():
+            earlier = []
+        with filling(folder) as hidden:
+            contents = {self._report: self.report_html(), self._json: self.to_json(), **self._tables()}
+            for name, content in contents.items():
+                write(hidden / name, content)
+        for path in earlier:
+            if path.name not in contents:
+                path.unlink()

@@ -1,0 +1,231 @@
+"""Traces as Parquet: `time_ns` u64, `op` names, `offset` u64, `bytes` u32, `flags` u8, `stream` u16.
+
+The names of the streams are a JSON list under the key `ssdlab.streams` of the file's metadata. Files are read
+and written row group by row group, so their size does not matter.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Self
+
+from ssdlab import _ssdlab, text
+from ssdlab._ssdlab import TraceError
+from ssdlab.lazy import np, npt, pa, pq
+from ssdlab.model.requests import BATCH, OPS, from_columns
+
+REQUIRED = ("op", "offset", "bytes")
+OPTIONAL = ("time_ns", "flags", "stream")
+STREAMS_KEY = b"ssdlab.streams"
+ROW_GROUP = 1 << 20
+
+
+def is_parquet(path: Path) -> bool:
+    """Whether the file says that it is Parquet; a file that cannot be opened is left to whoever reads it."""
+    try:
+        if not path.is_file():
+            return False
+        with path.open("rb") as file:
+            return file.read(4) == b"PAR1"
+    except OSError:
+        return False
+
+
+def stream_names(schema: "pa.Schema") -> list[str]:
+    """The names of the streams in a schema's metadata."""
+    return _parse_names((schema.metadata or {}).get(STREAMS_KEY))
+
+
+def _parse_names(text: bytes | None) -> list[str]:
+    try:
+        names = json.loads(text) if text else []
+    except ValueError:
+        names = None
+    if not isinstance(names, list):
+        raise TraceError(f"the metadata {STREAMS_KEY.decode()!r} is not a JSON list; drop or mend it")
+    return [str(name) for name in names]
+
+
+def _op_numbers(column: "pa.Array") -> "npt.NDArray[np.uint8] | pa.Array":
+    """Names of operations as numbers; a column of numbers is left alone."""
+    if pa.types.is_integer(column.type):
+        return column
+    if not pa.types.is_dictionary(column.type):
+        try:
+            column = column.cast(pa.string()).dictionary_encode()
+        except pa.ArrowException:
+            raise TraceError(f"op holds {column.type}; give the names {', '.join(OPS)}") from None
+    numbers = []
+    for name in column.dictionary.to_pylist():
+        if name not in OPS:
+            raise TraceError(f"op {name!r} is not one of {', '.join(OPS)}")
+        numbers.append(OPS.index(name))
+    return np.array(numbers, dtype=np.uint8)[column.indices.to_numpy()]
+
+
+def columns_of(table: "pa.Table | pa.RecordBatch", where: str) -> dict[str, Any]:
+    """The columns of a trace as `Trace.from_columns` takes them.
+
+    Raises:
+        TraceError: If a column is missing, has gaps or is not what it should be.
+    """
+    missing = [name for name in REQUIRED if name not in table.schema.names]
+    if missing:
+        raise TraceError(f"{where}: no column {missing[0]!r}; a trace has {', '.join(REQUIRED + OPTIONAL)}")
+    columns: dict[str, Any] = {}
+    for name in REQUIRED + OPTIONAL:
+        if name not in table.schema.names:
+            continue
+        if table.schema.names.count(name) > 1:
+            raise TraceError(f"{where}: there are several columns {name!r}; keep one")
+        column = table.column(name)
+        if isinstance(column, pa.ChunkedArray):
+            column = column.combine_chunks()
+        if column.null_count:
+            raise TraceError(f"{where}: column {name!r} has {column.null_count} empty values; fill or drop them")
+        values = _op_numbers(column) if name == "op" else column
+        columns[name] = values.to_numpy(zero_copy_only=False) if isinstance(values, pa.Array) else values
+    return columns
+
+
+def _schema() -> "pa.Schema":
+
+    return pa.schema(
+        [
+            ("time_ns", pa.uint64()),
+            ("op", pa.dictionary(pa.int8(), pa.string())),
+            ("offset", pa.uint64()),
+            ("bytes", pa.uint32()),
+            ("flags", pa.uint8()),
+            ("stream", pa.uint16()),
+        ]
+    )
+
+
+def table_of(requests: _ssdlab.Requests, streams: Sequence[str] = ()) -> "pa.Table":
+    """Requests as an Arrow table, the names of the streams in its metadata."""
+    columns = requests.columns()
+    names = pa.array(OPS, pa.string())
+    columns["op"] = pa.DictionaryArray.from_arrays(columns["op"].astype("int8"), names)
+    schema = _schema().with_metadata({STREAMS_KEY: json.dumps(list(streams))} if streams else None)
+    return pa.table(columns, schema=schema)
+
+
+class ParquetReader:
+    """One pass over the Parquet files of a trace."""
+
+    def __init__(self, paths: Sequence[Path]) -> None:
+        self._paths = list(paths)
+        self._opened = [self._open(path) for path in self._paths]
+        self._rows = self._iterate()
+        self._total = sum(file.metadata.num_rows for file in self._opened)
+        self._done = 0
+        self._last_ns = 0
+        self._pending: pa.RecordBatch | None = None
+        self._path = self._paths[0]
+
+    @staticmethod
+    def _open(path: Path) -> Any:
+
+        if path.exists() and not path.is_file():
+            raise TraceError(f"{text.path(path)}: is no ordinary file; name the Parquet files themselves")
+        try:
+            return pq.ParquetFile(path)
+        except (OSError, pa.ArrowException) as error:
+            reason = getattr(error, "strerror", None) or str(error).splitlines()[0].rstrip(".")
+            raise TraceError(
+                f"{text.path(path)}: cannot be read as Parquet: {reason}; check or copy it again"
+            ) from None
+
+    def _iterate(self) -> "Iterator[pa.RecordBatch]":
+
+        for path, file in zip(self._paths, self._opened, strict=True):
+            self._path = path
+            present = [name for name in REQUIRED + OPTIONAL if name in file.schema_arrow.names]
+            try:
+                yield from file.iter_batches(BATCH, columns=present)
+            except (OSError, pa.ArrowException) as error:
+                reason = str(error).splitlines()[0].rstrip(".")
+                raise TraceError(f"{text.path(path)}: cannot be read on: {reason}; copy it again") from None
+
+    def read(self, max: int) -> _ssdlab.Requests:
+        """The next requests, at most `max`; none at the end.
+
+        Raises:
+            TraceError: Naming the file and what is wrong with it.
+        """
+        while self._pending is None or self._pending.num_rows == 0:
+            self._pending = next(self._rows, None)
+            if self._pending is None:
+                return _ssdlab.Requests.concatenate([])
+        batch, self._pending = self._pending.slice(0, max), self._pending.slice(max)
+        try:
+            columns = columns_of(batch, "this part")
+            requests = from_columns(**columns)
+        except TraceError as error:
+            raise TraceError(f"{text.path(self._path)}: from row {self._done} of the trace on: {error}") from None
+        if "time_ns" in columns:
+            self._keep_order(int(columns["time_ns"][0]), int(columns["time_ns"][-1]))
+        self._done += batch.num_rows
+        return requests
+
+    def _keep_order(self, first_ns: int, last_ns: int) -> None:
+        if first_ns < self._last_ns:
+            raise TraceError(
+                f"{text.path(self._path)}: time_ns goes back at row {self._done} of the trace; sort it by time"
+            )
+        self._last_ns = last_ns
+
+    def progress(self) -> tuple[int, int | None]:
+        """`(rows read, rows in all)`."""
+        return self._done, self._total
+
+    def format(self) -> str:
+        """Name of the format."""
+        return "parquet"
+
+    def streams(self) -> list[str]:
+        """Names of the streams, of the first file that has any."""
+        for file in self._opened:
+            if names := _parse_names((file.metadata.metadata or {}).get(STREAMS_KEY)):
+                return names
+        return []
+
+    def report(self) -> dict[str, Any]:
+        """What was met on the way: nothing is left out of a Parquet trace, so there is just the count."""
+        counts = [("requests", "requests", "Requests handed out.", self._done)]
+        return {"format": "parquet", "device": None, "counts": counts, "other_devices": [], "first_bad": None,
+                "notes": []}  # fmt: skip
+
+
+class ParquetWriter:
+    """Writes a trace as Parquet, compressed with zstd."""
+
+    def __init__(self, path: Path) -> None:
+
+        self._file = pq.ParquetWriter(path, _schema(), compression="zstd")
+        self._waiting: list[_ssdlab.Requests] = []
+
+    def write(self, requests: _ssdlab.Requests) -> None:
+        """Appends requests; a row group goes to the file when it is full."""
+        self._waiting.append(requests)
+        if sum(map(len, self._waiting)) >= ROW_GROUP:
+            self._flush()
+
+    def _flush(self) -> None:
+        if self._waiting:
+            self._file.write_table(table_of(_ssdlab.Requests.concatenate(self._waiting)), row_group_size=ROW_GROUP)
+        self._waiting = []
+
+    def name_streams(self, streams: Sequence[str]) -> None:
+        """Puts the names of the streams into the file; they may be known at the end only."""
+        if streams:
+            self._file.add_key_value_metadata({STREAMS_KEY: json.dumps(list(streams))})
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        if kind is None:
+            self._flush()
+        self._file.close()

@@ -1,0 +1,114 @@
+"""Requests as they stream: batches of one pass, and columns as requests."""
+
+from collections.abc import Callable, Iterator
+from typing import Any, Protocol
+
+from ssdlab import _ssdlab
+from ssdlab._ssdlab import TraceError
+from ssdlab.lazy import np, npt
+
+BATCH = 65_536
+"""Requests per batch when streaming: 1.5 MiB."""
+
+OPS = ("read", "write", "trim", "flush")
+"""Names of the operations, in the order of their numbers."""
+
+Monitor = Callable[[str, int, int | None, int], object]
+"""`monitor(phase, done, total, requests)`: `phase` is `scan`, `fill`, `overwrite`, `warm-up` or `measure`; `done` of
+`total` (None where unknown) is in a unit of its own; `requests` counts those replayed. Something true ends the run."""
+
+
+class RequestSource(Protocol):
+    """One pass over requests in replay order."""
+
+    def read(self, max: int) -> _ssdlab.Requests:
+        """The next requests, at most `max`; none at the end."""
+
+    def progress(self) -> tuple[int, int | None]:
+        """How much has been read, and how much there is where that is known, in a unit of the source."""
+
+    def streams(self) -> list[str]:
+        """Names of the streams (processes) met so far."""
+
+
+class TraceSource(RequestSource, Protocol):
+    """One pass over a trace file."""
+
+    def format(self) -> str:
+        """Name of the format."""
+
+    def report(self) -> dict[str, Any]:
+        """What was met on the way; complete at the end."""
+
+
+def batches(source: RequestSource, monitor: Monitor | None = None, phase: str = "scan") -> Iterator[_ssdlab.Requests]:
+    """The rest of `source` in batches.
+
+    Args:
+        source: The requests.
+        monitor: Told after each batch how far the pass is. If it returns something true, KeyboardInterrupt is raised.
+        phase: What the monitor is told that the pass does.
+    """
+    requests = 0
+    while len(batch := source.read(BATCH)):
+        requests += len(batch)
+        if monitor is not None and monitor(phase, *source.progress(), requests):
+            raise KeyboardInterrupt(f"stopped while reading requests ({phase})")
+        yield batch
+
+
+def from_columns(*, op: object, **columns: object) -> _ssdlab.Requests:
+    """Requests of columns of equal length, as `Trace.from_columns` takes them; those that are None are 0.
+
+    Raises:
+        TraceError: Naming the row and column at fault.
+    """
+    numbers = _op_numbers(op)
+    types = {"time_ns": "uint64", "offset": "uint64", "bytes": "uint32", "flags": "uint8", "stream": "uint16"}
+    found = {
+        name: np.zeros(len(numbers), dtype) if columns.get(name) is None else _unsigned(name, columns[name], dtype)
+        for name, dtype in types.items()
+    }
+    return _ssdlab.Requests.from_columns(
+        found["time_ns"], numbers, found["offset"], found["bytes"], found["flags"], found["stream"]
+    )
+
+
+def _array(name: str, values: object) -> "npt.NDArray[Any]":
+    """`values` as an array of one dimension; TraceError if they are none."""
+    try:
+        column = np.asarray(values)
+    except ValueError:
+        raise TraceError(f"{name} is not one array; give one value per request") from None
+    if column.ndim != 1:
+        raise TraceError(f"{name} has {column.ndim} dimensions; give one value per request")
+    return column
+
+
+def _op_numbers(op: object) -> "npt.NDArray[np.uint8]":
+    values = _array("op", op)
+    if values.dtype.kind in "UOS":
+        names = {name: number for number, name in enumerate(OPS)}
+        texts = [one.decode(errors="replace") if isinstance(one, bytes) else str(one) for one in values.tolist()]
+        try:
+            return np.array([names[text] for text in texts], dtype=np.uint8)
+        except KeyError as error:
+            raise TraceError(f"op {error} is not one of {', '.join(OPS)}") from None
+    return _unsigned("op", values, "uint8")
+
+
+def _unsigned(name: str, values: object, dtype: str) -> "npt.NDArray[Any]":
+    """`values` as a contiguous column of an unsigned type; TraceError where a value does not fit."""
+    column = _array(name, values)
+    if column.dtype == np.dtype(dtype):
+        return np.require(column, requirements=["C", "A"])
+    if column.dtype.kind not in "iub" and not (column.dtype.kind == "f" and bool((column == np.floor(column)).all())):
+        raise TraceError(f"{name} holds {column.dtype}; give whole numbers")
+    limit = np.iinfo(dtype).max
+    # As floats, which have no 2^64 - 1, the limit is the first that does not fit.
+    above = column >= float(limit + 1) if column.dtype.kind == "f" else column > limit
+    wrong = np.flatnonzero((column < 0) | above)
+    if wrong.size:
+        row = int(wrong[0])
+        raise TraceError(f"row {row}: {name} {column[row]} is not between 0 and {limit}")
+    return column.astype(dtype)

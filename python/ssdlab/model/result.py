@@ -1,0 +1,188 @@
+"""What a simulation yields."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from ssdlab import _ssdlab, text
+from ssdlab.lazy import np, npt, pa
+from ssdlab.model.columns import (
+    ActivityColumns,
+    GanttColumns,
+    LatencyColumns,
+    LogColumns,
+    bins_arrow,
+    histograms_arrow,
+)
+from ssdlab.model.config import Config
+from ssdlab.model.finding import Contents, Finding, Plot
+from ssdlab.model.source import source_text
+from ssdlab.model.trace import Trace
+
+
+class Result(Finding):
+    """Figures and columns of one run.
+
+    Nothing in it depends on wall time: equal runs give equal results, byte for byte when saved.
+
+    Saved are `result.json`, `config.toml`, `series.parquet`, `latency.parquet`, `erase_counts.parquet` and
+    `report.html`; for a log-block FTL also `log_reclaims.parquet`, `log_associativity.parquet` and
+    `log_utilisation.parquet`; where `time` is `event`, one `activity_*.parquet` for each table of `activity_arrow`;
+    with `block.record`, `dispatched.parquet`, a trace that can be replayed. Those that a result lacks are removed.
+    """
+
+    _page = "result"
+    _json = "result.json"
+    _optional = ("log_*.parquet", "activity_*.parquet", "dispatched.parquet")
+    saved = "report.html, result.json, config.toml and Parquet columns"
+
+    def __init__(
+        self,
+        *,
+        config: Config,
+        source: dict[str, Any],
+        summary: dict[str, Any],
+        ingest: dict[str, Any] | None,
+        series: "Mapping[str, npt.NDArray[np.uint64]]",
+        erase_counts: "npt.NDArray[np.uint32]",
+        latency: Mapping[str, "tuple[npt.NDArray[np.uint64], ...]"],
+        log: "Mapping[str, npt.NDArray[np.uint64]] | None",
+        activity: Mapping[str, Any] | None,
+        dispatched: "Trace | None",
+    ) -> None:
+        self.config = config
+        """The configuration that was run."""
+        self.source = source
+        """Where the requests came from: `kind` is `trace`, `memory` or `workload`, with its particulars."""
+        self.summary = summary
+        """Every figure as nested dicts; the keys of `result.json`, described in the documentation."""
+        self.ingest = ingest
+        """What was met while reading the trace (None without a file): `counts`, `notes`, `other_devices` ..."""
+        self.series = dict(series)
+        """The measured phase in at most 512 epochs of equally many requests, one uint64 per epoch: `requests`
+        and `time_ns` at the end of the epoch; `host_pages_written`, `flash_pages_programmed`, `pages_copied`,
+        `blocks_erased`, `read_requests`, `read_latency_sum_ns`, `read_latency_max_ns`, `write_requests`,
+        `write_latency_sum_ns`, `write_latency_max_ns` within it."""
+        self.erase_counts = erase_counts
+        """Erases of each block during the measured phase, uint32."""
+        self.latency = {op: LatencyColumns(*columns) for op, columns in latency.items()}
+        """Histograms of response times by operation; empty columns where time is not modelled."""
+        self.log = None if log is None else LogColumns(**log)
+        """Distributions of a log-block FTL; None for page mapping."""
+        self.activity = None if activity is None else ActivityColumns.of(activity)
+        """What dies and channels did when; None unless `time` is `event`."""
+        self.dispatched = dispatched
+        """The requests that the scheduler gave to the drive, at the times when it did: a trace from below it. None
+        unless `block.record` is set."""
+
+    @property
+    def partial(self) -> bool:
+        """Whether the run was stopped before its end."""
+        return bool(self.summary["partial"])
+
+    @property
+    def write_amplification(self) -> float | None:
+        """Pages programmed per page the host wrote; None if it wrote nothing."""
+        value: float | None = self.summary["write_amplification"]
+        return value
+
+    @property
+    def iops(self) -> float | None:
+        """Requests completed per simulated second; None where time is not modelled, or none passed."""
+        time = self.summary["time"]
+        rate: float | None = None if time is None else time["iops"]
+        return rate
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything but the columns, ready for JSON: the contents of `result.json`."""
+        ingest = None
+        if self.ingest is not None:
+            counts = {name: value for name, _, _, value in self.ingest["counts"]}
+            ingest = {**self.ingest, "counts": counts}
+        return {
+            "ssdlab": _ssdlab.__version__,
+            "source": self.source,
+            "config": {key: {"value": self.config[key], "origin": origin} for key, _, origin in self.config.settings},
+            "ingest": ingest,
+            **self.summary,
+        }
+
+    def to_arrow(self) -> "pa.Table":
+        """`series` as a pyarrow Table."""
+        return pa.table(self.series)
+
+    def latency_arrow(self) -> "pa.Table":
+        """`latency` as one pyarrow Table: op, lower_ns, upper_ns, requests."""
+        return histograms_arrow(self.latency)
+
+    def log_arrow(self) -> "dict[str, pa.Table]":
+        """`log` as pyarrow Tables; empty for page mapping.
+
+        `reclaims`: copies, erases, ns, times; `associativity`: logical_blocks, reclaims; `utilisation`:
+        pages_programmed, log_blocks.
+        """
+        if self.log is None:
+            return {}
+
+        def counted(value: str, count: str, counts: "npt.NDArray[np.uint64]") -> "pa.Table":
+            return pa.table({value: pa.array(range(len(counts)), pa.uint64()), count: counts})
+
+        costs = ("copies", "erases", "ns", "times")
+        return {
+            "reclaims": pa.table({name: getattr(self.log, f"reclaim_{name}") for name in costs}),
+            "associativity": counted("logical_blocks", "reclaims", self.log.associativity),
+            "utilisation": counted("pages_programmed", "log_blocks", self.log.utilisation),
+        }
+
+    def activity_arrow(self) -> "dict[str, pa.Table]":
+        """`activity` as pyarrow Tables; empty unless `time` is `event`.
+
+        `dies`: die, begin_ns, end_ns, busy_ns; `channels`: channel, begin_ns, end_ns, busy_ns; `internal`: begin_ns,
+        end_ns, busy_ns; `queue`: begin_ns, end_ns, outstanding_ns; `waiting`: op, lower_ns, upper_ns, requests;
+        `gantt`: the columns of `GanttColumns`, with `truncated` in the metadata of the schema.
+        """
+        activity = self.activity
+        if activity is None:
+            return {}
+        types = {"bus": pa.bool_(), "kind": pa.string(), "cause": pa.string()}
+        schema = pa.schema(
+            [(name, types.get(name, pa.uint64())) for name in GanttColumns._fields],
+            metadata={"truncated": str(activity.gantt_truncated).lower()},
+        )
+        return {
+            "dies": bins_arrow(activity.die_bin_ns, activity.dies_busy_ns, "busy_ns", "die"),
+            "channels": bins_arrow(activity.channel_bin_ns, activity.channels_busy_ns, "busy_ns", "channel"),
+            "internal": bins_arrow(activity.internal_bin_ns, activity.internal_busy_ns, "busy_ns"),
+            "queue": bins_arrow(activity.queue_bin_ns, activity.outstanding_ns, "outstanding_ns"),
+            "waiting": histograms_arrow(activity.waiting),
+            "gantt": pa.table(activity.gantt._asdict(), schema=schema),
+        }
+
+    def _tables(self) -> Contents:
+        parts = {f"log_{name}": table for name, table in self.log_arrow().items()}
+        parts |= {f"activity_{name}": table for name, table in self.activity_arrow().items()}
+        if self.dispatched is not None:
+            parts["dispatched"] = self.dispatched.to_arrow()
+        parts |= {
+            "series": self.to_arrow(),
+            "latency": self.latency_arrow(),
+            "erase_counts": pa.table({"erases": self.erase_counts}),
+        }
+        return {"config.toml": self.config.to_toml(), **{f"{name}.parquet": table for name, table in parts.items()}}
+
+    plot_write_amplification = Plot("result.write_amplification")
+    plot_operations = Plot("result.operations")
+    plot_erase_counts = Plot("result.erase_counts")
+    plot_latency = Plot("latency.histogram")
+    plot_latency_percentiles = Plot("latency.percentiles")
+    plot_response_time = Plot("latency.response_time")
+    plot_reclaim_cost = Plot("log.reclaim_cost")
+    plot_associativity = Plot("log.associativity")
+    plot_log_utilisation = Plot("log.utilisation")
+    plot_utilisation = Plot("activity.utilisation")
+    plot_queue_depth = Plot("activity.queue_depth")
+    plot_gantt = Plot("activity.gantt")
+
+    def __repr__(self) -> str:
+        amplification = text.MISSING if self.write_amplification is None else f"{self.write_amplification:.3f}"
+        partial = ", partial" if self.partial else ""
+        return f"<ssdlab.Result of {source_text(self.source)}: write amplification {amplification}{partial}>"

@@ -1,0 +1,136 @@
+"""Where requests come from: a trace in memory, a file, a generated workload."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+from ssdlab import _ssdlab, text
+from ssdlab.lazy import room
+from ssdlab.model.requests import Monitor, RequestSource, batches
+
+if TYPE_CHECKING:
+    from ssdlab.analyse.intervals import WriteIntervals
+    from ssdlab.analyse.workload import TraceAnalysis
+
+ROUTINE_COUNTS = ("requests", "records", "bytes_in", "headers")
+"""Counts of an ingest report that are no reason to look twice."""
+
+INTERVAL_PAGE = "4KiB"
+"""Size of a page for write intervals unless another is asked for."""
+
+LOGS = ("3%", "5%", "10%", "15%", "20%", "25%")
+"""Sizes of the log unless others are asked for: those of the FASTer slides, as shares of the written pages."""
+
+RANGE = "16MiB"
+"""Size of an address range unless another is asked for: that of the map cache document."""
+
+
+class Counter(Protocol):
+    """What counts requests."""
+
+    def add(self, requests: _ssdlab.Requests) -> None:
+        """Counts a batch."""
+
+
+class Source(ABC):
+    """Requests that can be read again and again; every pass begins at the front."""
+
+    @abstractmethod
+    def open(self) -> RequestSource:
+        """Starts a pass."""
+
+    @property
+    @abstractmethod
+    def about(self) -> dict[str, Any]:
+        """Where the requests come from, for a result: `kind` is `trace`, `memory` or `workload`."""
+
+    @abstractmethod
+    def report_of(self, reader: RequestSource) -> dict[str, Any] | None:
+        """What a pass met on its way, at its end; None where there is no file."""
+
+    def read(self, into: Counter, monitor: Monitor | None = None, phase: str = "scan") -> dict[str, Any] | None:
+        """One pass whose batches `into` counts; returns what was met on the way."""
+        reader = self.open()
+        for batch in batches(reader, monitor, phase):
+            into.add(batch)
+        return self.report_of(reader)
+
+    def profile(self) -> dict[str, Any]:
+        """What the requests are like, from one pass in bounded memory: volumes, sizes, footprint, sequentiality.
+
+        Raises:
+            TraceError: If a file cannot be read.
+        """
+        profile = _ssdlab.Profile()
+        self.read(profile)
+        return profile.figures()
+
+    def extent(self, monitor: Monitor | None = None) -> int:
+        """The first byte after the last one that a request addresses."""
+        profile = _ssdlab.Profile()
+        self.read(profile, monitor)
+        return profile.extent()
+
+    def intervals(
+        self, *, page: str = INTERVAL_PAGE, logs: Sequence[str] = LOGS, monitor: Monitor | None = None
+    ) -> "WriteIntervals":
+        """When written pages are written again, from two passes; memory is 24 bytes for each page written, and as
+        much for its neighbours in groups of 64.
+
+        Args:
+            page: Size of a page.
+            logs: Sizes of a log to count against: a share of the written pages (`"10%"`), a size (`"64MiB"`) or a
+                number of pages (`"4096"`).
+            monitor: Told how far a pass is, as that of `simulate`, in the phases `scan` and `count`. If it returns
+                something true, KeyboardInterrupt is raised.
+
+        Raises:
+            TraceError: If a file cannot be read, if nothing is written, or if a size cannot be.
+        """
+        found: WriteIntervals = room("analyse.intervals").measure(self, page, logs, monitor)
+        return found
+
+    def analyze(self, *, range: str = RANGE, monitor: Monitor | None = None) -> "TraceAnalysis":
+        """Where, how far apart, how large, how much at a time, in which order and when, from one pass in at most some
+        240 MiB however many requests.
+
+        Args:
+            range: Size of the ranges in which addresses are counted, from `"512B"` to `"1TiB"`.
+            monitor: Told how far the pass is, as that of `simulate`, in the phase `scan`. If it returns something
+                true, KeyboardInterrupt is raised.
+
+        Raises:
+            TraceError: If a file cannot be read, if no request addresses anything, or if the range cannot be.
+        """
+        found: TraceAnalysis = room("analyse.workload").measure(self, range, monitor)
+        return found
+
+
+def source_text(source: Mapping[str, Any]) -> str:
+    """Where the requests came from, in one line."""
+    if source["kind"] == "trace":
+        return ", ".join(map(text.path, source["paths"]))
+    if source["kind"] == "memory":
+        return f"{text.count(source['requests'])} requests in memory"
+    return f"{source['pattern']} workload, {text.count(source['requests'])} requests"
+
+
+def ingest_remarks(ingest: Mapping[str, Any] | None) -> list[str]:
+    """What a person should know about how the trace was read; empty if it was taken as it is."""
+    if ingest is None:
+        return []
+    remarks = list(ingest["notes"])
+    # Once the trace has been read to its end, a note lists the other devices with their requests.
+    told = (*ROUTINE_COUNTS, "other_device") if ingest["other_devices"] else ROUTINE_COUNTS
+    for name, unit, help_text, value in ingest["counts"]:
+        if value and name not in told:
+            remarks.append(f"{name.replace('_', ' ')}: {text.count(value)} {unit} ({help_text.rstrip('.')})")
+    if ingest["first_bad"]:
+        remarks.append(f"first malformed line: {ingest['first_bad']}")
+    return remarks
+
+
+def chosen(source: Mapping[str, Any]) -> str:
+    """How the requests were chosen, beside the files."""
+    given = {key.replace("_", " "): value for key, value in source.items() if key not in ("kind", "paths")}
+    return ", ".join(f"{key} {value}" for key, value in given.items())

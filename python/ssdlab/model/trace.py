@@ -1,0 +1,219 @@
+"""Traces in memory, and generated workloads."""
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+from ssdlab import _ssdlab
+from ssdlab._ssdlab import TraceError
+from ssdlab.lazy import np, npt, pa
+from ssdlab.model.config import Config
+from ssdlab.model.conversion import write
+from ssdlab.model.parquet import columns_of, stream_names, table_of
+from ssdlab.model.requests import RequestSource, batches, from_columns
+from ssdlab.model.source import Source
+
+
+class Trace(Source):
+    """Requests in memory, 24 bytes each, in replay order.
+
+    Columns are NumPy arrays with one value per request:
+
+    ========= ====== =========================================================
+    column    dtype  meaning
+    ========= ====== =========================================================
+    time_ns   uint64 arrival in nanoseconds since the first request
+    op        uint8  0 read, 1 write, 2 trim, 3 flush
+    offset    uint64 first byte addressed; 0 for a flush
+    bytes     uint32 length; 0 for a flush only
+    flags     uint8  1 sync, 2 metadata, 4 read-ahead, 8 FUA, 16 preflush
+    stream    uint16 index into `streams`; 0 where the trace names none
+    ========= ====== =========================================================
+    """
+
+    def __init__(
+        self, requests: _ssdlab.Requests, streams: Sequence[str] = (), ingest: dict[str, Any] | None = None
+    ) -> None:
+        self._requests = requests
+        self.streams = tuple(streams)
+        """Names of the streams."""
+        self.ingest = ingest
+        """What was met while reading it from a file (None without): `counts`, `notes`, `other_devices` ..."""
+
+    @classmethod
+    def from_columns(
+        cls,
+        *,
+        op: object,
+        offset: object,
+        bytes: object,
+        time_ns: object = None,
+        flags: object = None,
+        stream: object = None,
+        streams: Sequence[str] = (),
+    ) -> "Trace":
+        """Builds a trace from columns of equal length.
+
+        Args:
+            op: Numbers 0 to 3, or the names `read`, `write`, `trim`, `flush`.
+            offset: First bytes addressed.
+            bytes: Lengths in bytes; 0 for a flush only.
+            time_ns: Arrivals in nanoseconds, not decreasing; all 0 if left out.
+            flags: Flag bits; none set if left out.
+            stream: Indices into `streams`; all 0 if left out.
+            streams: Names of the streams.
+
+        Raises:
+            TraceError: Naming the row and column at fault.
+        """
+        requests = from_columns(time_ns=time_ns, op=op, offset=offset, bytes=bytes, flags=flags, stream=stream)
+        return cls(requests, streams)
+
+    @classmethod
+    def from_arrow(cls, data: Any) -> "Trace":
+        """Builds a trace from Arrow data: anything with `__arrow_c_stream__`, such as a pyarrow Table.
+
+        Columns go by the names of this class; `op`, `offset` and `bytes` must be there, others may be left
+        out, and further ones are ignored.
+
+        Raises:
+            TraceError: Naming the row and column at fault.
+        """
+        try:
+            table = data if isinstance(data, pa.Table) else pa.table(data)
+        except (TypeError, ValueError) as error:
+            raise TraceError(f"{type(data).__name__} is not Arrow data: {error}; give a table or a frame") from None
+        return cls.from_columns(**columns_of(table, "the table"), streams=stream_names(table.schema))
+
+    @classmethod
+    def from_frame(cls, frame: Any) -> "Trace":
+        """Builds a trace from a Polars or pandas data frame, as `from_arrow`.
+
+        Raises:
+            TraceError: Naming the row and column at fault.
+        """
+        return cls.from_arrow(frame)
+
+    def columns(self) -> dict[str, "npt.NDArray[Any]"]:
+        """Every column by its name."""
+        return self._requests.columns()
+
+    @property
+    def time_ns(self) -> "npt.NDArray[np.uint64]":
+        """Arrivals in nanoseconds since the first request."""
+        return self._requests.column("time_ns")
+
+    @property
+    def op(self) -> "npt.NDArray[np.uint8]":
+        """Operations: 0 read, 1 write, 2 trim, 3 flush."""
+        return self._requests.column("op")
+
+    @property
+    def offset(self) -> "npt.NDArray[np.uint64]":
+        """First bytes addressed."""
+        return self._requests.column("offset")
+
+    @property
+    def bytes(self) -> "npt.NDArray[np.uint32]":
+        """Lengths in bytes."""
+        return self._requests.column("bytes")
+
+    def __len__(self) -> int:
+        return len(self._requests)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuilt, (self.columns(), self.streams, self.ingest)
+
+    def to_arrow(self) -> "pa.Table":
+        """The trace as a pyarrow Table; `op` becomes a dictionary of names."""
+        return table_of(self._requests, self.streams)
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """The trace for any Arrow library: `polars.from_arrow(trace)`, `pyarrow.table(trace)`."""
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
+
+    def save(self, path: str | os.PathLike[str], format: str | None = None) -> None:
+        """Writes the trace to a file.
+
+        Args:
+            path: The file; compressed if its name ends in `.gz` or `.zst`.
+            format: Name of the format; recognised by the file's name if left out.
+
+        Raises:
+            TraceError: If the file cannot be written or the format cannot hold the trace.
+        """
+        write(iter([self._requests]), path, format=format, streams=lambda: list(self.streams))
+
+    def open(self) -> RequestSource:
+        """Starts a pass."""
+        return _InMemory(self)
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """That the requests are in memory, and how many."""
+        return {"kind": "memory", "requests": len(self)}
+
+    def report_of(self, reader: RequestSource) -> dict[str, Any] | None:
+        """What was met while reading it from a file."""
+        return self.ingest
+
+    def __repr__(self) -> str:
+        return f"<ssdlab.Trace of {len(self):,} requests>"
+
+
+def _rebuilt(columns: "dict[str, npt.NDArray[Any]]", streams: Sequence[str], ingest: dict[str, Any] | None) -> Trace:
+    """A pickled or copied trace."""
+    trace = Trace.from_columns(**columns, streams=streams)
+    trace.ingest = ingest
+    return trace
+
+
+class _InMemory:
+    """One pass over requests in memory: one batch of all of them."""
+
+    def __init__(self, trace: Trace) -> None:
+        self._trace = trace
+        self._left = trace._requests
+
+    def read(self, max: int) -> _ssdlab.Requests:
+        batch, self._left = self._left, _ssdlab.Requests.concatenate([])
+        return batch
+
+    def progress(self) -> tuple[int, int | None]:
+        return len(self._trace) - len(self._left), len(self._trace)
+
+    def streams(self) -> list[str]:
+        return list(self._trace.streams)
+
+
+class Workload(Source):
+    """The workload that a configuration describes."""
+
+    def __init__(self, config: Config) -> None:
+        self._config = config
+
+    def open(self) -> RequestSource:
+        """Starts to generate it."""
+        return _ssdlab.Generator(self._config._inner)
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """Its settings."""
+        prefix = "workload."
+        keys = [key for key, *_ in self._config.settings if key.startswith(prefix)]
+        return {"kind": "workload", **{key.removeprefix(prefix): self._config[key] for key in keys}}
+
+    def report_of(self, reader: RequestSource) -> None:
+        """Nothing: there is no file."""
+
+
+def generate(config: Config | None = None) -> Trace:
+    """The workload of `config` (its `workload` settings) as a trace in memory.
+
+    The same configuration and `seed` give the same requests.
+
+    Raises:
+        ConfigError: If the workload cannot be generated.
+    """
+    generator = _ssdlab.Generator((config or Config())._inner)
+    return Trace(_ssdlab.Requests.concatenate(list(batches(generator))), generator.streams())

@@ -1,0 +1,1 @@
+"""Many simulations or measurements: experiments, calibration, validation, comparison."""

@@ -1,0 +1,18 @@
+"""How many requests at a time a region of a drive can serve, and how large a region must be.
+
+The micro-test of the ParDispatcher document (Wang et al., "A Novel I/O Scheduler for SSD with Improved Performance and
+Lifetime", section II.A): requests into one region, "with varying region size and the number of concurrently issued
+requests". `knee.py` has the rule for "the optimal point on the performance curve", `simulated.py` measures a simulated
+drive, `target.py` and `fio.py` a real one.
+
+>>> import ssdlab
+>>> found = ssdlab.calibrate(ssdlab.Config("sata-mlc", overrides={"device.capacity": "8GiB"}))  # doctest: +SKIP
+>>> found.settings  # doctest: +SKIP
+"""
+
+from ssdlab.analyse.drive.errors import CalibrationError
+from ssdlab.study.calibration.result import Calibration
+from ssdlab.study.calibration.simulated import calibrate
+from ssdlab.study.calibration.target import calibrate_target
+
+__all__ = ["Calibration", "CalibrationError", "calibrate", "calibrate_target"]

@@ -1,0 +1,140 @@
+"""The micro-test on a simulated drive."""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from itertools import product
+
+from ssdlab import _ssdlab
+from ssdlab._ssdlab import ConfigError
+from ssdlab.lazy import np
+from ssdlab.model.config import Config, _pairs, _rebuilt
+from ssdlab.model.requests import Monitor
+from ssdlab.study.calibration.grid import IN_FLIGHT, in_flight_of, regions_of
+from ssdlab.study.calibration.result import Calibration
+from ssdlab.study.executor import Executor
+
+REQUESTS = 10_000
+"""Requests measured in each cell, and as many before them that are not."""
+
+BUFFER = "the drive has a write buffer, in which writes are complete: few in flight keep its dies busy"
+
+READS = {"read": "100%", "write": "0%"}
+
+
+def calibrate(
+    config: Config | None = None,
+    *,
+    regions: Sequence[str] | None = None,
+    in_flight: Sequence[int] | None = None,
+    requests: int = REQUESTS,
+    jobs: int | None = None,
+    monitor: Monitor | None = None,
+) -> Calibration:
+    """Measures what a simulated drive does with requests into one region, reads and writes by themselves.
+
+    Each cell is a simulation of its own, from preconditioning on: requests at uniformly random places of the region,
+    which begins at the start of the drive, in a closed loop. `workload.size` and `workload.align` are those of the
+    configuration; the scheduler of the host is left out. The drive is filled in order, and not overwritten unless
+    `precondition.overwrite` is set: dies are to be measured, not garbage collection. The result depends on the
+    arguments but for `jobs` alone.
+
+    Args:
+        config: The drive; it must have `time = "event"`.
+        regions: Sizes of a region, such as `"64MiB"`. If left out, powers of two from 64 MiB on, and the whole drive.
+        in_flight: Requests in flight; powers of two up to 256, as far as the drive's queue holds them, if left out.
+        requests: Requests measured in each cell, after as many that are not: a write buffer is full by then if it holds
+            no more.
+        jobs: Simulations at a time; one per processor if left out.
+        monitor: Told how many cells are done, in the phase `cells`. If it returns something true, the calibration ends
+            and `Calibration.partial` is set.
+
+    Raises:
+        ConfigError: If the configuration serves one request at a time or in no time, or a region or number does not fit
+            the drive.
+    """
+    config = config or Config()
+    if config["time"] != "event":
+        raise ConfigError(
+            f"time: a drive with time={config['time']} serves one request at a time, so that more in flight change "
+            "nothing; set time=event"
+        )
+    if requests < 1:
+        raise ConfigError("no request would be measured in a cell; ask for 1 or more, such as 10000")
+    whole = _ssdlab.size(config["device.capacity"])
+    size = str(config["workload.size"])
+    largest = max(_ssdlab.size(part.partition(":")[0]) for part in size.split(","))
+    sizes = regions_of(regions, whole, largest, "the drive")
+    protocol = config["drive.protocol"]
+    # A generated workload is one stream, and so goes to one queue.
+    queue_depth = None if protocol == "direct" else int(config[f"drive.protocol.{protocol}.depth"])
+    usual = sorted({min(number, queue_depth or number) for number in IN_FLIGHT})
+    depths = in_flight_of(usual if in_flight is None else in_flight)
+
+    overwrite = "precondition.overwrite"
+    given = any(one.key == overwrite and one.origin != "default" for one in config.settings)
+    state = config[overwrite] if given else "none"
+    common: dict[str, object] = {
+        overwrite: state,
+        "workload.pattern": "uniform",
+        "workload.requests": 2 * requests,
+        "host.warmup": requests,
+        "host.replay": "closed",
+        "block.scheduler": "direct",
+    }
+    cells = {
+        (op, row, column): _over(
+            config,
+            {
+                **common,
+                "workload.reads": READS[op],
+                "workload.span": f"{sizes[row]}B",
+                "host.replay.closed.queue_depth": depths[column],
+            },
+        )
+        for op, row, column in product(READS, range(len(sizes)), range(len(depths)))
+    }
+    config.check()
+    # The last has the largest region and most in flight.
+    [*cells.values()][-1].check()
+    iops = {op: np.full((len(sizes), len(depths)), np.nan) for op in READS}
+    amplification = np.full((len(sizes), len(depths)), np.nan)
+    executor = Executor("cells", len(cells), jobs=jobs, monitor=monitor)
+
+    def one(at: tuple[str, int, int]) -> None:
+        result = executor.simulate(cells[at])
+        if result is None:
+            return
+        op, row, column = at
+        rate = result.iops
+        if rate is None:
+            raise ConfigError(
+                f"{op}s take no time, so that they have no throughput; set drive.command or drive.link, or ask for "
+                "more requests than the write buffer holds"
+            )
+        iops[op][row, column] = rate
+        if op == "write":
+            amplification[row, column] = result.summary["write_amplification"]
+
+    executor.run([partial(one, at) for at in cells])
+    return Calibration(
+        source={
+            "kind": "simulated",
+            "bytes": whole,
+            "queue_depth": queue_depth,
+            "overwrite": state,
+            "requests": requests,
+        },
+        config=config,
+        size=size,
+        regions=sizes,
+        in_flight=depths,
+        iops=iops,
+        partial=executor.finished < len(cells),
+        write_amplification=amplification,
+        remarks=() if config["drive.buffer"] == "none" else (BUFFER,),
+    )
+
+
+def _over(config: Config, overrides: Mapping[str, object]) -> Config:
+    """`config` as a layer below `overrides`, which may choose other variants than its own overrides do."""
+    return _rebuilt(None, [("configuration", config.to_toml())], _pairs(overrides))

@@ -1,0 +1,131 @@
+"""The micro-test on a real file or block device."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from ssdlab import _ssdlab, text
+from ssdlab._ssdlab import ConfigError
+from ssdlab.analyse.drive import fio
+from ssdlab.analyse.drive.target import engine_of, inspect
+from ssdlab.lazy import np
+from ssdlab.model.requests import Monitor
+from ssdlab.study.calibration import knee
+from ssdlab.study.calibration.grid import IN_FLIGHT, in_flight_of, regions_of
+from ssdlab.study.calibration.result import Calibration
+
+SECONDS = 1.0
+"""Time of each cell unless another is asked for."""
+
+ROUNDS = 3
+"""Passes over all cells; the median of each counts, and what passes differ by is noise."""
+
+SIZE = "4KiB"
+"""Size of a request unless another is asked for."""
+
+
+def calibrate_target(
+    path: str | os.PathLike[str],
+    *,
+    write: bool = False,
+    size: str = SIZE,
+    regions: Sequence[str] | None = None,
+    in_flight: Sequence[int] = IN_FLIGHT,
+    offset: str = "0B",
+    seconds: float = SECONDS,
+    monitor: Monitor | None = None,
+) -> Calibration:
+    """Measures what a real file or block device does with requests into one region, with fio.
+
+    All cells are measured in three rounds, each time by a run of fio: requests at random places of the region, past the
+    page cache where that can be. The median counts. All reads come before all writes.
+
+    Args:
+        path: The file, which must exist, or the block device, which nothing may use.
+        write: Whether to measure writes as well. This destroys what is stored there.
+        size: Size of a request.
+        regions: Sizes of a region, such as `"64MiB"`. If left out, powers of two from 64 MiB on, and everything from
+            `offset` to the end.
+        in_flight: Requests in flight.
+        offset: Where every region begins.
+        seconds: Time of each cell in each round.
+        monitor: As that of `calibrate`.
+
+    Raises:
+        CalibrationError: If the target must not be measured or cannot be, or fio is missing or fails.
+        ConfigError: If a size or number does not fit the target.
+        OSError: If the target may not be opened.
+    """
+    if not 0 < seconds <= 86_400:
+        raise ConfigError(f"{seconds:g} s for a cell is not above 0 and at most a day; take 1, for example")
+    request_bytes, offset_bytes = _ssdlab.size(size), _ssdlab.size(offset)
+    if request_bytes < 512 or request_bytes % 512 or offset_bytes % 512:
+        raise ConfigError("the size of a request and the offset must be multiples of 512 bytes; take 4KiB, for example")
+    depths = in_flight_of(in_flight)
+    target = inspect(Path(path), write)
+    whole = (target.bytes - offset_bytes) // request_bytes * request_bytes
+    if whole <= 0:
+        raise ConfigError(
+            f"nothing of {text.path(path)} lies behind {text.exact_size(offset_bytes)}, as it has "
+            f"{text.exact_size(target.bytes)}; lower the offset"
+        )
+    sizes = regions_of(regions, whole, request_bytes, f"{text.path(path)}, from the offset on,")
+    ops = ("read", "write") if write else ("read",)
+    found = fio.find()
+    probe = fio.Job(
+        path=target.path,
+        op="read",
+        request_bytes=request_bytes,
+        offset_bytes=offset_bytes,
+        region_bytes=sizes[0],
+        in_flight=1,
+        engine="",
+        direct=target.direct,
+        seconds=0.2,
+    )
+    engine = engine_of(found, probe)
+
+    shape = len(sizes), len(depths)
+    rounds = {op: np.full((ROUNDS, *shape), np.nan) for op in ops}
+    cells = [(op, at) for op in ops for at in np.ndindex(ROUNDS, *shape)]
+    done = requests = 0
+
+    def stop() -> object:
+        return monitor is not None and monitor("cells", done, len(cells), requests)
+
+    for op, at in cells:
+        job = replace(probe, op=op, region_bytes=sizes[at[1]], in_flight=depths[at[2]], engine=engine, seconds=seconds)
+        figures = fio.run(found, job, stop)
+        if figures is None:
+            break
+        done += 1
+        requests += figures[0]
+        rounds[op][at] = figures[1]
+    partial = done < len(cells)
+    # A cell that no round reached has no median; NumPy would warn of it.
+    medians = {op: np.full(shape, np.nan) for op in ops}
+    for op, table in rounds.items():
+        reached = np.isfinite(table[0])
+        medians[op][reached] = np.nanmedian(table[:, reached], axis=0)
+    return Calibration(
+        source={
+            "kind": target.kind,
+            "path": str(target.path),
+            "bytes": target.bytes,
+            "offset_bytes": offset_bytes,
+            "rounds": ROUNDS,
+            "seconds": seconds,
+            "direct": target.direct,
+            "fio": found.version,
+            "engine": engine,
+        },
+        config=None,
+        size=size,
+        regions=sizes,
+        in_flight=depths,
+        iops=medians,
+        partial=partial,
+        noise=None if partial else {op: knee.difference(table) for op, table in rounds.items()},
+        remarks=target.remarks,
+    )

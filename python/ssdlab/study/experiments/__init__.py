@@ -1,0 +1,65 @@
+"""Experiments: tables of published documents, simulated here and set beside the document's, cell by cell.
+
+    >>> import ssdlab
+    >>> experiment = ssdlab.experiments.load("sbfast")
+    >>> result = experiment.run(tables=["exec_time_sbs_by_slen"])  # doctest: +SKIP
+    >>> result["exec_time_sbs_by_slen"].difference  # doctest: +SKIP
+
+An experiment is data: a folder with `experiment.toml` and the document's tables as CSV files beside it. Those that
+ship with ssdlab are the folders beside this file; `docs/experiments.md` explains their keys.
+"""
+
+import os
+from pathlib import Path
+
+from ssdlab import text
+from ssdlab._ssdlab import ConfigError
+from ssdlab.study.experiments.definition import Anchor, Axis, Experiment, Given, Replay, Table
+from ssdlab.study.experiments.reader import FILE, read
+from ssdlab.study.experiments.result import ExperimentResult, TableResult, Winner
+from ssdlab.text import suggestion
+
+__all__ = [
+    "Anchor",
+    "Axis",
+    "Experiment",
+    "ExperimentResult",
+    "Given",
+    "Replay",
+    "Table",
+    "TableResult",
+    "Winner",
+    "load",
+    "names",
+]
+
+_SHIPPED = Path(__file__).parent
+
+
+def names() -> list[str]:
+    """Names of the experiments that ship with ssdlab, sorted."""
+    return sorted(path.parent.name for path in _SHIPPED.glob(f"*/{FILE}"))
+
+
+def load(experiment: str | os.PathLike[str]) -> Experiment:
+    """Reads an experiment.
+
+    Args:
+        experiment: Name of one that ships with ssdlab (see `names`), or the path of a folder that holds
+            `experiment.toml`, or of a TOML file.
+
+    Raises:
+        ConfigError: If there is no such experiment or its files are wrong; one line with file, key and remedy.
+    """
+    if experiment in names():
+        return read(_SHIPPED / experiment / FILE, str(experiment), f"{experiment}/{FILE}")
+    path = Path(experiment)
+    if path.is_dir():
+        path /= FILE
+    elif not path.exists():
+        raise ConfigError(
+            f"no experiment is called {text.path(experiment)!r}{suggestion(str(experiment), names())}; "
+            "see 'ssdlab experiment list', or give the path of a folder or TOML file"
+        )
+    name = path.absolute().parent.name if path.name == FILE else path.stem
+    return read(path, name, text.path(path))

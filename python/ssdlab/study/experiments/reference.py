@@ -1,0 +1,90 @@
+"""Tables of documents as CSV files: labels and numbers as the document prints them."""
+
+import csv
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from ssdlab import text
+from ssdlab._ssdlab import ConfigError
+from ssdlab.text import suggestion
+
+Cells = tuple[tuple[float | None, ...], ...]
+
+
+def read_reference(
+    path: Path, place: str, rows: Sequence[str], columns: Sequence[str], where: Mapping[str, str]
+) -> Cells:
+    """The cells of a reference by the labels of the table.
+
+    The header holds the labels of the columns; the first column that is not in `where` holds the labels of the rows.
+    A file of one row needs no such column. Only lines that `where` describes count.
+
+    Args:
+        path: The CSV file.
+        place: What error messages begin with.
+        rows: Labels to look for, each of which must be there.
+        columns: The same for columns.
+        where: Column to value, for files that hold several tables.
+
+    Returns:
+        Rows of numbers; None where the file has an empty cell.
+
+    Raises:
+        ConfigError: If the file cannot be read, lacks a label or holds something that is no number.
+    """
+    place = f"{place}: reference {text.path(path.name)}"
+    try:
+        lines = list(csv.reader(path.read_text(encoding="utf-8").splitlines()))
+    except OSError as error:
+        raise ConfigError(f"{place}: {error.strerror}; name a CSV file beside the TOML file") from None
+    except UnicodeDecodeError:
+        raise ConfigError(f"{place}: is not UTF-8 text; name a CSV file") from None
+    if not lines:
+        raise ConfigError(f"{place}: is empty; the first line holds the labels of the columns")
+    header = lines[0]
+    if twice := next((name for name in header if header.count(name) > 1), None):
+        raise ConfigError(f"{place}: column {twice!r} is there twice; keep one")
+    for label in (*where, *columns):
+        if label not in header:
+            raise ConfigError(f"{place}: has no column {label!r}{suggestion(label, header)}; it has {_listed(header)}")
+    first = next((name for name in header if name not in where), None)
+    names = None if first in columns else first
+    found: dict[str, tuple[float | None, ...]] = {}
+    for number, cells in enumerate(lines[1:], 2):
+        if len(cells) != len(header):
+            raise ConfigError(f"{place}:{number}: has {len(cells)} cells, the header {len(header)}; make them equal")
+        line = dict(zip(header, cells, strict=True))
+        if any(line[column] != value for column, value in where.items()):
+            continue
+        label = rows[0] if names is None else line[names]
+        if label in found:
+            raise ConfigError(
+                f"{place}:{number}: row {label!r} is there twice; pick one with where = {{ column = value }}"
+            )
+        if label in rows:
+            found[label] = tuple(_number(line[column], f"{place}:{number}") for column in columns)
+    for label in rows:
+        if label not in found:
+            known = list(dict.fromkeys(line[header.index(names)] for line in lines[1:])) if names else []
+            column = f" in column {names}" if names else ""
+            raise ConfigError(
+                f"{place}: has no row {label!r}{column}{suggestion(label, known)}; it has {_listed(known)}"
+            )
+    return tuple(found[label] for label in rows)
+
+
+def _listed(labels: Sequence[str]) -> str:
+    return ", ".join(labels) or "none"
+
+
+def _number(cell: str, place: str) -> float | None:
+    if not cell.strip():
+        return None
+    try:
+        value = float(cell)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise ConfigError(f"{place}: {cell!r} is not a number; leave the cell empty if there is none")
+    return value

@@ -1,0 +1,1 @@
+"""Our figures against references: write amplification against theory, generated Filebench against captures."""

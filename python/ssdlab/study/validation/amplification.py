@@ -1,0 +1,230 @@
+"""Write amplification against published theory, row by row of `waf_reference.csv`.
+
+Protocol: a device whose sealed blocks hold exactly `alpha` times the logical pages; open blocks and the spare
+one come on top (`device.reserve = "extra"`), survivors of collection go where host writes go. The device is
+filled once, then overwritten 6 times (uniform) or 14 times (skewed) as a warm-up, and measured over 3 more.
+
+Rows with separated pools are two independent devices, each under uniform writes: pool i has the share f_i of the
+logical pages, s_i of the spare ones and r_i of the writes, and A = sum of r_i A_i.
+"""
+
+import csv
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+
+from ssdlab.model.config import Config
+from ssdlab.model.finding import Finding
+from ssdlab.model.requests import Monitor
+from ssdlab.study.executor import Executor
+
+TOLERANCE = 0.01
+"""Largest deviation from the reference, as a share of it."""
+
+PAGE_BYTES = 4096
+BLOCKS = {64: 10_000, 128: 6_000, 256: 4_000}
+"""Sealed blocks by pages per block: as many as the reference simulations had."""
+
+QUICK_EVERY = 13
+"""The quick subset takes every so manieth row: it meets every policy, block size and kind of workload."""
+
+ROUND_SPARES = (0.03, 0.07, 0.1, 0.15, 0.2, 0.28)
+"""Spare factors that rows state exactly; the others state the over-provisioning exactly."""
+
+
+@dataclass(frozen=True)
+class Pool:
+    """One device of a row: all of it, or the hot or the cold part."""
+
+    writes: float
+    """Share of the writes that go to it, r."""
+    blocks: int
+    """Sealed blocks."""
+    alpha: float
+    """Physical pages in them over logical pages."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row of the reference."""
+
+    number: int
+    workload: str
+    hot_requests: float | None
+    """Share of the requests that are hot, r; None for uniform writes."""
+    hot_space: float | None
+    """Share of the pages that are hot, f."""
+    alpha: float
+    policy: str
+    pages_per_block: int
+    analytic: float | None
+    """Write amplification by closed formula; None where there is none."""
+    simulated: float
+    """Write amplification of the reference simulation."""
+    hot_spare: float | None
+    """Share of the spare pages that the hot pool has; None unless pools are separated."""
+
+    @property
+    def reference(self) -> float:
+        """What is compared with: the formula, or the reference simulation where there is none."""
+        return self.simulated if self.analytic is None else self.analytic
+
+    @property
+    def pools(self) -> list[Pool]:
+        """The devices whose write amplifications add up to the row's."""
+        blocks = BLOCKS[self.pages_per_block]
+        if self.hot_spare is None:
+            return [Pool(1.0, blocks, self.alpha)]
+        assert self.hot_requests is not None and self.hot_space is not None
+        pools = []
+        for writes, space, spare in (
+            (self.hot_requests, self.hot_space, self.hot_spare),
+            (1 - self.hot_requests, 1 - self.hot_space, 1 - self.hot_spare),
+        ):
+            alpha = 1 + spare * (self.alpha - 1) / space
+            pools.append(Pool(writes, round(blocks * space * alpha / self.alpha), alpha))
+        return pools
+
+    def config(self, pool: Pool) -> Config:
+        """The configuration of one of its devices."""
+        skewed = self.hot_requests is not None
+        mixed = skewed and self.hot_spare is None
+        logical_pages = int(pool.blocks * self.pages_per_block / pool.alpha)
+        overrides: dict[str, object] = {
+            "time": "count",
+            "device.capacity": f"{logical_pages * PAGE_BYTES}B",
+            "device.op": f"{100 * (pool.alpha - 1):.10f}%",
+            "device.reserve": "extra",
+            "nand.page_size": f"{PAGE_BYTES}B",
+            "nand.pages_per_block": self.pages_per_block,
+            "ftl.page.gc": _gc(self.policy),
+            "ftl.page.survivors": "shared",
+            "ftl.page.trigger": "victim",
+            "ftl.page.allocation": "fifo",
+            "precondition.fill": "100%",
+            "precondition.overwrite": "none",
+            "host.warmup": (14 if mixed else 6) * logical_pages,
+            "workload.requests": (17 if mixed else 9) * logical_pages,
+            "workload.reads": "0%",
+            "workload.size": f"{PAGE_BYTES}B",
+            "workload.align": f"{PAGE_BYTES}B",
+            "workload.pattern": "hot_cold" if mixed else "uniform",
+        }
+        if match := re.search(r"d=(\d+)", self.policy):
+            overrides["ftl.page.gc.d_choices.d"] = match[1]
+        if mixed:
+            overrides["workload.pattern.hot_cold.hot_requests"] = f"{100 * (self.hot_requests or 0):g}%"
+            overrides["workload.pattern.hot_cold.hot_space"] = f"{100 * (self.hot_space or 0):g}%"
+        return Config(overrides=overrides)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a row came to."""
+
+    row: Row
+    ours: float
+
+    @property
+    def difference(self) -> float:
+        """Deviation from the reference as a share of it."""
+        return self.ours / self.row.reference - 1
+
+    @property
+    def passed(self) -> bool:
+        """Whether it is within the tolerance."""
+        return abs(self.difference) <= TOLERANCE
+
+
+def _gc(policy: str) -> str:
+    for start, name in (("FIFO", "fifo"), ("greedy", "greedy"), ("d-choices", "d_choices"), ("random", "random")):
+        if policy.startswith(start):
+            return name
+    raise ValueError(f"policy {policy!r} of the reference has no counterpart")
+
+
+def _number(text: str) -> float | None:
+    return float(text) if text else None
+
+
+def rows() -> Iterator[Row]:
+    """The rows of the reference, in its order."""
+    text = Path(__file__).with_name("waf_reference.csv").read_text(encoding="utf-8")
+    hot_spare = None
+    for number, line in enumerate(csv.DictReader(text.splitlines()), 1):
+        workload = line["workload"]
+        if match := re.search(r"hot share of spare ([0-9.]+)", workload):
+            hot_spare = float(match[1])
+        elif "same split" not in workload:
+            hot_spare = None
+        spare = float(line["spare_frac_of_physical_Sf"])
+        # The columns are rounded; one of the two ratios is exact.
+        exact = 1 / (1 - spare) if spare in ROUND_SPARES else 1 + float(line["OP_over_logical"])
+        hot = re.match(r"r=([0-9.]+) f=([0-9.]+)", line["hot_params"])
+        yield Row(
+            number=number,
+            workload=workload,
+            hot_requests=float(hot[1]) if hot else None,
+            hot_space=float(hot[2]) if hot else None,
+            alpha=exact,
+            policy=line["gc_policy"],
+            pages_per_block=int(line["pages_per_block"]),
+            analytic=_number(line["analytic_WA"]),
+            simulated=float(line["sim_WA"]),
+            hot_spare=hot_spare,
+        )
+
+
+def quick_rows() -> list[Row]:
+    """A subset that takes seconds; the tolerance is the same."""
+    return [row for row in rows() if row.number % QUICK_EVERY == 1]
+
+
+class Amplification(Finding):
+    """Rows of the reference beside ours."""
+
+    _page = "amplification"
+    _json = "amplification.json"
+
+    def __init__(self, outcomes: Sequence[Outcome], asked: int) -> None:
+        self.outcomes = tuple(outcomes)
+        self.asked = asked
+        """Rows that were to be run."""
+
+    @property
+    def partial(self) -> bool:
+        """Whether it was stopped before its end."""
+        return len(self.outcomes) < self.asked
+
+    @property
+    def passed(self) -> bool:
+        """Whether every row is within the tolerance."""
+        return all(one.passed for one in self.outcomes)
+
+    def to_json(self) -> str:
+        """A list of rows as indented JSON text."""
+        rows = [
+            {**asdict(one.row), "ours": one.ours, "difference": one.difference, "passed": one.passed}
+            for one in self.outcomes
+        ]
+        return json.dumps(rows, indent=2) + "\n"
+
+
+def run(chosen: Sequence[Row], *, jobs: int | None = None, monitor: Monitor | None = None) -> Amplification:
+    """Simulates rows side by side; those that the monitor ends early are left out."""
+    executor = Executor("simulate", sum(len(row.pools) for row in chosen), jobs=jobs, monitor=monitor)
+
+    def one(row: Row) -> Outcome | None:
+        total = 0.0
+        for pool in row.pools:
+            result = executor.simulate(row.config(pool))
+            if result is None or result.write_amplification is None:
+                return None
+            total += pool.writes * result.write_amplification
+        return Outcome(row, total)
+
+    outcomes = executor.run([partial(one, row) for row in chosen])
+    return Amplification([one for one in outcomes if one is not None], len(chosen))

@@ -1,0 +1,47 @@
+"""The page of write amplification beside theory."""
+
+from ssdlab import text
+from ssdlab.study.validation.amplification import TOLERANCE, Amplification, Outcome
+from ssdlab.view.page import Cell, Page, Paragraph, Row, Section, Table
+
+HEADERS = ("row", "workload", "policy", "B", "spare", "theory", "reference", "ours", "difference", "")
+LEGEND = (
+    "spare: of physical; reference: an independent simulation; difference: from theory, or from the reference\n"
+    "where there is no formula. separated: two independent devices under uniform writes, A = sum of r_i A_i."
+)
+
+
+def page(found: Amplification) -> Page:
+    """A row for each row of the reference."""
+    passed = sum(one.passed for one in found.outcomes)
+    worst = max((abs(one.difference) for one in found.outcomes), default=0.0)
+    return Page(
+        title="Write amplification against theory",
+        partial=f"{len(found.outcomes)} of {found.asked} rows were run" if found.partial else "",
+        sections=[Section("", [Table(HEADERS, [*map(_row, found.outcomes)], left=3)])],
+        legend=LEGEND,
+        conclusion=[
+            Paragraph(
+                f"{passed} of {found.asked} rows within {100 * TOLERANCE:g} %; largest difference {100 * worst:.2f} %"
+            )
+        ],
+    )
+
+
+def _row(outcome: Outcome) -> Row:
+    row = outcome.row
+    workload = row.workload.split(" (")[0]
+    if row.hot_requests is not None:
+        workload += f" {row.hot_requests:g}/{row.hot_space:g}"
+    return [
+        str(row.number),
+        workload,
+        row.policy,
+        str(row.pages_per_block),
+        f"{100 * (1 - 1 / row.alpha):.2f} %",
+        text.MISSING if row.analytic is None else f"{row.analytic:.4f}",
+        f"{row.simulated:.4f}",
+        f"{outcome.ours:.4f}",
+        f"{100 * outcome.difference:+.2f} %",
+        "pass" if outcome.passed else Cell("MISS", "bad"),
+    ]

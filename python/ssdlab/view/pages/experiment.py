@@ -1,0 +1,188 @@
+"""The page of an experiment: every cell, heat maps, lines and the verdict of each table."""
+
+import math
+from collections.abc import Callable, Iterator
+from functools import partial
+
+from ssdlab import text
+from ssdlab.study.experiments.models import MEASURED
+from ssdlab.study.experiments.result import Array, ExperimentResult, TableResult, Which
+from ssdlab.view.page import Beside, Cell, Figure, Item, Page, Paragraph, Row, Section, Table
+
+LEGEND = "*: best of its row or column, in the document and here"
+
+
+def page(result: ExperimentResult) -> Page:
+    """The page of an experiment."""
+    lead = [Paragraph(f"reproduces: {result.experiment.document}", "soft")]
+    for what, names in (("Settings replaced", result.overrides), ("Traces supplied", [*result.traces])):
+        if names:
+            lead.append(Paragraph(f"{what}: {', '.join(names)}", "strong"))
+    unfinished = f"{result.finished} of {result.runs} simulations were run; {text.MISSING} has no value"
+    return Page(
+        title=result.experiment.title,
+        lead=lead,
+        partial=unfinished if result.partial else "",
+        sections=[_section(table) for table in result.tables],
+        legend=LEGEND if any(table.winners for table in result.tables) else "",
+    )
+
+
+def _section(result: TableResult) -> Section:
+    table = result.table
+    unit = f" ({table.unit})" if table.unit else ""
+    maps: tuple[tuple[str, Which], ...] = (
+        ("Document", "document"),
+        ("Ours", "ours"),
+        (f"Difference, {table.difference_unit}", "difference"),
+    )
+    drawn: list[Item] = [
+        Beside([Figure(partial(result.plot, which), title) for title, which in maps if _any(getattr(result, which))])
+    ]
+    if _any(result.ours) and ordered(result):
+        drawn.append(Figure(result.plot_lines))
+    words = [*(Paragraph(f"note: {remark}", "gap") for remark in result.remarks), *map(Paragraph, sentences(result))]
+    if table.note:
+        words.append(Paragraph(table.note, "soft"))
+    headers = (table.rows.name, f"\\ {table.columns.name}", *result.columns)
+    return Section(f"{table.name}: {table.title}{unit}", [Table(headers, [*_rows(result)], left=2), *words, *drawn])
+
+
+def _any(values: Array) -> bool:
+    return any(not math.isnan(value) for value in values.flat)
+
+
+def _rows(result: TableResult) -> Iterator[Row]:
+    """Of each row of the table the document's values, ours, the difference and the spread, below each other."""
+    write = number_format(result.document, result.ours)
+    best_there, best_here = result.stars("document"), result.stars("ours")
+    anchors, misses, difference = result.anchors, result.misses, result.difference
+
+    def values(of: Array, best: set[tuple[int, int]], cells: list[tuple[int, int]]) -> list[Cell]:
+        # Without a star as wide as with it.
+        texts = [write(float(of[at])) for at in cells]
+        return [
+            Cell(f"{one} *", "best") if at in best else Cell(f"{one}  ") for one, at in zip(texts, cells, strict=True)
+        ]
+
+    for row, label in enumerate(result.rows):
+        cells = [(row, column) for column in range(len(result.columns))]
+        lines = [("ours", values(result.ours, best_here, cells))]
+        if result.table.reference is not None:
+            differs = [
+                Cell("anchor  ", "soft")
+                if anchors[at]
+                else Cell(f"{signed(float(difference[at]))} MISS", "bad")
+                if misses[at]
+                else Cell(f"{signed(float(difference[at]))}  ")
+                for at in cells
+            ]
+            lines.insert(0, ("document", values(result.document, best_there, cells)))
+            lines.append((f"differs, {result.table.difference_unit}", differs))
+        if result.seeds > 1:
+            lines.append(("spread", [Cell(f"{write(float(result.spread[at]))}  ", "soft") for at in cells]))
+        for number, (name, texts) in enumerate(lines):
+            yield ["" if number else label, Cell(name, "soft"), *texts]
+
+
+def ordered(result: TableResult) -> str | None:
+    """The axis to draw lines along: as the table says, or one whose labels are numbers of something, the rows first."""
+    if result.table.lines is not None:
+        return "rows" if result.table.lines == "column" else "columns"
+    for name, labels in (("rows", result.rows), ("columns", result.columns)):
+        if len(labels) > 1 and all(any(c.isdigit() for c in label) for label in labels):
+            return name
+    return None
+
+
+def number_format(*values: Array) -> Callable[[float], str]:
+    """How the numbers of a table are written: as many decimals for all as give its largest five digits, at most 3;
+    none where all are whole.
+    """
+    known = [float(value) for array in values for value in array.flat if not math.isnan(value)]
+    whole = len(f"{max(map(abs, known), default=0.0):.0f}")
+    decimals = 0 if all(value.is_integer() for value in known) else max(0, min(3, 5 - whole))
+
+    def write(value: float) -> str:
+        return text.MISSING if math.isnan(value) else f"{value:,.{decimals}f}"
+
+    return write
+
+
+def signed(value: float) -> str:
+    """A difference with its sign."""
+    return text.MISSING if math.isnan(value) else f"{value:+.2f}"
+
+
+_COMPARISONS = {
+    "value": "in % of the document's value",
+    "points": "ours less the document's",
+    "offset": "of the distances from the anchor cell, in % of the document's value",
+    "ratio": "of the ratios to the anchor cell, in %",
+}
+
+
+def sentences(result: TableResult) -> list[str]:
+    """How close the table is and who wins, a sentence a line."""
+    table, unit = result.table, result.table.difference_unit
+    found = [f"ours need a trace: supply {replay.help} with --trace {replay.name}=FILE" for replay in result.missing]
+    if table.given:
+        found.append(f"ours: worked out from {', '.join(one.file for one in table.given.values())}, not simulated")
+    if table.model is not None:
+        how = "measured on this machine by" if table.model in MEASURED else "worked out by the model"
+        found.append(f"ours: {how} {table.model}, not simulated")
+    largest, rms = result.largest, result.rms
+    if largest is not None and rms is not None:
+        row, column, value = largest
+        found.append(
+            f"difference ({_COMPARISONS[table.compare]}): rms {rms:.2f} {unit}, "
+            f"largest {signed(value)} {unit} ({table.rows.name} {row}, {table.columns.name} {column})"
+        )
+        if table.tolerance is not None:
+            misses = int(result.misses.sum())
+            found[-1] += f"; {misses} beyond {table.tolerance:g} {unit}"
+    elif table.reference is None and not table.note:
+        found.append("no values of the document: ours stand alone")
+    found += _changes(result)
+    found += _winners(result)
+    spreads = [float(value) for value in result.spread.flat if not math.isnan(value)]
+    if result.seeds > 1 and spreads:
+        spread = max(spreads)
+        found.append(
+            f"ours: mean over {result.seeds} seeds; they differ by at most {number_format(result.ours)(spread)} "
+            f"{table.unit}".rstrip()
+        )
+    return found
+
+
+def _changes(result: TableResult) -> list[str]:
+    """For a table of changes, mean and range of each row, where it has more than one."""
+    anchor = result.table.change_to
+    if anchor is None:
+        return []
+    to = " ".join(f"{axis} {label}" for axis, label in (("row", anchor.row), ("column", anchor.column)) if label)
+    found = [f"change of each value to that of {to}, in %"]
+    for label, values in zip(result.rows, result.ours, strict=True):
+        known = [float(value) for value in values if not math.isnan(value)]
+        if len(known) > 1:
+            mean = sum(known) / len(known)
+            found.append(f"  {label}: {signed(mean)} on average, {signed(min(known))} to {signed(max(known))}")
+    return found
+
+
+def _winners(result: TableResult) -> list[str]:
+    """How many winners agree, and those that do not."""
+    winners = result.winners
+    compared = [winner for winner in winners if winner.agrees is not None]
+    if not compared:
+        return []
+    lines = result.table.by + ("s" if len(compared) > 1 else "")
+    found = [f"winners: {sum(bool(winner.agrees) for winner in compared)} of {len(compared)} {lines} agree"]
+    unit = result.table.difference_unit
+    for winner in compared:
+        if not winner.agrees:
+            excess = "" if winner.excess is None else f", where {winner.document[0]} is {winner.excess:.2f} {unit} off"
+            found.append(
+                f"  {winner.of}: document {' and '.join(winner.document)}, ours {' and '.join(winner.ours)}{excess}"
+            )
+    return found

@@ -1,0 +1,44 @@
+"""The page of generated Filebench workloads beside captured ones."""
+
+from ssdlab.study.validation.filebench import RELATIVE, SHARE_POINTS, STATISTICS, Filebench
+from ssdlab.view.page import Cell, Page, Paragraph, Row, Section, Table
+
+HEADERS = ("workload", "statistic", "unit", "captured", "generated", "difference", "tolerance", "", "")
+
+
+def page(found: Filebench) -> Page:
+    """A row for each statistic of each workload, and the reasons of gaps."""
+    reasons = list(dict.fromkeys(one.row.reason for one in found.outcomes if one.row.reason))
+    rows: list[Row] = []
+    for outcome in found.outcomes:
+        row = outcome.row
+        what, unit = STATISTICS[row.statistic]
+        verdict = Cell("MISS", "bad") if not outcome.passed else "pass" if outcome.alike else Cell("gap", "gap")
+        rows.append(
+            [
+                row.workload,
+                what,
+                unit,
+                f"{row.captured:.2f}",
+                f"{outcome.generated:.2f}",
+                f"{outcome.difference:+.2f}",
+                f"{row.tolerance:g}",
+                f"({reasons.index(row.reason) + 1})" if row.reason else "",
+                verdict,
+            ]
+        )
+    alike = sum(one.alike for one in found.outcomes)
+    gaps = sum(one.passed and not one.alike for one in found.outcomes)
+    missed = sum(not one.passed for one in found.outcomes)
+    general = f"{SHARE_POINTS:g} points or {100 * RELATIVE:g} %"
+    return Page(
+        title="Filebench, generated and captured",
+        sections=[Section("", [Table(HEADERS, rows, left=3)])],
+        legend="\n".join(f"({number}) {reason}" for number, reason in enumerate(reasons, 1)),
+        conclusion=[
+            Paragraph(
+                f"{alike} of {len(found.outcomes)} statistics within {general}; {gaps} known gaps with their reasons; "
+                f"{missed} beyond their tolerances"
+            )
+        ],
+    )

@@ -1,0 +1,77 @@
+"""The page of advice on map caches."""
+
+from ssdlab import text
+from ssdlab.analyse.map_cache import MapCacheAdvice, MapCacheChoice
+from ssdlab.lazy import Numbers
+from ssdlab.model.source import chosen, ingest_remarks, source_text
+from ssdlab.view.page import Figure, Page, Paragraph, Section, Table
+
+
+def page(advice: MapCacheAdvice, target: float) -> Page:
+    """The page of advice on map caches, for a target."""
+    return Page(
+        title=source_text(advice.source),
+        chosen=chosen(advice.source),
+        lead=[
+            Paragraph(
+                f"{text.count(advice.requests)} requests, {text.count(advice.look_ups)} look-ups of "
+                f"{text.size(advice.entry_bytes)} entries, one for each page of {text.size(advice.page_bytes)}"
+            ),
+            Paragraph(
+                f"whole map in RAM: {text.size(advice.full_ram_bytes)}, "
+                f"{text.short_count(advice.full_iops)} requests per second predicted"
+            ),
+        ],
+        remarks=ingest_remarks(advice.ingest),
+        sections=[
+            Section("Requests per second by cache", [Figure(advice.plot)], terminal=False),
+            Section("", [_shares(advice, "share of requests per second", advice.iops_share)]),
+            Section("", [_shares(advice, "hit ratio", advice.hit_ratio)]),
+        ],
+        conclusion=[Paragraph(line) for line in advised(advice, target)],
+    )
+
+
+def _shares(advice: MapCacheAdvice, title: str, shares: "Numbers") -> Table:
+    return Table(
+        ["", *(f"segment {text.size(segment)}" for segment in advice.segments.tolist())],
+        [
+            [f"cache {text.size(cache)}", *map(text.percent, row)]
+            for cache, row in zip(advice.caches.tolist(), shares.tolist(), strict=True)
+        ],
+        title,
+    )
+
+
+def advised(advice: MapCacheAdvice, target: float) -> list[str]:
+    """The advice in words: one line, and one on the next smaller and larger cache."""
+    best = advice.best(target)
+    if best is None:
+        row, column = divmod(int(advice.iops_share.argmax()), len(advice.segments))
+        most, limit = advice.choice(row, column), float(advice.limit.max())
+        larger = (
+            f"a larger cache reaches {text.percent(limit)} at most"
+            if limit >= target
+            else f"no cache does, as first look-ups miss: {text.percent(limit)} at most"
+        )
+        return [
+            f"No cache up to {text.size(int(advice.caches.max()))} reaches {100 * target:g} %: "
+            f"{_words(most)} reach {text.percent(most.iops_share)}; {larger}."
+        ]
+    least = advice.least(best.segment_bytes, target)
+    exactly = "" if least in (None, best.cache_bytes) else f"; {text.size(least or 0)} would just do"
+    lines = [
+        f"To reach {100 * target:g} %, take {_words(best)}: {text.percent(best.iops_share)} "
+        f"with {text.size(best.ram_bytes)} of RAM, the map of the map included{exactly}."
+    ]
+    for name, other in zip(("smaller", "larger"), advice.neighbours(best), strict=True):
+        if other is not None:
+            lines.append(
+                f"The next {name}, {text.size(other.cache_bytes)}, gives {text.percent(other.iops_share)} with "
+                f"{text.size(other.ram_bytes)}."
+            )
+    return lines
+
+
+def _words(choice: MapCacheChoice) -> str:
+    return f"{text.size(choice.cache_bytes)} of segments of {text.size(choice.segment_bytes)}"

@@ -1,0 +1,140 @@
+"""The page of a plan."""
+
+from ssdlab import text
+from ssdlab.analyse.cache.planning.model import IN_PLACE
+from ssdlab.analyse.cache.planning.result import RATIOS, SKEWS, CachePlan, Choice
+from ssdlab.view.page import Figure, Page, Paragraph, Section, Table
+
+COMPRESSORS = ("compressor", "ratio", "compress, us", "restore, us", "pages that shrink", "mean of files")
+CHOICES = ("model", "compressor", "compress", "hits", "us a page", "pages/s", "gains from", "device from, us")
+DEVICES = ("ratio", *SKEWS)
+COMPARISON = (
+    "compress", "compressor", "hits: model", "measured", "us: document", "model", "measured", "difference", "by hits",
+    "by device", "left",
+)  # fmt: skip
+CORRECTIONS = ("correction", "us a page", "of the document's")
+
+CORRECTION_WORDS = {
+    "none": "none: the document's model",
+    "empty-pool-is-free": "nothing compressed costs nothing",
+    "hot-pages-raw": "the most popular pages are the raw ones",
+    "incompressible": "pages that do not shrink, ratio by bytes",
+    "all": "all of these: the corrected model",
+    IN_PLACE: "another cache: pages that are hit stay compressed",
+}
+
+
+def page(plan: CachePlan) -> Page:
+    """The page of a plan."""
+    best = plan.best.compressor.name
+    chosen = "Best share of the memory" if plan.share is None else "The share of the memory that was asked for"
+    mended = f"The document's model mended, {best} with {100 * plan.best.share:.0f} % compressed"
+    slow = f"Slowness of the device from which {best} gains, in us a page, by ratio and distribution"
+    return Page(
+        title=f"{text.size(plan.memory_bytes)} of memory for {text.size(plan.data_bytes)} of data",
+        lead=[Paragraph(_how(plan), "soft")],
+        remarks=plan.remarks,
+        sections=[
+            Section("", [Paragraph(_verdict(plan), "strong"), Figure(plan.plot)]),
+            Section("Compressors", [Table(COMPRESSORS, _compressors(plan))]),
+            Section("Choices", [Table(CHOICES, _choices(plan), chosen, left=2)]),
+            Section("Corrections", [Table(CORRECTIONS, _corrections(plan), mended)]),
+            Section("Devices", [Table(DEVICES, _devices(plan), slow)]),
+            *(Section("The model beside the cache at work", [one]) for one in _comparison(plan)),
+        ],
+        footer="Model: Harper, Viability of Time-Memory Trade-Offs in Large Data Sets, 2018.",
+    )
+
+
+def _how(plan: CachePlan) -> str:
+    """What it rests on."""
+    distribution = plan.distribution if isinstance(plan.distribution, str) else "from a miss-ratio curve"
+    source = "Harper 2018" if plan.paper else "given" if plan.device is None else plan.device.how
+    return (
+        f"pages of {text.size(plan.page_bytes)}, distribution {distribution}, "
+        f"{plan.device_us:.1f} us to read a page ({source})"
+    )
+
+
+def _verdict(plan: CachePlan) -> str:
+    """The advice."""
+    best, raw = plan.best, plan.raw_us
+    if not plan.compress and plan.share is None:
+        return f"Do not compress: no share of the memory beats a raw cache, whose pages take {raw:.1f} us."
+    if not plan.compress:
+        gains = "no share does" if best.break_even is None else f"{100 * best.break_even:.1f} % and more do"
+        return (
+            f"Do not compress {100 * best.share:g} % of the memory: that does not beat a raw cache, whose pages take "
+            f"{raw:.1f} us; with {best.compressor.name} {gains}."
+        )
+    return (
+        f"Compress {100 * best.share:.0f} % of the memory with {best.compressor.name}: a page takes {best.us:.1f} us "
+        f"instead of {raw:.1f}, {best.gain:.2f} times as many pages a second."
+    )
+
+
+def _compressors(plan: CachePlan) -> list[tuple[str, ...]]:
+    """A row for each compressor."""
+    return [
+        (
+            one.name, f"{one.ratio:.2f}", f"{one.compress_us:.1f}", f"{one.decompress_us:.1f}",
+            f"{100 * one.shrinking:.0f} %", f"{one.mean_ratio or one.ratio:.2f}",
+        )
+        for one in plan.compressors
+    ]  # fmt: skip
+
+
+def _choices(plan: CachePlan) -> list[tuple[str, ...]]:
+    """A row for the raw cache and for each compressor under each model."""
+    raw = ("", "raw", "0.0 %", f"{100 * plan.raw_hit_ratio:.1f} %", f"{plan.raw_us:.1f}", "1.00x", "", "")
+    return [raw, *map(_choice, plan.choices)]
+
+
+def _choice(one: Choice) -> tuple[str, ...]:
+    return (
+        one.model, one.compressor.name, f"{100 * one.share:.1f} %", f"{100 * one.hit_ratio:.1f} %", f"{one.us:.1f}",
+        f"{one.gain:.2f}x", "never" if one.break_even is None else f"{100 * one.break_even:.1f} %",
+        _microseconds(one.device_break_even_us),
+    )  # fmt: skip
+
+
+def _corrections(plan: CachePlan) -> list[tuple[str, ...]]:
+    """A row for each correction."""
+    document = plan.corrections["none"]
+    return [
+        (CORRECTION_WORDS[name], f"{us:.1f}", f"{100 * us / document:.1f} %" if document else text.MISSING)
+        for name, us in plan.corrections.items()
+    ]
+
+
+def _devices(plan: CachePlan) -> list[tuple[str, ...]]:
+    """A row for each ratio."""
+    rows = zip(RATIOS, plan.device_break_evens, strict=True)
+    return [(f"{ratio:g}", *map(_microseconds, row)) for ratio, row in rows]
+
+
+def _microseconds(us: float | None) -> str:
+    """A break-even of the device."""
+    return "never" if us is None else f"{us:.1f}"
+
+
+def _comparison(plan: CachePlan) -> list[Table]:
+    """A row for each cache that was measured beside the model, if any was."""
+    found = plan.comparison
+    if found is None:
+        return []
+    rows = [
+        (
+            f"{100 * one.share:.0f} %", one.compressor or "raw", f"{100 * one.model_hit_ratio:.1f} %",
+            f"{100 * one.measured_hit_ratio:.1f} %", f"{one.document_us:.1f}", f"{one.model_us:.1f}",
+            f"{one.measured_us:.1f} [{one.measured_low_us:.1f}-{one.measured_high_us:.1f}]",
+            f"{100 * (one.measured_us / one.model_us - 1):+.1f} %" if one.model_us else text.MISSING,
+            f"{one.by_hits_us:+.1f}", f"{one.by_device_us:+.1f}", f"{one.left_us:+.1f}",
+        )
+        for one in found.rows
+    ]  # fmt: skip
+    heading = (
+        f"Measured: {text.size(found.memory_bytes)} for {text.count(found.pages)} pages, one thread, "
+        f"{text.count(found.accesses)} accesses, {found.runs} runs"
+    )
+    return [Table(COMPARISON, rows, heading, left=2)]

@@ -1,0 +1,48 @@
+"""The page of a trace at a glance."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from ssdlab import text
+from ssdlab.model.source import ingest_remarks, source_text
+from ssdlab.view.page import Facts, Page, Section, Table
+
+
+def page(source: Mapping[str, Any], profile: Mapping[str, Any], report: Mapping[str, Any], partial: bool) -> Page:
+    """What `TraceFile.profile` found, and what was met while reading."""
+    at_least = "" if profile["footprint_exact"] else "at least "
+    requests, volumes = profile["requests"], profile["bytes"]
+    facts = [
+        ("format", report["format"]),
+        ("device", report["device"] or text.MISSING),
+        ("duration", text.duration(profile["duration_ns"])),
+        ("requests", text.count(sum(requests.values()))),
+        ("requests per second", text.short_count(profile["requests_per_s"])),
+        ("lowest address", text.size(profile["min_offset"])),
+        ("end of the highest request", text.size(profile["extent_bytes"])),
+        ("footprint", at_least + text.size(profile["footprint_bytes"])),
+        ("footprint of reads", at_least + text.size(profile["read_footprint_bytes"])),
+        ("footprint of writes", at_least + text.size(profile["write_footprint_bytes"])),
+        ("sequential", text.percent(profile["sequential_share"])),
+        ("aligned to 4 KiB", text.percent(profile["aligned_4k_share"])),
+        ("streams", text.count(profile["streams"])),
+    ]
+    operations = [
+        (op, text.count(count), text.size(volumes[op]), text.size(volumes[op] / count) if volumes[op] else text.MISSING)
+        for op, count in requests.items()
+        if count
+    ]
+    sizes = [
+        (text.size(size), text.count(count), text.percent(count / sum(requests.values())))
+        for size, count in profile["top_sizes"]
+    ]
+    return Page(
+        title=source_text(source),
+        partial="only the beginning of the trace was read" if partial else "",
+        remarks=ingest_remarks(report),
+        sections=[
+            Section("", [Facts(facts)]),
+            Section("", [Table(("operation", "requests", "volume", "mean size"), operations)]),
+            Section("", [Table(("most frequent size", "requests", "share"), sizes)]),
+        ],
+    )

@@ -1,0 +1,47 @@
+"""What a person should know before reading the figures of a run."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from ssdlab import text
+from ssdlab.model.source import ingest_remarks
+from ssdlab.view.pages.quantities import Summary
+
+STEADY_CAPACITIES = 1.0
+"""Capacities the host must have written before write amplification is taken for that of its requests."""
+
+BEHIND_SHARE = 0.1
+"""Share of the simulated time by which a drive may finish after the last arrival without a remark."""
+
+
+def clock_remark(clock: str) -> str | None:
+    """What a reader of times must know of the model of time; None where there are no times."""
+    if clock == "serial":
+        return "times are those of one flash chip that does one operation at a time, not of a drive with many"
+    if clock == "event":
+        return "times include queues, host link, channels and dies, and of the controller a fixed time for each request"
+    return None
+
+
+def remarks(summary: Summary, ingest: Mapping[str, Any] | None) -> list[str]:
+    """What a person should know before reading the figures of a run; empty if all is as it should be."""
+    found = ingest_remarks(ingest)
+    requests = sum(summary["host"][f"{op}_requests"] for op in ("read", "write", "trim", "flush"))
+    if requests == 0 and not summary["partial"]:
+        found.append("no request was measured: there was none, or host.warmup took them all")
+    written = summary["capacities_written"]
+    if 0 < written < STEADY_CAPACITIES and summary["precondition"]["write_amplification"] is not None:
+        found.append(
+            f"the host wrote {text.significant(written)} times the capacity, so write amplification still tells more "
+            "of the preconditioning than of the requests; replay more, or see precondition.* and host.warmup"
+        )
+    time = summary["time"]
+    if time and time["behind_ns"] and time["behind_ns"] > BEHIND_SHARE * time["elapsed_ns"]:
+        found.append(
+            f"requests arrived faster than the drive serves them: it finished {text.duration(time['behind_ns'])} after "
+            "the last arrival, and response times are those of a growing queue"
+        )
+    block = (summary["drive"] or {}).get("block")
+    if block is not None:
+        found += [f"{block['scheduler']}: {rule}" for rule in block["idle_rules"]]
+    return found

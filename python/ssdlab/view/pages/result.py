@@ -1,0 +1,184 @@
+"""The page of one run."""
+
+from collections.abc import Iterator
+
+from ssdlab import text
+from ssdlab.model.result import Result
+from ssdlab.model.source import chosen, source_text
+from ssdlab.view.page import Beside, Cell, Facts, Figure, Page, Paragraph, Section, Style, Table
+from ssdlab.view.pages.quantities import (
+    CAUSES,
+    MERGE_COUNTS,
+    QUANTILES,
+    STREAM_COLUMNS,
+    Quantity,
+    captures,
+    merges,
+    operations,
+    response_times,
+    sections,
+    stream_times,
+    waiting_times,
+)
+from ssdlab.view.pages.remarks import clock_remark, remarks
+
+HEADLINES = (
+    Quantity("", "write amplification", "write_amplification", text.ratio),
+    Quantity("", "full merges per page written", "log.full_merges_per_page", text.significant),
+    Quantity("", "look-ups served from RAM", "map.all.hit_ratio", text.percent),
+    Quantity("", "requests per second", "time.iops", text.short_count),
+    Quantity("", "99 % of reads within", "latency.read.p99_ns", text.duration),
+    Quantity("", "99 % of writes within", "latency.write.p99_ns", text.duration),
+    Quantity("", "host data until worn out", "lifetime.host_tbw_bytes", text.size_decimal),
+)
+CAPTURE_COLUMNS = ("sub-streams", "random pages", "hit ratio", "hit quality", "error capture")
+
+
+def page(result: Result) -> Page:
+    """The page of one run."""
+    clock = clock_remark(result.config["time"])
+    return Page(
+        title=source_text(result.source),
+        chosen=chosen(result.source),
+        lead=[Paragraph(clock, "soft")] if clock else [],
+        partial=stopped(result),
+        remarks=remarks(result.summary, result.ingest),
+        sections=[
+            _headlines(result),
+            _summary(result),
+            *_flash(result),
+            *_merges(result),
+            *_times(result),
+            *_drive(result),
+            Section("Erases per block", [Figure(result.plot_erase_counts)], terminal=False),
+            _configuration(result),
+        ],
+        footer="Sizes in binary units (1 KiB = 1,024 B) except bandwidth and endurance, which are decimal. "
+        "Quantiles are exact to 1.6 %.",
+    )
+
+
+def stopped(result: Result) -> str:
+    """That it was stopped, if it was."""
+    return "the run was stopped before its end" if result.partial else ""
+
+
+def _headlines(result: Result) -> Section:
+    tiles = [(one.label, one.text(result.summary)) for one in HEADLINES if one.value(result.summary)]
+    return Section("", [Facts(tiles, tiles=True)], terminal=False)
+
+
+def _summary(result: Result) -> Section:
+    return Section("Summary", [Beside([Facts(rows, title) for title, rows in sections(result.summary).items()])])
+
+
+def _counted(title: str, headers: "tuple[str, ...]", rows: "list[tuple[str, list[str]]]", note: str = "") -> Table:
+    return Table(("", *headers), [(name, *cells) for name, cells in rows], title, note=note)
+
+
+def _flash(result: Result) -> Iterator[Section]:
+    yield Section("Write amplification over time", [Figure(result.plot_write_amplification)], terminal=False)
+    causes, counts = operations(result.summary)
+    rows = [(kind, [*map(text.count, of), text.count(sum(of))]) for kind, of in counts]
+    headers = (*(CAUSES.get(cause, cause) for cause in causes), "total")
+    tables = [_counted("Flash operations", headers, rows)] if causes else []
+    yield Section("Operations by cause", [*tables, Figure(result.plot_operations)])
+
+
+def _merges(result: Result) -> Iterator[Section]:
+    if result.log is None:
+        return
+    rows = [(kind, [text.count(count) for count in counts]) for kind, counts in merges(result.summary)]
+    figures = [Figure(result.plot_reclaim_cost, "What one reclaim of log space costs, cumulative")]
+    # A chart of one bar tells what the summary tells: BAST merges one block, and FAST fills all log blocks.
+    if (result.log.associativity > 0).sum() > 1:
+        figures.append(Figure(result.plot_associativity, "Logical blocks merged in one reclaim"))
+    if (result.log.utilisation > 0).sum() > 1:
+        figures.append(Figure(result.plot_log_utilisation, "How full log blocks are when they leave"))
+    yield Section("Merges", [_counted("Merges", tuple(MERGE_COUNTS.values()), rows), *figures])
+    streams, more = captures(result.summary)
+    if streams:
+        yield Section(
+            "Captures by stream",
+            [Table(("stream", *CAPTURE_COLUMNS), [(name, *cells) for name, cells in streams])],
+            note=f"What sequential log blocks captured of the runs of pages that each stream wrote{_further(more)}.",
+            terminal=False,
+        )
+
+
+def _further(more: int) -> str:
+    return f"; further streams: {more}, in result.json" if more else ""
+
+
+def _times(result: Result) -> Iterator[Section]:
+    times = response_times(result.summary)
+    if not times:
+        return
+    # With dies and channels it is known how long requests waited.
+    waited = result.activity is not None
+    rows = [(name, *cells) for name, cells in times]
+    items: list[Table | Figure | Paragraph] = [
+        Table(("", "requests", *QUANTILES), rows, "Response times", wide=True),
+        Figure(result.plot_latency),
+    ]
+    if waited:
+        items.append(
+            Figure(
+                result.plot_latency_percentiles,
+                "Response time by percentile",
+                "Where a line bends up its tail begins; where the dashed line nears it, slow requests were slow "
+                "because they waited.",
+            )
+        )
+    parts = [(name, *cells) for name, cells in waiting_times(result.summary)]
+    if parts:
+        note = "A response time is waiting, until work on the request begins, and service, the rest; a percentile is "
+        note += "that of each by itself."
+        items.append(Table(("", *QUANTILES), parts, "Waiting and service", note=note, wide=True))
+    streams, more = stream_times(result.summary)
+    if streams:
+        note = "Streams with most requests first."
+        items.append(_counted("Response times by stream", STREAM_COLUMNS, streams, note))
+        if more:
+            items.append(Paragraph(f"further streams: {text.count(more)}, in result.json", "soft"))
+    yield Section("Response times", items)
+    why = (
+        "Peaks where the shading rises coincide with internal work, such as garbage collection, that kept dies from "
+        "the host."
+    )
+    course = Figure(result.plot_response_time, note=why if waited else "")
+    yield Section("Response time over the run", [course], terminal=False)
+
+
+def _drive(result: Result) -> Iterator[Section]:
+    if result.activity is None:
+        return
+    figures = [
+        Figure(
+            result.plot_utilisation,
+            "Utilisation over time",
+            "The stronger the colour, the busier. Rows that stand out are hot spots; pale dies on a strong channel "
+            "wait for the bus.",
+        ),
+        Figure(
+            result.plot_queue_depth,
+            "Requests outstanding",
+            "Where more are outstanding than there are dies, requests wait for one another.",
+        ),
+    ]
+    if result.activity.gantt.die.size:
+        note = "Gaps in the lanes of dies while their channel is busy tell of waiting for the bus; hatched bars stand "
+        figures.append(Figure(result.plot_gantt, "Operation by operation", note + "in the way of the host."))
+    yield Section("Channels and dies", figures, terminal=False)
+
+
+def _configuration(result: Result) -> Section:
+    # A trace was replayed: what the workload would have been is of no interest.
+    generated = result.source["kind"] == "workload"
+    styles: tuple[Style, ...] = ("code", "code", "soft")
+    rows = [
+        [Cell(one, style) for one, style in zip((key, value.strip('"'), origin), styles, strict=True)]
+        for key, value, origin in result.config.settings
+        if generated or not key.startswith("workload.")
+    ]
+    return Section("Configuration", [Table(("setting", "value", "set by"), rows, left=3)], terminal=False)

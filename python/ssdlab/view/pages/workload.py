@@ -1,0 +1,208 @@
+"""The page of an analysis of a workload."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from ssdlab import text
+from ssdlab.analyse.workload import KINDS, SECTOR, TraceAnalysis
+from ssdlab.model.source import chosen, ingest_remarks, source_text
+from ssdlab.view.page import Facts, Figure, Page, Section, Table
+
+STEPS = (1, 2, 5, 17, 65, 257)
+"""Deviations, in ranges, from which a step of the table begins, either way."""
+
+TOP = 8
+"""Sizes and ranges listed."""
+
+
+def page(analysis: TraceAnalysis) -> Page:
+    """The page of an analysis."""
+    figures = (
+        ("Accesses by address", analysis.plot_ranges, "A request counts where it begins."),
+        (
+            "Distance from the request before",
+            analysis.plot_deviations,
+            f"Number of the range of {text.size(analysis.range_bytes)} in which a request begins, less that of the "
+            "request before, of whatever kind; counted by the request's own kind.",
+        ),
+        ("Sizes", analysis.plot_sizes, ""),
+        (
+            "Working set",
+            analysis.plot_working_set,
+            "Distinct pages of 4 KiB that reads and writes touch in windows of equal numbers of requests.",
+        ),
+        ("Reads and writes over the trace", analysis.plot_mix, ""),
+        (
+            "Sequential runs",
+            analysis.plot_runs,
+            "A request continues the run of its kind that ended where it begins, if that is among the runs still open: "
+            "the latest 32, and those continued meanwhile.",
+        ),
+        ("Time between requests", analysis.plot_gaps, ""),
+        ("Alignment", analysis.plot_alignments, ""),
+    )
+    return Page(
+        title=source_text(analysis.source),
+        chosen=chosen(analysis.source),
+        remarks=[*ingest_remarks(analysis.ingest), *remarks(analysis)],
+        sections=[
+            Section("", [Facts(_headlines(analysis), tiles=True)]),
+            *(Section(title, [Figure(draw)], note=note, terminal=False) for title, draw, note in figures),
+            Section("In figures", tables(analysis)),
+        ],
+        footer="Sizes in binary units (1 KiB = 1,024 B). Counts are exact unless a remark above says otherwise; "
+        "quantiles of times are exact to 1.6 %.",
+    )
+
+
+def tables(analysis: TraceAnalysis) -> list[Table]:
+    """Every table, in the order of reading."""
+    figures = analysis.to_dict()
+    kinds = [kind for kind in KINDS if analysis.requests[kind]]
+    return [
+        _overview(analysis, figures, kinds),
+        _sizes(analysis, kinds),
+        _deviations(analysis, kinds),
+        _ranges(analysis, kinds),
+        _arrivals(figures),
+        *_dispersion(figures),
+    ]
+
+
+def _headlines(analysis: TraceAnalysis) -> list[tuple[str, str]]:
+    """The figures that a person looks for first: what each is, and its text."""
+    figures = analysis.to_dict()
+    rate = figures["requests_per_s"]
+    working = figures["working_set"]
+    about = "" if analysis.sampling == 1 else "≈ "
+    return [
+        ("requests", text.count(sum(analysis.requests.values()))),
+        ("requests per second", text.MISSING if rate is None else text.short_count(rate)),
+        ("duration", text.duration(analysis.duration_ns)),
+        ("footprint", about + text.size(analysis.footprint_bytes)),
+        (f"working set of {text.count(working['window_requests'])} requests", about + text.size(working["mean_bytes"])),
+        ("named streams", text.count(figures["streams"])),
+    ]
+
+
+def remarks(analysis: TraceAnalysis) -> list[str]:
+    """Which figures are estimates, or coarser than asked; none if all is as asked."""
+    found = []
+    if analysis.sampling > 1:
+        error = analysis.to_dict()["footprint"]["standard_error"]
+        found.append(
+            f"footprints and working sets are estimates from one group of 16 pages in {analysis.sampling}: the trace "
+            f"touches too many to look at all; standard error of the footprint at most {text.percent(error)}"
+        )
+    if analysis.counted_range_bytes > analysis.range_bytes:
+        found.append(
+            f"accesses by address are counted in ranges of {text.size(analysis.counted_range_bytes)}, as there are "
+            f"more than 1,048,576 of {text.size(analysis.range_bytes)}; raise --range to choose their size"
+        )
+    return found
+
+
+def _share(share: float | None) -> str:
+    return text.MISSING if share is None else text.percent(share)
+
+
+def _overview(analysis: TraceAnalysis, figures: Mapping[str, Any], kinds: list[str]) -> Table:
+    footprint = figures["footprint"]
+    footprints = {
+        "read": text.size(footprint["read_bytes"]),
+        "write": text.size(footprint["written_bytes"]),
+        "trim": text.MISSING,
+    }
+    sequential = figures["sequential"]
+    rows: list[tuple[str, list[str]]] = [
+        ("requests", [text.count(analysis.requests[kind]) for kind in kinds]),
+        ("volume", [text.size(analysis.bytes[kind]) for kind in kinds]),
+        ("mean size", [text.size(figures["sizes"][kind]["mean_bytes"]) for kind in kinds]),
+        ("footprint", [footprints[kind] for kind in kinds]),
+        ("continuing the one before of the kind", [_share(sequential[kind]["after_kind_share"]) for kind in kinds]),
+        ("continuing the one before of the stream", [_share(sequential[kind]["after_stream_share"]) for kind in kinds]),
+        ("continuing an open run", [_share(sequential[kind]["continuing_share"]) for kind in kinds]),
+        ("runs under way, mean", [text.decimal(sequential[kind]["concurrent_runs"]) for kind in kinds]),
+        ("requests of a run, mean", [text.decimal(sequential[kind]["mean_run"]) for kind in kinds]),
+        ("requests of a run, most", [text.count(sequential[kind]["longest_run"]) for kind in kinds]),
+    ]
+    for size in (512, 4096, 16_384, 65_536):
+        shares = figures["alignment"][str(size)]
+        rows.append((f"aligned to {text.size(size)}", [_share(shares[kind]) for kind in kinds]))
+    return Table(["", *kinds], [[label, *cells] for label, cells in rows], "Requests")
+
+
+def _sizes(analysis: TraceAnalysis, kinds: list[str]) -> Table:
+    columns = analysis.sizes
+    totals = sum(getattr(columns, f"{kind}s").astype("int64") for kind in KINDS)
+    whole = int(totals.sum())
+    rows = []
+    for row in (-totals).argsort(kind="stable")[:TOP]:
+        sectors = int(columns.lower[row])
+        counts = [text.count(getattr(columns, f"{kind}s")[row]) for kind in kinds]
+        # Sizes beyond those told apart come in steps.
+        at_least = "from " if columns.upper[row] > columns.lower[row] + 1 else ""
+        rows.append([at_least + text.count(sectors), text.size(sectors * SECTOR), *counts, _share(totals[row] / whole)])
+    return Table(["sectors", "size", *(f"{kind}s" for kind in kinds), "share"], rows, "Most frequent sizes")
+
+
+def _steps() -> list[tuple[str, float, float]]:
+    """Steps of deviations: name, and first and last deviation."""
+    ends = [*(step - 1 for step in STEPS[1:]), float("inf")]
+    ahead = [
+        (f"{low}" if low == high else f"{low} or more" if high == float("inf") else f"{low} to {high}", low, high)
+        for low, high in zip(STEPS, ends, strict=True)
+    ]
+    behind = [(f"{name} behind", -high, -low) for name, low, high in reversed(ahead)]
+    return [*behind, ("same range", 0, 0), *((f"{name} ahead", low, high) for name, low, high in ahead)]
+
+
+def _deviations(analysis: TraceAnalysis, kinds: list[str]) -> Table:
+    columns = analysis.deviations
+    whole = sum(int(getattr(columns, f"{kind}s").sum()) for kind in kinds)
+    rows = []
+    for name, first, last in _steps():
+        inside = (columns.lower >= first) & (columns.lower <= last)
+        counts = [int(getattr(columns, f"{kind}s")[inside].sum()) for kind in kinds]
+        if sum(counts):
+            rows.append([name, *map(text.count, counts), _share(sum(counts) / whole)])
+    title = f"Start from that of the request before, in ranges of {text.size(analysis.range_bytes)}"
+    return Table(["ranges", *(f"{kind}s" for kind in kinds), "share"], rows, title)
+
+
+def _ranges(analysis: TraceAnalysis, kinds: list[str]) -> Table:
+    columns = analysis.ranges
+    totals = sum(getattr(columns, f"{kind}s").astype("int64") for kind in KINDS)
+    whole = int(totals.sum())
+    rows = [
+        [
+            text.size(int(columns.first_byte[row])),
+            *(text.count(getattr(columns, f"{kind}s")[row]) for kind in kinds),
+            _share(totals[row] / whole),
+        ]
+        for row in (-totals).argsort(kind="stable")[:TOP]
+    ]
+    title = f"Most accessed of {text.count(len(totals))} ranges of {text.size(analysis.counted_range_bytes)}"
+    return Table(["from", *(f"{kind}s" for kind in kinds), "share"], rows, title)
+
+
+def _arrivals(figures: Mapping[str, Any]) -> Table:
+    rows = []
+    for op, gaps in figures["arrivals"].items():
+        if gaps:
+            times = [text.duration(gaps[f"{name}_ns"]) for name in ("mean", "p50", "p90", "p99", "max")]
+            cv = text.MISSING if gaps["cv"] is None else text.decimal(gaps["cv"])
+            rows.append([op, text.count(gaps["count"]), *times, cv])
+    headers = ["operation", "gaps", "mean", "p50", "p90", "p99", "max", "sd / mean"]
+    return Table(headers, rows, "Time since the request before")
+
+
+def _dispersion(figures: Mapping[str, Any]) -> list[Table]:
+    rows = [
+        [text.duration(scale["scale_ns"]), text.count(scale["stretches"]), text.decimal(scale["index"])]
+        for scale in figures["dispersion"]
+        if scale["index"] is not None
+    ]
+    # None where all requests arrive within two milliseconds, as those of a closed loop do.
+    headers = ["arrivals in", "stretches", "variance / mean"]
+    return [Table(headers, rows, "Burstiness")] if rows else []

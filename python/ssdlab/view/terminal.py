@@ -1,0 +1,140 @@
+"""Pages on the terminal."""
+
+import textwrap
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from rich.console import Console
+from rich.table import Table as Grid
+from rich.text import Text
+
+from ssdlab.view.page import Beside, Cell, Facts, Item, Page, Paragraph, Row, Section, Style, Table
+
+STYLES: dict[Style, str] = {
+    "": "", "strong": "bold", "soft": "dim", "code": "", "best": "green", "gap": "yellow", "bad": "red",
+}  # fmt: skip
+FACT_COLUMNS = 42, 16
+"""Least columns of labels and values, so that the facts of a page stand below each other."""
+NOTE_COLUMNS = 110
+"""Most columns of a note; other lines are as long as they are, to be searched and piped."""
+
+
+def show(page: Page) -> None:
+    """Prints a page."""
+    out = Console(highlight=False, soft_wrap=True)
+    out.print(Text(page.title, style="bold"))
+    for paragraph in page.lead:
+        _paragraph(out, paragraph)
+    for remark in page.remarks:
+        out.print(Text(f"note: {remark}", style="yellow"))
+    if page.partial:
+        out.print(Text(f"partial result: {page.partial}", style="bold red"))
+    items = [item for section in page.sections if section.terminal for item in _items(section)]
+    labels = _label_columns(items)
+    for before, item in zip([None, *items], items, strict=False):
+        if isinstance(item, Paragraph):
+            if not isinstance(before, Paragraph | Table):
+                out.print()
+            _paragraph(out, _filled(out, item) if item.style == "soft" else item)
+        else:
+            _table(out, item, labels)
+    if page.legend:
+        out.print(Text(f"\n{page.legend}"))
+    for number, paragraph in enumerate(page.conclusion):
+        if number == 0:
+            out.print()
+        _paragraph(out, paragraph)
+
+
+def _paragraph(out: Console, paragraph: Paragraph) -> None:
+    indent = "  " if paragraph.style == "code" else ""
+    out.print(Text(indent + paragraph.text, style=STYLES[paragraph.style]))
+
+
+def _filled(out: Console, note: Paragraph) -> Paragraph:
+    """A note as a paragraph of short lines, in which a number and its unit stay together."""
+    words = note.text.replace(" %", "\u00a0%")
+    return Paragraph(textwrap.fill(words, min(out.width, NOTE_COLUMNS)).replace("\u00a0", " "), note.style)
+
+
+def _items(section: Section) -> Iterator[Paragraph | Facts | Table]:
+    """What of a section a terminal can show; its title goes to the first table that has none."""
+    title = section.title
+    for item in section.items:
+        for one in _shown(item):
+            if isinstance(one, Table) and not one.title:
+                yield replace(one, title=title)
+                title = ""
+            else:
+                yield one
+
+
+def _shown(item: Item) -> Iterator[Paragraph | Facts | Table]:
+    if isinstance(item, Beside):
+        for one in item.items:
+            yield from _shown(one)
+    elif isinstance(item, Paragraph | Facts | Table):
+        yield item
+
+
+def _label_columns(items: Sequence[Paragraph | Facts | Table]) -> int:
+    """Width of the first column of tables that have their title in its head, so that they stand below each other."""
+    labels = [0]
+    for item in items:
+        if isinstance(item, Table) and not item.headers[0]:
+            first = item.headers[1:] if item.wide else [_text(row[0]).plain for row in item.rows[: item.most]]
+            labels += [len(item.title), *(2 + len(label) for label in first)]
+    return max(labels)
+
+
+def _table(out: Console, item: Facts | Table, labels: int) -> None:
+    out.print()
+    if isinstance(item, Facts):
+        grid = _grid([item.title, ""], 1)
+        grid.show_header = bool(item.title)
+        indent = "  " if item.title else ""
+        for label, value in item.rows:
+            grid.add_row(Text(indent + label), Text(value))
+        if item.title:
+            grid.columns[0].min_width, grid.columns[1].min_width = FACT_COLUMNS
+    else:
+        headers, rows = (item.headers, item.rows) if not item.wide else _turned(item)
+        # Without a header of its own the first column has the title.
+        own = bool(headers[0])
+        if own and item.title:
+            out.print(Text(item.title, style="bold"))
+        grid = _grid(headers if own else [item.title, *headers[1:]], item.left)
+        for first, *cells in rows[: item.most]:
+            # Headings among the rows stand out.
+            outdented = own or (isinstance(first, Cell) and first.style == "strong")
+            grid.add_row(_text(first) if outdented else Text("  ") + _text(first), *map(_text, cells))
+        if own:
+            grid.columns[0].header_style = ""
+        else:
+            grid.columns[0].min_width = labels
+    # A shortened number would be a wrong one.
+    out.width = max(out.width, out.measure(grid, options=out.options.update(width=10_000)).maximum)
+    out.print(grid)
+    if isinstance(item, Table) and item.most is not None and len(item.rows) > item.most:
+        out.print(Text(f"  further rows: {len(item.rows) - item.most}, with --out", style="dim"))
+
+
+def _turned(table: Table) -> tuple[Sequence[str], Sequence[Row]]:
+    """Rows as columns."""
+    _, *names = table.headers
+    headers = ["", *(_text(row[0]).plain for row in table.rows)]
+    return headers, [[name, *(row[at] for row in table.rows)] for at, name in enumerate(names, 1)]
+
+
+def _grid(headers: Sequence[str], left: int) -> Grid:
+    """A table without lines."""
+    grid = Grid(box=None, padding=(0, 2, 0, 0), header_style="dim", pad_edge=False)
+    for index, header in enumerate(headers):
+        grid.add_column(Text(header), justify="left" if index < left else "right", no_wrap=True)
+    if headers:
+        grid.columns[0].header_style = "bold"
+    return grid
+
+
+def _text(cell: str | Cell) -> Text:
+    return Text(cell) if isinstance(cell, str) else Text(cell.text, style=STYLES[cell.style])

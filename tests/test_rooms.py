@@ -1,0 +1,94 @@
+"""The rooms of the package, as its docstring draws them: imports lead down only, and what is slow to import waits."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import ssdlab
+
+PACKAGE = Path(ssdlab.__file__).parent
+BELOW = {
+    "model": set[str](),
+    "analyse": {"model"},
+    "study": {"model", "analyse"},
+    "view": {"model", "analyse", "study"},
+    "cli": {"model", "analyse", "study", "view"},
+}
+"""Each room with those that it may import; `text` and `lazy` are for all."""
+MODULES = sorted(PACKAGE.rglob("*.py"))
+
+
+def tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def imports(module: ast.Module) -> Iterator[str]:
+    """Dotted names that are imported when a module is; those for type checkers alone are not."""
+    for node in module.body:
+        if isinstance(node, ast.ImportFrom):
+            yield from (f"{node.module}.{one.name}" for one in node.names)
+        elif isinstance(node, ast.Import):
+            yield from (one.name for one in node.names)
+
+
+def room_of(name: str) -> str:
+    return name.removeprefix("ssdlab.").partition(".")[0]
+
+
+@pytest.mark.parametrize("room", BELOW)
+def test_a_room_imports_only_rooms_below(room: str) -> None:
+    paths = [path for path in MODULES if path.relative_to(PACKAGE).parts[0] == room]
+    assert paths
+    upward = [
+        (str(path.relative_to(PACKAGE)), name)
+        for path in paths
+        for name in imports(tree(path))
+        if name.startswith("ssdlab.") and room_of(name) in BELOW.keys() - BELOW[room] - {room}
+    ]
+    assert upward == []
+
+
+def test_nothing_is_imported_within_functions_but_through_lazy() -> None:
+    deferred = [
+        (str(path.relative_to(PACKAGE)), node.lineno)
+        for path in MODULES
+        for function in ast.walk(tree(path))
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
+        for node in ast.walk(function)
+        if isinstance(node, ast.Import | ast.ImportFrom)
+    ]
+    assert deferred == []
+
+
+def test_only_view_loads_what_draws_and_renders() -> None:
+    heavy = {"matplotlib", "jinja2", "numpy", "pyarrow"}
+    eager = [
+        (str(path.relative_to(PACKAGE)), name)
+        for path in MODULES
+        if path.relative_to(PACKAGE).parts[0] != "view"
+        for name in imports(tree(path))
+        if room_of(name) in heavy
+    ]
+    assert eager == []
+
+
+def test_what_is_loaded_late_is_there() -> None:
+    """Every name that `lazy.room` and `Plot` are given leads to a module and a function."""
+    found = 0
+    for path in MODULES:
+        for node in ast.walk(tree(path)):
+            if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.args):
+                continue
+            argument = node.args[0]
+            if node.func.id not in ("room", "Plot") or not isinstance(argument, ast.Constant):
+                continue
+            module, _, function = str(argument.value).rpartition(".")
+            if node.func.id == "Plot":
+                drawn = tree(PACKAGE / "view" / "plots" / f"{module}.py").body
+                assert function in {one.name for one in drawn if isinstance(one, ast.FunctionDef)}, argument.value
+            else:
+                assert (PACKAGE / f"{str(argument.value).replace('.', '/')}.py").exists(), argument.value
+            found += 1
+    assert found > 30
