@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import ssdlab
+from tiers import TIER
 
 ROOT = Path(__file__).parent.parent
 SMALL = {
@@ -47,3 +48,11 @@ def cli(tmp_path: Path) -> Cli:
 
 SMALL_SETS = [argument for key, value in SMALL.items() for argument in ("--set", f"{key}={value}")]
 """The small device on the command line."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skips what takes long in tier `quick`."""
+    if TIER == "quick":
+        for item in items:
+            if item.get_closest_marker("slow"):
+                item.add_marker(pytest.mark.skip(reason="slow; SSDLAB_TESTS=ci runs it"))

@@ -15,6 +15,7 @@ from conftest import SMALL, SMALL_SETS, Cli
 from ssdlab.model.columns import GanttColumns
 from ssdlab.view.pages import quantities, remarks
 from ssdlab.view.plots import activity as activity_plots
+from tiers import examples
 
 EVENT = {
     "time": "event",
@@ -103,7 +104,7 @@ def test_files_hold_the_activity_and_go_with_it(timed: ssdlab.Result, serial: ss
     ]
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 @given(
     channels=st.integers(1, 4),
     per_channel=st.integers(1, 4),
@@ -191,7 +192,7 @@ def test_a_gantt_chart_has_a_bar_for_each_operation(timed: ssdlab.Result) -> Non
     assert {*kinds} - {"internal"} == {*gantt.kind}
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(
     channels=st.sampled_from([1, 2, 8, 32]),
     per_channel=st.sampled_from([1, 3, 8]),

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import ssdlab
 from conftest import ROOT, Cli
 from ssdlab.view.pages.workload import remarks, tables
+from tiers import examples
 
 OLTP = ROOT / "traces" / "oltp.csv.zst"
 KINDS = ("read", "write", "trim")
@@ -37,7 +38,7 @@ def by_kind(columns: Any, key: str) -> dict[tuple[int, str], int]:
     return counts
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(requests)
 def test_columns_are_those_of_the_definition(rows: list[tuple[str, int, int, int]]) -> None:
     ops, starts, sizes, gaps = (list(column) for column in zip(*rows, strict=True))

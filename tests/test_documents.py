@@ -13,6 +13,7 @@ def words(text: str) -> list[list[str]]:
     return [found for line in text.splitlines() if (found := line.split())]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("document", DOCUMENTS)
 def test_examples_print_what_the_document_shows(document: str) -> None:
     shown = (ROOT / document).read_text(encoding="utf-8")

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import ssdlab
 from conftest import ROOT, Cli
+from tiers import examples
 
 OLTP = ROOT / "traces" / "oltp.csv.zst"
 
@@ -36,7 +37,7 @@ requests = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(requests, st.lists(st.integers(1, 60), min_size=1, max_size=3))
 def test_counts_are_those_of_the_definition(rows: list[tuple[str, int, int]], logs: list[int]) -> None:
     trace = trace_of(*map(list, zip(("write", 0, 1), *rows, strict=True)))

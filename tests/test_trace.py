@@ -14,6 +14,7 @@ from hypothesis.extra import numpy as arrays
 
 import ssdlab
 from ssdlab.model.conversion import FORMATS
+from tiers import examples
 
 COLUMNS: dict[str, Any] = {
     "time_ns": [0, 5, 5, 9],
@@ -93,7 +94,7 @@ requests = st.integers(0, 400).flatmap(
 )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(requests)
 def test_parquet_keeps_every_field(tmp_path_factory: pytest.TempPathFactory, columns: tuple[np.ndarray, ...]) -> None:
     time_ns, op, offset, size, stream = columns
@@ -178,7 +179,7 @@ def test_what_was_met_while_reading_goes_with_the_trace(tmp_path: Path) -> None:
     assert ssdlab.simulate(trace=trace).ingest == trace.ingest
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(
     st.one_of(
         st.binary(max_size=300),
