@@ -81,8 +81,13 @@ impl Request {
         self.pid = bio.pid;
         self.priority = bio.priority;
         self.arrived = now;
-        self.bios.clear();
-        self.bios.push(bio);
+        match &mut self.bios[..] {
+            [only] => *only = bio,
+            _ => {
+                self.bios.clear();
+                self.bios.push(bio);
+            }
+        }
         self.segments = segments;
         self.nomerge = false;
         self.in_elevator = false;

@@ -135,6 +135,7 @@ pub(crate) struct SortedFifo {
 }
 
 impl SortedFifo {
+    #[inline]
     pub fn push(&mut self, rq: &Request, deadline: u64) {
         self.fifo.push(rq, deadline);
         self.sorted.insert((rq.start, rq.id));
@@ -173,6 +174,7 @@ impl SortedFifo {
     }
 
     /// The first request that begins at `sector` or behind it.
+    #[inline]
     pub fn from(&self, sector: u64) -> Option<RequestId> {
         self.sorted.at_or_after((sector, RequestId(0))).map(|(_, id)| id)
     }

@@ -59,6 +59,17 @@ pub trait Elevator: Send + Debug {
     /// idling; used to empty the queues ahead of a barrier.
     fn dispatch(&mut self, requests: &Requests, now: u64, force: bool) -> Option<RequestId>;
 
+    /// Whether it has a short cut for a request that waits alone, [`Elevator::pass`], and no timers.
+    fn passes(&self) -> bool {
+        false
+    }
+
+    /// Does at once what `insert` and then `dispatch` would do with a request while no other waits; false, with nothing
+    /// done, where that one would not be handed out. Asked only if it `passes`.
+    fn pass(&mut self, _rq: &Request) -> bool {
+        false
+    }
+
     /// A request handed out earlier has ended.
     fn completed(&mut self, rq: &Request, now: u64);
 

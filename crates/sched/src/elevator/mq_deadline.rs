@@ -108,47 +108,52 @@ impl MqDeadline {
         &mut self.classes[rq.priority.class as usize].queues[rq.direction as usize]
     }
 
-    /// What a class would dispatch now, if that had arrived at `latest`. The kernel lets a request that is too young
-    /// for the pass of the aged count in `starved` and end the batch all the same; here a decision not taken changes nothing.
+    /// What a class would dispatch now.
     #[inline]
-    fn decide(&self, class: usize, now: u64, latest: u64) -> Option<Decision> {
+    fn decide(&self, class: usize, now: u64) -> Option<Decision> {
         let Class { queues, position, .. } = &self.classes[class];
         let next = |direction: Direction| queues[direction as usize].from(position[direction as usize]);
         let in_batch = if self.batching < self.fifo_batch { next(self.last) } else { None };
-        let decision = match in_batch {
-            Some(id) => Decision { id, direction: self.last, batching: self.batching + 1, starved: self.starved },
-            None => {
-                let [reads, writes] = [&queues[0], &queues[1]].map(|queue| !queue.is_empty());
-                let (direction, starved) = if reads && (!writes || self.starved < self.writes_starved) {
-                    (Direction::Read, self.starved + u64::from(writes))
-                } else if writes {
-                    (Direction::Write, 0)
-                } else {
-                    return None;
-                };
-                let fifo = &queues[direction as usize].fifo;
-                let overdue = fifo.head().filter(|&id| fifo.deadline(id) <= now);
-                let id = overdue.or(next(direction)).or(fifo.head())?;
-                Decision { id, direction, batching: 1, starved }
-            }
+        if let Some(id) = in_batch {
+            return Some(Decision { id, direction: self.last, batching: self.batching + 1, starved: self.starved });
+        }
+        let [reads, writes] = [&queues[0], &queues[1]].map(|queue| !queue.is_empty());
+        let (direction, starved) = if reads && (!writes || self.starved < self.writes_starved) {
+            (Direction::Read, self.starved + u64::from(writes))
+        } else if writes {
+            (Direction::Write, 0)
+        } else {
+            return None;
         };
-        let direction = decision.direction as usize;
-        let arrived = queues[direction].fifo.deadline(decision.id) - self.expire[direction];
-        (arrived <= latest).then_some(decision)
+        let fifo = &queues[direction as usize].fifo;
+        let overdue = fifo.head().filter(|&id| fifo.deadline(id) <= now);
+        let id = overdue.or_else(|| next(direction)).or(fifo.head())?;
+        Some(Decision { id, direction, batching: 1, starved })
+    }
+
+    /// What a lower class would dispatch, if that had arrived at `latest`. The kernel lets a request that is too young
+    /// count in `starved` and end the batch all the same; here a decision not taken changes nothing.
+    #[cold]
+    fn aged(&self, now: u64, latest: u64) -> Option<(usize, Decision)> {
+        (1..self.classes.len()).find_map(|class| {
+            let decision = self.decide(class, now)?;
+            let direction = decision.direction as usize;
+            let deadline = self.classes[class].queues[direction].fifo.deadline(decision.id);
+            (deadline - self.expire[direction] <= latest).then_some((class, decision))
+        })
     }
 
     /// The class to serve, and what it would dispatch.
+    #[inline]
     fn choose(&self, now: u64, force: bool) -> Option<(usize, Decision)> {
         if self.classes.iter().filter(|class| class.queued > 0).count() > 1
             && let Some(latest) = now.checked_sub(self.prio_aging_expire)
+            && let Some(aged) = self.aged(now, latest)
         {
-            let aged = (1..self.classes.len()).find_map(|class| Some((class, self.decide(class, now, latest)?)));
-            if aged.is_some() {
-                return aged;
-            }
+            return Some(aged);
         }
         for class in (0..self.classes.len()).filter(|&class| self.classes[class].queued > 0) {
-            let decision = self.decide(class, now, now);
+            let decision = self.decide(class, now);
             // While requests of a class are at the device, those below it wait.
             if decision.is_some() || !force {
                 return decision.map(|decision| (class, decision));
@@ -180,6 +185,29 @@ impl Elevator for MqDeadline {
     fn dispatch(&mut self, requests: &Requests, now: u64, force: bool) -> Option<RequestId> {
         let (class, decision) = self.choose(now, force)?;
         Some(self.take(class, &decision, requests))
+    }
+
+    fn passes(&self) -> bool {
+        true
+    }
+
+    /// A batch goes on if the request lies behind its position, as if it were found there; else the next one begins.
+    fn pass(&mut self, rq: &Request) -> bool {
+        let own = rq.priority.class as usize;
+        // A class may have to wait for what those above it have at the device.
+        if self.classes.iter().enumerate().any(|(class, of)| class != own && of.queued > 0) {
+            return false;
+        }
+        let class = &mut self.classes[own];
+        class.queued += 1;
+        let position = std::mem::replace(&mut class.position[rq.direction as usize], rq.start);
+        let in_batch = self.batching < self.fifo_batch && rq.direction == self.last && position <= rq.start;
+        self.batching = if in_batch { self.batching + 1 } else { 1 };
+        if !in_batch && rq.direction == Direction::Write {
+            self.starved = 0;
+        }
+        self.last = rq.direction;
+        true
     }
 
     fn completed(&mut self, rq: &Request, _now: u64) {

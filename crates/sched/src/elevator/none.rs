@@ -43,6 +43,14 @@ impl Elevator for NoScheduler {
         Some(id)
     }
 
+    fn passes(&self) -> bool {
+        true
+    }
+
+    fn pass(&mut self, _rq: &Request) -> bool {
+        true
+    }
+
     fn completed(&mut self, _rq: &Request, _now: u64) {}
 
     fn latest(&self, _bio: &Bio) -> Vec<RequestId> {

@@ -96,6 +96,7 @@ enum Side {
 
 impl BlockLayer {
     /// Merges `bio` into a waiting request, if there is one to take it.
+    #[inline]
     pub(super) fn merge(&mut self, bio: &Bio) -> bool {
         if self.plug_merge(bio) {
             return true;
@@ -103,6 +104,7 @@ impl BlockLayer {
         if self.queued == 0 {
             return false;
         }
+        self.settle();
         let Some((id, side)) = self.find(bio) else { return false };
         let segments = self.options.segments(bio.sectors);
         if !self.fits(id, bio.sectors, segments) {
@@ -130,6 +132,7 @@ impl BlockLayer {
     }
 
     /// Merges with the last request of the plug of the bio's process; others in it are not looked at.
+    #[inline]
     fn plug_merge(&mut self, bio: &Bio) -> bool {
         let Some(&last) = self.plugs.get(bio.pid).and_then(|plug| plug.last()) else { return false };
         let Some(side) = self.side(last, bio).filter(|_| self.options.no_merges != NoMerges::None) else {
@@ -242,11 +245,16 @@ impl BlockLayer {
     /// Merges a request that leaves a plug with one that waits, as `blk_mq_sched_try_insert_merge` does.
     #[inline(always)]
     pub(super) fn insert_merge(&mut self, id: RequestId) -> bool {
-        let rq = &self.requests[id];
-        let possible = self.options.no_merges == NoMerges::All
+        let possible = self.queued > 0
+            && self.options.no_merges == NoMerges::All
             && self.options.frame == Frame::Modern
             && self.info.merge_index == MergeIndex::Hash;
-        let Some(first) = self.ends.ending_at(rq.start).filter(|_| possible && !rq.nomerge) else { return false };
+        if !possible {
+            return false;
+        }
+        self.settle();
+        let rq = &self.requests[id];
+        let Some(first) = self.ends.ending_at(rq.start).filter(|_| !rq.nomerge) else { return false };
         let a = &self.requests[first];
         let alike = kind(a.direction, a.flags, a.priority) == kind(rq.direction, rq.flags, rq.priority);
         if a.nomerge || !alike || !self.fits(first, rq.sectors, rq.segments) {

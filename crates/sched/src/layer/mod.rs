@@ -7,6 +7,7 @@ mod flush;
 mod limits;
 mod merge;
 mod plugs;
+mod queue;
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -15,10 +16,10 @@ use ssdlab_core::counters;
 
 use crate::MS;
 use crate::bio::{Bio, Direction, Flags};
-use crate::elevator::{Device, Elevator, MergeIndex, SchedulerInfo, scheduler};
+use crate::elevator::{Device, Elevator, SchedulerInfo, scheduler};
 use crate::request::{Request, RequestId, Requests};
 use crate::tunable::TunableError;
-use flush::Flushes;
+use flush::{Flushes, Steps};
 use limits::Limits;
 use merge::Ends;
 use plugs::{Plug, Plugs};
@@ -126,8 +127,10 @@ impl Options {
         }
     }
 
+    #[inline]
     fn segments(&self, sectors: u32) -> u32 {
-        sectors.div_ceil(self.segment_sectors)
+        // As a rule one, and a division takes its time.
+        if sectors <= self.segment_sectors { u32::from(sectors > 0) } else { sectors.div_ceil(self.segment_sectors) }
     }
 }
 
@@ -234,8 +237,12 @@ pub struct BlockLayer {
     elevator: Box<dyn Elevator>,
     requests: Requests,
     ends: Ends,
-    /// Requests in the elevator.
+    /// Requests in the elevator, or for it.
     queued: usize,
+    /// The only one of them, if the elevator has not been given it yet, and when it came.
+    lone: Option<(RequestId, u64)>,
+    /// Whether there may be one.
+    passes: bool,
     /// The dispatch list: requests past the elevator.
     ahead: VecDeque<RequestId>,
     /// The request chosen to be next while the device is full.
@@ -269,10 +276,12 @@ impl BlockLayer {
         let elevator = info.build(&options.tunables, &Device { sectors, rotational, nr_requests })?;
         Ok(Self {
             info,
+            passes: options.frame == Frame::Modern && elevator.passes(),
             elevator,
             requests: Requests::default(),
             ends: Ends::new(nr_requests),
             queued: 0,
+            lone: None,
             ahead: VecDeque::new(),
             chosen: None,
             in_flight: 0,
@@ -292,6 +301,7 @@ impl BlockLayer {
     }
 
     /// Takes a bio.
+    #[inline]
     pub fn submit(&mut self, bio: Bio, now: u64) -> Submitted {
         self.counters.bios += 1;
         let steps = self.steps(&bio);
@@ -310,11 +320,12 @@ impl BlockLayer {
             self.unplug(bio.pid, now);
             return Submitted::MustWait;
         }
-        self.enter(&bio, now);
+        self.enter(&bio, steps, now);
         Submitted::Accepted
     }
 
     /// Whether asynchronous bios wait for a request.
+    #[inline]
     pub fn async_bios_wait(&self) -> bool {
         !self.waiting[0].is_empty()
     }
@@ -329,8 +340,7 @@ impl BlockLayer {
 
     /// Makes a request for a bio that one has been taken for, and queues it.
     #[inline]
-    fn enter(&mut self, bio: &Bio, now: u64) {
-        let steps = self.steps(bio);
+    fn enter(&mut self, bio: &Bio, steps: Option<Steps>, now: u64) {
         let id = self.requests.allocate(*bio, self.options.segments(bio.sectors), now);
         self.counters.requests += 1;
         match (self.options.frame, steps) {
@@ -390,35 +400,6 @@ impl BlockLayer {
         self.ahead.len() - passed.take_while(|other| alike(other) && rank(rq) < rank(other)).count()
     }
 
-    /// Gives a request to the scheduler.
-    #[inline]
-    fn insert(&mut self, id: RequestId, now: u64) {
-        self.requests.get_mut(id).in_elevator = true;
-        let rq = &self.requests[id];
-        self.queued += 1;
-        if self.info.merge_index == MergeIndex::Hash {
-            self.ends.insert(rq);
-            self.ends.last = self.ends.last.or(Some(id));
-        }
-        if self.elevator.insert(rq, &self.requests, now) && self.unplug_queue() {
-            self.counters.unplugs_scheduler += 1;
-        }
-    }
-
-    /// Takes a request from the scheduler; from then on nothing is merged with it.
-    #[inline(always)]
-    fn pull(&mut self, now: u64, force: bool) -> Option<RequestId> {
-        if self.queued == 0 {
-            return None;
-        }
-        let id = self.elevator.dispatch(&self.requests, now, force)?;
-        self.queued -= 1;
-        if self.info.merge_index == MergeIndex::Hash {
-            self.ends.remove(self.requests[id].end(), id);
-        }
-        Some(id)
-    }
-
     /// Whether [`BlockLayer::next`] may give something: a request waits for the device, and something is to be done
     /// with it even if the device is full.
     #[inline]
@@ -431,6 +412,7 @@ impl BlockLayer {
     ///
     /// In the legacy frame a request is chosen even while the device is full, and then waits for the slot: the
     /// scheduler is committed one request early. blk-mq takes a slot before it asks the scheduler.
+    #[inline]
     pub fn next(&mut self, now: u64) -> Option<Dispatched> {
         let full = self.in_flight >= self.options.slots;
         if self.unplug_at.is_some() || (full && self.options.frame == Frame::Modern) {
@@ -488,9 +470,11 @@ impl BlockLayer {
     }
 
     /// The device has done a request. The bios that have ended with it are appended to `ended`.
+    #[inline]
     pub fn completed(&mut self, id: RequestId, now: u64, ended: &mut Vec<Bio>) {
         self.in_flight -= 1;
-        if !self.step_done(id, now, ended) {
+        // What went through the scheduler is no step of a flush.
+        if self.requests[id].in_elevator || !self.step_done(id, now, ended) {
             self.end(id, now, ended);
         }
         if self.options.frame == Frame::Legacy && self.unplug_queue() {
@@ -505,7 +489,8 @@ impl BlockLayer {
         if rq.in_elevator {
             self.elevator.completed(rq, now);
         }
-        ended.extend_from_slice(&rq.bios);
+        // As a rule one, for which the call that copies a slice costs more than the copy.
+        rq.bios.iter().for_each(|&bio| ended.push(bio));
         let sync = rq.is_sync();
         self.give_back(sync, now);
     }
@@ -513,6 +498,9 @@ impl BlockLayer {
     #[inline(always)]
     fn give_back(&mut self, sync: bool, now: u64) {
         if !self.limits.give_back(sync) {
+            return;
+        }
+        if self.waiting.iter().all(VecDeque::is_empty) {
             return;
         }
         // In the modern frame a request of either kind may serve the other.
@@ -526,7 +514,7 @@ impl BlockLayer {
             if self.take_request(&bio, now) {
                 self.waiting[line].pop_front();
                 self.woken.push_back(bio);
-                self.enter(&bio, now);
+                self.enter(&bio, self.steps(&bio), now);
                 return;
             }
         }
@@ -540,6 +528,7 @@ impl BlockLayer {
     }
 
     /// A bio that had to wait and has got its request now; its submitter goes on.
+    #[inline]
     pub fn woken(&mut self) -> Option<Bio> {
         self.woken.pop_front()
     }
@@ -553,6 +542,7 @@ impl BlockLayer {
     }
 
     /// Task `pid` has submitted what it wanted, or goes to sleep: its plug, or the plugged queue, is let go.
+    #[inline]
     pub fn unplug(&mut self, pid: u32, now: u64) {
         // The plug goes first: a bio of this task that gets a request by it must not end up there.
         if let Some(mut plug) = self.plugs.close(pid) {

@@ -8,10 +8,13 @@ use crate::request::RequestId;
 pub(super) type Plug = Vec<RequestId>;
 
 /// The plugs of all tasks that have one. The one opened last is at hand: its task is the next to submit, and where tasks
-/// plug one after the other, no plug is ever searched for.
+/// plug one after the other, no plug is ever searched for or moved.
 #[derive(Debug, Default)]
 pub(super) struct Plugs {
-    latest: Option<(u32, Plug)>,
+    /// The task with the plug opened last, until that is closed.
+    latest_pid: Option<u32>,
+    /// Its plug; empty if there is none.
+    latest: Plug,
     others: FxHashMap<u32, Plug>,
     /// Empty plugs to use again.
     spare: Vec<Plug>,
@@ -24,40 +27,39 @@ impl Plugs {
         if self.get(pid).is_some() {
             return false;
         }
-        let plug = self.spare.pop().unwrap_or_default();
-        if let Some((earlier, held)) = self.latest.replace((pid, plug)) {
-            self.others.insert(earlier, held);
+        if let Some(earlier) = self.latest_pid.replace(pid) {
+            let plug = self.spare.pop().unwrap_or_default();
+            self.others.insert(earlier, std::mem::replace(&mut self.latest, plug));
         }
         true
     }
 
     #[inline]
     pub fn get(&self, pid: u32) -> Option<&Plug> {
-        match &self.latest {
-            Some((latest, plug)) if *latest == pid => Some(plug),
-            _ => self.others.get(&pid),
-        }
+        if self.latest_pid == Some(pid) { Some(&self.latest) } else { self.others.get(&pid) }
     }
 
     #[inline]
     pub fn get_mut(&mut self, pid: u32) -> Option<&mut Plug> {
-        match &mut self.latest {
-            Some((latest, plug)) if *latest == pid => Some(plug),
-            _ => self.others.get_mut(&pid),
-        }
+        if self.latest_pid == Some(pid) { Some(&mut self.latest) } else { self.others.get_mut(&pid) }
     }
 
     /// Takes the plug of a task away.
     #[inline]
     pub fn close(&mut self, pid: u32) -> Option<Plug> {
-        let latest = self.latest.take_if(|(latest, _)| *latest == pid);
-        latest.map(|(_, plug)| plug).or_else(|| self.others.remove(&pid))
+        match self.latest_pid.take_if(|latest| *latest == pid) {
+            Some(_) => Some(std::mem::take(&mut self.latest)),
+            None => self.others.remove(&pid),
+        }
     }
 
     /// Keeps a plug that has been emptied for the next task.
     #[inline]
     pub fn reuse(&mut self, plug: Plug) {
         debug_assert!(plug.is_empty(), "what a plug held has gone");
-        self.spare.push(plug);
+        match self.latest_pid {
+            None => self.latest = plug,
+            Some(_) => self.spare.push(plug),
+        }
     }
 }

@@ -44,7 +44,7 @@ impl<P: TimedParts> TimedDrive<P> {
             let flash_ns = self.stack.sinks.flash.next_ns();
             let path_ns =
                 self.path.commands.next_ns().min(self.path.incoming.next_ns()).min(self.path.outgoing.next_ns());
-            let block_ns = self.block.as_ref().map_or(NEVER, BlockStage::timer_ns);
+            let block_ns = self.block.as_mut().map_or(NEVER, BlockStage::timer_ns);
             let next_ns = flash_ns.min(path_ns).min(host_ns).min(self.idle_collection_ns()).min(block_ns);
             if next_ns == NEVER {
                 return if self.outstanding() == 0 { Ok(None) } else { Err(self.stuck()) };

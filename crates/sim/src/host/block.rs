@@ -96,6 +96,8 @@ pub(crate) struct BlockStage {
     dispatched: Option<Vec<Request>>,
     scheduler: &'static SchedulerInfo,
     start_ns: u64,
+    /// When something happens here by itself; none if anything has happened since that was last asked.
+    timer_ns: Option<u64>,
 }
 
 impl BlockStage {
@@ -123,6 +125,7 @@ impl BlockStage {
             dispatched,
             scheduler,
             start_ns: 0,
+            timer_ns: None,
         })
     }
 
@@ -178,17 +181,20 @@ impl BlockStage {
     }
 
     /// When something happens here by itself.
-    pub fn timer_ns(&self) -> u64 {
-        self.layer.timer_ns().unwrap_or(NEVER)
+    #[inline]
+    pub fn timer_ns(&mut self) -> u64 {
+        // Most events of a drive leave the block layer alone.
+        *self.timer_ns.get_or_insert_with(|| self.layer.timer_ns().unwrap_or(NEVER))
     }
 
     pub fn on_timer(&mut self, now_ns: u64) {
+        self.timer_ns = None;
         self.layer.on_timer(now_ns);
     }
 
     /// Takes a request of the host.
-    #[inline]
     pub fn submit(&mut self, issued: Issued, now_ns: u64) {
+        self.timer_ns = None;
         let Issued { request, time_ns } = issued;
         let (first, sectors) = (request.offset / SECTOR, sectors_of(&request));
         let largest = u64::from(self.max_sectors);
@@ -236,12 +242,20 @@ impl BlockStage {
     /// Whoever has submitted and waits goes to sleep; whether there was anybody.
     #[inline]
     pub fn sleep(&mut self, now_ns: u64) -> bool {
-        let anybody = !self.awake.is_empty();
+        if self.awake.is_empty() {
+            return false;
+        }
+        self.let_go(now_ns);
+        true
+    }
+
+    /// Whoever is awake lets his plug go.
+    fn let_go(&mut self, now_ns: u64) {
+        self.timer_ns = None;
         while let Some(stream) = self.awake.pop() {
             self.is_awake[usize::from(stream)] = false;
             self.layer.unplug(u32::from(stream), now_ns);
         }
-        anybody
     }
 
     /// Whether there may be a request for the drive.
@@ -251,8 +265,8 @@ impl BlockStage {
     }
 
     /// The next request for the drive, with the stream of the first process that is in it.
-    #[inline]
     pub fn next(&mut self, now_ns: u64) -> Option<(RequestId, Request)> {
+        self.timer_ns = None;
         let Dispatched { id, operation, start, sectors, pid, .. } = self.layer.next(now_ns)?;
         let (op, flags) = match operation {
             Operation::Read => (Op::Read, 0),
@@ -272,8 +286,8 @@ impl BlockStage {
     }
 
     /// The drive has done a request.
-    #[inline]
     pub fn completed(&mut self, id: RequestId, now_ns: u64) {
+        self.timer_ns = None;
         self.layer.completed(id, now_ns, &mut self.ended);
         // Whoever waited for a request had nothing else to do and has nothing else to say.
         while self.layer.woken().is_some() {}

@@ -1,0 +1,158 @@
+//! Requests into the scheduler and out of it.
+//!
+//! A device with a free slot takes a request as soon as it comes. Queueing one for that moment costs more than all else
+//! that the layer does for it, so a request that waits alone is kept back; [`BlockLayer::settle`] queues it before
+//! anything is compared with it, and a scheduler with a short cut, [`Elevator::pass`], never sees it queued.
+//!
+//! [`Elevator::pass`]: crate::elevator::Elevator::pass
+
+use super::BlockLayer;
+use crate::elevator::MergeIndex;
+use crate::request::RequestId;
+
+impl BlockLayer {
+    /// Gives a request to the scheduler.
+    #[inline]
+    pub(super) fn insert(&mut self, id: RequestId, now: u64) {
+        self.requests.get_mut(id).in_elevator = true;
+        self.settle();
+        self.queued += 1;
+        if self.passes && self.queued == 1 {
+            self.lone = Some((id, now));
+        } else {
+            self.queue(id, now);
+        }
+    }
+
+    /// Queues the request that the scheduler has not been given yet, as it is no longer the only thing to look at.
+    #[inline]
+    pub(super) fn settle(&mut self) {
+        if let Some((id, came)) = self.lone.take() {
+            self.queue(id, came);
+        }
+    }
+
+    fn queue(&mut self, id: RequestId, now: u64) {
+        let rq = &self.requests[id];
+        if self.info.merge_index == MergeIndex::Hash {
+            self.ends.insert(rq);
+            self.ends.last = self.ends.last.or(Some(id));
+        }
+        if self.elevator.insert(rq, &self.requests, now) && self.unplug_queue() {
+            self.counters.unplugs_scheduler += 1;
+        }
+    }
+
+    /// Takes a request from the scheduler; from then on nothing is merged with it.
+    #[inline(always)]
+    pub(super) fn pull(&mut self, now: u64, force: bool) -> Option<RequestId> {
+        if self.queued == 0 {
+            return None;
+        }
+        if let Some((id, came)) = self.lone.take() {
+            if self.elevator.pass(&self.requests[id]) {
+                self.queued = 0;
+                return Some(id);
+            }
+            self.queue(id, came);
+        }
+        let id = self.elevator.dispatch(&self.requests, now, force)?;
+        self.queued -= 1;
+        if self.info.merge_index == MergeIndex::Hash {
+            self.ends.remove(self.requests[id].end(), id);
+        }
+        Some(id)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use crate::bio::{Bio, Direction, Flags, Priority, PriorityClass};
+    use crate::elevator::{Device, SCHEDULERS};
+    use crate::layer::{BlockLayer, Options};
+
+    #[derive(Clone, Copy, Debug)]
+    enum Step {
+        Submit { start: u64, direction: Direction, class: PriorityClass, pid: u32 },
+        Plug { pid: u32 },
+        Unplug { pid: u32 },
+        Pull,
+        Complete { which: usize },
+    }
+
+    fn device() -> Device {
+        Device { sectors: 1 << 20, rotational: false, nr_requests: 64 }
+    }
+
+    fn steps() -> impl Strategy<Value = Vec<Step>> {
+        let class = prop_oneof![
+            8 => Just(PriorityClass::BestEffort), 1 => Just(PriorityClass::RealTime), 1 => Just(PriorityClass::Idle),
+        ];
+        let direction = prop_oneof![Just(Direction::Read), Just(Direction::Write)];
+        let step = prop_oneof![
+            4 => (0_u64..40, direction, class, 0_u32..3)
+                .prop_map(|(page, direction, class, pid)| Step::Submit { start: 8 * page, direction, class, pid }),
+            1 => (0_u32..3).prop_map(|pid| Step::Plug { pid }),
+            1 => (0_u32..3).prop_map(|pid| Step::Unplug { pid }),
+            6 => Just(Step::Pull),
+            4 => any::<usize>().prop_map(|which| Step::Complete { which }),
+        ];
+        prop::collection::vec(step, 0..400)
+    }
+
+    /// All that can be seen of a layer during some steps.
+    fn seen(layer: &mut BlockLayer, steps: &[Step]) -> Vec<String> {
+        let (mut now, mut at_device, mut ended) = (0, Vec::new(), Vec::new());
+        let step = |(owner, step): (usize, &Step)| {
+            now += 1_000;
+            let told = match *step {
+                Step::Submit { start, direction, class, pid } => {
+                    let (flags, owner) = (Flags::NONE, owner as u32);
+                    let priority = Priority { class, level: 4 };
+                    let bio = Bio { start, sectors: 8, direction, flags, pid, priority, owner };
+                    format!("{:?}", layer.submit(bio, now))
+                }
+                Step::Plug { pid } => {
+                    layer.plug(pid);
+                    String::new()
+                }
+                Step::Unplug { pid } => {
+                    layer.unplug(pid, now);
+                    String::new()
+                }
+                Step::Pull => {
+                    let next = layer.next(now);
+                    at_device.extend(next.map(|dispatched| dispatched.id));
+                    format!("{next:?}")
+                }
+                Step::Complete { which } => {
+                    if !at_device.is_empty() {
+                        let id = at_device.swap_remove(which % at_device.len());
+                        layer.completed(id, now, &mut ended);
+                    }
+                    format!("{:?} {:?}", std::mem::take(&mut ended), layer.woken())
+                }
+            };
+            format!("{step:?}: {told} {:?} {:?}", layer.left(), layer.counters())
+        };
+        steps.iter().enumerate().map(step).collect()
+    }
+
+    proptest! {
+        #[test]
+        fn a_short_cut_changes_nothing(steps in steps(), fifo_batch in 1_u64..4, slots in 1_u32..9) {
+            let passing = SCHEDULERS.iter().filter(|info| info.build(&[], &device()).unwrap().passes());
+            for info in passing {
+                let batch = info.tunables.iter().any(|tunable| tunable.name == "fifo_batch");
+                let tunables = if batch { vec![("fifo_batch".to_owned(), fifo_batch)] } else { Vec::new() };
+                let options = Options { slots, tunables, ..Options::modern(info.name, 1 << 20) };
+                let [mut with, mut without] = [(); 2].map(|()| BlockLayer::new(options.clone()).unwrap());
+                prop_assert!(std::mem::take(&mut without.passes));
+                prop_assert!(with.passes);
+                prop_assert_eq!(seen(&mut with, &steps), seen(&mut without, &steps), "{}", info.name);
+            }
+        }
+    }
+}
