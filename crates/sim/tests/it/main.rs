@@ -3,8 +3,10 @@
 mod amplification;
 mod block_layer;
 mod cache;
+mod cache_in_time;
 mod determinism;
 mod drive;
+mod fit;
 mod live;
 mod log_blocks;
 mod map_advice;
