@@ -246,7 +246,9 @@ def layered(**overrides: Any) -> ssdlab.Config:
 
 @pytest.mark.parametrize("time", ["count", "serial", "event"])
 def test_a_cache_above_the_drive_hits_as_one_alone(time: str) -> None:
-    result = ssdlab.simulate(layered(time=time), skewed())
+    # Only in time are pages written ahead of need.
+    ahead = {"cache__dirty_background": "100%"} if time == "event" else {}
+    result = ssdlab.simulate(layered(time=time, **ahead), skewed())
     alone = cache.simulate(skewed(), ["lru"], ["1MiB"], write_back=True)
     summary = result.summary["cache"]
     assert (summary["hits"], summary["misses"]) == (int(alone.hits[0, 0]), int(alone.misses[0, 0]))
@@ -268,7 +270,9 @@ def test_no_cache_changes_nothing() -> None:
     assert without.summary["cache"] is None
     # A cache of one page that writes through changes nothing but what it serves: with no page used twice, nothing.
     once = ssdlab.Trace.from_columns(op=["write"] * 500, offset=np.arange(500) * 4096, bytes=[4096] * 500)
-    through = plain.with_overrides({"cache.policy": "fifo", "cache.size": "4KiB", "cache.writes": "through"})
+    through = plain.with_overrides(
+        {"cache.policy": "fifo", "cache.size": "4KiB", "cache.writes": "through", "cache.copy": "0ns"}
+    )
     left, right = (ssdlab.simulate(config, once).summary for config in (plain, through))
     assert right["cache"]["hits"] == 0 and right["cache"]["misses"] == 500
     assert {key: value for key, value in left.items() if key != "cache"} == {
@@ -319,7 +323,9 @@ def test_even_requests_take_as_long_as_the_plan_says(codec: str, share: float) -
 
 @pytest.mark.parametrize("time", ["count", "serial", "event"])
 def test_pages_of_both_pools_add_up(time: str) -> None:
-    config = layered(time=time, cache__compressed="50%", cache__incompressible="20%")
+    # One after the other, requests do not wait for each other's pages.
+    one = {"host__replay__closed__queue_depth": 1}
+    config = layered(time=time, cache__compressed="50%", cache__incompressible="20%", **one)
     summary = ssdlab.simulate(config, skewed()).summary["cache"]
     pools, counters = summary["pools"], summary["counters"]
     moved = pools["transitions"]
@@ -361,6 +367,10 @@ def test_the_pools_are_compared(cli: Cli) -> None:
         ({"cache.policy": "lru", "cache.size": "2KiB"}, "2KiB is smaller than a page of 4KiB"),
         ({"cache.policy": "lru", "cache.page": "3KiB"}, "3KiB is not a power of two; write 2KiB or 4KiB"),
         ({"cache.policy": "lru", "cache.dirty": "2.5%"}, "is not a whole percentage"),
+        (
+            {"cache.policy": "lru", "cache.dirty_background": "5%", "time": "serial"},
+            "cache.dirty_background: requests are served one by one",
+        ),
         ({"cache.policy": "lru-k", "cache.policy.lru-k.k": "99"}, "cache.policy.lru-k.k"),
         ({"cache.policy": "lru", "cache.compressed": "100%"}, "100% of 16384 pages leaves no raw page"),
         ({"cache.policy": "lru", "cache.compressed": "0.001%"}, "0.001% of 16384 pages is less than a page; raise it"),

@@ -16,7 +16,8 @@
 //!
 //! The stage knows no time. A drive loop calls [`Stage::background`] when there is room to write back above the
 //! background limit, as the flusher threads of an operating system do; [`Why::is_waited_for`] tells what the request
-//! that caused it has to wait for. Limits are shares of the capacity, as `dirty_background_ratio` and `dirty_ratio` of
+//! that caused it has to wait for, and a request that makes pages dirty
+//! may have to wait until no more than [`Stage::hard_pages`] are dirty or being written. Limits are shares of the capacity, as `dirty_background_ratio` and `dirty_ratio` of
 //! Linux are shares of memory (Documentation/admin-guide/sysctl/vm.rst).
 
 use ssdlab_core::{PageSize, counters};
@@ -83,9 +84,10 @@ pub enum Why {
 }
 
 impl Why {
-    /// Whether the request that caused it is not over before.
+    /// Whether the request that caused it needs it to be over. Write-back it does not need: a writer waits, if at all, until
+    /// few enough pages are dirty.
     pub const fn is_waited_for(self) -> bool {
-        !matches!(self, Self::Background)
+        !matches!(self, Self::Evicted | Self::Limit | Self::Background)
     }
 }
 
@@ -195,6 +197,11 @@ impl Stage {
     /// Pages that are dirty.
     pub fn dirty_pages(&self) -> u64 {
         self.dirty.units(DIRTY)
+    }
+
+    /// Pages that may be dirty at all.
+    pub fn hard_pages(&self) -> u64 {
+        self.hard_pages
     }
 
     /// Pages that are cached raw.

@@ -51,7 +51,7 @@ fn settings(checker: &mut Checker<'_>, extent_bytes: Option<u64>) -> Read<Option
     let sized = checker.device(&plan, extent_bytes)?;
     let clock = checker.clock(&plan, sized.as_ref())?;
     let block = checker.block(&clock, sized.as_ref().map(|(_, device)| device.capacity_bytes))?;
-    let cache = checker.cache()?;
+    let cache = checker.cache(&clock)?;
     let gantt = checker.gantt(&clock)?;
     let replay = checker.replay(&clock)?;
     let fit = checker.fit(extent_bytes)?;

@@ -23,8 +23,8 @@ use ssdlab_core::{PageSize, Pages};
 use ssdlab_nand::Timing;
 use ssdlab_trace::{Op, Request, StackDistances, UseCounts};
 
+use crate::host::fit::{Fitted, Fitter, runs};
 use crate::run::error::SimError;
-use crate::setup::host::Fit;
 use crate::setup::{Clock, Setup};
 
 /// Sizes to be compared.
@@ -40,12 +40,11 @@ pub struct MapSizes {
 
 /// Follows one trace.
 pub struct MapAdvisor {
-    fit: Fit,
     capacity_bytes: u64,
     page_bytes: u32,
     page: PageSize,
     timing: Timing,
-    requests: u64,
+    fitter: Fitter,
     host_ns: u64,
     host_read_ns: u64,
     segments: Vec<Segments>,
@@ -127,12 +126,11 @@ impl MapAdvisor {
             Segments { bytes, count, shift: entries.ilog2(), distances: StackDistances::new(count, most) }
         };
         Ok(Self {
-            fit: setup.fit,
             capacity_bytes: setup.capacity_bytes(),
             page_bytes,
             page: PageSize::new(page_bytes),
             timing,
-            requests: 0,
+            fitter: Fitter::new(setup),
             host_ns: 0,
             host_read_ns: 0,
             segments: sizes.segment_bytes.iter().map(cut).collect(),
@@ -145,14 +143,9 @@ impl MapAdvisor {
     /// A request beyond the device, if the set-up refuses such.
     pub fn add(&mut self, requests: &[Request]) -> Result<(), SimError> {
         for request in requests {
-            self.requests += 1;
-            let Some(pieces) = self.fit.pieces(request, self.capacity_bytes, self.page_bytes) else {
-                let end = request.offset.saturating_add(u64::from(request.bytes));
-                let capacity_bytes = self.capacity_bytes;
-                return Err(SimError::BeyondDevice { number: self.requests, end, capacity_bytes });
-            };
-            for (offset, bytes) in pieces {
-                self.access(request.op, offset, offset + bytes);
+            let Fitted { request, .. } = self.fitter.fit(request)?;
+            for (offset, end) in runs(&request, self.capacity_bytes) {
+                self.access(request.op, offset, end);
             }
         }
         Ok(())
@@ -224,7 +217,7 @@ impl MapAdvisor {
     /// What the requests so far come to.
     pub fn advice(&self) -> MapAdvice {
         MapAdvice {
-            requests: self.requests,
+            requests: self.fitter.requests(),
             host_ns: self.host_ns,
             host_read_ns: self.host_read_ns,
             segments: self.segments.iter().map(|segments| self.of(segments)).collect(),

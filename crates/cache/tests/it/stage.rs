@@ -229,7 +229,9 @@ fn limits_hold_and_the_oldest_go_first() {
         2
     );
     assert_eq!(seen, [(8, 2 * PAGE, Why::Background)]);
-    assert!(!Why::Background.is_waited_for() && Why::Limit.is_waited_for());
+    for (why, waited) in [(Why::Background, false), (Why::Limit, false), (Why::Evicted, false), (Why::Fill, true)] {
+        assert_eq!(why.is_waited_for(), waited, "{why:?}");
+    }
     assert_eq!((stage.dirty_pages(), stage.raw_pages(), stage.state(10)), (2, 6, (Place::Raw, true)));
 }
 

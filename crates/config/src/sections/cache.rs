@@ -8,10 +8,11 @@ use crate::units::write_percent;
 use ssdlab_cache::{POLICIES, PageSizes, PolicyInfo, WriteMode};
 use ssdlab_core::units::write_bytes;
 use ssdlab_core::{Parameter, Unit};
-use ssdlab_sim::{CacheOptions, CompressedOptions, MOST_PARAMETERS};
+use ssdlab_sim::{CacheOptions, Clock, CompressedOptions, MOST_PARAMETERS};
 
 const POLICY: &str = "cache.policy";
 const CODEC: &str = "cache.codec";
+const BACKGROUND: &str = "cache.dirty_background";
 
 pub(crate) const SECTION: Section = Section {
     name: "cache",
@@ -156,6 +157,16 @@ const CACHE: &[OptionSpec] = &[
         example: "40%",
     },
     OptionSpec {
+        key: BACKGROUND,
+        kind: Kind::Percent { min: 0.0, max: 100.0 },
+        // Linux: vm.dirty_background_ratio (Documentation/admin-guide/sysctl/vm.rst).
+        fallback: Fallback::Value("10%"),
+        help: "Share of the raw pages above which those dirty longest are written below while nobody waits, in whole percent; \
+               above `cache.dirty` it never acts. Other values than the default need `time = \"event\"`: where requests are \
+               served one by one nothing is written ahead of need. The default is that of Linux (`vm.dirty_background_ratio`).",
+        example: "100%",
+    },
+    OptionSpec {
         key: "cache.copy",
         kind: Kind::Nanos { min: 0, max: SECOND },
         fallback: Fallback::Value("1us"),
@@ -201,7 +212,7 @@ const PAGES: &[OptionSpec] = &[
 
 impl Checker<'_> {
     /// The cache, if there is one.
-    pub(crate) fn cache(&mut self) -> Read<Option<CacheOptions>> {
+    pub(crate) fn cache(&mut self, clock: &Clock) -> Read<Option<CacheOptions>> {
         let name = self.name(POLICY)?;
         let Some(info) = policies().find(|info| info.name == name) else {
             // A written configuration holds every setting: only what differs from none was meant to do something.
@@ -231,9 +242,11 @@ impl Checker<'_> {
             let page = write_bytes(page_bytes.into());
             self.report("cache.size", format!("{} is smaller than a page of {page}; raise it", write_bytes(size)));
         }
-        let percent = 100.0 * self.share("cache.dirty")?;
-        if (percent - percent.round()).abs() > 1e-9 {
-            self.report("cache.dirty", format!("{percent}% is not a whole percentage; write {}%", percent.round()));
+        let dirty_percent = self.whole_percent("cache.dirty")?;
+        let background_percent = self.whole_percent(BACKGROUND)?;
+        if !matches!(clock, Clock::Event(..)) && !self.is_default(BACKGROUND) {
+            let message = "requests are served one by one, and nothing is written between them; set time to \"event\"";
+            self.report(BACKGROUND, message.to_owned());
         }
         let capacity_pages = size / u64::from(page_bytes);
         let compressed = self.compressed(capacity_pages)?;
@@ -244,10 +257,20 @@ impl Checker<'_> {
             capacity_pages,
             compressed,
             writes: self.choice("cache.writes", &WRITES)?,
-            // The range of the option ends at 100.
-            dirty_percent: percent.round() as u32,
+            dirty_percent,
+            background_percent,
             copy: self.nanos("cache.copy")?,
         }))
+    }
+
+    /// A share in whole percent.
+    fn whole_percent(&mut self, key: &str) -> Read<u32> {
+        let percent = 100.0 * self.share(key)?;
+        if (percent - percent.round()).abs() > 1e-9 {
+            self.report(key, format!("{percent}% is not a whole percentage; write {}%", percent.round()));
+        }
+        // The range of the option ends at 100.
+        Ok(percent.round() as u32)
     }
 
     /// The compressed part of a cache with room for so many pages, if there is one.

@@ -29,11 +29,11 @@ impl<P: TimedParts> TimedDrive<P> {
     ) -> Result<(), SimError> {
         let had_to_wait = !self.stalled.is_empty();
         let stalled = &mut self.stalled;
-        self.stack.place(request, |stack, offset, end| {
+        self.stack.take(request, |stack, offset, end| {
             let pages = stack.page.split(offset, end);
             stack.count_written(pages);
             stalled.push_back(Stalled { flight: index, pages, next: 0 });
-        })?;
+        });
         self.accept_pages(issuer);
         if had_to_wait || self.stalled.iter().any(|stalled| stalled.flight == index) {
             let buffer = self.buffer.as_mut().expect("writes stall before a buffer");

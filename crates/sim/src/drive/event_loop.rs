@@ -1,13 +1,15 @@
-//! The event loop of a drive: takes the next event of flash, link, controller, host or block layer.
+//! The event loop of a drive: takes the next event of flash, link, controller, host, cache or block layer.
 
 use ssdlab_ftl::Ftl;
 use ssdlab_nand::backend::Flash;
 use ssdlab_nand::backend::parallel::{Done, NEVER};
 
 use super::parts::TimedParts;
-use super::{BUFFERED, COLLECTION, TimedDrive, Until};
+use super::{BUFFERED, COLLECTION, HOST, TimedDrive, Until};
 use crate::drive::serial::LOOKAHEAD;
 use crate::host::block::BlockStage;
+use crate::host::cache::in_time::CacheStage;
+use crate::host::fit::Fitted;
 use crate::host::issue::{Issued, Issuer, Next};
 use crate::run::error::SimError;
 use crate::setup::drive::{Collect, CollectGoal};
@@ -17,26 +19,25 @@ impl<P: TimedParts> TimedDrive<P> {
     pub(super) fn go_on(&mut self, issuer: &mut Issuer<'_>, until: Until) -> Result<Option<u64>, SimError> {
         loop {
             let host_ns = loop {
-                issuer.held_up = self.block.as_ref().is_some_and(BlockStage::holds_up);
+                issuer.held_up = self.holds_up();
                 match issuer.next(self.now_ns())? {
                     Next::Issue(issued) => {
                         if let Some(ahead) = issuer.ahead(LOOKAHEAD) {
                             self.stack.prefetch(ahead);
                         }
-                        self.issue(issued, issuer);
-                        self.take_requests(issuer)?;
+                        self.issue(issued, issuer)?;
+                        self.settle(issuer)?;
                     }
                     Next::Wait(time_ns) => break time_ns,
-                    Next::End if until == Until::Complete && self.outstanding() == 0 => return Ok(None),
+                    Next::End if until == Until::Complete && self.unfinished() == 0 => return Ok(None),
                     Next::End => break NEVER,
                 }
             };
             if self.let_sleep() {
-                let outstanding = self.outstanding();
-                self.take_requests(issuer)?;
-                let held_up = self.block.as_ref().is_some_and(BlockStage::holds_up);
+                let unfinished = self.unfinished();
+                self.settle(issuer)?;
                 // What took no time may let the host go on at once.
-                if self.outstanding() < outstanding || held_up != issuer.held_up {
+                if self.unfinished() < unfinished || self.holds_up() != issuer.held_up {
                     continue;
                 }
             }
@@ -45,9 +46,10 @@ impl<P: TimedParts> TimedDrive<P> {
             let path_ns =
                 self.path.commands.next_ns().min(self.path.incoming.next_ns()).min(self.path.outgoing.next_ns());
             let block_ns = self.block.as_mut().map_or(NEVER, BlockStage::timer_ns);
-            let next_ns = flash_ns.min(path_ns).min(host_ns).min(self.idle_collection_ns()).min(block_ns);
+            let cache_ns = self.cache.as_ref().map_or(NEVER, CacheStage::next_ns);
+            let next_ns = flash_ns.min(path_ns).min(host_ns).min(self.idle_collection_ns()).min(block_ns).min(cache_ns);
             if next_ns == NEVER {
-                return if self.outstanding() == 0 { Ok(None) } else { Err(self.stuck()) };
+                return if self.unfinished() == 0 { Ok(None) } else { Err(self.stuck()) };
             }
             if let Until::Time(until_ns) = until
                 && next_ns > until_ns
@@ -68,27 +70,78 @@ impl<P: TimedParts> TimedDrive<P> {
                     self.block.as_mut().expect("its timer").on_timer(next_ns);
                     self.pull();
                 }
+                if next_ns == cache_ns {
+                    self.cache.as_mut().expect("its time").advance(next_ns);
+                }
             }
-            self.take_requests(issuer)?;
+            self.settle(issuer)?;
         }
     }
 
-    /// Requests of the host that are not complete.
+    /// Requests that are not complete, of those that the host or its cache has given to the block layer or the drive.
     pub(super) fn outstanding(&self) -> u32 {
         self.block.as_ref().map_or(self.queues.outstanding(), BlockStage::outstanding)
     }
 
+    /// The same with those in the cache.
+    pub(super) fn unfinished(&self) -> u32 {
+        self.outstanding() + self.cache.as_ref().map_or(0, CacheStage::unfinished)
+    }
+
+    /// Whether too much is on its way for the host to issue what nobody waits for.
+    pub(super) fn holds_up(&self) -> bool {
+        match &self.cache {
+            Some(cache) => cache.holds_up(),
+            None => self.block.as_ref().is_some_and(BlockStage::holds_up),
+        }
+    }
+
     /// The host issues a request.
-    pub(super) fn issue(&mut self, issued: Issued, issuer: &mut Issuer<'_>) {
+    pub(super) fn issue(&mut self, issued: Issued, issuer: &mut Issuer<'_>) -> Result<(), SimError> {
+        let Fitted { request, wrapped } = self.fitter.fit(&issued.request)?;
+        self.stack.host.wrapped_requests += u64::from(wrapped);
+        let issued = Issued { request, ..issued };
+        let now_ns = self.now_ns();
+        match &mut self.cache {
+            None => self.give(issued, HOST, issuer),
+            Some(cache) => cache.submit(issued, now_ns)?,
+        }
+        Ok(())
+    }
+
+    /// Gives a request of the host or of its cache to the block layer, or to the drive.
+    fn give(&mut self, issued: Issued, origin: u32, issuer: &mut Issuer<'_>) {
         let now_ns = self.now_ns();
         self.meters.outstanding(now_ns, self.outstanding() + 1);
         match &mut self.block {
-            None => self.enter(issued.request, issued.time_ns, None),
+            None => self.enter(issued, origin, None),
             Some(block) => {
-                block.submit(issued, now_ns);
+                block.submit(issued, origin, now_ns);
                 self.pull();
                 self.finish_host_requests(0, issuer);
             }
+        }
+    }
+
+    /// Takes requests from the queues, and whatever the cache can do after that.
+    #[inline]
+    fn settle(&mut self, issuer: &mut Issuer<'_>) -> Result<(), SimError> {
+        self.take_requests(issuer)?;
+        while self.cache.as_ref().is_some_and(CacheStage::has_work) {
+            self.follow_cache(issuer);
+            self.take_requests(issuer)?;
+        }
+        Ok(())
+    }
+
+    /// Gives the drive what the cache has for it, and completes the requests of the host that are done.
+    fn follow_cache(&mut self, issuer: &mut Issuer<'_>) {
+        let now_ns = self.now_ns();
+        while let Some((origin, request)) = self.cache.as_mut().and_then(CacheStage::next) {
+            self.give(Issued { request, time_ns: now_ns }, origin, issuer);
+        }
+        while let Some(request) = self.cache.as_mut().and_then(|cache| cache.take_done(now_ns)) {
+            issuer.completed(&request, now_ns);
         }
     }
 
@@ -102,7 +155,7 @@ impl<P: TimedParts> TimedDrive<P> {
     pub(super) fn pull_one(&mut self) -> bool {
         let now_ns = self.now_ns();
         let Some((id, request)) = self.block.as_mut().and_then(|block| block.next(now_ns)) else { return false };
-        self.enter(request, now_ns, Some(id));
+        self.enter(Issued { request, time_ns: now_ns }, HOST, Some(id));
         true
     }
 
@@ -122,10 +175,11 @@ impl<P: TimedParts> TimedDrive<P> {
     /// The simulation is stuck: the error says what waits for what.
     pub(super) fn stuck(&self) -> SimError {
         SimError::Stuck(format!(
-            "{} requests are outstanding, {} of them in the drive, {} wait for the write buffer{}; {}",
+            "{} requests are outstanding, {} of them in the drive, {} wait for the write buffer{}{}; {}",
             self.outstanding(),
             self.queues.inside(),
             self.stalled.len(),
+            self.cache.as_ref().map_or(String::new(), |cache| format!("; {}", cache.describe())),
             self.block.as_ref().map_or(String::new(), |block| format!("; block layer: {}", block.left())),
             self.stack.sinks.flash.describe()
         ))

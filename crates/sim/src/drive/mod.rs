@@ -4,9 +4,9 @@
 //! issued -> queue -> taken -> command -> [data in] -> submitted: FTL, flash, buffer -> [data out] -> complete
 //!          waiting           service                  waiting until its first operation begins, then service
 //! ```
-//! The loop takes the earliest event: work ends on flash, on the link or in the controller, the host issues a request, a
-//! timer expires, the drive is idle. Mapping changes when a request is submitted; its cost appears in the queues of the
-//! dies.
+//! The loop takes the earliest event: work ends on flash, on the link or in the controller, the host issues a request, the
+//! cache above has copied a page, a timer expires, the drive is idle. Mapping changes when a request is submitted; its cost
+//! appears in the queues of the dies.
 
 pub(crate) mod buffer;
 mod buffering;
@@ -32,6 +32,8 @@ use crate::drive::buffering::Stalled;
 use crate::drive::parts::TimedParts;
 use crate::drive::stack::Stack;
 use crate::host::block::BlockStage;
+use crate::host::cache::in_time::CacheStage;
+use crate::host::fit::Fitter;
 use crate::host::issue::Issuer;
 use crate::observe::activity::Meters;
 use crate::observe::measurement::{Measurement, OfDrive};
@@ -47,6 +49,9 @@ use front::{Path, Queues};
 const BUFFERED: u32 = 1 << 31;
 /// Owners from here on are planes in which garbage is collected ahead of need.
 const COLLECTION: u32 = 3 << 30;
+
+/// The origin of a request that the host itself has issued. Other origins are numbers of the cache above.
+const HOST: u32 = u32::MAX;
 
 /// How long a drive runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -71,7 +76,9 @@ struct Flight {
     number: u64,
     /// Whether one of the other direction was in the drive when it took this.
     met_other: bool,
-    /// The request of the block layer that it is; none if it is the host's own.
+    /// Who completes it: [`HOST`], or a number of the cache; told to the block layer where there is one.
+    origin: u32,
+    /// The request of the block layer that it is; none if there is no block layer.
     block: Option<RequestId>,
 }
 
@@ -79,8 +86,10 @@ struct Flight {
 pub(crate) struct TimedDrive<P: TimedParts> {
     options: DriveOptions,
     stack: Stack<P>,
+    fitter: Fitter,
     measurement: Measurement,
     meters: Meters,
+    cache: Option<CacheStage>,
     block: Option<BlockStage>,
     flights: Slab<Flight>,
     queues: Queues,
@@ -111,15 +120,17 @@ impl<P: TimedParts> TimedDrive<P> {
     /// A drive whose flash is idle.
     ///
     /// # Errors
-    /// If the block layer is impossible.
+    /// If the cache or the block layer is impossible.
     pub fn new(mut stack: Stack<P>, options: DriveOptions) -> Result<Self, SimError> {
         let parallelism = stack.setup.geometry.parallelism;
         let measurement = Measurement::start(&mut stack);
         let closed_loop = !matches!(stack.setup.replay, Replay::Open { .. });
         let capacity_bytes = stack.setup.capacity_bytes();
         let block = stack.setup.block.map(|block| BlockStage::new(&block, capacity_bytes, closed_loop)).transpose()?;
+        let cache = stack.setup.cache.map(|cache| CacheStage::new(&stack.setup, cache)).transpose()?;
         Ok(Self {
             options,
+            fitter: Fitter::new(&stack.setup),
             stack,
             measurement,
             meters: Meters::new(0),
@@ -137,6 +148,7 @@ impl<P: TimedParts> TimedDrive<P> {
             idle_since_ns: 0,
             epoch_seconds: 0,
             waiting_at_start: 0,
+            cache,
             block,
         })
     }
@@ -170,13 +182,18 @@ impl<P: TimedParts> TimedDrive<P> {
             now_ns,
         );
         let drive = OfDrive { summary, activity, absorbed_pages: absorbed + unwritten };
-        Ok(self.measurement.finish(self.stack, precondition, control == Control::Stop, Some(drive)))
+        let mut outcome = self.measurement.finish(self.stack, precondition, control == Control::Stop, Some(drive));
+        outcome.summary.cache = self.cache.map(CacheStage::finish);
+        Ok(outcome)
     }
 
     fn start_measuring(&mut self) {
         self.measurement = Measurement::start(&mut self.stack);
         self.stack.sinks.flash.record(self.stack.setup.gantt);
         self.meters = Meters::new(self.measurement.start_ns());
+        if let Some(cache) = &mut self.cache {
+            cache.start_measuring();
+        }
         if let Some(block) = &mut self.block {
             block.start_measuring(self.measurement.start_ns());
         }
@@ -197,7 +214,7 @@ impl<P: TimedParts> TimedDrive<P> {
         if limit == 0 {
             return Ok(Control::Continue);
         }
-        let mut issuer = Issuer::new(source, monitor, phase, self.stack.setup.replay, limit, self.stack.requests);
+        let mut issuer = Issuer::new(source, monitor, phase, self.stack.setup.replay, limit, self.fitter.requests());
         self.idle_since_ns = self.now_ns();
         self.go_on(&mut issuer, Until::Complete)?;
         if let Some((first_ns, latest_ns)) = issuer.arrivals_ns {
@@ -222,7 +239,7 @@ impl<P: TimedParts> TimedDrive<P> {
         until_ns: u64,
         done: &mut Vec<(Request, u64)>,
     ) -> Result<Option<u64>, SimError> {
-        let (replay, number) = (Replay::Open { time_scale: 1.0 }, self.stack.requests);
+        let (replay, number) = (Replay::Open { time_scale: 1.0 }, self.fitter.requests());
         let mut nobody = ();
         let mut issuer = Issuer::new(source, &mut nobody, Phase::Measure, replay, u64::MAX, number);
         issuer.done = Some(done);

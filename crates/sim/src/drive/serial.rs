@@ -6,6 +6,7 @@ use ssdlab_trace::{Request, Source};
 use crate::drive::parts::Parts;
 use crate::drive::sinks::Sinks;
 use crate::drive::stack::Stack;
+use crate::host::fit::{Fitted, Fitter};
 use crate::host::issue::{BATCH, scaled};
 use crate::observe::measurement::Measurement;
 use crate::observe::summary::PreconditionSummary;
@@ -22,6 +23,7 @@ pub(crate) const LOOKAHEAD: usize = 16;
 /// Serves requests one by one.
 pub(crate) struct SerialDrive<P: Parts> {
     stack: Stack<P>,
+    fitter: Fitter,
     measurement: Measurement,
 }
 
@@ -29,7 +31,7 @@ impl<P: Parts<Flash: OneByOne>> SerialDrive<P> {
     pub(crate) fn new(setup: &Setup, ftl: P::Ftl, sinks: Sinks<P::Flash, P::Checker, P::Meter>) -> Self {
         let mut stack = Stack::new(setup, ftl, sinks);
         let measurement = Measurement::start(&mut stack);
-        Self { stack, measurement }
+        Self { stack, fitter: Fitter::new(setup), measurement }
     }
 
     /// Prepares the device; the clock begins after that.
@@ -97,7 +99,9 @@ impl<P: Parts<Flash: OneByOne>> SerialDrive<P> {
             Replay::Open { time_scale } => scaled(request.time_ns, time_scale),
         };
         self.stack.sinks.flash.idle_until(issued_ns);
-        self.stack.place(request, |stack, offset, end| stack.access(request, offset, end))?;
+        let Fitted { request, wrapped } = self.fitter.fit(request)?;
+        self.stack.host.wrapped_requests += u64::from(wrapped);
+        self.stack.take(&request, |stack, offset, end| stack.access(&request, offset, end));
         let done_ns = self.stack.sinks.flash.now_ns();
         self.measurement.request_done(&self.stack, request.op, done_ns.saturating_sub(issued_ns));
         self.stack.stop_at_violation()?;

@@ -9,6 +9,7 @@ use ssdlab_trace::{Op, Request, flag};
 use crate::check::shadow::Checker;
 use crate::drive::parts::Parts;
 use crate::drive::sinks::{PartOfPage, Sinks};
+use crate::host::fit::runs;
 use crate::observe::log::Meter;
 use crate::observe::summary::HostCounters;
 use crate::run::error::SimError;
@@ -49,7 +50,7 @@ impl<P: Parts> Stack<P> {
 
     /// Counts a request and calls `serve` with each run of bytes that it covers on the device.
     #[inline]
-    pub fn place(&mut self, request: &Request, mut serve: impl FnMut(&mut Self, u64, u64)) -> Result<(), SimError> {
+    pub fn take(&mut self, request: &Request, mut serve: impl FnMut(&mut Self, u64, u64)) {
         let bytes = u64::from(request.bytes);
         match request.op {
             Op::Read => {
@@ -66,17 +67,10 @@ impl<P: Parts> Stack<P> {
             }
             Op::Flush => {
                 self.host.flush_requests += 1;
-                return Ok(());
+                return;
             }
         }
-        let capacity_bytes = self.setup.capacity_bytes();
-        let Some(pieces) = self.setup.fit.pieces(request, capacity_bytes, self.setup.geometry.page_bytes) else {
-            let end = request.offset.saturating_add(bytes);
-            return Err(SimError::BeyondDevice { number: self.requests, end, capacity_bytes });
-        };
-        self.host.wrapped_requests += u64::from(pieces.wraps());
-        pieces.for_each(|(offset, bytes)| serve(self, offset, offset + bytes));
-        Ok(())
+        runs(request, self.setup.capacity_bytes()).for_each(|(offset, end)| serve(self, offset, end));
     }
 
     /// Serves the bytes `offset..end` of a request.

@@ -8,7 +8,7 @@ use super::buffering::access_behind;
 use super::parts::TimedParts;
 use super::{Flight, TimedDrive};
 use crate::host::block::{BlockStage, HostRequest};
-use crate::host::issue::Issuer;
+use crate::host::issue::{Issued, Issuer};
 use crate::run::error::SimError;
 
 const NANOS_PER_SECOND: u64 = 1_000_000_000;
@@ -16,11 +16,22 @@ const NANOS_PER_SECOND: u64 = 1_000_000_000;
 impl<P: TimedParts> TimedDrive<P> {
     /// A request enters its queue.
     #[inline]
-    pub(super) fn enter(&mut self, request: Request, issued_ns: u64, block: Option<RequestId>) {
+    pub(super) fn enter(&mut self, issued: Issued, origin: u32, block: Option<RequestId>) {
+        let Issued { request, time_ns: issued_ns } = issued;
         let queue = self.queues.queue_of(request.stream);
         let (taken_ns, submitted_ns, waited_ns, met_other) = (0, 0, 0, false);
-        let flight =
-            Flight { request, issued_ns, taken_ns, submitted_ns, waited_ns, queue, number: 0, met_other, block };
+        let flight = Flight {
+            request,
+            issued_ns,
+            taken_ns,
+            submitted_ns,
+            waited_ns,
+            queue,
+            number: 0,
+            met_other,
+            origin,
+            block,
+        };
         self.queues.push(queue, self.flights.insert(flight));
     }
 
@@ -98,7 +109,7 @@ impl<P: TimedParts> TimedDrive<P> {
         match (request.op, self.buffer.is_some()) {
             (Op::Write, true) => return self.submit_to_buffer(index, &request, issuer),
             (Op::Flush, true) => {
-                self.stack.place(&request, |_, _, _| {})?;
+                self.stack.take(&request, |_, _, _| {});
                 self.make_safe(index, issuer);
                 return Ok(());
             }
@@ -106,10 +117,10 @@ impl<P: TimedParts> TimedDrive<P> {
         }
         self.stack.sinks.flash.submit(index, self.stack.requests, false);
         let (buffer, oracle) = (&mut self.buffer, &mut self.oracle);
-        self.stack.place(&request, |stack, offset, end| match buffer {
+        self.stack.take(&request, |stack, offset, end| match buffer {
             Some(buffer) => access_behind(stack, buffer, oracle, &request, offset, end),
             None => stack.access(&request, offset, end),
-        })?;
+        });
         if self.stack.sinks.flash.submitted() == 0 {
             self.served(index, now_ns, issuer);
         }
@@ -132,13 +143,14 @@ impl<P: TimedParts> TimedDrive<P> {
     /// A request is back at the host.
     pub(super) fn complete(&mut self, index: u32, issuer: &mut Issuer<'_>) {
         let now_ns = self.now_ns();
-        let Flight { request, issued_ns, taken_ns, waited_ns, queue, met_other, block, .. } = self.flights[index];
+        let Flight { request, issued_ns, taken_ns, waited_ns, queue, met_other, origin, block, .. } =
+            self.flights[index];
         self.inside[request.op as usize] -= 1;
         self.meters.left_drive(request.op, met_other, now_ns - taken_ns);
         self.flights.remove(index);
         self.queues.leave(queue);
         match block {
-            None => self.finish(&request, issued_ns, waited_ns, issuer),
+            None => self.finish(&request, origin, issued_ns, waited_ns, issuer),
             Some(id) => {
                 let block = self.block.as_mut().expect("it gave the request out");
                 block.completed(id, now_ns);
@@ -152,21 +164,31 @@ impl<P: TimedParts> TimedDrive<P> {
     #[inline(always)]
     pub(super) fn finish_host_requests(&mut self, service_ns: u64, issuer: &mut Issuer<'_>) {
         while let Some(done) = self.block.as_mut().and_then(BlockStage::take_done) {
-            let HostRequest { request, issued_ns, .. } = done;
+            let HostRequest { request, origin, issued_ns, .. } = done;
             // A bio merged into a request that was at work cannot have come later than that.
             let waited_ns = (self.now_ns() - issued_ns).saturating_sub(service_ns);
-            self.finish(&request, issued_ns, waited_ns, issuer);
+            self.finish(&request, origin, issued_ns, waited_ns, issuer);
         }
     }
 
-    /// A request of the host is complete.
-    pub(super) fn finish(&mut self, request: &Request, issued_ns: u64, waited_ns: u64, issuer: &mut Issuer<'_>) {
+    /// A request of the host or of its cache is complete.
+    pub(super) fn finish(
+        &mut self,
+        request: &Request,
+        origin: u32,
+        issued_ns: u64,
+        waited_ns: u64,
+        issuer: &mut Issuer<'_>,
+    ) {
         let now_ns = self.now_ns();
         self.meters.outstanding(now_ns, self.outstanding());
         let latency_ns = now_ns - issued_ns;
         self.meters.request_done(request, now_ns, latency_ns, waited_ns);
         self.measurement.request_done(&self.stack, request.op, latency_ns);
-        issuer.completed(request, now_ns);
+        match &mut self.cache {
+            None => issuer.completed(request, now_ns),
+            Some(cache) => cache.completed(origin, now_ns),
+        }
         if self.outstanding() == 0 {
             self.idle_since_ns = now_ns;
         }

@@ -17,6 +17,7 @@ use ssdlab_sched::{
 };
 use ssdlab_trace::{Op, Request, flag};
 
+use crate::host::fit::runs;
 use crate::host::issue::Issued;
 use crate::run::error::SimError;
 use crate::setup::host::BlockOptions;
@@ -61,10 +62,12 @@ impl Marks {
     }
 }
 
-/// A request of the host in the block layer or below.
+/// A request of the host or of its cache in the block layer or below.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HostRequest {
     pub request: Request,
+    /// Who completes it, for the drive that gave it.
+    pub origin: u32,
     pub issued_ns: u64,
     /// Bios that have not ended.
     bios: u32,
@@ -74,6 +77,7 @@ pub(crate) struct HostRequest {
 pub(crate) struct BlockStage {
     layer: BlockLayer,
     max_sectors: u32,
+    device_bytes: u64,
     frame: Frame,
     /// Whether processes hold their requests back until they sleep (modern frame).
     plug: bool,
@@ -110,6 +114,7 @@ impl BlockStage {
         let options = options.for_device(device_bytes / SECTOR);
         Ok(Self {
             max_sectors: options.max_sectors,
+            device_bytes,
             frame: options.frame,
             plug: options.plug,
             all_let_go: closed_loop || options.frame == Frame::Modern,
@@ -193,15 +198,18 @@ impl BlockStage {
     }
 
     /// Takes a request of the host.
-    pub fn submit(&mut self, issued: Issued, now_ns: u64) {
+    #[inline]
+    pub fn submit(&mut self, issued: Issued, origin: u32, now_ns: u64) {
         self.timer_ns = None;
         let Issued { request, time_ns } = issued;
-        let (first, sectors) = (request.offset / SECTOR, sectors_of(&request));
-        let largest = u64::from(self.max_sectors);
-        // A flush is a bio without data. As a rule a request is one bio, and a division takes its time.
-        let bios = if sectors <= largest { 1 } else { sectors.div_ceil(largest) };
-        let host = HostRequest { request, issued_ns: time_ns, bios: bios as u32 };
-        let owner = self.requests.insert(host);
+        // As a rule a request is one bio; a flush is one without data.
+        let flush = request.op == Op::Flush;
+        let (start, sectors) =
+            if flush { (request.offset / SECTOR, 0) } else { sectors_of(request.offset, request.end()) };
+        let one = flush || (request.end() <= self.device_bytes && sectors <= u64::from(self.max_sectors));
+        let cuts = if one { Vec::new() } else { self.cut(&request) };
+        let bios = if one { 1 } else { cuts.len() as u32 };
+        let owner = self.requests.insert(HostRequest { request, origin, issued_ns: time_ns, bios });
         self.outstanding += 1;
         let pid = u32::from(request.stream);
         let waits = self.all_let_go || request.op == Op::Read || request.flags & flag::SYNC != 0;
@@ -212,22 +220,40 @@ impl BlockStage {
             self.layer.plug(pid);
         }
         let direction = if request.op == Op::Read { Direction::Read } else { Direction::Write };
-        let flags = flags_of(&request);
-        for number in 0..bios {
-            let bio = Bio {
-                start: first + number * largest,
-                sectors: (sectors - number * largest).min(largest) as u32,
-                direction,
-                flags,
-                pid,
-                priority: Priority::default(),
-                owner,
-            };
-            self.marks.note(&bio);
-            if self.layer.submit(bio, now_ns) == Submitted::Ended {
-                self.bio_ended(owner);
-            }
+        let bio = Bio {
+            start,
+            sectors: sectors as u32,
+            direction,
+            flags: flags_of(&request),
+            pid,
+            priority: Priority::default(),
+            owner,
+        };
+        self.marks.note(&bio);
+        if one {
+            self.submit_bio(bio, now_ns);
         }
+        for (start, sectors) in cuts {
+            self.submit_bio(Bio { start, sectors, ..bio }, now_ns);
+        }
+    }
+
+    #[inline]
+    fn submit_bio(&mut self, bio: Bio, now_ns: u64) {
+        if self.layer.submit(bio, now_ns) == Submitted::Ended {
+            self.bio_ended(bio.owner);
+        }
+    }
+
+    /// `(start, sectors)` of the bios of a request that is too large for one, or wraps.
+    fn cut(&self, request: &Request) -> Vec<(u64, u32)> {
+        let largest = u64::from(self.max_sectors);
+        let bios = |(offset, end)| {
+            let (start, sectors) = sectors_of(offset, end);
+            let number = sectors.div_ceil(largest);
+            (0..number).map(move |bio| (start + bio * largest, (sectors - bio * largest).min(largest) as u32))
+        };
+        runs(request, self.device_bytes).flat_map(bios).collect()
     }
 
     fn wake(&mut self, stream: u16) {
@@ -316,12 +342,11 @@ impl BlockStage {
     }
 }
 
-/// Sectors that a request touches: a block device knows only whole ones.
-fn sectors_of(request: &Request) -> u64 {
-    match request.op {
-        Op::Flush => 0,
-        _ => request.end().div_ceil(SECTOR) - request.offset / SECTOR,
-    }
+/// First sector and number of sectors that a run of bytes touches: a block device knows only whole ones.
+#[inline]
+fn sectors_of(offset: u64, end: u64) -> (u64, u64) {
+    let start = offset / SECTOR;
+    (start, end.div_ceil(SECTOR) - start)
 }
 
 fn flags_of(request: &Request) -> Flags {

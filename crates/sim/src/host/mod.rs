@@ -2,5 +2,5 @@
 
 pub(crate) mod block;
 pub(crate) mod cache;
-mod fit;
+pub(crate) mod fit;
 pub(crate) mod issue;

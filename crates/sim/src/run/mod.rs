@@ -14,13 +14,14 @@ use crate::assembly::{Prepared, Purpose, assemble, prepare_drive};
 use crate::drive::parts::{Parts, TimedParts, Untimed};
 use crate::drive::serial::SerialDrive;
 use crate::drive::stack::Stack;
-use crate::host::cache::{Cached, Shared};
+use crate::host::cache::source::{Cached, Shared};
 use crate::observe::activity::Activity;
 use crate::observe::log::LogFigures;
 use crate::observe::series::Series;
 use crate::observe::summary::Summary;
-use crate::setup::Setup;
 use crate::setup::drive::DriveOptions;
+use crate::setup::host::CacheOptions;
+use crate::setup::{Clock, Setup};
 use error::SimError;
 use monitor::Monitor;
 
@@ -43,20 +44,28 @@ pub struct Outcome {
 
 /// Runs `source` against the device described by `setup`, through the cache above it if there is one.
 pub fn run(setup: &Setup, source: &mut dyn Source, monitor: &mut dyn Monitor) -> Result<Outcome, SimError> {
-    let Some(options) = setup.cache else {
-        return run_device(setup, source, monitor);
-    };
-    let monitor = RefCell::new(monitor);
-    let mut cached = Cached::new(setup, options, source, Shared(&monitor))?;
-    let mut outcome = run_device(setup, &mut cached, &mut Shared(&monitor))?;
-    outcome.summary.cache = Some(cached.summary(&outcome.latency));
-    outcome.summary.partial |= cached.stopped;
-    Ok(outcome)
+    match (setup.cache, setup.clock) {
+        (Some(options), Clock::Count | Clock::Serial(_)) => run_through_cache(setup, options, source, monitor),
+        _ => assemble(setup, Replaying { source, monitor }),
+    }
 }
 
-/// Runs `source` against the device described by `setup`.
-fn run_device(setup: &Setup, source: &mut dyn Source, monitor: &mut dyn Monitor) -> Result<Outcome, SimError> {
-    assemble(setup, Replaying { source, monitor })
+/// Runs what a cache leaves of `source` against a device that serves one request after the other.
+fn run_through_cache(
+    setup: &Setup,
+    options: CacheOptions,
+    source: &mut dyn Source,
+    monitor: &mut dyn Monitor,
+) -> Result<Outcome, SimError> {
+    let monitor = RefCell::new(monitor);
+    let mut cached = Cached::new(setup, options, source, Shared(&monitor))?;
+    let below = Replaying { source: &mut cached, monitor: &mut Shared(&monitor) };
+    let mut outcome = assemble(&Cached::setup_below(setup), below)?;
+    let (cache, stopped, wrapped) = cached.finish(&outcome.latency)?;
+    outcome.summary.cache = Some(cache);
+    outcome.summary.partial |= stopped;
+    outcome.summary.host.wrapped_requests = wrapped;
+    Ok(outcome)
 }
 
 /// Runs a source to its end.

@@ -165,6 +165,11 @@ pub struct CacheOptions {
     pub writes: WriteMode,
     /// Share of the raw pages that may be dirty, percent.
     pub dirty_percent: u32,
+    /// Share of them above which dirty pages are written below ahead of need, percent; needs [`Clock::Event`]. One above
+    /// `dirty_percent` never acts.
+    ///
+    /// [`Clock::Event`]: crate::Clock::Event
+    pub background_percent: u32,
     /// Time to copy a page from or to it.
     pub copy: Nanos,
 }

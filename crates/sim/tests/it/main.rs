@@ -3,9 +3,11 @@
 mod amplification;
 mod block_layer;
 mod cache;
+mod cache_in_time;
 mod determinism;
 mod drive;
 mod failures;
+mod fit;
 mod live;
 mod log_blocks;
 mod map_advice;

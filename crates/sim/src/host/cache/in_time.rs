@@ -1,0 +1,235 @@
+//! A cache as a stage of the event loop of a drive.
+//!
+//! ```text
+//! request -> looked up -> what it needs from below goes there at once -> pages copied, restored, compressed -> complete
+//!                         dirty pages that give way, or exceed a limit, go below: nobody waits
+//!                         a write that makes pages dirty waits until few enough are: complete
+//! ```
+//! - Looking up takes no time; pages are worked on one after the other, for whichever request.
+//! - A page is dirty until it has been written below, not until that begins: so [`CacheOptions::dirty_percent`] bounds what
+//!   waits in the cache and on its way below together. Writers go on in the order in which they made pages dirty, as those
+//!   do that balance dirty pages in Linux.
+//! - Above [`CacheOptions::background_percent`] dirty pages are written below as soon as they are, oldest first.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+use ssdlab_core::Slab;
+use ssdlab_nand::backend::parallel::NEVER;
+use ssdlab_trace::{Op, Request};
+
+use super::below::Below;
+use super::{Cache, CacheSummary};
+use crate::host::fit::runs;
+use crate::host::issue::Issued;
+use crate::run::error::SimError;
+use crate::setup::Setup;
+use crate::setup::host::CacheOptions;
+
+/// A request of the host in the cache.
+#[derive(Clone, Copy, Debug)]
+struct HostRequest {
+    request: Request,
+    issued_ns: u64,
+    /// Requests below that it waits for, and one more until it has been looked up.
+    waits: u32,
+    /// Time to work on its pages.
+    work_ns: u64,
+    /// Pages that had ever become dirty when its own had; 0 if it made none dirty.
+    dirtied: u64,
+}
+
+/// What requests of the host took, measured.
+#[derive(Clone, Copy, Debug, Default)]
+struct Times {
+    requests: u64,
+    total_ns: u128,
+    cache_ns: u64,
+}
+
+/// A cache with the requests that are in it.
+pub(crate) struct CacheStage {
+    cache: Cache,
+    hosts: Slab<HostRequest>,
+    below: Below,
+    /// Requests whose pages are worked on, with the times at which that is done.
+    working: VecDeque<(u64, u32)>,
+    /// Writers that wait until fewer pages are dirty, by the pages that had ever become dirty.
+    limited: BinaryHeap<Reverse<(u64, u32)>>,
+    hard_pages: u64,
+    /// Dirty pages that have been written below.
+    written_back: u64,
+    done: VecDeque<u32>,
+    /// Requests of the host that a request below sets free; empty but for that moment.
+    freed: Vec<u32>,
+    times: Times,
+}
+
+impl CacheStage {
+    /// An empty cache.
+    ///
+    /// # Errors
+    /// If the cache is impossible, or its pages do not fit the device.
+    pub fn new(setup: &Setup, options: CacheOptions) -> Result<Self, SimError> {
+        let cache = Cache::new(setup, options, options.background_percent.min(options.dirty_percent))?;
+        Ok(Self {
+            hard_pages: cache.stage.hard_pages(),
+            cache,
+            hosts: Slab::default(),
+            below: Below::new(options.page_bytes),
+            working: VecDeque::new(),
+            limited: BinaryHeap::new(),
+            written_back: 0,
+            done: VecDeque::new(),
+            freed: Vec::new(),
+            times: Times::default(),
+        })
+    }
+
+    /// From now on it is measured.
+    pub fn start_measuring(&mut self) {
+        self.cache.start_measuring();
+        self.times = Times::default();
+    }
+
+    /// What it did since then.
+    pub fn finish(self) -> CacheSummary {
+        let Times { requests, total_ns, cache_ns } = self.times;
+        self.cache.summary(cache_ns, (requests > 0).then(|| total_ns as f64 / requests as f64))
+    }
+
+    /// Requests of the host and requests below that are not complete.
+    pub fn unfinished(&self) -> u32 {
+        (self.hosts.len() + self.below.len()) as u32
+    }
+
+    /// Whether a writer waits for dirty pages to be written.
+    pub fn holds_up(&self) -> bool {
+        !self.limited.is_empty()
+    }
+
+    /// What waits for what.
+    pub fn describe(&self) -> String {
+        format!(
+            "{} requests of the host in the cache, {} of them at its limit of dirty pages, {} requests below",
+            self.hosts.len(),
+            self.limited.len(),
+            self.below.len()
+        )
+    }
+
+    /// When something happens here by itself.
+    pub fn next_ns(&self) -> u64 {
+        self.working.front().map_or(NEVER, |&(time_ns, _)| time_ns)
+    }
+
+    /// Takes a request of the host.
+    pub fn submit(&mut self, issued: Issued, now_ns: u64) -> Result<(), SimError> {
+        let Issued { request, time_ns } = issued;
+        let host = HostRequest { request, issued_ns: time_ns, waits: 1, work_ns: 0, dirtied: 0 };
+        let number = self.hosts.insert(host);
+        let Self { cache, hosts, below, .. } = self;
+        let host = &mut hosts[number];
+        if matches!(request.op, Op::Read | Op::Write) {
+            let arrivals = |(offset, end)| below.wait_for_arrivals(number, offset, end);
+            host.waits += runs(&request, cache.device_bytes).map(arrivals).sum::<u32>();
+        }
+        let dirtied = cache.totals.counters.dirtied;
+        let mut flush = None;
+        host.work_ns = cache.submit(&request, &mut |request, why| {
+            let waits = why.is_waited_for();
+            host.waits += u32::from(waits);
+            let sent = below.add(request, why, waits.then_some(number), flush);
+            if request.op == Op::Flush {
+                flush = Some(sent);
+            }
+        })?;
+        if cache.totals.counters.dirtied > dirtied {
+            host.dirtied = cache.totals.counters.dirtied;
+        }
+        cache.background(now_ns, &mut |request, why| {
+            below.add(request, why, None, None);
+        });
+        self.got_one(number, now_ns);
+        Ok(())
+    }
+
+    /// A request of the host waits for one thing less.
+    fn got_one(&mut self, number: u32, now_ns: u64) {
+        let host = &mut self.hosts[number];
+        host.waits -= 1;
+        if host.waits > 0 {
+            return;
+        }
+        if host.work_ns == 0 {
+            self.worked(number);
+            return;
+        }
+        let free_ns = self.working.back().map_or(now_ns, |&(time_ns, _)| time_ns);
+        let done_ns = free_ns.saturating_add(host.work_ns);
+        self.times.cache_ns += done_ns - now_ns;
+        self.working.push_back((done_ns, number));
+    }
+
+    /// What is due by now.
+    pub fn advance(&mut self, now_ns: u64) {
+        while let Some(&(_, number)) = self.working.front().filter(|&&(time_ns, _)| time_ns <= now_ns) {
+            self.working.pop_front();
+            self.worked(number);
+        }
+    }
+
+    /// The pages of a request have been worked on.
+    fn worked(&mut self, number: u32) {
+        let HostRequest { dirtied, .. } = self.hosts[number];
+        if self.is_above_limit(dirtied) {
+            self.limited.push(Reverse((dirtied, number)));
+        } else {
+            self.done.push_back(number);
+        }
+    }
+
+    /// Whether too many of the first so many pages that became dirty are dirty still, or being written below.
+    fn is_above_limit(&self, dirtied: u64) -> bool {
+        let counters = self.cache.stage.counters();
+        let clean = self.written_back + counters.overwritten + counters.discarded;
+        dirtied.saturating_sub(clean) > self.hard_pages
+    }
+
+    /// Whether there is something to send below, or to tell the host.
+    #[inline]
+    pub fn has_work(&self) -> bool {
+        self.below.is_ready() || !self.done.is_empty() || self.is_freed()
+    }
+
+    /// Whether the writer that has waited longest can go on.
+    fn is_freed(&self) -> bool {
+        self.limited.peek().is_some_and(|&Reverse((dirtied, _))| !self.is_above_limit(dirtied))
+    }
+
+    /// The next request that goes below, with its number.
+    pub fn next(&mut self) -> Option<(u32, Request)> {
+        self.below.next()
+    }
+
+    /// A request below is complete.
+    pub fn completed(&mut self, number: u32, now_ns: u64) {
+        let mut freed = std::mem::take(&mut self.freed);
+        self.written_back += self.below.completed(number, &mut freed);
+        freed.drain(..).for_each(|host| self.got_one(host, now_ns));
+        self.freed = freed;
+    }
+
+    /// A request of the host that is complete.
+    pub fn take_done(&mut self, now_ns: u64) -> Option<Request> {
+        while self.is_freed() {
+            self.done.extend(self.limited.pop().map(|Reverse((_, number))| number));
+        }
+        let number = self.done.pop_front()?;
+        let HostRequest { request, issued_ns, .. } = self.hosts[number];
+        self.hosts.remove(number);
+        self.times.requests += 1;
+        self.times.total_ns += u128::from(now_ns - issued_ns);
+        Some(request)
+    }
+}

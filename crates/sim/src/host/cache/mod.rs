@@ -1,0 +1,193 @@
+//! A cache above the drive: requests of the host go through it, and what it cannot hold goes below.
+//!
+//! A page copied from or to the cache takes time, and so does one that is restored or compressed: whoever touches a page
+//! pays for it and for the victim that it drives out of the raw pool, as in the cost function before figure 12 of Harper
+//! 2018. The times of the codecs there are those of all threads together, so the host does such work for one page after
+//! the other.
+//!
+//! A drive at work on many requests has the cache as a stage of its event loop ([`in_time`]). Where requests are served one
+//! by one, without time or on the serial clock, nothing can happen while a request is served, so the cache need not know
+//! when anything is done: there it is the source of the drive's requests ([`source`]), which keeps the loop below in
+//! batches.
+
+mod below;
+pub(crate) mod in_time;
+pub(crate) mod source;
+mod summary;
+
+use ssdlab_cache::{CacheError, CompressedPool, Stage, StageOptions, Transitions, Why, policy};
+use ssdlab_trace::{Op, Request, TraceError, flag};
+
+use crate::host::fit::runs;
+use crate::run::error::SimError;
+use crate::setup::Setup;
+use crate::setup::host::CacheOptions;
+use summary::Totals;
+pub use summary::{CacheSummary, PoolsSummary};
+
+/// Work beyond copies.
+#[derive(Clone, Copy, Debug, Default)]
+struct Work {
+    compressions: u64,
+    compress_ns: u64,
+    restore_ns: u64,
+}
+
+/// A cache and what it has done.
+struct Cache {
+    options: CacheOptions,
+    stage: Stage,
+    device_bytes: u64,
+    totals: Totals,
+    /// When measuring began.
+    start: Totals,
+}
+
+impl Cache {
+    /// An empty cache that writes pages back ahead of need above `background_percent` of dirty ones.
+    ///
+    /// # Errors
+    /// If the cache is impossible, or its pages do not fit the device.
+    fn new(setup: &Setup, options: CacheOptions, background_percent: u32) -> Result<Self, SimError> {
+        let impossible = |error: CacheError| SimError::Setup(format!("the cache above the drive: {error}"));
+        let device_bytes = setup.capacity_bytes();
+        if !device_bytes.is_multiple_of(u64::from(options.page_bytes)) {
+            return Err(SimError::Setup(format!(
+                "pages of {} bytes of the cache above the drive do not divide its {device_bytes} bytes; lower cache.page",
+                options.page_bytes,
+            )));
+        }
+        let info = policy(options.policy).map_err(impossible)?;
+        let values = info.parameters.iter().zip(options.parameters);
+        let changes: Vec<_> = values.filter_map(|(one, value)| Some((one.name.to_owned(), value?))).collect();
+        let stage_options = StageOptions {
+            page_bytes: options.page_bytes,
+            capacity_pages: options.raw_pages(),
+            writes: options.writes,
+            background_percent,
+            hard_percent: options.dirty_percent,
+        };
+        let mut stage = Stage::new(info, &changes, stage_options).map_err(impossible)?;
+        if let Some(pool) = options.compressed {
+            stage = stage
+                .compressing(CompressedPool {
+                    policy: policy(pool.policy).map_err(impossible)?,
+                    bytes: pool.room_pages * u64::from(options.page_bytes),
+                    sizes: pool.sizes,
+                    seed: setup.seed,
+                })
+                .map_err(impossible)?;
+        }
+        Ok(Self { options, stage, device_bytes, totals: Totals::default(), start: Totals::default() })
+    }
+
+    fn start_measuring(&mut self) {
+        self.start = self.totals;
+    }
+
+    /// Takes a request that has been fitted to the device: what it causes goes to `below`. How long the host works on its
+    /// pages.
+    fn submit<F: FnMut(Request, Why)>(&mut self, request: &Request, below: &mut F) -> Result<u64, SimError> {
+        let before = self.totals;
+        let (stage, mut served) = (&mut self.stage, true);
+        let mut submit = |request: &Request| {
+            let below = &mut |request, why| {
+                served = false;
+                below(request, why);
+            };
+            stage.submit(request, below).map_err(|error| TraceError::Format(error.to_string()))
+        };
+        if request.op == Op::Flush || request.end() <= self.device_bytes {
+            submit(request)?;
+        } else {
+            let mut flags = request.flags;
+            for (offset, end) in runs(request, self.device_bytes) {
+                submit(&Request { offset, bytes: (end - offset) as u32, flags, ..*request })?;
+                flags &= !flag::PREFLUSH;
+            }
+        }
+        self.totals = Totals {
+            counters: self.stage.counters(),
+            transitions: self.stage.transitions(),
+            requests: before.requests + 1,
+            served: before.served + u64::from(served),
+        };
+        let did = self.totals - before;
+        let Work { compress_ns, restore_ns, .. } = self.work(did.transitions);
+        let copy_ns = did.touched().saturating_mul(self.options.copy.0);
+        Ok(copy_ns.saturating_add(compress_ns).saturating_add(restore_ns))
+    }
+
+    /// Writes back ahead of need.
+    fn background<F: FnMut(Request, Why)>(&mut self, now_ns: u64, below: &mut F) {
+        if self.stage.background(u64::MAX, now_ns, below) > 0 {
+            self.totals.counters = self.stage.counters();
+        }
+    }
+
+    /// What `transitions` cost.
+    fn work(&self, transitions: Transitions) -> Work {
+        let Some(pool) = self.options.compressed else { return Work::default() };
+        let compressions = transitions.demoted();
+        Work {
+            compressions,
+            compress_ns: compressions.saturating_mul(pool.compress.0),
+            restore_ns: transitions.restored.saturating_mul(pool.restore.0),
+        }
+    }
+
+    /// What it did in the measured phase, in which requests spent so much time in it and took so long on average.
+    fn summary(&self, cache_ns: u64, mean_ns: Option<f64>) -> CacheSummary {
+        let did = self.totals - self.start;
+        let (counters, touched) = (did.counters, did.touched());
+        let hits = counters.read_hits + counters.write_hits;
+        CacheSummary {
+            policy: self.options.policy,
+            page_bytes: self.options.page_bytes,
+            capacity_pages: self.options.capacity_pages,
+            requests: did.requests,
+            served: did.served,
+            hits,
+            misses: touched - hits,
+            miss_ratio: (touched > 0).then(|| (touched - hits) as f64 / touched as f64),
+            written_back: counters.written_back(),
+            dirty_pages: self.stage.dirty_pages(),
+            counters,
+            pools: self.pools(did.transitions),
+            cache_ns,
+            mean_ns,
+        }
+    }
+
+    /// What is in the pools, and what `transitions` did.
+    fn pools(&self, transitions: Transitions) -> PoolsSummary {
+        let page_bytes = u64::from(self.options.page_bytes);
+        let (compressed_pages, compressed_bytes) = self.stage.compressed_pages();
+        let Work { compressions, compress_ns, restore_ns } = self.work(transitions);
+        PoolsSummary {
+            raw_capacity_pages: self.options.raw_pages(),
+            compressed_capacity_bytes: (self.options.capacity_pages - self.options.raw_pages()) * page_bytes,
+            raw_hits: transitions.raw_hits + transitions.raw_overwritten,
+            compressed_hits: transitions.compressed_hits + transitions.compressed_overwritten,
+            compressions,
+            compress_ns,
+            restore_ns,
+            raw_pages: self.stage.raw_pages(),
+            compressed_pages,
+            compressed_bytes,
+            ratio: (compressed_pages > 0).then(|| (compressed_pages * page_bytes) as f64 / compressed_bytes as f64),
+            transitions,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::MOST_PARAMETERS;
+    use ssdlab_cache::POLICIES;
+
+    #[test]
+    fn every_policy_has_room_for_its_parameters() {
+        assert!(POLICIES.iter().all(|info| info.parameters.len() <= MOST_PARAMETERS));
+    }
+}
