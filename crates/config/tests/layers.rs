@@ -4,8 +4,9 @@ use ssdlab_config::{Config, Fallback, Layer, OPTIONS, Settings};
 use ssdlab_core::Nanos;
 use ssdlab_ftl::FtlChoice;
 use ssdlab_ftl::choice::MapChoice;
+use ssdlab_ftl::gc;
 use ssdlab_ftl::log::fast::FastOptions;
-use ssdlab_ftl::page::{Trigger, VictimChoice};
+use ssdlab_ftl::page::Trigger;
 use ssdlab_nand::backend::parallel::Window;
 use ssdlab_nand::backend::parallel::scheduler;
 use ssdlab_nand::{Commands, Interruption, Parallelism, StripeOrder, Suspend};
@@ -73,13 +74,13 @@ fn another_variant_drops_the_parameters_of_the_first() {
         FtlChoice::Page(options, MapChoice::Ram) => options.gc,
         other => panic!("page mapping is the default, not {other:?}"),
     };
-    assert_eq!(gc(&[]), VictimChoice::DChoices { d: 3 });
-    assert_eq!(gc(&["ftl.page.gc=fifo"]), VictimChoice::Fifo);
-    assert_eq!(gc(&["ftl.page.gc.windowed_greedy.window=7"]), VictimChoice::WindowedGreedy { window: 7 });
-    assert_eq!(gc(&["ftl.page.gc.d_choices.d=5"]), VictimChoice::DChoices { d: 5 });
+    assert_eq!(gc(&[]), gc::d_choices::INFO.with(&[3]));
+    assert_eq!(gc(&["ftl.page.gc=fifo"]), gc::fifo::INFO.defaults());
+    assert_eq!(gc(&["ftl.page.gc.windowed_greedy.window=7"]), gc::windowed_greedy::INFO.with(&[7]));
+    assert_eq!(gc(&["ftl.page.gc.d_choices.d=5"]), gc::d_choices::INFO.with(&[5]));
     // Naming the same variant keeps them.
-    assert_eq!(gc(&["ftl.page.gc=d_choices"]), VictimChoice::DChoices { d: 3 });
-    assert_eq!(gc(&["ftl.page.gc={ cost_benefit = {} }"]), VictimChoice::CostBenefit);
+    assert_eq!(gc(&["ftl.page.gc=d_choices"]), gc::d_choices::INFO.with(&[3]));
+    assert_eq!(gc(&["ftl.page.gc={ cost_benefit = {} }"]), gc::cost_benefit::INFO.defaults());
     // Parameters that went do not come back.
     let back = [file("a.toml", &files[0].text), file("b.toml", "ftl.page.gc = \"fifo\"")];
     assert_told(&resolve(None, &back, &["ftl.page.gc=d_choices"]), "ftl.page.gc.d_choices.d", "10", "default");

@@ -2,14 +2,15 @@
 //! that holds every entry against page mapping, operation for operation.
 
 use ssdlab_core::{BlockId, Lpn, Ppn, Rng};
+use ssdlab_ftl::gc;
 use ssdlab_ftl::map::cache::CacheChoice;
 use ssdlab_ftl::map::{Dftl, DftlOptions, SegmentCache, SegmentOptions};
-use ssdlab_ftl::page::{Allocation, PageFtl, PageOptions, Trigger, VictimChoice};
+use ssdlab_ftl::page::{Allocation, PageFtl, PageOptions, Trigger};
 use ssdlab_ftl::{Ftl, Shape, WriteContext, placement};
 use ssdlab_nand::{Cause, FlashSink, Note, Oob, ProgramOrder, Source};
 
 const OPTIONS: PageOptions = PageOptions {
-    gc: VictimChoice::Fifo,
+    gc: gc::fifo::INFO.defaults(),
     placement: &placement::own::INFO,
     trigger: Trigger::Victim,
     allocation: Allocation::Fifo,

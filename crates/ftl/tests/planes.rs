@@ -2,9 +2,10 @@
 //! devices; operations counted by plane.
 
 use ssdlab_core::{BlockId, Lpn, Ppn, Rng};
+use ssdlab_ftl::gc;
 use ssdlab_ftl::log::LogVictim;
 use ssdlab_ftl::log::bast::{BastFtl, BastOptions};
-use ssdlab_ftl::page::{Allocation, PageFtl, PageOptions, Trigger, VictimChoice};
+use ssdlab_ftl::page::{Allocation, PageFtl, PageOptions, Trigger};
 use ssdlab_ftl::placement::PLACEMENTS;
 use ssdlab_ftl::{Ftl, Shape, WriteContext, placement};
 use ssdlab_nand::{Cause, FlashSink, Oob, ProgramOrder, Source};
@@ -12,7 +13,7 @@ use ssdlab_nand::{Cause, FlashSink, Oob, ProgramOrder, Source};
 const PAGES_PER_BLOCK: u32 = 8;
 const BLOCKS_PER_PLANE: u32 = 20;
 const OPTIONS: PageOptions = PageOptions {
-    gc: VictimChoice::Greedy,
+    gc: gc::greedy::INFO.defaults(),
     placement: &placement::own::INFO,
     trigger: Trigger::Victim,
     allocation: Allocation::Fifo,

@@ -8,14 +8,15 @@ pub mod strategies;
 pub mod twin;
 
 use ssdlab_ftl::choice::MapChoice;
-use ssdlab_ftl::page::{Allocation, PageOptions, Trigger, VictimChoice};
+use ssdlab_ftl::gc;
+use ssdlab_ftl::page::{Allocation, PageOptions, Trigger};
 use ssdlab_ftl::{FtlChoice, placement};
 use ssdlab_nand::{Geometry, Parallelism, ProgramOrder};
 use ssdlab_sim::{Clock, Fit, Overwrite, Precondition, Replay, Setup};
 
 /// Options of the small devices: greedy collection on a shared frontier.
 pub const SMALL_OPTIONS: PageOptions = PageOptions {
-    gc: VictimChoice::Greedy,
+    gc: gc::greedy::INFO.defaults(),
     placement: &placement::shared::INFO,
     trigger: Trigger::Victim,
     allocation: Allocation::Fifo,

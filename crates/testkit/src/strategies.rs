@@ -3,29 +3,50 @@
 //! Devices have a handful of blocks, so collection runs within a few dozen requests; addresses collide
 //! often because half of them fall on a few hot pages.
 
+use std::fmt::Debug;
+
 use proptest::prelude::*;
-use ssdlab_core::Nanos;
+use ssdlab_core::parameter::Quantity;
+use ssdlab_core::{Choice, Info, Nanos, Parameter};
 use ssdlab_ftl::FtlChoice;
 use ssdlab_ftl::choice::MapChoice;
-use ssdlab_ftl::gc::POLICIES;
+use ssdlab_ftl::gc::VICTIMS;
 use ssdlab_ftl::log::LogVictim;
 use ssdlab_ftl::log::bast::BastOptions;
 use ssdlab_ftl::log::fast::FastOptions;
 use ssdlab_ftl::log::faster::FasterOptions;
 use ssdlab_ftl::log::sbfast::{RlbMerge, SbfastOptions};
 use ssdlab_ftl::map::{DftlOptions, SegmentOptions, cache};
-use ssdlab_ftl::page::{Allocation, PageOptions, Trigger, VictimChoice};
+use ssdlab_ftl::page::{Allocation, PageOptions, Trigger};
 use ssdlab_ftl::placement::PLACEMENTS;
 use ssdlab_nand::{Geometry, PageTimes, Parallelism, ProgramOrder, Timing};
 use ssdlab_sim::{Clock, Fit, Overwrite, Precondition, Replay, Setup};
 use ssdlab_trace::{Op, Request};
 
-/// Any victim policy of the registry, with small parameters where it takes some.
-pub fn victim_choices() -> impl Strategy<Value = VictimChoice> {
-    (0..POLICIES.len(), 1_u32..6).prop_map(|(index, parameter)| match POLICIES[index].example {
-        VictimChoice::DChoices { .. } => VictimChoice::DChoices { d: parameter },
-        VictimChoice::WindowedGreedy { .. } => VictimChoice::WindowedGreedy { window: parameter },
-        choice => choice,
+/// Bytes of a page of the random devices.
+const PAGE_BYTES: u32 = 512;
+
+/// A small value of a parameter; sizes are powers of two near the largest, or near that of a small page.
+fn values(parameter: &Parameter) -> BoxedStrategy<u64> {
+    let Parameter { unit, min, max, .. } = *parameter;
+    match unit.quantity() {
+        Quantity::Share => (0_u64..5).prop_map(move |part| min + part * (max - min) / 4).boxed(),
+        Quantity::Size(1) => sizes(min, max).boxed(),
+        _ if parameter.is_fixed() => sizes(min, max).boxed(),
+        _ => prop_oneof![3 => min..=max.min(min + 1), 1 => min..=max.min(min + 5)].boxed(),
+    }
+}
+
+fn sizes(min: u64, max: u64) -> impl Strategy<Value = u64> {
+    let top = max.min(PAGE_BYTES.into()).ilog2();
+    (min.ilog2().max(top - 3)..=top).prop_map(|shift| 1 << shift)
+}
+
+/// Whatever a table has, with small values for its parameters.
+pub fn any_of<R: Debug + Send + Sync>(table: &'static [&'static Info<R>]) -> impl Strategy<Value = Choice<R>> {
+    prop::sample::select(table).prop_flat_map(|info| {
+        let values: Vec<BoxedStrategy<u64>> = info.parameters.iter().map(values).collect();
+        values.prop_map(|values| info.with(&values))
     })
 }
 
@@ -38,7 +59,7 @@ pub fn page_options() -> impl Strategy<Value = PageOptions> {
     ];
     let placement = prop::sample::select(PLACEMENTS);
     let allocation = prop_oneof![Just(Allocation::Fifo), Just(Allocation::LeastWorn)];
-    (victim_choices(), placement, trigger, allocation).prop_map(|(gc, placement, trigger, allocation)| PageOptions {
+    (any_of(VICTIMS), placement, trigger, allocation).prop_map(|(gc, placement, trigger, allocation)| PageOptions {
         gc,
         placement,
         trigger,
@@ -140,7 +161,7 @@ pub fn setups() -> impl Strategy<Value = Setup> {
             };
             let logical_pages = data_blocks * pages_per_block - fewer;
             let mut setup = Setup {
-                geometry: Geometry { page_bytes: 512, pages_per_block, blocks: 0, order, parallelism },
+                geometry: Geometry { page_bytes: PAGE_BYTES, pages_per_block, blocks: 0, order, parallelism },
                 logical_pages,
                 endurance_cycles: 1000,
                 ftl,

@@ -237,7 +237,8 @@ mod tests {
     use ssdlab_core::Nanos;
     use ssdlab_ftl::FtlChoice;
     use ssdlab_ftl::choice::MapChoice;
-    use ssdlab_ftl::page::{Allocation, PageFtl, PageOptions, Trigger, VictimChoice};
+    use ssdlab_ftl::gc;
+    use ssdlab_ftl::page::{Allocation, PageFtl, PageOptions, Trigger};
     use ssdlab_ftl::placement;
     use ssdlab_nand::backend::parallel::ParallelFlash;
     use ssdlab_nand::backend::parallel::scheduler::DieSchedulerInfo;
@@ -258,7 +259,7 @@ mod tests {
     #[test]
     fn a_drive_whose_dies_do_nothing_says_so_and_stops() {
         let options = PageOptions {
-            gc: VictimChoice::Greedy,
+            gc: gc::greedy::INFO.defaults(),
             placement: &placement::shared::INFO,
             trigger: Trigger::Victim,
             allocation: Allocation::Fifo,

@@ -4,9 +4,10 @@
 use proptest::prelude::*;
 use ssdlab_core::Nanos;
 use ssdlab_ftl::choice::MapChoice;
+use ssdlab_ftl::gc;
 use ssdlab_ftl::map::SegmentOptions;
 use ssdlab_ftl::map::cache::CacheChoice;
-use ssdlab_ftl::page::{Allocation, PageOptions, Trigger, VictimChoice};
+use ssdlab_ftl::page::{Allocation, PageOptions, Trigger};
 use ssdlab_ftl::{FtlChoice, placement};
 use ssdlab_nand::{Geometry, PageTimes, Timing};
 use ssdlab_sim::{Clock, Fit, MapAdvisor, MapSizes, Overwrite, Precondition, Setup, SimError, run};
@@ -30,7 +31,7 @@ fn timing(partial_read: bool) -> Timing {
 fn device(fit: Fit, partial_read: bool, fill: f64, map: SegmentOptions) -> Setup {
     let small = small_setup(40, 30, 8);
     let options = PageOptions {
-        gc: VictimChoice::Greedy,
+        gc: gc::greedy::INFO.defaults(),
         placement: &placement::own::INFO,
         trigger: Trigger::Victim,
         allocation: Allocation::Fifo,

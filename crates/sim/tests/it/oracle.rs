@@ -5,7 +5,7 @@
 use proptest::prelude::*;
 use ssdlab_core::Lpn;
 use ssdlab_ftl::choice::MapChoice;
-use ssdlab_ftl::gc::POLICIES;
+use ssdlab_ftl::gc::VICTIMS;
 use ssdlab_ftl::log::LogVictim;
 use ssdlab_ftl::log::bast::BastOptions;
 use ssdlab_ftl::log::fast::FastOptions;
@@ -216,11 +216,11 @@ fn exhaust(setup: &Setup, alphabet: &[(Op, u64, u32)]) {
 #[test]
 fn small_worlds_are_exhausted() {
     let alphabet = [(Op::Write, 0, 1), (Op::Write, 1, 1), (Op::Write, 0, 2), (Op::Read, 0, 2), (Op::Trim, 0, 1)];
-    for policy in POLICIES {
+    for policy in VICTIMS {
         for &placement in PLACEMENTS {
             for planes in [1, 2] {
                 let mut setup = small_setup(8, 2, 0);
-                let options = PageOptions { gc: policy.example, placement, ..SMALL_OPTIONS };
+                let options = PageOptions { gc: policy.defaults(), placement, ..SMALL_OPTIONS };
                 setup.ftl = FtlChoice::Page(options, MapChoice::Ram);
                 setup.logical_pages = 2;
                 setup.geometry.parallelism.planes = planes;

@@ -5,7 +5,6 @@ mod map;
 mod page;
 pub(crate) mod plan;
 mod trigger;
-mod victim;
 
 use crate::checker::{Checker, Read, Reader};
 use crate::figures::DeviceFigures;

@@ -2,12 +2,12 @@
 
 use super::map::{self, MAPS};
 use super::plan::Plan;
-use super::victim::VICTIMS;
-use super::{trigger, victim};
+use super::trigger;
 use crate::checker::{Checker, Read, Reader};
 use crate::kind::{Choices, Kind};
+use crate::parameters::choice;
 use crate::table::{Fallback, OptionSpec};
-use ssdlab_ftl::gc;
+use ssdlab_ftl::gc::{self, VICTIMS};
 use ssdlab_ftl::page::{Allocation, PageOptions};
 use ssdlab_ftl::placement::{PLACEMENTS, placement};
 
@@ -18,11 +18,15 @@ pub(super) const PAGE: (&str, &str, Reader<Plan>) = ("page", "page mapping", |ch
 
 static ALLOCATIONS: Choices<Allocation, 2> = Choices::new([
     ("least_worn", "fewest erases first (dynamic wear levelling)", Allocation::LeastWorn),
-    ("fifo", gc::fifo::HELP, Allocation::Fifo),
+    ("fifo", gc::fifo::INFO.help, Allocation::Fifo),
 ]);
 
 pub(super) fn options() -> Vec<OptionSpec> {
-    [victim::OPTIONS, &[survivors()], trigger::OPTIONS, &[ALLOCATION], &map::options()].concat()
+    [&victims()[..], &[survivors()], trigger::OPTIONS, &[ALLOCATION], &map::options()].concat()
+}
+
+fn victims() -> Vec<OptionSpec> {
+    choice("ftl.page.gc", "Which block garbage collection takes next.", VICTIMS)
 }
 
 fn survivors() -> OptionSpec {
@@ -46,7 +50,7 @@ const ALLOCATION: OptionSpec = OptionSpec {
 impl Checker<'_> {
     fn page_options(&mut self) -> Read<PageOptions> {
         Ok(PageOptions {
-            gc: self.variant("ftl.page.gc", &VICTIMS)?,
+            gc: self.chosen("ftl.page.gc", VICTIMS)?,
             placement: self.named("ftl.page.survivors", placement)?,
             trigger: self.trigger()?,
             allocation: self.choice("ftl.page.allocation", &ALLOCATIONS)?,

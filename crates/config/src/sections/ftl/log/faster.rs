@@ -5,7 +5,7 @@ use crate::checker::{Checker, Read, Reader};
 use crate::kind::Kind;
 use crate::sections::ftl::plan::{LogPlan, Plan};
 use crate::table::{Fallback, OptionSpec};
-use crate::units::write_percent;
+use ssdlab_core::units::write_percent;
 use ssdlab_ftl::FtlChoice;
 use ssdlab_ftl::log::faster::FasterOptions;
 

@@ -5,8 +5,8 @@ use crate::figures::DeviceFigures;
 use crate::kind::{Choices, Kind};
 use crate::sections::ftl::plan::LogPlan;
 use crate::table::{Fallback, OptionSpec};
-use crate::units::write_percent;
 use crate::value::{LogSpace, Value};
+use ssdlab_core::units::write_percent;
 use ssdlab_ftl::FtlChoice;
 use ssdlab_ftl::log::LogVictim;
 
