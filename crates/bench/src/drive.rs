@@ -3,8 +3,8 @@
 use std::time::Instant;
 
 use ssdlab_core::{Nanos, Ppn, Rng};
-use ssdlab_ftl::choice::MapChoice;
 use ssdlab_ftl::gc;
+use ssdlab_ftl::map::ram;
 use ssdlab_ftl::page::{Allocation, PageOptions, Trigger};
 use ssdlab_ftl::{FtlChoice, placement};
 use ssdlab_nand::backend::parallel::{Done, ParallelFlash, scheduler};
@@ -59,7 +59,7 @@ pub(crate) fn setup(capacity_bytes: u64, depth: u32, overwrite: Overwrite) -> Se
                 trigger: Trigger::Victim,
                 allocation: Allocation::Fifo,
             },
-            MapChoice::Ram,
+            ram::INFO.defaults(),
         ),
         clock: Clock::Event(timing, drive),
         replay: Replay::Closed { depth, per_stream: false, think: Nanos::ZERO },

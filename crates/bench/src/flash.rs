@@ -2,8 +2,8 @@
 
 use std::time::Instant;
 
-use ssdlab_ftl::choice::MapChoice;
 use ssdlab_ftl::gc;
+use ssdlab_ftl::map::ram;
 use ssdlab_ftl::page::{Allocation, PageOptions, Trigger};
 use ssdlab_ftl::{FtlChoice, placement};
 use ssdlab_nand::{Geometry, Parallelism, ProgramOrder};
@@ -37,7 +37,7 @@ fn setup(capacity_bytes: u64, op: f64) -> Setup {
         },
         logical_pages,
         endurance_cycles: 3000,
-        ftl: FtlChoice::Page(options, MapChoice::Ram),
+        ftl: FtlChoice::Page(options, ram::INFO.defaults()),
         clock: Clock::Count,
         replay: Replay::ONE_BY_ONE,
         cache: None,

@@ -3,8 +3,7 @@
 
 use ssdlab_core::{BlockId, Lpn, Ppn, Rng};
 use ssdlab_ftl::gc;
-use ssdlab_ftl::log::LogVictim;
-use ssdlab_ftl::log::bast::{BastFtl, BastOptions};
+use ssdlab_ftl::log::bast::{self, BastFtl};
 use ssdlab_ftl::page::{Allocation, PageFtl, PageOptions, Trigger};
 use ssdlab_ftl::placement::PLACEMENTS;
 use ssdlab_ftl::{Ftl, Shape, WriteContext, placement};
@@ -155,8 +154,7 @@ fn blocks_of_a_log_lie_on_successive_planes() {
         order: ProgramOrder::Ascending,
         planes: 4,
     };
-    let options = BastOptions { log_blocks: 2, victim: LogVictim::Lru };
-    let mut ftl = BastFtl::new(shape, options).expect("large enough");
+    let mut ftl = BastFtl::new(shape, 2, &bast::INFO.defaults()).expect("large enough");
     ftl.write(Lpn(0), shape.logical_pages, WriteContext::default(), &mut ());
     let blocks: Vec<u32> =
         (0..6).map(|block| ftl.lookup(Lpn(block * PAGES_PER_BLOCK)).expect("written").0 / PAGES_PER_BLOCK).collect();

@@ -9,14 +9,9 @@ use proptest::prelude::*;
 use ssdlab_core::parameter::Quantity;
 use ssdlab_core::{Choice, Info, Nanos, Parameter};
 use ssdlab_ftl::FtlChoice;
-use ssdlab_ftl::choice::MapChoice;
+use ssdlab_ftl::choice::{LOG_FTLS, MAPS};
 use ssdlab_ftl::gc::VICTIMS;
-use ssdlab_ftl::log::LogVictim;
-use ssdlab_ftl::log::bast::BastOptions;
-use ssdlab_ftl::log::fast::FastOptions;
-use ssdlab_ftl::log::faster::FasterOptions;
-use ssdlab_ftl::log::sbfast::{RlbMerge, SbfastOptions};
-use ssdlab_ftl::map::{DftlOptions, SegmentOptions, cache};
+use ssdlab_ftl::log::{LogBlocks, LogRules};
 use ssdlab_ftl::page::{Allocation, PageOptions, Trigger};
 use ssdlab_ftl::placement::PLACEMENTS;
 use ssdlab_nand::{Geometry, PageTimes, Parallelism, ProgramOrder, Timing};
@@ -88,53 +83,18 @@ pub fn parallelisms() -> impl Strategy<Value = Parallelism> {
     })
 }
 
-/// Any FTL with any of its options, and its log blocks: up to 5 more than the fewest that work.
+/// Any FTL of the tables with any of its options, and its log blocks: up to 5 more than the fewest that work.
 fn ftls(pages_per_block: u32) -> impl Strategy<Value = (FtlChoice, u32)> {
-    let victim = prop_oneof![Just(LogVictim::Lru), Just(LogVictim::Fifo)];
-    let rlb_merge = prop_oneof![Just(RlbMerge::Victim), Just(RlbMerge::Block)];
-    let sub_blocks: Vec<u32> = (1..=pages_per_block).filter(|&pages| pages_per_block.is_multiple_of(pages)).collect();
-    let page = page_options().prop_map(|options| (FtlChoice::Page(options, MapChoice::Ram), 0));
-    let bast = (1_u32..7, victim.clone())
-        .prop_map(|(log_blocks, victim)| (FtlChoice::Bast(BastOptions { log_blocks, victim }), log_blocks));
-    let fast = (0_u32..2, 1_u32..7).prop_map(|(sequential_blocks, random_blocks)| {
-        let log_blocks = sequential_blocks + random_blocks;
-        let options = FastOptions { log_blocks, sequential_blocks };
-        (FtlChoice::Fast(options), log_blocks)
+    let maps =
+        any_of(MAPS).prop_filter("sizes that fit together", |map| (map.info.role.problems)(map, PAGE_BYTES).is_empty());
+    let page = (page_options(), maps).prop_map(|(options, map)| (FtlChoice::Page(options, map), 0));
+    let log = (any_of(LOG_FTLS), 0_u32..6).prop_filter_map("log blocks that suffice", move |(choice, more)| {
+        let LogRules { least_log_blocks, check, .. } = choice.info.role;
+        let count = least_log_blocks(&choice) + more;
+        let sound = check(&choice, &LogBlocks { count, pages: pages_per_block, more: "log" }).is_ok();
+        sound.then_some((FtlChoice::Log(choice, count), count))
     });
-    let isolation = prop_oneof![Just(0_u32), 2_u32..4];
-    let faster = (1_u32..7, 0_u32..2, isolation, any::<bool>(), any::<bool>()).prop_map(
-        |(random_blocks, sequential_blocks, isolation_blocks, second_chance, keep_sparse)| {
-            let log_blocks = random_blocks + sequential_blocks + isolation_blocks;
-            let options = FasterOptions { log_blocks, sequential_blocks, second_chance, keep_sparse, isolation_blocks };
-            (FtlChoice::Faster(options), log_blocks)
-        },
-    );
-    let sbfast = (1_u32..5, 1_u32..4, victim, proptest::sample::select(sub_blocks), rlb_merge).prop_map(
-        |(sequential_blocks, random_blocks, victim, sub_block_pages, rlb_merge)| {
-            let log_blocks = sequential_blocks + random_blocks;
-            let options = SbfastOptions { log_blocks, sequential_blocks, victim, sub_block_pages, rlb_merge };
-            (FtlChoice::Sbfast(options), log_blocks)
-        },
-    );
-    // Entries of 64 bytes make map pages of eight, so that small devices have several.
-    let segments = (page_options(), 0..cache::POLICIES.len(), 6_u32..10, 1_u64..4, any::<bool>()).prop_map(
-        |(options, policy, segment_shift, segments, preload)| {
-            let map = SegmentOptions {
-                cache_bytes: segments << segment_shift,
-                segment_bytes: 1 << segment_shift,
-                entry_bytes: 64,
-                policy: cache::POLICIES[policy].choice,
-                preload,
-            };
-            (FtlChoice::Page(options, MapChoice::Segments(map)), 0)
-        },
-    );
-    let dftl =
-        (page_options(), 1_u32..20, 0_u32..20, any::<bool>()).prop_map(|(options, entries, protected, batch)| {
-            let map = DftlOptions { entries, protected: protected.min(entries - 1), batch, entry_bytes: 64 };
-            (FtlChoice::Page(options, MapChoice::Dftl(map)), 0)
-        });
-    prop_oneof![2 => segments, 2 => dftl, 3 => page, 1 => bast, 1 => fast, 2 => faster, 2 => sbfast]
+    prop_oneof![page, log]
 }
 
 /// Any small device, checked, with any FTL and option; the least spare space is what the FTL needs.

@@ -236,8 +236,8 @@ mod tests {
 
     use ssdlab_core::Nanos;
     use ssdlab_ftl::FtlChoice;
-    use ssdlab_ftl::choice::MapChoice;
     use ssdlab_ftl::gc;
+    use ssdlab_ftl::map::ram;
     use ssdlab_ftl::page::{Allocation, PageFtl, PageOptions, Trigger};
     use ssdlab_ftl::placement;
     use ssdlab_nand::backend::parallel::ParallelFlash;
@@ -292,7 +292,7 @@ mod tests {
             },
             logical_pages: 16,
             endurance_cycles: 1_000,
-            ftl: FtlChoice::Page(options, MapChoice::Ram),
+            ftl: FtlChoice::Page(options, ram::INFO.defaults()),
             clock: Clock::Event(timing, drive),
             replay: Replay::Closed { depth: 3, per_stream: false, think: Nanos::ZERO },
             cache: None,

@@ -5,8 +5,8 @@
 
 use ssdlab_core::Rng;
 use ssdlab_ftl::FtlChoice;
-use ssdlab_ftl::choice::MapChoice;
 use ssdlab_ftl::gc::{self, VictimChoice};
+use ssdlab_ftl::map::ram;
 use ssdlab_ftl::page::PageOptions;
 use ssdlab_sim::{Overwrite, Precondition, Setup, run};
 use ssdlab_testkit::{SMALL_OPTIONS, analytic, small_setup};
@@ -46,7 +46,7 @@ fn measured_on(planes: u32, gc: VictimChoice, spare: f64, blocks: u32, pages_per
     let pages = u64::from(logical_pages);
     let setup = Setup {
         logical_pages,
-        ftl: FtlChoice::Page(PageOptions { gc, ..SMALL_OPTIONS }, MapChoice::Ram),
+        ftl: FtlChoice::Page(PageOptions { gc, ..SMALL_OPTIONS }, ram::INFO.defaults()),
         precondition: Precondition { fill: 1.0, overwrite: Overwrite::None },
         warmup_requests: 6 * pages,
         ..setup
