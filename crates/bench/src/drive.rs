@@ -3,8 +3,9 @@
 use std::time::Instant;
 
 use ssdlab_core::{Nanos, Ppn, Rng};
-use ssdlab_ftl::choice::MapChoice;
-use ssdlab_ftl::page::{Allocation, PageOptions, Trigger, VictimChoice};
+use ssdlab_ftl::gc;
+use ssdlab_ftl::map::ram;
+use ssdlab_ftl::page::{Allocation, PageOptions, Trigger};
 use ssdlab_ftl::{FtlChoice, placement};
 use ssdlab_nand::backend::parallel::{Done, ParallelFlash, scheduler};
 use ssdlab_nand::{
@@ -53,12 +54,12 @@ pub(crate) fn setup(capacity_bytes: u64, depth: u32, overwrite: Overwrite) -> Se
         endurance_cycles: 3000,
         ftl: FtlChoice::Page(
             PageOptions {
-                gc: VictimChoice::Greedy,
+                gc: gc::greedy::INFO.defaults(),
                 placement: &placement::own::INFO,
                 trigger: Trigger::Victim,
                 allocation: Allocation::Fifo,
             },
-            MapChoice::Ram,
+            ram::INFO.defaults(),
         ),
         clock: Clock::Event(timing, drive),
         replay: Replay::Closed { depth, per_stream: false, think: Nanos::ZERO },

@@ -2,8 +2,9 @@
 
 use std::time::Instant;
 
-use ssdlab_ftl::choice::MapChoice;
-use ssdlab_ftl::page::{Allocation, PageOptions, Trigger, VictimChoice};
+use ssdlab_ftl::gc;
+use ssdlab_ftl::map::ram;
+use ssdlab_ftl::page::{Allocation, PageOptions, Trigger};
 use ssdlab_ftl::{FtlChoice, placement};
 use ssdlab_nand::{Geometry, Parallelism, ProgramOrder};
 use ssdlab_sim::{Clock, Fit, Overwrite, Precondition, Replay, Setup, run};
@@ -21,7 +22,7 @@ fn setup(capacity_bytes: u64, op: f64) -> Setup {
     let pages_per_block = 1 << BLOCK_SHIFT;
     let data_blocks = (f64::from(logical_pages) * (1.0 + op) / f64::from(pages_per_block)).ceil() as u32;
     let options = PageOptions {
-        gc: VictimChoice::Greedy,
+        gc: gc::greedy::INFO.defaults(),
         placement: &placement::shared::INFO,
         trigger: Trigger::Victim,
         allocation: Allocation::Fifo,
@@ -36,7 +37,7 @@ fn setup(capacity_bytes: u64, op: f64) -> Setup {
         },
         logical_pages,
         endurance_cycles: 3000,
-        ftl: FtlChoice::Page(options, MapChoice::Ram),
+        ftl: FtlChoice::Page(options, ram::INFO.defaults()),
         clock: Clock::Count,
         replay: Replay::ONE_BY_ONE,
         cache: None,

@@ -4,8 +4,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use ssdlab_config::{Config, Settings};
-use ssdlab_ftl::map::cache::CacheChoice;
-use ssdlab_ftl::map::{MapModel, SegmentCache, SegmentOptions};
+use ssdlab_ftl::map::{MapModel, SegmentCache, segments};
 use ssdlab_sim::{MapAdvisor, MapSizes, Setup};
 use ssdlab_trace::{Generator, Op, ReadOptions, Request, Source, TraceReader};
 
@@ -59,11 +58,11 @@ fn one_by_one(setup: &Setup, sizes: &MapSizes, look_ups: &[(u32, bool)]) -> (f64
     let mut misses = Vec::new();
     for &segment_bytes in &sizes.segment_bytes {
         for &cache_bytes in &sizes.cache_bytes {
-            let entry_bytes = sizes.entry_bytes;
-            let options =
-                SegmentOptions { cache_bytes, segment_bytes, entry_bytes, policy: CacheChoice::Lru, preload: false };
+            let entry = sizes.entry_bytes.into();
+            let changes = [("cache", cache_bytes), ("segment", segment_bytes.into()), ("entry", entry)];
+            let choice = segments::INFO.set(&changes).expect("in range");
             let mut cache =
-                SegmentCache::new(setup.logical_pages, setup.geometry.page_bytes, options).expect("sound sizes");
+                SegmentCache::new(setup.logical_pages, setup.geometry.page_bytes, &choice).expect("sound sizes");
             misses.push(look_ups.iter().map(|&(page, changes)| u64::from(!cache.look_up(page, changes).hit)).sum());
         }
     }

@@ -9,21 +9,6 @@ pub(crate) fn percent(text: &str) -> Result<f64, String> {
     Ok(number.parse().unwrap_or(share * 100.0))
 }
 
-pub(crate) fn write_percent(percent: f64) -> String {
-    format!("{percent}%")
-}
-
 pub(crate) fn write_float(number: f64) -> String {
     format!("{number:?}")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn values_have_one_form() {
-        assert_eq!(write_percent(7.0), "7%");
-        assert_eq!(write_percent(12.5), "12.5%");
-    }
 }

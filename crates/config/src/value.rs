@@ -1,9 +1,11 @@
 //! A value: read from TOML according to its option's kind, and written back in one canonical form.
 
 use crate::kind::{Kind, Variant};
-use crate::units::{percent, write_float, write_percent};
+use crate::units::{percent, write_float};
 use ssdlab_core::suggest::{list, nearest};
-use ssdlab_core::units::{parse_bandwidth, parse_rate, write_bandwidth, write_bytes, write_nanos, write_rate};
+use ssdlab_core::units::{
+    parse_bandwidth, parse_rate, write_bandwidth, write_bytes, write_nanos, write_percent, write_rate,
+};
 use ssdlab_core::{Bytes, Nanos};
 use ssdlab_nand::timing::MAX_PAGE_TYPES;
 use toml::de::DeValue;

@@ -3,9 +3,10 @@
 use ssdlab_config::{Config, Fallback, Layer, OPTIONS, Settings};
 use ssdlab_core::Nanos;
 use ssdlab_ftl::FtlChoice;
-use ssdlab_ftl::choice::MapChoice;
-use ssdlab_ftl::log::fast::FastOptions;
-use ssdlab_ftl::page::{Trigger, VictimChoice};
+use ssdlab_ftl::gc;
+use ssdlab_ftl::log::{fast, faster};
+use ssdlab_ftl::map::{cache, dftl};
+use ssdlab_ftl::page::Trigger;
 use ssdlab_nand::backend::parallel::Window;
 use ssdlab_nand::backend::parallel::scheduler;
 use ssdlab_nand::{Commands, Interruption, Parallelism, StripeOrder, Suspend};
@@ -70,16 +71,16 @@ fn spare_and_op_replace_each_other() {
 fn another_variant_drops_the_parameters_of_the_first() {
     let files = [file("a.toml", "[ftl.page.gc.d_choices]\nd = 3")];
     let gc = |sets: &[&str]| match resolve(None, &files, sets).settings(None).unwrap().setup.ftl {
-        FtlChoice::Page(options, MapChoice::Ram) => options.gc,
+        FtlChoice::Page(options, _) => options.gc,
         other => panic!("page mapping is the default, not {other:?}"),
     };
-    assert_eq!(gc(&[]), VictimChoice::DChoices { d: 3 });
-    assert_eq!(gc(&["ftl.page.gc=fifo"]), VictimChoice::Fifo);
-    assert_eq!(gc(&["ftl.page.gc.windowed_greedy.window=7"]), VictimChoice::WindowedGreedy { window: 7 });
-    assert_eq!(gc(&["ftl.page.gc.d_choices.d=5"]), VictimChoice::DChoices { d: 5 });
+    assert_eq!(gc(&[]), gc::d_choices::INFO.with(&[3]));
+    assert_eq!(gc(&["ftl.page.gc=fifo"]), gc::fifo::INFO.defaults());
+    assert_eq!(gc(&["ftl.page.gc.windowed_greedy.window=7"]), gc::windowed_greedy::INFO.with(&[7]));
+    assert_eq!(gc(&["ftl.page.gc.d_choices.d=5"]), gc::d_choices::INFO.with(&[5]));
     // Naming the same variant keeps them.
-    assert_eq!(gc(&["ftl.page.gc=d_choices"]), VictimChoice::DChoices { d: 3 });
-    assert_eq!(gc(&["ftl.page.gc={ cost_benefit = {} }"]), VictimChoice::CostBenefit);
+    assert_eq!(gc(&["ftl.page.gc=d_choices"]), gc::d_choices::INFO.with(&[3]));
+    assert_eq!(gc(&["ftl.page.gc={ cost_benefit = {} }"]), gc::cost_benefit::INFO.defaults());
     // Parameters that went do not come back.
     let back = [file("a.toml", &files[0].text), file("b.toml", "ftl.page.gc = \"fifo\"")];
     assert_told(&resolve(None, &back, &["ftl.page.gc=d_choices"]), "ftl.page.gc.d_choices.d", "10", "default");
@@ -89,11 +90,11 @@ fn another_variant_drops_the_parameters_of_the_first() {
 #[test]
 fn parameters_reach_the_settings() {
     let settings = |sets: &[&str]| resolve(None, &[], sets).settings(None).unwrap();
-    let FtlChoice::Page(options, MapChoice::Ram) = settings(&["ftl.page.trigger=batch"]).setup.ftl else {
+    let FtlChoice::Page(options, _) = settings(&["ftl.page.trigger=batch"]).setup.ftl else {
         panic!("page mapping is the default")
     };
     assert_eq!(options.trigger, Trigger::Batch { low: 4, high: 16 });
-    let FtlChoice::Page(options, MapChoice::Ram) = settings(&["ftl.page.trigger.partial.step=2"]).setup.ftl else {
+    let FtlChoice::Page(options, _) = settings(&["ftl.page.trigger.partial.step=2"]).setup.ftl else {
         panic!("page mapping is the default")
     };
     assert_eq!(options.trigger, Trigger::Partial { low: 4, step: 2 });
@@ -320,7 +321,9 @@ fn drive_by_default() {
 fn log_space() {
     let ftl = |sets: &[&str]| resolve(Some("faster"), &[], sets).settings(None).unwrap().setup.ftl;
     let faster = |sets: &[&str]| match ftl(sets) {
-        FtlChoice::Faster(options) => (options.log_blocks, options.isolation_blocks),
+        FtlChoice::Log(choice, log_blocks) if choice.is(&faster::INFO) => {
+            (log_blocks, faster::isolation_blocks(&choice, log_blocks))
+        }
         other => panic!("the preset has FASTer, not {other:?}"),
     };
     // A tenth of 8,192 data blocks is 819.2; two blocks are kept erased.
@@ -329,16 +332,16 @@ fn log_space() {
     assert_eq!(faster(&["device.op=10%", "ftl.faster.log=3%"]), (246, 49));
     assert_eq!(faster(&["ftl.faster.log=40", "ftl.faster.isolation=0%"]), (40, 0));
     let fast = ftl(&["ftl.fast.log=2"]);
-    assert_eq!(fast, FtlChoice::Fast(FastOptions { log_blocks: 2, sequential_blocks: 1 }));
+    assert_eq!(fast, FtlChoice::Log(fast::INFO.with(&[1]), 2));
 }
 
 /// Every policy of the registry can be chosen by its name.
 #[test]
 fn cache_policies() {
-    for info in ssdlab_ftl::map::cache::POLICIES {
+    for (at, info) in (0..).zip(cache::POLICIES) {
         let set = format!("ftl.page.map.segments.policy={}", info.name);
         match resolve(None, &[], &[&set]).settings(None).unwrap().setup.ftl {
-            FtlChoice::Page(_, MapChoice::Segments(options)) => assert_eq!(options.policy, info.choice),
+            FtlChoice::Page(_, map) => assert_eq!(map.get("policy"), at),
             other => panic!("{set} gives {other:?}"),
         }
     }
@@ -352,7 +355,7 @@ fn dftl_as_an_ftl_is_still_read() {
         let before = resolve(None, &[file("my.toml", before)], sets);
         assert_eq!(before.to_toml(), now.to_toml());
         assert_eq!(before.settings(None), now.settings(None));
-        assert!(matches!(before.settings(None).unwrap().setup.ftl, FtlChoice::Page(_, MapChoice::Dftl(_))));
+        assert!(matches!(before.settings(None).unwrap().setup.ftl, FtlChoice::Page(_, map) if map.is(&dftl::INFO)));
     };
     let plain = "ftl.page.map = \"dftl\"";
     same(plain, "ftl = \"dftl\"", &[]);
@@ -372,8 +375,8 @@ fn dftl_as_an_ftl_is_still_read() {
 #[test]
 fn dftl_preset() {
     match resolve(Some("dftl"), &[], &[]).settings(None).unwrap().setup.ftl {
-        FtlChoice::Page(_, MapChoice::Dftl(options)) => {
-            assert_eq!((options.entries, options.protected, options.batch), (8192, 6552, false))
+        FtlChoice::Page(_, map) if map.is(&dftl::INFO) => {
+            assert_eq!((map.get("cmt"), dftl::protected(&map), map.is_set("batch")), (8192, 6552, false))
         }
         other => panic!("the preset has DFTL, not {other:?}"),
     }

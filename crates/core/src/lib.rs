@@ -1,4 +1,5 @@
-//! What every other crate of ssdlab stands on: units, ids, random numbers, histograms, counters, parameters, lists.
+//! What every other crate of ssdlab stands on: units, ids, random numbers, histograms, counters, parameters, registries,
+//! lists.
 //!
 //! Layer 0: nothing here knows flash, files, threads or wall time.
 
@@ -10,6 +11,7 @@ pub mod mem;
 pub mod pages;
 pub mod parameter;
 pub mod reciprocal;
+pub mod registry;
 pub mod rng;
 pub mod slab;
 pub mod suggest;
@@ -22,6 +24,7 @@ pub use mem::HugeVec;
 pub use pages::{PageSize, Pages};
 pub use parameter::{Parameter, ParameterError, Settings, Unit};
 pub use reciprocal::Reciprocal;
+pub use registry::{Choice, Info};
 pub use rng::Rng;
 pub use slab::Slab;
 pub use units::{Bytes, Nanos, UnitError};

@@ -2,7 +2,13 @@
 
 use std::fmt;
 
-use crate::units::{write_bytes, write_nanos};
+use crate::units::{write_bytes, write_nanos, write_percent};
+
+/// Most parameters of a table.
+pub const MOST: usize = 16;
+
+/// Parts of a [`Unit::Share`] in one percent.
+const PARTS_OF_PERCENT: f64 = 1e7;
 
 /// What a value counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,18 +17,26 @@ pub enum Unit {
     Nanos,
     /// Time in milliseconds.
     Millis,
+    /// Bytes.
+    Bytes,
     /// Bytes in sectors of 512.
     Sectors,
     /// Bytes in KiB.
     KiB,
     /// Bytes in MiB.
     MiB,
-    /// A share of a whole, in percent.
+    /// A share of a whole in whole percent, written as a number.
     Percent,
+    /// A share of a whole in parts of a billion, written in percent.
+    Share,
     /// On, 1, or off, 0.
     Switch,
+    /// One of these, each a name and what it means; the value is its place.
+    OneOf(&'static [(&'static str, &'static str)]),
     /// Whatever is named here.
     Count(&'static str),
+    /// Whatever is named here, as the source fixes it: no setting, but tests vary it.
+    Fixed(&'static str),
 }
 
 /// The kind of quantity behind a [`Unit`].
@@ -34,8 +48,12 @@ pub enum Quantity {
     Size(u64),
     /// A number.
     Number,
+    /// A share of a whole.
+    Share,
     /// On or off.
     Switch,
+    /// One of several names, each with what it means.
+    Name(&'static [(&'static str, &'static str)]),
 }
 
 impl Unit {
@@ -44,12 +62,15 @@ impl Unit {
         match self {
             Self::Nanos => "ns",
             Self::Millis => "ms",
+            Self::Bytes => "B",
             Self::Sectors => "sectors",
             Self::KiB => "KiB",
             Self::MiB => "MiB",
             Self::Percent => "%",
+            Self::Share => "parts of a billion",
             Self::Switch => "switch",
-            Self::Count(name) => name,
+            Self::OneOf(_) => "(one of several)",
+            Self::Count(name) | Self::Fixed(name) => name,
         }
     }
 
@@ -58,20 +79,25 @@ impl Unit {
         match self {
             Self::Nanos => Quantity::Time(1),
             Self::Millis => Quantity::Time(1_000_000),
+            Self::Bytes => Quantity::Size(1),
             Self::Sectors => Quantity::Size(512),
             Self::KiB => Quantity::Size(1 << 10),
             Self::MiB => Quantity::Size(1 << 20),
-            Self::Percent | Self::Count(_) => Quantity::Number,
+            Self::Percent | Self::Count(_) | Self::Fixed(_) => Quantity::Number,
+            Self::Share => Quantity::Share,
             Self::Switch => Quantity::Switch,
+            Self::OneOf(names) => Quantity::Name(names),
         }
     }
 
-    /// A value with its unit, as configurations have it: `4KiB`, `500ms`, `16`, `true`.
+    /// A value with its unit, as configurations have it: `4KiB`, `500ms`, `16`, `20%`, `true`, `lru`.
     pub fn write(self, value: u64) -> String {
         match self.quantity() {
             Quantity::Time(unit_ns) => write_nanos(value * unit_ns),
             Quantity::Size(unit_bytes) => write_bytes(value * unit_bytes),
             Quantity::Number => value.to_string(),
+            Quantity::Share => write_percent(value as f64 / PARTS_OF_PERCENT),
+            Quantity::Name(names) => names[value as usize].0.into(),
             Quantity::Switch => (value != 0).to_string(),
         }
     }
@@ -96,24 +122,51 @@ pub struct Parameter {
     pub min: u64,
     /// Largest value.
     pub max: u64,
+    /// What documents set it to; its default unless something else tells more.
+    pub example: Option<u64>,
     /// One sentence.
     pub help: &'static str,
+}
+
+/// So many percent as a value of [`Unit::Share`].
+pub const fn percent(percent: u64) -> u64 {
+    percent * PARTS_OF_PERCENT as u64
 }
 
 impl Parameter {
     /// A duration in milliseconds, an hour at most.
     pub const fn ms(name: &'static str, default: u64, min: u64, help: &'static str) -> Self {
-        Self { name, unit: Unit::Millis, default, min, max: 3_600_000, help }
+        Self { name, unit: Unit::Millis, default, min, max: 3_600_000, example: None, help }
     }
 
     /// A share of a whole, 1 to 100 percent.
     pub const fn share(name: &'static str, default: u64, help: &'static str) -> Self {
-        Self { name, unit: Unit::Percent, default, min: 1, max: 100, help }
+        Self { name, unit: Unit::Percent, default, min: 1, max: 100, example: None, help }
     }
 
     /// A switch.
     pub const fn switch(name: &'static str, default: bool, help: &'static str) -> Self {
-        Self { name, unit: Unit::Switch, default: default as u64, min: 0, max: 1, help }
+        Self { name, unit: Unit::Switch, default: default as u64, min: 0, max: 1, example: None, help }
+    }
+
+    /// One of several names, each with what it means; the first is the default.
+    pub const fn one_of(
+        name: &'static str,
+        names: &'static [(&'static str, &'static str)],
+        help: &'static str,
+    ) -> Self {
+        let max = names.len() as u64 - 1;
+        Self { name, unit: Unit::OneOf(names), default: 0, min: 0, max, example: None, help }
+    }
+
+    /// Whether it is no setting.
+    pub const fn is_fixed(&self) -> bool {
+        matches!(self.unit, Unit::Fixed(_))
+    }
+
+    /// The same with another example.
+    pub const fn example(self, value: u64) -> Self {
+        Self { example: Some(value), ..self }
     }
 
     /// The value in the parameter's unit of a quantity in nanoseconds or bytes, or how to write one that has a value.
@@ -186,32 +239,70 @@ pub enum ParameterError {
 }
 
 /// A value for each parameter of a table.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy)]
 pub struct Settings {
     table: &'static [Parameter],
-    values: Vec<u64>,
+    values: [u64; MOST],
     /// Which of them were asked for.
-    given: Vec<bool>,
+    given: [bool; MOST],
 }
 
 impl Settings {
+    /// The defaults of `table`.
+    pub const fn defaults(table: &'static [Parameter]) -> Self {
+        assert!(table.len() <= MOST, "a table has more parameters than there is room for");
+        let mut values = [0; MOST];
+        let mut at = 0;
+        while at < table.len() {
+            values[at] = table[at].default;
+            at += 1;
+        }
+        Self { table, values, given: [false; MOST] }
+    }
+
+    /// These values for the parameters of `table`, in its order.
+    ///
+    /// # Panics
+    /// If there are not as many values as parameters, or one is out of its range.
+    pub const fn with(table: &'static [Parameter], values: &[u64]) -> Self {
+        assert!(values.len() == table.len(), "a value for each parameter");
+        let mut settings = Self::defaults(table);
+        let mut at = 0;
+        while at < table.len() {
+            assert!(table[at].min <= values[at] && values[at] <= table[at].max, "a value is out of its range");
+            settings.values[at] = values[at];
+            settings.given[at] = true;
+            at += 1;
+        }
+        settings
+    }
+
     /// Defaults of `table` with `changes` on top.
-    pub fn new(owner: Owner, table: &'static [Parameter], changes: &[(String, u64)]) -> Result<Self, ParameterError> {
-        let mut values: Vec<u64> = table.iter().map(|parameter| parameter.default).collect();
-        let mut given = vec![false; table.len()];
+    pub fn new<S: AsRef<str>>(
+        owner: Owner,
+        table: &'static [Parameter],
+        changes: &[(S, u64)],
+    ) -> Result<Self, ParameterError> {
+        let mut settings = Self::defaults(table);
         for (name, value) in changes {
+            let name = name.as_ref();
             let Some(at) = table.iter().position(|parameter| parameter.name == name) else {
                 let known = table.iter().map(|parameter| parameter.name).collect::<Vec<_>>().join(", ");
                 let known = if known.is_empty() { "none".into() } else { known };
-                return Err(ParameterError::Unknown { owner, name: name.clone(), known });
+                return Err(ParameterError::Unknown { owner, name: name.into(), known });
             };
             let Parameter { name, min, max, unit, .. } = table[at];
             if !(min..=max).contains(value) {
                 return Err(ParameterError::OutOfRange { owner, name, value: *value, min, max, unit });
             }
-            (values[at], given[at]) = (*value, true);
+            (settings.values[at], settings.given[at]) = (*value, true);
         }
-        Ok(Self { table, values, given })
+        Ok(settings)
+    }
+
+    /// All values, in the order of the table.
+    pub fn values(&self) -> &[u64] {
+        &self.values[..self.table.len()]
     }
 
     fn position(&self, name: &str) -> usize {
@@ -241,9 +332,30 @@ impl Settings {
         self.values[at] * unit_ns
     }
 
-    /// The share `name` of a capacity, rounded down.
+    /// A [`Unit::Share`] of 1.
+    pub fn fraction(&self, name: &str) -> f64 {
+        self.get(name) as f64 / (100.0 * PARTS_OF_PERCENT)
+    }
+
+    /// The share `name` in whole percent of a capacity, rounded down.
     pub fn share(&self, name: &str, capacity: u64) -> u64 {
         (u128::from(capacity) * u128::from(self.get(name)) / 100) as u64
+    }
+}
+
+/// Values decide, however they were come by.
+impl PartialEq for Settings {
+    fn eq(&self, other: &Self) -> bool {
+        self.table == other.table && self.values == other.values
+    }
+}
+
+impl Eq for Settings {}
+
+impl fmt::Debug for Settings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let values = self.table.iter().zip(self.values).map(|(one, value)| (one.name, one.unit.write(value)));
+        f.debug_map().entries(values).finish()
     }
 }
 
@@ -255,15 +367,31 @@ mod tests {
         Parameter::ms("wait", 500, 2, "Time."),
         Parameter::share("part", 25, "Share."),
         Parameter::switch("merges", true, "Switch."),
-        Parameter { name: "region", unit: Unit::Sectors, default: 8, min: 1, max: 1 << 40, help: "Size." },
-        Parameter { name: "depth", unit: Unit::Count("requests"), default: 16, min: 1, max: 64, help: "Number." },
+        Parameter {
+            name: "region",
+            unit: Unit::Sectors,
+            default: 8,
+            min: 1,
+            max: 1 << 40,
+            example: None,
+            help: "Size.",
+        },
+        Parameter {
+            name: "depth",
+            unit: Unit::Count("requests"),
+            default: 16,
+            min: 1,
+            max: 64,
+            example: None,
+            help: "Number.",
+        },
     ];
 
     const OWNER: Owner = Owner { kind: "scheduler", name: "cfq", parameter: "tunable" };
 
     #[test]
     fn changes_lie_on_top_of_defaults() {
-        let settings = Settings::new(OWNER, TABLE, &[("wait".into(), 3), ("merges".into(), 0)]).unwrap();
+        let settings = Settings::new(OWNER, TABLE, &[("wait", 3), ("merges", 0)]).unwrap();
         assert_eq!((settings.get("wait"), settings.ns("wait")), (3, 3_000_000));
         assert_eq!((settings.given("wait"), settings.given("depth"), settings.get("depth")), (Some(3), None, 16));
         assert_eq!((settings.is_set("merges"), settings.share("part", u64::MAX)), (false, u64::MAX / 4));
@@ -271,13 +399,13 @@ mod tests {
 
     #[test]
     fn what_cannot_be_is_refused() {
-        let refused = |name: &str, value| Settings::new(OWNER, TABLE, &[(name.into(), value)]).unwrap_err().to_string();
+        let refused = |name: &str, value| Settings::new(OWNER, TABLE, &[(name, value)]).unwrap_err().to_string();
         assert_eq!(refused("wait", 1), "tunable `wait` of scheduler `cfq` is 1, but must lie in 2..=3600000 ms");
         assert_eq!(
             refused("what", 1),
             "scheduler `cfq` has no tunable `what`; it has wait, part, merges, region, depth"
         );
-        let none = Settings::new(OWNER, &[], &[("what".into(), 1)]).unwrap_err();
+        let none = Settings::new(OWNER, &[], &[("what", 1)]).unwrap_err();
         assert_eq!(none.to_string(), "scheduler `cfq` has no tunable `what`; it has none");
     }
 

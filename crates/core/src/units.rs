@@ -97,6 +97,11 @@ impl Nanos {
     }
 }
 
+/// A number of percent with its sign: `12.5%`.
+pub fn write_percent(percent: f64) -> String {
+    format!("{percent}%")
+}
+
 /// Reads a share such as `"7%"` as the fraction 0.07.
 pub fn parse_percent(text: &str) -> Result<f64, UnitError> {
     let fail = |why: &str| UnitError(format!("{text:?} is not a share: {why}; write it like \"7%\" or \"12.5%\""));
@@ -205,6 +210,7 @@ mod tests {
         assert_eq!(Nanos::parse("2ms"), Ok(Nanos(2_000_000)));
         assert!(Nanos::parse("25").unwrap_err().to_string().contains("unit is missing"));
         assert!(Nanos::parse("25µm").unwrap_err().to_string().contains("known: ns, us, ms, s"));
+        assert_eq!((write_percent(7.0), write_percent(12.5)), ("7%".into(), "12.5%".into()));
         assert_eq!(parse_percent("7%"), Ok(0.07));
         assert_eq!(parse_percent("12.5 %"), Ok(0.125));
         assert!(parse_percent("7").is_err() && parse_percent("%").is_err() && parse_percent("nan%").is_err());

@@ -1,37 +1,20 @@
 //! Which FTLs there are, and how one is built.
+//!
+//! FTLs and maps are types of their own, compiled for every sink; so their tables are macros, which make of each line an
+//! entry of the table and an arm of [`FtlChoice::build`].
 
-use crate::log::bast::{BastFtl, BastOptions};
-use crate::log::fast::{FastFtl, FastOptions};
-use crate::log::faster::{FasterFtl, FasterOptions};
-use crate::log::sbfast::{SbfastFtl, SbfastOptions};
-use crate::map::{Dftl, DftlOptions, SegmentCache, SegmentOptions, WholeMap};
+use crate::log::{LogChoice, LogFtl, LogInfo, bast, fast, faster, sbfast};
+use crate::map::{MapChoice, MapInfo, dftl, ram, segments};
 use crate::page::{PageFtl, PageOptions};
 use crate::{Ftl, Shape};
 
 /// An FTL and its options.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FtlChoice {
-    /// Page mapping.
+    /// Page mapping, and where it keeps its map.
     Page(PageOptions, MapChoice),
-    /// Log blocks that belong to one logical block each.
-    Bast(BastOptions),
-    /// A sequential log block and a fully-associative log.
-    Fast(FastOptions),
-    /// FAST with second chance and isolation area.
-    Faster(FasterOptions),
-    /// FAST with several sequential log blocks entered at sub-block headers.
-    Sbfast(SbfastOptions),
-}
-
-/// Where page mapping keeps its map.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum MapChoice {
-    /// The whole map in RAM.
-    Ram,
-    /// In flash, segments of it in RAM.
-    Segments(SegmentOptions),
-    /// In flash, single entries of it in RAM.
-    Dftl(DftlOptions),
+    /// Data mapped by block, and so many log blocks for what cannot be written in place.
+    Log(LogChoice, u32),
 }
 
 /// What is done with an FTL of any type. The families differ in the notes that they emit.
@@ -49,38 +32,78 @@ pub trait Visitor: Sized {
     fn log_blocks<F: Ftl + Send + 'static>(self, ftl: F, captures: bool) -> Self::Output;
 }
 
+macro_rules! maps {
+    ($($family:ident $file:ident::$map:ident),+ $(,)?) => {
+        /// Where page mapping may keep its map.
+        pub static MAPS: &[&MapInfo] = &[$(&$file::INFO),+];
+
+        fn build_page<V: Visitor>(
+            map: &MapChoice,
+            options: PageOptions,
+            shape: Shape,
+            seed: u64,
+            visitor: V,
+        ) -> Result<V::Output, String> {
+            $(if map.is(&$file::INFO) {
+                let map = $file::$map::new(shape.logical_pages, shape.page_bytes, map)?;
+                return Ok(visitor.$family(PageFtl::with_map(shape, options, map, seed)?));
+            })+
+            Err(format!("there is no map {}", map.info.name))
+        }
+    };
+}
+
+maps! {
+    plain ram::WholeMap,
+    cached_map segments::SegmentCache,
+    cached_map dftl::Dftl,
+}
+
+macro_rules! log_ftls {
+    ($($file:ident::$log:ident),+ $(,)?) => {
+        /// Every FTL with log blocks.
+        pub static LOG_FTLS: &[&LogInfo] = &[$(&$file::INFO),+];
+
+        fn build_log<V: Visitor>(
+            choice: &LogChoice,
+            log_blocks: u32,
+            shape: Shape,
+            visitor: V,
+        ) -> Result<V::Output, String> {
+            $(if choice.is(&$file::INFO) {
+                let ftl = LogFtl::<$file::$log>::new(shape, log_blocks, choice)?;
+                let captures = ftl.captures();
+                return Ok(visitor.log_blocks(ftl, captures));
+            })+
+            Err(format!("there is no FTL {}", choice.info.name))
+        }
+    };
+}
+
+log_ftls! {
+    bast::Bast,
+    fast::Fast,
+    faster::Faster,
+    sbfast::Sbfast,
+}
+
 impl FtlChoice {
     /// Builds the FTL on an erased device and hands it to `visitor`.
     ///
     /// # Errors
     /// If the device is too small for the FTL, or the options contradict themselves.
     pub fn build<V: Visitor>(&self, shape: Shape, seed: u64, visitor: V) -> Result<V::Output, String> {
-        Ok(match *self {
-            Self::Page(options, MapChoice::Ram) => {
-                let map = WholeMap { logical_pages: shape.logical_pages };
-                visitor.plain(PageFtl::with_map(shape, options, map, seed)?)
-            }
-            Self::Page(options, MapChoice::Segments(map)) => {
-                let map = SegmentCache::new(shape.logical_pages, shape.page_bytes, map)?;
-                visitor.cached_map(PageFtl::with_map(shape, options, map, seed)?)
-            }
-            Self::Page(options, MapChoice::Dftl(map)) => {
-                let map = Dftl::new(shape.logical_pages, shape.page_bytes, map)?;
-                visitor.cached_map(PageFtl::with_map(shape, options, map, seed)?)
-            }
-            Self::Bast(options) => visitor.log_blocks(BastFtl::new(shape, options)?, false),
-            Self::Fast(options) => visitor.log_blocks(FastFtl::new(shape, options)?, options.sequential_blocks > 0),
-            Self::Faster(options) => visitor.log_blocks(FasterFtl::new(shape, options)?, options.sequential_blocks > 0),
-            Self::Sbfast(options) => visitor.log_blocks(SbfastFtl::new(shape, options)?, true),
-        })
+        match self {
+            Self::Page(options, map) => build_page(map, *options, shape, seed, visitor),
+            Self::Log(choice, log_blocks) => build_log(choice, *log_blocks, shape, visitor),
+        }
     }
 
     /// Map pages kept in flash for so many logical pages of this size.
-    pub const fn map_pages(&self, logical_pages: u32, page_bytes: u32) -> u32 {
+    pub fn map_pages(&self, logical_pages: u32, page_bytes: u32) -> u32 {
         match self {
-            Self::Page(_, MapChoice::Segments(options)) => options.map_pages(logical_pages, page_bytes),
-            Self::Page(_, MapChoice::Dftl(options)) => options.map_pages(logical_pages, page_bytes),
-            _ => 0,
+            Self::Page(_, map) => (map.info.role.pages)(map, logical_pages, page_bytes),
+            Self::Log(..) => 0,
         }
     }
 
@@ -89,21 +112,18 @@ impl FtlChoice {
     pub const fn reserve_blocks(&self) -> u32 {
         match self {
             Self::Page(options, _) => options.reserve_blocks(),
-            Self::Bast(_) => BastOptions::RESERVE_BLOCKS,
-            Self::Fast(_) => FastOptions::RESERVE_BLOCKS,
-            Self::Faster(_) => FasterOptions::RESERVE_BLOCKS,
-            Self::Sbfast(_) => SbfastOptions::RESERVE_BLOCKS,
+            Self::Log(choice, _) => choice.info.role.reserve_blocks,
         }
     }
 
     /// Blocks that the FTL holds back on a device: open, erased, or full of its map.
-    pub const fn device_reserve_blocks(&self, shape: &Shape) -> u32 {
+    pub fn device_reserve_blocks(&self, shape: &Shape) -> u32 {
         match self {
             Self::Page(options, _) => {
                 let map_pages = self.map_pages(shape.logical_pages, shape.page_bytes);
                 options.device_reserve_blocks(shape.planes, map_pages, shape.pages_per_block)
             }
-            _ => self.reserve_blocks(),
+            Self::Log(..) => self.reserve_blocks(),
         }
     }
 }

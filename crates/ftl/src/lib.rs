@@ -30,10 +30,12 @@ pub mod log;
 pub mod map;
 pub mod page;
 pub mod placement;
+mod problem;
 mod shape;
 
 pub use choice::FtlChoice;
 pub use context::WriteContext;
+pub use problem::Problem;
 pub use shape::Shape;
 
 use ssdlab_core::{Lpn, Ppn};

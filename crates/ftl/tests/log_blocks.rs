@@ -1,14 +1,14 @@
 //! Goal: the log-block FTLs do what their documents show, step for step. Method: the documents' worked examples and
 //! cost tables on small devices that were filled first, with pages copied and blocks erased counted by hand.
 
+use ssdlab_core::parameter::percent;
 use ssdlab_core::{BlockId, Lpn, Ppn};
-use ssdlab_ftl::log::LogVictim;
-use ssdlab_ftl::log::bast::{BastFtl, BastOptions};
-use ssdlab_ftl::log::fast::{FastFtl, FastOptions};
-use ssdlab_ftl::log::faster::{FasterFtl, FasterOptions};
-use ssdlab_ftl::log::sbfast::{RlbMerge, SbfastFtl, SbfastOptions};
+use ssdlab_ftl::log::bast::{self, BastFtl};
+use ssdlab_ftl::log::fast::{self, FastFtl};
+use ssdlab_ftl::log::faster::{self, FasterFtl};
+use ssdlab_ftl::log::sbfast::{self, SbfastFtl};
 use ssdlab_ftl::{Ftl, Shape, WriteContext};
-use ssdlab_nand::{Cause, Counts, FlashSink, MergeCost, MergeKind, Note, Oob, ProgramOrder, Source};
+use ssdlab_nand::{Cause, Counts, FlashSink, MergeCost, MergeKind, Note, Oob, ProgramOrder, Role, Source};
 
 /// Counts operations and keeps the notes.
 #[derive(Default)]
@@ -86,20 +86,20 @@ fn filled<F: Ftl>(ftl: Result<F, String>, shape: Shape) -> F {
 
 fn bast(data_blocks: u32, pages_per_block: u32, log_blocks: u32) -> BastFtl {
     let shape = shape(data_blocks, pages_per_block, log_blocks);
-    filled(BastFtl::new(shape, BastOptions { log_blocks, victim: LogVictim::Lru }), shape)
+    filled(BastFtl::new(shape, log_blocks, &bast::INFO.defaults()), shape)
 }
 
 fn fast(data_blocks: u32, pages_per_block: u32, log_blocks: u32, sequential_blocks: u32) -> FastFtl {
     let shape = shape(data_blocks, pages_per_block, log_blocks);
-    filled(FastFtl::new(shape, FastOptions { log_blocks, sequential_blocks }), shape)
+    filled(FastFtl::new(shape, log_blocks, &fast::INFO.with(&[sequential_blocks.into()])), shape)
 }
 
 fn faster(random_blocks: u32, isolation_blocks: u32) -> FasterFtl {
     let log_blocks = random_blocks + isolation_blocks;
     let shape = shape(8, 4, log_blocks);
-    let (second_chance, keep_sparse, sequential_blocks) = (true, false, 0);
-    let options = FasterOptions { log_blocks, sequential_blocks, second_chance, keep_sparse, isolation_blocks };
-    filled(FasterFtl::new(shape, options), shape)
+    let isolation = percent(100) * u64::from(isolation_blocks) / u64::from(log_blocks);
+    let choice = faster::INFO.set(&[("sw", 0), ("isolation", isolation)]).expect("in range");
+    filled(FasterFtl::new(shape, log_blocks, &choice), shape)
 }
 
 fn write<F: Ftl>(ftl: &mut F, pages: impl IntoIterator<Item = u32>) -> Ledger {
@@ -210,14 +210,8 @@ fn bast_thrashes_on_the_sequence_of_the_slides() {
 fn sbfast(data_blocks: u32, sequential_blocks: u32, random_blocks: u32) -> SbfastFtl {
     let log_blocks = sequential_blocks + random_blocks;
     let shape = shape(data_blocks, 12, log_blocks);
-    let options = SbfastOptions {
-        log_blocks,
-        sequential_blocks,
-        victim: LogVictim::Lru,
-        sub_block_pages: 4,
-        rlb_merge: RlbMerge::Victim,
-    };
-    filled(SbfastFtl::new(shape, options), shape)
+    let choice = sbfast::INFO.set(&[("slb", sequential_blocks.into()), ("sub_block", 4)]).expect("in range");
+    filled(SbfastFtl::new(shape, log_blocks, &choice), shape)
 }
 
 /// SBFAST slides, case 1.3.2.1, "before" and "after".
@@ -246,7 +240,9 @@ fn sbfast_partial_merge_of_the_slides() {
     // As on the slide, page 12 and its successors take the place of the SLB that left.
     let after = write(&mut ftl, 12..17);
     assert_eq!(after.counts.erased(), 0);
-    assert_eq!(after.notes, (12..17).map(|page| Note::Captured(Lpn(page))).collect::<Vec<_>>());
+    let [opened, captured @ ..] = &after.notes[..] else { panic!("nothing was noted") };
+    assert!(matches!(opened, Note::Opened { role: Role::SequentialLog, .. }), "not {opened:?}");
+    assert_eq!(captured, (12..17).map(|page| Note::Captured(Lpn(page))).collect::<Vec<_>>());
 }
 
 /// SBFAST slides, case 2.2.1: reclaiming a random log block of twelve pages from eleven logical blocks, one page of
@@ -309,7 +305,7 @@ fn faster_copies_survivors_once_and_then_calls_them_cold() {
 #[test]
 fn blank_pages_cost_nothing() {
     let shape = shape(4, 8, 2);
-    let mut ftl = BastFtl::new(shape, BastOptions { log_blocks: 2, victim: LogVictim::Fifo }).expect("large enough");
+    let mut ftl = BastFtl::new(shape, 2, &bast::INFO.with(&[1])).expect("large enough");
     assert_eq!(write(&mut ftl, [3, 0, 9]).counts.programmed(), 3);
     write(&mut ftl, [3, 11, 9, 9]);
     let merge = write(&mut ftl, [11, 16, 16]);
@@ -320,9 +316,7 @@ fn blank_pages_cost_nothing() {
 /// Impossible devices are refused with the numbers.
 #[test]
 fn impossible_devices_are_refused() {
-    let text = |shape, log_blocks| {
-        BastFtl::new(shape, BastOptions { log_blocks, victim: LogVictim::Lru }).err().unwrap_or_default()
-    };
+    let text = |shape, log_blocks| BastFtl::new(shape, log_blocks, &bast::INFO.defaults()).err().unwrap_or_default();
     assert_eq!(
         text(Shape { blocks: 9, ..shape(8, 4, 0) }, 1),
         "8 data blocks, 1 log blocks and 1 that merges need make 10, but the device has 9"

@@ -1,15 +1,16 @@
 //! Goal: maps in flash cost what their descriptions say. Method: look-ups counted by hand on small devices; a table
 //! that holds every entry against page mapping, operation for operation.
 
+use ssdlab_core::parameter::percent;
 use ssdlab_core::{BlockId, Lpn, Ppn, Rng};
-use ssdlab_ftl::map::cache::CacheChoice;
-use ssdlab_ftl::map::{Dftl, DftlOptions, SegmentCache, SegmentOptions};
-use ssdlab_ftl::page::{Allocation, PageFtl, PageOptions, Trigger, VictimChoice};
+use ssdlab_ftl::gc;
+use ssdlab_ftl::map::{self, Dftl, MapChoice, SegmentCache};
+use ssdlab_ftl::page::{Allocation, PageFtl, PageOptions, Trigger};
 use ssdlab_ftl::{Ftl, Shape, WriteContext, placement};
 use ssdlab_nand::{Cause, FlashSink, Note, Oob, ProgramOrder, Source};
 
 const OPTIONS: PageOptions = PageOptions {
-    gc: VictimChoice::Fifo,
+    gc: gc::fifo::INFO.defaults(),
     placement: &placement::own::INFO,
     trigger: Trigger::Victim,
     allocation: Allocation::Fifo,
@@ -69,17 +70,17 @@ fn shape(logical_pages: u32, blocks: u32, pages_per_block: u32) -> Shape {
     Shape { logical_pages, page_bytes: 64, blocks, pages_per_block, order: ProgramOrder::Ascending, planes: 1 }
 }
 
+/// LRU, with entries of 4 bytes.
+fn segment_cache(cache: u64, segment: u64) -> MapChoice {
+    map::segments::INFO.set(&[("cache", cache), ("segment", segment)]).expect("in range")
+}
+
 /// 64 logical pages of 64 bytes: entries of 4 bytes make 16 to a map page, 4 to a segment of 16 bytes.
 fn segments(cached: u64, segment_bytes: u32) -> PageFtl<SegmentCache> {
-    let options = SegmentOptions {
-        cache_bytes: cached * u64::from(segment_bytes),
-        segment_bytes,
-        entry_bytes: 4,
-        policy: CacheChoice::Lru,
-        preload: false,
-    };
+    let segment = u64::from(segment_bytes);
+    let choice = segment_cache(cached * segment, segment);
     let device = shape(64, 60, 8);
-    let map = SegmentCache::new(64, 64, options).expect("a sound cache");
+    let map = SegmentCache::new(64, 64, &choice).expect("a sound cache");
     let mut ftl = PageFtl::with_map(device, OPTIONS, map, 1).expect("large enough");
     ftl.write(Lpn(0), 64, WriteContext::default(), &mut ());
     ftl
@@ -127,24 +128,20 @@ fn whole_pages_are_written_without_a_read() {
 #[test]
 fn the_map_of_the_map_is_as_large_as_in_the_document() {
     for (segment_bytes, expected) in [(1 << 10, 60_960), (2 << 10, 30_480), (4 << 10, 15_240), (8 << 10, 7_620)] {
-        let options = SegmentOptions {
-            cache_bytes: 512 << 10,
-            segment_bytes,
-            entry_bytes: 4,
-            policy: CacheChoice::Lru,
-            preload: false,
-        };
         let logical_pages = 30_480 << (20 - 13);
         let device = shape(logical_pages, 20_000, 256);
-        let map = SegmentCache::new(logical_pages, 8 << 10, options).expect("a sound cache");
+        let map =
+            SegmentCache::new(logical_pages, 8 << 10, &segment_cache(512 << 10, segment_bytes)).expect("a sound cache");
         let ftl = PageFtl::with_map(device, OPTIONS, map, 1).expect("large enough");
         assert_eq!(ftl.mapping_table_bytes() - (512 << 10), expected);
     }
 }
 
-fn dftl(blocks: u32, options: DftlOptions) -> PageFtl<Dftl> {
+/// So many cached entries, half of them protected at most.
+fn dftl(blocks: u32, entries: u64) -> PageFtl<Dftl> {
+    let choice = map::dftl::INFO.set(&[("cmt", entries), ("protected", percent(50))]).expect("in range");
     let device = shape(64, blocks, 8);
-    let map = Dftl::new(64, 64, options).expect("a sound table");
+    let map = Dftl::new(64, 64, &choice).expect("a sound table");
     PageFtl::with_map(device, OPTIONS, map, 1).expect("large enough")
 }
 
@@ -153,7 +150,7 @@ fn dftl(blocks: u32, options: DftlOptions) -> PageFtl<Dftl> {
 fn an_entry_that_is_not_cached_costs_what_the_paper_says() {
     use Cause::{Host, MapLoad, MapWriteBack};
     use Done::{Hit, Part, Program, Read};
-    let mut ftl = dftl(60, DftlOptions { entries: 2, protected: 1, batch: true, entry_bytes: 4 });
+    let mut ftl = dftl(60, 2);
     ftl.write(Lpn(0), 64, WriteContext::default(), &mut ());
     // Entry 61, when it gave way, was written with 62, of the same translation page: only 63 is dirty.
     assert_eq!(read(&mut ftl, 0), [Hit(false), Part(64, MapLoad), Read(Host)]);
@@ -173,7 +170,7 @@ fn a_table_of_everything_is_page_mapping() {
     // Four blocks stay unwritten for map pages that are never written here.
     let blocks = 60;
     let mut page = PageFtl::new(shape(64, blocks - 4, 8), OPTIONS, 1).expect("large enough");
-    let mut all = dftl(blocks, DftlOptions { entries: 64, protected: 32, batch: true, entry_bytes: 4 });
+    let mut all = dftl(blocks, 64);
     let (mut page_log, mut all_log) = (Log::default(), Log::default());
     let mut rng = Rng::named(3, "writes");
     for _ in 0..5_000 {
@@ -195,11 +192,14 @@ fn a_table_of_everything_is_page_mapping() {
 
 #[test]
 fn impossible_maps_are_refused() {
-    let options =
-        SegmentOptions { cache_bytes: 8, segment_bytes: 16, entry_bytes: 4, policy: CacheChoice::Lru, preload: false };
-    let error = |options| SegmentCache::new(64, 64, options).err().unwrap_or_default();
-    assert_eq!(error(options), "a cache of 8 bytes holds no segment of 16");
-    assert!(error(SegmentOptions { segment_bytes: 128, ..options }).contains("each at most the next"));
-    let table = DftlOptions { entries: 1, protected: 1, batch: true, entry_bytes: 4 };
-    assert!(Dftl::new(64, 64, table).err().is_some_and(|error| error.contains("leaves none on probation")));
+    let error = |choice: MapChoice| SegmentCache::new(64, 64, &choice).err().unwrap_or_default();
+    assert_eq!(error(segment_cache(16, 16)), "");
+    assert_eq!(error(segment_cache(8, 16)), "cache: 8B is not a multiple of segments of 16B, at least one");
+    assert_eq!(error(segment_cache(128, 128)), "segment: 128B exceeds a page of 64B; lower it");
+    assert!(
+        SegmentCache::new(64, 60, &segment_cache(16, 16)).err().is_some_and(|error| error.contains("power of two"))
+    );
+    // However large the protected share, one entry is on probation.
+    let most = |entries| map::dftl::INFO.set(&[("cmt", entries), ("protected", percent(99))]).expect("in range");
+    assert_eq!([1, 2, 50].map(|entries| map::dftl::protected(&most(entries))), [0, 1, 49]);
 }

@@ -2,9 +2,9 @@
 //! devices; operations counted by plane.
 
 use ssdlab_core::{BlockId, Lpn, Ppn, Rng};
-use ssdlab_ftl::log::LogVictim;
-use ssdlab_ftl::log::bast::{BastFtl, BastOptions};
-use ssdlab_ftl::page::{Allocation, PageFtl, PageOptions, Trigger, VictimChoice};
+use ssdlab_ftl::gc;
+use ssdlab_ftl::log::bast::{self, BastFtl};
+use ssdlab_ftl::page::{Allocation, PageFtl, PageOptions, Trigger};
 use ssdlab_ftl::placement::PLACEMENTS;
 use ssdlab_ftl::{Ftl, Shape, WriteContext, placement};
 use ssdlab_nand::{Cause, FlashSink, Oob, ProgramOrder, Source};
@@ -12,7 +12,7 @@ use ssdlab_nand::{Cause, FlashSink, Oob, ProgramOrder, Source};
 const PAGES_PER_BLOCK: u32 = 8;
 const BLOCKS_PER_PLANE: u32 = 20;
 const OPTIONS: PageOptions = PageOptions {
-    gc: VictimChoice::Greedy,
+    gc: gc::greedy::INFO.defaults(),
     placement: &placement::own::INFO,
     trigger: Trigger::Victim,
     allocation: Allocation::Fifo,
@@ -154,8 +154,7 @@ fn blocks_of_a_log_lie_on_successive_planes() {
         order: ProgramOrder::Ascending,
         planes: 4,
     };
-    let options = BastOptions { log_blocks: 2, victim: LogVictim::Lru };
-    let mut ftl = BastFtl::new(shape, options).expect("large enough");
+    let mut ftl = BastFtl::new(shape, 2, &bast::INFO.defaults()).expect("large enough");
     ftl.write(Lpn(0), shape.logical_pages, WriteContext::default(), &mut ());
     let blocks: Vec<u32> =
         (0..6).map(|block| ftl.lookup(Lpn(block * PAGES_PER_BLOCK)).expect("written").0 / PAGES_PER_BLOCK).collect();

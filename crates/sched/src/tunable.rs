@@ -10,6 +10,7 @@ pub(crate) const BACK_SEEK_MAX: Parameter = Parameter {
     default: 16_384,
     min: 0,
     max: 1 << 40,
+    example: None,
     help: "How far backward a request may lie to be taken before one in front.",
 };
 
@@ -20,6 +21,7 @@ pub(crate) const BACK_SEEK_PENALTY: Parameter = Parameter {
     default: 2,
     min: 1,
     max: 1_000_000,
+    example: None,
     help: "How much farther a backward distance counts.",
 };
 

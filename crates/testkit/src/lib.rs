@@ -7,15 +7,16 @@ pub mod drives;
 pub mod strategies;
 pub mod twin;
 
-use ssdlab_ftl::choice::MapChoice;
-use ssdlab_ftl::page::{Allocation, PageOptions, Trigger, VictimChoice};
+use ssdlab_ftl::gc;
+use ssdlab_ftl::map::ram;
+use ssdlab_ftl::page::{Allocation, PageOptions, Trigger};
 use ssdlab_ftl::{FtlChoice, placement};
 use ssdlab_nand::{Geometry, Parallelism, ProgramOrder};
 use ssdlab_sim::{Clock, Fit, Overwrite, Precondition, Replay, Setup};
 
 /// Options of the small devices: greedy collection on a shared frontier.
 pub const SMALL_OPTIONS: PageOptions = PageOptions {
-    gc: VictimChoice::Greedy,
+    gc: gc::greedy::INFO.defaults(),
     placement: &placement::shared::INFO,
     trigger: Trigger::Victim,
     allocation: Allocation::Fifo,
@@ -34,7 +35,7 @@ pub fn small_setup(blocks: u32, pages_per_block: u32, spare_blocks: u32) -> Setu
         },
         logical_pages: (blocks - SMALL_OPTIONS.reserve_blocks() - spare_blocks) * pages_per_block,
         endurance_cycles: 3000,
-        ftl: FtlChoice::Page(SMALL_OPTIONS, MapChoice::Ram),
+        ftl: FtlChoice::Page(SMALL_OPTIONS, ram::INFO.defaults()),
         clock: Clock::Count,
         replay: Replay::ONE_BY_ONE,
         cache: None,

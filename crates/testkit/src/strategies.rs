@@ -3,29 +3,45 @@
 //! Devices have a handful of blocks, so collection runs within a few dozen requests; addresses collide
 //! often because half of them fall on a few hot pages.
 
+use std::fmt::Debug;
+
 use proptest::prelude::*;
-use ssdlab_core::Nanos;
+use ssdlab_core::parameter::Quantity;
+use ssdlab_core::{Choice, Info, Nanos, Parameter};
 use ssdlab_ftl::FtlChoice;
-use ssdlab_ftl::choice::MapChoice;
-use ssdlab_ftl::gc::POLICIES;
-use ssdlab_ftl::log::LogVictim;
-use ssdlab_ftl::log::bast::BastOptions;
-use ssdlab_ftl::log::fast::FastOptions;
-use ssdlab_ftl::log::faster::FasterOptions;
-use ssdlab_ftl::log::sbfast::{RlbMerge, SbfastOptions};
-use ssdlab_ftl::map::{DftlOptions, SegmentOptions, cache};
-use ssdlab_ftl::page::{Allocation, PageOptions, Trigger, VictimChoice};
+use ssdlab_ftl::choice::{LOG_FTLS, MAPS};
+use ssdlab_ftl::gc::VICTIMS;
+use ssdlab_ftl::log::{LogBlocks, LogRules};
+use ssdlab_ftl::page::{Allocation, PageOptions, Trigger};
 use ssdlab_ftl::placement::PLACEMENTS;
 use ssdlab_nand::{Geometry, PageTimes, Parallelism, ProgramOrder, Timing};
 use ssdlab_sim::{Clock, Fit, Overwrite, Precondition, Replay, Setup};
 use ssdlab_trace::{Op, Request};
 
-/// Any victim policy of the registry, with small parameters where it takes some.
-pub fn victim_choices() -> impl Strategy<Value = VictimChoice> {
-    (0..POLICIES.len(), 1_u32..6).prop_map(|(index, parameter)| match POLICIES[index].example {
-        VictimChoice::DChoices { .. } => VictimChoice::DChoices { d: parameter },
-        VictimChoice::WindowedGreedy { .. } => VictimChoice::WindowedGreedy { window: parameter },
-        choice => choice,
+/// Bytes of a page of the random devices.
+const PAGE_BYTES: u32 = 512;
+
+/// A small value of a parameter; sizes are powers of two near the largest, or near that of a small page.
+fn values(parameter: &Parameter) -> BoxedStrategy<u64> {
+    let Parameter { unit, min, max, .. } = *parameter;
+    match unit.quantity() {
+        Quantity::Share => (0_u64..5).prop_map(move |part| min + part * (max - min) / 4).boxed(),
+        Quantity::Size(1) => sizes(min, max).boxed(),
+        _ if parameter.is_fixed() => sizes(min, max).boxed(),
+        _ => prop_oneof![3 => min..=max.min(min + 1), 1 => min..=max.min(min + 5)].boxed(),
+    }
+}
+
+fn sizes(min: u64, max: u64) -> impl Strategy<Value = u64> {
+    let top = max.min(PAGE_BYTES.into()).ilog2();
+    (min.ilog2().max(top - 3)..=top).prop_map(|shift| 1 << shift)
+}
+
+/// Whatever a table has, with small values for its parameters.
+pub fn any_of<R: Debug + Send + Sync>(table: &'static [&'static Info<R>]) -> impl Strategy<Value = Choice<R>> {
+    prop::sample::select(table).prop_flat_map(|info| {
+        let values: Vec<BoxedStrategy<u64>> = info.parameters.iter().map(values).collect();
+        values.prop_map(|values| info.with(&values))
     })
 }
 
@@ -38,7 +54,7 @@ pub fn page_options() -> impl Strategy<Value = PageOptions> {
     ];
     let placement = prop::sample::select(PLACEMENTS);
     let allocation = prop_oneof![Just(Allocation::Fifo), Just(Allocation::LeastWorn)];
-    (victim_choices(), placement, trigger, allocation).prop_map(|(gc, placement, trigger, allocation)| PageOptions {
+    (any_of(VICTIMS), placement, trigger, allocation).prop_map(|(gc, placement, trigger, allocation)| PageOptions {
         gc,
         placement,
         trigger,
@@ -67,53 +83,18 @@ pub fn parallelisms() -> impl Strategy<Value = Parallelism> {
     })
 }
 
-/// Any FTL with any of its options, and its log blocks: up to 5 more than the fewest that work.
+/// Any FTL of the tables with any of its options, and its log blocks: up to 5 more than the fewest that work.
 fn ftls(pages_per_block: u32) -> impl Strategy<Value = (FtlChoice, u32)> {
-    let victim = prop_oneof![Just(LogVictim::Lru), Just(LogVictim::Fifo)];
-    let rlb_merge = prop_oneof![Just(RlbMerge::Victim), Just(RlbMerge::Block)];
-    let sub_blocks: Vec<u32> = (1..=pages_per_block).filter(|&pages| pages_per_block.is_multiple_of(pages)).collect();
-    let page = page_options().prop_map(|options| (FtlChoice::Page(options, MapChoice::Ram), 0));
-    let bast = (1_u32..7, victim.clone())
-        .prop_map(|(log_blocks, victim)| (FtlChoice::Bast(BastOptions { log_blocks, victim }), log_blocks));
-    let fast = (0_u32..2, 1_u32..7).prop_map(|(sequential_blocks, random_blocks)| {
-        let log_blocks = sequential_blocks + random_blocks;
-        let options = FastOptions { log_blocks, sequential_blocks };
-        (FtlChoice::Fast(options), log_blocks)
+    let maps =
+        any_of(MAPS).prop_filter("sizes that fit together", |map| (map.info.role.problems)(map, PAGE_BYTES).is_empty());
+    let page = (page_options(), maps).prop_map(|(options, map)| (FtlChoice::Page(options, map), 0));
+    let log = (any_of(LOG_FTLS), 0_u32..6).prop_filter_map("log blocks that suffice", move |(choice, more)| {
+        let LogRules { least_log_blocks, check, .. } = choice.info.role;
+        let count = least_log_blocks(&choice) + more;
+        let sound = check(&choice, &LogBlocks { count, pages: pages_per_block, more: "log" }).is_ok();
+        sound.then_some((FtlChoice::Log(choice, count), count))
     });
-    let isolation = prop_oneof![Just(0_u32), 2_u32..4];
-    let faster = (1_u32..7, 0_u32..2, isolation, any::<bool>(), any::<bool>()).prop_map(
-        |(random_blocks, sequential_blocks, isolation_blocks, second_chance, keep_sparse)| {
-            let log_blocks = random_blocks + sequential_blocks + isolation_blocks;
-            let options = FasterOptions { log_blocks, sequential_blocks, second_chance, keep_sparse, isolation_blocks };
-            (FtlChoice::Faster(options), log_blocks)
-        },
-    );
-    let sbfast = (1_u32..5, 1_u32..4, victim, proptest::sample::select(sub_blocks), rlb_merge).prop_map(
-        |(sequential_blocks, random_blocks, victim, sub_block_pages, rlb_merge)| {
-            let log_blocks = sequential_blocks + random_blocks;
-            let options = SbfastOptions { log_blocks, sequential_blocks, victim, sub_block_pages, rlb_merge };
-            (FtlChoice::Sbfast(options), log_blocks)
-        },
-    );
-    // Entries of 64 bytes make map pages of eight, so that small devices have several.
-    let segments = (page_options(), 0..cache::POLICIES.len(), 6_u32..10, 1_u64..4, any::<bool>()).prop_map(
-        |(options, policy, segment_shift, segments, preload)| {
-            let map = SegmentOptions {
-                cache_bytes: segments << segment_shift,
-                segment_bytes: 1 << segment_shift,
-                entry_bytes: 64,
-                policy: cache::POLICIES[policy].choice,
-                preload,
-            };
-            (FtlChoice::Page(options, MapChoice::Segments(map)), 0)
-        },
-    );
-    let dftl =
-        (page_options(), 1_u32..20, 0_u32..20, any::<bool>()).prop_map(|(options, entries, protected, batch)| {
-            let map = DftlOptions { entries, protected: protected.min(entries - 1), batch, entry_bytes: 64 };
-            (FtlChoice::Page(options, MapChoice::Dftl(map)), 0)
-        });
-    prop_oneof![2 => segments, 2 => dftl, 3 => page, 1 => bast, 1 => fast, 2 => faster, 2 => sbfast]
+    prop_oneof![page, log]
 }
 
 /// Any small device, checked, with any FTL and option; the least spare space is what the FTL needs.
@@ -140,7 +121,7 @@ pub fn setups() -> impl Strategy<Value = Setup> {
             };
             let logical_pages = data_blocks * pages_per_block - fewer;
             let mut setup = Setup {
-                geometry: Geometry { page_bytes: 512, pages_per_block, blocks: 0, order, parallelism },
+                geometry: Geometry { page_bytes: PAGE_BYTES, pages_per_block, blocks: 0, order, parallelism },
                 logical_pages,
                 endurance_cycles: 1000,
                 ftl,

@@ -7,7 +7,8 @@
 use std::collections::VecDeque;
 
 use ssdlab_core::{BlockId, Lpn, Ppn};
-use ssdlab_ftl::page::{PageOptions, VictimChoice};
+use ssdlab_ftl::gc;
+use ssdlab_ftl::page::PageOptions;
 use ssdlab_nand::{Cause, FlashSink, Oob, Role, Source};
 
 #[derive(Clone)]
@@ -89,8 +90,8 @@ impl Twin {
     fn victim(&self) -> u32 {
         let sealed = self.blocks.iter().enumerate().filter(|(_, block)| block.sealed_as.is_some());
         let choice = match self.options.gc {
-            VictimChoice::Fifo => sealed.min_by_key(|(_, block)| block.sealed_as),
-            VictimChoice::Greedy => sealed.min_by_key(|(_, block)| block.valid()),
+            policy if policy.is(&gc::fifo::INFO) => sealed.min_by_key(|(_, block)| block.sealed_as),
+            policy if policy.is(&gc::greedy::INFO) => sealed.min_by_key(|(_, block)| block.valid()),
             other => panic!("the twin does not know {other:?}"),
         };
         choice.expect("something is sealed").0 as u32

@@ -26,6 +26,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
         default: 1,
         min: 1,
         max: 8,
+        example: None,
         help: "Bits of the counter of uses of each item.",
     }],
     sizes: true,

@@ -34,6 +34,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
             default: 1,
             min: 1,
             max: 1 << 20,
+            example: None,
             help: "What they have at least, if the cache is as large.",
         },
     ],

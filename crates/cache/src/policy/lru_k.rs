@@ -25,13 +25,22 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "lru-k",
     help: "The item whose K-th last use is longest ago gives way.",
     parameters: &[
-        Parameter { name: "k", unit: Unit::Count("uses"), default: 2, min: 1, max: 16, help: "The K of LRU-K." },
+        Parameter {
+            name: "k",
+            unit: Unit::Count("uses"),
+            default: 2,
+            min: 1,
+            max: 16,
+            example: None,
+            help: "The K of LRU-K.",
+        },
         Parameter {
             name: "correlated",
             unit: Unit::Count("accesses"),
             default: 0,
             min: 0,
             max: u64::MAX,
+            example: None,
             help: "Uses at most this far apart count as one, and protect the item.",
         },
         Parameter {
@@ -40,6 +49,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
             default: u64::MAX,
             min: 0,
             max: u64::MAX,
+            example: None,
             help: "How long the uses of an item that has left are remembered after the last one.",
         },
     ],

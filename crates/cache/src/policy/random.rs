@@ -23,6 +23,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
         default: 1,
         min: 0,
         max: u64::MAX,
+        example: None,
         help: "Seed of the random numbers.",
     }],
     sizes: true,

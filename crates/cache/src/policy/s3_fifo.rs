@@ -33,6 +33,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
             default: 10,
             min: 1,
             max: 99,
+            example: None,
             help: "Share of the small FIFO.",
         },
         Parameter::switch("simulator", false, "0: as in the paper; 1: as in libCacheSim, its authors' simulator."),

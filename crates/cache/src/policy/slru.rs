@@ -21,6 +21,7 @@ pub(super) static PROTECTED: Parameter = Parameter {
     default: 80,
     min: 0,
     max: 100,
+    example: None,
     help: "Share of the main cache for what was used again.",
 };
 

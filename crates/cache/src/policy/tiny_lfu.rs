@@ -24,6 +24,7 @@ pub(super) static SAMPLE: Parameter = Parameter {
     default: 10,
     min: 1,
     max: 100,
+    example: None,
     help: "Accesses after which counters are halved, for each item of the cache.",
 };
 

@@ -4,9 +4,9 @@ use crate::checker::{Checker, Read};
 use crate::kind::{Choices, Kind};
 use crate::parameters::option;
 use crate::table::{Fallback, KIB, MEBI, OptionSpec, SECOND, Section, TIB};
-use crate::units::write_percent;
 use ssdlab_cache::{POLICIES, PageSizes, PolicyInfo, WriteMode};
 use ssdlab_core::units::write_bytes;
+use ssdlab_core::units::write_percent;
 use ssdlab_core::{Parameter, Unit};
 use ssdlab_sim::{CacheOptions, Clock, CompressedOptions, MOST_PARAMETERS};
 

@@ -3,7 +3,7 @@
 use crate::checker::{Checker, Read};
 use crate::kind::Kind;
 use crate::table::{Fallback, OptionSpec};
-use crate::units::write_percent;
+use ssdlab_core::units::write_percent;
 
 pub(super) const OPTIONS: &[OptionSpec] = &[
     OptionSpec {

@@ -12,13 +12,18 @@
 
 use ssdlab_core::BlockId;
 
-use super::VictimPolicy;
+use super::{VictimInfo, VictimPolicy};
 use crate::blocks::PlaneView;
 
-/// One line for help and documentation.
-pub const HELP: &str = "Highest (1 - u) * age / 2u, with u the valid share and age in host pages since sealing.";
+/// The registration.
+pub static INFO: VictimInfo = VictimInfo {
+    name: "cost_benefit",
+    help: "Highest (1 - u) * age / 2u, with u the valid share and age in host pages since sealing.",
+    parameters: &[],
+    role: |_, _| Box::new(CostBenefit),
+};
 
-pub(super) struct CostBenefit;
+struct CostBenefit;
 
 impl VictimPolicy for CostBenefit {
     fn choose(&mut self, plane: PlaneView<'_>, now: u64) -> Option<BlockId> {

@@ -6,24 +6,33 @@
 //! d = 1 is random, d to infinity is greedy. B. Van Houdt, "A mean field model for a class of garbage
 //! collection algorithms in flash-based solid state drives", SIGMETRICS 2013.
 
-use ssdlab_core::{BlockId, Rng};
+use ssdlab_core::{BlockId, Parameter, Rng, Unit};
 
-use super::VictimPolicy;
 use super::random::random_sealed;
+use super::{VictimInfo, VictimPolicy, rng};
 use crate::blocks::PlaneView;
 
-/// One line for help and documentation.
-pub const HELP: &str = "Fewest valid pages among d sealed blocks drawn at random.";
+/// The registration.
+pub static INFO: VictimInfo = VictimInfo {
+    name: "d_choices",
+    help: "Fewest valid pages among d sealed blocks drawn at random.",
+    parameters: &[D],
+    role: |settings, seed| Box::new(DChoices { d: settings.get(D.name), rng: rng(seed) }),
+};
 
-pub(super) struct DChoices {
-    d: u32,
+const D: Parameter = Parameter {
+    name: "d",
+    unit: Unit::Count("blocks"),
+    default: 10,
+    min: 1,
+    max: 65_536,
+    example: Some(5),
+    help: "Blocks drawn at random.",
+};
+
+struct DChoices {
+    d: u64,
     rng: Rng,
-}
-
-impl DChoices {
-    pub(super) fn new(d: u32, rng: Rng) -> Self {
-        Self { d, rng }
-    }
 }
 
 impl VictimPolicy for DChoices {

@@ -8,13 +8,14 @@
 
 use ssdlab_core::BlockId;
 
-use super::VictimPolicy;
+use super::{VictimInfo, VictimPolicy};
 use crate::blocks::PlaneView;
 
-/// One line for help and documentation.
-pub const HELP: &str = "Sealed longest ago.";
+/// The registration.
+pub static INFO: VictimInfo =
+    VictimInfo { name: "fifo", help: "Sealed longest ago.", parameters: &[], role: |_, _| Box::new(Fifo) };
 
-pub(super) struct Fifo;
+struct Fifo;
 
 impl VictimPolicy for Fifo {
     fn choose(&mut self, plane: PlaneView<'_>, _now: u64) -> Option<BlockId> {

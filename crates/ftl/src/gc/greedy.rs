@@ -8,13 +8,14 @@
 
 use ssdlab_core::BlockId;
 
-use super::VictimPolicy;
+use super::{VictimInfo, VictimPolicy};
 use crate::blocks::PlaneView;
 
-/// One line for help and documentation.
-pub const HELP: &str = "Fewest valid pages.";
+/// The registration.
+pub static INFO: VictimInfo =
+    VictimInfo { name: "greedy", help: "Fewest valid pages.", parameters: &[], role: |_, _| Box::new(Greedy) };
 
-pub(super) struct Greedy;
+struct Greedy;
 
 impl VictimPolicy for Greedy {
     fn choose(&mut self, plane: PlaneView<'_>, _now: u64) -> Option<BlockId> {

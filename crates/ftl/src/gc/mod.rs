@@ -1,7 +1,7 @@
-//! Garbage-collection victim policies, one file each, registered in [`POLICIES`].
+//! Which block garbage collection takes next: victim policies, one file each, registered in [`VICTIMS`].
 //!
-//! To add one: write its file, add a variant to [`VictimChoice`], register it here. The oracle tests pick it
-//! up from the table; a line in the table of settings makes it configurable, with the help text from here.
+//! To add one: write its file with an `INFO`, and a line in the table. Settings, help, documents, the benchmark and the
+//! oracle tests take it from there.
 
 pub mod cost_benefit;
 pub mod d_choices;
@@ -10,10 +10,9 @@ pub mod greedy;
 pub mod random;
 pub mod windowed_greedy;
 
-use ssdlab_core::{BlockId, Rng};
+use ssdlab_core::{BlockId, Choice, Info, Rng, Settings};
 
 use crate::blocks::PlaneView;
-use crate::page::VictimChoice;
 
 /// Decides which sealed block of a plane is collected next.
 ///
@@ -25,34 +24,22 @@ pub trait VictimPolicy: Send {
     fn choose(&mut self, plane: PlaneView<'_>, now: u64) -> Option<BlockId>;
 }
 
-/// A registered policy.
-#[derive(Clone, Copy, Debug)]
-pub struct PolicyInfo {
-    /// Name in configurations.
-    pub name: &'static str,
-    /// The choice with typical parameters.
-    pub example: VictimChoice,
-}
+/// A registered policy; made of its parameters and the seed of whatever it draws.
+pub type VictimInfo = Info<fn(&Settings, u64) -> Box<dyn VictimPolicy>>;
+
+/// A policy with its parameters.
+pub type VictimChoice = Choice<fn(&Settings, u64) -> Box<dyn VictimPolicy>>;
 
 /// Every victim policy.
-pub static POLICIES: &[PolicyInfo] = &[
-    PolicyInfo { name: "greedy", example: VictimChoice::Greedy },
-    PolicyInfo { name: "fifo", example: VictimChoice::Fifo },
-    PolicyInfo { name: "random", example: VictimChoice::Random },
-    PolicyInfo { name: "d_choices", example: VictimChoice::DChoices { d: 10 } },
-    PolicyInfo { name: "cost_benefit", example: VictimChoice::CostBenefit },
-    PolicyInfo { name: "windowed_greedy", example: VictimChoice::WindowedGreedy { window: 256 } },
-];
+pub static VICTIMS: &[&VictimInfo] =
+    &[&greedy::INFO, &fifo::INFO, &random::INFO, &d_choices::INFO, &cost_benefit::INFO, &windowed_greedy::INFO];
 
-/// Builds the policy for `choice`; random ones draw from the stream `gc` of `seed`.
-pub fn policy(choice: VictimChoice, seed: u64) -> Box<dyn VictimPolicy> {
-    let rng = || Rng::named(seed, "gc");
-    match choice {
-        VictimChoice::Greedy => Box::new(greedy::Greedy),
-        VictimChoice::Fifo => Box::new(fifo::Fifo),
-        VictimChoice::Random => Box::new(random::Random::new(rng())),
-        VictimChoice::DChoices { d } => Box::new(d_choices::DChoices::new(d, rng())),
-        VictimChoice::CostBenefit => Box::new(cost_benefit::CostBenefit),
-        VictimChoice::WindowedGreedy { window } => Box::new(windowed_greedy::WindowedGreedy::new(window)),
-    }
+/// Builds the policy.
+pub fn policy(choice: &VictimChoice, seed: u64) -> Box<dyn VictimPolicy> {
+    (choice.info.role)(choice, seed)
+}
+
+/// What a policy draws its random blocks from.
+fn rng(seed: u64) -> Rng {
+    Rng::named(seed, "gc")
 }

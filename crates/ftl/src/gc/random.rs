@@ -10,20 +10,19 @@
 
 use ssdlab_core::{BlockId, Rng};
 
-use super::VictimPolicy;
+use super::{VictimInfo, VictimPolicy, rng};
 use crate::blocks::PlaneView;
 
-/// One line for help and documentation.
-pub const HELP: &str = "Any sealed block, all equally likely.";
+/// The registration.
+pub static INFO: VictimInfo = VictimInfo {
+    name: "random",
+    help: "Any sealed block, all equally likely.",
+    parameters: &[],
+    role: |_, seed| Box::new(Random { rng: rng(seed) }),
+};
 
-pub(super) struct Random {
+struct Random {
     rng: Rng,
-}
-
-impl Random {
-    pub(super) fn new(rng: Rng) -> Self {
-        Self { rng }
-    }
 }
 
 impl VictimPolicy for Random {

@@ -6,22 +6,31 @@
 //! Between FIFO (window 1) and greedy (window of all). X.-Y. Hu et al., "Write amplification analysis in
 //! flash-based solid state drives", SYSTOR 2009.
 
-use ssdlab_core::BlockId;
+use ssdlab_core::{BlockId, Parameter, Unit};
 
-use super::VictimPolicy;
+use super::{VictimInfo, VictimPolicy};
 use crate::blocks::PlaneView;
 
-/// One line for help and documentation.
-pub const HELP: &str = "Fewest valid pages among the `window` blocks sealed longest ago.";
+/// The registration.
+pub static INFO: VictimInfo = VictimInfo {
+    name: "windowed_greedy",
+    help: "Fewest valid pages among the `window` blocks sealed longest ago.",
+    parameters: &[WINDOW],
+    role: |settings, _| Box::new(WindowedGreedy { window: settings.get(WINDOW.name) as usize }),
+};
 
-pub(super) struct WindowedGreedy {
+const WINDOW: Parameter = Parameter {
+    name: "window",
+    unit: Unit::Count("blocks"),
+    default: 256,
+    min: 1,
+    max: u32::MAX as u64,
+    example: Some(64),
+    help: "Oldest blocks considered.",
+};
+
+struct WindowedGreedy {
     window: usize,
-}
-
-impl WindowedGreedy {
-    pub(super) fn new(window: u32) -> Self {
-        Self { window: window as usize }
-    }
 }
 
 impl VictimPolicy for WindowedGreedy {

@@ -15,31 +15,30 @@
 //! Source: Kim, Kim, Noh, Min, Cho, "A space-efficient flash translation layer for CompactFlash systems",
 //! IEEE Transactions on Consumer Electronics 48(2), 2002. The victim is left open there; see [`LogVictim`].
 
+use ssdlab_core::Settings;
 use ssdlab_core::list::Queue;
 use ssdlab_nand::{FlashSink, Note, Role};
 
-use crate::Shape;
-use crate::log::{Log, LogDevice, LogFtl, LogVictim, PageAddress};
+use crate::log::{Log, LogDevice, LogFtl, LogInfo, LogRules, LogVictim, PageAddress};
 
 const NONE: u32 = u32::MAX;
 
-/// Options of BAST.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct BastOptions {
-    /// Log blocks, at least 1.
-    pub log_blocks: u32,
-    /// Log block given up when all are taken.
-    pub victim: LogVictim,
-}
-
-impl BastOptions {
-    /// Blocks kept erased: the target of a full merge.
-    pub const RESERVE_BLOCKS: u32 = 1;
-}
+/// The registration.
+pub static INFO: LogInfo = LogInfo {
+    name: "bast",
+    help: "BAST: each log block belongs to one logical block",
+    parameters: &[LogVictim::PARAMETER],
+    role: LogRules {
+        // The target of a full merge.
+        reserve_blocks: 1,
+        least_log_blocks: |_| 1,
+        check: |_, _| Ok(()),
+    },
+};
 
 /// The log of BAST.
 pub struct Bast {
-    options: BastOptions,
+    victim: LogVictim,
     /// Log of each logical block, as an index into `slots`.
     log_of: Vec<u32>,
     slots: Vec<Slot>,
@@ -58,27 +57,6 @@ struct Slot {
 
 /// The block-associative log FTL.
 pub type BastFtl = LogFtl<Bast>;
-
-impl BastFtl {
-    /// An erased device.
-    ///
-    /// # Errors
-    /// If there is no log block or the device is too small.
-    pub fn new(shape: Shape, options: BastOptions) -> Result<Self, String> {
-        if options.log_blocks == 0 {
-            return Err("BAST needs at least 1 log block".into());
-        }
-        let device = LogDevice::new(shape, options.log_blocks, BastOptions::RESERVE_BLOCKS)?;
-        let log = Bast {
-            options,
-            log_of: vec![NONE; device.logical_blocks() as usize],
-            slots: vec![Slot { lbn: NONE, block: NONE, in_place: false }; options.log_blocks as usize],
-            free_slots: (0..options.log_blocks).rev().collect(),
-            order: Queue::new(options.log_blocks),
-        };
-        Ok(Self::with(device, log))
-    }
-}
 
 impl Bast {
     fn merge<S: FlashSink>(&mut self, device: &mut LogDevice, slot: u32, sink: &mut S) {
@@ -110,6 +88,22 @@ impl Bast {
 }
 
 impl Log for Bast {
+    const INFO: &'static LogInfo = &INFO;
+
+    fn new(device: &LogDevice, log_blocks: u32, settings: &Settings) -> Self {
+        Self {
+            victim: LogVictim::of(settings),
+            log_of: vec![NONE; device.logical_blocks() as usize],
+            slots: vec![Slot { lbn: NONE, block: NONE, in_place: false }; log_blocks as usize],
+            free_slots: (0..log_blocks).rev().collect(),
+            order: Queue::new(log_blocks),
+        }
+    }
+
+    fn captures(&self) -> bool {
+        false
+    }
+
     fn write<S: FlashSink>(&mut self, device: &mut LogDevice, address: PageAddress, page: u32, sink: &mut S) {
         let mut slot = self.log_of[address.lbn as usize];
         if slot != NONE && device.is_full(self.slots[slot as usize].block) {
@@ -118,7 +112,7 @@ impl Log for Bast {
         }
         if slot == NONE {
             slot = self.take_slot(device, address.lbn, sink);
-        } else if self.options.victim == LogVictim::Lru {
+        } else if self.victim == LogVictim::Lru {
             self.order.renew(slot);
         }
         let log = &mut self.slots[slot as usize];
@@ -135,7 +129,7 @@ impl Log for Bast {
     fn table_bytes(&self, device: &LogDevice) -> u64 {
         let offset_bits = u64::from(device.pages_per_block().next_power_of_two().ilog2());
         let page_table = (u64::from(device.pages_per_block()) * offset_bits).div_ceil(8);
-        u64::from(self.options.log_blocks) * (8 + page_table)
+        self.slots.len() as u64 * (8 + page_table)
     }
 
     fn memory_bytes(&self) -> u64 {

@@ -18,24 +18,24 @@
 //! sector translation", ACM TECS 6(3), 2007. Chosen where it is open: a sequential log block that becomes full
 //! switches at once, not at the next page 0 (same cost).
 
+use ssdlab_core::Settings;
 use ssdlab_nand::{Cause, FlashSink, MergeCost, Note, Role};
 
-use crate::Shape;
-use crate::log::{Log, LogDevice, LogFtl, PageAddress, Ring, SequentialLog};
+use crate::log::{Log, LogDevice, LogFtl, LogInfo, LogRules, PageAddress, Ring, SEQUENTIAL, SequentialLog};
 
-/// Options of FAST.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct FastOptions {
-    /// Log blocks in all; those not sequential are random, at least 1.
-    pub log_blocks: u32,
-    /// Sequential log blocks, 0 or 1.
-    pub sequential_blocks: u32,
-}
-
-impl FastOptions {
-    /// Blocks kept erased: the target of a full merge.
-    pub const RESERVE_BLOCKS: u32 = 1;
-}
+/// The registration.
+pub static INFO: LogInfo = LogInfo {
+    name: "fast",
+    help: "FAST: one sequential log block, and a log for pages of any logical block",
+    parameters: &[SEQUENTIAL],
+    role: LogRules {
+        // The target of a full merge.
+        reserve_blocks: 1,
+        // Beside the sequential log block, if there is one, a random one.
+        least_log_blocks: |settings| settings.get(SEQUENTIAL.name) as u32 + 1,
+        check: |_, _| Ok(()),
+    },
+};
 
 /// The log of FAST.
 pub struct Fast {
@@ -45,24 +45,6 @@ pub struct Fast {
 
 /// The fully-associative log FTL.
 pub type FastFtl = LogFtl<Fast>;
-
-impl FastFtl {
-    /// An erased device.
-    ///
-    /// # Errors
-    /// If there is more than one sequential log block, no random one, or the device is too small.
-    pub fn new(shape: Shape, options: FastOptions) -> Result<Self, String> {
-        let FastOptions { log_blocks, sequential_blocks } = options;
-        if sequential_blocks > 1 || sequential_blocks >= log_blocks {
-            return Err(format!(
-                "FAST needs a random log block and at most one sequential, not {sequential_blocks} of {log_blocks}"
-            ));
-        }
-        let device = LogDevice::new(shape, log_blocks, FastOptions::RESERVE_BLOCKS)?;
-        let random = Ring::new(log_blocks - sequential_blocks, Role::Log);
-        Ok(Self::with(device, Fast { sequential: SequentialLog::new(sequential_blocks), random }))
-    }
-}
 
 impl Fast {
     fn reclaim<S: FlashSink>(&mut self, device: &mut LogDevice, sink: &mut S) {
@@ -84,6 +66,18 @@ impl Fast {
 }
 
 impl Log for Fast {
+    const INFO: &'static LogInfo = &INFO;
+
+    fn new(_device: &LogDevice, log_blocks: u32, settings: &Settings) -> Self {
+        let sequential_blocks = settings.get(SEQUENTIAL.name) as u32;
+        let random = Ring::new(log_blocks - sequential_blocks, Role::Log);
+        Self { sequential: SequentialLog::new(sequential_blocks), random }
+    }
+
+    fn captures(&self) -> bool {
+        self.sequential.blocks() > 0
+    }
+
     fn write<S: FlashSink>(&mut self, device: &mut LogDevice, address: PageAddress, page: u32, sink: &mut S) {
         if self.sequential.write(device, address, page, sink) {
             return;

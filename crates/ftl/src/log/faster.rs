@@ -19,40 +19,84 @@
 //!
 //! Source: Lim, Lee, Moon, "FASTer FTL for enterprise-class flash memory SSDs", SNAPI 2010 (slides), and the code its
 //! authors published later for what the slides leave open: the size of the isolation area, the first rule of
-//! reclaiming, and [`FasterOptions::keep_sparse`], which is off because the slides' table is met without it. When
+//! reclaiming, and `keep_sparse`, which is off because the slides' table is met without it. When
 //! the area is drained neither says in a way that works at every size (the code adjusts an interval by constants of
 //! its own, and overshoots); the quarter kept free is chosen here: room for what one victim brings, so that
 //! merges come one at a time. Not built: the code's detection of sequential writes by counting appends, and its
 //! page of logical page numbers in every log block.
 
+use ssdlab_core::parameter::percent;
+use ssdlab_core::{Parameter, Settings, Unit};
 use ssdlab_nand::{Cause, FlashSink, MergeCost, Note, Role};
 
-use crate::Shape;
-use crate::log::{Log, LogDevice, LogFtl, PageAddress, Ring, SequentialLog};
+use crate::Problem;
+use crate::log::{Log, LogBlocks, LogDevice, LogFtl, LogInfo, LogRules, PageAddress, Ring, SEQUENTIAL, SequentialLog};
 
-/// Options of FASTer.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct FasterOptions {
-    /// Log blocks in all: sequential, isolation area, and at least 1 random.
-    pub log_blocks: u32,
-    /// Sequential log blocks, 0 or 1.
-    pub sequential_blocks: u32,
-    /// Whether valid pages go through the log twice.
-    pub second_chance: bool,
-    /// Whether all pages of a victim of which fewer than half are valid stay in the log, whatever chances they had.
-    pub keep_sparse: bool,
-    /// Log blocks of the isolation area: 0 for none, or at least 2.
-    pub isolation_blocks: u32,
+/// The registration.
+pub static INFO: LogInfo = LogInfo {
+    name: "faster",
+    help: "FASTer: FAST with a second chance for valid pages and an isolation area",
+    parameters: &[SEQUENTIAL, SECOND_CHANCE, KEEP_SPARSE, ISOLATION],
+    role: LogRules {
+        // The target of a full merge, and the block that survivors of a victim go to.
+        reserve_blocks: 2,
+        // Beside the sequential log block, if there is one, a random one.
+        least_log_blocks: |settings| settings.get(SEQUENTIAL.name) as u32 + 1,
+        check,
+    },
+};
+
+const SECOND_CHANCE: Parameter = Parameter::switch(
+    "second_chance",
+    true,
+    "Pages still valid when their log block is given up go through the log once more.",
+)
+.example(0);
+
+const KEEP_SPARSE: Parameter = Parameter::switch(
+    "keep_sparse",
+    false,
+    "Pages of a log block less than half valid go through the log again, whatever chances they had.",
+)
+.example(1);
+
+const ISOLATION: Parameter = Parameter {
+    name: "isolation",
+    unit: Unit::Share,
+    // The share in the authors' code.
+    default: percent(20),
+    min: 0,
+    max: percent(90),
+    example: Some(0),
+    help: "Share of the log blocks that collects pages valid after their second chance; 0% merges them at once.",
+};
+
+/// Log blocks of the isolation area: none, or at least 2.
+pub fn isolation_blocks(settings: &Settings, log_blocks: u32) -> u32 {
+    (f64::from(log_blocks) * settings.fraction(ISOLATION.name)).round() as u32
 }
 
-impl FasterOptions {
-    /// Blocks kept erased: the target of a full merge, and the one that survivors of a victim go to.
-    pub const RESERVE_BLOCKS: u32 = 2;
+fn check(settings: &Settings, log: &LogBlocks<'_>) -> Result<(), Problem> {
+    let LogBlocks { count, more, .. } = *log;
+    let share = settings.get(ISOLATION.name);
+    let blocks = isolation_blocks(settings, count);
+    let asked = format!("{} of {count} log blocks is {blocks}", ISOLATION.unit.write(share));
+    if share > 0 && blocks < 2 {
+        let message = format!("{asked}, and an isolation area needs 2; raise it or {more}, or write 0% for none");
+        return Err(Problem::new(ISOLATION.name, message));
+    }
+    if blocks + settings.get(SEQUENTIAL.name) as u32 + 1 > count {
+        return Err(Problem::new(ISOLATION.name, format!("{asked}, which leaves none for random pages; lower it")));
+    }
+    Ok(())
 }
 
 /// The log of FASTer.
 pub struct Faster {
-    options: FasterOptions,
+    /// Whether valid pages go through the log twice.
+    second_chance: bool,
+    /// Whether all pages of a victim of which fewer than half are valid stay in the log, whatever chances they had.
+    keep_sparse: bool,
     sequential: SequentialLog,
     random: Ring,
     isolation: Ring,
@@ -63,55 +107,29 @@ pub struct Faster {
 /// FAST with second chance and isolation area.
 pub type FasterFtl = LogFtl<Faster>;
 
-impl FasterFtl {
-    /// An erased device.
-    ///
-    /// # Errors
-    /// If the log blocks do not suffice for what they are divided into, or the device is too small.
-    pub fn new(shape: Shape, options: FasterOptions) -> Result<Self, String> {
-        let FasterOptions { log_blocks, sequential_blocks, isolation_blocks, .. } = options;
-        let others = isolation_blocks.saturating_add(sequential_blocks);
-        if sequential_blocks > 1 || isolation_blocks == 1 || log_blocks <= others {
-            return Err(format!(
-                "FASTer needs a random log block, at most one sequential, and none or at least 2 for isolation, not \
-                 {sequential_blocks} sequential and {isolation_blocks} for isolation of {log_blocks}"
-            ));
-        }
-        let device = LogDevice::new(shape, log_blocks, FasterOptions::RESERVE_BLOCKS)?;
-        let log = Faster {
-            options,
-            sequential: SequentialLog::new(sequential_blocks),
-            random: Ring::new(log_blocks - others, Role::Log),
-            isolation: Ring::new(isolation_blocks, Role::Isolation),
-            second: vec![0; shape.blocks as usize],
-        };
-        Ok(Self::with(device, log))
-    }
-}
-
 impl Faster {
     fn reclaim<S: FlashSink>(&mut self, device: &mut LogDevice, sink: &mut S) {
         let victim = self.random.give_up().expect("a full ring has an oldest block");
         let valid = device.valid(victim);
         let seasoned = u32::from(self.second[victim as usize]);
-        if self.options.second_chance && valid == device.pages_per_block() && seasoned == 0 {
+        if self.second_chance && valid == device.pages_per_block() && seasoned == 0 {
             self.second[victim as usize] = valid as u16;
             self.random.push(victim);
             return;
         }
         sink.note(Note::Retired { written: device.next(victim) });
-        if self.options.second_chance && valid > 0 {
+        if self.second_chance && valid > 0 {
             let newest = device.take(Role::Log, sink);
             self.random.push(newest);
         }
-        let keep = self.options.keep_sparse && valid < device.pages_per_block() / 2;
+        let keep = self.keep_sparse && valid < device.pages_per_block() / 2;
         let (mut associated, mut cost) = (0, MergeCost::default());
         for offset in 0..device.pages_per_block() {
             let Some(address) = device.valid_page(victim, offset) else { continue };
-            if self.options.second_chance && (keep || offset >= seasoned) {
+            if self.second_chance && (keep || offset >= seasoned) {
                 self.random.append_copy(device, address, Cause::SecondChance, sink);
                 cost.copies += 1;
-            } else if self.options.isolation_blocks > 0 {
+            } else if self.isolation.capacity() > 0 {
                 while self.isolation.is_full(device) {
                     self.drain(device, sink);
                 }
@@ -125,7 +143,7 @@ impl Faster {
                 associated += 1;
             }
         }
-        if self.options.second_chance
+        if self.second_chance
             && valid > 0
             && let Some(newest) = self.random.newest()
         {
@@ -157,6 +175,25 @@ impl Faster {
 }
 
 impl Log for Faster {
+    const INFO: &'static LogInfo = &INFO;
+
+    fn new(device: &LogDevice, log_blocks: u32, settings: &Settings) -> Self {
+        let sequential_blocks = settings.get(SEQUENTIAL.name) as u32;
+        let isolation_blocks = isolation_blocks(settings, log_blocks);
+        Self {
+            second_chance: settings.is_set(SECOND_CHANCE.name),
+            keep_sparse: settings.is_set(KEEP_SPARSE.name),
+            sequential: SequentialLog::new(sequential_blocks),
+            random: Ring::new(log_blocks - sequential_blocks - isolation_blocks, Role::Log),
+            isolation: Ring::new(isolation_blocks, Role::Isolation),
+            second: vec![0; device.erase_counts().len()],
+        }
+    }
+
+    fn captures(&self) -> bool {
+        self.sequential.blocks() > 0
+    }
+
     fn write<S: FlashSink>(&mut self, device: &mut LogDevice, address: PageAddress, page: u32, sink: &mut S) {
         if self.sequential.write(device, address, page, sink) {
             return;
@@ -176,9 +213,10 @@ impl Log for Faster {
 
     /// 4 bytes for each page of the log, and a bit for its second chance.
     fn table_bytes(&self, device: &LogDevice) -> u64 {
-        let log_pages = u64::from(self.options.log_blocks) * u64::from(device.pages_per_block());
+        let log_blocks = self.random.capacity() + self.isolation.capacity() + self.sequential.blocks();
+        let log_pages = u64::from(log_blocks) * u64::from(device.pages_per_block());
         let random_pages = u64::from(self.random.capacity()) * u64::from(device.pages_per_block());
-        4 * log_pages + if self.options.second_chance { random_pages.div_ceil(8) } else { 0 }
+        4 * log_pages + if self.second_chance { random_pages.div_ceil(8) } else { 0 }
     }
 
     fn memory_bytes(&self) -> u64 {

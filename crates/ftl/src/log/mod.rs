@@ -3,7 +3,8 @@
 //! The device is divided into logical blocks of as many pages as an erase block has. Each has at most one
 //! *data block*, in which a page can only lie at its own offset; overwrites go to a few *log blocks*, and
 //! merges bring both together again. BAST, FAST, FASTer and SBFAST differ in which log block a page goes to
-//! and what is merged when; each is one file beside this folder, an implementation of [`Log`].
+//! and what is merged when; each is a file of this folder with its `INFO` and an implementation of [`Log`], and a line in
+//! the table of [`crate::choice`]. Settings, help, documents and the oracle tests take it from there.
 //!
 //! Conventions, the same for all four:
 //!
@@ -31,12 +32,40 @@ mod sequential;
 
 pub(crate) use device::{LogDevice, PageAddress};
 pub(crate) use ring::Ring;
-pub(crate) use sequential::SequentialLog;
+pub(crate) use sequential::{SEQUENTIAL, SequentialLog};
 
-use ssdlab_core::{Lpn, Ppn};
+use ssdlab_core::{Choice, Info, Lpn, Parameter, Ppn, Settings};
 use ssdlab_nand::{Cause, FlashSink};
 
-use crate::{Ftl, WriteContext};
+use crate::{Ftl, Problem, Shape, WriteContext};
+
+/// The log blocks that an FTL is given.
+#[derive(Clone, Copy, Debug)]
+pub struct LogBlocks<'a> {
+    /// How many there are.
+    pub count: u32,
+    /// Pages of each.
+    pub pages: u32,
+    /// The setting that gives more, for messages.
+    pub more: &'a str,
+}
+
+/// What is known of an FTL with log blocks before it is built.
+#[derive(Clone, Copy, Debug)]
+pub struct LogRules {
+    /// Blocks kept erased, such as the target of a full merge.
+    pub reserve_blocks: u32,
+    /// Fewest log blocks that work.
+    pub least_log_blocks: fn(&Settings) -> u32,
+    /// Finds what does not fit together, with at least as many log blocks.
+    pub check: fn(&Settings, &LogBlocks<'_>) -> Result<(), Problem>,
+}
+
+/// A registered FTL with log blocks.
+pub type LogInfo = Info<LogRules>;
+
+/// An FTL with log blocks and its parameters.
+pub type LogChoice = Choice<LogRules>;
 
 /// Which log block is given up when all are taken.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -47,8 +76,31 @@ pub enum LogVictim {
     Fifo,
 }
 
+impl LogVictim {
+    /// The parameter of the FTLs that choose.
+    pub(crate) const PARAMETER: Parameter = Parameter::one_of(
+        "victim",
+        &[("lru", "the one written to longest ago"), ("fifo", "the one taken longest ago")],
+        "Which log block is given up when all are taken.",
+    )
+    .example(1);
+
+    pub(crate) fn of(settings: &Settings) -> Self {
+        [Self::Lru, Self::Fifo][settings.get(Self::PARAMETER.name) as usize]
+    }
+}
+
 /// Where pages go that cannot be written in place: what one log-block FTL is about.
 pub(crate) trait Log {
+    /// The registration.
+    const INFO: &'static LogInfo;
+
+    /// The log of an erased device, with so many log blocks and settings that [`LogRules::check`] let pass.
+    fn new(device: &LogDevice, log_blocks: u32, settings: &Settings) -> Self;
+
+    /// Whether it has a sequential log, whose pages it tells ([`ssdlab_nand::Note::Captured`]).
+    fn captures(&self) -> bool;
+
     /// Writes page `page` of the host request to the log, after whatever merges that takes.
     fn write<S: FlashSink>(&mut self, device: &mut LogDevice, address: PageAddress, page: u32, sink: &mut S);
 
@@ -71,13 +123,30 @@ pub struct LogFtl<L> {
     log: L,
 }
 
-impl<L> LogFtl<L> {
-    pub(crate) fn with(device: LogDevice, log: L) -> Self {
-        Self { device, log }
+// The trait is internal to this folder.
+#[allow(private_bounds)]
+impl<L: Log> LogFtl<L> {
+    /// An erased device.
+    ///
+    /// # Errors
+    /// If the device has no room for so many log blocks, these are too few, or the settings do not fit together.
+    pub fn new(shape: Shape, log_blocks: u32, settings: &Settings) -> Result<Self, String> {
+        let LogRules { reserve_blocks, least_log_blocks, check } = L::INFO.role;
+        let least = least_log_blocks(settings);
+        if log_blocks < least {
+            return Err(format!("{log_blocks} log blocks, and at least {least} are needed"));
+        }
+        check(settings, &LogBlocks { count: log_blocks, pages: shape.pages_per_block, more: "log" })?;
+        let device = LogDevice::new(shape, log_blocks, reserve_blocks)?;
+        let log = L::new(&device, log_blocks, settings);
+        Ok(Self { device, log })
+    }
+
+    pub(crate) fn captures(&self) -> bool {
+        self.log.captures()
     }
 }
 
-// The trait is internal to this folder.
 #[allow(private_bounds)]
 impl<L: Log> Ftl for LogFtl<L> {
     #[inline]

@@ -32,18 +32,18 @@
 //! - no table shows: a header whose place is taken gets a new SLB; an SLB switches when full; a page whose place
 //!   is taken has its SLB merged.
 
-use ssdlab_core::Lpn;
 use ssdlab_core::list::Queue;
+use ssdlab_core::{Lpn, Parameter, Settings, Unit};
 use ssdlab_nand::{Cause, FlashSink, MergeCost, Note, Role};
 
-use crate::Shape;
-use crate::log::{Log, LogDevice, LogFtl, LogVictim, PageAddress, Ring};
+use crate::Problem;
+use crate::log::{Log, LogBlocks, LogDevice, LogFtl, LogInfo, LogRules, LogVictim, PageAddress, Ring};
 
 const NONE: u32 = u32::MAX;
 
 /// Which pages of a logical block a merge takes that reclaims a random log block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum RlbMerge {
+enum RlbMerge {
     /// Those of the victim and of the data block, as if no other log block were there; newer pages in these stay
     /// (the slides' case 2.2.1).
     Victim,
@@ -51,29 +51,76 @@ pub enum RlbMerge {
     Block,
 }
 
-/// Options of SBFAST.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct SbfastOptions {
-    /// Log blocks in all, more than `sequential_blocks`.
-    pub log_blocks: u32,
-    /// SLBs among them, at least 1; the others are RLBs.
-    pub sequential_blocks: u32,
-    /// SLB evicted when all are taken.
-    pub victim: LogVictim,
-    /// Pages of a sub-block; divides the pages of a block.
-    pub sub_block_pages: u32,
-    /// What reclaiming an RLB merges.
-    pub rlb_merge: RlbMerge,
-}
+/// The registration.
+pub static INFO: LogInfo = LogInfo {
+    name: "sbfast",
+    help: "SBFAST: FAST with several sequential log blocks, entered at sub-block headers",
+    parameters: &[SLB, LogVictim::PARAMETER, SUB_BLOCK, RLB_MERGE],
+    role: LogRules {
+        // The target of a full merge.
+        reserve_blocks: 1,
+        // A sequential and a random one.
+        least_log_blocks: |_| 2,
+        check,
+    },
+};
 
-impl SbfastOptions {
-    /// Blocks kept erased: the target of a full merge.
-    pub const RESERVE_BLOCKS: u32 = 1;
+const SLB: Parameter = Parameter {
+    name: "slb",
+    unit: Unit::Count("blocks"),
+    default: 4,
+    min: 1,
+    max: 1 << 20,
+    example: Some(8),
+    help: "Sequential log blocks (SLBs) among the log blocks.",
+};
+
+const SUB_BLOCK: Parameter = Parameter {
+    name: "sub_block",
+    unit: Unit::Count("pages"),
+    default: 16,
+    min: 1,
+    max: 32_767,
+    example: Some(64),
+    help: "Pages of a sub-block (SBS); divides the pages of a block.",
+};
+
+const RLB_MERGE: Parameter = Parameter::one_of(
+    "rlb_merge",
+    &[("victim", "those of the log block being reclaimed and of the data block"), ("block", "all, wherever they lie")],
+    "Which pages of a logical block are merged when a random log block is reclaimed.",
+)
+.example(1);
+
+fn check(settings: &Settings, log: &LogBlocks<'_>) -> Result<(), Problem> {
+    let LogBlocks { count, pages, more } = *log;
+    let [sequential_blocks, sub_block_pages] = [SLB, SUB_BLOCK].map(|parameter| settings.get(parameter.name) as u32);
+    if sequential_blocks >= count {
+        let message = format!(
+            "{sequential_blocks} of {count} log blocks leave none for random pages; lower it to {} or raise {more}",
+            count - 1
+        );
+        return Err(Problem::new(SLB.name, message));
+    }
+    if !pages.is_multiple_of(sub_block_pages) {
+        let divides = |sub_block: &u32| pages.is_multiple_of(*sub_block);
+        let below = (1..sub_block_pages.min(pages)).rev().find(divides).unwrap_or(1);
+        let above = (sub_block_pages..=pages).find(divides).unwrap_or(pages);
+        let message = format!(
+            "{sub_block_pages} pages do not divide a block of {pages}; the nearest that do are {below} and {above}"
+        );
+        return Err(Problem::new(SUB_BLOCK.name, message));
+    }
+    Ok(())
 }
 
 /// The log of SBFAST.
 pub struct Sbfast {
-    options: SbfastOptions,
+    /// SLB evicted when all are taken.
+    victim: LogVictim,
+    sub_block_pages: u32,
+    /// What reclaiming an RLB merges.
+    rlb_merge: RlbMerge,
     slots: Vec<Slot>,
     free_slots: Vec<u32>,
     /// Slots in use, next victim first.
@@ -96,37 +143,6 @@ struct Slot {
 
 /// The sub-block based FTL.
 pub type SbfastFtl = LogFtl<Sbfast>;
-
-impl SbfastFtl {
-    /// An erased device.
-    ///
-    /// # Errors
-    /// If the options contradict each other or the device is too small.
-    pub fn new(shape: Shape, options: SbfastOptions) -> Result<Self, String> {
-        let SbfastOptions { log_blocks, sequential_blocks, sub_block_pages, .. } = options;
-        if sequential_blocks == 0 || sequential_blocks >= log_blocks {
-            return Err(format!(
-                "SBFAST needs sequential and random log blocks, not {sequential_blocks} sequential of {log_blocks}"
-            ));
-        }
-        if sub_block_pages == 0 || !shape.pages_per_block.is_multiple_of(sub_block_pages) {
-            return Err(format!(
-                "a sub-block of {sub_block_pages} pages does not divide a block of {}",
-                shape.pages_per_block
-            ));
-        }
-        let device = LogDevice::new(shape, log_blocks, SbfastOptions::RESERVE_BLOCKS)?;
-        let log = Sbfast {
-            options,
-            slots: vec![Slot { lbn: NONE, block: NONE, older: NONE, written: 0 }; sequential_blocks as usize],
-            free_slots: (0..sequential_blocks).rev().collect(),
-            order: Queue::new(sequential_blocks),
-            newest: vec![NONE; device.logical_blocks() as usize],
-            random: Ring::new(log_blocks - sequential_blocks, Role::Log),
-        };
-        Ok(Self::with(device, log))
-    }
-}
 
 impl Sbfast {
     fn newest(&self, lbn: u32) -> Option<u32> {
@@ -159,7 +175,7 @@ impl Sbfast {
     fn written<S: FlashSink>(&mut self, device: &mut LogDevice, slot: u32, sink: &mut S) -> MergeCost {
         let Slot { lbn, block, .. } = self.slots[slot as usize];
         self.slots[slot as usize].written += 1;
-        if self.options.victim == LogVictim::Lru {
+        if self.victim == LogVictim::Lru {
             self.order.renew(slot);
         }
         if device.valid(block) < device.pages_per_block() {
@@ -227,7 +243,7 @@ impl Sbfast {
                 cost.copies += 1;
                 cost += self.written(device, slot, sink);
             } else {
-                cost += match self.options.rlb_merge {
+                cost += match self.rlb_merge {
                     RlbMerge::Victim => device.overlay_merge(address.lbn, victim, sink),
                     RlbMerge::Block => device.full_merge(address.lbn, sink),
                 };
@@ -243,10 +259,30 @@ impl Sbfast {
 }
 
 impl Log for Sbfast {
+    const INFO: &'static LogInfo = &INFO;
+
+    fn new(device: &LogDevice, log_blocks: u32, settings: &Settings) -> Self {
+        let sequential_blocks = settings.get(SLB.name) as u32;
+        Self {
+            victim: LogVictim::of(settings),
+            sub_block_pages: settings.get(SUB_BLOCK.name) as u32,
+            rlb_merge: [RlbMerge::Victim, RlbMerge::Block][settings.get(RLB_MERGE.name) as usize],
+            slots: vec![Slot { lbn: NONE, block: NONE, older: NONE, written: 0 }; sequential_blocks as usize],
+            free_slots: (0..sequential_blocks).rev().collect(),
+            order: Queue::new(sequential_blocks),
+            newest: vec![NONE; device.logical_blocks() as usize],
+            random: Ring::new(log_blocks - sequential_blocks, Role::Log),
+        }
+    }
+
+    fn captures(&self) -> bool {
+        true
+    }
+
     fn write<S: FlashSink>(&mut self, device: &mut LogDevice, address: PageAddress, page: u32, sink: &mut S) {
         let newest = self.newest(address.lbn);
         let room = newest.filter(|&slot| self.can_put(device, slot, address.offset));
-        let beyond_header = address.offset % self.options.sub_block_pages;
+        let beyond_header = address.offset % self.sub_block_pages;
         if beyond_header == 0 {
             let slot = room.unwrap_or_else(|| self.take_slot(device, address.lbn, sink));
             self.put(device, slot, address, page, sink);
@@ -271,8 +307,7 @@ impl Log for Sbfast {
     /// For each SLB its numbers and one bit for each page; for each page of the random log 4 bytes.
     fn table_bytes(&self, device: &LogDevice) -> u64 {
         let pages = u64::from(device.pages_per_block());
-        u64::from(self.options.sequential_blocks) * (8 + pages.div_ceil(8))
-            + 4 * u64::from(self.random.capacity()) * pages
+        self.slots.len() as u64 * (8 + pages.div_ceil(8)) + 4 * u64::from(self.random.capacity()) * pages
     }
 
     fn memory_bytes(&self) -> u64 {

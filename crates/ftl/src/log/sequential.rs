@@ -1,6 +1,6 @@
 //! The sequential log block of FAST and FASTer: pages 0, 1, 2, ... of one logical block, in place.
 
-use ssdlab_core::Lpn;
+use ssdlab_core::{Lpn, Parameter, Unit};
 use ssdlab_nand::{FlashSink, MergeCost, Note, Role};
 
 use super::{LogDevice, PageAddress};
@@ -10,6 +10,17 @@ pub(crate) struct SequentialLog {
     blocks: u32,
     open: Option<Open>,
 }
+
+/// How many of the log blocks are sequential.
+pub(crate) const SEQUENTIAL: Parameter = Parameter {
+    name: "sw",
+    unit: Unit::Count("blocks"),
+    default: 1,
+    min: 0,
+    max: 1,
+    example: Some(0),
+    help: "Sequential log blocks (SW) among the log blocks; without one every page goes to the random log (RW).",
+};
 
 #[derive(Clone, Copy)]
 struct Open {

@@ -16,36 +16,78 @@
 
 use ssdlab_core::mem::prefetch;
 
-use super::{Lookup, MapModel};
+use super::{Lookup, MapInfo, MapModel, MapRules};
 use ssdlab_core::list::Queue;
+use ssdlab_core::parameter::percent;
+use ssdlab_core::{Parameter, Settings, Unit};
 
 const NONE: u32 = u32::MAX;
 /// Bytes of a cached entry: logical and physical page number.
 const CACHED_BYTES: u64 = 8;
 
-/// Options of DFTL.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct DftlOptions {
-    /// Entries of the CMT, at least 1.
-    pub entries: u32,
-    /// Of these, entries of the protected segment at most.
-    pub protected: u32,
-    /// Whether all dirty entries of a translation page are written with it.
-    pub batch: bool,
-    /// Bytes of an entry in a translation page, a power of two.
-    pub entry_bytes: u32,
+/// The registration.
+pub static INFO: MapInfo = MapInfo {
+    name: "dftl",
+    help: "DFTL: in flash, single entries of it in RAM",
+    parameters: &[CMT, PROTECTED, BATCH, ENTRY],
+    role: MapRules { pages, problems: |_, _| Vec::new() },
+};
+
+const CMT: Parameter = Parameter {
+    name: "cmt",
+    unit: Unit::Count("entries"),
+    // 64 KB of 8 bytes each, as in the authors' simulator.
+    default: 8192,
+    min: 1,
+    max: u32::MAX as u64,
+    example: Some(65_536),
+    help: "Entries of the cached mapping table, 8 bytes of RAM each.",
+};
+
+const PROTECTED: Parameter = Parameter {
+    name: "protected",
+    unit: Unit::Share,
+    // 6,552 of 8,192 in the authors' simulator.
+    default: percent(80),
+    min: 0,
+    max: percent(99),
+    example: Some(percent(50)),
+    help: "Share of the entries that are protected at most: used again since they came in.",
+};
+
+const BATCH: Parameter =
+    Parameter::switch("batch", true, "Write all changed entries of a translation page back together.").example(0);
+
+const ENTRY: Parameter = Parameter {
+    name: "entry",
+    unit: Unit::Fixed("bytes of an entry in a translation page, a power of two"),
+    // As in the paper.
+    default: 4,
+    min: 4,
+    max: 64,
+    example: None,
+    help: "Entry of a translation page.",
+};
+
+fn pages(settings: &Settings, logical_pages: u32, page_bytes: u32) -> u32 {
+    logical_pages.div_ceil(page_bytes / settings.get(ENTRY.name) as u32)
 }
 
-impl DftlOptions {
-    /// Translation pages of a device with `logical_pages` pages of `page_bytes`.
-    pub const fn map_pages(&self, logical_pages: u32, page_bytes: u32) -> u32 {
-        logical_pages.div_ceil(page_bytes / self.entry_bytes)
-    }
+/// Entries of the protected segment at most; one entry at least is on probation.
+pub fn protected(settings: &Settings) -> u32 {
+    let entries = settings.get(CMT.name);
+    let share = (entries as f64 * settings.fraction(PROTECTED.name)).round() as u64;
+    share.min(entries - 1) as u32
 }
 
 /// The cached mapping table.
 pub struct Dftl {
-    options: DftlOptions,
+    /// Entries that there is room for.
+    entries: u32,
+    /// Of these, entries of the protected segment at most.
+    most_protected: u32,
+    /// Whether all dirty entries of a translation page are written with it.
+    batch: bool,
     page_shift: u32,
     pages: u32,
     page_bytes: u32,
@@ -74,20 +116,20 @@ impl Dftl {
     /// An empty table.
     ///
     /// # Errors
-    /// If it holds no entry, protects all of them, or a page is no power of two.
-    pub fn new(logical_pages: u32, page_bytes: u32, options: DftlOptions) -> Result<Self, String> {
-        let DftlOptions { entries, protected, entry_bytes, .. } = options;
-        if entries == 0 || protected >= entries {
-            return Err(format!("a table of {entries} entries, {protected} protected, leaves none on probation"));
-        }
-        if !page_bytes.is_power_of_two() || !entry_bytes.is_power_of_two() || page_bytes < entry_bytes {
+    /// If pages or entries are no powers of two.
+    pub fn new(logical_pages: u32, page_bytes: u32, settings: &Settings) -> Result<Self, String> {
+        INFO.role.refuse(settings, page_bytes)?;
+        let (room, entry_bytes) = (settings.get(CMT.name) as u32, settings.get(ENTRY.name) as u32);
+        if !entry_bytes.is_power_of_two() || page_bytes < entry_bytes {
             return Err(format!("entries of {entry_bytes} bytes and pages of {page_bytes} must be powers of two"));
         }
-        let entries = entries.min(logical_pages);
-        let pages = options.map_pages(logical_pages, page_bytes);
+        let entries = room.min(logical_pages);
+        let pages = pages(settings, logical_pages, page_bytes);
         let empty = Slot { lpn: NONE, dirty: false, protected: false, next: NONE, previous: NONE };
         Ok(Self {
-            options,
+            entries: room,
+            most_protected: protected(settings),
+            batch: settings.is_set(BATCH.name),
             page_shift: (page_bytes / entry_bytes).ilog2(),
             pages,
             page_bytes,
@@ -110,7 +152,7 @@ impl Dftl {
             self.protection.renew(slot);
             return;
         }
-        if self.options.protected == 0 {
+        if self.most_protected == 0 {
             self.probation.renew(slot);
             return;
         }
@@ -118,7 +160,7 @@ impl Dftl {
         self.protection.push(slot);
         self.slots[slot as usize].protected = true;
         self.protected += 1;
-        if self.protected > self.options.protected
+        if self.protected > self.most_protected
             && let Some(oldest) = self.protection.oldest()
         {
             self.protection.remove(oldest);
@@ -218,7 +260,7 @@ impl MapModel for Dftl {
     }
 
     fn written(&mut self, page: u32) {
-        while self.options.batch && self.dirty[page as usize] != NONE {
+        while self.batch && self.dirty[page as usize] != NONE {
             self.make_clean(self.dirty[page as usize]);
         }
     }
@@ -237,7 +279,7 @@ impl MapModel for Dftl {
 
     /// The CMT, and 4 bytes for each translation page in the GTD.
     fn ram_bytes(&self) -> u64 {
-        CACHED_BYTES * u64::from(self.options.entries) + 4 * u64::from(self.pages)
+        CACHED_BYTES * u64::from(self.entries) + 4 * u64::from(self.pages)
     }
 
     fn memory_bytes(&self) -> u64 {

@@ -3,13 +3,47 @@
 //! Where a page is, the flat map of [`crate::page::PageFtl`] says, whatever is cached: a [`MapModel`] only decides
 //! which *map pages* are read and programmed for it, and cannot corrupt data. A map page is a flash page full of
 //! entries; it moves like any other page and is collected with the others, from blocks of its own.
+//!
+//! To add a map: write its file with an `INFO` and a `new`, and a line in the table of [`crate::choice`]. Settings, help,
+//! documents and the oracle tests take it from there.
 
 pub mod cache;
 pub mod dftl;
+pub mod ram;
 pub mod segments;
 
-pub use dftl::{Dftl, DftlOptions};
-pub use segments::{SegmentCache, SegmentOptions};
+pub use dftl::Dftl;
+pub use ram::WholeMap;
+pub use segments::SegmentCache;
+
+use ssdlab_core::{Choice, Info, Settings};
+
+use crate::Problem;
+
+/// What is known of a map before it is built.
+#[derive(Debug)]
+pub struct MapRules {
+    /// Map pages in flash for so many logical pages of so many bytes.
+    pub pages: fn(&Settings, u32, u32) -> u32,
+    /// What does not fit together, with pages of so many bytes.
+    pub problems: fn(&Settings, u32) -> Vec<Problem>,
+}
+
+/// A registered map.
+pub type MapInfo = Info<MapRules>;
+
+/// A map with its parameters.
+pub type MapChoice = Choice<MapRules>;
+
+impl MapRules {
+    /// The first problem of a map that is to be built.
+    fn refuse(&self, settings: &Settings, page_bytes: u32) -> Result<(), String> {
+        if !page_bytes.is_power_of_two() {
+            return Err(format!("pages of {page_bytes} bytes are not a power of two"));
+        }
+        (self.problems)(settings, page_bytes).into_iter().next().map_or(Ok(()), |problem| Err(problem.into()))
+    }
+}
 
 /// Decides which map pages are read and written.
 pub trait MapModel: Send {
@@ -66,55 +100,4 @@ pub struct Lookup {
 impl Lookup {
     /// The entry is in RAM.
     pub const HIT: Self = Self { hit: true, write_back: None, load: None };
-}
-
-/// The whole map in RAM.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct WholeMap {
-    /// Pages mapped.
-    pub logical_pages: u32,
-}
-
-impl MapModel for WholeMap {
-    const CHARGED: bool = false;
-
-    fn pages(&self) -> u32 {
-        0
-    }
-
-    #[inline(always)]
-    fn look_up(&mut self, _lpn: u32, _changes: bool) -> Lookup {
-        Lookup::HIT
-    }
-
-    fn moved(&mut self, _lpn: u32) -> Option<u32> {
-        None
-    }
-
-    fn written(&mut self, _page: u32) {}
-
-    fn load_bytes(&self) -> u32 {
-        0
-    }
-
-    fn knows_whole_pages(&self) -> bool {
-        true
-    }
-
-    fn preload(&self) -> u32 {
-        0
-    }
-
-    /// 4 bytes an entry.
-    fn ram_bytes(&self) -> u64 {
-        4 * u64::from(self.logical_pages)
-    }
-
-    fn memory_bytes(&self) -> u64 {
-        0
-    }
-
-    fn check(&self) -> Result<(), String> {
-        Ok(())
-    }
 }

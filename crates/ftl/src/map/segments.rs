@@ -12,34 +12,100 @@
 //! Source: the map-cache document (slides), which fixes segment sizes, the map of the map and what a miss costs; dirty
 //! segments and garbage collection are not in it.
 
-use super::cache::{self, CacheChoice, CachePolicy};
-use super::{Lookup, MapModel};
+use super::cache::{CachePolicy, POLICIES};
+use super::{Lookup, MapInfo, MapModel, MapRules};
+use crate::Problem;
+use ssdlab_core::registry::names;
+use ssdlab_core::units::write_bytes;
+use ssdlab_core::{Parameter, Settings, Unit};
 
-/// Options of the segment cache.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct SegmentOptions {
-    /// Bytes of RAM for segments, a multiple of `segment_bytes`.
-    pub cache_bytes: u64,
-    /// Bytes of a segment, a power of two, at most a page.
-    pub segment_bytes: u32,
-    /// Bytes of an entry, a power of two.
-    pub entry_bytes: u32,
-    /// Which segment gives way.
-    pub policy: CacheChoice,
-    /// Whether the cache is filled from the start of the map before the first request.
-    pub preload: bool,
+/// The registration.
+pub static INFO: MapInfo = MapInfo {
+    name: "segments",
+    help: "in flash, a cache of segments of it in RAM",
+    parameters: &[CACHE, SEGMENT, ENTRY, POLICY, PRELOAD],
+    role: MapRules { pages, problems },
+};
+
+const CACHE: Parameter = Parameter {
+    name: "cache",
+    unit: Unit::Bytes,
+    default: 64 << 10,
+    min: 1,
+    max: 1 << 40,
+    example: Some(512 << 10),
+    help: "RAM for segments.",
+};
+
+const SEGMENT: Parameter = Parameter {
+    name: "segment",
+    unit: Unit::Bytes,
+    default: 2 << 10,
+    min: 4,
+    max: 1 << 20,
+    example: Some(8 << 10),
+    help: "Segment: what is loaded at once; a power of two, at most a page.",
+};
+
+const ENTRY: Parameter = Parameter {
+    name: "entry",
+    unit: Unit::Bytes,
+    default: 4,
+    min: 1,
+    max: 64,
+    example: Some(8),
+    help: "Entry of the map; a power of two.",
+};
+
+const POLICY_NAMES: &[(&str, &str)] = &names::<_, { POLICIES.len() }>(POLICIES);
+
+const POLICY: Parameter =
+    Parameter::one_of("policy", POLICY_NAMES, "Which cached segment gives way to a new one.").example(2);
+
+const PRELOAD: Parameter =
+    Parameter::switch("preload", false, "Fill the cache from the start of the map before the first request.")
+        .example(1);
+
+fn pages(settings: &Settings, logical_pages: u32, page_bytes: u32) -> u32 {
+    logical_pages.div_ceil(page_bytes / settings.get(ENTRY.name) as u32)
 }
 
-impl SegmentOptions {
-    /// Map pages of a device with `logical_pages` pages of `page_bytes`.
-    pub const fn map_pages(&self, logical_pages: u32, page_bytes: u32) -> u32 {
-        logical_pages.div_ceil(page_bytes / self.entry_bytes)
+fn problems(settings: &Settings, page_bytes: u32) -> Vec<Problem> {
+    let mut found = Vec::new();
+    let mut report = |parameter: Parameter, message| found.push(Problem::new(parameter.name, message));
+    let page = u64::from(page_bytes);
+    let [cache, mut segment, mut entry] = [CACHE, SEGMENT, ENTRY].map(|parameter| settings.get(parameter.name));
+    for (parameter, bytes) in [(SEGMENT, &mut segment), (ENTRY, &mut entry)] {
+        if !bytes.is_power_of_two() {
+            let above = bytes.next_power_of_two();
+            let nearest = format!("{} and {}", write_bytes(above / 2), write_bytes(above));
+            report(parameter, format!("{} is not a power of two; the nearest are {nearest}", write_bytes(*bytes)));
+            // What follows from it is not reported as well.
+            *bytes = above.min(page);
+        }
     }
+    if segment > page {
+        report(SEGMENT, format!("{} exceeds a page of {}; lower it", write_bytes(segment), write_bytes(page)));
+        segment = page;
+    }
+    if entry > segment {
+        report(ENTRY, format!("{} exceeds a segment of {}; lower it", write_bytes(entry), write_bytes(segment)));
+    }
+    if !cache.is_multiple_of(segment) {
+        let (cache, segment) = (write_bytes(cache), write_bytes(segment));
+        report(CACHE, format!("{cache} is not a multiple of segments of {segment}, at least one"));
+    }
+    found
 }
 
 /// Segments, the cached ones among them.
 pub struct SegmentCache {
-    options: SegmentOptions,
+    /// Bytes of RAM for segments.
+    cache_bytes: u64,
+    /// Bytes of a segment.
+    segment_bytes: u32,
+    /// Whether the cache is filled from the start of the map before the first request.
+    preload: bool,
     /// Log2 of the entries of a segment.
     segment_shift: u32,
     /// Log2 of the segments of a map page.
@@ -61,30 +127,25 @@ impl SegmentCache {
     /// An empty cache.
     ///
     /// # Errors
-    /// If sizes are not powers of two that divide each other, or the cache holds no segment.
-    pub fn new(logical_pages: u32, page_bytes: u32, options: SegmentOptions) -> Result<Self, String> {
-        let SegmentOptions { cache_bytes, segment_bytes, entry_bytes, policy, .. } = options;
-        let powers = segment_bytes.is_power_of_two() && entry_bytes.is_power_of_two() && page_bytes.is_power_of_two();
-        if !powers || entry_bytes > segment_bytes || segment_bytes > page_bytes {
-            return Err(format!(
-                "entries of {entry_bytes} bytes, segments of {segment_bytes} and pages of {page_bytes} must be powers of \
-                 two, each at most the next"
-            ));
-        }
+    /// If sizes are not powers of two that divide each other, or the cache holds no whole number of segments.
+    pub fn new(logical_pages: u32, page_bytes: u32, settings: &Settings) -> Result<Self, String> {
+        INFO.role.refuse(settings, page_bytes)?;
+        let cache_bytes = settings.get(CACHE.name);
+        // Both are at most a page.
+        let [segment_bytes, entry_bytes] = [SEGMENT, ENTRY].map(|parameter| settings.get(parameter.name) as u32);
         let entries = segment_bytes / entry_bytes;
         let segments = logical_pages.div_ceil(entries);
         let capacity = u32::try_from(cache_bytes / u64::from(segment_bytes)).unwrap_or(u32::MAX).min(segments);
-        if capacity == 0 {
-            return Err(format!("a cache of {cache_bytes} bytes holds no segment of {segment_bytes}"));
-        }
         Ok(Self {
-            options,
+            cache_bytes,
+            segment_bytes,
+            preload: settings.is_set(PRELOAD.name),
             segment_shift: entries.ilog2(),
             page_shift: (page_bytes / segment_bytes).ilog2(),
             segments,
             capacity,
             state: vec![State::Flash; segments as usize],
-            policy: cache::policy(policy, segments, capacity),
+            policy: (POLICIES[settings.get(POLICY.name) as usize].role)(segments, capacity),
         })
     }
 
@@ -150,7 +211,7 @@ impl MapModel for SegmentCache {
     }
 
     fn load_bytes(&self) -> u32 {
-        self.options.segment_bytes
+        self.segment_bytes
     }
 
     fn knows_whole_pages(&self) -> bool {
@@ -158,12 +219,12 @@ impl MapModel for SegmentCache {
     }
 
     fn preload(&self) -> u32 {
-        if self.options.preload { self.capacity.saturating_mul(1 << self.segment_shift) } else { 0 }
+        if self.preload { self.capacity.saturating_mul(1 << self.segment_shift) } else { 0 }
     }
 
     /// The cache, and 4 bytes for each segment in the map of the map.
     fn ram_bytes(&self) -> u64 {
-        self.options.cache_bytes + 4 * u64::from(self.segments)
+        self.cache_bytes + 4 * u64::from(self.segments)
     }
 
     fn memory_bytes(&self) -> u64 {

@@ -36,7 +36,7 @@ mod options;
 
 pub use crate::blocks::Allocation;
 pub use map_pages::map_reserve_blocks;
-pub use options::{PageOptions, Trigger, VictimChoice};
+pub use options::{PageOptions, Trigger};
 
 use std::collections::BTreeSet;
 
@@ -189,7 +189,7 @@ impl<M: MapModel> PageFtl<M> {
             block_of: Reciprocal::new(pages_per_block),
             plane_of: Reciprocal::new((physical / u64::from(planes)) as u32),
             options,
-            policy: gc::policy(options.gc, seed),
+            policy: gc::policy(&options.gc, seed),
             placement: options.placement.build.map(|build| build()),
             planes: (0..planes).map(plane).collect(),
             turn: 0,

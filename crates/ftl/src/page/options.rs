@@ -2,30 +2,8 @@
 
 use super::map_reserve_blocks;
 use crate::blocks::Allocation;
+use crate::gc::VictimChoice;
 use crate::placement::PlacementInfo;
-
-/// Which block garbage collection takes next; one file each under `gc/`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum VictimChoice {
-    /// Fewest valid pages.
-    Greedy,
-    /// Oldest sealed block.
-    Fifo,
-    /// Any sealed block.
-    Random,
-    /// Fewest valid pages among `d` drawn at random.
-    DChoices {
-        /// Blocks drawn, at least 1.
-        d: u32,
-    },
-    /// Highest benefit `(1 - u) * age / 2u`.
-    CostBenefit,
-    /// Fewest valid pages among the `window` oldest.
-    WindowedGreedy {
-        /// Blocks considered, at least 1.
-        window: u32,
-    },
-}
 
 /// When garbage collection runs, and how much; in each plane for itself.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -101,13 +79,14 @@ impl PageOptions {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::gc::greedy;
     use crate::placement::own;
 
     #[test]
     fn an_absurd_batch_reserves_more_than_any_device_holds() {
         let trigger = Trigger::Batch { low: 2, high: u32::MAX };
         let options =
-            PageOptions { gc: VictimChoice::Greedy, placement: &own::INFO, trigger, allocation: Allocation::Fifo };
+            PageOptions { gc: greedy::INFO.defaults(), placement: &own::INFO, trigger, allocation: Allocation::Fifo };
         assert_eq!(options.reserve_blocks(), u32::MAX);
     }
 }

@@ -68,6 +68,7 @@ const TUNABLES: &[Parameter] = &[
         default: 16 * 1024,
         min: 1,
         max: 1 << 40,
+        example: None,
         help: "Sectors for which a queue is served at a time.",
     },
 ];

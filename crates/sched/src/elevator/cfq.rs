@@ -64,6 +64,7 @@ const TUNABLES: &[Parameter] = &[
         default: 4,
         min: 1,
         max: 1_000_000,
+        example: None,
         help: "Requests of a queue at the device; four times as many if it is the only one.",
     },
     Parameter::ms(
@@ -88,6 +89,7 @@ const TUNABLES: &[Parameter] = &[
         default: 2,
         min: 1,
         max: 1_000_000,
+        example: None,
         help: "Scales how many requests an asynchronous queue may dispatch in a slice; 16 at priority 4.",
     },
     Parameter::ms("slice_idle", 8, 0, "How long the device is kept idle for the next request of a process."),

@@ -9,7 +9,7 @@ use ssdlab_core::{Parameter, Settings, Unit};
 use crate::request::Request;
 
 const fn cost(name: &'static str, unit: Unit, default: u64, help: &'static str) -> Parameter {
-    Parameter { name, unit, default, min: 0, max: 1_000_000_000, help }
+    Parameter { name, unit, default, min: 0, max: 1_000_000_000, example: None, help }
 }
 
 /// A number for configurations: the names have the unit.
@@ -30,6 +30,7 @@ pub(super) const ANTIC_EXPIRE: Parameter = Parameter {
     default: 2,
     min: 0,
     max: 3_600_000,
+    example: None,
     help: "How long others are held back for the next request of a process, 0 for not at all; the default is ours.",
 };
 

@@ -38,6 +38,7 @@ pub(super) const READ_EXPIRE: Parameter = Parameter {
     default: 500,
     min: 1,
     max: 3_600_000,
+    example: None,
     help: "How long a read may wait before a batch begins with it.",
 };
 pub(super) const WRITE_EXPIRE: Parameter = Parameter {
@@ -46,6 +47,7 @@ pub(super) const WRITE_EXPIRE: Parameter = Parameter {
     default: 5000,
     min: 1,
     max: 3_600_000,
+    example: None,
     help: "How long a write may wait before a batch begins with it.",
 };
 pub(super) const WRITES_STARVED: Parameter = Parameter {
@@ -54,6 +56,7 @@ pub(super) const WRITES_STARVED: Parameter = Parameter {
     default: 2,
     min: 0,
     max: 1_000_000,
+    example: None,
     help: "Batches of reads that may pass waiting writes.",
 };
 pub(super) const FIFO_BATCH: Parameter = Parameter {
@@ -62,6 +65,7 @@ pub(super) const FIFO_BATCH: Parameter = Parameter {
     default: 16,
     min: 1,
     max: 1_000_000,
+    example: None,
     help: "Requests of a batch.",
 };
 pub(super) const FRONT_MERGES: Parameter =

@@ -38,6 +38,7 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
             default: 20,
             min: 1,
             max: 3_600_000,
+            example: None,
             help: "Device time of a process in an epoch; the default is ours.",
         },
         Parameter::switch("read_preference", true, "Whether writes wait for reads."),

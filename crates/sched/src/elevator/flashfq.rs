@@ -38,6 +38,7 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
             default: 20,
             min: 0,
             max: 3_600_000,
+            example: None,
             help: "Virtual time by which a process may be ahead of the slowest; the default is ours.",
         },
         ANTIC_EXPIRE,

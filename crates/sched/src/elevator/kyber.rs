@@ -40,6 +40,7 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
             default: 2_000_000,
             min: 8,
             max: 60_000_000_000,
+            example: None,
             help: "Latency aimed at for reads.",
         },
         Parameter {
@@ -48,6 +49,7 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
             default: 10_000_000,
             min: 8,
             max: 60_000_000_000,
+            example: None,
             help: "Latency aimed at for writes.",
         },
     ],

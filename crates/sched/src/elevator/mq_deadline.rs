@@ -37,6 +37,7 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
             default: 10_000,
             min: 0,
             max: 3_600_000,
+            example: None,
             help: "How long a request of a lower class may wait before it goes ahead of higher ones.",
         },
         Parameter {
@@ -45,6 +46,7 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
             default: 0,
             min: 0,
             max: 1_000_000,
+            example: None,
             help: "Requests in use up to which all but reads are given one; 0 is all, as since Linux 6.",
         },
     ],

@@ -51,7 +51,7 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
 };
 
 const fn batch(name: &'static str, default: u64, help: &'static str) -> Parameter {
-    Parameter { name, unit: Unit::Count("requests"), default, min: 1, max: 1_000_000, help }
+    Parameter { name, unit: Unit::Count("requests"), default, min: 1, max: 1_000_000, example: None, help }
 }
 
 const TUNABLES: &[Parameter] = &[
@@ -62,6 +62,7 @@ const TUNABLES: &[Parameter] = &[
         // As many regions as a turn goes through without their cost being felt.
         min: 2048,
         max: 1 << 41,
+        example: None,
         help: "Size of a region, the whole device if that is smaller; the paper found 4 GB to be best for its drive.",
     },
     batch("read_batch", 16, "Reads of a turn."),
@@ -74,6 +75,7 @@ const TUNABLES: &[Parameter] = &[
         default: 0,
         min: 0,
         max: 3_600_000,
+        example: None,
         help: "How often all regions are looked through for the oldest overdue request; 0: each at its turn only.",
     },
     FRONT_MERGES,

@@ -253,8 +253,9 @@ mod tests {
 
     use ssdlab_core::Nanos;
     use ssdlab_ftl::FtlChoice;
-    use ssdlab_ftl::choice::MapChoice;
-    use ssdlab_ftl::page::{Allocation, PageFtl, PageOptions, Trigger, VictimChoice};
+    use ssdlab_ftl::gc;
+    use ssdlab_ftl::map::ram;
+    use ssdlab_ftl::page::{Allocation, PageFtl, PageOptions, Trigger};
     use ssdlab_ftl::placement;
     use ssdlab_nand::backend::parallel::ParallelFlash;
     use ssdlab_nand::backend::parallel::scheduler::DieSchedulerInfo;
@@ -275,7 +276,7 @@ mod tests {
     #[test]
     fn a_drive_whose_dies_do_nothing_says_so_and_stops() {
         let options = PageOptions {
-            gc: VictimChoice::Greedy,
+            gc: gc::greedy::INFO.defaults(),
             placement: &placement::shared::INFO,
             trigger: Trigger::Victim,
             allocation: Allocation::Fifo,
@@ -308,7 +309,7 @@ mod tests {
             },
             logical_pages: 16,
             endurance_cycles: 1_000,
-            ftl: FtlChoice::Page(options, MapChoice::Ram),
+            ftl: FtlChoice::Page(options, ram::INFO.defaults()),
             clock: Clock::Event(timing, drive),
             replay: Replay::Closed { depth: 3, per_stream: false, think: Nanos::ZERO },
             cache: None,

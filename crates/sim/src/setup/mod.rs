@@ -81,12 +81,12 @@ impl Setup {
     }
 
     /// Pages of the map that are kept in flash.
-    pub const fn map_pages(&self) -> u32 {
+    pub fn map_pages(&self) -> u32 {
         self.ftl.map_pages(self.logical_pages, self.geometry.page_bytes)
     }
 
     /// Blocks that the FTL holds back: open, erased, or full of its map.
-    pub const fn reserve_blocks(&self) -> u32 {
+    pub fn reserve_blocks(&self) -> u32 {
         self.ftl.device_reserve_blocks(&self.shape())
     }
 

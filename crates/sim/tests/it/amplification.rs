@@ -5,8 +5,9 @@
 
 use ssdlab_core::Rng;
 use ssdlab_ftl::FtlChoice;
-use ssdlab_ftl::choice::MapChoice;
-use ssdlab_ftl::page::{PageOptions, VictimChoice};
+use ssdlab_ftl::gc::{self, VictimChoice};
+use ssdlab_ftl::map::ram;
+use ssdlab_ftl::page::PageOptions;
 use ssdlab_sim::{Overwrite, Precondition, Setup, run};
 use ssdlab_testkit::{SMALL_OPTIONS, analytic, small_setup};
 use ssdlab_trace::{Op, Progress, Request, Source, TraceError};
@@ -45,7 +46,7 @@ fn measured_on(planes: u32, gc: VictimChoice, spare: f64, blocks: u32, pages_per
     let pages = u64::from(logical_pages);
     let setup = Setup {
         logical_pages,
-        ftl: FtlChoice::Page(PageOptions { gc, ..SMALL_OPTIONS }, MapChoice::Ram),
+        ftl: FtlChoice::Page(PageOptions { gc, ..SMALL_OPTIONS }, ram::INFO.defaults()),
         precondition: Precondition { fill: 1.0, overwrite: Overwrite::None },
         warmup_requests: 6 * pages,
         ..setup
@@ -58,24 +59,32 @@ fn measured_on(planes: u32, gc: VictimChoice, spare: f64, blocks: u32, pages_per
 fn write_amplification_meets_the_closed_forms() {
     let alpha = |spare: f64| 1.0 / (1.0 - spare);
     let rows = [
-        ("greedy 64, 10 %", measured(VictimChoice::Greedy, 0.10, 4_000, 64), analytic::greedy(alpha(0.10), 64.0)),
-        ("greedy 128, 20 %", measured(VictimChoice::Greedy, 0.20, 2_000, 128), analytic::greedy(alpha(0.20), 128.0)),
-        ("fifo, 7 %", measured(VictimChoice::Fifo, 0.07, 4_000, 64), analytic::fifo(alpha(0.07))),
-        ("random, 20 %", measured(VictimChoice::Random, 0.20, 4_000, 64), analytic::random(alpha(0.20))),
+        (
+            "greedy 64, 10 %",
+            measured(gc::greedy::INFO.defaults(), 0.10, 4_000, 64),
+            analytic::greedy(alpha(0.10), 64.0),
+        ),
+        (
+            "greedy 128, 20 %",
+            measured(gc::greedy::INFO.defaults(), 0.20, 2_000, 128),
+            analytic::greedy(alpha(0.20), 128.0),
+        ),
+        ("fifo, 7 %", measured(gc::fifo::INFO.defaults(), 0.07, 4_000, 64), analytic::fifo(alpha(0.07))),
+        ("random, 20 %", measured(gc::random::INFO.defaults(), 0.20, 4_000, 64), analytic::random(alpha(0.20))),
         (
             "d = 2, 15 %",
-            measured(VictimChoice::DChoices { d: 2 }, 0.15, 4_000, 64),
+            measured(gc::d_choices::INFO.with(&[2]), 0.15, 4_000, 64),
             analytic::d_choices(alpha(0.15), 64, 2),
         ),
         (
             "d = 10, 28 %",
-            measured(VictimChoice::DChoices { d: 10 }, 0.28, 4_000, 64),
+            measured(gc::d_choices::INFO.with(&[10]), 0.28, 4_000, 64),
             analytic::d_choices(alpha(0.28), 64, 10),
         ),
         // A window of one is FIFO, a window of all is greedy.
         (
             "window 1, 15 %",
-            measured(VictimChoice::WindowedGreedy { window: 1 }, 0.15, 4_000, 64),
+            measured(gc::windowed_greedy::INFO.with(&[1]), 0.15, 4_000, 64),
             analytic::fifo(alpha(0.15)),
         ),
     ];
@@ -90,7 +99,7 @@ fn write_amplification_meets_the_closed_forms() {
 /// many small ones, as each of these has an open block beyond its share of the over-provisioning.
 #[test]
 fn planes_do_not_change_write_amplification() {
-    let greedy = |planes, blocks, spare| measured_on(planes, VictimChoice::Greedy, spare, blocks, 64);
+    let greedy = |planes, blocks, spare| measured_on(planes, gc::greedy::INFO.defaults(), spare, blocks, 64);
     for over_provisioning in [0.28, 0.07] {
         let spare = 1.0 - 1.0 / (1.0 + over_provisioning);
         let large = greedy(1, 4_096, spare);
@@ -102,7 +111,7 @@ fn planes_do_not_change_write_amplification() {
             assert!(many < 1.02 * large, "{over_provisioning}, {planes} planes: {many:.4} against {large:.4}");
         }
         // With as many blocks in a plane as drives have, the open one is no longer felt.
-        let roomy = |planes| measured_on(planes, VictimChoice::Greedy, spare, 16 * 1_024, 16);
+        let roomy = |planes| measured_on(planes, gc::greedy::INFO.defaults(), spare, 16 * 1_024, 16);
         let (many, large) = (roomy(16), roomy(1));
         let off = (many / large - 1.0) * 100.0;
         assert!(off.abs() < 2.0, "{over_provisioning}, 16 roomy planes: {many:.4} against {large:.4} ({off:+.2} %)");

@@ -2,8 +2,9 @@
 
 use ssdlab_core::{Nanos, Rng};
 use ssdlab_ftl::FtlChoice;
-use ssdlab_ftl::choice::MapChoice;
-use ssdlab_ftl::page::{PageOptions, VictimChoice};
+use ssdlab_ftl::gc;
+use ssdlab_ftl::map::ram;
+use ssdlab_ftl::page::PageOptions;
 use ssdlab_nand::{PageTimes, Timing};
 use ssdlab_sim::{Clock, Overwrite, Precondition, Setup, run};
 use ssdlab_testkit::{SMALL_OPTIONS, small_setup};
@@ -11,7 +12,8 @@ use ssdlab_trace::{Op, Request, SliceSource};
 
 fn result(seed: u64) -> String {
     let mut setup = small_setup(64, 16, 6);
-    setup.ftl = FtlChoice::Page(PageOptions { gc: VictimChoice::DChoices { d: 3 }, ..SMALL_OPTIONS }, MapChoice::Ram);
+    setup.ftl =
+        FtlChoice::Page(PageOptions { gc: gc::d_choices::INFO.with(&[3]), ..SMALL_OPTIONS }, ram::INFO.defaults());
     setup.clock = Clock::Serial(Timing {
         read: PageTimes::uniform(Nanos(25_000)),
         program: PageTimes::uniform(Nanos(200_000)),

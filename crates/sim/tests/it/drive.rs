@@ -4,7 +4,7 @@
 use proptest::prelude::*;
 use ssdlab_core::{Nanos, Rng};
 use ssdlab_ftl::FtlChoice;
-use ssdlab_ftl::choice::MapChoice;
+use ssdlab_ftl::map::ram;
 use ssdlab_ftl::page::{PageOptions, Trigger};
 use ssdlab_nand::backend::parallel::{Window, scheduler};
 use ssdlab_nand::{Commands, Interruption, Parallelism, Suspend};
@@ -63,7 +63,7 @@ proptest! {
         let (serial, event) = (replay(&serial, &requests), replay(&event, &requests));
         prop_assert_eq!(event.summary.flash, serial.summary.flash);
         let elapsed = |outcome: &Outcome| outcome.summary.time.expect("timed").elapsed_ns;
-        if matches!(ftl, FtlChoice::Page(_, MapChoice::Ram)) {
+        if matches!(ftl, FtlChoice::Page(_, map) if map.is(&ram::INFO)) {
             prop_assert_eq!(event.summary.time, serial.summary.time);
             prop_assert_eq!(event.summary.latency, serial.summary.latency);
         } else {
@@ -321,7 +321,7 @@ fn an_idle_drive_collects_after_its_time() {
 fn flash_operations_of_one_stream_do_not_depend_on_time() {
     for trigger in [Trigger::Victim, Trigger::Partial { low: 2, step: 3 }] {
         let mut setup = drive_setup(array(2, 2, 1, 2), 12, 8, 1);
-        setup.ftl = FtlChoice::Page(PageOptions { trigger, ..SMALL_OPTIONS }, MapChoice::Ram);
+        setup.ftl = FtlChoice::Page(PageOptions { trigger, ..SMALL_OPTIONS }, ram::INFO.defaults());
         setup.precondition.fill = 1.0;
         let mut rng = Rng::named(1, "requests");
         let requests: Vec<Request> = (0..6_000)

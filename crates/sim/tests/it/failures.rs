@@ -3,7 +3,7 @@
 
 use proptest::prelude::*;
 use ssdlab_core::{BlockId, Lpn, Ppn, Rng};
-use ssdlab_ftl::map::{MapModel, SegmentCache, SegmentOptions, WholeMap, cache};
+use ssdlab_ftl::map::{MapModel, SegmentCache, WholeMap, segments};
 use ssdlab_ftl::page::PageFtl;
 use ssdlab_ftl::{Ftl, WriteContext};
 use ssdlab_nand::{Cause, Failure, FlashSink, Note, Oob, Source};
@@ -136,16 +136,11 @@ proptest! {
     #[test]
     fn maps_in_flash_survive_failing_programs_and_erases(seed in any::<u64>(), one_in in 1_000_u64..10_000) {
         let mut setup = small_setup(120, 8, 60);
-        let entry_bytes = setup.geometry.page_bytes / 16;
-        let map = SegmentOptions {
-            cache_bytes: u64::from(setup.geometry.page_bytes),
-            segment_bytes: setup.geometry.page_bytes / 4,
-            entry_bytes,
-            policy: cache::CacheChoice::Lru,
-            preload: false,
-        };
-        setup.ftl = ssdlab_ftl::FtlChoice::Page(ssdlab_testkit::SMALL_OPTIONS, ssdlab_ftl::choice::MapChoice::Segments(map));
-        let map = SegmentCache::new(setup.logical_pages, setup.geometry.page_bytes, map).expect("a sound cache");
+        // Sixteen entries to a map page, four to a segment, four segments in RAM.
+        setup.geometry.page_bytes = 1024;
+        let map = segments::INFO.set(&[("cache", 1024), ("segment", 256), ("entry", 64)]).expect("in range");
+        setup.ftl = ssdlab_ftl::FtlChoice::Page(ssdlab_testkit::SMALL_OPTIONS, map);
+        let map = SegmentCache::new(setup.logical_pages, setup.geometry.page_bytes, &map).expect("a sound cache");
         let ftl = PageFtl::with_map(setup.shape(), ssdlab_testkit::SMALL_OPTIONS, map, seed).expect("large enough");
         prop_assert_eq!(wear(&setup, ftl, one_in, seed).err(), None);
     }

@@ -2,12 +2,9 @@
 //! against formulas; the same random requests through every FTL, the contents of every logical page compared.
 
 use proptest::prelude::*;
+use ssdlab_core::parameter::percent;
 use ssdlab_core::{BlockId, Lpn, Ppn};
-use ssdlab_ftl::log::LogVictim;
-use ssdlab_ftl::log::bast::BastOptions;
-use ssdlab_ftl::log::fast::FastOptions;
-use ssdlab_ftl::log::faster::FasterOptions;
-use ssdlab_ftl::log::sbfast::{RlbMerge, SbfastOptions};
+use ssdlab_ftl::log::{bast, fast, faster, sbfast};
 use ssdlab_ftl::{Ftl, FtlChoice, WriteContext};
 use ssdlab_nand::{Cause, FlashSink, Geometry, Oob, ProgramOrder, Source};
 use ssdlab_sim::{Overwrite, Precondition, Setup, Summary, run};
@@ -51,8 +48,7 @@ fn replay(setup: &Setup, pattern: Pattern, warmup: u64, measured: u64) -> Summar
 fn fast_merges_as_often_as_the_closed_form_says() {
     let data_blocks = 4096;
     for random_blocks in [16, 64, 256] {
-        let options = FastOptions { log_blocks: random_blocks, sequential_blocks: 0 };
-        let setup = filled(data_blocks, random_blocks, FtlChoice::Fast(options));
+        let setup = filled(data_blocks, random_blocks, FtlChoice::Log(fast::INFO.with(&[0]), random_blocks));
         let summary = replay(&setup, Pattern::Uniform, 100_000, 400_000);
         let log = summary.log.expect("a log-block FTL");
         let expected = 1.0 / (1.0 + f64::from(64 * random_blocks) / f64::from(data_blocks));
@@ -68,13 +64,7 @@ fn fast_merges_as_often_as_the_closed_form_says() {
 #[test]
 fn sbfast_captures_what_the_closed_forms_say() {
     for (sub_block_pages, length) in [(4_u32, 4_u32), (16, 4), (16, 64), (64, 16), (64, 128)] {
-        let options = SbfastOptions {
-            log_blocks: 44,
-            sequential_blocks: 4,
-            victim: LogVictim::Lru,
-            sub_block_pages,
-            rlb_merge: RlbMerge::Victim,
-        };
+        let choice = sbfast::INFO.set(&[("slb", 4), ("sub_block", sub_block_pages.into())]).expect("in range");
         let streams = Streams {
             streams: 1,
             length: length.into(),
@@ -87,7 +77,7 @@ fn sbfast_captures_what_the_closed_forms_say() {
             random_headers: true,
         };
         // So many blocks that a random page seldom meets one that a stream is in.
-        let setup = filled(16_384, options.log_blocks, FtlChoice::Sbfast(options));
+        let setup = filled(16_384, 44, FtlChoice::Log(choice, 44));
         let log = replay(&setup, Pattern::Streams(streams), 0, 60_000).log.expect("a log-block FTL");
         let capture = log.capture.expect("it has sequential log blocks");
         let (s, l) = (f64::from(sub_block_pages), f64::from(length));
@@ -160,20 +150,15 @@ proptest! {
         let setup = small_setup(20, 6, 2);
         let order = if ascending { ProgramOrder::Ascending } else { ProgramOrder::Any };
         let setup = Setup { logical_pages: 50, geometry: Geometry { order, ..setup.geometry }, ..setup };
-        let (victim, rlb_merge) = (LogVictim::Lru, RlbMerge::Victim);
-        let (log_blocks, sequential_blocks) = (6, 1);
+        let log_blocks = 6;
+        let faster = faster::INFO.set(&[("isolation", percent(33))]).expect("2 of 6");
+        let sbfast = sbfast::INFO.set(&[("slb", 3), ("sub_block", 2)]).expect("in range");
         let choices = [
             setup.ftl,
-            FtlChoice::Bast(BastOptions { log_blocks, victim }),
-            FtlChoice::Fast(FastOptions { log_blocks, sequential_blocks }),
-            FtlChoice::Faster(FasterOptions {
-                log_blocks,
-                sequential_blocks,
-                second_chance: true,
-                keep_sparse: false,
-                isolation_blocks: 2,
-            }),
-            FtlChoice::Sbfast(SbfastOptions { log_blocks, sequential_blocks: 3, victim, sub_block_pages: 2, rlb_merge }),
+            FtlChoice::Log(bast::INFO.defaults(), log_blocks),
+            FtlChoice::Log(fast::INFO.defaults(), log_blocks),
+            FtlChoice::Log(faster, log_blocks),
+            FtlChoice::Log(sbfast, log_blocks),
         ];
         let contents = choices.map(|ftl| {
             visit(&Setup { ftl, ..setup }, Contents { requests: &requests, logical_pages: setup.logical_pages })

@@ -3,10 +3,9 @@
 
 use proptest::prelude::*;
 use ssdlab_core::Nanos;
-use ssdlab_ftl::choice::MapChoice;
-use ssdlab_ftl::map::SegmentOptions;
-use ssdlab_ftl::map::cache::CacheChoice;
-use ssdlab_ftl::page::{Allocation, PageOptions, Trigger, VictimChoice};
+use ssdlab_ftl::gc;
+use ssdlab_ftl::map::{self, MapChoice};
+use ssdlab_ftl::page::{Allocation, PageOptions, Trigger};
 use ssdlab_ftl::{FtlChoice, placement};
 use ssdlab_nand::{Geometry, PageTimes, Timing};
 use ssdlab_sim::{Clock, Fit, MapAdvisor, MapSizes, Overwrite, Precondition, Setup, SimError, run};
@@ -27,10 +26,10 @@ fn timing(partial_read: bool) -> Timing {
     }
 }
 
-fn device(fit: Fit, partial_read: bool, fill: f64, map: SegmentOptions) -> Setup {
+fn device(fit: Fit, partial_read: bool, fill: f64, map: MapChoice) -> Setup {
     let small = small_setup(40, 30, 8);
     let options = PageOptions {
-        gc: VictimChoice::Greedy,
+        gc: gc::greedy::INFO.defaults(),
         placement: &placement::own::INFO,
         trigger: Trigger::Victim,
         allocation: Allocation::Fifo,
@@ -38,7 +37,7 @@ fn device(fit: Fit, partial_read: bool, fill: f64, map: SegmentOptions) -> Setup
     Setup {
         geometry: Geometry { page_bytes: PAGE_BYTES, blocks: 80, ..small.geometry },
         logical_pages: 240,
-        ftl: FtlChoice::Page(options, MapChoice::Segments(map)),
+        ftl: FtlChoice::Page(options, map),
         clock: Clock::Serial(timing(partial_read)),
         precondition: Precondition { fill, overwrite: Overwrite::None },
         fit,
@@ -47,14 +46,10 @@ fn device(fit: Fit, partial_read: bool, fill: f64, map: SegmentOptions) -> Setup
     }
 }
 
-fn segments(segment_bytes: u32, count: u64) -> SegmentOptions {
-    SegmentOptions {
-        cache_bytes: u64::from(segment_bytes) * count,
-        segment_bytes,
-        entry_bytes: ENTRY_BYTES,
-        policy: CacheChoice::Lru,
-        preload: false,
-    }
+fn segments(segment_bytes: u32, count: u64) -> MapChoice {
+    let segment = u64::from(segment_bytes);
+    let changes = [("cache", segment * count), ("segment", segment), ("entry", ENTRY_BYTES.into())];
+    map::segments::INFO.set(&changes).expect("in range")
 }
 
 fn sizes() -> MapSizes {
@@ -112,8 +107,8 @@ fn times_are_those_of_the_simulation() {
             let write_back_ns = program_ns + if segment_bytes == PAGE_BYTES { 0 } else { read_ns };
             assert_eq!(found.busy_ns[2] + written_back * write_back_ns, busy_ns);
             assert_eq!(found.busy_ns[2], found.read_busy_ns[2]);
-            let FtlChoice::Page(options, MapChoice::Segments(_)) = setup.ftl else { unreachable!("the device above") };
-            let whole = Setup { ftl: FtlChoice::Page(options, MapChoice::Ram), ..setup };
+            let FtlChoice::Page(options, _) = setup.ftl else { unreachable!("the device above") };
+            let whole = Setup { ftl: FtlChoice::Page(options, map::ram::INFO.defaults()), ..setup };
             assert_eq!(advice.host_ns, measure(&whole).0);
             assert_eq!(found.least_busy_ns, *found.busy_ns.last().unwrap());
         }

@@ -2,15 +2,15 @@
 //! last write, breaks a NAND rule or loses count. Method: random small devices and requests through the
 //! checked stack; every registered victim policy takes part.
 
+use std::collections::BTreeMap;
+
 use proptest::prelude::*;
 use ssdlab_core::Lpn;
-use ssdlab_ftl::choice::MapChoice;
-use ssdlab_ftl::gc::POLICIES;
-use ssdlab_ftl::log::LogVictim;
-use ssdlab_ftl::log::bast::BastOptions;
-use ssdlab_ftl::log::fast::FastOptions;
-use ssdlab_ftl::log::faster::FasterOptions;
-use ssdlab_ftl::log::sbfast::{RlbMerge, SbfastOptions};
+use ssdlab_core::parameter::percent;
+use ssdlab_ftl::choice::{LOG_FTLS, MAPS};
+use ssdlab_ftl::gc::VICTIMS;
+use ssdlab_ftl::log::{bast, fast, faster, sbfast};
+use ssdlab_ftl::map::ram;
 use ssdlab_ftl::page::PageOptions;
 use ssdlab_ftl::placement::PLACEMENTS;
 use ssdlab_ftl::{Ftl, FtlChoice, WriteContext};
@@ -161,35 +161,31 @@ impl AnyFtl for CheckAfterEach<'_> {
     }
 }
 
-/// The place of an FTL in a tally; an FTL that is new to the simulator does not compile until it has one.
-fn number(ftl: &FtlChoice) -> usize {
+/// What tells FTLs apart in a tally.
+const fn name(ftl: &FtlChoice) -> &'static str {
     match ftl {
-        FtlChoice::Page(_, MapChoice::Ram) => 0,
-        FtlChoice::Bast(_) => 1,
-        FtlChoice::Fast(_) => 2,
-        FtlChoice::Faster(_) => 3,
-        FtlChoice::Sbfast(_) => 4,
-        FtlChoice::Page(_, MapChoice::Segments(_)) => 5,
-        FtlChoice::Page(_, MapChoice::Dftl(_)) => 6,
+        FtlChoice::Page(_, map) => map.info.name,
+        FtlChoice::Log(choice, _) => choice.info.name,
     }
 }
 
-/// The random worlds must be worth living in: every FTL is among them, and most of them copy pages.
+/// The random worlds must be worth living in: every FTL and map of the tables is among them, and most of them copy pages.
 #[test]
 fn random_worlds_collect_garbage() {
     use proptest::strategy::ValueTree;
     let mut runner = proptest::test_runner::TestRunner::deterministic();
-    let mut worlds = [(0, 0); 7];
+    let names = MAPS.iter().map(|info| info.name).chain(LOG_FTLS.iter().map(|info| info.name));
+    let mut worlds: BTreeMap<&str, (u32, u32)> = names.map(|name| (name, (0, 0))).collect();
     for _ in 0..500 {
         let setup = setups().new_tree(&mut runner).expect("nothing is rejected").current();
         let requests = requests(300).new_tree(&mut runner).expect("nothing is rejected").current();
         let programs = checked(&setup, &requests).summary.flash.0.programs;
-        let (all, copying) = &mut worlds[number(&setup.ftl)];
+        let (all, copying) = worlds.get_mut(name(&setup.ftl)).expect("of the tables");
         *all += 1;
         *copying += u32::from(programs[2..].iter().sum::<u64>() > 0);
     }
-    for (ftl, (all, copying)) in worlds.into_iter().enumerate() {
-        assert!(copying > 20 && copying * 2 > all, "FTL {ftl}: only {copying} of {all} runs copied a page");
+    for (ftl, (all, copying)) in worlds {
+        assert!(copying > 20 && copying * 2 > all, "{ftl}: only {copying} of {all} runs copied a page");
     }
 }
 
@@ -216,12 +212,12 @@ fn exhaust(setup: &Setup, alphabet: &[(Op, u64, u32)]) {
 #[test]
 fn small_worlds_are_exhausted() {
     let alphabet = [(Op::Write, 0, 1), (Op::Write, 1, 1), (Op::Write, 0, 2), (Op::Read, 0, 2), (Op::Trim, 0, 1)];
-    for policy in POLICIES {
+    for policy in VICTIMS {
         for &placement in PLACEMENTS {
             for planes in [1, 2] {
                 let mut setup = small_setup(8, 2, 0);
-                let options = PageOptions { gc: policy.example, placement, ..SMALL_OPTIONS };
-                setup.ftl = FtlChoice::Page(options, MapChoice::Ram);
+                let options = PageOptions { gc: policy.defaults(), placement, ..SMALL_OPTIONS };
+                setup.ftl = FtlChoice::Page(options, ram::INFO.defaults());
                 setup.logical_pages = 2;
                 setup.geometry.parallelism.planes = planes;
                 setup.geometry.blocks = planes * (1 + options.reserve_blocks());
@@ -236,24 +232,17 @@ fn small_worlds_are_exhausted() {
 #[test]
 fn small_logs_are_exhausted() {
     let alphabet = [(Op::Write, 0, 1), (Op::Write, 1, 1), (Op::Write, 2, 1), (Op::Write, 3, 1), (Op::Trim, 1, 2)];
-    let (victim, rlb_merge) = (LogVictim::Lru, RlbMerge::Victim);
-    let faster = FasterOptions {
-        log_blocks: 4,
-        sequential_blocks: 1,
-        second_chance: true,
-        keep_sparse: false,
-        isolation_blocks: 2,
-    };
-    let sbfast = SbfastOptions { log_blocks: 2, sequential_blocks: 1, victim, sub_block_pages: 1, rlb_merge };
-    for (ftl, log_blocks) in [
-        (FtlChoice::Bast(BastOptions { log_blocks: 1, victim }), 1),
-        (FtlChoice::Fast(FastOptions { log_blocks: 2, sequential_blocks: 1 }), 2),
-        (FtlChoice::Fast(FastOptions { log_blocks: 1, sequential_blocks: 0 }), 1),
-        (FtlChoice::Faster(faster), 4),
-        (FtlChoice::Faster(FasterOptions { log_blocks: 1, sequential_blocks: 0, isolation_blocks: 0, ..faster }), 1),
-        (FtlChoice::Sbfast(sbfast), 2),
-        (FtlChoice::Sbfast(SbfastOptions { sub_block_pages: 2, ..sbfast }), 2),
+    let sbfast = |sub_block| sbfast::INFO.set(&[("slb", 1), ("sub_block", sub_block)]).expect("in range");
+    for (choice, log_blocks) in [
+        (bast::INFO.defaults(), 1),
+        (fast::INFO.defaults(), 2),
+        (fast::INFO.with(&[0]), 1),
+        (faster::INFO.set(&[("isolation", percent(50))]).expect("2 of 4"), 4),
+        (faster::INFO.set(&[("sw", 0), ("isolation", 0)]).expect("in range"), 1),
+        (sbfast(1), 2),
+        (sbfast(2), 2),
     ] {
+        let ftl = FtlChoice::Log(choice, log_blocks);
         for order in [ProgramOrder::Any, ProgramOrder::Ascending] {
             for fill in [0.0, 1.0] {
                 let mut setup = small_setup(8, 2, 0);

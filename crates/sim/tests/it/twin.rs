@@ -3,7 +3,8 @@
 
 use proptest::prelude::*;
 use ssdlab_core::{BlockId, Lpn, Ppn};
-use ssdlab_ftl::page::{Allocation, PageFtl, PageOptions, Trigger, VictimChoice};
+use ssdlab_ftl::gc;
+use ssdlab_ftl::page::{Allocation, PageFtl, PageOptions, Trigger};
 use ssdlab_ftl::{Ftl, Shape, WriteContext, placement};
 use ssdlab_nand::{Cause, FlashSink, Oob, ProgramOrder, Source};
 use ssdlab_testkit::twin::Twin;
@@ -45,7 +46,7 @@ proptest! {
         operations in proptest::collection::vec((0_u32..64, 1_u32..4, 0_u32..8), 1..400),
     ) {
         let options = PageOptions {
-            gc: if greedy { VictimChoice::Greedy } else { VictimChoice::Fifo },
+            gc: if greedy { gc::greedy::INFO.defaults() } else { gc::fifo::INFO.defaults() },
             placement: if own { &placement::own::INFO } else { &placement::shared::INFO },
             trigger: Trigger::Victim,
             allocation: Allocation::Fifo,

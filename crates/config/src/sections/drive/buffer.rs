@@ -4,8 +4,8 @@ use crate::checker::{Checker, Read, Reader};
 use crate::figures::KnownDevice;
 use crate::kind::{Choices, Kind};
 use crate::table::{Fallback, OptionSpec, TIB};
-use crate::units::write_percent;
 use ssdlab_core::units::write_bytes;
+use ssdlab_core::units::write_percent;
 use ssdlab_sim::{FlushPolicy, WriteBuffer};
 
 /// When a buffer is flushed, if there is one.

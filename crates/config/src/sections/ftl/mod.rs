@@ -1,36 +1,36 @@
 //! The flash translation layers.
 
 mod log;
-mod map;
 mod page;
 pub(crate) mod plan;
 mod trigger;
-mod victim;
 
-use crate::checker::{Checker, Read, Reader};
+use crate::checker::{Checker, Read};
 use crate::figures::DeviceFigures;
-use crate::kind::Choices;
+use crate::kind::Kind;
 use crate::table::{Fallback, Former, OptionSpec, Section};
 use plan::Plan;
+use ssdlab_core::registry::find;
 use ssdlab_ftl::FtlChoice;
+use ssdlab_ftl::choice::LOG_FTLS;
 
 pub(crate) const SECTION: Section = Section {
     name: "ftl",
     help: "The flash translation layer, which places pages and collects garbage.",
-    options: || [vec![FTL], page::options(), log::options()].concat(),
+    options: || [vec![ftl()], page::options(), log::options()].concat(),
 };
 
-/// Every FTL, in the order in which they are explained.
-static FTLS: Choices<Reader<Plan>, 5> =
-    Choices::new([page::PAGE, log::bast::BAST, log::fast::FAST, log::faster::FASTER, log::sbfast::SBFAST]);
-
-const FTL: OptionSpec = OptionSpec {
-    key: "ftl",
-    kind: FTLS.kind(),
-    fallback: Fallback::Value("page"),
-    help: "Which flash translation layer runs.",
-    example: "page",
-};
+/// Page mapping, and every FTL with log blocks.
+fn ftl() -> OptionSpec {
+    let log_blocks = LOG_FTLS.iter().map(|info| (info.name, info.help));
+    OptionSpec {
+        key: "ftl",
+        kind: Kind::of_names(std::iter::once(page::PAGE).chain(log_blocks)),
+        fallback: Fallback::Value(page::PAGE.0),
+        help: "Which flash translation layer runs.",
+        example: page::PAGE.0,
+    }
+}
 
 /// DFTL was an FTL; it is page mapping with another map.
 pub(crate) const DFTL_AS_FTL: Former = Former {
@@ -43,14 +43,17 @@ pub(crate) const DFTL_AS_FTL: Former = Former {
 
 impl Checker<'_> {
     pub(crate) fn plan(&mut self) -> Read<Plan> {
-        self.variant("ftl", &FTLS)
+        match find(LOG_FTLS, self.name("ftl")?) {
+            Some(info) => Ok(Plan::Log(self.log_choice(info)?)),
+            None => self.page_plan(),
+        }
     }
 
     /// The FTL on this device, unless a violation leaves it without meaning.
     pub(crate) fn ftl(&mut self, plan: Plan, device: &DeviceFigures, pages_per_block: u32) -> Read<Option<FtlChoice>> {
         match plan {
             Plan::Page(options, map) => Ok(Some(FtlChoice::Page(options, map))),
-            Plan::Log(plan) => self.log_ftl(&plan, device, pages_per_block),
+            Plan::Log(choice) => self.log_ftl(&choice, device, pages_per_block),
         }
     }
 }

@@ -1,28 +1,32 @@
 //! Page mapping.
 
-use super::map::{self, MAPS};
 use super::plan::Plan;
-use super::victim::VICTIMS;
-use super::{trigger, victim};
-use crate::checker::{Checker, Read, Reader};
+use super::trigger;
+use crate::checker::{Checker, Read};
 use crate::kind::{Choices, Kind};
+use crate::parameters::choice;
 use crate::table::{Fallback, OptionSpec};
-use ssdlab_ftl::gc;
+use ssdlab_ftl::choice::MAPS;
+use ssdlab_ftl::gc::{self, VICTIMS};
 use ssdlab_ftl::page::{Allocation, PageOptions};
 use ssdlab_ftl::placement::{PLACEMENTS, placement};
 
-pub(super) const PAGE: (&str, &str, Reader<Plan>) = ("page", "page mapping", |checker| {
-    let options = checker.page_options()?;
-    Ok(Plan::Page(options, checker.variant("ftl.page.map", &MAPS)?))
-});
+/// Its name and what it means.
+pub(super) const PAGE: (&str, &str) = ("page", "page mapping");
+
+const MAP: &str = "ftl.page.map";
 
 static ALLOCATIONS: Choices<Allocation, 2> = Choices::new([
     ("least_worn", "fewest erases first (dynamic wear levelling)", Allocation::LeastWorn),
-    ("fifo", gc::fifo::HELP, Allocation::Fifo),
+    ("fifo", gc::fifo::INFO.help, Allocation::Fifo),
 ]);
 
 pub(super) fn options() -> Vec<OptionSpec> {
-    [victim::OPTIONS, &[survivors()], trigger::OPTIONS, &[ALLOCATION], &map::options()].concat()
+    [&victims()[..], &[survivors()], trigger::OPTIONS, &[ALLOCATION], &choice(MAP, "Where the map is.", MAPS)].concat()
+}
+
+fn victims() -> Vec<OptionSpec> {
+    choice("ftl.page.gc", "Which block garbage collection takes next.", VICTIMS)
 }
 
 fn survivors() -> OptionSpec {
@@ -44,9 +48,18 @@ const ALLOCATION: OptionSpec = OptionSpec {
 };
 
 impl Checker<'_> {
+    pub(super) fn page_plan(&mut self) -> Read<Plan> {
+        let options = self.page_options()?;
+        let map = self.chosen(MAP, MAPS)?;
+        for problem in (map.info.role.problems)(&map, self.small("nand.page_size")?) {
+            self.report(&format!("{MAP}.{}.{}", map.info.name, problem.parameter), problem.message);
+        }
+        Ok(Plan::Page(options, map))
+    }
+
     fn page_options(&mut self) -> Read<PageOptions> {
         Ok(PageOptions {
-            gc: self.variant("ftl.page.gc", &VICTIMS)?,
+            gc: self.chosen("ftl.page.gc", VICTIMS)?,
             placement: self.named("ftl.page.survivors", placement)?,
             trigger: self.trigger()?,
             allocation: self.choice("ftl.page.allocation", &ALLOCATIONS)?,

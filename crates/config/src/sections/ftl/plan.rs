@@ -1,8 +1,8 @@
 //! An FTL before it is known on which device.
 
-use crate::checker::{Checker, Read};
 use ssdlab_ftl::FtlChoice;
-use ssdlab_ftl::choice::MapChoice;
+use ssdlab_ftl::log::LogChoice;
+use ssdlab_ftl::map::MapChoice;
 use ssdlab_ftl::page::PageOptions;
 
 /// What the settings say of an FTL by themselves.
@@ -10,18 +10,7 @@ pub(crate) enum Plan {
     /// Page mapping: complete.
     Page(PageOptions, MapChoice),
     /// Log blocks, of which the device says how many there are.
-    Log(LogPlan),
-}
-
-/// An FTL with log blocks before it is known how many there are.
-pub(crate) struct LogPlan {
-    /// `ftl.<name>.log`.
-    pub log: &'static str,
-    pub reserve_blocks: u32,
-    /// Fewest log blocks that work.
-    pub least: u32,
-    /// The FTL with so many log blocks of so many pages, unless a violation leaves it without meaning.
-    pub finish: fn(&mut Checker<'_>, u32, u32) -> Read<Option<FtlChoice>>,
+    Log(LogChoice),
 }
 
 impl Plan {
@@ -39,7 +28,7 @@ impl Plan {
                 let map_pages = FtlChoice::Page(*options, *map).map_pages(logical_pages, page_bytes);
                 options.device_reserve_blocks(planes, map_pages, pages_per_block)
             }
-            Self::Log(plan) => plan.reserve_blocks,
+            Self::Log(choice) => choice.info.role.reserve_blocks,
         }
     }
 }

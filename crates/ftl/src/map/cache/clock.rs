@@ -2,12 +2,17 @@
 //!
 //! Source: Corbato, "A paging experiment with the Multics system", 1968.
 
-use super::CachePolicy;
+use super::{CachePolicy, CachePolicyInfo};
 
-/// For help texts.
-pub const HELP: &str = "the next on a circle that was not used since the hand passed";
+/// The registration.
+pub static INFO: CachePolicyInfo = CachePolicyInfo {
+    name: "clock",
+    help: "the next on a circle that was not used since the hand passed",
+    parameters: &[],
+    role: |items, capacity| Box::new(Clock::new(items, capacity)),
+};
 
-pub(super) struct Clock {
+struct Clock {
     /// Items on the circle.
     circle: Vec<u32>,
     capacity: usize,
@@ -17,7 +22,7 @@ pub(super) struct Clock {
 }
 
 impl Clock {
-    pub fn new(items: u32, capacity: u32) -> Self {
+    fn new(items: u32, capacity: u32) -> Self {
         Self { circle: Vec::new(), capacity: capacity as usize, hand: 0, used: vec![false; items as usize] }
     }
 }

@@ -2,21 +2,20 @@
 
 use std::collections::VecDeque;
 
-use super::CachePolicy;
+use super::{CachePolicy, CachePolicyInfo};
 
-/// For help texts.
-pub const HELP: &str = "the one cached longest ago";
+/// The registration.
+pub static INFO: CachePolicyInfo = CachePolicyInfo {
+    name: "fifo",
+    help: "the one cached longest ago",
+    parameters: &[],
+    role: |_, capacity| Box::new(Fifo { order: VecDeque::new(), capacity: capacity as usize }),
+};
 
-pub(super) struct Fifo {
+struct Fifo {
     /// Cached items, oldest first.
     order: VecDeque<u32>,
     capacity: usize,
-}
-
-impl Fifo {
-    pub fn new(capacity: u32) -> Self {
-        Self { order: VecDeque::new(), capacity: capacity as usize }
-    }
 }
 
 impl CachePolicy for Fifo {

@@ -1,21 +1,20 @@
 //! LRU: the item used longest ago gives way.
 
-use super::CachePolicy;
+use super::{CachePolicy, CachePolicyInfo};
 use ssdlab_core::list::Queue;
 
-/// For help texts.
-pub const HELP: &str = "the one used longest ago";
+/// The registration.
+pub static INFO: CachePolicyInfo = CachePolicyInfo {
+    name: "lru",
+    help: "the one used longest ago",
+    parameters: &[],
+    role: |items, capacity| Box::new(Lru { order: Queue::new(items), free: capacity }),
+};
 
-pub(super) struct Lru {
+struct Lru {
     /// Cached items, used longest ago first.
     order: Queue,
     free: u32,
-}
-
-impl Lru {
-    pub fn new(items: u32, capacity: u32) -> Self {
-        Self { order: Queue::new(items), free: capacity }
-    }
 }
 
 impl CachePolicy for Lru {

@@ -5,6 +5,8 @@ pub mod fifo;
 pub mod lru;
 pub mod two_q;
 
+use ssdlab_core::Info;
+
 /// A policy over items `0..items`, of which `capacity` are cached.
 pub trait CachePolicy: Send {
     /// Item `item`, which is cached, is used.
@@ -14,47 +16,11 @@ pub trait CachePolicy: Send {
     fn admit(&mut self, item: u32) -> Option<u32>;
 }
 
-/// The policies to choose from.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum CacheChoice {
-    /// Used longest ago.
-    Lru,
-    /// Cached longest ago.
-    Fifo,
-    /// Second chance on a circle.
-    Clock,
-    /// 2Q.
-    TwoQ,
-}
-
-/// A registered policy.
-#[derive(Clone, Copy, Debug)]
-pub struct CachePolicyInfo {
-    /// Name in configurations.
-    pub name: &'static str,
-    /// One line for people.
-    pub help: &'static str,
-    /// As chosen in options.
-    pub choice: CacheChoice,
-}
+/// A registered policy, without parameters; made of how many items there are and how many, at least 1, are cached.
+pub type CachePolicyInfo = Info<fn(u32, u32) -> Box<dyn CachePolicy>>;
 
 /// Every policy.
-pub static POLICIES: &[CachePolicyInfo] = &[
-    CachePolicyInfo { name: "lru", help: lru::HELP, choice: CacheChoice::Lru },
-    CachePolicyInfo { name: "fifo", help: fifo::HELP, choice: CacheChoice::Fifo },
-    CachePolicyInfo { name: "clock", help: clock::HELP, choice: CacheChoice::Clock },
-    CachePolicyInfo { name: "two_q", help: two_q::HELP, choice: CacheChoice::TwoQ },
-];
-
-/// Builds a policy for `capacity` (at least 1) of `items`.
-pub fn policy(choice: CacheChoice, items: u32, capacity: u32) -> Box<dyn CachePolicy> {
-    match choice {
-        CacheChoice::Lru => Box::new(lru::Lru::new(items, capacity)),
-        CacheChoice::Fifo => Box::new(fifo::Fifo::new(capacity)),
-        CacheChoice::Clock => Box::new(clock::Clock::new(items, capacity)),
-        CacheChoice::TwoQ => Box::new(two_q::TwoQ::new(items, capacity)),
-    }
-}
+pub static POLICIES: &[&CachePolicyInfo] = &[&lru::INFO, &fifo::INFO, &clock::INFO, &two_q::INFO];
 
 #[cfg(test)]
 mod tests {
@@ -66,7 +32,7 @@ mod tests {
     fn policies_keep_their_books() {
         for info in POLICIES {
             for capacity in [1, 2, 3, 7] {
-                let mut policy = policy(info.choice, 20, capacity);
+                let mut policy = (info.role)(20, capacity);
                 let mut cached = std::collections::BTreeSet::new();
                 let mut rng = Rng::named(7, info.name);
                 for _ in 0..5_000 {
@@ -86,8 +52,8 @@ mod tests {
         }
     }
 
-    fn evicted(choice: CacheChoice, capacity: u32, uses: &[u32]) -> Vec<u32> {
-        let mut policy = policy(choice, 10, capacity);
+    fn evicted(info: &CachePolicyInfo, capacity: u32, uses: &[u32]) -> Vec<u32> {
+        let mut policy = (info.role)(10, capacity);
         let mut cached = Vec::new();
         let mut out = Vec::new();
         for &item in uses {
@@ -106,11 +72,11 @@ mod tests {
 
     #[test]
     fn each_policy_by_hand() {
-        assert_eq!(evicted(CacheChoice::Lru, 3, &[1, 2, 3, 1, 4, 5]), [2, 3]);
-        assert_eq!(evicted(CacheChoice::Fifo, 3, &[1, 2, 3, 1, 4, 5]), [1, 2]);
+        assert_eq!(evicted(&lru::INFO, 3, &[1, 2, 3, 1, 4, 5]), [2, 3]);
+        assert_eq!(evicted(&fifo::INFO, 3, &[1, 2, 3, 1, 4, 5]), [1, 2]);
         // 1 was used: it is passed over once, 2 gives way; then 3.
-        assert_eq!(evicted(CacheChoice::Clock, 3, &[1, 2, 3, 1, 4, 5]), [2, 3]);
+        assert_eq!(evicted(&clock::INFO, 3, &[1, 2, 3, 1, 4, 5]), [2, 3]);
         // Four places: one for newcomers, two remembered. 1 comes back while remembered, so newcomers 3, 4, 5 go first.
-        assert_eq!(evicted(CacheChoice::TwoQ, 4, &[1, 2, 3, 4, 5, 1, 6, 7]), [1, 2, 3, 4]);
+        assert_eq!(evicted(&two_q::INFO, 4, &[1, 2, 3, 4, 5, 1, 6, 7]), [1, 2, 3, 4]);
     }
 }

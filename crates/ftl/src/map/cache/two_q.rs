@@ -10,11 +10,16 @@
 //! Source: Johnson, Shasha, "2Q: a low overhead high performance buffer management replacement algorithm", VLDB 1994,
 //! with the sizes they advise: Kin = c/4, Kout = c/2.
 
-use super::CachePolicy;
+use super::{CachePolicy, CachePolicyInfo};
 use ssdlab_core::list::Queue;
 
-/// For help texts.
-pub const HELP: &str = "2Q: newcomers first, those that came back last";
+/// The registration.
+pub static INFO: CachePolicyInfo = CachePolicyInfo {
+    name: "two_q",
+    help: "2Q: newcomers first, those that came back last",
+    parameters: &[],
+    role: |items, capacity| Box::new(TwoQ::new(items, capacity)),
+};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
@@ -27,7 +32,7 @@ enum Place {
     Main,
 }
 
-pub(super) struct TwoQ {
+struct TwoQ {
     place: Vec<Place>,
     newcomers: Queue,
     remembered: Queue,
@@ -37,7 +42,7 @@ pub(super) struct TwoQ {
 }
 
 impl TwoQ {
-    pub fn new(items: u32, capacity: u32) -> Self {
+    fn new(items: u32, capacity: u32) -> Self {
         Self {
             place: vec![Place::Nowhere; items as usize],
             newcomers: Queue::new(items),

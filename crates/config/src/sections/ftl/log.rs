@@ -1,59 +1,66 @@
-//! What the FTLs with log blocks share: how many log blocks there are, and which is given up.
+//! The FTLs with log blocks. Each declares its parameters in its own file; what all share, how many log blocks there are,
+//! is here.
 
 use crate::checker::{Checker, Read};
 use crate::figures::DeviceFigures;
-use crate::kind::{Choices, Kind};
-use crate::sections::ftl::plan::LogPlan;
+use crate::kind::Kind;
+use crate::parameters::parameters;
 use crate::table::{Fallback, OptionSpec};
-use crate::units::write_percent;
 use crate::value::{LogSpace, Value};
+use ssdlab_core::units::write_percent;
 use ssdlab_ftl::FtlChoice;
-use ssdlab_ftl::log::LogVictim;
+use ssdlab_ftl::choice::LOG_FTLS;
+use ssdlab_ftl::log::{LogBlocks, LogChoice, LogInfo};
 
-pub(super) static LOG_VICTIMS: Choices<LogVictim, 2> = Choices::new([
-    ("lru", "the one written to longest ago", LogVictim::Lru),
-    ("fifo", "the one taken longest ago", LogVictim::Fifo),
-]);
+pub(super) fn options() -> Vec<OptionSpec> {
+    LOG_FTLS
+        .iter()
+        .flat_map(|info| [vec![log_space(info)], parameters(&path(info), info.parameters)].concat())
+        .collect()
+}
 
-/// `log` of every log-block FTL; the key is a stand-in.
-pub(super) const LOG_SPACE: OptionSpec = OptionSpec {
-    key: "",
-    kind: Kind::LogSpace,
-    fallback: Fallback::Value("all"),
-    help: "Log blocks: a number, a share of the data blocks, or all blocks beyond the data.",
-    example: "3%",
-};
+fn log_space(info: &LogInfo) -> OptionSpec {
+    OptionSpec {
+        key: log_key(info).leak(),
+        kind: Kind::LogSpace,
+        fallback: Fallback::Value("all"),
+        help: "Log blocks: a number, a share of the data blocks, or all blocks beyond the data.",
+        example: "3%",
+    }
+}
 
-/// `victim` of every log-block FTL that has a choice; the key is a stand-in.
-pub(super) const LOG_VICTIM: OptionSpec = OptionSpec {
-    key: "",
-    kind: LOG_VICTIMS.kind(),
-    fallback: Fallback::Value("lru"),
-    help: "Which log block is given up when all are taken.",
-    example: "fifo",
-};
+fn path(info: &LogInfo) -> String {
+    format!("ftl.{}", info.name)
+}
 
-/// `sw` of FAST and FASTer; the key is a stand-in.
-pub(super) const SEQUENTIAL: OptionSpec = OptionSpec {
-    key: "",
-    kind: Kind::Count { min: 0, max: 1 },
-    fallback: Fallback::Value("1"),
-    help: "Sequential log blocks (SW) among the log blocks; without one every page goes to the random log (RW).",
-    example: "0",
-};
+fn log_key(info: &LogInfo) -> String {
+    format!("{}.log", path(info))
+}
 
 impl Checker<'_> {
+    pub(super) fn log_choice(&mut self, info: &'static LogInfo) -> Read<LogChoice> {
+        Ok(LogChoice { info, settings: self.parameters(&path(info), info.parameters)? })
+    }
+
     /// The FTL with the log blocks that this device leaves it, unless a violation leaves it without meaning.
-    pub(crate) fn log_ftl(
+    pub(super) fn log_ftl(
         &mut self,
-        plan: &LogPlan,
+        choice: &LogChoice,
         device: &DeviceFigures,
         pages_per_block: u32,
     ) -> Read<Option<FtlChoice>> {
-        match self.log_blocks(plan.log, plan.least, device, pages_per_block)? {
-            Some(log_blocks) => (plan.finish)(self, log_blocks, pages_per_block),
-            None => Ok(None),
+        let key = log_key(choice.info);
+        let least = (choice.info.role.least_log_blocks)(choice);
+        let Some(count) = self.log_blocks(&key, least, device, pages_per_block)? else {
+            return Ok(None);
+        };
+        // The setting itself gives more, unless it has all there are.
+        let more = if *self.value(&key)? == Value::LogSpace(LogSpace::All) { "device.op" } else { &key };
+        if let Err(problem) = (choice.info.role.check)(choice, &LogBlocks { count, pages: pages_per_block, more }) {
+            self.report(&format!("{}.{}", path(choice.info), problem.parameter), problem.message);
+            return Ok(None);
         }
+        Ok(Some(FtlChoice::Log(*choice, count)))
     }
 
     /// Log blocks asked for, which must fit beside the data.
@@ -100,13 +107,5 @@ impl Checker<'_> {
             return Ok(None);
         }
         Ok(Some(asked as u32))
-    }
-
-    /// What gives more log blocks: the option itself, unless it has all there are.
-    pub(super) fn more_log(&self, key: &'static str) -> Read<&'static str> {
-        match self.value(key)? {
-            Value::LogSpace(LogSpace::All) => Ok("device.op"),
-            _ => Ok(key),
-        }
     }
 }

@@ -1,0 +1,71 @@
+//! The whole map in RAM: nothing is charged.
+
+use ssdlab_core::Settings;
+
+use super::{Lookup, MapInfo, MapModel, MapRules};
+
+/// The registration.
+pub static INFO: MapInfo = MapInfo {
+    name: "ram",
+    help: "in RAM, all of it",
+    parameters: &[],
+    role: MapRules { pages: |_, _, _| 0, problems: |_, _| Vec::new() },
+};
+
+/// The whole map in RAM.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct WholeMap {
+    /// Pages mapped.
+    pub logical_pages: u32,
+}
+
+impl WholeMap {
+    /// A map without options.
+    pub const fn new(logical_pages: u32, _page_bytes: u32, _settings: &Settings) -> Result<Self, String> {
+        Ok(Self { logical_pages })
+    }
+}
+
+impl MapModel for WholeMap {
+    const CHARGED: bool = false;
+
+    fn pages(&self) -> u32 {
+        0
+    }
+
+    #[inline(always)]
+    fn look_up(&mut self, _lpn: u32, _changes: bool) -> Lookup {
+        Lookup::HIT
+    }
+
+    fn moved(&mut self, _lpn: u32) -> Option<u32> {
+        None
+    }
+
+    fn written(&mut self, _page: u32) {}
+
+    fn load_bytes(&self) -> u32 {
+        0
+    }
+
+    fn knows_whole_pages(&self) -> bool {
+        true
+    }
+
+    fn preload(&self) -> u32 {
+        0
+    }
+
+    /// 4 bytes an entry.
+    fn ram_bytes(&self) -> u64 {
+        4 * u64::from(self.logical_pages)
+    }
+
+    fn memory_bytes(&self) -> u64 {
+        0
+    }
+
+    fn check(&self) -> Result<(), String> {
+        Ok(())
+    }
+}
