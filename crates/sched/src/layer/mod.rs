@@ -559,11 +559,12 @@ impl BlockLayer {
     #[inline]
     fn insert_all(&mut self, plug: &mut Plug, now: u64) {
         self.plugged -= plug.len();
-        for id in plug.drain(..) {
+        for &id in &*plug {
             if !self.insert_merge(id) {
                 self.insert(id, now);
             }
         }
+        plug.clear();
         self.give_back_merged(now);
     }
 

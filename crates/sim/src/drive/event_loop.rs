@@ -148,15 +148,19 @@ impl<P: TimedParts> TimedDrive<P> {
     /// Moves what the block layer has for the drive into the drive's queues.
     #[inline(always)]
     pub(super) fn pull(&mut self) {
-        while self.block.as_ref().is_some_and(BlockStage::has_work) && self.pull_one() {}
+        if self.block.as_ref().is_some_and(BlockStage::has_work) {
+            self.pull_all();
+        }
     }
 
-    /// Moves the next request; whether there was one.
-    pub(super) fn pull_one(&mut self) -> bool {
+    fn pull_all(&mut self) {
         let now_ns = self.now_ns();
-        let Some((id, request)) = self.block.as_mut().and_then(|block| block.next(now_ns)) else { return false };
-        self.enter(Issued { request, time_ns: now_ns }, HOST, Some(id));
-        true
+        while let Some(block) = &mut self.block
+            && block.has_work()
+            && let Some((id, request)) = block.next(now_ns)
+        {
+            self.enter(Issued { request, time_ns: now_ns }, HOST, Some(id));
+        }
     }
 
     /// The host has issued what it can for now. Returns whether a process went to sleep.

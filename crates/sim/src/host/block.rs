@@ -198,7 +198,6 @@ impl BlockStage {
     }
 
     /// Takes a request of the host.
-    #[inline]
     pub fn submit(&mut self, issued: Issued, origin: u32, now_ns: u64) {
         self.timer_ns = None;
         let Issued { request, time_ns } = issued;
