@@ -4,6 +4,8 @@ use std::time::Instant;
 
 use ssdlab_core::{HugeVec, Rng};
 
+use ssdlab_ftl::choice::LOG_FTLS;
+
 use crate::{Scale, machine, measured};
 
 const PAGES_PER_BLOCK: u32 = 256;
@@ -44,7 +46,7 @@ pub fn report(scale: Scale) {
     );
     println!("|---|---|---|---|---|---|---|---|---|");
     let pages = capacity_mib * 256;
-    for ftl in ["bast", "fast", "faster", "sbfast"] {
+    for ftl in LOG_FTLS.iter().map(|info| info.name) {
         for (label, pattern) in [("uniform", "uniform"), ("8 streams, 90 % sequential", "streams")] {
             let common = [
                 format!("ftl={ftl}"),

@@ -1,5 +1,9 @@
 //! Untimed reads through a map of which RAM holds a part.
 
+use std::iter;
+
+use ssdlab_ftl::map::cache::POLICIES;
+
 use crate::{Scale, machine, measured};
 
 /// Prints reads per second of each way to keep a map, a quarter of the look-ups being hits.
@@ -24,14 +28,9 @@ fn rows(capacity_mib: u32, reads: u64) {
         vec![cache, format!("ftl.page.map.segments.policy={policy}"), "ftl.page.map.segments.segment=4KiB".into()]
     };
     let mut in_ram = None;
-    for (label, sets) in [
-        ("in RAM", vec![]),
-        ("segments, LRU", segments("lru")),
-        ("segments, FIFO", segments("fifo")),
-        ("segments, CLOCK", segments("clock")),
-        ("segments, 2Q", segments("two_q")),
-        ("DFTL", vec![format!("ftl.page.map.dftl.cmt={}", entries / 4)]),
-    ] {
+    let cached = POLICIES.iter().map(|info| (format!("segments, {}", info.name), segments(info.name)));
+    let dftl = ("DFTL".into(), vec![format!("ftl.page.map.dftl.cmt={}", entries / 4)]);
+    for (label, sets) in iter::once(("in RAM".into(), vec![])).chain(cached).chain([dftl]) {
         let common = [
             format!("device.capacity={capacity_mib}MiB"),
             "time=count".into(),

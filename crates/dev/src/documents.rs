@@ -44,7 +44,7 @@ pub fn missing(root: &Path, folder: &str, text: &str) -> Vec<String> {
 
 /// Every table of registered things: the public slices of the product crates, each as a document should name it.
 pub fn tables(root: &Path, path: &Path, source: &str) -> Vec<Item> {
-    let declared = source.lines().filter_map(|line| line.strip_prefix("pub static ")?.split_once(": &["));
+    let declared = source.lines().filter_map(|line| line.trim_start().strip_prefix("pub static ")?.split_once(": &["));
     let file = path.strip_prefix(root).unwrap_or(path).display().to_string();
     declared.map(|(name, _)| Item { name: name.into(), file: file.clone() }).collect()
 }

@@ -3,8 +3,8 @@
 //! FTLs and maps are types of their own, compiled for every sink; so their tables are macros, which make of each line an
 //! entry of the table and an arm of [`FtlChoice::build`].
 
-use crate::log::{LogChoice, LogFtl, LogInfo, bast, fast, faster, sbfast};
-use crate::map::{MapChoice, MapInfo, dftl, ram, segments};
+use crate::log::{self, LogChoice, LogFtl, LogInfo};
+use crate::map::{self, MapChoice, MapInfo};
 use crate::page::{PageFtl, PageOptions};
 use crate::{Ftl, Shape};
 
@@ -35,20 +35,20 @@ pub trait Visitor: Sized {
 macro_rules! maps {
     ($($family:ident $file:ident::$map:ident),+ $(,)?) => {
         /// Where page mapping may keep its map.
-        pub static MAPS: &[&MapInfo] = &[$(&$file::INFO),+];
+        pub static MAPS: &[&MapInfo] = &[$(&map::$file::INFO),+];
 
         fn build_page<V: Visitor>(
-            map: &MapChoice,
+            choice: &MapChoice,
             options: PageOptions,
             shape: Shape,
             seed: u64,
             visitor: V,
         ) -> Result<V::Output, String> {
-            $(if map.is(&$file::INFO) {
-                let map = $file::$map::new(shape.logical_pages, shape.page_bytes, map)?;
+            $(if choice.is(&map::$file::INFO) {
+                let map = map::$file::$map::new(shape.logical_pages, shape.page_bytes, choice)?;
                 return Ok(visitor.$family(PageFtl::with_map(shape, options, map, seed)?));
             })+
-            Err(format!("there is no map {}", map.info.name))
+            Err(format!("there is no map {}", choice.info.name))
         }
     };
 }
@@ -62,7 +62,7 @@ maps! {
 macro_rules! log_ftls {
     ($($file:ident::$log:ident),+ $(,)?) => {
         /// Every FTL with log blocks.
-        pub static LOG_FTLS: &[&LogInfo] = &[$(&$file::INFO),+];
+        pub static LOG_FTLS: &[&LogInfo] = &[$(&log::$file::INFO),+];
 
         fn build_log<V: Visitor>(
             choice: &LogChoice,
@@ -70,8 +70,8 @@ macro_rules! log_ftls {
             shape: Shape,
             visitor: V,
         ) -> Result<V::Output, String> {
-            $(if choice.is(&$file::INFO) {
-                let ftl = LogFtl::<$file::$log>::new(shape, log_blocks, choice)?;
+            $(if choice.is(&log::$file::INFO) {
+                let ftl = LogFtl::<log::$file::$log>::new(shape, log_blocks, choice)?;
                 let captures = ftl.captures();
                 return Ok(visitor.log_blocks(ftl, captures));
             })+

@@ -71,7 +71,7 @@ impl PlacementInfo {
     }
 }
 
-/// Every placement policy.
+/// Every placement policy; the first is the default, the second the example of documents.
 pub static PLACEMENTS: &[&PlacementInfo] = &[&own::INFO, &shared::INFO];
 
 /// The policy with this name.

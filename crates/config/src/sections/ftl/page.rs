@@ -33,9 +33,9 @@ fn survivors() -> OptionSpec {
     OptionSpec {
         key: "ftl.page.survivors",
         kind: Kind::of_names(PLACEMENTS.iter().map(|info| (info.name, info.help))),
-        fallback: Fallback::Value("own"),
+        fallback: Fallback::Value(PLACEMENTS[0].name),
         help: "Where garbage collection writes the pages that survive.",
-        example: "shared",
+        example: PLACEMENTS[1].name,
     }
 }
 
