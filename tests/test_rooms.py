@@ -2,6 +2,8 @@
 
 import ast
 from collections.abc import Iterator
+from functools import cache
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -20,6 +22,7 @@ BELOW = {
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 
+@cache
 def tree(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"))
 
@@ -92,3 +95,18 @@ def test_what_is_loaded_late_is_there() -> None:
                 assert (PACKAGE / f"{str(argument.value).replace('.', '/')}.py").exists(), argument.value
             found += 1
     assert found > 30
+
+
+def test_no_two_modules_import_each_other() -> None:
+    def dotted(path: Path) -> str:
+        parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+        return ".".join(parts).removesuffix(".__init__")
+
+    names = {dotted(path) for path in MODULES} - {"ssdlab"}
+    graph = {
+        # What is imported is a module, or something in one.
+        dotted(path): {name if name in names else name.rpartition(".")[0] for name in imports(tree(path))}
+        & (names - {dotted(path)})
+        for path in MODULES
+    }
+    TopologicalSorter(graph).prepare()
