@@ -161,6 +161,7 @@ def gantt(
     columns: list[Any] = [[bar[field] for bar in bars] for field in range(7)]
     return {
         **{name: np.array(columns[n], np.uint64) for n, name in enumerate(("die", "plane", "begin_ns", "end_ns"))},
+        "request": np.arange(len(bars), dtype=np.uint64),
         "bus": np.array(columns[4], bool),
         "kind": columns[5],
         "cause": columns[6],

@@ -74,6 +74,8 @@ def test_the_window_holds_operations_that_lie_in_it(timed: ssdlab.Result) -> Non
     assert len({len(column) for column in gantt}) == 1 and len(gantt.die) > 20
     assert (gantt.begin_ns < gantt.end_ns).all() and (np.diff(gantt.end_ns.astype(np.int64)) >= 0).all()
     assert gantt.begin_ns.min() < 22_000_000 and gantt.end_ns.min() > 20_000_000
+    # Each operation was done for a request that the drive had been given; a write of the trace is a program at least.
+    assert 0 < gantt.request.max() <= timed.summary["host"]["read_requests"] + timed.summary["host"]["write_requests"]
     assert gantt.die.max() < drive["dies"] and gantt.plane.max() < drive["planes_per_die"]
     assert {*gantt.kind} <= {*activity_plots.KIND_COLOURS} and {*gantt.cause} <= {*quantities.CAUSES}
     assert {*gantt.bus.tolist()} == {True, False}
