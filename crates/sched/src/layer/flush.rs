@@ -146,7 +146,7 @@ impl BlockLayer {
         id
     }
 
-    /// If `id` is a step of a sequence, goes on with that sequence.
+    /// If `id` is a step of a sequence, begins the next step.
     pub(super) fn step_done(&mut self, id: RequestId, now: u64, ended: &mut Vec<Bio>) -> bool {
         if self.flushes.barrier.is_some() {
             self.barrier_step_done(id, now, ended);

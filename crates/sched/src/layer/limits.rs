@@ -1,4 +1,4 @@
-//! How many requests there may be: whoever finds none has to wait (`get_request` of block/blk-core.c, 2.6.32; the tags
+//! Limits of requests: a bio that finds none waits (`get_request` of block/blk-core.c, 2.6.32; the tags
 //! of block/blk-mq-tag.c).
 
 use std::collections::BTreeMap;
@@ -54,7 +54,7 @@ impl Limits {
         if self.used[kind] + 1 >= self.congestion_on() {
             if self.used[kind] + 1 >= self.nr_requests {
                 if !self.full[kind] {
-                    // Whoever fills the queue may go on for a batch.
+                    // The process that fills the queue may allocate a batch more.
                     self.make_batcher(pid, now);
                     self.full[kind] = true;
                 } else if !must && !self.is_batcher(pid, now) {
@@ -88,7 +88,7 @@ impl Limits {
         self.batchers.get(&pid).is_some_and(|b| b.left == BATCH_REQUESTS || (b.left > 0 && now < b.since + BATCH_NS))
     }
 
-    /// Gives a request back. Whether one who waits for such a request may try again.
+    /// Gives a request back. Returns whether a waiting bio of this kind may try again.
     pub fn give_back(&mut self, sync: bool) -> bool {
         let kind = usize::from(sync);
         self.used[kind] -= 1;

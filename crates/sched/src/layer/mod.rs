@@ -137,10 +137,10 @@ impl Options {
 /// What became of a submitted bio.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Submitted {
-    /// It has been taken; its submitter goes on.
+    /// It has been taken; its submitter continues.
     Accepted,
-    /// There is no request for it. The bio stays here in line; its submitter sleeps until [`BlockLayer::woken`] hands
-    /// it out.
+    /// There is no request for it. The bio keeps its place in the queue; its submitter sleeps until
+    /// [`BlockLayer::woken`] hands it out.
     MustWait,
     /// There was nothing to do: a flush of a device without volatile cache.
     Ended,
@@ -482,7 +482,7 @@ impl BlockLayer {
         }
     }
 
-    /// A request has ended; who waits for one may have it.
+    /// A request has ended; a waiting bio may get it.
     #[inline]
     fn end(&mut self, id: RequestId, now: u64, ended: &mut Vec<Bio>) {
         let rq = self.requests.free(id);
@@ -527,7 +527,7 @@ impl BlockLayer {
         }
     }
 
-    /// A bio that had to wait and has got its request now; its submitter goes on.
+    /// The next bio that waited and now has its request; its submitter continues.
     #[inline]
     pub fn woken(&mut self) -> Option<Bio> {
         self.woken.pop_front()
@@ -588,7 +588,7 @@ impl BlockLayer {
         earlier(earlier(self.unplug_at, self.flush_timer()), self.elevator.timer_ns())
     }
 
-    /// Time has come to what [`BlockLayer::timer_ns`] said.
+    /// The timer that [`BlockLayer::timer_ns`] named has expired.
     pub fn on_timer(&mut self, now: u64) {
         let due = |time: Option<u64>| time.is_some_and(|time| time <= now);
         if due(self.unplug_at) && self.unplug_queue() {

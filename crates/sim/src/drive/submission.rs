@@ -85,7 +85,7 @@ impl<P: TimedParts> TimedDrive<P> {
         self.submit(index, issuer)
     }
 
-    /// Tells the FTL when another second has begun. What it emits nobody waits for.
+    /// Tells the FTL when another second has begun. No request waits for what it emits.
     fn tell_epoch(&mut self, now_ns: u64) {
         let seconds = u32::try_from(now_ns / NANOS_PER_SECOND).unwrap_or(u32::MAX);
         if seconds != self.epoch_seconds {

@@ -81,8 +81,8 @@ pub(crate) struct BlockStage {
     frame: Frame,
     /// Whether processes hold their requests back until they sleep (modern frame).
     plug: bool,
-    /// Whether whoever issues requests lets his plug go when he has: in a closed loop he waits for one to complete, in
-    /// the modern frame he ends his plug anyway.
+    /// Whether every process that issues requests then releases its plug: in a closed loop it waits for one to complete,
+    /// in the modern frame it ends its plug anyway.
     all_let_go: bool,
     requests: Slab<HostRequest>,
     outstanding: u32,
@@ -176,7 +176,7 @@ impl BlockStage {
         self.outstanding
     }
 
-    /// Whether a bio that nobody waits for has found no request.
+    /// Whether an asynchronous bio waits for a request.
     pub fn holds_up(&self) -> bool {
         self.layer.async_bios_wait()
     }
@@ -264,7 +264,7 @@ impl BlockStage {
         }
     }
 
-    /// Whoever has submitted and waits goes to sleep; whether there was anybody.
+    /// Puts the processes that have submitted and wait to sleep. Returns whether there were any.
     #[inline]
     pub fn sleep(&mut self, now_ns: u64) -> bool {
         if self.awake.is_empty() {
@@ -274,7 +274,7 @@ impl BlockStage {
         true
     }
 
-    /// Whoever is awake lets his plug go.
+    /// Releases the plugs of all processes awake.
     fn let_go(&mut self, now_ns: u64) {
         self.timer_ns = None;
         while let Some(stream) = self.awake.pop() {
@@ -314,7 +314,7 @@ impl BlockStage {
     pub fn completed(&mut self, id: RequestId, now_ns: u64) {
         self.timer_ns = None;
         self.layer.completed(id, now_ns, &mut self.ended);
-        // Whoever waited for a request had nothing else to do and has nothing else to say.
+        // A process that waited for a request submits nothing else when it gets one.
         while self.layer.woken().is_some() {}
         while let Some(Bio { owner, .. }) = self.ended.pop() {
             self.bio_ended(owner);

@@ -20,7 +20,7 @@ pub(crate) struct Fitter {
 /// A request on the device.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Fitted {
-    /// It begins on the device; what reaches beyond the end goes on at the beginning, see [`runs`].
+    /// It begins on the device; the part beyond the end wraps to the beginning, see [`runs`].
     pub request: Request,
     /// Whether the request of the host ended beyond the device and was wrapped.
     pub wrapped: bool,

@@ -2,13 +2,13 @@
 //!
 //! ```text
 //! closed:    a request completes -> after the think time its stream may issue one more, from now on in trace order
-//! processes: a read or synchronous write completes -> after the think time its process goes on;
-//!            a write that nobody waits for goes when all before it in the trace have gone
+//! processes: a read or synchronous write completes -> after the think time its process continues;
+//!            an asynchronous write is issued when all before it in the trace have been
 //! open:      a request comes at its time in the trace
 //! ```
-//! Where streams go on by themselves the host looks ahead in the trace for those that could issue, as far as
-//! [`LOOK_AHEAD`] requests; a stream whose next request lies further waits. What nobody waits for keeps to the order of
-//! the trace because it follows from what the others did: write-back cannot come before what it writes back.
+//! Where streams proceed independently, the host looks ahead in the trace for those that could issue, as far as
+//! [`LOOK_AHEAD`] requests; a stream whose next request lies further waits. Asynchronous writes keep their
+//! place in the trace because they follow from what the others did: write-back cannot precede what it writes back.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -81,12 +81,12 @@ pub(crate) struct Issuer<'s> {
     able: VecDeque<u16>,
     /// Tokens to come.
     thinking: BinaryHeap<Reverse<(u64, u16)>>,
-    /// Requests that nobody waits for, with their numbers.
+    /// Asynchronous writes, with their numbers.
     unawaited: VecDeque<(u64, Request)>,
     order: Order,
-    /// Whether requests that nobody waits for have to wait where they are: there are too many already.
+    /// Whether asynchronous writes are held back, because too many wait already.
     pub held_up: bool,
-    /// Where complete requests go with their times, if anybody wants them.
+    /// Receives completed requests with their times, if asked for.
     pub done: Option<&'s mut Vec<(Request, u64)>>,
 }
 
@@ -242,7 +242,7 @@ impl<'s> Issuer<'s> {
         }
     }
 
-    /// A request that nobody waits for, if it is its turn.
+    /// The next asynchronous write, if it is its turn.
     fn take_unawaited(&mut self) -> Option<(u64, Request)> {
         let in_turn = self.unawaited.front().is_some_and(|&(number, _)| number == self.order.oldest);
         if in_turn && !self.held_up { self.unawaited.pop_front() } else { None }

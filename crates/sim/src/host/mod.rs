@@ -1,4 +1,4 @@
-//! What lies above a drive: who issues requests when, the block layer, a cache.
+//! The host above a drive: which request is issued when, a cache, the block layer.
 
 pub(crate) mod block;
 pub(crate) mod cache;

@@ -315,7 +315,7 @@ mod tests {
         assert_eq!(below.wait_for_arrivals(3, 2 * 4096, 3 * 4096), 0);
         let mut hosts = Vec::new();
         assert_eq!((below.completed(read, &mut hosts), hosts), (0, vec![1, 2]));
-        // A page that is written leaves nobody waiting.
+        // No request waits for a page that is written.
         assert_eq!(below.wait_for_arrivals(4, 4096, 2 * 4096), 0);
         assert_eq!(below.completed(evicted, &mut Vec::new()), 1);
     }

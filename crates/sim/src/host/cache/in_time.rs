@@ -2,13 +2,13 @@
 //!
 //! ```text
 //! request -> looked up -> what it needs from below goes there at once -> pages copied, restored, compressed -> complete
-//!                         dirty pages that give way, or exceed a limit, go below: nobody waits
+//!                         evicted dirty pages, and those above a limit, go below; no request waits
 //!                         a write that makes pages dirty waits until few enough are: complete
 //! ```
 //! - Looking up takes no time; pages are worked on one after the other, for whichever request.
 //! - A page is dirty until it has been written below, not until that begins: so [`CacheOptions::dirty_percent`] bounds what
-//!   waits in the cache and on its way below together. Writers go on in the order in which they made pages dirty, as those
-//!   do that balance dirty pages in Linux.
+//!   waits in the cache and on its way below together. Writers continue in the order in which they made pages dirty, as in
+//!   Linux (`balance_dirty_pages`).
 //! - Above [`CacheOptions::background_percent`] dirty pages are written below as soon as they are, oldest first.
 
 use std::cmp::Reverse;

@@ -1,9 +1,9 @@
 //! A cache above the drive: requests of the host go through it, and what it cannot hold goes below.
 //!
-//! A page copied from or to the cache takes time, and so does one that is restored or compressed: whoever touches a page
-//! pays for it and for the victim that it drives out of the raw pool, as in the cost function before figure 12 of Harper
-//! 2018. The times of the codecs there are those of all threads together, so the host does such work for one page after
-//! the other.
+//! A page copied from or to the cache takes time, and so does one that is restored or compressed: the request that
+//! touches a page pays for it and for the victim that it drives out of the raw pool, as in the cost function before
+//! figure 12 of Harper 2018. The times of the codecs there are those of all threads together, so the host does such
+//! work for one page after the other.
 //!
 //! A drive at work on many requests has the cache as a stage of its event loop ([`in_time`]). Where requests are served one
 //! by one, without time or on the serial clock, nothing can happen while a request is served, so the cache need not know

@@ -17,7 +17,7 @@ use crate::run::monitor::{Control, Monitor, Phase, Status};
 use crate::setup::Setup;
 use crate::setup::host::{CacheOptions, Fit, Replay};
 
-/// A monitor that the source and whoever reads from it look at in turn.
+/// A monitor shared by the source and its reader.
 #[derive(Clone, Copy)]
 pub(crate) struct Shared<'a, 'm>(pub &'a RefCell<&'m mut (dyn Monitor + 'm)>);
 
@@ -115,7 +115,7 @@ impl<'s, 'm> Cached<'s, 'm> {
             if self.above.fill(&mut self.batch, BATCH)? == 0 {
                 return Ok(None);
             }
-            // Where everything hits, nobody below gets to ask.
+            // While everything hits, the loop below does not get to ask the monitor.
             let Progress { done, total } = self.above.progress();
             let phase = if self.warmup.is_some() { Phase::Warmup } else { Phase::Measure };
             let status = Status { phase, done, total, requests: self.fitter.requests() };
