@@ -5,9 +5,11 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-/// One member of each kind, with its file, and the files that name it beside with the number of lines: the table's
-/// declares the module and registers it.
-const MEMBERS: &[(&str, &str, &[(&str, usize)])] = &[
+/// Name of a member, its file, and the other files that name it with the number of lines.
+type Member = (&'static str, &'static str, &'static [(&'static str, usize)]);
+
+/// One member of each kind. The file of its table declares the module and registers it.
+const MEMBERS: &[Member] = &[
     ("windowed_greedy", "crates/ftl/src/gc/windowed_greedy.rs", &[("crates/ftl/src/gc/mod.rs", 2)]),
     (
         "shared",
