@@ -48,8 +48,8 @@ class GanttColumns(NamedTuple):
     end_ns: "npt.NDArray[np.uint64]"
     """End, likewise."""
     request: "npt.NDArray[np.uint64]"
-    """Number of the request that it was done for, among those that the drive was given, from 1 and with the warm-up; 0 for
-    collection ahead of need, and for what was emitted before measuring began."""
+    """Number of the request that it was done for, among those that the drive was given, from 1 and with the warm-up; 0
+    for collection ahead of need, and for what was emitted before measuring began."""
     kind: list[str]
     """`read`, `program`, `erase` or `copyback`."""
     cause: list[str]
