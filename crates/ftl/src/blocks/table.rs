@@ -118,11 +118,6 @@ impl BlockTable {
         self.erases.is_empty()
     }
 
-    /// Number of free lists.
-    pub fn lists(&self) -> usize {
-        self.free.len()
-    }
-
     /// Blocks of each list.
     #[inline(always)]
     pub fn blocks_per_list(&self) -> u32 {
@@ -166,8 +161,7 @@ impl BlockTable {
         let index = block.index();
         self.counts[index] = FLAG;
         self.erases[index] += 1;
-        let list = if self.free.len() > 1 { (block.0 / self.blocks_per_list) as usize } else { 0 };
-        self.free[list].give(block.0, self.erases[index]);
+        self.free[(block.0 / self.blocks_per_list) as usize].give(block.0, self.erases[index]);
     }
 
     /// Withdraws a block from use for good: it failed.
