@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 use std::time::Instant;
 
+use ssdlab_advice::{MapAdvisor, MapSizes};
 use ssdlab_config::{Config, Settings};
 use ssdlab_ftl::map::{MapModel, SegmentCache, segments};
-use ssdlab_sim::{MapAdvisor, MapSizes, Setup};
+use ssdlab_sim::Setup;
 use ssdlab_trace::{Generator, Op, ReadOptions, Request, Source, TraceReader};
 
 use crate::{Scale, machine};

@@ -65,15 +65,18 @@ impl PageSize {
     /// Pages that a run on a device touches. Pages of a device are numbered in 32 bits.
     #[inline(always)]
     pub const fn split(self, offset: u64, end: u64) -> Pages {
-        let touched = self.touched(offset, end);
-        let (first, count) = (touched.start as u32, (touched.end - touched.start) as u32);
+        let first = self.page_of(offset);
+        if offset >= end {
+            return Pages { first: first as u32, count: 0, head: false, tail: false };
+        }
+        let more = self.page_of(end - 1) - first;
         let in_page = self.bytes() - 1;
         let (begins_inside, ends_inside) = (offset & in_page != 0, end & in_page != 0);
         Pages {
-            first,
-            count,
-            head: count > 0 && begins_inside || count == 1 && ends_inside,
-            tail: count > 1 && ends_inside,
+            first: first as u32,
+            count: more as u32 + 1,
+            head: begins_inside | (ends_inside & (more == 0)),
+            tail: ends_inside & (more != 0),
         }
     }
 

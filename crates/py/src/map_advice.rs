@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use numpy::IntoPyArray;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use ssdlab_sim::{MapSizes, SegmentAdvice};
+use ssdlab_advice::{MapSizes, SegmentAdvice};
 
 use crate::config::Config;
 use crate::errors::{ConfigError, config_error, detached, sim_error};
@@ -16,7 +16,7 @@ use crate::source::exclusive;
 /// Follows one trace for map caches of all sizes asked for.
 #[pyclass(module = "ssdlab._ssdlab")]
 pub struct MapAdvisor {
-    inner: Mutex<ssdlab_sim::MapAdvisor>,
+    inner: Mutex<ssdlab_advice::MapAdvisor>,
     sizes: MapSizes,
     page_bytes: u32,
     logical_pages: u32,
@@ -57,7 +57,7 @@ impl MapAdvisor {
         if let Some(caches) = caches {
             sizes.cache_bytes = ascending(caches.iter().map(|text| size(text)).collect::<PyResult<_>>()?);
         }
-        let inner = ssdlab_sim::MapAdvisor::new(setup, &sizes).map_err(|error| sim_error(&error))?;
+        let inner = ssdlab_advice::MapAdvisor::new(setup, &sizes).map_err(|error| sim_error(&error))?;
         Ok(Self { inner: Mutex::new(inner), sizes, page_bytes, logical_pages: setup.logical_pages })
     }
 

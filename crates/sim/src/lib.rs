@@ -29,7 +29,6 @@ pub mod check;
 mod drive;
 mod host;
 mod live;
-mod map_advice;
 pub mod observe;
 mod precondition;
 pub mod run;
@@ -41,8 +40,8 @@ pub use caches::{
 pub use drive::buffer::BufferCounters;
 pub use host::block::BlockSummary;
 pub use host::cache::{CacheSummary, PoolsSummary};
+pub use host::fit::{Fitter, Moved, Runs, runs};
 pub use live::{LiveDrive, live};
-pub use map_advice::{MapAdvice, MapAdvisor, MapSizes, SegmentAdvice};
 pub use observe::activity::{Activity, DriveSummary, GanttBar, Interference, Spread, StreamSummary};
 pub use observe::log::{CaptureCounters, CaptureSummary, LogFigures, LogSummary, MergeTally, Merges};
 pub use observe::map::{LookupTally, MapSummary};

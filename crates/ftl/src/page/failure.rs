@@ -48,40 +48,19 @@ impl<M: MapModel> PageFtl<M> {
     ) -> u32 {
         loop {
             self.close_failing(plane, number, ppn, oob.lpn.0);
-            self.end_shortage(plane, sink);
-            let frontier = self.make_writable(plane, number, sink);
-            ppn = frontier.next;
-            self.planes[plane].frontiers[usize::from(number)].next += 1;
-            self.planes[plane].unwritten -= 1;
+            if number == self.map_frontier() {
+                self.make_room_for_map(plane, sink);
+            } else {
+                self.end_shortage(plane, sink);
+                self.make_writable(plane, number, sink);
+            }
+            let at = &mut self.planes[plane];
+            ppn = at.frontiers[usize::from(number)].next;
+            at.frontiers[usize::from(number)].next += 1;
+            at.unwritten -= 1;
             oob.sequence = self.sequence;
             self.sequence += 1;
             sink.program(Ppn(ppn), oob, source, cause);
-            if sink.failure().is_none() {
-                return ppn;
-            }
-        }
-    }
-
-    /// The same for a page of the map.
-    #[cold]
-    pub(super) fn program_map_elsewhere<S: FlashSink>(
-        &mut self,
-        plane: usize,
-        mut ppn: u32,
-        (mut oob, cause): (Oob, Cause),
-        sink: &mut S,
-    ) -> u32 {
-        let number = self.map_frontier();
-        loop {
-            self.close_failing(plane, number, ppn, oob.lpn.0);
-            self.make_room_for_map(plane, sink);
-            let frontier = &mut self.planes[plane].frontiers[usize::from(number)];
-            ppn = frontier.next;
-            frontier.next += 1;
-            self.planes[plane].unwritten -= 1;
-            oob.sequence = self.sequence;
-            self.sequence += 1;
-            sink.program(Ppn(ppn), oob, Source::Map, cause);
             if sink.failure().is_none() {
                 return ppn;
             }

@@ -120,23 +120,25 @@ impl<M: MapModel> PageFtl<M> {
         let lpn = self.logical_pages + page;
         let plane = self.next_map_plane(lpn);
         self.make_room_for_map(plane, sink);
-        let old = self.l2p[lpn as usize];
-        if old != u32::MAX && !self.map.knows_whole_pages() {
-            sink.read(Ppn(old), cause);
+        let read = self.l2p[lpn as usize];
+        if read != u32::MAX && !self.map.knows_whole_pages() {
+            sink.read(Ppn(read), cause);
         }
-        let number = usize::from(self.map_frontier());
+        let number = self.map_frontier();
         let at = &mut self.planes[plane];
-        let mut ppn = at.frontiers[number].next;
-        at.frontiers[number].next += 1;
+        let frontier = &mut at.frontiers[usize::from(number)];
+        let mut ppn = frontier.next;
+        frontier.next += 1;
         at.unwritten -= 1;
         at.valid_map += 1;
         let oob = Oob { lpn: Lpn(lpn), sequence: self.sequence, role: Role::Map };
         self.sequence += 1;
         sink.program(Ppn(ppn), oob, Source::Map, cause);
         if S::FAILS && sink.failure().is_some() {
-            ppn = self.program_map_elsewhere(plane, ppn, (oob, cause), sink);
+            ppn = self.program_elsewhere(plane, number, ppn, (oob, Source::Map, cause), sink);
         }
-        self.l2p[lpn as usize] = ppn;
+        // A failure may have moved the old version.
+        let old = std::mem::replace(&mut self.l2p[lpn as usize], ppn);
         self.p2l[ppn as usize] = lpn;
         if old != u32::MAX {
             let (block, home) = (self.block_of(old), self.plane_of(old));

@@ -9,7 +9,7 @@ use super::{BUFFERED, COLLECTION, HOST, TimedDrive, Until};
 use crate::drive::serial::LOOKAHEAD;
 use crate::host::block::BlockStage;
 use crate::host::cache::in_time::CacheStage;
-use crate::host::fit::Fitted;
+use crate::host::fit::Moved;
 use crate::host::issue::{Issued, Issuer, Next};
 use crate::run::error::SimError;
 use crate::setup::drive::{Collect, CollectGoal};
@@ -97,10 +97,11 @@ impl<P: TimedParts> TimedDrive<P> {
     }
 
     /// The host issues a request.
-    pub(super) fn issue(&mut self, issued: Issued, issuer: &mut Issuer<'_>) -> Result<(), SimError> {
-        let Fitted { request, wrapped } = self.fitter.fit(&issued.request)?;
-        self.stack.host.wrapped_requests += u64::from(wrapped);
-        let issued = Issued { request, ..issued };
+    pub(super) fn issue(&mut self, mut issued: Issued, issuer: &mut Issuer<'_>) -> Result<(), SimError> {
+        if let Some(Moved { request, wrapped }) = self.fitter.fit(&issued.request)? {
+            self.stack.host.wrapped_requests += u64::from(wrapped);
+            issued.request = request;
+        }
         let now_ns = self.now_ns();
         match &mut self.cache {
             None => self.give(issued, HOST, issuer),
@@ -110,6 +111,7 @@ impl<P: TimedParts> TimedDrive<P> {
     }
 
     /// Gives a request of the host or of its cache to the block layer, or to the drive.
+    #[inline(always)]
     fn give(&mut self, issued: Issued, origin: u32, issuer: &mut Issuer<'_>) {
         let now_ns = self.now_ns();
         self.meters.outstanding(now_ns, self.outstanding() + 1);
@@ -124,9 +126,14 @@ impl<P: TimedParts> TimedDrive<P> {
     }
 
     /// Takes requests from the queues, and whatever the cache can do after that.
-    #[inline]
+    #[inline(always)]
     fn settle(&mut self, issuer: &mut Issuer<'_>) -> Result<(), SimError> {
         self.take_requests(issuer)?;
+        if self.cache.is_some() { self.settle_cache(issuer) } else { Ok(()) }
+    }
+
+    #[inline(never)]
+    fn settle_cache(&mut self, issuer: &mut Issuer<'_>) -> Result<(), SimError> {
         while self.cache.as_ref().is_some_and(CacheStage::has_work) {
             self.follow_cache(issuer);
             self.take_requests(issuer)?;

@@ -36,7 +36,7 @@ impl<P: TimedParts> TimedDrive<P> {
     }
 
     /// Takes requests from the queues while the drive has room for them.
-    #[inline]
+    #[inline(always)]
     pub(super) fn take_requests(&mut self, issuer: &mut Issuer<'_>) -> Result<(), SimError> {
         if self.queues.waiting() > 0 { self.take_waiting(issuer) } else { Ok(()) }
     }

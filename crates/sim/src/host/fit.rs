@@ -9,31 +9,34 @@ use crate::setup::host::Fit;
 
 /// Fits the requests of a host to a device.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Fitter {
+pub struct Fitter {
     fit: Fit,
     capacity_bytes: u64,
     page_bytes: u32,
+    /// A request that ends here or before stays as it is.
+    untouched_bytes: u64,
     /// Requests fitted.
     requests: u64,
 }
 
-/// A request on the device.
+/// A request that lies elsewhere on the device than it says.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Fitted {
-    /// It begins on the device; the part beyond the end wraps to the beginning, see [`runs`].
+pub struct Moved {
+    /// The request as it lies on the device.
     pub request: Request,
-    /// Whether the request of the host ended beyond the device and was wrapped.
+    /// Whether it ended beyond the device and was wrapped.
     pub wrapped: bool,
 }
 
 impl Fitter {
+    /// Fits to the device of `setup`, by its rule.
     pub fn new(setup: &Setup) -> Self {
-        Self {
-            fit: setup.fit,
-            capacity_bytes: setup.capacity_bytes(),
-            page_bytes: setup.geometry.page_bytes,
-            requests: 0,
-        }
+        let capacity_bytes = setup.capacity_bytes();
+        let untouched_bytes = match setup.fit {
+            Fit::Scale { extent_bytes } if extent_bytes > capacity_bytes => 0,
+            Fit::Error | Fit::Wrap | Fit::Scale { .. } => capacity_bytes,
+        };
+        Self { fit: setup.fit, capacity_bytes, page_bytes: setup.geometry.page_bytes, untouched_bytes, requests: 0 }
     }
 
     /// Requests so far.
@@ -41,47 +44,56 @@ impl Fitter {
         self.requests
     }
 
-    /// Fits the next request of the host.
-    #[inline]
-    pub fn fit(&mut self, request: &Request) -> Result<Fitted, SimError> {
+    /// Where the next request of the host lies on the device, if not where it says; a part beyond the end wraps to the
+    /// beginning, see [`runs`].
+    ///
+    /// # Errors
+    /// If the request ends beyond a device that refuses such.
+    #[inline(always)]
+    pub fn fit(&mut self, request: &Request) -> Result<Option<Moved>, SimError> {
         self.requests += 1;
-        let mut fitted = Fitted { request: *request, wrapped: false };
-        if request.op == Op::Flush {
-            return Ok(fitted);
+        let end = request.offset.saturating_add(u64::from(request.bytes));
+        if end <= self.untouched_bytes || request.op == Op::Flush {
+            return Ok(None);
         }
-        let Self { fit, capacity_bytes, page_bytes, requests: number } = *self;
-        let bytes = u64::from(request.bytes);
-        let end = request.offset.saturating_add(bytes);
-        match fit {
-            Fit::Error if end > capacity_bytes => return Err(SimError::BeyondDevice { number, end, capacity_bytes }),
-            Fit::Wrap if end > capacity_bytes => {
-                fitted.request.offset %= capacity_bytes;
-                fitted.wrapped = true;
+        self.place(*request, end).map(Some)
+    }
+
+    /// Places a request whose `end` lies beyond what stays as it is.
+    #[inline(never)]
+    fn place(&self, mut request: Request, end: u64) -> Result<Moved, SimError> {
+        let Self { capacity_bytes, page_bytes, requests: number, .. } = *self;
+        match self.fit {
+            Fit::Error => Err(SimError::BeyondDevice { number, end, capacity_bytes }),
+            Fit::Wrap => {
+                request.offset %= capacity_bytes;
+                Ok(Moved { request, wrapped: true })
             }
-            Fit::Scale { extent_bytes } if extent_bytes > capacity_bytes => {
-                let page_mask = u64::from(page_bytes) - 1;
-                let scaled = u128::from(request.offset) * u128::from(capacity_bytes) / u128::from(extent_bytes);
-                let bytes = bytes.min(capacity_bytes);
-                // The place within the page is kept, so that aligned requests stay aligned.
-                let offset = (scaled as u64 & !page_mask) | (request.offset & page_mask);
-                fitted.request.offset = offset.min(capacity_bytes - bytes);
-                fitted.request.bytes = bytes as u32;
+            Fit::Scale { extent_bytes } => {
+                if extent_bytes > capacity_bytes {
+                    let page_mask = u64::from(page_bytes) - 1;
+                    let scaled = u128::from(request.offset) * u128::from(capacity_bytes) / u128::from(extent_bytes);
+                    let bytes = u64::from(request.bytes).min(capacity_bytes);
+                    // The place within the page is kept, so that aligned requests stay aligned.
+                    let offset = (scaled as u64 & !page_mask) | (request.offset & page_mask);
+                    request.offset = offset.min(capacity_bytes - bytes);
+                    request.bytes = bytes as u32;
+                }
+                Ok(Moved { request, wrapped: false })
             }
-            Fit::Error | Fit::Wrap | Fit::Scale { .. } => {}
         }
-        Ok(fitted)
     }
 }
 
 /// The runs of bytes that a fitted request covers; more than one only where it wraps.
 #[inline]
-pub(crate) fn runs(request: &Request, capacity_bytes: u64) -> Runs {
+pub fn runs(request: &Request, capacity_bytes: u64) -> Runs {
     Runs { offset: request.offset, left: request.bytes.into(), capacity_bytes }
 }
 
 /// `(offset, end)` of one run after the other.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Runs {
+pub struct Runs {
     offset: u64,
     left: u64,
     capacity_bytes: u64,

@@ -10,7 +10,6 @@ mod failures;
 mod fit;
 mod live;
 mod log_blocks;
-mod map_advice;
 mod oracle;
 mod replay;
 mod serial_clock;

@@ -2,13 +2,14 @@
 //! alignment on random devices, each cache simulated; an empty device, so that the cache is empty at first as well.
 
 use proptest::prelude::*;
+use ssdlab_advice::{MapAdvisor, MapSizes};
 use ssdlab_core::Nanos;
 use ssdlab_ftl::gc;
 use ssdlab_ftl::map::{self, MapChoice};
 use ssdlab_ftl::page::{Allocation, PageOptions, Trigger};
 use ssdlab_ftl::{FtlChoice, placement};
 use ssdlab_nand::{Geometry, PageTimes, Timing};
-use ssdlab_sim::{Clock, Fit, MapAdvisor, MapSizes, Overwrite, Precondition, Setup, SimError, run};
+use ssdlab_sim::{Clock, Fit, Overwrite, Precondition, Setup, SimError, run};
 use ssdlab_testkit::{small_setup, strategies};
 use ssdlab_trace::{Op, Request, SliceSource};
 
