@@ -187,14 +187,6 @@ def test_errors_have_one_base() -> None:
         assert issubclass(error, ssdlab.SsdlabError)
 
 
-def test_importing_is_quick() -> None:
-    code = (
-        "import ssdlab.cli, sys; print([m for m in ('numpy', 'pyarrow', 'matplotlib', 'jinja2') if m in sys.modules])"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
-
-
 @pytest.mark.parametrize("name", ["varmail.csv.zst", "oltp.csv.zst"])
 def test_the_shipped_traces_run_and_pass_the_data_check(name: str) -> None:
     config = ssdlab.Config(overrides={**SMALL, "host.fit": "wrap", "check": True})

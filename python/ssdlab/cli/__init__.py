@@ -4,36 +4,52 @@ import io
 import os
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from ssdlab import InternalError, SsdlabError, __version__, text
-from ssdlab.cli import (
-    advise,
-    analyze,
-    cache,
-    cache_bench,
-    cache_plan,
-    calibrate,
-    compare,
-    compress,
-    config,
-    experiment,
-    presets,
-    run,
-    trace,
-    validate,
-)
-from ssdlab.cli import list as listing
+from ssdlab import text
+from ssdlab._ssdlab import InternalError, SsdlabError, __version__
+from ssdlab.cli.command import App, Command, Group, load
 from ssdlab.cli.output import PARTIAL
 
-app = typer.Typer(
+COMMANDS = {
+    "run": "Replay a trace, or a generated workload, against a simulated SSD.",
+    "compare": "Run the same requests against several configurations and set the figures side by side.",
+    "calibrate": "Find the size of regions and batches for the I/O scheduler pardispatcher by a micro-test.",
+    "validate": "Compare write amplification with theory, or generated Filebench workloads with captured ones.",
+    "experiment": "Reproduce tables of published documents and set ours beside them, cell by cell.",
+    "trace": "Look at, convert and generate traces.",
+    "advise": "Choose the design of a drive by a trace, without simulating every choice.",
+    "cache": "Buffer caches: simulate policies on a trace, measure a real one, plan a compressed one.",
+    "compress": "Measure page compressors on this machine.",
+    "presets": "Configurations that ship with ssdlab, each number with its source.",
+    "list": "Names that a setting takes, each with what it means.",
+    "config": "Look at and check configurations.",
+}
+"""Modules of commands, and the first sentence of the help of each."""
+
+
+class Commands(Group):
+    """All commands; the module of one is loaded when it is called, not to list it."""
+
+    def __init__(self, **more: Any) -> None:
+        super().__init__(**more)
+        self.commands = {name: Command(name, help=summary) for name, summary in COMMANDS.items()}
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Name, command and its arguments, of a command line."""
+        name, command, rest = super().resolve_command(ctx, args)
+        return name, load(name, COMMANDS[name]) if name else command, rest
+
+
+app = App(
     name="ssdlab",
+    cls=Commands,
     help="A laboratory for the flash storage stack: replays block traces against simulated SSDs.",
-    rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
-    pretty_exceptions_enable=False,
+    no_args_is_help=False,
+    add_completion=True,
 )
 
 
@@ -52,23 +68,6 @@ def _root(
 ) -> None:
     if context.invoked_subcommand is None:
         print(context.get_help())
-
-
-app.command("run", epilog=run.EXAMPLES)(run.run)
-app.command("compare", epilog=compare.EXAMPLES)(compare.compare)
-app.command("calibrate", epilog=calibrate.EXAMPLES)(calibrate.calibrate)
-app.command("validate", epilog=validate.EXAMPLES)(validate.validate)
-trace.app.command("analyze", epilog=analyze.EXAMPLES)(analyze.analyze)
-cache.app.command("bench", epilog=cache_bench.EXAMPLES)(cache_bench.bench)
-cache.app.command("plan", epilog=cache_plan.EXAMPLES)(cache_plan.plan)
-app.add_typer(experiment.app, name="experiment")
-app.add_typer(trace.app, name="trace")
-app.add_typer(advise.app, name="advise")
-app.add_typer(cache.app, name="cache")
-app.add_typer(compress.app, name="compress")
-app.add_typer(presets.app, name="presets")
-app.add_typer(listing.app, name="list")
-app.add_typer(config.app, name="config")
 
 
 def _fail(error: BaseException, status: int) -> int:

@@ -2,27 +2,21 @@
 
 from typing import Annotated
 
-import typer
-
-from ssdlab import ConfigError, TraceFile, _ssdlab
+from ssdlab import _ssdlab
+from ssdlab._ssdlab import ConfigError
 from ssdlab.analyse.map_cache import ENTRY, PRESET, map_cache
 from ssdlab.cli import options
+from ssdlab.cli.command import App
 from ssdlab.cli.output import show
 from ssdlab.cli.progress import watching
+from ssdlab.model.trace_file import TraceFile
 
-app = typer.Typer(
-    help="Choose the design of a drive by a trace, without simulating every choice.", no_args_is_help=True
-)
+app = App()
 
 SIZES = "Sizes"
 
 
-@app.callback()
-def _group() -> None:
-    """Keeps `mapcache` a command of its own while it is the only one."""
-
-
-@app.command(epilog="[bold]Example[/bold]\n\n  ssdlab advise mapcache traces/fileserver.csv.zst --target 95%")
+@app.command(examples="ssdlab advise mapcache traces/fileserver.csv.zst --target 95%")
 def mapcache(
     trace: options.TraceFiles,
     cache: Annotated[

@@ -3,13 +3,14 @@
 from pathlib import Path
 from typing import Annotated
 
-from ssdlab import TraceAnalysis, TraceFile
+from ssdlab.analyse.workload import TraceAnalysis
 from ssdlab.cli import options
 from ssdlab.cli.output import deliver
 from ssdlab.cli.progress import watching
 from ssdlab.model.source import RANGE
+from ssdlab.model.trace_file import TraceFile
 
-EXAMPLES = "[bold]Example[/bold]\n\n  ssdlab trace analyze traces/varmail.csv.zst --range 64MiB --out out/varmail"
+EXAMPLES = "ssdlab trace analyze traces/varmail.csv.zst --range 64MiB --out out/varmail"
 
 
 def analyze(

@@ -3,21 +3,21 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from ssdlab import ConfigError, TraceFile
+from ssdlab._ssdlab import ConfigError
 from ssdlab.analyse.cache import CacheSimulation
 from ssdlab.analyse.cache import mrc as curves_of
 from ssdlab.analyse.cache import simulate as simulate_caches
 from ssdlab.analyse.cache.policies import PAGE
 from ssdlab.analyse.cache.simulation import SAMPLE_REPLICAS
-from ssdlab.cli import options
+from ssdlab.cli import cache_bench, cache_plan, options
+from ssdlab.cli.command import App
 from ssdlab.cli.output import deliver
 from ssdlab.cli.progress import watching
+from ssdlab.model.trace_file import TraceFile
 
-app = typer.Typer(
-    help="Buffer caches: simulate policies on a trace, measure a real one, plan a compressed one.", no_args_is_help=True
-)
+app = App()
+app.command("bench", examples=cache_bench.EXAMPLES)(cache_bench.bench)
+app.command("plan", examples=cache_plan.EXAMPLES)(cache_plan.plan)
 
 CACHES = "Caches"
 
@@ -51,7 +51,7 @@ def _granularity(page: str | None, objects: bool, sized_objects: bool) -> dict[s
     return {"granularity": granularity, "page": page or PAGE}
 
 
-@app.command(epilog="[bold]Example[/bold]\n\n  ssdlab cache sim traces/oltp.csv.zst --policy lru,arc --size 4MiB,10%")
+@app.command(examples="ssdlab cache sim traces/oltp.csv.zst --policy lru,arc --size 4MiB,10%")
 def sim(
     trace: options.TraceFiles,
     policy: Policies = "lru",
@@ -102,9 +102,7 @@ def sim(
     deliver(found, json=json, out=out)
 
 
-@app.command(
-    epilog="[bold]Example[/bold]\n\n  ssdlab cache mrc traces/oltp.csv.zst --policy lru,belady,arc --sample 5%"
-)
+@app.command(examples="ssdlab cache mrc traces/oltp.csv.zst --policy lru,belady,arc --sample 5%")
 def mrc(
     trace: options.TraceFiles,
     policy: Policies = "lru",

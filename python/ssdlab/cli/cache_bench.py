@@ -3,23 +3,21 @@
 from pathlib import Path
 from typing import Annotated
 
-from ssdlab import Config, ConfigError, _ssdlab, read_trace
+from ssdlab import _ssdlab
+from ssdlab._ssdlab import ConfigError
 from ssdlab.analyse.cache import CacheBench, benchmark
 from ssdlab.cli import options
 from ssdlab.cli.output import deliver
 from ssdlab.cli.progress import watching
+from ssdlab.model.config import Config
 from ssdlab.model.pool import COMPRESSED_POLICY, POLICY
+from ssdlab.model.trace_file import read_trace
 
 EXAMPLES = """
-[bold]Examples[/bold]
-
-  ssdlab cache bench --share 0,25,50,75 --access zipf:0.9 --cost 20us
-
-  ssdlab cache bench --dataset silesia/ --codec lz4 --directory /mnt/ssd --budget 25%
-
-  ssdlab cache bench --trace traces/oltp.csv.zst --busy
-
-  ssdlab cache bench --drive sata-mlc --set nand.read=30us --share 0,50
+ssdlab cache bench --share 0,25,50,75 --access zipf:0.9 --cost 20us
+ssdlab cache bench --dataset silesia/ --codec lz4 --directory /mnt/ssd --budget 25%
+ssdlab cache bench --trace traces/oltp.csv.zst --busy
+ssdlab cache bench --drive sata-mlc --set nand.read=30us --share 0,50
 """
 
 CACHE, LOAD, BELOW = "Cache", "Accesses", "Storage below"

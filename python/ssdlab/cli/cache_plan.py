@@ -6,7 +6,9 @@ from typing import Annotated
 
 import typer
 
-from ssdlab import ConfigError, _ssdlab, cache, text
+from ssdlab import _ssdlab, text
+from ssdlab._ssdlab import ConfigError
+from ssdlab.analyse import cache
 from ssdlab.analyse.cache import CachePlan
 from ssdlab.analyse.cache.planning import COMPRESSORS, DISTRIBUTION, PAGE, Distribution
 from ssdlab.analyse.drive.reads import SECONDS
@@ -15,15 +17,10 @@ from ssdlab.cli.output import deliver
 from ssdlab.cli.progress import watching
 
 EXAMPLES = """
-[bold]Examples[/bold]
-
-  ssdlab cache plan --memory 15GiB --data 200GiB --paper --out out/plan
-
-  ssdlab cache plan --memory 4GiB --data 100GiB --distribution zipf:0.9 --device-us 80 table.ibd
-
-  ssdlab cache plan --memory 4GiB --data 100GiB --device-us 80 --bench
-
-  ssdlab cache plan --memory 4GiB --data 100GiB --device /dev/sdx --compressor lz4,zstd:1 table.ibd
+ssdlab cache plan --memory 15GiB --data 200GiB --paper --out out/plan
+ssdlab cache plan --memory 4GiB --data 100GiB --distribution zipf:0.9 --device-us 80 table.ibd
+ssdlab cache plan --memory 4GiB --data 100GiB --device-us 80 --bench
+ssdlab cache plan --memory 4GiB --data 100GiB --device /dev/sdx --compressor lz4,zstd:1 table.ibd
 """
 
 COSTS = "Costs"
@@ -33,7 +30,7 @@ def plan(
     paths: Annotated[
         list[Path],
         typer.Argument(
-            metavar="[PATH]...",
+            metavar="PATH",
             help="Files and directories with typical data, to measure compressors on; a corpus of our own if left out.",
             show_default=False,
         ),

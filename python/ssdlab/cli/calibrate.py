@@ -3,27 +3,29 @@
 from pathlib import Path
 from typing import Annotated
 
-from ssdlab import Calibration, ConfigError, calibrate_target
-from ssdlab import calibrate as calibrate_simulated
+from ssdlab._ssdlab import ConfigError
 from ssdlab.cli import options
+from ssdlab.cli.command import App
 from ssdlab.cli.output import deliver
 from ssdlab.cli.progress import watching
+from ssdlab.study.calibration import Calibration, calibrate_target
+from ssdlab.study.calibration import calibrate as calibrate_simulated
 from ssdlab.study.calibration.grid import IN_FLIGHT
 from ssdlab.study.calibration.simulated import REQUESTS
 from ssdlab.study.calibration.target import ROUNDS, SECONDS, SIZE
 
+app = App()
+
 EXAMPLES = """
-[bold]Examples[/bold]
-
-  ssdlab calibrate --preset sata-mlc --set device.capacity=8GiB --out out/calibration
-
-  ssdlab calibrate --target /dev/sdx --seconds 2 --json
+ssdlab calibrate --preset sata-mlc --set device.capacity=8GiB --out out/calibration
+ssdlab calibrate --target /dev/sdx --seconds 2 --json
 """
 
 GRID = "Grid"
 REAL = "Real drive"
 
 
+@app.command(examples=EXAMPLES)
 def calibrate(
     preset: options.Preset = None,
     config: options.ConfigFiles = [],
@@ -86,9 +88,7 @@ def calibrate(
     json: options.Json = False,
     out: Annotated[Path | None, options.out(Calibration)] = None,
 ) -> int:
-    """Find the size of regions and batches for the I/O scheduler pardispatcher by a micro-test.
-
-    Measures throughput of random requests into one region against its size and the requests in flight,
+    """Measures throughput of random requests into one region against its size and the requests in flight,
     reads and writes by themselves. The knee of each curve, the fewest in flight that reach 95 % of its
     best, is the batch; the region is the smallest that reaches 95 % of the best of all. A simulated drive
     is filled first, and overwritten only if precondition.overwrite is set. Ctrl-C prints what is there.

@@ -3,20 +3,20 @@
 from pathlib import Path
 from typing import Annotated
 
-from ssdlab import Config, ConfigError
+from ssdlab._ssdlab import ConfigError
 from ssdlab.cli import options
+from ssdlab.cli.command import App
 from ssdlab.cli.output import deliver
 from ssdlab.cli.progress import display
+from ssdlab.model.config import Config
 from ssdlab.study import compare as comparison
 
+app = App()
+
 EXAMPLES = """
-[bold]Examples[/bold]
-
-  ssdlab compare trace.csv --case ftl.page.gc=greedy --case ftl.page.gc=fifo
-
-  ssdlab compare trace.csv --case 'a: device.op=7%' --case 'b: device.op=28% seed=2'
-
-  ssdlab compare --workload zipf --case preset=faster --case mine.toml
+ssdlab compare trace.csv --case ftl.page.gc=greedy --case ftl.page.gc=fifo
+ssdlab compare trace.csv --case 'a: device.op=7%' --case 'b: device.op=28% seed=2'
+ssdlab compare --workload zipf --case preset=faster --case mine.toml
 """
 
 Cases = Annotated[
@@ -48,6 +48,7 @@ def _case(text: str, preset: str | None, files: list[Path], sets: list[str], sho
     return label.strip(), options.configuration(preset, [*files, *own_files], [*sets, *own_sets], short)
 
 
+@app.command(examples=EXAMPLES)
 def compare(
     trace: options.MaybeTrace = None,
     preset: options.Preset = None,
@@ -64,9 +65,7 @@ def compare(
     jobs: options.Jobs = None,
     json: options.Json = False,
 ) -> int:
-    """Run the same requests against several configurations and set the figures side by side.
-
-    The best value of each row is marked with *. Simulations run in parallel; the output does not depend on
+    """The best value of each row is marked with *. Simulations run in parallel; the output does not depend on
     how many at a time.
     """
     if len(case) < 2:

@@ -9,27 +9,22 @@ from ssdlab import _ssdlab
 from ssdlab.analyse.compress import CODECS, PAGE_SIZES, RUNS, CompressBench
 from ssdlab.analyse.compress import bench as bench_codecs
 from ssdlab.cli import options
+from ssdlab.cli.command import App
 from ssdlab.cli.output import deliver
 from ssdlab.cli.progress import watching
 
-app = typer.Typer(help="Measure page compressors on this machine.", no_args_is_help=True)
+app = App()
 
 FORMS = ", ".join(form for _, _, form in _ssdlab.codecs())
 
 
-@app.callback()
-def _group() -> None:
-    """Keeps `bench` a command of its own while it is the only one."""
-
-
 @app.command(
-    epilog="[bold]Examples[/bold]\n\n  ssdlab compress bench\n\n"
-    "  ssdlab compress bench silesia/ --codec lz4,zstd:1 --page 8KiB --out out/codecs"
+    examples="ssdlab compress bench\nssdlab compress bench silesia/ --codec lz4,zstd:1 --page 8KiB --out out/codecs"
 )
 def bench(
     paths: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="[PATH]...", help="Files and directories; a corpus of our own if left out."),
+        typer.Argument(metavar="PATH", help="Files and directories; a corpus of our own if left out."),
     ] = None,
     codec: Annotated[str, options.option("--codec NAMES", f"Codecs, with commas: {FORMS}.")] = ",".join(CODECS),
     page: Annotated[

@@ -2,21 +2,20 @@
 
 import json as json_module
 
-import typer
-
-from ssdlab import config_schema
 from ssdlab.cli import options
+from ssdlab.cli.command import App
+from ssdlab.model.config import config_schema
 
-app = typer.Typer(help="Look at and check configurations.", no_args_is_help=True)
+app = App()
 
 
-@app.command(epilog="[bold]Example[/bold]\n\n  ssdlab config schema > ssdlab.schema.json")
+@app.command(examples="ssdlab config schema > ssdlab.schema.json")
 def schema() -> None:
     """Print the JSON schema of a configuration file, for editors."""
     print(config_schema(), end="")
 
 
-@app.command(epilog="[bold]Example[/bold]\n\n  ssdlab config check --config mine.toml")
+@app.command(examples="ssdlab config check --config mine.toml")
 def check(
     preset: options.Preset = None,
     config: options.ConfigFiles = [],
@@ -27,7 +26,7 @@ def check(
     print("the configuration is sound")
 
 
-@app.command(epilog="[bold]Example[/bold]\n\n  ssdlab config show --preset tlc-nvme --set device.op=7%")
+@app.command(examples="ssdlab config show --preset tlc-nvme --set device.op=7%")
 def show(
     preset: options.Preset = None,
     config: options.ConfigFiles = [],

@@ -5,17 +5,18 @@ from typing import Annotated
 
 import typer
 
-from ssdlab import ConfigError, experiments, text
+from ssdlab import text
+from ssdlab._ssdlab import ConfigError
 from ssdlab.cli import options
+from ssdlab.cli.command import App
 from ssdlab.cli.output import deliver
 from ssdlab.cli.output import show as show_page
 from ssdlab.cli.progress import watching
 from ssdlab.lazy import room
+from ssdlab.study import experiments
 from ssdlab.study.experiments import ExperimentResult
 
-app = typer.Typer(
-    help="Reproduce tables of published documents and set ours beside them, cell by cell.", no_args_is_help=True
-)
+app = App()
 
 
 def _complete_name(incomplete: str) -> list[tuple[str, str]]:
@@ -32,7 +33,7 @@ Name = Annotated[
 ]
 
 
-@app.command("list", epilog="[bold]Example[/bold]\n\n  ssdlab experiment list")
+@app.command("list", examples="ssdlab experiment list")
 def list_experiments() -> None:
     """List the experiments that ship with ssdlab."""
     names = experiments.names()
@@ -42,12 +43,9 @@ def list_experiments() -> None:
 
 
 @app.command(
-    epilog="""
-[bold]Examples[/bold]
-
-  ssdlab experiment show sbfast
-
-  ssdlab experiment show sbfast --toml > mine.toml
+    examples="""
+ssdlab experiment show sbfast
+ssdlab experiment show sbfast --toml > mine.toml
 """
 )
 def show(
@@ -74,16 +72,11 @@ def _traces(pairs: list[str]) -> dict[str, list[Path]]:
 
 
 @app.command(
-    epilog="""
-[bold]Examples[/bold]
-
-  ssdlab experiment run sbfast --out out/sbfast
-
-  ssdlab experiment run sbfast --table exec_time_sbs_by_slen --set ftl.sbfast.slb=8
-
-  ssdlab experiment run sbfast --table exec_time_msr_web0 --trace web_0=web_0.csv.gz
-
-  ssdlab experiment run my/experiment --json | jq '.tables[0].ours'
+    examples="""
+ssdlab experiment run sbfast --out out/sbfast
+ssdlab experiment run sbfast --table exec_time_sbs_by_slen --set ftl.sbfast.slb=8
+ssdlab experiment run sbfast --table exec_time_msr_web0 --trace web_0=web_0.csv.gz
+ssdlab experiment run my/experiment --json | jq '.tables[0].ours'
 """
 )
 def run(

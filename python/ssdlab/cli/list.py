@@ -1,10 +1,10 @@
 """`ssdlab list`."""
 
-import typer
+from ssdlab import _ssdlab
+from ssdlab.analyse import cache
+from ssdlab.cli.command import App
 
-from ssdlab import _ssdlab, cache
-
-app = typer.Typer(help="Names that a setting takes, each with what it means.", no_args_is_help=True)
+app = App()
 
 
 def _show(key: str) -> None:
@@ -15,25 +15,25 @@ def _show(key: str) -> None:
         print(f"{name:<{width}}  {help_text}")
 
 
-@app.command(epilog="[bold]Example[/bold]\n\n  ssdlab list ftls")
+@app.command(examples="ssdlab list ftls")
 def ftls() -> None:
     """List the flash translation layers: values of `ftl`."""
     _show("ftl")
 
 
-@app.command(epilog="[bold]Example[/bold]\n\n  ssdlab list maps")
+@app.command(examples="ssdlab list maps")
 def maps() -> None:
     """List where page mapping can keep its map: values of `ftl.page.map`."""
     _show("ftl.page.map")
 
 
-@app.command(epilog="[bold]Example[/bold]\n\n  ssdlab list policies")
+@app.command(examples="ssdlab list policies")
 def policies() -> None:
     """List the choices of victims of page mapping: values of `ftl.page.gc`."""
     _show("ftl.page.gc")
 
 
-@app.command(epilog="[bold]Example[/bold]\n\n  ssdlab list schedulers")
+@app.command(examples="ssdlab list schedulers")
 def schedulers() -> None:
     """List the I/O schedulers, values of `block.scheduler`, each with its tunables and their defaults."""
     key = "block.scheduler"
@@ -47,7 +47,7 @@ def schedulers() -> None:
                 print(f"    {option.removeprefix(prefix):<24}{default:>9}  {tunable_help}")
 
 
-@app.command(epilog="[bold]Example[/bold]\n\n  ssdlab list caches")
+@app.command(examples="ssdlab list caches")
 def caches() -> None:
     """List the replacement policies of caches, each with its parameters and their defaults."""
     for policy in cache.policies():
@@ -58,7 +58,7 @@ def caches() -> None:
             print(f"    {parameter.name:<16}{default:>24}  {parameter.help}")
 
 
-@app.command(epilog="[bold]Example[/bold]\n\n  ssdlab list workloads")
+@app.command(examples="ssdlab list workloads")
 def workloads() -> None:
     """List the generated workloads: values of `workload.pattern`."""
     _show("workload.pattern")

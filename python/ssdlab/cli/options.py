@@ -7,9 +7,12 @@ from typing import Annotated, Any
 
 import typer
 
-from ssdlab import Config, ConfigError, TraceFile, _ssdlab, text
+from ssdlab import _ssdlab, text
+from ssdlab._ssdlab import ConfigError
+from ssdlab.model.config import Config
 from ssdlab.model.conversion import FORMATS
 from ssdlab.model.finding import Finding
+from ssdlab.model.trace_file import TraceFile
 
 
 def _complete_preset(incomplete: str) -> list[tuple[str, str]]:

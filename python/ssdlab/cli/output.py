@@ -1,22 +1,25 @@
 """How a command hands over what it found."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ssdlab import text
 from ssdlab.lazy import room
-from ssdlab.model.finding import Finding
-from ssdlab.view.page import Page
+
+if TYPE_CHECKING:
+    from ssdlab.model.finding import Finding
+    from ssdlab.view.page import Page
 
 PARTIAL = 130
 """Exit status of a run that Ctrl-C ended."""
 
 
-def show(page: Page) -> None:
+def show(page: "Page") -> None:
     """Prints a page."""
     room("view.terminal").show(page)
 
 
-def deliver(found: Finding, *, json: bool, out: Path | None = None, page: Page | None = None) -> int:
+def deliver(found: "Finding", *, json: bool, out: Path | None = None, page: "Page | None" = None) -> int:
     """Saves what was found in `out`, if that is given, and prints it: as JSON and nothing else, or as a page.
 
     Returns:

@@ -4,14 +4,15 @@ from typing import Annotated
 
 import typer
 
-from ssdlab import ConfigError
-from ssdlab import presets as all_presets
+from ssdlab._ssdlab import ConfigError
+from ssdlab.cli.command import App
 from ssdlab.cli.options import _complete_preset
+from ssdlab.model.config import presets as all_presets
 
-app = typer.Typer(help="Configurations that ship with ssdlab, each number with its source.", no_args_is_help=True)
+app = App()
 
 
-@app.command("list", epilog="[bold]Example[/bold]\n\n  ssdlab presets list")
+@app.command("list", examples="ssdlab presets list")
 def list_presets() -> None:
     """List the presets."""
     width = max(len(preset.name) for preset in all_presets())
@@ -19,7 +20,7 @@ def list_presets() -> None:
         print(f"{preset.name:<{width}}  {preset.title}")
 
 
-@app.command(epilog="[bold]Example[/bold]\n\n  ssdlab presets show tlc-nvme > mine.toml")
+@app.command(examples="ssdlab presets show tlc-nvme > mine.toml")
 def show(
     name: Annotated[str, typer.Argument(help="Name of the preset.", autocompletion=_complete_preset)],
 ) -> None:

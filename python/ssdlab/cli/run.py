@@ -3,22 +3,24 @@
 from pathlib import Path
 from typing import Annotated
 
-from ssdlab import ConfigError, Result, simulate
+from ssdlab._ssdlab import ConfigError
 from ssdlab.cli import options
+from ssdlab.cli.command import App
 from ssdlab.cli.output import deliver
 from ssdlab.cli.progress import watching
+from ssdlab.model.result import Result
+from ssdlab.model.simulation import simulate
+
+app = App()
 
 EXAMPLES = """
-[bold]Examples[/bold]
-
-  ssdlab run traces/oltp.csv.zst --fit grow --out out/oltp
-
-  ssdlab run trace.csv.gz --preset tlc-nvme --set device.op=12.5%
-
-  ssdlab run --workload zipf --set seed=2 --json | jq .write_amplification
+ssdlab run traces/oltp.csv.zst --fit grow --out out/oltp
+ssdlab run trace.csv.gz --preset tlc-nvme --set device.op=12.5%
+ssdlab run --workload zipf --set seed=2 --json | jq .write_amplification
 """
 
 
+@app.command(examples=EXAMPLES)
 def run(
     trace: options.MaybeTrace = None,
     preset: options.Preset = None,
@@ -34,9 +36,7 @@ def run(
     json: options.Json = False,
     out: Annotated[Path | None, options.out(Result)] = None,
 ) -> int:
-    """Replay a trace, or a generated workload, against a simulated SSD.
-
-    Prints what the host asked for, what the flash did, response times, wear and projected lifetime.
+    """Prints what the host asked for, what the flash did, response times, wear and projected lifetime.
     Ctrl-C ends the run and prints the partial result.
     """
     if trace and workload:

@@ -6,16 +6,20 @@ from typing import Annotated
 
 import typer
 
-from ssdlab import TraceFile, WriteIntervals, _ssdlab, text
-from ssdlab.cli import options
+from ssdlab import _ssdlab, text
+from ssdlab.analyse.intervals import WriteIntervals
+from ssdlab.cli import analyze, options
+from ssdlab.cli.command import App
 from ssdlab.cli.output import PARTIAL, deliver, show
 from ssdlab.cli.progress import watching
 from ssdlab.lazy import room
 from ssdlab.model.conversion import FORMATS, Count, write
 from ssdlab.model.requests import RequestSource, batches
 from ssdlab.model.source import INTERVAL_PAGE, LOGS, ingest_remarks
+from ssdlab.model.trace_file import TraceFile
 
-app = typer.Typer(help="Look at, convert and generate traces.", no_args_is_help=True)
+app = App()
+app.command("analyze", examples=analyze.EXAMPLES)(analyze.analyze)
 
 Target = Annotated[Path, typer.Argument(metavar="OUT", help="File to write; .gz and .zst at its end compress.")]
 To = Annotated[
@@ -28,7 +32,7 @@ To = Annotated[
 ]
 
 
-@app.command(epilog="[bold]Example[/bold]\n\n  ssdlab trace formats")
+@app.command(examples="ssdlab trace formats")
 def formats() -> None:
     """List the trace formats."""
     width = max(len(format.name) for format in FORMATS)
@@ -51,7 +55,7 @@ def _show_counts(target: Path, counts: list[Count]) -> None:
             print(f"note: {value:,}: {help_text}")
 
 
-@app.command(epilog="[bold]Example[/bold]\n\n  ssdlab trace convert trace.blktrace.0 trace.parquet --action issue")
+@app.command(examples="ssdlab trace convert trace.blktrace.0 trace.parquet --action issue")
 def convert(
     trace: Annotated[list[Path], typer.Argument(metavar="IN", help="Files of one trace, in order.")],
     target: Target,
@@ -69,9 +73,7 @@ def convert(
         print(f"note: {remark}")
 
 
-@app.command(
-    epilog="[bold]Example[/bold]\n\n  ssdlab trace generate zipf.csv.zst --workload zipf --set workload.requests=5000"
-)
+@app.command(examples="ssdlab trace generate zipf.csv.zst --workload zipf --set workload.requests=5000")
 def generate(
     target: Target,
     to: To = None,
@@ -86,7 +88,7 @@ def generate(
     _show_counts(target, _convert(generator, "generate", target, to))
 
 
-@app.command(epilog="[bold]Example[/bold]\n\n  ssdlab trace info traces/varmail.csv.zst")
+@app.command(examples="ssdlab trace info traces/varmail.csv.zst")
 def info(
     trace: options.TraceFiles,
     format: options.Format = None,
@@ -114,9 +116,7 @@ def info(
     return PARTIAL if partial else 0
 
 
-@app.command(
-    epilog="[bold]Example[/bold]\n\n  ssdlab trace intervals traces/oltp.csv.zst --log 5%,10%,64MiB --out out/oltp"
-)
+@app.command(examples="ssdlab trace intervals traces/oltp.csv.zst --log 5%,10%,64MiB --out out/oltp")
 def intervals(
     trace: options.TraceFiles,
     page: Annotated[str, options.option("--page SIZE", "Size of a page.")] = INTERVAL_PAGE,

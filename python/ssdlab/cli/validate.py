@@ -6,18 +6,17 @@ from typing import Annotated
 import typer
 
 from ssdlab.cli import options
+from ssdlab.cli.command import App
 from ssdlab.cli.output import deliver
 from ssdlab.cli.progress import watching
 from ssdlab.study.validation import amplification, filebench
 
+app = App()
+
 EXAMPLES = """
-[bold]Examples[/bold]
-
-  ssdlab validate --quick
-
-  ssdlab validate --json > validation.json
-
-  ssdlab validate filebench
+ssdlab validate --quick
+ssdlab validate --json > validation.json
+ssdlab validate filebench
 """
 
 
@@ -28,6 +27,7 @@ class Subject(StrEnum):
     FILEBENCH = "filebench"
 
 
+@app.command(examples=EXAMPLES)
 def validate(
     subject: Annotated[
         Subject, typer.Argument(metavar="[amplification|filebench]", help="What is compared with its reference.")
@@ -36,9 +36,7 @@ def validate(
     jobs: options.Jobs = None,
     json: options.Json = False,
 ) -> int:
-    """Compare write amplification with theory, or generated Filebench workloads with captured ones.
-
-    amplification: formulas for FIFO, greedy, d-choices and random collection. Every row of the reference is
+    """amplification: formulas for FIFO, greedy, d-choices and random collection. Every row of the reference is
     simulated and must come within 1 % of the formula, or of the reference simulation where there is no formula.
 
     filebench: statistics of fileserver, webserver, varmail and oltp, each with its own tolerance; --quick and

@@ -1,0 +1,98 @@
+"""How commands are declared, found and explained.
+
+Help is plain text of at most 80 columns: rich takes longer to load than the help of all commands takes to write.
+"""
+
+from collections.abc import Callable
+from inspect import cleandoc
+from typing import Any, TypeVar
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+from typer.main import get_command, get_group
+
+from ssdlab.lazy import room
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+class App(typer.Typer):
+    """A module's commands. One of the same name as the module is all of it; else they are a group."""
+
+    def __init__(self, **more: Any) -> None:
+        super().__init__(**{
+            "cls": Group, "no_args_is_help": True, "add_completion": False, "rich_markup_mode": None,
+            "pretty_exceptions_enable": False, **more,
+        })  # fmt: skip
+
+    def command(self, name: str | None = None, *, examples: str = "", **more: Any) -> Callable[[Function], Function]:
+        """Declares a command, with command lines as examples. Its docstring is its help."""
+        return super().command(name, cls=Command, epilog=examples, **more)
+
+
+def load(name: str, summary: str) -> Any:
+    """The command or group that the module of this name below `cli` declares."""
+    app = room(f"cli.{name}").app
+    alone = [one.name or one.callback.__name__ for one in app.registered_commands] == [name]
+    command = get_command(app) if alone else get_group(app)
+    command.name = name
+    command.help = f"{summary}\n\n{command.help or ''}"
+    return command
+
+
+class Command(TyperCommand):
+    """A command whose help lists options by their panels, and its examples last."""
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """What follows the name in the line of usage."""
+        arguments = [one for one in self.get_params(ctx) if one.param_type_name == "argument"]
+        return ["[OPTIONS]", *(_argument(one) if one.required else f"[{_argument(one)}]" for one in arguments)]
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Writes arguments and options."""
+        _write_parameters(self, ctx, formatter)
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:
+        """Writes the examples."""
+        if self.epilog:
+            with formatter.section("Examples"):
+                for line in cleandoc(self.epilog).splitlines():
+                    formatter.write(f"  {line}\n")
+
+
+class Group(TyperGroup):
+    """A group of commands; its help lists them."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Writes options and commands."""
+        _write_parameters(self, ctx, formatter)
+        self.format_commands(ctx, formatter)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Writes the name of each command and the first paragraph of its help."""
+        commands = {name: self.get_command(ctx, name) for name in self.list_commands(ctx)}
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, _summary(one)) for name, one in commands.items() if one])
+
+
+def _summary(command: Any) -> str:
+    return " ".join((command.help or "").partition("\n\n")[0].split())
+
+
+def _argument(argument: Any) -> str:
+    name: str = argument.metavar or argument.name.upper()
+    return f"{name}..." if argument.nargs == -1 else name
+
+
+def _write_parameters(command: Any, ctx: Any, formatter: Any) -> None:
+    panels: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
+    for one in command.get_params(ctx):
+        name, help = one.get_help_record(ctx)
+        if one.param_type_name == "argument":
+            panels["Arguments"].append((_argument(one), help))
+        else:
+            panels.setdefault(one.rich_help_panel or "Options", []).append((name, help))
+    for title, rows in panels.items():
+        if rows:
+            with formatter.section(title):
+                formatter.write_dl(rows)
