@@ -3,7 +3,11 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
+from typing import Any
 
+import numpy as np
+import pyarrow as pa
 import pytest
 from typer.core import TyperGroup
 
@@ -11,6 +15,7 @@ import ssdlab
 from ssdlab import api
 from ssdlab.cli import COMMANDS
 from ssdlab.cli.command import load
+from ssdlab.model.arrow import table
 
 SLOW = {"numpy", "pyarrow", "matplotlib", "jinja2", "pandas", "polars"}
 
@@ -81,3 +86,38 @@ def test_every_command_of_the_table_has_help(name: str) -> None:
     command = load(name, COMMANDS[name])
     assert command.name == name and command.help.startswith(COMMANDS[name])
     assert isinstance(command, TyperGroup) == (name not in ("run", "compare", "calibrate", "validate"))
+
+
+SAVED = """
+import json, sys
+import ssdlab
+overrides = {"device.capacity": "16MiB", "nand.pages_per_block": 64, "workload.requests": 2000, "time": "event"}
+result = ssdlab.simulate(ssdlab.Config(overrides={**overrides, "gantt.window.length": "1ms"}))
+result.page()
+before = sorted(sys.modules)
+result.save(sys.argv[1])
+print(json.dumps([before, sorted(sys.modules)]), file=sys.stderr)
+"""
+
+
+def test_a_report_loads_what_draws_and_nothing_loads_pandas(tmp_path: Path) -> None:
+    done = subprocess.run([sys.executable, "-c", SAVED, str(tmp_path)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    before, after = (packages(set(modules)) for modules in json.loads(done.stderr))
+    assert before & (SLOW - {"numpy"}) == set()
+    assert after & SLOW == SLOW - {"pandas", "polars"}
+    assert "gantt" in {path.stem.removeprefix("activity_") for path in tmp_path.glob("*.parquet")}
+
+
+def test_arrow_columns_are_those_that_pyarrow_makes() -> None:
+    columns: dict[str, Any] = {
+        "counts": np.arange(9, dtype=np.uint64)[::2],
+        "shares": np.array([0.5, np.inf, -1.0, 0.0, 2.0]),
+        "small": np.array([[1, 2], [3, 4], [5, 6], [7, 8], [9, 0]], np.uint16)[:, 1],
+        "flags": np.array([True, False, False, True, True]),
+        "words": ["read", "", "é – µs", "erase", "x"],
+    }
+    made, plain = table(columns, {"a": "b"}), pa.table(columns, metadata={"a": "b"})
+    made.validate(full=True)
+    assert made.equals(plain, check_metadata=True)
+    assert table({name: values[:0] for name, values in columns.items()}).equals(plain.slice(0, 0))

@@ -5,7 +5,8 @@ from typing import Any, NamedTuple
 
 from ssdlab import _ssdlab
 from ssdlab._ssdlab import TraceError
-from ssdlab.lazy import np, npt, pa
+from ssdlab.lazy import np, npt
+from ssdlab.model.arrow import table
 from ssdlab.model.finding import Contents, Finding, Plot
 from ssdlab.model.requests import Monitor
 from ssdlab.model.source import Source, source_text
@@ -161,10 +162,10 @@ class WriteIntervals(Finding):
         times = [-(-row * self.page_writes // rows) for row in range(rows)]
         pages = [low + -(-column * (high - low) // columns) for column in range(columns)]
         return {
-            "windows.parquet": pa.table({"log": list(self.logs), **self.windows._asdict()}),
-            "intervals.parquet": pa.table(self.histogram._asdict()),
-            "frequency.parquet": pa.table(self.frequency._asdict()),
-            "time_address.parquet": pa.table(
+            "windows.parquet": table({"log": list(self.logs), **self.windows._asdict()}),
+            "intervals.parquet": table(self.histogram._asdict()),
+            "frequency.parquet": table(self.frequency._asdict()),
+            "time_address.parquet": table(
                 {
                     "page_writes": np.repeat(np.array(times, np.uint64), columns),
                     "first_page": np.tile(np.array(pages, np.uint64), rows),

@@ -15,7 +15,8 @@ from ssdlab.analyse.workload_columns import (
     SizeColumns,
     TraceWindowColumns,
 )
-from ssdlab.lazy import np, pa
+from ssdlab.lazy import np
+from ssdlab.model.arrow import table
 from ssdlab.model.finding import Contents, Finding, Plot
 from ssdlab.model.requests import Monitor
 from ssdlab.model.source import Source, source_text
@@ -212,7 +213,7 @@ class TraceAnalysis(Finding):
 
     def _tables(self) -> Contents:
         names = ("ranges", "deviations", "sizes", "alignments", "runs", "gaps", "windows")
-        return {f"{name}.parquet": pa.table(getattr(self, name)._asdict()) for name in names}
+        return {f"{name}.parquet": table(getattr(self, name)._asdict()) for name in names}
 
     plot_ranges = Plot("workload.ranges")
     plot_deviations = Plot("workload.deviations")

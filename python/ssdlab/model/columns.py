@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from ssdlab.lazy import np, npt, pa
+from ssdlab.model.arrow import table
 
 
 class LatencyColumns(NamedTuple):
@@ -95,12 +96,9 @@ class ActivityColumns(NamedTuple):
 
 def histograms_arrow(histograms: Mapping[str, LatencyColumns]) -> "pa.Table":
     """Histograms by operation as one table: op, lower_ns, upper_ns, requests."""
-    schema = pa.schema([("op", pa.string()), *((name, pa.uint64()) for name in LatencyColumns._fields)])
-    parts = [
-        pa.table({"op": [op] * len(columns.requests), **columns._asdict()}, schema=schema)
-        for op, columns in histograms.items()
-    ]
-    return pa.concat_tables(parts)
+    return pa.concat_tables(
+        table({"op": [op] * len(columns.requests), **columns._asdict()}) for op, columns in histograms.items()
+    )
 
 
 def bins_arrow(bin_ns: int, sums: "npt.NDArray[np.uint64]", value: str, row: str | None = None) -> "pa.Table":
@@ -108,4 +106,4 @@ def bins_arrow(bin_ns: int, sums: "npt.NDArray[np.uint64]", value: str, row: str
     edges = np.arange(sums.shape[-1] + 1, dtype=np.uint64) * np.uint64(bin_ns)
     begin, end = (np.broadcast_to(edge, sums.shape).ravel() for edge in (edges[:-1], edges[1:]))
     rows = {} if row is None else {row: np.repeat(np.arange(len(sums), dtype=np.uint64), sums.shape[1])}
-    return pa.table({**rows, "begin_ns": begin, "end_ns": end, value: sums.ravel()})
+    return table({**rows, "begin_ns": begin, "end_ns": end, value: sums.ravel()})

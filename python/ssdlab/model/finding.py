@@ -20,14 +20,24 @@ Contents = Mapping[str, "str | pa.Table | Sequence[Sequence[object]]"]
 
 
 class Plot:
-    """A method that draws a figure: a function of a module below `ssdlab.view.plots`, loaded when it is asked for."""
+    """A method that draws a figure: a function of a module below `ssdlab.view.plots`.
+
+    The module is loaded when a figure is drawn, and for help on the method of the class; a page that no one draws names
+    its figures as well.
+    """
 
     def __init__(self, function: str) -> None:
         self._module, self._function = function.split(".")
 
     def __get__(self, found: object, owner: type | None = None) -> "Callable[..., Figure]":
-        draw = getattr(room(f"view.plots.{self._module}"), self._function)
-        return draw if found is None else partial(draw, found)
+        return self._load() if found is None else partial(self._draw, found)
+
+    def _load(self) -> "Callable[..., Figure]":
+        draw: Callable[..., Figure] = getattr(room(f"view.plots.{self._module}"), self._function)
+        return draw
+
+    def _draw(self, found: object, *arguments: Any, **options: Any) -> "Figure":
+        return self._load()(found, *arguments, **options)
 
 
 class Finding:

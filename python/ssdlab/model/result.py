@@ -5,9 +5,9 @@ from typing import Any
 
 from ssdlab import _ssdlab, text
 from ssdlab.lazy import np, npt, pa
+from ssdlab.model.arrow import table
 from ssdlab.model.columns import (
     ActivityColumns,
-    GanttColumns,
     LatencyColumns,
     LogColumns,
     bins_arrow,
@@ -108,7 +108,7 @@ class Result(Finding):
 
     def to_arrow(self) -> "pa.Table":
         """`series` as a pyarrow Table."""
-        return pa.table(self.series)
+        return table(self.series)
 
     def latency_arrow(self) -> "pa.Table":
         """`latency` as one pyarrow Table: op, lower_ns, upper_ns, requests."""
@@ -124,11 +124,11 @@ class Result(Finding):
             return {}
 
         def counted(value: str, count: str, counts: "npt.NDArray[np.uint64]") -> "pa.Table":
-            return pa.table({value: pa.array(range(len(counts)), pa.uint64()), count: counts})
+            return table({value: np.arange(len(counts), dtype=np.uint64), count: counts})
 
         costs = ("copies", "erases", "ns", "times")
         return {
-            "reclaims": pa.table({name: getattr(self.log, f"reclaim_{name}") for name in costs}),
+            "reclaims": table({name: getattr(self.log, f"reclaim_{name}") for name in costs}),
             "associativity": counted("logical_blocks", "reclaims", self.log.associativity),
             "utilisation": counted("pages_programmed", "log_blocks", self.log.utilisation),
         }
@@ -143,18 +143,14 @@ class Result(Finding):
         activity = self.activity
         if activity is None:
             return {}
-        types = {"bus": pa.bool_(), "kind": pa.string(), "cause": pa.string()}
-        schema = pa.schema(
-            [(name, types.get(name, pa.uint64())) for name in GanttColumns._fields],
-            metadata={"truncated": str(activity.gantt_truncated).lower()},
-        )
+        truncated = {"truncated": str(activity.gantt_truncated).lower()}
         return {
             "dies": bins_arrow(activity.die_bin_ns, activity.dies_busy_ns, "busy_ns", "die"),
             "channels": bins_arrow(activity.channel_bin_ns, activity.channels_busy_ns, "busy_ns", "channel"),
             "internal": bins_arrow(activity.internal_bin_ns, activity.internal_busy_ns, "busy_ns"),
             "queue": bins_arrow(activity.queue_bin_ns, activity.outstanding_ns, "outstanding_ns"),
             "waiting": histograms_arrow(activity.waiting),
-            "gantt": pa.table(activity.gantt._asdict(), schema=schema),
+            "gantt": table(activity.gantt._asdict(), truncated),
         }
 
     def _tables(self) -> Contents:
@@ -165,7 +161,7 @@ class Result(Finding):
         parts |= {
             "series": self.to_arrow(),
             "latency": self.latency_arrow(),
-            "erase_counts": pa.table({"erases": self.erase_counts}),
+            "erase_counts": table({"erases": self.erase_counts}),
         }
         return {"config.toml": self.config.to_toml(), **{f"{name}.parquet": table for name, table in parts.items()}}
 

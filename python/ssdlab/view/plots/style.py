@@ -68,8 +68,14 @@ class Canvas(Figure):
 def svg(figure: Figure) -> str:
     """The figure as an SVG element; equal figures give equal text."""
     buffer = io.StringIO()
+    layout = figure.get_layout_engine()
     with matplotlib.rc_context(STYLE):
+        # Laid out here, a figure is drawn once; saving would draw it twice, for the sake of the layout.
+        if layout is not None:
+            layout.execute(figure)
+            figure.set_layout_engine(None)
         figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
+    figure.set_layout_engine(layout)
     whole = buffer.getvalue()
     return whole[whole.index("<svg") :]
 
