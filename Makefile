@@ -6,10 +6,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 TOOLS := $(VENV)/.tools
 PEERS := $(VENV)-peers
+SITE := $(VENV)-site
 INSTALLED := $(VENV)/.installed
 SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates presets -name '*.rs' -o -name '*.toml')
 
-.PHONY: help run test test-rust test-python lint bench validate docs wheel lock clean
+.PHONY: help run test test-rust test-python lint bench validate docs site man wheel manylinux check-wheel \
+    lock clean
 .DEFAULT_GOAL := help
 
 help: ## Show this list
@@ -46,21 +48,51 @@ validate: $(INSTALLED) ## Compare write amplification with published theory, row
 docs: $(INSTALLED) ## Put current outputs into the documents
 	$(BIN)/python tests/documents.py
 
-wheel: $(TOOLS) ## Build a wheel for Python 3.11 and later into dist/
+site: $(SITE)/.installed ## Build the documentation as a site with search; a dead link is an error
+	$(SITE)/bin/sphinx-build --quiet --fail-on-warning --keep-going -c packaging/site . out/site
+	@echo "written to out/site/index.html"
+
+man: $(INSTALLED) ## Write man pages and completions to dist/share, for packagers
+	$(BIN)/python packaging/share.py dist/share
+
+wheel: $(TOOLS) ## Build a wheel for Python 3.11 and later, and the source distribution, into dist/
+	rm -f dist/*.whl dist/*.tar.gz
 	$(BIN)/maturin build --release --locked --out dist
+	$(BIN)/maturin sdist --out dist
+
+manylinux: $(TOOLS) ## Build a wheel for Linux with glibc 2.17 and later into dist/ (installs zig)
+	$(BIN)/pip install --quiet --disable-pip-version-check 'maturin[zig]'
+	PATH=$(CURDIR)/$(BIN):$$PATH $(BIN)/maturin build --release --locked --zig --out dist
+
+check-wheel: wheel ## Install the wheel into a clean environment and run it; compile the source distribution
+	rm -rf dist/clean
+	$(PYTHON) -m venv dist/clean
+	sed -n 's/ *\\$$//; /^[a-z]/p' requirements.lock > dist/clean/pins.txt
+	dist/clean/bin/pip install --quiet --disable-pip-version-check --constraint dist/clean/pins.txt dist/*.whl
+	tar -xzf dist/*.tar.gz -C dist/clean
+	CARGO_TARGET_DIR=$(CURDIR)/target cargo check --quiet --manifest-path dist/clean/ssdlab-*/crates/py/Cargo.toml
+	dist/clean/bin/python packaging/check_installed.py
 
 lock: $(TOOLS) ## Pin the newest versions of all Python packages (needs uv)
 	uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-header \
 	    --group dev pyproject.toml --output-file requirements.lock
+	uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-header \
+	    packaging/site/requirements.in --output-file packaging/site/requirements.lock
 
 clean: ## Remove everything that was built
-	rm -rf $(VENV) $(PEERS) target dist out
+	rm -rf $(VENV) $(PEERS) $(SITE) target dist out
 	find python -name '*.so' -delete
 
 # Other tools that benchmarks compare with, apart from ours.
 $(PEERS)/.installed: crates/bench/peers.txt
 	$(PYTHON) -m venv $(PEERS)
 	$(PEERS)/bin/pip install --quiet --disable-pip-version-check -r crates/bench/peers.txt
+	@touch $@
+
+# What makes the site, apart from what develops and tests.
+$(SITE)/.installed: packaging/site/requirements.lock
+	$(PYTHON) -m venv $(SITE)
+	$(SITE)/bin/pip install --quiet --disable-pip-version-check --require-hashes -r packaging/site/requirements.lock
 	@touch $@
 
 $(TOOLS): requirements.lock

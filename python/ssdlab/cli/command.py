@@ -72,10 +72,11 @@ class Group(TyperGroup):
         """Writes the name of each command and the first paragraph of its help."""
         commands = {name: self.get_command(ctx, name) for name in self.list_commands(ctx)}
         with formatter.section("Commands"):
-            formatter.write_dl([(name, _summary(one)) for name, one in commands.items() if one])
+            formatter.write_dl([(name, summary(one)) for name, one in commands.items() if one])
 
 
-def _summary(command: Any) -> str:
+def summary(command: Any) -> str:
+    """The first paragraph of its help."""
     return " ".join((command.help or "").partition("\n\n")[0].split())
 
 
@@ -85,14 +86,18 @@ def _argument(argument: Any) -> str:
 
 
 def _write_parameters(command: Any, ctx: Any, formatter: Any) -> None:
-    panels: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
+    for title, rows in panels(command, ctx).items():
+        with formatter.section(title):
+            formatter.write_dl(rows)
+
+
+def panels(command: Any, ctx: Any) -> dict[str, list[tuple[str, str]]]:
+    """How each argument and option is written and what it means, by the heading that it stands under."""
+    found: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
     for one in command.get_params(ctx):
         name, help = one.get_help_record(ctx)
         if one.param_type_name == "argument":
-            panels["Arguments"].append((_argument(one), help))
+            found["Arguments"].append((_argument(one), help))
         else:
-            panels.setdefault(one.rich_help_panel or "Options", []).append((name, help))
-    for title, rows in panels.items():
-        if rows:
-            with formatter.section(title):
-                formatter.write_dl(rows)
+            found.setdefault(one.rich_help_panel or "Options", []).append((name, help))
+    return {title: rows for title, rows in found.items() if rows}

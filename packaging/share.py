@@ -1,0 +1,88 @@
+"""Writes man pages and completions of `ssdlab`, from the declarations of its commands, for those who package it.
+
+    python packaging/share.py DIRECTORY
+
+The directory is laid out as `/usr/share` is.
+"""
+
+import sys
+from collections.abc import Iterator
+from inspect import cleandoc
+from pathlib import Path
+from typing import Any
+
+import ssdlab
+import typer
+from ssdlab.cli import app
+from ssdlab.cli.command import panels, summary
+from typer.completion import get_completion_script
+from typer.core import TyperGroup
+from typer.main import get_command
+
+COMPLETIONS = {
+    "bash": "bash-completion/completions/ssdlab",
+    "zsh": "zsh/site-functions/_ssdlab",
+    "fish": "fish/vendor_completions.d/ssdlab.fish",
+}
+
+
+def commands(command: Any, context: typer.Context) -> Iterator[tuple[Any, typer.Context]]:
+    """A command and all below it, each with the context that it is called in."""
+    yield command, context
+    if isinstance(command, TyperGroup):
+        for name in command.list_commands(context):
+            _, below, _ = command.resolve_command(context, [name])
+            yield from commands(below, typer.Context(below, parent=context, info_name=name))  # type: ignore[arg-type]
+
+
+def roff(text: str) -> str:
+    """Text as it stands in a man page."""
+    escaped = text.replace("\\", "\\e").replace("-", "\\-")
+    return f"\\&{escaped}" if escaped.startswith((".", "'")) else escaped
+
+
+def man_page(command: Any, context: typer.Context) -> str:
+    """The man page of a command."""
+    path = context.command_path
+    name = path.replace(" ", "-")
+    lines = [
+        f'.TH {name.upper()} 1 "" "ssdlab {ssdlab.__version__}" "ssdlab"',
+        ".SH NAME",
+        f"{roff(name)} \\- {roff(summary(command).rstrip('.'))}",
+        ".SH SYNOPSIS",
+        f".B {roff(path)}",
+        roff(" ".join(command.collect_usage_pieces(context))),
+        ".SH DESCRIPTION",
+    ]
+    for paragraph in cleandoc(command.help).split("\n\n"):
+        lines += [".PP", roff(" ".join(paragraph.split()))]
+    for title, rows in panels(command, context).items():
+        lines.append(f".SH {title.upper()}")
+        for written, meaning in rows:
+            lines += [".TP", f".B {roff(written)}", roff(" ".join(meaning.split()))]
+    if isinstance(command, TyperGroup):
+        lines.append(".SH COMMANDS")
+        for one in command.list_commands(context):
+            lines += [".TP", f".BR {roff(f'{name}-{one}')} (1)", roff(summary(command.get_command(context, one)))]
+    elif command.epilog:
+        lines += [".SH EXAMPLES", ".nf", *map(roff, cleandoc(command.epilog).splitlines()), ".fi"]
+    return "\n".join(lines) + "\n"
+
+
+def files() -> dict[str, str]:
+    """Paths below the directory, with what each holds."""
+    program = get_command(app)
+    found = {
+        path: get_completion_script(prog_name="ssdlab", complete_var="_SSDLAB_COMPLETE", shell=shell) + "\n"
+        for shell, path in COMPLETIONS.items()
+    }
+    for command, context in commands(program, typer.Context(program, info_name="ssdlab")):  # type: ignore[arg-type]
+        found[f"man/man1/{context.command_path.replace(' ', '-')}.1"] = man_page(command, context)
+    return found
+
+
+if __name__ == "__main__":
+    for name, content in files().items():
+        target = Path(sys.argv[1]) / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(content, encoding="utf-8")
