@@ -11,13 +11,14 @@ from inspect import cleandoc
 from pathlib import Path
 from typing import Any
 
-import ssdlab
 import typer
-from ssdlab.cli import app
-from ssdlab.cli.command import panels, summary
-from typer.completion import get_completion_script
+from typer.completion import get_completion_script  # type: ignore[attr-defined]
 from typer.core import TyperGroup
 from typer.main import get_command
+
+import ssdlab
+from ssdlab.cli import app
+from ssdlab.cli.command import panels, summary
 
 COMPLETIONS = {
     "bash": "bash-completion/completions/ssdlab",
@@ -26,13 +27,19 @@ COMPLETIONS = {
 }
 
 
-def commands(command: Any, context: typer.Context) -> Iterator[tuple[Any, typer.Context]]:
-    """A command and all below it, each with the context that it is called in."""
+def commands() -> Iterator[tuple[Any, Any]]:
+    """Every command, each with the context that it is called in."""
+    program: Any = get_command(app)
+    yield from _below(program, typer.Context(program, info_name="ssdlab", **program.context_settings))
+
+
+def _below(command: Any, context: Any) -> Iterator[tuple[Any, Any]]:
     yield command, context
     if isinstance(command, TyperGroup):
         for name in command.list_commands(context):
             _, below, _ = command.resolve_command(context, [name])
-            yield from commands(below, typer.Context(below, parent=context, info_name=name))  # type: ignore[arg-type]
+            assert below is not None
+            yield from _below(below, typer.Context(below, parent=context, info_name=name))
 
 
 def roff(text: str) -> str:
@@ -41,7 +48,7 @@ def roff(text: str) -> str:
     return f"\\&{escaped}" if escaped.startswith((".", "'")) else escaped
 
 
-def man_page(command: Any, context: typer.Context) -> str:
+def man_page(command: Any, context: Any) -> str:
     """The man page of a command."""
     path = context.command_path
     name = path.replace(" ", "-")
@@ -71,12 +78,11 @@ def man_page(command: Any, context: typer.Context) -> str:
 
 def files() -> dict[str, str]:
     """Paths below the directory, with what each holds."""
-    program = get_command(app)
     found = {
         path: get_completion_script(prog_name="ssdlab", complete_var="_SSDLAB_COMPLETE", shell=shell) + "\n"
         for shell, path in COMPLETIONS.items()
     }
-    for command, context in commands(program, typer.Context(program, info_name="ssdlab")):  # type: ignore[arg-type]
+    for command, context in commands():
         found[f"man/man1/{context.command_path.replace(' ', '-')}.1"] = man_page(command, context)
     return found
 

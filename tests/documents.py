@@ -17,6 +17,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from ssdlab.view import glossary
+
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = (
     "README.md",
@@ -113,3 +115,4 @@ def current(document: str) -> str:
 if __name__ == "__main__":
     for name in sys.argv[1:] or DOCUMENTS:
         (ROOT / name).write_text(current(name), encoding="utf-8")
+    (ROOT / "docs" / "glossary.md").write_text(glossary.document(), encoding="utf-8")

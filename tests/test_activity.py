@@ -260,7 +260,7 @@ def test_percentiles_are_those_of_the_summary(timed: ssdlab.Result, serial: ssdl
 def test_tables_show_the_drive(timed: ssdlab.Result, serial: ssdlab.Result) -> None:
     shown = quantities.sections(timed.summary)
     drive = dict(shown["Drive"])
-    assert drive["dies"] == "4" and drive["requests outstanding, most"] == "16"
+    assert drive["dies"] == "4" and drive["requests outstanding, max"] == "16"
     assert "programs and erases suspended" not in drive and "Write buffer" not in shown and "Waiting" not in shown
     rows = dict(quantities.waiting_times(timed.summary))
     assert [*rows] == ["read waiting", "read service", "write waiting", "write service"]

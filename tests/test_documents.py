@@ -6,6 +6,7 @@ import pytest
 
 import ssdlab
 from documents import DOCUMENTS, ROOT, current
+from ssdlab.view import glossary
 
 
 def words(text: str) -> list[list[str]]:
@@ -20,7 +21,30 @@ def test_examples_print_what_the_document_shows(document: str) -> None:
     assert words(current(document)) == words(shown), "run 'make docs'"
 
 
-@pytest.mark.parametrize("document", [*DOCUMENTS, "docs/analysis.md", "docs/results.md", "traces/README.md"])
+def test_the_glossary_lists_the_words_of_reports() -> None:
+    assert (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8") == glossary.document(), "run 'make docs'"
+    assert list(glossary.TERMS) == sorted(glossary.TERMS, key=str.lower)
+
+
+def test_a_report_ends_with_the_words_that_it_uses(small: ssdlab.Config) -> None:
+    html = ssdlab.simulate(small).report_html()
+    words, end = html[: html.index('<h2 id="glossary">')], html[html.index('<h2 id="glossary">') :]
+    assert '<a href="#glossary">' in words
+    told = re.findall("<dt>(.*?)</dt>", end)
+    assert {"write amplification (WAF)", "garbage collection (GC)", "preconditioning"} <= set(told)
+    assert {"switch merge", "miss ratio", "dirty page"} & set(told) == set()
+    assert [term for term, _ in glossary.used("<p>WAF, trimmed planes</p><style>die</style>")] == [
+        "plane", "write amplification (WAF)"
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        *DOCUMENTS, "docs/analysis.md", "docs/results.md", "docs/glossary.md", "traces/README.md",
+        "CONTRIBUTING.md", "CHANGELOG.md",
+    ],
+)  # fmt: skip
 def test_links_lead_somewhere(document: str) -> None:
     path = ROOT / document
     for link in re.findall(r"\]\(([^)#]+)[^)]*\)", path.read_text(encoding="utf-8")):

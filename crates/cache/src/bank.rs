@@ -12,7 +12,7 @@ counters! {
         misses: "accesses", "Accesses to items that were not cached.";
         units: "units", "Units accessed.";
         missed_units: "units", "Units accessed that were not cached.";
-        evictions: "items", "Items that gave way, or were turned away by the policy.";
+        evictions: "items", "Items evicted, or turned away by the policy.";
         too_large: "accesses", "Misses of items larger than the cache, which are not admitted.";
     }
 }

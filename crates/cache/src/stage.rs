@@ -100,7 +100,7 @@ counters! {
         write_hits: "pages", "Pages touched by writes that were cached.";
         filled: "pages", "Pages read below because they were written in part.";
         dirtied: "pages", "Times that a page became dirty.";
-        evicted: "pages", "Dirty pages written below because they gave way.";
+        evicted: "pages", "Dirty pages written below because they were evicted.";
         limited: "pages", "Dirty pages written below to keep the hard limit.";
         background: "pages", "Dirty pages written below ahead of need.";
         flushed: "pages", "Dirty pages written below by flushes.";

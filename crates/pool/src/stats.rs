@@ -9,7 +9,7 @@ ssdlab_core::counters! {
         waits: "times", "Times that a thread waited for another one to bring a page or to make room.";
         restored: "pages", "Compressed pages restored to the raw pool.";
         loaded: "pages", "Pages loaded through the loader into the raw pool.";
-        bypassed: "pages", "Reads served without caching the page, because no raw page could give way.";
+        bypassed: "pages", "Reads served without caching the page, because no raw page could be evicted.";
         raw_overwritten: "pages", "Writes that found the page raw.";
         compressed: "pages", "Raw pages that went compressed to the compressed pool.";
         stored_raw: "pages", "Raw pages that did not shrink enough and went uncompressed to the compressed pool.";

@@ -129,7 +129,9 @@ def mrc(
     replicas: Annotated[
         int,
         options.option(
-            "--replicas N", "Samples that it is dealt out to, 2 to 64, whose spread gives the standard error.", CACHES
+            "--replicas INTEGER",
+            "Samples that it is dealt out to, 2 to 64, whose spread gives the standard error.",
+            CACHES,
         ),
     ] = SAMPLE_REPLICAS,
     jobs: options.Jobs = None,

@@ -15,7 +15,7 @@ from ssdlab.model.trace_file import read_trace
 
 EXAMPLES = """
 ssdlab cache bench --share 0,25,50,75 --access zipf:0.9 --cost 20us
-ssdlab cache bench --dataset silesia/ --codec lz4 --directory /mnt/ssd --budget 25%
+ssdlab cache bench --dataset silesia --codec lz4 --directory /mnt --budget 25%
 ssdlab cache bench --trace traces/oltp.csv.zst --busy
 ssdlab cache bench --drive sata-mlc --set nand.read=30us --share 0,50
 """
@@ -42,18 +42,18 @@ def bench(
         str,
         options.option(
             "--policy NAME",
-            "Which raw page gives way: clock, fifo, lru, s3-fifo or sieve; or, with a lock for each hit, another "
+            "Which raw page is evicted: clock, fifo, lru, s3-fifo or sieve; or, with a lock for each hit, another "
             "of 'ssdlab list caches', parameters as lru-k:k=3.",
             CACHE,
         ),
     ] = POLICY,
     compressed_policy: Annotated[
         str,
-        options.option("--compressed-policy NAME", "Which compressed page gives way, of the same.", CACHE),
+        options.option("--compressed-policy NAME", "Which compressed page is evicted, of the same.", CACHE),
     ] = COMPRESSED_POLICY,
     workers: Annotated[
         int,
-        options.option("--workers N", "Threads that compress; without any, who needs room does.", CACHE, min=0),
+        options.option("--workers INTEGER", "Threads that compress; without any, who needs room does.", CACHE, min=0),
     ] = 1,
     dataset: Annotated[
         list[Path],
@@ -75,10 +75,10 @@ def bench(
         list[Path],
         options.option("--trace FILE", "Take reads and writes of a trace.", LOAD),
     ] = [],
-    pages: Annotated[int, options.option("--pages N", "Different pages.", LOAD, min=1)] = benchmark.PAGES,
+    pages: Annotated[int, options.option("--pages INTEGER", "Different pages.", LOAD, min=1)] = benchmark.PAGES,
     accesses: Annotated[
         int,
-        options.option("--accesses N", "Of each run, half to warm up.", LOAD, min=2),
+        options.option("--accesses INTEGER", "Of each run, half to warm up.", LOAD, min=2),
     ] = benchmark.ACCESSES,
     writes: Annotated[str, options.option("--writes SHARE", "Accesses that write.", LOAD)] = "0%",
     scan: Annotated[
@@ -87,7 +87,7 @@ def bench(
     ] = "0%",
     threads: Annotated[
         int | None,
-        options.option("--threads N", "Threads; one per processor if left out.", LOAD, min=1),
+        options.option("--threads INTEGER", "Threads; one per processor if left out.", LOAD, min=1),
     ] = None,
     cost: Annotated[
         str,
@@ -117,7 +117,7 @@ def bench(
         list[str],
         options.option("--set -s KEY=VALUE", "Change a setting of that drive; may be repeated.", BELOW),
     ] = [],
-    runs: Annotated[int, options.option("--runs N", "Runs of each cell.", min=1)] = benchmark.RUNS,
+    runs: Annotated[int, options.option("--runs INTEGER", "Runs of each cell.", min=1)] = benchmark.RUNS,
     json: options.Json = False,
     out: Annotated[Path | None, options.out(CacheBench)] = None,
 ) -> None:

@@ -18,9 +18,9 @@ from ssdlab.cli.progress import watching
 
 EXAMPLES = """
 ssdlab cache plan --memory 15GiB --data 200GiB --paper --out out/plan
-ssdlab cache plan --memory 4GiB --data 100GiB --distribution zipf:0.9 --device-us 80 table.ibd
+ssdlab cache plan --memory 4GiB --data 80GiB --curve caches.csv --device-us 80
 ssdlab cache plan --memory 4GiB --data 100GiB --device-us 80 --bench
-ssdlab cache plan --memory 4GiB --data 100GiB --device /dev/sdx --compressor lz4,zstd:1 table.ibd
+ssdlab cache plan --memory 4GiB --data 100GiB --device /dev/sdx table.ibd
 """
 
 COSTS = "Costs"
@@ -67,11 +67,11 @@ def plan(
     ] = None,
     device_us: Annotated[
         str | None,
-        options.option("--device-us US", "Microseconds to read a page, as 80.", COSTS),
+        options.option("--device-us MICROSECONDS", "Microseconds to read a page, as 80.", COSTS),
     ] = None,
     seconds: Annotated[
         float,
-        options.option("--seconds S", "Time to measure each size of a read.", COSTS),
+        options.option("--seconds SECONDS", "Time to measure each size of a read.", COSTS),
     ] = SECONDS,
     bench: Annotated[
         bool,

@@ -17,7 +17,7 @@ from ssdlab.study.calibration.target import ROUNDS, SECONDS, SIZE
 app = App()
 
 EXAMPLES = """
-ssdlab calibrate --preset sata-mlc --set device.capacity=8GiB --out out/calibration
+ssdlab calibrate --preset sata-mlc --set device.capacity=8GiB --out out/cal
 ssdlab calibrate --target /dev/sdx --seconds 2 --json
 """
 
@@ -41,7 +41,7 @@ def calibrate(
     in_flight: Annotated[
         str | None,
         options.option(
-            "--in-flight NUMBERS",
+            "--in-flight INTEGERS",
             "Requests in flight in a region, with commas; powers of two up to 256, or up to what the queue of the "
             "simulated drive holds, if left out.",
             GRID,
@@ -58,7 +58,7 @@ def calibrate(
     requests: Annotated[
         int | None,
         options.option(
-            "--requests N",
+            "--requests INTEGER",
             f"Requests measured in each cell, after as many to warm up; {REQUESTS} if left out.",
             GRID,
             min=1,
@@ -78,7 +78,9 @@ def calibrate(
     ] = False,
     seconds: Annotated[
         float | None,
-        options.option("--seconds S", f"Time of each cell in each of {ROUNDS} rounds; {SECONDS:g} if left out.", REAL),
+        options.option(
+            "--seconds SECONDS", f"Time of each cell in each of {ROUNDS} rounds; {SECONDS:g} if left out.", REAL
+        ),
     ] = None,
     offset: Annotated[
         str | None,

@@ -15,7 +15,7 @@ app = App()
 
 EXAMPLES = """
 ssdlab compare trace.csv --case ftl.page.gc=greedy --case ftl.page.gc=fifo
-ssdlab compare trace.csv --case 'a: device.op=7%' --case 'b: device.op=28% seed=2'
+ssdlab compare t.csv --case 'a: device.op=7%' --case 'b: device.op=28% seed=2'
 ssdlab compare --workload zipf --case preset=faster --case mine.toml
 """
 

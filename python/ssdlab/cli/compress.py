@@ -32,9 +32,9 @@ def bench(
     ] = ",".join(PAGE_SIZES),
     threads: Annotated[
         str | None,
-        options.option("--threads NUMBERS", "Numbers of threads, with commas; 1 and all processors if left out."),
+        options.option("--threads INTEGERS", "Numbers of threads, with commas; 1 and all processors if left out."),
     ] = None,
-    runs: Annotated[int, options.option("--runs N", "Timed runs, after one to warm up.", min=1)] = RUNS,
+    runs: Annotated[int, options.option("--runs INTEGER", "Timed runs, after one to warm up.", min=1)] = RUNS,
     json: options.Json = False,
     out: Annotated[Path | None, options.out(CompressBench)] = None,
 ) -> None:

@@ -137,7 +137,7 @@ SkipBad = Annotated[bool, option("--skip-bad", "Count malformed lines instead of
 Json = Annotated[bool, option("--json", "Print JSON and nothing else.", OUTPUT)]
 Jobs = Annotated[
     int | None,
-    option("--jobs -j N", "Simulations at a time; one per processor if left out.", min=1),
+    option("--jobs -j INTEGER", "Simulations at a time; one per processor if left out.", min=1),
 ]
 
 

@@ -22,7 +22,7 @@ def list_presets() -> None:
 
 @app.command(examples="ssdlab presets show tlc-nvme > mine.toml")
 def show(
-    name: Annotated[str, typer.Argument(help="Name of the preset.", autocompletion=_complete_preset)],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the preset.", autocompletion=_complete_preset)],
 ) -> None:
     """Print a preset as TOML, with the sources of its numbers: a starting point for a file of your own."""
     for preset in all_presets():

@@ -73,7 +73,7 @@ def convert(
         print(f"note: {remark}")
 
 
-@app.command(examples="ssdlab trace generate zipf.csv.zst --workload zipf --set workload.requests=5000")
+@app.command(examples="ssdlab trace generate zipf.csv.zst -w zipf --set workload.requests=5000")
 def generate(
     target: Target,
     to: To = None,

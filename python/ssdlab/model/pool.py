@@ -46,9 +46,9 @@ class Settings:
     share: str = SHARE
     """How much of the budget compressed pages may take: a percentage, or `adaptive`."""
     policy: str = POLICY
-    """Which raw page gives way: `lru`, `lru-k:k=3` ..., as in `Pool`."""
+    """Which raw page is evicted: `lru`, `lru-k:k=3` ..., as in `Pool`."""
     compressed_policy: str = COMPRESSED_POLICY
-    """Which compressed page gives way."""
+    """Which compressed page is evicted."""
     workers: int = 1
     """Threads that compress in the background; without any, who needs room does."""
     miss_us: float | None = None
@@ -119,10 +119,10 @@ class Pool:
             codec: How pages are compressed: `lz4`, `zstd:3` ...
             share: How much of the budget compressed pages may take: `"25%"`, or `"adaptive"`, which weighs the times
                 `miss_us` and `restore_us`.
-            policy: Which raw page gives way: any policy of simulated caches but `belady`, with parameters as in
+            policy: Which raw page is evicted: any policy of simulated caches but `belady`, with parameters as in
                 `lru-k:k=3`. Hits of several threads do not wait for each other with `clock`, `fifo`, `lru`, `s3-fifo`
                 and `sieve` as they are; with the others and with parameters each takes a lock.
-            compressed_policy: Which compressed page gives way, chosen likewise. A page that is hit leaves the
+            compressed_policy: Which compressed page is evicted, chosen likewise. A page that is hit leaves the
                 compressed pool, so it matters little, but that some know pages that come back.
             workers: Threads that compress in the background. Without any, and with one thread that uses it, the cache
                 is deterministic.

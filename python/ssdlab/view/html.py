@@ -6,6 +6,7 @@ import jinja2
 from markupsafe import Markup
 
 from ssdlab import _ssdlab
+from ssdlab.view import glossary
 from ssdlab.view import page as pages
 from ssdlab.view.plots import style
 
@@ -42,7 +43,12 @@ def render(page: pages.Page) -> str:
 
     template = environment.get_template("page.html.jinja")
     return template.render(
-        page=page, version=_ssdlab.__version__, inline=inline, cell=_cell, kind=lambda item: type(item).__name__
+        page=page,
+        version=_ssdlab.__version__,
+        inline=inline,
+        cell=_cell,
+        kind=lambda item: type(item).__name__,
+        glossary=glossary.used,
     )
 
 

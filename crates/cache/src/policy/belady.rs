@@ -22,7 +22,7 @@ use crate::heap::Heap;
 
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "belady",
-    help: "The item whose next use is farthest away gives way; knows the future; no policy that lets every item in misses less, if all are of one size.",
+    help: "Evicts the item whose next use is farthest away; knows the future; no policy that lets every item in misses less, if all are of one size.",
     parameters: &[Parameter::switch("bypass", false, "1: what is used next farthest away is not let in.")],
     sizes: true,
     needs_future: true,

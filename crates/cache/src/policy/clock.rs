@@ -19,7 +19,7 @@ use crate::lists::Lists;
 
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "clock",
-    help: "The item cached longest ago gives way, unless it was used since it was last looked at.",
+    help: "Evicts the item cached longest ago, unless it was used since it was last looked at.",
     parameters: &[Parameter {
         name: "bits",
         unit: Unit::Count("bits"),

@@ -12,7 +12,7 @@ use crate::lists::Lists;
 
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "fifo",
-    help: "The item cached longest ago gives way.",
+    help: "Evicts the item cached longest ago.",
     parameters: &[],
     sizes: true,
     needs_future: false,

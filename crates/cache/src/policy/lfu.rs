@@ -14,7 +14,7 @@ use crate::heap::Heap;
 
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "lfu",
-    help: "The item used least often since it came in gives way.",
+    help: "Evicts the item used least often since it came in.",
     parameters: &[],
     sizes: true,
     needs_future: false,

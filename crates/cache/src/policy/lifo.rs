@@ -13,7 +13,7 @@ use crate::lists::Lists;
 
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "lifo",
-    help: "The item cached last gives way.",
+    help: "Evicts the item cached last.",
     parameters: &[],
     sizes: true,
     needs_future: false,

@@ -14,7 +14,7 @@ use crate::lists::Lists;
 
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "lru",
-    help: "The item used longest ago gives way.",
+    help: "Evicts the item used longest ago.",
     parameters: &[],
     sizes: true,
     needs_future: false,

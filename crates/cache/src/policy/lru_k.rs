@@ -23,7 +23,7 @@ use crate::lists::{grow, reserve};
 
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "lru-k",
-    help: "The item whose K-th last use is longest ago gives way.",
+    help: "Evicts the item whose K-th last use is longest ago.",
     parameters: &[
         Parameter {
             name: "k",

@@ -15,7 +15,7 @@ use crate::lists::Lists;
 
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "mru",
-    help: "The item used last gives way.",
+    help: "Evicts the item used last.",
     parameters: &[],
     sizes: true,
     needs_future: false,

@@ -16,7 +16,7 @@ use crate::lists::{grow, reserve};
 
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "random",
-    help: "Any cached item gives way, by chance.",
+    help: "Evicts any cached item, by chance.",
     parameters: &[Parameter {
         name: "seed",
         unit: Unit::Count("number"),

@@ -27,7 +27,7 @@ pub(super) static PROTECTED: Parameter = Parameter {
 
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "slru",
-    help: "What is used again moves to a protected segment; the item used longest ago of the others gives way.",
+    help: "What is used again moves to a protected segment; of the others, evicts the item used longest ago.",
     parameters: &[PROTECTED],
     sizes: true,
     needs_future: false,

@@ -1,4 +1,4 @@
-//! TinyLFU: LRU with a doorman, who lets in only what was used more often lately than what would give way.
+//! TinyLFU: LRU with a doorman, who lets in only what was used more often lately than what it would evict.
 //!
 //! ```text
 //! access(x):  record x in the sketch
@@ -33,7 +33,7 @@ pub(super) static DOORKEEPER: Parameter =
 
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "tinylfu",
-    help: "LRU that lets in only what was used more often lately than what would give way.",
+    help: "LRU that lets in only what was used more often lately than what it would evict.",
     parameters: &[SAMPLE, DOORKEEPER],
     sizes: false,
     needs_future: false,

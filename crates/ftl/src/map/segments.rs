@@ -60,7 +60,7 @@ const ENTRY: Parameter = Parameter {
 const POLICY_NAMES: &[(&str, &str)] = &names::<_, { POLICIES.len() }>(POLICIES);
 
 const POLICY: Parameter =
-    Parameter::one_of("policy", POLICY_NAMES, "Which cached segment gives way to a new one.").example(2);
+    Parameter::one_of("policy", POLICY_NAMES, "Which cached segment a new one evicts.").example(2);
 
 const PRELOAD: Parameter =
     Parameter::switch("preload", false, "Fill the cache from the start of the map before the first request.")

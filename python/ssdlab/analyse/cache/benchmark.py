@@ -186,7 +186,7 @@ def bench(
         writes: Share of the accesses that write a page.
         scan: Share of the accesses that read all pages from front to back.
         policy: Which raw page gives way, as in `ssdlab.Pool`.
-        compressed_policy: Which compressed page gives way.
+        compressed_policy: Which compressed page is evicted.
         workers: Threads of the cache that compress.
         threads: Threads that use it; as many as processors if left out.
         cost_us: Microseconds of a page read or written below the cache.

@@ -131,7 +131,7 @@ class CacheSimulation(_Caches):
         self.byte_miss_ratio: Numbers | None = missed_units / np.maximum(units, 1) if sized else None
         """Bytes missed of all bytes accessed; None for counted objects."""
         self.evictions: Counts | None = None if write_back else self._grid(counted["evictions"])
-        """Items that gave way, or were turned away by the policy; None for write-back caches."""
+        """Items evicted, or turned away by the policy; None for write-back caches."""
         self.too_large: Counts | None = None if write_back else self._grid(counted["too_large"])
         """Misses of items larger than the cache; None for write-back caches."""
 

@@ -107,8 +107,8 @@ def _spread(of: str) -> tuple[Quantity, ...]:
     path = f"drive.{of}_utilisation"
     return (
         Quantity("Drive", f"{of} utilisation, mean", f"{path}.mean", text.percent),
-        Quantity("Drive", f"{of} utilisation, least", f"{path}.min", text.percent),
-        Quantity("Drive", f"{of} utilisation, most", f"{path}.max", text.percent),
+        Quantity("Drive", f"{of} utilisation, min", f"{path}.min", text.percent),
+        Quantity("Drive", f"{of} utilisation, max", f"{path}.max", text.percent),
     )
 
 
@@ -164,14 +164,14 @@ QUANTITIES = (
     Quantity("Host", "pages written in part", "host.partial_pages_written", text.count, quiet=True),
     Quantity("Host", "pages read that were never written", "host.unmapped_pages_read", text.count, quiet=True),
     Quantity("Host", "requests wrapped into the device", "host.wrapped_requests", text.count, quiet=True),
-    Quantity("Flash", "write amplification", "write_amplification", text.ratio, "low"),
+    Quantity("Flash", "write amplification (WAF)", "write_amplification", text.ratio, "low"),
     Quantity("Flash", "write amplification, preconditioning", "precondition.write_amplification", text.ratio),
     Quantity("Flash", "pages copied", _pages_copied, text.count, "low"),
     Quantity("Flash", "blocks erased", "wear.erases", text.count, "low"),
     Quantity("Flash", "erases per block, mean", "wear.erase_mean", text.decimal, "low"),
     Quantity("Flash", "erases per block, standard deviation", "wear.erase_std_dev", text.decimal, "low"),
-    Quantity("Flash", "erases per block, least", "wear.erase_min", text.count),
-    Quantity("Flash", "erases per block, most", "wear.erase_max", text.count, "low"),
+    Quantity("Flash", "erases per block, min", "wear.erase_min", text.count),
+    Quantity("Flash", "erases per block, max", "wear.erase_max", text.count, "low"),
     Quantity("Map", "map pages in flash", "map.pages", text.count),
     Quantity("Map", "hit ratio", "map.all.hit_ratio", text.percent, "high"),
     Quantity("Map", "hit ratio, reads", "map.reads.hit_ratio", text.percent, "high"),
@@ -212,7 +212,7 @@ QUANTITIES = (
     *_spread("channel"),
     Quantity("Drive", "internal work, of the dies' work", "drive.internal_share", text.percent, "low"),
     Quantity("Drive", "requests outstanding, mean", "drive.queue_depth_mean", text.decimal),
-    Quantity("Drive", "requests outstanding, most", "drive.queue_depth_max", text.count),
+    Quantity("Drive", "requests outstanding, max", "drive.queue_depth_max", text.count),
     Quantity("Drive", "commands on several planes", "drive.multiplane_commands", text.count),
     Quantity("Drive", "programs and erases suspended", "drive.suspensions", text.count, quiet=True),
     Quantity("Drive", "fairness between streams (Jain)", "drive.fairness", text.decimal, "high"),

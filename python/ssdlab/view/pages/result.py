@@ -23,7 +23,7 @@ from ssdlab.view.pages.quantities import (
 from ssdlab.view.pages.remarks import clock_remark, remarks
 
 HEADLINES = (
-    Quantity("", "write amplification", "write_amplification", text.ratio),
+    Quantity("", "write amplification (WAF)", "write_amplification", text.ratio),
     Quantity("", "full merges per page written", "log.full_merges_per_page", text.significant),
     Quantity("", "look-ups served from RAM", "map.all.hit_ratio", text.percent),
     Quantity("", "requests per second", "time.iops", text.short_count),

@@ -46,7 +46,7 @@ def write_amplification(result: Result) -> Figure:
     axes.plot(x, each, color=SKY, linewidth=1.0, label="each epoch")
     axes.plot(x, so_far, color=ORANGE, linewidth=1.8, label="run so far")
     _write_amplification_limits(axes, each)
-    axes.set_ylabel("write amplification")
+    axes.set_ylabel("write amplification (WAF)")
     axes.margins(x=0.01)
     axes.legend(loc="upper right", ncols=2)
     return figure

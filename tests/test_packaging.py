@@ -1,0 +1,73 @@
+"""What users install and read: help, man pages, completions, versions."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import share
+import ssdlab
+from conftest import ROOT
+
+COMMANDS = {context.command_path: (command, context) for command, context in share.commands()}
+
+
+def test_all_commands_are_found() -> None:
+    assert len(COMMANDS) > 30 and {"ssdlab", "ssdlab run", "ssdlab cache plan", "ssdlab trace analyze"} <= set(COMMANDS)
+
+
+@pytest.mark.parametrize("path", COMMANDS)
+def test_help_fits_80_columns_and_names_kinds_of_values(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    command, context = COMMANDS[path]
+    help = command.get_help(context)
+    assert [line for line in help.splitlines() if len(line) > 80] == []
+    assert "[bold" not in help and command.help
+    # An option's value is called what it is: INTEGER, SIZE, PATH and not N.
+    values = [one for one in command.params if one.param_type_name == "option" and not one.is_flag]
+    assert [one.name for one in values if one.metavar is None or len(one.metavar) < 3] == []
+
+
+def test_every_command_has_a_man_page_with_its_options() -> None:
+    files = share.files()
+    for path, (command, context) in COMMANDS.items():
+        page = files[f"man/man1/{path.replace(' ', '-')}.1"]
+        for one in command.get_params(context):
+            for name in one.opts if one.param_type_name == "option" else []:
+                assert name.replace("-", "\\-") in page, (path, name)
+
+
+@pytest.mark.skipif(shutil.which("groff") is None, reason="groff is not installed")
+def test_man_pages_are_sound() -> None:
+    for name, text in share.files().items():
+        if name.endswith(".1"):
+            command = ["groff", "-man", "-Tutf8", "-ww", "-z"]
+            done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
+            assert (done.returncode, done.stderr) == (0, ""), name
+
+
+@pytest.mark.parametrize(
+    ("words", "completed"),
+    [("c", "calibrate"), ("cache p", "plan"), ("run --pre", "--preset"), ("run --preset tl", "tlc-nvme")],
+)
+def test_completions_are_those_of_the_declarations(words: str, completed: str) -> None:
+    assert "_SSDLAB_COMPLETE=complete_bash" in share.files()["bash-completion/completions/ssdlab"]
+    code = "import sys; sys.argv = ['ssdlab']; from ssdlab.cli import main; main()"
+    environment = {
+        **os.environ,
+        "_SSDLAB_COMPLETE": "complete_bash",
+        "COMP_WORDS": f"ssdlab {words}",
+        "COMP_CWORD": str(len(words.split())),
+    }
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
+    assert completed in done.stdout.split(), done.stderr
+
+
+def test_one_version_everywhere() -> None:
+    assert re.fullmatch(r"\d+\.\d+\.\d+", ssdlab.__version__)
+    assert f"\nversion: {ssdlab.__version__}\n" in Path(ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\n## {ssdlab.__version__}\n" in Path(ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
