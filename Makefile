@@ -58,7 +58,8 @@ man: $(INSTALLED) ## Write man pages and completions to dist/share, for packager
 
 wheel: $(TOOLS) ## Build a wheel for Python 3.11 and later, and the source distribution, into dist/
 	rm -f dist/*.whl dist/*.tar.gz
-	$(BIN)/maturin build --release --locked --out dist
+	PATH=$(CURDIR)/$(BIN):$$PATH MATURIN_PEP517_ARGS='--locked --compatibility pypi' \
+	    $(BIN)/pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir dist .
 	$(BIN)/maturin sdist --out dist
 
 manylinux: $(TOOLS) ## Build a wheel for Linux with glibc 2.17 and later into dist/ (installs zig)
