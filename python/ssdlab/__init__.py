@@ -12,69 +12,25 @@ The package has rooms, and imports lead down only; `tests/test_rooms.py` keeps t
     analyse   what is computed and found: workloads, write intervals, caches, codecs, real drives
     model     what a user holds: configurations, traces, simulations, results, the two-pool cache
 
-A finding hands over to `view` by name (`lazy.room`, `model.finding.Plot`), as traces do to `analyse`. NumPy, pyarrow
-and matplotlib are loaded when they are first used (`lazy`), so importing ssdlab is quick.
+`api` lists what is public. It loads with the first name that is used, so that the command line loads only what its
+command needs. A finding hands over to `view` by name (`lazy.room`, `model.finding.Plot`), as traces do to `analyse`.
+NumPy, pyarrow and matplotlib are loaded when they are first used (`lazy`).
 """
 
-from ssdlab._ssdlab import (
-    ConfigError,
-    InternalError,
-    SimulationError,
-    SsdlabError,
-    TraceError,
-    __version__,
-)
-from ssdlab.analyse import cache, compress, corpus
-from ssdlab.analyse import map_cache as advise
-from ssdlab.analyse.drive.errors import CalibrationError
-from ssdlab.analyse.intervals import FrequencyColumns, IntervalColumns, WindowColumns, WriteIntervals
-from ssdlab.analyse.workload import TraceAnalysis
-from ssdlab.model.columns import LatencyColumns
-from ssdlab.model.config import Config, Preset, Setting, config_schema, presets
-from ssdlab.model.pool import Loader, Pool, PoolStatistics
-from ssdlab.model.requests import Monitor
-from ssdlab.model.result import Result
-from ssdlab.model.simulation import simulate
-from ssdlab.model.trace import Trace, generate
-from ssdlab.model.trace_file import TraceFile, read_trace
-from ssdlab.study import experiments
-from ssdlab.study.calibration import Calibration, calibrate, calibrate_target
+from importlib.util import find_spec
 
-__all__ = [
-    "Calibration",
-    "CalibrationError",
-    "Config",
-    "ConfigError",
-    "FrequencyColumns",
-    "InternalError",
-    "IntervalColumns",
-    "LatencyColumns",
-    "Loader",
-    "Monitor",
-    "Pool",
-    "PoolStatistics",
-    "Preset",
-    "Result",
-    "Setting",
-    "SimulationError",
-    "SsdlabError",
-    "Trace",
-    "TraceAnalysis",
-    "TraceError",
-    "TraceFile",
-    "WindowColumns",
-    "WriteIntervals",
-    "__version__",
-    "advise",
-    "cache",
-    "calibrate",
-    "calibrate_target",
-    "compress",
-    "config_schema",
-    "corpus",
-    "experiments",
-    "generate",
-    "presets",
-    "read_trace",
-    "simulate",
-]
+from ssdlab.lazy import TYPE_CHECKING, room
+
+if TYPE_CHECKING:
+    from ssdlab.api import *  # noqa: F403 (`api` has a list of them)
+
+
+def __getattr__(name: str) -> object:
+    # `from ssdlab import text` asks here first.
+    value = room(name) if find_spec(f"{__name__}.{name}") else getattr(room("api"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(room("api").__all__)

@@ -88,7 +88,7 @@ def _write_parquet(batches: Iterator[_ssdlab.Requests], path: Path, streams: Cal
                 requests += len(batch)
             writer.name_streams(streams())
     except OSError as error:
-        raise TraceError(
-            f"{text.path(path)}: cannot be written: {error.strerror or error}; check the directory"
-        ) from None
+        # The words of pyarrow are its own.
+        reason = os.strerror(error.errno) if error.errno else str(error)
+        raise TraceError(f"{text.path(path)}: cannot be written: {reason}; check the directory and its room") from None
     return [("requests", "requests", "Requests written.", requests)]

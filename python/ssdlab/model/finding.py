@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ssdlab.lazy import pa, room
-from ssdlab.model.files import filling, write
+from ssdlab.model.files import filling, naming, write
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -20,14 +20,24 @@ Contents = Mapping[str, "str | pa.Table | Sequence[Sequence[object]]"]
 
 
 class Plot:
-    """A method that draws a figure: a function of a module below `ssdlab.view.plots`, loaded when it is asked for."""
+    """A method that draws a figure: a function of a module below `ssdlab.view.plots`.
+
+    The module is loaded when a figure is drawn, and for help on the method of the class; a page that no one draws names
+    its figures as well.
+    """
 
     def __init__(self, function: str) -> None:
         self._module, self._function = function.split(".")
 
     def __get__(self, found: object, owner: type | None = None) -> "Callable[..., Figure]":
-        draw = getattr(room(f"view.plots.{self._module}"), self._function)
-        return draw if found is None else partial(draw, found)
+        return self._load() if found is None else partial(self._draw, found)
+
+    def _load(self) -> "Callable[..., Figure]":
+        draw: Callable[..., Figure] = getattr(room(f"view.plots.{self._module}"), self._function)
+        return draw
+
+    def _draw(self, found: object, *arguments: Any, **options: Any) -> "Figure":
+        return self._load()(found, *arguments, **options)
 
 
 class Finding:
@@ -81,7 +91,7 @@ class Finding:
         Each file appears whole or not at all, and equal findings give equal bytes.
 
         Raises:
-            OSError: If the directory cannot be written.
+            OSError: If the directory or a file in it cannot be written; what was there before stays as it was.
         """
         folder = Path(directory)
         # What an earlier finding left would pass for part of this one.
@@ -91,7 +101,8 @@ class Finding:
         with filling(folder) as hidden:
             contents = {self._report: self.report_html(), self._json: self.to_json(), **self._tables()}
             for name, content in contents.items():
-                write(hidden / name, content)
+                with naming(folder / name):
+                    write(hidden / name, content)
         for path in earlier:
             if path.name not in contents:
                 path.unlink()

@@ -1,0 +1,64 @@
+"""What `import ssdlab` offers; the package loads it with the first of these names that is used."""
+
+from ssdlab._ssdlab import (
+    ConfigError,
+    InternalError,
+    SimulationError,
+    SsdlabError,
+    TraceError,
+    __version__,
+)
+from ssdlab.analyse import cache, compress, corpus
+from ssdlab.analyse import map_cache as advise
+from ssdlab.analyse.drive.errors import CalibrationError
+from ssdlab.analyse.intervals import FrequencyColumns, IntervalColumns, WindowColumns, WriteIntervals
+from ssdlab.analyse.workload import TraceAnalysis
+from ssdlab.model.columns import LatencyColumns
+from ssdlab.model.config import Config, Preset, Setting, config_schema, presets
+from ssdlab.model.pool import Loader, Pool, PoolStatistics
+from ssdlab.model.requests import Monitor
+from ssdlab.model.result import Result
+from ssdlab.model.simulation import simulate
+from ssdlab.model.trace import Trace, generate
+from ssdlab.model.trace_file import TraceFile, read_trace
+from ssdlab.study import experiments
+from ssdlab.study.calibration import Calibration, calibrate, calibrate_target
+
+__all__ = [
+    "Calibration",
+    "CalibrationError",
+    "Config",
+    "ConfigError",
+    "FrequencyColumns",
+    "InternalError",
+    "IntervalColumns",
+    "LatencyColumns",
+    "Loader",
+    "Monitor",
+    "Pool",
+    "PoolStatistics",
+    "Preset",
+    "Result",
+    "Setting",
+    "SimulationError",
+    "SsdlabError",
+    "Trace",
+    "TraceAnalysis",
+    "TraceError",
+    "TraceFile",
+    "WindowColumns",
+    "WriteIntervals",
+    "__version__",
+    "advise",
+    "cache",
+    "calibrate",
+    "calibrate_target",
+    "compress",
+    "config_schema",
+    "corpus",
+    "experiments",
+    "generate",
+    "presets",
+    "read_trace",
+    "simulate",
+]
