@@ -88,7 +88,8 @@ def _write_parquet(batches: Iterator[_ssdlab.Requests], path: Path, streams: Cal
                 requests += len(batch)
             writer.name_streams(streams())
     except OSError as error:
-        # The words of pyarrow are its own.
-        reason = os.strerror(error.errno) if error.errno else str(error)
+        # Errors of pyarrow name no file, and have words of their own.
+        words = os.strerror(error.errno) if error.errno and not error.filename else error.strerror
+        reason = words or str(error)
         raise TraceError(f"{text.path(path)}: cannot be written: {reason}; check the directory and its room") from None
     return [("requests", "requests", "Requests written.", requests)]
