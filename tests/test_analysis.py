@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import ssdlab
 from conftest import ROOT, Cli
+from ssdlab.model.requests import BATCH
 from ssdlab.view.pages.workload import remarks, tables
 from tiers import examples
 
@@ -148,6 +149,9 @@ def test_a_file_and_its_requests_have_the_same_analysis() -> None:
     assert footprints == [profile[f"{name}footprint_bytes"] for name in ("", "read_", "write_")]
     with pytest.raises(KeyboardInterrupt):
         file.analyze(monitor=lambda *_: True)
+    part = file.analyze(monitor=lambda _phase, _done, _total, requests: requests > BATCH)
+    assert part.partial and not streamed.partial and sum(part.requests.values()) == BATCH
+    assert "only the beginning of the trace was read" in part.report_html()
 
 
 def test_every_key_is_explained() -> None:

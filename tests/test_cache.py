@@ -1,6 +1,7 @@
 """Simulated caches: the API, the command line, and the cache as a layer of a run."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -113,9 +114,20 @@ def test_the_monitor_ends_it() -> None:
     phases: list[str] = []
     cache.simulate(OLTP, ["lru"], ["10%"], monitor=lambda phase, *_: phases.append(phase))
     assert set(phases) == {"scan", "caches"}
-    for stop in ("scan", "caches"):
-        with pytest.raises(KeyboardInterrupt):
-            cache.simulate(OLTP, ["lru"], ["10%"], monitor=lambda phase, *_, stop=stop: phase == stop)
+    with pytest.raises(KeyboardInterrupt):
+        cache.simulate(OLTP, ["lru"], ["10%"], monitor=lambda phase, *_: phase == "scan")
+
+
+@pytest.mark.parametrize("simulated", [cache.simulate, cache.mrc])
+def test_what_is_finished_is_returned(simulated: Callable[..., Any]) -> None:
+    policies, sizes = ["arc", "clock"], ["5%", "10%"]
+    whole = simulated(OLTP, policies, sizes)
+    assert not whole.partial
+    for most, kept in ((1, (1, 1)), (2, (1, 2)), (3, (1, 2))):
+        stop: ssdlab.Monitor = lambda phase, done, *_, most=most: phase == "caches" and done >= most  # noqa: E731
+        part = simulated(OLTP, policies, sizes, jobs=1, monitor=stop)
+        assert part.partial and part.policies == ("arc",) and part.miss_ratio.shape == kept
+        assert part.miss_ratio.tolist() == whole.miss_ratio[: kept[0], : kept[1]].tolist()
 
 
 def test_sized_objects_are_counted_in_bytes() -> None:

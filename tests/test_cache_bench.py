@@ -132,6 +132,11 @@ def test_a_simulated_drive_below() -> None:
 def test_a_monitor_stops_it() -> None:
     with pytest.raises(KeyboardInterrupt):
         cache.bench(TEXT, monitor=lambda *_: True)
+    # 2,000 accesses for each share.
+    stop: ssdlab.Monitor = lambda _phase, done, *_: done >= 4000  # noqa: E731
+    quick: dict[str, Any] = {"pages": 500, "accesses": 2000, "runs": 1, "cost_us": 0.0, "codecs": ["lz4"]}
+    found = cache.bench(TEXT, shares=["0", "25", "50"], monitor=stop, **quick)
+    assert found.partial and [cell.share for cell in found.cells] == ["0", "25"]
 
 
 def test_command_shows_every_cell(cli: Cli, tmp_path: Path) -> None:

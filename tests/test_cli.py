@@ -2,7 +2,6 @@
 
 import json
 import os
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import ssdlab
-from conftest import PATIENCE_SECONDS, ROOT, SMALL_SETS, Cli
+from conftest import ROOT, SMALL_SETS, Cli
 
 OLTP = ROOT / "traces" / "oltp.csv.zst"
 
@@ -174,33 +173,6 @@ def test_configuration_commands(cli: Cli) -> None:
         "value": 3,
         "origin": "--set",
     }
-
-
-@pytest.mark.parametrize("command", [["run"], ["compare", "--case", "seed=1", "--case", "seed=2"]])
-def test_ctrl_c_prints_the_partial_result(command: list[str]) -> None:
-    arguments = [*command, *SMALL_SETS, "--set", "workload.requests=1000000000000"]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "ssdlab", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    assert process.stderr is not None
-    # The first line of progress comes after a second: by then the run is well under way.
-    assert "requests/s" in process.stderr.readline()
-    process.send_signal(signal.SIGINT)
-    # Long before their end: so many requests take weeks.
-    out, _ = process.communicate(timeout=PATIENCE_SECONDS)
-    assert process.returncode == 130
-    assert "partial result" in out and "write amplification" in out
-
-
-def test_ctrl_c_while_writing_a_trace_leaves_nothing(tmp_path: Path) -> None:
-    arguments = ["trace", "generate", "long.csv", "--set", "workload.requests=1000000000000"]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "ssdlab", *arguments], cwd=tmp_path, stderr=subprocess.PIPE, text=True
-    )
-    assert process.stderr is not None and "generate" in process.stderr.readline()
-    process.send_signal(signal.SIGINT)
-    process.communicate(timeout=PATIENCE_SECONDS)
-    assert process.returncode == 130 and list(tmp_path.iterdir()) == []
 
 
 def test_a_reader_that_has_seen_enough_is_no_error() -> None:

@@ -18,9 +18,8 @@ NumPy, pyarrow and matplotlib are loaded when they are first used (`lazy`).
 """
 
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
 
-from ssdlab.lazy import room
+from ssdlab.lazy import TYPE_CHECKING, room
 
 if TYPE_CHECKING:
     from ssdlab.api import *  # noqa: F403 (`api` has a list of them)

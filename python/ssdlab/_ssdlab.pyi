@@ -265,7 +265,7 @@ def bench_cache(
     accesses: npt.NDArray[np.uint64],
     warm_up: int,
     threads: int,
-    stop: Callable[[], bool],
+    stop: Callable[[int], bool],
 ) -> dict[str, Any]:
     """Sends accesses through a new cache."""
 
@@ -277,7 +277,7 @@ def bench_codecs(
     keep: float,
     fresh: bool,
     runs: int,
-    stop: Callable[[], bool],
+    stop: Callable[[int], bool],
 ) -> list[dict[str, Any]]:
     """Measures codecs on the contents of files."""
 

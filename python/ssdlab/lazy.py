@@ -4,11 +4,15 @@
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
 
 __all__ = ["Counts", "Numbers", "np", "npt", "pa", "pq", "room"]
 
+TYPE_CHECKING = False
+"""As `typing` has it, which takes a while to load: this module comes first, before Ctrl-C is the command line's."""
+
 if TYPE_CHECKING:
+    from typing import Any
+
     import numpy as np
     import numpy.typing as npt
     import pyarrow as pa
@@ -28,9 +32,9 @@ else:
             return getattr(import_module(self._name), attribute)
 
     np, npt, pa, pq = map(_Module, ("numpy", "numpy.typing", "pyarrow", "pyarrow.parquet"))
-    Counts = Numbers = Any
+    Counts = Numbers = object
 
 
-def room(module: str) -> Any:
+def room(module: str) -> "Any":
     """A module of the package by its name below `ssdlab`, for objects that hand work to a room above their own."""
     return import_module(f"ssdlab.{module}")

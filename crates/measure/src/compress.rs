@@ -1,7 +1,7 @@
 //! How far codecs shrink the pages of files, and how long that takes.
 
 use std::io;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::channel;
 use std::sync::{Barrier, Mutex, PoisonError};
 use std::thread;
@@ -115,7 +115,8 @@ struct Page {
     to: usize,
 }
 
-/// Measures every codec of `options` on `files`; one result for each. `go_on` is asked now and then.
+/// Measures every codec of `options` on `files`; one result for each. `go_on` is asked now and then, and told how many
+/// runs of a codec are done, the one to warm up included.
 ///
 /// A page that does not shrink enough is kept as it is, and copying it counts as restoring it.
 ///
@@ -124,7 +125,7 @@ struct Page {
 pub fn measure<F: AsRef<[u8]> + Sync>(
     files: &[F],
     options: &Options,
-    go_on: &mut dyn FnMut() -> bool,
+    go_on: &mut dyn FnMut(u64) -> bool,
 ) -> Result<Vec<Measured>, Error> {
     for spec in &options.codecs {
         let codec = spec.build().map_err(|error| Error::Codec(spec.clone(), error))?;
@@ -136,20 +137,23 @@ pub fn measure<F: AsRef<[u8]> + Sync>(
     let threads = options.threads.clamp(1, pages.len().max(1));
     let epoch = Instant::now();
     let (stop, barrier, failed) = (AtomicBool::new(false), Barrier::new(threads), Mutex::new(None));
+    // Of each thread.
+    let parts_done = AtomicU64::new(0);
     let all: Vec<Vec<Measured>> = thread::scope(|scope| {
         let (ended, ends) = channel::<()>();
         let workers: Vec<_> = (0..threads)
             .map(|thread| {
                 let part = &pages[thread * pages.len() / threads..(thread + 1) * pages.len() / threads];
                 let (stop, barrier, failed, ended) = (&stop, &barrier, &failed, ended.clone());
+                let parts_done = &parts_done;
                 scope.spawn(move || {
                     let _ended = ended;
-                    Worker { files, part, stop, epoch, barrier, failed }.work(options)
+                    Worker { files, part, stop, epoch, barrier, failed, parts_done }.work(options)
                 })
             })
             .collect();
         drop(ended);
-        until_ended(&ends, &stop, go_on);
+        until_ended(&ends, &stop, &mut || go_on(parts_done.load(Relaxed) / threads as u64));
         workers
             .into_iter()
             .map(|worker| worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
@@ -212,6 +216,7 @@ struct Worker<'a, F> {
     epoch: Instant,
     barrier: &'a Barrier,
     failed: &'a Mutex<Option<Error>>,
+    parts_done: &'a AtomicU64,
 }
 
 impl<F: AsRef<[u8]>> Worker<'_, F> {
@@ -248,6 +253,7 @@ impl<F: AsRef<[u8]>> Worker<'_, F> {
                 } else {
                     measured.runs.push(Run { compress, decompress, compress_span, decompress_span });
                 }
+                self.parts_done.fetch_add(1, Relaxed);
             }
         }
         found
@@ -412,8 +418,9 @@ mod tests {
     #[test]
     fn every_byte_is_counted_once_whatever_the_threads() {
         let files = files();
-        let of =
-            |threads| measure(&files, &options(&["lz4", "zstd:1", "none"], Some(4096), threads), &mut || true).unwrap();
+        let of = |threads| {
+            measure(&files, &options(&["lz4", "zstd:1", "none"], Some(4096), threads), &mut |_| true).unwrap()
+        };
         let one = of(1);
         for threads in [1, 2, 3, 100] {
             for (codec, other) in one.iter().zip(of(threads)) {
@@ -432,7 +439,7 @@ mod tests {
     #[test]
     fn lengths_are_those_of_the_codec_by_itself() {
         let files = files();
-        let found = measure(&files, &options(&["zstd:3"], Some(1000), 2), &mut || true).unwrap();
+        let found = measure(&files, &options(&["zstd:3"], Some(1000), 2), &mut |_| true).unwrap();
         let mut codec = "zstd:3".parse::<CodecSpec>().unwrap().build().unwrap();
         for (file, stored) in files.iter().zip(&found[0].files) {
             let mut room = vec![0; 2000];
@@ -447,7 +454,7 @@ mod tests {
         half[5_000..].fill(7);
         let kept = |keep| {
             let options = Options { keep, ..options(&["lz4"], None, 1) };
-            measure(&[&half], &options, &mut || true).unwrap()[0].files[0]
+            measure(&[&half], &options, &mut |_| true).unwrap()[0].files[0]
         };
         assert!((5_000..5_200).contains(&kept(0.52).stored_bytes) && kept(0.52).raw_pages == 0);
         let raw = kept(0.5);
@@ -458,23 +465,23 @@ mod tests {
     fn new_contexts_change_no_length() {
         let of = |fresh| {
             let options = Options { fresh, ..options(&["lz4", "zstd:3"], Some(4096), 2) };
-            measure(&files(), &options, &mut || true).unwrap().into_iter().map(|codec| codec.files).collect::<Vec<_>>()
+            measure(&files(), &options, &mut |_| true).unwrap().into_iter().map(|codec| codec.files).collect::<Vec<_>>()
         };
         assert_eq!(of(true), of(false));
     }
 
     #[test]
     fn whole_files_are_one_page_each() {
-        let found = measure(&files(), &options(&["lz4"], None, 2), &mut || true).unwrap();
+        let found = measure(&files(), &options(&["lz4"], None, 2), &mut |_| true).unwrap();
         assert_eq!(found[0].files.iter().map(|file| file.pages).collect::<Vec<_>>(), [1, 1, 0, 1]);
     }
 
     #[test]
     fn stops_when_asked_and_refuses_models() {
         let long = vec![files()[1].repeat(2000); 2];
-        let error = measure(&long, &options(&["zlib:9"], Some(4096), 2), &mut || false).unwrap_err();
+        let error = measure(&long, &options(&["zlib:9"], Some(4096), 2), &mut |_| false).unwrap_err();
         assert!(matches!(error, Error::Stopped), "{error}");
-        let error = measure(&long, &options(&["modelled"], None, 1), &mut || true).unwrap_err();
+        let error = measure(&long, &options(&["modelled"], None, 1), &mut |_| true).unwrap_err();
         assert!(error.to_string().contains("keeps no bytes"), "{error}");
     }
 }

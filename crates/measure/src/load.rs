@@ -1,6 +1,6 @@
 //! The load generator: many threads send a sequence of accesses through the two-pool cache.
 
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::channel;
 use std::sync::{Barrier, Mutex, PoisonError};
 use std::thread;
@@ -12,6 +12,9 @@ use ssdlab_pool::{Loader, PageId, Pool, PoolError};
 use crate::process_cpu_ns;
 use crate::storage::page_of;
 use crate::watch::until_ended;
+
+/// Accesses of a thread after which it tells how many it has done: too many to be felt.
+const TELL_EVERY: usize = 256;
 
 /// One access to a page: its number, and in the lowest bit whether it is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,7 +53,7 @@ pub enum Error<E: std::error::Error> {
 }
 
 /// Sends `accesses` through `pool`: of `threads`, each takes its turn of them. Pages are read as copies, and written
-/// with their `contents`, which repeat beyond their end. `go_on` is asked now and then.
+/// with their `contents`, which repeat beyond their end. `go_on` is asked now and then, and told how many are done.
 ///
 /// # Errors
 /// See [`Error`].
@@ -59,26 +62,31 @@ pub fn send<L: Loader>(
     accesses: &[Access],
     contents: &[u8],
     threads: usize,
-    go_on: &mut dyn FnMut() -> bool,
+    go_on: &mut dyn FnMut(u64) -> bool,
 ) -> Result<Taken, Error<L::Error>> {
     let page_bytes = pool.options().page_bytes as usize;
     let (stop, failed) = (AtomicBool::new(false), Mutex::new(None));
     let start = Barrier::new(threads + 1);
+    let done_by_all = AtomicU64::new(0);
     let mut taken = Taken::default();
     thread::scope(|scope| {
         let (ended, ends) = channel::<()>();
         let workers: Vec<_> = (0..threads)
             .map(|thread| {
                 let (stop, start, failed, ended) = (&stop, &start, &failed, ended.clone());
+                let done_by_all = &done_by_all;
                 scope.spawn(move || {
                     let _ended = ended;
                     let mut out = vec![0; page_bytes];
                     start.wait();
                     let mut times = LatencyHistogram::default();
                     let mut began = Instant::now();
-                    for access in accesses.iter().skip(thread).step_by(threads) {
+                    for (number, access) in accesses.iter().skip(thread).step_by(threads).enumerate() {
                         if stop.load(Relaxed) {
                             break;
+                        }
+                        if number % TELL_EVERY == TELL_EVERY - 1 {
+                            done_by_all.fetch_add(TELL_EVERY as u64, Relaxed);
                         }
                         let done = if access.writes() {
                             pool.write(access.page(), page_of(contents, access.page(), page_bytes))
@@ -101,7 +109,7 @@ pub fn send<L: Loader>(
         let cpu_ns = process_cpu_ns();
         start.wait();
         let began = Instant::now();
-        until_ended(&ends, &stop, go_on);
+        until_ended(&ends, &stop, &mut || go_on(done_by_all.load(Relaxed)));
         taken.elapsed_ns = began.elapsed().as_nanos() as u64;
         taken.cpu_ns = process_cpu_ns() - cpu_ns;
         for worker in workers {

@@ -3,7 +3,6 @@
 use std::sync::{Arc, Mutex};
 
 use numpy::IntoPyArray;
-use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use ssdlab_cache::{
@@ -190,7 +189,8 @@ impl CacheTrace {
         self.sample.as_ref().map(|sample| sample.rate())
     }
 
-    /// Counters by name, u64, with one entry for each cache asked for.
+    /// Counters by name, u64, with one entry for each cache asked for, and whether that was `finished`: it was, unless
+    /// the monitor stopped it.
     fn simulate<'py>(
         &self,
         py: Python<'py>,
@@ -201,7 +201,8 @@ impl CacheTrace {
         let caches = choices(caches)?;
         let trace = self.kept(self.trace.as_ref())?;
         let counts = watched(py, monitor, |watch| ssdlab_sim::simulate_caches(trace, caches, jobs, watch))?;
-        counters::columns(py, counts.into_iter())
+        let columns = counters::columns(py, counts.iter().map(|counts| counts.unwrap_or_default()))?;
+        with_finished(columns, &counts)
     }
 
     /// The same for write-back caches, with the pages left dirty as `dirty_pages`; `dirty_percent` of the pages may be
@@ -227,10 +228,10 @@ impl CacheTrace {
             hard_percent: dirty_percent,
         };
         let found = watched(py, monitor, |watch| ssdlab_sim::simulate_stages(requests, options, caches, jobs, watch))?;
-        let columns = counters::columns(py, found.iter().map(|&(counters, _)| counters))?;
-        let dirty: Vec<u64> = found.iter().map(|&(_, dirty)| dirty).collect();
+        let columns = counters::columns(py, found.iter().map(|one| one.unwrap_or_default().0))?;
+        let dirty: Vec<u64> = found.iter().map(|one| one.unwrap_or_default().1).collect();
         columns.set_item("dirty_pages", dirty.into_pyarray(py))?;
-        Ok(columns)
+        with_finished(columns, &found)
     }
 
     /// Miss ratios of caches simulated in full, with one entry for each asked for.
@@ -272,7 +273,12 @@ impl CacheTrace {
         let infos = infos.map_err(|error| cache_error(&error))?;
         let trace = self.kept(self.trace.as_ref())?;
         let run = |watch: Watch<'_>| ssdlab_sim::one_pass_points(trace, infos, &capacities, jobs, watch);
-        point_columns(py, &watched(py, monitor, run)?.concat())
+        let of_policy = |points: Option<Vec<CurvePoint>>| match points {
+            Some(points) => points.into_iter().map(Some).collect(),
+            None => vec![None; capacities.len()],
+        };
+        let points: Vec<_> = watched(py, monitor, run)?.into_iter().flat_map(of_policy).collect();
+        point_columns(py, &points)
     }
 }
 
@@ -282,25 +288,36 @@ impl CacheTrace {
     }
 }
 
-/// Miss ratios with their standard errors and the units of each replica's cache, which are 0 where they are exact.
-fn point_columns<'py>(py: Python<'py>, points: &[CurvePoint]) -> PyResult<Bound<'py, PyDict>> {
+/// `columns` with one that tells which of `found` were finished.
+fn with_finished<'py, T>(columns: Bound<'py, PyDict>, found: &[Option<T>]) -> PyResult<Bound<'py, PyDict>> {
+    let finished: Vec<bool> = found.iter().map(Option::is_some).collect();
+    columns.set_item("finished", finished.into_pyarray(columns.py()))?;
+    Ok(columns)
+}
+
+/// Miss ratios with their standard errors and the units of each replica's cache, which are 0 where they are exact; and
+/// which are `finished`.
+fn point_columns<'py>(py: Python<'py>, points: &[Option<CurvePoint>]) -> PyResult<Bound<'py, PyDict>> {
     let columns = PyDict::new(py);
-    let column = |of: fn(&CurvePoint) -> f64| points.iter().map(of).collect::<Vec<f64>>().into_pyarray(py);
+    let column = |of: fn(&CurvePoint) -> f64| {
+        points.iter().map(|point| point.as_ref().map_or(f64::NAN, of)).collect::<Vec<f64>>().into_pyarray(py)
+    };
     columns.set_item("miss_ratio", column(|point| point.miss_ratio))?;
     columns.set_item("unit_miss_ratio", column(|point| point.unit_miss_ratio))?;
     columns.set_item("standard_error", column(|point| point.standard_error.unwrap_or(0.0)))?;
     columns.set_item("unit_standard_error", column(|point| point.unit_standard_error.unwrap_or(0.0)))?;
-    let scaled: Vec<u64> = points.iter().map(|point| point.scaled_capacity.unwrap_or(0)).collect();
+    let scaled: Vec<u64> =
+        points.iter().map(|point| point.and_then(|point| point.scaled_capacity).unwrap_or(0)).collect();
     columns.set_item("scaled_units", scaled.into_pyarray(py))?;
-    Ok(columns)
+    with_finished(columns, points)
 }
 
 /// Runs caches with the interpreter released. `monitor("caches", done, total, 0)` is called some twenty times a second
-/// and ends the run with `KeyboardInterrupt` by returning something true.
+/// and stops those that are not finished by returning something true.
 fn watched<T: Send>(
     py: Python<'_>,
     monitor: Option<Py<PyAny>>,
-    run: impl FnOnce(Watch<'_>) -> Result<Option<T>, CacheError> + Send,
+    run: impl FnOnce(Watch<'_>) -> Result<T, CacheError> + Send,
 ) -> PyResult<T> {
     let mut raised = None;
     let mut watch = |done: usize, total: usize| {
@@ -318,9 +335,5 @@ fn watched<T: Send>(
         }
     };
     let found = detached(py, None, || run(&mut watch))?.map_err(|error| cache_error(&error))?;
-    match (raised, found) {
-        (Some(error), _) => Err(error),
-        (None, Some(found)) => Ok(found),
-        (None, None) => Err(PyKeyboardInterrupt::new_err("stopped while simulating caches")),
-    }
+    raised.map_or(Ok(found), Err)
 }

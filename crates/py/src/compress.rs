@@ -32,7 +32,7 @@ pub fn modelled_codec(text: &str) -> PyResult<Option<(f64, f64, f64)>> {
     Ok(built.modelled().map(|costs| (costs.ratio, costs.compress_us, costs.decompress_us)))
 }
 
-/// A question to Python whether to stop, which also lets Ctrl-C through. What it raises is kept.
+/// A question to Python whether to stop, which tells how much is done and lets Ctrl-C through. What it raises is kept.
 pub struct Watch<'a> {
     stop: &'a Py<PyAny>,
     error: Option<PyErr>,
@@ -43,10 +43,10 @@ impl<'a> Watch<'a> {
         Self { stop, error: None }
     }
 
-    pub fn goes_on(&mut self) -> bool {
+    pub fn goes_on(&mut self, done: u64) -> bool {
         let stop = Python::attach(|py| -> PyResult<bool> {
             py.check_signals()?;
-            self.stop.call0(py)?.extract(py)
+            self.stop.call1(py, (done,))?.extract(py)
         });
         let goes_on = stop.map(|stop| !stop);
         goes_on.unwrap_or_else(|error| {
@@ -61,8 +61,8 @@ impl<'a> Watch<'a> {
     }
 }
 
-/// Measures codecs on the contents of files; one dictionary for each. `stop()` is called now and then and ends it with
-/// KeyboardInterrupt if true.
+/// Measures codecs on the contents of files; one dictionary for each. `stop(done)` is called now and then, with the runs
+/// of a codec that are done, and ends it with KeyboardInterrupt if true.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "each is a named argument of its one caller")]
 pub fn bench_codecs<'py>(
@@ -79,7 +79,7 @@ pub fn bench_codecs<'py>(
     let codecs = codecs.iter().map(|text| codec(text)).collect::<PyResult<_>>()?;
     let options = Options { codecs, page_bytes, threads, keep, fresh, runs };
     let mut watch = Watch::new(&stop);
-    match detached(py, None, || compress::measure(&files, &options, &mut || watch.goes_on()))? {
+    match detached(py, None, || compress::measure(&files, &options, &mut |done| watch.goes_on(done)))? {
         Ok(found) => found.iter().map(|codec| columns(py, codec)).collect(),
         Err(error) => Err(watch.exception(|| match error {
             compress::Error::Modelled(_) => ConfigError::new_err(error.to_string()),

@@ -345,7 +345,8 @@ pub struct BenchStorage {
 }
 
 /// Sends accesses through a new cache: the first `warm_up` of them unmeasured, the rest measured. An access is twice the
-/// number of its page, and one more if it writes.
+/// number of its page, and one more if it writes. `stop(done)` is called now and then, with the accesses that are done, and
+/// ends it with KeyboardInterrupt if true.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "each is a named argument of its one caller")]
 pub fn bench_cache<'py>(
@@ -377,9 +378,10 @@ pub fn bench_cache<'py>(
     let pool = ssdlab_pool::Pool::new(options, Storage::new(kind)).map_err(wrong)?;
     let mut watch = Watch::new(&stop);
     let outcome = detached(py, None, || {
-        load::send(&pool, before, &contents, threads, &mut || watch.goes_on())?;
+        load::send(&pool, before, &contents, threads, &mut |done| watch.goes_on(done))?;
         let (counts, done) = (pool.transitions(), pool.loader().done());
-        let taken = load::send(&pool, measured, &contents, threads, &mut || watch.goes_on())?;
+        let warmed_up = before.len() as u64;
+        let taken = load::send(&pool, measured, &contents, threads, &mut |done| watch.goes_on(warmed_up + done))?;
         let (counts, now, usage) = (pool.transitions() - counts, pool.loader().done(), pool.usage());
         drop(pool);
         Ok((taken, counts, done, now, usage))

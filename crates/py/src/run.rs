@@ -92,6 +92,14 @@ pub fn buckets<'py>(py: Python<'py>, histogram: &LatencyHistogram) -> PyResult<B
     (column(|b| b.0), column(|b| b.1), column(|b| b.2)).into_pyobject(py)
 }
 
+/// The phase with the write amplification of overwriting, where there is one.
+fn phase_text(status: &Status) -> String {
+    let name = status.phase.name();
+    status
+        .write_amplification
+        .map_or_else(|| name.to_owned(), |ratio| format!("{name}, write amplification {ratio:.2}"))
+}
+
 /// Passes signals and progress to Python, and its wish to stop back.
 pub struct PythonMonitor<'a> {
     callback: Option<&'a Py<PyAny>>,
@@ -111,7 +119,7 @@ impl<'a> PythonMonitor<'a> {
             py.check_signals()?;
             match self.callback {
                 Some(callback) => {
-                    callback.call1(py, (status.phase.name(), status.done, status.total, status.requests))?.is_truthy(py)
+                    callback.call1(py, (phase_text(status), status.done, status.total, status.requests))?.is_truthy(py)
                 }
                 None => Ok(false),
             }
@@ -142,7 +150,7 @@ impl Monitor for PythonMonitor<'_> {
 /// `source` is `Requests`, `Reader`, `Generator`, an object with `read(max) -> Requests` and
 /// `progress() -> (done, total)`, or None for the configured workload. `extent` is the first byte after the
 /// trace, where `config.needs_extent()`. `monitor(phase, done, total, requests)` is called some twenty times a
-/// second and ends the run by returning something true.
+/// second and ends the run by returning something true. The name of a phase may be followed by a comma and more words.
 #[pyfunction]
 #[pyo3(signature = (config, source, extent=None, monitor=None))]
 pub fn simulate(

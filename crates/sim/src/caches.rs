@@ -1,8 +1,8 @@
 //! Many simulated caches over one trace, several at a time.
 //!
 //! Each cache is a task of its own that only reads what all share, so results do not depend on how many run at once.
-//! The caller's watch is asked some twenty times a second whether to continue. If not, tasks end when they next check;
-//! tasks that never check are left to end by themselves.
+//! The caller's watch is asked some twenty times a second whether to continue. If not, tasks end when they next check,
+//! tasks that never check are left to end by themselves, and the results are those of the tasks that were finished.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -53,7 +53,7 @@ pub type Watch<'a> = &'a mut (dyn FnMut(usize, usize) -> Control + Send);
 
 type Task<T> = Box<dyn FnOnce(&AtomicBool) -> T + Send>;
 
-/// What each cache sees of the trace, in the order of `caches`; none if it was stopped.
+/// What each cache sees of the trace, in the order of `caches`; none of those that were stopped.
 ///
 /// # Errors
 /// Of the first cache in order that cannot be.
@@ -62,7 +62,7 @@ pub fn simulate_caches(
     caches: Vec<CacheChoice>,
     jobs: usize,
     watch: Watch<'_>,
-) -> Result<Option<Vec<Counts>>, CacheError> {
+) -> Result<Vec<Option<Counts>>, CacheError> {
     let task = |cache: CacheChoice| -> Task<_> {
         let trace = Arc::clone(trace);
         Box::new(move |stop| simulate(&trace, &cache, stop))
@@ -70,8 +70,8 @@ pub fn simulate_caches(
     side_by_side(caches.into_iter().map(task).collect(), jobs, watch)
 }
 
-/// What each write-back cache does with the requests, and the pages left dirty in it, in the order of `caches`; none if it
-/// was stopped. Capacities are those of `caches`.
+/// What each write-back cache does with the requests, and the pages left dirty in it, in the order of `caches`; none of
+/// those that were stopped. Capacities are those of `caches`.
 ///
 /// # Errors
 /// As [`simulate_caches`].
@@ -81,7 +81,7 @@ pub fn simulate_stages(
     caches: Vec<CacheChoice>,
     jobs: usize,
     watch: Watch<'_>,
-) -> Result<Option<Vec<(StageCounters, u64)>>, CacheError> {
+) -> Result<Vec<Option<(StageCounters, u64)>>, CacheError> {
     let task = |cache: CacheChoice| -> Task<_> {
         let requests = Arc::clone(requests);
         Box::new(move |stop| {
@@ -110,9 +110,9 @@ pub fn exact_points(
     caches: Vec<CacheChoice>,
     jobs: usize,
     watch: Watch<'_>,
-) -> Result<Option<Vec<CurvePoint>>, CacheError> {
-    let points = |counts: Vec<Counts>| counts.iter().map(|counts| exact(*counts)).collect();
-    Ok(simulate_caches(trace, caches, jobs, watch)?.map(points))
+) -> Result<Vec<Option<CurvePoint>>, CacheError> {
+    let counts = simulate_caches(trace, caches, jobs, watch)?;
+    Ok(counts.into_iter().map(|counts| counts.map(exact)).collect())
 }
 
 /// The miss ratio of each cache, estimated from a sample.
@@ -124,7 +124,7 @@ pub fn sampled_points(
     caches: Vec<CacheChoice>,
     jobs: usize,
     watch: Watch<'_>,
-) -> Result<Option<Vec<CurvePoint>>, CacheError> {
+) -> Result<Vec<Option<CurvePoint>>, CacheError> {
     let task = |cache: CacheChoice| -> Task<_> {
         let sample = Arc::clone(sample);
         Box::new(move |_| {
@@ -151,7 +151,7 @@ pub fn one_pass_points(
     capacities: &[u64],
     jobs: usize,
     watch: Watch<'_>,
-) -> Result<Option<Vec<Vec<CurvePoint>>>, CacheError> {
+) -> Result<Vec<Option<Vec<CurvePoint>>>, CacheError> {
     let task = |info: &'static PolicyInfo| -> Task<_> {
         let (trace, capacities) = (Arc::clone(trace), capacities.to_vec());
         Box::new(move |_| {
@@ -196,12 +196,12 @@ fn simulate(trace: &AccessTrace, cache: &CacheChoice, stop: &AtomicBool) -> Resu
 
 type Reply<T> = (usize, Result<Result<T, CacheError>, Box<dyn Any + Send>>);
 
-/// Runs tasks on up to `jobs` threads; their results in order, or none if they were stopped.
+/// Runs tasks on up to `jobs` threads; their results in order, none of those that were stopped.
 fn side_by_side<T: Send + 'static>(
     tasks: Vec<Task<Result<T, CacheError>>>,
     jobs: usize,
     watch: Watch<'_>,
-) -> Result<Option<Vec<T>>, CacheError> {
+) -> Result<Vec<Option<T>>, CacheError> {
     let total = tasks.len();
     let shared = Arc::new((
         tasks.into_iter().map(|task| Mutex::new(Some(task))).collect::<Vec<_>>(),
@@ -241,8 +241,8 @@ fn side_by_side<T: Send + 'static>(
         }
         if watch(done, total) == Control::Stop {
             shared.2.store(true, Ordering::Relaxed);
-            return Ok(None);
+            break;
         }
     }
-    results.into_iter().collect::<Option<Result<Vec<T>, CacheError>>>().transpose()
+    results.into_iter().map(Option::transpose).collect()
 }

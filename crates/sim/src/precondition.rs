@@ -12,8 +12,10 @@ use crate::observe::summary::PreconditionSummary;
 use crate::run::monitor::{Control, Monitor, Phase, Status};
 use crate::setup::{Overwrite, Precondition, Setup};
 
-/// Pages between two looks at the monitor.
-const CHUNK: u64 = 1 << 18;
+/// Pages filled between two looks at the monitor.
+const FILL_CHUNK: u64 = 1 << 18;
+/// Pages overwritten between two looks: each may cost merges of whole blocks.
+const OVERWRITE_CHUNK: u64 = 1 << 12;
 /// Writes whose map entries are fetched ahead.
 const LOOKAHEAD: usize = 16;
 /// Write amplification is taken over windows of this many to a device's capacity.
@@ -55,7 +57,8 @@ impl<P: Parts> Target<'_, P> {
                 Overwrite::None => (None, None, Control::Continue),
                 Overwrite::Passes(passes) => {
                     let writes = (passes * pages as f64).round() as u64;
-                    let (amplification, control) = self.overwrite(pages, writes, (0, Some(writes)), &mut rng);
+                    let course = Course { before: 0, planned: Some(writes), write_amplification: None };
+                    let (amplification, control) = self.overwrite(pages, writes, course, &mut rng);
                     (amplification, None, control)
                 }
                 Overwrite::Steady => {
@@ -78,17 +81,17 @@ impl<P: Parts> Target<'_, P> {
         summary.flash_pages_programmed = counts.programmed();
     }
 
-    fn look(&mut self, phase: Phase, done: u64, total: Option<u64>) -> Control {
-        self.monitor.report(&Status { phase, done, total, requests: 0 })
+    fn look(&mut self, phase: Phase, done: u64, total: Option<u64>, write_amplification: Option<f64>) -> Control {
+        self.monitor.report(&Status { phase, done, total, write_amplification, requests: 0 })
     }
 
     fn fill(&mut self, pages: u64) -> Control {
         let mut next = 0;
         while next < pages {
-            if self.look(Phase::Fill, next, Some(pages)) == Control::Stop {
+            if self.look(Phase::Fill, next, Some(pages), None) == Control::Stop {
                 return Control::Stop;
             }
-            let count = CHUNK.min(pages - next) as u32;
+            let count = FILL_CHUNK.min(pages - next) as u32;
             let lpn = Lpn(next as u32);
             self.sinks.checker.expect_write(lpn, count);
             self.ftl.write(lpn, count, WriteContext::default(), self.sinks);
@@ -97,23 +100,23 @@ impl<P: Parts> Target<'_, P> {
         Control::Continue
     }
 
-    /// Overwrites `writes` of the first `pages` pages at random and returns the write amplification;
-    /// `progress` is (writes done before, writes planned if known).
-    fn overwrite(
-        &mut self,
-        pages: u64,
-        writes: u64,
-        progress: (u64, Option<u64>),
-        rng: &mut Rng,
-    ) -> (Option<f64>, Control) {
-        let before = self.sinks.flash.counts();
+    /// Overwrites `writes` of the first `pages` pages at random and returns the write amplification.
+    fn overwrite(&mut self, pages: u64, writes: u64, course: Course, rng: &mut Rng) -> (Option<f64>, Control) {
+        let Course { before, planned, mut write_amplification } = course;
+        let began = self.sinks.flash.counts();
+        let (mut marked, mut marked_at) = (began, 0);
         let mut ahead: [u32; LOOKAHEAD] = std::array::from_fn(|_| rng.below(pages) as u32);
         let mut done = 0;
         while done < writes {
-            if self.look(Phase::Overwrite, progress.0 + done, progress.1) == Control::Stop {
+            if done - marked_at >= window(pages) {
+                let now = self.sinks.flash.counts();
+                write_amplification = Some((now - marked).programmed() as f64 / (done - marked_at) as f64);
+                (marked, marked_at) = (now, done);
+            }
+            if self.look(Phase::Overwrite, before + done, planned, write_amplification) == Control::Stop {
                 return (None, Control::Stop);
             }
-            let count = CHUNK.min(writes - done);
+            let count = OVERWRITE_CHUNK.min(writes - done);
             for slot in (0..LOOKAHEAD).cycle().take(count as usize) {
                 let lpn = std::mem::replace(&mut ahead[slot], rng.below(pages) as u32);
                 self.ftl.prefetch(Lpn(ahead[slot]));
@@ -122,26 +125,89 @@ impl<P: Parts> Target<'_, P> {
             }
             done += count;
         }
-        let programmed = (self.sinks.flash.counts() - before).programmed();
+        let programmed = (self.sinks.flash.counts() - began).programmed();
         ((writes > 0).then(|| programmed as f64 / writes as f64), Control::Continue)
     }
 
     fn overwrite_until_steady(&mut self, pages: u64, rng: &mut Rng) -> (Option<f64>, bool, Control) {
-        let window = pages.div_ceil(WINDOWS_PER_PASS);
+        let window = window(pages);
         let limit = MAX_PASSES * WINDOWS_PER_PASS;
         let mut earlier: Option<f64> = None;
+        // By how much the last two windows differed, each from the one before.
+        let mut differences = (None, None);
         for number in 0..limit {
-            let (latest, control) = self.overwrite(pages, window, (number * window, None), rng);
+            let windows = expected_windows(differences, number, limit);
+            let planned = windows.map(|windows| windows * window);
+            let course = Course { before: number * window, planned, write_amplification: earlier };
+            let (latest, control) = self.overwrite(pages, window, course, rng);
             if control == Control::Stop {
                 return (earlier, false, control);
             }
+            let difference = earlier.zip(latest).map(|(before, now)| (now / before - 1.0).abs());
             // In the first pass garbage collection may not have started: that is calm, not steady.
-            let settled = |before: f64, now: f64| (now / before - 1.0).abs() < SETTLED;
-            if number >= WINDOWS_PER_PASS && earlier.zip(latest).is_some_and(|(before, now)| settled(before, now)) {
+            if number >= WINDOWS_PER_PASS && difference.is_some_and(|difference| difference < SETTLED) {
                 return (latest, true, Control::Continue);
             }
+            differences = (differences.1, difference);
             earlier = latest;
         }
         (earlier, false, Control::Continue)
+    }
+}
+
+/// How far overwriting is, for whoever watches it.
+struct Course {
+    /// Pages overwritten before.
+    before: u64,
+    /// Pages to overwrite in all, if that is known or can be estimated.
+    planned: Option<u64>,
+    /// Write amplification of the latest window.
+    write_amplification: Option<f64>,
+}
+
+/// Writes over which write amplification is taken.
+fn window(pages: u64) -> u64 {
+    pages.div_ceil(WINDOWS_PER_PASS)
+}
+
+/// Windows in all until write amplification has settled, after `done`, if successive windows go on to differ less and
+/// less as the last two did; none if they do not.
+fn expected_windows(differences: (Option<f64>, Option<f64>), done: u64, limit: u64) -> Option<u64> {
+    let (Some(before), Some(latest)) = differences else { return None };
+    let shrinks = latest / before;
+    if shrinks.is_nan() || shrinks >= 1.0 {
+        return None;
+    }
+    let mut difference = latest;
+    let more = (1..limit - done).find(|_| {
+        difference *= shrinks;
+        difference < SETTLED
+    });
+    Some((done + more.unwrap_or(limit - done)).max(WINDOWS_PER_PASS + 1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Differences that shrink by the same factor each time fall below the bound after as many windows as logarithms
+    /// say.
+    #[test]
+    fn the_end_of_overwriting_is_estimated_from_how_differences_shrink() {
+        for (latest, shrinks) in [(0.1, 0.5), (0.02, 0.9), (0.3, 0.2)] {
+            let more = ((SETTLED / latest) as f64).ln() / (shrinks as f64).ln();
+            let expected = expected_windows((Some(latest / shrinks), Some(latest)), 6, 64);
+            assert_eq!(expected, Some(6 + more.ceil() as u64), "{latest} {shrinks}");
+        }
+    }
+
+    #[test]
+    fn no_end_is_told_where_none_is_in_sight() {
+        assert_eq!(expected_windows((None, Some(0.1)), 2, 64), None);
+        assert_eq!(expected_windows((Some(0.1), Some(0.1)), 6, 64), None);
+        assert_eq!(expected_windows((Some(0.0), Some(0.0)), 6, 64), None);
+        // Slower than the limit allows; and not before the first pass is over.
+        assert_eq!(expected_windows((Some(0.1), Some(0.0999)), 60, 64), Some(64));
+        assert_eq!(expected_windows((Some(0.1), Some(0.001)), 2, 64), Some(5));
     }
 }

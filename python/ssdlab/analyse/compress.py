@@ -10,14 +10,16 @@ import platform
 import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import product
 from typing import Any
 
 from ssdlab import _ssdlab
 from ssdlab._ssdlab import ConfigError
 from ssdlab.analyse import corpus
 from ssdlab.analyse.corpus import Corpus
+from ssdlab.analyse.finished import finished_part
 from ssdlab.model.finding import Contents, Finding, Plot
-from ssdlab.model.requests import Monitor
+from ssdlab.model.requests import Ending, Monitor
 
 CODECS = ("lz4", "zstd:1", "zstd:3", "zlib:6")
 """Measured unless others are asked for: those of Harper 2018, and a faster level of zstd."""
@@ -127,7 +129,7 @@ class CompressBench(Finding):
 
     def __init__(
         self, *, contents: Corpus, cells: Sequence[Cell], codecs: Sequence[str], page_sizes: Sequence[int | None],
-        threads: Sequence[int], runs: int,
+        threads: Sequence[int], runs: int, partial: bool,
     ) -> None:  # fmt: skip
         self.corpus = contents
         """What was compressed."""
@@ -139,7 +141,13 @@ class CompressBench(Finding):
         self.threads = tuple(threads)
         self.runs = runs
         """Timed runs of each cell."""
+        self._partial = partial
         self.machine = machine()
+
+    @property
+    def partial(self) -> bool:
+        """Whether it was stopped before all page sizes and numbers of threads asked for were measured."""
+        return self._partial
 
     def cell(self, codec: str, page_bytes: int | None, threads: int | None = None) -> Cell:
         """The cell of this codec, size of pages (None for whole files) and number of threads (the first if left out).
@@ -219,7 +227,8 @@ def bench(
         runs: Timed runs.
         keep: Longest share of a page, up to 1, at which it is kept compressed.
         fresh: Whether each page gets new contexts, and new memory when it is compressed, as in Harper 2018.
-        monitor: Told how far it is, as that of `simulate`. If it returns something true, KeyboardInterrupt is raised.
+        monitor: Told how far it is, as that of `simulate`. If it returns something true, the sizes and threads that are
+            finished are returned, or KeyboardInterrupt is raised if there are none.
 
     Raises:
         ConfigError: If a codec or size is none, or no file has contents.
@@ -239,22 +248,37 @@ def bench(
         _ssdlab.modelled_codec(label)
     contents = paths if isinstance(paths, Corpus) else corpus.read(paths) if paths else corpus.default()
     data = [member.data for member in contents.members]
-    done, total = 0, len(workers) * len(sizes)
+    done, runs_each = 0, (runs + 1) * len(labels)
+    total = len(workers) * len(sizes) * runs_each
+    ending = Ending(monitor)
 
-    def stop() -> bool:
-        return monitor is not None and bool(monitor("cells", done, total, 0))
+    def stop(now: int) -> bool:
+        return ending("runs", done + now, total, 0)
 
-    cells: list[Cell] = []
-    for count in workers:
-        for size in sizes:
-            found = _ssdlab.bench_codecs(data, labels, size, count, keep, fresh, runs, stop)
-            cells += [_cell(label, size, count, each) for label, each in zip(labels, found, strict=True)]
-            done += 1
-            if stop():
+    found: dict[tuple[int, int | None], list[Cell]] = {}
+    for count, size in product(workers, sizes):
+        try:
+            # Short runs never ask.
+            if stop(0):
                 raise KeyboardInterrupt("stopped while measuring")
+            each = _ssdlab.bench_codecs(data, labels, size, count, keep, fresh, runs, stop)
+        except KeyboardInterrupt:
+            if not (ending.stopped and found):
+                raise
+            break
+        found[count, size] = [_cell(label, size, count, one) for label, one in zip(labels, each, strict=True)]
+        done += runs_each
+    rows, columns = finished_part([[(count, size) in found for size in sizes] for count in workers])
+    measured_threads, measured_sizes = [workers[row] for row in rows], [sizes[column] for column in columns]
     return CompressBench(
-        contents=contents, cells=cells, codecs=labels, page_sizes=sizes, threads=workers, runs=runs
-    )  # fmt: skip
+        contents=contents,
+        cells=[cell for at in product(measured_threads, measured_sizes) for cell in found[at]],
+        codecs=labels,
+        page_sizes=measured_sizes,
+        threads=measured_threads,
+        runs=runs,
+        partial=ending.stopped,
+    )
 
 
 def _page_bytes(text: str) -> int:

@@ -18,7 +18,7 @@ from ssdlab.analyse.workload_columns import (
 from ssdlab.lazy import np
 from ssdlab.model.arrow import table
 from ssdlab.model.finding import Contents, Finding, Plot
-from ssdlab.model.requests import Monitor
+from ssdlab.model.requests import Ending, Monitor, batches
 from ssdlab.model.source import Source, source_text
 
 SECTOR = 512
@@ -53,9 +53,10 @@ class TraceAnalysis(Finding):
     saved = "analysis.html, analysis.json and Parquet columns"
 
     def __init__(
-        self, *, source: Mapping[str, Any], ingest: Mapping[str, Any] | None, counted: _ssdlab.Analysis
+        self, *, source: Mapping[str, Any], ingest: Mapping[str, Any] | None, counted: _ssdlab.Analysis, partial: bool
     ) -> None:
         self._figures = counted.figures()
+        self._partial = partial
         self.source = dict(source)
         """Where the requests came from: `kind` is `trace` or `memory`, with its particulars."""
         self.ingest = ingest
@@ -112,6 +113,11 @@ class TraceAnalysis(Finding):
             kind: _share(int(counts[at_least].sum()), self.requests[kind])
             for kind, counts in zip(KINDS, wholes, strict=True)
         }
+
+    @property
+    def partial(self) -> bool:
+        """Whether it was stopped before the end of the trace."""
+        return self._partial
 
     def to_dict(self) -> dict[str, Any]:
         """The figures without the columns, ready for JSON; shares are those of 1, and what is not there is None.
@@ -235,10 +241,17 @@ def _share(part: int, whole: int) -> float | None:
 def measure(source: Source, range: str, monitor: Monitor | None) -> TraceAnalysis:
     """See `Source.analyze`."""
     counted = _ssdlab.Analysis(range)
-    ingest = source.read(counted, monitor)
+    reader, ending = source.open(), Ending(monitor)
+    try:
+        for batch in batches(reader, ending):
+            counted.add(batch)
+    except KeyboardInterrupt:
+        if not ending.stopped or counted.figures()["extent"] is None:
+            raise
+    ingest = source.report_of(reader)
     figures = counted.figures()
     if figures["extent"] is None:
         flushes = figures["requests"]["flush"]
         what = f"holds nothing but flushes ({flushes:,})" if flushes else "holds no request"
         raise TraceError(f"the trace {what}: there is nothing to analyse; give one with reads or writes")
-    return TraceAnalysis(source=source.about, ingest=ingest, counted=counted)
+    return TraceAnalysis(source=source.about, ingest=ingest, counted=counted, partial=ending.stopped)

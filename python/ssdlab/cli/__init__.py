@@ -1,5 +1,6 @@
 """The command line: one program, `ssdlab`."""
 
+import errno
 import io
 import os
 import sys
@@ -8,10 +9,16 @@ from typing import Annotated, Any
 
 import typer
 
-from ssdlab import text
+from ssdlab import interrupt, text
 from ssdlab._ssdlab import InternalError, SsdlabError, __version__
 from ssdlab.cli.command import App, Command, Group, load
-from ssdlab.cli.output import PARTIAL
+from ssdlab.cli.output import STDOUT
+from ssdlab.model.files import naming
+
+
+class _Interrupted(BaseException):
+    """Ctrl-C ended a command."""
+
 
 COMMANDS = {
     "run": "Replay a trace, or a generated workload, against a simulated SSD.",
@@ -36,6 +43,13 @@ class Commands(Group):
     def __init__(self, **more: Any) -> None:
         super().__init__(**more)
         self.commands = {name: Command(name, help=summary) for name, summary in COMMANDS.items()}
+
+    def invoke(self, ctx: Any) -> Any:
+        """Calls a command. Typer would end without a word where one is interrupted."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as error:
+            raise _Interrupted(*error.args) from None
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Name, command and its arguments, of a command line."""
@@ -83,8 +97,8 @@ def _usage_error(error: typer.TyperException) -> str:
     return f"{' '.join(error.format_message().split()).rstrip('.')}; see '{command} --help'"
 
 
-def main() -> None:
-    """Runs the command line and exits: 0 done, 1 a check failed, 2 wrong input, 70 defect, 130 interrupted."""
+def main() -> int:
+    """Runs the command line: 0 done, 1 a check failed, 2 wrong input, 70 defect, 130 interrupted."""
     # A closed output is as good as one that nobody reads.
     sys.stdout = sys.stdout or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
     sys.stderr = sys.stderr or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
@@ -93,8 +107,10 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
     try:
-        status = app(standalone_mode=False) or 0
-        sys.stdout.flush()
+        with interrupt.raised():
+            status = app(standalone_mode=False) or 0
+            with naming(STDOUT):
+                sys.stdout.flush()
     except InternalError as error:
         status = _fail(error, 70)
         print(f"ssdlab: it happened with this configuration:\n{error.config}", file=sys.stderr)
@@ -104,13 +120,25 @@ def main() -> None:
         # A group without a command has shown its help and has nothing to add.
         status = _fail(ValueError(_usage_error(error)), 2) if error.format_message() else 2
     except (BrokenPipeError, SystemExit):
-        # Typer and rich exit where a pipe is closed; no command does.
-        # Whoever read our output has seen enough; keep the interpreter from complaining about it on exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # Typer and rich exit where a pipe is closed; no command does. Whoever read our output has seen enough.
+        _write_no_more()
         status = 0
     except OSError as error:
         name = f"{text.path(error.filename)}: " if error.filename else ""
-        status = _fail(OSError(f"{name}{error.strerror or error}; check the path and its permissions"), 2)
-    except KeyboardInterrupt:
-        status = _fail(KeyboardInterrupt("interrupted; nothing was written"), PARTIAL)
-    sys.exit(status)
+        status = _fail(OSError(f"{name}{error.strerror or error}; {_remedy(error)}"), 2)
+        if error.filename == STDOUT:
+            _write_no_more()
+    except (KeyboardInterrupt, _Interrupted) as error:
+        status = _fail(_Interrupted(f"interrupted; {error}" if str(error) else "interrupted"), interrupt.STATUS)
+    return status
+
+
+def _write_no_more() -> None:
+    """Keeps the interpreter from complaining, as it exits, about an output that takes nothing."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _remedy(error: OSError) -> str:
+    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        return "make room there, or write elsewhere"
+    return "check the path and its permissions"

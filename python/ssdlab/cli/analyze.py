@@ -24,7 +24,7 @@ def analyze(
     skip_bad: options.SkipBad = False,
     json: options.Json = False,
     out: Annotated[Path | None, options.out(TraceAnalysis)] = None,
-) -> None:
+) -> int:
     """Analyse a workload: accesses by address, distance between requests, sizes, working set, sequences, arrivals.
 
     One pass in bounded memory; reads, writes and trims are told apart. Distances are between the beginnings of a
@@ -33,4 +33,4 @@ def analyze(
     file = TraceFile(*trace, format=format, device=device, action=action, skip_bad=skip_bad)
     with watching("trace") as watch:
         found = file.analyze(range=range, monitor=watch)
-    deliver(found, json=json, out=out)
+    return deliver(found, json=json, out=out)

@@ -86,7 +86,7 @@ def sim(
     skip_bad: options.SkipBad = False,
     json: options.Json = False,
     out: Out = None,
-) -> None:
+) -> int:
     """Simulate a cache of each policy and each size on a trace.
 
     The trace is read once. Reads and writes are accesses alike, and caches are empty at first.
@@ -99,7 +99,7 @@ def sim(
             file, policy.split(","), size.split(","), **what, ignore_trims=ignore_trims, write_back=write_back,
             dirty=dirty, jobs=jobs, monitor=watch,
         )  # fmt: skip
-    deliver(found, json=json, out=out)
+    return deliver(found, json=json, out=out)
 
 
 @app.command(examples="ssdlab cache mrc traces/oltp.csv.zst --policy lru,belady,arc --sample 5%")
@@ -141,7 +141,7 @@ def mrc(
     skip_bad: options.SkipBad = False,
     json: options.Json = False,
     out: Out = None,
-) -> None:
+) -> int:
     """Show miss ratios against the size of the cache.
 
     Stack algorithms (lru, mru, belady) with their default parameters are followed exactly in one pass, unless items are
@@ -155,4 +155,4 @@ def mrc(
             file, policy.split(","), None if size is None else size.split(","), **what, ignore_trims=ignore_trims,
             sample=sample, replicas=replicas, jobs=jobs, monitor=watch,
         )  # fmt: skip
-    deliver(found, json=json, out=out)
+    return deliver(found, json=json, out=out)

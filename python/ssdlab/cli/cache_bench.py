@@ -120,7 +120,7 @@ def bench(
     runs: Annotated[int, options.option("--runs INTEGER", "Runs of each cell.", min=1)] = benchmark.RUNS,
     json: options.Json = False,
     out: Annotated[Path | None, options.out(CacheBench)] = None,
-) -> None:
+) -> int:
     """Measure a cache with a raw and a compressed pool under one budget, with real pages and threads.
 
     Sweeps the share of the compressed pool (C_% of Harper 2018) and the codecs. A share of 0 is the usual cache.
@@ -150,7 +150,7 @@ def bench(
             runs=runs,
             monitor=watch,
         )
-    deliver(found, json=json, out=out)
+    return deliver(found, json=json, out=out)
 
 
 def _drive(named: str | None, sets: list[str]) -> Config | None:

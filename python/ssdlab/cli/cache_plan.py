@@ -81,7 +81,7 @@ def plan(
     ] = False,
     json: options.Json = False,
     out: Annotated[Path | None, options.out(CachePlan)] = None,
-) -> None:
+) -> int:
     """Tell whether to compress part of a page cache, with which compressor and how much of it.
 
     The model is that of Harper 2018, as in the document and corrected where it errs; the advice follows the
@@ -106,7 +106,7 @@ def plan(
             measure_cache=bench,
             monitor=watch,
         )
-    deliver(found, json=json, out=out)
+    return deliver(found, json=json, out=out)
 
 
 def _share(written: str) -> float:

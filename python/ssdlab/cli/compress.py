@@ -37,7 +37,7 @@ def bench(
     runs: Annotated[int, options.option("--runs INTEGER", "Timed runs, after one to warm up.", min=1)] = RUNS,
     json: options.Json = False,
     out: Annotated[Path | None, options.out(CompressBench)] = None,
-) -> None:
+) -> int:
     """Measure how far codecs shrink pages of files, and how long that takes.
 
     Every page restored is compared with what it was before times count. Times are of this machine, and of others'
@@ -52,4 +52,4 @@ def bench(
             runs=runs,
             monitor=watch,
         )
-    deliver(found, json=json, out=out)
+    return deliver(found, json=json, out=out)

@@ -143,13 +143,14 @@ Jobs = Annotated[
 
 def out(kind: type[Finding]) -> Any:
     """The option that names a directory to write a kind of finding to."""
-    return option("--out -o DIR", f"Write {kind.saved} there.", OUTPUT, callback=_writable)
+    return option("--out -o DIR", f"Write {kind.saved} there.", OUTPUT, parser=_writable)
 
 
-def _writable(directory: Path | None) -> Path | None:
+def _writable(written: str) -> Path:
     """Fails now rather than after a long run; makes nothing, as the run may fail as well."""
-    if directory is None:
-        return None
+    if not written:
+        raise ConfigError("--out '': names no directory; name one, or leave --out out")
+    directory = Path(written)
     existing = next(path for path in (directory, *directory.absolute().parents) if path.exists())
     if not existing.is_dir():
         raise ConfigError(f"--out {text.path(directory)}: {text.path(existing)} is a file; name a directory")

@@ -1,17 +1,20 @@
 """How a command hands over what it found."""
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ssdlab import text
+from ssdlab.interrupt import STATUS
 from ssdlab.lazy import room
+from ssdlab.model.files import naming
 
 if TYPE_CHECKING:
     from ssdlab.model.finding import Finding
     from ssdlab.view.page import Page
 
-PARTIAL = 130
-"""Exit status of a run that Ctrl-C ended."""
+STDOUT = "standard output"
+"""Its name in messages."""
 
 
 def show(page: "Page") -> None:
@@ -19,18 +22,38 @@ def show(page: "Page") -> None:
     room("view.terminal").show(page)
 
 
+def status_of(partial: bool) -> int:
+    """The exit status of a command that has printed a result, partial or whole; says if it was interrupted."""
+    if not partial:
+        return 0
+    print("ssdlab: interrupted; the result is of what was finished", file=sys.stderr)
+    return STATUS
+
+
 def deliver(found: "Finding", *, json: bool, out: Path | None = None, page: "Page | None" = None) -> int:
-    """Saves what was found in `out`, if that is given, and prints it: as JSON and nothing else, or as a page.
+    """Prints what was found, as JSON and nothing else or as a page, then saves it in `out`, if that is given.
 
     Returns:
         The exit status.
     """
-    if out is not None:
-        found.save(out)
-    if json:
-        print(found.to_json(), end="")
-    else:
-        show(page or found.page())
+    try:
+        with naming(STDOUT):
+            if json:
+                print(found.to_json(), end="")
+            else:
+                show(page or found.page())
+            sys.stdout.flush()
+    finally:
+        # Neither an output that is full nor a reader that has seen enough keeps it from being saved.
         if out is not None:
-            print(f"\nwritten to {text.path(out)}: {found.saved}")
-    return PARTIAL if found.partial else 0
+            _save(found, out)
+    if out is not None and not json:
+        print(f"\nwritten to {text.path(out)}: {found.saved}")
+    return status_of(found.partial)
+
+
+def _save(found: Finding, out: Path) -> None:
+    try:
+        found.save(out)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(f"nothing was written to {text.path(out)}") from None

@@ -1,27 +1,27 @@
-"""Progress on standard error, and Ctrl-C."""
+"""Progress on standard error."""
 
-import signal
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from types import FrameType
 from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextColumn
 
 from ssdlab import text
+from ssdlab.interrupt import Request, asked_for
 
 QUIET_SECONDS = 1.0
 """Nothing is shown of what takes no longer."""
 LINE_SECONDS = 5.0
 """Between lines where there is no terminal."""
 
-UNITS = {"fill": "pages", "overwrite": "pages", "simulate": "simulations", "caches": "caches", "cells": "cells"}
-"""What `done` of a phase counts; the rate of others is that of their requests."""
+UNITS = {"fill": "pages", "overwrite": "pages", "accesses": "accesses"}
+"""What `done` of a phase counts, where a rate of it says something."""
+COUNTED = {"simulate": "simulations", "caches": "caches", "cells": "cells", "runs": "runs"}
+"""What `done` of a phase counts, where there are too few for a rate: their number is shown."""
 
 
 @dataclass
@@ -44,41 +44,54 @@ class Watch:
         self._task: TaskID | None = None
         self._next_line = display.began + QUIET_SECONDS
 
+    @property
+    def phase(self) -> str:
+        """What the run was at when it was last heard of."""
+        return self._phase.name
+
     def __call__(self, phase: str, done: int, total: int | None, requests: int) -> bool:
         """Shows how far the run is; true if it is to end."""
-        if phase != self._phase.name:
-            self._phase = _Phase(phase, done, requests)
+        name, _, detail = phase.partition(", ")
+        if name != self._phase.name:
+            self._phase = _Phase(name, done, requests)
         now = time.monotonic()
         if now - self._display.began >= QUIET_SECONDS:
-            self._show(now, done, total, requests)
-        return self._display.stopped.is_set()
+            self._show(now, detail, done, total, requests)
+        return self._display.request.ask()
 
-    def _show(self, now: float, done: int, total: int | None, requests: int) -> None:
+    def _show(self, now: float, detail: str, done: int, total: int | None, requests: int) -> None:
         phase = self._phase
         elapsed = max(now - phase.began, 1e-6)
-        counted = done - phase.done if phase.name in UNITS else requests - phase.requests
-        rate = f"{text.short_count(counted / elapsed)} {UNITS.get(phase.name, 'requests')}/s"
-        left = ""
+        facts = [detail] if detail else []
+        if phase.name in COUNTED and total:
+            facts.append(f"{done} of {total} {COUNTED[phase.name]}")
+        rate = (done - phase.done if phase.name in UNITS else requests - phase.requests) / elapsed
+        if rate >= 1:
+            facts.append(f"{text.short_count(rate)} {UNITS.get(phase.name, 'requests')}/s")
         if total and done > phase.done:
-            minutes, seconds = divmod(round((total - done) * elapsed / (done - phase.done)), 60)
-            left = f"{minutes}:{seconds:02} left"
+            facts.append(f"{_clock((total - done) * elapsed / (done - phase.done))} left")
+        else:
+            facts.append(f"for {_clock(elapsed)}")
         if self._display.bars is not None:
-            self._bar(done, total, rate, left)
+            self._bar(done, total, ", ".join(facts))
         elif now >= self._next_line:
             share = f" {100 * done / total:.0f} %" if total else ""
-            line = f"{self._label}: {phase.name}{share}, {rate}" + (f", {left}" if left else "")
-            print(line, file=sys.stderr, flush=True)
+            print(f"{self._label}: {phase.name}{share}, {', '.join(facts)}", file=sys.stderr, flush=True)
             self._next_line = now + LINE_SECONDS
 
-    def _bar(self, done: int, total: int | None, rate: str, left: str) -> None:
+    def _bar(self, done: int, total: int | None, facts: str) -> None:
         bars = self._display.bars
         assert bars is not None
         bars.start()
-        fields: dict[str, Any] = {"description": f"{self._label}: {self._phase.name}", "rate": rate, "left": left}
+        fields: dict[str, Any] = {"description": f"{self._label}: {self._phase.name}", "facts": facts}
         if self._task is None:
             self._task = bars.add_task(total=total, completed=done, **fields)
-        else:
-            bars.update(self._task, total=total, completed=done, **fields)
+            return
+        bars.update(self._task, completed=done, **fields)
+        for task in bars.tasks:
+            if task.id == self._task:
+                # `update` takes None for no change, and a phase of unknown length would seem complete.
+                task.total = total
 
     def finish(self) -> None:
         """Takes the run off the display."""
@@ -86,12 +99,17 @@ class Watch:
             self._display.bars.remove_task(self._task)
 
 
+def _clock(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes}:{rest:02}"
+
+
 class Display:
     """What standard error shows: bars on a terminal, now and then a line elsewhere."""
 
-    def __init__(self) -> None:
+    def __init__(self, request: Request) -> None:
         self.began = time.monotonic()
-        self.stopped = threading.Event()
+        self.request = request
         console = Console(stderr=True)
         self.bars: Progress | None = None
         if console.is_terminal:
@@ -99,8 +117,7 @@ class Display:
                 TextColumn("{task.description}"),
                 BarColumn(bar_width=24),
                 TaskProgressColumn(),
-                TextColumn("{task.fields[rate]}"),
-                TextColumn("{task.fields[left]}"),
+                TextColumn("{task.fields[facts]}"),
                 console=console,
                 transient=True,
             )
@@ -112,20 +129,14 @@ class Display:
 
 @contextmanager
 def display() -> Iterator[Display]:
-    """Shows progress while it lasts. The first Ctrl-C asks the runs to end, a second one ends the program."""
-    shown = Display()
-
-    def stop(_signal: int, _frame: FrameType | None) -> None:
-        shown.stopped.set()
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-
-    previous = signal.signal(signal.SIGINT, stop)
-    try:
-        yield shown
-    finally:
-        signal.signal(signal.SIGINT, previous)
-        if shown.bars is not None:
-            shown.bars.stop()
+    """Shows progress while it lasts. Ctrl-C asks the runs to end."""
+    with asked_for() as request:
+        shown = Display(request)
+        try:
+            yield shown
+        finally:
+            if shown.bars is not None:
+                shown.bars.stop()
 
 
 @contextmanager

@@ -19,6 +19,13 @@ ssdlab run trace.csv.gz --preset tlc-nvme --set device.op=12.5%
 ssdlab run --workload zipf --set seed=2 --json | jq .write_amplification
 """
 
+BEFORE_MEASURING = {
+    "fill": "preconditioning (filling the drive)",
+    "overwrite": "preconditioning (overwriting the drive)",
+    "warm-up": "warming up",
+}
+"""What a run was at in the phases that have no result."""
+
 
 @app.command(examples=EXAMPLES)
 def run(
@@ -46,4 +53,6 @@ def run(
     file = options.trace_file(trace or [], format, device, action, skip_bad)
     with watching("run") as watch:
         result = simulate(settings, file, monitor=watch)
+    if result.partial and watch.phase in BEFORE_MEASURING:
+        raise KeyboardInterrupt(f"the run was {BEFORE_MEASURING[watch.phase]}, and nothing was measured yet")
     return deliver(result, json=json, out=out)

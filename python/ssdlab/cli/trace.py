@@ -10,7 +10,7 @@ from ssdlab import _ssdlab, text
 from ssdlab.analyse.intervals import WriteIntervals
 from ssdlab.cli import analyze, options
 from ssdlab.cli.command import App
-from ssdlab.cli.output import PARTIAL, deliver, show
+from ssdlab.cli.output import deliver, show, status_of
 from ssdlab.cli.progress import watching
 from ssdlab.lazy import room
 from ssdlab.model.conversion import FORMATS, Count, write
@@ -113,7 +113,7 @@ def info(
         print(json_module.dumps({"partial": partial, "ingest": report, "profile": profile.figures()}, indent=2))
     else:
         show(room("view.pages.profile").page(file.about, profile.figures(), report, partial))
-    return PARTIAL if partial else 0
+    return status_of(partial)
 
 
 @app.command(examples="ssdlab trace intervals traces/oltp.csv.zst --log 5%,10%,64MiB --out out/oltp")
@@ -133,7 +133,7 @@ def intervals(
     skip_bad: options.SkipBad = False,
     json: options.Json = False,
     out: Annotated[Path | None, options.out(WriteIntervals)] = None,
-) -> None:
+) -> int:
     """Tell when written pages are written again, and how much of that a log of some size would see.
 
     The write interval of a page write counts the page writes since the previous write of the same page. Hot is an
@@ -143,4 +143,4 @@ def intervals(
     file = TraceFile(*trace, format=format, device=device, action=action, skip_bad=skip_bad)
     with watching("trace") as watch:
         found = file.intervals(page=page, logs=log.split(","), monitor=watch)
-    deliver(found, json=json, out=out)
+    return deliver(found, json=json, out=out)

@@ -88,7 +88,8 @@ def _write_parquet(batches: Iterator[_ssdlab.Requests], path: Path, streams: Cal
                 requests += len(batch)
             writer.name_streams(streams())
     except OSError as error:
-        raise TraceError(
-            f"{text.path(path)}: cannot be written: {error.strerror or error}; check the directory"
-        ) from None
+        # Errors of pyarrow name no file, and have words of their own.
+        words = os.strerror(error.errno) if error.errno and not error.filename else error.strerror
+        reason = words or str(error)
+        raise TraceError(f"{text.path(path)}: cannot be written: {reason}; check the directory and its room") from None
     return [("requests", "requests", "Requests written.", requests)]

@@ -2,6 +2,7 @@
 
 import csv
 import errno
+import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -10,6 +11,17 @@ from importlib import import_module
 from pathlib import Path
 
 from ssdlab.lazy import pa, pq
+
+
+@contextmanager
+def naming(name: object) -> Iterator[None]:
+    """An OSError tells this name of what could not be written, not that of a file on the way there."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is None:
+            raise
+        raise OSError(error.errno, os.strerror(error.errno), str(name)) from None
 
 
 @contextmanager

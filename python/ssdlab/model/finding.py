@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ssdlab.lazy import pa, room
-from ssdlab.model.files import filling, write
+from ssdlab.model.files import filling, naming, write
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -91,7 +91,7 @@ class Finding:
         Each file appears whole or not at all, and equal findings give equal bytes.
 
         Raises:
-            OSError: If the directory cannot be written.
+            OSError: If the directory or a file in it cannot be written; what was there before stays as it was.
         """
         folder = Path(directory)
         # What an earlier finding left would pass for part of this one.
@@ -101,7 +101,8 @@ class Finding:
         with filling(folder) as hidden:
             contents = {self._report: self.report_html(), self._json: self.to_json(), **self._tables()}
             for name, content in contents.items():
-                write(hidden / name, content)
+                with naming(folder / name):
+                    write(hidden / name, content)
         for path in earlier:
             if path.name not in contents:
                 path.unlink()

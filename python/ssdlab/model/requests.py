@@ -14,8 +14,25 @@ OPS = ("read", "write", "trim", "flush")
 """Names of the operations, in the order of their numbers."""
 
 Monitor = Callable[[str, int, int | None, int], object]
-"""`monitor(phase, done, total, requests)`: `phase` is `scan`, `fill`, `overwrite`, `warm-up` or `measure`; `done` of
-`total` (None where unknown) is in a unit of its own; `requests` counts those replayed. Something true ends the run."""
+"""`monitor(phase, done, total, requests)`: `phase` is `scan`, `fill`, `overwrite`, `warm-up` or `measure`, and a comma
+may follow with more, as in `overwrite, write amplification 2.31`; `done` of `total` (None where unknown) is in a unit
+of its own; `requests` counts those replayed. Something true ends the run."""
+
+
+class Ending:
+    """A monitor that tells afterwards whether it ended the work: KeyboardInterrupt may be Ctrl-C as well, which nobody
+    may keep.
+    """
+
+    def __init__(self, monitor: Monitor | None) -> None:
+        self._monitor = monitor
+        self.stopped = False
+        """Whether something true was returned."""
+
+    def __call__(self, phase: str, done: int, total: int | None, requests: int) -> bool:
+        """Passes the question on."""
+        self.stopped = self._monitor is not None and bool(self._monitor(phase, done, total, requests))
+        return self.stopped
 
 
 class RequestSource(Protocol):

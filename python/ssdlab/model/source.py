@@ -97,7 +97,7 @@ class Source(ABC):
         Args:
             range: Size of the ranges in which addresses are counted, from `"512B"` to `"1TiB"`.
             monitor: Told how far the pass is, as that of `simulate`, in the phase `scan`. If it returns something
-                true, KeyboardInterrupt is raised.
+                true, what was read until then is analysed; KeyboardInterrupt is raised if nothing was.
 
         Raises:
             TraceError: If a file cannot be read, if no request addresses anything, or if the range cannot be.

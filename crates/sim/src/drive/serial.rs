@@ -7,7 +7,7 @@ use crate::drive::parts::Parts;
 use crate::drive::sinks::Sinks;
 use crate::drive::stack::Stack;
 use crate::host::fit::{Fitter, Moved};
-use crate::host::issue::{BATCH, scaled};
+use crate::host::issue::{BATCH, LOOK_BYTES, scaled};
 use crate::observe::measurement::Measurement;
 use crate::observe::summary::PreconditionSummary;
 use crate::precondition::Target;
@@ -71,18 +71,23 @@ impl<P: Parts<Flash: OneByOne>> SerialDrive<P> {
                 break;
             }
             left -= count as u64;
+            let mut bytes_since_look = 0;
             for (index, request) in batch.iter().enumerate() {
                 if let Some(ahead) = batch.get(index + LOOKAHEAD) {
                     self.stack.prefetch(ahead);
                 }
                 self.serve(request)?;
+                bytes_since_look += u64::from(request.bytes);
+                if bytes_since_look > LOOK_BYTES || index + 1 == count {
+                    bytes_since_look = 0;
+                    let status = Status::replaying(phase, source.progress(), self.stack.requests);
+                    if monitor.report(&status) == Control::Stop {
+                        self.measurement.arrived(batch[0].time_ns, request.time_ns);
+                        return Ok(Control::Stop);
+                    }
+                }
             }
             self.measurement.arrived(batch[0].time_ns, batch[count - 1].time_ns);
-            let progress = source.progress();
-            let status = Status { phase, done: progress.done, total: progress.total, requests: self.stack.requests };
-            if monitor.report(&status) == Control::Stop {
-                return Ok(Control::Stop);
-            }
         }
         Ok(Control::Continue)
     }

@@ -22,6 +22,8 @@ use crate::setup::host::Replay;
 
 /// Requests fetched from a source at a time.
 pub(crate) const BATCH: usize = 4096;
+/// Bytes replayed between two looks at the monitor, where requests are so large that a batch has more.
+pub(crate) const LOOK_BYTES: u64 = BATCH as u64 * 4096;
 
 /// Requests held back because their streams have as many outstanding as they may.
 const LOOK_AHEAD: usize = 1 << 16;
@@ -69,6 +71,7 @@ pub(crate) struct Issuer<'s> {
     left: u64,
     batch: Vec<Request>,
     next: usize,
+    bytes_since_look: u64,
     /// First and latest time in the batch that was fetched last.
     pub arrivals_ns: Option<(u64, u64)>,
     pub control: Control,
@@ -133,6 +136,7 @@ impl<'s> Issuer<'s> {
             left: limit,
             batch: Vec::new(),
             next: 0,
+            bytes_since_look: 0,
             arrivals_ns: None,
             control: Control::Continue,
             issued,
@@ -156,20 +160,20 @@ impl<'s> Issuer<'s> {
 
     /// Fetches the next batch if there is none; false at the end.
     fn fetch(&mut self) -> Result<bool, SimError> {
-        if self.next < self.batch.len() {
+        let left = self.next < self.batch.len();
+        if left && self.bytes_since_look <= LOOK_BYTES && self.control == Control::Continue {
             return Ok(true);
         }
-        if self.control == Control::Stop {
-            return Ok(false);
-        }
-        if !self.batch.is_empty() {
-            let progress = self.source.progress();
-            let status =
-                Status { phase: self.phase, done: progress.done, total: progress.total, requests: self.issued };
+        if self.control == Control::Continue && !self.batch.is_empty() {
+            let status = Status::replaying(self.phase, self.source.progress(), self.issued);
             self.control = self.monitor.report(&status);
-            if self.control == Control::Stop {
-                return Ok(false);
+            self.bytes_since_look = 0;
+            if let (Control::Stop, Some((_, latest_ns))) = (self.control, &mut self.arrivals_ns) {
+                *latest_ns = self.batch[self.next - 1].time_ns;
             }
+        }
+        if left || self.control == Control::Stop {
+            return Ok(self.control == Control::Continue);
         }
         self.batch.clear();
         self.next = 0;
@@ -182,6 +186,14 @@ impl<'s> Issuer<'s> {
         };
         self.arrivals_ns = Some((self.arrivals_ns.map_or(first.time_ns, |(first, _)| first), last.time_ns));
         Ok(true)
+    }
+
+    /// The next request of the batch, which has one.
+    fn take(&mut self) -> Request {
+        let request = self.batch[self.next];
+        self.next += 1;
+        self.bytes_since_look += u64::from(request.bytes);
+        request
     }
 
     /// What the host does at `now_ns`.
@@ -209,7 +221,7 @@ impl<'s> Issuer<'s> {
         if time_ns > now_ns {
             return Ok(Next::Wait(time_ns));
         }
-        self.next += 1;
+        self.take();
         self.issued += 1;
         Ok(Next::Issue(Issued { request, time_ns }))
     }
@@ -236,8 +248,7 @@ impl<'s> Issuer<'s> {
                 let later = self.thinking.peek().map_or(NEVER, |&Reverse((time_ns, _))| time_ns);
                 return Ok(if may_look && self.held_back == 0 { Next::End } else { Next::Wait(later) });
             }
-            let request = self.batch[self.next];
-            self.next += 1;
+            let request = self.take();
             self.hold(request, if per_stream { request.stream } else { 0 }, depth);
         }
     }

@@ -1,5 +1,7 @@
 //! Progress of a run, and its monitor.
 
+use ssdlab_trace::Progress;
+
 /// Part of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Phase {
@@ -26,16 +28,25 @@ impl Phase {
 }
 
 /// How far a run is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Status {
     /// Current phase.
     pub phase: Phase,
     /// Units done: pages when preconditioning, the source's own unit otherwise.
     pub done: u64,
-    /// Units in all, where known.
+    /// Units in all, where known; an estimate while the drive is overwritten until it is steady.
     pub total: Option<u64>,
+    /// Write amplification of the latest window of overwriting, where one has been overwritten.
+    pub write_amplification: Option<f64>,
     /// Requests replayed so far.
     pub requests: u64,
+}
+
+impl Status {
+    /// How far the replay of a source is.
+    pub(crate) fn replaying(phase: Phase, progress: Progress, requests: u64) -> Self {
+        Self { phase, done: progress.done, total: progress.total, write_amplification: None, requests }
+    }
 }
 
 /// What a monitor answers.

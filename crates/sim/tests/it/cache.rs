@@ -124,19 +124,25 @@ fn caches_side_by_side_are_those_one_by_one() {
         choices().iter().map(|cache| trace.simulate(cache.info, &[], cache.capacity).expect("possible")).collect();
     for jobs in [1, 3, 100] {
         let found = simulate_caches(&trace, choices(), jobs, &mut |_, _| Control::Continue);
-        assert_eq!(found, Ok(Some(alone.clone())));
+        assert_eq!(found, Ok(alone.iter().copied().map(Some).collect::<Vec<_>>()));
     }
     let curve =
         one_pass_points(&trace, vec![policy("lru").expect("lru")], &[1, 10, 100], 1, &mut |_, _| Control::Continue);
     let lru = choices().iter().position(|cache| cache.info.name == "lru").expect("lru");
-    let ratios: Vec<f64> = curve.expect("a stack").expect("not stopped")[0].iter().map(|one| one.miss_ratio).collect();
+    let curve = curve.expect("a stack").remove(0).expect("not stopped");
+    let ratios: Vec<f64> = curve.iter().map(|one| one.miss_ratio).collect();
     assert_eq!(ratios, alone[lru..lru + 3].iter().map(ssdlab_cache::Counts::miss_ratio).collect::<Vec<_>>());
 }
 
 #[test]
 fn who_watches_can_stop_and_the_first_error_is_told() {
-    assert_eq!(simulate_caches(&trace(), choices(), 2, &mut |_, _| Control::Stop), Ok(None));
-    assert_eq!(simulate_caches(&trace(), Vec::new(), 2, &mut |_, _| Control::Stop), Ok(Some(Vec::new())));
+    assert_eq!(simulate_caches(&trace(), Vec::new(), 2, &mut |_, _| Control::Stop), Ok(Vec::new()));
+    let all = simulate_caches(&trace(), choices(), 1, &mut |_, _| Control::Continue).expect("they can be");
+    let stop_at_one = &mut |done, _| if done < 1 { Control::Continue } else { Control::Stop };
+    let some = simulate_caches(&trace(), choices(), 1, stop_at_one).expect("they can be");
+    assert_eq!((some[0], some.len()), (all[0], all.len()));
+    // One at a time is under way when it is told to stop.
+    assert!(some.iter().flatten().count() < some.len() && all.iter().all(Option::is_some));
     let mut wrong = choices();
     wrong[4].capacity = 0;
     wrong[7].changes = vec![("nothing".into(), 1)];

@@ -21,7 +21,7 @@ from ssdlab.analyse.corpus import Corpus
 from ssdlab.model.config import Config
 from ssdlab.model.finding import Contents, Finding, Plot
 from ssdlab.model.pool import COMPRESSED_POLICY, POLICY, Settings, _bytes
-from ssdlab.model.requests import Monitor
+from ssdlab.model.requests import Ending, Monitor
 from ssdlab.model.trace import Trace
 
 SHARES = ("0", "25", "50", "adaptive")
@@ -111,6 +111,13 @@ class CacheBench(Finding):
     """What `bench` was asked for, beyond what stands here: policies, accesses, storage below."""
     cells: tuple[Cell, ...]
     """By share, then codec."""
+    asked: int
+    """Cells that were to be measured."""
+
+    @property
+    def partial(self) -> bool:
+        """Whether it was stopped before all cells were measured."""
+        return len(self.cells) < self.asked
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as plain values."""
@@ -198,7 +205,8 @@ def bench(
             one run to the next, and a thread waits for each page until the drive would have it: `load_us` says how long
             that was, and `late_us` what of it was the simulation's.
         runs: Runs of each cell.
-        monitor: Told how far it is, as that of `simulate`. If it returns something true, KeyboardInterrupt is raised.
+        monitor: Told how far it is, as that of `simulate`. If it returns something true, the cells that are finished
+            are returned, or KeyboardInterrupt is raised if there are none.
 
     Raises:
         ConfigError: If these make no measurement.
@@ -237,12 +245,13 @@ def bench(
     source = dataset if isinstance(dataset, Corpus) else corpus.read(dataset) if dataset else corpus.default()
     contents = b"".join(_whole_pages(member.data, page_bytes) for member in source.members)
     plan = [(share, codec) for share in shares for codec in (codecs if share.rstrip("% ") != "0" else [None])]
-    done = 0
+    runs_done, ending = 0, Ending(monitor)
 
-    def stop() -> bool:
-        return monitor is not None and bool(monitor("cells", done, len(plan) * runs, 0))
+    def stop(accesses_done: int) -> bool:
+        done, total = runs_done * len(sequence) + accesses_done, len(plan) * runs * len(sequence)
+        return ending(f"accesses, run {runs_done + 1} of {len(plan) * runs}", done, total, 0)
 
-    cells = []
+    cells: list[Cell] = []
     with _below(directory, drive, contents, pages, page_bytes, cost_us, busy, monitor) as storage:
 
         def run(share: str, codec: str | None, miss_us: float = 0.0, restore_us: float = 0.0) -> dict[str, Any]:
@@ -266,22 +275,30 @@ def bench(
             probe = run("0", None)
             miss_us = probe["load_ns"] / max(probe["loads"], 1) / 1e3
             sample = [contents[: _PROBE_PAGES * page_bytes]]
-            times = {codec: (miss_us, _restore_us(sample, codec, page_bytes, stop)) for codec in codecs}
+            times = {codec: (miss_us, _restore_us(sample, codec, page_bytes, lambda _: stop(0))) for codec in codecs}
+        direct = True
         for share, codec in plan:
             each = []
-            for _ in range(runs):
-                adaptive = times[codec] if share == "adaptive" and codec is not None else (0.0, 0.0)
-                each.append(run(share, codec, *adaptive))
-                done += 1
-                if stop():
-                    raise KeyboardInterrupt("stopped while measuring")
+            try:
+                for _ in range(runs):
+                    # Short runs never ask.
+                    if stop(0):
+                        raise KeyboardInterrupt("stopped while measuring")
+                    adaptive = times[codec] if share == "adaptive" and codec is not None else (0.0, 0.0)
+                    each.append(run(share, codec, *adaptive))
+                    runs_done += 1
+            except KeyboardInterrupt:
+                if not (ending.stopped and cells):
+                    raise
+                break
+            direct &= each[-1]["direct"]
             cells.append(_cell(share, codec, each, len(sequence) - len(sequence) // 2, simulated=drive is not None))
         if drive is not None:
             below = "a simulated drive below"
         elif storage.path is None:
             below = f"{'busy' if busy else 'sleeping'} {cost_us:g} µs below"
         else:
-            below = "a file below, " + ("direct I/O" if each[-1]["direct"] else "through the page cache of the system")
+            below = "a file below, " + ("direct I/O" if direct else "through the page cache of the system")
     return CacheBench(
         title=f"{what}, {text.size(page_bytes)} each, {text.size(budget_bytes)} of memory, {below}",
         contents=source,
@@ -304,6 +321,7 @@ def bench(
             "drive": None if drive is None else drive.to_toml(),
         },
         cells=tuple(cells),
+        asked=len(plan),
     )
 
 
@@ -311,7 +329,7 @@ def _whole_pages(data: bytes, page_bytes: int) -> bytes:
     return data + bytes(-len(data) % page_bytes)
 
 
-def _restore_us(sample: list[bytes], codec: str, page_bytes: int, stop: Callable[[], bool]) -> float:
+def _restore_us(sample: list[bytes], codec: str, page_bytes: int, stop: Callable[[int], bool]) -> float:
     found = _ssdlab.bench_codecs(sample, [codec], page_bytes, 1, 1.0, False, 3, stop)[0]
     ns = min(sum(run) for run in found["compress_cpu_ns"]) + min(sum(run) for run in found["decompress_cpu_ns"])
     return float(ns / found["pages"][0] / 1e3)

@@ -27,6 +27,7 @@ class _Caches(Finding):
         asked: Sequence[Asked],
         capacities: Sequence[int],
         footprint: tuple[int, int, int],
+        partial: bool,
     ) -> None:
         self.source = dict(source)
         """Where the requests came from: `kind` is `trace` or `memory`, with its particulars."""
@@ -42,6 +43,12 @@ class _Caches(Finding):
         """Units that the caches hold, ascending: the columns."""
         self.accesses, self.items, self.footprint_units = footprint
         self._items = items
+        self._partial = partial
+
+    @property
+    def partial(self) -> bool:
+        """Whether it was stopped before all policies and sizes asked for were simulated."""
+        return self._partial
 
     def size_text(self, units: int) -> str:
         """A capacity as a person writes it."""

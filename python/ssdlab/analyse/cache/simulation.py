@@ -14,6 +14,7 @@ from ssdlab._ssdlab import ConfigError, TraceError
 from ssdlab.analyse.cache.policies import PAGE, Asked, Items, read_items, read_policies
 from ssdlab.analyse.cache.result import CacheSimulation, MissRatioCurves
 from ssdlab.analyse.cache.sizes import read_sizes
+from ssdlab.analyse.finished import finished_part
 from ssdlab.lazy import np
 from ssdlab.model.requests import Monitor
 from ssdlab.model.trace_file import Given, source_of
@@ -79,7 +80,8 @@ def simulate(
         dirty: Share of a write-back cache that may be dirty; all of it if left out.
         jobs: Caches simulated at a time; one per processor if left out.
         monitor: Told how far it is, as that of `simulate`, in the phases `scan` and `caches`. If it returns something
-            true, KeyboardInterrupt is raised, as by Ctrl-C within a fraction of a second.
+            true, the policies that are finished are returned, or else the sizes of one that are; KeyboardInterrupt is
+            raised if nothing is.
 
     Raises:
         ConfigError: If a policy, a parameter or a size cannot be.
@@ -107,7 +109,25 @@ def simulate(
         if write_back
         else gathered.simulate(cells, threads, monitor)
     )
-    return CacheSimulation(counted=counted, items=items, asked=asked, capacities=capacities, **common)
+    rows, columns, partial = _finished(counted["finished"], len(asked), len(capacities))
+    kept = {name: _part(values, rows, columns, len(capacities)) for name, values in counted.items()}
+    return CacheSimulation(
+        counted=kept, items=items, asked=[asked[row] for row in rows], partial=partial,
+        capacities=[capacities[column] for column in columns], **common,
+    )  # fmt: skip
+
+
+def _finished(cells: Any, rows: int, columns: int) -> tuple[list[int], list[int], bool]:
+    """Rows and columns to keep, and whether that is a part of the table."""
+    kept = finished_part(cells.reshape(rows, columns).tolist())
+    if not kept[0]:
+        raise KeyboardInterrupt("stopped while simulating caches")
+    return *kept, not bool(cells.all())
+
+
+def _part(values: Any, rows: list[int], columns: list[int], width: int) -> Any:
+    """Some rows and columns of a table given cell by cell, in the same way."""
+    return values.reshape(-1, width)[np.ix_(rows, columns)].reshape(-1)
 
 
 def _refuse_write_back(items: Items, asked: Sequence[Asked], ignore_trims: bool) -> None:
@@ -174,9 +194,10 @@ def mrc(
     other = "simulated" if part is None else "sampled"
     stack = gathered.is_stack()
     methods = ["one pass" if stack and one.one_pass else other for one in asked]
-    names = ("miss_ratio", "unit_miss_ratio", "standard_error", "unit_standard_error", "scaled_units")
+    ratios = ("miss_ratio", "unit_miss_ratio", "standard_error", "unit_standard_error")
+    types: dict[str, Any] = {**dict.fromkeys(ratios, np.float64), "scaled_units": np.uint64, "finished": np.bool_}
     shape = (len(asked), len(capacities))
-    points = {name: np.zeros(shape, np.uint64 if name == "scaled_units" else np.float64) for name in names}
+    points = {name: np.zeros(shape, kind) for name, kind in types.items()}
     for method in dict.fromkeys(methods):
         rows = [row for row, its in enumerate(methods) if its == method]
         chosen = [asked[row] for row in rows]
@@ -186,12 +207,22 @@ def mrc(
             found = gathered.sampled(_cells(chosen, capacities), threads, monitor)
         else:
             found = gathered.exact(_cells(chosen, capacities), threads, monitor)
-        for name in names:
-            points[name][rows] = found[name].reshape(len(rows), len(capacities))
+        for name, values in points.items():
+            values[rows] = found[name].reshape(len(rows), len(capacities))
+        if not found["finished"].all():
+            break
+    finished = points.pop("finished")
+    kept_rows, columns, partial = _finished(finished, *shape)
     return MissRatioCurves(
-        methods=methods, points=points, sample=gathered.sample_rate(), items=items, asked=asked, capacities=capacities,
+        methods=[methods[row] for row in kept_rows],
+        points={name: values[np.ix_(kept_rows, columns)] for name, values in points.items()},
+        sample=gathered.sample_rate(),
+        items=items,
+        asked=[asked[row] for row in kept_rows],
+        capacities=[capacities[column] for column in columns],
+        partial=partial,
         **common,
-    )  # fmt: skip
+    )
 
 
 def _sample(written: str | None, replicas: int) -> tuple[float | None, int, int] | None:

@@ -24,6 +24,7 @@ def page(found: CacheBench) -> Page:
     return Page(
         title=found.title,
         lead=[Paragraph(contents)],
+        partial=f"{len(found.cells)} of {found.asked} cells were measured" if found.partial else "",
         remarks=_remarks(found),
         sections=[
             Section("Pages a second", [Figure(found.plot)], terminal=False),

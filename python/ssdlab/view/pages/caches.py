@@ -17,6 +17,7 @@ def page(found: CacheSimulation | MissRatioCurves) -> Page:
     return Page(
         title=source_text(found.source),
         chosen=chosen(found.source),
+        partial="stopped before all that was asked for was simulated" if found.partial else "",
         remarks=_remarks(found),
         sections=[
             Section("", [Facts(_headlines(found), tiles=True)]),

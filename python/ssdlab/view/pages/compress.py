@@ -40,6 +40,7 @@ def page(found: CompressBench) -> Page:
                 f"warm up, on {found.machine}"
             ),
         ],
+        partial="stopped before all that was asked for was measured" if found.partial else "",
         remarks=found.corpus.remarks(),
         sections=[
             *(

@@ -33,6 +33,7 @@ def page(plan: CachePlan) -> Page:
     return Page(
         title=f"{text.size(plan.memory_bytes)} of memory for {text.size(plan.data_bytes)} of data",
         lead=[Paragraph(_how(plan), "soft")],
+        partial="stopped while the cache at work was measured" if plan.partial else "",
         remarks=plan.remarks,
         sections=[
             Section("", [Paragraph(_verdict(plan), "strong"), Figure(plan.plot)]),

@@ -44,6 +44,7 @@ def page(analysis: TraceAnalysis) -> Page:
     return Page(
         title=source_text(analysis.source),
         chosen=chosen(analysis.source),
+        partial="only the beginning of the trace was read" if analysis.partial else "",
         remarks=[*ingest_remarks(analysis.ingest), *remarks(analysis)],
         sections=[
             Section("", [Facts(_headlines(analysis), tiles=True)]),

@@ -116,9 +116,8 @@ impl<'s, 'm> Cached<'s, 'm> {
                 return Ok(None);
             }
             // While everything hits, the loop below does not get to ask the monitor.
-            let Progress { done, total } = self.above.progress();
             let phase = if self.warmup.is_some() { Phase::Warmup } else { Phase::Measure };
-            let status = Status { phase, done, total, requests: self.fitter.requests() };
+            let status = Status::replaying(phase, self.above.progress(), self.fitter.requests());
             if self.below.is_empty() && self.monitor.report(&status) == Control::Stop {
                 self.stopped = true;
                 return Ok(None);

@@ -12,7 +12,7 @@ from ssdlab.analyse.cache.planning.comparison import compare
 from ssdlab.analyse.cache.planning.compressors import PAPER_DEVICE_US, Compressor, measure, of_paper
 from ssdlab.analyse.cache.planning.result import CachePlan
 from ssdlab.analyse.drive import reads
-from ssdlab.model.requests import Monitor
+from ssdlab.model.requests import Ending, Monitor
 
 Distribution = str | Sequence[tuple[float, float]]
 """`even`, `80/20`, `pareto`, `zipf:THETA`, or points (share of the pages cached, hit ratio) of a miss-ratio curve."""
@@ -53,7 +53,8 @@ def plan(
         seconds: Time to measure the device for each size of a read.
         share: Share of the memory to compress, a fraction of 1; the best one if left out.
         measure_cache: Whether to measure a small cache of these proportions at work, beside the model.
-        monitor: Told how far that is, as that of `simulate`. If it returns something true, KeyboardInterrupt is raised.
+        monitor: Told how far that is, as that of `simulate`. If it returns something true, KeyboardInterrupt is raised,
+            or the plan is returned without that of the comparison which is not finished.
 
     Raises:
         ConfigError: If a figure is out of range, or the device is given by none or several of `paper`, `device` and
@@ -79,6 +80,7 @@ def plan(
     if paper and measure_cache:
         raise ConfigError("--bench measures this machine, and --paper has figures of another; leave out one of them")
     remarks: list[str] = []
+    ending = Ending(monitor)
     # A wrong figure is told of before anything is measured.
     _ssdlab.Plan(sizes, device_us or 0.0, distribution, (1.0, 0.0, 0.0, 1.0)).point(share or 0.0, [])
     if paper:
@@ -86,14 +88,14 @@ def plan(
     else:
         contents = corpus.read(files) if files else corpus.default()
         by_name = [one for one in wanted if isinstance(one, str)]
-        measured = dict(zip(by_name, measure(by_name, contents, sizes[2]), strict=True)) if by_name else {}
+        measured = dict(zip(by_name, measure(by_name, contents, sizes[2], ending), strict=True)) if by_name else {}
         if by_name and not files:
             remarks.append("compressors were measured on a corpus of ours; name files with your data to measure these")
         remarks += contents.remarks()
         found = [measured[one] if isinstance(one, str) else one for one in wanted]
     read = None
     if device is not None:
-        read = reads.measure(Path(device), sizes[2], seconds, lambda: bool(monitor and monitor("device", 0, None, 0)))
+        read = reads.measure(Path(device), sizes[2], seconds, lambda: ending("device", 0, None, 0))
         device_us = 1e6 / read.iops[sizes[2]]
         remarks += read.remarks
     made = CachePlan(
@@ -110,4 +112,10 @@ def plan(
     )
     if contents is None or not measure_cache:
         return made
-    return replace(made, comparison=compare(made, contents, monitor))
+    try:
+        comparison = compare(made, contents, ending)
+    except KeyboardInterrupt:
+        if not ending.stopped:
+            raise
+        comparison = None
+    return replace(made, comparison=comparison, partial=ending.stopped)

@@ -7,6 +7,7 @@ from ssdlab import _ssdlab, text
 from ssdlab._ssdlab import ConfigError
 from ssdlab.analyse import compress
 from ssdlab.analyse.corpus import Corpus
+from ssdlab.model.requests import Monitor
 
 PAPER_DEVICE_US = 110.0
 """Time to read a page of 8 KiB: table 4 of Harper 2018."""
@@ -58,13 +59,16 @@ def of_paper(wanted: str | Compressor) -> Compressor:
     return PAPER[wanted]
 
 
-def measure(names: Sequence[str], contents: Corpus, page_bytes: int) -> list[Compressor]:
+def measure(
+    names: Sequence[str], contents: Corpus, page_bytes: int, monitor: Monitor | None = None
+) -> list[Compressor]:
     """Measures compressors on pages, as `compress.bench` does, with one thread.
 
     Args:
         names: What they are, such as `lz4` or `zstd:1`. Of `modelled:RATIO:COMPRESS:RESTORE` the figures are taken.
         contents: What pages hold.
         page_bytes: Size of a page.
+        monitor: As that of `compress.bench`; if it returns something true, KeyboardInterrupt is raised.
 
     Raises:
         ConfigError: If there is no such compressor, or no whole page.
@@ -77,7 +81,9 @@ def measure(names: Sequence[str], contents: Corpus, page_bytes: int) -> list[Com
     measured = {}
     if real:
         sizes, wanted = [f"{page_bytes}B"], list(dict.fromkeys([*real, COPY]))
-        found = compress.bench(contents, codecs=wanted, page_sizes=sizes, threads=[1], runs=ROUNDS, keep=SHRUNK)
+        found = compress.bench(
+            contents, codecs=wanted, page_sizes=sizes, threads=[1], runs=ROUNDS, keep=SHRUNK, monitor=monitor
+        )
         cells = dict(zip(wanted, found.cells, strict=True))
         copy_us = cells[COPY].decompress_cpu_us.low
         measured = {name: _compressor(name, cells[name], copy_us) for name in real}

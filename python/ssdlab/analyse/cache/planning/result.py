@@ -72,6 +72,8 @@ class CachePlan(Finding):
     """The share of the memory that was asked for; None to find the best one."""
     comparison: Comparison | None = None
     """The model beside the cache at work, if that was measured."""
+    partial: bool = False
+    """Whether measuring that was stopped."""
 
     def _plan(self, compressor: Compressor, model: str, **other: Any) -> _ssdlab.Plan:
         if model == "document":

@@ -1,0 +1,20 @@
+"""What is kept of a table that was not finished."""
+
+from collections.abc import Sequence
+
+
+def finished_part(done: Sequence[Sequence[bool]]) -> tuple[list[int], list[int]]:
+    """Rows and columns of the cells to keep, so that these are a table: every row that is done, or else what is done of
+    the row with most. Both are empty only if nothing is done.
+
+    >>> finished_part([[True, True], [True, False]])
+    ([0], [0, 1])
+    >>> finished_part([[False, False, False], [True, False, True]])
+    ([1], [0, 2])
+    """
+    rows = [number for number, row in enumerate(done) if all(row)]
+    if rows:
+        return rows, list(range(len(done[0])))
+    most = max(range(len(done)), key=lambda number: sum(done[number]))
+    columns = [number for number, cell in enumerate(done[most]) if cell]
+    return [most] if columns else [], columns

@@ -1,0 +1,83 @@
+"""Ctrl-C, for all commands.
+
+While modules load there is nothing to lose, and the program leaves at once. A command is interrupted as Python does it.
+Work that asks a monitor now and then is told through that to end, so that it can hand over what is finished; work that
+does not ask is interrupted like the rest. A second Ctrl-C waits for nobody.
+"""
+
+import os
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from types import FrameType
+
+STATUS = 130
+"""Exit status of a command that Ctrl-C ended."""
+
+SILENT_SECONDS = 1.0
+"""Work that has not asked for so long does not ask; that which does asks some twenty times in that time."""
+AGAIN_SECONDS = 0.2
+"""Between two looks at whether work that was told to end has heard it."""
+
+
+def leave_at_once() -> None:
+    """From now on Ctrl-C ends the program, without a word of Python's."""
+    signal.signal(signal.SIGINT, _leave)
+
+
+def _leave(_signal: int, _frame: FrameType | None) -> None:
+    with suppress(OSError):
+        os.write(2, b"ssdlab: interrupted\n")
+    os._exit(STATUS)
+
+
+@contextmanager
+def raised() -> Iterator[None]:
+    """Ctrl-C raises KeyboardInterrupt while this lasts, and leaves at once after it."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        leave_at_once()
+
+
+class Request:
+    """Whether work is asked to end."""
+
+    def __init__(self) -> None:
+        self._made = self._heard = False
+        self._asked_at = -SILENT_SECONDS
+
+    def ask(self) -> bool:
+        """Asked by work, on any thread: whether to end."""
+        self._asked_at = time.monotonic()
+        self._heard = self._made
+        return self._made
+
+    def _on_ctrl_c(self, *_: object) -> None:
+        if self._made:
+            raise KeyboardInterrupt
+        self._made = True
+        self._unless_heard()
+
+    def _unless_heard(self, *_: object) -> None:
+        if self._heard:
+            return
+        if time.monotonic() - self._asked_at >= SILENT_SECONDS:
+            raise KeyboardInterrupt
+        signal.setitimer(signal.ITIMER_REAL, AGAIN_SECONDS)
+
+
+@contextmanager
+def asked_for() -> Iterator[Request]:
+    """Ctrl-C makes the request while this lasts."""
+    request = Request()
+    on_ctrl_c = signal.signal(signal.SIGINT, request._on_ctrl_c)
+    on_alarm = signal.signal(signal.SIGALRM, request._unless_heard)
+    try:
+        yield request
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, on_alarm)
+        signal.signal(signal.SIGINT, on_ctrl_c)

@@ -1,0 +1,157 @@
+"""Ctrl-C in real processes: status 130, "interrupted" on standard error, no traceback; what is finished is printed."""
+
+import gzip
+import json
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from conftest import PATIENCE_SECONDS, ROOT, SMALL_SETS
+
+OLTP = str(ROOT / "traces" / "oltp.csv.zst")
+MANY = 10**12
+"""Requests that take weeks."""
+LONG = [*SMALL_SETS, "--set", f"workload.requests={MANY}"]
+MANY_SIZES = ",".join(map(str, range(1, 15_000)))
+
+
+def interrupted(arguments: Sequence[str], at: str, folder: Path, *, interpreter: Sequence[str] = ()) -> tuple[str, str]:
+    """What a command prints that gets SIGINT once a line of its standard error matches `at`."""
+    command = [sys.executable, *interpreter, "-m", "ssdlab", *arguments]
+    with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        seen = ""
+        try:
+            while line := process.stderr.readline():
+                seen += line
+                if re.search(at, line):
+                    break
+            else:
+                pytest.fail(f"it ended by itself and never said {at!r}: {seen}")
+            process.send_signal(signal.SIGINT)
+            out, rest = process.communicate(timeout=PATIENCE_SECONDS)
+        finally:
+            process.kill()
+    assert process.returncode == 130, rest
+    assert "Traceback" not in rest and "ssdlab: interrupted" in rest, rest
+    return out, seen + rest
+
+
+@pytest.mark.parametrize("module", ["typer", "ssdlab._ssdlab", "ssdlab.text", "ssdlab.model.config"])
+def test_at_start_up(module: str, tmp_path: Path) -> None:
+    """Python tells when it has loaded a module; the many that follow it are still to be loaded."""
+    _, said = interrupted(["run", *LONG], rf"\| +{re.escape(module)}$", tmp_path, interpreter=["-X", "importtime"])
+    assert said.endswith("ssdlab: interrupted\n") or "stopped" in said or "nothing was measured" in said
+
+
+@pytest.fixture(scope="module")
+def long_trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A trace that takes long to read: 10^9 times the same write, in gzip members of half a million."""
+    path = tmp_path_factory.mktemp("long") / "long.csv.gz"
+    header, member = b"time_ns,op,sector,bytes,flags,pid\n", gzip.compress(500_000 * b"0,W,8,4096,0x2,\n")
+    path.write_bytes(gzip.compress(header) + 2000 * member)
+    return path
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", ["info", "analyze"])
+def test_while_a_trace_is_described(command: str, long_trace: Path, tmp_path: Path) -> None:
+    out, _ = interrupted(["trace", command, str(long_trace)], r"trace: scan .*requests/s", tmp_path)
+    assert "only the beginning of the trace was read" in out
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (["trace", "intervals"], []),
+        (["trace", "convert"], ["out.csv"]),
+        (["trace", "convert"], ["out.parquet"]),
+        (["cache", "sim"], []),
+        (["cache", "mrc"], []),
+        (["advise", "mapcache"], []),
+        (["run", "--fit", "grow"], []),
+    ],
+)
+def test_while_a_trace_is_read(before: list[str], after: list[str], long_trace: Path, tmp_path: Path) -> None:
+    out, _ = interrupted([*before, str(long_trace), *after], r"\w+: \w+ .*requests/s", tmp_path)
+    assert out == "" and list(tmp_path.iterdir()) == []
+
+
+def test_while_a_trace_is_written(tmp_path: Path) -> None:
+    interrupted(["trace", "generate", "long.csv", *LONG], r"trace: generate", tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_while_preconditioning(tmp_path: Path) -> None:
+    sets = ["--set", "device.capacity=8GiB", "--set", "precondition.overwrite=passes"]
+    sets += ["--set", "precondition.overwrite.passes.count=1000"]
+    out, said = interrupted(["run", *sets, "--out", "out"], r"run: overwrite \d+ %, write amplification \d", tmp_path)
+    # No report of zeros.
+    assert out == "" and "preconditioning" in said and list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.slow
+def test_while_warming_up(tmp_path: Path) -> None:
+    out, said = interrupted(["run", *LONG, "--set", f"host.warmup={MANY}"], r"run: warm-up .*requests/s", tmp_path)
+    assert out == "" and "warming up" in said
+
+
+@pytest.mark.parametrize("command", [["run"], ["compare", "--case", "seed=1", "--case", "seed=2"]])
+def test_while_running(command: list[str], tmp_path: Path) -> None:
+    out, _ = interrupted([*command, *LONG], r"measure.*requests/s", tmp_path)
+    assert "partial result" in out and "write amplification" in out
+
+
+@pytest.mark.slow
+def test_the_partial_result_is_saved(tmp_path: Path) -> None:
+    out, _ = interrupted(["run", *LONG, "--json", "--out", "out"], r"measure.*requests/s", tmp_path)
+    assert json.loads(out)["partial"] and (tmp_path / "out" / "result.json").read_text(encoding="utf-8") == out
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("command", "at"),
+    [
+        (["experiment", "run", "sbfast", "--set", f"workload.requests={MANY}"], "sbfast: runs"),
+        (["validate"], "validate: simulate"),
+        (["calibrate", "--preset", "sata-mlc", "--set", "device.capacity=8GiB", "--requests", str(MANY)], "cells"),
+    ],
+)
+def test_while_simulations_run_side_by_side(command: list[str], at: str, tmp_path: Path) -> None:
+    interrupted(command, at, tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", ["sim", "mrc"])
+def test_while_caches_are_simulated(command: str, tmp_path: Path) -> None:
+    arguments = ["cache", command, OLTP, "--policy", "arc", "--size", MANY_SIZES, "--json"]
+    out, _ = interrupted(arguments, r"caches \d+ %, [1-9]\d* of 14999 caches", tmp_path)
+    assert 0 < out.count('"policy"') < 14_999
+
+
+@pytest.mark.slow
+def test_while_codecs_are_measured(tmp_path: Path) -> None:
+    text = tmp_path / "text"
+    text.write_bytes(b"".join(b"%d " % (number * number) for number in range(100_000)))
+    slow = ["--codec", "zlib:9,zlib:8", "--runs", "1000"]
+    out, _ = interrupted(["compress", "bench", str(text), *slow], r"runs \d+ %, [1-9]\d* of", tmp_path)
+    assert out == ""
+    plan = ["cache", "plan", "--memory", "4GiB", "--data", "100GiB", "--device-us", "80"]
+    text.write_bytes(100 * text.read_bytes())
+    out, _ = interrupted([*plan, "--compressor", "zlib:9", str(text)], r"cache: runs \d+ %", tmp_path)
+    assert out == ""
+
+
+@pytest.mark.slow
+def test_while_a_cache_is_measured(tmp_path: Path) -> None:
+    few = ["--pages", "1000", "--accesses", "4000", "--cost", "0us", "--codec", "lz4", "--share", "0,25,50"]
+    arguments = ["cache", "bench", *few, "--runs", "1000", "--json"]
+    # Whether a share is finished by then depends on the machine; if one is, it is printed.
+    out, _ = interrupted(arguments, r"cache: accesses \d+ %, run \d+ of 3000", tmp_path)
+    assert out.count('"share"') < 3

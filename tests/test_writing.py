@@ -1,0 +1,111 @@
+"""Files that cannot be written: the result is printed, the message names the file, and what was there stays."""
+
+import os
+import resource
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from conftest import PATIENCE_SECONDS, SMALL_SETS, Cli, without_progress
+
+FEW = ["run", *SMALL_SETS, "--set", "workload.requests=1000"]
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def limited(arguments: list[str], folder: Path, limit: Callable[[], object]) -> subprocess.CompletedProcess[str]:
+    """Runs a command in a process in which `limit` was called before."""
+    command = [sys.executable, "-m", "ssdlab", *arguments]
+    done = subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, check=False, timeout=PATIENCE_SECONDS, preexec_fn=limit
+    )
+    done.stderr = without_progress(done.stderr)
+    return done
+
+
+def small_files(most: int) -> Callable[[], object]:
+    return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+
+
+def test_a_file_that_grows_too_large_leaves_what_was_there(cli: Cli, tmp_path: Path) -> None:
+    cli(*FEW, "--out", "out")
+    before = contents(tmp_path / "out")
+    failed = limited([*FEW, "--set", "seed=2", "--out", "out"], tmp_path, small_files(4096))
+    assert failed.returncode == 2 and "write amplification" in failed.stdout
+    [line] = failed.stderr.splitlines()
+    assert line.startswith("ssdlab: out/") and "File too large; make room" in line
+    # Nothing hidden is left either.
+    assert contents(tmp_path / "out") == before and len(list(tmp_path.iterdir())) == 1
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.csv.zst", "t.parquet"])
+def test_a_trace_that_grows_too_large_leaves_what_was_there(cli: Cli, tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text("mine", encoding="utf-8")
+    failed = limited(["trace", "generate", name, *SMALL_SETS], tmp_path, small_files(4096))
+    assert failed.returncode == 2
+    [line] = failed.stderr.splitlines()
+    assert line.startswith(f"ssdlab: {name}: ") and "File too large" in line
+    assert contents(tmp_path) == {name: b"mine"}
+
+
+def test_standard_output_that_is_full_does_not_keep_files_from_being_saved(cli: Cli, tmp_path: Path) -> None:
+    if not Path("/dev/full").exists():
+        pytest.skip("there is no /dev/full")
+    with Path("/dev/full").open("w", encoding="utf-8") as full:
+        command = [sys.executable, "-m", "ssdlab", *FEW, "--json", "--out", "out"]
+        failed = subprocess.run(command, cwd=tmp_path, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert failed.returncode == 2
+    [line] = without_progress(failed.stderr).splitlines()
+    assert line.startswith("ssdlab: standard output: No space left on device; make room")
+    assert (tmp_path / "out" / "result.json").read_text(encoding="utf-8") == cli(*FEW, "--json").stdout
+
+
+def test_a_reader_that_has_seen_enough_does_not_either(tmp_path: Path) -> None:
+    command = f"{sys.executable} -m ssdlab {' '.join(FEW)} --out out"
+    done = subprocess.run(
+        f"{command} | true", cwd=tmp_path, shell=True, capture_output=True, text=True, check=False,
+        timeout=PATIENCE_SECONDS,
+    )  # fmt: skip
+    assert without_progress(done.stderr) == "" and (tmp_path / "out" / "report.html").stat().st_size > 0
+
+
+@pytest.fixture
+def full_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system with little room."""
+    folder = tmp_path / "full"
+    folder.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=64k", "none", folder], capture_output=True, text=True, check=False
+    )
+    if mounted.returncode:
+        pytest.skip(f"no file system can be mounted here: {mounted.stderr.strip()}")
+    yield folder
+    subprocess.run(["umount", folder], check=True)
+
+
+def test_a_full_disk_leaves_what_was_there(cli: Cli, full_disk: Path) -> None:
+    (full_disk / "result.json").write_text("{}", encoding="utf-8")
+    (full_disk / "filler").write_bytes(bytes(40 * 1024))
+    failed = cli(*FEW, "--out", full_disk, check=False)
+    assert failed.returncode == 2 and "write amplification" in failed.stdout
+    [line] = failed.stderr.splitlines()
+    assert line.startswith(f"ssdlab: {full_disk}/") and "No space left on device; make room" in line
+    assert set(contents(full_disk)) == {"result.json", "filler"}
+    assert (full_disk / "result.json").read_text(encoding="utf-8") == "{}"
+
+
+def test_a_directory_that_cannot_be_written_is_told_at_once(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    sealed = tmp_path / "sealed"
+    sealed.mkdir(mode=0o500)
+    for out, words in (("file", "is a file"), ("", "names no directory"), ("sealed/out", "cannot be written")):
+        if out.startswith("sealed") and os.access(sealed, os.W_OK):
+            continue
+        failed = cli(*FEW, "--out", out, check=False)
+        assert (failed.returncode, failed.stdout) == (2, "") and words in failed.stderr
+        assert len(failed.stderr.splitlines()) == 1
