@@ -173,6 +173,33 @@ fn fast_partial_merge_of_the_slides() {
     assert!(in_one_block(&ftl, 0..12, 12));
 }
 
+/// A drive that was never filled: its first four pages, or all twelve of its first block, written twice in order, and then
+/// something that makes the log block of these be merged at the latest.
+fn merged_on_an_unfilled_drive<F: Ftl>(ftl: Result<F, String>, pages: u32) -> Ledger {
+    write(&mut ftl.expect("the device is large enough"), (0..pages).chain(0..pages).chain([12, 12]))
+}
+
+/// By the papers the state of the log block names a merge: only one that is programmed from its first page to its last
+/// switches. One that is not is completed, with as many copies as the data block has valid pages beyond: here none.
+#[test]
+fn a_log_block_that_is_not_full_does_not_switch() {
+    for (pages, merges) in [(4, [0, 1, 0]), (12, [1, 0, 0])] {
+        let device = shape(4, 12, 2);
+        let isolate_nothing = faster::INFO.set(&[("isolation", 0)]).expect("in range");
+        let one_slb = sbfast::INFO.set(&[("slb", 1), ("sub_block", 4)]).expect("in range");
+        for (ftl, done) in [
+            ("bast", merged_on_an_unfilled_drive(BastFtl::new(device, 1, &bast::INFO.defaults()), pages)),
+            ("fast", merged_on_an_unfilled_drive(FastFtl::new(device, 2, &fast::INFO.defaults()), pages)),
+            ("faster", merged_on_an_unfilled_drive(FasterFtl::new(device, 2, &isolate_nothing), pages)),
+            ("sbfast", merged_on_an_unfilled_drive(SbfastFtl::new(device, 2, &one_slb), pages)),
+        ] {
+            assert_eq!(done.merges(), merges, "{ftl}, {pages} pages");
+            let [switch, partial, _] = merges.map(|count| (0, count as u64));
+            assert_eq!((done.cost(Cause::SwitchMerge), done.cost(Cause::PartialMerge)), (switch, partial), "{ftl}");
+        }
+    }
+}
+
 /// A write beyond the sequential log's next page, and one before it: TECS paper, cases of the sequential log block.
 #[test]
 fn fast_breaks_of_the_sequential_log() {

@@ -152,15 +152,37 @@ fn an_entry_that_is_not_cached_costs_what_the_paper_says() {
     use Done::{Hit, Part, Program, Read};
     let mut ftl = dftl(60, 2);
     ftl.write(Lpn(0), 64, WriteContext::default(), &mut ());
-    // Entry 61, when it gave way, was written with 62, of the same translation page: only 63 is dirty.
-    assert_eq!(read(&mut ftl, 0), [Hit(false), Part(64, MapLoad), Read(Host)]);
+    // Entry 60, when it gave way, was written with 61, of the same translation page; 62 and 63 changed after that.
     let expected = [Hit(false), Read(MapWriteBack), Program(Lpn(64 + 3), MapWriteBack), Part(64, MapLoad), Read(Host)];
-    assert_eq!(read(&mut ftl, 20), expected);
+    assert_eq!(read(&mut ftl, 0), expected);
+    assert_eq!(read(&mut ftl, 20), [Hit(false), Part(64, MapLoad), Read(Host)]);
     // 0 is used again and protected; so 20 gives way next although 0 came first.
     assert_eq!(read(&mut ftl, 0), [Hit(true), Read(Host)]);
     read(&mut ftl, 40);
     assert_eq!(read(&mut ftl, 0), [Hit(true), Read(Host)]);
     assert_eq!(read(&mut ftl, 20), [Hit(false), Part(64, MapLoad), Read(Host)]);
+}
+
+/// The page of the victim is written back before the newcomer, which has its entry in the same page, changes.
+#[test]
+fn a_newcomer_that_changes_is_dirty_whatever_is_written_back_for_it() {
+    use Cause::{Host, MapLoad, MapWriteBack};
+    use Done::{Hit, Part, Program, Read};
+    let write = |ftl: &mut PageFtl<Dftl>, page| during(|log| ftl.write(Lpn(page), 1, WriteContext::default(), log));
+    let written_back = [Hit(false), Read(MapWriteBack), Program(Lpn(64), MapWriteBack), Part(64, MapLoad)];
+    let mut ftl = dftl(60, 1);
+    write(&mut ftl, 1);
+    assert_eq!(
+        write(&mut ftl, 2),
+        [Hit(false), Program(Lpn(64), MapWriteBack), Part(64, MapLoad), Program(Lpn(2), Host)]
+    );
+    assert_eq!(read(&mut ftl, 3), written_back);
+    assert_eq!(read(&mut ftl, 1), [Hit(false), Part(64, MapLoad), Read(Host)]);
+    // A trim changes an entry too.
+    for page in [1, 2] {
+        during(|log| ftl.trim(Lpn(page), 1, log));
+    }
+    assert_eq!(read(&mut ftl, 1), written_back);
 }
 
 /// A table that holds every entry is page mapping: the same host and collection operations in the same order, and no

@@ -78,9 +78,9 @@ pub enum VictimReason {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum MergeKind {
-    /// The log block became the data block.
+    /// The log block, programmed from its first page to its last, became the data block.
     Switch = 0,
-    /// The log block was completed and became the data block.
+    /// The log block was completed, by as many copies as there were valid pages missing, and became the data block.
     Partial = 1,
     /// The newest pages were copied to a free block.
     Full = 2,

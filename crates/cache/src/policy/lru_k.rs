@@ -13,13 +13,16 @@
 //! Source: E. O'Neil, P. O'Neil, Weikum, "The LRU-K page replacement algorithm for database disk buffering", SIGMOD 1993,
 //! section 2 and figure 2.1. Its periods are times; here they are counted in accesses. The history of an item that has
 //! left is remembered for the retained information period.
+//!
+//! Correlated items are in the heap behind all others, and in a list by last use, from which they leave when their period
+//! is over: an eviction takes logarithmic time, however many they are.
 
 use ssdlab_core::{HugeVec, Parameter, Unit};
 
 use super::{Policy, PolicyInfo};
 use crate::Access;
 use crate::heap::Heap;
-use crate::lists::{grow, reserve};
+use crate::lists::{Lists, grow};
 
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "lru-k",
@@ -68,19 +71,19 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
             retained: settings.get("retained"),
             now: 0,
             capacity,
-            passed: Vec::new(),
+            recent: Lists::new(0),
         };
         policy.grow(items);
         Box::new(policy)
     },
 };
 
-/// An item with its size and key.
-type Passed = (u32, u32, (u64, u64));
+/// Added to the time of the K-th last use of a correlated item, which gives way after all that are not.
+const PROTECTED: u64 = 1 << 63;
 
 #[derive(Debug)]
 struct LruK {
-    /// By time of the K-th last use and of the last.
+    /// By time of the K-th last use, with [`PROTECTED`], and of the last.
     heap: Heap<(u64, u64)>,
     /// Times of the last K uses of each item, the last first; 0 for none.
     history: HugeVec<u64>,
@@ -92,8 +95,8 @@ struct LruK {
     /// Accesses so far.
     now: u64,
     capacity: u64,
-    /// Correlated items that a search has passed over.
-    passed: Vec<Passed>,
+    /// Correlated items by last use; some may not be any more. Empty if nothing is protected.
+    recent: Lists<1>,
 }
 
 impl LruK {
@@ -107,28 +110,43 @@ impl LruK {
         history[0] = self.now;
     }
 
+    fn protects(&self) -> bool {
+        self.correlated > 0
+    }
+
+    /// The key of an item that is used now.
     fn key(&self, item: u32) -> (u64, u64) {
-        (self.history[item as usize * self.k + self.k - 1], self.last[item as usize])
+        let protection = if self.protects() { PROTECTED } else { 0 };
+        (protection + self.history[item as usize * self.k + self.k - 1], self.last[item as usize])
     }
 
     /// Has an item give way at time `now`.
     fn evict(&mut self, now: u64) -> Option<u32> {
-        while let Some((key, item)) = self.heap.least() {
-            if now - key.1 > self.correlated {
+        while let Some(item) = self.recent.oldest(0) {
+            let (used, last) = self.heap.key(item);
+            if now - last <= self.correlated {
                 break;
             }
-            let size = self.heap.remove(item);
-            self.passed.push((item, size, key));
+            self.recent.remove(item);
+            self.heap.set(item, (used - PROTECTED, last));
         }
-        let mut victim = self.heap.pop();
-        for (position, (item, size, key)) in self.passed.drain(..).enumerate() {
-            if victim.is_none() && position == 0 {
-                victim = Some(item);
-            } else {
-                self.heap.push(item, size, key);
-            }
-        }
+        let victim = self.heap.pop();
+        victim.into_iter().for_each(|item| self.forget_recent(item));
         victim
+    }
+
+    fn forget_recent(&mut self, item: u32) {
+        if self.protects() && self.recent.has(item) {
+            self.recent.remove(item);
+        }
+    }
+
+    /// The item, which is in the heap, has just been used.
+    fn protect(&mut self, item: u32) {
+        if self.protects() {
+            self.forget_recent(item);
+            self.recent.push(0, item, 0);
+        }
     }
 }
 
@@ -143,6 +161,7 @@ impl Policy for LruK {
             }
             self.last[at] = self.now;
             self.heap.set(item, self.key(item));
+            self.protect(item);
             return true;
         }
         while self.heap.units() + u64::from(size) > self.capacity {
@@ -154,6 +173,7 @@ impl Policy for LruK {
         self.note(item, 0);
         self.last[at] = self.now;
         self.heap.push(item, size, self.key(item));
+        self.protect(item);
         false
     }
 
@@ -165,6 +185,7 @@ impl Policy for LruK {
     fn remove(&mut self, item: u32) {
         if self.heap.has(item) {
             self.heap.remove(item);
+            self.forget_recent(item);
         }
         self.history[item as usize * self.k..][..self.k].fill(0);
         self.last[item as usize] = 0;
@@ -174,14 +195,14 @@ impl Policy for LruK {
         self.heap.grow(items);
         grow(&mut self.history, 0, items as usize * self.k);
         grow(&mut self.last, 0, items as usize);
-        if self.correlated > 0 {
-            reserve(&mut self.passed, self.last.len(), self.capacity);
+        if self.protects() {
+            self.recent.grow(items);
         }
     }
 
     fn bytes(&self) -> usize {
         let history = size_of_val(&*self.history) + size_of_val(&*self.last);
-        self.heap.bytes() + history + self.passed.capacity() * size_of::<Passed>()
+        self.heap.bytes() + history + self.recent.bytes()
     }
 
     super::heaped!(heap);

@@ -3,7 +3,7 @@
 //! ```text
 //! hit(x):    uses(x) up by one, to 3 at most
 //! miss(x):   while x does not fit:  |S| >= 10 %: EVICT-S;  else EVICT-M
-//!            x in G: out of it, to the head of M;  else to the head of S;  uses(x) = 0
+//!            x still in G: out of it, to the head of M;  else to the head of S;  uses(x) = 0
 //! EVICT-S, until one gave way or S is empty:
 //!            tail of S:  uses > 1: to the head of M, and if M is above 90 %: EVICT-M
 //!                        else: it gives way to G, which forgets its oldest while above 90 %
@@ -13,9 +13,9 @@
 //! Where M is empty, EVICT-S is done in place of EVICT-M. Source: Yang, Zhang, Qiu, Yue, Rashmi, "FIFO queues are all
 //! you need for cache eviction", SOSP 2023, algorithm 1 and section 4.1.
 //!
-//! The simulator its authors published, libCacheSim 0.3.5, differs, and `simulator` = 1 does as it does: until something
-//! gave way, newcomers go to M while S is full; EVICT-M is done if M is above its 90 % or S is empty, EVICT-S
-//! otherwise; and what moves from S to M starts with no uses, and pushes nothing out.
+//! The simulator its authors published, libCacheSim 0.3.5, differs, and `simulator` = 1 does as it does: x leaves G before
+//! others give way; until something gave way, newcomers go to M while S is full; EVICT-M is done if M is above its 90 %
+//! or S is empty, EVICT-S otherwise; and what moves from S to M starts with no uses, and pushes nothing out.
 
 use ssdlab_core::{Parameter, Unit};
 
@@ -117,6 +117,15 @@ impl S3Fifo {
         }
         None
     }
+
+    /// Takes an item out of the ghost, and whether it was there.
+    fn leave_ghost(&mut self, item: u32) -> bool {
+        let remembered = self.lists.list(item) == GHOST;
+        if remembered {
+            self.lists.remove(item);
+        }
+        remembered
+    }
 }
 
 impl Policy for S3Fifo {
@@ -129,9 +138,7 @@ impl Policy for S3Fifo {
             }
             return true;
         }
-        if list == GHOST {
-            self.lists.remove(item);
-        }
+        let known_before = self.simulator && self.leave_ghost(item);
         while self.used() + u64::from(size) > self.capacity {
             self.cold = false;
             if self.begins_with_small() {
@@ -146,8 +153,10 @@ impl Policy for S3Fifo {
             }
         }
         let small_is_full = self.simulator && self.cold && self.lists.units(SMALL) >= self.small;
+        // What gave way for the item may have pushed it out of the ghost.
+        let came_back = known_before || self.leave_ghost(item);
         self.lists.set_mark(item, 0);
-        self.lists.push(if list == GHOST || small_is_full { MAIN } else { SMALL }, item, size);
+        self.lists.push(if came_back || small_is_full { MAIN } else { SMALL }, item, size);
         false
     }
 

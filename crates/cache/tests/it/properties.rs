@@ -218,6 +218,19 @@ fn policies_that_coincide() {
     }
 }
 
+/// Where every use is correlated and nothing is remembered, LRU-K is LRU. An eviction that looked at all protected items
+/// would make this test last for hours.
+#[test]
+fn protected_items_give_way_in_logarithmic_time() {
+    let (items, capacity) = (50_000, 20_000);
+    let mut rng = ssdlab_core::Rng::named(7, "protected");
+    let trace = trace((0..400_000).map(|_| rng.below(items) as u32));
+    let lru = trace.simulate(policy("lru").unwrap(), &[], capacity).unwrap();
+    let changes = [("correlated".to_owned(), u64::MAX), ("retained".to_owned(), 0)];
+    assert_eq!(trace.simulate(policy("lru-k").unwrap(), &changes, capacity).unwrap(), lru);
+    assert!(lru.evictions > 200_000);
+}
+
 #[test]
 fn what_does_not_fit_is_not_admitted() {
     for info in POLICIES.iter().filter(|info| info.sizes) {

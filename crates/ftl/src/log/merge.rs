@@ -1,4 +1,8 @@
 //! The merges of the log-block FTLs: switch, partial and full.
+//!
+//! A merge is named by what the papers ask of the log block: one that is programmed from its first page to its last, each
+//! page in its place, *switches*; one that is not, but can become the data block, is *completed*: a partial merge, with no
+//! copy at all if nothing valid was missing, as on a drive that was never filled.
 
 use std::ops::Range;
 
@@ -15,8 +19,9 @@ impl LogDevice {
         if !self.can_complete(lbn, block, None) {
             return self.merge_fully(lbn, block, sink);
         }
-        let missing = self.l2p[self.pages_of(lbn)].iter().any(|&ppn| ppn != NONE && !self.holds(block, ppn));
-        let kind = if missing { MergeKind::Partial } else { MergeKind::Switch };
+        let first = (block * self.pages_per_block) as usize;
+        let is_complete = !self.p2l[first..first + self.pages_per_block as usize].contains(&NONE);
+        let kind = if is_complete { MergeKind::Switch } else { MergeKind::Partial };
         let copies = self.gather(lbn, 0..self.pages_per_block, block, kind.cause(), sink);
         self.replace_data(lbn, block, copies, kind, sink)
     }

@@ -5,6 +5,7 @@
 //!                else: the oldest on probation gives way; if it is dirty, its translation page is read and written,
 //!                with (batch) all dirty entries of that page, which are clean then;  the entry's translation page is
 //!                read; the entry comes in on probation
+//! changed(lpn):  the entry is dirty
 //! moved(lpn):    in the CMT: changed there only (lazy copying);  else its translation page is rewritten, once for all
 //!                pages of a victim
 //! ```
@@ -200,17 +201,15 @@ impl Dftl {
     }
 
     #[cold]
-    fn miss(&mut self, lpn: u32, changes: bool) -> Lookup {
+    fn miss(&mut self, lpn: u32) -> Lookup {
         let mut write_back = None;
         let slot = self.free.pop().unwrap_or_else(|| {
             let victim = self.probation.oldest().expect("some entry is on probation");
             self.probation.remove(victim);
             let Slot { lpn, dirty, .. } = self.slots[victim as usize];
             if dirty {
-                let page = self.page_of(lpn);
-                write_back = Some(page);
+                write_back = Some(self.page_of(lpn));
                 self.make_clean(victim);
-                self.written(page);
             }
             self.slot_of[lpn as usize] = NONE;
             victim
@@ -218,9 +217,6 @@ impl Dftl {
         self.slots[slot as usize] = Slot { lpn, dirty: false, protected: false, next: NONE, previous: NONE };
         self.slot_of[lpn as usize] = slot;
         self.probation.push(slot);
-        if changes {
-            self.make_dirty(slot);
-        }
         Lookup { hit: false, write_back, load: Some(self.page_of(lpn)) }
     }
 }
@@ -233,16 +229,18 @@ impl MapModel for Dftl {
     }
 
     #[inline]
-    fn look_up(&mut self, lpn: u32, changes: bool) -> Lookup {
+    fn look_up(&mut self, lpn: u32) -> Lookup {
         let slot = self.slot_of[lpn as usize];
         if slot == NONE {
-            return self.miss(lpn, changes);
+            return self.miss(lpn);
         }
         self.use_again(slot);
-        if changes {
-            self.make_dirty(slot);
-        }
         Lookup::HIT
+    }
+
+    #[inline]
+    fn changed(&mut self, lpn: u32) {
+        self.make_dirty(self.slot_of[lpn as usize]);
     }
 
     #[inline(always)]

@@ -53,8 +53,12 @@ pub trait MapModel: Send {
     /// Map pages in flash.
     fn pages(&self) -> u32;
 
-    /// The entry of `lpn` is about to be read or, if `changes`, changed.
-    fn look_up(&mut self, lpn: u32, changes: bool) -> Lookup;
+    /// The entry of `lpn` is needed: it is in RAM until another is looked up.
+    fn look_up(&mut self, lpn: u32) -> Lookup;
+
+    /// The entry of `lpn`, the last one looked up, has changed. Map pages may have been programmed since its look-up,
+    /// with the entry as it was.
+    fn changed(&mut self, lpn: u32);
 
     /// Hints that `lpn` will be looked up soon; never changes a result.
     #[inline(always)]

@@ -34,9 +34,12 @@ impl MapModel for WholeMap {
     }
 
     #[inline(always)]
-    fn look_up(&mut self, _lpn: u32, _changes: bool) -> Lookup {
+    fn look_up(&mut self, _lpn: u32) -> Lookup {
         Lookup::HIT
     }
+
+    #[inline(always)]
+    fn changed(&mut self, _lpn: u32) {}
 
     fn moved(&mut self, _lpn: u32) -> Option<u32> {
         None

@@ -4,6 +4,7 @@
 //! look_up(lpn):  segment = lpn / entries of a segment;  cached: a hit
 //!                else: the policy's victim gives way; if it is dirty, its map page is written back, with all dirty
 //!                segments of that page, which are clean then;  the segment is loaded: that part of its map page is read
+//! changed(lpn):  the segment is dirty
 //! moved(lpn):    cached: the segment is dirty;  else its map page is rewritten
 //! ```
 //! A segment is a part of a map page, or all of it. A map page of which the cache knows only parts is read before it is
@@ -154,17 +155,15 @@ impl SegmentCache {
     }
 
     #[cold]
-    fn miss(&mut self, segment: u32, changes: bool) -> Lookup {
+    fn miss(&mut self, segment: u32) -> Lookup {
         let mut write_back = None;
         if let Some(victim) = self.policy.admit(segment) {
             if self.state[victim as usize] == State::Dirty {
-                let page = self.page_of(victim);
-                write_back = Some(page);
-                self.written(page);
+                write_back = Some(self.page_of(victim));
             }
             self.state[victim as usize] = State::Flash;
         }
-        self.state[segment as usize] = if changes { State::Dirty } else { State::Clean };
+        self.state[segment as usize] = State::Clean;
         Lookup { hit: false, write_back, load: Some(self.page_of(segment)) }
     }
 }
@@ -177,18 +176,18 @@ impl MapModel for SegmentCache {
     }
 
     #[inline]
-    fn look_up(&mut self, lpn: u32, changes: bool) -> Lookup {
+    fn look_up(&mut self, lpn: u32) -> Lookup {
         let segment = lpn >> self.segment_shift;
-        match &mut self.state[segment as usize] {
-            State::Flash => self.miss(segment, changes),
-            state => {
-                if changes {
-                    *state = State::Dirty;
-                }
-                self.policy.hit(segment);
-                Lookup::HIT
-            }
+        if self.state[segment as usize] == State::Flash {
+            return self.miss(segment);
         }
+        self.policy.hit(segment);
+        Lookup::HIT
+    }
+
+    #[inline]
+    fn changed(&mut self, lpn: u32) {
+        self.state[(lpn >> self.segment_shift) as usize] = State::Dirty;
     }
 
     fn moved(&mut self, lpn: u32) -> Option<u32> {

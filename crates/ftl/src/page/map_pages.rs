@@ -76,11 +76,12 @@ impl<M: MapModel> PageFtl<M> {
         !M::CHARGED || self.planes[plane].victim.is_some() || self.blocks.free(plane) > VICTIM_BLOCKS
     }
 
-    /// Charges the use of a page's entry. Compiles to nothing while the whole map is in RAM.
+    /// Charges the use of a page's entry, which is about to change if `changes`: the caller says so once it has. Compiles
+    /// to nothing while the whole map is in RAM.
     #[inline(always)]
     pub(super) fn charge<S: FlashSink>(&mut self, lpn: u32, changes: bool, sink: &mut S) {
         if M::CHARGED {
-            let lookup = self.map.look_up(lpn, changes);
+            let lookup = self.map.look_up(lpn);
             sink.note(Note::LookedUp { hit: lookup.hit, changes });
             if !lookup.hit {
                 self.load_entry(lookup, sink);

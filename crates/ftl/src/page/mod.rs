@@ -337,6 +337,9 @@ impl<M: MapModel> Ftl for PageFtl<M> {
             }
             let old = std::mem::replace(&mut self.l2p[lpn as usize], ppn);
             self.p2l[ppn as usize] = lpn;
+            if M::CHARGED {
+                self.map.changed(lpn);
+            }
             if old != u32::MAX {
                 self.blocks.invalidate(self.block_of(old));
             }
@@ -363,6 +366,9 @@ impl<M: MapModel> Ftl for PageFtl<M> {
         for page in lpn.index()..lpn.index() + count as usize {
             self.charge(page as u32, true, sink);
             let old = std::mem::replace(&mut self.l2p[page], u32::MAX);
+            if M::CHARGED {
+                self.map.changed(page as u32);
+            }
             if old != u32::MAX {
                 self.blocks.invalidate(self.block_of(old));
             }

@@ -452,6 +452,10 @@ pub(super) mod oracle {
                 class.later.remove(&(start, queue));
                 self.in_service = Some(queue);
             }
+            if self.pick(queue, now) != Some(id) {
+                // It was the kernel's next one: so the one after it is a neighbour of it.
+                self.queues[queue].next = Some(id);
+            }
             self.serve(queue, id, requests, now);
         }
     }

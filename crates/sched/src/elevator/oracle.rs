@@ -243,6 +243,25 @@ fn own_capture(elevator: &mut dyn Replayed) -> String {
     text
 }
 
+/// A race of two processors: an insertion is told before a decision that did not know of it. If the newcomer is nearer, the
+/// scheduler would have taken it; from the next decision on it agrees again.
+#[test]
+fn a_race_costs_one_decision() {
+    let text = own_capture(&mut *model("bfq").unwrap());
+    let mut lines: Vec<&str> = text.lines().collect();
+    let is = |line: &str, what: &str| line.split(',').nth(1) == Some(what);
+    let decisions: Vec<usize> = (1..lines.len()).filter(|&at| is(lines[at], "D")).collect();
+    let mut races = 0;
+    for &at in decisions.iter().skip(40).step_by(10) {
+        let inserted = (at + 1..lines.len()).find(|&later| is(lines[later], "I")).expect("a request follows");
+        lines[at..=inserted].rotate_right(1);
+        races += 1;
+    }
+    let findings = replay(&mut *model("bfq").unwrap(), &lines.join("\n"));
+    assert!((8000 - races..8000).contains(&findings.equal), "{} of 8000", findings.equal);
+    assert!(findings.equal >= 7950, "{} of 8000", findings.equal);
+}
+
 #[test]
 fn a_scheduler_agrees_with_itself() {
     for name in ["mq-deadline", "kyber", "bfq"] {

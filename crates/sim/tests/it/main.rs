@@ -10,6 +10,7 @@ mod failures;
 mod fit;
 mod live;
 mod log_blocks;
+mod map_twin;
 mod oracle;
 mod replay;
 mod serial_clock;

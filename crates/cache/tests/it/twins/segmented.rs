@@ -184,10 +184,10 @@ impl Twin for S3Fifo {
         if self.queues.hit(item) {
             return true;
         }
-        let came_back = self.queues.g.take(item).is_some();
         while self.queues.s.units() + self.queues.m.units() + size > self.capacity {
             self.evict();
         }
+        let came_back = self.queues.g.take(item).is_some();
         let list = if came_back { &mut self.queues.m } else { &mut self.queues.s };
         list.push(item, size);
         self.queues.freq.insert(item, 0);
