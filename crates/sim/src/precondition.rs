@@ -195,7 +195,7 @@ mod tests {
     #[test]
     fn the_end_of_overwriting_is_estimated_from_how_differences_shrink() {
         for (latest, shrinks) in [(0.1, 0.5), (0.02, 0.9), (0.3, 0.2)] {
-            let more = ((SETTLED / latest) as f64).ln() / (shrinks as f64).ln();
+            let more = f64::ln(SETTLED / latest) / f64::ln(shrinks);
             let expected = expected_windows((Some(latest / shrinks), Some(latest)), 6, 64);
             assert_eq!(expected, Some(6 + more.ceil() as u64), "{latest} {shrinks}");
         }
