@@ -100,9 +100,7 @@ const OPTIONS: &[OptionSpec] = &[
     OptionSpec {
         key: "nand.pages_per_block",
         kind: Kind::Count { min: 2, max: 32_767 },
-        // The default drive is small: with the preset's large blocks it would have a hundred of them, and block
-        // granularity would dominate. 256 keeps the number of blocks of a full-size drive.
-        fallback: Fallback::Value("256"),
+        fallback: Fallback::Preset,
         help: "Pages of an erase block.",
         example: "64",
     },
