@@ -32,7 +32,7 @@ Cli = Callable[..., subprocess.CompletedProcess[str]]
 @pytest.fixture
 def small() -> ssdlab.Config:
     """The small device."""
-    return ssdlab.Config(overrides=SMALL)
+    return ssdlab.Config("tlc-chip", overrides=SMALL)
 
 
 @pytest.fixture
@@ -52,7 +52,7 @@ def cli(tmp_path: Path) -> Cli:
     return run
 
 
-SMALL_SETS = [argument for key, value in SMALL.items() for argument in ("--set", f"{key}={value}")]
+SMALL_SETS = ["--preset", "tlc-chip", *(argument for key, value in SMALL.items() for argument in ("--set", f"{key}={value}"))]
 """The small device on the command line."""
 
 
