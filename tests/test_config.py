@@ -57,7 +57,7 @@ def test_the_default_drive_is_a_small_one_of_many_dies() -> None:
     config = ssdlab.Config()
     values = {one.key: one.value for one in ssdlab.Config("small-nvme").settings}
     assert {one.key: one.value for one in config.settings} == values
-    assert config["time"] == "event" and config["nand.channels"] * config["nand.planes"] == 16
+    assert config["time"] == "event" and config["nand.channels"] * config["nand.ways"] == 16
     assert config["drive.protocol"] == "nvme" and config["host.replay.closed.queue_depth"] == 32
     # As fast as the whole drive, of which it is a small part.
     whole = {one.key: one.value for one in ssdlab.Config("tlc-nvme").settings}

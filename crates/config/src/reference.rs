@@ -47,7 +47,8 @@ pub fn reference_markdown() -> String {
         }
         page += &format!("{}\n\n", section.help);
         for option in OPTIONS.iter().filter(|option| section_of(option) == section.name) {
-            let of_drive = drive.iter().find(|leaf| leaf.key == option.key && leaf.origin.starts_with("default (preset"));
+            let of_drive =
+                drive.iter().find(|leaf| leaf.key == option.key && leaf.origin.starts_with("default (preset"));
             describe(&mut page, option, of_drive.map(|leaf| leaf.value.as_str()));
         }
     }

@@ -53,7 +53,8 @@ fn later_layers_win_and_origins_are_kept() {
 /// Who names no preset gets the default drive; who names one gets nothing of it.
 #[test]
 fn the_default_drive_is_a_preset() {
-    let values = |config: &Config| -> Vec<_> { config.leaves().into_iter().map(|leaf| (leaf.key, leaf.value)).collect() };
+    let values =
+        |config: &Config| -> Vec<_> { config.leaves().into_iter().map(|leaf| (leaf.key, leaf.value)).collect() };
     let drive = resolve(None, &[], &[]);
     assert_eq!(values(&drive), values(&resolve(Some(DEFAULT_PRESET), &[], &[])));
     assert_told(&drive, "device.capacity", "\"4GiB\"", "default (preset small-nvme)");

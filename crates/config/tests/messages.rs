@@ -369,7 +369,7 @@ fn files() {
     }
 }
 
-/// Without a preset of its own a file builds on the default drive, of 16 planes.
+/// Without a preset of its own a file builds on the default drive, of 16 dies.
 #[test]
 fn the_default_drive() {
     for (text, expected) in [
@@ -379,7 +379,7 @@ fn the_default_drive() {
         ),
         (
             "device.capacity = \"8MiB\"",
-            "default (preset tlc-nvme): nand.channels: 4 x 1 x 1 x 4 = 16 planes need 1 blocks each for data, 0 for the FTL and 1 to collect, 32 in all; the device has 9; lower it or raise device.capacity",
+            "my.toml:1: device.capacity: 4 x 4 x 1 x 1 = 16 planes need 1 blocks each for data, 0 for the FTL and 1 to collect, 32 in all; the device has 5; raise it or lower nand.ways",
         ),
     ] {
         let files = [Layer { origin: "my.toml".into(), text: text.into() }];

@@ -8,8 +8,8 @@ fn the_defaults_make_a_device() {
     let config = Config::resolve(None, &[], &[]).unwrap();
     let settings = config.settings(None).unwrap();
     assert_eq!(settings.device.capacity_bytes, 4 << 30);
-    // 4,383 for 7 %, and 7 of each of 16 planes beyond, in whole blocks of each.
-    assert_eq!(settings.device.blocks, 4_496);
+    // 2,192 for 7 %, and beyond 7 of each of 16 dies.
+    assert_eq!(settings.device.blocks, 2_304);
 }
 
 #[test]
