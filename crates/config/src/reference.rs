@@ -67,7 +67,7 @@ fn section_of(option: &OptionSpec) -> &'static str {
 fn describe(page: &mut String, option: &OptionSpec, of_drive: Option<&str>) {
     let OptionSpec { key, help, example, .. } = option;
     let (kind, mut default) = (option.kind.describe(), default_of(option));
-    if let Some(value) = of_drive {
+    if let Some(value) = of_drive.filter(|value| default != format!("`{value}`")) {
         default += &format!("; `{value}` in the default drive");
     }
     *page +=
