@@ -52,7 +52,11 @@ def cli(tmp_path: Path) -> Cli:
     return run
 
 
-SMALL_SETS = ["--preset", "tlc-chip", *(argument for key, value in SMALL.items() for argument in ("--set", f"{key}={value}"))]
+SMALL_SETS = [
+    "--preset",
+    "tlc-chip",
+    *(argument for key, value in SMALL.items() for argument in ("--set", f"{key}={value}")),
+]
 """The small device on the command line."""
 
 

@@ -50,7 +50,8 @@ def test_what_a_scheduler_dispatched_is_a_trace(tmp_path: Path) -> None:
     assert (np.diff(trace.time_ns.astype(np.int64)) >= 0).all()
     result.save(tmp_path)
     again = ssdlab.simulate(
-        ssdlab.Config("tlc-chip", overrides={"device.capacity": "64MiB", "time": "count"}), tmp_path / "dispatched.parquet"
+        ssdlab.Config("tlc-chip", overrides={"device.capacity": "64MiB", "time": "count"}),
+        tmp_path / "dispatched.parquet",
     )
     assert again.summary["host"]["bytes_written"] == result.summary["host"]["bytes_written"]
     # A result without one leaves none behind.

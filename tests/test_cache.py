@@ -241,7 +241,7 @@ def layered(**overrides: Any) -> ssdlab.Config:
             "cache.dirty": "100%",
             "check": "true",
             **{key.replace("__", "."): value for key, value in overrides.items()},
-        }
+        },
     )
 
 
@@ -311,7 +311,7 @@ def test_even_requests_take_as_long_as_the_plan_says(codec: str, share: float) -
             "cache.copy": "0ns",
             "cache.compressed": f"{100 * share}%",
             "cache.codec": codec,
-        }
+        },
     )
     summary = ssdlab.simulate(config).summary
     device_us = summary["latency"]["read"]["mean_ns"] / 1000
@@ -385,5 +385,7 @@ def test_the_pools_are_compared(cli: Cli) -> None:
 )
 def test_a_cache_that_cannot_be_above_a_drive_is_named(overrides: dict[str, str], message: str) -> None:
     with pytest.raises(ssdlab.ConfigError) as error:
-        ssdlab.simulate(ssdlab.Config("tlc-chip", overrides={"device.capacity": "64MiB", "workload.requests": 10, **overrides}))
+        ssdlab.simulate(
+            ssdlab.Config("tlc-chip", overrides={"device.capacity": "64MiB", "workload.requests": 10, **overrides})
+        )
     assert message in str(error.value)

@@ -111,8 +111,7 @@ def test_threads_wait_each_for_its_own_page() -> None:
 
 def test_a_simulated_drive_below() -> None:
     drive = ssdlab.Config(
-        "tlc-chip",
-        overrides={"device.capacity": "64MiB", "nand.channels": 2, "nand.read": "300us", "device.op": "28%"}
+        "tlc-chip", overrides={"device.capacity": "64MiB", "nand.channels": 2, "nand.read": "300us", "device.op": "28%"}
     )
     found = cache.bench(
         TEXT, shares=["0"], pages=400, accesses=400, writes=0.2, budget="25%", drive=drive, busy=True,

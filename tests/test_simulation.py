@@ -204,7 +204,7 @@ def test_ctrl_c_raises_keyboard_interrupt_at_once() -> None:
     code = (
         "import ssdlab, time\n"
         "print('go', flush=True)\n"
-        "try:\n    ssdlab.simulate(ssdlab.Config("tlc-chip", overrides={'workload.requests': 10**12}))\n"
+        "try:\n    ssdlab.simulate(ssdlab.Config('tlc-chip', overrides={'workload.requests': 10**12}))\n"
         "except KeyboardInterrupt:\n    print('interrupted', flush=True)\n"
     )
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as process:

@@ -3,7 +3,7 @@
 
 use ssdlab_core::{Nanos, Rng};
 use ssdlab_nand::{PageTimes, Timing};
-use ssdlab_sim::{Clock, LatencySummary, Outcome, Replay, Setup, Summary, WriteRate, run};
+use ssdlab_sim::{Clock, LatencySummary, LifetimeSummary, Outcome, Replay, Setup, WriteRate, run};
 use ssdlab_testkit::small_setup;
 use ssdlab_trace::{Op, Request, SliceSource};
 
@@ -115,11 +115,10 @@ fn open_replay_waits_for_arrivals_and_queues_behind_work() {
     let time = outcome.summary.time.expect("timed");
     assert_eq!((time.elapsed_ns, time.busy_ns, time.behind_ns), (11_020, 3_060, Some(1_020)));
     // Three pages arrive in 10 us, and take 11.02 us to be written.
-    assert_wears(&outcome.summary, WriteRate::Drive, 3.0 * 4096.0 / 11.02e-6);
+    assert_wears(outcome.summary.lifetime, WriteRate::Drive, 3.0 * 4096.0 / 11.02e-6);
 }
 
-fn assert_wears(summary: &Summary, rate: WriteRate, bytes_per_second: f64) {
-    let lifetime = &summary.lifetime;
+fn assert_wears(lifetime: LifetimeSummary, rate: WriteRate, bytes_per_second: f64) {
     assert_eq!(lifetime.rate, Some(rate));
     let per_day = lifetime.host_bytes_per_day.expect("written");
     assert!((per_day / (bytes_per_second * 86_400.0) - 1.0).abs() < 1e-12, "{per_day}");
@@ -143,7 +142,7 @@ fn a_projection_writes_as_the_trace_does_if_the_drive_can() {
     ] {
         let requests = [request(Op::Write, 0, 0, 4096), request(Op::Write, time_ns, 4096, 4096)];
         let setup = Setup { replay: issue, ..device(TIMING) };
-        assert_wears(&replay(&setup, &requests).summary, rate, bytes_per_second);
+        assert_wears(replay(&setup, &requests).summary.lifetime, rate, bytes_per_second);
     }
     let counted = Setup { clock: Clock::Count, ..device(TIMING) };
     let requests = [request(Op::Write, 0, 0, 4096), request(Op::Write, 100_000, 4096, 4096)];
