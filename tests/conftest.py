@@ -37,7 +37,7 @@ def without_progress(said: str) -> str:
 @pytest.fixture
 def small() -> ssdlab.Config:
     """The small device."""
-    return ssdlab.Config(overrides=SMALL)
+    return ssdlab.Config("tlc-chip", overrides=SMALL)
 
 
 @pytest.fixture
@@ -56,7 +56,11 @@ def cli(tmp_path: Path) -> Cli:
     return run
 
 
-SMALL_SETS = [argument for key, value in SMALL.items() for argument in ("--set", f"{key}={value}")]
+SMALL_SETS = [
+    "--preset",
+    "tlc-chip",
+    *(argument for key, value in SMALL.items() for argument in ("--set", f"{key}={value}")),
+]
 """The small device on the command line."""
 
 

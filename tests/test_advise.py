@@ -193,7 +193,7 @@ def test_the_figure_has_a_curve_for_each_segment_size() -> None:
         ({"segments": ["8GiB"]}, "8GiB exceeds any page"),
         ({"segments": ["4"]}, "the unit is missing"),
         ({"entry": "3B"}, "an entry of 3B is not a power of two"),
-        ({"config": ssdlab.Config(overrides={"time": "count"})}, "takes no time"),
+        ({"config": ssdlab.Config("tlc-chip", overrides={"time": "count"})}, "takes no time"),
     ],
 )
 def test_sizes_that_cannot_be_are_named(arguments: dict[str, Any], message: str) -> None:

@@ -10,6 +10,7 @@ import ssdlab
 EXPERIMENT = """
 title = "Below a scheduler"
 document = "Nothing: a test"
+preset = "tlc-chip"
 
 [set]
 device.capacity = "64MiB"

@@ -28,7 +28,7 @@ def test_schedulers_are_listed_with_their_tunables(cli: Cli) -> None:
 @pytest.mark.parametrize("scheduler", SCHEDULERS)
 def test_every_scheduler_serves_everything(scheduler: str) -> None:
     tunables = {"block.scheduler.pardispatcher.region_size": "16MiB"} if scheduler == "pardispatcher" else {}
-    config = ssdlab.Config(overrides={**SMALL, "block.scheduler": scheduler, "check": True, **tunables})
+    config = ssdlab.Config("tlc-chip", overrides={**SMALL, "block.scheduler": scheduler, "check": True, **tunables})
     result = ssdlab.simulate(config)
     block = result.summary["drive"]["block"]
     assert block["scheduler"] == scheduler
@@ -40,7 +40,7 @@ def test_every_scheduler_serves_everything(scheduler: str) -> None:
 
 
 def test_what_a_scheduler_dispatched_is_a_trace(tmp_path: Path) -> None:
-    config = ssdlab.Config(overrides={**SMALL, "block.scheduler": "deadline", "block.record": True})
+    config = ssdlab.Config("tlc-chip", overrides={**SMALL, "block.scheduler": "deadline", "block.record": True})
     result = ssdlab.simulate(config)
     trace = result.dispatched
     assert trace is not None
@@ -50,16 +50,17 @@ def test_what_a_scheduler_dispatched_is_a_trace(tmp_path: Path) -> None:
     assert (np.diff(trace.time_ns.astype(np.int64)) >= 0).all()
     result.save(tmp_path)
     again = ssdlab.simulate(
-        ssdlab.Config(overrides={"device.capacity": "64MiB", "time": "count"}), tmp_path / "dispatched.parquet"
+        ssdlab.Config("tlc-chip", overrides={"device.capacity": "64MiB", "time": "count"}),
+        tmp_path / "dispatched.parquet",
     )
     assert again.summary["host"]["bytes_written"] == result.summary["host"]["bytes_written"]
     # A result without one leaves none behind.
-    ssdlab.simulate(ssdlab.Config(overrides=SMALL)).save(tmp_path)
+    ssdlab.simulate(ssdlab.Config("tlc-chip", overrides=SMALL)).save(tmp_path)
     assert not (tmp_path / "dispatched.parquet").exists()
 
 
 def test_rules_that_could_not_act_are_named(cli: Cli) -> None:
-    sets = [word for key, value in SMALL.items() for word in ("--set", f"{key}={value}")]
+    sets = ["--preset", "tlc-chip", *(word for key, value in SMALL.items() for word in ("--set", f"{key}={value}"))]
     out = " ".join(cli("run", *sets, "--set", "block.scheduler=cfq").stdout.split())
     assert "cfq: rules by process: all requests come from one" in out
     assert "cfq: rules by kind: no write is marked as synchronous" in out
@@ -77,7 +78,7 @@ def streams(sync: bool) -> ssdlab.Trace:
 
 
 def test_fairness_and_interference() -> None:
-    config = ssdlab.Config(overrides={**SMALL, "host.replay.closed.queue_depth": 16})
+    config = ssdlab.Config("tlc-chip", overrides={**SMALL, "host.replay.closed.queue_depth": 16})
     drive = ssdlab.simulate(config, streams(sync=True)).summary["drive"]
     rates = np.array([one["bytes_per_s"] for one in drive["streams"]])
     assert [one["stream"] for one in drive["streams"]] == ["greedy", "b", "c"]
@@ -92,10 +93,10 @@ def test_fairness_and_interference() -> None:
 
 def test_processes_wait_for_what_is_synchronous() -> None:
     config = {**SMALL, "host.replay": "processes", "block.scheduler": "noop"}
-    sync = ssdlab.simulate(ssdlab.Config(overrides=config), streams(sync=True)).summary["drive"]
+    sync = ssdlab.simulate(ssdlab.Config("tlc-chip", overrides=config), streams(sync=True)).summary["drive"]
     # Each of three processes waits for each of its requests.
     assert sync["queue_depth_max"] == 3
-    loose = ssdlab.simulate(ssdlab.Config(overrides=config), streams(sync=False)).summary["drive"]
+    loose = ssdlab.simulate(ssdlab.Config("tlc-chip", overrides=config), streams(sync=False)).summary["drive"]
     assert loose["queue_depth_max"] > 3
 
 
@@ -119,4 +120,4 @@ def test_processes_wait_for_what_is_synchronous() -> None:
 )
 def test_bad_settings_are_refused_with_the_remedy(sets: dict[str, str | int], message: str) -> None:
     with pytest.raises(ssdlab.ConfigError, match=message):
-        ssdlab.simulate(ssdlab.Config(overrides={**SMALL, **sets}))
+        ssdlab.simulate(ssdlab.Config("tlc-chip", overrides={**SMALL, **sets}))

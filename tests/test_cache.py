@@ -245,6 +245,7 @@ def test_wrong_input_is_one_line_and_status_2(cli: Cli, tmp_path: Path, argument
 def layered(**overrides: Any) -> ssdlab.Config:
     """A small drive with a cache above it."""
     return ssdlab.Config(
+        "tlc-chip",
         overrides={
             "device.capacity": "64MiB",
             "cache.policy": "lru",
@@ -252,7 +253,7 @@ def layered(**overrides: Any) -> ssdlab.Config:
             "cache.dirty": "100%",
             "check": "true",
             **{key.replace("__", "."): value for key, value in overrides.items()},
-        }
+        },
     )
 
 
@@ -276,7 +277,7 @@ def test_a_cache_above_the_drive_hits_as_one_alone(time: str) -> None:
 
 
 def test_no_cache_changes_nothing() -> None:
-    plain = ssdlab.Config(overrides={"device.capacity": "64MiB", "time": "event"})
+    plain = ssdlab.Config("tlc-chip", overrides={"device.capacity": "64MiB", "time": "event"})
     trace = skewed()
     without = ssdlab.simulate(plain, trace)
     assert without.summary["cache"] is None
@@ -311,6 +312,7 @@ def test_copies_take_time() -> None:
 def test_even_requests_take_as_long_as_the_plan_says(codec: str, share: float) -> None:
     """The defaults are the document's, and so is the time of a request: twice over the same formula."""
     config = ssdlab.Config(
+        "tlc-chip",
         overrides={
             "device.capacity": "256MiB",
             "workload.pattern": "uniform",
@@ -321,7 +323,7 @@ def test_even_requests_take_as_long_as_the_plan_says(codec: str, share: float) -
             "cache.copy": "0ns",
             "cache.compressed": f"{100 * share}%",
             "cache.codec": codec,
-        }
+        },
     )
     summary = ssdlab.simulate(config).summary
     device_us = summary["latency"]["read"]["mean_ns"] / 1000
@@ -395,5 +397,7 @@ def test_the_pools_are_compared(cli: Cli) -> None:
 )
 def test_a_cache_that_cannot_be_above_a_drive_is_named(overrides: dict[str, str], message: str) -> None:
     with pytest.raises(ssdlab.ConfigError) as error:
-        ssdlab.simulate(ssdlab.Config(overrides={"device.capacity": "64MiB", "workload.requests": 10, **overrides}))
+        ssdlab.simulate(
+            ssdlab.Config("tlc-chip", overrides={"device.capacity": "64MiB", "workload.requests": 10, **overrides})
+        )
     assert message in str(error.value)

@@ -111,7 +111,7 @@ def test_threads_wait_each_for_its_own_page() -> None:
 
 def test_a_simulated_drive_below() -> None:
     drive = ssdlab.Config(
-        overrides={"device.capacity": "64MiB", "nand.channels": 2, "nand.read": "300us", "device.op": "28%"}
+        "tlc-chip", overrides={"device.capacity": "64MiB", "nand.channels": 2, "nand.read": "300us", "device.op": "28%"}
     )
     found = cache.bench(
         TEXT, shares=["0"], pages=400, accesses=400, writes=0.2, budget="25%", drive=drive, busy=True,
@@ -124,7 +124,7 @@ def test_a_simulated_drive_below() -> None:
     assert cell.access_p50_us.median <= cell.access_p99_us.median
     with pytest.raises(ssdlab.ConfigError, match="has 67108864 bytes and the pages take"):
         cache.bench(TEXT, shares=["0"], pages=30_000, accesses=90_000, drive=drive)
-    counting = ssdlab.Config(overrides={"time": "count"})
+    counting = ssdlab.Config("tlc-chip", overrides={"time": "count"})
     with pytest.raises(ssdlab.ConfigError, match="set time to serial or event"):
         cache.bench(TEXT, shares=["0"], pages=400, drive=counting)
 

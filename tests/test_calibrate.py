@@ -33,11 +33,11 @@ DRIVE = {
 """Four dies that are filled within milliseconds."""
 
 GRID = ["--regions", "64MiB,256MiB", "--in-flight", "1,4,16", "--requests", "500"]
-SETS = [argument for key, value in DRIVE.items() for argument in ("--set", f"{key}={value}")]
+SETS = ["--preset", "tlc-chip", *(argument for key, value in DRIVE.items() for argument in ("--set", f"{key}={value}"))]
 
 
 def drive(**overrides: object) -> ssdlab.Config:
-    return ssdlab.Config(overrides={**DRIVE, **overrides})
+    return ssdlab.Config("tlc-chip", overrides={**DRIVE, **overrides})
 
 
 def small(config: ssdlab.Config | None = None, **arguments: Any) -> ssdlab.Calibration:

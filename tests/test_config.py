@@ -42,13 +42,27 @@ def test_lists_and_tables_are_written_as_text_or_as_python_has_them() -> None:
 
 
 def test_an_array_of_several_planes_runs_them_at_once_unless_told_otherwise() -> None:
-    time = {key: (value, origin) for key, value, origin in ssdlab.Config(overrides={"nand.planes": 2}).settings}["time"]
+    one, two = ssdlab.Config("tlc-chip"), ssdlab.Config("tlc-chip", overrides={"nand.planes": 2})
+    assert one["time"] == "serial"
+    time = {key: (value, origin) for key, value, origin in two.settings}["time"]
     assert time == ('"event"', "default (nand.planes > 1)")
-    assert ssdlab.Config(overrides={"nand.planes": 2, "time": "serial"})["time"] == "serial"
+    assert two.with_overrides({"time": "serial"})["time"] == "serial"
     with pytest.raises(ssdlab.ConfigError, match=r"nand\.channels: 64 x 1 x 1 x 16 = 1024 planes need 4 blocks each"):
-        ssdlab.Config(overrides={"nand.channels": 64, "nand.planes": 16}).check()
+        ssdlab.Config("tlc-chip", overrides={"nand.channels": 64, "nand.planes": 16}).check()
     with pytest.raises(ssdlab.ConfigError, match='set time to "event"'):
-        ssdlab.Config(overrides={"gantt": "window"}).check()
+        ssdlab.Config("tlc-chip", overrides={"gantt": "window"}).check()
+
+
+def test_the_default_drive_is_a_small_one_of_many_dies() -> None:
+    config = ssdlab.Config()
+    values = {one.key: one.value for one in ssdlab.Config("small-nvme").settings}
+    assert {one.key: one.value for one in config.settings} == values
+    assert config["time"] == "event" and config["nand.channels"] * config["nand.ways"] == 16
+    assert config["drive.protocol"] == "nvme" and config["host.replay.closed.queue_depth"] == 32
+    # As fast as the whole drive, of which it is a small part.
+    whole = {one.key: one.value for one in ssdlab.Config("tlc-nvme").settings}
+    differs = {key for key in whole if values[key] != whole[key]}
+    assert differs == {"device.capacity", "device.op", "device.reserve", "nand.pages_per_block"}
 
 
 def test_all_faults_are_told_at_once_with_their_remedy(tmp_path: Path) -> None:
@@ -72,7 +86,7 @@ def test_every_parallel_preset_keeps_the_data_and_the_rules_of_nand(preset: str)
 
 
 def test_there_are_parallel_presets() -> None:
-    assert PARALLEL == ["sata-mlc", "enterprise-nvme", "mobile-ufs"]
+    assert PARALLEL == ["small-nvme", "tlc-nvme", "sata-mlc", "enterprise-nvme", "mobile-ufs"]
 
 
 def test_every_preset_is_sound_and_the_schema_is_json() -> None:

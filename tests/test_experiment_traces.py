@@ -80,7 +80,7 @@ def file(tmp_path: Path) -> Path:
 @pytest.fixture
 def mail(tmp_path: Path) -> Path:
     """A trace in the format of MSR Cambridge, with reads, beyond the device of the experiment."""
-    config = ssdlab.Config(overrides={**SMALL, "workload.requests": 500, "workload.reads": "30%"})
+    config = ssdlab.Config("tlc-chip", overrides={**SMALL, "workload.requests": 500, "workload.reads": "30%"})
     path = tmp_path / "mail.csv.gz"
     ssdlab.generate(config).save(path, format="msr")
     return path

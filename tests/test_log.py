@@ -115,7 +115,7 @@ def test_a_report_shows_the_streams_that_write_most(small: ssdlab.Config) -> Non
 
 def test_a_report_has_the_charts_that_make_sense(logged: ssdlab.Result, small: ssdlab.Config) -> None:
     page = html.unescape(logged.report_html())
-    for title in ("Merges", "Response time over the run"):
+    for title in ("Merges", "Service time over the run"):
         assert f"<h2>{title}</h2>" in page
     assert "What one reclaim of log space costs" in page
     # BAST always merges one logical block at a time.

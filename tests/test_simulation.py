@@ -18,7 +18,7 @@ import pytest
 import ssdlab
 from conftest import ROOT, SMALL
 from ssdlab import _ssdlab
-from ssdlab.view.pages import remarks
+from ssdlab.view.pages import quantities, remarks
 
 
 def test_the_columns_add_up_to_the_figures(small: ssdlab.Config) -> None:
@@ -99,10 +99,51 @@ def test_what_is_saved_is_the_result(small: ssdlab.Config, tmp_path: Path) -> No
     assert ssdlab.simulate(again).summary == result.summary
 
 
+@pytest.mark.parametrize(
+    ("clock", "replay", "title", "of_a_drive"),
+    [
+        ("serial", "closed", "Service times of one chip, no queueing", False),
+        ("serial", "processes", "Service times of one chip, no queueing", False),
+        ("serial", "open", "Response times of one chip", True),
+        ("event", "closed", "Response times", True),
+    ],
+)
+def test_times_say_what_they_are(small: ssdlab.Config, clock: str, replay: str, title: str, of_a_drive: bool) -> None:
+    trace = ssdlab.Trace.from_columns(time_ns=[0, 10**6], op=["write", "write"], offset=[0, 4096], bytes=[4096, 4096])
+    html = ssdlab.simulate(small.with_overrides({"time": clock, "host.replay": replay}), trace).report_html()
+    assert f">{title}</h" in html
+    assert ("99 % of writes within" in html) == of_a_drive == ("service time" not in html)
+
+
+def test_a_projection_says_at_whose_rate(small: ssdlab.Config) -> None:
+    """A write takes 0.48 ms: two a second apart are sustained, two 10 us apart are not."""
+    for gap_ns, rate, row in (
+        (10**9, "trace", "host data per day, as the trace writes"),
+        (10**4, "drive", "host data per day, the most the drive sustained"),
+    ):
+        trace = ssdlab.Trace.from_columns(
+            time_ns=[0, gap_ns], op=["write", "write"], offset=[0, 4096], bytes=[4096, 4096]
+        )
+        result = ssdlab.simulate(small, trace)
+        lifetime = result.summary["lifetime"]
+        seconds = max(gap_ns, result.summary["time"]["elapsed_ns"]) / 1e9
+        per_day = 8192 / seconds * 86_400
+        capacity = result.summary["device"]["capacity_bytes"]
+        assert lifetime["rate"] == rate and lifetime["host_bytes_per_day"] == pytest.approx(per_day)
+        assert lifetime["host_drive_writes_per_day"] == pytest.approx(per_day / capacity)
+        assert lifetime["years"] == pytest.approx(lifetime["host_tbw_bytes"] / per_day / 365.25)
+        assert lifetime["dwpd_5_years"] == pytest.approx(lifetime["host_tbw_bytes"] / capacity / 5 / 365.25)
+        shown = [label for label, _ in quantities.sections(result.summary)["Lifetime"] if "host data per day" in label]
+        assert shown == [row]
+    counted = ssdlab.simulate(small.with_overrides({"time": "count"})).summary
+    labels = [label for label, _ in quantities.sections(counted)["Lifetime"]]
+    assert labels == ["host data until worn out (TBW)", "drive writes per day for 5 years (DWPD)"]
+
+
 def test_the_report_needs_nothing_else(small: ssdlab.Config) -> None:
     html = ssdlab.simulate(small).report_html()
-    for title in ("Summary", "Write amplification over time", "Operations by cause", "Response times",
-                  "Response time over the run", "Erases per block", "Configuration"):  # fmt: skip
+    for title in ("Summary", "Write amplification over time", "Operations by cause", "Service times",
+                  "Service time over the run", "Erases per block", "Configuration"):  # fmt: skip
         assert f"<h2>{title}</h2>" in html
     assert html.count("<svg") == 5
     for reference in ("<script", "<link", "@import", "src="):
@@ -163,7 +204,7 @@ def test_ctrl_c_raises_keyboard_interrupt_at_once() -> None:
     code = (
         "import ssdlab, time\n"
         "print('go', flush=True)\n"
-        "try:\n    ssdlab.simulate(ssdlab.Config(overrides={'workload.requests': 10**12}))\n"
+        "try:\n    ssdlab.simulate(ssdlab.Config('tlc-chip', overrides={'workload.requests': 10**12}))\n"
         "except KeyboardInterrupt:\n    print('interrupted', flush=True)\n"
     )
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as process:
@@ -189,7 +230,7 @@ def test_errors_have_one_base() -> None:
 
 @pytest.mark.parametrize("name", ["varmail.csv.zst", "oltp.csv.zst"])
 def test_the_shipped_traces_run_and_pass_the_data_check(name: str) -> None:
-    config = ssdlab.Config(overrides={**SMALL, "host.fit": "wrap", "check": True})
+    config = ssdlab.Config("tlc-chip", overrides={**SMALL, "host.fit": "wrap", "check": True})
     result = ssdlab.simulate(config, ROOT / "traces" / name)
     assert result.ingest is not None and result.ingest["format"] == "ssdlab-csv"
     assert result.summary["check"]["page_reads_checked"] > 0

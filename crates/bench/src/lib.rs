@@ -48,8 +48,9 @@ impl Monitor for Clocked {
 
 /// Seconds of the measured phase of the workload configured by `sets`, which has a warm-up, and the summary.
 fn measured(sets: &[String]) -> (f64, Summary) {
-    let settings =
-        Config::resolve(None, &[], sets).and_then(|config| config.settings(None)).expect("a sound benchmark");
+    let settings = Config::resolve(Some("tlc-chip"), &[], sets)
+        .and_then(|config| config.settings(None))
+        .expect("a sound benchmark");
     let mut source = Generator::new(&settings.workload).expect("the workload is valid");
     let mut clocked = Clocked { began: None };
     let outcome = ssdlab_sim::run(&settings.setup, &mut source, &mut clocked).expect("the device is valid");
@@ -58,7 +59,7 @@ fn measured(sets: &[String]) -> (f64, Summary) {
 
 /// Seconds that the workload configured by `sets` takes when called from Rust, and its flash programs.
 pub fn simulate(sets: &[String]) -> Result<(f64, u64), String> {
-    let settings = Config::resolve(None, &[], sets).and_then(|config| config.settings(None));
+    let settings = Config::resolve(Some("tlc-chip"), &[], sets).and_then(|config| config.settings(None));
     let settings = settings.map_err(|error| error.to_string())?;
     let began = Instant::now();
     let mut source = Generator::new(&settings.workload).map_err(|error| error.to_string())?;

@@ -1,9 +1,8 @@
 //! The second stage: layers merged into one value per option, each of which remembers where it came from.
 
-use crate::defaults::Defaults;
 use crate::document::{Form, Named, Written, read, read_sets};
 use crate::error::{ConfigError, Violation};
-use crate::presets::{Preset, find_preset, presets};
+use crate::presets::{DEFAULT_PRESET, Preset, find_preset, presets};
 use crate::registry::{OPTIONS, find};
 use crate::table::{Entries, Entry, OptionSpec, below};
 use crate::value::Value;
@@ -37,7 +36,8 @@ pub struct Config {
 impl Config {
     /// Merges defaults, the preset with what it extends, `files` in order, and `sets` (`key=value`); later ones win.
     ///
-    /// A preset given here beats the one a file names; of several files naming one, the last wins.
+    /// A preset given here beats the one a file names; of several files naming one, the last wins. Where none is named,
+    /// the preset is [`DEFAULT_PRESET`].
     ///
     /// # Errors
     ///
@@ -50,7 +50,11 @@ impl Config {
         let named = files.iter().rev().find_map(|written| written.base.clone());
         let base = preset.map(|name| Named { name: name.into(), origin: "preset".into() }).or(named);
 
-        let mut layers = preset_chain(presets(), base, &mut violations);
+        let mut layers = base.map_or_else(Vec::new, |base| preset_chain(presets(), base, &mut violations));
+        // Whoever names a preset that does not exist is told of nothing else that it should have said.
+        if layers.is_empty() {
+            layers = default_drive(&mut violations);
+        }
         layers.extend(files);
         layers.push(sets);
         let mut entries = Entries::new();
@@ -73,10 +77,10 @@ impl Config {
 }
 
 /// The preset and what it extends, lowest first. A chain that meets itself again ends there.
-fn preset_chain(presets: &'static [Preset], base: Option<Named>, violations: &mut Vec<Violation>) -> Vec<Written> {
+fn preset_chain(presets: &'static [Preset], base: Named, violations: &mut Vec<Violation>) -> Vec<Written> {
     let mut chain = Vec::new();
     let mut seen = Vec::new();
-    let mut next = base;
+    let mut next = Some(base);
     while let Some(Named { name, origin }) = next {
         next = None;
         match find_preset(presets, &name) {
@@ -91,6 +95,16 @@ fn preset_chain(presets: &'static [Preset], base: Option<Named>, violations: &mu
         }
     }
     chain.reverse();
+    chain
+}
+
+/// The layers of the default preset, whose settings nobody has asked for.
+fn default_drive(violations: &mut Vec<Violation>) -> Vec<Written> {
+    let base = Named { name: DEFAULT_PRESET.into(), origin: "default".into() };
+    let mut chain = preset_chain(presets(), base, violations);
+    for entry in chain.iter_mut().flat_map(|written| written.entries.values_mut()) {
+        entry.origin = format!("default ({})", entry.origin);
+    }
     chain
 }
 
@@ -113,7 +127,6 @@ fn merge(lower: &mut Entries, higher: Entries) {
 
 /// Adds the defaults of the options that apply. Choices come before their parameters in the table.
 fn complete(entries: &mut Entries, violations: &mut Vec<Violation>) {
-    let defaults = Defaults::read(violations);
     for option in OPTIONS.iter() {
         let chosen = |(choice, variant): (&OptionSpec, &str)| match entries.get(choice.key) {
             Some(Entry { value: Value::Choice(name), .. }) => *name == variant,
@@ -125,7 +138,7 @@ fn complete(entries: &mut Entries, violations: &mut Vec<Violation>) {
         }
         let chooser = option.conditions().last().and_then(|(choice, _)| entries.get(choice.key));
         let origin = chooser.map_or("default", |entry| &entry.origin);
-        match defaults.of(option, entries) {
+        match option.default_entry(entries) {
             Ok(Some(entry)) => {
                 entries.insert(option.key, entry);
             }
@@ -150,7 +163,7 @@ mod tests {
     fn chain(name: &str) -> (Entries, Vec<Violation>) {
         let mut violations = Vec::new();
         let mut entries = Entries::new();
-        for layer in preset_chain(FAMILY, Some(Named { name: name.into(), origin: "test".into() }), &mut violations) {
+        for layer in preset_chain(FAMILY, Named { name: name.into(), origin: "test".into() }, &mut violations) {
             merge(&mut entries, layer.entries);
         }
         (entries, violations)

@@ -2,8 +2,8 @@
 
 use ssdlab_core::suggest::{list, nearest};
 
-/// The preset whose figures hold where nothing else is said.
-pub const DEFAULT_PRESET: &str = "tlc-nvme";
+/// The default drive: the preset of whoever names none.
+pub const DEFAULT_PRESET: &str = "small-nvme";
 
 /// A named configuration that ships with ssdlab.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -19,6 +19,8 @@ static PRESETS: &[Preset] = &[
     Preset { name: "faster", text: include_str!("../../../presets/faster.toml") },
     Preset { name: "mapcache", text: include_str!("../../../presets/mapcache.toml") },
     Preset { name: "dftl", text: include_str!("../../../presets/dftl.toml") },
+    Preset { name: "tlc-chip", text: include_str!("../../../presets/tlc-chip.toml") },
+    Preset { name: "small-nvme", text: include_str!("../../../presets/small-nvme.toml") },
     Preset { name: "tlc-nvme", text: include_str!("../../../presets/tlc-nvme.toml") },
     Preset { name: "sata-mlc", text: include_str!("../../../presets/sata-mlc.toml") },
     Preset { name: "enterprise-nvme", text: include_str!("../../../presets/enterprise-nvme.toml") },

@@ -30,7 +30,7 @@ pub enum Fallback {
     Value(&'static str),
     /// The value of the first case that holds, else this one.
     Unless(&'static str, &'static [Case]),
-    /// The value in [`crate::DEFAULT_PRESET`], whose file gives its source.
+    /// Nothing: every preset says it, with its source.
     Preset,
     /// What follows from other options.
     Derived(Derived),

@@ -1,6 +1,6 @@
 //! Which layer wins, what a variant brings and takes along, and what a configuration comes to.
 
-use ssdlab_config::{Config, Fallback, Layer, OPTIONS, Settings};
+use ssdlab_config::{Config, DEFAULT_PRESET, Fallback, Layer, OPTIONS, Settings};
 use ssdlab_core::Nanos;
 use ssdlab_ftl::FtlChoice;
 use ssdlab_ftl::gc;
@@ -47,7 +47,23 @@ fn later_layers_win_and_origins_are_kept() {
     assert_told(&config, "nand.erase", "\"5ms\"", "--set");
     assert_told(&config, "seed", "1", "default");
     let defaults = resolve(None, &[], &[]);
-    assert_told(&defaults, "nand.read", "\"74us\"", "default (preset tlc-nvme)");
+    assert_told(&defaults, "nand.read", "\"74us\"", "default (preset tlc-chip)");
+}
+
+/// Who names no preset gets the default drive; who names one gets nothing of it.
+#[test]
+fn the_default_drive_is_a_preset() {
+    let values =
+        |config: &Config| -> Vec<_> { config.leaves().into_iter().map(|leaf| (leaf.key, leaf.value)).collect() };
+    let drive = resolve(None, &[], &[]);
+    assert_eq!(values(&drive), values(&resolve(Some(DEFAULT_PRESET), &[], &[])));
+    assert_told(&drive, "device.capacity", "\"4GiB\"", "default (preset small-nvme)");
+    assert_told(&drive, "nand.channels", "4", "default (preset tlc-nvme)");
+    assert_told(&drive, "drive.protocol", "\"nvme\"", "default (preset tlc-nvme)");
+    assert_told(&drive, "time", "\"event\"", "default (nand.channels > 1)");
+    let faster = resolve(Some("faster"), &[], &[]);
+    assert!(faster.leaves().iter().all(|leaf| leaf.origin == "preset faster" || !leaf.origin.contains("preset")));
+    assert_told(&faster, "drive.protocol", "\"direct\"", "default");
 }
 
 #[test]
@@ -183,21 +199,21 @@ fn capacity_and_reserve() {
 /// else is said.
 #[test]
 fn several_planes_choose_clock_and_trigger() {
-    assert_told(&resolve(None, &[], &[]), "time", "\"serial\"", "default");
+    assert_told(&resolve(Some("tlc-chip"), &[], &[]), "time", "\"serial\"", "default");
     let ways = [file("a.toml", "nand.ways = 2")];
-    assert_told(&resolve(None, &ways, &[]), "time", "\"event\"", "default (nand.ways > 1)");
-    assert_told(&resolve(None, &ways, &["nand.ways=1"]), "time", "\"serial\"", "default");
-    assert_told(&resolve(None, &ways, &["time=count"]), "time", "\"count\"", "--set");
-    assert_told(&resolve(None, &[], &[]), "ftl.page.trigger", "\"victim\"", "default");
-    assert_told(&resolve(None, &ways, &[]), "ftl.page.trigger", "\"partial\"", "default (nand.ways > 1)");
-    let sata = resolve(None, &[], &["drive.protocol=sata"]);
+    assert_told(&resolve(Some("tlc-chip"), &ways, &[]), "time", "\"event\"", "default (nand.ways > 1)");
+    assert_told(&resolve(Some("tlc-chip"), &ways, &["nand.ways=1"]), "time", "\"serial\"", "default");
+    assert_told(&resolve(Some("tlc-chip"), &ways, &["time=count"]), "time", "\"count\"", "--set");
+    assert_told(&resolve(Some("tlc-chip"), &[], &[]), "ftl.page.trigger", "\"victim\"", "default");
+    assert_told(&resolve(Some("tlc-chip"), &ways, &[]), "ftl.page.trigger", "\"partial\"", "default (nand.ways > 1)");
+    let sata = resolve(Some("tlc-chip"), &[], &["drive.protocol=sata"]);
     assert_told(&sata, "host.replay.closed.queue_depth", "31", "default (drive.protocol = \"sata\")");
 }
 
 /// Every plane has equally many blocks, its part of the data and a reserve of its own.
 #[test]
 fn planes_and_blocks() {
-    let of = |sets: &[&str]| resolve(None, &[], sets).settings(None).unwrap();
+    let of = |sets: &[&str]| resolve(Some("tlc-chip"), &[], sets).settings(None).unwrap();
     let Settings { setup, device, .. } = of(&["nand.channels=4", "nand.ways=2", "nand.dies=2", "nand.planes=2"]);
     assert_eq!(setup.geometry.parallelism.planes(), 32);
     // 4,383 blocks with one plane; of each plane three for the FTL and four that partial collection keeps free.
@@ -253,7 +269,7 @@ fn drive() {
         from = "1s"
         length = "2ms"
     "#;
-    let setup = resolve(None, &[file("a.toml", text)], &[]).settings(None).unwrap().setup;
+    let setup = resolve(Some("tlc-chip"), &[file("a.toml", text)], &[]).settings(None).unwrap().setup;
     let order = StripeOrder::named("PDWC").unwrap();
     assert_eq!(setup.geometry.parallelism, Parallelism { channels: 2, ways: 1, dies: 1, planes: 2, order });
     let Clock::Event(timing, drive) = setup.clock else { panic!("not {:?}", setup.clock) };
@@ -287,14 +303,14 @@ fn drive() {
     );
     assert_eq!(setup.replay, Replay::Closed { depth: 128, per_stream: false, think: Nanos(7_000) });
     assert_eq!(setup.gantt, Some(Window { from: Nanos(1_000_000_000), length: Nanos(2_000_000) }));
-    let open = resolve(None, &[], &["host.replay.open.time_scale=0.5"]).settings(None).unwrap().setup;
+    let open = resolve(Some("tlc-chip"), &[], &["host.replay.open.time_scale=0.5"]).settings(None).unwrap().setup;
     assert_eq!(open.replay, Replay::Open { time_scale: 0.5 });
 }
 
-/// What nobody asks for: one queue of everything, no link, no buffer, no collection ahead of need.
+/// What no preset asks for: one queue of everything, no link, no buffer, no collection ahead of need.
 #[test]
 fn drive_by_default() {
-    let setup = resolve(None, &[], &["time=event"]).settings(None).unwrap().setup;
+    let setup = resolve(Some("tlc-chip"), &[], &["time=event"]).settings(None).unwrap().setup;
     let Clock::Event(_, drive) = setup.clock else { panic!("not {:?}", setup.clock) };
     assert_eq!(
         drive,

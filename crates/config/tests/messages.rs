@@ -5,7 +5,8 @@ use ssdlab_config::{Config, ConfigError, Layer};
 fn check(file: &str, sets: &[&str]) -> Result<(), ConfigError> {
     let files = [Layer { origin: "my.toml".into(), text: file.into() }];
     let sets: Vec<String> = sets.iter().map(|set| set.to_string()).collect();
-    Config::resolve(None, &files, &sets)?.settings(None).map(drop)
+    // One plane, whose blocks can be counted by hand.
+    Config::resolve(Some("tlc-chip"), &files, &sets)?.settings(None).map(drop)
 }
 
 fn message(file: &str, sets: &[&str]) -> String {
@@ -146,11 +147,6 @@ fn files() {
         (
             "[device]\nop = \"7%\"\nspare = \"5%\"",
             "my.toml:3: device.spare: says the same in another way as device.op (my.toml:2); keep one",
-        ),
-        // Presets.
-        (
-            "preset = \"tlc-nvm\"",
-            r#"my.toml:1:10: no preset is called "tlc-nvm"; did you mean "tlc-nvme"? there are sbfast, faster, mapcache, dftl, tlc-nvme, sata-mlc, enterprise-nvme, mobile-ufs"#,
         ),
         ("extends = \"faster\"", r#"my.toml:1: extends: only a preset extends another; write preset = "...""#),
         // Across options.
@@ -370,6 +366,25 @@ fn files() {
         ),
     ] {
         assert_eq!(message(text, &[]), expected, "{text}");
+    }
+}
+
+/// Without a preset of its own a file builds on the default drive, of 16 dies.
+#[test]
+fn the_default_drive() {
+    for (text, expected) in [
+        (
+            "preset = \"tlc-nvm\"",
+            r#"my.toml:1:10: no preset is called "tlc-nvm"; did you mean "tlc-nvme"? there are sbfast, faster, mapcache, dftl, tlc-chip, small-nvme, tlc-nvme, sata-mlc, enterprise-nvme, mobile-ufs"#,
+        ),
+        (
+            "device.capacity = \"8MiB\"",
+            "my.toml:1: device.capacity: 4 x 4 x 1 x 1 = 16 planes need 1 blocks each for data, 0 for the FTL and 1 to collect, 32 in all; the device has 5; raise it or lower nand.ways",
+        ),
+    ] {
+        let files = [Layer { origin: "my.toml".into(), text: text.into() }];
+        let found = Config::resolve(None, &files, &[]).and_then(|config| config.settings(None));
+        assert_eq!(found.unwrap_err().to_string(), expected, "{text}");
     }
 }
 

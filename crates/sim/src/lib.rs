@@ -43,12 +43,13 @@ pub use host::cache::{CacheSummary, PoolsSummary};
 pub use host::fit::{Fitter, Moved, Runs, runs};
 pub use live::{LiveDrive, live};
 pub use observe::activity::{Activity, DriveSummary, GanttBar, Interference, Spread, StreamSummary};
+pub use observe::lifetime::{LifetimeSummary, WriteRate};
 pub use observe::log::{CaptureCounters, CaptureSummary, LogFigures, LogSummary, MergeTally, Merges};
 pub use observe::map::{LookupTally, MapSummary};
 pub use observe::series::Series;
 pub use observe::summary::{
-    CheckSummary, DeviceSummary, FlashSummary, HostCounters, LatencyByOp, LatencySummary, LifetimeSummary,
-    PreconditionSummary, Summary, TimeSummary, WearSummary,
+    CheckSummary, DeviceSummary, FlashSummary, HostCounters, LatencyByOp, LatencySummary, PreconditionSummary, Summary,
+    TimeSummary, WearSummary,
 };
 pub use run::error::SimError;
 pub use run::monitor::{Control, Monitor, Phase, Status};

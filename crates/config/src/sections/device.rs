@@ -19,8 +19,7 @@ pub(crate) const SECTION: Section = Section {
 const CAPACITY: &[OptionSpec] = &[OptionSpec {
     key: "device.capacity",
     kind: Kind::Bytes { min: KIB, max: 16 * TIB },
-    // Small enough to fill and overwrite in about a second, large enough for thousands of blocks.
-    fallback: Fallback::Value("4GiB"),
+    fallback: Fallback::Preset,
     help: "Bytes the host sees; a multiple of the page size.",
     example: "64GiB",
 }];

@@ -100,9 +100,7 @@ const OPTIONS: &[OptionSpec] = &[
     OptionSpec {
         key: "nand.pages_per_block",
         kind: Kind::Count { min: 2, max: 32_767 },
-        // The default drive is small: with the preset's large blocks it would have a hundred of them, and block
-        // granularity would dominate. 256 keeps the number of blocks of a full-size drive.
-        fallback: Fallback::Value("256"),
+        fallback: Fallback::Preset,
         help: "Pages of an erase block.",
         example: "64",
     },
@@ -214,7 +212,7 @@ impl Checker<'_> {
         })
     }
 
-    /// Reports that there are too many planes, at the level there is most of.
+    /// Reports that there are too many planes, at the level there is most of, or at the capacity if that is what was set.
     pub(crate) fn report_planes(&mut self, parallelism: &Parallelism, why: &str) {
         let levels = [
             ("nand.channels", parallelism.channels),
@@ -225,7 +223,12 @@ impl Checker<'_> {
         let product = levels.map(|(_, count)| count.to_string()).join(" x ");
         let (widest, _) = levels.into_iter().max_by_key(|(_, count)| *count).unwrap_or_default();
         let planes = parallelism.planes();
-        self.report(widest, format!("{product} = {planes} planes {why}; lower it or raise device.capacity"));
+        let (key, remedy) = if self.is_default(widest) && !self.is_default("device.capacity") {
+            ("device.capacity", format!("raise it or lower {widest}"))
+        } else {
+            (widest, "lower it or raise device.capacity".into())
+        };
+        self.report(key, format!("{product} = {planes} planes {why}; {remedy}"));
     }
 
     pub(crate) fn timing(&self) -> Read<Timing> {

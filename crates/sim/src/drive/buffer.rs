@@ -116,6 +116,11 @@ impl Buffer {
         self.waiting
     }
 
+    /// Pages in the buffer, waiting or being programmed.
+    pub fn held(&self) -> u32 {
+        (self.slots.len() - self.free.len()) as u32
+    }
+
     /// The newest data of a page, if it is here.
     #[inline]
     pub fn newest(&self, lpn: u32) -> Option<&Held> {

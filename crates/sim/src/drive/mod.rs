@@ -112,8 +112,9 @@ pub(crate) struct TimedDrive<P: TimedParts> {
     idle_since_ns: u64,
     /// The epoch that the FTL was told of last.
     epoch_seconds: u32,
-    /// Pages in the buffer when measuring began.
+    /// Pages in the buffer when measuring began: waiting, and all.
     waiting_at_start: u32,
+    held_at_start: u32,
 }
 
 impl<P: TimedParts> TimedDrive<P> {
@@ -148,6 +149,7 @@ impl<P: TimedParts> TimedDrive<P> {
             idle_since_ns: 0,
             epoch_seconds: 0,
             waiting_at_start: 0,
+            held_at_start: 0,
             cache,
             block,
         })
@@ -171,6 +173,7 @@ impl<P: TimedParts> TimedDrive<P> {
         let now_ns = self.stack.sinks.flash.now_ns();
         self.stack.sinks.flash.record_unfinished();
         let waiting = self.buffer.as_ref().map_or(0, Buffer::waiting);
+        let held = self.buffer.as_ref().map_or(0, Buffer::held);
         let buffer = self.buffer.as_ref().map(|buffer| buffer.counters);
         let unwritten = i64::from(waiting) - i64::from(self.waiting_at_start);
         let absorbed = buffer.map_or(0, |counters| counters.pages_overwritten + counters.pages_trimmed) as i64;
@@ -181,7 +184,8 @@ impl<P: TimedParts> TimedDrive<P> {
             self.block,
             now_ns,
         );
-        let drive = OfDrive { summary, activity, absorbed_pages: absorbed + unwritten };
+        let buffered_pages = i64::from(held) - i64::from(self.held_at_start);
+        let drive = OfDrive { summary, activity, absorbed_pages: absorbed + unwritten, buffered_pages };
         let mut outcome = self.measurement.finish(self.stack, precondition, control == Control::Stop, Some(drive));
         outcome.summary.cache = self.cache.map(CacheStage::finish);
         Ok(outcome)
@@ -200,6 +204,7 @@ impl<P: TimedParts> TimedDrive<P> {
         if let Some(buffer) = &mut self.buffer {
             buffer.counters = BufferCounters::default();
             self.waiting_at_start = buffer.waiting();
+            self.held_at_start = buffer.held();
         }
     }
 

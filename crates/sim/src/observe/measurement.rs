@@ -12,18 +12,17 @@ use crate::drive::sinks::Sinks;
 use crate::drive::stack::Stack;
 use crate::host::issue::scaled;
 use crate::observe::activity::{Activity, DriveSummary};
+use crate::observe::lifetime::Life;
 use crate::observe::log::{Measured, Meter};
 use crate::observe::series::{Series, Tally};
 use crate::observe::summary::{
-    CheckSummary, DeviceSummary, FlashSummary, HostCounters, LatencyByOp, LifetimeSummary, PreconditionSummary,
-    Summary, TimeSummary, WearSummary,
+    CheckSummary, DeviceSummary, FlashSummary, HostCounters, LatencyByOp, PreconditionSummary, Summary, TimeSummary,
+    WearSummary,
 };
 use crate::run::Outcome;
 use crate::setup::host::Replay;
 
 const NANOS_PER_SECOND: f64 = 1e9;
-const SECONDS_PER_DAY: f64 = 86_400.0;
-const DAYS_PER_YEAR: f64 = 365.25;
 
 /// What is measured on a stack.
 pub(crate) struct Measurement {
@@ -49,6 +48,8 @@ pub(crate) struct OfDrive {
     /// Pages that the host wrote and that were not programmed for it: overwritten or trimmed in the write buffer, or
     /// still there; less those that were there at the start.
     pub absorbed_pages: i64,
+    /// Pages in the write buffer, waiting or being programmed, less those that were there at the start.
+    pub buffered_pages: i64,
 }
 
 impl Measurement {
@@ -114,7 +115,11 @@ impl Measurement {
         let mut all = LatencyHistogram::default();
         self.latency.iter().for_each(|histogram| all.merge(histogram));
         let per_second = |amount: f64| (seconds > 0.0).then(|| amount / seconds);
-        let (first_arrival_ns, last_arrival_ns) = self.arrivals_ns.unwrap_or_default();
+        let arrivals_ns = self.arrivals_ns.unwrap_or_default();
+        let (first_arrival_ns, last_arrival_ns) = match stack.setup.replay {
+            Replay::Open { time_scale } => (scaled(arrivals_ns.0, time_scale), scaled(arrivals_ns.1, time_scale)),
+            Replay::Closed { .. } | Replay::Processes { .. } => arrivals_ns,
+        };
         let time = P::Flash::TIMED.then(|| {
             let busy_ns = stack.sinks.flash.busy_ns() - self.start.busy_ns;
             TimeSummary {
@@ -125,23 +130,24 @@ impl Measurement {
                 bytes_read_per_s: per_second(host.bytes_read as f64),
                 bytes_written_per_s: per_second(host.bytes_written as f64),
                 behind_ns: match stack.setup.replay {
-                    Replay::Open { time_scale } => {
-                        Some(stack.sinks.flash.now_ns().saturating_sub(scaled(last_arrival_ns, time_scale)))
-                    }
+                    Replay::Open { .. } => Some(stack.sinks.flash.now_ns().saturating_sub(last_arrival_ns)),
                     Replay::Closed { .. } | Replay::Processes { .. } => None,
                 },
             }
         });
         let latency = P::Flash::TIMED.then(|| LatencyByOp::of(&self.latency));
         let device = DeviceSummary::of(&stack.setup, stack.ftl.memory_bytes(), stack.ftl.mapping_table_bytes());
-        let host_tbw_bytes = write_amplification
-            .map(|amplification| f64::from(device.endurance_cycles) * device.physical_bytes as f64 / amplification);
-        // A closed loop runs as fast as the drive can; how fast the host really writes only the trace knows.
-        let trace_seconds = (last_arrival_ns - first_arrival_ns) as f64 / NANOS_PER_SECOND;
-        let writing_seconds = if trace_seconds > 0.0 { trace_seconds } else { seconds };
-        let host_bytes_per_day = (host.bytes_written > 0 && writing_seconds > 0.0)
-            .then(|| host.bytes_written as f64 / writing_seconds * SECONDS_PER_DAY);
-        let years = host_tbw_bytes.zip(host_bytes_per_day).map(|(tbw, per_day)| tbw / per_day / DAYS_PER_YEAR);
+        let buffered = drive.as_ref().map_or(0, |drive| drive.buffered_pages) as f64;
+        let lifetime = Life {
+            capacity_bytes: device.capacity_bytes,
+            physical_bytes: device.physical_bytes,
+            endurance_cycles: device.endurance_cycles,
+            write_amplification,
+            written_bytes: host.bytes_written,
+            absorbed_share: 1.0 - buffered / host.pages_written.max(1) as f64,
+            trace_ns: last_arrival_ns - first_arrival_ns,
+            elapsed_ns: P::Flash::TIMED.then_some(elapsed_ns),
+        };
         let capacities_written = host.pages_written as f64 / f64::from(stack.setup.logical_pages);
         let (flash_operations_checked, page_reads_checked) = stack.sinks.checker.checked();
         let Sinks { flash, meter, .. } = stack.sinks;
@@ -163,7 +169,7 @@ impl Measurement {
                 log: log.as_ref().map(|figures| figures.summary.clone()),
                 map,
                 wear: WearSummary::of(&erase_counts),
-                lifetime: LifetimeSummary { host_tbw_bytes, host_bytes_per_day, years },
+                lifetime: lifetime.summary(),
                 check: P::Checker::ON.then_some(CheckSummary { flash_operations_checked, page_reads_checked }),
             },
             series: self.series,

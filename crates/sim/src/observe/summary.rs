@@ -6,6 +6,7 @@ use ssdlab_nand::{Cause, Counts};
 
 use crate::host::cache::CacheSummary;
 use crate::observe::activity::DriveSummary;
+use crate::observe::lifetime::LifetimeSummary;
 use crate::observe::log::LogSummary;
 use crate::observe::map::MapSummary;
 use crate::setup::Setup;
@@ -219,18 +220,6 @@ impl WearSummary {
             erase_max: counts.iter().copied().max().unwrap_or(0),
         }
     }
-}
-
-/// What the drive's life would be if it went on like the measured phase, with perfect wear levelling.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct LifetimeSummary {
-    /// Bytes the host can write: endurance x physical bytes / write amplification.
-    pub host_tbw_bytes: Option<f64>,
-    /// Bytes the host writes per day: at the rate of the trace if its requests carry times, else at the rate of
-    /// the drive; none where there is neither.
-    pub host_bytes_per_day: Option<f64>,
-    /// Years until worn out at that rate.
-    pub years: Option<f64>,
 }
 
 /// What the data check looked at.

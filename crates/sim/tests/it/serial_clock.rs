@@ -3,7 +3,7 @@
 
 use ssdlab_core::{Nanos, Rng};
 use ssdlab_nand::{PageTimes, Timing};
-use ssdlab_sim::{Clock, LatencySummary, Outcome, Replay, Setup, run};
+use ssdlab_sim::{Clock, LatencySummary, LifetimeSummary, Outcome, Replay, Setup, WriteRate, run};
 use ssdlab_testkit::small_setup;
 use ssdlab_trace::{Op, Request, SliceSource};
 
@@ -114,9 +114,41 @@ fn open_replay_waits_for_arrivals_and_queues_behind_work() {
     assert_eq!((write.min_ns, write.max_ns), (1_020, 1_540));
     let time = outcome.summary.time.expect("timed");
     assert_eq!((time.elapsed_ns, time.busy_ns, time.behind_ns), (11_020, 3_060, Some(1_020)));
-    // Three pages in the 10 us between first and last arrival.
-    let per_day = outcome.summary.lifetime.host_bytes_per_day.expect("written");
-    assert!((per_day / (3.0 * 4096.0 / 10e-6 * 86_400.0) - 1.0).abs() < 1e-12);
+    // Three pages arrive in 10 us, and take 11.02 us to be written.
+    assert_wears(outcome.summary.lifetime, WriteRate::Drive, 3.0 * 4096.0 / 11.02e-6);
+}
+
+fn assert_wears(lifetime: LifetimeSummary, rate: WriteRate, bytes_per_second: f64) {
+    assert_eq!(lifetime.rate, Some(rate));
+    let per_day = lifetime.host_bytes_per_day.expect("written");
+    assert!((per_day / (bytes_per_second * 86_400.0) - 1.0).abs() < 1e-12, "{per_day}");
+}
+
+/// Two pages, 1,020 ns each, that a trace writes 100 us apart, or 100 ns apart.
+#[test]
+fn a_projection_writes_as_the_trace_does_if_the_drive_can() {
+    let page = 4096.0;
+    for (issue, time_ns, rate, bytes_per_second) in [
+        // Issued one after the other, in 2,040 ns.
+        (Replay::ONE_BY_ONE, 100_000, WriteRate::Trace, 2.0 * page / 100e-6),
+        (Replay::ONE_BY_ONE, 100, WriteRate::Drive, 2.0 * page / 2.04e-6),
+        (Replay::ONE_BY_ONE, 0, WriteRate::Drive, 2.0 * page / 2.04e-6),
+        // Issued at their times; the second ends 1.02 us after it arrived, if it found the drive idle.
+        (Replay::AS_TRACED, 1_000_000, WriteRate::Trace, 2.0 * page / 1001.02e-6),
+        (Replay::AS_TRACED, 100, WriteRate::Drive, 2.0 * page / 2.04e-6),
+        // Ten times slower than traced, and a hundred times.
+        (Replay::Open { time_scale: 10.0 }, 100_000, WriteRate::Trace, 2.0 * page / 1001.02e-6),
+        (Replay::Open { time_scale: 100.0 }, 100, WriteRate::Drive, 2.0 * page / 11.02e-6),
+    ] {
+        let requests = [request(Op::Write, 0, 0, 4096), request(Op::Write, time_ns, 4096, 4096)];
+        let setup = Setup { replay: issue, ..device(TIMING) };
+        assert_wears(replay(&setup, &requests).summary.lifetime, rate, bytes_per_second);
+    }
+    let counted = Setup { clock: Clock::Count, ..device(TIMING) };
+    let requests = [request(Op::Write, 0, 0, 4096), request(Op::Write, 100_000, 4096, 4096)];
+    let lifetime = replay(&counted, &requests).summary.lifetime;
+    assert!(lifetime.host_tbw_bytes.is_some() && lifetime.dwpd_5_years.is_some());
+    assert_eq!((lifetime.rate, lifetime.host_bytes_per_day, lifetime.years), (None, None, None));
 }
 
 #[test]

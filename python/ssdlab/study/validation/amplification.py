@@ -118,7 +118,7 @@ class Row:
         if mixed:
             overrides["workload.pattern.hot_cold.hot_requests"] = f"{100 * (self.hot_requests or 0):g}%"
             overrides["workload.pattern.hot_cold.hot_space"] = f"{100 * (self.hot_space or 0):g}%"
-        return Config(overrides=overrides)
+        return Config("tlc-chip", overrides=overrides)
 
 
 @dataclass(frozen=True)

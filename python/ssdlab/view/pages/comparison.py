@@ -6,6 +6,7 @@ from ssdlab.view.page import Cell, Page, Paragraph, Row, Section, Table
 from ssdlab.view.pages.quantities import QUANTITIES
 from ssdlab.view.pages.remarks import clock_remark, remarks
 from ssdlab.view.pages.result import stopped
+from ssdlab.view.times import served_alone, title_of_times
 
 
 def page(found: Comparison) -> Page:
@@ -13,7 +14,7 @@ def page(found: Comparison) -> Page:
     results = [*found.results.values()]
     # All read the same trace: one set of remarks speaks for all, but the one that was cut short speaks first.
     spokesman = next((one for one in results if one.partial), results[0])
-    clock = clock_remark(spokesman.config["time"])
+    clock = clock_remark(spokesman.config)
     return Page(
         title=source_text(results[0].source),
         lead=[Paragraph(clock, "soft")] if clock else [],
@@ -26,6 +27,8 @@ def page(found: Comparison) -> Page:
 def _rows(found: Comparison) -> list[Row]:
     """The best value of a row is marked where one can be said to be better."""
     rows: list[Row] = []
+    configs = [result.config for result in found.results.values()]
+    titles = {"Response time": title_of_times(configs[0])} if all(map(served_alone, configs)) else {}
     section = ""
     for quantity in QUANTITIES:
         values = [quantity.value(result.summary) for result in found.results.values()]
@@ -34,7 +37,7 @@ def _rows(found: Comparison) -> list[Row]:
             continue
         if quantity.section != section:
             section = quantity.section
-            rows.append([Cell(section, "strong"), *("" for _ in values)])
+            rows.append([Cell(titles.get(section, section), "strong"), *("" for _ in values)])
         # Rounded values that look alike are alike to the reader: none of them is marked as better.
         texts = [quantity.text(result.summary) for result in found.results.values()]
         best = None

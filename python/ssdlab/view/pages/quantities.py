@@ -97,6 +97,16 @@ def _pages_touched(summary: Summary) -> float | None:
     return None if cache is None else cache["hits"] + cache["misses"]
 
 
+def _per_day(rate: str) -> Callable[[Summary], float | None]:
+    """Bytes the host writes in a day, if it does so at this rate."""
+
+    def value(summary: Summary) -> float | None:
+        lifetime: Mapping[str, Any] = summary["lifetime"]
+        return lifetime["host_bytes_per_day"] if lifetime["rate"] == rate else None
+
+    return value
+
+
 def _latency(op: str, column: str) -> Quantity:
     path = f"latency.{op}.{QUANTILES[column]}"
     return Quantity("Response time", f"{op} {column}", path, text.duration, "low", quiet=True)
@@ -272,8 +282,11 @@ QUANTITIES = (
         for part in ("waiting", "service")
         for column in ("mean", "p99")
     ),
-    Quantity("Lifetime", "host data until worn out", "lifetime.host_tbw_bytes", text.size_decimal, "high"),
-    Quantity("Lifetime", "host data per day", "lifetime.host_bytes_per_day", text.size_decimal),
+    Quantity("Lifetime", "host data until worn out (TBW)", "lifetime.host_tbw_bytes", text.size_decimal, "high"),
+    Quantity("Lifetime", "drive writes per day for 5 years (DWPD)", "lifetime.dwpd_5_years", text.significant, "high"),
+    Quantity("Lifetime", "host data per day, as the trace writes", _per_day("trace"), text.size_decimal),
+    Quantity("Lifetime", "host data per day, the most the drive sustained", _per_day("drive"), text.size_decimal),
+    Quantity("Lifetime", "drive writes per day at that rate", "lifetime.host_drive_writes_per_day", text.significant),
     Quantity("Lifetime", "life at that rate", "lifetime.years", text.years, "high"),
     Quantity("Check", "flash operations checked", "check.flash_operations_checked", text.count),
     Quantity("Check", "page reads checked", "check.page_reads_checked", text.count),

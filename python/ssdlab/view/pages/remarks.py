@@ -4,8 +4,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from ssdlab import text
+from ssdlab.model.config import Config
 from ssdlab.model.source import ingest_remarks
 from ssdlab.view.pages.quantities import Summary
+from ssdlab.view.times import served_alone
 
 STEADY_CAPACITIES = 1.0
 """Capacities the host must have written before write amplification is taken for that of its requests."""
@@ -14,11 +16,13 @@ BEHIND_SHARE = 0.1
 """Share of the simulated time by which a drive may finish after the last arrival without a remark."""
 
 
-def clock_remark(clock: str) -> str | None:
+def clock_remark(config: Config) -> str | None:
     """What a reader of times must know of the model of time; None where there are no times."""
-    if clock == "serial":
+    if served_alone(config):
+        return "times are service times of one flash chip without a queue, not those of a drive with many"
+    if config["time"] == "serial":
         return "times are those of one flash chip that does one operation at a time, not of a drive with many"
-    if clock == "event":
+    if config["time"] == "event":
         return "times include queues, host link, channels and dies, and of the controller a fixed time for each request"
     return None
 

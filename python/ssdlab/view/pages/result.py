@@ -21,22 +21,26 @@ from ssdlab.view.pages.quantities import (
     waiting_times,
 )
 from ssdlab.view.pages.remarks import clock_remark, remarks
+from ssdlab.view.times import name_of_times, served_alone, title_of_times
 
 HEADLINES = (
     Quantity("", "write amplification (WAF)", "write_amplification", text.ratio),
     Quantity("", "full merges per page written", "log.full_merges_per_page", text.significant),
     Quantity("", "look-ups served from RAM", "map.all.hit_ratio", text.percent),
+    Quantity("", "host data until worn out", "lifetime.host_tbw_bytes", text.size_decimal),
+)
+OF_A_DRIVE = (
     Quantity("", "requests per second", "time.iops", text.short_count),
     Quantity("", "99 % of reads within", "latency.read.p99_ns", text.duration),
     Quantity("", "99 % of writes within", "latency.write.p99_ns", text.duration),
-    Quantity("", "host data until worn out", "lifetime.host_tbw_bytes", text.size_decimal),
 )
+"""Headlines that say nothing of a drive where one chip serves one request after the other."""
 CAPTURE_COLUMNS = ("sub-streams", "random pages", "hit ratio", "hit quality", "error capture")
 
 
 def page(result: Result) -> Page:
     """The page of one run."""
-    clock = clock_remark(result.config["time"])
+    clock = clock_remark(result.config)
     return Page(
         title=source_text(result.source),
         chosen=chosen(result.source),
@@ -64,7 +68,8 @@ def stopped(result: Result) -> str:
 
 
 def _headlines(result: Result) -> Section:
-    tiles = [(one.label, one.text(result.summary)) for one in HEADLINES if one.value(result.summary)]
+    headlines = HEADLINES if served_alone(result.config) else (*HEADLINES, *OF_A_DRIVE)
+    tiles = [(one.label, one.text(result.summary)) for one in headlines if one.value(result.summary)]
     return Section("", [Facts(tiles, tiles=True)], terminal=False)
 
 
@@ -118,7 +123,7 @@ def _times(result: Result) -> Iterator[Section]:
     waited = result.activity is not None
     rows = [(name, *cells) for name, cells in times]
     items: list[Table | Figure | Paragraph] = [
-        Table(("", "requests", *QUANTILES), rows, "Response times", wide=True),
+        Table(("", "requests", *QUANTILES), rows, title_of_times(result.config), wide=True),
         Figure(result.plot_latency),
     ]
     if waited:
@@ -141,13 +146,14 @@ def _times(result: Result) -> Iterator[Section]:
         items.append(_counted("Response times by stream", STREAM_COLUMNS, streams, note))
         if more:
             items.append(Paragraph(f"further streams: {text.count(more)}, in result.json", "soft"))
-    yield Section("Response times", items)
+    name = name_of_times(result.config).capitalize()
+    yield Section(f"{name}s", items)
     why = (
         "Peaks where the shading rises coincide with internal work, such as garbage collection, that kept dies from "
         "the host."
     )
     course = Figure(result.plot_response_time, note=why if waited else "")
-    yield Section("Response time over the run", [course], terminal=False)
+    yield Section(f"{name} over the run", [course], terminal=False)
 
 
 def _drive(result: Result) -> Iterator[Section]:

@@ -7,6 +7,7 @@ from matplotlib.figure import Figure
 from ssdlab.model.result import Result
 from ssdlab.view.plots.style import AMBER, OP_COLOURS, canvas, nothing, styled
 from ssdlab.view.plots.time import bin_edges, course, course_unit, durations
+from ssdlab.view.times import name_of_times
 
 
 def _timed(result: Result) -> None:
@@ -59,7 +60,7 @@ def response_time(result: Result) -> Figure:
         return figure
     axes.set_yscale("log")
     durations(axes.yaxis)
-    axes.set_ylabel("response time")
+    axes.set_ylabel(name_of_times(result.config))
     _shade_internal(result, axes)
     axes.margins(x=0.01)
     # Above the axes: lines may be anywhere in them.
@@ -89,7 +90,7 @@ def histogram(result: Result) -> Figure:
         axes.stairs(share, edges, color=colour, linewidth=1.4, label=op)
     axes.set_xscale("log")
     durations(axes.xaxis)
-    axes.set_xlabel("response time")
+    axes.set_xlabel(name_of_times(result.config))
     axes.set_ylabel("share of the operation's requests (%)")
     axes.set_ylim(bottom=0)
     axes.legend(loc="upper right", ncols=len(shown))
@@ -134,6 +135,6 @@ def percentiles(result: Result) -> Figure:
     # A wait of a nanosecond is none, and would flatten the rest.
     axes.set_ylim(bottom=lowest / 10)
     durations(axes.yaxis)
-    axes.set_ylabel("response time")
+    axes.set_ylabel(name_of_times(result.config))
     figure.legend(loc="outside upper center", ncols=4)
     return figure

@@ -1,0 +1,171 @@
+//! How long a drive would live if it went on like the measured phase.
+
+use serde::Serialize;
+
+const NANOS_PER_SECOND: f64 = 1e9;
+const SECONDS_PER_DAY: f64 = 86_400.0;
+const DAYS_PER_YEAR: f64 = 365.25;
+
+/// Years for which drives are usually sold with so many drive writes a day.
+const WARRANTY_YEARS: f64 = 5.0;
+
+/// A drive keeps up with a trace whose rate is no more than this share above its own: of a replay at the times of the
+/// trace the last requests end a little after they arrived.
+const KEEPS_UP: f64 = 0.01;
+
+/// At whose rate a projection lets the host write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WriteRate {
+    /// That of the trace, which the drive sustains.
+    Trace,
+    /// That which the drive sustained: the trace has no times, or is faster.
+    Drive,
+}
+
+/// What the drive's life would be if it went on like the measured phase, with perfect wear levelling.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct LifetimeSummary {
+    /// Bytes the host can write: endurance x physical bytes / write amplification.
+    pub host_tbw_bytes: Option<f64>,
+    /// Capacities a day that make up these bytes in a warranty of five years.
+    pub dwpd_5_years: Option<f64>,
+    /// At whose rate the figures below let the host write; none, as they are, where nothing was written or time is not
+    /// modelled, so that nobody knows what the drive sustains.
+    pub rate: Option<WriteRate>,
+    /// Bytes the host writes per day.
+    pub host_bytes_per_day: Option<f64>,
+    /// The same in capacities.
+    pub host_drive_writes_per_day: Option<f64>,
+    /// Years until worn out at that rate.
+    pub years: Option<f64>,
+}
+
+/// A drive and what the host wrote to it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Life {
+    pub capacity_bytes: u64,
+    pub physical_bytes: u64,
+    pub endurance_cycles: u32,
+    pub write_amplification: Option<f64>,
+    /// Bytes written by the host.
+    pub written_bytes: u64,
+    /// The share of them that the drive did not merely put into its buffer.
+    pub absorbed_share: f64,
+    /// Between the first and the last arrival of the trace, at the speed of the replay.
+    pub trace_ns: u64,
+    /// Time the drive took; none if time is not modelled.
+    pub elapsed_ns: Option<u64>,
+}
+
+impl Life {
+    pub fn summary(&self) -> LifetimeSummary {
+        let capacity = self.capacity_bytes as f64;
+        let amplification = self.write_amplification.filter(|amplification| *amplification > 0.0);
+        let host_tbw_bytes = amplification
+            .map(|amplification| f64::from(self.endurance_cycles) * self.physical_bytes as f64 / amplification);
+        let (host_bytes_per_day, rate) = self.rate().unzip();
+        LifetimeSummary {
+            host_tbw_bytes,
+            dwpd_5_years: host_tbw_bytes.map(|tbw| tbw / capacity / (WARRANTY_YEARS * DAYS_PER_YEAR)),
+            rate,
+            host_bytes_per_day,
+            host_drive_writes_per_day: host_bytes_per_day.map(|per_day| per_day / capacity),
+            years: host_tbw_bytes.zip(host_bytes_per_day).map(|(tbw, per_day)| tbw / per_day / DAYS_PER_YEAR),
+        }
+    }
+
+    /// Bytes a day, never more than the drive sustained.
+    fn rate(&self) -> Option<(f64, WriteRate)> {
+        let written = self.written_bytes as f64;
+        let per_day = |bytes: f64, ns: u64| bytes / (ns as f64 / NANOS_PER_SECOND) * SECONDS_PER_DAY;
+        let elapsed_ns = self.elapsed_ns.filter(|elapsed_ns| *elapsed_ns > 0)?;
+        let sustained = per_day(written * self.absorbed_share, elapsed_ns);
+        if sustained <= 0.0 {
+            return None;
+        }
+        Some(match (self.trace_ns > 0).then(|| per_day(written, self.trace_ns)) {
+            Some(traced) if traced <= sustained * (1.0 + KEEPS_UP) => (traced.min(sustained), WriteRate::Trace),
+            _ => (sustained, WriteRate::Drive),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 1,000 cycles of 200 bytes at a write amplification of 2 are 100,000 bytes of the host; 1,000 were written.
+    const LIFE: Life = Life {
+        capacity_bytes: 160,
+        physical_bytes: 200,
+        endurance_cycles: 1_000,
+        write_amplification: Some(2.0),
+        written_bytes: 1_000,
+        absorbed_share: 1.0,
+        trace_ns: 0,
+        elapsed_ns: Some(1_000_000_000),
+    };
+
+    fn assert_lives(life: Life, rate: WriteRate, bytes_per_second: f64) {
+        let found = life.summary();
+        let per_day = bytes_per_second * 86_400.0;
+        assert_eq!(found.host_tbw_bytes, Some(100_000.0));
+        assert_eq!(found.rate, Some(rate), "{life:?}");
+        for (found, expected) in [
+            (found.dwpd_5_years, 100_000.0 / 160.0 / (5.0 * 365.25)),
+            (found.host_bytes_per_day, per_day),
+            (found.host_drive_writes_per_day, per_day / 160.0),
+            (found.years, 100_000.0 / per_day / 365.25),
+        ] {
+            let found = found.expect("written in time");
+            assert!((found / expected - 1.0).abs() < 1e-12, "{found} is not {expected}: {life:?}");
+        }
+    }
+
+    #[test]
+    fn a_slow_trace_wears_the_drive_at_its_own_rate() {
+        // Ten times as long as the drive needs: a closed loop.
+        assert_lives(Life { trace_ns: 10_000_000_000, ..LIFE }, WriteRate::Trace, 100.0);
+        // A replay at the times of the trace ends a little after the last arrival.
+        assert_lives(Life { trace_ns: 995_000_000, ..LIFE }, WriteRate::Trace, 1_000.0);
+    }
+
+    #[test]
+    fn no_drive_is_worn_faster_than_it_writes() {
+        assert_lives(Life { trace_ns: 100_000_000, ..LIFE }, WriteRate::Drive, 1_000.0);
+        assert_lives(Life { trace_ns: 980_000_000, ..LIFE }, WriteRate::Drive, 1_000.0);
+        // Half of it is still in the buffer.
+        assert_lives(Life { absorbed_share: 0.5, trace_ns: 1_500_000_000, ..LIFE }, WriteRate::Drive, 500.0);
+        assert_lives(Life { absorbed_share: 0.5, trace_ns: 4_000_000_000, ..LIFE }, WriteRate::Trace, 250.0);
+    }
+
+    #[test]
+    fn requests_without_times_come_as_fast_as_the_drive_takes_them() {
+        assert_lives(LIFE, WriteRate::Drive, 1_000.0);
+    }
+
+    #[test]
+    fn without_time_only_bytes_are_known() {
+        for trace_ns in [0, 1_000_000_000] {
+            let found = Life { elapsed_ns: None, trace_ns, ..LIFE }.summary();
+            assert_eq!(found.host_tbw_bytes, Some(100_000.0));
+            assert!(found.dwpd_5_years.is_some());
+            assert_eq!((found.rate, found.host_bytes_per_day, found.years), (None, None, None));
+        }
+    }
+
+    #[test]
+    fn what_wears_nothing_has_no_life() {
+        let unwritten = Life { written_bytes: 0, write_amplification: None, trace_ns: 1_000, ..LIFE };
+        assert_eq!(unwritten.summary(), LifetimeSummary::default());
+        // Everything was overwritten in the buffer: written, and never programmed.
+        let spared = Life { write_amplification: Some(0.0), ..LIFE }.summary();
+        assert_eq!((spared.host_tbw_bytes, spared.dwpd_5_years, spared.years), (None, None, None));
+        assert_eq!(spared.rate, Some(WriteRate::Drive));
+        // Nothing took any time, or all of it is in the buffer.
+        for life in [Life { elapsed_ns: Some(0), ..LIFE }, Life { absorbed_share: 0.0, ..LIFE }] {
+            assert_eq!((life.summary().rate, life.summary().years), (None, None));
+        }
+    }
+}
