@@ -49,11 +49,11 @@ pub use observe::map::{LookupTally, MapSummary};
 pub use observe::series::Series;
 pub use observe::summary::{
     CheckSummary, DeviceSummary, FlashSummary, HostCounters, LatencyByOp, LatencySummary, LifetimeSummary,
-    PreconditionSummary, Summary, TimeSummary, WearSummary,
+    PreconditionSummary, RepeatSummary, Summary, TimeSummary, WearSummary,
 };
 pub use run::error::SimError;
 pub use run::monitor::{Control, Monitor, Phase, Status};
 pub use run::{Outcome, run};
 pub use setup::drive::{Arbitration, Collect, CollectGoal, DriveOptions, FlushPolicy, Front, Protocol, WriteBuffer};
-pub use setup::host::{BlockOptions, CacheOptions, CompressedOptions, Fit, MOST_PARAMETERS, Replay};
+pub use setup::host::{BlockOptions, CacheOptions, CompressedOptions, Fit, MOST_PARAMETERS, Repeat, Replay};
 pub use setup::{Clock, Overwrite, Precondition, Setup};
