@@ -209,7 +209,7 @@ def test_other_wrong_input_is_named() -> None:
             found.best(target)
     with pytest.raises(ssdlab.ConfigError, match="were not asked for"):
         found.curve(3)
-    with pytest.raises(ssdlab.SimulationError, match="choose --fit grow, scale or wrap"):
+    with pytest.raises(ssdlab.SimulationError, match="choose --fit compact, grow, scale or wrap"):
         advise.map_cache(TRACES / "oltp.csv.zst", small())
     trims = ssdlab.Trace.from_columns(op=["trim"], offset=[0], bytes=[8192])
     for trace in (trims, ssdlab.Trace.from_columns(op=[], offset=[], bytes=[])):

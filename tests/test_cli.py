@@ -85,7 +85,7 @@ def test_a_warm_up_that_takes_all_requests_is_told(cli: Cli) -> None:
     ("arguments", "words"),
     [
         (["run", "nothere.csv"], ["nothere.csv", "No such file"]),
-        (["run", str(OLTP)], ["request 58", "--fit grow"]),
+        (["run", str(OLTP)], ["request 58", "--fit compact"]),
         (["run", "--set", "device.opp=7%"], ["device.opp", "did you mean device.op?"]),
         (["run", "--set", "device.op=7"], ["device.op", '"7%"']),
         (["run", "--set", "device.op=2000%"], ["device.op", "1000"]),
@@ -140,7 +140,7 @@ def test_compare_marks_the_best_and_does_not_depend_on_threads(cli: Cli) -> None
 
 def test_compare_fails_as_a_whole(cli: Cli) -> None:
     done = cli("compare", OLTP, *SMALL_SETS, "--case", "host.fit=wrap", "--case", "host.fit=error", check=False)
-    assert done.returncode == 2 and done.stdout == "" and "--fit grow" in done.stderr
+    assert done.returncode == 2 and done.stdout == "" and "--fit compact" in done.stderr
 
 
 def test_traces_are_generated_converted_and_described(cli: Cli) -> None:

@@ -62,7 +62,7 @@ def test_count_mode_has_no_times(small: ssdlab.Config) -> None:
 @pytest.mark.parametrize("fit", ["wrap", "scale", "grow"])
 def test_a_trace_beyond_the_device_can_be_made_to_fit(small: ssdlab.Config, fit: str, tmp_path: Path) -> None:
     trace = ssdlab.Trace.from_columns(op=["write"] * 3, offset=[0, 4096, 64 << 20], bytes=[4096] * 3)
-    with pytest.raises(ssdlab.SimulationError, match="choose --fit grow, scale or wrap"):
+    with pytest.raises(ssdlab.SimulationError, match="choose --fit compact, grow, scale or wrap"):
         ssdlab.simulate(small, trace)
     fitted = small.with_overrides({"host.fit": fit})
     result = ssdlab.simulate(fitted, trace)

@@ -12,7 +12,7 @@ use ssdlab_nand::{
     Cause, Commands, Counts, FlashSink, Geometry, PageTimes, Parallelism, ProgramOrder, StripeOrder, Suspend, Timing,
 };
 use ssdlab_sim::{
-    Clock, Collect, DriveOptions, Fit, Front, Overwrite, Precondition, Protocol, Replay, Setup, Summary, run,
+    Clock, Collect, DriveOptions, Fit, Front, Overwrite, Precondition, Protocol, Repeat, Replay, Setup, Summary, run,
 };
 use ssdlab_trace::{Arrival, Generator, Pattern, Workload};
 
@@ -67,6 +67,7 @@ pub(crate) fn setup(capacity_bytes: u64, depth: u32, overwrite: Overwrite) -> Se
         block: None,
         gantt: None,
         fit: Fit::Error,
+        repeat: Repeat::ONCE,
         warmup_requests: 4096,
         precondition: Precondition { fill: 1.0, overwrite },
         check: false,

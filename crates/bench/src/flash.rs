@@ -7,7 +7,7 @@ use ssdlab_ftl::map::ram;
 use ssdlab_ftl::page::{Allocation, PageOptions, Trigger};
 use ssdlab_ftl::{FtlChoice, placement};
 use ssdlab_nand::{Geometry, Parallelism, ProgramOrder};
-use ssdlab_sim::{Clock, Fit, Overwrite, Precondition, Replay, Setup, run};
+use ssdlab_sim::{Clock, Fit, Overwrite, Precondition, Repeat, Replay, Setup, run};
 use ssdlab_trace::{Arrival, Generator, Pattern, Workload};
 
 use crate::baseline::Loop;
@@ -44,6 +44,7 @@ fn setup(capacity_bytes: u64, op: f64) -> Setup {
         block: None,
         gantt: None,
         fit: Fit::Error,
+        repeat: Repeat::ONCE,
         warmup_requests: 4096,
         precondition: Precondition { fill: 1.0, overwrite: Overwrite::Passes(1.5) },
         check: false,

@@ -61,6 +61,7 @@ impl Config {
         for layer in layers {
             merge(&mut entries, layer.entries);
         }
+        size_by_trace(&mut entries);
         complete(&mut entries, &mut violations);
         if violations.is_empty() { Ok(Self { entries }) } else { Err(ConfigError(violations)) }
     }
@@ -122,6 +123,17 @@ fn merge(lower: &mut Entries, higher: Entries) {
             lower.remove(alternative);
         }
         lower.insert(key, entry);
+    }
+}
+
+/// A packed trace sizes the drive, also that of a preset, unless somebody else says how large it is.
+fn size_by_trace(entries: &mut Entries) {
+    let packed = matches!(entries.get("host.fit"), Some(Entry { value: Value::Choice("compact"), .. }));
+    let own = |entry: &Entry| !entry.origin.starts_with("preset ");
+    if packed && !entries.contains_key("device.fill") && !entries.get("device.capacity").is_some_and(own) {
+        entries.remove("device.capacity");
+        let origin = "default (host.fit = \"compact\")".into();
+        entries.insert("device.fill", Entry { value: Value::Percent(100.0), origin });
     }
 }
 

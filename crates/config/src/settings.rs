@@ -6,7 +6,7 @@ use crate::error::ConfigError;
 use crate::figures::DeviceFigures;
 use crate::registry::OPTIONS;
 use crate::sections::host::Fitting;
-use ssdlab_sim::Setup;
+use ssdlab_sim::{Repeat, Setup};
 use ssdlab_trace::Workload;
 
 /// Everything a run needs, in plain numbers.
@@ -22,7 +22,7 @@ pub struct Settings {
 
 impl Config {
     /// The settings this configuration comes to. `extent_bytes` is the first byte after the last one the trace
-    /// addresses; see [`Self::needs_extent`].
+    /// addresses, after packing if [`Self::packed_page_bytes`] asks for it; see [`Self::needs_extent`].
     ///
     /// # Errors
     ///
@@ -38,6 +38,31 @@ impl Config {
     /// Whether [`Self::settings`] needs to know where the trace ends, as some values of `host.fit` do.
     pub fn needs_extent(&self) -> bool {
         self.checker().fitting().is_ok_and(Fitting::needs_extent)
+    }
+
+    /// Bytes of the pages to which a trace is packed, if it is. Pages that cannot be are left to [`Self::settings`].
+    pub fn packed_page_bytes(&self) -> Option<u32> {
+        let checker = self.checker();
+        let packs = checker.fitting().is_ok_and(|fitting| fitting == Fitting::Compact);
+        let page_bytes = checker.small("nand.page_size").ok();
+        page_bytes.filter(|bytes| packs && bytes.is_power_of_two())
+    }
+
+    /// The settings that read a trace more than once, as `key = value`.
+    pub fn rereading(&self) -> Vec<String> {
+        let checker = self.checker();
+        let mut settings = Vec::new();
+        if self.needs_extent() {
+            settings.push("host.fit");
+        }
+        if checker.repeat("host.repeat").is_ok_and(|repeat| repeat != Repeat::ONCE) {
+            settings.push("host.repeat");
+        }
+        if checker.name("precondition.overwrite").is_ok_and(|name| name == "trace") {
+            settings.push("precondition.overwrite");
+        }
+        let written = |key: &str| Some(format!("{key} = {}", self.entries.get(key)?.value.to_toml()));
+        settings.into_iter().filter_map(written).collect()
     }
 
     fn checker(&self) -> Checker<'_> {
@@ -70,6 +95,7 @@ fn settings(checker: &mut Checker<'_>, extent_bytes: Option<u64>) -> Read<Option
         ftl,
         clock,
         replay,
+        repeat: checker.repeat("host.repeat")?,
         cache,
         block,
         gantt,

@@ -33,9 +33,14 @@ impl Config {
         if origins { self.inner.to_toml_with_origins() } else { self.inner.to_toml() }
     }
 
-    /// Whether a run needs to know where the trace ends before it starts.
+    /// Whether a run needs to know where the trace lies before it starts.
     fn needs_extent(&self) -> bool {
         self.inner.needs_extent()
+    }
+
+    /// The settings that read a trace more than once, as `key = value`.
+    fn rereading(&self) -> Vec<String> {
+        self.inner.rereading()
     }
 
     /// Checks what only shows across options; `extent` is the first byte after the trace.

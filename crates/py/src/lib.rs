@@ -8,6 +8,7 @@
 #![allow(missing_docs)]
 
 mod activity;
+mod address_space;
 mod analysis;
 mod cache;
 mod columns;
@@ -35,6 +36,8 @@ use pyo3::prelude::*;
 mod _ssdlab {
     use super::*;
 
+    #[pymodule_export]
+    use address_space::AddressSpace;
     #[pymodule_export]
     use analysis::Analysis;
     #[pymodule_export]

@@ -6,7 +6,9 @@ use numpy::IntoPyArray;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use ssdlab_advice::{MapSizes, SegmentAdvice};
+use ssdlab_trace::Packing;
 
+use crate::address_space::{AddressSpace, Space};
 use crate::config::Config;
 use crate::errors::{ConfigError, config_error, detached, sim_error};
 use crate::quantity::size;
@@ -20,6 +22,7 @@ pub struct MapAdvisor {
     sizes: MapSizes,
     page_bytes: u32,
     logical_pages: u32,
+    packing: Option<Packing>,
 }
 
 /// The size of something within a page.
@@ -37,16 +40,18 @@ fn ascending<T: Ord>(mut values: Vec<T>) -> Vec<T> {
 #[pymethods]
 impl MapAdvisor {
     /// Starts a pass on the device of `config`. Sizes are texts such as `"64KiB"`; without any those of the map-cache
-    /// document, as far as pages allow. `extent` is the first byte after the trace, where `config.needs_extent()`.
+    /// document, as far as pages allow. `space` is where the trace lies, where `config.needs_extent()`.
     #[new]
-    #[pyo3(signature = (config, entry, caches=None, segments=None, extent=None))]
+    #[pyo3(signature = (config, entry, caches=None, segments=None, space=None))]
     fn new(
         config: &Config,
         entry: &str,
         caches: Option<Vec<String>>,
         segments: Option<Vec<String>>,
-        extent: Option<u64>,
+        space: Option<&AddressSpace>,
     ) -> PyResult<Self> {
+        let space = space.map(AddressSpace::known).transpose()?;
+        let extent = space.as_ref().map(Space::end_bytes);
         let settings = config.inner.settings(extent).map_err(|error| config_error(&error))?;
         let (setup, page_bytes) = (&settings.setup, settings.setup.geometry.page_bytes);
         let mut sizes = MapSizes::usual(page_bytes, small(entry)?);
@@ -58,13 +63,22 @@ impl MapAdvisor {
             sizes.cache_bytes = ascending(caches.iter().map(|text| size(text)).collect::<PyResult<_>>()?);
         }
         let inner = ssdlab_advice::MapAdvisor::new(setup, &sizes).map_err(|error| sim_error(&error))?;
-        Ok(Self { inner: Mutex::new(inner), sizes, page_bytes, logical_pages: setup.logical_pages })
+        let packing = space.and_then(Space::into_packing);
+        Ok(Self { inner: Mutex::new(inner), sizes, page_bytes, logical_pages: setup.logical_pages, packing })
     }
 
     /// Adds requests in replay order.
     fn add(&mut self, py: Python<'_>, requests: &Requests) -> PyResult<()> {
-        let inner = exclusive(&mut self.inner);
-        detached(py, None, || inner.add(&requests.inner))?.map_err(|error| sim_error(&error))
+        let (inner, packing) = (exclusive(&mut self.inner), &self.packing);
+        let add = || match packing {
+            Some(packing) => {
+                let packed: Result<Vec<_>, _> =
+                    requests.inner.iter().filter_map(|request| packing.pack(request).transpose()).collect();
+                inner.add(&packed?)
+            }
+            None => inner.add(&requests.inner),
+        };
+        detached(py, None, add)?.map_err(|error| sim_error(&error))
     }
 
     /// Bytes of a page, bytes of an entry, pages of the device.

@@ -41,11 +41,6 @@ impl Profile {
         detached(py, None, || inner.add(&requests.inner))
     }
 
-    /// First byte after the highest addressed.
-    fn extent(&mut self) -> u64 {
-        exclusive(&mut self.inner).extent_bytes
-    }
-
     /// Requests of every operation.
     fn requests(&mut self) -> u64 {
         exclusive(&mut self.inner).total_requests()

@@ -9,9 +9,10 @@ use ssdlab_config::Settings;
 use ssdlab_core::LatencyHistogram;
 use ssdlab_nand::MergeCost;
 use ssdlab_sim::{Control, LogFigures, Monitor, Status};
-use ssdlab_trace::{Op, SliceSource, Source};
+use ssdlab_trace::{Op, Packed, SliceSource, Source};
 
 use crate::activity::activity_columns;
+use crate::address_space::{AddressSpace, Space};
 use crate::config::Config;
 use crate::errors::{SsdlabError, config_error, detached, sim_error, trace_error};
 use crate::memory;
@@ -148,23 +149,29 @@ impl Monitor for PythonMonitor<'_> {
 /// Runs `source` against the device that `config` describes.
 ///
 /// `source` is `Requests`, `Reader`, `Generator`, an object with `read(max) -> Requests` and
-/// `progress() -> (done, total)`, or None for the configured workload. `extent` is the first byte after the
-/// trace, where `config.needs_extent()`. `monitor(phase, done, total, requests)` is called some twenty times a
-/// second and ends the run by returning something true. The name of a phase may be followed by a comma and more words.
+/// `progress() -> (done, total)`, and `rewind()` where it is replayed again, or None for the configured workload.
+/// `space` is where the trace lies, where `config.needs_extent()`. `monitor(phase, done, total, requests)` is called
+/// some twenty times a second and ends the run by returning something true. The name of a phase may be followed by a
+/// comma and more words.
 #[pyfunction]
-#[pyo3(signature = (config, source, extent=None, monitor=None))]
+#[pyo3(signature = (config, source, space=None, monitor=None))]
 pub fn simulate(
     py: Python<'_>,
     config: &Config,
     source: &Bound<'_, PyAny>,
-    extent: Option<u64>,
+    space: Option<&AddressSpace>,
     monitor: Option<Py<PyAny>>,
 ) -> PyResult<Outcome> {
-    let settings = config.inner.settings(extent).map_err(|error| config_error(&error))?;
+    let space = space.map(AddressSpace::known).transpose()?;
+    let settings = config.inner.settings(space.as_ref().map(Space::end_bytes)).map_err(|error| config_error(&error))?;
     memory::require(&settings.setup)?;
     let toml = config.inner.to_toml();
     let mut monitor = PythonMonitor::new(monitor.as_ref());
-    let mut run = |source: &mut (dyn Source + Send)| run(py, &settings, &toml, source, &mut monitor);
+    let packing = space.as_ref().and_then(Space::packing);
+    let mut run = |source: &mut (dyn Source + Send)| match packing {
+        Some(packing) => run(py, &settings, &toml, &mut Packed::new(source, packing), &mut monitor),
+        None => run(py, &settings, &toml, source, &mut monitor),
+    };
 
     let outcome = if source.is_none() {
         let mut generator = ssdlab_trace::Generator::new(&settings.workload).map_err(|error| trace_error(&error))?;

@@ -139,7 +139,7 @@ impl Generator {
     }
 }
 
-/// A source written in Python: `read(max) -> Requests`, `progress() -> (done, total)`.
+/// A source written in Python: `read(max) -> Requests`, `progress() -> (done, total)`, `rewind()`.
 pub struct PythonSource {
     object: Py<PyAny>,
     /// The exception that ended reading; [`TraceError`] cannot carry it.
@@ -149,6 +149,12 @@ pub struct PythonSource {
 impl PythonSource {
     pub fn new(object: Py<PyAny>) -> Self {
         Self { object, error: None }
+    }
+
+    fn failed(&mut self, error: PyErr) -> TraceError {
+        let why = error.to_string();
+        self.error = Some(error);
+        TraceError::Format(why)
     }
 }
 
@@ -160,11 +166,12 @@ impl Source for PythonSource {
             out.extend_from_slice(&batch.inner);
             Ok(batch.inner.len())
         });
-        result.map_err(|error| {
-            let why = error.to_string();
-            self.error = Some(error);
-            TraceError::Format(why)
-        })
+        result.map_err(|error| self.failed(error))
+    }
+
+    fn rewind(&mut self) -> Result<(), TraceError> {
+        let result = Python::attach(|py| self.object.call_method0(py, "rewind").map(drop));
+        result.map_err(|error| self.failed(error))
     }
 
     fn progress(&self) -> Progress {

@@ -15,9 +15,10 @@ use crate::drive::stack::Stack;
 use crate::observe::log::{LogMeter, Meter};
 use crate::observe::map::MapMeter;
 use crate::observe::summary::PreconditionSummary;
-use crate::precondition::Target;
+use crate::precondition::prepare;
 use crate::run::error::SimError;
 use crate::run::monitor::{Control, Monitor};
+use crate::run::repeat::Replays;
 use crate::setup::drive::DriveOptions;
 use crate::setup::{Clock, Setup};
 
@@ -120,15 +121,15 @@ pub(crate) struct Prepared<P: TimedParts> {
     pub control: Control,
 }
 
-/// Prepares a device without time, and makes a drive of it.
+/// Prepares a device without time, and makes a drive of it. `trace` is what it may be overwritten by.
 pub(crate) fn prepare_drive<P: TimedParts>(
     mut stack: Stack<Untimed<P>>,
     timing: &Timing,
     options: DriveOptions,
+    trace: Option<&mut Replays<'_>>,
     monitor: &mut dyn Monitor,
 ) -> Result<Prepared<P>, SimError> {
-    let (summary, control) = Target::prepare(&mut stack, monitor);
-    stack.stop_at_violation()?;
+    let (summary, control) = prepare(&mut stack, trace, monitor)?;
     let geometry = stack.setup.geometry;
     let stack = stack.with_flash(|before| {
         ParallelFlash::new(&geometry, timing, options.array(), before.counts(), before.into_witness())

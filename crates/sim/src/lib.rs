@@ -48,12 +48,12 @@ pub use observe::log::{CaptureCounters, CaptureSummary, LogFigures, LogSummary, 
 pub use observe::map::{LookupTally, MapSummary};
 pub use observe::series::Series;
 pub use observe::summary::{
-    CheckSummary, DeviceSummary, FlashSummary, HostCounters, LatencyByOp, LatencySummary, PreconditionSummary, Summary,
-    TimeSummary, WearSummary,
+    CheckSummary, DeviceSummary, FlashSummary, HostCounters, LatencyByOp, LatencySummary, PreconditionSummary,
+    RepeatSummary, Summary, TimeSummary, WearSummary,
 };
 pub use run::error::SimError;
 pub use run::monitor::{Control, Monitor, Phase, Status};
 pub use run::{Outcome, run};
 pub use setup::drive::{Arbitration, Collect, CollectGoal, DriveOptions, FlushPolicy, Front, Protocol, WriteBuffer};
-pub use setup::host::{BlockOptions, CacheOptions, CompressedOptions, Fit, MOST_PARAMETERS, Replay};
+pub use setup::host::{BlockOptions, CacheOptions, CompressedOptions, Fit, MOST_PARAMETERS, Repeat, Replay};
 pub use setup::{Clock, Overwrite, Precondition, Setup};

@@ -64,7 +64,7 @@ impl Purpose for GoingLive<'_, '_> {
     where
         P: Parts<Flash: OneByOne>,
     {
-        let (_, control) = drive.prepare(self.monitor)?;
+        let (_, control) = drive.prepare(None, self.monitor)?;
         Ok((control == Control::Continue)
             .then(|| -> Box<dyn LiveDrive> { Box::new(Serial { drive, done: VecDeque::new() }) }))
     }
@@ -75,7 +75,7 @@ impl Purpose for GoingLive<'_, '_> {
         timing: &Timing,
         options: DriveOptions,
     ) -> Result<Self::Output, SimError> {
-        let Prepared { drive, control, .. } = prepare_drive::<P>(stack, timing, options, self.monitor)?;
+        let Prepared { drive, control, .. } = prepare_drive::<P>(stack, timing, options, None, self.monitor)?;
         Ok((control == Control::Continue)
             .then(|| -> Box<dyn LiveDrive> { Box::new(Parallel { drive, done: Vec::new() }) }))
     }

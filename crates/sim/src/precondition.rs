@@ -1,16 +1,23 @@
-//! Brings a fresh device into the state in which a used one is: filled, then overwritten at random.
+//! Brings a fresh device into the state in which a used one is: filled, then overwritten at random or by the trace.
 
 use ssdlab_core::{Lpn, Rng};
 use ssdlab_ftl::{Ftl, WriteContext};
 use ssdlab_nand::backend::Flash;
+use ssdlab_trace::{Op, Progress, Source};
 
 use crate::check::shadow::Checker;
 use crate::drive::parts::Parts;
 use crate::drive::sinks::Sinks;
 use crate::drive::stack::Stack;
-use crate::observe::summary::PreconditionSummary;
+use crate::host::fit::Fitter;
+use crate::host::issue::BATCH;
+use crate::observe::summary::{HostCounters, PreconditionSummary};
+use crate::run::error::SimError;
 use crate::run::monitor::{Control, Monitor, Phase, Status};
-use crate::setup::{Overwrite, Precondition, Setup};
+use crate::run::repeat::Replays;
+use crate::run::steady::{Judge, Written};
+use crate::setup::host::Repeat;
+use crate::setup::{Overwrite, Setup};
 
 /// Pages filled between two looks at the monitor.
 const FILL_CHUNK: u64 = 1 << 18;
@@ -25,60 +32,116 @@ const SETTLED: f64 = 0.005;
 /// It must settle within this many overwrites of the device.
 const MAX_PASSES: u64 = 16;
 
+/// Prepares the device as its set-up says, without measuring; the second result tells whether the monitor stopped it.
+///
+/// # Errors
+/// If it is to be overwritten by a trace and there is none, or the trace cannot be read, or the data check finds
+/// something wrong.
+pub(crate) fn prepare<P: Parts>(
+    stack: &mut Stack<P>,
+    trace: Option<&mut Replays<'_>>,
+    monitor: &mut dyn Monitor,
+) -> Result<(PreconditionSummary, Control), SimError> {
+    let Setup { precondition, logical_pages, seed, .. } = stack.setup;
+    let pages = (precondition.fill * f64::from(logical_pages)).round() as u64;
+    let mut summary = PreconditionSummary::default();
+    let mut target = Target::<P> { ftl: &mut stack.ftl, sinks: &mut stack.sinks, monitor };
+    let mut control = target.fill(pages);
+    if control == Control::Continue {
+        control = match (precondition.overwrite, trace) {
+            (Overwrite::Trace(repeat), Some(trace)) => overwrite_by(trace, repeat, stack, &mut summary, monitor)?,
+            (Overwrite::Trace(_), None) => {
+                let why = "precondition.overwrite: there is no trace to overwrite the drive by; set it to \"steady\"";
+                return Err(SimError::Setup(why.into()));
+            }
+            (at_random, _) => target.overwrite_at_random(at_random, pages, seed, &mut summary),
+        };
+    }
+    let counts = stack.sinks.flash.counts();
+    summary.host_pages_written = counts.programs[ssdlab_nand::Cause::Host as usize];
+    summary.flash_pages_programmed = counts.programmed();
+    stack.ftl.preload(&mut stack.sinks);
+    stack.stop_at_violation()?;
+    Ok((summary, control))
+}
+
+/// Overwrites the device by the writes and trims of a trace, which begins anew after that.
+fn overwrite_by<P: Parts>(
+    trace: &mut Replays<'_>,
+    repeat: Repeat,
+    stack: &mut Stack<P>,
+    summary: &mut PreconditionSummary,
+    monitor: &mut dyn Monitor,
+) -> Result<Control, SimError> {
+    let mut judge = Judge::new(repeat, &stack.setup);
+    let mut batch = Vec::with_capacity(BATCH);
+    let (mut requests, mut control, mut more) = (0, Control::Continue, true);
+    while more && control == Control::Continue {
+        judge.begin();
+        stack.host = HostCounters::default();
+        let before = stack.sinks.flash.counts();
+        let mut fitter = Fitter::new(&stack.setup);
+        while control == Control::Continue && trace.fill(&mut batch, BATCH)? > 0 {
+            for request in &batch {
+                let request = fitter.fit(request)?.map_or(*request, |moved| moved.request);
+                if matches!(request.op, Op::Write | Op::Trim) {
+                    stack.take(&request, |stack, offset, end| stack.access(&request, offset, end));
+                }
+            }
+            requests += batch.len() as u64;
+            batch.clear();
+            let Progress { done, total } = trace.progress();
+            let write_amplification = judge.write_amplification();
+            control = monitor.report(&Status { phase: Phase::Overwrite, done, total, write_amplification, requests });
+        }
+        if control == Control::Continue {
+            let programmed = (stack.sinks.flash.counts() - before).programmed();
+            more = judge.end(Written { host_pages: stack.host.pages_written, programmed });
+            trace.start_over()?;
+        }
+    }
+    let found = judge.summary();
+    summary.write_amplification = found.write_amplification.last().copied().flatten();
+    summary.stable = found.steady;
+    summary.replays = Some(found.replays);
+    Ok(control)
+}
+
 /// What preconditioning works on.
-pub(crate) struct Target<'a, P: Parts> {
+struct Target<'a, P: Parts> {
     ftl: &'a mut P::Ftl,
     sinks: &'a mut Sinks<P::Flash, P::Checker, P::Meter>,
     monitor: &'a mut dyn Monitor,
 }
 
 impl<P: Parts> Target<'_, P> {
-    /// Prepares the device as its set-up says; the second result tells whether the monitor stopped it.
-    pub(crate) fn prepare(stack: &mut Stack<P>, monitor: &mut dyn Monitor) -> (PreconditionSummary, Control) {
-        let Setup { precondition, logical_pages, seed, .. } = &stack.setup;
-        let mut target = Target::<P> { ftl: &mut stack.ftl, sinks: &mut stack.sinks, monitor };
-        let prepared = target.fill_and_overwrite(precondition, *logical_pages, *seed);
-        stack.ftl.preload(&mut stack.sinks);
-        prepared
-    }
-
-    fn fill_and_overwrite(
+    /// Overwrites the first `pages` pages, if there are any.
+    fn overwrite_at_random(
         &mut self,
-        plan: &Precondition,
-        logical_pages: u32,
+        overwrite: Overwrite,
+        pages: u64,
         seed: u64,
-    ) -> (PreconditionSummary, Control) {
-        let pages = (plan.fill * f64::from(logical_pages)).round() as u64;
-        let mut summary = PreconditionSummary::default();
-        let control = self.fill(pages);
-        if control == Control::Continue && pages > 0 {
-            let mut rng = Rng::named(seed, "precondition");
-            let (amplification, stable, control) = match plan.overwrite {
-                Overwrite::None => (None, None, Control::Continue),
-                Overwrite::Passes(passes) => {
-                    let writes = (passes * pages as f64).round() as u64;
-                    let course = Course { before: 0, planned: Some(writes), write_amplification: None };
-                    let (amplification, control) = self.overwrite(pages, writes, course, &mut rng);
-                    (amplification, None, control)
-                }
-                Overwrite::Steady => {
-                    let (amplification, stable, control) = self.overwrite_until_steady(pages, &mut rng);
-                    (amplification, Some(stable), control)
-                }
-            };
-            summary.write_amplification = amplification;
-            summary.stable = stable;
-            self.count_into(&mut summary);
-            return (summary, control);
+        summary: &mut PreconditionSummary,
+    ) -> Control {
+        if pages == 0 {
+            return Control::Continue;
         }
-        self.count_into(&mut summary);
-        (summary, control)
-    }
-
-    fn count_into(&self, summary: &mut PreconditionSummary) {
-        let counts = self.sinks.flash.counts();
-        summary.host_pages_written = counts.programs[ssdlab_nand::Cause::Host as usize];
-        summary.flash_pages_programmed = counts.programmed();
+        let mut rng = Rng::named(seed, "precondition");
+        let (amplification, stable, control) = match overwrite {
+            Overwrite::None | Overwrite::Trace(_) => (None, None, Control::Continue),
+            Overwrite::Passes(passes) => {
+                let writes = (passes * pages as f64).round() as u64;
+                let course = Course { before: 0, planned: Some(writes), write_amplification: None };
+                let (amplification, control) = self.overwrite(pages, writes, course, &mut rng);
+                (amplification, None, control)
+            }
+            Overwrite::Steady => {
+                let (amplification, stable, control) = self.overwrite_until_steady(pages, &mut rng);
+                (amplification, Some(stable), control)
+            }
+        };
+        (summary.write_amplification, summary.stable) = (amplification, stable);
+        control
     }
 
     fn look(&mut self, phase: Phase, done: u64, total: Option<u64>, write_amplification: Option<f64>) -> Control {

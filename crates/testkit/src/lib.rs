@@ -12,7 +12,7 @@ use ssdlab_ftl::map::ram;
 use ssdlab_ftl::page::{Allocation, PageOptions, Trigger};
 use ssdlab_ftl::{FtlChoice, placement};
 use ssdlab_nand::{Geometry, Parallelism, ProgramOrder};
-use ssdlab_sim::{Clock, Fit, Overwrite, Precondition, Replay, Setup};
+use ssdlab_sim::{Clock, Fit, Overwrite, Precondition, Repeat, Replay, Setup};
 
 /// Options of the small devices: greedy collection on a shared frontier.
 pub const SMALL_OPTIONS: PageOptions = PageOptions {
@@ -42,6 +42,7 @@ pub fn small_setup(blocks: u32, pages_per_block: u32, spare_blocks: u32) -> Setu
         block: None,
         gantt: None,
         fit: Fit::Error,
+        repeat: Repeat::ONCE,
         warmup_requests: 0,
         precondition: Precondition { fill: 0.0, overwrite: Overwrite::None },
         check: false,

@@ -15,7 +15,7 @@ use ssdlab_ftl::log::{LogBlocks, LogRules};
 use ssdlab_ftl::page::{Allocation, PageOptions, Trigger};
 use ssdlab_ftl::placement::PLACEMENTS;
 use ssdlab_nand::{Geometry, PageTimes, Parallelism, ProgramOrder, Timing};
-use ssdlab_sim::{Clock, Fit, Overwrite, Precondition, Replay, Setup};
+use ssdlab_sim::{Clock, Fit, Overwrite, Precondition, Repeat, Replay, Setup};
 use ssdlab_trace::{Op, Request};
 
 /// Bytes of a page of the random devices.
@@ -131,6 +131,7 @@ pub fn setups() -> impl Strategy<Value = Setup> {
                 block: None,
                 gantt: None,
                 fit: Fit::Wrap,
+                repeat: Repeat::ONCE,
                 warmup_requests: 0,
                 precondition,
                 check: true,

@@ -45,6 +45,8 @@ impl Lane {
 /// Times are relative to the first request and never decrease. Memory is bounded whatever the trace's
 /// length: two reorder windows, a window of bytes per file, and tables of at most 65,536 names.
 pub struct TraceReader {
+    origins: Vec<Origin>,
+    options: ReadOptions,
     format: Format,
     lanes: Vec<Lane>,
     intake: Intake,
@@ -68,13 +70,7 @@ impl TraceReader {
     /// in a format that names no device, each file is a device.
     pub fn open(paths: &[PathBuf], options: &ReadOptions) -> Result<Self, TraceError> {
         let origins: Vec<Origin> = paths.iter().map(|path| Origin::File(path.clone())).collect();
-        let mut reader = Self::over(&origins, options)?;
-        if let [path] = paths
-            && reader.format == Format::Blktrace
-        {
-            reader.intake.report.notes.extend(missing_siblings(path));
-        }
-        Ok(reader)
+        Self::over(&origins, options)
     }
 
     pub(crate) fn over(origins: &[Origin], options: &ReadOptions) -> Result<Self, TraceError> {
@@ -97,8 +93,15 @@ impl TraceReader {
             intake.lay_out()?;
             inputs = open()?;
         }
+        if let [Origin::File(path)] = origins
+            && format == Format::Blktrace
+        {
+            intake.report.notes.extend(missing_siblings(path));
+        }
         let lanes = lanes(inputs);
         Ok(Self {
+            origins: origins.to_vec(),
+            options: options.clone(),
             format,
             lanes,
             intake,
@@ -230,6 +233,12 @@ impl Source for TraceReader {
         let parts = self.lanes.iter().map(|lane| lane.input.progress());
         let (done, total) = parts.fold((0, 0), |(done, total), (read, size)| (done + read, total + size));
         Progress { done, total: Some(total) }
+    }
+
+    /// Opens the files once more; the report begins anew as well.
+    fn rewind(&mut self) -> Result<(), TraceError> {
+        *self = Self::over(&self.origins, &self.options)?;
+        Ok(())
     }
 }
 

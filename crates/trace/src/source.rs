@@ -18,6 +18,12 @@ pub trait Source {
 
     /// How far the source has been read.
     fn progress(&self) -> Progress;
+
+    /// Goes back to the first request.
+    ///
+    /// # Errors
+    /// If the requests cannot be read again.
+    fn rewind(&mut self) -> Result<(), TraceError>;
 }
 
 /// A source over requests already in memory.
@@ -45,5 +51,10 @@ impl Source for SliceSource<'_> {
 
     fn progress(&self) -> Progress {
         Progress { done: self.next as u64, total: Some(self.requests.len() as u64) }
+    }
+
+    fn rewind(&mut self) -> Result<(), TraceError> {
+        self.next = 0;
+        Ok(())
     }
 }

@@ -17,7 +17,7 @@ from ssdlab.model.config import Config
 from ssdlab.model.finding import Finding, Plot
 from ssdlab.model.requests import Monitor
 from ssdlab.model.source import source_text
-from ssdlab.model.trace_file import Given, source_of
+from ssdlab.model.trace_file import Given, TraceFile, source_of
 
 if TYPE_CHECKING:
     from ssdlab.view.page import Page
@@ -323,7 +323,7 @@ def map_cache(
     Args:
         trace: A trace in memory, a file (streamed), or None for the workload that `config` describes.
         config: The device: its page, its capacity, the times of its flash, and how addresses beyond it are fitted
-            (`host.fit`; `grow` and `scale` read the trace once before). That of the map-cache document if left out. Its
+            (`host.fit`; `grow`, `scale` and `compact` read the trace once before). That of the map-cache document if left out. Its
             FTL plays no part.
         caches: RAM for segments, such as `"64KiB"`; each a multiple of every segment size. Those of the document, 8 to
             512 KiB, if left out.
@@ -340,8 +340,10 @@ def map_cache(
     """
     config = config or Config(PRESET)
     source = source_of(trace, config)
-    extent = source.extent(monitor) if config._inner.needs_extent() and trace is not None else None
-    advisor = _ssdlab.MapAdvisor(config._inner, entry, caches, segments, extent)
+    if isinstance(source, TraceFile):
+        source.check_readable_again(config)
+    space = None if trace is None else source.address_space(config, monitor)
+    advisor = _ssdlab.MapAdvisor(config._inner, entry, caches, segments, space)
     ingest = source.read(advisor, monitor, "advise")
     found = advisor.advice()
     if found["host_ns"] == 0:

@@ -57,6 +57,7 @@ def compare(
     case: Cases = [],
     workload: options.Workload = None,
     fit: options.Fit = None,
+    repeat: options.Repeat = None,
     check: options.Check = False,
     format: options.Format = None,
     device: options.Device = None,
@@ -72,7 +73,7 @@ def compare(
         raise ConfigError("nothing to compare; give --case at least twice, such as --case ftl.page.gc=greedy")
     if trace and workload:
         raise ConfigError("a trace and --workload exclude each other; leave one of them out")
-    short = options.shortcuts(workload=workload, fit=fit, check=check)
+    short = options.shortcuts(workload=workload, fit=fit, repeat=repeat, check=check)
     cases = [_case(text, preset, config, set, short) for text in case]
     if len({label for label, _ in cases}) < len(cases):
         raise ConfigError("two cases have the same label; name them, as in --case 'mine: device.op=7%'")

@@ -41,6 +41,10 @@ def _complete_fit(incomplete: str) -> list[str]:
     return _complete_variant("host.fit", incomplete)
 
 
+def _complete_repeat(incomplete: str) -> list[str]:
+    return _complete_variant("host.repeat", incomplete)
+
+
 def _complete_workload(incomplete: str) -> list[str]:
     return _complete_variant("workload.pattern", incomplete)
 
@@ -101,9 +105,20 @@ Fit = Annotated[
     str | None,
     option(
         "--fit HOW",
-        "Addresses beyond the device: error, wrap, scale, or grow the device (short for --set host.fit=...).",
+        "Addresses beyond the device: error, wrap, scale, or grow the device; compact leaves out what the trace does "
+        "not use, and sizes the device by it (short for --set host.fit=...).",
         CONFIGURATION,
         autocompletion=_complete_fit,
+    ),
+]
+Repeat = Annotated[
+    str | None,
+    option(
+        "--repeat N|until-steady",
+        "Replay the trace N times, or until write amplification is steady, and measure the last replay (short for --set "
+        "host.repeat.times.count=N and host.repeat=until-steady).",
+        CONFIGURATION,
+        autocompletion=_complete_repeat,
     ),
 ]
 Check = Annotated[
@@ -161,9 +176,17 @@ def _writable(written: str) -> Path:
     return directory
 
 
-def shortcuts(*, workload: str | None = None, fit: str | None = None, check: bool = False) -> list[str]:
+def shortcuts(
+    *, workload: str | None = None, fit: str | None = None, repeat: str | None = None, check: bool = False
+) -> list[str]:
     """Options of their own as the overrides they are short for."""
-    pairs = (("workload.pattern", workload), ("host.fit", fit), ("check", "true" if check else None))
+    counted = repeat is not None and repeat.lstrip("+-").isdigit()
+    pairs = (
+        ("workload.pattern", workload),
+        ("host.fit", fit),
+        ("host.repeat.times.count" if counted else "host.repeat", repeat),
+        ("check", "true" if check else None),
+    )
     return [f"{key}={value}" for key, value in pairs if value is not None]
 
 

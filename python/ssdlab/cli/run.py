@@ -14,7 +14,7 @@ from ssdlab.model.simulation import simulate
 app = App()
 
 EXAMPLES = """
-ssdlab run traces/oltp.csv.zst --fit grow --out out/oltp
+ssdlab run traces/oltp.csv.zst --fit compact --repeat until-steady --out out/oltp
 ssdlab run trace.csv.gz --preset tlc-nvme --set device.op=12.5%
 ssdlab run --workload zipf --set seed=2 --json | jq .write_amplification
 """
@@ -35,6 +35,7 @@ def run(
     set: options.Sets = [],
     workload: options.Workload = None,
     fit: options.Fit = None,
+    repeat: options.Repeat = None,
     check: options.Check = False,
     format: options.Format = None,
     device: options.Device = None,
@@ -48,7 +49,7 @@ def run(
     """
     if trace and workload:
         raise ConfigError("a trace and --workload exclude each other; leave one of them out")
-    short = options.shortcuts(workload=workload, fit=fit, check=check)
+    short = options.shortcuts(workload=workload, fit=fit, repeat=repeat, check=check)
     settings = options.configuration(preset, config, set, short)
     file = options.trace_file(trace or [], format, device, action, skip_bad)
     with watching("run") as watch:

@@ -133,8 +133,8 @@ class Config:
     def check(self) -> None:
         """Checks everything that only shows when settings are taken together.
 
-        `simulate` does so by itself. With `host.fit` `scale` or `grow` the device depends on the trace; an
-        empty trace is assumed here.
+        `simulate` does so by itself. With `host.fit` `scale`, `grow` or `compact` the device depends on the trace; an
+        empty trace is assumed here, or with `device.fill` one that covers 1 GiB.
 
         Raises:
             ConfigError: One line for each fault.

@@ -176,6 +176,11 @@ class ParquetReader:
             )
         self._last_ns = last_ns
 
+    def rewind(self) -> None:
+        """Goes back to the first request."""
+        self._rows = self._iterate()
+        self._done, self._last_ns, self._pending = 0, 0, None
+
     def progress(self) -> tuple[int, int | None]:
         """`(rows read, rows in all)`."""
         return self._done, self._total

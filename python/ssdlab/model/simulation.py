@@ -21,6 +21,9 @@ def simulate(
 ) -> Result:
     """Runs one simulation: preconditions the device, replays the warm-up, replays and measures the rest.
 
+    With `host.repeat` the trace is replayed so often, or until write amplification is steady; the last replay is
+    measured. With `host.fit` `compact` the addresses that the trace uses are packed.
+
     Other Python threads run meanwhile, several simulations side by side included. The result depends on the
     configuration and the requests alone. Ctrl-C raises KeyboardInterrupt within a fraction of a second.
 
@@ -43,13 +46,14 @@ def simulate(
             'set workload.arrival.poisson.rate="1k/s" or workload.arrival.fixed.rate, or leave host.replay closed'
         )
     source = source_of(trace, config)
-    extent = None
-    if config._inner.needs_extent() and trace is not None:
-        extent = source.extent(monitor)
+    if isinstance(source, TraceFile):
+        source.check_readable_again(config)
+    # A generated workload lies within the device.
+    space = None if trace is None else source.address_space(config, monitor)
     # The workload is generated below Python, and a trace in memory is replayed where it is.
     reader = source.open() if isinstance(source, TraceFile) else None
     requests = source._requests if isinstance(source, Trace) else reader
-    outcome = _ssdlab.simulate(config._inner, requests, extent, monitor)
+    outcome = _ssdlab.simulate(config._inner, requests, space, monitor)
 
     summary: dict[str, Any] = json.loads(outcome.summary)
     by_stream = [*(summary["log"] or {}).get("capture_by_stream", []), *(summary["drive"] or {}).get("streams", [])]

@@ -11,6 +11,7 @@ from ssdlab.model.requests import Monitor, RequestSource, batches
 if TYPE_CHECKING:
     from ssdlab.analyse.intervals import WriteIntervals
     from ssdlab.analyse.workload import TraceAnalysis
+    from ssdlab.model.config import Config
 
 ROUTINE_COUNTS = ("requests", "records", "bytes_in", "headers")
 """Counts of an ingest report that are no reason to look twice."""
@@ -65,11 +66,13 @@ class Source(ABC):
         self.read(profile)
         return profile.figures()
 
-    def extent(self, monitor: Monitor | None = None) -> int:
-        """The first byte after the last one that a request addresses."""
-        profile = _ssdlab.Profile()
-        self.read(profile, monitor)
-        return profile.extent()
+    def address_space(self, config: "Config", monitor: Monitor | None = None) -> _ssdlab.AddressSpace | None:
+        """Where the requests lie, from a pass of its own; None where `host.fit` does not depend on it."""
+        if not config._inner.needs_extent():
+            return None
+        space = _ssdlab.AddressSpace(config._inner)
+        self.read(space, monitor)
+        return space
 
     def intervals(
         self, *, page: str = INTERVAL_PAGE, logs: Sequence[str] = LOGS, monitor: Monitor | None = None

@@ -16,13 +16,26 @@ pub(crate) const SECTION: Section = Section {
     options: || [CAPACITY, provision::OPTIONS, RESERVE].concat(),
 };
 
-const CAPACITY: &[OptionSpec] = &[OptionSpec {
-    key: "device.capacity",
-    kind: Kind::Bytes { min: KIB, max: 16 * TIB },
-    fallback: Fallback::Preset,
-    help: "Bytes the host sees; a multiple of the page size.",
-    example: "64GiB",
-}];
+const CAPACITY: &[OptionSpec] = &[
+    OptionSpec {
+        key: "device.capacity",
+        kind: Kind::Bytes { min: KIB, max: 16 * TIB },
+        fallback: Fallback::Preset,
+        help: "Bytes the host sees; a multiple of the page size.",
+        example: "64GiB",
+    },
+    OptionSpec {
+        key: "device.fill",
+        kind: Kind::Percent { min: 1.0, max: 100.0 },
+        fallback: Fallback::InsteadOf("device.capacity"),
+        help: "Share of the capacity that the trace covers, which sizes the drive; `100%` for host.fit \"compact\". What \
+               lies beyond is written only by preconditioning.",
+        example: "80%",
+    },
+];
+
+/// What a trace is taken to cover where it is empty, or not known yet.
+const ASSUMED_BYTES: u64 = 1 << 30;
 
 /// Whether the blocks are added to the over-provisioned space.
 static RESERVES: Choices<bool, 2> = Choices::new([
@@ -78,11 +91,14 @@ impl Checker<'_> {
         let sizes = (u32::try_from(blocks * u64::from(pages_per_block)), u32::try_from(logical_pages));
         let (Ok(physical_pages), Ok(logical_pages)) = sizes else {
             let exceed = format!("{blocks} blocks of {pages_per_block} pages exceed {} pages", u32::MAX);
-            if logical_pages > self.bytes("device.capacity")? / u64::from(page_bytes) {
+            let fill = self.applies("device.fill");
+            if fill || logical_pages > self.bytes("device.capacity")? / u64::from(page_bytes) {
                 let end = write_bytes(extent_bytes.unwrap_or(0));
-                let message = format!(
-                    "the trace ends at {end}: {exceed}; set it to \"scale\" or \"wrap\", or raise nand.page_size"
-                );
+                let (covers, remedy) = match self.fitting()? {
+                    Fitting::Compact => ("covers", ""),
+                    _ => ("ends at", "set it to \"scale\" or \"wrap\", or "),
+                };
+                let message = format!("the trace {covers} {end}: {exceed}; {remedy}raise nand.page_size");
                 self.report("host.fit", message);
             } else {
                 self.report("device.capacity", format!("{exceed}; lower it or raise nand.page_size"));
@@ -94,9 +110,12 @@ impl Checker<'_> {
         Ok(Some((geometry, DeviceFigures::new(page_bytes, pages_per_block, logical_pages, blocks, reserve_blocks))))
     }
 
-    /// Pages the host sees; a device that grows covers the trace.
+    /// Pages the host sees; a device that grows or has a fill covers the trace.
     fn logical_pages(&mut self, page_bytes: u64, extent_bytes: Option<u64>) -> Read<Option<u64>> {
         const CAPACITY: &str = "device.capacity";
+        if self.applies("device.fill") {
+            return self.filled_pages(page_bytes, extent_bytes);
+        }
         let capacity = self.bytes(CAPACITY)?;
         let below = capacity / page_bytes;
         if capacity % page_bytes != 0 {
@@ -112,8 +131,35 @@ impl Checker<'_> {
             self.report(CAPACITY, message);
             return Ok(None);
         }
-        let grown = if self.fitting()? == Fitting::Grow { extent_bytes.unwrap_or(0).div_ceil(page_bytes) } else { 0 };
+        let extent_bytes = extent_bytes.unwrap_or(0);
+        let fitting = self.fitting()?;
+        if fitting == Fitting::Compact && extent_bytes > capacity {
+            let message = format!(
+                "{} is less than the {} that the trace covers; raise it, or set device.fill instead",
+                write_bytes(capacity),
+                write_bytes(extent_bytes)
+            );
+            self.report(CAPACITY, message);
+            return Ok(None);
+        }
+        let grown = if fitting == Fitting::Grow { extent_bytes.div_ceil(page_bytes) } else { 0 };
         Ok(Some(below.max(grown)))
+    }
+
+    /// Pages of which the trace covers a share.
+    fn filled_pages(&mut self, page_bytes: u64, extent_bytes: Option<u64>) -> Read<Option<u64>> {
+        const FILL: &str = "device.fill";
+        if !matches!(self.fitting()?, Fitting::Compact | Fitting::Grow) {
+            let message = format!(
+                "sizes the drive by the trace, and host.fit {:?} does not; set host.fit to \"compact\" or \"grow\", or set \
+                 device.capacity instead",
+                self.name("host.fit")?
+            );
+            self.report(FILL, message);
+            return Ok(None);
+        }
+        let covered_bytes = extent_bytes.filter(|&bytes| bytes > 0).unwrap_or(ASSUMED_BYTES);
+        Ok(Some((covered_bytes.div_ceil(page_bytes) as f64 / self.share(FILL)?).ceil() as u64))
     }
 
     /// Erase blocks for this many logical pages, equally many for each plane, enough for collection to make progress.

@@ -1,12 +1,13 @@
 //! How requests reach the device.
 
+use super::repeat::{REPEATS, repeat_options};
 use crate::checker::{Checker, Read};
 use crate::kind::{Choices, Kind};
 use crate::table::{Case, Fallback, Is, OptionSpec, SECOND, Section};
 use ssdlab_sim::{Clock, DriveOptions, Fit, Protocol, Replay};
 
 pub(crate) const SECTION: Section =
-    Section { name: "host", help: "How requests reach the device.", options: || OPTIONS.to_vec() };
+    Section { name: "host", help: "How requests reach the device.", options: || [OPTIONS, &REPEAT].concat() };
 
 static REPLAYS: Choices<fn(&mut Checker<'_>, &Clock) -> Read<Replay>, 3> = Choices::new([
     ("closed", "as many requests as `queue_depth` outstanding; trace times are ignored", |checker, clock| {
@@ -35,20 +36,27 @@ pub(crate) enum Fitting {
     Wrap,
     Scale,
     Grow,
+    Compact,
 }
 
 impl Fitting {
-    /// Whether it needs to know where the trace ends.
+    /// Whether it needs to know where the trace lies.
     pub(crate) const fn needs_extent(self) -> bool {
-        matches!(self, Self::Scale | Self::Grow)
+        matches!(self, Self::Scale | Self::Grow | Self::Compact)
     }
 }
 
-static FITTINGS: Choices<Fitting, 4> = Choices::new([
+static FITTINGS: Choices<Fitting, 5> = Choices::new([
     ("error", "stop and name the request", Fitting::Error),
     ("wrap", "address modulo capacity", Fitting::Wrap),
     ("scale", "address times capacity over the extent of the trace", Fitting::Scale),
     ("grow", "enlarge the device until the trace fits", Fitting::Grow),
+    (
+        "compact",
+        "leave out the pages that no request reads or writes; the others keep their order. Unless device.capacity is set, \
+         which that of a preset is not, the drive is as large as the trace needs: device.fill",
+        Fitting::Compact,
+    ),
 ]);
 
 const OPTIONS: &[OptionSpec] = &[
@@ -98,17 +106,23 @@ const OPTIONS: &[OptionSpec] = &[
         key: "host.fit",
         kind: FITTINGS.kind(),
         fallback: Fallback::Value("error"),
-        help: "What to do with addresses beyond the device.",
-        example: "wrap",
+        help: "What to do with addresses beyond the device, or with those that the trace leaves out.",
+        example: "compact",
     },
     OptionSpec {
         key: "host.warmup",
         kind: Kind::Count { min: 0, max: i64::MAX as u64 },
         fallback: Fallback::Value("0"),
-        help: "Requests replayed before measuring starts.",
+        help: "Requests of a replay before measuring starts.",
         example: "100000",
     },
 ];
+
+const REPEAT: [OptionSpec; 4] = repeat_options!(
+    "host.repeat",
+    "times",
+    "How often the trace is replayed. The last replay is measured; each begins when the one before it is over."
+);
 
 impl Checker<'_> {
     pub(crate) fn replay(&mut self, clock: &Clock) -> Read<Replay> {
@@ -129,8 +143,8 @@ impl Checker<'_> {
             self.report("host.fit", message);
         }
         Ok(match fitting {
-            // A device that has grown holds every address.
-            Fitting::Error | Fitting::Grow => Fit::Error,
+            // A device that has grown holds every address, and so does one that is checked to hold a packed trace.
+            Fitting::Error | Fitting::Grow | Fitting::Compact => Fit::Error,
             Fitting::Wrap => Fit::Wrap,
             // An empty trace has no address to scale; one byte keeps the ratio defined.
             Fitting::Scale => Fit::Scale { extent_bytes: extent_bytes.unwrap_or(1).max(1) },

@@ -10,4 +10,5 @@ pub(crate) mod host;
 pub(crate) mod nand;
 pub(crate) mod precondition;
 mod provision;
+mod repeat;
 pub(crate) mod workload;

@@ -1,5 +1,6 @@
 //! The state of the device before the first request.
 
+use super::repeat::{REPEATS, repeat_options};
 use crate::checker::{Checker, Read, Reader};
 use crate::kind::{Choices, Kind};
 use crate::table::{Fallback, OptionSpec, Section};
@@ -8,14 +9,17 @@ use ssdlab_sim::{Overwrite, Precondition};
 pub(crate) const SECTION: Section = Section {
     name: "precondition",
     help: "The state of the device before the first request.",
-    options: || OPTIONS.to_vec(),
+    options: || [OPTIONS, &TRACE].concat(),
 };
 
-static OVERWRITES: Choices<Reader<Overwrite>, 3> = Choices::new([
+static OVERWRITES: Choices<Reader<Overwrite>, 4> = Choices::new([
     ("none", "not at all", |_| Ok(Overwrite::None)),
     ("steady", "uniformly at random until write amplification is stable", |_| Ok(Overwrite::Steady)),
     ("passes", "uniformly at random, `count` times the capacity", |checker| {
         Ok(Overwrite::Passes(checker.float("precondition.overwrite.passes.count")?))
+    }),
+    ("trace", "by what the trace writes and trims, untimed, over and over", |checker| {
+        Ok(Overwrite::Trace(checker.repeat("precondition.overwrite.trace.repeat")?))
     }),
 ]);
 
@@ -31,7 +35,7 @@ const OPTIONS: &[OptionSpec] = &[
         key: "precondition.overwrite",
         kind: OVERWRITES.kind(),
         fallback: Fallback::Value("steady"),
-        help: "How the filled pages are overwritten before the first request.",
+        help: "How the device is overwritten before the first request; at random only filled pages are.",
         example: "none",
     },
     OptionSpec {
@@ -43,11 +47,17 @@ const OPTIONS: &[OptionSpec] = &[
     },
 ];
 
+const TRACE: [OptionSpec; 4] = repeat_options!(
+    "precondition.overwrite.trace.repeat",
+    "until-steady",
+    "How often what the trace writes and trims is replayed before the first request."
+);
+
 impl Checker<'_> {
     pub(crate) fn precondition(&mut self) -> Read<Precondition> {
         let fill = self.share("precondition.fill")?;
         let overwrite = self.variant("precondition.overwrite", &OVERWRITES)?;
-        if fill == 0.0 && overwrite != Overwrite::None {
+        if fill == 0.0 && matches!(overwrite, Overwrite::Steady | Overwrite::Passes(_)) {
             let message = "0% leaves nothing to overwrite; raise it or set precondition.overwrite to \"none\"";
             self.report("precondition.fill", message.into());
         }

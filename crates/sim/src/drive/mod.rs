@@ -41,6 +41,9 @@ use crate::observe::summary::PreconditionSummary;
 use crate::run::Outcome;
 use crate::run::error::SimError;
 use crate::run::monitor::{Control, Monitor, Phase};
+use crate::run::repeat::{Replayer, Replays, replay_all};
+use crate::run::steady::Written;
+use crate::setup::Setup;
 use crate::setup::drive::DriveOptions;
 use crate::setup::host::Replay;
 use front::{Path, Queues};
@@ -155,21 +158,15 @@ impl<P: TimedParts> TimedDrive<P> {
         })
     }
 
-    /// Replays the warm-up and the measured phase.
+    /// Replays all there is, and measures the last replay.
     pub fn run(
         mut self,
-        source: &mut dyn Source,
+        source: &mut Replays<'_>,
         monitor: &mut dyn Monitor,
         precondition: PreconditionSummary,
-        mut control: Control,
+        control: Control,
     ) -> Result<Outcome, SimError> {
-        if control == Control::Continue {
-            control = self.replay(source, monitor, Phase::Warmup, self.stack.setup.warmup_requests)?;
-        }
-        self.start_measuring();
-        if control == Control::Continue {
-            control = self.replay(source, monitor, Phase::Measure, u64::MAX)?;
-        }
+        let (repeat, control) = replay_all(&mut self, source, monitor, control)?;
         let now_ns = self.stack.sinks.flash.now_ns();
         self.stack.sinks.flash.record_unfinished();
         let waiting = self.buffer.as_ref().map_or(0, Buffer::waiting);
@@ -188,44 +185,8 @@ impl<P: TimedParts> TimedDrive<P> {
         let drive = OfDrive { summary, activity, absorbed_pages: absorbed + unwritten, buffered_pages };
         let mut outcome = self.measurement.finish(self.stack, precondition, control == Control::Stop, Some(drive));
         outcome.summary.cache = self.cache.map(CacheStage::finish);
+        outcome.summary.repeat = repeat;
         Ok(outcome)
-    }
-
-    fn start_measuring(&mut self) {
-        self.measurement = Measurement::start(&mut self.stack);
-        self.stack.sinks.flash.record(self.stack.setup.gantt);
-        self.meters = Meters::new(self.measurement.start_ns());
-        if let Some(cache) = &mut self.cache {
-            cache.start_measuring();
-        }
-        if let Some(block) = &mut self.block {
-            block.start_measuring(self.measurement.start_ns());
-        }
-        if let Some(buffer) = &mut self.buffer {
-            buffer.counters = BufferCounters::default();
-            self.waiting_at_start = buffer.waiting();
-            self.held_at_start = buffer.held();
-        }
-    }
-
-    /// Replays up to `limit` requests until all are complete.
-    fn replay(
-        &mut self,
-        source: &mut dyn Source,
-        monitor: &mut dyn Monitor,
-        phase: Phase,
-        limit: u64,
-    ) -> Result<Control, SimError> {
-        if limit == 0 {
-            return Ok(Control::Continue);
-        }
-        let mut issuer = Issuer::new(source, monitor, phase, self.stack.setup.replay, limit, self.fitter.requests());
-        self.idle_since_ns = self.now_ns();
-        self.go_on(&mut issuer, Until::Complete)?;
-        if let Some((first_ns, latest_ns)) = issuer.arrivals_ns {
-            self.measurement.arrived(first_ns, latest_ns);
-        }
-        Ok(issuer.control)
     }
 
     /// Runs until the time of this request, or not at all if that has passed, and takes it.
@@ -252,6 +213,53 @@ impl<P: TimedParts> TimedDrive<P> {
     }
 }
 
+impl<P: TimedParts> Replayer for TimedDrive<P> {
+    fn setup(&self) -> &Setup {
+        &self.stack.setup
+    }
+
+    fn written(&self) -> Written {
+        self.measurement.written(&self.stack)
+    }
+
+    fn start_measuring(&mut self) {
+        self.measurement = Measurement::start(&mut self.stack);
+        self.stack.sinks.flash.record(self.stack.setup.gantt);
+        self.meters = Meters::new(self.measurement.start_ns());
+        if let Some(cache) = &mut self.cache {
+            cache.start_measuring();
+        }
+        if let Some(block) = &mut self.block {
+            block.start_measuring(self.measurement.start_ns());
+        }
+        if let Some(buffer) = &mut self.buffer {
+            buffer.counters = BufferCounters::default();
+            self.waiting_at_start = buffer.waiting();
+            self.held_at_start = buffer.held();
+        }
+    }
+
+    /// All of them are complete at the end.
+    fn replay(
+        &mut self,
+        source: &mut dyn Source,
+        monitor: &mut dyn Monitor,
+        phase: Phase,
+        limit: u64,
+    ) -> Result<Control, SimError> {
+        if limit == 0 {
+            return Ok(Control::Continue);
+        }
+        let mut issuer = Issuer::new(source, monitor, phase, self.stack.setup.replay, limit, self.fitter.requests());
+        self.idle_since_ns = self.now_ns();
+        self.go_on(&mut issuer, Until::Complete)?;
+        if let Some((first_ns, latest_ns)) = issuer.arrivals_ns {
+            self.measurement.arrived(first_ns, latest_ns);
+        }
+        Ok(issuer.control)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -270,7 +278,7 @@ mod tests {
     use crate::drive::parts::Combined;
     use crate::drive::sinks::Sinks;
     use crate::setup::drive::{Collect, Front, Protocol};
-    use crate::setup::host::Fit;
+    use crate::setup::host::{Fit, Repeat};
     use crate::setup::{Clock, Overwrite, Precondition, Setup};
 
     /// Lets no operation begin.
@@ -321,6 +329,7 @@ mod tests {
             block: None,
             gantt: None,
             fit: Fit::Error,
+            repeat: Repeat::ONCE,
             warmup_requests: 0,
             precondition: Precondition { fill: 0.0, overwrite: Overwrite::None },
             check: false,
@@ -332,7 +341,12 @@ mod tests {
         let write = Request { time_ns: 0, offset: 0, bytes: 4096, op: Op::Write, flags: 0, stream: 0 };
         let error = TimedDrive::new(stack, drive)
             .expect("a drive")
-            .run(&mut SliceSource::new(&[write; 5]), &mut (), PreconditionSummary::default(), Control::Continue)
+            .run(
+                &mut Replays::new(&mut SliceSource::new(&[write; 5])),
+                &mut (),
+                PreconditionSummary::default(),
+                Control::Continue,
+            )
             .expect_err("nothing can go on");
         let text = error.to_string();
         assert!(text.contains("cannot go on: 3 requests are outstanding, 3 of them in the drive"), "{text}");

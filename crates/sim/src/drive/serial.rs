@@ -10,10 +10,12 @@ use crate::host::fit::{Fitter, Moved};
 use crate::host::issue::{BATCH, LOOK_BYTES, scaled};
 use crate::observe::measurement::Measurement;
 use crate::observe::summary::PreconditionSummary;
-use crate::precondition::Target;
+use crate::precondition::prepare;
 use crate::run::Outcome;
 use crate::run::error::SimError;
 use crate::run::monitor::{Control, Monitor, Phase, Status};
+use crate::run::repeat::{Replayer, Replays, replay_all};
+use crate::run::steady::Written;
 use crate::setup::Setup;
 use crate::setup::host::Replay;
 
@@ -34,27 +36,66 @@ impl<P: Parts<Flash: OneByOne>> SerialDrive<P> {
         Self { stack, fitter: Fitter::new(setup), measurement }
     }
 
-    /// Prepares the device; the clock begins after that.
-    pub(crate) fn prepare(&mut self, monitor: &mut dyn Monitor) -> Result<(PreconditionSummary, Control), SimError> {
-        let prepared = Target::prepare(&mut self.stack, monitor);
-        self.stack.stop_at_violation()?;
+    /// Prepares the device, overwritten by `trace` if that is asked for; the clock begins after that.
+    pub(crate) fn prepare(
+        &mut self,
+        trace: Option<&mut Replays<'_>>,
+        monitor: &mut dyn Monitor,
+    ) -> Result<(PreconditionSummary, Control), SimError> {
+        let prepared = prepare(&mut self.stack, trace, monitor)?;
         self.stack.sinks.flash.reset_clock();
         Ok(prepared)
     }
 
-    pub(crate) fn run(mut self, source: &mut dyn Source, monitor: &mut dyn Monitor) -> Result<Outcome, SimError> {
-        let (precondition, mut control) = self.prepare(monitor)?;
-        if control == Control::Continue {
-            control = self.replay(source, monitor, Phase::Warmup, self.stack.setup.warmup_requests)?;
-        }
-        self.measurement = Measurement::start(&mut self.stack);
-        if control == Control::Continue {
-            control = self.replay(source, monitor, Phase::Measure, u64::MAX)?;
-        }
-        Ok(self.measurement.finish(self.stack, precondition, control == Control::Stop, None))
+    pub(crate) fn run(mut self, source: &mut Replays<'_>, monitor: &mut dyn Monitor) -> Result<Outcome, SimError> {
+        let (precondition, control) = self.prepare(Some(source), monitor)?;
+        let (repeat, control) = replay_all(&mut self, source, monitor, control)?;
+        let mut outcome = self.measurement.finish(self.stack, precondition, control == Control::Stop, None);
+        outcome.summary.repeat = repeat;
+        Ok(outcome)
     }
 
-    /// Replays up to `limit` requests.
+    /// Serves a request: when it is complete.
+    #[inline]
+    pub(crate) fn serve(&mut self, request: &Request) -> Result<u64, SimError> {
+        self.stack.requests += 1;
+        let issued_ns = match self.stack.setup.replay {
+            Replay::Closed { think, .. } | Replay::Processes { think } => {
+                let think_ns = if self.stack.requests > 1 { think.0 } else { 0 };
+                self.stack.sinks.flash.now_ns() + think_ns
+            }
+            Replay::Open { time_scale } => scaled(request.time_ns, time_scale),
+        };
+        self.stack.sinks.flash.idle_until(issued_ns);
+        let moved = self.fitter.fit(request)?;
+        let request = match &moved {
+            None => request,
+            Some(Moved { request, wrapped }) => {
+                self.stack.host.wrapped_requests += u64::from(*wrapped);
+                request
+            }
+        };
+        self.stack.take(request, |stack, offset, end| stack.access(request, offset, end));
+        let done_ns = self.stack.sinks.flash.now_ns();
+        self.measurement.request_done(&self.stack, request.op, done_ns.saturating_sub(issued_ns));
+        self.stack.stop_at_violation()?;
+        Ok(done_ns)
+    }
+}
+
+impl<P: Parts<Flash: OneByOne>> Replayer for SerialDrive<P> {
+    fn setup(&self) -> &Setup {
+        &self.stack.setup
+    }
+
+    fn start_measuring(&mut self) {
+        self.measurement = Measurement::start(&mut self.stack);
+    }
+
+    fn written(&self) -> Written {
+        self.measurement.written(&self.stack)
+    }
+
     fn replay(
         &mut self,
         source: &mut dyn Source,
@@ -90,32 +131,5 @@ impl<P: Parts<Flash: OneByOne>> SerialDrive<P> {
             self.measurement.arrived(batch[0].time_ns, batch[count - 1].time_ns);
         }
         Ok(Control::Continue)
-    }
-
-    /// Serves a request: when it is complete.
-    #[inline]
-    pub(crate) fn serve(&mut self, request: &Request) -> Result<u64, SimError> {
-        self.stack.requests += 1;
-        let issued_ns = match self.stack.setup.replay {
-            Replay::Closed { think, .. } | Replay::Processes { think } => {
-                let think_ns = if self.stack.requests > 1 { think.0 } else { 0 };
-                self.stack.sinks.flash.now_ns() + think_ns
-            }
-            Replay::Open { time_scale } => scaled(request.time_ns, time_scale),
-        };
-        self.stack.sinks.flash.idle_until(issued_ns);
-        let moved = self.fitter.fit(request)?;
-        let request = match &moved {
-            None => request,
-            Some(Moved { request, wrapped }) => {
-                self.stack.host.wrapped_requests += u64::from(*wrapped);
-                request
-            }
-        };
-        self.stack.take(request, |stack, offset, end| stack.access(request, offset, end));
-        let done_ns = self.stack.sinks.flash.now_ns();
-        self.measurement.request_done(&self.stack, request.op, done_ns.saturating_sub(issued_ns));
-        self.stack.stop_at_violation()?;
-        Ok(done_ns)
     }
 }

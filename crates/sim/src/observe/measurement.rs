@@ -20,6 +20,7 @@ use crate::observe::summary::{
     WearSummary,
 };
 use crate::run::Outcome;
+use crate::run::steady::Written;
 use crate::setup::host::Replay;
 
 const NANOS_PER_SECOND: f64 = 1e9;
@@ -91,6 +92,12 @@ impl Measurement {
         self.series.request_done(|| totals(stack, latency, start));
     }
 
+    /// What has been written since measuring began.
+    pub fn written<P: Parts>(&self, stack: &Stack<P>) -> Written {
+        let programmed = (stack.sinks.flash.counts() - self.start.counts).programmed();
+        Written { host_pages: stack.host.pages_written, programmed }
+    }
+
     /// The figures of the measured phase.
     pub fn finish<P: Parts>(
         mut self,
@@ -106,8 +113,7 @@ impl Measurement {
         let absorbed_pages = drive.as_ref().map_or(0, |drive| drive.absorbed_pages);
         let asked_for = host.pages_written.wrapping_add_signed(-absorbed_pages);
         assert_eq!(counts.programs[Cause::Host as usize], asked_for, "programs the host asked for");
-        let write_amplification =
-            (host.pages_written > 0).then(|| counts.programmed() as f64 / host.pages_written as f64);
+        let write_amplification = self.written(&stack).amplification();
         let erase_counts: Vec<u32> =
             stack.ftl.erase_counts().iter().zip(&self.start.erases).map(|(now, before)| now - before).collect();
         let elapsed_ns = stack.sinks.flash.now_ns() - self.start.time_ns;
@@ -158,6 +164,7 @@ impl Measurement {
                 partial,
                 device,
                 precondition,
+                repeat: None,
                 cache: None,
                 host,
                 flash: FlashSummary(counts),

@@ -74,6 +74,21 @@ pub struct PreconditionSummary {
     pub write_amplification: Option<f64>,
     /// Whether write amplification had settled; none unless that was asked for.
     pub stable: Option<bool>,
+    /// Replays of what the trace writes; none unless the device was overwritten by the trace.
+    pub replays: Option<u64>,
+}
+
+/// How often the trace was replayed.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct RepeatSummary {
+    /// Replays begun, the measured one included.
+    pub replays: u64,
+    /// Whether write amplification became steady; none unless that was asked for.
+    pub steady: Option<bool>,
+    /// Logical pages the host wrote in all of them, in capacities of the device.
+    pub capacities_written: f64,
+    /// Write amplification of each replay that was completed, without its warm-up; none where it wrote nothing.
+    pub write_amplification: Vec<Option<f64>>,
 }
 
 /// Flash operations by cause; causes that never occurred are left out.
@@ -240,6 +255,8 @@ pub struct Summary {
     pub device: DeviceSummary,
     /// Its state before the first request.
     pub precondition: PreconditionSummary,
+    /// How often the trace was replayed; none where that was once.
+    pub repeat: Option<RepeatSummary>,
     /// What the cache above the drive did; none without one.
     pub cache: Option<CacheSummary>,
     /// What the host asked for; with a cache above the drive, what was left of it.

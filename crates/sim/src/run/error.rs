@@ -16,7 +16,7 @@ pub enum SimError {
     /// A request lies beyond the device.
     #[error(
         "request {number} ends at byte {end} ({}), but the device holds {capacity_bytes} ({}): raise device.capacity, \
-         or choose --fit grow, scale or wrap",
+         or choose --fit compact, grow, scale or wrap",
         Bytes(*end), Bytes(*capacity_bytes)
     )]
     BeyondDevice {

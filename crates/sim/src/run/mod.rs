@@ -1,7 +1,9 @@
-//! One call, [`run`]: precondition the device, replay the warm-up, replay and measure the rest.
+//! One call, [`run`]: precondition the device; for each replay, replay the warm-up, then replay and measure the rest.
 
 pub mod error;
 pub mod monitor;
+pub(crate) mod repeat;
+pub(crate) mod steady;
 
 use std::cell::RefCell;
 
@@ -21,14 +23,15 @@ use crate::observe::series::Series;
 use crate::observe::summary::Summary;
 use crate::setup::drive::DriveOptions;
 use crate::setup::host::CacheOptions;
-use crate::setup::{Clock, Setup};
+use crate::setup::{Clock, Overwrite, Setup};
 use error::SimError;
 use monitor::Monitor;
+use repeat::Replays;
 
 /// What a run yields.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// Figures of the measured phase.
+    /// Figures of the measured phase, that of the last replay.
     pub summary: Summary,
     /// The measured phase in epochs.
     pub series: Series,
@@ -44,9 +47,14 @@ pub struct Outcome {
 
 /// Runs `source` against the device described by `setup`, through the cache above it if there is one.
 pub fn run(setup: &Setup, source: &mut dyn Source, monitor: &mut dyn Monitor) -> Result<Outcome, SimError> {
+    if setup.cache.is_some() && matches!(setup.precondition.overwrite, Overwrite::Trace(_)) {
+        let why = "precondition.overwrite: what the trace writes reaches the drive through a cache; set it to \"steady\", \
+                   and host.repeat to \"until-steady\"";
+        return Err(SimError::Setup(why.into()));
+    }
     match (setup.cache, setup.clock) {
         (Some(options), Clock::Count | Clock::Serial(_)) => run_through_cache(setup, options, source, monitor),
-        _ => assemble(setup, Replaying { source, monitor }),
+        _ => assemble(setup, Replaying { source: Replays::new(source), monitor }),
     }
 }
 
@@ -59,7 +67,7 @@ fn run_through_cache(
 ) -> Result<Outcome, SimError> {
     let monitor = RefCell::new(monitor);
     let mut cached = Cached::new(setup, options, source, Shared(&monitor))?;
-    let below = Replaying { source: &mut cached, monitor: &mut Shared(&monitor) };
+    let below = Replaying { source: Replays::as_they_come(&mut cached), monitor: &mut Shared(&monitor) };
     let mut outcome = assemble(&Cached::setup_below(setup), below)?;
     let (cache, stopped, wrapped) = cached.finish(&outcome.latency)?;
     outcome.summary.cache = Some(cache);
@@ -68,9 +76,9 @@ fn run_through_cache(
     Ok(outcome)
 }
 
-/// Runs a source to its end.
+/// Runs a source to its end, as often as it is to be repeated.
 struct Replaying<'a, 'm> {
-    source: &'a mut dyn Source,
+    source: Replays<'a>,
     monitor: &'a mut (dyn Monitor + 'm),
 }
 
@@ -81,7 +89,8 @@ impl Purpose for Replaying<'_, '_> {
     where
         P: Parts<Flash: OneByOne>,
     {
-        drive.run(self.source, self.monitor)
+        let Self { mut source, monitor } = self;
+        drive.run(&mut source, monitor)
     }
 
     fn in_time<P: TimedParts>(
@@ -90,7 +99,9 @@ impl Purpose for Replaying<'_, '_> {
         timing: &Timing,
         options: DriveOptions,
     ) -> Result<Outcome, SimError> {
-        let Prepared { drive, summary, control } = prepare_drive::<P>(stack, timing, options, self.monitor)?;
-        drive.run(self.source, self.monitor, summary, control)
+        let Self { mut source, monitor } = self;
+        let Prepared { drive, summary, control } =
+            prepare_drive::<P>(stack, timing, options, Some(&mut source), monitor)?;
+        drive.run(&mut source, monitor, summary, control)
     }
 }

@@ -36,6 +36,26 @@ impl Replay {
     pub const AS_TRACED: Self = Self::Open { time_scale: 1.0 };
 }
 
+/// How often a trace is replayed. A replay begins when the one before it is over, and its times follow those of that.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Repeat {
+    /// So often, at least once.
+    Times(u64),
+    /// Until write amplification is steady.
+    UntilSteady {
+        /// Share by which it may differ between one window and the next. A window is the fewest replays that write as many
+        /// pages as the flash has: in each of them all blocks are collected.
+        within: f64,
+        /// Replays at most.
+        most: u64,
+    },
+}
+
+impl Repeat {
+    /// Not repeated.
+    pub const ONCE: Self = Self::Times(1);
+}
+
 /// What to do with addresses beyond the device.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fit {

@@ -8,7 +8,7 @@ use ssdlab_nand::backend::parallel::Window;
 use ssdlab_nand::{Geometry, Timing};
 
 use drive::DriveOptions;
-use host::{BlockOptions, CacheOptions, Fit, Replay};
+use host::{BlockOptions, CacheOptions, Fit, Repeat, Replay};
 
 /// How time passes.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -30,6 +30,8 @@ pub enum Overwrite {
     Passes(f64),
     /// Uniformly at random until write amplification is stable.
     Steady,
+    /// By the writes and trims of the trace, over and over. Not below a cache, which would keep some of them.
+    Trace(Repeat),
 }
 
 /// State of the device before the first request.
@@ -37,7 +39,7 @@ pub enum Overwrite {
 pub struct Precondition {
     /// Share of the logical pages written once, in order, 0 to 1.
     pub fill: f64,
-    /// What follows; only pages filled are overwritten.
+    /// What follows; at random only pages filled are overwritten.
     pub overwrite: Overwrite,
 }
 
@@ -64,7 +66,9 @@ pub struct Setup {
     pub gantt: Option<Window>,
     /// Addresses beyond the device.
     pub fit: Fit,
-    /// Requests replayed before measuring starts.
+    /// How often the trace is replayed; the last replay is measured.
+    pub repeat: Repeat,
+    /// Requests of a replay before measuring starts.
     pub warmup_requests: u64,
     /// State before the first request.
     pub precondition: Precondition,

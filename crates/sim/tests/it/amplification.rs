@@ -33,6 +33,10 @@ impl Source for Uniform {
     fn progress(&self) -> Progress {
         Progress { done: 0, total: None }
     }
+
+    fn rewind(&mut self) -> Result<(), TraceError> {
+        unreachable!("it is replayed once")
+    }
 }
 
 fn measured(gc: VictimChoice, spare: f64, blocks: u32, pages_per_block: u32) -> f64 {

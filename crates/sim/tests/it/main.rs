@@ -12,6 +12,7 @@ mod live;
 mod log_blocks;
 mod map_twin;
 mod oracle;
+mod repeat;
 mod replay;
 mod serial_clock;
 mod spare_area;

@@ -40,6 +40,7 @@ const WHOLE: f64 = 1.0 + 1e-9;
 /// Generates the requests of a workload.
 #[derive(Clone, Debug)]
 pub struct Generator {
+    workload: Workload,
     requests: Requests,
     done: u64,
     total: u64,
@@ -235,7 +236,7 @@ impl Generator {
             let total = parts.total(workload.requests);
             (Requests::Parts(Box::new(parts)), total)
         };
-        Ok(Self { requests, done: 0, total, streams })
+        Ok(Self { workload: workload.clone(), requests, done: 0, total, streams })
     }
 
     /// Names by [`Request::stream`]; the first is empty. `seq1` and on are the sequential streams, `file1` and on the
@@ -313,6 +314,11 @@ impl Source for Generator {
 
     fn progress(&self) -> Progress {
         Progress { done: self.done, total: Some(self.total) }
+    }
+
+    fn rewind(&mut self) -> Result<(), TraceError> {
+        *self = Self::new(&self.workload)?;
+        Ok(())
     }
 }
 

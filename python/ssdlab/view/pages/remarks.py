@@ -27,18 +27,47 @@ def clock_remark(config: Config) -> str | None:
     return None
 
 
+def _state(summary: Summary) -> list[str]:
+    """How the drive came into the state in which it was measured, where that needs to be known."""
+    found = []
+    before, repeat = summary["precondition"], summary["repeat"]
+    if before["replays"] is not None and before["stable"] is False:
+        found.append(_unsteady(before["replays"], "while preconditioning", "precondition.overwrite.trace.repeat"))
+    if repeat is None:
+        written = summary["capacities_written"]
+    else:
+        written = repeat["capacities_written"]
+        if repeat["steady"]:
+            found.append(f"write amplification was steady after {_replays(repeat['replays'])}; the last is measured")
+        elif repeat["steady"] is not None:
+            found.append(_unsteady(repeat["replays"], "and the last was measured", "host.repeat"))
+    at_random = before["write_amplification"] is not None and before["replays"] is None
+    if at_random and 0 < written < STEADY_CAPACITIES and not (repeat and repeat["steady"]):
+        found.append(
+            f"the host wrote {text.significant(written)} times the capacity, so write amplification still tells more "
+            "of the preconditioning than of the requests; for a true answer: --fit compact --repeat until-steady"
+        )
+    return found
+
+
+def _replays(count: int) -> str:
+    return "1 replay" if count == 1 else f"{text.count(count)} replays"
+
+
+def _unsteady(count: int, when: str, key: str) -> str:
+    return (
+        f"write amplification was not steady after {_replays(count)} {when}; raise {key}.until-steady.most, or accept "
+        f"more by {key}.until-steady.within"
+    )
+
+
 def remarks(summary: Summary, ingest: Mapping[str, Any] | None) -> list[str]:
     """What a person should know before reading the figures of a run; empty if all is as it should be."""
     found = ingest_remarks(ingest)
     requests = sum(summary["host"][f"{op}_requests"] for op in ("read", "write", "trim", "flush"))
     if requests == 0 and not summary["partial"]:
         found.append("no request was measured: there was none, or host.warmup took them all")
-    written = summary["capacities_written"]
-    if 0 < written < STEADY_CAPACITIES and summary["precondition"]["write_amplification"] is not None:
-        found.append(
-            f"the host wrote {text.significant(written)} times the capacity, so write amplification still tells more "
-            "of the preconditioning than of the requests; replay more, or see precondition.* and host.warmup"
-        )
+    found += _state(summary)
     time = summary["time"]
     if time and time["behind_ns"] and time["behind_ns"] > BEHIND_SHARE * time["elapsed_ns"]:
         found.append(

@@ -14,6 +14,7 @@ use crate::host::fit::Fitter;
 use crate::host::issue::BATCH;
 use crate::run::error::SimError;
 use crate::run::monitor::{Control, Monitor, Phase, Status};
+use crate::run::repeat::Replays;
 use crate::setup::Setup;
 use crate::setup::host::{CacheOptions, Fit, Replay};
 
@@ -31,11 +32,13 @@ impl Monitor for Shared<'_, '_> {
 pub(crate) struct Cached<'s, 'm> {
     cache: Cache,
     fitter: Fitter,
-    above: &'s mut dyn Source,
+    above: Replays<'s>,
     monitor: Shared<'s, 'm>,
     batch: Vec<Request>,
     next: usize,
     below: VecDeque<Request>,
+    /// Requests of a replay before measuring begins.
+    warmup_requests: u64,
     /// Requests of the host before measuring begins; none once it has begun.
     warmup: Option<u64>,
     /// Measured requests of the host that were wrapped.
@@ -66,11 +69,12 @@ impl<'s, 'm> Cached<'s, 'm> {
         Ok(Self {
             cache: Cache::new(setup, options, options.dirty_percent)?,
             fitter: Fitter::new(setup),
-            above,
+            above: Replays::new(above),
             monitor,
             batch: Vec::with_capacity(BATCH),
             next: 0,
             below: VecDeque::new(),
+            warmup_requests: setup.warmup_requests,
             warmup: (setup.warmup_requests > 0).then_some(setup.warmup_requests),
             wrapped: 0,
             cache_ns: 0,
@@ -187,5 +191,18 @@ impl Source for Cached<'_, '_> {
 
     fn progress(&self) -> Progress {
         self.above.progress()
+    }
+
+    /// Begins the next replay, whose requests come after those of the one before.
+    fn rewind(&mut self) -> Result<(), TraceError> {
+        self.above.rewind()?;
+        self.batch.clear();
+        self.next = 0;
+        if self.warmup_requests > 0 {
+            self.warmup = Some(self.fitter.requests() + self.warmup_requests);
+        } else {
+            self.start_measuring();
+        }
+        Ok(())
     }
 }

@@ -1,0 +1,96 @@
+//! Where a trace lies, for the settings that depend on it.
+
+use std::sync::{Mutex, PoisonError};
+
+use pyo3::prelude::*;
+use ssdlab_trace::{Op, Packing, TraceError, UsedPages};
+
+use crate::config::Config;
+use crate::errors::{detached, trace_error};
+use crate::requests::Requests;
+
+/// What one pass over a trace tells of its addresses: where they end, or which pages are used if it is to be packed.
+#[pyclass(frozen, module = "ssdlab._ssdlab")]
+pub struct AddressSpace {
+    inner: Mutex<Seen>,
+}
+
+/// What has been seen of a trace.
+enum Seen {
+    /// Where it ends.
+    Extent(u64),
+    /// Its pages.
+    Pages(UsedPages),
+}
+
+/// The address space of a whole trace.
+pub enum Space {
+    /// The first byte after it.
+    Extent(u64),
+    /// Its places after packing.
+    Packed(Packing),
+}
+
+impl Space {
+    /// The first byte after what the drive sees of it.
+    pub fn end_bytes(&self) -> u64 {
+        match self {
+            Self::Extent(bytes) => *bytes,
+            Self::Packed(packing) => packing.end_bytes(),
+        }
+    }
+
+    pub fn packing(&self) -> Option<&Packing> {
+        match self {
+            Self::Extent(_) => None,
+            Self::Packed(packing) => Some(packing),
+        }
+    }
+
+    pub fn into_packing(self) -> Option<Packing> {
+        match self {
+            Self::Extent(_) => None,
+            Self::Packed(packing) => Some(packing),
+        }
+    }
+}
+
+impl AddressSpace {
+    /// What is known once the whole trace has been added.
+    pub fn known(&self) -> PyResult<Space> {
+        match &*self.inner.lock().unwrap_or_else(PoisonError::into_inner) {
+            Seen::Extent(bytes) => Ok(Space::Extent(*bytes)),
+            Seen::Pages(used) => match used.clone().pack() {
+                packing if packing.end_bytes() > 0 => Ok(Space::Packed(packing)),
+                _ => Err(trace_error(&TraceError::Format(
+                    "nothing in the trace reads or writes, so that host.fit = \"compact\" has nothing to pack; give a \
+                     trace with reads or writes"
+                        .into(),
+                ))),
+            },
+        }
+    }
+}
+
+#[pymethods]
+impl AddressSpace {
+    /// Begins a pass for `config`, which says whether the trace is packed.
+    #[new]
+    fn new(config: &Config) -> Self {
+        let page_bytes = config.inner.packed_page_bytes();
+        let seen = page_bytes.map_or(Seen::Extent(0), |bytes| Seen::Pages(UsedPages::new(bytes)));
+        Self { inner: Mutex::new(seen) }
+    }
+
+    /// Adds requests.
+    fn add(&self, py: Python<'_>, requests: &Requests) -> PyResult<()> {
+        detached(py, None, || match &mut *self.inner.lock().unwrap_or_else(PoisonError::into_inner) {
+            Seen::Extent(bytes) => {
+                let addressed = requests.inner.iter().filter(|request| request.op != Op::Flush);
+                let ends = addressed.map(|request| request.offset.saturating_add(request.bytes.into()));
+                *bytes = ends.fold(*bytes, u64::max);
+            }
+            Seen::Pages(used) => used.add(&requests.inner),
+        })
+    }
+}

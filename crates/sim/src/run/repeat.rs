@@ -1,0 +1,127 @@
+//! A trace replayed again and again: a replay begins when the one before it is over.
+//!
+//! On the clock of the trace a replay begins a mean gap after the last request of the one before.
+
+use ssdlab_trace::{Progress, Request, Source, TraceError};
+
+use crate::observe::summary::RepeatSummary;
+use crate::run::error::SimError;
+use crate::run::monitor::{Control, Monitor, Phase};
+use crate::run::steady::{Judge, Written};
+use crate::setup::Setup;
+use crate::setup::host::Repeat;
+
+/// A drive that replays requests.
+pub(crate) trait Replayer {
+    /// What it is.
+    fn setup(&self) -> &Setup;
+
+    /// Replays up to `limit` requests of `source`.
+    fn replay(
+        &mut self,
+        source: &mut dyn Source,
+        monitor: &mut dyn Monitor,
+        phase: Phase,
+        limit: u64,
+    ) -> Result<Control, SimError>;
+
+    /// Forgets what has been measured.
+    fn start_measuring(&mut self);
+
+    /// What has been written since measuring began.
+    fn written(&self) -> Written;
+}
+
+/// Replays `source` as often as the set-up asks for, if `control` lets it. What is measured at the end is the last
+/// replay without its warm-up.
+pub(crate) fn replay_all(
+    drive: &mut impl Replayer,
+    source: &mut Replays<'_>,
+    monitor: &mut dyn Monitor,
+    control: Control,
+) -> Result<(Option<RepeatSummary>, Control), SimError> {
+    let Setup { repeat, warmup_requests, .. } = *drive.setup();
+    let mut judge = Judge::new(repeat, drive.setup());
+    let mut control = control;
+    drive.start_measuring();
+    while control == Control::Continue {
+        let phase = if judge.begin() { Phase::Warmup } else { Phase::Measure };
+        control = drive.replay(source, monitor, Phase::Warmup, warmup_requests)?;
+        drive.start_measuring();
+        if control == Control::Continue {
+            control = drive.replay(source, monitor, phase, u64::MAX)?;
+        }
+        if control == Control::Stop || !judge.end(drive.written()) {
+            break;
+        }
+        source.rewind()?;
+    }
+    Ok(((repeat != Repeat::ONCE).then(|| judge.summary()), control))
+}
+
+/// A source that can be replayed; the times of a replay follow those of the one before.
+pub(crate) struct Replays<'s> {
+    source: &'s mut dyn Source,
+    /// Whether times are shifted.
+    shifts: bool,
+    /// What is added to the times of the trace.
+    shift_ns: u64,
+    /// Of this replay: requests, and the times of the first and the last on the clock of the trace.
+    requests: u64,
+    first_ns: u64,
+    last_ns: u64,
+}
+
+impl<'s> Replays<'s> {
+    /// Replays a source whose times begin anew with each replay.
+    pub fn new(source: &'s mut dyn Source) -> Self {
+        Self { source, shifts: true, shift_ns: 0, requests: 0, first_ns: 0, last_ns: 0 }
+    }
+
+    /// Replays a source that shifts its times itself.
+    pub fn as_they_come(source: &'s mut dyn Source) -> Self {
+        Self { shifts: false, ..Self::new(source) }
+    }
+
+    /// Goes back to the first request at its own time, as if nothing had been read.
+    ///
+    /// # Errors
+    /// If it cannot be read again.
+    pub fn start_over(&mut self) -> Result<(), TraceError> {
+        (self.shift_ns, self.requests) = (0, 0);
+        self.source.rewind()
+    }
+}
+
+impl Source for Replays<'_> {
+    fn fill(&mut self, out: &mut Vec<Request>, max: usize) -> Result<usize, TraceError> {
+        let before = out.len();
+        let count = self.source.fill(out, max)?;
+        let filled = &mut out[before..];
+        if let (true, Some((first, last))) = (self.shifts, filled.first().zip(filled.last())) {
+            if self.requests == 0 {
+                self.first_ns = first.time_ns;
+            }
+            self.last_ns = last.time_ns;
+            self.requests += count as u64;
+            if self.shift_ns > 0 {
+                filled.iter_mut().for_each(|request| request.time_ns = request.time_ns.saturating_add(self.shift_ns));
+            }
+        }
+        Ok(count)
+    }
+
+    fn progress(&self) -> Progress {
+        self.source.progress()
+    }
+
+    fn rewind(&mut self) -> Result<(), TraceError> {
+        if self.requests > 1 {
+            let span_ns = self.last_ns - self.first_ns;
+            let mean_gap_ns = span_ns / (self.requests - 1);
+            self.shift_ns = self.shift_ns.saturating_add(span_ns).saturating_add(mean_gap_ns);
+        }
+        self.requests = 0;
+        self.source.rewind()
+    }
+}

@@ -1,0 +1,319 @@
+//! Packs the addresses of a trace: of all pages those are left that it reads or writes, in their order.
+//!
+//! A first pass learns the pages as runs, each of pages in a row. Packed, runs follow each other without gaps; a byte
+//! keeps its place within its page. Memory grows with the runs, not with pages or requests.
+
+use std::ops::Range;
+
+use crate::{Op, Progress, Request, Source, TraceError};
+
+/// Ranges collected before they are first merged into the runs.
+const FRESH: usize = 1 << 16;
+
+/// The pages that requests read or write.
+#[derive(Clone, Debug)]
+pub struct UsedPages {
+    page_shift: u32,
+    /// In order; no two of them touch.
+    runs: Vec<Range<u64>>,
+    /// Not in the runs yet.
+    fresh: Vec<Range<u64>>,
+}
+
+impl UsedPages {
+    /// No page yet.
+    ///
+    /// # Panics
+    /// Unless pages are a power of two.
+    pub fn new(page_bytes: u32) -> Self {
+        assert!(page_bytes.is_power_of_two(), "pages of {page_bytes} bytes");
+        Self { page_shift: page_bytes.ilog2(), runs: Vec::new(), fresh: Vec::new() }
+    }
+
+    /// Adds the pages of requests, in any order.
+    pub fn add(&mut self, requests: &[Request]) {
+        for request in requests.iter().filter(|request| uses(request)) {
+            let pages = pages(request, self.page_shift);
+            match self.fresh.last_mut() {
+                Some(last) if last.start <= pages.start && pages.start <= last.end => {
+                    last.end = last.end.max(pages.end)
+                }
+                _ => self.fresh.push(pages),
+            }
+            if self.fresh.len() >= FRESH.max(self.runs.len()) {
+                self.merge();
+            }
+        }
+    }
+
+    /// Puts what is fresh among the runs.
+    fn merge(&mut self) {
+        self.runs.append(&mut self.fresh);
+        self.runs.sort_unstable_by_key(|run| run.start);
+        self.runs.dedup_by(|next, run| {
+            let touches = next.start <= run.end;
+            if touches {
+                run.end = run.end.max(next.end);
+            }
+            touches
+        });
+    }
+
+    /// The places of these pages.
+    pub fn pack(mut self) -> Packing {
+        self.merge();
+        let mut packed = 0;
+        let place = |pages: Range<u64>| {
+            let run = Run { first: pages.start, end: pages.end, packed };
+            packed += pages.end - pages.start;
+            run
+        };
+        Packing { page_shift: self.page_shift, runs: self.runs.into_iter().map(place).collect() }
+    }
+}
+
+/// Whether a request uses the pages it addresses. A trim uses none: without it nothing would be known of them either.
+fn uses(request: &Request) -> bool {
+    matches!(request.op, Op::Read | Op::Write) && request.bytes > 0
+}
+
+/// Pages that a request of at least a byte touches.
+fn pages(request: &Request, page_shift: u32) -> Range<u64> {
+    let last = request.offset.saturating_add(u64::from(request.bytes) - 1);
+    request.offset >> page_shift..(last >> page_shift) + 1
+}
+
+/// Used pages in a row.
+#[derive(Clone, Copy, Debug)]
+struct Run {
+    first: u64,
+    /// The page after the last.
+    end: u64,
+    /// Where the first is put.
+    packed: u64,
+}
+
+/// Where used pages are put.
+#[derive(Clone, Debug)]
+pub struct Packing {
+    page_shift: u32,
+    /// In order of their pages, and of their places.
+    runs: Vec<Run>,
+}
+
+impl Packing {
+    /// The first byte after the packed pages.
+    pub fn end_bytes(&self) -> u64 {
+        self.runs.last().map_or(0, |run| run.packed + (run.end - run.first)) << self.page_shift
+    }
+
+    /// Runs of used pages.
+    pub fn runs(&self) -> usize {
+        self.runs.len()
+    }
+
+    /// The request at its packed address; none if it trims pages that nothing reads or writes. Of a trim as much is left
+    /// as covers used pages.
+    ///
+    /// # Errors
+    /// If it uses a page that was not known to be used.
+    pub fn pack(&self, request: &Request) -> Result<Option<Request>, TraceError> {
+        if request.bytes == 0 {
+            return Ok(Some(*request));
+        }
+        if !uses(request) {
+            return Ok(self.pack_trim(request));
+        }
+        let pages = pages(request, self.page_shift);
+        match self.run_of(pages.start) {
+            Some(run) if run.first <= pages.start && pages.end <= run.end => {
+                let moved_by = (run.first - run.packed) << self.page_shift;
+                Ok(Some(Request { offset: request.offset - moved_by, ..*request }))
+            }
+            _ => Err(TraceError::Format(format!(
+                "the trace has changed while it was read: a request addresses byte {}, and none did before; give files \
+                 that nobody writes to",
+                request.offset
+            ))),
+        }
+    }
+
+    fn pack_trim(&self, request: &Request) -> Option<Request> {
+        let offset = self.place(request.offset);
+        let end = self.place(request.offset.saturating_add(request.bytes.into()));
+        // Used pages are fewer than all pages, so that a trim never becomes longer.
+        (offset < end).then(|| Request { offset, bytes: (end - offset) as u32, ..*request })
+    }
+
+    /// Where a byte is put, or the next used one behind it.
+    fn place(&self, byte: u64) -> u64 {
+        let page = byte >> self.page_shift;
+        let Some(run) = self.run_of(page) else { return 0 };
+        if page < run.end {
+            byte - ((run.first - run.packed) << self.page_shift)
+        } else {
+            (run.packed + (run.end - run.first)) << self.page_shift
+        }
+    }
+
+    /// The last run that does not begin behind the page.
+    fn run_of(&self, page: u64) -> Option<&Run> {
+        let behind = self.runs.partition_point(|run| run.first <= page);
+        self.runs[..behind].last()
+    }
+}
+
+/// The requests of a source at packed addresses.
+pub struct Packed<'a> {
+    source: &'a mut (dyn Source + Send),
+    packing: &'a Packing,
+}
+
+impl<'a> Packed<'a> {
+    /// Packs the requests of `source`, whose pages `packing` knows.
+    pub fn new(source: &'a mut (dyn Source + Send), packing: &'a Packing) -> Self {
+        Self { source, packing }
+    }
+}
+
+impl Source for Packed<'_> {
+    fn fill(&mut self, out: &mut Vec<Request>, max: usize) -> Result<usize, TraceError> {
+        let before = out.len();
+        // A batch may hold nothing but trims of unused pages; that is not the end.
+        while out.len() == before && self.source.fill(out, max)? > 0 {
+            let mut kept = before;
+            for index in before..out.len() {
+                if let Some(packed) = self.packing.pack(&out[index])? {
+                    out[kept] = packed;
+                    kept += 1;
+                }
+            }
+            out.truncate(kept);
+        }
+        Ok(out.len() - before)
+    }
+
+    fn progress(&self) -> Progress {
+        self.source.progress()
+    }
+
+    fn rewind(&mut self) -> Result<(), TraceError> {
+        self.source.rewind()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::SliceSource;
+
+    const PAGE: u64 = 4096;
+
+    fn request(op: Op, offset: u64, bytes: u32) -> Request {
+        Request { time_ns: 0, offset, bytes, op, flags: 0, stream: 0 }
+    }
+
+    fn packed(requests: &[Request], known: &[Request]) -> Result<Vec<Request>, TraceError> {
+        let mut used = UsedPages::new(PAGE as u32);
+        used.add(known);
+        let packing = used.pack();
+        let (mut source, mut out) = (SliceSource::new(requests), Vec::new());
+        let mut source = Packed::new(&mut source, &packing);
+        while source.fill(&mut out, 7)? > 0 {}
+        Ok(out)
+    }
+
+    /// Page by page: the place of a page is the number of used pages before it.
+    fn twin(requests: &[Request]) -> Vec<Request> {
+        let touched = |request: &Request| request.offset / PAGE..=(request.end() - 1) / PAGE;
+        let used: BTreeSet<u64> =
+            requests.iter().filter(|request| matches!(request.op, Op::Read | Op::Write)).flat_map(touched).collect();
+        let place = |byte: u64| -> u64 {
+            let before = used.range(..byte / PAGE).count() as u64 * PAGE;
+            if used.contains(&(byte / PAGE)) { before + byte % PAGE } else { before }
+        };
+        let pack = |request: &Request| match request.op {
+            Op::Flush => Some(*request),
+            _ => {
+                let (offset, end) = (place(request.offset), place(request.end()));
+                (offset < end).then(|| Request { offset, bytes: (end - offset) as u32, ..*request })
+            }
+        };
+        requests.iter().filter_map(pack).collect()
+    }
+
+    fn requests() -> impl Strategy<Value = Vec<Request>> {
+        let op = prop_oneof![4 => Just(Op::Write), 3 => Just(Op::Read), 2 => Just(Op::Trim), 1 => Just(Op::Flush)];
+        let offset = prop_oneof![0_u64..200, 0_u64..5_000].prop_map(|units| units * 512);
+        let one = (op, offset, 1_u32..60).prop_map(|(op, offset, sectors)| match op {
+            Op::Flush => request(op, 0, 0),
+            _ => request(op, offset, sectors * 512),
+        });
+        prop::collection::vec(one, 0..120)
+    }
+
+    proptest! {
+        #[test]
+        fn pages_are_packed_as_one_by_one(requests in requests()) {
+            prop_assert_eq!(packed(&requests, &requests).unwrap(), twin(&requests));
+        }
+
+        /// What is merged early is merged all the same.
+        #[test]
+        fn runs_do_not_depend_on_when_they_are_merged(requests in requests()) {
+            let mut used = UsedPages::new(PAGE as u32);
+            for one in requests.chunks(3) {
+                used.add(one);
+                used.merge();
+            }
+            let packing = used.pack();
+            prop_assert!(packing.runs.windows(2).all(|pair| pair[0].end < pair[1].first));
+            let all: Vec<Request> =
+                requests.iter().filter_map(|one| packing.pack(one).expect("known")).collect();
+            prop_assert_eq!(all, twin(&requests));
+        }
+    }
+
+    #[test]
+    fn alignment_within_a_page_is_kept_and_nothing_lies_beyond_the_end() {
+        let requests = [request(Op::Write, (1 << 40) + 512, 8192), request(Op::Read, 100 * PAGE, 4096)];
+        assert_eq!(
+            packed(&requests, &requests).unwrap(),
+            [request(Op::Write, PAGE + 512, 8192), request(Op::Read, 0, 4096)]
+        );
+        let mut used = UsedPages::new(PAGE as u32);
+        used.add(&requests);
+        let packing = used.pack();
+        assert_eq!((packing.end_bytes(), packing.runs()), (4 * PAGE, 2));
+    }
+
+    #[test]
+    fn a_trim_of_a_whole_device_uses_nothing_and_covers_what_is_used() {
+        let write = request(Op::Write, 50 * PAGE, 4096);
+        let trims = [request(Op::Trim, 0, 1 << 31), request(Op::Trim, 0, 4096)];
+        let known = [trims[0], write, trims[1]];
+        assert_eq!(packed(&known, &known).unwrap(), [request(Op::Trim, 0, 4096), request(Op::Write, 0, 4096)]);
+    }
+
+    #[test]
+    fn the_last_byte_that_can_be_addressed_is_packed() {
+        let last = request(Op::Write, u64::MAX - 4095, 4096);
+        assert_eq!(packed(&[last], &[last]).unwrap(), [request(Op::Write, 0, 4096)]);
+    }
+
+    #[test]
+    fn a_page_that_was_not_used_before_is_an_error() {
+        let error = packed(&[request(Op::Read, PAGE, 4096)], &[request(Op::Read, 0, 4096)]).unwrap_err();
+        assert!(error.to_string().contains("addresses byte 4096, and none did before"), "{error}");
+    }
+
+    #[test]
+    fn nothing_packs_to_nothing() {
+        assert_eq!(UsedPages::new(512).pack().end_bytes(), 0);
+        assert_eq!(packed(&[request(Op::Trim, 0, 4096)], &[]).unwrap(), []);
+    }
+}

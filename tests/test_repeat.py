@@ -1,0 +1,199 @@
+"""Traces that are packed, replayed and precondition the drive, from Python and the command line."""
+
+import json
+import os
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import ssdlab
+from conftest import ROOT, Cli
+from ssdlab.view.pages import remarks
+
+PAGE = 4096
+PACKED = ssdlab.Config(
+    overrides={"host.fit": "compact", "device.op": "20%", "nand.pages_per_block": 64, "precondition.overwrite": "none"}
+)
+"""A drive that the trace sizes."""
+
+
+@pytest.fixture
+def sparse() -> ssdlab.Trace:
+    """Random writes to 2,000 pages and reads of 1,000 others, all far apart, half a page off a page."""
+    rng = np.random.default_rng(1)
+    pages = np.sort(rng.choice(1 << 28, 3_000, replace=False)).astype(np.uint64)
+    chosen = rng.integers(0, 3_000, 6_000)
+    chosen[:3_000] = np.arange(3_000)
+    return ssdlab.Trace.from_columns(
+        op=np.where(chosen % 3 == 0, "read", "write"),
+        offset=pages[chosen] * PAGE + 2048,
+        bytes=np.full(6_000, 2048),
+        time_ns=np.arange(6_000) * 1_000,
+    )
+
+
+def packed_by_hand(trace: ssdlab.Trace) -> ssdlab.Trace:
+    """The trace with each page at its rank among all that are used."""
+    columns = trace.columns()
+    pages = columns["offset"] // PAGE
+    columns["offset"] = np.searchsorted(np.unique(pages), pages).astype(np.uint64) * PAGE + columns["offset"] % PAGE
+    return ssdlab.Trace.from_columns(**columns)
+
+
+def figures(result: ssdlab.Result) -> dict[str, object]:
+    """All but what tells how the trace was replayed."""
+    return {key: value for key, value in result.summary.items() if key != "repeat"}
+
+
+def test_a_packed_trace_is_the_trace_packed_by_hand(sparse: ssdlab.Trace, tmp_path: Path) -> None:
+    result = ssdlab.simulate(PACKED, sparse)
+    assert result.summary["device"]["logical_pages"] == 3_000
+    by_hand = PACKED.with_overrides({"host.fit": "error", "device.capacity": f"{3_000 * PAGE}B"})
+    assert figures(result) == figures(ssdlab.simulate(by_hand, packed_by_hand(sparse)))
+    for name in ("trace.csv", "trace.parquet"):
+        sparse.save(tmp_path / name)
+        assert ssdlab.simulate(PACKED, tmp_path / name).summary == result.summary, name
+
+
+def test_the_trace_fills_as_much_of_the_drive_as_is_asked_for(sparse: ssdlab.Trace) -> None:
+    half = PACKED.with_overrides({"device.fill": "50%"})
+    assert ssdlab.simulate(half, sparse).summary["device"]["logical_pages"] == 6_000
+    # A configuration that was saved says the same.
+    again = ssdlab.Config(overrides={key: half[key] for key, *_ in half.settings})
+    assert ssdlab.simulate(again, sparse).summary["device"]["logical_pages"] == 6_000
+    preset = ssdlab.Config("sata-mlc", overrides={"host.fit": "compact", "time": "count", "device.op": "90%"})
+    assert preset["device.fill"] == "100%"
+    own = PACKED.with_overrides({"device.capacity": "64MiB"})
+    assert ssdlab.simulate(own, sparse).summary["device"]["capacity_bytes"] == 64 << 20
+
+
+def test_times_are_those_of_the_trace_put_together(sparse: ssdlab.Trace, tmp_path: Path) -> None:
+    columns = sparse.columns()
+    span = int(columns["time_ns"][-1])
+    step = span + span // (len(sparse) - 1)
+    thrice = {name: np.tile(column, 3) for name, column in columns.items()}
+    thrice["time_ns"] = thrice["time_ns"] + np.repeat(np.arange(3, dtype=np.uint64) * step, len(sparse))
+    put_together = ssdlab.Trace.from_columns(**thrice)
+    for replay in ("closed", "open"):
+        config = PACKED.with_overrides({"host.replay": replay, "time": "serial"})
+        repeated = ssdlab.simulate(config.with_overrides({"host.repeat.times.count": 3}), sparse)
+        by_hand = ssdlab.simulate(config.with_overrides({"host.warmup": 2 * len(sparse)}), put_together)
+        assert repeated.summary["repeat"]["replays"] == 3
+        assert figures(repeated) == figures(by_hand)
+        for name in ("trace.csv.zst", "trace.parquet"):
+            sparse.save(tmp_path / name)
+            from_file = ssdlab.simulate(config.with_overrides({"host.repeat.times.count": 3}), tmp_path / name)
+            assert from_file.summary == repeated.summary
+            assert from_file.ingest is not None
+            assert ("requests", len(sparse)) in [(row[0], row[-1]) for row in from_file.ingest["counts"]]
+
+
+def test_a_generated_workload_is_replayed(small: ssdlab.Config) -> None:
+    trace = ssdlab.generate(small)
+    repeated = small.with_overrides({"host.repeat.times.count": 2})
+    assert ssdlab.simulate(repeated).summary == ssdlab.simulate(repeated, trace).summary
+
+
+def test_what_is_steady_is_said(sparse: ssdlab.Trace) -> None:
+    steady = ssdlab.simulate(PACKED.with_overrides({"host.repeat": "until-steady"}), sparse)
+    repeat = steady.summary["repeat"]
+    assert repeat["steady"] and repeat["replays"] == len(repeat["write_amplification"]) > 1
+    assert steady.write_amplification == repeat["write_amplification"][-1]
+    said = remarks.remarks(steady.summary, None)
+    assert f"write amplification was steady after {repeat['replays']} replays; the last is measured" in said
+    cut = ssdlab.simulate(
+        PACKED.with_overrides({"host.repeat": "until-steady", "host.repeat.until-steady.most": 2}), sparse
+    )
+    assert [remark for remark in remarks.remarks(cut.summary, None) if "not steady after 2 replays" in remark]
+    by_trace = ssdlab.simulate(PACKED.with_overrides({"precondition.overwrite": "trace"}), sparse)
+    assert by_trace.summary["precondition"]["stable"] and by_trace.summary["precondition"]["replays"] > 1
+    assert by_trace.write_amplification == pytest.approx(steady.write_amplification, rel=0.02)
+    once = ssdlab.simulate(PACKED.with_overrides({"precondition.overwrite": "steady"}), sparse)
+    assert [remark for remark in remarks.remarks(once.summary, None) if "--repeat until-steady" in remark]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--repeat", "0"], ["host.repeat.times.count", "0"]),
+        (["--repeat", "-1"], ["host.repeat.times.count", "-1"]),
+        (["--repeat", "often"], ["host.repeat", "until-steady", "often"]),
+        (["--set", "host.repeat.until-steady.within=0%"], ["host.repeat.until-steady.within"]),
+        (["--fit", "compact", "--set", "device.capacity=1MiB"], ["device.capacity: 1MiB", "that the trace covers"]),
+        (["--fit", "wrap", "--set", "device.fill=50%"], ["device.fill", '"wrap"', "compact"]),
+        (["--fit", "compact", "--set", "device.fill=0%"], ["device.fill"]),
+        (["--fit", "compact", "--set", "nand.page_size=5000B"], ["nand.page_size", "power of two"]),
+    ],
+)
+def test_what_cannot_be_is_refused(cli: Cli, arguments: list[str], words: list[str]) -> None:
+    done = cli("run", ROOT / "traces" / "oltp.csv.zst", *arguments, check=False)
+    assert done.returncode == 2 and done.stdout == "" and "Traceback" not in done.stderr
+    assert all(word in done.stderr for word in words), done.stderr
+
+
+def test_an_error_in_a_trace_is_named_before_anything_is_replayed(cli: Cli, tmp_path: Path) -> None:
+    rows = "".join(f"{row},W,{8 * row},4096,0x2,1\n" for row in range(50))
+    (tmp_path / "bad.csv").write_text(f"time_ns,op,sector,bytes,flags,pid\n{rows}60,W,zero,4096,0x2,1\n")
+    done = cli("run", "bad.csv", "--fit", "compact", "--repeat", "until-steady", "--out", "out", check=False)
+    assert done.returncode == 2 and "bad.csv:52" in done.stderr and not (tmp_path / "out").exists()
+
+
+def test_a_trace_without_addresses_cannot_be_packed() -> None:
+    trims = ssdlab.Trace.from_columns(op=["trim", "flush"], offset=[0, 0], bytes=[4096, 0])
+    for nothing in (trims, ssdlab.Trace.from_columns(op=[], offset=[], bytes=[])):
+        with pytest.raises(ssdlab.TraceError, match="has nothing to pack"):
+            ssdlab.simulate(PACKED, nothing)
+
+
+def test_an_empty_trace_is_replayed_without_end_only_if_there_is_one(small: ssdlab.Config) -> None:
+    empty = ssdlab.Trace.from_columns(op=[], offset=[], bytes=[])
+    result = ssdlab.simulate(small.with_overrides({"host.repeat": "until-steady"}), empty)
+    assert result.summary["repeat"] == {
+        "replays": 1,
+        "steady": True,
+        "capacities_written": 0.0,
+        "write_amplification": [None],
+    }
+
+
+def test_a_pipe_is_replayed_once_and_no_more(sparse: ssdlab.Trace, small: ssdlab.Config, tmp_path: Path) -> None:
+    sparse.save(tmp_path / "trace.csv")
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for setting in ({"host.fit": "compact"}, {"host.repeat": "until-steady"}, {"precondition.overwrite": "trace"}):
+        with pytest.raises(ssdlab.TraceError, match=r"pipe: is no ordinary file.*save it to a file"):
+            ssdlab.simulate(small.with_overrides({"host.fit": "wrap", **setting}), pipe)
+    writer = threading.Thread(target=lambda: pipe.write_bytes((tmp_path / "trace.csv").read_bytes()))
+    writer.start()
+    once = ssdlab.simulate(small.with_overrides({"host.fit": "wrap"}), ssdlab.TraceFile(pipe, format="csv"))
+    writer.join()
+    assert once.summary["host"]["read_requests"] + once.summary["host"]["write_requests"] == len(sparse)
+
+
+def test_the_command_line_packs_and_replays(cli: Cli, sparse: ssdlab.Trace, tmp_path: Path) -> None:
+    sparse.save(tmp_path / "trace.csv")
+    common = ["--fit", "compact", "--set", "device.op=20%", "--set", "nand.pages_per_block=64"]
+    done = cli("run", "trace.csv", *common, "--repeat", "until-steady", "--out", "out")
+    assert "note: write amplification was steady after" in done.stdout and "replays, of which the last" in done.stdout
+    again = cli("run", "trace.csv", "--config", "out/config.toml", "--json")
+    first = json.loads((tmp_path / "out" / "result.json").read_text())
+    second = json.loads(again.stdout)
+    assert {**first, "config": None} == {**second, "config": None}
+    twice = json.loads(cli("run", "trace.csv", *common, "--repeat", "2", "--json").stdout)
+    assert twice["repeat"]["replays"] == 2 and twice["repeat"]["steady"] is None
+    compared = cli("compare", "trace.csv", *common, "--repeat", "2", "--case", "seed=1", "--case", "seed=2")
+    assert "replays, of which the last is measured" in compared.stdout
+
+
+def test_advice_is_on_the_packed_trace(sparse: ssdlab.Trace) -> None:
+    config = ssdlab.Config("mapcache", overrides={"host.fit": "compact"})
+    by_hand = config.with_overrides({"host.fit": "grow", "device.fill": "100%"})
+    found, expected = (
+        ssdlab.advise.map_cache(trace, of, caches=["8KiB"], segments=["1KiB"]).to_dict()
+        for trace, of in ((sparse, config), (packed_by_hand(sparse), by_hand))
+    )
+    for one in (found, expected):
+        del one["config"]
+    assert found == expected
