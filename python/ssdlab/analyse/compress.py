@@ -171,6 +171,9 @@ class CompressBench(Finding):
             ],
         }
 
+    def _source(self) -> Mapping[str, Any]:
+        return {"kind": "corpus", "title": self.corpus.title, "bytes": self.corpus.bytes}
+
     def _tables(self) -> Contents:
         counted = ("pages", "bytes", "stored_bytes", "raw_pages", "ratio")
         rows: list[Sequence[object]] = [

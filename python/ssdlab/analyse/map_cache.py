@@ -5,7 +5,6 @@
 >>> advice.best(target=0.95)  # doctest: +SKIP
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -14,6 +13,7 @@ from ssdlab import _ssdlab
 from ssdlab._ssdlab import ConfigError, TraceError
 from ssdlab.lazy import Counts, Numbers, np, room
 from ssdlab.model.config import Config
+from ssdlab.model.envelope import written
 from ssdlab.model.finding import Finding, Plot
 from ssdlab.model.requests import Monitor
 from ssdlab.model.source import source_text
@@ -258,8 +258,6 @@ class MapCacheAdvice(Finding):
         rows, columns = range(len(self.caches)), range(len(self.segments))
         counts = ("read_hits", "read_misses", "change_hits", "change_misses", "write_backs")
         return {
-            "ssdlab": _ssdlab.__version__,
-            "source": self.source,
             "page_bytes": self.page_bytes,
             "entry_bytes": self.entry_bytes,
             "logical_pages": self.logical_pages,
@@ -288,9 +286,15 @@ class MapCacheAdvice(Finding):
             "larger": _plain(larger) if larger else None,
         }
 
+    def _source(self) -> Mapping[str, Any]:
+        return self.source
+
+    def _configuration(self) -> dict[str, Any]:
+        return self.config.to_dict()
+
     def to_json(self, target: float = TARGET) -> str:
-        """`to_dict` as indented JSON text."""
-        return json.dumps(self.to_dict(target), indent=2) + "\n"
+        """`envelope` as JSON text, with advice for a target."""
+        return written({**self.envelope(), "result": self.to_dict(target)})
 
     def page(self, target: float = TARGET) -> "Page":
         """What a person is shown of it, with advice for a target."""

@@ -26,6 +26,7 @@ from ssdlab.cli import (
     validate,
 )
 from ssdlab.cli import list as listing
+from ssdlab.cli.once import Once, every_command
 from ssdlab.cli.output import PARTIAL
 
 app = typer.Typer(
@@ -58,6 +59,7 @@ app.command("run", epilog=run.EXAMPLES)(run.run)
 app.command("compare", epilog=compare.EXAMPLES)(compare.compare)
 app.command("calibrate", epilog=calibrate.EXAMPLES)(calibrate.calibrate)
 app.command("validate", epilog=validate.EXAMPLES)(validate.validate)
+app.command("list", epilog=listing.EXAMPLES)(listing.listing)
 trace.app.command("analyze", epilog=analyze.EXAMPLES)(analyze.analyze)
 cache.app.command("bench", epilog=cache_bench.EXAMPLES)(cache_bench.bench)
 cache.app.command("plan", epilog=cache_plan.EXAMPLES)(cache_plan.plan)
@@ -67,8 +69,9 @@ app.add_typer(advise.app, name="advise")
 app.add_typer(cache.app, name="cache")
 app.add_typer(compress.app, name="compress")
 app.add_typer(presets.app, name="presets")
-app.add_typer(listing.app, name="list")
 app.add_typer(config.app, name="config")
+for command in every_command(app):
+    command.cls = Once
 
 
 def _fail(error: BaseException, status: int) -> int:

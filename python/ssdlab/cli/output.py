@@ -1,9 +1,11 @@
 """How a command hands over what it found."""
 
 from pathlib import Path
+from typing import Any
 
 from ssdlab import text
 from ssdlab.lazy import room
+from ssdlab.model.envelope import envelope, written
 from ssdlab.model.finding import Finding
 from ssdlab.view.page import Page
 
@@ -14,6 +16,11 @@ PARTIAL = 130
 def show(page: Page) -> None:
     """Prints a page."""
     room("view.terminal").show(page)
+
+
+def print_json(kind: str, result: object, **about: Any) -> None:
+    """Prints what is no finding in the shape of all JSON; `about` goes to `envelope`."""
+    print(written(envelope(kind, result, **about)), end="")
 
 
 def deliver(found: Finding, *, json: bool, out: Path | None = None, page: Page | None = None) -> int:

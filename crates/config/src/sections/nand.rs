@@ -214,7 +214,7 @@ impl Checker<'_> {
         })
     }
 
-    /// Reports that there are too many planes, at the level there is most of.
+    /// Reports that there are too many planes, at the level there is most of, and what to do about it.
     pub(crate) fn report_planes(&mut self, parallelism: &Parallelism, why: &str) {
         let levels = [
             ("nand.channels", parallelism.channels),
@@ -225,7 +225,7 @@ impl Checker<'_> {
         let product = levels.map(|(_, count)| count.to_string()).join(" x ");
         let (widest, _) = levels.into_iter().max_by_key(|(_, count)| *count).unwrap_or_default();
         let planes = parallelism.planes();
-        self.report(widest, format!("{product} = {planes} planes {why}; lower it or raise device.capacity"));
+        self.report(widest, format!("{product} = {planes} planes {why}"));
     }
 
     pub(crate) fn timing(&self) -> Read<Timing> {

@@ -111,18 +111,28 @@ class CacheBench(Finding):
     """What `bench` was asked for, beyond what stands here: policies, accesses, storage below."""
     cells: tuple[Cell, ...]
     """By share, then codec."""
+    accessed: str | dict[str, Any]
+    """How pages were asked for: a name, or what is known of the trace."""
+    drive: Config | None
+    """The simulated drive below, if there is one."""
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as plain values."""
         names = ("title", "page_bytes", "pages", "budget_bytes", "accesses", "threads", "runs")
         return {
-            "ssdlab": _ssdlab.__version__,
             "machine": machine(),
             **{name: getattr(self, name) for name in names},
             "settings": self.settings,
             "contents": {"title": self.contents.title, "bytes": self.contents.bytes, "skipped": self.contents.skipped},
             "cells": [asdict(cell) for cell in self.cells],
         }
+
+    def _source(self) -> dict[str, Any]:
+        contents = self.contents
+        return {"kind": "corpus", "title": contents.title, "bytes": contents.bytes, "accesses": self.accessed}
+
+    def _configuration(self) -> dict[str, Any] | None:
+        return None if self.drive is None else self.drive.to_dict()
 
     def _tables(self) -> Contents:
         spreads = [name for name, kind in Cell.__annotations__.items() if kind is Spread]
@@ -301,9 +311,10 @@ def bench(
             "cost_us": cost_us if drive is None and directory is None else None,
             "busy": busy,
             "directory": None if directory is None else os.fspath(directory),
-            "drive": None if drive is None else drive.to_toml(),
         },
         cells=tuple(cells),
+        accessed=access if trace is None else trace.about,
+        drive=drive,
     )
 
 

@@ -26,7 +26,7 @@ def page(found: CacheBench) -> Page:
         lead=[Paragraph(contents)],
         remarks=_remarks(found),
         sections=[
-            Section("Pages a second", [Figure(found.plot)], terminal=False),
+            *([Section("Pages a second", [Figure(found.plot)], terminal=False)] if len(found.cells) > 1 else []),
             Section("Hits", [Figure(found.plot_hits)], terminal=False),
             Section("Figures", [Table(HEADERS, _rows(found), "Figures", left=2)]),
         ],

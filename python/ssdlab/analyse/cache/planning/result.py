@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import Any
 
 from ssdlab import _ssdlab
+from ssdlab.analyse.compress import machine
 from ssdlab.analyse.cache.planning.comparison import Comparison
 from ssdlab.analyse.cache.planning.compressors import Compressor
 from ssdlab.analyse.cache.planning.model import IN_PLACE, MODELS, corrections
@@ -171,7 +172,6 @@ class CachePlan(Finding):
     def to_dict(self) -> dict[str, Any]:
         """Everything, ready for JSON."""
         return {
-            "ssdlab": _ssdlab.__version__,
             "memory_bytes": self.memory_bytes,
             "data_bytes": self.data_bytes,
             "page_bytes": self.page_bytes,
@@ -190,8 +190,10 @@ class CachePlan(Finding):
             "corrections": self.corrections,
             "device_break_evens": {"ratios": RATIOS, "distributions": SKEWS, "us": self.device_break_evens},
             "comparison": None if self.comparison is None else asdict(self.comparison),
-            "remarks": list(self.remarks),
         }
+
+    def _source(self) -> dict[str, Any]:
+        return {"kind": "document", "name": "Harper 2018"} if self.paper else {"kind": "machine", "name": machine()}
 
     def _tables(self) -> Contents:
         rows: list[Sequence[object]] = [("model", "compressor", "percent", "us")]
