@@ -65,7 +65,7 @@ def show(
     if toml:
         print(experiment.source, end="")
     elif json:
-        print_json("experiment", experiment.to_dict())
+        print_json("definition", experiment.to_dict())
     else:
         show_page(room("view.pages.contents").page(experiment))
 

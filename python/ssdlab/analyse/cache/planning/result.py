@@ -32,6 +32,8 @@ class Choice:
     hit_ratio: float
     us: float
     """Mean time of a request for a page, in microseconds."""
+    p99_us: float
+    """Time that one request in a hundred exceeds at most."""
     gain: float
     """Pages a second, of those without compression."""
     break_even: float | None
@@ -100,6 +102,11 @@ class CachePlan(Finding):
         """Mean time of a request for a page without compression, in microseconds."""
         return self._plan(self.compressors[0], "document").raw_us()
 
+    @property
+    def raw_p99_us(self) -> float:
+        """Time that one request in a hundred exceeds at most without compression, in microseconds."""
+        return self._plan(self.compressors[0], "corrected").point(0.0, corrections("corrected"))["p99_us"]
+
     @cached_property
     def choices(self) -> tuple[Choice, ...]:
         """Every compressor under the document's model, then under the corrected one."""
@@ -114,6 +121,7 @@ class CachePlan(Finding):
             share=best["share"],
             hit_ratio=best["hit_ratio"],
             us=best["us"],
+            p99_us=best["p99_us"],
             gain=plan.raw_us() / best["us"] if best["us"] else 1.0,
             break_even=plan.break_even(names),
             device_break_even_us=plan.device_break_even_us(names),
@@ -183,6 +191,7 @@ class CachePlan(Finding):
             "compressors": [asdict(one) for one in self.compressors],
             "raw_hit_ratio": self.raw_hit_ratio,
             "raw_us": self.raw_us,
+            "raw_p99_us": self.raw_p99_us,
             "compress": self.compress,
             "best": self.best.to_dict(),
             "choices": [choice.to_dict() for choice in self.choices],
