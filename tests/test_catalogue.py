@@ -29,8 +29,11 @@ def test_the_catalogue_has_all_registries() -> None:
 
 
 def test_parameters_stand_below_what_they_belong_to() -> None:
-    (d,) = [entry for entry in group("victims").entries if entry.name == "d_choices"][0].parameters
-    assert (d.name, d.default) == ("d", ssdlab.Config(overrides={"ftl.page.gc": "d_choices"})["ftl.page.gc.d_choices.d"].__str__())
+    (d,) = next(entry for entry in group("victims").entries if entry.name == "d_choices").parameters
+    assert (d.name, d.default) == (
+        "d",
+        ssdlab.Config(overrides={"ftl.page.gc": "d_choices"})["ftl.page.gc.d_choices.d"].__str__(),
+    )
     assert group("ftl.page.gc") == group("victims") and group("device.reserve").entries
 
 
@@ -66,7 +69,11 @@ def test_presets_say_where_their_numbers_come_from() -> None:
 
 def test_the_command_explains(cli: Cli) -> None:
     out = cli("config", "explain", "ftl.page.gc.d_choices.d").stdout
-    assert "ftl = page, ftl.page.gc = d_choices" in out and "whole number" in out and "--set ftl.page.gc.d_choices.d=" in out
+    assert (
+        "ftl = page, ftl.page.gc = d_choices" in out
+        and "whole number" in out
+        and "--set ftl.page.gc.d_choices.d=" in out
+    )
     out = cli("config", "explain", "nand.read").stdout
     assert "ns, us, ms or s" in out and "mobile-ufs" in out and "nand_t_read_half" in out
     assert "least_worn" in cli("config", "explain", "ftl.page.allocation").stdout

@@ -8,7 +8,6 @@ import pytest
 import ssdlab
 from documents import DOCUMENTS, ROOT, current
 
-
 SCHEMA = json.loads((ROOT / "docs" / "output.schema.json").read_text(encoding="utf-8"))
 
 

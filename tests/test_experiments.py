@@ -374,7 +374,13 @@ def test_run_prints_the_tables(cli: Cli) -> None:
     lines = out.splitlines()
     assert lines[0] == "Over-provisioning and victims" and "Nobody" in lines[1]
     assert sum("document  " in line for line in lines) == 3 and sum(" ours  " in line for line in lines) == 3
-    assert "1.900 *" in out and " !" in out and "!: differs by more than the tolerance" in out and "MISS" not in out and "winners: 2 of 3 columns agree" in out
+    assert (
+        "1.900 *" in out
+        and " !" in out
+        and "!: differs by more than the tolerance" in out
+        and "MISS" not in out
+        and "winners: 2 of 3 columns agree" in out
+    )
     assert "5 beyond 10 %" in out and "The numbers are made up" in out and "seconds" not in out
 
 

@@ -1,6 +1,6 @@
 //! What people read when they get it wrong: one line each, with the place and the remedy.
 
-use ssdlab_config::{Config, ConfigError, Layer};
+use ssdlab_config::{Config, ConfigError, Layer, presets};
 
 fn check(file: &str, sets: &[&str]) -> Result<(), ConfigError> {
     let files = [Layer { origin: "my.toml".into(), text: file.into() }];
@@ -420,4 +420,42 @@ fn the_remedy_works() {
         let share = remedy.split(',').next().unwrap();
         assert_eq!(message(text, &[&format!("{key}={share}")]), "accepted", "{told}");
     }
+}
+
+/// The capacity proposed for more planes than there are blocks for is enough, for every preset; that over-provisioning
+/// too.
+#[test]
+fn the_capacity_proposed_suffices() {
+    let mut met = 0;
+    for preset in presets() {
+        for capacity in ["64MiB", "256MiB", "1GiB"] {
+            let check = |sets: &[String]| {
+                let resolved = Config::resolve(Some(preset.name), &[], sets).unwrap();
+                resolved.settings(None).map(drop).map_err(|error| error.to_string())
+            };
+            let mut sets = vec![format!("device.capacity={capacity}")];
+            let Err(told) = check(&sets) else { continue };
+            let Some((_, remedy)) = told.split_once("raise device.capacity to ") else { continue };
+            met += 1;
+            let raised = remedy.lines().next().unwrap();
+            match raised.split_once(" and ") {
+                Some((bytes, more)) => {
+                    sets.push(format!("device.capacity={bytes}"));
+                    sets.push(more.replacen(" to ", "=", 1));
+                }
+                None => sets.push(format!("device.capacity={raised}")),
+            }
+            assert_eq!(check(&sets), Ok(()), "{}: {told}", preset.name);
+        }
+    }
+    assert!(met > 0);
+}
+
+/// Where collection is to work ahead of need, what is proposed is enough.
+#[test]
+fn the_remedy_for_goals_of_collection_works() {
+    let text = "time = \"event\"\ndrive.collect.background.blocks = 284";
+    let told = message(text, &[]);
+    let (_, share) = told.split_once("raise device.op to ").unwrap();
+    assert_eq!(message(text, &[&format!("device.op={share}")]), "accepted", "{told}");
 }

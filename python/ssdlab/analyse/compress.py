@@ -111,7 +111,8 @@ class Cell:
     @property
     def waited(self) -> float:
         """Share of its time that a thread waited for a processor, which others had; of compressing or restoring, the
-        larger one."""
+        larger one.
+        """
         return max(
             1 - cpu.median / elapsed.median
             for cpu, elapsed in (

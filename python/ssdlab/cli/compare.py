@@ -69,7 +69,8 @@ def compare(
     seeds: Annotated[
         int,
         options.option(
-            "--seeds N", "Run each case with N seeds, its own and those that follow; show mean ± standard deviation.",
+            "--seeds N",
+            "Run each case with N seeds, its own and those that follow; show mean ± standard deviation.",
             min=1,
         ),
     ] = 1,

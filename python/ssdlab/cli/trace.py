@@ -46,9 +46,7 @@ def _convert(source: RequestSource, phase: str, target: Path, to: str | None) ->
         return write(batches(source, watch, phase), target, format=to, streams=source.streams)
 
 
-def _report(
-    target: Path, counts: list[Count], *, json: bool, notes: Sequence[str] = (), **about: Any
-) -> None:
+def _report(target: Path, counts: list[Count], *, json: bool, notes: Sequence[str] = (), **about: Any) -> None:
     """What was written to a file."""
     if json:
         result = {"path": str(target), "counts": {name: value for name, _, _, value in counts}}

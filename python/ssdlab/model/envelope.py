@@ -28,7 +28,7 @@ def envelope(
     Args:
         kind: What the result is: `result`, `comparison`, `catalogue` ...
         result: What was found, ready for JSON.
-        source: What was read: `kind` is `trace`, `memory`, `workload` ..., with its particulars. Of files, their SHA-256
+        source: What was read: `kind` is `trace`, `memory`, `workload` ..., with its particulars. Of files, the SHA-256
             is added.
         configuration: The resolved configuration, as `Config.to_dict` gives it; None where none was asked for.
         notes: What a person should know before reading figures.

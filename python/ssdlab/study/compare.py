@@ -80,9 +80,7 @@ class Comparison(Finding):
         keys = sorted({key for settings in cases.values() for key in settings})
         values = {key: [settings.get(key, {}).get("value") for settings in cases.values()] for key in keys}
         differ = [key for key in keys if any(value != values[key][0] for value in values[key])]
-        return {
-            label: {key: settings.get(key, {}).get("value") for key in differ} for label, settings in cases.items()
-        }
+        return {label: {key: settings.get(key, {}).get("value") for key in differ} for label, settings in cases.items()}
 
     def to_dict(self) -> dict[str, Any]:
         """Every case with its settings, its figures over the seeds, and the results of its runs, ready for JSON."""
@@ -105,7 +103,7 @@ class Comparison(Finding):
 
     def _configuration(self) -> dict[str, Any]:
         """What all cases have in common."""
-        first, *others = self._settings().values()
+        first = next(iter(self._settings().values()))
         differ = next(iter(self.differing_settings.values()))
         return {key: setting for key, setting in first.items() if key not in differ}
 

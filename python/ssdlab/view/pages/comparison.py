@@ -55,7 +55,11 @@ def page(found: Comparison, *, all: bool = False) -> Page:
                     *([Paragraph(words, "soft")] if equal else []),
                 ],
             ),
-            *([Section("Equal in all cases", [Table(("", "all cases"), _equal(equal))], terminal=False)] if equal else []),
+            *(
+                [Section("Equal in all cases", [Table(("", "all cases"), _equal(equal))], terminal=False)]
+                if equal
+                else []
+            ),
         ],
         legend=_legend(found),
     )
@@ -103,7 +107,9 @@ def _best(line: _Line) -> list[bool]:
         if spread is None:
             return False
         apart = abs(spread.mean - best.mean)
-        return line.quantity.format(spread.mean) == rounded or apart <= spread.standard_deviation + best.standard_deviation
+        return (
+            line.quantity.format(spread.mean) == rounded or apart <= spread.standard_deviation + best.standard_deviation
+        )
 
     found = [reaches(spread) for spread in line.spreads]
     return [False] * len(found) if all(found) else found
@@ -130,7 +136,7 @@ def _equal(lines: list[_Line]) -> list[Row]:
 def _settings(found: Comparison) -> Table:
     cases = found.differing_settings
     keys = [*next(iter(cases.values()))]
-    rows = [[Cell(key, "code"), *(_written(settings[key]) for settings in cases.values())] for key in keys]
+    rows: list[Row] = [[Cell(key, "code"), *(_written(settings[key]) for settings in cases.values())] for key in keys]
     return Table(("setting", *cases), rows)
 
 

@@ -6,7 +6,17 @@ from ssdlab.analyse.cache.planning.result import RATIOS, SKEWS, CachePlan, Choic
 from ssdlab.view.page import Figure, Page, Paragraph, Section, Table
 
 COMPRESSORS = ("compressor", "ratio", "compress, us", "restore, us", "pages that shrink", "mean of files")
-CHOICES = ("model", "compressor", "compress", "hits", "us a page", "p99, us", "pages/s", "gains from", "device from, us")
+CHOICES = (
+    "model",
+    "compressor",
+    "compress",
+    "hits",
+    "us a page",
+    "p99, us",
+    "pages/s",
+    "gains from",
+    "device from, us",
+)
 DEVICES = ("ratio", *SKEWS)
 COMPARISON = (
     "compress", "compressor", "hits: model", "measured", "us: document", "model", "measured", "difference", "by hits",
@@ -86,7 +96,17 @@ def _compressors(plan: CachePlan) -> list[tuple[str, ...]]:
 
 def _choices(plan: CachePlan) -> list[tuple[str, ...]]:
     """A row for the raw cache and for each compressor under each model."""
-    raw = ("", "raw", "0.0 %", f"{100 * plan.raw_hit_ratio:.1f} %", f"{plan.raw_us:.1f}", f"{plan.raw_p99_us:.1f}", "1.00x", "", "")
+    raw = (
+        "",
+        "raw",
+        "0.0 %",
+        f"{100 * plan.raw_hit_ratio:.1f} %",
+        f"{plan.raw_us:.1f}",
+        f"{plan.raw_p99_us:.1f}",
+        "1.00x",
+        "",
+        "",
+    )
     return [raw, *map(_choice, plan.choices)]
 
 

@@ -6,10 +6,10 @@ from functools import cached_property
 from typing import Any
 
 from ssdlab import _ssdlab
-from ssdlab.analyse.compress import machine
 from ssdlab.analyse.cache.planning.comparison import Comparison
 from ssdlab.analyse.cache.planning.compressors import Compressor
 from ssdlab.analyse.cache.planning.model import IN_PLACE, MODELS, corrections
+from ssdlab.analyse.compress import machine
 from ssdlab.analyse.drive.reads import Device
 from ssdlab.model.finding import Contents, Finding, Plot
 
