@@ -71,7 +71,7 @@ def findings() -> Iterator[tuple[str, Page]]:
 
 
 def small_bench(**arguments: object) -> cache.CacheBench:
-    given = {"pages": 200, "accesses": 400, "cost_us": 0.0, "runs": 2, "threads": 1, **arguments}
+    given = {"pages": 500, "accesses": 1000, "budget": "30%", "cost_us": 0.0, "runs": 2, "threads": 1, **arguments}
     return cache.bench(**given)  # type: ignore[arg-type]
 
 
@@ -95,7 +95,7 @@ def test_headings_write_kib_as_it_is(cli: Cli) -> None:
 
 @pytest.mark.parametrize("arguments", [["--page", "3000B"], ["--budget", "600B"], ["--share", "0.0001"]])
 def test_messages_speak_of_no_variables(cli: Cli, arguments: list[str]) -> None:
-    done = cli("cache", "bench", "--pages", "200", "--accesses", "400", *arguments, check=False)
+    done = cli("cache", "bench", "--pages", "500", "--accesses", "1000", *arguments, check=False)
     assert done.returncode == 2 and len(done.stderr.splitlines()) == 1
     assert " = " not in done.stderr and "_" not in done.stderr
 
@@ -164,7 +164,8 @@ def test_settings_may_be_tables_of_tables(tmp_path: Path) -> None:
     flat = ssdlab.Config(overrides={**SMALL, "ftl.page.gc.d_choices.d": 3})
     assert ssdlab.Config(overrides=nested).to_toml() == flat.to_toml()
     assert ssdlab.simulate(nested).to_dict() == ssdlab.simulate(flat).to_dict()
-    assert ssdlab.simulate(flat.with_overrides({"ftl": {"page": {"gc": "fifo"}}})).config["ftl.page.gc"] == "fifo"
+    below = ssdlab.Config(overrides=SMALL).with_overrides({"ftl": {"page": {"gc": "fifo"}}})
+    assert below["ftl.page.gc"] == "fifo"
     with pytest.raises(ssdlab.ConfigError, match=r"ftl\.page: the mapping is empty"):
         ssdlab.simulate({"ftl": {"page": {}}})
     for wrong in ("trace.csv", 5, tmp_path):

@@ -20,7 +20,22 @@ from ssdlab.study.validation import amplification
 OLTP = str(ROOT / "traces" / "oltp.csv.zst")
 SCHEMA = json.loads((ROOT / "docs" / "output.schema.json").read_text(encoding="utf-8"))
 PLAN = ["--memory", "1GiB", "--data", "10GiB", "--paper"]
-BENCH = ["--pages", "200", "--accesses", "400", "--share", "0,50", "--codec", "lz4", "--cost", "0", "--runs", "1"]
+BENCH = [
+    "--pages",
+    "500",
+    "--accesses",
+    "1000",
+    "--budget",
+    "30%",
+    "--share",
+    "0,50",
+    "--codec",
+    "lz4",
+    "--cost",
+    "0",
+    "--runs",
+    "1",
+]
 CALIBRATE = [*SMALL_SETS, "--set", "time=event", "--regions", "1MiB", "--in-flight", "1,2", "--requests", "50"]
 
 COMMANDS: dict[str, list[str]] = {

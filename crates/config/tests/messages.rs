@@ -235,15 +235,15 @@ fn files() {
         // Planes.
         (
             "nand.channels = 16\nnand.dies = 8",
-            "my.toml:1: nand.channels: 16 x 1 x 8 x 1 = 128 planes need 32 blocks each for data, 7 for the FTL and 1 to collect, 5120 in all; the device has 4383; lower it or raise device.capacity",
+            "my.toml:1: nand.channels: 16 x 1 x 8 x 1 = 128 planes need 32 blocks each for data, 7 for the FTL and 1 to collect, 5120 in all; the device has 4383; lower it or raise device.capacity to 16GiB",
         ),
         (
             "nand.planes = 16\nnand.ways = 64\nftl.bast.log = 4\ndevice.capacity = \"64MiB\"",
-            "my.toml:2: nand.ways: 1 x 64 x 1 x 16 = 1024 planes need a block each; the device has 69; lower it or raise device.capacity",
+            "my.toml:2: nand.ways: 1 x 64 x 1 x 16 = 1024 planes need a block each; the device has 69; lower it or raise device.capacity to 1GiB",
         ),
         (
             "device.capacity = \"256MiB\"\nftl.page.trigger.batch.high = 200\nnand.planes = 4",
-            "my.toml:3: nand.planes: 1 x 1 x 1 x 4 = 4 planes need 64 blocks each for data, 203 for the FTL and 1 to collect, 1072 in all; the device has 274; lower it or raise device.capacity",
+            "my.toml:3: nand.planes: 1 x 1 x 1 x 4 = 4 planes need 64 blocks each for data, 203 for the FTL and 1 to collect, 1072 in all; the device has 274; lower it or raise device.capacity to 16GiB",
         ),
         // The drive that works on many requests at once.
         (
@@ -293,11 +293,11 @@ fn files() {
         ),
         (
             "time = \"event\"\ndrive.collect.background.blocks = 284",
-            "my.toml:2: drive.collect.background.blocks: 284 erased blocks are out of reach: of 4383 blocks of a plane, data fills 4096, the FTL keeps 3 and one is being collected; lower it to 283 or raise device.op",
+            "my.toml:2: drive.collect.background.blocks: 284 erased blocks are out of reach: of 4383 blocks of a plane, data fills 4096, the FTL keeps 3 and one is being collected; lower it to 283 or raise device.op to 7.04%",
         ),
         (
             "nand.channels = 64\nftl.page.trigger = \"victim\"\ndrive.collect = \"idle\"",
-            r#"default: drive.collect.idle.blocks: 4 erased blocks are out of reach: of 69 blocks of a plane, data fills 64, the FTL keeps 3 and one is being collected; lower it to 1 or raise device.op"#,
+            r#"default: drive.collect.idle.blocks: 4 erased blocks are out of reach: of 69 blocks of a plane, data fills 64, the FTL keeps 3 and one is being collected; lower it to 1 or raise device.op to 12.5%"#,
         ),
         (
             "time = \"event\"\nftl = \"fast\"\ndrive.collect = \"idle\"",
