@@ -220,7 +220,7 @@ def test_other_wrong_input_is_named() -> None:
 def test_the_command_prints_and_reports(cli: Cli) -> None:
     asked = [str(TRACES / "fileserver.csv.zst"), "--cache", "64KiB,128KiB,256KiB", "--segment", "2KiB,8KiB"]
     out = cli("advise", "mapcache", *asked, "--target", "95%").stdout
-    shown = json.loads(cli("advise", "mapcache", *asked, "--target", "95%", "--json").stdout)
+    shown = json.loads(cli("advise", "mapcache", *asked, "--target", "95%", "--json").stdout)["result"]
     best = shown["best"]
     assert (best["cache_bytes"], best["segment_bytes"], shown["target"]) == (131_072, 2048, 0.95)
     assert "To reach 95 %, take 128 KiB of segments of 2.00 KiB: 95.31 % with 158 KiB of RAM" in out

@@ -200,6 +200,7 @@ def test_the_command_prints_and_writes(cli: Cli, tmp_path: Path) -> None:
     assert "in ranges of 64.0 MiB" in out and "written to result" in out
     shown = json.loads(cli("trace", "analyze", OLTP, "--range", "64MiB", "--json").stdout)
     assert shown == json.loads((tmp_path / "result" / "analysis.json").read_text())
+    shown = shown["result"]
     assert shown["range_bytes"] == 64 << 20
     assert out.startswith(cli("trace", "analyze", OLTP, "--range", "64MiB").stdout)
     assert f"{shown['requests']['write']:,}" in out

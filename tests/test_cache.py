@@ -154,7 +154,7 @@ def test_what_is_saved_is_what_was_found(tmp_path: Path) -> None:
         rows = found.to_dict()["caches"]
         assert pq.read_table(saved / "caches.parquet").to_pylist() == rows
         assert pc.read_csv(saved / "caches.csv").num_rows == len(rows)
-        assert json.loads((saved / "caches.json").read_text()) == json.loads(found.to_json())
+        assert json.loads((saved / "caches.json").read_text())["result"] == json.loads(json.dumps(found.to_dict()))
         page = (saved / "report.html").read_text()
         assert "Miss ratios" in page and "<svg" in page and page == found.report_html()
         (axes,) = found.plot().axes
@@ -214,7 +214,7 @@ def test_the_commands_print_and_save(cli: Cli, tmp_path: Path) -> None:
     asked = ["cache", "sim", str(OLTP), "--policy", "lru,s3-fifo:small=20", "--size", "1MiB,10%"]
     out = cli(*asked, "--out", str(tmp_path / "sim")).stdout
     shown = json.loads(cli(*asked, "--json").stdout)
-    for cell in shown["caches"]:
+    for cell in shown["result"]["caches"]:
         assert f"{100 * cell['miss_ratio']:.2f} %" in out and f"{cell['hits']:,}" in out
     assert "written to" in out and (tmp_path / "sim" / "report.html").exists()
     assert "pages written back" in cli(*asked, "--write-back").stdout

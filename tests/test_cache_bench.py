@@ -147,7 +147,7 @@ def test_command_shows_every_cell(cli: Cli, tmp_path: Path) -> None:
     lines = (tmp_path / "found" / "cache-bench.csv").read_text(encoding="utf-8").splitlines()
     assert [line.split(",")[:2] for line in lines] == [["share", "codec"], ["0", ""], ["50%", "lz4"], ["50%", "zstd:1"]]
     trace = ROOT / "traces" / "oltp.csv.zst"
-    found = json.loads(cli("cache", "bench", *quick, "--trace", trace, "--codec", "lz4", "--json").stdout)
+    found = json.loads(cli("cache", "bench", *quick, "--trace", trace, "--codec", "lz4", "--json").stdout)["result"]
     assert found["accesses"] == 1000 and len(found["cells"]) == 2
 
 

@@ -123,7 +123,7 @@ def test_what_was_stopped_advises_nothing() -> None:
     assert found.partial and found.settings == {} and found.region is None and found.differences == {}
     assert (found.knee("read", 0), found.knee("read", 1)) == (2, None)
     assert "Stopped before the end" in calibration.sentences(found)[0]
-    assert json.loads(found.to_json())["iops"]["read"][1] == [51.0, None]
+    assert json.loads(found.to_json())["result"]["iops"]["read"][1] == [51.0, None]
     assert "<svg" in found.report_html() and "Partial result" in found.report_html()
 
 
@@ -507,7 +507,8 @@ def test_without_fio_the_remedy_is_named(target: Path, monkeypatch: pytest.Monke
 
 def test_json_is_all_there_is_for_a_target(cli: Cli, target: Path) -> None:
     found = json.loads(cli("calibrate", "--target", target, "--in-flight", "1,8", "--json").stdout)
-    assert found["settings"]["block.scheduler.pardispatcher.read_batch"] == "8" and found["config"] is None
+    batch = found["result"]["settings"]["block.scheduler.pardispatcher.read_batch"]
+    assert batch == "8" and found["configuration"] is None and found["source"]["path"] == str(target)
 
 
 def test_ctrl_c_ends_fio_and_prints_what_is_there(target: Path) -> None:

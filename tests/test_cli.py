@@ -18,7 +18,7 @@ def test_version_and_help(cli: Cli) -> None:
     assert cli("--version").stdout == f"ssdlab {ssdlab.__version__}\n"
     assert "compare" in cli().stdout
     for command in (["run"], ["compare"], ["calibrate"], ["validate"], ["trace", "convert"], ["config", "show"],
-                    ["presets", "show"], ["list", "ftls"]):  # fmt: skip
+                    ["presets", "show"], ["list"], ["config", "explain"]):  # fmt: skip
         assert "Example" in cli(*command, "--help").stdout
 
 
@@ -40,7 +40,7 @@ def test_run_prints_a_table(cli: Cli) -> None:
 def test_json_is_all_there_is_on_standard_output(cli: Cli) -> None:
     done = cli("run", OLTP, "--fit", "wrap", *SMALL_SETS, "--json")
     result = json.loads(done.stdout)
-    assert result["write_amplification"] > 1 and result["config"]["host.fit"]["origin"] == "--set"
+    assert result["result"]["write_amplification"] > 1 and result["configuration"]["host.fit"]["origin"] == "--set"
     assert result["source"]["paths"] == [str(OLTP)]
 
 
@@ -100,6 +100,13 @@ def test_a_warm_up_that_takes_all_requests_is_told(cli: Cli) -> None:
         (["compare", "--case", "seed=1"], ["give --case at least twice"]),
         (["compare", "--case", "a: seed=1", "--case", "a: seed=2"], ["same label"]),
         (["compare", "--case", "seed=1", "--case", "twelve"], ["'twelve' is not KEY=VALUE"]),
+        (["compare", "--case", "seed=1", "--case", "preset=a preset=b"], ["presets a and b", "--config other.toml"]),
+        (["run", "--preset", "faster", "--preset", "sbfast"], ["--preset is given twice", "--config other.toml"]),
+        (["run", "-p", "faster", "--preset=sbfast"], ["--preset is given twice"]),
+        (["run", "--out", "a", "-o", "b"], ["--out is given twice; give it once"]),
+        (["calibrate", "--set", "time=serial"], ["set time=event", "sata-mlc"]),
+        (["config", "explain", "nand.raed"], ["did you mean nand.read?"]),
+        (["list", "vitcims"], ["did you mean victims?"]),
         (["trace", "convert", str(OLTP), "x.foo"], ["x.foo", "give the format"]),
         (["trace", "convert", str(OLTP), "x.txt", "--to", "fiu"], ["fiu can be read but not written"]),
         (["trace", "convert", str(OLTP), "no/such/dir.parquet"], ["no/such/dir.parquet", "cannot be written"]),
@@ -135,7 +142,8 @@ def test_compare_marks_the_best_and_does_not_depend_on_threads(cli: Cli) -> None
     small, large, star, fifo = row.split()[3:]
     assert star == "*" and float(large) < float(small) < float(fifo)
     as_json = [cli("compare", "--json", *SMALL_SETS, *cases, "--jobs", jobs).stdout for jobs in (1, 2)]
-    assert as_json[0] == as_json[1] and list(json.loads(as_json[0])) == ["small", "large", "ftl.page.gc=fifo"]
+    found = json.loads(as_json[0])["result"]["cases"]
+    assert as_json[0] == as_json[1] and list(found) == ["small", "large", "ftl.page.gc=fifo"]
 
 
 def test_compare_fails_as_a_whole(cli: Cli) -> None:
@@ -148,7 +156,7 @@ def test_traces_are_generated_converted_and_described(cli: Cli) -> None:
         "5,000 requests" in cli("trace", "generate", "z.csv.zst", "-w", "zipf", "-s", "workload.requests=5000").stdout
     )
     cli("trace", "convert", "z.csv.zst", "z.parquet")
-    infos = [json.loads(cli("trace", "info", name, "--json").stdout) for name in ("z.csv.zst", "z.parquet")]
+    infos = [json.loads(cli("trace", "info", name, "--json").stdout)["result"] for name in ("z.csv.zst", "z.parquet")]
     assert infos[0]["profile"] == infos[1]["profile"]
     assert infos[0]["profile"]["requests"]["read"] + infos[0]["profile"]["requests"]["write"] == 5000
     assert "most frequent size" in cli("trace", "info", "z.csv.zst").stdout
@@ -159,7 +167,7 @@ def test_traces_are_generated_converted_and_described(cli: Cli) -> None:
 
 def test_names_are_listed_with_their_meaning(cli: Cli) -> None:
     assert "faster  FASTer: FAST with a second chance" in cli("list", "ftls").stdout
-    assert "Fewest valid pages." in cli("list", "policies").stdout
+    assert "Fewest valid pages." in cli("list", "victims").stdout
     assert "uniform     every address equally likely" in cli("list", "workloads").stdout
 
 
@@ -169,7 +177,7 @@ def test_configuration_commands(cli: Cli) -> None:
     assert json.loads(cli("config", "schema").stdout)["title"] == "ssdlab configuration"
     assert cli("config", "check", "--preset", "faster").stdout == "the configuration is sound\n"
     assert "seed = 3  # --set" in cli("config", "show", "--set", "seed=3").stdout
-    assert json.loads(cli("config", "show", "--json", "--set", "seed=3").stdout)["seed"] == {
+    assert json.loads(cli("config", "show", "--json", "--set", "seed=3").stdout)["configuration"]["seed"] == {
         "value": 3,
         "origin": "--set",
     }

@@ -146,9 +146,9 @@ def test_command_writes_tables_and_report(cli: Cli, folder: Path, tmp_path: Path
     lines = (tmp_path / "found" / "compress.csv").read_text(encoding="utf-8").splitlines()
     assert len(lines) == 1 + 4 * 3 * 2 * 3
     found = json.loads((tmp_path / "found" / "compress.json").read_text(encoding="utf-8"))
-    assert {cell["codec"] for cell in found["cells"]} == set(compress.CODECS)
+    assert {cell["codec"] for cell in found["result"]["cells"]} == set(compress.CODECS)
     printed = json.loads(cli(*arguments, "--codec", "lz4", "--json").stdout)
-    assert printed["cells"][0]["total"]["pages"] == 6
+    assert printed["result"]["cells"][0]["total"]["pages"] == 6
 
 
 @pytest.mark.parametrize("arguments", [["nowhere"], ["--codec", "lz5"], ["--threads", "x"], ["--page", "1B"]])

@@ -1,5 +1,6 @@
 """What the documents say is so."""
 
+import json
 import re
 
 import pytest
@@ -7,6 +8,8 @@ import pytest
 import ssdlab
 from documents import DOCUMENTS, ROOT, current
 from ssdlab.view import glossary
+
+SCHEMA = json.loads((ROOT / "docs" / "output.schema.json").read_text(encoding="utf-8"))
 
 
 def words(text: str) -> list[list[str]]:
@@ -56,7 +59,7 @@ def test_every_key_of_a_result_is_explained(small: ssdlab.Config) -> None:
     text = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
     result = ssdlab.simulate(small.with_overrides({"check": True})).to_dict()
     parts = [result[key] for key in ("device", "precondition", "host", "time", "wear", "lifetime", "check")]
-    keys = {key for part in parts for key in part} | {*result, *result["latency"]["all"]}
+    keys = {key for part in parts for key in part} | {*result, *result["latency"]["all"], *SCHEMA["required"]}
     log = ssdlab.simulate(small.with_overrides({"ftl": "faster"})).summary["log"]
     keys |= {*log, *log["merges"], *log["merges"]["full"], *log["capture"]}
     of_map = ssdlab.simulate(small.with_overrides({"ftl.page.map": "dftl"})).summary["map"]

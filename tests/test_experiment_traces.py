@@ -130,16 +130,17 @@ def test_cells_without_their_trace_are_empty_and_the_table_says_what_to_do(cli: 
 
     done = cli("experiment", "run", file, "--table", "erases", "--json", "--out", "out")
     whole = json.loads(done.stdout)
-    (erases,) = whole["tables"]
+    found = whole["result"]
+    (erases,) = found["tables"]
     assert erases["missing_traces"] == ["mail", "shop"] and erases["ours"][1:] == [[None, None], [None, None]]
-    assert whole["traces"] == {} and (whole["runs"], whole["finished"], whole["partial"]) == (2, 2, False)
+    assert whole["source"]["traces"] == {} and not whole["partial"] and (found["runs"], found["finished"]) == (2, 2)
     assert "supply a trace of a shop" in (file.parent / "out" / "report.html").read_text()
 
 
 def test_a_table_of_which_nothing_can_be_run_is_no_error(cli: Cli) -> None:
     whole = json.loads(cli("experiment", "run", "sbfast", "--table", "exec_time_tpce", "--json").stdout)
-    (table,) = whole["tables"]
-    assert (whole["runs"], whole["partial"], table["missing_traces"]) == (0, False, ["tpce"])
+    (table,) = whole["result"]["tables"]
+    assert (whole["result"]["runs"], whole["partial"], table["missing_traces"]) == (0, False, ["tpce"])
     assert table["ours"] == [[None] * 9] * 5 and table["document"][0][0] == 701.549475
     assert table["winners"] == [] and table["misses"] == [] and table["rms"] is None
 
@@ -151,14 +152,14 @@ def test_a_supplied_trace_is_replayed_as_simulate_does(cli: Cli, file: Path, mai
     for column, label in enumerate(table.columns.labels):
         (config,) = experiment.configs(table, "mail", label)
         assert result["erases"].ours[1, column] == ssdlab.simulate(config, mail).summary["wear"]["erases"]
-    assert result.to_dict()["traces"] == {"mail": {"kind": "trace", "paths": [str(mail)]}}
+    assert result.traces == {"mail": {"kind": "trace", "paths": [str(mail)]}}
     # In memory, and on the command line.
     trace = ssdlab.read_trace(mail)
     memory = experiment.run(traces={"mail": trace})
     assert memory.to_dict()["tables"] == result.to_dict()["tables"]
-    assert memory.to_dict()["traces"] == {"mail": {"kind": "memory", "requests": 500}}
+    assert memory.traces == {"mail": {"kind": "memory", "requests": 500}}
     options = ["--trace", f"mail={mail}", "--json", "--out", "out"]
-    assert json.loads(cli("experiment", "run", file, *options).stdout) == result.to_dict()
+    assert json.loads(cli("experiment", "run", file, *options).stdout) == result.envelope()
     assert "Traces supplied" in (file.parent / "out" / "report.html").read_text()
 
 
@@ -176,7 +177,7 @@ def test_a_trace_may_have_several_files(cli: Cli, file: Path, mail: Path) -> Non
     paths = {"mail": [mail.parent / "a.csv", mail.parent / "b.csv"]}
     assert (experiments.load(file).run(traces=paths)["erases"].ours[1] == whole).all()
     done = cli("experiment", "run", file, "--trace", "mail=a.csv", "--trace", "mail=b.csv", "--json")
-    assert json.loads(done.stdout)["tables"][0]["ours"][1] == whole.tolist()
+    assert json.loads(done.stdout)["result"]["tables"][0]["ours"][1] == whole.tolist()
 
 
 def test_what_was_met_while_reading_a_trace_is_told(cli: Cli, file: Path, mail: Path) -> None:

@@ -162,6 +162,7 @@ def test_the_command_prints_and_writes(cli: Cli, tmp_path: Path) -> None:
     assert "second chance" in out and "written to result" in out
     shown = json.loads(cli("trace", "intervals", "hot.csv", *logs, "--json").stdout)
     assert shown == json.loads((tmp_path / "result" / "intervals.json").read_text())
+    shown = shown["result"]
     assert [log["log"] for log in shown["logs"]] == ["10%", "1MiB", "64"]
     assert [log["log_pages"] for log in shown["logs"]][1:] == [256, 64]
     for log in shown["logs"]:

@@ -174,8 +174,9 @@ def test_tables_and_comparisons_show_the_log(cli: Cli) -> None:
     assert next(row for row in rows if "full merges  " in row).split()[2] == "–"
     # Neither page mapping nor BAST captures anything: no value, and none to mark as the best.
     assert next(row for row in rows if "pseudo-benefit" in row).split()[1:3] == ["–", "–"]
-    as_json = json.loads(cli("compare", *SMALL_SETS, *streams, *cases, "--json").stdout)
-    assert as_json["page"]["log"] is None and as_json["fast"]["log"]["capture_by_stream"][0]["stream"] == "seq1"
+    found = json.loads(cli("compare", *SMALL_SETS, *streams, *cases, "--json").stdout)["result"]["cases"]
+    page, fast = (found[case]["runs"][0] for case in ("page", "fast"))
+    assert page["log"] is None and fast["log"]["capture_by_stream"][0]["stream"] == "seq1"
 
 
 def test_variants_come_with_their_meaning() -> None:

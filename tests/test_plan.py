@@ -108,7 +108,7 @@ def test_the_model_is_set_beside_the_cache_at_work(cli: Cli, monkeypatch: pytest
         # Accesses that do not depend on what is cached hit as often as the model says, but for tables and fragments.
         assert one.measured_hit_ratio == pytest.approx(one.model_hit_ratio, abs=0.13)
     assert all(one.measured_hit_ratio > raw.measured_hit_ratio for one in compressed)
-    assert "difference" in plan.report_html() and json.loads(plan.to_json())["comparison"]["pages"] == 2000
+    assert "difference" in plan.report_html() and plan.to_dict()["comparison"]["pages"] == 2000
     same = ["cache", "plan", "--memory", "1GiB", "--data", "2GiB", "--bench"]
     assert "leave out one of them" in cli(*same, "--paper", check=False).stderr
     modelled = cli(*same, "--device-us", "5", "--compressor", "modelled:2:1:1", check=False).stderr
@@ -149,6 +149,7 @@ def test_what_is_shown_and_written(cli: Cli, tmp_path: Path) -> None:
     assert "Compress 100 % of the memory with zstd" in shown and "written to out" in shown
     written = json.loads((tmp_path / "out/plan.json").read_text())
     assert written == json.loads(cli(*PAPER_PLAN, "--json").stdout)
+    written = written["result"]
     assert written["best"]["compressor"] == "zstd" and len(written["curves"]["document"]["lz4"]) == 101
     with (tmp_path / "out/plan.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
@@ -160,7 +161,7 @@ def test_what_is_shown_and_written(cli: Cli, tmp_path: Path) -> None:
 def test_a_miss_ratio_curve_takes_the_place_of_a_distribution(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "curve.csv").write_text(f"cache_bytes,miss_ratio\n{1 << 30},0.8\n{4 << 30},0.3\n")
     arguments = ["cache", "plan", "--memory", "1GiB", "--data", "10GiB", "--paper", "--curve", "curve.csv", "--json"]
-    found = json.loads(cli(*arguments).stdout)
+    found = json.loads(cli(*arguments).stdout)["result"]
     assert found["raw_hit_ratio"] == pytest.approx(0.2)
     document = next(one for one in found["choices"] if one["model"] == "document")
     assert document["hit_ratio"] == pytest.approx(0.2 + 1.13 / 3 * 0.5)
@@ -245,7 +246,11 @@ def test_the_curve_of_a_trace_serves_as_a_distribution(cli: Cli, tmp_path: Path)
         "--out",
         "mrc",
     )
-    asked = ["cache", "plan", "--memory", "4MiB", "--data", "311MiB", "--paper", "--curve", "mrc/caches.csv"]
-    assert "has the policies lru, belady; choose one" in cli(*asked, check=False).stderr
-    found = json.loads(cli(*asked, "--curve-policy", "belady", "--json").stdout)
+    asked = ["cache", "plan", "--memory", "4MiB", "--data", "311MiB", "--curve", "mrc/caches.csv"]
+    assert "has the policies lru, belady; choose one" in cli(*asked, "--paper", check=False).stderr
+    other = cli(*asked, "--paper", "--curve-policy", "belady", check=False)
+    assert other.returncode == 2 and other.stdout == ""
+    assert "is of pages of 4KiB, and the plan of pages of 8KiB" in other.stderr and "--page 4KiB" in other.stderr
+    asked += ["--page", "4KiB", "--device-us", "80", "--compressor", "modelled:2:3:1", "--curve-policy", "belady"]
+    found = json.loads(cli(*asked, "--json").stdout)["result"]
     assert found["raw_hit_ratio"] == pytest.approx(1 - 0.6053, abs=1e-4)

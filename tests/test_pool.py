@@ -160,11 +160,11 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     [
         ({"codec": "lz5"}, 'did you mean "lz4"'),
         ({"codec": "modelled"}, "keeps no bytes"),
-        ({"policy": "lur"}, 'policy = "lur".*choose one of clock, fifo, lru, s3-fifo, sieve, .*arc'),
+        ({"policy": "lur"}, 'the policy "lur".*choose one of clock, fifo, lru, s3-fifo, sieve, .*arc'),
         ({"policy": "belady"}, "choose one of"),
         ({"policy": "lru-k:k=99"}, "must lie in 1..=16"),
         ({"policy": "lru-k:k"}, "lru-k:PARAMETER=NUMBER"),
-        ({"compressed_policy": "lur"}, 'compressed_policy = "lur".*choose one of'),
+        ({"compressed_policy": "lur"}, 'the policy of compressed pages "lur".*choose one of'),
         ({"share": "half"}, "no percentage"),
         ({"share": "120%"}, "from 0 to 100"),
         ({"share": "adaptive"}, "miss_us"),

@@ -4,6 +4,7 @@ import json
 import os
 import threading
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -36,7 +37,7 @@ def sparse() -> ssdlab.Trace:
 
 def packed_by_hand(trace: ssdlab.Trace) -> ssdlab.Trace:
     """The trace with each page at its rank among all that are used."""
-    columns = trace.columns()
+    columns: dict[str, Any] = trace.columns()
     pages = columns["offset"] // PAGE
     columns["offset"] = np.searchsorted(np.unique(pages), pages).astype(np.uint64) * PAGE + columns["offset"] % PAGE
     return ssdlab.Trace.from_columns(**columns)
@@ -73,7 +74,7 @@ def test_times_are_those_of_the_trace_put_together(sparse: ssdlab.Trace, tmp_pat
     columns = sparse.columns()
     span = int(columns["time_ns"][-1])
     step = span + span // (len(sparse) - 1)
-    thrice = {name: np.tile(column, 3) for name, column in columns.items()}
+    thrice: dict[str, Any] = {name: np.tile(column, 3) for name, column in columns.items()}
     thrice["time_ns"] = thrice["time_ns"] + np.repeat(np.arange(3, dtype=np.uint64) * step, len(sparse))
     put_together = ssdlab.Trace.from_columns(**thrice)
     for replay in ("closed", "open"):

@@ -93,7 +93,7 @@ def test_equal_runs_save_equal_bytes(small: ssdlab.Config, tmp_path: Path) -> No
 def test_what_is_saved_is_the_result(small: ssdlab.Config, tmp_path: Path) -> None:
     result = ssdlab.simulate(small)
     result.save(tmp_path)
-    assert json.loads((tmp_path / "result.json").read_text()) == result.to_dict()
+    assert json.loads((tmp_path / "result.json").read_text()) == result.envelope()
     assert pyarrow.parquet.read_table(tmp_path / "series.parquet").equals(result.to_arrow())
     again = ssdlab.Config(file=tmp_path / "config.toml")
     assert ssdlab.simulate(again).summary == result.summary

@@ -23,10 +23,12 @@ from ssdlab.model.trace import Trace, generate
 from ssdlab.model.trace_file import TraceFile, read_trace
 from ssdlab.study import experiments
 from ssdlab.study.calibration import Calibration, calibrate, calibrate_target
+from ssdlab.study.compare import Comparison, compare
 
 __all__ = [
     "Calibration",
     "CalibrationError",
+    "Comparison",
     "Config",
     "ConfigError",
     "FrequencyColumns",
@@ -53,6 +55,7 @@ __all__ = [
     "cache",
     "calibrate",
     "calibrate_target",
+    "compare",
     "compress",
     "config_schema",
     "corpus",

@@ -12,6 +12,7 @@ mod config;
 mod defaults;
 mod document;
 mod error;
+mod explain;
 mod figures;
 mod kind;
 mod parameters;
@@ -28,6 +29,7 @@ mod value;
 
 pub use config::{Config, Layer, Leaf};
 pub use error::{ConfigError, Violation};
+pub use explain::Stated;
 pub use figures::DeviceFigures;
 pub use kind::{Kind, Variant};
 pub use presets::{DEFAULT_PRESET, Preset, presets};

@@ -1,6 +1,6 @@
 //! What people read when they get it wrong: one line each, with the place and the remedy.
 
-use ssdlab_config::{Config, ConfigError, Layer};
+use ssdlab_config::{Config, ConfigError, Layer, presets};
 
 fn check(file: &str, sets: &[&str]) -> Result<(), ConfigError> {
     let files = [Layer { origin: "my.toml".into(), text: file.into() }];
@@ -231,15 +231,15 @@ fn files() {
         // Planes.
         (
             "nand.channels = 16\nnand.dies = 8",
-            "my.toml:1: nand.channels: 16 x 1 x 8 x 1 = 128 planes need 32 blocks each for data, 7 for the FTL and 1 to collect, 5120 in all; the device has 4383; lower it or raise device.capacity",
+            "my.toml:1: nand.channels: 16 x 1 x 8 x 1 = 128 planes need 32 blocks each for data, 7 for the FTL and 1 to collect, 5120 in all; the device has 4383; lower it or raise device.capacity to 16GiB",
         ),
         (
             "nand.planes = 16\nnand.ways = 64\nftl.bast.log = 4\ndevice.capacity = \"64MiB\"",
-            "my.toml:2: nand.ways: 1 x 64 x 1 x 16 = 1024 planes need a block each; the device has 69; lower it or raise device.capacity",
+            "my.toml:2: nand.ways: 1 x 64 x 1 x 16 = 1024 planes need a block each; the device has 69; lower it or raise device.capacity to 1GiB",
         ),
         (
             "device.capacity = \"256MiB\"\nftl.page.trigger.batch.high = 200\nnand.planes = 4",
-            "my.toml:3: nand.planes: 1 x 1 x 1 x 4 = 4 planes need 64 blocks each for data, 203 for the FTL and 1 to collect, 1072 in all; the device has 274; lower it or raise device.capacity",
+            "my.toml:3: nand.planes: 1 x 1 x 1 x 4 = 4 planes need 64 blocks each for data, 203 for the FTL and 1 to collect, 1072 in all; the device has 274; lower it or raise device.capacity to 16GiB",
         ),
         // The drive that works on many requests at once.
         (
@@ -289,11 +289,11 @@ fn files() {
         ),
         (
             "time = \"event\"\ndrive.collect.background.blocks = 284",
-            "my.toml:2: drive.collect.background.blocks: 284 erased blocks are out of reach: of 4383 blocks of a plane, data fills 4096, the FTL keeps 3 and one is being collected; lower it to 283 or raise device.op",
+            "my.toml:2: drive.collect.background.blocks: 284 erased blocks are out of reach: of 4383 blocks of a plane, data fills 4096, the FTL keeps 3 and one is being collected; lower it to 283 or raise device.op to 7.04%",
         ),
         (
             "nand.channels = 64\nftl.page.trigger = \"victim\"\ndrive.collect = \"idle\"",
-            r#"default: drive.collect.idle.blocks: 4 erased blocks are out of reach: of 69 blocks of a plane, data fills 64, the FTL keeps 3 and one is being collected; lower it to 1 or raise device.op"#,
+            r#"default: drive.collect.idle.blocks: 4 erased blocks are out of reach: of 69 blocks of a plane, data fills 64, the FTL keeps 3 and one is being collected; lower it to 1 or raise device.op to 12.5%"#,
         ),
         (
             "time = \"event\"\nftl = \"fast\"\ndrive.collect = \"idle\"",
@@ -435,4 +435,42 @@ fn the_remedy_works() {
         let share = remedy.split(',').next().unwrap();
         assert_eq!(message(text, &[&format!("{key}={share}")]), "accepted", "{told}");
     }
+}
+
+/// The capacity proposed for more planes than there are blocks for is enough, for every preset; that over-provisioning
+/// too.
+#[test]
+fn the_capacity_proposed_suffices() {
+    let mut met = 0;
+    for preset in presets() {
+        for capacity in ["64MiB", "256MiB", "1GiB"] {
+            let check = |sets: &[String]| {
+                let resolved = Config::resolve(Some(preset.name), &[], sets).unwrap();
+                resolved.settings(None).map(drop).map_err(|error| error.to_string())
+            };
+            let mut sets = vec![format!("device.capacity={capacity}")];
+            let Err(told) = check(&sets) else { continue };
+            let Some((_, remedy)) = told.split_once("raise device.capacity to ") else { continue };
+            met += 1;
+            let raised = remedy.lines().next().unwrap();
+            match raised.split_once(" and ") {
+                Some((bytes, more)) => {
+                    sets.push(format!("device.capacity={bytes}"));
+                    sets.push(more.replacen(" to ", "=", 1));
+                }
+                None => sets.push(format!("device.capacity={raised}")),
+            }
+            assert_eq!(check(&sets), Ok(()), "{}: {told}", preset.name);
+        }
+    }
+    assert!(met > 0);
+}
+
+/// Where collection is to work ahead of need, what is proposed is enough.
+#[test]
+fn the_remedy_for_goals_of_collection_works() {
+    let text = "time = \"event\"\ndrive.collect.background.blocks = 284";
+    let told = message(text, &[]);
+    let (_, share) = told.split_once("raise device.op to ").unwrap();
+    assert_eq!(message(text, &[&format!("device.op={share}")]), "accepted", "{told}");
 }

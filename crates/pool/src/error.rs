@@ -6,9 +6,9 @@ use crate::PageId;
 
 /// Options that make no cache.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{field} = {value} makes no cache: {remedy}")]
+#[error("the {field} {value} makes no cache: {remedy}")]
 pub struct ConfigError {
-    /// The option.
+    /// The option, in words.
     pub field: &'static str,
     /// Its value.
     pub value: String,

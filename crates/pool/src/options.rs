@@ -139,7 +139,7 @@ impl Options {
         if !PAGE_BYTES.contains(&page) || !page.is_power_of_two() {
             let nearest = prev_power_of_two(page.clamp(*PAGE_BYTES.start(), *PAGE_BYTES.end()));
             let remedy = format!("give a power of two from 512 to 1048576, as {nearest}");
-            return Err(ConfigError::new("page_bytes", page, remedy));
+            return Err(ConfigError::new("page size", page, remedy));
         }
         if self.budget.0 < u64::from(page) {
             let remedy = format!("a page alone has {page} bytes; give some thousand times as much");
@@ -147,40 +147,44 @@ impl Options {
         }
         match self.share {
             Share::Fixed { percent } if !(0.0..=100.0).contains(&percent) => {
-                return Err(ConfigError::new("share.percent", percent, "give a percentage from 0 to 100"));
+                return Err(ConfigError::new("share of compressed pages", percent, "give a percentage from 0 to 100"));
             }
             Share::Adaptive { miss_us, restore_us } => {
                 if !(restore_us > 0.0 && restore_us.is_finite()) {
-                    return Err(ConfigError::new("share.restore_us", restore_us, "give the microseconds it takes"));
+                    return Err(ConfigError::new(
+                        "time to restore a page, in us,",
+                        restore_us,
+                        "give the microseconds it takes",
+                    ));
                 }
                 if !(miss_us > restore_us && miss_us.is_finite()) {
                     let remedy = format!("a compressed pool can pay only if a miss takes longer than {restore_us} us");
-                    return Err(ConfigError::new("share.miss_us", miss_us, remedy));
+                    return Err(ConfigError::new("time to load a page, in us,", miss_us, remedy));
                 }
             }
             Share::Fixed { .. } => {}
         }
         if !(1.0..=100.0).contains(&self.max_stored_percent) {
             let remedy = "give a percentage from 1 to 100, as 75";
-            return Err(ConfigError::new("max_stored_percent", self.max_stored_percent, remedy));
+            return Err(ConfigError::new("longest compressed page, in percent,", self.max_stored_percent, remedy));
         }
         if let Demotion::Background { workers, batch } = self.demotion {
             if !(1..=MOST_WORKERS).contains(&workers) {
                 let remedy = format!("give 1 to {MOST_WORKERS} workers, or choose synchronous demotion to have none");
-                return Err(ConfigError::new("demotion.workers", workers, remedy));
+                return Err(ConfigError::new("number of workers", workers, remedy));
             }
             if !(1..=MOST_BATCH).contains(&batch) {
-                return Err(ConfigError::new("demotion.batch", batch, format!("give 1 to {MOST_BATCH} pages")));
+                return Err(ConfigError::new("batch", batch, format!("give 1 to {MOST_BATCH} pages")));
             }
         }
         if !self.shards.is_power_of_two() {
             let remedy = format!("give a power of two, as {}", prev_power_of_two(self.shards.max(1)));
-            return Err(ConfigError::new("shards", self.shards, remedy));
+            return Err(ConfigError::new("number of shards", self.shards, remedy));
         }
         let chunks = page..=page.saturating_mul(1024);
         if !chunks.contains(&self.chunk_bytes) || !self.chunk_bytes.is_power_of_two() {
             let remedy = format!("give a power of two from {} to {}", chunks.start(), chunks.end());
-            return Err(ConfigError::new("chunk_bytes", self.chunk_bytes, remedy));
+            return Err(ConfigError::new("size of a chunk", self.chunk_bytes, remedy));
         }
         Ok(())
     }

@@ -231,7 +231,7 @@ impl Shard {
                 shard.compressed_limit,
                 shard.slabs.chunk_cost()
             );
-            return Err(ConfigError::new("share", format!("{percent} %"), remedy));
+            return Err(ConfigError::new("share of compressed pages", format!("{percent} %"), remedy));
         }
         if options.workers() > 0 {
             shard.low_water = (shard.raw_limit() / 16).min(options.batch());

@@ -82,3 +82,27 @@ pub fn variants(key: &str) -> Vec<(&'static str, &'static str)> {
         .flat_map(|option| option.variants().iter().map(|variant| (variant.name, variant.help)))
         .collect()
 }
+
+/// The choices that an option needs, as `(key, variant)`.
+type Conditions = Vec<(&'static str, String)>;
+
+/// What the option `key` is, in words, as `(range, units, default, conditions)`, the last being the choices it needs as
+/// `(key, variant)`; `None` if there is no such option.
+#[pyfunction]
+pub fn explain(key: &str) -> Option<(String, &'static str, String, Conditions)> {
+    let option = ssdlab_config::OptionSpec::of(key)?;
+    let conditions = option.conditions().map(|(choice, variant)| (choice.key, variant.to_string())).collect();
+    let default = option.describe_default();
+    Some((option.kind.describe(), option.kind.units(), default, conditions))
+}
+
+/// What presets say of the option `key`, as `(preset, value as TOML, source)`.
+#[pyfunction]
+pub fn stated(key: &str) -> Vec<(&'static str, String, String)> {
+    ssdlab_config::OptionSpec::of(key)
+        .map(ssdlab_config::OptionSpec::stated)
+        .unwrap_or_default()
+        .into_iter()
+        .map(|one| (one.preset, one.value, one.source))
+        .collect()
+}

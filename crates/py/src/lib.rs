@@ -45,7 +45,7 @@ mod _ssdlab {
     #[pymodule_export]
     use compress::{bench_codecs, codecs, modelled_codec};
     #[pymodule_export]
-    use config::{Config, json_schema, options, presets, variants};
+    use config::{Config, explain, json_schema, options, presets, stated, variants};
     #[pymodule_export]
     use errors::{ConfigError, InternalError, SimulationError, SsdlabError, TraceError};
     #[pymodule_export]

@@ -39,6 +39,7 @@ fn point<'py>(py: Python<'py>, point: &Point) -> PyResult<Bound<'py, PyDict>> {
     dict.set_item("hit_ratio", point.hit_ratio)?;
     dict.set_item("compressed_hit_ratio", point.compressed_hit_ratio)?;
     dict.set_item("us", point.us)?;
+    dict.set_item("p99_us", point.p99_us)?;
     Ok(dict)
 }
 

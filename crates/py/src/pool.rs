@@ -43,7 +43,7 @@ impl Settings {
         options.share = self.share()?;
         options.raw_policy = policy::policy(&self.policy).map_err(wrong)?;
         options.compressed_policy = policy::policy(&self.compressed_policy)
-            .map_err(|error| wrong(ssdlab_pool::ConfigError { field: "compressed_policy", ..error }))?;
+            .map_err(|error| wrong(ssdlab_pool::ConfigError { field: "policy of compressed pages", ..error }))?;
         options.demotion = match (self.workers, options.demotion) {
             (0, _) => Demotion::Synchronous,
             (workers, Demotion::Background { batch, .. }) => Demotion::Background { workers, batch },

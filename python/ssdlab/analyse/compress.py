@@ -111,6 +111,20 @@ class Cell:
         return self.total.ratio
 
     @property
+    def waited(self) -> float:
+        """Share of its time that a thread waited for a processor, which others had; of compressing or restoring, the
+        larger one.
+        """
+        return max(
+            1 - cpu.median / elapsed.median
+            for cpu, elapsed in (
+                (self.compress_cpu_us, self.compress_elapsed_us),
+                (self.decompress_cpu_us, self.decompress_elapsed_us),
+            )
+            if elapsed.median
+        )
+
+    @property
     def mean_ratio(self) -> float:
         """Unweighted mean of the files' ratios, small ones counting as much as large ones, as in Harper 2018."""
         return statistics.fmean(file.ratio for file in self.files)
@@ -178,6 +192,9 @@ class CompressBench(Finding):
                 for cell in self.cells
             ],
         }
+
+    def _source(self) -> Mapping[str, Any]:
+        return {"kind": "corpus", "title": self.corpus.title, "bytes": self.corpus.bytes}
 
     def _tables(self) -> Contents:
         counted = ("pages", "bytes", "stored_bytes", "raw_pages", "ratio")

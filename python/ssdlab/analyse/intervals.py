@@ -128,13 +128,14 @@ class WriteIntervals(Finding):
     def to_dict(self) -> dict[str, Any]:
         """The figures without the columns, ready for JSON; shares are those of 1."""
         return {
-            "ssdlab": _ssdlab.__version__,
-            "source": self.source,
             "page_bytes": self.page_bytes,
             "page_writes": self.page_writes,
             "written_pages": self.written_pages,
             "logs": [self._log(index, log) for index, log in enumerate(self.logs)],
         }
+
+    def _source(self) -> Mapping[str, Any]:
+        return self.source
 
     def _log(self, index: int, log: str) -> dict[str, Any]:
         row = {name: int(column[index]) for name, column in self.windows._asdict().items()}

@@ -5,7 +5,6 @@
 >>> advice.best(target=0.95)  # doctest: +SKIP
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -14,6 +13,7 @@ from ssdlab import _ssdlab
 from ssdlab._ssdlab import ConfigError, TraceError
 from ssdlab.lazy import Counts, Numbers, np, room
 from ssdlab.model.config import Config
+from ssdlab.model.envelope import written
 from ssdlab.model.finding import Finding, Plot
 from ssdlab.model.requests import Monitor
 from ssdlab.model.source import source_text
@@ -258,8 +258,6 @@ class MapCacheAdvice(Finding):
         rows, columns = range(len(self.caches)), range(len(self.segments))
         counts = ("read_hits", "read_misses", "change_hits", "change_misses", "write_backs")
         return {
-            "ssdlab": _ssdlab.__version__,
-            "source": self.source,
             "page_bytes": self.page_bytes,
             "entry_bytes": self.entry_bytes,
             "logical_pages": self.logical_pages,
@@ -288,9 +286,15 @@ class MapCacheAdvice(Finding):
             "larger": _plain(larger) if larger else None,
         }
 
+    def _source(self) -> Mapping[str, Any]:
+        return self.source
+
+    def _configuration(self) -> dict[str, Any]:
+        return self.config.to_dict()
+
     def to_json(self, target: float = TARGET) -> str:
-        """`to_dict` as indented JSON text."""
-        return json.dumps(self.to_dict(target), indent=2) + "\n"
+        """`envelope` as JSON text, with advice for a target."""
+        return written({**self.envelope(), "result": self.to_dict(target)})
 
     def page(self, target: float = TARGET) -> "Page":
         """What a person is shown of it, with advice for a target."""
@@ -323,8 +327,8 @@ def map_cache(
     Args:
         trace: A trace in memory, a file (streamed), or None for the workload that `config` describes.
         config: The device: its page, its capacity, the times of its flash, and how addresses beyond it are fitted
-            (`host.fit`; `grow`, `scale` and `compact` read the trace once before). That of the map-cache document if left out. Its
-            FTL plays no part.
+            (`host.fit`; `grow`, `scale` and `compact` read the trace once before). That of the map-cache document if
+            left out. Its FTL plays no part.
         caches: RAM for segments, such as `"64KiB"`; each a multiple of every segment size. Those of the document, 8 to
             512 KiB, if left out.
         segments: Sizes of a segment, each a power of two from an entry to a page. Those of the document, 1 to 8 KiB,

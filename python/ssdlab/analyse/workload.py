@@ -127,8 +127,6 @@ class TraceAnalysis(Finding):
         requests = sum(self.requests.values())
         read, written, both = self._figures["footprints"]
         return {
-            "ssdlab": _ssdlab.__version__,
-            "source": self.source,
             "range_bytes": self.range_bytes,
             "counted_range_bytes": self.counted_range_bytes,
             "requests": self.requests,
@@ -159,6 +157,9 @@ class TraceAnalysis(Finding):
                 for scale, stretches, index in self._figures["dispersion"]
             ],
         }
+
+    def _source(self) -> Mapping[str, Any]:
+        return self.source
 
     def _working_set(self) -> dict[str, Any]:
         # The last window is shorter and would make the mean smaller.

@@ -31,7 +31,7 @@ COMMANDS = {
     "cache": "Buffer caches: simulate policies on a trace, measure a real one, plan a compressed one.",
     "compress": "Measure page compressors on this machine.",
     "presets": "Configurations that ship with ssdlab, each number with its source.",
-    "list": "Names that a setting takes, each with what it means.",
+    "list": "List everything that can be named: settings, presets, policies, formats, experiments ...",
     "config": "Look at and check configurations.",
 }
 """Modules of commands, and the first sentence of the help of each."""

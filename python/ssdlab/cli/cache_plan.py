@@ -89,7 +89,7 @@ def plan(
     is measured with fio, or with threads of ssdlab if fio is not installed: four reads at a time, nine in ten of
     them sequential, as in the document.
     """
-    spread: Distribution = distribution if curve is None else _points(curve, curve_policy, data)
+    spread: Distribution = distribution if curve is None else _points(curve, curve_policy, data, page)
     with watching("cache") as watch:
         found = cache.plan(
             memory,
@@ -116,8 +116,12 @@ def _share(written: str) -> float:
         raise ConfigError(f"--share {text.path(written)}: is no percentage; write 40%, for example") from None
 
 
-def _points(path: Path, policy: str | None, data: str) -> list[tuple[float, float]]:
-    """The points of a miss-ratio curve as shares of the data and hit ratios."""
+def _points(path: Path, policy: str | None, data: str, page: str) -> list[tuple[float, float]]:
+    """The points of a miss-ratio curve as shares of the data and hit ratios.
+
+    Raises:
+        ConfigError: If it is none, or one of other pages than those of the plan.
+    """
     whole = max(1, _ssdlab.size(data))
     try:
         with path.open(encoding="utf-8", newline="") as file:
@@ -131,9 +135,23 @@ def _points(path: Path, policy: str | None, data: str) -> list[tuple[float, floa
         size = "capacity_bytes" if rows and "capacity_bytes" in rows[0] else "cache_bytes"
         if not rows:
             raise ValueError("no point")
+        if "capacity_units" in rows[0]:
+            _same_pages(path, float(rows[0][size]) / float(rows[0]["capacity_units"]), page)
         return [(min(1.0, float(row[size]) / whole), 1 - float(row["miss_ratio"])) for row in rows]
     except (KeyError, TypeError, ValueError):
         raise ConfigError(
             f"--curve {text.path(path)}: is no CSV with numbers in columns cache_bytes (or capacity_bytes) and "
             "miss_ratio; write one, or take caches.csv of 'ssdlab cache mrc'"
         ) from None
+
+
+def _same_pages(path: Path, unit_bytes: float, page: str) -> None:
+    """Refuses a curve of pages of another size: its misses are others than those of the plan."""
+    wanted = _ssdlab.size(page)
+    if unit_bytes == wanted:
+        return
+    given = f"pages of {text.exact_size(round(unit_bytes))}" if unit_bytes > 1 else "objects of any size"
+    plan_of = text.exact_size(wanted)
+    again = f"make it again with 'ssdlab cache mrc --page {plan_of}'"
+    other = f", or plan with --page {text.exact_size(round(unit_bytes))}" if unit_bytes > 1 else ""
+    raise ConfigError(f"--curve {text.path(path)}: is of {given}, and the plan of pages of {plan_of}; {again}{other}")

@@ -3,14 +3,16 @@
 Help is plain text of at most 80 columns: rich takes longer to load than the help of all commands takes to write.
 """
 
+from collections import Counter
 from collections.abc import Callable
 from inspect import cleandoc
 from typing import Any, TypeVar
 
 import typer
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperCommand, TyperGroup, TyperOption
 from typer.main import get_command, get_group
 
+from ssdlab._ssdlab import ConfigError
 from ssdlab.lazy import room
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -41,7 +43,24 @@ def load(name: str, summary: str) -> Any:
 
 
 class Command(TyperCommand):
-    """A command whose help lists options by their panels, and its examples last."""
+    """A command whose help lists options by their panels, and its examples last.
+
+    It refuses the second value of an option that takes one; else the last would silently count.
+    """
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Reads the command line.
+
+        Raises:
+            ConfigError: If an option that takes one value is given again.
+        """
+        _, _, given = self.make_parser(ctx).parse_args(args=[*args])
+        times = Counter(id(one) for one in given)
+        for one in given:
+            if isinstance(one, TyperOption) and times[id(one)] > 1 and not one.multiple and not one.is_flag:
+                remedy = room("cli.options").ONE_PRESET if one.name == "preset" else "give it once"
+                raise ConfigError(f"{one.opts[0]} is given twice; {remedy}")
+        return super().parse_args(ctx, args)
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """What follows the name in the line of usage."""

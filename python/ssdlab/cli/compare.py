@@ -9,7 +9,8 @@ from ssdlab.cli.command import App
 from ssdlab.cli.output import deliver
 from ssdlab.cli.progress import display
 from ssdlab.model.config import Config
-from ssdlab.study import compare as comparison
+from ssdlab.study.compare import Comparison
+from ssdlab.study.compare import compare as run_cases
 
 app = App()
 
@@ -17,6 +18,7 @@ EXAMPLES = """
 ssdlab compare trace.csv --case ftl.page.gc=greedy --case ftl.page.gc=fifo
 ssdlab compare t.csv --case 'a: device.op=7%' --case 'b: device.op=28% seed=2'
 ssdlab compare --workload zipf --case preset=faster --case mine.toml
+ssdlab compare --case ftl.page.gc=greedy --case ftl.page.gc=fifo --seeds 5 --out out/victims
 """
 
 Cases = Annotated[
@@ -36,9 +38,12 @@ def _case(text: str, preset: str | None, files: list[Path], sets: list[str], sho
         label, rest = text, text
     own_files: list[Path] = []
     own_sets: list[str] = []
+    named = [word.removeprefix("preset=") for word in rest.split() if word.startswith("preset=")]
+    if len(named) > 1:
+        raise ConfigError(f"--case {text!r}: names the presets {' and '.join(named)}; {options.ONE_PRESET}")
     for word in rest.split():
         if word.startswith("preset="):
-            preset = word.removeprefix("preset=")
+            preset = named[0]
         elif "=" in word:
             own_sets.append(word)
         elif word.endswith(".toml"):
@@ -63,11 +68,23 @@ def compare(
     device: options.Device = None,
     action: options.Action = None,
     skip_bad: options.SkipBad = False,
+    seeds: Annotated[
+        int,
+        options.option(
+            "--seeds N",
+            "Run each case with N seeds, its own and those that follow; show mean ± standard deviation.",
+            min=1,
+        ),
+    ] = 1,
+    all: Annotated[
+        bool, options.option("--all", "Show also the figures that are equal in all cases.", options.OUTPUT)
+    ] = False,
     jobs: options.Jobs = None,
     json: options.Json = False,
+    out: Annotated[Path | None, options.out(Comparison)] = None,
 ) -> int:
-    """The best value of each row is marked with *. Simulations run in parallel; the output does not depend on
-    how many at a time.
+    """Shown are the figures in which cases differ; the best value of each row is marked with *. Simulations run in
+    parallel; the output does not depend on how many at a time.
     """
     if len(case) < 2:
         raise ConfigError("nothing to compare; give --case at least twice, such as --case ftl.page.gc=greedy")
@@ -79,5 +96,5 @@ def compare(
         raise ConfigError("two cases have the same label; name them, as in --case 'mine: device.op=7%'")
     file = options.trace_file(trace or [], format, device, action, skip_bad)
     with display() as shown:
-        found = comparison.compare(dict(cases), file, jobs=jobs, monitor=shown.watch)
-    return deliver(found, json=json)
+        found = run_cases(dict(cases), file, seeds=seeds, jobs=jobs, monitor=shown.watch)
+    return deliver(found, json=json, out=out, page=found.page(all=all))

@@ -9,7 +9,7 @@ from ssdlab import text
 from ssdlab._ssdlab import ConfigError
 from ssdlab.cli import options
 from ssdlab.cli.command import App
-from ssdlab.cli.output import deliver
+from ssdlab.cli.output import deliver, print_json
 from ssdlab.cli.output import show as show_page
 from ssdlab.cli.progress import watching
 from ssdlab.lazy import room
@@ -34,9 +34,12 @@ Name = Annotated[
 
 
 @app.command("list", examples="ssdlab experiment list")
-def list_experiments() -> None:
+def list_experiments(json: options.Json = False) -> None:
     """List the experiments that ship with ssdlab."""
     names = experiments.names()
+    if json:
+        print_json("experiments", [{"name": name, "title": experiments.load(name).title} for name in names])
+        return
     width = max(map(len, names))
     for name in names:
         print(f"{name:<{width}}  {experiments.load(name).title}")
@@ -51,11 +54,16 @@ ssdlab experiment show sbfast --toml > mine.toml
 def show(
     name: Name,
     toml: Annotated[bool, options.option("--toml", "Print the TOML file: a starting point for your own.")] = False,
+    json: options.Json = False,
 ) -> None:
     """Tell what an experiment reproduces and which tables it has."""
     experiment = experiments.load(name)
+    if toml and json:
+        raise ConfigError("--toml and --json exclude each other; give one of them")
     if toml:
         print(experiment.source, end="")
+    elif json:
+        print_json("definition", experiment.to_dict())
     else:
         show_page(room("view.pages.contents").page(experiment))
 

@@ -1,64 +1,61 @@
 """`ssdlab list`."""
 
-from ssdlab import _ssdlab
-from ssdlab.analyse import cache
+from typing import Annotated
+
+import typer
+
+from ssdlab.cli import options
 from ssdlab.cli.command import App
+from ssdlab.cli.output import print_json
+from ssdlab.study.catalogue import Group, catalogue, group
 
 app = App()
 
-
-def _show(key: str) -> None:
-    """One line for each value of the setting, as it stands in the table of settings."""
-    variants = _ssdlab.variants(key)
-    width = max(len(name) for name, _ in variants)
-    for name, help_text in variants:
-        print(f"{name:<{width}}  {help_text}")
+EXAMPLES = """
+ssdlab list
+ssdlab list schedulers
+ssdlab list ftl.page.trigger
+"""
 
 
-@app.command(examples="ssdlab list ftls")
-def ftls() -> None:
-    """List the flash translation layers: values of `ftl`."""
-    _show("ftl")
+def _complete_group(incomplete: str) -> list[tuple[str, str]]:
+    return [(one.name, one.help) for one in catalogue() if one.name.startswith(incomplete)]
 
 
-@app.command(examples="ssdlab list maps")
-def maps() -> None:
-    """List where page mapping can keep its map: values of `ftl.page.map`."""
-    _show("ftl.page.map")
+@app.command("list", examples=EXAMPLES)
+def listing(
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[NAME]",
+            help="What to list, with its parameters: a heading of the catalogue, or the key of a setting.",
+            autocompletion=_complete_group,
+        ),
+    ] = None,
+    json: options.Json = False,
+) -> None:
+    """With a name, only what stands under that heading, with the parameters and their defaults."""
+    groups = catalogue() if name is None else [group(name)]
+    if json:
+        print_json("catalogue", [_plain(one) for one in groups])
+        return
+    for number, one in enumerate(groups):
+        if name is None:
+            print(f"{'' if number == 0 else chr(10)}{one.name}: {one.help}")
+        _show(one, "" if name else "  ", with_parameters=name is not None)
 
 
-@app.command(examples="ssdlab list policies")
-def policies() -> None:
-    """List the choices of victims of page mapping: values of `ftl.page.gc`."""
-    _show("ftl.page.gc")
+def _show(shown: Group, indent: str, *, with_parameters: bool) -> None:
+    width = max(len(entry.name) for entry in shown.entries)
+    for entry in shown.entries:
+        print(f"{indent}{entry.name:<{width}}  {entry.help}".rstrip())
+        for parameter in entry.parameters if with_parameters else ():
+            print(f"    {parameter.name:<24}{parameter.default:>12}  {parameter.help}")
 
 
-@app.command(examples="ssdlab list schedulers")
-def schedulers() -> None:
-    """List the I/O schedulers, values of `block.scheduler`, each with its tunables and their defaults."""
-    key = "block.scheduler"
-    # The example of a tunable is its default.
-    described = {one: (help_text, default) for one, help_text, default, _ in _ssdlab.options()}
-    for name, help_text in _ssdlab.variants(key):
-        print(f"{name}: {help_text}")
-        prefix = f"{key}.{name}."
-        for option, (tunable_help, default) in described.items():
-            if option.startswith(prefix):
-                print(f"    {option.removeprefix(prefix):<24}{default:>9}  {tunable_help}")
-
-
-@app.command(examples="ssdlab list caches")
-def caches() -> None:
-    """List the replacement policies of caches, each with its parameters and their defaults."""
-    for policy in cache.policies():
-        print(f"{policy.name}: {policy.help}")
-        for parameter in policy.parameters:
-            no_limit = 2**64 - 1
-            default = "no limit" if parameter.default == no_limit else f"{parameter.default} {parameter.unit}"
-            print(f"    {parameter.name:<16}{default:>24}  {parameter.help}")
-
-
-@app.command(examples="ssdlab list workloads")
-def workloads() -> None:
-    """List the generated workloads: values of `workload.pattern`."""
-    _show("workload.pattern")
+def _plain(shown: Group) -> dict[str, object]:
+    entries = [
+        {"name": entry.name, "help": entry.help, "parameters": [one._asdict() for one in entry.parameters]}
+        for entry in shown.entries
+    ]
+    return {"name": shown.name, "help": shown.help, "entries": entries}

@@ -61,6 +61,12 @@ def option(written: str, help: str, panel: str | None = None, **more: Any) -> An
     return typer.Option(*names, metavar=metavar or None, help=help, rich_help_panel=panel, **more)
 
 
+ONE_PRESET = (
+    "a configuration starts from one; save the other with 'ssdlab presets show NAME > other.toml' and lay it on top "
+    "with --config other.toml"
+)
+"""What to do about two presets."""
+
 CONFIGURATION = "Configuration"
 TRACE = "Trace"
 OUTPUT = "Output"
@@ -115,8 +121,8 @@ Repeat = Annotated[
     str | None,
     option(
         "--repeat N|until-steady",
-        "Replay the trace N times, or until write amplification is steady, and measure the last replay (short for --set "
-        "host.repeat.times.count=N and host.repeat=until-steady).",
+        "Replay the trace N times, or until write amplification is steady, and measure the last replay (short for "
+        "--set host.repeat.times.count=N and host.repeat=until-steady).",
         CONFIGURATION,
         autocompletion=_complete_repeat,
     ),

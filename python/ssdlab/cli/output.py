@@ -2,11 +2,12 @@
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ssdlab import text
 from ssdlab.interrupt import STATUS
 from ssdlab.lazy import room
+from ssdlab.model.envelope import envelope, written
 from ssdlab.model.files import naming
 
 if TYPE_CHECKING:
@@ -28,6 +29,11 @@ def status_of(partial: bool) -> int:
         return 0
     print("ssdlab: interrupted; the result is of what was finished", file=sys.stderr)
     return STATUS
+
+
+def print_json(kind: str, result: object, **about: Any) -> None:
+    """Prints what is no finding in the shape of all JSON; `about` goes to `envelope`."""
+    print(written(envelope(kind, result, **about)), end="")
 
 
 def deliver(found: "Finding", *, json: bool, out: Path | None = None, page: "Page | None" = None) -> int:

@@ -5,16 +5,22 @@ from typing import Annotated
 import typer
 
 from ssdlab._ssdlab import ConfigError
+from ssdlab.cli import options
 from ssdlab.cli.command import App
-from ssdlab.cli.options import _complete_preset
+from ssdlab.cli.output import print_json
+from ssdlab.model.config import Config
 from ssdlab.model.config import presets as all_presets
+from ssdlab.text import suggestion
 
 app = App()
 
 
 @app.command("list", examples="ssdlab presets list")
-def list_presets() -> None:
+def list_presets(json: options.Json = False) -> None:
     """List the presets."""
+    if json:
+        print_json("presets", [{"name": one.name, "title": one.title} for one in all_presets()])
+        return
     width = max(len(preset.name) for preset in all_presets())
     for preset in all_presets():
         print(f"{preset.name:<{width}}  {preset.title}")
@@ -22,11 +28,17 @@ def list_presets() -> None:
 
 @app.command(examples="ssdlab presets show tlc-nvme > mine.toml")
 def show(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the preset.", autocompletion=_complete_preset)],
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="Name of the preset.", autocompletion=options._complete_preset)
+    ],
+    json: options.Json = False,
 ) -> None:
     """Print a preset as TOML, with the sources of its numbers: a starting point for a file of your own."""
-    for preset in all_presets():
-        if preset.name == name:
-            print(preset.text, end="")
-            return
-    raise ConfigError(f"no preset is called {name!r}; see 'ssdlab presets list'")
+    known = {preset.name: preset for preset in all_presets()}
+    if name not in known:
+        raise ConfigError(f"no preset is called {name!r}{suggestion(name, known)}; see 'ssdlab presets list'")
+    preset = known[name]
+    if json:
+        print_json("preset", preset._asdict(), configuration=Config(name).to_dict())
+    else:
+        print(preset.text, end="")

@@ -1,8 +1,8 @@
 """`ssdlab trace`."""
 
-import json as json_module
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -10,12 +10,13 @@ from ssdlab import _ssdlab, text
 from ssdlab.analyse.intervals import WriteIntervals
 from ssdlab.cli import analyze, options
 from ssdlab.cli.command import App
-from ssdlab.cli.output import deliver, show, status_of
+from ssdlab.cli.output import deliver, print_json, show, status_of
 from ssdlab.cli.progress import watching
 from ssdlab.lazy import room
 from ssdlab.model.conversion import FORMATS, Count, write
 from ssdlab.model.requests import RequestSource, batches
-from ssdlab.model.source import INTERVAL_PAGE, LOGS, ingest_remarks
+from ssdlab.model.source import INTERVAL_PAGE, LOGS, ingest_dict, ingest_remarks
+from ssdlab.model.trace import Workload
 from ssdlab.model.trace_file import TraceFile
 
 app = App()
@@ -33,8 +34,11 @@ To = Annotated[
 
 
 @app.command(examples="ssdlab trace formats")
-def formats() -> None:
+def formats(json: options.Json = False) -> None:
     """List the trace formats."""
+    if json:
+        print_json("formats", [format._asdict() for format in FORMATS])
+        return
     width = max(len(format.name) for format in FORMATS)
     for format in FORMATS:
         print(f"{format.name:<{width}}  {format.help}")
@@ -46,13 +50,20 @@ def _convert(source: RequestSource, phase: str, target: Path, to: str | None) ->
         return write(batches(source, watch, phase), target, format=to, streams=source.streams)
 
 
-def _show_counts(target: Path, counts: list[Count]) -> None:
+def _report(target: Path, counts: list[Count], *, json: bool, notes: Sequence[str] = (), **about: Any) -> None:
+    """What was written to a file."""
+    if json:
+        result = {"path": str(target), "counts": {name: value for name, _, _, value in counts}}
+        print_json("conversion", result, notes=notes, **about)
+        return
     written = {name: (help_text, value) for name, _, help_text, value in counts}
     print(f"{text.path(target)}: {written.pop('requests')[1]:,} requests")
     written.pop("bytes_out", None)
     for help_text, value in written.values():
         if value:
             print(f"note: {value:,}: {help_text}")
+    for note in notes:
+        print(f"note: {note}")
 
 
 @app.command(examples="ssdlab trace convert trace.blktrace.0 trace.parquet --action issue")
@@ -64,13 +75,13 @@ def convert(
     device: options.Device = None,
     action: options.Action = None,
     skip_bad: options.SkipBad = False,
+    json: options.Json = False,
 ) -> None:
     """Convert a trace to another format, in bounded memory."""
-    source = TraceFile(*trace, format=format, device=device, action=action, skip_bad=skip_bad).open()
+    file = TraceFile(*trace, format=format, device=device, action=action, skip_bad=skip_bad)
+    source = file.open()
     counts = _convert(source, "convert", target, to)
-    _show_counts(target, counts)
-    for remark in ingest_remarks(source.report()):
-        print(f"note: {remark}")
+    _report(target, counts, json=json, notes=ingest_remarks(source.report()), source=file.about)
 
 
 @app.command(examples="ssdlab trace generate zipf.csv.zst -w zipf --set workload.requests=5000")
@@ -81,11 +92,13 @@ def generate(
     config: options.ConfigFiles = [],
     set: options.Sets = [],
     workload: options.Workload = None,
+    json: options.Json = False,
 ) -> None:
     """Write a generated workload to a file."""
     resolved = options.configuration(preset, config, set, options.shortcuts(workload=workload))
-    generator = _ssdlab.Generator(resolved._inner)
-    _show_counts(target, _convert(generator, "generate", target, to))
+    source = Workload(resolved)
+    counts = _convert(source.open(), "generate", target, to)
+    _report(target, counts, json=json, source=source.about, configuration=resolved.to_dict())
 
 
 @app.command(examples="ssdlab trace info traces/varmail.csv.zst")
@@ -108,11 +121,12 @@ def info(
         except KeyboardInterrupt:
             partial = True
     report = reader.report()
+    page = room("view.pages.profile").page(file.about, profile.figures(), report, partial)
     if json:
-        report["counts"] = {name: value for name, _, _, value in report["counts"]}
-        print(json_module.dumps({"partial": partial, "ingest": report, "profile": profile.figures()}, indent=2))
+        found = {"ingest": ingest_dict(report), "profile": profile.figures()}
+        print_json("profile", found, source=file.about, notes=page.remarks, partial=partial)
     else:
-        show(room("view.pages.profile").page(file.about, profile.figures(), report, partial))
+        show(page)
     return status_of(partial)
 
 

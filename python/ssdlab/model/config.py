@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -57,8 +57,42 @@ def _pairs(overrides: Overrides) -> list[str]:
     if isinstance(overrides, str):
         return [overrides]
     if isinstance(overrides, Mapping):
-        return [f"{key}={_written(value)}" for key, value in overrides.items()]
+        return [f"{key}={_written(value)}" for key, value in _flat(overrides)]
     return list(overrides)
+
+
+def _flat(settings: Mapping[str, object], above: str = "") -> Iterator[tuple[str, object]]:
+    """Settings with dotted keys, as they stand in tables of tables.
+
+    Raises:
+        ConfigError: If a table is empty.
+    """
+    for name, value in settings.items():
+        key = f"{above}{name}"
+        if not isinstance(value, Mapping):
+            yield key, value
+        elif value:
+            yield from _flat(value, f"{key}.")
+        else:
+            raise ConfigError(f"{key}: the mapping is empty; give it a setting, or leave it out")
+
+
+def config_of(given: "Config | Overrides | None") -> "Config":
+    """What a user gave as a configuration; None stands for the defaults.
+
+    Raises:
+        ConfigError: If it is none, or settings are wrong.
+    """
+    if isinstance(given, Config):
+        return given
+    if given is None:
+        return Config()
+    if isinstance(given, Mapping) or (isinstance(given, Iterable) and not isinstance(given, str | bytes)):
+        return Config(overrides=given)
+    raise ConfigError(
+        f"{type(given).__name__} is no configuration; give a Config, or settings such as {{'device.op': '7%'}}; "
+        "a preset is Config('tlc-nvme'), and a trace comes second"
+    )
 
 
 class Config:
@@ -70,8 +104,8 @@ class Config:
     Args:
         preset: Name of a preset (see `presets`), or None.
         file: Path of a TOML file, or several.
-        overrides: `{"device.op": "7%"}` or `["device.op=7%"]`. Dimensioned values are strings with their unit;
-            counts are ints, switches are bools.
+        overrides: `{"device.op": "7%"}`, `{"ftl": {"page": {"gc": "fifo"}}}` or `["device.op=7%"]`. Dimensioned values
+            are strings with their unit; counts are ints, switches are bools.
 
     Raises:
         ConfigError: One line for each fault: where it was written, what is wrong, how to mend it.
@@ -121,6 +155,11 @@ class Config:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuilt, (self._preset, self._files, self._sets)
+
+    def to_dict(self) -> dict[str, dict[str, Any]]:
+        """Every setting with its `value` and `origin`, ready for JSON."""
+        # A TOML scalar is a JSON scalar.
+        return {key: {"value": json.loads(value), "origin": origin} for key, value, origin in self.settings}
 
     def to_toml(self, origins: bool = False) -> str:
         """The whole configuration as TOML, which reads back as the same configuration.

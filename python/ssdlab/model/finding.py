@@ -1,13 +1,14 @@
 """What was computed or found: every finding is shown, drawn and saved the same way."""
 
-import json
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ssdlab.lazy import pa, room
+from ssdlab.model.envelope import envelope, written
 from ssdlab.model.files import filling, naming, write
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ class Plot:
         return self._load()(found, *arguments, **options)
 
 
-class Finding:
+class Finding(ABC):
     """The base of all findings.
 
     A class declares where its page is, what its files are called, its data (`to_dict`, `_tables`) and its figures
@@ -63,13 +64,32 @@ class Finding:
         """Whether it was stopped before its end."""
         return False
 
+    @abstractmethod
     def to_dict(self) -> dict[str, Any]:
-        """All figures, ready for JSON."""
-        raise NotImplementedError
+        """All figures, ready for JSON: `result` of the envelope."""
+
+    def _source(self) -> Mapping[str, Any] | None:
+        """What was read; None if nothing was."""
+        return None
+
+    def _configuration(self) -> dict[str, Any] | None:
+        """The resolved configuration that it is of, as `Config.to_dict` gives it; None if there is none."""
+        return None
+
+    def envelope(self) -> dict[str, Any]:
+        """`to_dict` as `result`, beside version, source, configuration and notes: what `to_json` writes."""
+        return envelope(
+            self._json.removesuffix(".json"),
+            self.to_dict(),
+            source=self._source(),
+            configuration=self._configuration(),
+            notes=self.page().remarks,
+            partial=self.partial,
+        )
 
     def to_json(self) -> str:
-        """`to_dict` as indented JSON text."""
-        return json.dumps(self.to_dict(), indent=2) + "\n"
+        """`envelope` as JSON text."""
+        return written(self.envelope())
 
     def page(self) -> "Page":
         """What a person is shown of it, on the terminal and in the report."""

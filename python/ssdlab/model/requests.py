@@ -49,7 +49,10 @@ class RequestSource(Protocol):
 
 
 class TraceSource(RequestSource, Protocol):
-    """One pass over a trace file."""
+    """One pass over a trace file, which can begin again."""
+
+    def rewind(self) -> None:
+        """Goes back to the first request."""
 
     def format(self) -> str:
         """Name of the format."""

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from ssdlab import _ssdlab, text
+from ssdlab import text
 from ssdlab.lazy import np, npt, pa
 from ssdlab.model.arrow import table
 from ssdlab.model.columns import (
@@ -15,7 +15,7 @@ from ssdlab.model.columns import (
 )
 from ssdlab.model.config import Config
 from ssdlab.model.finding import Contents, Finding, Plot
-from ssdlab.model.source import source_text
+from ssdlab.model.source import ingest_dict, source_text
 from ssdlab.model.trace import Trace
 
 
@@ -93,18 +93,14 @@ class Result(Finding):
         return rate
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything but the columns, ready for JSON: the contents of `result.json`."""
-        ingest = None
-        if self.ingest is not None:
-            counts = {name: value for name, _, _, value in self.ingest["counts"]}
-            ingest = {**self.ingest, "counts": counts}
-        return {
-            "ssdlab": _ssdlab.__version__,
-            "source": self.source,
-            "config": {key: {"value": self.config[key], "origin": origin} for key, _, origin in self.config.settings},
-            "ingest": ingest,
-            **self.summary,
-        }
+        """Everything but the columns, ready for JSON: `result` in `result.json`."""
+        return {"ingest": ingest_dict(self.ingest), **self.summary}
+
+    def _source(self) -> Mapping[str, Any]:
+        return self.source
+
+    def _configuration(self) -> dict[str, Any]:
+        return self.config.to_dict()
 
     def to_arrow(self) -> "pa.Table":
         """`series` as a pyarrow Table."""

@@ -6,7 +6,7 @@ from typing import Any
 
 from ssdlab import _ssdlab
 from ssdlab._ssdlab import ConfigError
-from ssdlab.model.config import Config
+from ssdlab.model.config import Config, Overrides, config_of
 from ssdlab.model.requests import Monitor
 from ssdlab.model.result import Result
 from ssdlab.model.trace import Trace
@@ -14,7 +14,7 @@ from ssdlab.model.trace_file import Given, TraceFile, source_of
 
 
 def simulate(
-    config: Config | None = None,
+    config: Config | Overrides | None = None,
     trace: Given | None = None,
     *,
     monitor: Monitor | None = None,
@@ -28,7 +28,7 @@ def simulate(
     configuration and the requests alone. Ctrl-C raises KeyboardInterrupt within a fraction of a second.
 
     Args:
-        config: What to simulate; the defaults if left out.
+        config: What to simulate: a configuration, or settings on top of the defaults; the defaults if left out.
         trace: A trace in memory, a file (streamed), or None for the workload that `config` describes.
         monitor: Told some twenty times a second how far the run is. If it returns something true, the run ends
             and `Result.partial` is set.
@@ -39,7 +39,7 @@ def simulate(
         SimulationError: If a request lies beyond the device and `host.fit` is `error`, or a check fails.
         InternalError: On a defect of ssdlab; carries the resolved configuration.
     """
-    config = config or Config()
+    config = config_of(config)
     if trace is None and config["host.replay"] == "open" and config["workload.arrival"] == "closed":
         raise ConfigError(
             "host.replay: open replay needs arrival times, and workload.arrival is closed; "

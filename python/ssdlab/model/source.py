@@ -1,7 +1,10 @@
 """Where requests come from: a trace in memory, a file, a generated workload."""
 
+import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ssdlab import _ssdlab, text
@@ -116,6 +119,34 @@ def source_text(source: Mapping[str, Any]) -> str:
     if source["kind"] == "memory":
         return f"{text.count(source['requests'])} requests in memory"
     return f"{source['pattern']} workload, {text.count(source['requests'])} requests"
+
+
+def identified(source: Mapping[str, Any]) -> dict[str, Any]:
+    """A source with the SHA-256 of each of its files as it is now; None for what is no file, such as a pipe."""
+    if "paths" not in source:
+        return dict(source)
+    return {**source, "sha256": [_digest(Path(path)) for path in source["paths"]]}
+
+
+def _digest(path: Path) -> str | None:
+    if not path.is_file():
+        return None
+    status = path.stat()
+    return _digest_of(path, status.st_size, status.st_mtime_ns)
+
+
+@lru_cache(maxsize=256)
+def _digest_of(path: Path, _size: int, _changed_ns: int) -> str:
+    """Read once while the file stays as it is."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def ingest_dict(ingest: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """What was met while reading a trace, ready for JSON."""
+    if ingest is None:
+        return None
+    return {**ingest, "counts": {name: value for name, _, _, value in ingest["counts"]}}
 
 
 def ingest_remarks(ingest: Mapping[str, Any] | None) -> list[str]:

@@ -7,7 +7,7 @@ from typing import Any
 from ssdlab import _ssdlab
 from ssdlab._ssdlab import TraceError
 from ssdlab.lazy import np, npt, pa
-from ssdlab.model.config import Config
+from ssdlab.model.config import Config, Overrides, config_of
 from ssdlab.model.conversion import write
 from ssdlab.model.parquet import columns_of, stream_names, table_of
 from ssdlab.model.requests import RequestSource, batches, from_columns
@@ -207,7 +207,7 @@ class Workload(Source):
         """Nothing: there is no file."""
 
 
-def generate(config: Config | None = None) -> Trace:
+def generate(config: Config | Overrides | None = None) -> Trace:
     """The workload of `config` (its `workload` settings) as a trace in memory.
 
     The same configuration and `seed` give the same requests.
@@ -215,5 +215,5 @@ def generate(config: Config | None = None) -> Trace:
     Raises:
         ConfigError: If the workload cannot be generated.
     """
-    generator = _ssdlab.Generator((config or Config())._inner)
+    generator = _ssdlab.Generator(config_of(config)._inner)
     return Trace(_ssdlab.Requests.concatenate(list(batches(generator))), generator.streams())

@@ -1,57 +1,204 @@
 """The same requests against several configurations."""
 
-from collections.abc import Callable, Mapping
+import statistics
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ssdlab.model.config import Config
-from ssdlab.model.finding import Finding
+from ssdlab._ssdlab import ConfigError
+from ssdlab.lazy import pa, room
+from ssdlab.model.config import Config, Overrides, config_of
+from ssdlab.model.finding import Contents, Finding, Plot
 from ssdlab.model.requests import Monitor
 from ssdlab.model.result import Result
 from ssdlab.model.simulation import simulate
 from ssdlab.model.trace_file import Given
 from ssdlab.study.executor import Executor
 
+if TYPE_CHECKING:
+    from ssdlab.view.page import Page
+
+
+class Spread(NamedTuple):
+    """A figure over the seeds of a case."""
+
+    mean: float
+    standard_deviation: float
+    """Of the sample, with n - 1 in its denominator; 0 of a single run."""
+
+    @classmethod
+    def of(cls, values: Sequence[float]) -> "Spread":
+        """The spread of the values of some runs."""
+        return cls(statistics.fmean(values), statistics.stdev(values) if len(values) > 1 else 0.0)
+
 
 class Comparison(Finding):
-    """Results by the names of their configurations."""
+    """Results of some cases: configurations with names, each run with the same number of seeds.
+
+    Saved are `report.html`, `comparison.json`, `comparison.csv`, which has a row for each figure and of each case the
+    mean and, of several seeds, the standard deviation, and `comparison.parquet` with a row for each figure, case and
+    seed.
+    """
 
     _page = "comparison"
     _json = "comparison.json"
+    saved = "report.html, comparison.json, comparison.csv and comparison.parquet"
 
-    def __init__(self, results: Mapping[str, Result]) -> None:
-        self.results = dict(results)
+    def __init__(self, runs: Mapping[str, Sequence[Result]]) -> None:
+        self.runs = {label: tuple(results) for label, results in runs.items()}
+        """Results of each case, by seed."""
+
+    @property
+    def results(self) -> dict[str, Result]:
+        """The result of each case with its first seed."""
+        return {label: results[0] for label, results in self.runs.items()}
+
+    @property
+    def seeds(self) -> int:
+        """Runs of each case."""
+        return max(map(len, self.runs.values()))
 
     @property
     def partial(self) -> bool:
         """Whether a run was stopped before its end."""
-        return any(one.partial for one in self.results.values())
+        return any(one.partial for results in self.runs.values() for one in results)
+
+    def figures(self, case: str) -> dict[str, Spread]:
+        """Every number of the summaries of a case, such as `latency.read.p99_ns`, over its seeds."""
+        runs = [dict(_numbers(one.summary)) for one in self.runs[case]]
+        # A run may lack a figure, as that of an operation that did not occur.
+        names = dict.fromkeys(name for run in runs for name in run)
+        return {name: Spread.of([run[name] for run in runs if name in run]) for name in names}
+
+    def _settings(self) -> dict[str, dict[str, Any]]:
+        return {label: result.config.to_dict() for label, result in self.results.items()}
+
+    @property
+    def differing_settings(self) -> dict[str, dict[str, Any]]:
+        """Of each case the settings in which cases differ; None for one that does not apply to a case."""
+        cases = self._settings()
+        keys = sorted({key for settings in cases.values() for key in settings})
+        values = {key: [settings.get(key, {}).get("value") for settings in cases.values()] for key in keys}
+        differ = [key for key in keys if any(value != values[key][0] for value in values[key])]
+        return {label: {key: settings.get(key, {}).get("value") for key in differ} for label, settings in cases.items()}
 
     def to_dict(self) -> dict[str, Any]:
-        """Each result by its name."""
-        return {label: one.to_dict() for label, one in self.results.items()}
+        """Every case with its settings, its figures over the seeds, and the results of its runs, ready for JSON."""
+        settings = self.differing_settings
+        return {
+            "seeds": self.seeds,
+            "spread": "standard deviation of the sample",
+            "cases": {
+                label: {
+                    "settings": settings[label],
+                    "figures": {name: spread._asdict() for name, spread in self.figures(label).items()},
+                    "runs": [{"seed": one.config["seed"], **one.to_dict()} for one in results],
+                }
+                for label, results in self.runs.items()
+            },
+        }
+
+    def _source(self) -> Mapping[str, Any]:
+        return next(iter(self.results.values())).source
+
+    def _configuration(self) -> dict[str, Any]:
+        """What all cases have in common."""
+        first = next(iter(self._settings().values()))
+        differ = next(iter(self.differing_settings.values()))
+        return {key: setting for key, setting in first.items() if key not in differ}
+
+    def page(self, *, all: bool = False) -> "Page":
+        """What a person is shown of it.
+
+        Args:
+            all: Whether figures that are equal in all cases stand among the others.
+        """
+        page: Page = room("view.pages.comparison").page(self, all=all)
+        return page
+
+    def to_arrow(self) -> "pa.Table":
+        """A row for each figure, case and seed, as an Arrow table: `figure`, `case`, `seed`, `value`."""
+        rows = [
+            (name, label, one.config["seed"], value)
+            for label, results in self.runs.items()
+            for one in results
+            for name, value in _numbers(one.summary)
+        ]
+        columns = [*zip(*rows, strict=True)]
+        types = (pa.string(), pa.string(), pa.uint64(), pa.float64())
+        names = ("figure", "case", "seed", "value")
+        return pa.table(
+            {name: pa.array(column, kind) for name, column, kind in zip(names, columns, types, strict=True)}
+        )
+
+    def _tables(self) -> Contents:
+        found = {label: self.figures(label) for label in self.runs}
+        parts = ("mean", "standard_deviation") if self.seeds > 1 else ("mean",)
+        heads = [label if part == "mean" else f"{label} {part}" for label in found for part in parts]
+        rows: list[Sequence[object]] = [("figure", *heads)]
+        for name in dict.fromkeys(name for figures in found.values() for name in figures):
+            spreads = [figures.get(name) for figures in found.values()]
+            rows.append((name, *("" if one is None else getattr(one, part) for one in spreads for part in parts)))
+        return {"comparison.csv": rows, "comparison.parquet": self.to_arrow()}
+
+    plot = Plot("comparison.headlines")
+    plot_write_amplification = Plot("comparison.write_amplification")
+
+    def __repr__(self) -> str:
+        return f"<ssdlab.Comparison of {', '.join(self.runs)}: {self.seeds} seeds each>"
+
+
+def _numbers(summary: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, float]]:
+    """Every number of a summary with its dotted path."""
+    for name, value in summary.items():
+        if isinstance(value, Mapping):
+            yield from _numbers(value, f"{above}{name}.")
+        elif isinstance(value, int | float) and not isinstance(value, bool):
+            yield f"{above}{name}", float(value)
 
 
 def compare(
-    cases: Mapping[str, Config], trace: Given | None, *, jobs: int | None, monitor: Callable[[str], Monitor]
+    cases: "Mapping[str, Config | Overrides]",
+    trace: Given | None = None,
+    *,
+    seeds: int = 1,
+    jobs: int | None = None,
+    monitor: Callable[[str], Monitor] | None = None,
 ) -> Comparison:
-    """Runs every case.
+    """Runs every case on the same requests.
+
+    The result depends on the arguments but for `jobs` alone.
 
     Args:
-        cases: Configurations by name.
+        cases: Configurations, or settings on top of the defaults, by name.
         trace: What they replay; their own workloads if None.
+        seeds: Runs of each case: with its own `seed`, and with those that follow.
         jobs: Simulations at a time; one per processor if None.
-        monitor: Makes a monitor for the case of a name.
-    """
-    executor = Executor("cases", len(cases), jobs=jobs)
+        monitor: Makes the monitor of a run, as that of `simulate`, from its name.
 
-    def one(label: str) -> Result:
-        watch = monitor(label)
+    Raises:
+        ConfigError: If there are no cases or seeds, or a configuration is wrong.
+        TraceError: If the trace cannot be read.
+        SimulationError: As `simulate`.
+    """
+    if not cases or seeds < 1:
+        raise ConfigError("nothing to compare; give at least one case and one seed")
+    configs = {label: config_of(given) for label, given in cases.items()}
+    runs = [
+        (label, config if number == 0 else config.with_overrides({"seed": config["seed"] + number}))
+        for label, config in configs.items()
+        for number in range(seeds)
+    ]
+    executor = Executor("cases", len(runs), jobs=jobs)
+
+    def one(label: str, config: Config) -> Result:
+        watch = None if monitor is None else monitor(label if seeds == 1 else f"{label}, seed {config['seed']}")
 
         def told(phase: str, done: int, total: int | None, requests: int) -> bool:
             # One failure fails the comparison: the others need not go on.
-            return bool(watch(phase, done, total, requests)) or executor.stopped.is_set()
+            return bool(watch and watch(phase, done, total, requests)) or executor.stopped.is_set()
 
-        return simulate(cases[label], trace, monitor=told)
+        return simulate(config, trace, monitor=told)
 
-    return Comparison(dict(zip(cases, executor.run([partial(one, label) for label in cases]), strict=True)))
+    results = executor.run([partial(one, label, config) for label, config in runs])
+    return Comparison({label: results[at * seeds : (at + 1) * seeds] for at, label in enumerate(configs)})

@@ -15,6 +15,10 @@ STYLES: dict[Style, str] = {
 }  # fmt: skip
 FACT_COLUMNS = 42, 16
 """Least columns of labels and values, so that the facts of a page stand below each other."""
+GAP = 2
+"""Columns between two columns of a table."""
+WORDS = 32
+"""Columns of folded words at most, where numbers stand beside them."""
 NOTE_COLUMNS = 110
 """Most columns of a note; other lines are as long as they are, to be searched and piped."""
 
@@ -90,21 +94,24 @@ def _label_columns(items: Sequence[Paragraph | Facts | Table]) -> int:
 def _table(out: Console, item: Facts | Table, labels: int) -> None:
     out.print()
     if isinstance(item, Facts):
-        grid = _grid([item.title, ""], 1)
-        grid.show_header = bool(item.title)
-        indent = "  " if item.title else ""
-        for label, value in item.rows:
-            grid.add_row(Text(indent + label), Text(value))
-        if item.title:
-            grid.columns[0].min_width, grid.columns[1].min_width = FACT_COLUMNS
-    else:
-        headers, rows = (item.headers, item.rows) if not item.wide else _turned(item)
-        # Without a header of its own the first column has the title.
-        own = bool(headers[0])
-        if own and item.title:
-            out.print(Text(item.title, style="bold"))
-        grid = _grid(headers if own else [item.title, *headers[1:]], item.left)
-        for first, *cells in rows[: item.most]:
+        _print_grid(out, _facts(item))
+        return
+    headers, rows = (item.headers, item.rows[: item.most]) if not item.wide else _turned(item)
+    # Without a header of its own the first column has the title.
+    own = bool(headers[0])
+    if own and item.title:
+        out.print(Text(item.title, style="bold"))
+    for number, columns in enumerate(_parts(out, headers, rows, item.left, 0 if own else labels)):
+        if number:
+            out.print()
+        heads, left = [headers[at] for at in columns], sum(at < item.left for at in columns)
+        grid = _grid(heads if own else [item.title, *heads[1:]], left)
+        if out.is_terminal:
+            # Words are folded rather than lines broken anywhere.
+            for column in grid.columns[1:left]:
+                column.no_wrap = False
+        for row in rows:
+            first, *cells = [row[at] for at in columns]
             # Headings among the rows stand out.
             outdented = own or (isinstance(first, Cell) and first.style == "strong")
             grid.add_row(_text(first) if outdented else Text("  ") + _text(first), *map(_text, cells))
@@ -112,11 +119,59 @@ def _table(out: Console, item: Facts | Table, labels: int) -> None:
             grid.columns[0].header_style = ""
         else:
             grid.columns[0].min_width = labels
-    # A shortened number would be a wrong one.
-    out.width = max(out.width, out.measure(grid, options=out.options.update(width=10_000)).maximum)
-    out.print(grid)
-    if isinstance(item, Table) and item.most is not None and len(item.rows) > item.most:
+        _print_grid(out, grid)
+    if item.most is not None and len(item.rows) > item.most:
         out.print(Text(f"  further rows: {len(item.rows) - item.most}, with --out", style="dim"))
+
+
+def _facts(item: Facts) -> Grid:
+    grid = _grid([item.title, ""], 1)
+    grid.show_header = bool(item.title)
+    indent = "  " if item.title else ""
+    for label, value in item.rows:
+        grid.add_row(Text(indent + label), Text(value))
+    if item.title:
+        grid.columns[0].min_width, grid.columns[1].min_width = FACT_COLUMNS
+    return grid
+
+
+def _print_grid(out: Console, grid: Grid) -> None:
+    # A shortened number would be a wrong one.
+    whole = out.width
+    needed = out.measure(grid, options=out.options.update(width=10_000))
+    out.width = max(whole, needed.minimum if out.is_terminal else needed.maximum)
+    out.print(grid)
+    out.width = whole
+
+
+def _parts(
+    out: Console, headers: Sequence[str], rows: Sequence[Row], left: int, labels: int
+) -> Iterator[Sequence[int]]:
+    """The columns of a table in parts that fit a terminal, each beginning with what names the rows; elsewhere all."""
+    fixed = [*range(left if left < len(headers) else 1)]
+    free = [*range(len(fixed), len(headers))]
+    if not out.is_terminal or not free:
+        yield [*fixed, *free]
+        return
+
+    def widest(at: int) -> int:
+        return max(Text(one).cell_len for one in (headers[at], *(_text(row[at]).plain for row in rows)))
+
+    def columns(at: int) -> int:
+        if at == 0:
+            return max(widest(0) + 2, labels) + GAP
+        return (min(widest(at), WORDS) if at < left else widest(at)) + GAP
+
+    # Long words are said once.
+    again = [at for at in fixed if at == 0 or widest(at) <= WORDS]
+    part = [*fixed]
+    for at in free:
+        # A column that is too wide by itself stands alone.
+        if part[-1] not in fixed and sum(map(columns, [*part, at])) - GAP > out.width:
+            yield part
+            part = [*again]
+        part.append(at)
+    yield part
 
 
 def _turned(table: Table) -> tuple[Sequence[str], Sequence[Row]]:
@@ -128,7 +183,7 @@ def _turned(table: Table) -> tuple[Sequence[str], Sequence[Row]]:
 
 def _grid(headers: Sequence[str], left: int) -> Grid:
     """A table without lines."""
-    grid = Grid(box=None, padding=(0, 2, 0, 0), header_style="dim", pad_edge=False)
+    grid = Grid(box=None, padding=(0, GAP, 0, 0), header_style="dim", pad_edge=False)
     for index, header in enumerate(headers):
         grid.add_column(Text(header), justify="left" if index < left else "right", no_wrap=True)
     if headers:

@@ -94,6 +94,8 @@ pub struct Point {
     pub compressed_hit_ratio: f64,
     /// Mean time of a request for a page, in microseconds. A hit on a raw page takes none.
     pub us: f64,
+    /// Time that one request in a hundred exceeds at most, in microseconds.
+    pub p99_us: f64,
 }
 
 /// A cache and a compressor for it.
@@ -173,8 +175,10 @@ impl Plan {
         };
         let compress_us = if share == 0.0 && has(Correction::EmptyPoolIsFree) { 0.0 } else { compress_us };
         let restore_us = decompress_us + if has(Correction::RestoreInPlace) { 0.0 } else { compress_us };
-        let us = restore_us * compressed_hit_ratio + (self.memory.device_us + compress_us) * (1.0 - hit_ratio);
-        Point { share, hit_ratio, compressed_hit_ratio, us }
+        let load_us = self.memory.device_us + compress_us;
+        let us = restore_us * compressed_hit_ratio + load_us * (1.0 - hit_ratio);
+        let p99_us = exceeded_by([(restore_us, compressed_hit_ratio), (load_us, 1.0 - hit_ratio)], 0.01);
+        Point { share, hit_ratio, compressed_hit_ratio, us, p99_us }
     }
 
     /// The point with the least time, on a grid of tenths of a percent; the smallest share of equal ones.
@@ -209,6 +213,19 @@ impl Plan {
     fn hits(&self, share: f64) -> f64 {
         self.memory.popularity.hit_ratio(share, (self.memory.data_bytes / self.memory.page_bytes).max(1.0))
     }
+}
+
+/// The least time that at most `share` of the requests exceed, where some take each of two times and the others none.
+fn exceeded_by(mut times: [(f64, f64); 2], share: f64) -> f64 {
+    times.sort_by(|one, other| other.0.total_cmp(&one.0));
+    let mut slower = 0.0;
+    for (us, requests) in times {
+        slower += requests;
+        if slower > share {
+            return us;
+        }
+    }
+    0.0
 }
 
 /// The least share at which `function` is negative.

@@ -138,3 +138,20 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn the_99th_percentile_is_the_cost_of_whatever_one_in_a_hundred_exceeds() {
+    let [wide, ..] = cases();
+    // More than one in a hundred misses: a load, and the page that is compressed to make room for it.
+    let corrected = [Correction::EmptyPoolIsFree, Correction::HotPagesRaw];
+    assert_eq!(plan(&wide, LZ4).at(0.0, &corrected).p99_us, 110.0);
+    assert_eq!(plan(&wide, LZ4).at(0.5, &corrected).p99_us, 112.0);
+    // All pages in memory: with half of them compressed, half of the requests restore one; with none, nothing waits.
+    let all = Plan::new(Memory { data_bytes: 15.0 * GIB, ..plan(&wide, LZ4).memory }, LZ4).expect("a plan");
+    assert_eq!(all.at(0.5, &corrected).p99_us, 3.0);
+    assert_eq!(all.at(0.0, &corrected).p99_us, 0.0);
+    // One in a hundred itself does not count.
+    assert_eq!(exceeded_by([(110.0, 0.01), (3.0, 0.5)], 0.01), 3.0);
+    assert_eq!(exceeded_by([(3.0, 0.5), (110.0, 0.011)], 0.01), 110.0);
+    assert_eq!(exceeded_by([(110.0, 0.004), (3.0, 0.005)], 0.01), 0.0);
+}

@@ -2,7 +2,7 @@
 
 use super::ftl::plan::Plan;
 use super::host::Fitting;
-use super::provision;
+use super::provision::{self, Provision};
 use crate::checker::{Checker, Read};
 use crate::figures::DeviceFigures;
 use crate::kind::{Choices, Kind};
@@ -16,10 +16,13 @@ pub(crate) const SECTION: Section = Section {
     options: || [CAPACITY, provision::OPTIONS, RESERVE].concat(),
 };
 
+/// The largest capacity.
+const MOST_BYTES: u64 = 16 * TIB;
+
 const CAPACITY: &[OptionSpec] = &[
     OptionSpec {
         key: "device.capacity",
-        kind: Kind::Bytes { min: KIB, max: 16 * TIB },
+        kind: Kind::Bytes { min: KIB, max: MOST_BYTES },
         fallback: Fallback::Preset,
         help: "Bytes the host sees; a multiple of the page size.",
         example: "64GiB",
@@ -51,14 +54,81 @@ const RESERVE: &[OptionSpec] = &[OptionSpec {
     example: "extra",
 }];
 
-/// Blocks that the FTL always keeps open, erased, or full of its map.
-#[derive(Clone, Copy)]
-struct Reserve {
-    blocks: u64,
-    /// Whether each plane has its part of them, and of the data.
-    by_plane: bool,
-    /// Whether they are added to what over-provisioning gives.
+/// What blocks are made of, whatever the capacity.
+struct Shape<'a> {
+    plan: &'a Plan,
+    provision: Provision,
+    page_bytes: u32,
+    pages_per_block: u32,
+    planes: u32,
+    /// Whether the blocks that the FTL keeps are added to what over-provisioning gives.
     extra: bool,
+}
+
+/// Blocks for some capacity.
+struct Blocks {
+    /// What over-provisioning gives.
+    asked: u64,
+    /// The same, equally many for each plane.
+    provided: u64,
+    /// Added to them.
+    added: u64,
+    /// Hold the data.
+    full: u64,
+    /// The FTL keeps them open, erased, or full of its map, of those that are provided.
+    kept: u64,
+    /// Planes that collect for themselves.
+    parts: u64,
+    /// All planes.
+    planes: u64,
+}
+
+impl Shape<'_> {
+    /// Blocks for this many logical pages.
+    fn blocks(&self, logical_pages: u64) -> Blocks {
+        let reserve =
+            u64::from(self.plan.reserve_blocks(logical_pages, self.page_bytes, self.pages_per_block, self.planes));
+        let (pages_per_block, planes) = (u64::from(self.pages_per_block), u64::from(self.planes));
+        let asked = self.provision.blocks(logical_pages, pages_per_block);
+        let (added, kept) = if self.extra { (reserve, 0) } else { (0, reserve) };
+        // Where each plane collects for itself, each must hold its part of the data.
+        let parts = if self.plan.reserves_by_plane() { planes } else { 1 };
+        Blocks {
+            asked,
+            provided: (asked + added).next_multiple_of(planes) - added,
+            added,
+            full: parts * logical_pages.div_ceil(parts).div_ceil(pages_per_block),
+            kept,
+            parts,
+            planes,
+        }
+    }
+
+    /// The smallest capacity, a power of two above this one, that has enough blocks; none if none has.
+    fn capacity_beyond(&self, logical_pages: u64) -> Option<u64> {
+        let page_bytes = u64::from(self.page_bytes);
+        let first = (logical_pages * page_bytes + 1).next_power_of_two();
+        std::iter::successors(Some(first), |bytes| bytes.checked_mul(2))
+            .take_while(|bytes| *bytes <= MOST_BYTES && bytes / page_bytes <= u64::from(u32::MAX))
+            .find(|bytes| self.blocks(bytes / page_bytes).suffice())
+    }
+}
+
+impl Blocks {
+    /// Blocks beyond the data that collection needs: a victim yields space only if some block beyond the data is
+    /// neither open nor kept erased.
+    fn needed(&self) -> u64 {
+        self.kept + self.parts
+    }
+
+    /// Blocks beyond the data.
+    fn left(&self) -> u64 {
+        self.provided.saturating_sub(self.full)
+    }
+
+    fn suffice(&self) -> bool {
+        self.left() >= self.needed() && self.asked >= self.planes
+    }
 }
 
 impl Checker<'_> {
@@ -81,12 +151,17 @@ impl Checker<'_> {
         };
         let pages_per_block = self.small("nand.pages_per_block")?;
         let parallelism = self.parallelism()?;
-        let reserve_blocks = plan.reserve_blocks(logical_pages, page_bytes, pages_per_block, parallelism.planes());
+        let (key, provision) = self.provision()?;
         let extra = self.choice("device.reserve", &RESERVES)?;
-        let reserve = Reserve { blocks: u64::from(reserve_blocks), by_plane: plan.reserves_by_plane(), extra };
-        let Some(blocks) = self.blocks(logical_pages, u64::from(pages_per_block), reserve, &parallelism)? else {
+        let planes = parallelism.planes();
+        let shape = Shape { plan, provision, page_bytes, pages_per_block, planes, extra };
+        let found = shape.blocks(logical_pages);
+        if !found.suffice() {
+            self.report_blocks(key, &shape, &found, &parallelism, logical_pages)?;
             return Ok(None);
-        };
+        }
+        let blocks = found.provided + found.added;
+        let reserve_blocks = plan.reserve_blocks(logical_pages, page_bytes, pages_per_block, planes);
         // Page numbers are 32 bits wide and the largest of them stands for "none".
         let sizes = (u32::try_from(blocks * u64::from(pages_per_block)), u32::try_from(logical_pages));
         let (Ok(physical_pages), Ok(logical_pages)) = sizes else {
@@ -162,47 +237,37 @@ impl Checker<'_> {
         Ok(Some((covered_bytes.div_ceil(page_bytes) as f64 / self.share(FILL)?).ceil() as u64))
     }
 
-    /// Erase blocks for this many logical pages, equally many for each plane, enough for collection to make progress.
-    fn blocks(
+    /// Reports that blocks are too few for collection to make progress.
+    fn report_blocks(
         &mut self,
-        logical_pages: u64,
-        pages_per_block: u64,
-        reserve: Reserve,
+        key: &str,
+        shape: &Shape<'_>,
+        found: &Blocks,
         parallelism: &Parallelism,
-    ) -> Read<Option<u64>> {
-        let (key, provision) = self.provision()?;
-        let asked = provision.blocks(logical_pages, pages_per_block);
-        let planes = u64::from(parallelism.planes());
-        let (added, kept) = if reserve.extra { (reserve.blocks, 0) } else { (0, reserve.blocks) };
-        let blocks = (asked + added).next_multiple_of(planes) - added;
-        // Where each plane collects for itself, each must hold its part of the data.
-        let parts = if reserve.by_plane { planes } else { 1 };
-        let full = parts * logical_pages.div_ceil(parts).div_ceil(pages_per_block);
-        // A victim yields space only if some block beyond the data is neither open nor kept erased.
-        let needed = kept + parts;
-        let left = blocks.saturating_sub(full);
-        if left >= needed && asked >= planes {
-            return Ok(Some(blocks + added));
-        }
-        if planes > 1 && (reserve.by_plane || asked < planes) {
-            let need = if reserve.by_plane {
+        logical_pages: u64,
+    ) -> Read<()> {
+        let Blocks { asked, provided, full, kept, parts, planes, .. } = *found;
+        let (left, needed) = (found.left(), found.needed());
+        if planes > 1 && (parts > 1 || asked < planes) {
+            let need = if parts > 1 {
                 let (data, kept, all) = (full / planes, kept.div_ceil(planes), full + needed);
                 format!("{data} blocks each for data, {kept} for the FTL and 1 to collect, {all} in all")
             } else {
                 "a block each".into()
             };
-            self.report_planes(parallelism, &format!("need {need}; the device has {asked}"));
-            return Ok(None);
+            let why = format!("need {need}; the device has {asked}");
+            self.report_planes(parallelism, &why, shape.capacity_beyond(logical_pages));
+            return Ok(());
         }
         let share = self.value(key)?.to_toml();
-        let remedy = self.raise_provision(full + needed, logical_pages, pages_per_block)?;
-        let other_way = if !reserve.extra && left >= 1 { ", or set device.reserve to \"extra\"" } else { "" };
+        let remedy = self.raise_provision(full + needed, logical_pages, u64::from(shape.pages_per_block))?;
+        let other_way = if !shape.extra && left >= 1 { ", or set device.reserve to \"extra\"" } else { "" };
         let message = format!(
-            "{} leaves {left} of {blocks} blocks beyond the data and the FTL needs {needed} of them here; \
+            "{} leaves {left} of {provided} blocks beyond the data and the FTL needs {needed} of them here; \
              {remedy}{other_way}",
             share.trim_matches('"')
         );
         self.report(key, message);
-        Ok(None)
+        Ok(())
     }
 }

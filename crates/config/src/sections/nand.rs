@@ -5,6 +5,7 @@ use crate::checker::{Checker, Read};
 use crate::kind::{Choices, Kind};
 use crate::table::{Case, Fallback, Is, MEBI, OptionSpec, SECOND, Section, U32};
 use ssdlab_core::Nanos;
+use ssdlab_core::units::write_bytes;
 use ssdlab_core::units::write_nanos;
 use ssdlab_nand::{Commands, Interruption, PageTimes, Parallelism, ProgramOrder, Suspend, Timing};
 
@@ -213,7 +214,8 @@ impl Checker<'_> {
     }
 
     /// Reports that there are too many planes, at the level there is most of, or at the capacity if that is what was set.
-    pub(crate) fn report_planes(&mut self, parallelism: &Parallelism, why: &str) {
+    /// `enough_bytes` is a capacity for as many.
+    pub(crate) fn report_planes(&mut self, parallelism: &Parallelism, why: &str, enough_bytes: Option<u64>) {
         let levels = [
             ("nand.channels", parallelism.channels),
             ("nand.ways", parallelism.ways),
@@ -223,10 +225,13 @@ impl Checker<'_> {
         let product = levels.map(|(_, count)| count.to_string()).join(" x ");
         let (widest, _) = levels.into_iter().max_by_key(|(_, count)| *count).unwrap_or_default();
         let planes = parallelism.planes();
-        let (key, remedy) = if self.is_default(widest) && !self.is_default("device.capacity") {
-            ("device.capacity", format!("raise it or lower {widest}"))
-        } else {
-            (widest, "lower it or raise device.capacity".into())
+        let larger = enough_bytes.map(write_bytes);
+        let (key, remedy) = match larger {
+            Some(bytes) if self.is_default(widest) && !self.is_default("device.capacity") => {
+                ("device.capacity", format!("raise it to {bytes} or lower {widest}"))
+            }
+            Some(bytes) => (widest, format!("lower it or raise device.capacity to {bytes}")),
+            None => (widest, "lower it".into()),
         };
         self.report(key, format!("{product} = {planes} planes {why}; {remedy}"));
     }

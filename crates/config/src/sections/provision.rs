@@ -3,7 +3,7 @@
 use crate::checker::{Checker, Read};
 use crate::kind::Kind;
 use crate::table::{Fallback, OptionSpec};
-use ssdlab_core::units::write_percent;
+use ssdlab_core::units::{write_bytes, write_percent};
 
 pub(super) const OPTIONS: &[OptionSpec] = &[
     OptionSpec {
@@ -68,12 +68,22 @@ impl Checker<'_> {
         }
     }
 
-    /// The remedy for too few blocks, with the value that gives `blocks` of them.
+    /// The remedy for too few blocks, with the values that give `blocks` of them.
     pub(crate) fn raise_provision(&self, blocks: u64, logical_pages: u64, pages_per_block: u64) -> Read<String> {
         let (key, provision) = self.provision()?;
         let percent = provision.percent_for(blocks, logical_pages, pages_per_block);
         Ok(match self.kind(key) {
-            Some(Kind::Percent { max, .. }) if percent > max => "raise device.capacity".into(),
+            // As many blocks beyond the data are the largest share of more data.
+            Some(Kind::Percent { max, .. }) if percent > max => {
+                let beyond = blocks * pages_per_block - logical_pages;
+                let logical_pages = match provision {
+                    Provision::OverLogical(_) => beyond as f64 * 100.0 / max,
+                    Provision::OfPhysical(_) => beyond as f64 * (100.0 - max) / max,
+                };
+                let bytes =
+                    (logical_pages.ceil() as u64 * u64::from(self.small("nand.page_size")?)).next_power_of_two();
+                format!("raise device.capacity to {} and {key} to {}", write_bytes(bytes), write_percent(max))
+            }
             _ => format!("raise {key} to {}", write_percent(percent)),
         })
     }

@@ -113,6 +113,10 @@ class CacheBench(Finding):
     """By share, then codec."""
     asked: int
     """Cells that were to be measured."""
+    accessed: str | dict[str, Any]
+    """How pages were asked for: a name, or what is known of the trace."""
+    drive: Config | None
+    """The simulated drive below, if there is one."""
 
     @property
     def partial(self) -> bool:
@@ -123,13 +127,19 @@ class CacheBench(Finding):
         """All of it as plain values."""
         names = ("title", "page_bytes", "pages", "budget_bytes", "accesses", "threads", "runs")
         return {
-            "ssdlab": _ssdlab.__version__,
             "machine": machine(),
             **{name: getattr(self, name) for name in names},
             "settings": self.settings,
             "contents": {"title": self.contents.title, "bytes": self.contents.bytes, "skipped": self.contents.skipped},
             "cells": [asdict(cell) for cell in self.cells],
         }
+
+    def _source(self) -> dict[str, Any]:
+        contents = self.contents
+        return {"kind": "corpus", "title": contents.title, "bytes": contents.bytes, "accesses": self.accessed}
+
+    def _configuration(self) -> dict[str, Any] | None:
+        return None if self.drive is None else self.drive.to_dict()
 
     def _tables(self) -> Contents:
         spreads = [name for name, kind in Cell.__annotations__.items() if kind is Spread]
@@ -318,10 +328,11 @@ def bench(
             "cost_us": cost_us if drive is None and directory is None else None,
             "busy": busy,
             "directory": None if directory is None else os.fspath(directory),
-            "drive": None if drive is None else drive.to_toml(),
         },
         cells=tuple(cells),
         asked=len(plan),
+        accessed=access if trace is None else trace.about,
+        drive=drive,
     )
 
 

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ssdlab import _ssdlab
 from ssdlab.analyse.cache.policies import Asked, Items
 from ssdlab.lazy import Counts, Numbers, np, pa
 from ssdlab.model.finding import Contents, Finding, Plot
@@ -74,8 +73,6 @@ class _Caches(Finding):
         """All figures, ready for JSON; ratios are those of 1."""
         rows, columns = range(len(self.policies)), range(len(self.capacities))
         return {
-            "ssdlab": _ssdlab.__version__,
-            "source": self.source,
             "granularity": self.granularity,
             "unit_bytes": self.unit_bytes,
             "accesses": self.accesses,
@@ -87,6 +84,9 @@ class _Caches(Finding):
 
     def _more(self) -> dict[str, Any]:
         return {}
+
+    def _source(self) -> Mapping[str, Any]:
+        return self.source
 
     def to_arrow(self) -> "pa.Table":
         """A row for each policy and size, as an Arrow table."""

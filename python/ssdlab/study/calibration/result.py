@@ -1,11 +1,10 @@
 """What a calibration found."""
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ssdlab import _ssdlab, text
+from ssdlab import text
 from ssdlab.lazy import Numbers
 from ssdlab.model.config import Config
 from ssdlab.model.finding import Contents, Finding, Plot
@@ -126,8 +125,6 @@ class Calibration(Finding):
         """Everything, ready for JSON."""
         region = self.region
         return {
-            "ssdlab": _ssdlab.__version__,
-            "source": self.source,
             "size": self.size,
             "share": knee.SHARE,
             "regions": list(self.regions),
@@ -142,12 +139,13 @@ class Calibration(Finding):
             "region_matters": self.region_matters,
             "region_bytes": None if region is None else self.regions[region],
             "settings": self.settings,
-            "remarks": list(self.remarks),
-            "partial": self.partial,
-            "config": None
-            if self.config is None
-            else {key: {"value": json.loads(value), "origin": origin} for key, value, origin in self.config.settings},
         }
+
+    def _source(self) -> Mapping[str, Any]:
+        return self.source
+
+    def _configuration(self) -> dict[str, Any] | None:
+        return None if self.config is None else self.config.to_dict()
 
     def _tables(self) -> Contents:
         rows: list[Sequence[object]] = [("op", "region_bytes", "in_flight", "iops")]

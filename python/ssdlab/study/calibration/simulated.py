@@ -7,7 +7,7 @@ from itertools import product
 from ssdlab import _ssdlab
 from ssdlab._ssdlab import ConfigError
 from ssdlab.lazy import np
-from ssdlab.model.config import Config, _pairs, _rebuilt
+from ssdlab.model.config import Config, Overrides, _pairs, _rebuilt, config_of, presets
 from ssdlab.model.requests import Monitor
 from ssdlab.study.calibration.grid import IN_FLIGHT, in_flight_of, regions_of
 from ssdlab.study.calibration.result import Calibration
@@ -22,7 +22,7 @@ READS = {"read": "100%", "write": "0%"}
 
 
 def calibrate(
-    config: Config | None = None,
+    config: Config | Overrides | None = None,
     *,
     regions: Sequence[str] | None = None,
     in_flight: Sequence[int] | None = None,
@@ -52,11 +52,11 @@ def calibrate(
         ConfigError: If the configuration serves one request at a time or in no time, or a region or number does not fit
             the drive.
     """
-    config = config or Config()
+    config = config_of(config)
     if config["time"] != "event":
         raise ConfigError(
             f"time: a drive with time={config['time']} serves one request at a time, so that more in flight change "
-            "nothing; set time=event"
+            f"nothing; set time=event, or start from a preset of a parallel drive: {', '.join(parallel_presets())}"
         )
     if requests < 1:
         raise ConfigError("no request would be measured in a cell; ask for 1 or more, such as 10000")
@@ -133,6 +133,11 @@ def calibrate(
         write_amplification=amplification,
         remarks=() if config["drive.buffer"] == "none" else (BUFFER,),
     )
+
+
+def parallel_presets() -> list[str]:
+    """The presets that can be calibrated as they are."""
+    return [one.name for one in presets() if Config(one.name)["time"] == "event"]
 
 
 def _over(config: Config, overrides: Mapping[str, object]) -> Config:

@@ -199,6 +199,26 @@ class Experiment:
                 )
         return tuple(table for table in self.tables if not wanted or table.name in wanted)
 
+    def to_dict(self) -> dict[str, object]:
+        """What it has, ready for JSON."""
+        return {
+            "name": self.name,
+            "title": self.title,
+            "document": self.document,
+            "tables": [
+                {
+                    "name": table.name,
+                    "title": table.title,
+                    "unit": table.unit,
+                    "rows": list(table.rows.labels),
+                    "columns": list(table.columns.labels),
+                    "compared": table.reference is not None,
+                }
+                for table in self.tables
+            ],
+            "supplied": {one.name: one.help for one in self.traces.values() if one.supplied},
+        }
+
     def replayed(self, table: Table) -> tuple[Replay, ...]:
         """The traces that cells of a table replay, in the order of the experiment."""
         used = {table.replays(row, column) for row in table.rows.labels for column in table.columns.labels}

@@ -1,15 +1,14 @@
 """What an experiment yields: our tables beside the document's."""
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any, Literal, TypeAlias
 
-from ssdlab import _ssdlab
 from ssdlab.lazy import Numbers, np, npt
 from ssdlab.model.finding import Contents, Finding, Plot
+from ssdlab.model.source import identified
 from ssdlab.study.experiments.definition import Anchor, Experiment, Replay, Table
 
 Array = Numbers
@@ -253,23 +252,22 @@ class ExperimentResult(Finding):
         raise KeyError(table)
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything, ready for JSON: the contents of `experiment.json`."""
+        """Everything, ready for JSON: `result` in `experiment.json`."""
         return {
-            "ssdlab": _ssdlab.__version__,
-            "experiment": self.experiment.name,
-            "title": self.experiment.title,
-            "document": self.experiment.document,
             "overrides": list(self.overrides),
-            "traces": {name: dict(source) for name, source in self.traces.items()},
-            "partial": self.partial,
             "runs": self.runs,
             "finished": self.finished,
             "tables": [table.to_dict() for table in self.tables],
         }
 
-    def to_json(self) -> str:
-        """`to_dict` as JSON text, one line for each row of a table."""
-        return _compact(self.to_dict()) + "\n"
+    def _source(self) -> Mapping[str, Any]:
+        return {
+            "kind": "experiment",
+            "name": self.experiment.name,
+            "title": self.experiment.title,
+            "document": self.experiment.document,
+            "traces": {name: identified(source) for name, source in self.traces.items()},
+        }
 
     def _tables(self) -> Contents:
         names = ("document", "ours", "difference", "spread")
@@ -291,15 +289,3 @@ class ExperimentResult(Finding):
 
 def _listed(values: Array) -> list[list[float | None]]:
     return [[None if np.isnan(value) else float(value) for value in row] for row in values]
-
-
-def _compact(node: Any, indent: str = "") -> str:
-    """Indented JSON, but lists of scalars on one line: rows of tables stay rows."""
-    inner = indent + "  "
-    if isinstance(node, dict) and node:
-        parts = ",\n".join(f"{inner}{json.dumps(key)}: {_compact(value, inner)}" for key, value in node.items())
-        return f"{{\n{parts}\n{indent}}}"
-    if isinstance(node, list) and any(isinstance(one, list | dict) for one in node):
-        parts = ",\n".join(f"{inner}{_compact(value, inner)}" for value in node)
-        return f"[\n{parts}\n{indent}]"
-    return json.dumps(node)

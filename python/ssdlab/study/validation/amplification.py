@@ -9,17 +9,20 @@ logical pages, s_i of the spare ones and r_i of the writes, and A = sum of r_i A
 """
 
 import csv
-import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from ssdlab.model.config import Config
 from ssdlab.model.finding import Finding
 from ssdlab.model.requests import Monitor
 from ssdlab.study.executor import Executor
+
+REFERENCE = "waf_reference.csv"
+"""File with the rows."""
 
 TOLERANCE = 0.01
 """Largest deviation from the reference, as a share of it."""
@@ -152,7 +155,7 @@ def _number(text: str) -> float | None:
 
 def rows() -> Iterator[Row]:
     """The rows of the reference, in its order."""
-    text = Path(__file__).with_name("waf_reference.csv").read_text(encoding="utf-8")
+    text = Path(__file__).with_name(REFERENCE).read_text(encoding="utf-8")
     hot_spare = None
     for number, line in enumerate(csv.DictReader(text.splitlines()), 1):
         workload = line["workload"]
@@ -204,13 +207,16 @@ class Amplification(Finding):
         """Whether every row is within the tolerance."""
         return all(one.passed for one in self.outcomes)
 
-    def to_json(self) -> str:
-        """A list of rows as indented JSON text."""
+    def to_dict(self) -> dict[str, Any]:
+        """Whether all passed, and every row, ready for JSON."""
         rows = [
             {**asdict(one.row), "ours": one.ours, "difference": one.difference, "passed": one.passed}
             for one in self.outcomes
         ]
-        return json.dumps(rows, indent=2) + "\n"
+        return {"passed": self.passed, "asked": self.asked, "rows": rows}
+
+    def _source(self) -> dict[str, Any]:
+        return {"kind": "reference", "name": REFERENCE}
 
 
 def run(chosen: Sequence[Row], *, jobs: int | None = None, monitor: Monitor | None = None) -> Amplification:

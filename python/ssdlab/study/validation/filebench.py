@@ -6,10 +6,10 @@ difference that passes, in the unit of the statistic, and why it is wide where i
 """
 
 import csv
-import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from ssdlab import _ssdlab
 from ssdlab.lazy import np
@@ -17,6 +17,7 @@ from ssdlab.model.config import Config
 from ssdlab.model.finding import Finding
 from ssdlab.model.requests import batches
 
+REFERENCE = "filebench_reference.csv"
 PAGE_BYTES = 4096
 READ, WRITE, FLUSH = 0, 1, 3
 SYNC, META, PREFLUSH = 1, 2, 16
@@ -155,7 +156,7 @@ class Outcome:
 
 def rows() -> Iterator[Row]:
     """The rows of the reference, workload by workload."""
-    text = Path(__file__).with_name("filebench_reference.csv").read_text(encoding="utf-8")
+    text = Path(__file__).with_name(REFERENCE).read_text(encoding="utf-8")
     for line in csv.DictReader(text.splitlines()):
         captured, tolerance = float(line["captured"]), float(line["tolerance"])
         yield Row(line["workload"], line["statistic"], captured, tolerance, line["reason"])
@@ -191,13 +192,16 @@ class Filebench(Finding):
         """Whether every statistic is within its tolerance."""
         return all(one.passed for one in self.outcomes)
 
-    def to_json(self) -> str:
-        """A list of rows as indented JSON text."""
+    def to_dict(self) -> dict[str, Any]:
+        """Whether all passed, and every row, ready for JSON."""
         rows = [
             {**asdict(one.row), "generated": one.generated, "difference": one.difference, "passed": one.passed}
             for one in self.outcomes
         ]
-        return json.dumps(rows, indent=2) + "\n"
+        return {"passed": self.passed, "rows": rows}
+
+    def _source(self) -> dict[str, Any]:
+        return {"kind": "reference", "name": REFERENCE}
 
 
 def compare(workload: str) -> list[Outcome]:

@@ -27,12 +27,35 @@ def page(found: CacheBench) -> Page:
         partial=f"{len(found.cells)} of {found.asked} cells were measured" if found.partial else "",
         remarks=_remarks(found),
         sections=[
-            Section("Pages a second", [Figure(found.plot)], terminal=False),
+            *([Section("Pages a second", [Figure(found.plot)], terminal=False)] if len(found.cells) > 1 else []),
             Section("Hits", [Figure(found.plot_hits)], terminal=False),
             Section("Figures", [Table(HEADERS, _rows(found), "Figures", left=2)]),
         ],
         legend=LEGEND,
+        conclusion=[Paragraph(verdict(found), "strong")],
     )
+
+
+def verdict(found: CacheBench) -> str:
+    """Whether compressing part of the cache pays here; undecided where the runs' ranges overlap."""
+    raw = next((cell for cell in found.cells if cell.codec is None), None)
+    compressed = [cell for cell in found.cells if cell.codec is not None]
+    if raw is None or not compressed:
+        missing = "without a compressed pool (--share 0)" if raw is None else "with a compressed pool"
+        return f"Nothing to decide: no cache {missing} was measured."
+    best = max(compressed, key=lambda cell: cell.pages_s.median)
+    what = f"{share_text(best.share)} compressed by {best.codec}"
+    times = best.pages_s.median / raw.pages_s.median
+    figures = (
+        f"{times:.2f} times the pages a second of the raw cache, p99 {text.significant(best.access_p99_us.median)} µs "
+        f"instead of {text.significant(raw.access_p99_us.median)}"
+    )
+    if found.runs > 1 and best.pages_s.low > raw.pages_s.high:
+        return f"Compress: {what} serves {figures}."
+    if found.runs > 1 and best.pages_s.high < raw.pages_s.low:
+        return f"Do not compress: the best share, {what}, serves {figures}."
+    why = "the ranges of the runs overlap" if found.runs > 1 else "a single run has no range"
+    return f"Undecided: {what} serves {figures}, but {why}; measure more --runs on an idle machine."
 
 
 def _remarks(found: CacheBench) -> list[str]:

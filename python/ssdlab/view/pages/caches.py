@@ -21,16 +21,19 @@ def page(found: CacheSimulation | MissRatioCurves) -> Page:
         remarks=_remarks(found),
         sections=[
             Section("", [Facts(_headlines(found), tiles=True)]),
-            Section(
-                "Miss ratios",
-                [Figure(found.plot)],
-                note="Misses of all accesses, against the size of the cache. Caches are empty at first.",
-                terminal=False,
-            ),
+            *_drawn(found),
             Section("In figures", _tables(found)),
         ],
         footer="Sizes in binary units (1 KiB = 1,024 B). Figures are exact but for those with a standard error (±).",
     )
+
+
+def _drawn(found: CacheSimulation | MissRatioCurves) -> list[Section]:
+    """The curves; of a single size the table tells all there is."""
+    if len(found.capacities) == 1:
+        return []
+    note = "Misses of all accesses, against the size of the cache. Caches are empty at first."
+    return [Section("Miss ratios", [Figure(found.plot)], note=note, terminal=False)]
 
 
 def _headlines(found: CacheSimulation | MissRatioCurves) -> list[tuple[str, str]]:

@@ -24,7 +24,7 @@ def page(found: Calibration) -> Page:
         lead=[Paragraph(_how(found))],
         partial="the calibration was stopped before its end" if found.partial else "",
         remarks=found.remarks,
-        sections=[Section(HEADINGS[op], [Figure(partial(found.plot, op)), _table(found, op)]) for op in found.iops],
+        sections=[Section(HEADINGS[op], [*_drawn(found, op), _table(found, op)]) for op in found.iops],
         legend=LEGEND,
         conclusion=[
             *map(Paragraph, sentences(found)),
@@ -32,6 +32,11 @@ def page(found: Calibration) -> Page:
             *(Paragraph(one, "code") for one in settings),
         ],
     )
+
+
+def _drawn(found: Calibration, op: str) -> list[Figure]:
+    """The curves; of a single number in flight the table tells all there is."""
+    return [Figure(partial(found.plot, op))] if len(found.in_flight) > 1 else []
 
 
 def _how(found: Calibration) -> str:

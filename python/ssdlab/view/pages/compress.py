@@ -15,6 +15,8 @@ FIGURES = {
     "decompress": "Time to restore a page",
     "rate": "Rate by threads",
 }
+BY_PAGE = ("ratio", "compress", "decompress")
+"""Those that are curves over the size of a page; of a single size the table tells all there is."""
 MOST_FILES, MOST_SHOWN = 1000, 24
 """Files with a row of their own, on a page and on a terminal; `compress.csv` has all."""
 HEADERS = (
@@ -46,6 +48,7 @@ def page(found: CompressBench) -> Page:
             *(
                 Section(heading, [Figure(partial(found.plot, name))], terminal=False)
                 for name, heading in FIGURES.items()
+                if name not in BY_PAGE or sum(size is not None for size in found.page_sizes) > 1
             ),
             Section("Codecs", _tables(found)),
             Section("Files", [*_files(found)]),

@@ -9,7 +9,8 @@ from ssdlab.study.experiments.models import MEASURED
 from ssdlab.study.experiments.result import Array, ExperimentResult, TableResult, Which
 from ssdlab.view.page import Beside, Cell, Figure, Item, Page, Paragraph, Row, Section, Table
 
-LEGEND = "*: best of its row or column, in the document and here"
+BEST = "*: best of its row or column, in the document and here"
+BEYOND = "!: differs by more than the tolerance of the table"
 
 
 def page(result: ExperimentResult) -> Page:
@@ -24,8 +25,16 @@ def page(result: ExperimentResult) -> Page:
         lead=lead,
         partial=unfinished if result.partial else "",
         sections=[_section(table) for table in result.tables],
-        legend=LEGEND if any(table.winners for table in result.tables) else "",
+        legend="; ".join(_marks(result)),
     )
+
+
+def _marks(result: ExperimentResult) -> Iterator[str]:
+    """What the marks mean that there are."""
+    if any(table.winners for table in result.tables):
+        yield BEST
+    if any(table.misses.any() for table in result.tables):
+        yield BEYOND
 
 
 def _section(result: TableResult) -> Section:
@@ -39,7 +48,7 @@ def _section(result: TableResult) -> Section:
     drawn: list[Item] = [
         Beside([Figure(partial(result.plot, which), title) for title, which in maps if _any(getattr(result, which))])
     ]
-    if _any(result.ours) and ordered(result):
+    if _any(result.ours) and _is_course(result):
         drawn.append(Figure(result.plot_lines))
     words = [*(Paragraph(f"note: {remark}", "gap") for remark in result.remarks), *map(Paragraph, sentences(result))]
     if table.note:
@@ -72,7 +81,7 @@ def _rows(result: TableResult) -> Iterator[Row]:
             differs = [
                 Cell("anchor  ", "soft")
                 if anchors[at]
-                else Cell(f"{signed(float(difference[at]))} MISS", "bad")
+                else Cell(f"{signed(float(difference[at]))} !", "gap")
                 if misses[at]
                 else Cell(f"{signed(float(difference[at]))}  ")
                 for at in cells
@@ -93,6 +102,12 @@ def ordered(result: TableResult) -> str | None:
         if len(labels) > 1 and all(any(c.isdigit() for c in label) for label in labels):
             return name
     return None
+
+
+def _is_course(result: TableResult) -> bool:
+    """Whether some axis is in an order and long enough for lines."""
+    along = ordered(result)
+    return along is not None and len(getattr(result, along)) > 1
 
 
 def number_format(*values: Array) -> Callable[[float], str]:

@@ -6,11 +6,21 @@ from ssdlab.analyse.cache.planning.result import RATIOS, SKEWS, CachePlan, Choic
 from ssdlab.view.page import Figure, Page, Paragraph, Section, Table
 
 COMPRESSORS = ("compressor", "ratio", "compress, us", "restore, us", "pages that shrink", "mean of files")
-CHOICES = ("model", "compressor", "compress", "hits", "us a page", "pages/s", "gains from", "device from, us")
+CHOICES = (
+    "model",
+    "compressor",
+    "compress",
+    "hits",
+    "us a page",
+    "p99, us",
+    "pages/s",
+    "gains from",
+    "device from, us",
+)
 DEVICES = ("ratio", *SKEWS)
 COMPARISON = (
     "compress", "compressor", "hits: model", "measured", "us: document", "model", "measured", "difference", "by hits",
-    "by device", "left",
+    "by device", "left", "p99: model", "measured",
 )  # fmt: skip
 CORRECTIONS = ("correction", "us a page", "of the document's")
 
@@ -87,14 +97,24 @@ def _compressors(plan: CachePlan) -> list[tuple[str, ...]]:
 
 def _choices(plan: CachePlan) -> list[tuple[str, ...]]:
     """A row for the raw cache and for each compressor under each model."""
-    raw = ("", "raw", "0.0 %", f"{100 * plan.raw_hit_ratio:.1f} %", f"{plan.raw_us:.1f}", "1.00x", "", "")
+    raw = (
+        "",
+        "raw",
+        "0.0 %",
+        f"{100 * plan.raw_hit_ratio:.1f} %",
+        f"{plan.raw_us:.1f}",
+        f"{plan.raw_p99_us:.1f}",
+        "1.00x",
+        "",
+        "",
+    )
     return [raw, *map(_choice, plan.choices)]
 
 
 def _choice(one: Choice) -> tuple[str, ...]:
     return (
         one.model, one.compressor.name, f"{100 * one.share:.1f} %", f"{100 * one.hit_ratio:.1f} %", f"{one.us:.1f}",
-        f"{one.gain:.2f}x", "never" if one.break_even is None else f"{100 * one.break_even:.1f} %",
+        f"{one.p99_us:.1f}", f"{one.gain:.2f}x", "never" if one.break_even is None else f"{100 * one.break_even:.1f} %",
         _microseconds(one.device_break_even_us),
     )  # fmt: skip
 
@@ -130,7 +150,8 @@ def _comparison(plan: CachePlan) -> list[Table]:
             f"{100 * one.measured_hit_ratio:.1f} %", f"{one.document_us:.1f}", f"{one.model_us:.1f}",
             f"{one.measured_us:.1f} [{one.measured_low_us:.1f}-{one.measured_high_us:.1f}]",
             f"{100 * (one.measured_us / one.model_us - 1):+.1f} %" if one.model_us else text.MISSING,
-            f"{one.by_hits_us:+.1f}", f"{one.by_device_us:+.1f}", f"{one.left_us:+.1f}",
+            f"{one.by_hits_us:+.1f}", f"{one.by_device_us:+.1f}", f"{one.left_us:+.1f}", f"{one.model_p99_us:.1f}",
+            f"{one.measured_p99_us:.1f}",
         )
         for one in found.rows
     ]  # fmt: skip

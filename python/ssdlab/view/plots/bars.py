@@ -23,4 +23,5 @@ def bars(axes: Axes, values: Numbers, weights: Numbers | None, label: str) -> No
     for axis in (axes.xaxis, axes.yaxis):
         written(axis, text.count, whole=True)
     if low == high:
-        axes.set_xlim(low - 1.5, low + 1.5)
+        # Counts are not negative.
+        axes.set_xlim(max(low - 1.5, -0.5), low + 1.5)

@@ -38,6 +38,9 @@ def response_time(result: Result) -> Figure:
     """Mean and maximum response time of each epoch by operation, over simulated time; internal work is shaded."""
     _timed(result)
     figure, axes = canvas()
+    if max(np.count_nonzero(result.series[f"{op}_latency_max_ns"]) for op in ("read", "write")) == 1:
+        nothing(axes, "Requests took time in a single epoch, which makes no course.")
+        return figure
     for op in ("read", "write"):
         requests, total, longest = (
             result.series[f"{op}_{name}"].astype(float) for name in ("requests", "latency_sum_ns", "latency_max_ns")
@@ -50,7 +53,7 @@ def response_time(result: Result) -> Figure:
             x = course(result, axes)
         mean = np.divide(total, requests, out=np.full_like(total, np.nan), where=took)
         colour = OP_COLOURS[op]
-        # A single epoch makes no line.
+        # Beside the line of the other operation a single epoch is a dot.
         marker = "." if took.sum() == 1 else ""
         upper = np.where(took, longest, np.nan)
         axes.plot(x, upper, marker=marker, color=colour, alpha=0.6, linewidth=0.9, label=f"{op}, maximum")

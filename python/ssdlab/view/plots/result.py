@@ -39,6 +39,9 @@ def write_amplification(result: Result) -> Figure:
     if not host.any():
         nothing(axes, "The host wrote nothing.")
         return figure
+    if np.count_nonzero(host) == 1:
+        nothing(axes, "The host wrote in a single epoch, which makes no course.")
+        return figure
     x = course(result, axes)
     # An epoch without writes has no write amplification: the line is broken there.
     each = np.divide(flash, host, out=np.full_like(host, np.nan), where=host > 0)

@@ -94,13 +94,18 @@ impl Checker<'_> {
             // Of what is left, one block holds the invalid pages that are still to be collected.
             let most = has.saturating_sub(data + kept + 1);
             if blocks > most {
-                let (share, _) = self.provision()?;
+                let within_reach = (data + kept + 1 + blocks) * planes;
+                let remedy = self.raise_provision(
+                    u64::from(within_reach),
+                    u64::from(device.logical_pages),
+                    u64::from(geometry.pages_per_block),
+                )?;
                 let message = format!(
                     "{blocks} erased blocks are out of reach: of {has} blocks of a plane, data fills {data}, the FTL \
                      keeps {kept} and one is being collected; {}",
                     match most {
-                        0 => format!("raise {share} or set drive.collect to \"foreground\""),
-                        _ => format!("lower it to {most} or raise {share}"),
+                        0 => format!("{remedy}, or set drive.collect to \"foreground\""),
+                        _ => format!("lower it to {most} or {remedy}"),
                     }
                 );
                 self.report(&key, message);

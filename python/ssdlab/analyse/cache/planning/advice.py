@@ -22,6 +22,20 @@ DISTRIBUTION = "80/20"
 PAGE = "8KiB"
 
 
+BUSY = 0.1
+"""Share of its time that a thread may wait for a processor before the machine counts as busy."""
+
+
+def busy(waited: float) -> list[str]:
+    """What to say of a machine on which the measuring thread waited for a processor; nothing of an idle one."""
+    if waited <= BUSY:
+        return []
+    return [
+        f"the machine is busy: the thread that measured compressors waited {100 * waited:.0f} % of its time for a "
+        "processor, so measured times are too long and the advice may be wrong; plan again when it is idle"
+    ]
+
+
 def plan(
     memory: str,
     data: str,
@@ -92,6 +106,7 @@ def plan(
         if by_name and not files:
             remarks.append("compressors were measured on a corpus of ours; name files with your data to measure these")
         remarks += contents.remarks()
+        remarks += busy(max((one.waited for one in measured.values()), default=0.0))
         found = [measured[one] if isinstance(one, str) else one for one in wanted]
     read = None
     if device is not None:

@@ -37,6 +37,9 @@ class Compared:
     measured_us: float
     measured_low_us: float
     measured_high_us: float
+    model_p99_us: float
+    """Time that one request in a hundred exceeds at most, by the corrected model."""
+    measured_p99_us: float
     model_hit_ratio: float
     measured_hit_ratio: float
     by_hits_us: float
@@ -112,6 +115,8 @@ def compare(plan: "CachePlan", contents: Corpus, monitor: Monitor | None = None)
                 measured_us=cell.access_us.median,
                 measured_low_us=cell.access_us.low,
                 measured_high_us=cell.access_us.high,
+                model_p99_us=point["p99_us"],
+                measured_p99_us=cell.access_p99_us.median,
                 model_hit_ratio=point["hit_ratio"],
                 measured_hit_ratio=raw + compressed,
                 by_hits_us=hits_us - point["us"],

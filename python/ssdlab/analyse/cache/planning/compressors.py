@@ -37,6 +37,8 @@ class Compressor:
     """Share of the pages that shrink."""
     mean_ratio: float | None = None
     """Mean of the ratios of the files, whatever their sizes: the "overall" ratio of Harper 2018. `ratio` if None."""
+    waited: float = 0.0
+    """Share of its time that the measuring thread waited for a processor; 0 of figures that were given."""
 
 
 PAPER = {
@@ -102,4 +104,5 @@ def _compressor(name: str, cell: compress.Cell, copy_us: float) -> Compressor:
         decompress_us=max(restoring_us / shrunk, 0.0) if shrunk else 0.0,
         shrinking=shrunk / total.pages,
         mean_ratio=cell.mean_ratio,
+        waited=cell.waited,
     )

@@ -9,6 +9,7 @@ from ssdlab import _ssdlab
 from ssdlab.analyse.cache.planning.comparison import Comparison
 from ssdlab.analyse.cache.planning.compressors import Compressor
 from ssdlab.analyse.cache.planning.model import IN_PLACE, MODELS, corrections
+from ssdlab.analyse.compress import machine
 from ssdlab.analyse.drive.reads import Device
 from ssdlab.model.finding import Contents, Finding, Plot
 
@@ -31,6 +32,8 @@ class Choice:
     hit_ratio: float
     us: float
     """Mean time of a request for a page, in microseconds."""
+    p99_us: float
+    """Time that one request in a hundred exceeds at most."""
     gain: float
     """Pages a second, of those without compression."""
     break_even: float | None
@@ -101,6 +104,11 @@ class CachePlan(Finding):
         """Mean time of a request for a page without compression, in microseconds."""
         return self._plan(self.compressors[0], "document").raw_us()
 
+    @property
+    def raw_p99_us(self) -> float:
+        """Time that one request in a hundred exceeds at most without compression, in microseconds."""
+        return self._plan(self.compressors[0], "corrected").point(0.0, corrections("corrected"))["p99_us"]
+
     @cached_property
     def choices(self) -> tuple[Choice, ...]:
         """Every compressor under the document's model, then under the corrected one."""
@@ -115,6 +123,7 @@ class CachePlan(Finding):
             share=best["share"],
             hit_ratio=best["hit_ratio"],
             us=best["us"],
+            p99_us=best["p99_us"],
             gain=plan.raw_us() / best["us"] if best["us"] else 1.0,
             break_even=plan.break_even(names),
             device_break_even_us=plan.device_break_even_us(names),
@@ -173,7 +182,6 @@ class CachePlan(Finding):
     def to_dict(self) -> dict[str, Any]:
         """Everything, ready for JSON."""
         return {
-            "ssdlab": _ssdlab.__version__,
             "memory_bytes": self.memory_bytes,
             "data_bytes": self.data_bytes,
             "page_bytes": self.page_bytes,
@@ -185,6 +193,7 @@ class CachePlan(Finding):
             "compressors": [asdict(one) for one in self.compressors],
             "raw_hit_ratio": self.raw_hit_ratio,
             "raw_us": self.raw_us,
+            "raw_p99_us": self.raw_p99_us,
             "compress": self.compress,
             "best": self.best.to_dict(),
             "choices": [choice.to_dict() for choice in self.choices],
@@ -192,8 +201,10 @@ class CachePlan(Finding):
             "corrections": self.corrections,
             "device_break_evens": {"ratios": RATIOS, "distributions": SKEWS, "us": self.device_break_evens},
             "comparison": None if self.comparison is None else asdict(self.comparison),
-            "remarks": list(self.remarks),
         }
+
+    def _source(self) -> dict[str, Any]:
+        return {"kind": "document", "name": "Harper 2018"} if self.paper else {"kind": "machine", "name": machine()}
 
     def _tables(self) -> Contents:
         rows: list[Sequence[object]] = [("model", "compressor", "percent", "us")]

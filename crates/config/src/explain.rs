@@ -1,0 +1,109 @@
+//! One option in words: what the reference page and `ssdlab config explain` say.
+
+use crate::config::Config;
+use crate::kind::Kind;
+use crate::presets::{find_preset, presets};
+use crate::registry::find;
+use crate::table::{Entries, Fallback, OptionSpec};
+use ssdlab_core::units::{write_bytes, write_nanos, write_percent};
+use ssdlab_nand::timing::MAX_PAGE_TYPES;
+
+/// What a preset says of an option.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Stated {
+    /// The preset.
+    pub preset: &'static str,
+    /// Its value as TOML.
+    pub value: String,
+    /// Where the number comes from, as its file says.
+    pub source: String,
+}
+
+impl OptionSpec {
+    /// The option with this key.
+    pub fn of(key: &str) -> Option<&'static Self> {
+        find(key)
+    }
+
+    /// What holds when nobody sets it, in words, and what the default drive says of it.
+    pub fn describe_default(&self) -> String {
+        let default = self.describe_fallback();
+        let drive = Config::resolve(None, &[], &[]).map_or_else(|_| Vec::new(), |config| config.leaves());
+        let of_drive =
+            drive.into_iter().find(|leaf| leaf.key == self.key && leaf.origin.starts_with("default (preset"));
+        match of_drive.map(|leaf| format!("`{}`", leaf.value)).filter(|value| *value != default) {
+            Some(value) => format!("{default}; {value} in the default drive"),
+            None => default,
+        }
+    }
+
+    fn describe_fallback(&self) -> String {
+        let entry = self.default_entry(&Entries::new()).ok().flatten();
+        match (self.fallback, entry.map(|entry| entry.value.to_toml())) {
+            (Fallback::Preset, _) => "that of the preset".into(),
+            (Fallback::Unless(_, cases), Some(value)) => {
+                let cases = cases.chunk_by(|one, next| one.value == next.value).map(|alike| {
+                    let conditions: Vec<String> = alike.iter().map(|case| format!("`{}`", case.condition())).collect();
+                    format!("`{}` if {}", alike[0].value, conditions.join(" or "))
+                });
+                format!("`{value}`, but {}", cases.collect::<Vec<_>>().join(", "))
+            }
+            (Fallback::Derived(derived), _) => derived.rule.into(),
+            (_, Some(value)) => format!("`{value}`"),
+            (Fallback::InsteadOf(other), None) => format!("none; it is another way to say `{other}`"),
+            (_, None) => "none; it must be set where its variant is chosen".into(),
+        }
+    }
+
+    /// What the presets that set it say, with their sources.
+    pub fn stated(&self) -> Vec<Stated> {
+        let of = |preset: &'static str| {
+            let leaf =
+                Config::resolve(Some(preset), &[], &[]).ok()?.leaves().into_iter().find(|leaf| leaf.key == self.key)?;
+            // What a preset takes over from the one it extends has its source there.
+            let file = find_preset(presets(), leaf.origin.strip_prefix("preset ")?).ok()?;
+            let source = file.sources().into_iter().find(|(key, _)| key == self.key).map(|(_, source)| source);
+            Some(Stated { preset, value: leaf.value, source: source.unwrap_or_default() })
+        };
+        presets().iter().filter_map(|preset| of(preset.name)).collect()
+    }
+}
+
+impl Kind {
+    /// Type and range in words.
+    pub fn describe(&self) -> String {
+        match *self {
+            Self::Bytes { min, max } => format!("size, {} to {}", write_bytes(min), write_bytes(max)),
+            Self::Nanos { min: 0, max } => format!("duration, up to {} s", max / 1_000_000_000),
+            Self::Nanos { min, max } => format!("duration, {} to {} s", write_nanos(min), max / 1_000_000_000),
+            Self::Durations { max } => {
+                format!("duration, up to {} s, or up to {MAX_PAGE_TYPES} of them", max / 1_000_000_000)
+            }
+            Self::Percent { min, max } => format!("share, {} to {}", write_percent(min), write_percent(max)),
+            Self::Count { min, max: 0x7FFF_FFFF_FFFF_FFFF } => format!("whole number from {min}"),
+            Self::Count { min, max } => format!("whole number, {min} to {max}"),
+            Self::Counts { min, max, most } => format!("up to {most} whole numbers, {min} to {max}"),
+            Self::Float { min, max } => format!("number, {min} to {max}"),
+            Self::Bool => "`true` or `false`".into(),
+            Self::Rate => "rate above 0".into(),
+            Self::Bandwidth => "bandwidth, 1MB/s to 1000GB/s, or `\"none\"`".into(),
+            Self::Sizes => "size, or a mix of sizes with shares, 512B to 1GiB each".into(),
+            Self::Span => "size from 512B, or `\"device\"`".into(),
+            Self::LogSpace => "number of blocks, share of the data blocks, or `\"all\"`".into(),
+            Self::Choice(_) => "one of the names below".into(),
+        }
+    }
+
+    /// How its value is written: the units there are, or nothing for numbers and names.
+    pub const fn units(&self) -> &'static str {
+        match self {
+            Self::Bytes { .. } | Self::Sizes | Self::Span => "B, KiB, MiB, GiB, TiB (1,024) or kB, MB, GB, TB (1,000)",
+            Self::Nanos { .. } | Self::Durations { .. } => "ns, us, ms or s",
+            Self::Percent { .. } => "%",
+            Self::Rate => "/s, k/s or M/s",
+            Self::Bandwidth => "kB/s, MB/s, GB/s, KiB/s, MiB/s or GiB/s",
+            Self::LogSpace => "% of the data blocks, or blocks without a unit",
+            Self::Count { .. } | Self::Counts { .. } | Self::Float { .. } | Self::Bool | Self::Choice(_) => "",
+        }
+    }
+}

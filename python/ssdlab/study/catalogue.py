@@ -1,0 +1,144 @@
+"""Everything that can be named: presets, policies, schedulers, formats ... as the registries have it."""
+
+import json
+from typing import NamedTuple
+
+from ssdlab import _ssdlab
+from ssdlab._ssdlab import ConfigError
+from ssdlab.analyse.cache.policies import policies
+from ssdlab.model.config import config_schema, presets
+from ssdlab.model.conversion import FORMATS
+from ssdlab.study import experiments
+from ssdlab.text import suggestion
+
+KNOWN_AS = {
+    "ftls": "ftl",
+    "victims": "ftl.page.gc",
+    "placement": "ftl.page.survivors",
+    "maps": "ftl.page.map",
+    "map-caches": "ftl.page.map.segments.policy",
+    "schedulers": "block.scheduler",
+    "die-schedulers": "drive.scheduler",
+    "workloads": "workload.pattern",
+    "personalities": "workload.pattern.filebench.personality",
+}
+"""What the field calls the variants of some settings. Those of others go by the key of the setting."""
+
+NO_LIMIT = 2**64 - 1
+"""Default of a parameter that limits nothing."""
+
+
+class Parameter(NamedTuple):
+    """What can be changed of something named."""
+
+    name: str
+    default: str
+    """In words."""
+    help: str
+
+
+class Entry(NamedTuple):
+    """Something that goes by a name."""
+
+    name: str
+    help: str
+    parameters: tuple[Parameter, ...] = ()
+
+
+class Group(NamedTuple):
+    """Names of one kind."""
+
+    name: str
+    help: str
+    entries: tuple[Entry, ...]
+
+
+def catalogue() -> list[Group]:
+    """Every group of names."""
+    keys = [key for key, _, _, variants in _ssdlab.options() if variants]
+    named = {key: name for name, key in KNOWN_AS.items()}
+    return [
+        Group("settings", "tables of settings; see 'ssdlab config explain NAME'", _sections()),
+        Group("presets", "values of --preset", tuple(Entry(one.name, one.title) for one in presets())),
+        *(_choice(name, key) for name, key in KNOWN_AS.items()),
+        Group("caches", "replacement policies of 'ssdlab cache'", _caches()),
+        Group("codecs", "page compressors of 'ssdlab compress' and 'ssdlab cache'", _codecs()),
+        Group("formats", "formats of traces, values of --format", tuple(Entry(one.name, one.help) for one in FORMATS)),
+        Group("experiments", "tables of documents, for 'ssdlab experiment run'", _experiments()),
+        *(_choice(key, key) for key in keys if key not in named),
+    ]
+
+
+def group(name: str) -> Group:
+    """The group of that name; also by the key of a setting.
+
+    Raises:
+        ConfigError: If there is none.
+    """
+    groups = {one.name: one for one in catalogue()}
+    asked = next((short for short, key in KNOWN_AS.items() if key == name), name)
+    if asked not in groups:
+        raise ConfigError(
+            f"nothing is listed under {name!r}{suggestion(name, groups)}; 'ssdlab list' shows everything there is"
+        )
+    return groups[asked]
+
+
+def _sections() -> tuple[Entry, ...]:
+    counts: dict[str, int] = {}
+    for key, *_ in _ssdlab.options():
+        table = key.partition(".")[0]
+        counts[table] = counts.get(table, 0) + 1
+    described = json.loads(config_schema())["properties"]
+    return tuple(
+        Entry(name, f"{described[name]['description']} {count} setting{'s' if count > 1 else ''}.")
+        for name, count in counts.items()
+    )
+
+
+def _choice(name: str, key: str) -> Group:
+    """The values of a setting."""
+    meaning = next(help_text for option, help_text, _, _ in _ssdlab.options() if option == key)
+    entries = (Entry(one, help_text, _below(f"{key}.{one}.")) for one, help_text in _ssdlab.variants(key))
+    return Group(name, f"values of {key}. {meaning}", tuple(entries))
+
+
+def _below(prefix: str) -> tuple[Parameter, ...]:
+    """The settings of a variant."""
+    found = []
+    for key, help_text, _, _ in _ssdlab.options():
+        explained = _ssdlab.explain(key) if key.startswith(prefix) else None
+        if explained is not None:
+            found.append(Parameter(key.removeprefix(prefix), _plain(explained[2]), help_text))
+    return tuple(found)
+
+
+def _plain(words: str) -> str:
+    """Words of a reference page without its marks."""
+    return words.replace("`", "").replace('"', "")
+
+
+def _caches() -> tuple[Entry, ...]:
+    return tuple(
+        Entry(
+            one.name,
+            one.help,
+            tuple(
+                Parameter(
+                    each.name,
+                    "no limit" if each.default == NO_LIMIT else f"{each.default} {each.unit}".rstrip(),
+                    each.help,
+                )
+                for each in one.parameters
+            ),
+        )
+        for one in policies()
+    )
+
+
+def _codecs() -> tuple[Entry, ...]:
+    return tuple(Entry(name, f"{help_text} Written {form}.") for name, help_text, form in _ssdlab.codecs())
+
+
+def _experiments() -> tuple[Entry, ...]:
+    return tuple(Entry(name, experiments.load(name).title) for name in experiments.names())

@@ -1,0 +1,83 @@
+"""Everything that can be named is listed, and every setting is explained."""
+
+import json
+
+import pytest
+
+import ssdlab
+from conftest import Cli
+from ssdlab import _ssdlab
+from ssdlab.model.conversion import FORMATS
+from ssdlab.study.catalogue import KNOWN_AS, catalogue, group
+from ssdlab.study.explain import explain
+
+
+def test_the_catalogue_has_all_registries() -> None:
+    names = {one.name: {entry.name for entry in one.entries} for one in catalogue()}
+    assert names["presets"] == {one.name for one in ssdlab.presets()}
+    assert names["caches"] == {one.name for one in ssdlab.cache.policies()}
+    assert names["codecs"] == {name for name, _, _ in _ssdlab.codecs()}
+    assert names["formats"] == {one.name for one in FORMATS}
+    assert names["experiments"] == {*ssdlab.experiments.names()}
+    keys = {key: {*variants} for key, _, _, variants in _ssdlab.options() if variants}
+    listed = {KNOWN_AS.get(name, name): entries for name, entries in names.items()}
+    assert {key: listed[key] for key in keys} == keys
+    # Nothing is listed twice, and every name says what it is.
+    assert len(names) == len(catalogue()) and all(entry.help for one in catalogue() for entry in one.entries)
+    tables = {key.partition(".")[0] for key, *_ in _ssdlab.options()}
+    assert names["settings"] == tables
+
+
+def test_parameters_stand_below_what_they_belong_to() -> None:
+    (d,) = next(entry for entry in group("victims").entries if entry.name == "d_choices").parameters
+    assert (d.name, d.default) == (
+        "d",
+        ssdlab.Config(overrides={"ftl.page.gc": "d_choices"})["ftl.page.gc.d_choices.d"].__str__(),
+    )
+    assert group("ftl.page.gc") == group("victims") and group("device.reserve").entries
+
+
+def test_the_command_lists(cli: Cli) -> None:
+    out = cli("list").stdout
+    for name in ("victims: values of ftl.page.gc", "s3-fifo", "tlc-nvme", "blktrace", "varmail", "sbfast", "kyber"):
+        assert name in out
+    out = cli("list", "schedulers").stdout
+    assert "read_expire" in out and "500ms" in out
+    found = json.loads(cli("list", "maps", "--json").stdout)["result"]
+    assert [one["name"] for one in found[0]["entries"]] == ["ram", "segments", "dftl"]
+
+
+@pytest.mark.parametrize("key", [key for key, *_ in _ssdlab.options()])
+def test_every_setting_is_explained(key: str) -> None:
+    (found,) = explain(key)
+    assert found.key == key and found.help and found.range and found.default
+    for choice, variant in found.needs:
+        assert variant in [name for name, _ in _ssdlab.variants(choice)] and key.startswith(f"{choice}.{variant}.")
+
+
+def test_presets_say_where_their_numbers_come_from() -> None:
+    (found,) = explain("nand.program")
+    values = {one.preset: one.value for one in found.presets}
+    for preset in ssdlab.presets():
+        origin = next(one.origin for one in ssdlab.Config(preset.name).settings if one.key == "nand.program")
+        if origin.startswith("preset"):
+            assert values.pop(preset.name) == ssdlab.Config(preset.name)["nand.program"]
+    assert not values
+    sources = {one.preset: one.source for one in found.presets}
+    assert "nand_t_prog 2100 us for one shot" in sources["mobile-ufs"] and all(sources.values())
+
+
+def test_the_command_explains(cli: Cli) -> None:
+    out = cli("config", "explain", "ftl.page.gc.d_choices.d").stdout
+    assert (
+        "ftl = page, ftl.page.gc = d_choices" in out
+        and "whole number" in out
+        and "--set ftl.page.gc.d_choices.d=" in out
+    )
+    out = cli("config", "explain", "nand.read").stdout
+    assert "ns, us, ms or s" in out and "mobile-ufs" in out and "nand_t_read_half" in out
+    assert "least_worn" in cli("config", "explain", "ftl.page.allocation").stdout
+    table = cli("config", "explain", "device").stdout
+    assert "4 settings of device" in table and "device.spare" in table
+    found = json.loads(cli("config", "explain", "device.op", "--json").stdout)["result"]
+    assert found[0]["units"] == "%" and found[0]["range"] == "share, 0% to 1000%"

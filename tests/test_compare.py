@@ -1,0 +1,114 @@
+"""Cases side by side: figures over seeds, what differs, and what is saved."""
+
+import csv
+import json
+import statistics
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+import ssdlab
+from conftest import SMALL, SMALL_SETS, Cli
+from ssdlab.study.compare import Spread
+from ssdlab.view.page import Table
+from ssdlab.view.pages.comparison import ALIKE, page
+
+CASES = {"greedy": {**SMALL, "ftl": {"page": {"gc": "greedy"}}}, "fifo": {**SMALL, "ftl": {"page": {"gc": "fifo"}}}}
+
+
+@pytest.fixture(scope="module")
+def found() -> ssdlab.Comparison:
+    return ssdlab.compare(CASES, seeds=3)
+
+
+def rows_of(found: ssdlab.Comparison, *, all: bool = False) -> dict[str, list[str]]:
+    """The cells of the table on a terminal by the label of their row."""
+    tables = [item for section in page(found, all=all).sections if section.terminal for item in section.items]
+    rows = [row for table in tables if isinstance(table, Table) for row in table.rows]
+    return {str(row[0]): [cell if isinstance(cell, str) else cell.text for cell in row[1:]] for row in rows}
+
+
+def test_a_figure_is_that_of_the_runs_one_by_one(found: ssdlab.Comparison) -> None:
+    for label, settings in CASES.items():
+        alone = [ssdlab.simulate({**settings, "seed": seed}) for seed in (1, 2, 3)]
+        assert [one.to_dict() for one in alone] == [one.to_dict() for one in found.runs[label]]
+        values = [one.write_amplification or 0.0 for one in alone]
+        mean = sum(values) / 3
+        spread = found.figures(label)["write_amplification"]
+        assert spread.mean == pytest.approx(mean)
+        assert spread.standard_deviation == pytest.approx((sum((v - mean) ** 2 for v in values) / 2) ** 0.5)
+        assert spread.standard_deviation > 0
+
+
+def test_a_single_run_has_no_deviation() -> None:
+    assert Spread.of([5.0]) == (5.0, 0.0)
+    assert tuple(Spread.of([1.0, 3.0])) == pytest.approx((2.0, 2**0.5))
+
+
+def test_jobs_do_not_matter(found: ssdlab.Comparison) -> None:
+    assert ssdlab.compare(CASES, seeds=3, jobs=1).to_json() == found.to_json()
+
+
+def test_only_rows_that_differ_are_shown(found: ssdlab.Comparison) -> None:
+    some, every = rows_of(found), rows_of(found, all=True)
+    assert "capacity" not in some and every["capacity"] == ["16.0 MiB  ", "16.0 MiB  "]
+    assert {*some} < {*every}
+    assert all(len(set(cells)) > 1 for cells in some.values() if any(cells))
+    written = some["write amplification"]
+    assert written[0].endswith(" *") and "±" in written[0] and not written[1].endswith(" *")
+    report = found.report_html()
+    assert "Equal in all cases" in report and "capacity" in report and "Settings that differ" in report
+    assert report.count("<svg") == 2
+
+
+def test_what_the_deviations_reach_is_as_good() -> None:
+    # The same drive twice, under other seeds: neither is better.
+    found = ssdlab.compare({"a": SMALL, "b": {**SMALL, "seed": 4}}, seeds=3)
+    assert found.figures("a")["write_amplification"] != found.figures("b")["write_amplification"]
+    apart = found.figures("a")["write_amplification"].mean - found.figures("b")["write_amplification"].mean
+    deviations = sum(found.figures(case)["write_amplification"].standard_deviation for case in "ab")
+    stars = [cell.count("*") for cell in rows_of(found)["write amplification"]]
+    assert sum(stars) == (0 if abs(apart) <= deviations else 1)
+
+
+def test_seeds_that_change_nothing_are_told() -> None:
+    still = {**SMALL, "precondition.overwrite": "none", "workload.pattern": "sequential", "workload.reads": "0%"}
+    found = ssdlab.compare({"a": still, "b": {**still, "ftl.page.gc": "fifo"}}, seeds=2)
+    assert ALIKE in found.page().remarks and ALIKE in json.loads(found.to_json())["notes"]
+
+
+def test_saved_tables_hold_the_figures(found: ssdlab.Comparison, tmp_path: Path) -> None:
+    found.save(tmp_path)
+    names = {path.name for path in tmp_path.iterdir()}
+    assert names == {"report.html", "comparison.json", "comparison.csv", "comparison.parquet"}
+    rows = {row["figure"]: row for row in csv.DictReader((tmp_path / "comparison.csv").read_text().splitlines())}
+    long = pq.read_table(tmp_path / "comparison.parquet").to_pylist()
+    for case in CASES:
+        values = [one["value"] for one in long if (one["figure"], one["case"]) == ("wear.erases", case)]
+        assert len(values) == 3 and {one["seed"] for one in long} == {1, 2, 3}
+        assert float(rows["wear.erases"][case]) == pytest.approx(statistics.fmean(values))
+        deviation = float(rows["wear.erases"][f"{case} standard_deviation"])
+        assert deviation == pytest.approx(statistics.stdev(values))
+    whole = json.loads((tmp_path / "comparison.json").read_text(encoding="utf-8"))
+    case = whole["result"]["cases"]["fifo"]
+    assert case["settings"] == {"ftl.page.gc": "fifo"} and [run["seed"] for run in case["runs"]] == [1, 2, 3]
+    assert "ftl.page.gc" not in whole["configuration"] and whole["configuration"]["device.op"]["value"] == "20%"
+    assert whole["result"]["spread"] == "standard deviation of the sample"
+
+
+def test_the_command_shows_saves_and_says_so(cli: Cli, tmp_path: Path) -> None:
+    cases = ["--case", "ftl.page.gc=greedy", "--case", "ftl.page.gc=fifo"]
+    out = cli("compare", *SMALL_SETS, *cases, "--seeds", "2", "--out", "found").stdout
+    assert "mean of 2 seeds ± standard deviation" in out and "more figures are equal in all cases" in out
+    assert "written to found: report.html, comparison.json, comparison.csv and comparison.parquet" in out
+    assert "capacity" not in out and "capacity" in cli("compare", *SMALL_SETS, *cases, "--all").stdout
+    assert len([*(tmp_path / "found").iterdir()]) == 4
+
+
+@pytest.mark.parametrize("cases", [{}, {"a": {"seed": "x"}}, {"a": 5}])
+def test_what_cannot_be_compared_is_an_error(cases: dict[str, object]) -> None:
+    with pytest.raises(ssdlab.ConfigError):
+        ssdlab.compare(cases)  # type: ignore[arg-type]
+    with pytest.raises(ssdlab.ConfigError, match="at least one case and one seed"):
+        ssdlab.compare(CASES, seeds=0)

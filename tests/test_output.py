@@ -1,0 +1,157 @@
+"""One shape of JSON: every command with --json, and every finding that is saved."""
+
+import hashlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+import typer
+
+import ssdlab
+from conftest import ROOT, SMALL_SETS
+from ssdlab.cli import app
+from ssdlab.model.envelope import envelope, written
+from ssdlab.model.finding import Finding
+from ssdlab.study.validation import amplification
+
+OLTP = str(ROOT / "traces" / "oltp.csv.zst")
+SCHEMA = json.loads((ROOT / "docs" / "output.schema.json").read_text(encoding="utf-8"))
+PLAN = ["--memory", "1GiB", "--data", "10GiB", "--paper"]
+BENCH = [
+    "--pages",
+    "500",
+    "--accesses",
+    "1000",
+    "--budget",
+    "30%",
+    "--share",
+    "0,50",
+    "--codec",
+    "lz4",
+    "--cost",
+    "0",
+    "--runs",
+    "1",
+]
+CALIBRATE = [*SMALL_SETS, "--set", "time=event", "--regions", "1MiB", "--in-flight", "1,2", "--requests", "50"]
+
+COMMANDS: dict[str, list[str]] = {
+    "run": SMALL_SETS,
+    "compare": [*SMALL_SETS, "--case", "seed=1", "--case", "seed=2"],
+    "calibrate": CALIBRATE,
+    "validate": ["--quick"],
+    "list": [],
+    "presets list": [],
+    "presets show": ["tlc-nvme"],
+    "config check": [],
+    "config show": [],
+    "config explain": ["nand.read"],
+    "trace formats": [],
+    "trace convert": [OLTP, "converted.csv"],
+    "trace generate": ["generated.csv", *SMALL_SETS],
+    "trace info": [OLTP],
+    "trace intervals": [OLTP],
+    "trace analyze": [OLTP],
+    "experiment list": [],
+    "experiment show": ["sbfast"],
+    "experiment run": [str(ROOT / "tests" / "experiment")],
+    "advise mapcache": [OLTP, "--fit", "wrap"],
+    "cache sim": [OLTP],
+    "cache mrc": [OLTP],
+    "cache bench": BENCH,
+    "cache plan": PLAN,
+    "compress bench": ["--page", "8KiB", "--codec", "lz4", "--runs", "1", "--threads", "1"],
+}
+"""Each command with arguments that keep it short."""
+
+OF_ITS_OWN = {"config schema"}
+"""Prints a JSON schema and nothing else: that is its output, for editors."""
+
+
+def commands(group: Any, above: str = "") -> Iterator[tuple[str, Any]]:
+    for name, command in group.commands.items():
+        path = f"{above}{name}"
+        if hasattr(command, "commands"):
+            yield from commands(command, f"{path} ")
+        else:
+            yield path, command
+
+
+def test_every_command_prints_json() -> None:
+    found = dict(commands(typer.main.get_command(app)))
+    without = {name for name, command in found.items() if "json" not in [one.name for one in command.params]}
+    assert without == OF_ITS_OWN
+    assert {*found} - without == {*COMMANDS}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_prints_one_shape(
+    command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(amplification, "quick_rows", lambda: [*amplification.rows()][:1])
+    assert not app([*command.split(), *COMMANDS[command], "--json"], standalone_mode=False)
+    found = json.loads(capsys.readouterr().out)
+    jsonschema.validate(found, SCHEMA)
+    if OLTP in COMMANDS[command]:
+        assert found["source"]["sha256"] == [hashlib.sha256(Path(OLTP).read_bytes()).hexdigest()]
+
+
+def test_the_schema_refuses_other_shapes() -> None:
+    good = envelope("result", {}, source={"kind": "memory", "requests": 0})
+    jsonschema.validate(good, SCHEMA)
+    broken: list[dict[str, object]] = [
+        {"kind": "surprise"},
+        {"source": {"kind": "trace", "paths": ["a"]}},
+        {"source": {}},
+        {"configuration": {"seed": 1}},
+        {"notes": [""]},
+        {"version": "0.1.0"},
+        {"result": 5},
+        {"more": 1},
+    ]
+    for change in broken:
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.validate({**good, **change}, SCHEMA)
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate({key: value for key, value in good.items() if key != "notes"}, SCHEMA)
+
+
+def test_what_is_saved_is_what_is_printed(small: ssdlab.Config, tmp_path: Path) -> None:
+    result = ssdlab.simulate(small)
+    result.save(tmp_path)
+    saved = json.loads((tmp_path / "result.json").read_text(encoding="utf-8"))
+    jsonschema.validate(saved, SCHEMA)
+    assert saved == json.loads(result.to_json()) and saved["result"] == result.to_dict()
+    assert saved["configuration"] == small.to_dict() and saved["notes"] == list(result.page().remarks)
+
+
+def test_a_file_that_is_gone_has_no_digest(tmp_path: Path) -> None:
+    path = tmp_path / "gone.csv"
+    path.write_text("time_ns,op,sector,bytes,flags,pid\n0,W,0,4096,0x2,1\n")
+    source = ssdlab.TraceFile(path).about
+    digests = [envelope("result", {}, source=source)["source"]["sha256"]]
+    path.write_text("time_ns,op,sector,bytes,flags,pid\n0,W,8,8192,0x2,1\n0,W,8,8192,0x2,1\n")
+    digests.append(envelope("result", {}, source=source)["source"]["sha256"])
+    path.unlink()
+    digests.append(envelope("result", {}, source=source)["source"]["sha256"])
+    assert digests[0] != digests[1] and digests[2] == [None]
+
+
+def test_rows_of_tables_stay_rows() -> None:
+    text = written({"table": [[1, 2], [3, None]], "names": ["a", "b"], "empty": {}, "deep": {"x": [{"y": 1}]}})
+    assert "    [1, 2],\n    [3, null]\n" in text and '"names": ["a", "b"]' in text
+    assert json.loads(text) == {
+        "table": [[1, 2], [3, None]], "names": ["a", "b"], "empty": {}, "deep": {"x": [{"y": 1}]},
+    }  # fmt: skip
+
+
+def test_a_finding_without_figures_cannot_be_made() -> None:
+    class Nothing(Finding):
+        _page = _json = "nothing"
+
+    with pytest.raises(TypeError, match="to_dict"):
+        Nothing()  # type: ignore[abstract]
