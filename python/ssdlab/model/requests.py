@@ -49,10 +49,7 @@ class RequestSource(Protocol):
 
 
 class TraceSource(RequestSource, Protocol):
-    """One pass over a trace file, which can begin again."""
-
-    def rewind(self) -> None:
-        """Goes back to the first request."""
+    """One pass over a trace file."""
 
     def format(self) -> str:
         """Name of the format."""

@@ -8,7 +8,7 @@ from ssdlab import _ssdlab, text
 from ssdlab._ssdlab import TraceError
 from ssdlab.model.config import Config
 from ssdlab.model.parquet import ParquetReader, is_parquet
-from ssdlab.model.requests import RequestSource, TraceSource, batches
+from ssdlab.model.requests import RequestSource, batches
 from ssdlab.model.source import Source
 from ssdlab.model.trace import Trace, Workload
 
@@ -45,7 +45,7 @@ class TraceFile(Source):
         self.action = action
         self.skip_bad = skip_bad
 
-    def open(self) -> TraceSource:
+    def open(self) -> ParquetReader | _ssdlab.Reader:
         """Starts a pass.
 
         Raises:
