@@ -99,12 +99,15 @@ fn preset_chain(presets: &'static [Preset], base: Named, violations: &mut Vec<Vi
     chain
 }
 
+/// The origin of a value of the default drive begins like this.
+pub(crate) const OF_DEFAULT_DRIVE: &str = "default (preset ";
+
 /// The layers of the default preset, whose settings nobody has asked for.
 fn default_drive(violations: &mut Vec<Violation>) -> Vec<Written> {
     let base = Named { name: DEFAULT_PRESET.into(), origin: "default".into() };
     let mut chain = preset_chain(presets(), base, violations);
     for entry in chain.iter_mut().flat_map(|written| written.entries.values_mut()) {
-        entry.origin = format!("default ({})", entry.origin);
+        entry.origin = format!("{OF_DEFAULT_DRIVE}{})", entry.origin.trim_start_matches("preset "));
     }
     chain
 }
@@ -129,7 +132,8 @@ fn merge(lower: &mut Entries, higher: Entries) {
 /// A packed trace sizes the drive, also that of a preset, unless somebody else says how large it is.
 fn size_by_trace(entries: &mut Entries) {
     let packed = matches!(entries.get("host.fit"), Some(Entry { value: Value::Choice("compact"), .. }));
-    let own = |entry: &Entry| !entry.origin.starts_with("preset ");
+    let of_preset = |origin: &str| origin.starts_with("preset ") || origin.starts_with(OF_DEFAULT_DRIVE);
+    let own = |entry: &Entry| !of_preset(&entry.origin);
     if packed && !entries.contains_key("device.fill") && !entries.get("device.capacity").is_some_and(own) {
         entries.remove("device.capacity");
         let origin = "default (host.fit = \"compact\")".into();

@@ -1,6 +1,6 @@
 //! One option in words: what the reference page and `ssdlab config explain` say.
 
-use crate::config::Config;
+use crate::config::{Config, OF_DEFAULT_DRIVE};
 use crate::kind::Kind;
 use crate::presets::{find_preset, presets};
 use crate::registry::find;
@@ -29,8 +29,7 @@ impl OptionSpec {
     pub fn describe_default(&self) -> String {
         let default = self.describe_fallback();
         let drive = Config::resolve(None, &[], &[]).map_or_else(|_| Vec::new(), |config| config.leaves());
-        let of_drive =
-            drive.into_iter().find(|leaf| leaf.key == self.key && leaf.origin.starts_with("default (preset"));
+        let of_drive = drive.into_iter().find(|leaf| leaf.key == self.key && leaf.origin.starts_with(OF_DEFAULT_DRIVE));
         match of_drive.map(|leaf| format!("`{}`", leaf.value)).filter(|value| *value != default) {
             Some(value) => format!("{default}; {value} in the default drive"),
             None => default,

@@ -58,7 +58,7 @@ def deliver(found: "Finding", *, json: bool, out: Path | None = None, page: "Pag
     return status_of(found.partial)
 
 
-def _save(found: Finding, out: Path) -> None:
+def _save(found: "Finding", out: Path) -> None:
     try:
         found.save(out)
     except KeyboardInterrupt:
