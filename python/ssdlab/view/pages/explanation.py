@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from ssdlab import text
 from ssdlab.study.explain import Explanation
-from ssdlab.view.page import Facts, Page, Paragraph, Section, Table
+from ssdlab.view.page import Page, Paragraph, Section, Table
 
 
 def page(key: str, found: Sequence[Explanation]) -> Page:
@@ -33,5 +33,5 @@ def _setting(found: Explanation) -> Page:
     return Page(
         title=found.key,
         lead=[Paragraph(found.help)],
-        sections=[Section("", [Facts(facts)]), *tables],
+        sections=[Section("", [Table(("setting", found.key), facts, left=2)]), *tables],
     )
