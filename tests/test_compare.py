@@ -55,7 +55,7 @@ def test_only_rows_that_differ_are_shown(found: ssdlab.Comparison) -> None:
     assert "capacity" not in some and every["capacity"] == ["16.0 MiB  ", "16.0 MiB  "]
     assert {*some} < {*every}
     assert all(len(set(cells)) > 1 for cells in some.values() if any(cells))
-    written = some["write amplification"]
+    written = some["write amplification (WAF)"]
     assert written[0].endswith(" *") and "±" in written[0] and not written[1].endswith(" *")
     report = found.report_html()
     assert "Equal in all cases" in report and "capacity" in report and "Settings that differ" in report
@@ -68,7 +68,7 @@ def test_what_the_deviations_reach_is_as_good() -> None:
     assert found.figures("a")["write_amplification"] != found.figures("b")["write_amplification"]
     apart = found.figures("a")["write_amplification"].mean - found.figures("b")["write_amplification"].mean
     deviations = sum(found.figures(case)["write_amplification"].standard_deviation for case in "ab")
-    stars = [cell.count("*") for cell in rows_of(found)["write amplification"]]
+    stars = [cell.count("*") for cell in rows_of(found)["write amplification (WAF)"]]
     assert sum(stars) == (0 if abs(apart) <= deviations else 1)
 
 
