@@ -35,7 +35,9 @@ impl UsedPages {
         for request in requests.iter().filter(|request| uses(request)) {
             let pages = pages(request, self.page_shift);
             match self.fresh.last_mut() {
-                Some(last) if last.start <= pages.start && pages.start <= last.end => last.end = last.end.max(pages.end),
+                Some(last) if last.start <= pages.start && pages.start <= last.end => {
+                    last.end = last.end.max(pages.end)
+                }
                 _ => self.fresh.push(pages),
             }
             if self.fresh.len() >= FRESH.max(self.runs.len()) {
@@ -228,11 +230,8 @@ mod tests {
     /// Page by page: the place of a page is the number of used pages before it.
     fn twin(requests: &[Request]) -> Vec<Request> {
         let touched = |request: &Request| request.offset / PAGE..=(request.end() - 1) / PAGE;
-        let used: BTreeSet<u64> = requests
-            .iter()
-            .filter(|request| matches!(request.op, Op::Read | Op::Write))
-            .flat_map(touched)
-            .collect();
+        let used: BTreeSet<u64> =
+            requests.iter().filter(|request| matches!(request.op, Op::Read | Op::Write)).flat_map(touched).collect();
         let place = |byte: u64| -> u64 {
             let before = used.range(..byte / PAGE).count() as u64 * PAGE;
             if used.contains(&(byte / PAGE)) { before + byte % PAGE } else { before }

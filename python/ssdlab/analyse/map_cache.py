@@ -17,7 +17,7 @@ from ssdlab.model.config import Config
 from ssdlab.model.finding import Finding, Plot
 from ssdlab.model.requests import Monitor
 from ssdlab.model.source import source_text
-from ssdlab.model.trace_file import Given, TraceFile, source_of
+from ssdlab.model.trace_file import Given, source_of
 
 if TYPE_CHECKING:
     from ssdlab.view.page import Page
@@ -323,8 +323,8 @@ def map_cache(
     Args:
         trace: A trace in memory, a file (streamed), or None for the workload that `config` describes.
         config: The device: its page, its capacity, the times of its flash, and how addresses beyond it are fitted
-            (`host.fit`; `grow`, `scale` and `compact` read the trace once before). That of the map-cache document if left out. Its
-            FTL plays no part.
+            (`host.fit`; `grow`, `scale` and `compact` read the trace once before). That of the map-cache document if
+            left out. Its FTL plays no part.
         caches: RAM for segments, such as `"64KiB"`; each a multiple of every segment size. Those of the document, 8 to
             512 KiB, if left out.
         segments: Sizes of a segment, each a power of two from an entry to a page. Those of the document, 1 to 8 KiB,
@@ -340,8 +340,6 @@ def map_cache(
     """
     config = config or Config(PRESET)
     source = source_of(trace, config)
-    if isinstance(source, TraceFile):
-        source.check_readable_again(config)
     space = None if trace is None else source.address_space(config, monitor)
     advisor = _ssdlab.MapAdvisor(config._inner, entry, caches, segments, space)
     ingest = source.read(advisor, monitor, "advise")

@@ -112,8 +112,8 @@ Repeat = Annotated[
     str | None,
     option(
         "--repeat N|until-steady",
-        "Replay the trace N times, or until write amplification is steady, and measure the last replay (short for --set "
-        "host.repeat.times.count=N and host.repeat=until-steady).",
+        "Replay the trace N times, or until write amplification is steady, and measure the last replay (short for "
+        "--set host.repeat.times.count=N and --set host.repeat=until-steady).",
         CONFIGURATION,
         autocompletion=_complete_repeat,
     ),

@@ -336,7 +336,12 @@ mod tests {
         let write = Request { time_ns: 0, offset: 0, bytes: 4096, op: Op::Write, flags: 0, stream: 0 };
         let error = TimedDrive::new(stack, drive)
             .expect("a drive")
-            .run(&mut Replays::new(&mut SliceSource::new(&[write; 5])), &mut (), PreconditionSummary::default(), Control::Continue)
+            .run(
+                &mut Replays::new(&mut SliceSource::new(&[write; 5])),
+                &mut (),
+                PreconditionSummary::default(),
+                Control::Continue,
+            )
             .expect_err("nothing can go on");
         let text = error.to_string();
         assert!(text.contains("cannot go on: 3 requests are outstanding, 3 of them in the drive"), "{text}");

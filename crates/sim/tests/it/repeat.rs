@@ -56,10 +56,16 @@ fn in_time() -> impl Strategy<Value = Vec<Request>> {
 }
 
 /// Replays it takes until two windows in a row differ by less than `within`, one replay after the other.
-fn twin_of_the_rule(flash_pages: u64, within: f64, most: u64, mut written: impl FnMut(u64) -> (u64, u64)) -> (u64, bool) {
+fn twin_of_the_rule(
+    flash_pages: u64,
+    within: f64,
+    most: u64,
+    mut written: impl FnMut(u64) -> (u64, u64),
+) -> (u64, bool) {
     let mut windows: Vec<Vec<(u64, u64)>> = vec![Vec::new()];
     let pages = |window: &[(u64, u64)]| window.iter().map(|one| one.0).sum::<u64>();
-    let amplification = |window: &[(u64, u64)]| window.iter().map(|one| one.1).sum::<u64>() as f64 / pages(window) as f64;
+    let amplification =
+        |window: &[(u64, u64)]| window.iter().map(|one| one.1).sum::<u64>() as f64 / pages(window) as f64;
     for number in 1..=most {
         let one = written(number);
         if one.0 == 0 {
@@ -262,9 +268,8 @@ impl Monitor for StopIn {
 #[test]
 fn a_stop_is_honoured_in_every_replay() {
     let (setup, requests) = worn();
-    let stopped = |setup: &Setup, phase| {
-        run(setup, &mut SliceSource::new(&requests), &mut StopIn(phase)).expect("runs").summary
-    };
+    let stopped =
+        |setup: &Setup, phase| run(setup, &mut SliceSource::new(&requests), &mut StopIn(phase)).expect("runs").summary;
     for phase in [Phase::Warmup, Phase::Measure] {
         let summary = stopped(&Setup { repeat: Repeat::Times(3), ..setup }, phase);
         let expected = if phase == Phase::Warmup { 1 } else { 3 };
