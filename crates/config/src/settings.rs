@@ -6,7 +6,7 @@ use crate::error::ConfigError;
 use crate::figures::DeviceFigures;
 use crate::registry::OPTIONS;
 use crate::sections::host::Fitting;
-use ssdlab_sim::{Repeat, Setup};
+use ssdlab_sim::Setup;
 use ssdlab_trace::Workload;
 
 /// Everything a run needs, in plain numbers.
@@ -46,23 +46,6 @@ impl Config {
         let packs = checker.fitting().is_ok_and(|fitting| fitting == Fitting::Compact);
         let page_bytes = checker.small("nand.page_size").ok();
         page_bytes.filter(|bytes| packs && bytes.is_power_of_two())
-    }
-
-    /// The settings that read a trace more than once, as `key = value`.
-    pub fn rereading(&self) -> Vec<String> {
-        let checker = self.checker();
-        let mut settings = Vec::new();
-        if self.needs_extent() {
-            settings.push("host.fit");
-        }
-        if checker.repeat("host.repeat").is_ok_and(|repeat| repeat != Repeat::ONCE) {
-            settings.push("host.repeat");
-        }
-        if checker.name("precondition.overwrite").is_ok_and(|name| name == "trace") {
-            settings.push("precondition.overwrite");
-        }
-        let written = |key: &str| Some(format!("{key} = {}", self.entries.get(key)?.value.to_toml()));
-        settings.into_iter().filter_map(written).collect()
     }
 
     fn checker(&self) -> Checker<'_> {

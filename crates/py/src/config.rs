@@ -38,11 +38,6 @@ impl Config {
         self.inner.needs_extent()
     }
 
-    /// The settings that read a trace more than once, as `key = value`.
-    fn rereading(&self) -> Vec<String> {
-        self.inner.rereading()
-    }
-
     /// Checks what only shows across options; `extent` is the first byte after the trace.
     fn check(&self, extent: Option<u64>) -> PyResult<()> {
         self.inner.settings(extent).map(drop).map_err(|error| config_error(&error))

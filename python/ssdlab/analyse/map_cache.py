@@ -17,7 +17,7 @@ from ssdlab.model.envelope import written
 from ssdlab.model.finding import Finding, Plot
 from ssdlab.model.requests import Monitor
 from ssdlab.model.source import source_text
-from ssdlab.model.trace_file import Given, TraceFile, source_of
+from ssdlab.model.trace_file import Given, source_of
 
 if TYPE_CHECKING:
     from ssdlab.view.page import Page
@@ -344,8 +344,6 @@ def map_cache(
     """
     config = config or Config(PRESET)
     source = source_of(trace, config)
-    if isinstance(source, TraceFile):
-        source.check_readable_again(config)
     space = None if trace is None else source.address_space(config, monitor)
     advisor = _ssdlab.MapAdvisor(config._inner, entry, caches, segments, space)
     ingest = source.read(advisor, monitor, "advise")

@@ -122,7 +122,7 @@ Repeat = Annotated[
     option(
         "--repeat N|until-steady",
         "Replay the trace N times, or until write amplification is steady, and measure the last replay (short for "
-        "--set host.repeat.times.count=N and host.repeat=until-steady).",
+        "--set host.repeat.times.count=N and --set host.repeat=until-steady).",
         CONFIGURATION,
         autocompletion=_complete_repeat,
     ),

@@ -46,8 +46,6 @@ def simulate(
             'set workload.arrival.poisson.rate="1k/s" or workload.arrival.fixed.rate, or leave host.replay closed'
         )
     source = source_of(trace, config)
-    if isinstance(source, TraceFile):
-        source.check_readable_again(config)
     # A generated workload lies within the device.
     space = None if trace is None else source.address_space(config, monitor)
     # The workload is generated below Python, and a trace in memory is replayed where it is.

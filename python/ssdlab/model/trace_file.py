@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from ssdlab import _ssdlab, text
+from ssdlab import _ssdlab
 from ssdlab._ssdlab import TraceError
 from ssdlab.model.config import Config
 from ssdlab.model.parquet import ParquetReader, is_parquet
@@ -56,20 +56,6 @@ class TraceFile(Source):
                 raise TraceError(f"device {self.device!r} is not in the trace: Parquet names none; leave it out")
             return ParquetReader(self.paths)
         return _ssdlab.Reader(self.paths, self.format, self.device, self.action, self.skip_bad)
-
-    def check_readable_again(self, config: Config) -> None:
-        """Checks that `config` does not read a pipe more than once.
-
-        Raises:
-            TraceError: If it does.
-        """
-        for setting in config._inner.rereading():
-            for path in self.paths:
-                if path.exists() and not path.is_file():
-                    raise TraceError(
-                        f"{text.path(path)}: is no ordinary file and can be read once, but {setting} reads it more "
-                        "often; save it to a file and name that"
-                    )
 
     def load(self) -> Trace:
         """Reads the whole trace into memory.
