@@ -25,7 +25,7 @@ fn files() {
         ("device.capcity = 3", "my.toml:1: device.capcity: no such setting; did you mean device.capacity?"),
         ("[nadn]\nread = 1", "my.toml:1: nadn: no such setting; did you mean nand?"),
         ("[nand]\ncapacity = 1", "my.toml:2: nand.capacity: no such setting; did you mean device.capacity?"),
-        ("device = 5", "my.toml:1:10: device: is a table (capacity, op, spare, reserve), not the number 5"),
+        ("device = 5", "my.toml:1:10: device: is a table (capacity, fill, op, spare, reserve), not the number 5"),
         ("seed = 1\nseed = 2", "my.toml:2:1: not valid TOML: duplicate key"),
         (
             "[cache]\ncompressed = \"50%\"",
@@ -139,7 +139,7 @@ fn files() {
             "[ftl.page.gc.d_choices]\nd = 5\n[ftl.page.gc.fifo]",
             r#"my.toml:3: ftl.page.gc: "d_choices" and "fifo" are both chosen (my.toml:1); keep one"#,
         ),
-        ("[host.fit.wrap]", "my.toml:1:7: host.fit: expected one of error, wrap, scale, grow, found a table"),
+        ("[host.fit.wrap]", "my.toml:1:7: host.fit: expected one of error, wrap, scale, grow, compact, found a table"),
         (
             "workload.arrival = \"poisson\"",
             r#"my.toml:1: workload.arrival.poisson.rate: must be set; write it like "2k/s""#,
@@ -379,7 +379,7 @@ fn the_default_drive() {
         ),
         (
             "device.capacity = \"8MiB\"",
-            "my.toml:1: device.capacity: 4 x 4 x 1 x 1 = 16 planes need 1 blocks each for data, 0 for the FTL and 1 to collect, 32 in all; the device has 5; raise it or lower nand.ways",
+            "my.toml:1: device.capacity: 4 x 4 x 1 x 1 = 16 planes need 1 blocks each for data, 0 for the FTL and 1 to collect, 32 in all; the device has 5; raise it to 32MiB or lower nand.ways",
         ),
     ] {
         let files = [Layer { origin: "my.toml".into(), text: text.into() }];
