@@ -1,5 +1,6 @@
 """The block layer and its schedulers, as a user meets them."""
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -21,8 +22,8 @@ SCHEDULERS = ("noop", "deadline", "anticipatory", "cfq", "pardispatcher", "none"
 
 def test_schedulers_are_listed_with_their_tunables(cli: Cli) -> None:
     out = cli("list", "schedulers").stdout
-    assert [name for name in SCHEDULERS if f"\n{name}: " not in out] == []
-    assert "    fifo_batch                     16  Requests of a batch." in out
+    assert [name for name in SCHEDULERS if not re.search(rf"^{name}  ", out, re.MULTILINE)] == []
+    assert re.search(r"^    fifo_batch +16  Requests of a batch\.$", out, re.MULTILINE)
 
 
 @pytest.mark.parametrize("scheduler", SCHEDULERS)

@@ -78,6 +78,6 @@ def test_the_command_explains(cli: Cli) -> None:
     assert "ns, us, ms or s" in out and "mobile-ufs" in out and "nand_t_read_half" in out
     assert "least_worn" in cli("config", "explain", "ftl.page.allocation").stdout
     table = cli("config", "explain", "device").stdout
-    assert "4 settings of device" in table and "device.spare" in table
+    assert "5 settings of device" in table and "device.spare" in table and "device.fill" in table
     found = json.loads(cli("config", "explain", "device.op", "--json").stdout)["result"]
     assert found[0]["units"] == "%" and found[0]["range"] == "share, 0% to 1000%"

@@ -194,7 +194,7 @@ def test_completion_knows_the_settings() -> None:
 
     assert ("nand.erase=", "Block erase (t_BERS).") in list(_complete_set("nand.e"))
     assert "ftl.page.gc=fifo" in [text for text, _ in _complete_set("ftl.page.gc=")]
-    assert [name for name, _ in _complete_preset("tlc")] == ["tlc-nvme"]
+    assert [name for name, _ in _complete_preset("tlc")] == ["tlc-chip", "tlc-nvme"]
 
 
 def test_a_path_of_any_characters_gives_one_line(cli: Cli, tmp_path: Path) -> None:

@@ -387,8 +387,8 @@ def test_run_prints_the_tables(cli: Cli) -> None:
 def test_json_is_one_object_and_nothing_else(cli: Cli, result: ExperimentResult) -> None:
     whole = json.loads(cli("experiment", "run", SMALL, "--json", "--jobs", "1").stdout)
     assert whole == json.loads(result.to_json()) and whole["result"] == result.to_dict()
-    assert whole["experiment"] == "experiment" and whole["partial"] is False
-    amplification, erases, seconds = whole["tables"]
+    assert whole["kind"] == "experiment" and whole["partial"] is False
+    amplification, erases, seconds = whole["result"]["tables"]
     assert (amplification["rows"], amplification["cols"]) == (["greedy", "fifo", "random"], ["op_15", "op_30", "op_60"])
     assert amplification["document"][0] == [2.84, 1.9, 1.33] and len(amplification["ours"]) == 3
     assert erases["document"][2] == [60.0, 40.0, None] and erases["ours"][2][2] is not None
@@ -440,7 +440,8 @@ def test_ctrl_c_prints_what_is_there(json_option: list[str]) -> None:
     out, _ = process.communicate(timeout=PATIENCE_SECONDS)
     assert process.returncode == 130
     if json_option:
-        assert json.loads(out)["partial"] is True and json.loads(out)["tables"][0]["ours"] == [[None] * 3] * 3
+        found = json.loads(out)
+        assert found["partial"] is True and found["result"]["tables"][0]["ours"] == [[None] * 3] * 3
     else:
         assert "partial result: 0 of 18 simulations were run" in out and "2.840" in out
 
