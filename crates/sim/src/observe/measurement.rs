@@ -101,12 +101,12 @@ impl Measurement {
     /// The figures of the measured phase.
     pub fn finish<P: Parts>(
         mut self,
-        stack: Stack<P>,
+        stack: &mut Stack<P>,
         precondition: PreconditionSummary,
         partial: bool,
         drive: Option<OfDrive>,
     ) -> Outcome {
-        self.series.finish(totals(&stack, &self.latency, &self.start));
+        self.series.finish(totals(stack, &self.latency, &self.start));
         let counts = stack.sinks.flash.counts() - self.start.counts;
         let host = stack.host;
         // Conservation, checked in release builds too: a run that breaks it must not be reported.
@@ -156,7 +156,7 @@ impl Measurement {
         };
         let capacities_written = host.pages_written as f64 / f64::from(stack.setup.logical_pages);
         let (flash_operations_checked, page_reads_checked) = stack.sinks.checker.checked();
-        let Sinks { flash, meter, .. } = stack.sinks;
+        let Sinks { flash, meter, .. } = &mut stack.sinks;
         let Measured { log, map } = meter.figures(host.pages_written, |cost| flash.cost_ns(cost));
         let (drive, activity) = drive.map(|drive| (drive.summary, drive.activity)).unzip();
         Outcome {
