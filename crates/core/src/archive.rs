@@ -169,7 +169,7 @@ mod tests {
     }
 
     fn part(length: usize) -> Part {
-        let number = |n: usize| n as u64 * 0x0102_0304_0506_0708;
+        let number = |n: usize| (n as u64).wrapping_mul(0x0102_0304_0506_0708);
         Part {
             count: 7,
             names: vec![None, Some(3)],
