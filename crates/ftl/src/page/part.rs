@@ -52,19 +52,32 @@ impl<M: MapModel> PageFtl<M> {
         let first = plane as u32 * pages;
         let mut anchor = None;
         let mut valid = [0; GATHER as usize];
+        // Entries of the map are fetched a step before they are written, as they lie anywhere.
+        let mut fetched = Vec::with_capacity(GATHER as usize);
         for from in (first..first + pages).step_by(GATHER as usize) {
             let found = part.valid_of(from, (from + GATHER).min(first + pages), &mut valid);
+            self.place(&fetched);
+            fetched.clear();
             for &ppn in &valid[..found] {
                 let lpn = lpns.next().expect("a part has no more than its share of the pages");
-                self.l2p[lpn as usize] = ppn + page_shift;
-                self.p2l[(ppn + page_shift) as usize] = lpn;
-                anchor.get_or_insert(lpn);
+                prefetch(&self.l2p, lpn as usize);
+                fetched.push((ppn + page_shift, lpn));
             }
+            anchor = anchor.or(fetched.first().map(|&(_, lpn)| lpn));
         }
+        self.place(&fetched);
         // A page that is not valid must name one that is elsewhere.
         let Some(anchor) = anchor else { return };
         let own = (first + page_shift) as usize..(first + page_shift + pages) as usize;
         self.p2l[own].iter_mut().filter(|lpn| **lpn == u32::MAX).for_each(|lpn| *lpn = anchor);
+    }
+
+    /// Maps logical pages to where they are, given as (physical, logical).
+    fn place(&mut self, pages: &[(u32, u32)]) {
+        for &(ppn, lpn) in pages {
+            self.l2p[lpn as usize] = ppn;
+            self.p2l[ppn as usize] = lpn;
+        }
     }
 
     /// Collects the valid pages of `from..end`, some of which may never have been written, and says how many. As for a

@@ -113,7 +113,7 @@ impl Measurement {
         let absorbed_pages = drive.as_ref().map_or(0, |drive| drive.absorbed_pages);
         let asked_for = host.pages_written.wrapping_add_signed(-absorbed_pages);
         assert_eq!(counts.programs[Cause::Host as usize], asked_for, "programs the host asked for");
-        let write_amplification = self.written(&stack).amplification();
+        let write_amplification = self.written(stack).amplification();
         let erase_counts: Vec<u32> =
             stack.ftl.erase_counts().iter().zip(&self.start.erases).map(|(now, before)| now - before).collect();
         let elapsed_ns = stack.sinks.flash.now_ns() - self.start.time_ns;

@@ -69,7 +69,7 @@ fn part_of<P: Parts>(stack: &Stack<P>) -> Option<(P::Ftl, u32)> {
     let planes = geometry.parallelism.planes();
     let divisors = || (2..=planes / 2).filter(|&part| planes.is_multiple_of(part));
     let large = |part: &u32| u64::from(*part) * geometry.pages() / u64::from(planes) >= PART_PAGES;
-    let part_planes = divisors().find(large).or_else(|| divisors().last())?;
+    let part_planes = divisors().find(large).or_else(|| divisors().next_back())?;
     // The shadow of a check would have to be told of pages that nobody wrote.
     if P::Checker::ON {
         return None;
