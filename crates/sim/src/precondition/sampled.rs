@@ -196,7 +196,6 @@ mod tests {
                 let (exact, _) = valid_pages(options, fill, Method::Exact);
                 let (sampled, books) = valid_pages(options, fill, Method::Sampled);
                 let distance = exact.iter().zip(&sampled).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
-                println!("{} {}: {distance:.4}", info.name, placement.name);
                 assert_eq!(books, Ok(()), "{options:?}");
                 // One in a thousand of two samples of 2,048 from one distribution are 0.061 apart.
                 assert!(distance < 0.06, "{options:?}: {distance}");

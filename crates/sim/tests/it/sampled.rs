@@ -68,7 +68,6 @@ fn a_sampled_drive_amplifies_writes_as_an_exact_one() {
                 summary.write_amplification.expect("pages were written")
             };
             let (exact, sampled) = (amplification(Method::Exact), amplification(Method::Sampled));
-            println!("{} {spare_share}: exact {exact:.4}, sampled {sampled:.4}", options.gc.info.name);
             let apart = (sampled / exact - 1.0).abs();
             assert!(apart < 0.005, "{options:?}, spare {spare_share}: exact {exact}, sampled {sampled}");
         }
