@@ -1,8 +1,12 @@
 """What several tests share: a small device that runs in milliseconds, and the command line as a process."""
 
+import atexit
+import os
 import re
+import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,6 +14,10 @@ import pytest
 
 import ssdlab
 from tiers import TIER
+
+# No test writes to the home of whoever runs it, and none takes a drive that another session made.
+os.environ["SSDLAB_CACHE_DIR"] = _DRIVES = tempfile.mkdtemp(prefix="ssdlab-drives-")
+atexit.register(shutil.rmtree, _DRIVES, ignore_errors=True)
 
 ROOT = Path(__file__).parent.parent
 SMALL = {

@@ -63,6 +63,7 @@ COMMANDS: dict[str, list[str]] = {
     "cache mrc": [OLTP],
     "cache bench": BENCH,
     "cache plan": PLAN,
+    "cache-dir": [],
     "compress bench": ["--page", "8KiB", "--codec", "lz4", "--runs", "1", "--threads", "1"],
 }
 """Each command with arguments that keep it short."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from os import PathLike
+from pathlib import Path
 from typing import Any, Protocol, TypeAlias, final
 
 import numpy as np
@@ -326,12 +327,19 @@ class Outcome:
     def activity(self) -> dict[str, Any] | None: ...
     @property
     def dispatched(self) -> Requests | None: ...
+    @property
+    def notes(self) -> list[str]: ...
 
+def kept_key(config: Config, space: AddressSpace | None = None) -> str | None: ...
 def simulate(
     config: Config,
     source: Requests | Reader | Generator | _Source | None,
     space: AddressSpace | None = None,
     monitor: Callable[[str, int, int | None, int], object] | None = None,
+    *,
+    state: Path | None = None,
+    kept: Path | None = None,
+    save_state: Path | None = None,
 ) -> Outcome: ...
 def presets() -> list[tuple[str, str, str]]: ...
 def json_schema() -> str: ...

@@ -12,7 +12,8 @@ use ssdlab_nand::{
     Cause, Commands, Counts, FlashSink, Geometry, PageTimes, Parallelism, ProgramOrder, StripeOrder, Suspend, Timing,
 };
 use ssdlab_sim::{
-    Clock, Collect, DriveOptions, Fit, Front, Overwrite, Precondition, Protocol, Repeat, Replay, Setup, Summary, run,
+    Clock, Collect, DriveOptions, Fit, Front, Method, Overwrite, Precondition, Protocol, Repeat, Replay, Setup,
+    Summary, run,
 };
 use ssdlab_trace::{Arrival, Generator, Pattern, Workload};
 
@@ -130,7 +131,7 @@ pub fn report(scale: Scale) {
         "| requests | depth | k requests/s | M flash operations/s | simulated IOPS | WA | start-up, s | resident bytes/page | result |"
     );
     println!("|---|---|---|---|---|---|---|---|---|");
-    let steady = Overwrite::Steady;
+    let steady = Overwrite::Steady(Method::Auto);
     for (label, depth, reads, overwrite) in [
         ("writes, steady state", 64, 0.0, steady),
         ("reads", 64, 1.0, Overwrite::None),

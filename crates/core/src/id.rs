@@ -2,10 +2,12 @@
 //!
 //! `u32` page numbers address 16 TiB of 4 KiB pages and halve the maps against `u64`.
 
+use serde::{Deserialize, Serialize};
+
 macro_rules! id {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
-        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
         #[repr(transparent)]
         pub struct $name(pub u32);
 

@@ -1,8 +1,10 @@
 //! What every other crate of ssdlab stands on: units, ids, random numbers, histograms, counters, parameters, registries,
-//! lists.
+//! lists,
+//! archives of state.
 //!
 //! Layer 0: nothing here knows flash, files, threads or wall time.
 
+pub mod archive;
 pub mod counters;
 pub mod hist;
 pub mod id;
@@ -10,6 +12,7 @@ pub mod list;
 pub mod mem;
 pub mod pages;
 pub mod parameter;
+pub mod permutation;
 pub mod reciprocal;
 pub mod registry;
 pub mod rng;
@@ -17,12 +20,14 @@ pub mod slab;
 pub mod suggest;
 pub mod units;
 
+pub use archive::{Archive, Archived};
 pub use counters::Counters;
 pub use hist::LatencyHistogram;
 pub use id::{BlockId, Lpn, Ppn};
 pub use mem::HugeVec;
 pub use pages::{PageSize, Pages};
 pub use parameter::{Parameter, ParameterError, Settings, Unit};
+pub use permutation::Permutation;
 pub use reciprocal::Reciprocal;
 pub use registry::{Choice, Info};
 pub use rng::Rng;

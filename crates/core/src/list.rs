@@ -3,11 +3,13 @@
 //! A [`List`] is two ends; its links are in an array of nodes that the caller owns. So what else is known of an item can
 //! lie beside its links, and several lists can share the nodes as long as each item is in one of them at most.
 
+use serde::{Deserialize, Serialize};
+
 /// No item: the end of a list.
 pub const NONE: u32 = u32::MAX;
 
 /// Neighbours of an item in its list.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Link {
     /// The item that came before, or [`NONE`].
     pub older: u32,
@@ -42,7 +44,7 @@ impl Node for Link {
 }
 
 /// The ends of a list of items whose nodes lie at their numbers in an array.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct List {
     oldest: u32,
     newest: u32,
@@ -147,7 +149,7 @@ impl List {
 }
 
 /// One list with nodes of its own: items `0..capacity`, each in the queue at most once.
-#[derive(Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Queue {
     links: Vec<Link>,
     list: List,

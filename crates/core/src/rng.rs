@@ -4,8 +4,10 @@
 //! between minor versions. Each consumer draws from its own named stream, so adding a consumer never
 //! shifts the numbers of another.
 
+use serde::{Deserialize, Serialize};
+
 /// A stream of pseudo-random numbers; the same seed and name give the same numbers everywhere.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Rng {
     state: [u64; 4],
 }

@@ -38,7 +38,7 @@ pub use context::WriteContext;
 pub use problem::Problem;
 pub use shape::Shape;
 
-use ssdlab_core::{Lpn, Ppn};
+use ssdlab_core::{Archive, Archived, Lpn, Ppn};
 use ssdlab_nand::{Cause, FlashSink};
 
 /// A flash translation layer.
@@ -88,6 +88,30 @@ pub trait Ftl {
 
     /// Fills a cache that is to be filled before the first request.
     fn preload<S: FlashSink>(&mut self, _sink: &mut S) {}
+
+    /// Saves or loads its whole state. What loads was built with the same shape and options as what was saved.
+    ///
+    /// # Errors
+    /// See [`Archive`].
+    fn archive(&mut self, archive: &mut Archive<'_>) -> Archived;
+
+    /// An erased device of `planes` planes like those of this one, and their share of the logical pages; none where what
+    /// happens in a plane depends on the others. `seed` is that of its random streams.
+    fn part(&self, _planes: u32, _seed: u64) -> Option<Self>
+    where
+        Self: Sized,
+    {
+        None
+    }
+
+    /// Makes the planes from `first` on, which are erased, those of a [`Self::part`] that stands for `shares` such parts.
+    /// Each valid page there is a page of `lpns` here.
+    fn take_over(&mut self, _part: &Self, _first: u32, _shares: u32, _lpns: &mut impl Iterator<Item = u32>)
+    where
+        Self: Sized,
+    {
+        unreachable!("there is no part of this FTL");
+    }
 
     /// Verifies every internal invariant in O(pages); the error says which is broken.
     fn check(&self) -> Result<(), String>;

@@ -4,7 +4,7 @@
 //! 12 bytes per page. Rules (ONFI; every NAND data sheet): a page is programmed once between erases, the
 //! pages of a block in the order that the chip demands, and only what was programmed can be read.
 
-use ssdlab_core::{BlockId, HugeVec, Lpn, Ppn, Reciprocal};
+use ssdlab_core::{Archive, Archived, BlockId, HugeVec, Lpn, Ppn, Reciprocal};
 
 use crate::{Geometry, ProgramOrder};
 
@@ -79,6 +79,22 @@ impl FlashArray {
         self.lpns[ppn.index()] = data.lpn.0;
         self.stamps[ppn.index()] = data.stamp;
         Ok(())
+    }
+
+    /// The pages that are programmed, in ascending order.
+    pub fn programmed(&self) -> impl Iterator<Item = Ppn> + '_ {
+        (0..).zip(self.lpns.iter()).filter(|&(_, &lpn)| lpn != u32::MAX).map(|(ppn, _)| Ppn(ppn))
+    }
+
+    /// Saves or loads what was programmed.
+    ///
+    /// # Errors
+    /// See [`Archive`].
+    pub fn archive(&mut self, archive: &mut Archive<'_>) -> Archived {
+        let Self { pages_per_block: _, block_of: _, order: _, next, lpns, stamps } = self;
+        archive.array(next)?;
+        archive.array(lpns)?;
+        archive.array(stamps)
     }
 
     /// Erases a block.

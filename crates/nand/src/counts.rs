@@ -1,11 +1,12 @@
 //! Flash operations counted by cause.
 
+use serde::{Deserialize, Serialize};
 use ssdlab_core::{BlockId, Ppn};
 
 use crate::{Cause, FlashSink, Oob, Source};
 
 /// Flash that only counts, by operation and cause.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Counts {
     /// Pages read, by [`Cause`].
     pub reads: [u64; Cause::ALL.len()],
@@ -24,6 +25,15 @@ impl Counts {
     /// Blocks erased for any cause.
     pub fn erased(&self) -> u64 {
         self.erases.iter().sum()
+    }
+}
+
+impl std::ops::AddAssign for Counts {
+    fn add_assign(&mut self, more: Self) {
+        let add = |to: &mut [u64], more: &[u64]| to.iter_mut().zip(more).for_each(|(to, more)| *to += more);
+        add(&mut self.reads, &more.reads);
+        add(&mut self.programs, &more.programs);
+        add(&mut self.erases, &more.erases);
     }
 }
 

@@ -91,9 +91,6 @@ pub fn explain(key: &str) -> Option<(String, &'static str, String, Conditions)> 
     Some((option.kind.describe(), option.kind.units(), default, conditions))
 }
 
-/// Choices, each with the variant that is needed.
-type Conditions = Vec<(&'static str, String)>;
-
 /// What presets say of the option `key`, as `(preset, value as TOML, source)`.
 #[pyfunction]
 pub fn stated(key: &str) -> Vec<(&'static str, String, String)> {

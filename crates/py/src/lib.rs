@@ -63,7 +63,7 @@ mod _ssdlab {
     #[pymodule_export]
     use requests::Requests;
     #[pymodule_export]
-    use run::{_panic, Outcome, simulate};
+    use run::{_panic, Outcome, kept_key, simulate};
     #[pymodule_export]
     use source::{Generator, Reader};
     #[pymodule_export]

@@ -1,5 +1,6 @@
 //! Running a simulation from Python, and what it yields.
 
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use numpy::{IntoPyArray, PyArray1};
@@ -8,7 +9,7 @@ use pyo3::types::{PyDict, PyTuple};
 use ssdlab_config::Settings;
 use ssdlab_core::LatencyHistogram;
 use ssdlab_nand::MergeCost;
-use ssdlab_sim::{Control, LogFigures, Monitor, Status};
+use ssdlab_sim::{Control, LogFigures, Monitor, States, Status};
 use ssdlab_trace::{Op, Packed, SliceSource, Source};
 
 use crate::activity::activity_columns;
@@ -47,10 +48,13 @@ pub struct Outcome {
     /// Requests that the block layer gave to the drive; None unless they were to be kept.
     #[pyo3(get)]
     dispatched: Option<Py<Requests>>,
+    /// What a person should know that is none of the results.
+    #[pyo3(get)]
+    notes: Vec<String>,
 }
 
 impl Outcome {
-    fn new(py: Python<'_>, mut outcome: ssdlab_sim::Outcome) -> PyResult<Self> {
+    fn new(py: Python<'_>, mut outcome: ssdlab_sim::Outcome, notes: Vec<String>) -> PyResult<Self> {
         let dispatched = outcome.activity.as_mut().and_then(|activity| activity.dispatched.take());
         let summary =
             serde_json::to_string(&outcome.summary).map_err(|error| SsdlabError::new_err(error.to_string()))?;
@@ -70,6 +74,7 @@ impl Outcome {
             log: outcome.log.map(|figures| log_columns(py, figures)).transpose()?,
             activity: outcome.activity.map(|activity| activity_columns(py, activity)).transpose()?,
             dispatched: dispatched.map(|inner| Py::new(py, Requests { inner })).transpose()?,
+            notes,
         })
     }
 }
@@ -107,12 +112,13 @@ pub struct PythonMonitor<'a> {
     /// When it was asked last; at the start it never was.
     last: Option<Instant>,
     pub error: Option<PyErr>,
+    notes: Vec<String>,
 }
 
 impl<'a> PythonMonitor<'a> {
     /// Nobody was asked yet.
     pub fn new(callback: Option<&'a Py<PyAny>>) -> Self {
-        Self { callback, last: None, error: None }
+        Self { callback, last: None, error: None, notes: Vec::new() }
     }
 
     fn ask(&self, status: &Status) -> PyResult<bool> {
@@ -144,6 +150,10 @@ impl Monitor for PythonMonitor<'_> {
             }
         }
     }
+
+    fn note(&mut self, text: &str) {
+        self.notes.push(text.into());
+    }
 }
 
 /// Runs `source` against the device that `config` describes.
@@ -153,14 +163,21 @@ impl Monitor for PythonMonitor<'_> {
 /// `space` is where the trace lies, where `config.needs_extent()`. `monitor(phase, done, total, requests)` is called
 /// some twenty times a second and ends the run by returning something true. The name of a phase may be followed by a
 /// comma and more words.
+///
+/// The drive goes on from the one saved in `state`, or is kept in `kept` once it is preconditioned and taken from there if
+/// it is there; it is saved in `save_state` after the run.
 #[pyfunction]
-#[pyo3(signature = (config, source, space=None, monitor=None))]
+#[pyo3(signature = (config, source, space=None, monitor=None, *, state=None, kept=None, save_state=None))]
+#[allow(clippy::too_many_arguments)]
 pub fn simulate(
     py: Python<'_>,
     config: &Config,
     source: &Bound<'_, PyAny>,
     space: Option<&AddressSpace>,
     monitor: Option<Py<PyAny>>,
+    state: Option<PathBuf>,
+    kept: Option<PathBuf>,
+    save_state: Option<PathBuf>,
 ) -> PyResult<Outcome> {
     let space = space.map(AddressSpace::known).transpose()?;
     let settings = config.inner.settings(space.as_ref().map(Space::end_bytes)).map_err(|error| config_error(&error))?;
@@ -168,9 +185,10 @@ pub fn simulate(
     let toml = config.inner.to_toml();
     let mut monitor = PythonMonitor::new(monitor.as_ref());
     let packing = space.as_ref().and_then(Space::packing);
+    let states = States { from: state.as_deref(), cache: kept.as_deref(), save: save_state.as_deref() };
     let mut run = |source: &mut (dyn Source + Send)| match packing {
-        Some(packing) => run(py, &settings, &toml, &mut Packed::new(source, packing), &mut monitor),
-        None => run(py, &settings, &toml, source, &mut monitor),
+        Some(packing) => run(py, &settings, &toml, states, &mut Packed::new(source, packing), &mut monitor),
+        None => run(py, &settings, &toml, states, source, &mut monitor),
     };
 
     let outcome = if source.is_none() {
@@ -192,7 +210,7 @@ pub fn simulate(
     };
     match monitor.error {
         Some(error) => Err(error),
-        None => Outcome::new(py, outcome?),
+        None => Outcome::new(py, outcome?, monitor.notes),
     }
 }
 
@@ -200,10 +218,22 @@ fn run(
     py: Python<'_>,
     settings: &Settings,
     toml: &str,
+    states: States<'_>,
     source: &mut (dyn Source + Send),
     monitor: &mut PythonMonitor<'_>,
 ) -> PyResult<ssdlab_sim::Outcome> {
-    detached(py, Some(toml), || ssdlab_sim::run(&settings.setup, source, monitor))?.map_err(|error| sim_error(&error))
+    detached(py, Some(toml), || ssdlab_sim::run_with_states(&settings.setup, states, source, monitor))?
+        .map_err(|error| sim_error(&error))
+}
+
+/// Everything that the preconditioned drive of `config` depends on, as text; None if it is not worth keeping. `space` as
+/// in `simulate`.
+#[pyfunction]
+#[pyo3(signature = (config, space=None))]
+pub fn kept_key(config: &Config, space: Option<&AddressSpace>) -> PyResult<Option<String>> {
+    let space = space.map(AddressSpace::known).transpose()?;
+    let settings = config.inner.settings(space.as_ref().map(Space::end_bytes)).map_err(|error| config_error(&error))?;
+    Ok(ssdlab_sim::cache_key(&settings.setup))
 }
 
 /// Panics, so that a test can see it become an `InternalError`.

@@ -15,12 +15,12 @@ use crate::drive::stack::Stack;
 use crate::observe::log::{LogMeter, Meter};
 use crate::observe::map::MapMeter;
 use crate::observe::summary::PreconditionSummary;
-use crate::precondition::prepare;
 use crate::run::error::SimError;
 use crate::run::monitor::{Control, Monitor};
 use crate::run::repeat::Replays;
 use crate::setup::drive::DriveOptions;
 use crate::setup::{Clock, Setup};
+use crate::state::{self, States};
 
 /// What is done with a stack once its parts are chosen.
 pub(crate) trait Purpose {
@@ -126,10 +126,11 @@ pub(crate) fn prepare_drive<P: TimedParts>(
     mut stack: Stack<Untimed<P>>,
     timing: &Timing,
     options: DriveOptions,
+    states: States<'_>,
     trace: Option<&mut Replays<'_>>,
     monitor: &mut dyn Monitor,
 ) -> Result<Prepared<P>, SimError> {
-    let (summary, control) = prepare(&mut stack, trace, monitor)?;
+    let (summary, control) = state::prepare(&mut stack, states, trace, monitor)?;
     let geometry = stack.setup.geometry;
     let stack = stack.with_flash(|before| {
         ParallelFlash::new(&geometry, timing, options.array(), before.counts(), before.into_witness())

@@ -33,6 +33,7 @@ pub mod observe;
 mod precondition;
 pub mod run;
 pub mod setup;
+mod state;
 
 pub use caches::{
     CacheChoice, CurvePoint, Watch, exact_points, one_pass_points, sampled_points, simulate_caches, simulate_stages,
@@ -53,7 +54,8 @@ pub use observe::summary::{
 };
 pub use run::error::SimError;
 pub use run::monitor::{Control, Monitor, Phase, Status};
-pub use run::{Outcome, run};
+pub use run::{Outcome, run, run_with_states};
 pub use setup::drive::{Arbitration, Collect, CollectGoal, DriveOptions, FlushPolicy, Front, Protocol, WriteBuffer};
 pub use setup::host::{BlockOptions, CacheOptions, CompressedOptions, Fit, MOST_PARAMETERS, Repeat, Replay};
-pub use setup::{Clock, Overwrite, Precondition, Setup};
+pub use setup::{Clock, Method, Overwrite, Precondition, Setup};
+pub use state::{States, cache_key};

@@ -20,6 +20,7 @@ use crate::run::monitor::{Control, Monitor};
 use crate::setup::drive::DriveOptions;
 use crate::setup::host::Replay;
 use crate::setup::{Clock, Setup};
+use crate::state::States;
 
 /// A drive that takes requests as they come.
 pub trait LiveDrive: Send {
@@ -64,7 +65,7 @@ impl Purpose for GoingLive<'_, '_> {
     where
         P: Parts<Flash: OneByOne>,
     {
-        let (_, control) = drive.prepare(None, self.monitor)?;
+        let (_, control) = drive.prepare(States::default(), None, self.monitor)?;
         Ok((control == Control::Continue)
             .then(|| -> Box<dyn LiveDrive> { Box::new(Serial { drive, done: VecDeque::new() }) }))
     }
@@ -75,7 +76,8 @@ impl Purpose for GoingLive<'_, '_> {
         timing: &Timing,
         options: DriveOptions,
     ) -> Result<Self::Output, SimError> {
-        let Prepared { drive, control, .. } = prepare_drive::<P>(stack, timing, options, None, self.monitor)?;
+        let Prepared { drive, control, .. } =
+            prepare_drive::<P>(stack, timing, options, States::default(), None, self.monitor)?;
         Ok((control == Control::Continue)
             .then(|| -> Box<dyn LiveDrive> { Box::new(Parallel { drive, done: Vec::new() }) }))
     }

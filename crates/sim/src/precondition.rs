@@ -1,8 +1,10 @@
 //! Brings a fresh device into the state in which a used one is: filled, then overwritten at random or by the trace.
 
+mod sampled;
+
 use ssdlab_core::{Lpn, Rng};
 use ssdlab_ftl::{Ftl, WriteContext};
-use ssdlab_nand::backend::Flash;
+use ssdlab_nand::backend::{Flash, Resume};
 use ssdlab_trace::{Op, Progress, Source};
 
 use crate::check::shadow::Checker;
@@ -35,13 +37,16 @@ const MAX_PASSES: u64 = 16;
 /// Prepares the device as its set-up says, without measuring; the second result tells whether the monitor stopped it.
 ///
 /// # Errors
-/// If it is to be overwritten by a trace and there is none, or the trace cannot be read, or the data check finds
+/// If it cannot be prepared in the way asked for, it is to be overwritten by a trace and there is none, or the trace cannot be read, or the data check finds
 /// something wrong.
-pub(crate) fn prepare<P: Parts>(
+pub(crate) fn prepare<P: Parts<Flash: Resume>>(
     stack: &mut Stack<P>,
     trace: Option<&mut Replays<'_>>,
     monitor: &mut dyn Monitor,
 ) -> Result<(PreconditionSummary, Control), SimError> {
+    if let Some(prepared) = sampled::prepare(stack, monitor)? {
+        return Ok(prepared);
+    }
     let Setup { precondition, logical_pages, seed, .. } = stack.setup;
     let pages = (precondition.fill * f64::from(logical_pages)).round() as u64;
     let mut summary = PreconditionSummary::default();
@@ -135,7 +140,7 @@ impl<P: Parts> Target<'_, P> {
                 let (amplification, control) = self.overwrite(pages, writes, course, &mut rng);
                 (amplification, None, control)
             }
-            Overwrite::Steady => {
+            Overwrite::Steady(_) => {
                 let (amplification, stable, control) = self.overwrite_until_steady(pages, &mut rng);
                 (amplification, Some(stable), control)
             }

@@ -15,7 +15,7 @@ use ssdlab_ftl::log::{LogBlocks, LogRules};
 use ssdlab_ftl::page::{Allocation, PageOptions, Trigger};
 use ssdlab_ftl::placement::PLACEMENTS;
 use ssdlab_nand::{Geometry, PageTimes, Parallelism, ProgramOrder, Timing};
-use ssdlab_sim::{Clock, Fit, Overwrite, Precondition, Repeat, Replay, Setup};
+use ssdlab_sim::{Clock, Fit, Method, Overwrite, Precondition, Repeat, Replay, Setup};
 use ssdlab_trace::{Op, Request};
 
 /// Bytes of a page of the random devices.
@@ -102,7 +102,7 @@ pub fn setups() -> impl Strategy<Value = Setup> {
     let precondition = prop_oneof![
         Just(Precondition { fill: 0.0, overwrite: Overwrite::None }),
         Just(Precondition { fill: 1.0, overwrite: Overwrite::Passes(0.5) }),
-        Just(Precondition { fill: 0.5, overwrite: Overwrite::Steady }),
+        Just(Precondition { fill: 0.5, overwrite: Overwrite::Steady(Method::Auto) }),
     ];
     let with_ftl = (2_u32..13).prop_flat_map(|pages_per_block| (Just(pages_per_block), ftls(pages_per_block)));
     let shape = (1_u32..8, 0_u32..4, 0_u32..2, parallelisms());

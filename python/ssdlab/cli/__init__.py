@@ -29,6 +29,7 @@ COMMANDS = {
     "trace": "Look at, convert and generate traces.",
     "advise": "Choose the design of a drive by a trace, without simulating every choice.",
     "cache": "Buffer caches: simulate policies on a trace, measure a real one, plan a compressed one.",
+    "cache-dir": "Show where preconditioned drives are kept from one run to the next, and how much they take.",
     "compress": "Measure page compressors on this machine.",
     "presets": "Configurations that ship with ssdlab, each number with its source.",
     "list": "List everything that can be named: settings, presets, policies, formats, experiments ...",

@@ -34,7 +34,7 @@ class App(typer.Typer):
 
 def load(name: str, summary: str) -> Any:
     """The command or group that the module of this name below `cli` declares."""
-    app = room(f"cli.{name}").app
+    app = room(f"cli.{name.replace('-', '_')}").app
     alone = [one.name or one.callback.__name__ for one in app.registered_commands] == [name]
     command = get_command(app) if alone else get_group(app)
     command.name = name

@@ -1,5 +1,6 @@
 """`ssdlab run`."""
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -13,9 +14,12 @@ from ssdlab.model.simulation import simulate
 
 app = App()
 
+DRIVE = "Drive"
+
 EXAMPLES = """
 ssdlab run traces/oltp.csv.zst --fit compact --repeat until-steady --out out/oltp
 ssdlab run trace.csv.gz --preset tlc-nvme --set device.op=12.5%
+ssdlab run aging.csv --save-state aged.drive; ssdlab run trace.csv --state aged.drive
 ssdlab run --workload zipf --set seed=2 --json | jq .write_amplification
 """
 
@@ -43,6 +47,17 @@ def run(
     skip_bad: options.SkipBad = False,
     json: options.Json = False,
     out: Annotated[Path | None, options.out(Result)] = None,
+    state: Annotated[
+        Path | None,
+        options.option("--state FILE", "Go on from a drive that was saved, instead of preconditioning one.", DRIVE),
+    ] = None,
+    save_state: Annotated[
+        Path | None, options.option("--save-state FILE", "Save the drive after the run, unless it is stopped.", DRIVE)
+    ] = None,
+    no_cache: Annotated[
+        bool,
+        options.option("--no-cache", "Neither take the preconditioned drive from the cache nor keep it there.", DRIVE),
+    ] = False,
 ) -> int:
     """Prints what the host asked for, what the flash did, response times, wear and projected lifetime.
     Ctrl-C ends the run and prints the partial result.
@@ -53,7 +68,9 @@ def run(
     settings = options.configuration(preset, config, set, short)
     file = options.trace_file(trace or [], format, device, action, skip_bad)
     with watching("run") as watch:
-        result = simulate(settings, file, monitor=watch)
+        result = simulate(settings, file, monitor=watch, state=state, save_state=save_state, keep=not no_cache)
     if result.partial and watch.phase in BEFORE_MEASURING:
         raise KeyboardInterrupt(f"the run was {BEFORE_MEASURING[watch.phase]}, and nothing was measured yet")
+    if result.partial and save_state:
+        print("ssdlab: the drive is not saved: the run was stopped", file=sys.stderr)
     return deliver(result, json=json, out=out)

@@ -1,16 +1,23 @@
 """Running simulations."""
 
 import json
+import logging
+import os
 from collections.abc import Sequence
+from contextlib import nullcontext
+from pathlib import Path
 from typing import Any
 
-from ssdlab import _ssdlab
+from ssdlab import _ssdlab, text
 from ssdlab._ssdlab import ConfigError
 from ssdlab.model.config import Config, Overrides, config_of
+from ssdlab.model.kept import keeping
 from ssdlab.model.requests import Monitor
 from ssdlab.model.result import Result
 from ssdlab.model.trace import Trace
 from ssdlab.model.trace_file import Given, TraceFile, source_of
+
+_LOG = logging.getLogger("ssdlab")
 
 
 def simulate(
@@ -18,6 +25,9 @@ def simulate(
     trace: Given | None = None,
     *,
     monitor: Monitor | None = None,
+    state: str | os.PathLike[str] | None = None,
+    save_state: str | os.PathLike[str] | None = None,
+    keep: bool = True,
 ) -> Result:
     """Runs one simulation: preconditions the device, replays the warm-up, replays and measures the rest.
 
@@ -32,6 +42,12 @@ def simulate(
         trace: A trace in memory, a file (streamed), or None for the workload that `config` describes.
         monitor: Told some twenty times a second how far the run is. If it returns something true, the run ends
             and `Result.partial` is set.
+        state: A drive that was saved with `save_state`, to go on from instead of preconditioning one; settings of
+            `precondition` then do nothing. Capacity, geometry, FTL and `check` must be those that it was saved with.
+        save_state: File to save the drive in after the run, shut down in good order. Nothing is saved if the run is
+            stopped.
+        keep: Whether the preconditioned drive is kept for the next run in the directory that `ssdlab cache-dir` names;
+            results are the same either way.
 
     Raises:
         ConfigError: If the configuration does not fit together, or not with the trace.
@@ -51,7 +67,14 @@ def simulate(
     # The workload is generated below Python, and a trace in memory is replayed where it is.
     reader = source.open() if isinstance(source, TraceFile) else None
     requests = source._requests if isinstance(source, Trace) else reader
-    outcome = _ssdlab.simulate(config._inner, requests, space, monitor)
+    saved = None if save_state is None else _savable(Path(save_state))
+    from_state = None if state is None else Path(state)
+    with keeping(config, space) if keep and state is None else nullcontext() as kept:
+        outcome = _ssdlab.simulate(
+            config._inner, requests, space, monitor, state=from_state, kept=kept, save_state=saved
+        )
+    for note in outcome.notes:
+        _LOG.warning(note)
 
     summary: dict[str, Any] = json.loads(outcome.summary)
     by_stream = [*(summary["log"] or {}).get("capture_by_stream", []), *(summary["drive"] or {}).get("streams", [])]
@@ -76,3 +99,21 @@ def simulate(
         activity=outcome.activity,
         dispatched=None if outcome.dispatched is None else Trace(outcome.dispatched, names),
     )
+
+
+def _savable(path: Path) -> Path:
+    """Fails now rather than after a long run.
+
+    Raises:
+        ConfigError: If no file can be made there.
+    """
+    folder = path.parent
+    if path.is_dir():
+        raise ConfigError(f"save_state {text.path(path)}: is a directory; name a file")
+    if not folder.is_dir():
+        raise ConfigError(f"save_state {text.path(path)}: there is no directory {text.path(folder)}; make it first")
+    if not os.access(folder, os.W_OK):
+        raise ConfigError(
+            f"save_state {text.path(path)}: {text.path(folder)} cannot be written; name another directory"
+        )
+    return path

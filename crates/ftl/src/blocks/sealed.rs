@@ -9,15 +9,16 @@
 
 use std::ops::Range;
 
-use ssdlab_core::BlockId;
+use serde::{Deserialize, Serialize};
 use ssdlab_core::list::Queue;
+use ssdlab_core::{Archive, Archived, BlockId};
 
 use super::table::{Allocation, BlockTable, FLAG, FreeList};
 
 const CHUNK: usize = 64;
 
 /// What each plane keeps for itself.
-#[derive(Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct PlaneState {
     /// Sealed blocks in order of sealing, numbered within the plane.
     order: Queue,
@@ -150,6 +151,32 @@ impl SealedBlocks {
     #[inline]
     pub fn valid(&self, block: BlockId) -> u32 {
         self.table.valid(block)
+    }
+
+    /// Makes the blocks of a plane those of a plane of `other`, which has as many. `sealed_at` converts its clock.
+    pub fn take_over(&mut self, plane: usize, other: &Self, from: usize, sealed_at: impl Fn(u64) -> u64) {
+        let (own, theirs) = (self.plane(plane).blocks(), other.plane(from).blocks());
+        let (own, theirs) = (own.start as usize..own.end as usize, theirs.start as usize..theirs.end as usize);
+        self.table.take_over(plane, &other.table, from);
+        for (own, theirs) in own.clone().zip(theirs) {
+            self.sealed_at[own] = sealed_at(other.sealed_at[theirs]);
+        }
+        self.planes[plane] = other.planes[from].clone();
+        for chunk in own.start / CHUNK..own.end.div_ceil(CHUNK) {
+            self.chunk_min[chunk] = min_of(&self.table.counts[chunk * CHUNK..(chunk + 1) * CHUNK]).min(FLAG);
+        }
+    }
+
+    /// Saves or loads the state of every block.
+    ///
+    /// # Errors
+    /// See [`Archive`].
+    pub fn archive(&mut self, archive: &mut Archive<'_>) -> Archived {
+        let Self { table, chunk_min, sealed_at, planes } = self;
+        table.archive(archive)?;
+        archive.array(chunk_min)?;
+        archive.array(sealed_at)?;
+        archive.value(planes)
     }
 
     /// Bytes held.

@@ -3,7 +3,8 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap, VecDeque};
 
-use ssdlab_core::{BlockId, HugeVec};
+use serde::{Deserialize, Serialize};
+use ssdlab_core::{Archive, Archived, BlockId, HugeVec};
 
 /// Which free block is written next.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -15,7 +16,7 @@ pub enum Allocation {
 }
 
 /// Free blocks, in the order in which they are handed out.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub enum FreeList {
     /// Erased longest ago first.
     Fifo(VecDeque<u32>),
@@ -57,6 +58,16 @@ impl FreeList {
         match self {
             Self::Fifo(queue) => queue.push_back(block),
             Self::LeastWorn(heap) => heap.push(Reverse((erases, block))),
+        }
+    }
+
+    /// The same list of blocks with other numbers in the same order.
+    fn renumbered(&self, number: impl Fn(u32) -> u32) -> Self {
+        match self {
+            Self::Fifo(queue) => Self::Fifo(queue.iter().map(|&block| number(block)).collect()),
+            Self::LeastWorn(heap) => {
+                Self::LeastWorn(heap.iter().map(|&Reverse((erases, block))| Reverse((erases, number(block)))).collect())
+            }
         }
     }
 
@@ -187,6 +198,27 @@ impl BlockTable {
     pub fn lose(&mut self, block: BlockId, pages: u16) {
         debug_assert!(u32::from(pages) <= self.valid(block), "block {block} has no {pages} valid pages");
         self.counts[block.index()] -= pages;
+    }
+
+    /// Makes the blocks of a list those of a list of `other`, which has as many, none of them bad.
+    pub(super) fn take_over(&mut self, list: usize, other: &Self, from: usize) {
+        let blocks = self.blocks_per_list as usize;
+        let (own, theirs) = (list * blocks, from * blocks);
+        self.counts[own..own + blocks].copy_from_slice(&other.counts[theirs..theirs + blocks]);
+        self.erases[own..own + blocks].copy_from_slice(&other.erases[theirs..theirs + blocks]);
+        self.free[list] = other.free[from].renumbered(|block| block - theirs as u32 + own as u32);
+    }
+
+    /// Saves or loads the state of every block.
+    ///
+    /// # Errors
+    /// See [`Archive`].
+    pub fn archive(&mut self, archive: &mut Archive<'_>) -> Archived {
+        let Self { pages_per_block: _, blocks_per_list: _, counts, erases, free, bad } = self;
+        archive.array(counts)?;
+        archive.array(erases)?;
+        archive.value(free)?;
+        archive.value(bad)
     }
 
     /// Erases of every block since construction.

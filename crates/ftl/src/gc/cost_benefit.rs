@@ -10,7 +10,7 @@
 //! plane for each victim, in the order of the arrays rather than of age: on large drives this is the slowest
 //! policy by far.
 
-use ssdlab_core::BlockId;
+use ssdlab_core::{Archive, Archived, BlockId};
 
 use super::{VictimInfo, VictimPolicy};
 use crate::blocks::PlaneView;
@@ -44,5 +44,9 @@ impl VictimPolicy for CostBenefit {
             }
         }
         best
+    }
+
+    fn archive(&mut self, _archive: &mut Archive<'_>) -> Archived {
+        Ok(())
     }
 }

@@ -6,7 +6,7 @@
 //! d = 1 is random, d to infinity is greedy. B. Van Houdt, "A mean field model for a class of garbage
 //! collection algorithms in flash-based solid state drives", SIGMETRICS 2013.
 
-use ssdlab_core::{BlockId, Parameter, Rng, Unit};
+use ssdlab_core::{Archive, Archived, BlockId, Parameter, Rng, Unit};
 
 use super::random::random_sealed;
 use super::{VictimInfo, VictimPolicy, rng};
@@ -45,5 +45,10 @@ impl VictimPolicy for DChoices {
             }
         }
         Some(best)
+    }
+
+    fn archive(&mut self, archive: &mut Archive<'_>) -> Archived {
+        let Self { d: _, rng } = self;
+        archive.value(rng)
     }
 }

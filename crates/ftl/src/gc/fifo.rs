@@ -6,7 +6,7 @@
 //! J. Menon, "A performance comparison of RAID-5 and log-structured arrays", HPDC 1995; closed form with
 //! Lambert's W: Xiang and Kurkoski, "An improved analytic expression for write amplification", 2012.
 
-use ssdlab_core::BlockId;
+use ssdlab_core::{Archive, Archived, BlockId};
 
 use super::{VictimInfo, VictimPolicy};
 use crate::blocks::PlaneView;
@@ -20,5 +20,9 @@ struct Fifo;
 impl VictimPolicy for Fifo {
     fn choose(&mut self, plane: PlaneView<'_>, _now: u64) -> Option<BlockId> {
         plane.oldest_first().next()
+    }
+
+    fn archive(&mut self, _archive: &mut Archive<'_>) -> Archived {
+        Ok(())
     }
 }

@@ -6,7 +6,7 @@
 //! Optimal under uniform random writes. P. Desnoyers, "Analytic Models of SSD Write Performance",
 //! ACM TOS 10(2), 2014.
 
-use ssdlab_core::BlockId;
+use ssdlab_core::{Archive, Archived, BlockId};
 
 use super::{VictimInfo, VictimPolicy};
 use crate::blocks::PlaneView;
@@ -20,5 +20,9 @@ struct Greedy;
 impl VictimPolicy for Greedy {
     fn choose(&mut self, plane: PlaneView<'_>, _now: u64) -> Option<BlockId> {
         plane.least_valid()
+    }
+
+    fn archive(&mut self, _archive: &mut Archive<'_>) -> Archived {
+        Ok(())
     }
 }

@@ -10,7 +10,7 @@ pub mod greedy;
 pub mod random;
 pub mod windowed_greedy;
 
-use ssdlab_core::{BlockId, Choice, Info, Rng, Settings};
+use ssdlab_core::{Archive, Archived, BlockId, Choice, Info, Rng, Settings};
 
 use crate::blocks::PlaneView;
 
@@ -22,6 +22,9 @@ use crate::blocks::PlaneView;
 pub trait VictimPolicy: Send {
     /// The next victim in `plane`.
     fn choose(&mut self, plane: PlaneView<'_>, now: u64) -> Option<BlockId>;
+
+    /// Saves or loads what it remembers.
+    fn archive(&mut self, archive: &mut Archive<'_>) -> Archived;
 }
 
 /// A registered policy; made of its parameters and the seed of whatever it draws.

@@ -8,7 +8,7 @@
 //! alpha / (alpha - 1): B. Van Houdt, "A mean field model for a class of garbage collection algorithms",
 //! SIGMETRICS 2013.
 
-use ssdlab_core::{BlockId, Rng};
+use ssdlab_core::{Archive, Archived, BlockId, Rng};
 
 use super::{VictimInfo, VictimPolicy, rng};
 use crate::blocks::PlaneView;
@@ -28,6 +28,11 @@ struct Random {
 impl VictimPolicy for Random {
     fn choose(&mut self, plane: PlaneView<'_>, _now: u64) -> Option<BlockId> {
         random_sealed(plane, &mut self.rng)
+    }
+
+    fn archive(&mut self, archive: &mut Archive<'_>) -> Archived {
+        let Self { rng } = self;
+        archive.value(rng)
     }
 }
 

@@ -6,7 +6,7 @@
 //! Between FIFO (window 1) and greedy (window of all). X.-Y. Hu et al., "Write amplification analysis in
 //! flash-based solid state drives", SYSTOR 2009.
 
-use ssdlab_core::{BlockId, Parameter, Unit};
+use ssdlab_core::{Archive, Archived, BlockId, Parameter, Unit};
 
 use super::{VictimInfo, VictimPolicy};
 use crate::blocks::PlaneView;
@@ -36,5 +36,9 @@ struct WindowedGreedy {
 impl VictimPolicy for WindowedGreedy {
     fn choose(&mut self, plane: PlaneView<'_>, _now: u64) -> Option<BlockId> {
         plane.oldest_first().take(self.window).min_by_key(|&block| plane.valid(block))
+    }
+
+    fn archive(&mut self, _archive: &mut Archive<'_>) -> Archived {
+        Ok(())
     }
 }

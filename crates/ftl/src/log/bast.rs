@@ -15,8 +15,9 @@
 //! Source: Kim, Kim, Noh, Min, Cho, "A space-efficient flash translation layer for CompactFlash systems",
 //! IEEE Transactions on Consumer Electronics 48(2), 2002. The victim is left open there; see [`LogVictim`].
 
-use ssdlab_core::Settings;
+use serde::{Deserialize, Serialize};
 use ssdlab_core::list::Queue;
+use ssdlab_core::{Archive, Archived, Settings};
 use ssdlab_nand::{FlashSink, Note, Role};
 
 use crate::log::{Log, LogDevice, LogFtl, LogInfo, LogRules, LogVictim, PageAddress};
@@ -47,7 +48,7 @@ pub struct Bast {
     order: Queue,
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Serialize, Deserialize)]
 struct Slot {
     lbn: u32,
     block: u32,
@@ -151,5 +152,13 @@ impl Log for Bast {
             }
         }
         Ok(())
+    }
+
+    fn archive(&mut self, archive: &mut Archive<'_>) -> Archived {
+        let Self { victim: _, log_of, slots, free_slots, order } = self;
+        archive.array(log_of)?;
+        archive.value(slots)?;
+        archive.value(free_slots)?;
+        archive.value(order)
     }
 }

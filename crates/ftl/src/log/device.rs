@@ -1,7 +1,7 @@
 //! Pages and blocks of a device whose data is mapped by block.
 
 use ssdlab_core::mem::prefetch;
-use ssdlab_core::{BlockId, HugeVec, Lpn, Ppn, Reciprocal};
+use ssdlab_core::{Archive, Archived, BlockId, HugeVec, Lpn, Ppn, Reciprocal};
 use ssdlab_nand::{Cause, FlashSink, Note, Oob, ProgramOrder, Role, Source};
 
 use crate::Shape;
@@ -268,6 +268,18 @@ impl LogDevice {
     pub fn memory_bytes(&self) -> u64 {
         let maps = (self.l2p.len() + self.p2l.len() + self.data.len()) * size_of::<u32>();
         (maps + self.next.len() * size_of::<u16>()) as u64 + self.table.memory_bytes()
+    }
+
+    /// Saves or loads the state of every page and block.
+    pub fn archive(&mut self, archive: &mut Archive<'_>) -> Archived {
+        let Self { pages_per_block: _, order: _, l2p, p2l, data, next, table, block_of: _, sequence, expendable: _ } =
+            self;
+        archive.array(l2p)?;
+        archive.array(p2l)?;
+        archive.array(data)?;
+        archive.array(next)?;
+        table.archive(archive)?;
+        archive.value(sequence)
     }
 
     /// Verifies maps, counts and that every block has exactly one role; `log` are the blocks of the log.

@@ -18,7 +18,7 @@
 //! sector translation", ACM TECS 6(3), 2007. Chosen where it is open: a sequential log block that becomes full
 //! switches at once, not at the next page 0 (same cost).
 
-use ssdlab_core::Settings;
+use ssdlab_core::{Archive, Archived, Settings};
 use ssdlab_nand::{Cause, FlashSink, MergeCost, Note, Role};
 
 use crate::log::{Log, LogDevice, LogFtl, LogInfo, LogRules, PageAddress, Ring, SEQUENTIAL, SequentialLog};
@@ -104,5 +104,11 @@ impl Log for Fast {
 
     fn check(&self, device: &LogDevice) -> Result<(), String> {
         self.sequential.check(device)
+    }
+
+    fn archive(&mut self, archive: &mut Archive<'_>) -> Archived {
+        let Self { sequential, random } = self;
+        sequential.archive(archive)?;
+        random.archive(archive)
     }
 }

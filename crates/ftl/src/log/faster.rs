@@ -26,7 +26,7 @@
 //! page of logical page numbers in every log block.
 
 use ssdlab_core::parameter::percent;
-use ssdlab_core::{Parameter, Settings, Unit};
+use ssdlab_core::{Archive, Archived, Parameter, Settings, Unit};
 use ssdlab_nand::{Cause, FlashSink, MergeCost, Note, Role};
 
 use crate::Problem;
@@ -230,5 +230,13 @@ impl Log for Faster {
             return Err(format!("log block {block} has more pages on their second chance than pages"));
         }
         self.sequential.check(device)
+    }
+
+    fn archive(&mut self, archive: &mut Archive<'_>) -> Archived {
+        let Self { second_chance: _, keep_sparse: _, sequential, random, isolation, second } = self;
+        sequential.archive(archive)?;
+        random.archive(archive)?;
+        isolation.archive(archive)?;
+        archive.array(second)
     }
 }

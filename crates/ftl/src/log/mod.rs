@@ -34,7 +34,7 @@ pub(crate) use device::{LogDevice, PageAddress};
 pub(crate) use ring::Ring;
 pub(crate) use sequential::{SEQUENTIAL, SequentialLog};
 
-use ssdlab_core::{Choice, Info, Lpn, Parameter, Ppn, Settings};
+use ssdlab_core::{Archive, Archived, Choice, Info, Lpn, Parameter, Ppn, Settings};
 use ssdlab_nand::{Cause, FlashSink};
 
 use crate::{Ftl, Problem, Shape, WriteContext};
@@ -112,6 +112,9 @@ pub(crate) trait Log {
 
     /// Bytes of memory held here.
     fn memory_bytes(&self) -> u64;
+
+    /// Saves or loads what it keeps beside the device.
+    fn archive(&mut self, archive: &mut Archive<'_>) -> Archived;
 
     /// Verifies what the log promises of its blocks.
     fn check(&self, device: &LogDevice) -> Result<(), String>;
@@ -196,5 +199,11 @@ impl<L: Log> Ftl for LogFtl<L> {
     fn check(&self) -> Result<(), String> {
         self.device.check(&self.log.blocks())?;
         self.log.check(&self.device)
+    }
+
+    fn archive(&mut self, archive: &mut Archive<'_>) -> Archived {
+        let Self { device, log } = self;
+        device.archive(archive)?;
+        log.archive(archive)
     }
 }

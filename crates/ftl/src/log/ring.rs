@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use ssdlab_core::{Archive, Archived};
 use ssdlab_nand::{Cause, FlashSink, Role};
 
 use super::{LogDevice, PageAddress};
@@ -16,6 +17,12 @@ pub(crate) struct Ring {
 impl Ring {
     pub fn new(capacity: u32, role: Role) -> Self {
         Self { blocks: VecDeque::with_capacity(capacity as usize), capacity, role }
+    }
+
+    /// Saves or loads which blocks it has.
+    pub fn archive(&mut self, archive: &mut Archive<'_>) -> Archived {
+        let Self { blocks, capacity: _, role: _ } = self;
+        archive.value(blocks)
     }
 
     pub fn capacity(&self) -> u32 {

@@ -32,8 +32,9 @@
 //! - no table shows: a header whose place is taken gets a new SLB; an SLB switches when full; a page whose place
 //!   is taken has its SLB merged.
 
+use serde::{Deserialize, Serialize};
 use ssdlab_core::list::Queue;
-use ssdlab_core::{Lpn, Parameter, Settings, Unit};
+use ssdlab_core::{Archive, Archived, Lpn, Parameter, Settings, Unit};
 use ssdlab_nand::{Cause, FlashSink, MergeCost, Note, Role};
 
 use crate::Problem;
@@ -131,7 +132,7 @@ pub struct Sbfast {
 }
 
 /// An SLB.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Serialize, Deserialize)]
 struct Slot {
     lbn: u32,
     block: u32,
@@ -339,5 +340,14 @@ impl Log for Sbfast {
             }
         }
         Ok(())
+    }
+
+    fn archive(&mut self, archive: &mut Archive<'_>) -> Archived {
+        let Self { victim: _, sub_block_pages: _, rlb_merge: _, slots, free_slots, order, newest, random } = self;
+        archive.value(slots)?;
+        archive.value(free_slots)?;
+        archive.value(order)?;
+        archive.array(newest)?;
+        random.archive(archive)
     }
 }

@@ -1,6 +1,7 @@
 //! The sequential log block of FAST and FASTer: pages 0, 1, 2, ... of one logical block, in place.
 
-use ssdlab_core::{Lpn, Parameter, Unit};
+use serde::{Deserialize, Serialize};
+use ssdlab_core::{Archive, Archived, Lpn, Parameter, Unit};
 use ssdlab_nand::{FlashSink, MergeCost, Note, Role};
 
 use super::{LogDevice, PageAddress};
@@ -22,7 +23,7 @@ pub(crate) const SEQUENTIAL: Parameter = Parameter {
     help: "Sequential log blocks (SW) among the log blocks; without one every page goes to the random log (RW).",
 };
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Serialize, Deserialize)]
 struct Open {
     block: u32,
     owner: u32,
@@ -31,6 +32,12 @@ struct Open {
 impl SequentialLog {
     pub fn new(blocks: u32) -> Self {
         Self { blocks, open: None }
+    }
+
+    /// Saves or loads which block is open.
+    pub fn archive(&mut self, archive: &mut Archive<'_>) -> Archived {
+        let Self { blocks: _, open } = self;
+        archive.value(open)
     }
 
     pub fn blocks(&self) -> u32 {

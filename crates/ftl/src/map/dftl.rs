@@ -18,9 +18,10 @@
 use ssdlab_core::mem::prefetch;
 
 use super::{Lookup, MapInfo, MapModel, MapRules};
+use serde::{Deserialize, Serialize};
 use ssdlab_core::list::Queue;
 use ssdlab_core::parameter::percent;
-use ssdlab_core::{Parameter, Settings, Unit};
+use ssdlab_core::{Archive, Archived, Parameter, Settings, Unit};
 
 const NONE: u32 = u32::MAX;
 /// Bytes of a cached entry: logical and physical page number.
@@ -103,7 +104,7 @@ pub struct Dftl {
     dirty: Vec<u32>,
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Serialize, Deserialize)]
 struct Slot {
     lpn: u32,
     dirty: bool,
@@ -308,5 +309,34 @@ impl MapModel for Dftl {
             return Err(format!("{counted} entries are dirty, {dirty} are listed"));
         }
         Ok(())
+    }
+
+    fn part(&self, _logical_pages: u32) -> Option<Self> {
+        None
+    }
+
+    fn archive(&mut self, archive: &mut Archive<'_>) -> Archived {
+        let Self {
+            slot_of,
+            slots,
+            free,
+            probation,
+            protection,
+            protected,
+            dirty,
+            entries: _,
+            most_protected: _,
+            batch: _,
+            page_shift: _,
+            pages: _,
+            page_bytes: _,
+        } = self;
+        archive.array(slot_of)?;
+        archive.value(slots)?;
+        archive.value(free)?;
+        archive.value(probation)?;
+        archive.value(protection)?;
+        archive.value(protected)?;
+        archive.array(dirty)
     }
 }

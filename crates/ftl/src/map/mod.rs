@@ -16,7 +16,7 @@ pub use dftl::Dftl;
 pub use ram::WholeMap;
 pub use segments::SegmentCache;
 
-use ssdlab_core::{Choice, Info, Settings};
+use ssdlab_core::{Archive, Archived, Choice, Info, Settings};
 
 use crate::Problem;
 
@@ -85,6 +85,14 @@ pub trait MapModel: Send {
 
     /// Bytes of memory held here.
     fn memory_bytes(&self) -> u64;
+
+    /// The map of a part of the planes with so many logical pages; none where its map pages go to all planes in turn.
+    fn part(&self, logical_pages: u32) -> Option<Self>
+    where
+        Self: Sized;
+
+    /// Saves or loads what is cached.
+    fn archive(&mut self, archive: &mut Archive<'_>) -> Archived;
 
     /// Verifies what the cache promises of itself.
     fn check(&self) -> Result<(), String>;

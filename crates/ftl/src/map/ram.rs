@@ -1,6 +1,6 @@
 //! The whole map in RAM: nothing is charged.
 
-use ssdlab_core::Settings;
+use ssdlab_core::{Archive, Archived, Settings};
 
 use super::{Lookup, MapInfo, MapModel, MapRules};
 
@@ -69,6 +69,14 @@ impl MapModel for WholeMap {
     }
 
     fn check(&self) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn part(&self, logical_pages: u32) -> Option<Self> {
+        Some(Self { logical_pages })
+    }
+
+    fn archive(&mut self, _archive: &mut Archive<'_>) -> Archived {
         Ok(())
     }
 }

@@ -16,9 +16,10 @@
 use super::cache::{CachePolicy, POLICIES};
 use super::{Lookup, MapInfo, MapModel, MapRules};
 use crate::Problem;
+use serde::{Deserialize, Serialize};
 use ssdlab_core::registry::names;
 use ssdlab_core::units::write_bytes;
-use ssdlab_core::{Parameter, Settings, Unit};
+use ssdlab_core::{Archive, Archived, Parameter, Settings, Unit};
 
 /// The registration.
 pub static INFO: MapInfo = MapInfo {
@@ -117,7 +118,7 @@ pub struct SegmentCache {
     policy: Box<dyn CachePolicy>,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 enum State {
     Flash,
     Clean,
@@ -237,5 +238,25 @@ impl MapModel for SegmentCache {
             return Err(format!("{cached} segments are cached in room for {}", self.capacity));
         }
         Ok(())
+    }
+
+    fn part(&self, _logical_pages: u32) -> Option<Self> {
+        None
+    }
+
+    fn archive(&mut self, archive: &mut Archive<'_>) -> Archived {
+        let Self {
+            state,
+            policy,
+            cache_bytes: _,
+            segment_bytes: _,
+            preload: _,
+            segment_shift: _,
+            page_shift: _,
+            segments: _,
+            capacity: _,
+        } = self;
+        archive.value(state)?;
+        policy.archive(archive)
     }
 }

@@ -1,5 +1,6 @@
 //! Collection of the page-mapped FTL: when a plane is collected, and how a victim is emptied.
 
+use serde::{Deserialize, Serialize};
 use ssdlab_core::mem::prefetch;
 use ssdlab_core::{BlockId, Lpn, Ppn};
 use ssdlab_nand::{Cause, FlashSink, Note, Oob, Role, VictimReason};
@@ -9,10 +10,10 @@ use crate::map::MapModel;
 use crate::placement::Route;
 
 /// Victim pages looked at together; their map entries are fetched one such step ahead.
-const GATHER: u32 = 64;
+pub(super) const GATHER: u32 = 64;
 
 /// A block being emptied.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Victim {
     pub(super) block: BlockId,
     /// The first page not yet looked at.

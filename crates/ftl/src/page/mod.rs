@@ -29,10 +29,13 @@
 //! their own; a victim's map pages that must be rewritten are rewritten once each, after its pages are copied. The
 //! file `map_pages.rs` has the rest.
 
+mod archive;
+mod check;
 mod collect;
 mod failure;
 mod map_pages;
 mod options;
+mod part;
 
 pub use crate::blocks::Allocation;
 pub use map_pages::map_reserve_blocks;
@@ -40,8 +43,9 @@ pub use options::{PageOptions, Trigger};
 
 use std::collections::BTreeSet;
 
+use serde::{Deserialize, Serialize};
 use ssdlab_core::mem::prefetch;
-use ssdlab_core::{BlockId, HugeVec, Lpn, Ppn, Reciprocal};
+use ssdlab_core::{Archive, Archived, BlockId, HugeVec, Lpn, Ppn, Reciprocal};
 use ssdlab_nand::{Cause, FlashSink, Note, Oob, Role, Source};
 
 use crate::blocks::SealedBlocks;
@@ -55,7 +59,7 @@ use collect::Victim;
 const CACHED_MAP_BYTES: usize = 2 << 20;
 
 /// A block being written from its first page to its last.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Frontier {
     next: u32,
     end: u32,
@@ -75,7 +79,7 @@ impl Frontier {
 }
 
 /// What each plane keeps for itself.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 struct Plane {
     /// Of the host, of survivors, and one for map pages, in the order of their numbers.
     frontiers: [Frontier; MOST_FRONTIERS],
@@ -99,6 +103,7 @@ struct Plane {
 
 /// The page-mapped FTL, by default with its whole map in RAM.
 pub struct PageFtl<M = WholeMap> {
+    shape: Shape,
     map: M,
     logical_pages: u32,
     /// Of logical pages, and behind them of map pages.
@@ -182,6 +187,7 @@ impl<M: MapModel> PageFtl<M> {
             map_blocks: BTreeSet::new(),
         };
         let mut ftl = Self {
+            shape,
             logical_pages,
             l2p: HugeVec::filled(u32::MAX, mapped as usize),
             p2l: HugeVec::filled(u32::MAX, physical as usize),
@@ -418,75 +424,18 @@ impl<M: MapModel> Ftl for PageFtl<M> {
     }
 
     fn check(&self) -> Result<(), String> {
-        self.blocks.check()?;
-        self.map.check()?;
-        let mut valid = vec![0_u32; self.blocks.table().len() as usize];
-        for (lpn, &ppn) in self.l2p.iter().enumerate().filter(|&(_, &ppn)| ppn != u32::MAX) {
-            if self.p2l[ppn as usize] as usize != lpn {
-                return Err(format!("page {lpn} is mapped to {ppn}, which holds {}", self.p2l[ppn as usize]));
-            }
-            valid[self.block_of(ppn).index()] += 1;
-        }
-        for (index, plane) in self.planes.iter().enumerate() {
-            self.check_plane(index, plane, &valid)?;
-        }
-        for (block, &truth) in valid.iter().enumerate() {
-            let block = BlockId(block as u32);
-            let exact = self.blocks.is_sealed(block) || self.planes.iter().any(|plane| plane.is_emptying(block));
-            if exact && self.blocks.valid(block) != truth {
-                return Err(format!(
-                    "block {block} holds {truth} valid pages, {} are counted",
-                    self.blocks.valid(block)
-                ));
-            }
-        }
-        Ok(())
+        self.check_all()
     }
-}
 
-impl Plane {
-    fn is_emptying(&self, block: BlockId) -> bool {
-        self.victim.is_some_and(|victim| victim.block == block)
+    fn part(&self, planes: u32, seed: u64) -> Option<Self> {
+        self.part_of(planes, seed)
     }
-}
 
-impl<M: MapModel> PageFtl<M> {
-    /// Verifies one plane; `valid` are the valid pages of every block.
-    fn check_plane(&self, index: usize, plane: &Plane, valid: &[u32]) -> Result<(), String> {
-        let mut unwritten = self.blocks.free(index) * self.blocks.pages_per_block();
-        for frontier in plane.frontiers {
-            unwritten += frontier.left();
-            if frontier.end > 0 && self.plane_of(frontier.end - 1) != index {
-                return Err(format!("plane {index} writes to page {} of another", frontier.end - 1));
-            }
-        }
-        if unwritten != plane.unwritten {
-            return Err(format!("{unwritten} pages of plane {index} are unwritten, {} are counted", plane.unwritten));
-        }
-        let (of_map, of_data): (Vec<u32>, Vec<u32>) = self
-            .blocks
-            .plane(index)
-            .blocks()
-            .filter(|&block| valid[block as usize] > 0)
-            .partition(|&b| self.holds_map(BlockId(b)));
-        let sum = |blocks: Vec<u32>| blocks.into_iter().map(|block| valid[block as usize]).sum::<u32>();
-        let (data, map) = (sum(of_data), sum(of_map));
-        if map != plane.valid_map || (self.is_striped() && data != plane.valid) {
-            let (counted, counted_map) = (plane.valid, plane.valid_map);
-            return Err(format!(
-                "plane {index} holds {data} valid pages and {map} of the map, {counted} and {counted_map} are counted"
-            ));
-        }
-        // A block that fails may leave more in a plane than it should hold from then on.
-        if data > plane.limit && self.is_striped() && !self.is_worn_out() || map > self.map_limit {
-            return Err(format!(
-                "plane {index} holds {data} valid pages and {map} of the map, more than {} and {}",
-                plane.limit, self.map_limit
-            ));
-        }
-        if plane.tight != self.tight(index) {
-            return Err(format!("plane {index} is tight at {} pages, not {}", plane.tight, self.tight(index)));
-        }
-        Ok(())
+    fn take_over(&mut self, part: &Self, first: u32, shares: u32, lpns: &mut impl Iterator<Item = u32>) {
+        self.take_over_planes(part, first, shares, lpns);
+    }
+
+    fn archive(&mut self, archive: &mut Archive<'_>) -> Archived {
+        self.archive_all(archive)
     }
 }

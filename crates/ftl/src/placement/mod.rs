@@ -8,7 +8,7 @@
 pub mod own;
 pub mod shared;
 
-use ssdlab_core::BlockId;
+use ssdlab_core::{Archive, Archived, BlockId};
 
 use crate::WriteContext;
 
@@ -31,6 +31,9 @@ pub trait Placement: Send {
 
     /// Frontier for a valid page of a victim, if the route says [`Route::Each`].
     fn of_survivor(&mut self, lpn: u32, victim: BlockId) -> u8;
+
+    /// Saves or loads what it remembers.
+    fn archive(&mut self, archive: &mut Archive<'_>) -> Archived;
 }
 
 /// A registered placement policy.

@@ -2,7 +2,7 @@
 
 use ssdlab_core::{BlockId, Ppn};
 
-use super::{Flash, OneByOne};
+use super::{Flash, OneByOne, Resume};
 use crate::{Cause, Counts, FlashSink, MergeCost, Oob, Source};
 
 /// Counts operations; time stands still.
@@ -44,6 +44,12 @@ impl Flash for CountingFlash {
 
     fn cost_ns(&self, _cost: MergeCost) -> Option<u64> {
         None
+    }
+}
+
+impl Resume for CountingFlash {
+    fn resume(&mut self, counts: Counts, _programmed: impl Iterator<Item = Ppn>) {
+        self.0 = counts;
     }
 }
 

@@ -7,6 +7,8 @@ mod serial;
 pub use counting::CountingFlash;
 pub use serial::SerialFlash;
 
+use ssdlab_core::Ppn;
+
 use crate::{Counts, FlashSink, MergeCost, Timing};
 
 /// A sink that knows its operation counts and, if it models time, its clock.
@@ -32,8 +34,14 @@ pub trait Flash: FlashSink {
     fn cost_ns(&self, cost: MergeCost) -> Option<u64>;
 }
 
+/// Flash of which nothing is under way between two operations, so that it can go on from a state that was saved.
+pub trait Resume: Flash {
+    /// Goes on after `counts` operations. Pages `programmed` hold data; only flash that is checked needs to know.
+    fn resume(&mut self, counts: Counts, programmed: impl Iterator<Item = Ppn>);
+}
+
 /// Flash that does one operation after the other, each done when it has been emitted.
-pub trait OneByOne: Flash {
+pub trait OneByOne: Resume {
     /// Lets idle time pass until `time_ns`; does nothing if that is past.
     fn idle_until(&mut self, time_ns: u64);
 

@@ -2,7 +2,7 @@
 
 use ssdlab_core::{BlockId, Ppn};
 
-use super::{Flash, OneByOne, cost_ns};
+use super::{Flash, OneByOne, Resume, cost_ns};
 use crate::{Cause, Counts, FlashSink, Geometry, MergeCost, Oob, PageTimes, Source, Timing};
 
 /// One chip that does one operation at a time, in the order emitted.
@@ -97,6 +97,12 @@ impl Flash for SerialFlash {
 
     fn cost_ns(&self, cost: MergeCost) -> Option<u64> {
         Some(cost_ns(&self.timing, self.page_bytes, cost))
+    }
+}
+
+impl Resume for SerialFlash {
+    fn resume(&mut self, counts: Counts, _programmed: impl Iterator<Item = Ppn>) {
+        self.counts = counts;
     }
 }
 

@@ -4,7 +4,7 @@
 //! page, the version the host wrote last and where its newest copy lies. It finds a rule broken, a copy of
 //! the wrong page, an erase of the only copy, a read of an old version, a page lost or resurrected.
 
-use ssdlab_core::{BlockId, HugeVec, Lpn, Ppn};
+use ssdlab_core::{Archive, Archived, BlockId, HugeVec, Lpn, Ppn};
 use ssdlab_ftl::Ftl;
 use ssdlab_nand::{Cause, FlashArray, FlashSink, Oob, PageData, Source, Violation};
 
@@ -29,6 +29,12 @@ pub trait Checker {
 
     /// (flash operations, page reads) checked so far.
     fn checked(&self) -> (u64, u64);
+
+    /// The pages that it knows to be programmed, in ascending order.
+    fn programmed(&self) -> impl Iterator<Item = Ppn>;
+
+    /// Saves or loads what it knows between two requests, while it has found nothing wrong.
+    fn archive(&mut self, archive: &mut Archive<'_>) -> Archived;
 }
 
 impl Checker for () {
@@ -49,6 +55,14 @@ impl Checker for () {
 
     fn checked(&self) -> (u64, u64) {
         (0, 0)
+    }
+
+    fn programmed(&self) -> impl Iterator<Item = Ppn> {
+        std::iter::empty()
+    }
+
+    fn archive(&mut self, _archive: &mut Archive<'_>) -> Archived {
+        Ok(())
     }
 }
 
@@ -258,5 +272,34 @@ impl Checker for Shadow {
 
     fn checked(&self) -> (u64, u64) {
         (self.operations, self.page_reads)
+    }
+
+    fn programmed(&self) -> impl Iterator<Item = Ppn> {
+        self.array.programmed()
+    }
+
+    fn archive(&mut self, archive: &mut Archive<'_>) -> Archived {
+        let Self {
+            array,
+            pages_per_block: _,
+            versions,
+            homes,
+            logical_pages: _,
+            next_version,
+            last_sequence,
+            first_lpn: _,
+            host_reads: _,
+            unsettled: _,
+            violation: _,
+            operations,
+            page_reads,
+        } = self;
+        array.archive(archive)?;
+        archive.array(versions)?;
+        archive.array(homes)?;
+        archive.value(next_version)?;
+        archive.value(last_sequence)?;
+        archive.value(operations)?;
+        archive.value(page_reads)
     }
 }

@@ -121,6 +121,16 @@ impl Buffer {
         (self.slots.len() - self.free.len()) as u32
     }
 
+    /// What waits to be programmed, oldest first.
+    pub fn unprogrammed(&self) -> impl Iterator<Item = &Held> {
+        let waits = |held: &&Held, number| held.state == State::Waiting && held.number == number;
+        self.order
+            .iter()
+            .map(|&(slot, number)| (&self.slots[slot as usize], number))
+            .filter(move |(held, number)| waits(held, *number))
+            .map(|(held, _)| held)
+    }
+
     /// The newest data of a page, if it is here.
     #[inline]
     pub fn newest(&self, lpn: u32) -> Option<&Held> {

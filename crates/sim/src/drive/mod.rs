@@ -20,8 +20,8 @@ mod submission;
 
 use std::collections::VecDeque;
 
-use ssdlab_core::Slab;
-use ssdlab_nand::backend::Flash;
+use ssdlab_core::{Pages, Slab};
+use ssdlab_nand::backend::{CountingFlash, Flash, Resume};
 use ssdlab_sched::RequestId;
 use ssdlab_trace::{Request, SliceSource, Source};
 
@@ -29,7 +29,7 @@ use crate::check::buffer::BufferOracle;
 use crate::check::shadow::Checker;
 use crate::drive::buffer::{Buffer, BufferCounters};
 use crate::drive::buffering::Stalled;
-use crate::drive::parts::TimedParts;
+use crate::drive::parts::{AtRest, TimedParts};
 use crate::drive::stack::Stack;
 use crate::host::block::BlockStage;
 use crate::host::cache::in_time::CacheStage;
@@ -46,6 +46,7 @@ use crate::run::steady::Written;
 use crate::setup::Setup;
 use crate::setup::drive::DriveOptions;
 use crate::setup::host::Replay;
+use crate::state;
 use front::{Path, Queues};
 
 /// Owners from here on are slots of the write buffer.
@@ -163,8 +164,8 @@ impl<P: TimedParts> TimedDrive<P> {
         mut self,
         source: &mut Replays<'_>,
         monitor: &mut dyn Monitor,
-        precondition: PreconditionSummary,
-        control: Control,
+        (precondition, control): (PreconditionSummary, Control),
+        save: Option<&std::path::Path>,
     ) -> Result<Outcome, SimError> {
         let (repeat, control) = replay_all(&mut self, source, monitor, control)?;
         let now_ns = self.stack.sinks.flash.now_ns();
@@ -183,9 +184,13 @@ impl<P: TimedParts> TimedDrive<P> {
         );
         let buffered_pages = i64::from(held) - i64::from(self.held_at_start);
         let drive = OfDrive { summary, activity, absorbed_pages: absorbed + unwritten, buffered_pages };
-        let mut outcome = self.measurement.finish(self.stack, precondition, control == Control::Stop, Some(drive));
+        let partial = control == Control::Stop;
+        let mut outcome = self.measurement.finish(&mut self.stack, precondition, partial, Some(drive));
         outcome.summary.cache = self.cache.map(CacheStage::finish);
         outcome.summary.repeat = repeat;
+        if let Some(path) = save.filter(|_| !partial) {
+            state::save(&mut shut_down(self.stack, self.buffer), precondition, path)?;
+        }
         Ok(outcome)
     }
 
@@ -258,6 +263,19 @@ impl<P: TimedParts> Replayer for TimedDrive<P> {
         }
         Ok(issuer.control)
     }
+}
+
+/// The drive at rest: what waits in its buffer is programmed, and nothing is under way.
+fn shut_down<P: TimedParts>(stack: Stack<P>, buffer: Option<Buffer>) -> Stack<AtRest<P>> {
+    let mut stack = stack.with_flash(|flash| {
+        let mut counting = CountingFlash::default();
+        counting.resume(flash.counts(), std::iter::empty());
+        counting
+    });
+    for held in buffer.iter().flat_map(Buffer::unprogrammed) {
+        stack.write(held.context, Pages { first: held.lpn, count: 1, head: !held.whole, tail: false });
+    }
+    stack
 }
 
 #[cfg(test)]
@@ -344,8 +362,8 @@ mod tests {
             .run(
                 &mut Replays::new(&mut SliceSource::new(&[write; 5])),
                 &mut (),
-                PreconditionSummary::default(),
-                Control::Continue,
+                (PreconditionSummary::default(), Control::Continue),
+                None,
             )
             .expect_err("nothing can go on");
         let text = error.to_string();

@@ -4,8 +4,8 @@ use std::marker::PhantomData;
 
 use ssdlab_ftl::Ftl;
 use ssdlab_nand::FlashSink;
-use ssdlab_nand::backend::Flash;
 use ssdlab_nand::backend::parallel::{ParallelFlash, UntimedFlash, Witness};
+use ssdlab_nand::backend::{CountingFlash, Flash};
 
 use crate::check::shadow::Checker;
 use crate::observe::log::Meter;
@@ -48,6 +48,9 @@ where
 {
     type Witness = W;
 }
+
+/// The same parts after time has ended.
+pub(crate) type AtRest<P> = Combined<<P as Parts>::Ftl, CountingFlash, <P as Parts>::Checker, <P as Parts>::Meter>;
 
 /// The same parts before time begins.
 pub(crate) type Untimed<P> =

@@ -10,7 +10,6 @@ use crate::host::fit::{Fitter, Moved};
 use crate::host::issue::{BATCH, LOOK_BYTES, scaled};
 use crate::observe::measurement::Measurement;
 use crate::observe::summary::PreconditionSummary;
-use crate::precondition::prepare;
 use crate::run::Outcome;
 use crate::run::error::SimError;
 use crate::run::monitor::{Control, Monitor, Phase, Status};
@@ -18,6 +17,7 @@ use crate::run::repeat::{Replayer, Replays, replay_all};
 use crate::run::steady::Written;
 use crate::setup::Setup;
 use crate::setup::host::Replay;
+use crate::state::{self, States};
 
 /// Requests whose map entries are fetched ahead.
 pub(crate) const LOOKAHEAD: usize = 16;
@@ -39,19 +39,29 @@ impl<P: Parts<Flash: OneByOne>> SerialDrive<P> {
     /// Prepares the device, overwritten by `trace` if that is asked for; the clock begins after that.
     pub(crate) fn prepare(
         &mut self,
+        states: States<'_>,
         trace: Option<&mut Replays<'_>>,
         monitor: &mut dyn Monitor,
     ) -> Result<(PreconditionSummary, Control), SimError> {
-        let prepared = prepare(&mut self.stack, trace, monitor)?;
+        let prepared = state::prepare(&mut self.stack, states, trace, monitor)?;
         self.stack.sinks.flash.reset_clock();
         Ok(prepared)
     }
 
-    pub(crate) fn run(mut self, source: &mut Replays<'_>, monitor: &mut dyn Monitor) -> Result<Outcome, SimError> {
-        let (precondition, control) = self.prepare(Some(source), monitor)?;
+    pub(crate) fn run(
+        mut self,
+        states: States<'_>,
+        source: &mut Replays<'_>,
+        monitor: &mut dyn Monitor,
+    ) -> Result<Outcome, SimError> {
+        let (precondition, control) = self.prepare(states, Some(source), monitor)?;
         let (repeat, control) = replay_all(&mut self, source, monitor, control)?;
-        let mut outcome = self.measurement.finish(self.stack, precondition, control == Control::Stop, None);
+        let partial = control == Control::Stop;
+        let mut outcome = self.measurement.finish(&mut self.stack, precondition, partial, None);
         outcome.summary.repeat = repeat;
+        if let Some(path) = states.save.filter(|_| !partial) {
+            state::save(&mut self.stack, precondition, path)?;
+        }
         Ok(outcome)
     }
 

@@ -25,7 +25,7 @@ pub(crate) trait Meter: FlashSink {
     fn restart(&mut self);
 
     /// What was measured; `cost_ns` gives the time of a merge where time is modelled.
-    fn figures(self, host_pages_written: u64, cost_ns: impl Fn(MergeCost) -> Option<u64>) -> Measured;
+    fn figures(&mut self, host_pages_written: u64, cost_ns: impl Fn(MergeCost) -> Option<u64>) -> Measured;
 }
 
 /// What meters yield.
@@ -46,7 +46,7 @@ impl Meter for () {
 
     fn restart(&mut self) {}
 
-    fn figures(self, _host_pages_written: u64, _cost_ns: impl Fn(MergeCost) -> Option<u64>) -> Measured {
+    fn figures(&mut self, _host_pages_written: u64, _cost_ns: impl Fn(MergeCost) -> Option<u64>) -> Measured {
         Measured::default()
     }
 }
@@ -279,7 +279,7 @@ impl Meter for LogMeter {
         *self = Self::new(self.pages_per_block, self.captures);
     }
 
-    fn figures(mut self, host_pages_written: u64, cost_ns: impl Fn(MergeCost) -> Option<u64>) -> Measured {
+    fn figures(&mut self, host_pages_written: u64, cost_ns: impl Fn(MergeCost) -> Option<u64>) -> Measured {
         let mut all = CaptureCounters::default();
         let mut capture_by_stream = Vec::new();
         for (number, (run, counts)) in self.streams.iter_mut().enumerate() {
@@ -313,8 +313,8 @@ impl Meter for LogMeter {
         let with_time = |(&cost, &times): (&MergeCost, &u64)| (cost, cost_ns(cost).unwrap_or(0), times);
         let figures = LogFigures {
             summary,
-            associativity: self.associativity,
-            utilisation: self.utilisation,
+            associativity: self.associativity.clone(),
+            utilisation: self.utilisation.clone(),
             reclaim_costs: self.reclaim_costs.iter().map(with_time).collect(),
         };
         Measured { log: Some(figures), map: None }

@@ -101,19 +101,19 @@ impl Measurement {
     /// The figures of the measured phase.
     pub fn finish<P: Parts>(
         mut self,
-        stack: Stack<P>,
+        stack: &mut Stack<P>,
         precondition: PreconditionSummary,
         partial: bool,
         drive: Option<OfDrive>,
     ) -> Outcome {
-        self.series.finish(totals(&stack, &self.latency, &self.start));
+        self.series.finish(totals(stack, &self.latency, &self.start));
         let counts = stack.sinks.flash.counts() - self.start.counts;
         let host = stack.host;
         // Conservation, checked in release builds too: a run that breaks it must not be reported.
         let absorbed_pages = drive.as_ref().map_or(0, |drive| drive.absorbed_pages);
         let asked_for = host.pages_written.wrapping_add_signed(-absorbed_pages);
         assert_eq!(counts.programs[Cause::Host as usize], asked_for, "programs the host asked for");
-        let write_amplification = self.written(&stack).amplification();
+        let write_amplification = self.written(stack).amplification();
         let erase_counts: Vec<u32> =
             stack.ftl.erase_counts().iter().zip(&self.start.erases).map(|(now, before)| now - before).collect();
         let elapsed_ns = stack.sinks.flash.now_ns() - self.start.time_ns;
@@ -156,7 +156,7 @@ impl Measurement {
         };
         let capacities_written = host.pages_written as f64 / f64::from(stack.setup.logical_pages);
         let (flash_operations_checked, page_reads_checked) = stack.sinks.checker.checked();
-        let Sinks { flash, meter, .. } = stack.sinks;
+        let Sinks { flash, meter, .. } = &mut stack.sinks;
         let Measured { log, map } = meter.figures(host.pages_written, |cost| flash.cost_ns(cost));
         let (drive, activity) = drive.map(|drive| (drive.summary, drive.activity)).unzip();
         Outcome {

@@ -1,6 +1,6 @@
 //! The figures of a run, in the order in which they are reported and stored.
 
-use serde::{Serialize, Serializer, ser::SerializeMap};
+use serde::{Deserialize, Serialize, Serializer, ser::SerializeMap};
 use ssdlab_core::{LatencyHistogram, counters};
 use ssdlab_nand::{Cause, Counts};
 
@@ -64,7 +64,7 @@ pub struct DeviceSummary {
 }
 
 /// The device's state before the first request.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PreconditionSummary {
     /// Pages written.
     pub host_pages_written: u64,
@@ -76,6 +76,8 @@ pub struct PreconditionSummary {
     pub stable: Option<bool>,
     /// Replays of what the trace writes; none unless the device was overwritten by the trace.
     pub replays: Option<u64>,
+    /// Planes that were brought to their steady state while the others took it over; none where all were.
+    pub sampled_planes: Option<u32>,
 }
 
 /// How often the trace was replayed.

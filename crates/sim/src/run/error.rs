@@ -1,5 +1,7 @@
 //! Why a simulation cannot start or go on.
 
+use std::path::PathBuf;
+
 use ssdlab_core::Bytes;
 use ssdlab_trace::TraceError;
 
@@ -43,6 +45,22 @@ pub enum SimError {
     /// Requests wait and nothing is under way.
     #[error("the simulation cannot go on: {0}; this is a defect of the simulator, please report it")]
     Stuck(String),
+    /// A drive in the cache cannot be used: it must be preconditioned again.
+    #[error("{}: {why}", path.display())]
+    Cached {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// The drive cannot be saved; the run itself is complete.
+    #[error("{}: {why}; name a file that can be written with --save-state", path.display())]
+    Unsaved {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
     /// The data check found the FTL wrong.
     #[error("data check failed at request {number}: {violation}; this is a defect of the FTL, please report it")]
     Check {

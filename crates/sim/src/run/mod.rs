@@ -24,6 +24,7 @@ use crate::observe::summary::Summary;
 use crate::setup::drive::DriveOptions;
 use crate::setup::host::CacheOptions;
 use crate::setup::{Clock, Overwrite, Setup};
+use crate::state::States;
 use error::SimError;
 use monitor::Monitor;
 use repeat::Replays;
@@ -46,28 +47,63 @@ pub struct Outcome {
 }
 
 /// Runs `source` against the device described by `setup`, through the cache above it if there is one.
+///
+/// # Errors
+/// If the set-up is impossible, the source cannot be read or does not fit, or a check fails.
 pub fn run(setup: &Setup, source: &mut dyn Source, monitor: &mut dyn Monitor) -> Result<Outcome, SimError> {
+    run_with_states(setup, States::default(), source, monitor)
+}
+
+/// The same with a drive that is kept. A file of the cache that cannot be used is made anew.
+///
+/// # Errors
+/// Also if the drive to go on from cannot be read or is of another kind, or the drive cannot be saved.
+pub fn run_with_states(
+    setup: &Setup,
+    states: States<'_>,
+    source: &mut dyn Source,
+    monitor: &mut dyn Monitor,
+) -> Result<Outcome, SimError> {
+    match run_once(setup, states, source, monitor) {
+        // No request was read before the drive was there.
+        Err(SimError::Cached { path, why }) => {
+            monitor.note(&format!("the drive in the cache is made anew: {}: {why}", path.display()));
+            let removed = std::fs::remove_file(&path);
+            let states = States { cache: states.cache.filter(|_| removed.is_ok()), ..states };
+            run_once(setup, states, source, monitor)
+        }
+        other => other,
+    }
+}
+
+fn run_once(
+    setup: &Setup,
+    states: States<'_>,
+    source: &mut dyn Source,
+    monitor: &mut dyn Monitor,
+) -> Result<Outcome, SimError> {
     if setup.cache.is_some() && matches!(setup.precondition.overwrite, Overwrite::Trace(_)) {
         let why = "precondition.overwrite: what the trace writes reaches the drive through a cache; set it to \"steady\", \
                    and host.repeat to \"until-steady\"";
         return Err(SimError::Setup(why.into()));
     }
     match (setup.cache, setup.clock) {
-        (Some(options), Clock::Count | Clock::Serial(_)) => run_through_cache(setup, options, source, monitor),
-        _ => assemble(setup, Replaying { source: Replays::new(source), monitor }),
+        (Some(options), Clock::Count | Clock::Serial(_)) => run_through_cache(setup, states, options, source, monitor),
+        _ => assemble(setup, Replaying { states, source: Replays::new(source), monitor }),
     }
 }
 
 /// Runs what a cache leaves of `source` against a device that serves one request after the other.
 fn run_through_cache(
     setup: &Setup,
+    states: States<'_>,
     options: CacheOptions,
     source: &mut dyn Source,
     monitor: &mut dyn Monitor,
 ) -> Result<Outcome, SimError> {
     let monitor = RefCell::new(monitor);
     let mut cached = Cached::new(setup, options, source, Shared(&monitor))?;
-    let below = Replaying { source: Replays::as_they_come(&mut cached), monitor: &mut Shared(&monitor) };
+    let below = Replaying { states, source: Replays::as_they_come(&mut cached), monitor: &mut Shared(&monitor) };
     let mut outcome = assemble(&Cached::setup_below(setup), below)?;
     let (cache, stopped, wrapped) = cached.finish(&outcome.latency)?;
     outcome.summary.cache = Some(cache);
@@ -78,6 +114,7 @@ fn run_through_cache(
 
 /// Runs a source to its end, as often as it is to be repeated.
 struct Replaying<'a, 'm> {
+    states: States<'a>,
     source: Replays<'a>,
     monitor: &'a mut (dyn Monitor + 'm),
 }
@@ -89,8 +126,8 @@ impl Purpose for Replaying<'_, '_> {
     where
         P: Parts<Flash: OneByOne>,
     {
-        let Self { mut source, monitor } = self;
-        drive.run(&mut source, monitor)
+        let Self { states, mut source, monitor } = self;
+        drive.run(states, &mut source, monitor)
     }
 
     fn in_time<P: TimedParts>(
@@ -99,9 +136,9 @@ impl Purpose for Replaying<'_, '_> {
         timing: &Timing,
         options: DriveOptions,
     ) -> Result<Outcome, SimError> {
-        let Self { mut source, monitor } = self;
+        let Self { states, mut source, monitor } = self;
         let Prepared { drive, summary, control } =
-            prepare_drive::<P>(stack, timing, options, Some(&mut source), monitor)?;
-        drive.run(&mut source, monitor, summary, control)
+            prepare_drive::<P>(stack, timing, options, states, Some(&mut source), monitor)?;
+        drive.run(&mut source, monitor, (summary, control), states.save)
     }
 }

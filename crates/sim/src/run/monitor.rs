@@ -62,6 +62,9 @@ pub enum Control {
 pub trait Monitor {
     /// Told how far the run is; may end it.
     fn report(&mut self, status: &Status) -> Control;
+
+    /// Told what a person should know of the run that is none of its results.
+    fn note(&mut self, _text: &str) {}
 }
 
 /// A monitor that never looks.

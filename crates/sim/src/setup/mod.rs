@@ -29,9 +29,32 @@ pub enum Overwrite {
     /// This many times its capacity, uniformly at random.
     Passes(f64),
     /// Uniformly at random until write amplification is stable.
-    Steady,
+    Steady(Method),
     /// By the writes and trims of the trace, over and over. Not below a cache, which would keep some of them.
     Trace(Repeat),
+}
+
+/// How a drive is brought to its steady state.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Method {
+    /// [`Self::Sampled`] for a drive of 64 GiB and more (in pages of 4 KiB) where that can be, else [`Self::Exact`].
+    #[default]
+    Auto,
+    /// Every page of every plane is written.
+    Exact,
+    /// A few planes are brought to their steady state, and the others take it over.
+    Sampled,
+}
+
+impl Method {
+    /// Lower-case name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Exact => "exact",
+            Self::Sampled => "sampled",
+        }
+    }
 }
 
 /// State of the device before the first request.

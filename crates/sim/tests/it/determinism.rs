@@ -6,7 +6,7 @@ use ssdlab_ftl::gc;
 use ssdlab_ftl::map::ram;
 use ssdlab_ftl::page::PageOptions;
 use ssdlab_nand::{PageTimes, Timing};
-use ssdlab_sim::{Clock, Overwrite, Precondition, Setup, run};
+use ssdlab_sim::{Clock, Method, Overwrite, Precondition, Setup, run};
 use ssdlab_testkit::{SMALL_OPTIONS, small_setup};
 use ssdlab_trace::{Op, Request, SliceSource};
 
@@ -22,7 +22,8 @@ fn result(seed: u64) -> String {
         copyback: false,
         partial_read: false,
     });
-    let setup = Setup { seed, precondition: Precondition { fill: 1.0, overwrite: Overwrite::Steady }, ..setup };
+    let setup =
+        Setup { seed, precondition: Precondition { fill: 1.0, overwrite: Overwrite::Steady(Method::Auto) }, ..setup };
     let mut rng = Rng::named(seed, "requests");
     let pages = u64::from(setup.logical_pages);
     let requests: Vec<Request> = (0..5_000)

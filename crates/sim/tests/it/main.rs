@@ -14,6 +14,8 @@ mod map_twin;
 mod oracle;
 mod repeat;
 mod replay;
+mod sampled;
 mod serial_clock;
 mod spare_area;
+mod state;
 mod twin;

@@ -1,6 +1,6 @@
 //! Goal: addresses are fitted as asked, phases are kept apart, a stop is honoured.
 
-use ssdlab_sim::{Control, Fit, Monitor, Overwrite, Phase, Precondition, Setup, SimError, Status, run};
+use ssdlab_sim::{Control, Fit, Method, Monitor, Overwrite, Phase, Precondition, Setup, SimError, Status, run};
 use ssdlab_testkit::small_setup;
 use ssdlab_trace::{Op, Request, SliceSource};
 
@@ -69,7 +69,7 @@ impl Monitor for StopIn {
 #[test]
 fn a_stopped_run_ends_at_once_and_says_so() {
     let requests: Vec<Request> = (0..20_000).map(|n| write(n % 16 * 4096, 4096)).collect();
-    let precondition = Precondition { fill: 1.0, overwrite: Overwrite::Steady };
+    let precondition = Precondition { fill: 1.0, overwrite: Overwrite::Steady(Method::Auto) };
     let setup = Setup { precondition, warmup_requests: 5_000, ..device(Fit::Error) };
     for (phase, measured) in [(Phase::Fill, 0), (Phase::Overwrite, 0), (Phase::Warmup, 0), (Phase::Measure, 4096)] {
         let summary = run(&setup, &mut SliceSource::new(&requests), &mut StopIn(phase)).unwrap().summary;

@@ -68,6 +68,12 @@ def remarks(summary: Summary, ingest: Mapping[str, Any] | None) -> list[str]:
     if requests == 0 and not summary["partial"]:
         found.append("no request was measured: there was none, or host.warmup took them all")
     found += _state(summary)
+    sampled = summary["precondition"]["sampled_planes"]
+    if sampled is not None:
+        found.append(
+            f"the steady state is that of {sampled} planes, which the others took over "
+            "(precondition.overwrite.steady.method)"
+        )
     time = summary["time"]
     if time and time["behind_ns"] and time["behind_ns"] > BEHIND_SHARE * time["elapsed_ns"]:
         found.append(

@@ -3,6 +3,7 @@
 //! Source: Corbato, "A paging experiment with the Multics system", 1968.
 
 use super::{CachePolicy, CachePolicyInfo};
+use ssdlab_core::{Archive, Archived};
 
 /// The registration.
 pub static INFO: CachePolicyInfo = CachePolicyInfo {
@@ -43,5 +44,12 @@ impl CachePolicy for Clock {
         let victim = std::mem::replace(&mut self.circle[self.hand], item);
         self.hand = (self.hand + 1) % self.capacity;
         Some(victim)
+    }
+
+    fn archive(&mut self, archive: &mut Archive<'_>) -> Archived {
+        let Self { circle, capacity: _, hand, used } = self;
+        archive.value(circle)?;
+        archive.value(hand)?;
+        archive.value(used)
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use super::{CachePolicy, CachePolicyInfo};
+use ssdlab_core::{Archive, Archived};
 
 /// The registration.
 pub static INFO: CachePolicyInfo = CachePolicyInfo {
@@ -25,5 +26,10 @@ impl CachePolicy for Fifo {
         let victim = if self.order.len() < self.capacity { None } else { self.order.pop_front() };
         self.order.push_back(item);
         victim
+    }
+
+    fn archive(&mut self, archive: &mut Archive<'_>) -> Archived {
+        let Self { order, capacity: _ } = self;
+        archive.value(order)
     }
 }

@@ -2,6 +2,7 @@
 
 use super::{CachePolicy, CachePolicyInfo};
 use ssdlab_core::list::Queue;
+use ssdlab_core::{Archive, Archived};
 
 /// The registration.
 pub static INFO: CachePolicyInfo = CachePolicyInfo {
@@ -30,5 +31,11 @@ impl CachePolicy for Lru {
         }
         self.order.push(item);
         victim
+    }
+
+    fn archive(&mut self, archive: &mut Archive<'_>) -> Archived {
+        let Self { order, free } = self;
+        archive.value(order)?;
+        archive.value(free)
     }
 }

@@ -5,7 +5,7 @@ pub mod fifo;
 pub mod lru;
 pub mod two_q;
 
-use ssdlab_core::Info;
+use ssdlab_core::{Archive, Archived, Info};
 
 /// A policy over items `0..items`, of which `capacity` are cached.
 pub trait CachePolicy: Send {
@@ -14,6 +14,9 @@ pub trait CachePolicy: Send {
 
     /// Item `item`, which is not cached, comes in; returns the one that gives way if the cache was full.
     fn admit(&mut self, item: u32) -> Option<u32>;
+
+    /// Saves or loads what is cached, and in which order.
+    fn archive(&mut self, archive: &mut Archive<'_>) -> Archived;
 }
 
 /// A registered policy, without parameters; made of how many items there are and how many, at least 1, are cached.

@@ -11,7 +11,9 @@
 //! with the sizes they advise: Kin = c/4, Kout = c/2.
 
 use super::{CachePolicy, CachePolicyInfo};
+use serde::{Deserialize, Serialize};
 use ssdlab_core::list::Queue;
+use ssdlab_core::{Archive, Archived};
 
 /// The registration.
 pub static INFO: CachePolicyInfo = CachePolicyInfo {
@@ -21,7 +23,7 @@ pub static INFO: CachePolicyInfo = CachePolicyInfo {
     role: |items, capacity| Box::new(TwoQ::new(items, capacity)),
 };
 
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 enum Place {
     Nowhere,
     /// A1in: cached, new.
@@ -103,5 +105,14 @@ impl CachePolicy for TwoQ {
         }
         self.put(item, if came_back { Place::Main } else { Place::In });
         victim
+    }
+
+    fn archive(&mut self, archive: &mut Archive<'_>) -> Archived {
+        let Self { place, newcomers, remembered, main, counts, capacity: _ } = self;
+        archive.value(place)?;
+        archive.value(newcomers)?;
+        archive.value(remembered)?;
+        archive.value(main)?;
+        archive.value(counts)
     }
 }

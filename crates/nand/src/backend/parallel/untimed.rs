@@ -4,7 +4,7 @@ use ssdlab_core::{BlockId, Ppn};
 
 use super::ops::Kind;
 use super::witness::{Seen, Witness};
-use crate::backend::Flash;
+use crate::backend::{Flash, Resume};
 use crate::{Cause, Counts, FlashSink, Geometry, MergeCost, Oob, Source};
 
 /// Counts, and shows a witness each operation at once.
@@ -78,5 +78,12 @@ impl<W: Witness> Flash for UntimedFlash<W> {
 
     fn violation(&self) -> Option<&str> {
         self.witness.violation()
+    }
+}
+
+impl<W: Witness> Resume for UntimedFlash<W> {
+    fn resume(&mut self, counts: Counts, programmed: impl Iterator<Item = Ppn>) {
+        self.counts = counts;
+        programmed.for_each(|ppn| self.show(Kind::Program, ppn));
     }
 }

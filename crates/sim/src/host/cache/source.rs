@@ -26,6 +26,10 @@ impl Monitor for Shared<'_, '_> {
     fn report(&mut self, status: &Status) -> Control {
         self.0.borrow_mut().report(status)
     }
+
+    fn note(&mut self, text: &str) {
+        self.0.borrow_mut().note(text);
+    }
 }
 
 /// The requests of a source that are left after a cache.

@@ -1,0 +1,48 @@
+//! The state of the page-mapped FTL, written down and taken up again.
+
+use ssdlab_core::{Archive, Archived};
+
+use super::PageFtl;
+use crate::map::MapModel;
+
+impl<M: MapModel> PageFtl<M> {
+    /// Every field, or that the configuration fixes it.
+    pub(super) fn archive_all(&mut self, archive: &mut Archive<'_>) -> Archived {
+        let Self {
+            shape: _,
+            map,
+            logical_pages: _,
+            l2p,
+            p2l,
+            blocks,
+            block_of: _,
+            plane_of: _,
+            options: _,
+            policy,
+            placement,
+            planes,
+            turn,
+            map_turn,
+            map_limit: _,
+            spare_blocks,
+            ahead: _,
+            prefetching: _,
+            host_pages,
+            sequence,
+            failing,
+        } = self;
+        map.archive(archive)?;
+        archive.array(l2p)?;
+        archive.array(p2l)?;
+        blocks.archive(archive)?;
+        policy.archive(archive)?;
+        placement.iter_mut().try_for_each(|placement| placement.archive(archive))?;
+        archive.value(planes)?;
+        archive.value(turn)?;
+        archive.value(map_turn)?;
+        archive.value(spare_blocks)?;
+        archive.value(host_pages)?;
+        archive.value(sequence)?;
+        archive.value(failing)
+    }
+}

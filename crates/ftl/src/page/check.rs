@@ -1,0 +1,81 @@
+//! What the page-mapped FTL promises of itself, verified in O(pages).
+
+use ssdlab_core::BlockId;
+
+use super::{PageFtl, Plane};
+use crate::Ftl;
+use crate::map::MapModel;
+
+impl<M: MapModel> PageFtl<M> {
+    /// See [`crate::Ftl::check`].
+    pub(super) fn check_all(&self) -> Result<(), String> {
+        self.blocks.check()?;
+        self.map.check()?;
+        let mut valid = vec![0_u32; self.blocks.table().len() as usize];
+        for (lpn, &ppn) in self.l2p.iter().enumerate().filter(|&(_, &ppn)| ppn != u32::MAX) {
+            if self.p2l[ppn as usize] as usize != lpn {
+                return Err(format!("page {lpn} is mapped to {ppn}, which holds {}", self.p2l[ppn as usize]));
+            }
+            valid[self.block_of(ppn).index()] += 1;
+        }
+        for (index, plane) in self.planes.iter().enumerate() {
+            self.check_plane(index, plane, &valid)?;
+        }
+        for (block, &truth) in valid.iter().enumerate() {
+            let block = BlockId(block as u32);
+            let exact = self.blocks.is_sealed(block) || self.planes.iter().any(|plane| plane.is_emptying(block));
+            if exact && self.blocks.valid(block) != truth {
+                return Err(format!(
+                    "block {block} holds {truth} valid pages, {} are counted",
+                    self.blocks.valid(block)
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// Verifies one plane; `valid` are the valid pages of every block.
+    fn check_plane(&self, index: usize, plane: &Plane, valid: &[u32]) -> Result<(), String> {
+        let mut unwritten = self.blocks.free(index) * self.blocks.pages_per_block();
+        for frontier in plane.frontiers {
+            unwritten += frontier.left();
+            if frontier.end > 0 && self.plane_of(frontier.end - 1) != index {
+                return Err(format!("plane {index} writes to page {} of another", frontier.end - 1));
+            }
+        }
+        if unwritten != plane.unwritten {
+            return Err(format!("{unwritten} pages of plane {index} are unwritten, {} are counted", plane.unwritten));
+        }
+        let (of_map, of_data): (Vec<u32>, Vec<u32>) = self
+            .blocks
+            .plane(index)
+            .blocks()
+            .filter(|&block| valid[block as usize] > 0)
+            .partition(|&b| self.holds_map(BlockId(b)));
+        let sum = |blocks: Vec<u32>| blocks.into_iter().map(|block| valid[block as usize]).sum::<u32>();
+        let (data, map) = (sum(of_data), sum(of_map));
+        if map != plane.valid_map || (self.is_striped() && data != plane.valid) {
+            let (counted, counted_map) = (plane.valid, plane.valid_map);
+            return Err(format!(
+                "plane {index} holds {data} valid pages and {map} of the map, {counted} and {counted_map} are counted"
+            ));
+        }
+        // A block that fails may leave more in a plane than it should hold from then on.
+        if data > plane.limit && self.is_striped() && !self.is_worn_out() || map > self.map_limit {
+            return Err(format!(
+                "plane {index} holds {data} valid pages and {map} of the map, more than {} and {}",
+                plane.limit, self.map_limit
+            ));
+        }
+        if plane.tight != self.tight(index) {
+            return Err(format!("plane {index} is tight at {} pages, not {}", plane.tight, self.tight(index)));
+        }
+        Ok(())
+    }
+}
+
+impl Plane {
+    fn is_emptying(&self, block: BlockId) -> bool {
+        self.victim.is_some_and(|victim| victim.block == block)
+    }
+}

@@ -1,0 +1,167 @@
+//! Drives that are kept: saved after a run, gone on from in another, or preconditioned once for many runs.
+//!
+//! What is kept is the simulation's drive, FTL with its map and policies, wear, random streams, counts, and the shadow of
+//! a check: not what a real drive would have on its flash. Requests, host and clock are not part of it. A drive is saved
+//! at rest, as if it had been shut down in good order: what waits in its write buffer has been programmed, and time
+//! begins anew.
+
+mod file;
+mod frames;
+mod shape;
+
+use std::io::BufRead;
+use std::path::Path;
+
+use ssdlab_core::{Archive, Archived};
+use ssdlab_ftl::Ftl;
+use ssdlab_nand::Cause;
+use ssdlab_nand::backend::{Flash, Resume};
+
+use crate::check::shadow::Checker;
+use crate::drive::parts::Parts;
+use crate::drive::stack::Stack;
+use crate::observe::summary::PreconditionSummary;
+use crate::precondition;
+use crate::run::error::SimError;
+use crate::run::monitor::{Control, Monitor};
+use crate::run::repeat::Replays;
+use crate::setup::{Overwrite, Setup};
+use file::Unusable;
+
+/// Where the drive of a run comes from and goes to.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct States<'a> {
+    /// A drive to go on from, instead of preconditioning one.
+    pub from: Option<&'a Path>,
+    /// Where the preconditioned drive is kept; taken from there if it is there already.
+    pub cache: Option<&'a Path>,
+    /// Where the drive is saved after the run, unless that was stopped.
+    pub save: Option<&'a Path>,
+}
+
+/// Everything that the preconditioned drive of a set-up depends on, as text; none if making one anew is quicker than
+/// reading it.
+pub fn cache_key(setup: &Setup) -> Option<String> {
+    /// Pages written from which on preconditioning takes longer than a tenth of a second or so.
+    const WORTHWHILE_PAGES: f64 = (1_u32 << 18) as f64;
+    let large = setup.precondition.fill * f64::from(setup.logical_pages) >= WORTHWHILE_PAGES;
+    let worthwhile = large && !depends_on_trace(setup);
+    let write = |(key, value): (String, String)| format!("{key} = {value}\n");
+    worthwhile.then(|| cached_lines(setup).into_iter().map(write).collect())
+}
+
+/// Whether the drive is overwritten by the trace, which no key knows.
+fn depends_on_trace(setup: &Setup) -> bool {
+    matches!(setup.precondition.overwrite, Overwrite::Trace(_))
+}
+
+fn cached_lines(setup: &Setup) -> Vec<shape::Line> {
+    [shape::shape(setup), shape::preconditioning(setup)].concat()
+}
+
+/// Prepares the device: goes on from a saved drive, or preconditions it, overwritten by `trace` if that is asked for.
+pub(crate) fn prepare<P: Parts<Flash: Resume>>(
+    stack: &mut Stack<P>,
+    states: States<'_>,
+    trace: Option<&mut Replays<'_>>,
+    monitor: &mut dyn Monitor,
+) -> Result<(PreconditionSummary, Control), SimError> {
+    if let Some(path) = states.from {
+        let summary = load(stack, path, &shape::shape(&stack.setup)).map_err(|unusable| refused(path, unusable))?;
+        return Ok((summary, Control::Continue));
+    }
+    let Some(path) = states.cache.filter(|_| !depends_on_trace(&stack.setup)) else {
+        return precondition::prepare(stack, trace, monitor);
+    };
+    let lines = cached_lines(&stack.setup);
+    match load(stack, path, &lines) {
+        Ok(summary) => return Ok((summary, Control::Continue)),
+        Err(Unusable::Missing) => {}
+        // Half of it may be in the stack.
+        Err(unusable) => return Err(SimError::Cached { path: path.into(), why: why(unusable) }),
+    }
+    let (summary, control) = precondition::prepare(stack, trace, monitor)?;
+    if control == Control::Continue {
+        // A run does not fail because the next one will take longer.
+        if let Err(error) = write(stack, summary, path, lines) {
+            monitor
+                .note(&format!("the preconditioned drive is not kept for the next run: {}: {error}", path.display()));
+        }
+    }
+    Ok((summary, control))
+}
+
+fn refused(path: &Path, unusable: Unusable) -> SimError {
+    let remedy = match unusable {
+        Unusable::Missing => "give the path of a drive saved with --save-state",
+        Unusable::Differs(_) => "change this setting, or save a drive of this kind with --save-state",
+        Unusable::Unreadable(_) => "save the drive anew with --save-state",
+    };
+    SimError::Setup(format!("{}: {}; {remedy}", path.display(), why(unusable)))
+}
+
+fn why(unusable: Unusable) -> String {
+    match unusable {
+        Unusable::Missing => "there is no such file".into(),
+        Unusable::Differs(why) | Unusable::Unreadable(why) => why,
+    }
+}
+
+/// Saves the drive after a run.
+pub(crate) fn save<P: Parts<Flash: Resume>>(
+    stack: &mut Stack<P>,
+    summary: PreconditionSummary,
+    path: &Path,
+) -> Result<(), SimError> {
+    stack.stop_at_violation()?;
+    let counts = stack.sinks.flash.counts();
+    // To who goes on from here, all that was written is what came before the first request.
+    let summary = PreconditionSummary {
+        host_pages_written: counts.programs[Cause::Host as usize],
+        flash_pages_programmed: counts.programmed(),
+        ..summary
+    };
+    let lines = shape::shape(&stack.setup);
+    write(stack, summary, path, lines).map_err(|error| SimError::Unsaved { path: path.into(), why: error.to_string() })
+}
+
+fn write<P: Parts<Flash: Resume>>(
+    stack: &mut Stack<P>,
+    mut summary: PreconditionSummary,
+    path: &Path,
+    lines: Vec<shape::Line>,
+) -> Archived {
+    file::write(path, lines, |archive| archive_drive(stack, &mut summary, archive))
+}
+
+fn load<P: Parts<Flash: Resume>>(
+    stack: &mut Stack<P>,
+    path: &Path,
+    lines: &[shape::Line],
+) -> Result<PreconditionSummary, Unusable> {
+    let mut frames = file::open(path, lines)?;
+    let mut summary = PreconditionSummary::default();
+    archive_drive(stack, &mut summary, &mut Archive::Load(&mut frames))?;
+    // The end has a checksum as well.
+    match frames.fill_buf()? {
+        [] => Ok(summary),
+        _ => Err(Unusable::Unreadable("it goes on behind its end".into())),
+    }
+}
+
+/// Saves or loads a drive at rest.
+fn archive_drive<P: Parts<Flash: Resume>>(
+    stack: &mut Stack<P>,
+    summary: &mut PreconditionSummary,
+    archive: &mut Archive<'_>,
+) -> Archived {
+    let mut counts = stack.sinks.flash.counts();
+    archive.value(summary)?;
+    archive.value(&mut counts)?;
+    stack.ftl.archive(archive)?;
+    stack.sinks.checker.archive(archive)?;
+    if let Archive::Load(_) = archive {
+        stack.sinks.flash.resume(counts, stack.sinks.checker.programmed());
+    }
+    Ok(())
+}

@@ -1,0 +1,272 @@
+//! Goal: a drive that is saved and loaded is the drive it was, whatever its FTL, and a file that is not such a drive is
+//! refused. Method: random set-ups and requests, and every entry of every table, with a break and without one.
+
+use std::fs;
+use std::path::PathBuf;
+
+use proptest::prelude::*;
+use ssdlab_core::{Choice, Info, Rng};
+use ssdlab_ftl::FtlChoice;
+use ssdlab_ftl::choice::{LOG_FTLS, MAPS};
+use ssdlab_ftl::gc::VICTIMS;
+use ssdlab_ftl::map::cache::POLICIES;
+use ssdlab_ftl::map::{ram, segments};
+use ssdlab_ftl::page::{Allocation, PageOptions};
+use ssdlab_ftl::placement::PLACEMENTS;
+use ssdlab_sim::{
+    Clock, Method, Monitor, Outcome, Overwrite, PreconditionSummary, Setup, SimError, States, Status, cache_key, run,
+    run_with_states,
+};
+use ssdlab_testkit::drives::on_any_drive;
+use ssdlab_testkit::strategies::{requests, setups};
+use ssdlab_testkit::{SMALL_OPTIONS, small_setup};
+use ssdlab_trace::{Op, Request, SliceSource};
+
+/// A file of its own for each test, removed when it is over.
+struct Kept(PathBuf);
+
+impl Kept {
+    fn new(name: &str) -> Self {
+        let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
+        Self(folder.join(format!("{name}.{}.{:?}.drive", std::process::id(), std::thread::current().id())))
+    }
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
+fn run_kept(setup: &Setup, states: States<'_>, requests: &[Request]) -> Result<Outcome, SimError> {
+    run_with_states(setup, states, &mut SliceSource::new(requests), &mut ())
+}
+
+/// All of a result, as bytes.
+fn text(outcome: &Outcome) -> String {
+    let summary = serde_json::to_string(&outcome.summary).expect("serialises");
+    let log = outcome.log.as_ref().map(|log| format!("{:?}", (&log.associativity, &log.utilisation)));
+    let latency = outcome.latency.each_ref().map(|histogram| histogram.buckets());
+    format!("{summary} {:?} {:?} {latency:?} {log:?}", outcome.series.columns(), outcome.erase_counts)
+}
+
+/// The same without what came before the first request.
+fn text_of_run(mut outcome: Outcome) -> String {
+    outcome.summary.precondition = PreconditionSummary::default();
+    text(&outcome)
+}
+
+/// Runs the requests with a break behind the first `before`, and without; the results of what follows.
+fn with_and_without_break(setup: &Setup, requests: &[Request], before: usize) -> (String, String) {
+    let kept = Kept::new("break");
+    run_kept(setup, States { save: Some(&kept.0), ..States::default() }, &requests[..before]).expect("runs");
+    let second = run_kept(setup, States { from: Some(&kept.0), ..States::default() }, &requests[before..]);
+    let in_one = Setup { warmup_requests: before as u64, ..*setup };
+    let in_one = run(&in_one, &mut SliceSource::new(requests), &mut ());
+    (text_of_run(second.expect("goes on")), text_of_run(in_one.expect("runs")))
+}
+
+/// Runs the requests without a cache, with one that is empty, and with the drive that is there then.
+fn with_and_without_cache(setup: &Setup, requests: &[Request]) -> [String; 3] {
+    let kept = Kept::new("cache");
+    let cached = States { cache: Some(&kept.0), ..States::default() };
+    [States::default(), cached, cached].map(|states| text(&run_kept(setup, states, requests).expect("runs")))
+}
+
+proptest! {
+    #![proptest_config(ssdlab_tiers::cases(1_000))]
+
+    #[test]
+    fn a_run_goes_on_as_if_there_had_been_no_break(
+        setup in setups(), requests in requests(200), check: bool, part in 0.0_f64..1.0
+    ) {
+        let setup = Setup { check, ..setup };
+        let before = (part * requests.len() as f64) as usize;
+        let (second, in_one) = with_and_without_break(&setup, &requests, before);
+        prop_assert_eq!(second, in_one);
+    }
+
+    #[test]
+    fn results_do_not_depend_on_the_cache(setup in setups(), requests in requests(100), check: bool) {
+        let [without, first, again] = with_and_without_cache(&Setup { check, ..setup }, &requests);
+        prop_assert_eq!(&first, &without);
+        prop_assert_eq!(&again, &without);
+    }
+
+    #[test]
+    fn results_of_drives_in_time_do_not_depend_on_the_cache(
+        setup in on_any_drive(), requests in requests(60), check: bool
+    ) {
+        let [without, first, again] = with_and_without_cache(&Setup { check, ..setup }, &requests);
+        prop_assert_eq!(&first, &without);
+        prop_assert_eq!(&again, &without);
+    }
+
+    /// What waited in the write buffer has been programmed, and all data is where the shadow expects it.
+    #[test]
+    fn a_drive_in_time_is_saved_with_all_that_was_written(setup in on_any_drive(), requests in requests(60)) {
+        let kept = Kept::new("in-time");
+        let first = run_kept(&setup, States { save: Some(&kept.0), ..States::default() }, &requests).expect("runs");
+        let whole = setup.capacity_bytes();
+        let read = Request { time_ns: 0, offset: 0, bytes: whole as u32, op: Op::Read, flags: 0, stream: 0 };
+        let all = [&[read], &requests[..], &[read]].concat();
+        let second = run_kept(&setup, States { from: Some(&kept.0), ..States::default() }, &all).expect("goes on");
+        let buffer = first.summary.drive.as_ref().and_then(|drive| drive.buffer);
+        let absorbed = buffer.map_or(0, |buffer| buffer.pages_overwritten + buffer.pages_trimmed);
+        prop_assert_eq!(
+            second.summary.precondition.host_pages_written,
+            first.summary.precondition.host_pages_written + first.summary.host.pages_written - absorbed
+        );
+    }
+}
+
+/// Every entry of every table of FTLs.
+fn every_ftl() -> Vec<FtlChoice> {
+    fn defaults<R>(table: &'static [&'static Info<R>]) -> impl Iterator<Item = Choice<R>> {
+        table.iter().map(|info| info.defaults())
+    }
+    let page = |options, map| FtlChoice::Page(options, map);
+    let in_ram = ram::INFO.defaults();
+    let mut all: Vec<FtlChoice> = defaults(LOG_FTLS).map(|log| FtlChoice::Log(log, 8)).collect();
+    all.extend(defaults(VICTIMS).map(|gc| page(PageOptions { gc, ..SMALL_OPTIONS }, in_ram)));
+    all.extend(PLACEMENTS.iter().map(|placement| page(PageOptions { placement, ..SMALL_OPTIONS }, in_ram)));
+    all.push(page(PageOptions { allocation: Allocation::LeastWorn, ..SMALL_OPTIONS }, in_ram));
+    all.extend(defaults(MAPS).map(|map| page(SMALL_OPTIONS, map)));
+    all.extend((0..POLICIES.len() as u64).map(|policy| {
+        let changes = [("cache", 64), ("segment", 16), ("entry", 4), ("policy", policy)];
+        page(SMALL_OPTIONS, segments::INFO.set(&changes).expect("a small cache"))
+    }));
+    all
+}
+
+fn random_writes(setup: &Setup, count: usize) -> Vec<Request> {
+    let mut rng = Rng::named(setup.seed, "writes");
+    let mut request = || Request {
+        time_ns: 0,
+        offset: rng.below(setup.logical_pages.into()) * 4096,
+        bytes: 4096,
+        op: Op::Write,
+        flags: 0,
+        stream: 0,
+    };
+    (0..count).map(|_| request()).collect()
+}
+
+fn aged(ftl: FtlChoice) -> Setup {
+    let mut setup = small_setup(64, 16, 0);
+    setup.ftl = ftl;
+    setup.logical_pages = 36 * 16;
+    setup.precondition.fill = 1.0;
+    setup.precondition.overwrite = Overwrite::Passes(1.5);
+    setup
+}
+
+#[test]
+fn every_ftl_goes_on_as_if_there_had_been_no_break() {
+    for ftl in every_ftl() {
+        let setup = aged(ftl);
+        let (second, in_one) = with_and_without_break(&setup, &random_writes(&setup, 2_000), 900);
+        assert_eq!(second, in_one, "{ftl:?}");
+    }
+}
+
+/// What a run is told beside its results.
+#[derive(Default)]
+struct Notes(Vec<String>);
+
+impl Monitor for Notes {
+    fn report(&mut self, _status: &Status) -> ssdlab_sim::Control {
+        ssdlab_sim::Control::Continue
+    }
+
+    fn note(&mut self, text: &str) {
+        self.0.push(text.into());
+    }
+}
+
+#[test]
+fn a_damaged_drive_in_the_cache_is_made_anew_with_a_note() {
+    let setup = aged(FtlChoice::Page(SMALL_OPTIONS, ram::INFO.defaults()));
+    let writes = random_writes(&setup, 500);
+    let kept = Kept::new("damaged");
+    let run = || {
+        let mut notes = Notes::default();
+        let states = States { cache: Some(&kept.0), ..States::default() };
+        let outcome = run_with_states(&setup, states, &mut SliceSource::new(&writes), &mut notes);
+        (text(&outcome.expect("runs")), notes.0)
+    };
+    let (first, notes) = run();
+    assert_eq!(notes, [""; 0]);
+    let whole = fs::read(&kept.0).expect("kept");
+    for at in [3, 40, whole.len() / 2, whole.len() - 1] {
+        let mut damaged = whole.clone();
+        damaged[at] ^= 1;
+        fs::write(&kept.0, damaged).expect("writable");
+        let (result, notes) = run();
+        assert_eq!((result, notes.len()), (first.clone(), 1), "byte {at}");
+        assert!(notes[0].starts_with("the drive in the cache is made anew: "), "{notes:?}");
+        assert_eq!(fs::read(&kept.0).expect("kept again"), whole, "byte {at}");
+    }
+}
+
+/// A folder that is not there keeps nothing, which is no reason to fail.
+#[test]
+fn a_cache_that_cannot_be_written_is_a_note() {
+    let setup = aged(FtlChoice::Page(SMALL_OPTIONS, ram::INFO.defaults()));
+    let nowhere = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("no such folder/drive");
+    let mut notes = Notes::default();
+    let states = States { cache: Some(&nowhere), ..States::default() };
+    run_with_states(&setup, states, &mut SliceSource::new(&[]), &mut notes).expect("runs");
+    assert!(notes.0[0].starts_with("the preconditioned drive is not kept for the next run: "), "{:?}", notes.0);
+    let states = States { save: Some(&nowhere), ..States::default() };
+    let error = run_kept(&setup, states, &[]).expect_err("cannot be saved").to_string();
+    assert!(error.contains("no such folder/drive: No such file or directory"), "{error}");
+}
+
+#[test]
+fn a_drive_of_another_kind_is_refused_by_the_setting_that_differs() {
+    let setup = aged(FtlChoice::Page(SMALL_OPTIONS, ram::INFO.defaults()));
+    let kept = Kept::new("other");
+    run_kept(&setup, States { save: Some(&kept.0), ..States::default() }, &[]).expect("runs");
+    let refused = |other: &Setup| {
+        let states = States { from: Some(&kept.0), ..States::default() };
+        run_kept(other, states, &[]).expect_err("another kind").to_string()
+    };
+    let ends = |error: String, expected: &str| {
+        let remedy = "; change this setting, or save a drive of this kind with --save-state";
+        let expected = format!(": it was saved with {expected}{remedy}");
+        assert!(error.ends_with(&expected), "{error}");
+    };
+    let page = |options| FtlChoice::Page(options, ram::INFO.defaults());
+    let fifo = PageOptions { gc: ssdlab_ftl::gc::fifo::INFO.defaults(), ..SMALL_OPTIONS };
+    ends(refused(&Setup { ftl: page(fifo), ..setup }), "ftl.page.gc = greedy, and this run has fifo");
+    ends(refused(&Setup { check: true, ..setup }), "check = false, and this run has true");
+    ends(
+        refused(&Setup { logical_pages: setup.logical_pages - 1, ..setup }),
+        "device.capacity = 2304KiB, and this run has 2300KiB",
+    );
+    // What does not shape the state may differ.
+    let timed = Setup { seed: 9, clock: Clock::Serial(ssdlab_testkit::drives::TIMING), ..setup };
+    run_kept(&timed, States { from: Some(&kept.0), ..States::default() }, &[]).expect("the same drive");
+    fs::write(&kept.0, "a trace").expect("writable");
+    assert!(refused(&setup).contains("it is no drive that ssdlab saved") || refused(&setup).contains("ends early"));
+    fs::remove_file(&kept.0).expect("there");
+    assert!(refused(&setup).contains("there is no such file; give the path of a drive saved with --save-state"));
+}
+
+/// Whatever a preconditioned drive depends on is part of its key, and nothing else is.
+#[test]
+fn drives_that_differ_have_keys_that_differ() {
+    let setup = aged(FtlChoice::Page(SMALL_OPTIONS, ram::INFO.defaults()));
+    assert_eq!(cache_key(&setup), None, "a small drive is made in no time");
+    let large = Setup { logical_pages: 1 << 20, ..setup };
+    let key = cache_key(&large).expect("worth keeping");
+    let other = |other: Setup| cache_key(&other).expect("worth keeping") != key;
+    assert!(other(Setup { seed: 2, ..large }) && other(Setup { check: true, ..large }));
+    assert!(other(Setup { logical_pages: (1 << 20) + 1, ..large }));
+    let mut precondition = large.precondition;
+    precondition.overwrite = Overwrite::Steady(Method::Auto);
+    assert!(other(Setup { precondition, ..large }));
+    let timed = Setup { clock: Clock::Serial(ssdlab_testkit::drives::TIMING), warmup_requests: 5, ..large };
+    assert!(!other(timed));
+}

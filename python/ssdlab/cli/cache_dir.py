@@ -1,0 +1,36 @@
+"""`ssdlab cache-dir`."""
+
+from typing import Annotated
+
+from ssdlab import text
+from ssdlab._ssdlab import ConfigError
+from ssdlab.cli import options
+from ssdlab.cli.command import App
+from ssdlab.cli.output import print_json
+from ssdlab.model import kept
+
+app = App()
+
+
+@app.command("cache-dir", examples="ssdlab cache-dir --clear\nSSDLAB_CACHE_DIR= ssdlab run trace.csv")
+def cache_dir(
+    clear: Annotated[bool, options.option("--clear", "Remove all drives.")] = False,
+    json: options.Json = False,
+) -> int:
+    """SSDLAB_CACHE_DIR names another directory, or turns it off if it is empty; SSDLAB_CACHE_SIZE says how much may be
+    kept (8GiB). What was used longest ago makes room. Results are the same with and without.
+    """
+    directory = kept.directory()
+    if directory is None:
+        raise ConfigError(f"{kept.DIRECTORY} is empty, so no drives are kept; unset it, or name a directory")
+    if clear:
+        kept.clear()
+    drives = kept.drives()
+    total, most = sum(size for _, size in drives), kept.limit_bytes()
+    if json:
+        found = {"directory": str(directory), "drives": len(drives), "bytes": total, "most_bytes": most}
+        print_json("drives", found)
+        return 0
+    print(text.path(directory))
+    print(f"{len(drives)} drives, {text.size(total)} of at most {text.size(most)}")
+    return 0

@@ -1,0 +1,125 @@
+"""Preconditioned drives, kept from one run to the next.
+
+Preconditioning a large drive takes minutes, and every run of the same drive would do it again. The state that it comes
+to is kept in a file, whose name is a checksum of everything that it depends on, this build of ssdlab included. Results
+are the same with and without.
+"""
+
+import hashlib
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from ssdlab import _ssdlab
+from ssdlab._ssdlab import ConfigError
+from ssdlab.model.config import Config
+
+DIRECTORY = "SSDLAB_CACHE_DIR"
+"""The variable that names the directory; nothing is kept if it is empty."""
+
+LIMIT = "SSDLAB_CACHE_SIZE"
+"""The variable that says how much may be kept, such as `4GiB`."""
+
+DEFAULT_LIMIT = "8GiB"
+
+_SUFFIX = ".drive"
+
+_ABANDONED_SECONDS = 24 * 3600
+"""Age at which a file that is still being written has been abandoned."""
+
+
+def directory() -> Path | None:
+    """Where drives are kept; None if they are not.
+
+    It is that of `SSDLAB_CACHE_DIR`, else `ssdlab` in `XDG_CACHE_HOME` or `~/.cache`.
+    """
+    named = os.environ.get(DIRECTORY)
+    if named is not None:
+        return Path(named) if named else None
+    base = os.environ.get("XDG_CACHE_HOME")
+    # A relative path there is to be ignored, says the XDG specification.
+    home = Path(base) if base and Path(base).is_absolute() else Path.home() / ".cache"
+    return home / "ssdlab"
+
+
+def limit_bytes() -> int:
+    """Bytes that may be kept.
+
+    Raises:
+        ConfigError: If `SSDLAB_CACHE_SIZE` is no size.
+    """
+    written = os.environ.get(LIMIT, DEFAULT_LIMIT)
+    try:
+        return _ssdlab.size(written)
+    except ConfigError as error:
+        raise ConfigError(f"{LIMIT}: {error}") from None
+
+
+def drives() -> list[tuple[Path, int]]:
+    """The files of drives with their bytes, least recently used first."""
+    return [(path, found.st_size) for path, found in _files() if path.suffix == _SUFFIX]
+
+
+def _files() -> list[tuple[Path, os.stat_result]]:
+    kept = directory()
+    if kept is None or not kept.is_dir():
+        return []
+    found = []
+    for path in kept.iterdir():
+        # Another process may remove it meanwhile.
+        with suppress(OSError):
+            if path.is_file() and _SUFFIX in path.suffixes:
+                found.append((path, path.stat()))
+    return sorted(found, key=lambda file: (file[1].st_mtime_ns, file[0]))
+
+
+def clear() -> None:
+    """Removes all drives.
+
+    Raises:
+        OSError: If one cannot be removed.
+    """
+    for path, _ in _files():
+        path.unlink(missing_ok=True)
+
+
+@contextmanager
+def keeping(config: Config, space: _ssdlab.AddressSpace | None) -> Iterator[Path | None]:
+    """Yields the file for the preconditioned drive of `config`, whether it is there or not; None if none is to be kept.
+
+    Afterwards the drives used longest ago are removed until the rest is within the limit.
+    """
+    kept = directory()
+    limit = limit_bytes()
+    key = _ssdlab.kept_key(config._inner, space) if kept is not None and limit > 0 else None
+    if kept is None or key is None:
+        yield None
+        return
+    with suppress(OSError):
+        # If it cannot be made, the run says that nothing is kept.
+        kept.mkdir(parents=True, exist_ok=True)
+    path = kept / (hashlib.sha256(f"{_build()}\n{key}".encode()).hexdigest()[:32] + _SUFFIX)
+    yield path
+    with suppress(OSError):
+        os.utime(path)
+    _evict(limit)
+
+
+def _build() -> str:
+    """What tells this build of ssdlab from others, whose models may come to other states."""
+    found = Path(_ssdlab.__file__).stat()
+    return f"{_ssdlab.__version__} {found.st_size} {found.st_mtime_ns}"
+
+
+def _evict(limit: int) -> None:
+    files = _files()
+    total = sum(found.st_size for _, found in files)
+    for path, found in files:
+        being_written = path.suffix != _SUFFIX
+        abandoned = being_written and time.time() - found.st_mtime > _ABANDONED_SECONDS
+        if abandoned or (total > limit and not being_written):
+            with suppress(OSError):
+                path.unlink()
+                total -= found.st_size

@@ -1,0 +1,128 @@
+"""Drives that are saved, gone on from, and kept from one run to the next."""
+
+import json
+import logging
+from pathlib import Path
+
+import pytest
+
+import ssdlab
+from conftest import Cli
+from ssdlab.model import kept
+
+LARGE = {
+    "device.capacity": "1GiB",
+    "device.op": "28%",
+    "nand.pages_per_block": 256,
+    "time": "count",
+    "workload.requests": 1_000,
+}
+"""As small as a drive can be that is worth keeping."""
+
+LARGE_SETS = [argument for key, value in LARGE.items() for argument in ("--set", f"{key}={value}")]
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A directory for drives."""
+    directory = tmp_path / "drives"
+    monkeypatch.setenv(kept.DIRECTORY, str(directory))
+    return directory
+
+
+@pytest.fixture
+def large() -> ssdlab.Config:
+    return ssdlab.Config(overrides=LARGE)
+
+
+def _bytes(result: ssdlab.Result) -> str:
+    return json.dumps(result.to_dict()) + str({name: list(column) for name, column in result.series.items()})
+
+
+def test_results_are_the_same_with_and_without_the_cache(large: ssdlab.Config, cache: Path) -> None:
+    without = ssdlab.simulate(large, keep=False)
+    assert not cache.exists()
+    first = ssdlab.simulate(large)
+    (drive,) = cache.iterdir()
+    written = drive.stat().st_mtime_ns, drive.stat().st_ino
+    again = ssdlab.simulate(large)
+    assert _bytes(without) == _bytes(first) == _bytes(again)
+    # It was taken, not written again.
+    assert [path.stat().st_ino for path in cache.iterdir()] == [written[1]]
+    # Settings that do not shape the drive share it; those that do have their own.
+    ssdlab.simulate(large.with_overrides({"time": "serial", "host.warmup": 10}))
+    assert len(list(cache.iterdir())) == 1
+    ssdlab.simulate(large.with_overrides({"seed": 2}))
+    assert len(list(cache.iterdir())) == 2
+
+
+def test_a_damaged_drive_is_made_anew_with_a_note(
+    large: ssdlab.Config, cache: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    first = ssdlab.simulate(large)
+    (drive,) = cache.iterdir()
+    whole = drive.read_bytes()
+    drive.write_bytes(whole[:-1])
+    with caplog.at_level(logging.WARNING, "ssdlab"):
+        assert _bytes(ssdlab.simulate(large)) == _bytes(first)
+    assert "the drive in the cache is made anew" in caplog.text and "ends early" in caplog.text
+    assert drive.read_bytes() == whole
+
+
+def test_the_cache_keeps_its_limit(large: ssdlab.Config, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ssdlab.simulate(large)
+    ((oldest, size),) = kept.drives()
+    monkeypatch.setenv(kept.LIMIT, f"{2 * size + size // 2}B")
+    ssdlab.simulate(large.with_overrides({"seed": 2}))
+    # Used again, the first is now the one used last.
+    ssdlab.simulate(large)
+    second = kept.drives()[0][0]
+    ssdlab.simulate(large.with_overrides({"seed": 3}))
+    left = [path for path, _ in kept.drives()]
+    assert len(left) == 2 and oldest in left and second not in left
+    monkeypatch.setenv(kept.LIMIT, "much")
+    with pytest.raises(ssdlab.ConfigError, match=kept.LIMIT):
+        ssdlab.simulate(large)
+
+
+def test_a_small_drive_is_not_kept(small: ssdlab.Config, cache: Path) -> None:
+    ssdlab.simulate(small)
+    assert not kept.drives()
+
+
+def test_a_run_goes_on_from_a_saved_drive(small: ssdlab.Config, tmp_path: Path) -> None:
+    drive = tmp_path / "aged.drive"
+    first = ssdlab.simulate(small, save_state=drive)
+    second = ssdlab.simulate(small, state=drive)
+    before = first.summary["precondition"]["host_pages_written"] + first.summary["host"]["pages_written"]
+    assert second.summary["precondition"]["host_pages_written"] == before
+    with pytest.raises(ssdlab.ConfigError, match=r"device.op \(erase blocks\).*change this setting"):
+        ssdlab.simulate(small.with_overrides({"device.op": "30%"}), state=drive)
+    with pytest.raises(ssdlab.ConfigError, match="no directory"):
+        ssdlab.simulate(small, save_state=tmp_path / "nowhere" / "aged.drive")
+
+
+def test_a_run_that_is_stopped_saves_nothing(small: ssdlab.Config, tmp_path: Path) -> None:
+    result = ssdlab.simulate(small, save_state=tmp_path / "aged.drive", monitor=lambda *_: True)
+    assert result.partial and not list(tmp_path.iterdir())
+
+
+def test_the_command_line_saves_and_goes_on(cli: Cli, tmp_path: Path) -> None:
+    sets = ["--set", "device.capacity=16MiB", "--set", "nand.pages_per_block=64", "--set", "workload.requests=2000"]
+    cli("run", *sets, "--save-state", "aged.drive")
+    assert "pages written" in cli("run", *sets, "--state", "aged.drive").stdout
+    wrong = cli("run", *sets, "--state", "aged.drive", "--set", "device.capacity=32MiB", check=False)
+    assert wrong.returncode == 2 and "device.capacity = 16MiB, and this run has 32MiB" in wrong.stderr
+    (tmp_path / "trace").write_text("not a drive at all, but long enough")
+    wrong = cli("run", *sets, "--state", "trace", check=False)
+    assert wrong.returncode == 2 and "it is no drive that ssdlab saved" in wrong.stderr
+
+
+def test_the_command_line_shows_and_clears_the_cache(cli: Cli, cache: Path) -> None:
+    cli("run", *LARGE_SETS)
+    shown = cli("cache-dir").stdout.splitlines()
+    assert shown[0] == str(cache) and shown[1].startswith("1 drives, ")
+    cli("run", *LARGE_SETS, "--set", "seed=2", "--no-cache")
+    assert len(kept.drives()) == 1
+    assert cli("cache-dir", "--clear").stdout.splitlines()[1].startswith("0 drives, 0 B")
+    assert not kept.drives()
