@@ -18,7 +18,7 @@ EXAMPLES = """
 ssdlab compare trace.csv --case ftl.page.gc=greedy --case ftl.page.gc=fifo
 ssdlab compare t.csv --case 'a: device.op=7%' --case 'b: device.op=28% seed=2'
 ssdlab compare --workload zipf --case preset=faster --case mine.toml
-ssdlab compare --case ftl.page.gc=greedy --case ftl.page.gc=fifo --seeds 5 --out out/victims
+ssdlab compare --case device.op=7% --case device.op=28% --seeds 5 --out out/op
 """
 
 Cases = Annotated[

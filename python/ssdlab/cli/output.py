@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from ssdlab import text
 from ssdlab.interrupt import STATUS
 from ssdlab.lazy import room
-from ssdlab.model.envelope import envelope, written
 from ssdlab.model.files import naming
 
 if TYPE_CHECKING:
@@ -33,7 +32,8 @@ def status_of(partial: bool) -> int:
 
 def print_json(kind: str, result: object, **about: Any) -> None:
     """Prints what is no finding in the shape of all JSON; `about` goes to `envelope`."""
-    print(written(envelope(kind, result, **about)), end="")
+    shape = room("model.envelope")
+    print(shape.written(shape.envelope(kind, result, **about)), end="")
 
 
 def deliver(found: "Finding", *, json: bool, out: Path | None = None, page: "Page | None" = None) -> int:
