@@ -31,7 +31,7 @@ def test_every_cause_of_a_map_occurs_and_has_a_name_and_a_colour_of_its_own(mapp
 def test_rows_of_the_map_are_those_of_the_summary(mapped: ssdlab.Result) -> None:
     of_map, flash = mapped.summary["map"], mapped.summary["flash"]
     shown = dict(quantities.sections(mapped.summary)["Map"])
-    assert shown["hit ratio"] == f"{100 * of_map['all']['hits'] / of_map['all']['count']:.2f} %"
+    assert shown["hit ratio"] == f"{100 * (of_map['all']['hits'] / of_map['all']['count']):.2f} %"
     assert shown["hit ratio, reads"] == f"{100 * of_map['reads']['hit_ratio']:.2f} %"
     assert shown["hit ratio, writes and trims"] == f"{100 * of_map['changes']['hit_ratio']:.2f} %"
     assert shown["map pages read"] == f"{sum(flash['reads'].get(cause, 0) for cause in CAUSES):,}"

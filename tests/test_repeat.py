@@ -14,7 +14,8 @@ from ssdlab.view.pages import remarks
 
 PAGE = 4096
 PACKED = ssdlab.Config(
-    overrides={"host.fit": "compact", "device.op": "20%", "nand.pages_per_block": 64, "precondition.overwrite": "none"}
+    "tlc-chip",
+    overrides={"host.fit": "compact", "device.op": "20%", "nand.pages_per_block": 64, "precondition.overwrite": "none"},
 )
 """A drive that the trace sizes."""
 
@@ -174,10 +175,10 @@ def test_the_command_line_packs_and_replays(cli: Cli, sparse: ssdlab.Trace, tmp_
     again = cli("run", "trace.csv", "--config", "out/config.toml", "--json")
     first = json.loads((tmp_path / "out" / "result.json").read_text())
     second = json.loads(again.stdout)
-    assert {**first, "config": None} == {**second, "config": None}
-    twice = json.loads(cli("run", "trace.csv", *common, "--repeat", "2", "--json").stdout)
+    assert {**first, "configuration": None} == {**second, "configuration": None}
+    twice = json.loads(cli("run", "trace.csv", *common, "--repeat", "2", "--json").stdout)["result"]
     assert twice["repeat"]["replays"] == 2 and twice["repeat"]["steady"] is None
-    compared = cli("compare", "trace.csv", *common, "--repeat", "2", "--case", "seed=1", "--case", "seed=2")
+    compared = cli("compare", "trace.csv", *common, "--repeat", "2", "--all", "--case", "seed=1", "--case", "seed=2")
     assert "replays, of which the last is measured" in compared.stdout
 
 

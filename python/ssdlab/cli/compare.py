@@ -71,8 +71,8 @@ def compare(
     seeds: Annotated[
         int,
         options.option(
-            "--seeds N",
-            "Run each case with N seeds, its own and those that follow; show mean ± standard deviation.",
+            "--seeds INTEGER",
+            "Run each case with so many seeds, its own and those that follow; show mean ± standard deviation.",
             min=1,
         ),
     ] = 1,

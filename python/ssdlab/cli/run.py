@@ -19,7 +19,8 @@ DRIVE = "Drive"
 EXAMPLES = """
 ssdlab run oltp.csv --fit compact --repeat until-steady --out out/oltp
 ssdlab run trace.csv.gz --preset tlc-nvme --set device.op=12.5%
-ssdlab run aging.csv --save-state aged.drive; ssdlab run trace.csv --state aged.drive
+ssdlab run aging.csv --save-state aged.drive
+ssdlab run trace.csv --state aged.drive
 ssdlab run --workload zipf --set seed=2 --json | jq .write_amplification
 """
 
