@@ -71,8 +71,8 @@ def remarks(summary: Summary, ingest: Mapping[str, Any] | None) -> list[str]:
     sampled = summary["precondition"]["sampled_planes"]
     if sampled is not None:
         found.append(
-            f"the steady state is that of {sampled} planes, which the others took over "
-            "(precondition.overwrite.steady.method)"
+            f"the steady state is that of {sampled} planes, which the others took over, out of step with each other: "
+            "multi-plane commands find no partners (precondition.overwrite.steady.method)"
         )
     time = summary["time"]
     if time and time["behind_ns"] and time["behind_ns"] > BEHIND_SHARE * time["elapsed_ns"]:
