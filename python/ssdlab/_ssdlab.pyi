@@ -42,6 +42,7 @@ __all__ = [
     "explain",
     "formats",
     "json_schema",
+    "kept_key",
     "modelled_codec",
     "nearest",
     "options",
