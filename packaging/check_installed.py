@@ -33,7 +33,7 @@ def main() -> None:
         saved = json.loads((Path(directory) / "result.json").read_text(encoding="utf-8"))
     overrides = dict(one.split("=") for one in SMALL[1::2]) | {"workload.pattern": "zipf"}
     result = ssdlab.simulate(ssdlab.Config(overrides=overrides))
-    assert result.write_amplification == saved["write_amplification"]
+    assert result.write_amplification == saved["result"]["write_amplification"]
     assert ssdlab.experiments.names(), "the wheel holds no experiments"
     assert (Path(ssdlab.__file__).parent / "py.typed").exists()
     print(f"ssdlab {ssdlab.__version__} runs from {prefix.name}")
