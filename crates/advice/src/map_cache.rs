@@ -131,7 +131,7 @@ impl MapAdvisor {
     /// A request beyond the device, if the set-up refuses such.
     pub fn add(&mut self, requests: &[Request]) -> Result<(), SimError> {
         for request in requests {
-            let request = self.fitter.fit(request)?.map_or(*request, |moved| moved.request);
+            let request = self.fitter.fit(request)?.request;
             for (offset, end) in runs(&request, self.capacity_bytes) {
                 self.access(request.op, offset, end);
             }

@@ -41,7 +41,7 @@ pub use caches::{
 pub use drive::buffer::BufferCounters;
 pub use host::block::BlockSummary;
 pub use host::cache::{CacheSummary, PoolsSummary};
-pub use host::fit::{Fitter, Moved, Runs, runs};
+pub use host::fit::{Fitted, Fitter, Runs, runs};
 pub use live::{LiveDrive, live};
 pub use observe::activity::{Activity, DriveSummary, GanttBar, Interference, Spread, StreamSummary};
 pub use observe::lifetime::{LifetimeSummary, WriteRate};

@@ -47,8 +47,8 @@ pub(crate) fn prepare<P: Parts<Flash: Resume>>(
     if let Some(prepared) = sampled::prepare(stack, monitor)? {
         return Ok(prepared);
     }
-    let Setup { precondition, logical_pages, seed, .. } = stack.setup;
-    let pages = (precondition.fill * f64::from(logical_pages)).round() as u64;
+    let Setup { precondition, seed, .. } = stack.setup;
+    let pages = stack.setup.filled_pages();
     let mut summary = PreconditionSummary::default();
     let mut target = Target::<P> { ftl: &mut stack.ftl, sinks: &mut stack.sinks, monitor };
     let mut control = target.fill(pages);
@@ -62,9 +62,7 @@ pub(crate) fn prepare<P: Parts<Flash: Resume>>(
             (at_random, _) => target.overwrite_at_random(at_random, pages, seed, &mut summary),
         };
     }
-    let counts = stack.sinks.flash.counts();
-    summary.host_pages_written = counts.programs[ssdlab_nand::Cause::Host as usize];
-    summary.flash_pages_programmed = counts.programmed();
+    summary.count(&stack.sinks.flash.counts());
     stack.ftl.preload(&mut stack.sinks);
     stack.stop_at_violation()?;
     Ok((summary, control))
@@ -88,7 +86,7 @@ fn overwrite_by<P: Parts>(
         let mut fitter = Fitter::new(&stack.setup);
         while control == Control::Continue && trace.fill(&mut batch, BATCH)? > 0 {
             for request in &batch {
-                let request = fitter.fit(request)?.map_or(*request, |moved| moved.request);
+                let request = fitter.fit(request)?.request;
                 if matches!(request.op, Op::Write | Op::Trim) {
                     stack.take(&request, |stack, offset, end| stack.access(&request, offset, end));
                 }
@@ -178,7 +176,8 @@ impl<P: Parts> Target<'_, P> {
         while done < writes {
             if done - marked_at >= window(pages) {
                 let now = self.sinks.flash.counts();
-                write_amplification = Some((now - marked).programmed() as f64 / (done - marked_at) as f64);
+                let programmed = (now - marked).programmed();
+                write_amplification = Written { host_pages: done - marked_at, programmed }.amplification();
                 (marked, marked_at) = (now, done);
             }
             if self.look(Phase::Overwrite, before + done, planned, write_amplification) == Control::Stop {
@@ -194,7 +193,7 @@ impl<P: Parts> Target<'_, P> {
             done += count;
         }
         let programmed = (self.sinks.flash.counts() - began).programmed();
-        ((writes > 0).then(|| programmed as f64 / writes as f64), Control::Continue)
+        (Written { host_pages: writes, programmed }.amplification(), Control::Continue)
     }
 
     fn overwrite_until_steady(&mut self, pages: u64, rng: &mut Rng) -> (Option<f64>, bool, Control) {

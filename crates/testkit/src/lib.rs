@@ -7,12 +7,14 @@ pub mod drives;
 pub mod strategies;
 pub mod twin;
 
+use ssdlab_core::Rng;
 use ssdlab_ftl::gc;
 use ssdlab_ftl::map::ram;
 use ssdlab_ftl::page::{Allocation, PageOptions, Trigger};
 use ssdlab_ftl::{FtlChoice, placement};
 use ssdlab_nand::{Geometry, Parallelism, ProgramOrder};
 use ssdlab_sim::{Clock, Fit, Overwrite, Precondition, Repeat, Replay, Setup};
+use ssdlab_trace::{Op, Request};
 
 /// Options of the small devices: greedy collection on a shared frontier.
 pub const SMALL_OPTIONS: PageOptions = PageOptions {
@@ -48,4 +50,18 @@ pub fn small_setup(blocks: u32, pages_per_block: u32, spare_blocks: u32) -> Setu
         check: false,
         seed: 1,
     }
+}
+
+/// `count` writes of a page each at random addresses of a small device, drawn from `seed`.
+pub fn random_writes(setup: &Setup, seed: u64, count: usize) -> Vec<Request> {
+    let mut rng = Rng::named(seed, "writes");
+    let mut request = || Request {
+        time_ns: 0,
+        offset: rng.below(setup.logical_pages.into()) * 4096,
+        bytes: 4096,
+        op: Op::Write,
+        flags: 0,
+        stream: 0,
+    };
+    (0..count).map(|_| request()).collect()
 }

@@ -9,7 +9,7 @@ use super::{BUFFERED, COLLECTION, HOST, TimedDrive, Until};
 use crate::drive::serial::LOOKAHEAD;
 use crate::host::block::BlockStage;
 use crate::host::cache::in_time::CacheStage;
-use crate::host::fit::Moved;
+use crate::host::fit::Fitted;
 use crate::host::issue::{Issued, Issuer, Next};
 use crate::run::error::SimError;
 use crate::setup::drive::{Collect, CollectGoal};
@@ -97,11 +97,10 @@ impl<P: TimedParts> TimedDrive<P> {
     }
 
     /// The host issues a request.
-    pub(super) fn issue(&mut self, mut issued: Issued, issuer: &mut Issuer<'_>) -> Result<(), SimError> {
-        if let Some(Moved { request, wrapped }) = self.fitter.fit(&issued.request)? {
-            self.stack.host.wrapped_requests += u64::from(wrapped);
-            issued.request = request;
-        }
+    pub(super) fn issue(&mut self, issued: Issued, issuer: &mut Issuer<'_>) -> Result<(), SimError> {
+        let Fitted { request, wrapped } = self.fitter.fit(&issued.request)?;
+        self.stack.host.wrapped_requests += u64::from(wrapped);
+        let issued = Issued { request, ..issued };
         let now_ns = self.now_ns();
         match &mut self.cache {
             None => self.give(issued, HOST, issuer),

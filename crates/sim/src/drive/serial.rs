@@ -6,7 +6,7 @@ use ssdlab_trace::{Request, Source};
 use crate::drive::parts::Parts;
 use crate::drive::sinks::Sinks;
 use crate::drive::stack::Stack;
-use crate::host::fit::{Fitter, Moved};
+use crate::host::fit::{Fitted, Fitter};
 use crate::host::issue::{BATCH, LOOK_BYTES, scaled};
 use crate::observe::measurement::Measurement;
 use crate::observe::summary::PreconditionSummary;
@@ -77,15 +77,9 @@ impl<P: Parts<Flash: OneByOne>> SerialDrive<P> {
             Replay::Open { time_scale } => scaled(request.time_ns, time_scale),
         };
         self.stack.sinks.flash.idle_until(issued_ns);
-        let moved = self.fitter.fit(request)?;
-        let request = match &moved {
-            None => request,
-            Some(Moved { request, wrapped }) => {
-                self.stack.host.wrapped_requests += u64::from(*wrapped);
-                request
-            }
-        };
-        self.stack.take(request, |stack, offset, end| stack.access(request, offset, end));
+        let Fitted { request, wrapped } = self.fitter.fit(request)?;
+        self.stack.host.wrapped_requests += u64::from(wrapped);
+        self.stack.take(&request, |stack, offset, end| stack.access(&request, offset, end));
         let done_ns = self.stack.sinks.flash.now_ns();
         self.measurement.request_done(&self.stack, request.op, done_ns.saturating_sub(issued_ns));
         self.stack.stop_at_violation()?;

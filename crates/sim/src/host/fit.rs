@@ -19,12 +19,12 @@ pub struct Fitter {
     requests: u64,
 }
 
-/// A request that lies elsewhere on the device than it says.
+/// A request on the device.
 #[derive(Clone, Copy, Debug)]
-pub struct Moved {
-    /// The request as it lies on the device.
+pub struct Fitted {
+    /// It begins on the device; the part beyond the end wraps to the beginning, see [`runs`].
     pub request: Request,
-    /// Whether it ended beyond the device and was wrapped.
+    /// Whether the request of the host ended beyond the device and was wrapped.
     pub wrapped: bool,
 }
 
@@ -44,30 +44,29 @@ impl Fitter {
         self.requests
     }
 
-    /// Where the next request of the host lies on the device, if not where it says; a part beyond the end wraps to the
-    /// beginning, see [`runs`].
+    /// Fits the next request of the host.
     ///
     /// # Errors
     /// If the request ends beyond a device that refuses such.
     #[inline(always)]
-    pub fn fit(&mut self, request: &Request) -> Result<Option<Moved>, SimError> {
+    pub fn fit(&mut self, request: &Request) -> Result<Fitted, SimError> {
         self.requests += 1;
         let end = request.offset.saturating_add(u64::from(request.bytes));
         if end <= self.untouched_bytes || request.op == Op::Flush {
-            return Ok(None);
+            return Ok(Fitted { request: *request, wrapped: false });
         }
-        self.place(*request, end).map(Some)
+        self.place(*request, end)
     }
 
     /// Places a request whose `end` lies beyond what stays as it is.
     #[inline(never)]
-    fn place(&self, mut request: Request, end: u64) -> Result<Moved, SimError> {
+    fn place(&self, mut request: Request, end: u64) -> Result<Fitted, SimError> {
         let Self { capacity_bytes, page_bytes, requests: number, .. } = *self;
         match self.fit {
             Fit::Error => Err(SimError::BeyondDevice { number, end, capacity_bytes }),
             Fit::Wrap => {
                 request.offset %= capacity_bytes;
-                Ok(Moved { request, wrapped: true })
+                Ok(Fitted { request, wrapped: true })
             }
             Fit::Scale { extent_bytes } => {
                 if extent_bytes > capacity_bytes {
@@ -79,7 +78,7 @@ impl Fitter {
                     request.offset = offset.min(capacity_bytes - bytes);
                     request.bytes = bytes as u32;
                 }
-                Ok(Moved { request, wrapped: false })
+                Ok(Fitted { request, wrapped: false })
             }
         }
     }

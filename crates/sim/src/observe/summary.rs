@@ -80,6 +80,14 @@ pub struct PreconditionSummary {
     pub sampled_planes: Option<u32>,
 }
 
+impl PreconditionSummary {
+    /// Takes the pages written and programmed from all that the flash has counted.
+    pub(crate) fn count(&mut self, counts: &Counts) {
+        self.host_pages_written = counts.programs[Cause::Host as usize];
+        self.flash_pages_programmed = counts.programmed();
+    }
+}
+
 /// How often the trace was replayed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct RepeatSummary {

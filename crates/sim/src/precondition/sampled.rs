@@ -83,8 +83,8 @@ fn take<P: Parts<Flash: Resume>>(
     stack: &mut Stack<P>,
     monitor: &mut dyn Monitor,
 ) -> (PreconditionSummary, Control) {
-    let Setup { precondition, logical_pages, seed, geometry, .. } = stack.setup;
-    let pages = (precondition.fill * f64::from(logical_pages)).round() as u64;
+    let Setup { seed, geometry, .. } = stack.setup;
+    let pages = stack.setup.filled_pages();
     let part_pages = pages / u64::from(shares);
     let part_planes = geometry.parallelism.planes() / shares;
     let mut summary = PreconditionSummary { sampled_planes: Some(part_planes), ..PreconditionSummary::default() };
@@ -115,9 +115,7 @@ fn take<P: Parts<Flash: Resume>>(
     for lpn in lpns {
         stack.ftl.write(Lpn(lpn), 1, WriteContext::default(), &mut stack.sinks);
     }
-    let counts = stack.sinks.flash.counts();
-    summary.host_pages_written = counts.programs[Cause::Host as usize];
-    summary.flash_pages_programmed = counts.programmed();
+    summary.count(&stack.sinks.flash.counts());
     (summary, Control::Continue)
 }
 

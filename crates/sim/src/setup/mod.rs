@@ -107,6 +107,11 @@ impl Setup {
         self.logical_pages as u64 * self.geometry.page_bytes as u64
     }
 
+    /// Logical pages that preconditioning writes.
+    pub(crate) fn filled_pages(&self) -> u64 {
+        (self.precondition.fill * f64::from(self.logical_pages)).round() as u64
+    }
+
     /// Pages of the map that are kept in flash.
     pub fn map_pages(&self) -> u32 {
         self.ftl.map_pages(self.logical_pages, self.geometry.page_bytes)

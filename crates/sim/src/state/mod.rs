@@ -14,7 +14,6 @@ use std::path::Path;
 
 use ssdlab_core::{Archive, Archived};
 use ssdlab_ftl::Ftl;
-use ssdlab_nand::Cause;
 use ssdlab_nand::backend::{Flash, Resume};
 
 use crate::check::shadow::Checker;
@@ -110,17 +109,12 @@ fn why(unusable: Unusable) -> String {
 /// Saves the drive after a run.
 pub(crate) fn save<P: Parts<Flash: Resume>>(
     stack: &mut Stack<P>,
-    summary: PreconditionSummary,
+    mut summary: PreconditionSummary,
     path: &Path,
 ) -> Result<(), SimError> {
     stack.stop_at_violation()?;
-    let counts = stack.sinks.flash.counts();
-    // To who goes on from here, all that was written is what came before the first request.
-    let summary = PreconditionSummary {
-        host_pages_written: counts.programs[Cause::Host as usize],
-        flash_pages_programmed: counts.programmed(),
-        ..summary
-    };
+    // A run that goes on from here counts all of it as written before its first request.
+    summary.count(&stack.sinks.flash.counts());
     let lines = shape::shape(&stack.setup);
     write(stack, summary, path, lines).map_err(|error| SimError::Unsaved { path: path.into(), why: error.to_string() })
 }

@@ -2,7 +2,6 @@
 //! Method: both are made for every victim policy and several over-provisionings, and compared: write amplification under
 //! further random overwrites, and how many valid pages the blocks hold.
 
-use ssdlab_core::Rng;
 use ssdlab_ftl::FtlChoice;
 use ssdlab_ftl::choice::LOG_FTLS;
 use ssdlab_ftl::gc::VICTIMS;
@@ -11,8 +10,8 @@ use ssdlab_ftl::page::{Allocation, PageOptions, Trigger};
 use ssdlab_ftl::placement::PLACEMENTS;
 use ssdlab_nand::Parallelism;
 use ssdlab_sim::{Method, Outcome, Overwrite, Precondition, Setup, SimError, run};
-use ssdlab_testkit::{SMALL_OPTIONS, small_setup};
-use ssdlab_trace::{Op, Request, SliceSource};
+use ssdlab_testkit::{SMALL_OPTIONS, random_writes, small_setup};
+use ssdlab_trace::{Request, SliceSource};
 
 const PLANES: u32 = 16;
 const BLOCKS_PER_PLANE: u32 = 128;
@@ -33,19 +32,6 @@ fn prepared(setup: &Setup, method: Method, requests: &[Request]) -> Result<Outco
     run(&Setup { precondition, ..*setup }, &mut SliceSource::new(requests), &mut ())
 }
 
-fn random_writes(setup: &Setup, passes: u32) -> Vec<Request> {
-    let mut rng = Rng::named(5, "writes");
-    let mut request = || Request {
-        time_ns: 0,
-        offset: rng.below(setup.logical_pages.into()) * 4096,
-        bytes: 4096,
-        op: Op::Write,
-        flags: 0,
-        stream: 0,
-    };
-    (0..passes * setup.logical_pages).map(|_| request()).collect()
-}
-
 fn every_policy() -> impl Iterator<Item = PageOptions> {
     let victims = VICTIMS.iter().map(|info| PageOptions { gc: info.defaults(), ..SMALL_OPTIONS });
     let placements = PLACEMENTS.iter().map(|&placement| PageOptions { placement, ..SMALL_OPTIONS });
@@ -60,7 +46,7 @@ fn a_sampled_drive_amplifies_writes_as_an_exact_one() {
     for options in every_policy() {
         for spare_share in [0.15, 0.28] {
             let setup = drive(FtlChoice::Page(options, ram::INFO.defaults()), spare_share);
-            let writes = random_writes(&setup, 4);
+            let writes = random_writes(&setup, 5, 4 * setup.logical_pages as usize);
             let amplification = |method| {
                 let summary = prepared(&setup, method, &writes).expect("runs").summary;
                 let sampled = summary.precondition.sampled_planes;

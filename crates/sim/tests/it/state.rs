@@ -5,7 +5,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use proptest::prelude::*;
-use ssdlab_core::{Choice, Info, Rng};
+use ssdlab_core::{Choice, Info};
 use ssdlab_ftl::FtlChoice;
 use ssdlab_ftl::choice::{LOG_FTLS, MAPS};
 use ssdlab_ftl::gc::VICTIMS;
@@ -19,7 +19,7 @@ use ssdlab_sim::{
 };
 use ssdlab_testkit::drives::on_any_drive;
 use ssdlab_testkit::strategies::{requests, setups};
-use ssdlab_testkit::{SMALL_OPTIONS, small_setup};
+use ssdlab_testkit::{SMALL_OPTIONS, random_writes, small_setup};
 use ssdlab_trace::{Op, Request, SliceSource};
 
 /// A file of its own for each test, removed when it is over.
@@ -139,19 +139,6 @@ fn every_ftl() -> Vec<FtlChoice> {
     all
 }
 
-fn random_writes(setup: &Setup, count: usize) -> Vec<Request> {
-    let mut rng = Rng::named(setup.seed, "writes");
-    let mut request = || Request {
-        time_ns: 0,
-        offset: rng.below(setup.logical_pages.into()) * 4096,
-        bytes: 4096,
-        op: Op::Write,
-        flags: 0,
-        stream: 0,
-    };
-    (0..count).map(|_| request()).collect()
-}
-
 fn aged(ftl: FtlChoice) -> Setup {
     let mut setup = small_setup(64, 16, 0);
     setup.ftl = ftl;
@@ -165,7 +152,7 @@ fn aged(ftl: FtlChoice) -> Setup {
 fn every_ftl_goes_on_as_if_there_had_been_no_break() {
     for ftl in every_ftl() {
         let setup = aged(ftl);
-        let (second, in_one) = with_and_without_break(&setup, &random_writes(&setup, 2_000), 900);
+        let (second, in_one) = with_and_without_break(&setup, &random_writes(&setup, setup.seed, 2_000), 900);
         assert_eq!(second, in_one, "{ftl:?}");
     }
 }
@@ -187,7 +174,7 @@ impl Monitor for Notes {
 #[test]
 fn a_damaged_drive_in_the_cache_is_made_anew_with_a_note() {
     let setup = aged(FtlChoice::Page(SMALL_OPTIONS, ram::INFO.defaults()));
-    let writes = random_writes(&setup, 500);
+    let writes = random_writes(&setup, setup.seed, 500);
     let kept = Kept::new("damaged");
     let run = || {
         let mut notes = Notes::default();

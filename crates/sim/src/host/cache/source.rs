@@ -10,7 +10,7 @@ use ssdlab_core::LatencyHistogram;
 use ssdlab_trace::{Progress, Request, Source, TraceError};
 
 use super::{Cache, CacheSummary};
-use crate::host::fit::Fitter;
+use crate::host::fit::{Fitted, Fitter};
 use crate::host::issue::BATCH;
 use crate::run::error::SimError;
 use crate::run::monitor::{Control, Monitor, Phase, Status};
@@ -136,11 +136,9 @@ impl<'s, 'm> Cached<'s, 'm> {
     }
 
     /// Sends a request of the host through the cache.
-    fn take(&mut self, mut request: Request) -> Result<(), SimError> {
-        if let Some(moved) = self.fitter.fit(&request)? {
-            self.wrapped += u64::from(moved.wrapped);
-            request = moved.request;
-        }
+    fn take(&mut self, request: &Request) -> Result<(), SimError> {
+        let Fitted { request, wrapped } = self.fitter.fit(request)?;
+        self.wrapped += u64::from(wrapped);
         let below = &mut self.below;
         let work_ns = self.cache.submit(&request, &mut |request, _| below.push_back(request))?;
         let time_ns = self.work(request.time_ns, work_ns);
@@ -184,7 +182,7 @@ impl Source for Cached<'_, '_> {
                 break;
             }
             let Some(request) = self.fetch()? else { break };
-            self.error = self.take(request).err();
+            self.error = self.take(&request).err();
         }
         // The drive below takes an empty batch for the end of its warm-up, which a short trace ends early.
         if count == 0 && self.warmup.is_some() {
