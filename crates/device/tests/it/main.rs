@@ -1,0 +1,8 @@
+//! What a drive with bytes promises, put to the test.
+
+mod crash;
+mod drives;
+mod file;
+mod model;
+mod mutants;
+mod world;
