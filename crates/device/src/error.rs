@@ -21,7 +21,9 @@ pub enum DriveError {
         capacity: u64,
     },
     /// Too many blocks have failed.
-    #[error("the drive is worn out and can only be read: {bad} of {blocks} blocks are bad; copy the data to another drive")]
+    #[error(
+        "the drive is worn out and can only be read: {bad} of {blocks} blocks are bad; copy the data to another drive"
+    )]
     ReadOnly {
         /// Bad blocks.
         bad: u32,

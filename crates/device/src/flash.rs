@@ -27,7 +27,7 @@ pub(crate) struct Medium<B> {
     pub sequence: u64,
     /// Whether anything was programmed, erased or trimmed since the last flush.
     pub changed: bool,
-    /// Copies of pages that could not be read.
+    /// Reads of pages whose data could not be had.
     pub pages_lost: u64,
     /// The first fault that was no failure of the flash.
     pub fault: Option<Fault>,
@@ -197,10 +197,50 @@ impl<B: Backend> Flash<'_, B> {
     }
 }
 
-impl<B: Backend> FlashSink for Flash<'_, B> {
-    const FAILS: bool = B::FAILS;
+/// What flash is asked to do. Behind a pointer, so that FTLs are compiled once and not for every backend.
+pub(crate) trait Move {
+    fn failure(&mut self) -> Option<Failure>;
+    fn read(&mut self, ppn: Ppn, cause: Cause);
+    fn program(&mut self, ppn: Ppn, oob: Oob, source: Source, cause: Cause);
+    fn erase(&mut self, block: BlockId, cause: Cause);
+    fn trimmed(&mut self, lpn: Lpn, count: u32, sequence: u64);
+    fn retire(&mut self, block: BlockId);
+}
 
-    #[inline(always)]
+/// The sink of the FTLs, over flash that may fail or not.
+pub(crate) struct Sink<'a, const FAILS: bool>(pub &'a mut dyn Move);
+
+impl<const FAILS: bool> FlashSink for Sink<'_, FAILS> {
+    const FAILS: bool = FAILS;
+
+    fn failure(&mut self) -> Option<Failure> {
+        self.0.failure()
+    }
+
+    fn read(&mut self, ppn: Ppn, cause: Cause) {
+        self.0.read(ppn, cause);
+    }
+
+    fn program(&mut self, ppn: Ppn, oob: Oob, source: Source, cause: Cause) {
+        self.0.program(ppn, oob, source, cause);
+    }
+
+    fn erase(&mut self, block: BlockId, cause: Cause) {
+        self.0.erase(block, cause);
+    }
+
+    fn trimmed(&mut self, lpn: Lpn, count: u32, sequence: u64) {
+        self.0.trimmed(lpn, count, sequence);
+    }
+
+    fn note(&mut self, note: Note) {
+        if let Note::Bad(block) = note {
+            self.0.retire(block);
+        }
+    }
+}
+
+impl<B: Backend> Move for Flash<'_, B> {
     fn failure(&mut self) -> Option<Failure> {
         self.medium.failure.take()
     }
@@ -213,7 +253,10 @@ impl<B: Backend> FlashSink for Flash<'_, B> {
         match (&mut self.payload, cause) {
             (Payload::Read { into, lost }, Cause::Host | Cause::ReadModifyWrite) => {
                 match self.medium.read_page(ppn, into) {
-                    Ok(spare) => *lost = spare.is_none_or(|spare| spare.lost),
+                    Ok(spare) => {
+                        *lost = spare.is_none_or(|spare| spare.lost);
+                        self.medium.pages_lost += u64::from(*lost);
+                    }
                     Err(fault) => self.medium.note_fault(Err(fault)),
                 }
             }
@@ -304,10 +347,8 @@ impl<B: Backend> FlashSink for Flash<'_, B> {
         }
     }
 
-    fn note(&mut self, note: Note) {
-        if let Note::Bad(block) = note
-            && self.medium.fault.is_none()
-        {
+    fn retire(&mut self, block: BlockId) {
+        if self.medium.fault.is_none() {
             let marked = self.medium.backend.mark_bad(block);
             self.medium.note_fault(marked);
         }

@@ -2,7 +2,7 @@
 //! pages.
 //!
 //! ```text
-//! bytes -> drive.rs -> [buffer.rs] -> FTL -> flash.rs -> backend/   memory | file | fault over either
+//! bytes -> drive/ -> [buffer.rs] -> FTL -> flash.rs -> backend/   memory | file | fault over either
 //!                                              |  log/  checkpoint and journal
 //! mount.rs:  log + spare areas -> table.rs -> Ftl::recover
 //! ```
@@ -29,7 +29,7 @@ mod translation;
 
 pub use backend::{Backend, Fault, FaultBackend, FaultPlan, FileBackend, FileError, MemoryBackend, PowerCut, Slot};
 pub use buffer::WriteBuffer;
-pub use drive::{Drive, Options};
+pub use drive::{Drive, Health, Options};
 pub use error::DriveError;
 pub use mount::MountReport;
 pub use spare::{Content, SPARE_BYTES, Spare, SpareBytes};

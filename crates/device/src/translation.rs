@@ -5,67 +5,83 @@ use ssdlab_ftl::choice::Visitor;
 use ssdlab_ftl::{Ftl, WriteContext};
 use ssdlab_nand::{Cause, Trimmed};
 
-use crate::backend::Backend;
-use crate::flash::Flash;
+use crate::flash::{Move, Sink};
 use crate::table::PageTable;
 
-/// [`Ftl`] for the flash of a drive. Dispatched once for each run of pages, which costs little beside moving them.
-pub(crate) trait Translation<B: Backend>: Send {
-    fn write(&mut self, lpn: Lpn, count: u32, context: WriteContext, flash: &mut Flash<'_, B>);
-    fn read(&mut self, lpn: Lpn, cause: Cause, flash: &mut Flash<'_, B>) -> bool;
-    fn trim(&mut self, lpn: Lpn, count: u32, flash: &mut Flash<'_, B>);
-    fn recover(&mut self, table: &PageTable, trims: &[Trimmed], flash: &mut Flash<'_, B>) -> Result<(), String>;
+/// [`Ftl`] for the flash of a drive. Dispatched once for each run of pages.
+pub(crate) trait Translation: Send {
+    fn write(&mut self, lpn: Lpn, count: u32, context: WriteContext, flash: &mut dyn Move);
+
+    /// Whether the page was ever written.
+    fn read(&mut self, lpn: Lpn, cause: Cause, flash: &mut dyn Move) -> bool;
+
+    fn trim(&mut self, lpn: Lpn, count: u32, flash: &mut dyn Move);
+
+    fn recover(&mut self, table: &PageTable, trims: &[Trimmed], flash: &mut dyn Move) -> Result<(), String>;
+
     fn lookup(&self, lpn: Lpn) -> Option<Ppn>;
+
     fn is_worn_out(&self) -> bool;
+
     fn check(&self) -> Result<(), String>;
 }
 
-impl<B: Backend, F: Ftl + Send> Translation<B> for F {
-    fn write(&mut self, lpn: Lpn, count: u32, context: WriteContext, flash: &mut Flash<'_, B>) {
-        Ftl::write(self, lpn, count, context, flash);
+/// An FTL over flash that may fail or not.
+struct Over<F, const FAILS: bool>(F);
+
+impl<F: Ftl + Send, const FAILS: bool> Translation for Over<F, FAILS> {
+    fn write(&mut self, lpn: Lpn, count: u32, context: WriteContext, flash: &mut dyn Move) {
+        self.0.write(lpn, count, context, &mut Sink::<FAILS>(flash));
     }
 
-    /// Whether the page was ever written.
-    fn read(&mut self, lpn: Lpn, cause: Cause, flash: &mut Flash<'_, B>) -> bool {
-        Ftl::read(self, lpn, 1, cause, flash) == 0
+    fn read(&mut self, lpn: Lpn, cause: Cause, flash: &mut dyn Move) -> bool {
+        self.0.read(lpn, 1, cause, &mut Sink::<FAILS>(flash)) == 0
     }
 
-    fn trim(&mut self, lpn: Lpn, count: u32, flash: &mut Flash<'_, B>) {
-        Ftl::trim(self, lpn, count, flash);
+    fn trim(&mut self, lpn: Lpn, count: u32, flash: &mut dyn Move) {
+        self.0.trim(lpn, count, &mut Sink::<FAILS>(flash));
     }
 
-    fn recover(&mut self, table: &PageTable, trims: &[Trimmed], flash: &mut Flash<'_, B>) -> Result<(), String> {
-        Ftl::recover(self, table, trims, flash)
+    fn recover(&mut self, table: &PageTable, trims: &[Trimmed], flash: &mut dyn Move) -> Result<(), String> {
+        self.0.recover(table, trims, &mut Sink::<FAILS>(flash))
     }
 
     fn lookup(&self, lpn: Lpn) -> Option<Ppn> {
-        Ftl::lookup(self, lpn)
+        self.0.lookup(lpn)
     }
 
     fn is_worn_out(&self) -> bool {
-        Ftl::is_worn_out(self)
+        self.0.is_worn_out()
     }
 
     fn check(&self) -> Result<(), String> {
-        Ftl::check(self)
+        self.0.check()
     }
 }
 
 /// Puts an FTL behind a pointer.
-pub(crate) struct Boxed<B>(pub std::marker::PhantomData<B>);
+pub(crate) struct Boxed {
+    pub fails: bool,
+}
 
-impl<B: Backend + 'static> Visitor for Boxed<B> {
-    type Output = Box<dyn Translation<B>>;
+impl Boxed {
+    fn over<F: Ftl + Send + 'static>(self, ftl: F) -> Box<dyn Translation> {
+        if self.fails { Box::new(Over::<F, true>(ftl)) } else { Box::new(Over::<F, false>(ftl)) }
+    }
+}
+
+impl Visitor for Boxed {
+    type Output = Box<dyn Translation>;
 
     fn plain<F: Ftl + Send + 'static>(self, ftl: F) -> Self::Output {
-        Box::new(ftl)
+        self.over(ftl)
     }
 
     fn cached_map<F: Ftl + Send + 'static>(self, ftl: F) -> Self::Output {
-        Box::new(ftl)
+        self.over(ftl)
     }
 
     fn log_blocks<F: Ftl + Send + 'static>(self, ftl: F, _captures: bool) -> Self::Output {
-        Box::new(ftl)
+        self.over(ftl)
     }
 }

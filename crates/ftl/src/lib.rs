@@ -26,6 +26,7 @@ pub mod blocks;
 pub mod choice;
 mod context;
 pub mod gc;
+mod lines;
 pub mod log;
 pub mod map;
 pub mod page;
@@ -36,6 +37,7 @@ mod shape;
 
 pub use choice::FtlChoice;
 pub use context::WriteContext;
+pub use lines::{Line, lines};
 pub use problem::Problem;
 pub use shape::Shape;
 

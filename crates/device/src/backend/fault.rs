@@ -91,7 +91,9 @@ impl<B: Backend> FaultBackend<B> {
             inner.read_spares(block, &mut spares)?;
             let erased = |spare: &[u8]| spare.iter().all(|&byte| byte == 0);
             cells.extend(
-                spares.chunks_exact(SPARE_BYTES).map(|spare| if erased(spare) { Cells::Erased } else { Cells::Programmed }),
+                spares
+                    .chunks_exact(SPARE_BYTES)
+                    .map(|spare| if erased(spare) { Cells::Erased } else { Cells::Programmed }),
             );
             let last = spares.chunks_exact(SPARE_BYTES).rposition(|spare| !erased(spare));
             next.push(last.map_or(0, |last| last as u32 + 1));
@@ -204,7 +206,9 @@ impl<B: Backend> FaultBackend<B> {
         }
         match self.cells[ppn.index()] {
             Cells::Erased => {}
-            Cells::Programmed => self.blame(format!("program of page {ppn}: programmed since block {block} was erased")),
+            Cells::Programmed => {
+                self.blame(format!("program of page {ppn}: programmed since block {block} was erased"))
+            }
             Cells::Disturbed => self.blame(format!("program of page {ppn}: an operation on it was interrupted")),
         }
         let next = self.next[block.index()];

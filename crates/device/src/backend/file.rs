@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 use ssdlab_core::{BlockId, Ppn};
+use ssdlab_ftl::Line;
 use ssdlab_nand::Geometry;
 use twox_hash::XxHash3_64;
 
@@ -29,9 +30,6 @@ const SUPERBLOCK_BYTES: u64 = 64 << 10;
 /// Of magic, format, length and checksum.
 const HEAD_BYTES: usize = 30;
 const ALIGNMENT: u64 = 4 << 10;
-
-/// A setting and its value, in which a drive file and who opens it must agree.
-pub type Line = (String, String);
 
 /// Why a file does not give a drive.
 #[derive(Debug, thiserror::Error)]
@@ -67,7 +65,9 @@ pub enum FileError {
         expected: u64,
     },
     /// It holds another drive.
-    #[error("{path}: it was created with {key} = {then}, and {now} is asked for; set {key} = {then}, or create another")]
+    #[error(
+        "{path}: it was created with {key} = {then}, and {now} is asked for; set {key} = {then}, or create another"
+    )]
     Differs {
         /// The file.
         path: PathBuf,

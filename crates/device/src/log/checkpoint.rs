@@ -63,12 +63,7 @@ pub(super) fn header<B: Backend>(backend: &B, slot: Slot) -> Result<Option<(u64,
 }
 
 /// Writes a checkpoint; returns the bytes of header and body.
-pub(super) fn write<B: Backend>(
-    backend: &mut B,
-    slot: Slot,
-    generation: u64,
-    facts: &Facts<'_>,
-) -> Result<u64, Fault> {
+pub(super) fn write<B: Backend>(backend: &mut B, slot: Slot, generation: u64, facts: &Facts<'_>) -> Result<u64, Fault> {
     let mut writer = Writer::new(backend, slot, HEADER_BYTES, generation);
     writer.number(facts.sequence)?;
     let trimmed = write_blocks(&mut writer, facts)?;

@@ -93,15 +93,10 @@ impl Log {
         Ok(None)
     }
 
-    fn replay<B: Backend>(
-        backend: &B,
-        slot: Slot,
-        checkpoint: checkpoint::Checkpoint,
-    ) -> Result<(Self, Known), Fault> {
+    fn replay<B: Backend>(backend: &B, slot: Slot, checkpoint: checkpoint::Checkpoint) -> Result<(Self, Known), Fault> {
         let checkpoint::Checkpoint { generation, bytes: journal, sequence, table, closed, trims } = checkpoint;
         let touched = vec![Touch::None; closed.len()];
-        let mut log =
-            Self { slot, generation, journal, records: 0, touched, unsafe_names: Vec::new() };
+        let mut log = Self { slot, generation, journal, records: 0, touched, unsafe_names: Vec::new() };
         let (damaged, erasing) = (Vec::new(), None);
         let mut known = Known { table, closed, trims, sequence, synced: sequence, damaged, erasing, bytes: 0 };
         let pages_per_block = backend.geometry().pages_per_block;

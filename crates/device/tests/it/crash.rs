@@ -64,7 +64,8 @@ impl Trial {
         }
         let flash = |world: &World<B>| world.drive.backend().clone();
         let cut = flash(&world);
-        let mount_operations = self.resume(&world, cut.clone(), None).map_err(|what| self.broken(&what, after, None))?;
+        let mount_operations =
+            self.resume(&world, cut.clone(), None).map_err(|what| self.broken(&what, after, None))?;
         let again = if self.twice { mount_operations } else { 0 };
         for again in 0..again {
             self.resume(&world, cut.clone(), Some(again)).map_err(|what| self.broken(&what, after, Some(again)))?;

@@ -23,14 +23,19 @@ const PAGE: PageOptions = PageOptions {
 };
 
 /// The smallest drive with this FTL, or one with some room: `spare` blocks more.
-fn kind(name: &'static str, ftl: FtlChoice, (pages_per_block, planes, spare): (u32, u32, u32), page_bytes: u32) -> Kind {
+fn kind(
+    name: &'static str,
+    ftl: FtlChoice,
+    (pages_per_block, planes, spare): (u32, u32, u32),
+    page_bytes: u32,
+) -> Kind {
     let parallelism = Parallelism { channels: planes, ..Parallelism::SINGLE };
     let logical_pages = 4 * pages_per_block - 1;
     let shape = Shape { logical_pages, page_bytes, blocks: 0, pages_per_block, order: ProgramOrder::Ascending, planes };
     let log_blocks = if let FtlChoice::Log(_, count) = ftl { count } else { 0 };
     let blocks = (4 + spare + log_blocks + ftl.device_reserve_blocks(&shape)).next_multiple_of(planes);
     let geometry = Geometry { page_bytes, pages_per_block, blocks, order: ProgramOrder::Ascending, parallelism };
-    Kind { name, geometry, options: Options { logical_pages, ftl, seed: 1, buffer: None, journal_records: 20 } }
+    Kind { name, geometry, options: Options { logical_pages, ftl, seed: 1, buffer: None, journal_records: 20, spare_for_failures: 0 } }
 }
 
 /// One drive of each FTL, as small as can be.
@@ -40,7 +45,7 @@ pub fn smallest() -> Vec<Kind> {
     let own = PageOptions { placement: &placement::own::INFO, allocation: Allocation::LeastWorn, ..PAGE };
     let partial = PageOptions { trigger: Trigger::Partial { low: 2, step: 1 }, ..own };
     let segmented = segments::INFO.set(&[("cache", 128), ("segment", 64), ("entry", 32)]).expect("in range");
-    let cached = dftl::INFO.set(&[("cache", 64), ("entry", 32)]).expect("in range");
+    let cached = dftl::INFO.set(&[("cmt", 3), ("entry", 32)]).expect("in range");
     assert_eq!(MAPS.len(), 3, "a new map needs a drive here");
     let mut kinds = vec![
         kind("page", page(PAGE, whole), (4, 1, 0), 64),
@@ -68,4 +73,22 @@ pub fn smallest() -> Vec<Kind> {
 pub fn buffered(kind: Kind) -> Kind {
     let buffer = Some(WriteBuffer { pages: 4, high: 3, low: 1 });
     Kind { options: Options { buffer, ..kind.options }, ..kind }
+}
+
+/// Drives with blocks to spare, for flash that fails.
+pub fn roomy() -> Vec<Kind> {
+    let whole = ram::INFO.defaults();
+    let own = PageOptions { placement: &placement::own::INFO, ..PAGE };
+    let mut kinds = vec![
+        kind("page", FtlChoice::Page(PAGE, whole), (4, 1, 12), 64),
+        kind("page, own frontier, two planes", FtlChoice::Page(own, whole), (4, 2, 24), 64),
+    ];
+    for kind in &mut kinds {
+        kind.options.spare_for_failures = 3;
+    }
+    for info in LOG_FTLS {
+        let ftl = FtlChoice::Log(info.defaults(), 6);
+        kinds.push(kind(info.name, ftl, (4, 1, 8), 64));
+    }
+    kinds
 }

@@ -2,6 +2,7 @@
 
 mod crash;
 mod drives;
+mod faults;
 mod file;
 mod model;
 mod mutants;

@@ -1,18 +1,21 @@
 //! A drive: requests in bytes, served by FTL and flash.
 
-use std::marker::PhantomData;
+mod health;
+mod power;
+
+pub use health::Health;
+
 use std::ops::Range;
 
 use ssdlab_core::{BlockId, Lpn, PageSize, Pages as PageRun};
-use ssdlab_ftl::{FtlChoice, Shape, WriteContext};
-use ssdlab_nand::{Cause, Counts, Geometry};
+use ssdlab_ftl::{FtlChoice, Line, Shape, WriteContext, lines};
+use ssdlab_nand::{Cause, Geometry};
 
 use crate::backend::Backend;
 use crate::buffer::{Buffer, WriteBuffer};
 use crate::error::DriveError;
 use crate::flash::{Flash, Medium, Pages, Payload};
-use crate::mount::{MountReport, Surveyed};
-use crate::translation::{Boxed, Translation};
+use crate::translation::Translation;
 
 /// What can be chosen about a drive beside its flash.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -33,6 +36,18 @@ impl Options {
     /// Records for flash of so many blocks: a mount reads no more than a quarter of them.
     pub fn journal_records(blocks: u32) -> u32 {
         (blocks / 4).max(256)
+    }
+
+    /// The flash as the FTL sees it.
+    pub(crate) fn shape(&self, geometry: &Geometry) -> Shape {
+        let Geometry { page_bytes, pages_per_block, blocks, order, parallelism } = *geometry;
+        let planes = parallelism.planes();
+        Shape { logical_pages: self.logical_pages, page_bytes, blocks, pages_per_block, order, planes }
+    }
+
+    /// What a file must have been created with for a drive with these options to be in it.
+    pub fn lines(&self, geometry: &Geometry) -> Vec<Line> {
+        lines(&self.shape(geometry), &self.ftl)
     }
 }
 
@@ -56,97 +71,16 @@ pub struct Drive<B: Backend> {
     page: PageSize,
     medium: Medium<B>,
     /// None while the power is off.
-    ftl: Option<Box<dyn Translation<B>>>,
+    ftl: Option<Box<dyn Translation>>,
     buffer: Option<Buffer>,
     /// A page on its way to the host.
     page_out: Vec<u8>,
+    /// Mounts, and those of a drive that had not been shut down.
+    mounts: u64,
+    unsafe_mounts: u64,
 }
 
-impl<B: Backend + 'static> Drive<B> {
-    /// A drive on erased flash, ready.
-    ///
-    /// # Errors
-    /// If the options do not fit the flash, or that cannot be written.
-    pub fn create(backend: B, options: Options) -> Result<Self, DriveError> {
-        let mut drive = Self::off(backend, options)?;
-        drive.medium.checkpoint(options.logical_pages, &|_| false)?;
-        if drive.bad_blocks() > 0 {
-            // The FTL must hear of them.
-            drive.mount()?;
-        } else {
-            drive.ftl = Some(drive.build()?);
-        }
-        Ok(drive)
-    }
-
-    /// A drive that is to be mounted, on flash that one was created on.
-    ///
-    /// # Errors
-    /// If the options do not fit the flash.
-    pub fn off(backend: B, options: Options) -> Result<Self, DriveError> {
-        let page_bytes = backend.geometry().page_bytes;
-        let drive = Self {
-            options,
-            page: PageSize::new(page_bytes),
-            medium: Medium::new(backend),
-            ftl: None,
-            buffer: options.buffer.map(Buffer::new),
-            page_out: vec![0; page_bytes as usize],
-        };
-        drive.build()?;
-        Ok(drive)
-    }
-
-    fn build(&self) -> Result<Box<dyn Translation<B>>, DriveError> {
-        let Geometry { page_bytes, pages_per_block, blocks, order, parallelism } = *self.geometry();
-        let Options { logical_pages, ftl, seed, .. } = self.options;
-        let planes = parallelism.planes();
-        let shape = Shape { logical_pages, page_bytes, blocks, pages_per_block, order, planes };
-        ftl.build(shape, seed, Boxed(PhantomData)).map_err(DriveError::Options)
-    }
-
-    /// Switches the power on, after [`Self::cut_power`] if it is on.
-    ///
-    /// # Errors
-    /// If the flash cannot be read or holds what this FTL cannot have written. The drive then is off.
-    pub fn mount(&mut self) -> Result<MountReport, DriveError> {
-        self.cut_power();
-        let before = self.medium.counts;
-        let mut ftl = self.build()?;
-        let Surveyed { table, trims, mut report } = self.medium.survey()?;
-        let mut flash = Flash { medium: &mut self.medium, payload: Payload::None };
-        let recovered = ftl.recover(&table, &trims, &mut flash);
-        if let Some(fault) = self.medium.fault.take() {
-            self.medium.power_off();
-            return Err(fault.into());
-        }
-        recovered.map_err(DriveError::Unmountable)?;
-        report.operations = self.medium.counts - before;
-        if self.medium.log.is_none() {
-            self.medium.checkpoint(self.options.logical_pages, &|lpn| ftl.lookup(lpn).is_some())?;
-        }
-        self.ftl = Some(ftl);
-        Ok(report)
-    }
-
-    /// Switches the power off at once: RAM forgets what it holds.
-    pub fn cut_power(&mut self) {
-        self.ftl = None;
-        self.buffer = self.options.buffer.map(Buffer::new);
-        self.medium.power_off();
-    }
-
-    /// Makes everything safe, writes a checkpoint and switches the power off.
-    ///
-    /// # Errors
-    /// As of [`Self::flush`].
-    pub fn shut_down(&mut self) -> Result<(), DriveError> {
-        self.flush()?;
-        self.checkpoint()?;
-        self.cut_power();
-        Ok(())
-    }
-
+impl<B: Backend> Drive<B> {
     /// Reads bytes.
     ///
     /// # Errors
@@ -263,80 +197,6 @@ impl<B: Backend + 'static> Drive<B> {
         Ok(runs)
     }
 
-    /// Bytes that the host sees.
-    pub fn capacity_bytes(&self) -> u64 {
-        u64::from(self.options.logical_pages) * self.page.bytes()
-    }
-
-    /// The flash.
-    pub fn geometry(&self) -> &Geometry {
-        self.medium.backend.geometry()
-    }
-
-    /// Whether it is mounted.
-    pub fn is_on(&self) -> bool {
-        self.ftl.is_some()
-    }
-
-    /// What it was made with.
-    pub fn options(&self) -> &Options {
-        &self.options
-    }
-
-    /// Flash operations since the drive was made or opened, by cause.
-    pub fn counts(&self) -> &Counts {
-        &self.medium.counts
-    }
-
-    /// Erases of every block.
-    pub fn erase_counts(&self) -> &[u32] {
-        &self.medium.erases
-    }
-
-    /// Pages that could not be read when they were to be copied, since the drive was made or opened.
-    pub fn pages_lost(&self) -> u64 {
-        self.medium.pages_lost
-    }
-
-    /// Pages that wait in the write buffer.
-    pub fn buffered_pages(&self) -> u32 {
-        self.buffer.as_ref().map_or(0, Buffer::len)
-    }
-
-    /// Whether so many blocks have failed that it can only be read.
-    pub fn is_worn_out(&self) -> bool {
-        self.ftl.as_ref().is_some_and(|ftl| ftl.is_worn_out())
-    }
-
-    /// Blocks that are not used any more.
-    pub fn bad_blocks(&self) -> u32 {
-        (0..self.geometry().blocks).filter(|&block| self.medium.backend.is_bad(BlockId(block))).count() as u32
-    }
-
-    /// What holds the bytes.
-    pub fn backend(&self) -> &B {
-        &self.medium.backend
-    }
-
-    /// What holds the bytes, to plan faults.
-    pub fn backend_mut(&mut self) -> &mut B {
-        &mut self.medium.backend
-    }
-
-    /// What holds the bytes; the power is cut.
-    pub fn into_backend(self) -> B {
-        self.medium.backend
-    }
-
-    /// Verifies every invariant of FTL and log in O(pages); the error says which is broken.
-    ///
-    /// # Errors
-    /// If one is.
-    pub fn check(&self) -> Result<(), String> {
-        self.ftl.as_ref().map_or(Ok(()), |ftl| ftl.check())?;
-        self.medium.check_log()
-    }
-
     fn end_of(&self, offset: u64, bytes: u64) -> Result<u64, DriveError> {
         let (end, capacity) = (offset.saturating_add(bytes), self.capacity_bytes());
         if end > capacity { Err(DriveError::OutOfRange { offset, end, capacity }) } else { Ok(end) }
@@ -345,9 +205,7 @@ impl<B: Backend + 'static> Drive<B> {
     fn writable(&self) -> Result<(), DriveError> {
         match &self.ftl {
             None => Err(DriveError::Off),
-            Some(ftl) if B::FAILS && ftl.is_worn_out() => {
-                Err(DriveError::ReadOnly { bad: self.bad_blocks(), blocks: self.geometry().blocks })
-            }
+            Some(ftl) if B::FAILS && ftl.is_worn_out() => Err(worn_out(&self.medium.backend)),
             Some(_) => Ok(()),
         }
     }
@@ -406,8 +264,7 @@ impl<B: Backend + 'static> Drive<B> {
         let ftl = self.ftl.as_mut().ok_or(DriveError::Off)?;
         while let Some(lpn) = buffer.next_due(all) {
             if B::FAILS && ftl.is_worn_out() {
-                let bad = (0..self.medium.erases.len() as u32).filter(|&b| self.medium.backend.is_bad(BlockId(b)));
-                return Err(DriveError::ReadOnly { bad: bad.count() as u32, blocks: self.medium.erases.len() as u32 });
+                return Err(worn_out(&self.medium.backend));
             }
             let held = buffer.held(lpn).expect("a page that is due is here");
             let mut lost = false;
@@ -431,35 +288,11 @@ impl<B: Backend + 'static> Drive<B> {
         }
         Ok(())
     }
-
-    fn checkpoint(&mut self) -> Result<(), DriveError> {
-        let ftl = self.ftl.as_ref().ok_or(DriveError::Off)?;
-        let written = self.medium.checkpoint(self.options.logical_pages, &|lpn| ftl.lookup(lpn).is_some());
-        self.medium.note_fault(written);
-        self.stop_at_fault()
-    }
-
-    /// After each request: a fault switches the drive off, a long journal makes it write a checkpoint.
-    fn settle(&mut self) -> Result<(), DriveError> {
-        self.stop_at_fault()?;
-        let long = |log: &crate::log::Log| log.records() >= u64::from(self.options.journal_records);
-        if self.medium.log.as_ref().is_some_and(long) { self.checkpoint() } else { Ok(()) }
-    }
-
-    fn stop_at_fault(&mut self) -> Result<(), DriveError> {
-        match self.medium.fault.take() {
-            None => Ok(()),
-            Some(fault) => {
-                self.cut_power();
-                Err(fault.into())
-            }
-        }
-    }
 }
 
 /// Reads a page: zeros if it was never written.
 fn read_page<B: Backend>(
-    ftl: &mut dyn Translation<B>,
+    ftl: &mut dyn Translation,
     medium: &mut Medium<B>,
     lpn: Lpn,
     cause: Cause,
@@ -472,4 +305,13 @@ fn read_page<B: Backend>(
         into.fill(0);
     }
     if lost { Err(DriveError::Unreadable(lpn)) } else { Ok(()) }
+}
+
+fn worn_out<B: Backend>(backend: &B) -> DriveError {
+    let blocks = backend.geometry().blocks;
+    DriveError::ReadOnly { bad: bad_blocks(backend), blocks }
+}
+
+fn bad_blocks<B: Backend>(backend: &B) -> u32 {
+    (0..backend.geometry().blocks).filter(|&block| backend.is_bad(BlockId(block))).count() as u32
 }
