@@ -11,6 +11,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("ssdlab-sched", 1),
     ("ssdlab-ftl", 2),
     ("ssdlab-cache", 2),
+    ("ssdlab-device", 3),
     ("ssdlab-sim", 3),
     ("ssdlab-pool", 3),
     ("ssdlab-nbd", 3),

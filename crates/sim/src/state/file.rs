@@ -8,9 +8,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde::{Deserialize, Serialize};
 use ssdlab_core::Archive;
+use ssdlab_ftl::Line;
 
 use super::frames::{FrameReader, FrameWriter};
-use super::shape::{Line, difference};
+use super::shape::difference;
 
 /// What a file begins with.
 const MAGIC: &[u8; 14] = b"ssdlab drive\x1a\n";

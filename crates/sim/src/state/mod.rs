@@ -13,7 +13,7 @@ use std::io::BufRead;
 use std::path::Path;
 
 use ssdlab_core::{Archive, Archived};
-use ssdlab_ftl::Ftl;
+use ssdlab_ftl::{Ftl, Line};
 use ssdlab_nand::backend::{Flash, Resume};
 
 use crate::check::shadow::Checker;
@@ -54,7 +54,7 @@ fn depends_on_trace(setup: &Setup) -> bool {
     matches!(setup.precondition.overwrite, Overwrite::Trace(_))
 }
 
-fn cached_lines(setup: &Setup) -> Vec<shape::Line> {
+fn cached_lines(setup: &Setup) -> Vec<Line> {
     [shape::shape(setup), shape::preconditioning(setup)].concat()
 }
 
@@ -123,7 +123,7 @@ fn write<P: Parts<Flash: Resume>>(
     stack: &mut Stack<P>,
     mut summary: PreconditionSummary,
     path: &Path,
-    lines: Vec<shape::Line>,
+    lines: Vec<Line>,
 ) -> Archived {
     file::write(path, lines, |archive| archive_drive(stack, &mut summary, archive))
 }
@@ -131,7 +131,7 @@ fn write<P: Parts<Flash: Resume>>(
 fn load<P: Parts<Flash: Resume>>(
     stack: &mut Stack<P>,
     path: &Path,
-    lines: &[shape::Line],
+    lines: &[ssdlab_ftl::Line],
 ) -> Result<PreconditionSummary, Unusable> {
     let mut frames = file::open(path, lines)?;
     let mut summary = PreconditionSummary::default();

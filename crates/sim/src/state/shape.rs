@@ -2,34 +2,14 @@
 //!
 //! Time is not among them: how long operations take, how dies are scheduled and how requests come in may differ.
 
-use ssdlab_core::Choice;
-use ssdlab_core::units::write_bytes;
-use ssdlab_ftl::FtlChoice;
-use ssdlab_ftl::page::{Allocation, PageOptions, Trigger};
-use ssdlab_nand::{Geometry, ProgramOrder};
+use ssdlab_ftl::Line;
 
 use crate::setup::{Overwrite, Precondition, Setup};
 
-/// A setting and its value.
-pub(super) type Line = (String, String);
-
 /// What shapes the state, one line for each setting.
 pub(super) fn shape(setup: &Setup) -> Vec<Line> {
-    let Geometry { page_bytes, pages_per_block, blocks, order, parallelism } = setup.geometry;
-    let order = match order {
-        ProgramOrder::Any => "any",
-        ProgramOrder::Ascending => "ascending",
-    };
-    let mut lines = vec![
-        line("device.capacity", write_bytes(setup.capacity_bytes())),
-        line("nand.page_size", write_bytes(page_bytes.into())),
-        line("nand.pages_per_block", pages_per_block),
-        line("nand.channels, ways, dies and planes (planes in all)", parallelism.planes()),
-        line("device.op (erase blocks)", blocks),
-        line("nand.order", order),
-        line("check", setup.check),
-    ];
-    ftl(&setup.ftl, &mut lines);
+    let mut lines = ssdlab_ftl::lines(&setup.shape(), &setup.ftl);
+    lines.push(line("check", setup.check));
     lines
 }
 
@@ -44,41 +24,6 @@ pub(super) fn preconditioning(setup: &Setup) -> Vec<Line> {
     };
     let fill = line("precondition.fill", fill);
     vec![fill, line("precondition.overwrite", overwrite), line("seed", setup.seed)]
-}
-
-fn ftl(ftl: &FtlChoice, lines: &mut Vec<Line>) {
-    match ftl {
-        FtlChoice::Page(PageOptions { gc, placement, trigger, allocation }, map) => {
-            let trigger = match trigger {
-                Trigger::Victim => "victim".into(),
-                Trigger::Batch { low, high } => format!("batch, low {low}, high {high}"),
-                Trigger::Partial { low, step } => format!("partial, low {low}, step {step}"),
-            };
-            let allocation = match allocation {
-                Allocation::Fifo => "fifo",
-                Allocation::LeastWorn => "least_worn",
-            };
-            lines.push(line("ftl", "page"));
-            choice("ftl.page.gc", gc, lines);
-            lines.push(line("ftl.page.survivors", placement.name));
-            lines.push(line("ftl.page.trigger", trigger));
-            lines.push(line("ftl.page.allocation", allocation));
-            choice("ftl.page.map", map, lines);
-        }
-        FtlChoice::Log(log, log_blocks) => {
-            choice("ftl", log, lines);
-            lines.push(line(&format!("ftl.{}.log (blocks)", log.info.name), log_blocks));
-        }
-    }
-}
-
-/// What was chosen from a table, and its parameters.
-fn choice<R>(key: &str, choice: &Choice<R>, lines: &mut Vec<Line>) {
-    lines.push(line(key, choice.info.name));
-    for parameter in choice.info.parameters.iter().filter(|parameter| !parameter.is_fixed()) {
-        let key = format!("{key}.{}.{}", choice.info.name, parameter.name);
-        lines.push((key, parameter.unit.write(choice.get(parameter.name))));
-    }
 }
 
 fn line(key: &str, value: impl ToString) -> Line {

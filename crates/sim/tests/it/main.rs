@@ -5,6 +5,7 @@ mod block_layer;
 mod cache;
 mod cache_in_time;
 mod determinism;
+mod device;
 mod drive;
 mod failures;
 mod fit;

@@ -1,0 +1,364 @@
+//! A fault model laid over flash: what fails, is deterministic by seed.
+//!
+//! | fault | what happens |
+//! |---|---|
+//! | program failure | the chip says so; the page reads as damaged, and its block fails every program until it is retired |
+//! | erase failure | the chip says so; the block keeps what it held |
+//! | uncorrectable read | the page cannot be read until its block is erased |
+//! | bit flip | a bit of a page is wrong from then on; only the checksum tells |
+//! | power cut | the operation under way is not begun, torn or done; everything after it fails until the power is back |
+//!
+//! Beside that it keeps the rules of a chip, stricter than [`ssdlab_nand::FlashArray`]: a page whose program was
+//! interrupted must not be programmed even if it reads as erased, nor a block whose erase was interrupted, and no bad block
+//! may be used. The first broken rule is kept ([`FaultBackend::violation`]).
+
+use std::cell::RefCell;
+
+use ssdlab_core::{BlockId, Ppn, Rng};
+use ssdlab_nand::{Geometry, ProgramOrder};
+
+use super::{Backend, Fault, Slot};
+use crate::spare::{Content, SPARE_BYTES, SpareBytes};
+
+/// When the power goes off.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PowerCut {
+    /// Programs, erases and writes to a log that are still done.
+    pub after: u64,
+    /// Whether the next one may be interrupted in the middle; else it is not begun.
+    pub torn: bool,
+}
+
+/// Which faults there are, each once in so many operations; 0 is never.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct FaultPlan {
+    /// Programs per failure.
+    pub programs: u64,
+    /// Erases per failure.
+    pub erases: u64,
+    /// Reads per page that becomes uncorrectable.
+    pub reads: u64,
+    /// Programs per page of which a bit flips.
+    pub flips: u64,
+    /// Blocks per block that is bad from the factory.
+    pub factory: u64,
+    /// Seed of all of it.
+    pub seed: u64,
+}
+
+/// State of a page beyond its bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Cells {
+    Erased,
+    Programmed,
+    /// Disturbed by an operation that was interrupted: must be erased first.
+    Disturbed,
+}
+
+/// Flash with faults.
+#[derive(Clone, Debug)]
+pub struct FaultBackend<B> {
+    inner: B,
+    plan: FaultPlan,
+    rng: RefCell<Rng>,
+    cells: Vec<Cells>,
+    /// Page behind the last one programmed in each block.
+    next: Vec<u32>,
+    /// Blocks that fail every program.
+    failing: Vec<bool>,
+    /// Pages that cannot be read any more.
+    uncorrectable: RefCell<Vec<bool>>,
+    cut: Option<PowerCut>,
+    powered: bool,
+    /// Programs, erases and writes to a log done.
+    operations: u64,
+    /// Pages that a fault made unreadable, as they were programmed: what may be missed.
+    spoiled: RefCell<Vec<Ppn>>,
+    violation: Option<String>,
+}
+
+impl<B: Backend> FaultBackend<B> {
+    /// Lays faults over flash, be it erased or not. Blocks bad from the factory are marked if it is blank.
+    ///
+    /// # Errors
+    /// If the flash cannot be read.
+    pub fn new(mut inner: B, plan: FaultPlan) -> Result<Self, Fault> {
+        let Geometry { pages_per_block, blocks, .. } = *inner.geometry();
+        let mut cells = Vec::with_capacity(inner.geometry().pages() as usize);
+        let mut next = Vec::with_capacity(blocks as usize);
+        let mut spares = vec![0; pages_per_block as usize * SPARE_BYTES];
+        for block in (0..blocks).map(BlockId) {
+            inner.read_spares(block, &mut spares)?;
+            let erased = |spare: &[u8]| spare.iter().all(|&byte| byte == 0);
+            cells.extend(
+                spares
+                    .chunks_exact(SPARE_BYTES)
+                    .map(|spare| if erased(spare) { Cells::Erased } else { Cells::Programmed }),
+            );
+            let last = spares.chunks_exact(SPARE_BYTES).rposition(|spare| !erased(spare));
+            next.push(last.map_or(0, |last| last as u32 + 1));
+        }
+        let mut rng = Rng::named(plan.seed, "faults");
+        if plan.factory > 0 && cells.iter().all(|&cells| cells == Cells::Erased) {
+            for block in (0..blocks).map(BlockId) {
+                if rng.below(plan.factory) == 0 && !inner.is_bad(block) {
+                    inner.mark_bad(block)?;
+                }
+            }
+        }
+        let pages = cells.len();
+        Ok(Self {
+            inner,
+            plan,
+            rng: RefCell::new(rng),
+            cells,
+            next,
+            failing: vec![false; blocks as usize],
+            uncorrectable: RefCell::new(vec![false; pages]),
+            cut: None,
+            powered: true,
+            operations: 0,
+            spoiled: RefCell::new(Vec::new()),
+            violation: None,
+        })
+    }
+
+    /// Changes which faults there are from now on.
+    pub fn set_plan(&mut self, plan: FaultPlan) {
+        self.plan = FaultPlan { seed: self.plan.seed, ..plan };
+    }
+
+    /// Plans a loss of power.
+    pub fn cut_power(&mut self, cut: PowerCut) {
+        self.cut = Some(cut);
+    }
+
+    /// The power is back; a cut that was planned is not.
+    pub fn restore_power(&mut self) {
+        self.cut = None;
+        self.powered = true;
+    }
+
+    /// Whether the power is on.
+    pub fn is_powered(&self) -> bool {
+        self.powered
+    }
+
+    /// Programs, erases and writes to a log done so far: the points at which the power may be cut.
+    pub fn operations(&self) -> u64 {
+        self.operations
+    }
+
+    /// Pages whose data a fault destroyed since this was asked last.
+    pub fn take_spoiled(&mut self) -> Vec<Ppn> {
+        std::mem::take(self.spoiled.get_mut())
+    }
+
+    /// The first rule of the chip that was broken.
+    pub fn violation(&self) -> Option<&str> {
+        self.violation.as_deref()
+    }
+
+    /// The flash below.
+    pub fn into_inner(self) -> B {
+        self.inner
+    }
+
+    fn blame(&mut self, violation: String) {
+        self.violation.get_or_insert(violation);
+    }
+
+    fn happens(&self, one_in: u64) -> bool {
+        one_in > 0 && self.rng.borrow_mut().below(one_in) == 0
+    }
+
+    /// Whether the power lasts for one more operation; if not, how far that gets: 0 not begun, else torn in one of the
+    /// ways of its kind.
+    fn interrupted(&mut self, ways: u64) -> Result<Option<u64>, Fault> {
+        if !self.powered {
+            return Err(Fault::PowerLost);
+        }
+        match &mut self.cut {
+            Some(PowerCut { after: 0, torn }) => {
+                let torn = *torn;
+                self.powered = false;
+                Ok(Some(if torn { self.rng.get_mut().below(ways) } else { 0 }))
+            }
+            cut => {
+                if let Some(cut) = cut {
+                    cut.after -= 1;
+                }
+                self.operations += 1;
+                Ok(None)
+            }
+        }
+    }
+
+    fn block_of(&self, ppn: Ppn) -> BlockId {
+        BlockId(ppn.0 / self.inner.geometry().pages_per_block)
+    }
+
+    fn check_program(&mut self, ppn: Ppn) {
+        let block = self.block_of(ppn);
+        let page = ppn.0 % self.inner.geometry().pages_per_block;
+        if self.inner.is_bad(block) {
+            self.blame(format!("program of page {ppn}: block {block} is bad"));
+        }
+        match self.cells[ppn.index()] {
+            Cells::Erased => {}
+            Cells::Programmed => {
+                self.blame(format!("program of page {ppn}: programmed since block {block} was erased"))
+            }
+            Cells::Disturbed => self.blame(format!("program of page {ppn}: an operation on it was interrupted")),
+        }
+        let next = self.next[block.index()];
+        if self.inner.geometry().order == ProgramOrder::Ascending && page < next {
+            self.blame(format!("program of page {ppn}: block {block} is past page {page}, at {next}"));
+        }
+        self.next[block.index()] = next.max(page + 1);
+    }
+
+    /// A program that was interrupted: in which of five ways.
+    fn tear_program(&mut self, ppn: Ppn, page: &[u8], spare: &SpareBytes, way: u64) -> Result<(), Fault> {
+        if way == 0 {
+            return Ok(());
+        }
+        self.check_program(ppn);
+        self.cells[ppn.index()] = Cells::Disturbed;
+        let mut torn = page.to_vec();
+        torn[page.len() / 2..].fill(0xA5);
+        let mut half = *spare;
+        half[SPARE_BYTES / 2..].fill(0xA5);
+        match way {
+            // It reads as erased.
+            1 => Ok(()),
+            2 => self.inner.program(ppn, &torn, &half),
+            // The spare area is whole, the page is not.
+            3 => self.inner.program(ppn, &torn, spare),
+            // All is there, and nobody was told.
+            _ => self.inner.program(ppn, page, spare),
+        }
+    }
+
+    /// An erase that was interrupted: every page reads as before, as erased, or as nothing at all.
+    fn tear_erase(&mut self, block: BlockId, way: u64) -> Result<(), Fault> {
+        if way == 0 {
+            return Ok(());
+        }
+        let Geometry { pages_per_block, page_bytes, .. } = *self.inner.geometry();
+        let first = block.0 * pages_per_block;
+        let mut kept = Vec::new();
+        for ppn in (first..first + pages_per_block).map(Ppn) {
+            self.cells[ppn.index()] = Cells::Disturbed;
+            let (mut page, mut spare) = (vec![0; page_bytes as usize], [0; SPARE_BYTES]);
+            self.inner.read(ppn, &mut page, &mut spare)?;
+            match self.rng.get_mut().below(3) {
+                0 if way == 1 => kept.push((ppn, page, spare)),
+                1 if way == 1 => kept.push((ppn, page, [0xA5; SPARE_BYTES])),
+                _ => {}
+            }
+        }
+        self.next[block.index()] = pages_per_block;
+        self.inner.erase(block)?;
+        kept.iter().try_for_each(|(ppn, page, spare)| self.inner.program(*ppn, page, spare))
+    }
+}
+
+impl<B: Backend> Backend for FaultBackend<B> {
+    const FAILS: bool = true;
+
+    fn geometry(&self) -> &Geometry {
+        self.inner.geometry()
+    }
+
+    fn read(&self, ppn: Ppn, page: &mut [u8], spare: &mut SpareBytes) -> Result<(), Fault> {
+        if !self.powered {
+            return Err(Fault::PowerLost);
+        }
+        self.inner.read(ppn, page, spare)?;
+        if self.happens(self.plan.reads) && !self.uncorrectable.borrow()[ppn.index()] {
+            self.uncorrectable.borrow_mut()[ppn.index()] = true;
+            self.spoiled.borrow_mut().push(ppn);
+        }
+        if self.uncorrectable.borrow()[ppn.index()] { Err(Fault::Uncorrectable) } else { Ok(()) }
+    }
+
+    fn read_spares(&self, block: BlockId, spares: &mut [u8]) -> Result<(), Fault> {
+        if self.powered { self.inner.read_spares(block, spares) } else { Err(Fault::PowerLost) }
+    }
+
+    fn program(&mut self, ppn: Ppn, page: &[u8], spare: &SpareBytes) -> Result<(), Fault> {
+        if let Some(way) = self.interrupted(5)? {
+            self.tear_program(ppn, page, spare, way)?;
+            return Err(Fault::PowerLost);
+        }
+        self.check_program(ppn);
+        let block = self.block_of(ppn);
+        self.cells[ppn.index()] = Cells::Programmed;
+        if self.failing[block.index()] || self.happens(self.plan.programs) {
+            self.failing[block.index()] = true;
+            let mut half = *spare;
+            half[SPARE_BYTES / 2..].fill(0xA5);
+            self.inner.program(ppn, page, &half)?;
+            return Err(Fault::Failed);
+        }
+        if !self.happens(self.plan.flips) {
+            return self.inner.program(ppn, page, spare);
+        }
+        debug_assert!(matches!(Content::decode(ppn, spare), Content::Programmed(_)));
+        let mut flipped = page.to_vec();
+        let bit = self.rng.get_mut().below(8 * page.len() as u64) as usize;
+        flipped[bit / 8] ^= 1 << (bit % 8);
+        self.spoiled.get_mut().push(ppn);
+        self.inner.program(ppn, &flipped, spare)
+    }
+
+    fn erase(&mut self, block: BlockId) -> Result<(), Fault> {
+        if self.inner.is_bad(block) {
+            self.blame(format!("erase of block {block}: it is bad"));
+        }
+        if let Some(way) = self.interrupted(3)? {
+            self.tear_erase(block, way)?;
+            return Err(Fault::PowerLost);
+        }
+        if self.failing[block.index()] || self.happens(self.plan.erases) {
+            self.failing[block.index()] = true;
+            return Err(Fault::Failed);
+        }
+        let pages = self.inner.geometry().pages_per_block as usize;
+        let first = block.index() * pages;
+        self.cells[first..first + pages].fill(Cells::Erased);
+        self.uncorrectable.get_mut()[first..first + pages].fill(false);
+        self.next[block.index()] = 0;
+        self.inner.erase(block)
+    }
+
+    fn sync(&mut self) -> Result<(), Fault> {
+        if self.powered { self.inner.sync() } else { Err(Fault::PowerLost) }
+    }
+
+    fn is_bad(&self, block: BlockId) -> bool {
+        self.inner.is_bad(block)
+    }
+
+    fn mark_bad(&mut self, block: BlockId) -> Result<(), Fault> {
+        match self.interrupted(1)? {
+            Some(_) => Err(Fault::PowerLost),
+            None => self.inner.mark_bad(block),
+        }
+    }
+
+    fn read_log(&self, slot: Slot, offset: u64, bytes: &mut [u8]) -> Result<(), Fault> {
+        if self.powered { self.inner.read_log(slot, offset, bytes) } else { Err(Fault::PowerLost) }
+    }
+
+    fn write_log(&mut self, slot: Slot, offset: u64, bytes: &[u8]) -> Result<(), Fault> {
+        if let Some(way) = self.interrupted(3)? {
+            // Nothing, a part of it, or all of it with nobody told.
+            let part = [0, self.rng.get_mut().below(bytes.len() as u64) as usize, bytes.len()][way as usize];
+            self.inner.write_log(slot, offset, &bytes[..part])?;
+            return Err(Fault::PowerLost);
+        }
+        self.inner.write_log(slot, offset, bytes)
+    }
+}

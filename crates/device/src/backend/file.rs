@@ -1,0 +1,261 @@
+//! Flash in one sparse file, which outlives the process.
+//!
+//! ```text
+//! 0           superblock: magic, format, length and checksum of the text, the text: settings, one a line
+//! 64 KiB      marks of bad blocks, a byte each
+//! then        spare areas | log A | log B | pages
+//! ```
+//! Every region begins at a multiple of 4 KiB. What was never written is a hole and takes no room on the disk.
+
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
+use ssdlab_core::{BlockId, Ppn};
+use ssdlab_ftl::Line;
+use ssdlab_nand::Geometry;
+use twox_hash::XxHash3_64;
+
+use super::{Backend, Fault, Slot, spare_at};
+use crate::spare::SpareBytes;
+
+/// What a drive file begins with.
+const MAGIC: &[u8; 14] = b"ssdlab flash\x1a\n";
+/// Raised with every change of what follows.
+const FORMAT: u32 = 1;
+const SUPERBLOCK_BYTES: u64 = 64 << 10;
+/// Of magic, format, length and checksum.
+const HEAD_BYTES: usize = 30;
+const ALIGNMENT: u64 = 4 << 10;
+
+/// Why a file does not give a drive.
+#[derive(Debug, thiserror::Error)]
+pub enum FileError {
+    /// It is there already.
+    #[error("{0}: the file exists; remove it, or open the drive that it holds")]
+    Exists(PathBuf),
+    /// Another process has it.
+    #[error("{0}: the drive is in use by another process; end that first")]
+    InUse(PathBuf),
+    /// It is something else.
+    #[error("{0}: it is no drive of ssdlab; give another path")]
+    Foreign(PathBuf),
+    /// It is of another version.
+    #[error("{path}: it has format {found}, and this version of ssdlab reads {FORMAT}; create the drive anew")]
+    Version {
+        /// The file.
+        path: PathBuf,
+        /// Its format.
+        found: u32,
+    },
+    /// It is damaged.
+    #[error("{0}: its first bytes are damaged; restore the file from a copy, or create the drive anew")]
+    Damaged(PathBuf),
+    /// It ends early.
+    #[error("{path}: it has {found} bytes where {expected} are expected; restore the file from a copy")]
+    Truncated {
+        /// The file.
+        path: PathBuf,
+        /// Its length.
+        found: u64,
+        /// What its settings ask for.
+        expected: u64,
+    },
+    /// It holds another drive.
+    #[error(
+        "{path}: it was created with {key} = {then}, and {now} is asked for; set {key} = {then}, or create another"
+    )]
+    Differs {
+        /// The file.
+        path: PathBuf,
+        /// The setting.
+        key: String,
+        /// Its value in the file.
+        then: String,
+        /// Its value now.
+        now: String,
+    },
+    /// The system refuses.
+    #[error("{path}: {error}")]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What it says.
+        error: io::Error,
+    },
+}
+
+/// Flash in a file, locked while it is open.
+#[derive(Debug)]
+pub struct FileBackend {
+    file: File,
+    geometry: Geometry,
+    bad: Vec<bool>,
+    spares: u64,
+    logs: [u64; 2],
+    log_bytes: u64,
+    pages: u64,
+}
+
+impl FileBackend {
+    /// Erased flash in a new file.
+    ///
+    /// # Errors
+    /// If the file exists or cannot be written.
+    pub fn create(path: &Path, geometry: Geometry, lines: &[Line]) -> Result<Self, FileError> {
+        let io = |error| FileError::Io { path: path.into(), error };
+        let file = match OpenOptions::new().read(true).write(true).create_new(true).open(path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Err(FileError::Exists(path.into())),
+            Err(error) => return Err(io(error)),
+        };
+        lock(&file, path)?;
+        let (backend, bytes) = Self::laid_out(file, geometry);
+        let text: String = lines.iter().map(|(key, value)| format!("{key} = {value}\n")).collect();
+        let head = [
+            &MAGIC[..],
+            &FORMAT.to_le_bytes(),
+            &(text.len() as u32).to_le_bytes(),
+            &XxHash3_64::oneshot(text.as_bytes()).to_le_bytes(),
+            text.as_bytes(),
+        ];
+        let written = backend
+            .file
+            .set_len(bytes)
+            .and_then(|()| backend.file.write_all_at(&head.concat(), 0))
+            .and_then(|()| backend.file.sync_all());
+        if let Err(error) = written {
+            // What failed is told; that the rest of it cannot be removed would say nothing more.
+            let _ = fs::remove_file(path);
+            return Err(io(error));
+        }
+        Ok(backend)
+    }
+
+    /// The flash of a file that was created with the same settings.
+    ///
+    /// # Errors
+    /// If the file holds no such drive, or another process has it.
+    pub fn open(path: &Path, geometry: Geometry, lines: &[Line]) -> Result<Self, FileError> {
+        let io = |error| FileError::Io { path: path.into(), error };
+        let file = OpenOptions::new().read(true).write(true).open(path).map_err(io)?;
+        lock(&file, path)?;
+        let mut head = [0; HEAD_BYTES];
+        file.read_exact_at(&mut head, 0).map_err(|_| FileError::Foreign(path.into()))?;
+        if head[..14] != *MAGIC {
+            return Err(FileError::Foreign(path.into()));
+        }
+        let number = |at: usize| u32::from_le_bytes(head[at..at + 4].try_into().expect("four bytes"));
+        if number(14) != FORMAT {
+            return Err(FileError::Version { path: path.into(), found: number(14) });
+        }
+        let mut text = vec![0; (number(18) as usize).min(SUPERBLOCK_BYTES as usize - HEAD_BYTES)];
+        let whole = file.read_exact_at(&mut text, HEAD_BYTES as u64).is_ok();
+        if !whole || XxHash3_64::oneshot(&text).to_le_bytes() != head[22..30] {
+            return Err(FileError::Damaged(path.into()));
+        }
+        let text = String::from_utf8(text).map_err(|_| FileError::Damaged(path.into()))?;
+        let then: Vec<Line> =
+            text.lines().filter_map(|line| line.split_once(" = ")).map(|(k, v)| (k.into(), v.into())).collect();
+        if let Some((key, then, now)) = difference(&then, lines) {
+            return Err(FileError::Differs { path: path.into(), key, then, now });
+        }
+        let found = file.metadata().map_err(io)?.len();
+        let (mut backend, expected) = Self::laid_out(file, geometry);
+        if found < expected {
+            return Err(FileError::Truncated { path: path.into(), found, expected });
+        }
+        let mut bad = vec![0; backend.bad.len()];
+        backend.file.read_exact_at(&mut bad, SUPERBLOCK_BYTES).map_err(io)?;
+        backend.bad = bad.iter().map(|&mark| mark != 0).collect();
+        Ok(backend)
+    }
+
+    /// The regions for this geometry, and the length of the file.
+    fn laid_out(file: File, geometry: Geometry) -> (Self, u64) {
+        let (pages, blocks) = (geometry.pages(), u64::from(geometry.blocks));
+        let spares = SUPERBLOCK_BYTES + blocks.next_multiple_of(ALIGNMENT);
+        // A checkpoint takes less than 32 bytes a page, and the journal behind it less than 64 a block.
+        let log_bytes = ((1 << 20) + 32 * pages + 64 * blocks).next_multiple_of(ALIGNMENT);
+        let log = spares + spare_at(pages).next_multiple_of(ALIGNMENT);
+        let first_page = log + 2 * log_bytes;
+        let end = first_page + pages * u64::from(geometry.page_bytes);
+        let bad = vec![false; geometry.blocks as usize];
+        (Self { file, geometry, bad, spares, logs: [log, log + log_bytes], log_bytes, pages: first_page }, end)
+    }
+
+    fn page_at(&self, ppn: Ppn) -> u64 {
+        self.pages + u64::from(ppn.0) * u64::from(self.geometry.page_bytes)
+    }
+}
+
+/// The first setting in which two drives differ, and its values.
+fn difference(then: &[Line], now: &[Line]) -> Option<(String, String, String)> {
+    let value = |lines: &[Line], key: &str| {
+        lines.iter().find(|line| line.0 == key).map_or_else(|| "nothing".into(), |line| line.1.clone())
+    };
+    then.iter().chain(now).find_map(|(key, _)| {
+        let (then, now) = (value(then, key), value(now, key));
+        (then != now).then(|| (key.clone(), then, now))
+    })
+}
+
+fn lock(file: &File, path: &Path) -> Result<(), FileError> {
+    flock(file, FlockOperation::NonBlockingLockExclusive).map_err(|error| match error {
+        Errno::WOULDBLOCK => FileError::InUse(path.into()),
+        other => FileError::Io { path: path.into(), error: other.into() },
+    })
+}
+
+impl Backend for FileBackend {
+    fn geometry(&self) -> &Geometry {
+        &self.geometry
+    }
+
+    fn read(&self, ppn: Ppn, page: &mut [u8], spare: &mut SpareBytes) -> Result<(), Fault> {
+        self.file.read_exact_at(spare, self.spares + spare_at(ppn.0.into()))?;
+        Ok(self.file.read_exact_at(page, self.page_at(ppn))?)
+    }
+
+    fn read_spares(&self, block: BlockId, spares: &mut [u8]) -> Result<(), Fault> {
+        let first = u64::from(block.0) * u64::from(self.geometry.pages_per_block);
+        Ok(self.file.read_exact_at(spares, self.spares + spare_at(first))?)
+    }
+
+    /// The spare area comes last: without it the page is still erased.
+    fn program(&mut self, ppn: Ppn, page: &[u8], spare: &SpareBytes) -> Result<(), Fault> {
+        self.file.write_all_at(page, self.page_at(ppn))?;
+        Ok(self.file.write_all_at(spare, self.spares + spare_at(ppn.0.into()))?)
+    }
+
+    fn erase(&mut self, block: BlockId) -> Result<(), Fault> {
+        let pages = u64::from(self.geometry.pages_per_block);
+        let erased = vec![0; spare_at(pages) as usize];
+        Ok(self.file.write_all_at(&erased, self.spares + spare_at(u64::from(block.0) * pages))?)
+    }
+
+    fn sync(&mut self) -> Result<(), Fault> {
+        Ok(self.file.sync_data()?)
+    }
+
+    fn is_bad(&self, block: BlockId) -> bool {
+        self.bad[block.index()]
+    }
+
+    fn mark_bad(&mut self, block: BlockId) -> Result<(), Fault> {
+        self.bad[block.index()] = true;
+        Ok(self.file.write_all_at(&[1], SUPERBLOCK_BYTES + u64::from(block.0))?)
+    }
+
+    fn read_log(&self, slot: Slot, offset: u64, bytes: &mut [u8]) -> Result<(), Fault> {
+        Ok(self.file.read_exact_at(bytes, self.logs[slot as usize] + offset)?)
+    }
+
+    fn write_log(&mut self, slot: Slot, offset: u64, bytes: &[u8]) -> Result<(), Fault> {
+        assert!(offset + bytes.len() as u64 <= self.log_bytes, "a log grew beyond its region");
+        Ok(self.file.write_all_at(bytes, self.logs[slot as usize] + offset)?)
+    }
+}

@@ -1,0 +1,100 @@
+//! Flash in memory, for as long as the process lives.
+
+use ssdlab_core::{BlockId, Ppn};
+use ssdlab_nand::Geometry;
+
+use super::{Backend, Fault, Slot, spare_at};
+use crate::spare::{SPARE_BYTES, SpareBytes};
+
+/// Flash in memory. Pages that were never programmed take no memory where the system gives zeroed memory lazily.
+#[derive(Clone, Debug)]
+pub struct MemoryBackend {
+    geometry: Geometry,
+    pages: Vec<u8>,
+    spares: Vec<u8>,
+    bad: Vec<bool>,
+    logs: [Vec<u8>; 2],
+}
+
+impl MemoryBackend {
+    /// Erased flash.
+    pub fn new(geometry: Geometry) -> Self {
+        let pages = geometry.pages() as usize;
+        Self {
+            geometry,
+            pages: vec![0; pages * geometry.page_bytes as usize],
+            spares: vec![0; pages * SPARE_BYTES],
+            bad: vec![false; geometry.blocks as usize],
+            logs: [Vec::new(), Vec::new()],
+        }
+    }
+
+    fn page_at(&self, ppn: Ppn) -> usize {
+        ppn.index() * self.geometry.page_bytes as usize
+    }
+}
+
+impl Backend for MemoryBackend {
+    fn geometry(&self) -> &Geometry {
+        &self.geometry
+    }
+
+    fn read(&self, ppn: Ppn, page: &mut [u8], spare: &mut SpareBytes) -> Result<(), Fault> {
+        let (at, spare_at) = (self.page_at(ppn), spare_at(ppn.0.into()) as usize);
+        page.copy_from_slice(&self.pages[at..at + page.len()]);
+        spare.copy_from_slice(&self.spares[spare_at..spare_at + SPARE_BYTES]);
+        Ok(())
+    }
+
+    fn read_spares(&self, block: BlockId, spares: &mut [u8]) -> Result<(), Fault> {
+        let at = spare_at(u64::from(block.0) * u64::from(self.geometry.pages_per_block)) as usize;
+        spares.copy_from_slice(&self.spares[at..at + spares.len()]);
+        Ok(())
+    }
+
+    fn program(&mut self, ppn: Ppn, page: &[u8], spare: &SpareBytes) -> Result<(), Fault> {
+        let (at, spare_at) = (self.page_at(ppn), spare_at(ppn.0.into()) as usize);
+        self.pages[at..at + page.len()].copy_from_slice(page);
+        self.spares[spare_at..spare_at + SPARE_BYTES].copy_from_slice(spare);
+        Ok(())
+    }
+
+    fn erase(&mut self, block: BlockId) -> Result<(), Fault> {
+        let pages = u64::from(self.geometry.pages_per_block);
+        let from = u64::from(block.0) * pages;
+        self.spares[spare_at(from) as usize..spare_at(from + pages) as usize].fill(0);
+        Ok(())
+    }
+
+    fn sync(&mut self) -> Result<(), Fault> {
+        Ok(())
+    }
+
+    fn is_bad(&self, block: BlockId) -> bool {
+        self.bad[block.index()]
+    }
+
+    fn mark_bad(&mut self, block: BlockId) -> Result<(), Fault> {
+        self.bad[block.index()] = true;
+        Ok(())
+    }
+
+    fn read_log(&self, slot: Slot, offset: u64, bytes: &mut [u8]) -> Result<(), Fault> {
+        let log = &self.logs[slot as usize];
+        let from = log.len().min(offset as usize);
+        let there = (log.len() - from).min(bytes.len());
+        bytes[..there].copy_from_slice(&log[from..from + there]);
+        bytes[there..].fill(0);
+        Ok(())
+    }
+
+    fn write_log(&mut self, slot: Slot, offset: u64, bytes: &[u8]) -> Result<(), Fault> {
+        let log = &mut self.logs[slot as usize];
+        let end = offset as usize + bytes.len();
+        if log.len() < end {
+            log.resize(end, 0);
+        }
+        log[offset as usize..end].copy_from_slice(bytes);
+        Ok(())
+    }
+}

@@ -1,0 +1,122 @@
+//! What holds the bytes of a drive: flash with spare areas, and a log apart from it.
+
+mod fault;
+mod file;
+mod memory;
+
+pub use fault::{FaultBackend, FaultPlan, PowerCut};
+pub use file::{FileBackend, FileError};
+pub use memory::MemoryBackend;
+
+use std::io;
+
+use ssdlab_core::{BlockId, Ppn};
+use ssdlab_nand::Geometry;
+
+use crate::spare::{SPARE_BYTES, SpareBytes};
+
+/// Which of the two logs: one is written while the other is still complete.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Slot {
+    /// The first.
+    A,
+    /// The second.
+    B,
+}
+
+impl Slot {
+    /// The one that is not this one.
+    pub const fn other(self) -> Self {
+        match self {
+            Self::A => Self::B,
+            Self::B => Self::A,
+        }
+    }
+}
+
+/// Why an operation did not succeed.
+#[derive(Debug, thiserror::Error)]
+pub enum Fault {
+    /// The chip reports that it could not program the page or erase the block.
+    #[error("the flash operation failed")]
+    Failed,
+    /// The page cannot be read.
+    #[error("the page cannot be read")]
+    Uncorrectable,
+    /// There is no power.
+    #[error("the power is off")]
+    PowerLost,
+    /// What holds the bytes reports an error.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+/// Flash of a drive, with its spare areas, marks of bad blocks, and room for two logs.
+///
+/// Operations are done in the order of the calls, and a process that ends loses none of them. What a computer that loses
+/// its power keeps is what was there at the latest [`Self::sync`], and any part of what came after.
+///
+/// An erased spare area is all zeros. The array may be read where it is erased: whatever that yields.
+pub trait Backend: Send {
+    /// Whether programs and erases may report [`Fault::Failed`].
+    const FAILS: bool = false;
+
+    /// Its shape.
+    fn geometry(&self) -> &Geometry;
+
+    /// Reads a page and its spare area.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    fn read(&self, ppn: Ppn, page: &mut [u8], spare: &mut SpareBytes) -> Result<(), Fault>;
+
+    /// Reads the spare areas of a block, [`SPARE_BYTES`] for each page.
+    ///
+    /// # Errors
+    /// If they cannot be read.
+    fn read_spares(&self, block: BlockId, spares: &mut [u8]) -> Result<(), Fault>;
+
+    /// Programs an erased page and its spare area.
+    ///
+    /// # Errors
+    /// If that fails.
+    fn program(&mut self, ppn: Ppn, page: &[u8], spare: &SpareBytes) -> Result<(), Fault>;
+
+    /// Erases a block.
+    ///
+    /// # Errors
+    /// If that fails.
+    fn erase(&mut self, block: BlockId) -> Result<(), Fault>;
+
+    /// Waits until all before is safe from a loss of power of the computer.
+    ///
+    /// # Errors
+    /// If that cannot be promised.
+    fn sync(&mut self) -> Result<(), Fault>;
+
+    /// Whether a block was marked as bad.
+    fn is_bad(&self, block: BlockId) -> bool;
+
+    /// Marks a block as bad, for good.
+    ///
+    /// # Errors
+    /// If the mark cannot be written.
+    fn mark_bad(&mut self, block: BlockId) -> Result<(), Fault>;
+
+    /// Reads from a log; zeros where nothing was written.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    fn read_log(&self, slot: Slot, offset: u64, bytes: &mut [u8]) -> Result<(), Fault>;
+
+    /// Writes to a log.
+    ///
+    /// # Errors
+    /// If that fails.
+    fn write_log(&mut self, slot: Slot, offset: u64, bytes: &[u8]) -> Result<(), Fault>;
+}
+
+/// Where the spare area of a page lies among those of all pages.
+fn spare_at(ppn: u64) -> u64 {
+    ppn * SPARE_BYTES as u64
+}

@@ -1,0 +1,182 @@
+//! The write buffer: pages wait in RAM until they are programmed, or until the power goes off.
+//!
+//! ```text
+//! write:  page is waiting here -> overwritten in place; else takes a free place; without one, pages are programmed first
+//! drain:  from `high` pages on, the oldest are programmed until `low` are left; by a flush, all
+//! ```
+//! The rules are those of the buffer of the timed drive, where a page that is being programmed holds its place. Here it
+//! is programmed at once.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::Range;
+
+use ssdlab_ftl::WriteContext;
+
+/// RAM that holds written pages.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct WriteBuffer {
+    /// Pages held.
+    pub pages: u32,
+    /// Pages at which programming starts, 1 to `pages`; with 1 and a `low` of 0 every page is programmed as it comes.
+    pub high: u32,
+    /// Pages at which it ends, below `high`.
+    pub low: u32,
+}
+
+/// A page in the buffer.
+#[derive(Debug)]
+pub(crate) struct Held {
+    pub context: WriteContext,
+    pub page: Box<[u8]>,
+    /// Bytes that the host has written, in ascending order and apart.
+    pub written: Vec<Range<usize>>,
+    /// Whether one write was of all of them; otherwise the rest is read before it is programmed, as in the timed drive.
+    pub whole: bool,
+    /// Pages accepted before.
+    number: u64,
+}
+
+impl Held {
+    /// Puts what the host has written over an older page.
+    pub fn overlay(&self, page: &mut [u8]) {
+        for part in &self.written {
+            page[part.clone()].copy_from_slice(&self.page[part.clone()]);
+        }
+    }
+
+    fn write(&mut self, at: usize, bytes: &[u8]) {
+        self.page[at..at + bytes.len()].copy_from_slice(bytes);
+        let mut new = at..at + bytes.len();
+        self.written.retain(|part| {
+            let touches = part.start <= new.end && new.start <= part.end;
+            if touches {
+                new = part.start.min(new.start)..part.end.max(new.end);
+            }
+            !touches
+        });
+        let place = self.written.partition_point(|part| part.start < new.start);
+        self.written.insert(place, new);
+        self.whole |= bytes.len() == self.page.len();
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct Buffer {
+    options: WriteBuffer,
+    pages: BTreeMap<u32, Held>,
+    /// Pages with their numbers, oldest first; those that were trimmed are stale.
+    order: VecDeque<(u32, u64)>,
+    accepted: u64,
+    draining: bool,
+}
+
+impl Buffer {
+    pub fn new(options: WriteBuffer) -> Self {
+        Self { options, pages: BTreeMap::new(), order: VecDeque::new(), accepted: 0, draining: false }
+    }
+
+    pub fn held(&self, lpn: u32) -> Option<&Held> {
+        self.pages.get(&lpn)
+    }
+
+    pub fn len(&self) -> u32 {
+        self.pages.len() as u32
+    }
+
+    pub fn has_room_for(&self, lpn: u32) -> bool {
+        self.len() < self.options.pages || self.pages.contains_key(&lpn)
+    }
+
+    /// Takes bytes of a page, which has room.
+    pub fn accept(&mut self, lpn: u32, context: WriteContext, at: usize, bytes: &[u8], page_bytes: usize) {
+        let held = self.pages.entry(lpn).or_insert_with(|| {
+            self.order.push_back((lpn, self.accepted));
+            self.accepted += 1;
+            let page = vec![0; page_bytes].into_boxed_slice();
+            Held { context, page, written: Vec::new(), whole: false, number: self.accepted - 1 }
+        });
+        held.context = context;
+        held.write(at, bytes);
+    }
+
+    /// The page to be programmed next, if one is due or `all` are; it stays here until it is [`Self::programmed`].
+    pub fn next_due(&mut self, all: bool) -> Option<u32> {
+        let filled = self.len();
+        self.draining = if self.draining { filled > self.options.low } else { filled >= self.options.high };
+        if !self.draining && !all {
+            return None;
+        }
+        loop {
+            let &(lpn, number) = self.order.front()?;
+            if self.pages.get(&lpn).is_some_and(|held| held.number == number) {
+                return Some(lpn);
+            }
+            self.order.pop_front();
+        }
+    }
+
+    /// A page is on flash, or trimmed.
+    pub fn forget(&mut self, lpn: u32) {
+        self.pages.remove(&lpn);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn buffer(pages: u32, high: u32, low: u32) -> Buffer {
+        Buffer::new(WriteBuffer { pages, high, low })
+    }
+
+    fn drain(buffer: &mut Buffer, all: bool) -> Vec<u32> {
+        let mut drained = Vec::new();
+        while let Some(lpn) = buffer.next_due(all) {
+            buffer.forget(lpn);
+            drained.push(lpn);
+        }
+        drained
+    }
+
+    #[test]
+    fn pages_wait_between_the_marks_and_are_overwritten_there() {
+        let mut buffer = buffer(4, 3, 1);
+        for lpn in [7, 8, 7] {
+            buffer.accept(lpn, WriteContext::default(), 0, &[lpn as u8; 8], 8);
+            assert_eq!(drain(&mut buffer, false), []);
+        }
+        buffer.accept(9, WriteContext::default(), 0, &[9; 8], 8);
+        assert_eq!(drain(&mut buffer, false), [7, 8]);
+        assert_eq!(drain(&mut buffer, true), [9]);
+    }
+
+    #[test]
+    fn a_page_trimmed_and_written_again_is_as_old_as_its_last_write() {
+        let mut buffer = buffer(4, 4, 0);
+        for lpn in [1, 2] {
+            buffer.accept(lpn, WriteContext::default(), 0, &[0; 8], 8);
+        }
+        buffer.forget(1);
+        buffer.accept(1, WriteContext::default(), 0, &[0; 8], 8);
+        assert_eq!(drain(&mut buffer, true), [2, 1]);
+    }
+
+    /// Goal: the bytes written are known whatever the order of writes. Method: a byte map beside it.
+    #[test]
+    fn parts_of_a_page_add_up() {
+        let mut rng = ssdlab_core::Rng::named(3, "parts");
+        for _ in 0..500 {
+            let mut buffer = buffer(1, 1, 0);
+            let mut known = [None; 16];
+            for number in 1..6_u8 {
+                let at = rng.below(15) as usize;
+                let end = at + 1 + rng.below(16 - at as u64) as usize;
+                buffer.accept(0, WriteContext::default(), at, &vec![number; end - at], 16);
+                known[at..end].fill(Some(number));
+            }
+            let mut page = [0; 16];
+            buffer.held(0).expect("it was accepted").overlay(&mut page);
+            assert_eq!(page, known.map(Option::unwrap_or_default));
+        }
+    }
+}

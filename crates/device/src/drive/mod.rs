@@ -1,0 +1,317 @@
+//! A drive: requests in bytes, served by FTL and flash.
+
+mod health;
+mod power;
+
+pub use health::Health;
+
+use std::ops::Range;
+
+use ssdlab_core::{BlockId, Lpn, PageSize, Pages as PageRun};
+use ssdlab_ftl::{FtlChoice, Line, Shape, WriteContext, lines};
+use ssdlab_nand::{Cause, Geometry};
+
+use crate::backend::Backend;
+use crate::buffer::{Buffer, WriteBuffer};
+use crate::error::DriveError;
+use crate::flash::{Flash, Medium, Pages, Payload};
+use crate::translation::Translation;
+
+/// What can be chosen about a drive beside its flash.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Options {
+    /// Pages that the host sees.
+    pub logical_pages: u32,
+    /// FTL.
+    pub ftl: FtlChoice,
+    /// Seed of its random streams.
+    pub seed: u64,
+    /// Volatile RAM that writes complete in; none writes through.
+    pub buffer: Option<WriteBuffer>,
+    /// Records of the journal after which a checkpoint is written: at most so many blocks are read by a mount.
+    pub journal_records: u32,
+}
+
+impl Options {
+    /// Records for flash of so many blocks: a mount reads no more than a quarter of them.
+    pub fn journal_records(blocks: u32) -> u32 {
+        (blocks / 4).max(256)
+    }
+
+    /// The flash as the FTL sees it.
+    pub(crate) fn shape(&self, geometry: &Geometry) -> Shape {
+        let Geometry { page_bytes, pages_per_block, blocks, order, parallelism } = *geometry;
+        let planes = parallelism.planes();
+        Shape { logical_pages: self.logical_pages, page_bytes, blocks, pages_per_block, order, planes }
+    }
+
+    /// What a file must have been created with for a drive with these options to be in it.
+    pub fn lines(&self, geometry: &Geometry) -> Vec<Line> {
+        lines(&self.shape(geometry), &self.ftl)
+    }
+}
+
+/// A drive on flash that holds bytes.
+///
+/// # What it promises
+///
+/// The atomic unit is the logical page.
+///
+/// - A write that was acknowledged before an acknowledged flush, or that was itself told to be safe (FUA), is there after
+///   any loss of power. Without a write buffer every acknowledged write is.
+/// - A later write is there or not, page by page, in no order; no page is torn, and none is older than at the latest
+///   acknowledged flush. A write of several pages that was not acknowledged may leave any of them.
+/// - What was never written, or trimmed before an acknowledged flush, reads as zeros.
+/// - A page whose data the flash has lost is an error to read, never other data.
+///
+/// "Power" is that of the drive: a process that is killed is such a loss. If the computer loses its power, a file holds
+/// what was there at the latest flush, and of later writes any pages.
+pub struct Drive<B: Backend> {
+    options: Options,
+    page: PageSize,
+    medium: Medium<B>,
+    /// None while the power is off.
+    ftl: Option<Box<dyn Translation>>,
+    buffer: Option<Buffer>,
+    /// A page on its way to the host.
+    page_out: Vec<u8>,
+    /// Mounts, and those of a drive that had not been shut down.
+    mounts: u64,
+    unsafe_mounts: u64,
+}
+
+impl<B: Backend> Drive<B> {
+    /// Reads bytes.
+    ///
+    /// # Errors
+    /// If they do not lie on the drive, were lost, or the drive is off.
+    pub fn read(&mut self, offset: u64, bytes: &mut [u8]) -> Result<(), DriveError> {
+        let end = self.end_of(offset, bytes.len() as u64)?;
+        let ftl = self.ftl.as_mut().ok_or(DriveError::Off)?;
+        let mut rest = bytes;
+        let page_bytes = self.page.bytes();
+        for (lpn, part) in self.page.parts(offset, end) {
+            let (into, behind) = rest.split_at_mut((part.end - part.start) as usize);
+            rest = behind;
+            let in_page = (part.start - lpn * page_bytes) as usize..(part.end - lpn * page_bytes) as usize;
+            let lpn = Lpn(lpn as u32);
+            let held = self.buffer.as_ref().and_then(|buffer| buffer.held(lpn.0));
+            if let Some(held) = held.filter(|held| held.whole) {
+                into.copy_from_slice(&held.page[in_page]);
+                continue;
+            }
+            let whole = into.len() as u64 == page_bytes;
+            let target = if whole { &mut *into } else { &mut self.page_out[..] };
+            read_page(ftl.as_mut(), &mut self.medium, lpn, Cause::Host, target)?;
+            if let Some(held) = held {
+                held.overlay(target);
+            }
+            if !whole {
+                into.copy_from_slice(&self.page_out[in_page]);
+            }
+        }
+        self.settle()
+    }
+
+    /// Writes bytes; with `fua` they are safe when this returns, and with them all that was written before.
+    ///
+    /// # Errors
+    /// If they do not lie on the drive, the drive can only be read or is off, or its power goes off meanwhile: then any of
+    /// the pages may have been written.
+    pub fn write(&mut self, offset: u64, bytes: &[u8], fua: bool) -> Result<(), DriveError> {
+        let end = self.end_of(offset, bytes.len() as u64)?;
+        self.writable()?;
+        if self.buffer.is_some() { self.write_behind(offset, end, bytes) } else { self.write_through(offset, bytes) }?;
+        self.settle()?;
+        if fua { self.flush() } else { Ok(()) }
+    }
+
+    /// Trims the pages that lie wholly inside: they read as zeros. Those at the ends keep their data.
+    ///
+    /// # Errors
+    /// As of [`Self::write`].
+    pub fn trim(&mut self, offset: u64, bytes: u64, fua: bool) -> Result<(), DriveError> {
+        let end = self.end_of(offset, bytes)?;
+        self.writable()?;
+        let covered = self.page.covered(offset, end);
+        let (first, count) = (covered.start as u32, (covered.end - covered.start) as u32);
+        if let Some(buffer) = &mut self.buffer {
+            (first..first + count).for_each(|lpn| buffer.forget(lpn));
+        }
+        let ftl = self.ftl.as_mut().ok_or(DriveError::Off)?;
+        ftl.trim(Lpn(first), count, &mut Flash { medium: &mut self.medium, payload: Payload::None });
+        self.settle()?;
+        if fua { self.flush() } else { Ok(()) }
+    }
+
+    /// Makes bytes zero: whole pages are trimmed, parts of pages written.
+    ///
+    /// # Errors
+    /// As of [`Self::write`].
+    pub fn write_zeroes(&mut self, offset: u64, bytes: u64, fua: bool) -> Result<(), DriveError> {
+        let end = self.end_of(offset, bytes)?;
+        let covered = self.page.covered(offset, end);
+        let page_bytes = self.page.bytes();
+        if covered.is_empty() {
+            // At most the end of one page and the beginning of the next.
+            return self.write(offset, &vec![0; bytes as usize], fua);
+        }
+        let (from, to) = (covered.start * page_bytes, covered.end * page_bytes);
+        self.write(offset, &vec![0; (from - offset) as usize], false)?;
+        self.write(to, &vec![0; (end - to) as usize], false)?;
+        self.trim(from, to - from, fua)
+    }
+
+    /// Makes everything acknowledged before safe.
+    ///
+    /// # Errors
+    /// If the drive is off or its power goes off meanwhile.
+    pub fn flush(&mut self) -> Result<(), DriveError> {
+        if self.ftl.is_none() {
+            return Err(DriveError::Off);
+        }
+        self.drain(true)?;
+        self.settle()?;
+        let flushed = self.medium.flush();
+        self.medium.note_fault(flushed);
+        self.settle()
+    }
+
+    /// Which bytes of a range the drive holds, in pages: runs that begin one after the other, and whether each is written.
+    ///
+    /// # Errors
+    /// If the range does not lie on the drive, or that is off.
+    pub fn allocation(&self, offset: u64, bytes: u64) -> Result<Vec<(Range<u64>, bool)>, DriveError> {
+        let end = self.end_of(offset, bytes)?;
+        let ftl = self.ftl.as_ref().ok_or(DriveError::Off)?;
+        let mut runs: Vec<(Range<u64>, bool)> = Vec::new();
+        for (lpn, part) in self.page.parts(offset, end) {
+            let lpn = lpn as u32;
+            let held = self.buffer.as_ref().is_some_and(|buffer| buffer.held(lpn).is_some());
+            let written = held || ftl.lookup(Lpn(lpn)).is_some();
+            match runs.last_mut() {
+                Some((run, same)) if *same == written => run.end = part.end,
+                _ => runs.push((part, written)),
+            }
+        }
+        Ok(runs)
+    }
+
+    fn end_of(&self, offset: u64, bytes: u64) -> Result<u64, DriveError> {
+        let (end, capacity) = (offset.saturating_add(bytes), self.capacity_bytes());
+        if end > capacity { Err(DriveError::OutOfRange { offset, end, capacity }) } else { Ok(end) }
+    }
+
+    fn writable(&self) -> Result<(), DriveError> {
+        match &self.ftl {
+            None => Err(DriveError::Off),
+            Some(ftl) if B::FAILS && ftl.is_worn_out() => Err(worn_out(&self.medium.backend)),
+            Some(_) => Ok(()),
+        }
+    }
+
+    /// Writes pages to flash; of those written in part the rest is read first.
+    fn write_through(&mut self, offset: u64, bytes: &[u8]) -> Result<(), DriveError> {
+        let end = offset + bytes.len() as u64;
+        let PageRun { first, count, head, tail } = self.page.split(offset, end);
+        let page_bytes = self.page.bytes();
+        let last = first + count.saturating_sub(1);
+        let head = if head { Some(self.completed(first, offset, bytes)?) } else { None };
+        let tail = if tail { Some(self.completed(last, offset, bytes)?) } else { None };
+        let covered = self.page.covered(offset, end);
+        let whole = if covered.is_empty() {
+            &[][..]
+        } else {
+            &bytes[(covered.start * page_bytes - offset) as usize..(covered.end * page_bytes - offset) as usize]
+        };
+        let pages = Pages { head: head.as_deref(), whole, tail: tail.as_deref(), lost: false };
+        let ftl = self.ftl.as_mut().ok_or(DriveError::Off)?;
+        let mut flash = Flash { medium: &mut self.medium, payload: Payload::Write(&pages) };
+        ftl.write(Lpn(first), count, WriteContext::default(), &mut flash);
+        Ok(())
+    }
+
+    /// A page with those of its bytes replaced that `bytes`, from `offset` on, have.
+    fn completed(&mut self, lpn: u32, offset: u64, bytes: &[u8]) -> Result<Vec<u8>, DriveError> {
+        let ftl = self.ftl.as_mut().ok_or(DriveError::Off)?;
+        let mut page = vec![0; self.page_out.len()];
+        read_page(ftl.as_mut(), &mut self.medium, Lpn(lpn), Cause::ReadModifyWrite, &mut page)?;
+        let begin = u64::from(lpn) * self.page.bytes();
+        let part = offset.max(begin)..(offset + bytes.len() as u64).min(begin + self.page.bytes());
+        page[(part.start - begin) as usize..(part.end - begin) as usize]
+            .copy_from_slice(&bytes[(part.start - offset) as usize..(part.end - offset) as usize]);
+        Ok(page)
+    }
+
+    /// Writes pages to the buffer; programs as many as its rules say.
+    fn write_behind(&mut self, offset: u64, end: u64, bytes: &[u8]) -> Result<(), DriveError> {
+        let page_bytes = self.page.bytes();
+        for (lpn, part) in self.page.parts(offset, end) {
+            if self.buffer.as_ref().is_some_and(|buffer| !buffer.has_room_for(lpn as u32)) {
+                self.drain(false)?;
+            }
+            let Some(buffer) = &mut self.buffer else { break };
+            let piece = &bytes[(part.start - offset) as usize..(part.end - offset) as usize];
+            let at = (part.start - lpn * page_bytes) as usize;
+            buffer.accept(lpn as u32, WriteContext::default(), at, piece, page_bytes as usize);
+        }
+        self.drain(false)
+    }
+
+    /// Programs pages of the buffer, those that are due or all.
+    fn drain(&mut self, all: bool) -> Result<(), DriveError> {
+        let Some(buffer) = &mut self.buffer else { return Ok(()) };
+        let ftl = self.ftl.as_mut().ok_or(DriveError::Off)?;
+        while let Some(lpn) = buffer.next_due(all) {
+            if B::FAILS && ftl.is_worn_out() {
+                return Err(worn_out(&self.medium.backend));
+            }
+            let held = buffer.held(lpn).expect("a page that is due is here");
+            let mut lost = false;
+            let page = if held.whole {
+                &held.page[..]
+            } else {
+                match read_page(ftl.as_mut(), &mut self.medium, Lpn(lpn), Cause::ReadModifyWrite, &mut self.page_out) {
+                    Err(DriveError::Unreadable(_)) => lost = true,
+                    other => other?,
+                }
+                held.overlay(&mut self.page_out);
+                &self.page_out[..]
+            };
+            let pages = Pages { head: None, whole: page, tail: None, lost };
+            let mut flash = Flash { medium: &mut self.medium, payload: Payload::Write(&pages) };
+            ftl.write(Lpn(lpn), 1, held.context, &mut flash);
+            if self.medium.fault.is_some() {
+                return Ok(());
+            }
+            buffer.forget(lpn);
+        }
+        Ok(())
+    }
+}
+
+/// Reads a page: zeros if it was never written.
+fn read_page<B: Backend>(
+    ftl: &mut dyn Translation,
+    medium: &mut Medium<B>,
+    lpn: Lpn,
+    cause: Cause,
+    into: &mut [u8],
+) -> Result<(), DriveError> {
+    let mut flash = Flash { medium, payload: Payload::Read { into, lost: false } };
+    let written = ftl.read(lpn, cause, &mut flash);
+    let Payload::Read { into, lost } = flash.payload else { unreachable!("the payload of a read stays one") };
+    if !written {
+        into.fill(0);
+    }
+    if lost { Err(DriveError::Unreadable(lpn)) } else { Ok(()) }
+}
+
+fn worn_out<B: Backend>(backend: &B) -> DriveError {
+    let blocks = backend.geometry().blocks;
+    DriveError::ReadOnly { bad: bad_blocks(backend), blocks }
+}
+
+fn bad_blocks<B: Backend>(backend: &B) -> u32 {
+    (0..backend.geometry().blocks).filter(|&block| backend.is_bad(BlockId(block))).count() as u32
+}

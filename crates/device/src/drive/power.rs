@@ -1,0 +1,123 @@
+//! A drive made, switched on and off, and stopped by a fault.
+
+use ssdlab_core::PageSize;
+
+use super::{Drive, Options};
+use crate::backend::Backend;
+use crate::buffer::Buffer;
+use crate::error::DriveError;
+use crate::flash::{Flash, Medium, Payload};
+use crate::mount::{MountReport, Surveyed};
+use crate::translation::{Boxed, Translation};
+
+impl<B: Backend> Drive<B> {
+    /// A drive on erased flash, ready.
+    ///
+    /// # Errors
+    /// If the options do not fit the flash, or that cannot be written.
+    pub fn create(backend: B, options: Options) -> Result<Self, DriveError> {
+        let mut drive = Self::off(backend, options)?;
+        drive.medium.checkpoint(options.logical_pages, &|_| false)?;
+        if drive.bad_blocks() > 0 {
+            // The FTL must hear of them.
+            drive.mount()?;
+        } else {
+            drive.ftl = Some(drive.build()?);
+        }
+        Ok(drive)
+    }
+
+    /// A drive that is to be mounted, on flash that one was created on.
+    ///
+    /// # Errors
+    /// If the options do not fit the flash.
+    pub fn off(backend: B, options: Options) -> Result<Self, DriveError> {
+        let page_bytes = backend.geometry().page_bytes;
+        let drive = Self {
+            options,
+            page: PageSize::new(page_bytes),
+            medium: Medium::new(backend),
+            ftl: None,
+            buffer: options.buffer.map(Buffer::new),
+            page_out: vec![0; page_bytes as usize],
+            mounts: 0,
+            unsafe_mounts: 0,
+        };
+        drive.build()?;
+        Ok(drive)
+    }
+
+    fn build(&self) -> Result<Box<dyn Translation>, DriveError> {
+        let Options { ftl, seed, .. } = self.options;
+        let shape = self.options.shape(self.geometry());
+        ftl.build(shape, seed, Boxed { fails: B::FAILS }).map_err(DriveError::Options)
+    }
+
+    /// Switches the power on, after [`Self::cut_power`] if it is on.
+    ///
+    /// # Errors
+    /// If the flash cannot be read or holds what this FTL cannot have written. The drive then is off.
+    pub fn mount(&mut self) -> Result<MountReport, DriveError> {
+        self.cut_power();
+        let before = self.medium.counts;
+        let mut ftl = self.build()?;
+        let Surveyed { table, trims, mut report } = self.medium.survey()?;
+        let mut flash = Flash { medium: &mut self.medium, payload: Payload::None };
+        let recovered = ftl.recover(&table, &trims, &mut flash);
+        if let Some(fault) = self.medium.fault.take() {
+            self.medium.power_off();
+            return Err(fault.into());
+        }
+        recovered.map_err(DriveError::Unmountable)?;
+        report.operations = self.medium.counts - before;
+        if self.medium.log.is_none() {
+            self.medium.checkpoint(self.options.logical_pages, &|lpn| ftl.lookup(lpn).is_some())?;
+        }
+        self.ftl = Some(ftl);
+        self.mounts += 1;
+        self.unsafe_mounts += u64::from(!report.clean);
+        Ok(report)
+    }
+
+    /// Switches the power off at once: RAM forgets what it holds.
+    pub fn cut_power(&mut self) {
+        self.ftl = None;
+        self.buffer = self.options.buffer.map(Buffer::new);
+        self.medium.power_off();
+    }
+
+    /// Makes everything safe, writes a checkpoint and switches the power off.
+    ///
+    /// # Errors
+    /// As of [`Self::flush`].
+    pub fn shut_down(&mut self) -> Result<(), DriveError> {
+        self.flush()?;
+        self.checkpoint()?;
+        self.cut_power();
+        Ok(())
+    }
+
+    pub(super) fn checkpoint(&mut self) -> Result<(), DriveError> {
+        let ftl = self.ftl.as_ref().ok_or(DriveError::Off)?;
+        let written = self.medium.checkpoint(self.options.logical_pages, &|lpn| ftl.lookup(lpn).is_some());
+        self.medium.note_fault(written);
+        self.stop_at_fault()
+    }
+
+    /// After each request: a fault switches the drive off, a long journal makes it write a checkpoint.
+    pub(super) fn settle(&mut self) -> Result<(), DriveError> {
+        self.stop_at_fault()?;
+        let long = |log: &crate::log::Log| log.records() >= u64::from(self.options.journal_records);
+        if self.medium.log.as_ref().is_some_and(long) { self.checkpoint() } else { Ok(()) }
+    }
+
+    pub(super) fn stop_at_fault(&mut self) -> Result<(), DriveError> {
+        match self.medium.fault.take() {
+            None => Ok(()),
+            Some(fault) => {
+                self.cut_power();
+                Err(fault.into())
+            }
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! What a drive answers when it cannot do what was asked.
+
+use ssdlab_core::Lpn;
+
+use crate::backend::Fault;
+
+/// Why a request was not served.
+#[derive(Debug, thiserror::Error)]
+pub enum DriveError {
+    /// The drive is off, or its power went off while it worked.
+    #[error("the drive has no power; mount it")]
+    Off,
+    /// The request does not lie on the drive.
+    #[error("bytes {offset} to {end} are asked for, and the drive has {capacity}")]
+    OutOfRange {
+        /// Its first byte.
+        offset: u64,
+        /// Behind its last byte.
+        end: u64,
+        /// Bytes of the drive.
+        capacity: u64,
+    },
+    /// Too many blocks have failed.
+    #[error(
+        "the drive is worn out and can only be read: {bad} of {blocks} blocks are bad; copy the data to another drive"
+    )]
+    ReadOnly {
+        /// Bad blocks.
+        bad: u32,
+        /// All blocks.
+        blocks: u32,
+    },
+    /// Data was lost on the flash.
+    #[error("logical page {0} cannot be read: its data on the flash is damaged; write it anew")]
+    Unreadable(Lpn),
+    /// The flash holds what its FTL cannot have written.
+    #[error("the drive cannot be mounted: {0}")]
+    Unmountable(String),
+    /// The options do not fit together.
+    #[error("{0}")]
+    Options(String),
+    /// What holds the bytes reports an error.
+    #[error("the drive stopped, and what was not flushed is lost: {0}; remove the cause and mount it")]
+    Medium(std::io::Error),
+}
+
+impl DriveError {
+    /// The number that Linux gives to such an error.
+    pub fn errno(&self) -> i32 {
+        use rustix::io::Errno;
+        let errno = match self {
+            Self::Off => Errno::NODEV,
+            Self::OutOfRange { .. } | Self::Options(_) => Errno::INVAL,
+            Self::ReadOnly { .. } => Errno::ROFS,
+            Self::Unreadable(_) | Self::Unmountable(_) => Errno::IO,
+            Self::Medium(error) => return error.raw_os_error().unwrap_or(Errno::IO.raw_os_error()),
+        };
+        errno.raw_os_error()
+    }
+}
+
+impl From<Fault> for DriveError {
+    fn from(fault: Fault) -> Self {
+        match fault {
+            Fault::PowerLost => Self::Off,
+            Fault::Io(error) => Self::Medium(error),
+            Fault::Failed | Fault::Uncorrectable => Self::Medium(std::io::Error::other(fault)),
+        }
+    }
+}

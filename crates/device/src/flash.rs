@@ -1,0 +1,356 @@
+//! The sink that moves bytes: what an FTL emits is done to a [`Backend`].
+//!
+//! A sink returns nothing, so the first fault that is no failure of the flash is kept; from then on nothing is done any
+//! more, as if the power were off, and the drive reports it when the FTL is done.
+
+use ssdlab_core::{BlockId, Lpn, Ppn};
+use ssdlab_nand::{Cause, Counts, Failure, FlashSink, Note, Oob, Source, Trimmed};
+
+use crate::backend::{Backend, Fault};
+use crate::log::{Facts, Log};
+use crate::spare::{Content, SPARE_BYTES, Spare, belongs};
+
+/// Flash and what is known of it beside the map.
+#[derive(Debug)]
+pub(crate) struct Medium<B> {
+    pub backend: B,
+    /// None while the drive has no log to trust.
+    pub log: Option<Log>,
+    pub counts: Counts,
+    /// Erases of every block.
+    pub erases: Vec<u32>,
+    /// Blocks in which an interrupted program may have left no trace: their erased pages must not be programmed.
+    pub closed: Vec<bool>,
+    /// Pages whose spare area is sound and whose data is not, because their program was interrupted.
+    pub damaged: Vec<Ppn>,
+    /// Programs and trims so far.
+    pub sequence: u64,
+    /// Whether anything was programmed, erased or trimmed since the last flush.
+    pub changed: bool,
+    /// Reads of pages whose data could not be had.
+    pub pages_lost: u64,
+    /// The first fault that was no failure of the flash.
+    pub fault: Option<Fault>,
+    failure: Option<Failure>,
+    /// The page read last, for a copy of it.
+    scratch: Vec<u8>,
+    held: Option<(Ppn, Spare)>,
+}
+
+impl<B: Backend> Medium<B> {
+    pub fn new(backend: B) -> Self {
+        let geometry = *backend.geometry();
+        Self {
+            backend,
+            log: None,
+            counts: Counts::default(),
+            erases: vec![0; geometry.blocks as usize],
+            closed: vec![false; geometry.blocks as usize],
+            damaged: Vec::new(),
+            sequence: 0,
+            changed: false,
+            pages_lost: 0,
+            fault: None,
+            failure: None,
+            scratch: vec![0; geometry.page_bytes as usize],
+            held: None,
+        }
+    }
+
+    fn block_of(&self, ppn: Ppn) -> BlockId {
+        BlockId(ppn.0 / self.backend.geometry().pages_per_block)
+    }
+
+    /// Forgets what a controller holds in RAM.
+    pub fn power_off(&mut self) {
+        (self.log, self.fault, self.failure, self.held) = (None, None, None, None);
+    }
+
+    /// Keeps a fault, if there is one.
+    pub fn note_fault(&mut self, result: Result<(), Fault>) {
+        if let Err(fault) = result {
+            self.fault.get_or_insert(fault);
+        }
+    }
+
+    /// Writes a checkpoint and begins a journal.
+    pub fn checkpoint(&mut self, logical_pages: u32, is_written: &dyn Fn(Lpn) -> bool) -> Result<(), Fault> {
+        let Self { backend, log, erases, closed, damaged, sequence, .. } = self;
+        let is_damaged = |ppn| damaged.contains(&ppn);
+        let is_damaged = &is_damaged;
+        let facts = Facts { sequence: *sequence, erases, closed, is_damaged, is_written, logical_pages };
+        *log = Some(Log::begin(log.as_ref(), backend, &facts)?);
+        Ok(())
+    }
+
+    /// Makes everything done so far safe.
+    pub fn flush(&mut self) -> Result<(), Fault> {
+        match &mut self.log {
+            Some(log) if self.changed => log.flush(&mut self.backend, self.sequence)?,
+            _ => self.backend.sync()?,
+        }
+        self.changed = false;
+        Ok(())
+    }
+
+    /// Reads a page into `page`: its spare area, unless its data cannot be had.
+    fn read_page(&self, ppn: Ppn, page: &mut [u8]) -> Result<Option<Spare>, Fault> {
+        let mut bytes = [0; SPARE_BYTES];
+        let uncorrectable = match self.backend.read(ppn, page, &mut bytes) {
+            Ok(()) => false,
+            Err(Fault::Uncorrectable) => true,
+            Err(fault) => return Err(fault),
+        };
+        Ok(match Content::decode(ppn, &bytes) {
+            Content::Programmed(spare) => {
+                let lost = spare.lost || uncorrectable || !belongs(ppn, page, &bytes);
+                Some(Spare { lost, ..spare })
+            }
+            Content::Erased | Content::Damaged => None,
+        })
+    }
+
+    fn program_page(&mut self, ppn: Ppn, spare: &Spare, page: &[u8]) {
+        let block = self.block_of(ppn);
+        if let Some(log) = &mut self.log {
+            let named = log.program(&mut self.backend, block);
+            if named.is_err() {
+                return self.note_fault(named);
+            }
+        }
+        match self.backend.program(ppn, page, &spare.encode(ppn, page)) {
+            Err(Fault::Failed) if B::FAILS => self.failure = Some(Failure::Program),
+            result => self.note_fault(result),
+        }
+        self.changed = true;
+    }
+}
+
+/// The bytes that go with the operations of one call of the FTL.
+pub(crate) enum Payload<'a> {
+    /// None: the FTL moves what is on the flash.
+    None,
+    /// Pages of the host, by their number in the request.
+    Write(&'a Pages<'a>),
+    /// Where the page goes that is read for the host or for a write of a part of it.
+    Read {
+        /// Of one page.
+        into: &'a mut [u8],
+        /// Whether it could not be read.
+        lost: bool,
+    },
+}
+
+/// Pages of a write; the first and the last may be put together elsewhere.
+pub(crate) struct Pages<'a> {
+    /// The first page, if it is not in `whole`.
+    pub head: Option<&'a [u8]>,
+    /// Whole pages, one after the other.
+    pub whole: &'a [u8],
+    /// The last page, if it is not in `whole`.
+    pub tail: Option<&'a [u8]>,
+    /// Whether the rest of a page written in part could not be read.
+    pub lost: bool,
+}
+
+impl Pages<'_> {
+    fn page(&self, number: u32, page_bytes: usize) -> &[u8] {
+        let behind_head = match (number, self.head) {
+            (0, Some(head)) => return head,
+            (number, head) => number as usize - usize::from(head.is_some()),
+        };
+        match self.whole.get(behind_head * page_bytes..(behind_head + 1) * page_bytes) {
+            Some(page) => page,
+            None => self.tail.expect("a write programs no more pages than it has"),
+        }
+    }
+}
+
+/// The flash of a drive for one call of its FTL.
+pub(crate) struct Flash<'a, B> {
+    pub medium: &'a mut Medium<B>,
+    pub payload: Payload<'a>,
+}
+
+/// Fills a map page: which one it is, and which version, over and over.
+fn fill_map_page(page: &mut [u8], lpn: Lpn, version: u64) {
+    for chunk in page.chunks_mut(16) {
+        let mut stamp = [0; 16];
+        stamp[..8].copy_from_slice(&u64::from(lpn.0).to_le_bytes());
+        stamp[8..].copy_from_slice(&version.to_le_bytes());
+        chunk.copy_from_slice(&stamp[..chunk.len()]);
+    }
+}
+
+impl<B: Backend> Flash<'_, B> {
+    /// Reads a page to be copied, or of the map, into the scratch page.
+    fn hold(&mut self, ppn: Ppn) {
+        let mut scratch = std::mem::take(&mut self.medium.scratch);
+        let read = self.medium.read_page(ppn, &mut scratch);
+        self.medium.scratch = scratch;
+        self.medium.held = None;
+        match read {
+            Ok(Some(spare)) => self.medium.held = Some((ppn, spare)),
+            Ok(None) => {}
+            Err(fault) => self.medium.note_fault(Err(fault)),
+        }
+    }
+}
+
+/// What flash is asked to do. Behind a pointer, so that FTLs are compiled once and not for every backend.
+pub(crate) trait Move {
+    fn failure(&mut self) -> Option<Failure>;
+    fn read(&mut self, ppn: Ppn, cause: Cause);
+    fn program(&mut self, ppn: Ppn, oob: Oob, source: Source, cause: Cause);
+    fn erase(&mut self, block: BlockId, cause: Cause);
+    fn trimmed(&mut self, lpn: Lpn, count: u32, sequence: u64);
+    fn retire(&mut self, block: BlockId);
+}
+
+/// The sink of the FTLs, over flash that may fail or not.
+pub(crate) struct Sink<'a, const FAILS: bool>(pub &'a mut dyn Move);
+
+impl<const FAILS: bool> FlashSink for Sink<'_, FAILS> {
+    const FAILS: bool = FAILS;
+
+    fn failure(&mut self) -> Option<Failure> {
+        self.0.failure()
+    }
+
+    fn read(&mut self, ppn: Ppn, cause: Cause) {
+        self.0.read(ppn, cause);
+    }
+
+    fn program(&mut self, ppn: Ppn, oob: Oob, source: Source, cause: Cause) {
+        self.0.program(ppn, oob, source, cause);
+    }
+
+    fn erase(&mut self, block: BlockId, cause: Cause) {
+        self.0.erase(block, cause);
+    }
+
+    fn trimmed(&mut self, lpn: Lpn, count: u32, sequence: u64) {
+        self.0.trimmed(lpn, count, sequence);
+    }
+
+    fn note(&mut self, note: Note) {
+        if let Note::Bad(block) = note {
+            self.0.retire(block);
+        }
+    }
+}
+
+impl<B: Backend> Move for Flash<'_, B> {
+    fn failure(&mut self) -> Option<Failure> {
+        self.medium.failure.take()
+    }
+
+    fn read(&mut self, ppn: Ppn, cause: Cause) {
+        if self.medium.fault.is_some() {
+            return;
+        }
+        self.medium.counts.read(ppn, cause);
+        match (&mut self.payload, cause) {
+            (Payload::Read { into, lost }, Cause::Host | Cause::ReadModifyWrite) => {
+                match self.medium.read_page(ppn, into) {
+                    Ok(spare) => {
+                        *lost = spare.is_none_or(|spare| spare.lost);
+                        self.medium.pages_lost += u64::from(*lost);
+                    }
+                    Err(fault) => self.medium.note_fault(Err(fault)),
+                }
+            }
+            _ => self.hold(ppn),
+        }
+    }
+
+    fn program(&mut self, ppn: Ppn, oob: Oob, source: Source, cause: Cause) {
+        if self.medium.fault.is_some() {
+            return;
+        }
+        self.medium.counts.program(ppn, oob, source, cause);
+        self.medium.sequence = oob.sequence + 1;
+        let page_bytes = self.medium.scratch.len();
+        if let (Source::Host(number), Payload::Write(pages)) = (source, &self.payload) {
+            let spare = Spare { oob, version: oob.sequence, lost: pages.lost };
+            return self.medium.program_page(ppn, &spare, pages.page(number, page_bytes));
+        }
+        let spare = match source {
+            Source::Host(_) => unreachable!("pages of the host come with a write"),
+            Source::Map => {
+                fill_map_page(&mut self.medium.scratch, oob.lpn, oob.sequence);
+                Spare { oob, version: oob.sequence, lost: false }
+            }
+            Source::Copy(from) => {
+                if self.medium.held.is_none_or(|(held, _)| held != from) {
+                    self.hold(from);
+                }
+                match self.medium.held {
+                    Some((_, spare)) => {
+                        debug_assert_eq!(spare.oob.lpn, oob.lpn, "page {from} holds another logical page");
+                        self.medium.pages_lost += u64::from(spare.lost);
+                        Spare { oob, ..spare }
+                    }
+                    // Its version is unknown; no other copy may take it for newer.
+                    None => {
+                        self.medium.pages_lost += 1;
+                        Spare { oob, version: 0, lost: true }
+                    }
+                }
+            }
+        };
+        self.medium.held = None;
+        let scratch = std::mem::take(&mut self.medium.scratch);
+        self.medium.program_page(ppn, &spare, &scratch);
+        self.medium.scratch = scratch;
+    }
+
+    fn erase(&mut self, block: BlockId, cause: Cause) {
+        if self.medium.fault.is_some() {
+            return;
+        }
+        self.medium.counts.erase(block, cause);
+        let medium = &mut *self.medium;
+        if let Some(log) = &mut medium.log {
+            let named = log.erase(&mut medium.backend, block);
+            if named.is_err() {
+                return medium.note_fault(named);
+            }
+        }
+        match medium.backend.erase(block) {
+            Err(Fault::Failed) if B::FAILS => medium.failure = Some(Failure::Erase),
+            Ok(()) => {
+                let pages = medium.backend.geometry().pages_per_block;
+                medium.erases[block.index()] += 1;
+                medium.closed[block.index()] = false;
+                medium.damaged.retain(|ppn| ppn.0 / pages != block.0);
+            }
+            Err(fault) => medium.note_fault(Err(fault)),
+        }
+        medium.held = None;
+        medium.changed = true;
+    }
+
+    fn trimmed(&mut self, lpn: Lpn, count: u32, sequence: u64) {
+        let medium = &mut *self.medium;
+        if medium.fault.is_some() {
+            return;
+        }
+        medium.sequence = sequence + 1;
+        medium.changed = true;
+        if count == 0 {
+            return;
+        }
+        if let Some(log) = &mut medium.log {
+            let written = log.trim(&mut medium.backend, Trimmed { lpn, count, sequence });
+            medium.note_fault(written);
+        }
+    }
+
+    fn retire(&mut self, block: BlockId) {
+        if self.medium.fault.is_none() {
+            let marked = self.medium.backend.mark_bad(block);
+            self.medium.note_fault(marked);
+        }
+    }
+}

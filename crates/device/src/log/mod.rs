@@ -1,0 +1,207 @@
+//! What a drive writes down beside its flash, so that a mount need not read all of it: a checkpoint of the spare areas,
+//! and behind it a journal of the blocks that have changed since.
+//!
+//! A record is written before what it tells of, and is safe before the flash may contradict it: a block that a computer
+//! without power leaves half written is always named. The journal is also where trims are, which flash cannot tell.
+//!
+//! ```text
+//! slot A:  checkpoint 6 | records ...          slot B:  checkpoint 7 | records ...   <- in use
+//! ```
+
+mod checkpoint;
+mod record;
+mod stream;
+
+pub(crate) use checkpoint::Facts;
+
+use ssdlab_core::{BlockId, Ppn};
+use ssdlab_nand::Trimmed;
+
+use crate::backend::{Backend, Fault, Slot};
+use crate::table::PageTable;
+use record::{RECORD_BYTES, Record};
+
+/// What the journal says of a block since the checkpoint.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Touch {
+    /// Nothing: it is as the checkpoint says.
+    None,
+    /// It was erased.
+    Erased,
+    /// It was programmed, and perhaps erased before.
+    Opened,
+}
+
+/// The log in use.
+#[derive(Debug)]
+pub(crate) struct Log {
+    slot: Slot,
+    generation: u64,
+    /// Where the journal begins.
+    journal: u64,
+    /// Records in it.
+    records: u64,
+    touched: Vec<Touch>,
+    /// Blocks whose record is not yet safe.
+    unsafe_names: Vec<BlockId>,
+}
+
+/// What the log knew when the power went off.
+pub(crate) struct Known {
+    pub table: PageTable,
+    pub closed: Vec<bool>,
+    pub trims: Vec<Trimmed>,
+    /// Programs and trims before the checkpoint.
+    pub sequence: u64,
+    /// Below this sequence number every program was complete.
+    pub synced: u64,
+    /// Pages found damaged since the checkpoint, in blocks not erased since.
+    pub damaged: Vec<Ppn>,
+    /// The block whose erase may not have been completed.
+    pub erasing: Option<BlockId>,
+    /// Bytes of checkpoint and journal.
+    pub bytes: u64,
+}
+
+impl Log {
+    /// Writes a checkpoint to the slot that `before` does not use, and begins its journal.
+    pub fn begin<B: Backend>(before: Option<&Self>, backend: &mut B, facts: &Facts<'_>) -> Result<Self, Fault> {
+        let (slot, generation) = match before {
+            Some(log) => (log.slot.other(), log.generation + 1),
+            // Above whatever is in either slot, though it cannot be used.
+            None => {
+                let newest = |slot| Ok::<_, Fault>(checkpoint::header(backend, slot)?.map_or(0, |header| header.0));
+                (Slot::A, newest(Slot::A)?.max(newest(Slot::B)?) + 1)
+            }
+        };
+        let journal = checkpoint::write(backend, slot, generation, facts)?;
+        let touched = vec![Touch::None; facts.erases.len()];
+        Ok(Self { slot, generation, journal, records: 0, touched, unsafe_names: Vec::new() })
+    }
+
+    /// Reads the newest log that is whole; none if neither is.
+    pub fn load<B: Backend>(backend: &B) -> Result<Option<(Self, Known)>, Fault> {
+        let mut slots = [Slot::A, Slot::B];
+        if checkpoint::header(backend, Slot::B)? > checkpoint::header(backend, Slot::A)? {
+            slots.reverse();
+        }
+        for slot in slots {
+            if let Some(checkpoint) = checkpoint::read(backend, slot)? {
+                return Self::replay(backend, slot, checkpoint).map(Some);
+            }
+        }
+        Ok(None)
+    }
+
+    fn replay<B: Backend>(backend: &B, slot: Slot, checkpoint: checkpoint::Checkpoint) -> Result<(Self, Known), Fault> {
+        let checkpoint::Checkpoint { generation, bytes: journal, sequence, table, closed, trims } = checkpoint;
+        let touched = vec![Touch::None; closed.len()];
+        let mut log = Self { slot, generation, journal, records: 0, touched, unsafe_names: Vec::new() };
+        let (damaged, erasing) = (Vec::new(), None);
+        let mut known = Known { table, closed, trims, sequence, synced: sequence, damaged, erasing, bytes: 0 };
+        let pages_per_block = backend.geometry().pages_per_block;
+        let mut bytes = [0; RECORD_BYTES];
+        loop {
+            backend.read_log(slot, log.end(), &mut bytes)?;
+            let Some(record) = Record::decode(&bytes, generation, log.records) else { break };
+            log.records += 1;
+            known.erasing = None;
+            match record {
+                Record::Opened(block) => log.touched[block.index()] = Touch::Opened,
+                Record::Erased(block) => {
+                    log.touched[block.index()] = Touch::Erased;
+                    known.table.erases[block.index()] += 1;
+                    known.closed[block.index()] = false;
+                    known.damaged.retain(|ppn| ppn.0 / pages_per_block != block.0);
+                    known.erasing = Some(block);
+                }
+                Record::Trimmed(trim) => known.trims.push(trim),
+                Record::Synced(sequence) => known.synced = sequence,
+                Record::Damaged(ppn) => known.damaged.push(ppn),
+            }
+        }
+        known.bytes = log.end();
+        Ok((log, known))
+    }
+
+    fn end(&self) -> u64 {
+        self.journal + self.records * RECORD_BYTES as u64
+    }
+
+    /// What happened to a block since the checkpoint.
+    pub fn touch(&self, block: BlockId) -> Touch {
+        self.touched[block.index()]
+    }
+
+    /// Records of the journal.
+    pub fn records(&self) -> u64 {
+        self.records
+    }
+
+    fn append<B: Backend>(&mut self, backend: &mut B, record: Record) -> Result<(), Fault> {
+        backend.write_log(self.slot, self.end(), &record.encode(self.generation, self.records))?;
+        self.records += 1;
+        Ok(())
+    }
+
+    /// A page of the block is about to be programmed.
+    #[inline]
+    pub fn program<B: Backend>(&mut self, backend: &mut B, block: BlockId) -> Result<(), Fault> {
+        if self.touched[block.index()] == Touch::Opened && self.unsafe_names.is_empty() {
+            return Ok(());
+        }
+        self.open(backend, block)
+    }
+
+    #[cold]
+    fn open<B: Backend>(&mut self, backend: &mut B, block: BlockId) -> Result<(), Fault> {
+        if self.touched[block.index()] == Touch::None {
+            self.unsafe_names.push(block);
+        }
+        if self.touched[block.index()] != Touch::Opened {
+            self.append(backend, Record::Opened(block))?;
+            self.touched[block.index()] = Touch::Opened;
+        }
+        if self.unsafe_names.contains(&block) { self.sync(backend) } else { Ok(()) }
+    }
+
+    /// The block is about to be erased. Everything programmed before is safe when this returns.
+    pub fn erase<B: Backend>(&mut self, backend: &mut B, block: BlockId) -> Result<(), Fault> {
+        self.sync(backend)?;
+        self.append(backend, Record::Erased(block))?;
+        if self.touched[block.index()] == Touch::None {
+            self.unsafe_names.push(block);
+        }
+        self.touched[block.index()] = Touch::Erased;
+        Ok(())
+    }
+
+    /// The erase of the block may have been interrupted, or an interrupted program may have left no trace.
+    pub fn distrust<B: Backend>(&mut self, backend: &mut B, block: BlockId) -> Result<(), Fault> {
+        self.touched[block.index()] = Touch::Opened;
+        self.append(backend, Record::Opened(block))
+    }
+
+    /// The host forgot pages.
+    pub fn trim<B: Backend>(&mut self, backend: &mut B, trim: Trimmed) -> Result<(), Fault> {
+        self.append(backend, Record::Trimmed(trim))
+    }
+
+    /// The data of a page was found damaged.
+    pub fn damaged<B: Backend>(&mut self, backend: &mut B, ppn: Ppn) -> Result<(), Fault> {
+        self.append(backend, Record::Damaged(ppn))
+    }
+
+    /// Makes everything before safe, of which the newest program or trim has a lower sequence number.
+    pub fn flush<B: Backend>(&mut self, backend: &mut B, sequence: u64) -> Result<(), Fault> {
+        self.sync(backend)?;
+        // Only now: where it is, nothing below it need be looked at.
+        self.append(backend, Record::Synced(sequence))
+    }
+
+    fn sync<B: Backend>(&mut self, backend: &mut B) -> Result<(), Fault> {
+        backend.sync()?;
+        self.unsafe_names.clear();
+        Ok(())
+    }
+}

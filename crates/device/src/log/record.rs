@@ -1,0 +1,103 @@
+//! Records of the journal.
+//!
+//! ```text
+//! 0 kind (4)   4 first (4)   8 count (4)   12 checksum (4)   16 sequence (8)
+//! ```
+//! The checksum is XXH3 seeded with the generation of the checkpoint and the number of the record behind it, so that what
+//! is left of an older journal is no record.
+
+use ssdlab_core::{BlockId, Lpn, Ppn};
+use ssdlab_nand::Trimmed;
+use twox_hash::XxHash3_64;
+
+/// Bytes of a record.
+pub(super) const RECORD_BYTES: usize = 24;
+
+/// What happened since the checkpoint that the spare areas do not tell.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Record {
+    /// The block is about to be programmed.
+    Opened(BlockId),
+    /// The block is about to be erased.
+    Erased(BlockId),
+    /// The host forgot pages.
+    Trimmed(Trimmed),
+    /// Everything with a lower sequence number is safe.
+    Synced(u64),
+    /// The data of a page was found damaged though its spare area is sound.
+    Damaged(Ppn),
+}
+
+impl Record {
+    /// The bytes of record `number` behind checkpoint `generation`.
+    pub fn encode(self, generation: u64, number: u64) -> [u8; RECORD_BYTES] {
+        let (kind, first, count, sequence) = match self {
+            Self::Opened(block) => (1_u32, block.0, 0_u32, 0_u64),
+            Self::Erased(block) => (2, block.0, 0, 0),
+            Self::Trimmed(Trimmed { lpn, count, sequence }) => (3, lpn.0, count, sequence),
+            Self::Synced(sequence) => (4, 0, 0, sequence),
+            Self::Damaged(ppn) => (5, ppn.0, 0, 0),
+        };
+        let mut bytes = [0; RECORD_BYTES];
+        bytes[0..4].copy_from_slice(&kind.to_le_bytes());
+        bytes[4..8].copy_from_slice(&first.to_le_bytes());
+        bytes[8..12].copy_from_slice(&count.to_le_bytes());
+        bytes[16..24].copy_from_slice(&sequence.to_le_bytes());
+        let check = checksum(generation, number, &bytes);
+        bytes[12..16].copy_from_slice(&check);
+        bytes
+    }
+
+    /// The record, unless these bytes are none.
+    pub fn decode(bytes: &[u8; RECORD_BYTES], generation: u64, number: u64) -> Option<Self> {
+        let half = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes"));
+        let mut unsigned = *bytes;
+        unsigned[12..16].fill(0);
+        if bytes[12..16] != checksum(generation, number, &unsigned) {
+            return None;
+        }
+        let sequence = u64::from_le_bytes(bytes[16..24].try_into().expect("eight bytes"));
+        match half(0) {
+            1 => Some(Self::Opened(BlockId(half(4)))),
+            2 => Some(Self::Erased(BlockId(half(4)))),
+            3 => Some(Self::Trimmed(Trimmed { lpn: Lpn(half(4)), count: half(8), sequence })),
+            4 => Some(Self::Synced(sequence)),
+            5 => Some(Self::Damaged(Ppn(half(4)))),
+            _ => None,
+        }
+    }
+}
+
+fn checksum(generation: u64, number: u64, bytes: &[u8; RECORD_BYTES]) -> [u8; 4] {
+    // Generations are small: no two records of a log share a seed.
+    (XxHash3_64::oneshot_with_seed(generation << 40 ^ number, bytes) as u32).to_le_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn records_come_back_and_damage_ends_the_journal() {
+        let trim = Trimmed { lpn: Lpn(4), count: 9, sequence: 77 };
+        let all = [
+            Record::Opened(BlockId(3)),
+            Record::Erased(BlockId(8)),
+            Record::Trimmed(trim),
+            Record::Synced(1 << 50),
+            Record::Damaged(Ppn(6)),
+        ];
+        for record in all {
+            let bytes = record.encode(2, 5);
+            assert_eq!(Record::decode(&bytes, 2, 5), Some(record));
+            assert_eq!(Record::decode(&bytes, 2, 6), None);
+            assert_eq!(Record::decode(&bytes, 3, 5), None);
+            for bit in 0..8 * RECORD_BYTES {
+                let mut damaged = bytes;
+                damaged[bit / 8] ^= 1 << (bit % 8);
+                assert_eq!(Record::decode(&damaged, 2, 5), None, "{record:?}, bit {bit}");
+            }
+        }
+        assert_eq!(Record::decode(&[0; RECORD_BYTES], 1, 0), None);
+    }
+}

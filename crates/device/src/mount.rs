@@ -1,0 +1,213 @@
+//! Mounting: from flash and log to an FTL that goes on where the power went off.
+//!
+//! ```text
+//! the newest checkpoint that is whole       what the spare areas said then
+//! + the blocks that its journal names       read again
+//! = what the spare areas say now            -> Ftl::recover -> the map
+//! ```
+//! Without a log that is whole every spare area is read. Then nobody knows which pages were trimmed: older copies of them
+//! come back; nor how often blocks were erased.
+//!
+//! Not trusted are: the erased pages of a block that was being written, as an interrupted program may look like none; a
+//! block of which the last thing known is that it was to be erased; the data of pages that were programmed since the last
+//! flush, until their checksums have been compared.
+
+use ssdlab_core::{BlockId, Lpn, Nanos, Ppn};
+use ssdlab_nand::{Counts, Found, Geometry, Scan, Timing, Trimmed};
+
+use crate::backend::{Backend, Fault};
+use crate::flash::Medium;
+use crate::log::{Known, Log, Touch};
+use crate::spare::{Content, SPARE_BYTES, Spare, SpareBytes, belongs};
+use crate::table::PageTable;
+
+/// What a mount did.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct MountReport {
+    /// Whether the log was lost, so that all spare areas were read, and trimmed pages may be back.
+    pub full_scan: bool,
+    /// Whether the drive had been shut down in good order.
+    pub clean: bool,
+    /// Bytes of the log read.
+    pub log_bytes_read: u64,
+    /// Blocks whose spare areas were read.
+    pub blocks_scanned: u64,
+    /// Spare areas read.
+    pub spares_read: u64,
+    /// Pages read to compare their checksums.
+    pub pages_verified: u64,
+    /// Operations of the FTL, by cause.
+    pub operations: Counts,
+}
+
+impl MountReport {
+    /// Simulated time that it takes: spare areas and pages are read on all dies at once, all else is done one by one.
+    pub fn time(&self, timing: &Timing, geometry: &Geometry) -> Nanos {
+        let Geometry { page_bytes, parallelism, .. } = *geometry;
+        let dies = u64::from(parallelism.dies());
+        let read_ns = |bytes: u32| timing.read.mean().0 + timing.transfer(bytes).0;
+        let log_pages = self.log_bytes_read.div_ceil(page_bytes.into());
+        let scanned_ns = (self.spares_read * read_ns(SPARE_BYTES as u32)).div_ceil(dies)
+            + ((self.pages_verified + log_pages) * read_ns(page_bytes)).div_ceil(dies);
+        let Counts { reads, .. } = self.operations;
+        let reads_ns = reads.iter().sum::<u64>() * read_ns(page_bytes);
+        let programs_ns = self.operations.programmed() * (timing.program.mean().0 + timing.transfer(page_bytes).0);
+        Nanos(scanned_ns + reads_ns + programs_ns + self.operations.erased() * timing.erase.0)
+    }
+}
+
+/// What recovery needs.
+pub(crate) struct Surveyed {
+    pub table: PageTable,
+    pub trims: Vec<Trimmed>,
+    pub report: MountReport,
+}
+
+/// Which pages of a block are read to compare their checksums.
+#[derive(Clone, Copy)]
+enum Verify {
+    /// Those with this sequence number or a higher one.
+    From(u64),
+    /// The one programmed last.
+    Latest,
+}
+
+impl<B: Backend> Medium<B> {
+    /// Finds out what is on the flash.
+    pub fn survey(&mut self) -> Result<Surveyed, Fault> {
+        let mut report = MountReport::default();
+        let (table, trims) = match Log::load(&self.backend)? {
+            Some((log, known)) => self.survey_touched(log, known, &mut report)?,
+            None => (self.survey_all(&mut report)?, Vec::new()),
+        };
+        self.erases.copy_from_slice(&table.erases);
+        Ok(Surveyed { table, trims, report })
+    }
+
+    fn survey_touched(
+        &mut self,
+        log: Log,
+        known: Known,
+        report: &mut MountReport,
+    ) -> Result<(PageTable, Vec<Trimmed>), Fault> {
+        let Known { mut table, closed, mut trims, sequence, synced, damaged, erasing, bytes } = known;
+        (report.log_bytes_read, report.clean) = (bytes, log.records() == 0);
+        (self.sequence, self.closed, self.damaged) = (sequence, closed, damaged);
+        // Nothing that was emitted since may have a lower number, even if all trace of it is gone.
+        trims.push(Trimmed { lpn: Lpn(0), count: 0, sequence });
+        let log = self.log.insert(log);
+        if let Some(block) = erasing {
+            log.distrust(&mut self.backend, block)?;
+        }
+        let blocks: Vec<(BlockId, Touch)> = (0..self.closed.len() as u32)
+            .map(|block| (BlockId(block), log.touch(BlockId(block))))
+            .filter(|&(_, touch)| touch != Touch::None)
+            .collect();
+        for (block, touch) in blocks {
+            self.scan_block(block, touch == Touch::Erased, Verify::From(synced), &mut table, report)?;
+        }
+        for block in (0..self.closed.len() as u32).map(BlockId) {
+            table.bad[block.index()] = self.backend.is_bad(block);
+        }
+        Ok((table, trims))
+    }
+
+    fn survey_all(&mut self, report: &mut MountReport) -> Result<PageTable, Fault> {
+        let geometry = *self.backend.geometry();
+        let mut table = PageTable::new(geometry.pages(), geometry.blocks);
+        report.full_scan = true;
+        (self.log, self.sequence) = (None, 0);
+        self.damaged.clear();
+        for block in (0..geometry.blocks).map(BlockId) {
+            table.bad[block.index()] = self.backend.is_bad(block);
+            self.scan_block(block, false, Verify::Latest, &mut table, report)?;
+        }
+        Ok(table)
+    }
+
+    /// Reads the spare areas of a block; its erased pages are trusted if it was erased last and all of them are.
+    fn scan_block(
+        &mut self,
+        block: BlockId,
+        was_erased: bool,
+        verify: Verify,
+        table: &mut PageTable,
+        report: &mut MountReport,
+    ) -> Result<(), Fault> {
+        let pages = self.backend.geometry().pages_per_block;
+        let first = block.0 * pages;
+        let mut spares = vec![0; pages as usize * SPARE_BYTES];
+        self.backend.read_spares(block, &mut spares)?;
+        report.blocks_scanned += 1;
+        report.spares_read += u64::from(pages);
+        let contents: Vec<Content> = (first..)
+            .map(Ppn)
+            .zip(spares.chunks_exact(SPARE_BYTES))
+            .map(|(ppn, spare)| Content::decode(ppn, spare.try_into().expect("a spare area")))
+            .collect();
+        let trusted = was_erased && contents.iter().all(|content| *content == Content::Erased);
+        self.closed[block.index()] = !trusted;
+        let sequence = |content: &Content| match content {
+            Content::Programmed(Spare { oob, .. }) => Some(oob.sequence),
+            Content::Erased | Content::Damaged => None,
+        };
+        let from = match verify {
+            Verify::From(sequence) => Some(sequence),
+            Verify::Latest => contents.iter().filter_map(sequence).max(),
+        };
+        for ((ppn, content), spare) in (first..).map(Ppn).zip(contents).zip(spares.chunks_exact(SPARE_BYTES)) {
+            let known_damaged = self.damaged.contains(&ppn);
+            let suspect = sequence(&content).is_some_and(|sequence| Some(sequence) >= from);
+            let content = match content {
+                Content::Erased if !trusted => Content::Damaged,
+                Content::Programmed(_) if known_damaged => Content::Damaged,
+                Content::Programmed(_) if suspect && !self.is_whole(ppn, spare, report)? => {
+                    self.damaged.push(ppn);
+                    if let Some(log) = &mut self.log {
+                        log.damaged(&mut self.backend, ppn)?;
+                    }
+                    Content::Damaged
+                }
+                content => content,
+            };
+            table.set(ppn, content);
+        }
+        Ok(())
+    }
+
+    /// Whether the data of a page is what its spare area was written with.
+    fn is_whole(&self, ppn: Ppn, spare: &[u8], report: &mut MountReport) -> Result<bool, Fault> {
+        let (mut page, mut bytes): (_, SpareBytes) =
+            (vec![0; self.backend.geometry().page_bytes as usize], [0; SPARE_BYTES]);
+        report.pages_verified += 1;
+        match self.backend.read(ppn, &mut page, &mut bytes) {
+            Ok(()) => Ok(belongs(ppn, &page, spare.try_into().expect("a spare area"))),
+            Err(Fault::Uncorrectable) => Ok(false),
+            Err(fault) => Err(fault),
+        }
+    }
+
+    /// Compares what the log says with what the flash says: what differs.
+    pub fn check_log(&self) -> Result<(), String> {
+        let text = |fault: Fault| fault.to_string();
+        let Some((log, known)) = Log::load(&self.backend).map_err(text)? else { return Err("there is no log".into()) };
+        let pages = self.backend.geometry().pages_per_block;
+        let mut spares = vec![0; pages as usize * SPARE_BYTES];
+        for block in (0..self.closed.len() as u32).map(BlockId).filter(|&block| log.touch(block) == Touch::None) {
+            self.backend.read_spares(block, &mut spares).map_err(text)?;
+            let mut now = PageTable::new(self.backend.geometry().pages(), 0);
+            for (ppn, spare) in (block.0 * pages..).map(Ppn).zip(spares.chunks_exact(SPARE_BYTES)) {
+                now.set(ppn, Content::decode(ppn, spare.try_into().expect("a spare area")));
+                let (then, now) = (known.table.page(ppn), now.page(ppn));
+                let closed = then == Found::Unreadable && (self.closed[block.index()] || self.damaged.contains(&ppn));
+                if then != now && !closed {
+                    return Err(format!("page {ppn} of block {block}: the log says {then:?}, the flash {now:?}"));
+                }
+            }
+        }
+        if known.table.erases != self.erases {
+            return Err("the log counts other erases".into());
+        }
+        Ok(())
+    }
+}

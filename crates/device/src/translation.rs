@@ -1,0 +1,87 @@
+//! An FTL of any type, behind one pointer.
+
+use ssdlab_core::{Lpn, Ppn};
+use ssdlab_ftl::choice::Visitor;
+use ssdlab_ftl::{Ftl, WriteContext};
+use ssdlab_nand::{Cause, Trimmed};
+
+use crate::flash::{Move, Sink};
+use crate::table::PageTable;
+
+/// [`Ftl`] for the flash of a drive. Dispatched once for each run of pages.
+pub(crate) trait Translation: Send {
+    fn write(&mut self, lpn: Lpn, count: u32, context: WriteContext, flash: &mut dyn Move);
+
+    /// Whether the page was ever written.
+    fn read(&mut self, lpn: Lpn, cause: Cause, flash: &mut dyn Move) -> bool;
+
+    fn trim(&mut self, lpn: Lpn, count: u32, flash: &mut dyn Move);
+
+    fn recover(&mut self, table: &PageTable, trims: &[Trimmed], flash: &mut dyn Move) -> Result<(), String>;
+
+    fn lookup(&self, lpn: Lpn) -> Option<Ppn>;
+
+    fn is_worn_out(&self) -> bool;
+
+    fn check(&self) -> Result<(), String>;
+}
+
+/// An FTL over flash that may fail or not.
+struct Over<F, const FAILS: bool>(F);
+
+impl<F: Ftl + Send, const FAILS: bool> Translation for Over<F, FAILS> {
+    fn write(&mut self, lpn: Lpn, count: u32, context: WriteContext, flash: &mut dyn Move) {
+        self.0.write(lpn, count, context, &mut Sink::<FAILS>(flash));
+    }
+
+    fn read(&mut self, lpn: Lpn, cause: Cause, flash: &mut dyn Move) -> bool {
+        self.0.read(lpn, 1, cause, &mut Sink::<FAILS>(flash)) == 0
+    }
+
+    fn trim(&mut self, lpn: Lpn, count: u32, flash: &mut dyn Move) {
+        self.0.trim(lpn, count, &mut Sink::<FAILS>(flash));
+    }
+
+    fn recover(&mut self, table: &PageTable, trims: &[Trimmed], flash: &mut dyn Move) -> Result<(), String> {
+        self.0.recover(table, trims, &mut Sink::<FAILS>(flash))
+    }
+
+    fn lookup(&self, lpn: Lpn) -> Option<Ppn> {
+        self.0.lookup(lpn)
+    }
+
+    fn is_worn_out(&self) -> bool {
+        self.0.is_worn_out()
+    }
+
+    fn check(&self) -> Result<(), String> {
+        self.0.check()
+    }
+}
+
+/// Puts an FTL behind a pointer.
+pub(crate) struct Boxed {
+    pub fails: bool,
+}
+
+impl Boxed {
+    fn over<F: Ftl + Send + 'static>(self, ftl: F) -> Box<dyn Translation> {
+        if self.fails { Box::new(Over::<F, true>(ftl)) } else { Box::new(Over::<F, false>(ftl)) }
+    }
+}
+
+impl Visitor for Boxed {
+    type Output = Box<dyn Translation>;
+
+    fn plain<F: Ftl + Send + 'static>(self, ftl: F) -> Self::Output {
+        self.over(ftl)
+    }
+
+    fn cached_map<F: Ftl + Send + 'static>(self, ftl: F) -> Self::Output {
+        self.over(ftl)
+    }
+
+    fn log_blocks<F: Ftl + Send + 'static>(self, ftl: F, _captures: bool) -> Self::Output {
+        self.over(ftl)
+    }
+}

@@ -1,0 +1,154 @@
+//! Goal: after a loss of power at any flash operation a drive holds what it promised, and goes on. Method: a random
+//! workload against a model of what must, may and must not be there, with the power cut at every operation in turn, and
+//! again at every operation of the mount that follows.
+
+use std::time::Instant;
+
+use ssdlab_device::{Backend, FaultBackend, FaultPlan, MemoryBackend, PowerCut};
+
+use crate::drives::{Kind, buffered, smallest};
+use crate::world::{Lie, Stop, World};
+
+/// How one workload is cut.
+#[derive(Clone, Copy)]
+pub struct Trial {
+    pub kind: Kind,
+    pub plan: FaultPlan,
+    pub torn: bool,
+    pub seed: u64,
+    /// Requests before the drive is left alone.
+    pub requests: u32,
+    /// Whether mounts are cut too.
+    pub twice: bool,
+    pub lie: Lie,
+}
+
+impl Trial {
+    pub fn new(kind: Kind, seed: u64) -> Self {
+        Self { kind, plan: FaultPlan::default(), torn: true, seed, requests: 60, twice: true, lie: Lie::None }
+    }
+
+    fn world<B: Backend + 'static>(&self, backend: B) -> World<B> {
+        World::new(&self.kind, backend, self.plan, self.seed, self.lie)
+    }
+
+    fn broken(&self, what: &str, cut: u64, again: Option<u64>) -> String {
+        let Self { kind, torn, seed, plan, .. } = self;
+        format!(
+            "{}, buffer {:?}, seed {seed}, torn {torn}, {plan:?}: cut after {cut}, then {again:?}: {what}",
+            kind.name, kind.options.buffer
+        )
+    }
+
+    /// Cuts the workload after every operation; how many cut points there were.
+    pub fn exhaust<B: Backend + Clone + 'static>(&self, blank: &B) -> Result<u64, String> {
+        let mut points = 0;
+        for after in 0.. {
+            match self.cut(blank, after)? {
+                0 => break,
+                more => points += more,
+            }
+        }
+        Ok(points)
+    }
+
+    /// Cuts the workload after so many operations, and the mount that follows after each of its own; how many cut points
+    /// that makes: none if the workload ends before.
+    pub fn cut<B: Backend + Clone + 'static>(&self, blank: &B, after: u64) -> Result<u64, String> {
+        let mut world = self.world(blank.clone());
+        world.drive.backend_mut().cut_power(PowerCut { after, torn: self.torn });
+        match (0..self.requests).try_for_each(|_| world.request()) {
+            Ok(()) | Err(Stop::WornOut) => return Ok(0),
+            Err(Stop::Broken(what)) => return Err(self.broken(&what, after, None)),
+            Err(Stop::Off) => {}
+        }
+        let flash = |world: &World<B>| world.drive.backend().clone();
+        let cut = flash(&world);
+        let mount_operations =
+            self.resume(&world, cut.clone(), None).map_err(|what| self.broken(&what, after, None))?;
+        let again = if self.twice { mount_operations } else { 0 };
+        for again in 0..again {
+            self.resume(&world, cut.clone(), Some(again)).map_err(|what| self.broken(&what, after, Some(again)))?;
+        }
+        Ok(1 + again)
+    }
+
+    /// Mounts, cut after so many operations and then again, and goes on; the operations of the mount.
+    fn resume<B: Backend + Clone + 'static>(
+        &self,
+        world: &World<B>,
+        mut flash: FaultBackend<B>,
+        cut: Option<u64>,
+    ) -> Result<u64, String> {
+        flash.restore_power();
+        let before = flash.operations();
+        if let Some(after) = cut {
+            flash.cut_power(PowerCut { after, torn: self.torn });
+        }
+        let mut world = world.resumed(&self.kind, flash);
+        let mut mounted = world.drive.mount();
+        let operations = world.drive.backend().operations() - before;
+        if cut.is_some() {
+            if mounted.is_ok() {
+                return Err("the mount does not do the same again".into());
+            }
+            world.drive.backend_mut().restore_power();
+            mounted = world.drive.mount();
+        }
+        let text = |stop| match stop {
+            Stop::Off => Ok(()),
+            Stop::WornOut => Ok(()),
+            Stop::Broken(what) => Err(what),
+        };
+        mounted.map_err(|error| error.to_string())?;
+        world.take_stock().or_else(text)?;
+        world.go_on(12).or_else(text)?;
+        Ok(operations)
+    }
+}
+
+fn blank(kind: &Kind) -> MemoryBackend {
+    MemoryBackend::new(kind.geometry)
+}
+
+/// Cuts drives of all kinds with ever new seeds until there were so many cut points.
+fn cut_everywhere(kinds: &[Kind], least: u64) -> u64 {
+    let mut points = 0;
+    for seed in 0.. {
+        for &kind in kinds {
+            for kind in [kind, buffered(kind)] {
+                let trial = Trial { torn: seed % 4 != 3, ..Trial::new(kind, seed) };
+                points += trial.exhaust(&blank(&kind)).unwrap_or_else(|broken| panic!("{broken}"));
+            }
+        }
+        if points >= least {
+            break;
+        }
+    }
+    points
+}
+
+/// How many cut points are asked for: by `make crash` many.
+fn asked_for() -> u64 {
+    std::env::var("SSDLAB_CRASH_POINTS").ok().map_or(4_000, |points| points.parse().expect("a number of cut points"))
+}
+
+#[test]
+#[allow(clippy::print_stdout)]
+fn every_promise_is_kept_wherever_the_power_is_cut() {
+    let begun = Instant::now();
+    let points = cut_everywhere(&smallest(), asked_for());
+    println!("{points} cut points in {:.1} s, and every promise kept", begun.elapsed().as_secs_f64());
+}
+
+#[test]
+fn nothing_is_lost_while_the_power_lasts() {
+    for kind in smallest() {
+        for kind in [kind, buffered(kind)] {
+            let mut world = Trial::new(kind, 1).world(blank(&kind));
+            if let Err(stop) = world.go_on(2_000) {
+                panic!("{}, {:?}: {stop:?}", kind.name, kind.options.buffer);
+            }
+        }
+    }
+}

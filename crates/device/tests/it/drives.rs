@@ -1,0 +1,94 @@
+//! Small drives of every kind.
+
+use ssdlab_device::{Options, WriteBuffer};
+use ssdlab_ftl::choice::{LOG_FTLS, MAPS};
+use ssdlab_ftl::map::{dftl, ram, segments};
+use ssdlab_ftl::page::{Allocation, PageOptions, Trigger};
+use ssdlab_ftl::{FtlChoice, Shape, gc, placement};
+use ssdlab_nand::{Geometry, Parallelism, ProgramOrder};
+
+/// A drive and its flash.
+#[derive(Clone, Copy, Debug)]
+pub struct Kind {
+    pub name: &'static str,
+    pub geometry: Geometry,
+    pub options: Options,
+}
+
+const PAGE: PageOptions = PageOptions {
+    gc: gc::greedy::INFO.defaults(),
+    placement: &placement::shared::INFO,
+    trigger: Trigger::Victim,
+    allocation: Allocation::Fifo,
+};
+
+/// The smallest drive with this FTL, or one with some room: `spare` blocks more.
+fn kind(
+    name: &'static str,
+    ftl: FtlChoice,
+    (pages_per_block, planes, spare): (u32, u32, u32),
+    page_bytes: u32,
+) -> Kind {
+    let parallelism = Parallelism { channels: planes, ..Parallelism::SINGLE };
+    let logical_pages = 4 * pages_per_block - 1;
+    let shape = Shape { logical_pages, page_bytes, blocks: 0, pages_per_block, order: ProgramOrder::Ascending, planes };
+    let log_blocks = if let FtlChoice::Log(_, count) = ftl { count } else { 0 };
+    let blocks = (4 + spare + log_blocks + ftl.device_reserve_blocks(&shape)).next_multiple_of(planes);
+    let geometry = Geometry { page_bytes, pages_per_block, blocks, order: ProgramOrder::Ascending, parallelism };
+    Kind { name, geometry, options: Options { logical_pages, ftl, seed: 1, buffer: None, journal_records: 20, spare_for_failures: 0 } }
+}
+
+/// One drive of each FTL, as small as can be.
+pub fn smallest() -> Vec<Kind> {
+    let page = |options, map| FtlChoice::Page(options, map);
+    let whole = ram::INFO.defaults();
+    let own = PageOptions { placement: &placement::own::INFO, allocation: Allocation::LeastWorn, ..PAGE };
+    let partial = PageOptions { trigger: Trigger::Partial { low: 2, step: 1 }, ..own };
+    let segmented = segments::INFO.set(&[("cache", 128), ("segment", 64), ("entry", 32)]).expect("in range");
+    let cached = dftl::INFO.set(&[("cmt", 3), ("entry", 32)]).expect("in range");
+    assert_eq!(MAPS.len(), 3, "a new map needs a drive here");
+    let mut kinds = vec![
+        kind("page", page(PAGE, whole), (4, 1, 0), 64),
+        kind("page, own frontier, two planes", page(own, whole), (4, 2, 0), 64),
+        kind("page, partial collection", page(partial, whole), (3, 1, 1), 64),
+        kind("page, segments", page(PAGE, segmented), (4, 1, 0), 128),
+        kind("page, dftl", page(own, cached), (4, 1, 0), 128),
+    ];
+    for info in LOG_FTLS {
+        let least = (info.role.least_log_blocks)(&info.defaults());
+        for more in [0, 2] {
+            let ftl = FtlChoice::Log(info.defaults(), least + more);
+            let (pages, bytes) = (4, 64);
+            let log = ssdlab_ftl::log::LogBlocks { count: least + more, pages, more: "log" };
+            if (info.role.check)(&info.defaults(), &log).is_ok() {
+                kinds.push(kind(info.name, ftl, (pages, 1, 0), bytes));
+            }
+        }
+        assert!(kinds.iter().any(|kind| kind.name == info.name), "{} has no small drive", info.name);
+    }
+    kinds
+}
+
+/// The same, with a write buffer of four pages.
+pub fn buffered(kind: Kind) -> Kind {
+    let buffer = Some(WriteBuffer { pages: 4, high: 3, low: 1 });
+    Kind { options: Options { buffer, ..kind.options }, ..kind }
+}
+
+/// Drives with blocks to spare, for flash that fails.
+pub fn roomy() -> Vec<Kind> {
+    let whole = ram::INFO.defaults();
+    let own = PageOptions { placement: &placement::own::INFO, ..PAGE };
+    let mut kinds = vec![
+        kind("page", FtlChoice::Page(PAGE, whole), (4, 1, 12), 64),
+        kind("page, own frontier, two planes", FtlChoice::Page(own, whole), (4, 2, 24), 64),
+    ];
+    for kind in &mut kinds {
+        kind.options.spare_for_failures = 3;
+    }
+    for info in LOG_FTLS {
+        let ftl = FtlChoice::Log(info.defaults(), 6);
+        kinds.push(kind(info.name, ftl, (4, 1, 8), 64));
+    }
+    kinds
+}

@@ -1,0 +1,160 @@
+//! A drive in a file: it is there for the next process, it is refused where it does not fit, and a full disk loses nothing.
+
+use std::fs::{self, OpenOptions};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use ssdlab_device::{Backend, Drive, DriveError, FileBackend, FileError};
+
+use crate::drives::{Kind, smallest};
+
+/// A path of its own in the folder for temporary files, removed at the end.
+pub struct Scratch(PathBuf);
+
+impl Scratch {
+    pub fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("ssdlab-{}-{name}.ssd", std::process::id()));
+        // What an earlier process of the same number left.
+        let _ = fs::remove_file(&path);
+        Self(path)
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
+fn page_mapped() -> Kind {
+    smallest()[0]
+}
+
+fn lines(value: &str) -> Vec<(String, String)> {
+    vec![("ftl".into(), value.into()), ("device.capacity".into(), "1KiB".into())]
+}
+
+fn create(scratch: &Scratch, kind: &Kind) -> FileBackend {
+    FileBackend::create(scratch.path(), kind.geometry, &lines("page")).expect("a new file")
+}
+
+fn open(scratch: &Scratch, kind: &Kind) -> Result<FileBackend, FileError> {
+    FileBackend::open(scratch.path(), kind.geometry, &lines("page"))
+}
+
+#[test]
+fn every_kind_of_drive_is_there_for_the_next_process() {
+    for (number, kind) in smallest().into_iter().enumerate() {
+        let scratch = Scratch::new(&format!("kinds-{number}"));
+        let bytes = kind.options.logical_pages as usize * kind.geometry.page_bytes as usize;
+        let data: Vec<u8> = (0..bytes).map(|at| (at * 7 % 251) as u8).collect();
+        for clean in [false, true] {
+            let mut drive = if clean {
+                let backend = open(&scratch, &kind).expect("it is there");
+                let mut drive = Drive::off(backend, kind.options).expect("a sound drive");
+                drive.mount().unwrap_or_else(|error| panic!("{}: {error}", kind.name));
+                drive
+            } else {
+                Drive::create(create(&scratch, &kind), kind.options).expect("a sound drive")
+            };
+            let mut read = vec![1; bytes];
+            drive.read(0, &mut read).expect("it can be read");
+            assert_eq!(read, if clean { data.clone() } else { vec![0; bytes] }, "{}", kind.name);
+            for _ in 0..3 {
+                drive.write(0, &data, true).expect("it can be written");
+            }
+            if clean {
+                drive.shut_down().expect("it can be shut down");
+            }
+        }
+        let mut drive = Drive::off(open(&scratch, &kind).expect("it is there"), kind.options).expect("a sound drive");
+        let report = drive.mount().expect("it was shut down");
+        assert!(report.clean && report.spares_read == 0 && !report.full_scan, "{}: {report:?}", kind.name);
+        let mut read = vec![1; bytes];
+        drive.read(0, &mut read).expect("it can be read");
+        assert_eq!(read, data, "{}", kind.name);
+    }
+}
+
+fn refusal(scratch: &Scratch, spoil: impl FnOnce(&Path)) -> String {
+    let kind = page_mapped();
+    drop(create(scratch, &kind));
+    spoil(scratch.path());
+    let before = fs::read(scratch.path()).expect("it is there");
+    let text = open(scratch, &kind).expect_err("it is spoiled").to_string();
+    assert_eq!(fs::read(scratch.path()).expect("it is there"), before, "a file that is refused is not written");
+    let path = format!("{}: ", scratch.path().display());
+    text.strip_prefix(&path).unwrap_or_else(|| panic!("{text} does not name the file")).to_owned()
+}
+
+fn write_at(path: &Path, offset: u64, bytes: &[u8]) {
+    OpenOptions::new().write(true).open(path).and_then(|file| file.write_all_at(bytes, offset)).expect("it is there");
+}
+
+#[test]
+fn what_is_no_such_drive_is_refused_with_the_remedy() {
+    let scratch = |name: &str| Scratch::new(name);
+    let foreign = refusal(&scratch("foreign"), |path| fs::write(path, "PNG").expect("it can be written"));
+    assert_eq!(foreign, "it is no drive of ssdlab; give another path");
+    let version = refusal(&scratch("version"), |path| write_at(path, 14, &[9]));
+    assert_eq!(version, "it has format 9, and this version of ssdlab reads 1; create the drive anew");
+    let damaged = refusal(&scratch("damaged"), |path| write_at(path, 33, b"!"));
+    assert_eq!(damaged, "its first bytes are damaged; restore the file from a copy, or create the drive anew");
+    let truncated = refusal(&scratch("truncated"), |path| {
+        OpenOptions::new().write(true).open(path).and_then(|file| file.set_len(70_000)).expect("it is there");
+    });
+    assert!(truncated.starts_with("it has 70000 bytes where "), "{truncated}");
+
+    let kind = page_mapped();
+    let other = scratch("other");
+    drop(create(&other, &kind));
+    let differs = FileBackend::open(other.path(), kind.geometry, &lines("fast")).expect_err("another FTL").to_string();
+    assert!(
+        differs.ends_with("it was created with ftl = page, and fast is asked for; set ftl = page, or create another"),
+        "{differs}"
+    );
+    let exists = FileBackend::create(other.path(), kind.geometry, &lines("page")).expect_err("it exists").to_string();
+    assert!(exists.ends_with("the file exists; remove it, or open the drive that it holds"), "{exists}");
+    let missing = open(&scratch("missing"), &kind).expect_err("it is not there").to_string();
+    assert!(missing.contains("No such file"), "{missing}");
+}
+
+#[test]
+fn a_drive_in_use_is_refused() {
+    let (scratch, kind) = (Scratch::new("lock"), page_mapped());
+    let first = create(&scratch, &kind);
+    assert!(matches!(open(&scratch, &kind), Err(FileError::InUse(_))));
+    drop(first);
+    assert!(open(&scratch, &kind).is_ok());
+}
+
+/// A log that cannot be read costs the trims and nothing else: the scan is the truth.
+#[test]
+fn without_a_log_the_flash_is_scanned() {
+    for kind in smallest() {
+        let bytes = kind.options.logical_pages as usize * kind.geometry.page_bytes as usize;
+        let mut drive =
+            Drive::create(ssdlab_device::MemoryBackend::new(kind.geometry), kind.options).expect("a sound drive");
+        let mut data = vec![0; bytes];
+        for round in 0..5_u8 {
+            data = (0..bytes).map(|at| (at % 200) as u8 + round).collect();
+            drive.write(0, &data, false).expect("it can be written");
+        }
+        let mut flash = drive.into_backend();
+        for slot in [ssdlab_device::Slot::A, ssdlab_device::Slot::B] {
+            flash.write_log(slot, 0, &[0; 8]).expect("memory takes it");
+        }
+        let mut drive = Drive::off(flash, kind.options).expect("a sound drive");
+        let report = drive.mount().unwrap_or_else(|error| panic!("{}: {error}", kind.name));
+        assert!(report.full_scan && report.spares_read == kind.geometry.pages(), "{}: {report:?}", kind.name);
+        let mut read = vec![0; bytes];
+        drive.read(0, &mut read).expect("it can be read");
+        assert_eq!(read, data, "{}", kind.name);
+        drive.check().unwrap_or_else(|broken| panic!("{}: {broken}", kind.name));
+        assert!(matches!(drive.read(bytes as u64, &mut [0]), Err(DriveError::OutOfRange { .. })));
+    }
+}

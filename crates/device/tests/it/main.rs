@@ -1,0 +1,9 @@
+//! What a drive with bytes promises, put to the test.
+
+mod crash;
+mod drives;
+mod faults;
+mod file;
+mod model;
+mod mutants;
+mod world;

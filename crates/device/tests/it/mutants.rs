@@ -1,0 +1,156 @@
+//! Goal: the crash test finds what it is there to find. Method: drives with one seeded mistake each, which it must catch.
+
+use ssdlab_core::{BlockId, Ppn};
+use ssdlab_device::{Backend, Content, Fault, MemoryBackend, Slot, Spare, SpareBytes};
+use ssdlab_nand::Geometry;
+
+use crate::crash::Trial;
+use crate::drives::{Kind, buffered, smallest};
+use crate::world::Lie;
+
+/// A mistake of what stands on the flash.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Mistake {
+    /// The new checkpoint is written over the one in use.
+    CheckpointInPlace,
+    /// The header of a checkpoint is written before its body.
+    CheckpointReordered,
+    /// The journal is written when it is flushed, not when a block changes.
+    LateJournal,
+    /// A copy is given a version of its own.
+    VersionIgnored,
+}
+
+/// Flash below a drive that makes a mistake.
+#[derive(Clone)]
+struct Mutant {
+    inner: MemoryBackend,
+    mistake: Mistake,
+    late: Vec<(Slot, u64, Vec<u8>)>,
+}
+
+impl Mutant {
+    fn catch_up(&mut self) -> Result<(), Fault> {
+        std::mem::take(&mut self.late).iter().try_for_each(|(slot, at, bytes)| self.inner.write_log(*slot, *at, bytes))
+    }
+}
+
+/// Bytes of the header of a checkpoint; records of the journal are shorter.
+const HEADER_BYTES: usize = 40;
+const RECORD_BYTES: usize = 24;
+
+impl Backend for Mutant {
+    fn geometry(&self) -> &Geometry {
+        self.inner.geometry()
+    }
+
+    fn read(&self, ppn: Ppn, page: &mut [u8], spare: &mut SpareBytes) -> Result<(), Fault> {
+        self.inner.read(ppn, page, spare)
+    }
+
+    fn read_spares(&self, block: BlockId, spares: &mut [u8]) -> Result<(), Fault> {
+        self.inner.read_spares(block, spares)
+    }
+
+    fn program(&mut self, ppn: Ppn, page: &[u8], spare: &SpareBytes) -> Result<(), Fault> {
+        match Content::decode(ppn, spare) {
+            Content::Programmed(written) if self.mistake == Mistake::VersionIgnored => {
+                let wrong = Spare { version: written.oob.sequence, ..written };
+                self.inner.program(ppn, page, &wrong.encode(ppn, page))
+            }
+            _ => self.inner.program(ppn, page, spare),
+        }
+    }
+
+    fn erase(&mut self, block: BlockId) -> Result<(), Fault> {
+        self.inner.erase(block)
+    }
+
+    fn sync(&mut self) -> Result<(), Fault> {
+        self.inner.sync()
+    }
+
+    fn is_bad(&self, block: BlockId) -> bool {
+        self.inner.is_bad(block)
+    }
+
+    fn mark_bad(&mut self, block: BlockId) -> Result<(), Fault> {
+        self.inner.mark_bad(block)
+    }
+
+    fn read_log(&self, slot: Slot, offset: u64, bytes: &mut [u8]) -> Result<(), Fault> {
+        let slot = if self.mistake == Mistake::CheckpointInPlace { Slot::A } else { slot };
+        self.inner.read_log(slot, offset, bytes)
+    }
+
+    fn write_log(&mut self, slot: Slot, offset: u64, bytes: &[u8]) -> Result<(), Fault> {
+        match self.mistake {
+            Mistake::CheckpointInPlace => self.inner.write_log(Slot::A, offset, bytes),
+            // The body waits for the header, and then comes too late by one operation.
+            Mistake::CheckpointReordered if bytes.len() == HEADER_BYTES => self.inner.write_log(slot, offset, bytes),
+            Mistake::CheckpointReordered if bytes.len() != RECORD_BYTES => {
+                self.catch_up()?;
+                self.late.push((slot, offset, bytes.to_vec()));
+                Ok(())
+            }
+            Mistake::CheckpointReordered => {
+                self.catch_up()?;
+                self.inner.write_log(slot, offset, bytes)
+            }
+            Mistake::LateJournal if bytes.len() == RECORD_BYTES => {
+                if self.late.len() == 2 {
+                    self.catch_up()?;
+                }
+                self.late.push((slot, offset, bytes.to_vec()));
+                Ok(())
+            }
+            Mistake::LateJournal => {
+                self.catch_up()?;
+                self.inner.write_log(slot, offset, bytes)
+            }
+            Mistake::VersionIgnored => self.inner.write_log(slot, offset, bytes),
+        }
+    }
+}
+
+/// Whether the crash test finds anything wrong in a few workloads.
+fn is_caught(kinds: impl Iterator<Item = Kind>, trial: impl Fn(Kind, u64) -> Result<u64, String>) -> Option<String> {
+    kinds.flat_map(|kind| (0..6).map(move |seed| (kind, seed))).find_map(|(kind, seed)| trial(kind, seed).err())
+}
+
+fn caught(mistake: Mistake) -> Option<String> {
+    is_caught(smallest().into_iter().chain(smallest().into_iter().map(buffered)), |kind, seed| {
+        let inner = MemoryBackend::new(kind.geometry);
+        let trial = Trial { twice: false, requests: 120, ..Trial::new(kind, seed) };
+        trial.exhaust(&Mutant { inner, mistake, late: Vec::new() })
+    })
+}
+
+#[test]
+fn a_checkpoint_written_over_the_one_in_use_is_caught() {
+    assert!(caught(Mistake::CheckpointInPlace).is_some());
+}
+
+#[test]
+fn a_checkpoint_whose_header_comes_first_is_caught() {
+    assert!(caught(Mistake::CheckpointReordered).is_some());
+}
+
+#[test]
+fn a_journal_that_comes_late_is_caught() {
+    assert!(caught(Mistake::LateJournal).is_some());
+}
+
+#[test]
+fn copies_that_lose_their_version_are_caught() {
+    assert!(caught(Mistake::VersionIgnored).is_some());
+}
+
+#[test]
+fn a_flush_that_does_nothing_is_caught() {
+    let found = is_caught(smallest().into_iter().map(buffered), |kind, seed| {
+        let trial = Trial { lie: Lie::Flush, twice: false, ..Trial::new(kind, seed) };
+        trial.exhaust(&MemoryBackend::new(kind.geometry))
+    });
+    assert!(found.is_some());
+}

@@ -1,0 +1,161 @@
+//! A drive, its model and random requests for both.
+
+use ssdlab_core::Rng;
+use ssdlab_device::{Backend, Drive, DriveError, FaultBackend, FaultPlan};
+
+use crate::drives::Kind;
+use crate::model::Model;
+
+/// Why a workload stops.
+#[derive(Debug)]
+pub enum Stop {
+    /// The power went off.
+    Off,
+    /// Blocks ran out.
+    WornOut,
+    /// A promise is broken.
+    Broken(String),
+}
+
+/// What one does wrong on purpose; see `mutants.rs`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Lie {
+    None,
+    /// A flush is acknowledged and not done.
+    Flush,
+}
+
+pub struct World<B: Backend> {
+    pub drive: Drive<FaultBackend<B>>,
+    pub model: Model,
+    rng: Rng,
+    stamp: u8,
+    write_through: bool,
+    /// Whether pages may be lost for faults of their own.
+    loses: bool,
+    lie: Lie,
+}
+
+impl<B: Backend + 'static> World<B> {
+    /// A new drive on erased flash.
+    pub fn new(kind: &Kind, backend: B, plan: FaultPlan, seed: u64, lie: Lie) -> Self {
+        let backend = FaultBackend::new(backend, plan).expect("memory can be read");
+        let drive = Drive::create(backend, kind.options).expect("a sound drive");
+        let model = Model::new(kind.options.logical_pages, kind.geometry.page_bytes);
+        let write_through = kind.options.buffer.is_none();
+        let loses = plan.flips > 0 || plan.reads > 0;
+        Self { drive, model, rng: Rng::named(seed, "requests"), stamp: 0, write_through, loses, lie }
+    }
+
+    /// The same world with the drive on another backend, off.
+    pub fn resumed(&self, kind: &Kind, backend: FaultBackend<B>) -> Self {
+        Self {
+            drive: Drive::off(backend, kind.options).expect("a sound drive"),
+            model: self.model.clone(),
+            rng: self.rng.clone(),
+            ..*self
+        }
+    }
+
+    fn below(&mut self, bound: usize) -> usize {
+        self.rng.below(bound as u64) as usize
+    }
+
+    /// A request on both.
+    pub fn request(&mut self) -> Result<(), Stop> {
+        let page_bytes = self.drive.geometry().page_bytes as usize;
+        let pages = self.model.pages() as usize;
+        let first = self.below(pages).min(self.below(pages));
+        let count = (1 + self.below(4)).min(pages - first);
+        let result = match self.below(20) {
+            0..=9 => self.write(first * page_bytes, count * page_bytes),
+            10..=12 => {
+                let offset = first * page_bytes + self.below(page_bytes);
+                let most = (pages * page_bytes - offset).min(2 * page_bytes);
+                let bytes = 1 + self.below(most);
+                self.write(offset, bytes)
+            }
+            13..=14 => {
+                self.model.trim(first..first + count);
+                self.drive.trim((first * page_bytes) as u64, (count * page_bytes) as u64, false)
+            }
+            15..=16 => self.flush(),
+            _ => return self.read(first * page_bytes, count * page_bytes),
+        };
+        self.judge(result)
+    }
+
+    fn judge(&mut self, result: Result<(), DriveError>) -> Result<(), Stop> {
+        if let Some(violation) = self.drive.backend().violation() {
+            return Err(Stop::Broken(violation.into()));
+        }
+        match result {
+            Ok(()) => Ok(()),
+            Err(DriveError::Off) => Err(Stop::Off),
+            Err(DriveError::ReadOnly { .. }) => Err(Stop::WornOut),
+            Err(DriveError::Unreadable(_)) if self.loses => Ok(()),
+            Err(error) => Err(Stop::Broken(error.to_string())),
+        }
+    }
+
+    fn write(&mut self, offset: usize, bytes: usize) -> Result<(), DriveError> {
+        self.stamp = self.stamp % 250 + 1;
+        let data: Vec<u8> = (0..bytes).map(|at| self.stamp.wrapping_add((at % 3) as u8)).collect();
+        let fua = self.below(8) == 0;
+        let before = self.model.clone();
+        let touched = self.model.write(offset, &data);
+        let result = self.drive.write(offset as u64, &data, fua && self.lie != Lie::Flush);
+        match result {
+            Ok(()) if fua => self.model.flush(),
+            Ok(()) if self.write_through => self.model.settle(touched),
+            // The rest of a page written in part could not be read: nothing was written.
+            Err(DriveError::Unreadable(_)) => self.model = before,
+            _ => {}
+        }
+        result
+    }
+
+    fn flush(&mut self) -> Result<(), DriveError> {
+        if self.lie != Lie::Flush {
+            self.drive.flush()?;
+        }
+        self.model.flush();
+        Ok(())
+    }
+
+    fn read(&mut self, offset: usize, bytes: usize) -> Result<(), Stop> {
+        let mut data = vec![0; bytes];
+        let result = self.drive.read(offset as u64, &mut data);
+        let whole = result.is_ok();
+        self.judge(result)?;
+        if whole && data != self.model.read(offset, bytes) {
+            return Err(Stop::Broken(format!("a read at {offset} returns {data:?}")));
+        }
+        Ok(())
+    }
+
+    /// Reads every page after a mount: what is there is one of what may be there.
+    pub fn take_stock(&mut self) -> Result<(), Stop> {
+        let page_bytes = self.drive.geometry().page_bytes as usize;
+        let mut page = vec![0; page_bytes];
+        for lpn in 0..self.model.pages() as usize {
+            match self.drive.read((lpn * page_bytes) as u64, &mut page) {
+                Ok(()) => self.model.found(lpn, &page).map_err(Stop::Broken)?,
+                other => self.judge(other)?,
+            }
+        }
+        self.check()
+    }
+
+    pub fn check(&self) -> Result<(), Stop> {
+        self.drive.check().map_err(Stop::Broken)
+    }
+
+    /// So many requests, and every page read at the end.
+    pub fn go_on(&mut self, requests: u32) -> Result<(), Stop> {
+        (0..requests).try_for_each(|_| self.request())?;
+        let page_bytes = self.drive.geometry().page_bytes as usize;
+        (0..self.model.pages() as usize).try_for_each(|lpn| self.read(lpn * page_bytes, page_bytes))?;
+        self.check()
+    }
+}

@@ -1,0 +1,159 @@
+//! Goal: a drive that holds bytes does to its flash what a simulation of it does. Method: random devices and requests on
+//! both: the same operations by cause as a run, and, one for one, those that the FTL emits for the pages of each request.
+
+use std::cell::RefCell;
+
+use proptest::prelude::*;
+use ssdlab_core::{BlockId, Lpn, PageSize, Pages, Ppn};
+use ssdlab_device::{Backend, Content, Drive, Fault, MemoryBackend, Options, Slot, SpareBytes};
+use ssdlab_ftl::{Ftl, WriteContext};
+use ssdlab_nand::{Cause, FlashOp, Geometry, Oob, Source};
+use ssdlab_sim::{Overwrite, Precondition, Setup, run};
+use ssdlab_testkit::any_ftl::{AnyFtl, visit};
+use ssdlab_testkit::strategies::{requests, setups};
+use ssdlab_trace::{Op, Request, SliceSource};
+
+/// An operation that reached the flash.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Done {
+    Read(Ppn),
+    Program(Ppn, Oob),
+    Erase(BlockId),
+}
+
+/// Flash that remembers what was done to it.
+struct Recording {
+    flash: MemoryBackend,
+    done: RefCell<Vec<Done>>,
+}
+
+impl Backend for Recording {
+    fn geometry(&self) -> &Geometry {
+        self.flash.geometry()
+    }
+
+    fn read(&self, ppn: Ppn, page: &mut [u8], spare: &mut SpareBytes) -> Result<(), Fault> {
+        self.done.borrow_mut().push(Done::Read(ppn));
+        self.flash.read(ppn, page, spare)
+    }
+
+    fn read_spares(&self, block: BlockId, spares: &mut [u8]) -> Result<(), Fault> {
+        self.flash.read_spares(block, spares)
+    }
+
+    fn program(&mut self, ppn: Ppn, page: &[u8], spare: &SpareBytes) -> Result<(), Fault> {
+        let Content::Programmed(written) = Content::decode(ppn, spare) else { panic!("a spare area that is damaged") };
+        self.done.get_mut().push(Done::Program(ppn, written.oob));
+        self.flash.program(ppn, page, spare)
+    }
+
+    fn erase(&mut self, block: BlockId) -> Result<(), Fault> {
+        self.done.get_mut().push(Done::Erase(block));
+        self.flash.erase(block)
+    }
+
+    fn sync(&mut self) -> Result<(), Fault> {
+        self.flash.sync()
+    }
+
+    fn is_bad(&self, block: BlockId) -> bool {
+        self.flash.is_bad(block)
+    }
+
+    fn mark_bad(&mut self, block: BlockId) -> Result<(), Fault> {
+        self.flash.mark_bad(block)
+    }
+
+    fn read_log(&self, slot: Slot, offset: u64, bytes: &mut [u8]) -> Result<(), Fault> {
+        self.flash.read_log(slot, offset, bytes)
+    }
+
+    fn write_log(&mut self, slot: Slot, offset: u64, bytes: &[u8]) -> Result<(), Fault> {
+        self.flash.write_log(slot, offset, bytes)
+    }
+}
+
+/// What the FTL emits for requests that are split into pages as a simulated drive splits them.
+struct Emitted<'a> {
+    setup: &'a Setup,
+    requests: &'a [Request],
+}
+
+impl AnyFtl for Emitted<'_> {
+    type Output = Vec<Done>;
+
+    fn visit<F: Ftl>(self, mut ftl: F) -> Vec<Done> {
+        let size = PageSize::new(self.setup.geometry.page_bytes);
+        let mut log: Vec<FlashOp> = Vec::new();
+        for request in self.requests {
+            let (offset, end) = (request.offset, request.offset + u64::from(request.bytes));
+            let Pages { first, count, head, tail } = size.split(offset, end);
+            match request.op {
+                Op::Read => drop(ftl.read(Lpn(first), count, Cause::Host, &mut log)),
+                Op::Write => {
+                    if head {
+                        ftl.read(Lpn(first), 1, Cause::ReadModifyWrite, &mut log);
+                    }
+                    if tail {
+                        ftl.read(Lpn(first + count - 1), 1, Cause::ReadModifyWrite, &mut log);
+                    }
+                    ftl.write(Lpn(first), count, WriteContext::default(), &mut log);
+                }
+                Op::Trim => {
+                    let covered = size.covered(offset, end);
+                    ftl.trim(Lpn(covered.start as u32), (covered.end - covered.start) as u32, &mut log);
+                }
+                Op::Flush => {}
+            }
+        }
+        let mut done = Vec::new();
+        for operation in log {
+            match operation {
+                FlashOp::Read(ppn, _) | FlashOp::ReadPart(ppn, ..) => done.push(Done::Read(ppn)),
+                FlashOp::Program(ppn, oob, Source::Host(_) | Source::Map, _) => done.push(Done::Program(ppn, oob)),
+                FlashOp::Program(ppn, oob, Source::Copy(from), _) | FlashOp::Copy(from, ppn, oob, _) => {
+                    done.extend([Done::Read(from), Done::Program(ppn, oob)]);
+                }
+                FlashOp::Erase(block, _) => done.push(Done::Erase(block)),
+                _ => {}
+            }
+        }
+        done
+    }
+}
+
+fn serve(drive: &mut Drive<Recording>, request: &Request) {
+    let bytes = request.bytes as usize;
+    let served = match request.op {
+        Op::Read => drive.read(request.offset, &mut vec![0; bytes]),
+        Op::Write => drive.write(request.offset, &vec![7; bytes], false),
+        Op::Trim => drive.trim(request.offset, request.bytes.into(), false),
+        Op::Flush => drive.flush(),
+    };
+    served.expect("the drive serves what lies on it");
+}
+
+proptest! {
+    #![proptest_config(ssdlab_tiers::cases(2_000))]
+
+    #[test]
+    fn a_drive_with_bytes_does_what_the_simulation_does(mut setup in setups(), requests in requests(200)) {
+        setup.precondition = Precondition { fill: 0.0, overwrite: Overwrite::None };
+        let capacity = setup.capacity_bytes();
+        let requests: Vec<Request> =
+            requests.into_iter().filter(|request| request.offset + u64::from(request.bytes) <= capacity).collect();
+        let outcome = run(&setup, &mut SliceSource::new(&requests), &mut ()).expect("the data check finds nothing");
+
+        let Setup { geometry, logical_pages, ftl, seed, .. } = setup;
+        let options = Options { logical_pages, ftl, seed, buffer: None, journal_records: 64 };
+        let flash = Recording { flash: MemoryBackend::new(geometry), done: RefCell::default() };
+        let mut drive = Drive::create(flash, options).expect("a sound drive");
+        requests.iter().for_each(|request| serve(&mut drive, request));
+
+        prop_assert_eq!(*drive.counts(), outcome.summary.flash.0);
+        prop_assert_eq!(drive.erase_counts().iter().map(|&erases| u64::from(erases)).sum::<u64>(), outcome.summary.wear.erases);
+        prop_assert_eq!(drive.check(), Ok(()));
+        let emitted = visit(&setup, Emitted { setup: &setup, requests: &requests });
+        prop_assert_eq!(drive.into_backend().done.into_inner(), emitted);
+    }
+}
