@@ -18,6 +18,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("ssdlab-advice", 4),
     ("ssdlab-config", 4),
     ("ssdlab-measure", 4),
+    ("ssdlab-serve", 4),
     ("ssdlab-py", 5),
 ];
 

@@ -1,6 +1,6 @@
 //! An FTL of any type, behind one pointer.
 
-use ssdlab_core::{Lpn, Ppn};
+use ssdlab_core::{Archive, Archived, Lpn, Ppn};
 use ssdlab_ftl::choice::Visitor;
 use ssdlab_ftl::{Ftl, WriteContext};
 use ssdlab_nand::{Cause, Trimmed};
@@ -20,6 +20,8 @@ pub(crate) trait Translation: Send {
     fn recover(&mut self, table: &PageTable, trims: &[Trimmed], flash: &mut dyn Move) -> Result<(), String>;
 
     fn lookup(&self, lpn: Lpn) -> Option<Ppn>;
+
+    fn archive(&mut self, archive: &mut Archive<'_>) -> Archived;
 
     fn is_worn_out(&self) -> bool;
 
@@ -48,6 +50,10 @@ impl<F: Ftl + Send, const FAILS: bool> Translation for Over<F, FAILS> {
 
     fn lookup(&self, lpn: Lpn) -> Option<Ppn> {
         self.0.lookup(lpn)
+    }
+
+    fn archive(&mut self, archive: &mut Archive<'_>) -> Archived {
+        self.0.archive(archive)
     }
 
     fn is_worn_out(&self) -> bool {

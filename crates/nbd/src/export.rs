@@ -2,6 +2,8 @@
 
 use std::time::Instant;
 
+use crate::later::Later;
+
 /// An error of a request, with its number in the protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[repr(u32)]
@@ -33,13 +35,15 @@ pub enum Errno {
 }
 
 /// When the reply to a request may leave.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default)]
 pub enum Leave {
     /// With the next batch.
     #[default]
     Now,
     /// Not before this instant, because the simulated drive takes until then.
     At(Instant),
+    /// When the other end says, as the simulated drive does not know yet.
+    When(Later),
 }
 
 /// What became of a request.

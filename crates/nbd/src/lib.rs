@@ -9,12 +9,13 @@
 //! and TLS by pre-shared keys (which rustls lacks) are not.
 //!
 //! Requests of a connection are done in order as they are decoded, a batch of replies leaves in one system call, and
-//! connections run side by side. An export that simulates time says when a reply may leave ([`Leave::At`]); then replies
+//! connections run side by side. An export that simulates time says when a reply may leave ([`Leave`]); then replies
 //! leave in order of time, whatever the order of their requests.
 
 mod buffer;
 mod export;
 pub mod fuzz;
+mod later;
 mod memory;
 pub mod protocol;
 mod server;
@@ -22,6 +23,7 @@ mod session;
 
 pub use buffer::Buffer;
 pub use export::{BlockSizes, Done, Errno, Export, Extent, Features, Leave, Zeroing};
+pub use later::{Later, Teller, later};
 pub use memory::Memory;
 pub use server::{Address, Ending, Handle, Lag, Options, Server, ServerError, Tls, TlsError};
 pub use session::{Entry, Host, Next, Security, Session};

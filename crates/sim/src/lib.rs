@@ -42,7 +42,7 @@ pub use drive::buffer::BufferCounters;
 pub use host::block::BlockSummary;
 pub use host::cache::{CacheSummary, PoolsSummary};
 pub use host::fit::{Fitted, Fitter, Runs, runs};
-pub use live::{LiveDrive, live};
+pub use live::{LiveDrive, live, live_from};
 pub use observe::activity::{Activity, DriveSummary, GanttBar, Interference, Spread, StreamSummary};
 pub use observe::lifetime::{LifetimeSummary, WriteRate};
 pub use observe::log::{CaptureCounters, CaptureSummary, LogFigures, LogSummary, MergeTally, Merges};

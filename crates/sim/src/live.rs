@@ -4,8 +4,10 @@
 //! the time asked for, so a request that comes then can still affect what follows.
 
 use std::collections::VecDeque;
+use std::io::BufRead;
 
-use ssdlab_core::Nanos;
+use ssdlab_core::{Archive, Nanos};
+use ssdlab_ftl::Ftl;
 use ssdlab_nand::Timing;
 use ssdlab_nand::backend::OneByOne;
 use ssdlab_trace::Request;
@@ -19,7 +21,7 @@ use crate::run::error::SimError;
 use crate::run::monitor::{Control, Monitor};
 use crate::setup::drive::DriveOptions;
 use crate::setup::host::Replay;
-use crate::setup::{Clock, Setup};
+use crate::setup::{Clock, Overwrite, Precondition, Setup};
 use crate::state::States;
 
 /// A drive that takes requests as they come.
@@ -44,18 +46,45 @@ pub trait LiveDrive: Send {
 /// # Errors
 /// If it is impossible, has a cache above it, or does not know time.
 pub fn live(setup: &Setup, monitor: &mut dyn Monitor) -> Result<Option<Box<dyn LiveDrive>>, SimError> {
+    check(setup)?;
+    let setup = Setup { replay: Replay::Open { time_scale: 1.0 }, gantt: None, ..*setup };
+    assemble(&setup, GoingLive { ftl: None, monitor })
+}
+
+/// The device described by `setup`, whose FTL goes on from the state that [`Ftl::archive`] saved; it is neither
+/// preconditioned nor checked.
+///
+/// # Errors
+/// As of [`live`], and if the state is not one of this FTL.
+pub fn live_from(setup: &Setup, ftl: &mut dyn BufRead) -> Result<Box<dyn LiveDrive>, SimError> {
+    check(setup)?;
+    let precondition = Precondition { fill: 0.0, overwrite: Overwrite::None };
+    let replay = Replay::Open { time_scale: 1.0 };
+    let setup = Setup { replay, gantt: None, precondition, check: false, ..*setup };
+    let drive = assemble(&setup, GoingLive { ftl: Some(ftl), monitor: &mut () })?;
+    Ok(drive.expect("nobody stops a drive that is not preconditioned"))
+}
+
+fn check(setup: &Setup) -> Result<(), SimError> {
     if setup.cache.is_some() {
         return Err(SimError::Setup("the drive is below another cache already; leave out cache.policy".into()));
     }
     if setup.clock == Clock::Count {
         return Err(SimError::Setup("the requests of the drive take no time; set time to serial or event".into()));
     }
-    let setup = Setup { replay: Replay::Open { time_scale: 1.0 }, gantt: None, ..*setup };
-    assemble(&setup, GoingLive { monitor })
+    Ok(())
 }
 
 struct GoingLive<'a, 'm> {
+    /// State of the FTL; none prepares the device.
+    ftl: Option<&'a mut dyn BufRead>,
     monitor: &'a mut (dyn Monitor + 'm),
+}
+
+/// Loads the state of an FTL.
+fn load(ftl: &mut impl Ftl, state: Option<&mut dyn BufRead>) -> Result<(), SimError> {
+    let Some(state) = state else { return Ok(()) };
+    ftl.archive(&mut Archive::Load(state)).map_err(|error| SimError::Setup(format!("the state of the FTL: {error}")))
 }
 
 impl Purpose for GoingLive<'_, '_> {
@@ -65,6 +94,7 @@ impl Purpose for GoingLive<'_, '_> {
     where
         P: Parts<Flash: OneByOne>,
     {
+        load(drive.ftl(), self.ftl)?;
         let (_, control) = drive.prepare(States::default(), None, self.monitor)?;
         Ok((control == Control::Continue)
             .then(|| -> Box<dyn LiveDrive> { Box::new(Serial { drive, done: VecDeque::new() }) }))
@@ -72,10 +102,11 @@ impl Purpose for GoingLive<'_, '_> {
 
     fn in_time<P: TimedParts>(
         self,
-        stack: Stack<Untimed<P>>,
+        mut stack: Stack<Untimed<P>>,
         timing: &Timing,
         options: DriveOptions,
     ) -> Result<Self::Output, SimError> {
+        load(&mut stack.ftl, self.ftl)?;
         let Prepared { drive, control, .. } =
             prepare_drive::<P>(stack, timing, options, States::default(), None, self.monitor)?;
         Ok((control == Control::Continue)

@@ -1,11 +1,12 @@
 //! What is known of a drive from outside: its shape, its counters, its health.
 
-use ssdlab_core::counters;
+use ssdlab_core::{Archive, Archived, counters};
 use ssdlab_nand::{Counts, Geometry};
 
 use super::{Drive, Options, bad_blocks};
 use crate::backend::Backend;
 use crate::buffer::Buffer;
+use crate::error::DriveError;
 
 counters! {
     /// The health of a drive, in the words of NVMe's health log.
@@ -95,6 +96,17 @@ impl<B: Backend> Drive<B> {
     /// What holds the bytes; the power is cut.
     pub fn into_backend(self) -> B {
         self.medium.backend
+    }
+
+    /// Saves the state of the FTL, for a drive in time to go on from.
+    ///
+    /// # Errors
+    /// If it cannot be written, or the drive is off.
+    pub fn save_ftl(&mut self, archive: &mut Archive<'_>) -> Archived {
+        match &mut self.ftl {
+            Some(ftl) => ftl.archive(archive),
+            None => Err(std::io::Error::other(DriveError::Off)),
+        }
     }
 
     /// Verifies every invariant of FTL and log in O(pages); the error says which is broken.

@@ -35,7 +35,11 @@ fn kind(
     let log_blocks = if let FtlChoice::Log(_, count) = ftl { count } else { 0 };
     let blocks = (4 + spare + log_blocks + ftl.device_reserve_blocks(&shape)).next_multiple_of(planes);
     let geometry = Geometry { page_bytes, pages_per_block, blocks, order: ProgramOrder::Ascending, parallelism };
-    Kind { name, geometry, options: Options { logical_pages, ftl, seed: 1, buffer: None, journal_records: 20, spare_for_failures: 0 } }
+    Kind {
+        name,
+        geometry,
+        options: Options { logical_pages, ftl, seed: 1, buffer: None, journal_records: 20, spare_for_failures: 0 },
+    }
 }
 
 /// One drive of each FTL, as small as can be.

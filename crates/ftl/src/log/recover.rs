@@ -110,8 +110,12 @@ impl LogDevice {
     /// Chooses the data block of each logical block; `switches` is the role of log blocks that may become one. Returns
     /// the other blocks with valid pages, in the order in which they were opened.
     fn take_data_blocks(&mut self, switches: Role, survey: &Survey) -> Vec<LogBlock> {
-        let mut rest: Vec<LogBlock> =
-            survey.blocks.iter().filter(|found| !found.bad && found.valid > 0).map(|found| self.describe(found)).collect();
+        let mut rest: Vec<LogBlock> = survey
+            .blocks
+            .iter()
+            .filter(|found| !found.bad && found.valid > 0)
+            .map(|found| self.describe(found))
+            .collect();
         rest.sort_by_key(|found| found.opened);
         let mut chosen: BTreeMap<u32, LogBlock> = BTreeMap::new();
         for found in rest.iter().filter(|found| found.in_place && [Role::Data, switches].contains(&found.role)) {

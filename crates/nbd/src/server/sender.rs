@@ -11,6 +11,7 @@ use std::time::Instant;
 use super::Shared;
 use super::wire::Wire;
 use crate::buffer::Buffer;
+use crate::export::Leave;
 use crate::session::{Held, Output};
 
 /// Replies of one connection may wait with so many bytes, and one more.
@@ -43,11 +44,21 @@ impl Sender {
         }
         let (queue, _) = self.timed.as_ref().expect("it was started");
         if !output.bytes.is_empty() {
-            queue.push(Waiting { at: Instant::now(), bytes: output.bytes.as_slice().to_vec(), timed: false, number: 0 })?;
+            let number = queue.reserve(output.bytes.len())?;
+            queue.put(Waiting { at: Instant::now(), bytes: output.bytes.as_slice().to_vec(), timed: false, number });
             output.bytes.clear();
         }
-        for Held { at, bytes } in output.take_held() {
-            queue.push(Waiting { at, bytes, timed: true, number: 0 })?;
+        for Held { leave, bytes } in output.take_held() {
+            let number = queue.reserve(bytes.len())?;
+            let put = {
+                let queue = Arc::clone(queue);
+                move |at| queue.put(Waiting { at, bytes, timed: true, number })
+            };
+            match leave {
+                Leave::Now => put(Instant::now()),
+                Leave::At(at) => put(at),
+                Leave::When(later) => later.then(put),
+            }
         }
         Ok(())
     }
@@ -117,7 +128,10 @@ struct Queue {
 
 #[derive(Default)]
 struct State {
+    /// Replies that know their time.
     waiting: BinaryHeap<Reverse<Waiting>>,
+    /// All replies, and their bytes.
+    replies: usize,
     bytes: usize,
     number: u64,
     finished: bool,
@@ -134,9 +148,10 @@ impl Queue {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn push(&self, waiting: Waiting) -> io::Result<()> {
+    /// Waits for room for a reply of so many bytes, and gives it a number.
+    fn reserve(&self, bytes: usize) -> io::Result<u64> {
         let mut state = self.lock();
-        while !state.broken && (state.waiting.len() >= self.most_replies || state.bytes >= MOST_BYTES) {
+        while !state.broken && (state.replies >= self.most_replies || state.bytes >= MOST_BYTES) {
             state = self.room.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
         if state.broken {
@@ -144,11 +159,15 @@ impl Queue {
         }
         let number = state.number;
         state.number += 1;
-        state.bytes += waiting.bytes.len();
-        state.waiting.push(Reverse(Waiting { number, ..waiting }));
-        drop(state);
+        state.replies += 1;
+        state.bytes += bytes;
+        Ok(number)
+    }
+
+    /// A reply that has its room knows its time.
+    fn put(&self, waiting: Waiting) {
+        self.lock().waiting.push(Reverse(waiting));
         self.changed.notify_one();
-        Ok(())
     }
 
     /// Sends replies at their times until the queue is finished and empty.
@@ -161,6 +180,7 @@ impl Queue {
                 && first.at <= now
             {
                 let Some(Reverse(first)) = state.waiting.pop() else { break };
+                state.replies -= 1;
                 state.bytes -= first.bytes.len();
                 batch.extend(&first.bytes);
                 if first.timed {
@@ -182,7 +202,7 @@ impl Queue {
             } else if let Some(Reverse(first)) = state.waiting.peek() {
                 let left = first.at - now;
                 state = self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
-            } else if state.finished {
+            } else if state.finished && state.replies == 0 {
                 return;
             } else {
                 state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);

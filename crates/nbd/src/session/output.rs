@@ -1,7 +1,5 @@
 //! Replies on their way out.
 
-use std::time::Instant;
-
 use crate::buffer::Buffer;
 use crate::export::Leave;
 
@@ -11,8 +9,8 @@ const FULL: usize = 64 << 10;
 /// A reply that may not leave yet.
 #[derive(Debug)]
 pub struct Held {
-    /// When it may.
-    pub at: Instant,
+    /// When it may: never [`Leave::Now`].
+    pub leave: Leave,
     /// The whole reply.
     pub bytes: Vec<u8>,
 }
@@ -39,12 +37,13 @@ impl Output {
     }
 
     /// The reply that begins at `start` may leave then.
-    pub(super) fn leave(&mut self, start: usize, when: Leave) {
-        if let Leave::At(at) = when {
-            let bytes = self.bytes.tail(start).to_vec();
-            self.bytes.truncate(start);
-            self.held_bytes += bytes.len();
-            self.held.push(Held { at, bytes });
+    pub(super) fn leave(&mut self, start: usize, leave: Leave) {
+        if matches!(leave, Leave::Now) {
+            return;
         }
+        let bytes = self.bytes.tail(start).to_vec();
+        self.bytes.truncate(start);
+        self.held_bytes += bytes.len();
+        self.held.push(Held { leave, bytes });
     }
 }

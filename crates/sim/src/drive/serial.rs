@@ -36,6 +36,10 @@ impl<P: Parts<Flash: OneByOne>> SerialDrive<P> {
         Self { stack, fitter: Fitter::new(setup), measurement }
     }
 
+    pub(crate) fn ftl(&mut self) -> &mut P::Ftl {
+        &mut self.stack.ftl
+    }
+
     /// Prepares the device, overwritten by `trace` if that is asked for; the clock begins after that.
     pub(crate) fn prepare(
         &mut self,

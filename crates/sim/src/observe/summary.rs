@@ -208,7 +208,7 @@ pub struct LatencyByOp {
 
 impl LatencyByOp {
     /// Figures of the histograms of each [`ssdlab_trace::Op`].
-    pub(crate) fn of(histograms: &[LatencyHistogram; 4]) -> Self {
+    pub fn of(histograms: &[LatencyHistogram; 4]) -> Self {
         let mut all = LatencyHistogram::default();
         histograms.iter().for_each(|histogram| all.merge(histogram));
         let [read, write, trim, flush] = histograms.each_ref().map(LatencySummary::of);

@@ -1,0 +1,113 @@
+//! A time that is told later: the link between a request and the simulated drive that completes it.
+
+use std::fmt;
+use std::mem;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+/// The end that waits for the time.
+pub struct Later(Arc<Link>);
+
+/// The end that tells it. Dropped without a word, it tells the present.
+pub struct Teller(Arc<Link>);
+
+struct Link(Mutex<State>);
+
+enum State {
+    /// Neither end has spoken.
+    Open,
+    Told(Instant),
+    Awaited(Box<dyn FnOnce(Instant) + Send>),
+    Over,
+}
+
+/// Both ends of a new link.
+pub fn later() -> (Teller, Later) {
+    let link = Arc::new(Link(Mutex::new(State::Open)));
+    (Teller(Arc::clone(&link)), Later(link))
+}
+
+impl Link {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn tell(&self, at: Instant) {
+        let mut state = self.lock();
+        match mem::replace(&mut *state, State::Over) {
+            State::Open => *state = State::Told(at),
+            State::Awaited(then) => {
+                drop(state);
+                then(at);
+            }
+            done @ (State::Told(_) | State::Over) => *state = done,
+        }
+    }
+}
+
+impl Later {
+    /// Calls `then` with the time, on the thread of whoever comes second.
+    pub fn then(self, then: impl FnOnce(Instant) + Send + 'static) {
+        let mut state = self.0.lock();
+        match mem::replace(&mut *state, State::Over) {
+            State::Told(at) => {
+                drop(state);
+                then(at);
+            }
+            _ => *state = State::Awaited(Box::new(then)),
+        }
+    }
+}
+
+impl Teller {
+    /// The reply may leave at this time.
+    pub fn tell(self, at: Instant) {
+        self.0.tell(at);
+    }
+}
+
+impl Drop for Teller {
+    fn drop(&mut self) {
+        self.0.tell(Instant::now());
+    }
+}
+
+impl fmt::Debug for Later {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Later")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use super::*;
+
+    #[test]
+    fn the_time_comes_through_whoever_is_first() {
+        let at = Instant::now();
+        for told_first in [true, false] {
+            let (sender, receiver) = mpsc::channel();
+            let then = move |at| sender.send(at).expect("somebody listens");
+            let (teller, waiting) = later();
+            if told_first {
+                teller.tell(at);
+                waiting.then(then);
+            } else {
+                waiting.then(then);
+                teller.tell(at);
+            }
+            assert_eq!(receiver.recv(), Ok(at));
+        }
+    }
+
+    #[test]
+    fn nobody_waits_for_a_teller_that_is_gone() {
+        let (sender, receiver) = mpsc::channel();
+        let (teller, waiting) = later();
+        waiting.then(move |at| sender.send(at).expect("somebody listens"));
+        drop(teller);
+        assert!(receiver.recv().is_ok());
+    }
+}

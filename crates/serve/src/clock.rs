@@ -1,0 +1,183 @@
+//! The drive in time beside that of bytes: when the reply to a request may leave.
+
+use std::collections::HashMap;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use ssdlab_core::{LatencyHistogram, Nanos};
+use ssdlab_nbd::{Later, Teller, later};
+use ssdlab_sim::{LiveDrive, SimError};
+use ssdlab_trace::Request;
+
+/// Simulated time against that of the clock on the wall.
+#[derive(Clone, Copy, Debug)]
+pub struct Pace {
+    began: Instant,
+    /// Seconds on the wall for each simulated second.
+    scale: f64,
+}
+
+impl Pace {
+    /// Simulated time begins now and passes `scale` times slower than real time.
+    pub fn new(scale: f64) -> Self {
+        Self { began: Instant::now(), scale }
+    }
+
+    /// The simulated time now.
+    pub fn now_ns(&self) -> u64 {
+        (self.began.elapsed().as_nanos() as f64 / self.scale) as u64
+    }
+
+    fn at(&self, time: Nanos) -> Instant {
+        self.began + Duration::from_nanos((time.0 as f64 * self.scale) as u64)
+    }
+}
+
+/// What was measured of the drive in time.
+#[derive(Clone, Debug, Default)]
+pub struct Measured {
+    /// Response times by [`ssdlab_trace::Op`].
+    pub latency: [LatencyHistogram; 4],
+    /// Why the drive stopped telling times.
+    pub failed: Option<Arc<SimError>>,
+}
+
+/// Runs the drive in time on a thread of its own. Replies wait for it; if it fails, they leave at once.
+pub struct Clock {
+    sender: Option<Sender<Asked>>,
+    thread: Option<JoinHandle<()>>,
+    measured: Arc<Mutex<Measured>>,
+}
+
+/// Requests whose reply leaves when the last of them is done.
+struct Asked {
+    requests: Vec<Request>,
+    teller: Teller,
+}
+
+impl Clock {
+    /// Starts the drive, whose time is that of `pace`.
+    ///
+    /// # Errors
+    /// If there can be no thread.
+    pub fn start(drive: Box<dyn LiveDrive>, pace: Pace) -> std::io::Result<Self> {
+        let (sender, asked) = mpsc::channel();
+        let measured = Arc::new(Mutex::new(Measured::default()));
+        let mut ticking = Ticking { drive, pace, asked, measured: Arc::clone(&measured), waiting: HashMap::new() };
+        let thread = thread::Builder::new().name("drive in time".into()).spawn(move || {
+            if let Err(error) = ticking.run() {
+                // The tellers go with what waits, and replies leave.
+                lock(&ticking.measured).failed = Some(Arc::new(error));
+            }
+        })?;
+        Ok(Self { sender: Some(sender), thread: Some(thread), measured })
+    }
+
+    /// Gives the drive requests, each at its time, of which no two are equal; the reply may leave when all are done.
+    pub fn submit(&self, requests: Vec<Request>) -> Later {
+        let (teller, reply) = later();
+        if let Some(sender) = &self.sender {
+            // A drive that has failed drops the teller, and the reply leaves at once.
+            let _ = sender.send(Asked { requests, teller });
+        }
+        reply
+    }
+
+    /// What was measured up to now.
+    pub fn measured(&self) -> Measured {
+        lock(&self.measured).clone()
+    }
+}
+
+impl Drop for Clock {
+    fn drop(&mut self) {
+        self.sender = None;
+        if let Some(thread) = self.thread.take() {
+            // A panic of the thread has been printed, and nobody waits for it.
+            let _ = thread.join();
+        }
+    }
+}
+
+fn lock(measured: &Mutex<Measured>) -> MutexGuard<'_, Measured> {
+    measured.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+struct Ticking {
+    drive: Box<dyn LiveDrive>,
+    pace: Pace,
+    asked: Receiver<Asked>,
+    measured: Arc<Mutex<Measured>>,
+    /// Replies by the time of their requests, of which no two are equal: how many are not done, and who waits.
+    waiting: HashMap<u64, Arc<Reply>>,
+}
+
+/// A reply that waits for several requests; when the last lets go of it, it leaves.
+struct Reply {
+    latest: Mutex<Option<Instant>>,
+    teller: Mutex<Option<Teller>>,
+}
+
+impl Drop for Reply {
+    fn drop(&mut self) {
+        let teller = self.teller.get_mut().unwrap_or_else(PoisonError::into_inner).take();
+        let latest = self.latest.get_mut().unwrap_or_else(PoisonError::into_inner).take();
+        if let (Some(teller), Some(latest)) = (teller, latest) {
+            teller.tell(latest);
+        }
+    }
+}
+
+impl Ticking {
+    fn run(&mut self) -> Result<(), SimError> {
+        let mut done = Vec::new();
+        loop {
+            let next = self.drive.advance(Nanos(self.pace.now_ns()), &mut done)?;
+            self.complete(&mut done);
+            let asked = match next {
+                // What is simulated is due at a moment on the wall.
+                Some(next) => {
+                    let left = self.pace.at(next).saturating_duration_since(Instant::now());
+                    match self.asked.recv_timeout(left) {
+                        Ok(asked) => asked,
+                        Err(RecvTimeoutError::Timeout) => continue,
+                        Err(RecvTimeoutError::Disconnected) => return Ok(()),
+                    }
+                }
+                None => match self.asked.recv() {
+                    Ok(asked) => asked,
+                    Err(_) => return Ok(()),
+                },
+            };
+            self.take(asked)?;
+            while let Ok(asked) = self.asked.try_recv() {
+                self.take(asked)?;
+            }
+        }
+    }
+
+    fn take(&mut self, asked: Asked) -> Result<(), SimError> {
+        let reply = Arc::new(Reply { latest: Mutex::new(None), teller: Mutex::new(Some(asked.teller)) });
+        for request in asked.requests {
+            self.waiting.insert(request.time_ns, Arc::clone(&reply));
+            self.drive.submit(request)?;
+        }
+        Ok(())
+    }
+
+    fn complete(&mut self, done: &mut Vec<(Request, Nanos)>) {
+        if done.is_empty() {
+            return;
+        }
+        let mut measured = lock(&self.measured);
+        for (request, at) in done.drain(..) {
+            measured.latency[request.op as usize].record(at.0 - request.time_ns);
+            if let Some(reply) = self.waiting.remove(&request.time_ns) {
+                let mut latest = reply.latest.lock().unwrap_or_else(PoisonError::into_inner);
+                *latest = (*latest).max(Some(self.pace.at(at)));
+            }
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! What a drive that is served has done.
+
+use serde::Serialize;
+use ssdlab_device::{Health, MountReport};
+use ssdlab_sim::{FlashSummary, HostCounters, LatencyByOp};
+
+/// How a drive was mounted.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Mount {
+    /// Whether it had been shut down in good order.
+    pub clean: bool,
+    /// Whether the log was lost, so that all spare areas were read.
+    pub full_scan: bool,
+    /// Bytes of the log read.
+    pub log_bytes_read: u64,
+    /// Blocks whose spare areas were read.
+    pub blocks_scanned: u64,
+    /// Spare areas read.
+    pub spares_read: u64,
+    /// Pages read to compare their checksums.
+    pub pages_verified: u64,
+    /// Operations of the FTL, by cause.
+    pub operations: FlashSummary,
+}
+
+impl Mount {
+    /// What a report of the drive says.
+    pub fn of(report: MountReport) -> Self {
+        let MountReport { full_scan, clean, log_bytes_read, blocks_scanned, spares_read, pages_verified, operations } =
+            report;
+        let operations = FlashSummary(operations);
+        Self { clean, full_scan, log_bytes_read, blocks_scanned, spares_read, pages_verified, operations }
+    }
+}
+
+/// Response times of the drive in time, and how late replies left.
+#[derive(Clone, Debug, Serialize)]
+pub struct Times {
+    /// Response times as simulated.
+    pub latency: LatencyByOp,
+    /// Replies that waited for their time.
+    pub replies: u64,
+    /// Mean time by which they left late, in nanoseconds on the wall.
+    pub lag_mean_ns: f64,
+    /// The longest such time.
+    pub lag_max_ns: u64,
+    /// Why the drive in time stopped; none while it runs.
+    pub failed: Option<String>,
+}
+
+/// A drive since it was opened.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    /// Bytes that clients see.
+    pub capacity_bytes: u64,
+    /// What clients asked for, as far as it was done.
+    pub host: HostCounters,
+    /// Flash operations by cause.
+    pub flash: FlashSummary,
+    /// Pages programmed for each page that clients wrote; none if they wrote nothing.
+    pub write_amplification: Option<f64>,
+    /// Logical pages that wait in a volatile write buffer.
+    pub buffered_pages: u32,
+    /// State of the flash.
+    pub health: Health,
+    /// How the drive was mounted; none if it was made anew.
+    pub mount: Option<Mount>,
+    /// Response times; none where replies leave at once.
+    pub times: Option<Times>,
+}

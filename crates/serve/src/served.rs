@@ -1,0 +1,287 @@
+//! A drive as an export of the NBD server.
+
+use std::ops::Range;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use ssdlab_core::PageSize;
+use ssdlab_device::{Backend, Drive, DriveError, MountReport};
+use ssdlab_nbd::{BlockSizes, Done, Errno, Export, Extent, Features, Lag, Leave, Zeroing};
+use ssdlab_sim::{FlashSummary, HostCounters, LatencyByOp};
+use ssdlab_trace::{Op, Request, flag};
+
+use crate::clock::{Clock, Pace};
+use crate::report::{Mount, Report, Times};
+
+/// Allocation is looked up for so many bytes at a time, as others wait meanwhile.
+const MOST_LOOKED_UP: u64 = 64 << 20;
+
+/// Bytes of a request of a trace at most: trims may be larger.
+const MOST_REQUESTED: u64 = 1 << 30;
+
+/// What whoever serves a drive does with it beside clients.
+pub trait Handle: Export {
+    /// What it has done. `lag` is that of the server.
+    fn report(&self, lag: &Lag) -> Report;
+
+    /// Takes the requests recorded since this was called last, in order of time.
+    fn take_record(&self) -> Vec<Request>;
+
+    /// Makes everything safe, writes a checkpoint and switches the drive off.
+    ///
+    /// # Errors
+    /// As of [`Drive::shut_down`].
+    fn shut_down(&self) -> Result<(), DriveError>;
+}
+
+/// A drive that clients use.
+pub struct Served<B: Backend> {
+    size_bytes: u64,
+    page: PageSize,
+    description: String,
+    pace: Pace,
+    clock: Option<Clock>,
+    mount: Option<Mount>,
+    state: Mutex<State<B>>,
+}
+
+struct State<B: Backend> {
+    drive: Drive<B>,
+    host: HostCounters,
+    /// None unless requests are recorded.
+    record: Option<Vec<Request>>,
+    /// Time of the latest request. No two have one time.
+    last_ns: u64,
+}
+
+impl<B: Backend> Served<B> {
+    /// Serves a drive that is on. `mount` is how it came on; replies wait for `clock`, whose time is that of `pace`.
+    pub fn new(
+        drive: Drive<B>,
+        description: String,
+        mount: Option<MountReport>,
+        pace: Pace,
+        clock: Option<Clock>,
+        record: bool,
+    ) -> Self {
+        Self {
+            size_bytes: drive.capacity_bytes(),
+            page: PageSize::new(drive.geometry().page_bytes),
+            description,
+            pace,
+            clock,
+            mount: mount.map(Mount::of),
+            state: Mutex::new(State {
+                drive,
+                host: HostCounters::default(),
+                record: record.then(Vec::new),
+                last_ns: 0,
+            }),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State<B>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Does an operation on the drive; then counts, records and times it as `requests`.
+    fn perform(
+        &self,
+        requests: &[Asked],
+        operation: impl FnOnce(&mut Drive<B>) -> Result<(), DriveError>,
+    ) -> Result<Leave, Errno> {
+        let mut state = self.lock();
+        // A fault of what holds the bytes switches the drive off. Where nothing waited in RAM, nothing was lost by that.
+        if !state.drive.is_on() && state.drive.options().buffer.is_none() {
+            state.drive.mount().map_err(|error| number(&error))?;
+        }
+        operation(&mut state.drive).map_err(|error| number(&error))?;
+        let mut timed = Vec::new();
+        for asked in requests {
+            state.count(self.page, asked);
+            let Range { mut start, end } = asked.bytes.clone();
+            loop {
+                let bytes = (end - start).min(MOST_REQUESTED);
+                state.last_ns = self.pace.now_ns().max(state.last_ns + 1);
+                let (time_ns, bytes) = (state.last_ns, bytes as u32);
+                let request = Request { time_ns, offset: start, bytes, op: asked.op, flags: asked.flags, stream: 0 };
+                state.record.iter_mut().for_each(|record| record.push(request));
+                timed.push(request);
+                start += u64::from(bytes);
+                if start == end {
+                    break;
+                }
+            }
+        }
+        // With the lock held, so that the drive in time sees the same order.
+        Ok(self.clock.as_ref().map_or(Leave::Now, |clock| Leave::When(clock.submit(timed))))
+    }
+}
+
+/// A request of a client as a trace says it.
+struct Asked {
+    op: Op,
+    bytes: Range<u64>,
+    flags: u8,
+}
+
+impl Asked {
+    fn new(op: Op, offset: u64, bytes: u64, fua: bool) -> Self {
+        Self { op, bytes: offset..offset + bytes, flags: if fua { flag::FUA } else { 0 } }
+    }
+}
+
+impl<B: Backend> State<B> {
+    fn count(&mut self, page: PageSize, asked: &Asked) {
+        let Range { start, end } = asked.bytes;
+        let pages = page.split(start, end);
+        let host = &mut self.host;
+        match asked.op {
+            Op::Read => {
+                host.read_requests += 1;
+                host.bytes_read += end - start;
+                host.pages_read += u64::from(pages.count);
+            }
+            Op::Write => {
+                host.write_requests += 1;
+                host.bytes_written += end - start;
+                host.pages_written += u64::from(pages.count);
+                host.partial_pages_written += u64::from(pages.head) + u64::from(pages.tail);
+            }
+            Op::Trim => {
+                let covered = page.covered(start, end);
+                host.trim_requests += 1;
+                host.bytes_trimmed += end - start;
+                host.pages_trimmed += covered.end - covered.start;
+            }
+            Op::Flush => host.flush_requests += 1,
+        }
+    }
+}
+
+/// The number of the protocol for an error of the drive.
+fn number(error: &DriveError) -> Errno {
+    match error {
+        DriveError::OutOfRange { .. } | DriveError::Options(_) => Errno::Inval,
+        DriveError::ReadOnly { .. } => Errno::Perm,
+        DriveError::Medium(error) if error.kind() == std::io::ErrorKind::StorageFull => Errno::NoSpc,
+        DriveError::Off | DriveError::Unreadable(_) | DriveError::Unmountable(_) | DriveError::Medium(_) => Errno::Io,
+    }
+}
+
+impl<B: Backend + Send> Export for Served<B> {
+    fn size(&self) -> u64 {
+        self.size_bytes
+    }
+
+    fn block_sizes(&self) -> BlockSizes {
+        BlockSizes { preferred: (self.page.bytes() as u32).max(512), ..BlockSizes::default() }
+    }
+
+    fn features(&self) -> Features {
+        Features { cache: false, ..Features::default() }
+    }
+
+    fn description(&self) -> &str {
+        &self.description
+    }
+
+    fn read(&self, offset: u64, buffer: &mut [u8]) -> Done {
+        let asked = [Asked::new(Op::Read, offset, buffer.len() as u64, false)];
+        self.perform(&asked, |drive| drive.read(offset, buffer))
+    }
+
+    fn write(&self, offset: u64, data: &[u8], fua: bool) -> Done {
+        let asked = [Asked::new(Op::Write, offset, data.len() as u64, fua)];
+        self.perform(&asked, |drive| drive.write(offset, data, fua))
+    }
+
+    fn trim(&self, offset: u64, bytes: u64, fua: bool) -> Done {
+        self.perform(&[Asked::new(Op::Trim, offset, bytes, fua)], |drive| drive.trim(offset, bytes, fua))
+    }
+
+    fn write_zeroes(&self, offset: u64, bytes: u64, how: Zeroing) -> Done {
+        let end = offset + bytes;
+        if how.no_hole {
+            // Zeros that stay allocated are written, page by page.
+            if how.fast {
+                return Err(Errno::NotSup);
+            }
+            let zeros = vec![0; bytes.min(1 << 20) as usize];
+            return self.perform(&[Asked::new(Op::Write, offset, bytes, how.fua)], |drive| {
+                let mut at = offset;
+                while at < end {
+                    let piece = (end - at).min(zeros.len() as u64);
+                    drive.write(at, &zeros[..piece as usize], false)?;
+                    at += piece;
+                }
+                if how.fua { drive.flush() } else { Ok(()) }
+            });
+        }
+        // As the drive does it: the ends are written, the pages between them trimmed.
+        let covered = self.page.covered(offset, end);
+        let (from, to) = match covered.is_empty() {
+            true => (end, end),
+            false => (covered.start * self.page.bytes(), covered.end * self.page.bytes()),
+        };
+        let pieces = [(Op::Write, offset..from), (Op::Write, to..end), (Op::Trim, from..to)];
+        let asked: Vec<_> = pieces
+            .into_iter()
+            .filter(|(_, piece)| !piece.is_empty())
+            .map(|(op, piece)| Asked::new(op, piece.start, piece.end - piece.start, how.fua))
+            .collect();
+        self.perform(&asked, |drive| drive.write_zeroes(offset, bytes, how.fua))
+    }
+
+    fn flush(&self) -> Done {
+        self.perform(&[Asked::new(Op::Flush, 0, 0, false)], Drive::flush)
+    }
+
+    fn cache(&self, _offset: u64, _bytes: u64) -> Done {
+        Err(Errno::NotSup)
+    }
+
+    fn extent(&self, offset: u64, bytes: u64) -> Result<Extent, Errno> {
+        let state = self.lock();
+        let runs = state.drive.allocation(offset, bytes.min(MOST_LOOKED_UP)).map_err(|error| number(&error))?;
+        let (run, written) = runs.first().ok_or(Errno::Inval)?;
+        Ok(Extent { bytes: run.end - run.start, hole: !written, zero: !written })
+    }
+}
+
+impl<B: Backend + Send> Handle for Served<B> {
+    fn report(&self, lag: &Lag) -> Report {
+        let state = self.lock();
+        let State { drive, host, .. } = &*state;
+        let flash = *drive.counts();
+        let times = self.clock.as_ref().map(|clock| {
+            let measured = clock.measured();
+            let replies = lag.replies();
+            Times {
+                latency: LatencyByOp::of(&measured.latency),
+                replies,
+                lag_mean_ns: if replies == 0 { 0.0 } else { lag.total().as_nanos() as f64 / replies as f64 },
+                lag_max_ns: lag.most().as_nanos() as u64,
+                failed: measured.failed.map(|error| error.to_string()),
+            }
+        });
+        Report {
+            capacity_bytes: self.size_bytes,
+            host: *host,
+            flash: FlashSummary(flash),
+            write_amplification: (host.pages_written > 0)
+                .then(|| flash.programmed() as f64 / host.pages_written as f64),
+            buffered_pages: drive.buffered_pages(),
+            health: drive.health(),
+            mount: self.mount,
+            times,
+        }
+    }
+
+    fn take_record(&self) -> Vec<Request> {
+        self.lock().record.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    fn shut_down(&self) -> Result<(), DriveError> {
+        self.lock().drive.shut_down()
+    }
+}
