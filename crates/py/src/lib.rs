@@ -25,6 +25,7 @@ mod profile;
 mod quantity;
 mod requests;
 mod run;
+mod serve;
 mod source;
 mod suggest;
 mod writer;
@@ -64,6 +65,8 @@ mod _ssdlab {
     use requests::Requests;
     #[pymodule_export]
     use run::{_panic, Outcome, kept_key, simulate};
+    #[pymodule_export]
+    use serve::DriveServer;
     #[pymodule_export]
     use source::{Generator, Reader};
     #[pymodule_export]

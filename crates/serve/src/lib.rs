@@ -10,11 +10,13 @@
 //! of the FTL of the first, and says when the reply may leave. As the FTL knows no time, both do the same flash operations.
 
 mod clock;
+mod open;
 mod options;
 mod report;
 mod served;
 
 pub use clock::{Clock, Pace};
+pub use open::{OpenError, Wishes, open};
 pub use options::{OptionsError, drive_options};
 pub use report::{Mount, Report, Times};
 pub use served::{Handle, Served};

@@ -1,0 +1,138 @@
+//! Serving a drive to other programs.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use pyo3::exceptions::PyOSError;
+use pyo3::prelude::*;
+use ssdlab_nbd::{Address, Ending, Entry, Options, Server, ServerError};
+use ssdlab_serve::{Handle, OpenError, Wishes, open};
+
+use crate::config::Config;
+use crate::errors::{ConfigError, SsdlabError, config_error, detached, sim_error};
+use crate::memory;
+use crate::requests::Requests;
+
+/// How often the end of the server is looked for.
+const LOOK_EVERY: Duration = Duration::from_millis(5);
+
+/// A drive that clients of the NBD protocol use, until it is stopped.
+#[pyclass(frozen, module = "ssdlab._ssdlab")]
+pub struct DriveServer {
+    drive: Arc<dyn Handle>,
+    server: ssdlab_nbd::Handle,
+    addresses: Vec<Address>,
+    running: Mutex<Option<JoinHandle<Result<Ending, ServerError>>>>,
+}
+
+fn open_error(error: OpenError) -> PyErr {
+    match error {
+        OpenError::Options(error) => ConfigError::new_err(error.to_string()),
+        OpenError::Time(error) => sim_error(&error),
+        OpenError::File(error) => PyOSError::new_err(error.to_string()),
+        OpenError::Drive(error) => SsdlabError::new_err(error.to_string()),
+        OpenError::Thread(_) => PyOSError::new_err(error.to_string()),
+    }
+}
+
+#[pymethods]
+impl DriveServer {
+    /// Opens the drive of a configuration and listens at `socket` or `listen`, an address with a port; clients can connect
+    /// when this returns. `scale` is the wall time of a simulated second; None lets replies leave at once.
+    #[new]
+    #[pyo3(signature = (config, name, *, file, socket, listen, scale, record))]
+    #[expect(clippy::too_many_arguments, reason = "each is a named argument of its one caller")]
+    fn new(
+        py: Python<'_>,
+        config: &Config,
+        name: &str,
+        file: Option<PathBuf>,
+        socket: Option<PathBuf>,
+        listen: Option<&str>,
+        scale: Option<f64>,
+        record: bool,
+    ) -> PyResult<Self> {
+        let setup = config.inner.settings(None).map_err(|error| config_error(&error))?.setup;
+        memory::require(&setup)?;
+        let mut addresses: Vec<_> = socket.map(Address::Unix).into_iter().collect();
+        if let Some(listen) = listen {
+            let address: SocketAddr = listen.parse().map_err(|_| {
+                ConfigError::new_err(format!("--listen {listen}: no address with a port; write 127.0.0.1:10809"))
+            })?;
+            addresses.push(Address::Tcp(address));
+        }
+        let wishes = Wishes { file: file.as_deref(), scale, record };
+        let toml = config.inner.to_toml();
+        let drive = detached(py, Some(&toml), || open(&setup, wishes))?.map_err(open_error)?;
+        let entry = Entry::new(name, Arc::clone(&drive) as _);
+        let failed = |error: &dyn ToString| PyOSError::new_err(error.to_string());
+        let server = Server::bind(&addresses, vec![entry], Options::default()).map_err(|error| failed(&error))?;
+        let (addresses, handle) = (server.addresses(), server.handle());
+        let running = thread::Builder::new()
+            .name("nbd server".into())
+            .spawn(move || server.run())
+            .map_err(|error| failed(&error))?;
+        Ok(Self { drive, server: handle, addresses, running: Mutex::new(Some(running)) })
+    }
+
+    /// Where clients connect: URIs of the protocol without the name of the export.
+    fn addresses(&self) -> Vec<String> {
+        let written = |address: &Address| match address {
+            Address::Unix(path) => format!("nbd+unix:///?socket={}", path.display()),
+            Address::Tcp(address) => format!("nbd://{address}"),
+        };
+        self.addresses.iter().map(written).collect()
+    }
+
+    /// Waits for so many seconds: None if the server runs on, else "graceful" or "at once".
+    fn wait(&self, py: Python<'_>, seconds: f64) -> PyResult<Option<&'static str>> {
+        let until = Instant::now() + Duration::from_secs_f64(seconds);
+        let ended = py.detach(|| {
+            loop {
+                let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+                match running.take_if(|thread| thread.is_finished()) {
+                    Some(thread) => return Some(thread.join()),
+                    None if Instant::now() >= until => return None,
+                    None => {}
+                }
+                drop(running);
+                thread::sleep(LOOK_EVERY);
+            }
+        });
+        match ended {
+            None => Ok(None),
+            Some(Ok(Ok(Ending::Graceful))) => {
+                let shut_down = detached(py, None, || self.drive.shut_down())?;
+                shut_down.map_err(|error| SsdlabError::new_err(error.to_string()))?;
+                Ok(Some("graceful"))
+            }
+            Some(Ok(Ok(Ending::AtOnce))) => Ok(Some("at once")),
+            Some(Ok(Err(error))) => Err(SsdlabError::new_err(error.to_string())),
+            Some(Err(panic)) => detached(py, None, || std::panic::resume_unwind(panic)),
+        }
+    }
+
+    /// Stops the server: in good order the first time, at once the second.
+    fn stop(&self) {
+        self.server.stop();
+    }
+
+    /// Connections that are open.
+    fn connections(&self) -> usize {
+        self.server.connections()
+    }
+
+    /// What the drive has done, as JSON.
+    fn report(&self, py: Python<'_>) -> PyResult<String> {
+        let report = detached(py, None, || self.drive.report(self.server.lag()))?;
+        serde_json::to_string(&report).map_err(|error| SsdlabError::new_err(error.to_string()))
+    }
+
+    /// Takes the requests that were recorded since this was called last.
+    fn take_record(&self, py: Python<'_>) -> PyResult<Requests> {
+        Ok(Requests { inner: detached(py, None, || self.drive.take_record())? })
+    }
+}

@@ -1,0 +1,86 @@
+//! A drive from a set-up: made anew, or found in a file.
+
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+use ssdlab_core::Archive;
+use ssdlab_device::{Backend, Drive, DriveError, FileBackend, FileError, MemoryBackend, MountReport};
+use ssdlab_sim::{Setup, SimError, live_from};
+
+use crate::clock::{Clock, Pace};
+use crate::options::{OptionsError, drive_options};
+use crate::served::{Handle, Served};
+
+/// What is asked of a drive beside what it is.
+#[derive(Clone, Copy, Debug)]
+pub struct Wishes<'a> {
+    /// Holds the bytes; memory if there is none. A file that is not there is created.
+    pub file: Option<&'a Path>,
+    /// Seconds on the wall for each simulated second until a reply leaves; none lets replies leave at once.
+    pub scale: Option<f64>,
+    /// Whether requests are recorded.
+    pub record: bool,
+}
+
+/// Why a drive cannot be served.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// Its set-up.
+    #[error(transparent)]
+    Options(#[from] OptionsError),
+    /// Its file.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// The drive.
+    #[error(transparent)]
+    Drive(#[from] DriveError),
+    /// The drive in time.
+    #[error(transparent)]
+    Time(#[from] SimError),
+    /// The system gives no thread.
+    #[error("the drive in time has no thread: {0}")]
+    Thread(io::Error),
+}
+
+/// Opens the drive of a set-up.
+///
+/// # Errors
+/// If the file, the drive or the drive in time cannot be had.
+pub fn open(setup: &Setup, wishes: Wishes<'_>) -> Result<Arc<dyn Handle>, OpenError> {
+    let options = drive_options(setup)?;
+    let Some(path) = wishes.file else {
+        let drive = Drive::create(MemoryBackend::new(setup.geometry), options)?;
+        return serve(drive, None, "in memory, lost when the server ends", setup, wishes);
+    };
+    let lines = options.lines(&setup.geometry);
+    let description = path.display().to_string();
+    if path.exists() {
+        let mut drive = Drive::off(FileBackend::open(path, setup.geometry, &lines)?, options)?;
+        let mount = drive.mount()?;
+        return serve(drive, Some(mount), &description, setup, wishes);
+    }
+    let drive = Drive::create(FileBackend::create(path, setup.geometry, &lines)?, options)?;
+    serve(drive, None, &description, setup, wishes)
+}
+
+fn serve<B: Backend + Send + 'static>(
+    mut drive: Drive<B>,
+    mount: Option<MountReport>,
+    description: &str,
+    setup: &Setup,
+    wishes: Wishes<'_>,
+) -> Result<Arc<dyn Handle>, OpenError> {
+    let live = match wishes.scale {
+        None => None,
+        Some(_) => {
+            let mut state = Vec::new();
+            drive.save_ftl(&mut Archive::Save(&mut state)).map_err(DriveError::Medium)?;
+            Some(live_from(setup, &mut &state[..])?)
+        }
+    };
+    // Time begins when the drive is ready.
+    let pace = Pace::new(wishes.scale.unwrap_or(1.0));
+    let clock = live.map(|live| Clock::start(live, pace)).transpose().map_err(OpenError::Thread)?;
+    Ok(Arc::new(Served::new(drive, description.to_owned(), mount, pace, clock, wishes.record)))
+}
