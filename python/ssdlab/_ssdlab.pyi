@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias, final
+from typing import Any, Literal, Protocol, Self, TypeAlias, final
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,7 @@ __all__ = [
     "CacheTrace",
     "Config",
     "ConfigError",
+    "DriveServer",
     "Generator",
     "InternalError",
     "Intervals",
@@ -312,6 +313,26 @@ class Writer:
     def finish(self) -> list[tuple[str, str, str, int]]: ...
 
 @final
+class DriveServer:
+    """A drive that clients of the NBD protocol use, until it is stopped."""
+    def __new__(
+        cls,
+        config: Config,
+        name: str,
+        *,
+        file: Path | None,
+        socket: Path | None,
+        listen: str | None,
+        scale: float | None,
+        record: bool,
+    ) -> Self: ...
+    def addresses(self) -> list[str]: ...
+    def wait(self, seconds: float) -> Literal["graceful", "at once"] | None: ...
+    def stop(self) -> None: ...
+    def connections(self) -> int: ...
+    def report(self) -> str: ...
+    def take_record(self) -> Requests: ...
+
 class Outcome:
     """Figures and columns of one run."""
     @property

@@ -18,6 +18,7 @@ from ssdlab.model.config import Config, Preset, Setting, config_schema, presets
 from ssdlab.model.pool import Loader, Pool, PoolStatistics
 from ssdlab.model.requests import Monitor
 from ssdlab.model.result import Result
+from ssdlab.model.service import DriveServer, Service
 from ssdlab.model.simulation import simulate
 from ssdlab.model.trace import Trace, generate
 from ssdlab.model.trace_file import TraceFile, read_trace
@@ -31,6 +32,7 @@ __all__ = [
     "Comparison",
     "Config",
     "ConfigError",
+    "DriveServer",
     "FrequencyColumns",
     "InternalError",
     "IntervalColumns",
@@ -41,6 +43,7 @@ __all__ = [
     "PoolStatistics",
     "Preset",
     "Result",
+    "Service",
     "Setting",
     "SimulationError",
     "SsdlabError",

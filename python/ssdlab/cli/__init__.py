@@ -22,6 +22,7 @@ class _Interrupted(BaseException):
 
 COMMANDS = {
     "run": "Replay a trace, or a generated workload, against a simulated SSD.",
+    "serve": "Serve a simulated drive to any program, by the protocol NBD.",
     "compare": "Run the same requests against several configurations and set the figures side by side.",
     "calibrate": "Find the size of regions and batches for the I/O scheduler pardispatcher by a micro-test.",
     "validate": "Compare write amplification with theory, or generated Filebench workloads with captured ones.",

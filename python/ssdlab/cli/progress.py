@@ -9,6 +9,7 @@ from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextColumn
+from rich.status import Status
 
 from ssdlab import text
 from ssdlab.interrupt import Request, asked_for
@@ -146,3 +147,8 @@ def watching(label: str) -> Iterator[Watch]:
         watch = shown.watch(label)
         yield watch
         watch.finish()
+
+
+def status() -> Status:
+    """A line on standard error that is written anew, for what has no end to be near to."""
+    return Console(stderr=True).status("")

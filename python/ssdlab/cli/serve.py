@@ -1,0 +1,203 @@
+"""`ssdlab serve`."""
+
+import os
+import signal
+import sys
+import tempfile
+import time as clock
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import Annotated, Self
+
+from ssdlab import text
+from ssdlab._ssdlab import ConfigError
+from ssdlab.cli import options
+from ssdlab.cli.command import App
+from ssdlab.cli.output import deliver, show
+from ssdlab.cli.progress import status
+from ssdlab.interrupt import STATUS
+from ssdlab.lazy import room
+from ssdlab.model.files import naming, replacing
+from ssdlab.model.service import NAME, DriveServer, Service
+
+app = App()
+
+EXAMPLES = """
+ssdlab serve --file disk.drive --record requests.parquet
+ssdlab serve --preset small-nvme --set device.capacity=8GiB --time real
+ssdlab serve --set ftl=fast --set device.capacity=1GiB --listen 127.0.0.1:10809
+"""
+
+PLACE, DRIVE = "Place", "Drive"
+TICK_SECONDS = 0.25
+LINE_SECONDS = 1.0
+
+
+@app.command(examples=EXAMPLES)
+def serve(
+    preset: options.Preset = None,
+    config: options.ConfigFiles = [],
+    set: options.Sets = [],
+    file: Annotated[
+        Path | None,
+        options.option(
+            "--file FILE", "Keep the bytes there: a drive that is mounted, or created if there is none.", DRIVE
+        ),
+    ] = None,
+    time: Annotated[
+        str,
+        options.option(
+            "--time none|real|SCALE",
+            "When replies leave: at once, as fast as the simulated drive, or so many times slower.",
+            DRIVE,
+        ),
+    ] = "none",
+    socket: Annotated[
+        Path | None,
+        options.option("--socket PATH", "Unix socket to listen at; one of this user's if left out.", PLACE),
+    ] = None,
+    listen: Annotated[
+        str | None,
+        options.option(
+            "--listen ADDRESS:PORT", "Listen there as well; whoever reaches it can read and write the drive.", PLACE
+        ),
+    ] = None,
+    record: Annotated[
+        Path | None,
+        options.option("--record FILE", "Write all requests as a Parquet trace that 'ssdlab run' replays.", "Output"),
+    ] = None,
+    json: options.Json = False,
+    out: Annotated[Path | None, options.out(Service)] = None,
+) -> int:
+    """Ctrl-C or SIGTERM ends it in good order: requests are finished, everything is made safe, a summary is printed.
+    The second one ends it at once, as a loss of power would. SIGUSR1 prints the summary up to then.
+    """
+    settings = options.configuration(preset, config, set, [])
+    path = socket or Path(tempfile.gettempdir()) / f"ssdlab-{os.getuid()}.sock"
+    server = DriveServer(settings, file=file, socket=path, listen=listen, scale=_scale(time), record=record is not None)
+    with _signals(server):
+        try:
+            with _recording(server, record) as write:
+                if not json:
+                    _introduce(server, path, listen)
+                with _Line(server) as line:
+                    while (ended := server.wait(TICK_SECONDS)) is None:
+                        write()
+                        line.tick()
+                write()
+        except BaseException:
+            server.close()
+            raise
+    deliver(server.service(), json=json, out=out)
+    if ended == "at once":
+        print("ssdlab: ended at once: what clients had not flushed may be lost", file=sys.stderr)
+        return STATUS
+    return 0
+
+
+def _scale(time: str) -> float | None:
+    if time in ("none", "real"):
+        return None if time == "none" else 1.0
+    try:
+        scale = float(time)
+    except ValueError:
+        scale = 0.0
+    if not 0 < scale < float("inf"):
+        raise ConfigError(f"--time {text.path(time)}: write none, real, or a number such as 10, for ten times slower")
+    return scale
+
+
+@contextmanager
+def _signals(server: DriveServer) -> Iterator[None]:
+    """Ctrl-C and SIGTERM stop the server while this lasts; SIGUSR1 prints what it has done."""
+
+    def stop(_signal: int, _frame: FrameType | None) -> None:
+        server.stop()
+
+    def report(_signal: int, _frame: FrameType | None) -> None:
+        show(server.service().page())
+
+    handlers: dict[int, Callable[[int, FrameType | None], None]] = {
+        signal.SIGINT: stop,
+        signal.SIGTERM: stop,
+        signal.SIGUSR1: report,
+    }
+    before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@contextmanager
+def _recording(server: DriveServer, record: Path | None) -> Iterator[Callable[[], None]]:
+    """What writes the requests up to now to the trace; that appears whole, at the end."""
+    if record is None:
+        yield lambda: None
+        return
+    with naming(record), replacing(record) as hidden, room("model.parquet").ParquetWriter(hidden) as writer:
+
+        def write() -> None:
+            requests = server.take_record()
+            if len(requests):
+                writer.write(requests)
+
+        yield write
+
+
+def _introduce(server: DriveServer, path: Path, listen: str | None) -> None:
+    uri = server.uris[0]
+    print(f"serving {text.size(server.service().report['capacity_bytes'])} at {uri}")
+    if listen is not None:
+        print(f"also at {server.uris[-1]}, without a password: whoever reaches it can read and write the drive")
+    print(
+        f"""
+connect, for example, by
+  nbdinfo '{uri}'
+  nbdcopy image.raw '{uri}'
+  qemu-io -f raw -c 'write -P 7 0 1M' '{uri}'
+  fio --name=try --ioengine=nbd --uri='{uri}' --rw=randwrite --bs=4k --iodepth=32 --size=64M
+  mkdir -p /tmp/{NAME} && nbdfuse /tmp/{NAME} '{uri}' & then  losetup --find --show --direct-io=on /tmp/{NAME}/nbd
+Ctrl-C ends it in good order.
+"""
+    )
+    sys.stdout.flush()
+
+
+class _Line:
+    """A line on the terminal that says what the drive does; nothing where there is none."""
+
+    def __init__(self, server: DriveServer) -> None:
+        self._server = server
+        self._status = status() if sys.stderr.isatty() else None
+        self._at = clock.monotonic()
+        self._before = 0
+
+    def __enter__(self) -> Self:
+        if self._status:
+            self._status.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._status:
+            self._status.stop()
+
+    def tick(self) -> None:
+        """Writes the line anew, once a second."""
+        now = clock.monotonic()
+        if self._status is None or now - self._at < LINE_SECONDS:
+            return
+        report = self._server.service().report
+        requests = sum(count for name, count in report["host"].items() if name.endswith("_requests"))
+        parts = [f"{text.short_count((requests - self._before) / (now - self._at))} requests/s"]
+        if report["write_amplification"] is not None:
+            parts.append(f"write amplification {text.ratio(report['write_amplification'])}")
+        latency = report["times"] and report["times"]["latency"]["all"]
+        if latency:
+            parts.append(f"p99 {text.duration(latency['p99_ns'])}")
+        parts.append(f"clients: {self._server.connections}")
+        self._status.update(", ".join(parts))
+        self._at, self._before = now, requests

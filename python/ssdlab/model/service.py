@@ -1,0 +1,136 @@
+"""A simulated drive that other programs use over the protocol NBD."""
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Literal, Self
+
+from ssdlab import _ssdlab
+from ssdlab._ssdlab import ConfigError
+from ssdlab.model.config import Config
+from ssdlab.model.finding import Finding
+
+NAME = "ssdlab"
+"""Name of the export; clients that give none find it too."""
+
+Ending = Literal["graceful", "at once"]
+
+
+class Service(Finding):
+    """What a drive that was served has done, as `DriveServer.service` finds it."""
+
+    _page = "service"
+    _json = "service.json"
+    saved = "report.html and service.json"
+
+    def __init__(self, report: Mapping[str, Any], config: Config, addresses: list[str], file: str | None) -> None:
+        self.report = report
+        """Figures, as the JSON says them."""
+        self.config = config
+        self._where: dict[str, Any] = {"kind": "clients", "addresses": addresses, "drive": file}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Host requests, flash operations, response times, health of the drive and how it was mounted."""
+        return dict(self.report)
+
+    def _source(self) -> Mapping[str, Any]:
+        return self._where
+
+    def _configuration(self) -> dict[str, Any]:
+        return self.config.to_dict()
+
+
+class DriveServer:
+    """A drive that any program can use as a block device, until it is stopped.
+
+    Args:
+        config: The drive. Nothing is above it: clients have caches and schedulers of their own.
+        file: Where its bytes are kept; created if it is not there, mounted if it is. None keeps them in memory.
+        socket: Path of a unix socket to listen at.
+        listen: Address and port to listen at, such as `127.0.0.1:10809`. Whoever reaches it can read and write.
+        scale: Seconds until a reply leaves for each second of the simulated drive; 1 is real time. None: replies leave
+            at once.
+        record: Whether requests are recorded for `take_record`.
+
+    Raises:
+        ConfigError: If the configuration is no such drive, or no place to listen at is given.
+        OSError: If file or socket cannot be used.
+    """
+
+    def __init__(
+        self,
+        config: Config | None = None,
+        *,
+        file: str | os.PathLike[str] | None = None,
+        socket: str | os.PathLike[str] | None = None,
+        listen: str | None = None,
+        scale: float | None = None,
+        record: bool = False,
+    ) -> None:
+        if socket is None and listen is None:
+            raise ConfigError("a server listens at a path or at an address; give socket or listen")
+        if scale is not None and not 0 < scale < float("inf"):
+            raise ConfigError(f"scale {scale:g}: replies cannot be timed so; give a positive number, or None")
+        self.config = config or Config()
+        self._file = None if file is None else str(Path(file))
+        self._rust = _ssdlab.DriveServer(
+            self.config._inner,
+            NAME,
+            file=None if file is None else Path(file),
+            socket=None if socket is None else Path(socket),
+            listen=listen,
+            scale=scale,
+            record=record,
+        )
+        self.ended: Ending | None = None
+        """How the server ended; None while it runs."""
+
+    @property
+    def uris(self) -> list[str]:
+        """Where clients connect."""
+        return self._rust.addresses()
+
+    @property
+    def connections(self) -> int:
+        """Clients that are connected."""
+        return self._rust.connections()
+
+    def service(self) -> Service:
+        """What the drive has done up to now."""
+        return Service(json.loads(self._rust.report()), self.config, self.uris, self._file)
+
+    def take_record(self) -> _ssdlab.Requests:
+        """Takes the requests that were recorded since this was called last."""
+        return self._rust.take_record()
+
+    def wait(self, seconds: float) -> Ending | None:
+        """Waits for the end of the server: how it ended, or None if it has not after so many seconds.
+
+        Raises:
+            SsdlabError: If what clients wrote could not be made safe at the end.
+        """
+        self.ended = self.ended or self._rust.wait(seconds)
+        return self.ended
+
+    def stop(self) -> None:
+        """Asks the server to finish what clients have asked for, to make it safe and to end. Called again, it ends at
+        once, as at a loss of power.
+        """
+        self._rust.stop()
+
+    def close(self) -> None:
+        """Stops the server in good order and waits for its end."""
+        if self.ended is None:
+            self.stop()
+        while self.wait(0.1) is None:
+            pass
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

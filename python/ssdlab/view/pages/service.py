@@ -1,0 +1,117 @@
+"""The page of a drive that was served."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from ssdlab import text
+from ssdlab.model.service import Service
+from ssdlab.view.page import Beside, Facts, Page, Section, Table
+from ssdlab.view.pages.quantities import CAUSES, QUANTILES, operations, response_times
+
+BEHIND = 0.1
+"""Share of the response time from which on a server that is late says so."""
+
+
+def page(service: Service) -> Page:
+    """The page of a drive that was served."""
+    report = service.report
+    return Page(
+        title="A drive in use",
+        remarks=list(_remarks(report)),
+        sections=[
+            Section("", [Facts(_headlines(report), tiles=True)], terminal=False),
+            Section("Summary", [Beside(list(_summary(report)))]),
+            *_flash(report),
+            *_times(report),
+        ],
+        footer="Sizes in binary units (1 KiB = 1,024 B). Quantiles are exact to 1.6 %.",
+    )
+
+
+def _remarks(report: dict[str, Any]) -> Iterator[str]:
+    times = report["times"]
+    if times is None:
+        return
+    if times["failed"]:
+        yield f"the drive in time stopped, and replies left at once from then on: {times['failed']}"
+    latency = times["latency"]["all"]
+    if latency and times["lag_mean_ns"] > BEHIND * latency["mean_ns"]:
+        yield (
+            f"replies left {text.duration(times['lag_mean_ns'])} late on average, where the drive takes "
+            f"{text.duration(latency['mean_ns'])}: this machine is too slow for it; slow the drive down, by --time 10 "
+            "for example"
+        )
+
+
+def _amplification(report: dict[str, Any]) -> str:
+    value = report["write_amplification"]
+    return text.MISSING if value is None else text.ratio(value)
+
+
+def _headlines(report: dict[str, Any]) -> list[tuple[str, str]]:
+    host = report["host"]
+    return [
+        ("write amplification (WAF)", _amplification(report)),
+        ("written by clients", text.size(host["bytes_written"])),
+        ("read by clients", text.size(host["bytes_read"])),
+    ]
+
+
+def _summary(report: dict[str, Any]) -> Iterator[Facts]:
+    host, health, mount = report["host"], report["health"], report["mount"]
+    yield Facts(
+        [
+            ("capacity", text.size(report["capacity_bytes"])),
+            ("reads", f"{text.count(host['read_requests'])} ({text.size(host['bytes_read'])})"),
+            ("writes", f"{text.count(host['write_requests'])} ({text.size(host['bytes_written'])})"),
+            ("trims", f"{text.count(host['trim_requests'])} ({text.size(host['bytes_trimmed'])})"),
+            ("flushes", text.count(host["flush_requests"])),
+            ("pages written in part", text.count(host["partial_pages_written"])),
+            ("write amplification (WAF)", _amplification(report)),
+        ],
+        "Clients",
+    )
+    yield Facts(
+        [
+            ("blocks", text.count(health["blocks"])),
+            ("bad blocks", text.count(health["bad_blocks"])),
+            ("erases of a block", f"{health['least_erases']:,} to {health['most_erases']:,}"),
+            ("pages that could not be read", text.count(health["media_errors"])),
+            ("pages in the write buffer", text.count(report["buffered_pages"])),
+        ],
+        "Flash",
+    )
+    if mount is not None:
+        yield Facts(
+            [
+                ("shut down before", "in good order" if mount["clean"] else "no: power was lost"),
+                ("found by", "a scan of all spare areas" if mount["full_scan"] else "checkpoint and journal"),
+                ("log read", text.size(mount["log_bytes_read"])),
+                ("blocks scanned", text.count(mount["blocks_scanned"])),
+                ("spare areas read", text.count(mount["spares_read"])),
+            ],
+            "Mount",
+        )
+
+
+def _flash(report: dict[str, Any]) -> Iterator[Section]:
+    causes, counts = operations(report)
+    if causes:
+        rows = [(kind, *map(text.count, of), text.count(sum(of))) for kind, of in counts]
+        headers = ("", *(CAUSES.get(cause, cause) for cause in causes), "total")
+        yield Section("Operations by cause", [Table(headers, rows, "Flash operations")])
+
+
+def _times(report: dict[str, Any]) -> Iterator[Section]:
+    times = report["times"]
+    rows = [] if times is None else [(name, *cells) for name, cells in response_times(times)]
+    if rows:
+        lag = [
+            ("replies that waited for their time", text.count(times["replies"])),
+            ("left late by, on average", text.duration(times["lag_mean_ns"])),
+            ("left late by, at most", text.duration(times["lag_max_ns"])),
+        ]
+        yield Section(
+            "Response times",
+            [Table(("", "requests", *QUANTILES), rows, "Response time of the drive", wide=True), Facts(lag, "Server")],
+        )
