@@ -19,7 +19,7 @@ pub(crate) struct Medium<B> {
     /// None while the drive has no log to trust.
     pub log: Option<Log>,
     pub counts: Counts,
-    /// Erases of every block.
+    /// Erases of every block, be they successful or not.
     pub erases: Vec<u32>,
     /// Blocks in which an interrupted program may have left no trace: their erased pages must not be programmed.
     pub closed: Vec<bool>,
@@ -323,11 +323,11 @@ impl<B: Backend> Move for Flash<'_, B> {
                 return medium.note_fault(named);
             }
         }
+        medium.erases[block.index()] += 1;
         match medium.backend.erase(block) {
             Err(Fault::Failed) if medium.backend.fails() => medium.failure = Some(Failure::Erase),
             Ok(()) => {
                 let pages = medium.backend.geometry().pages_per_block;
-                medium.erases[block.index()] += 1;
                 medium.closed[block.index()] = false;
                 medium.damaged.retain(|ppn| ppn.0 / pages != block.0);
             }
