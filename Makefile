@@ -10,7 +10,7 @@ SITE := $(VENV)-site
 INSTALLED := $(VENV)/.installed
 SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates presets -name '*.rs' -o -name '*.toml')
 
-.PHONY: help run test test-rust test-python lint bench validate docs site man wheel manylinux check-wheel \
+.PHONY: help run test test-rust test-python crash lint bench validate docs site man wheel manylinux check-wheel \
     lock clean
 .DEFAULT_GOAL := help
 
@@ -28,6 +28,10 @@ test-rust:
 
 test-python: $(INSTALLED)
 	$(BIN)/pytest
+
+crash: ## Cut the power of small drives of every FTL at a million operations; prints how many and how long
+	SSDLAB_CRASH_POINTS=1000000 cargo test --release --locked --quiet -p ssdlab-device --test it \
+	    wherever_the_power_is_cut -- --nocapture
 
 lint: $(INSTALLED) ## Run formatters and linters in check mode
 	cargo fmt --check

@@ -15,6 +15,7 @@ from ssdlab.analyse.intervals import FrequencyColumns, IntervalColumns, WindowCo
 from ssdlab.analyse.workload import TraceAnalysis
 from ssdlab.model.columns import LatencyColumns
 from ssdlab.model.config import Config, Preset, Setting, config_schema, presets
+from ssdlab.model.drive import Drive, Faults, MountReport
 from ssdlab.model.pool import Loader, Pool, PoolStatistics
 from ssdlab.model.requests import Monitor
 from ssdlab.model.result import Result
@@ -32,13 +33,16 @@ __all__ = [
     "Comparison",
     "Config",
     "ConfigError",
+    "Drive",
     "DriveServer",
+    "Faults",
     "FrequencyColumns",
     "InternalError",
     "IntervalColumns",
     "LatencyColumns",
     "Loader",
     "Monitor",
+    "MountReport",
     "Pool",
     "PoolStatistics",
     "Preset",

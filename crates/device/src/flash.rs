@@ -3,6 +3,8 @@
 //! A sink returns nothing, so the first fault that is no failure of the flash is kept; from then on nothing is done any
 //! more, as if the power were off, and the drive reports it when the FTL is done.
 
+use std::collections::BTreeSet;
+
 use ssdlab_core::{BlockId, Lpn, Ppn};
 use ssdlab_nand::{Cause, Counts, Failure, FlashSink, Note, Oob, Source, Trimmed};
 
@@ -17,12 +19,12 @@ pub(crate) struct Medium<B> {
     /// None while the drive has no log to trust.
     pub log: Option<Log>,
     pub counts: Counts,
-    /// Erases of every block.
+    /// Erases of every block, be they successful or not.
     pub erases: Vec<u32>,
     /// Blocks in which an interrupted program may have left no trace: their erased pages must not be programmed.
     pub closed: Vec<bool>,
     /// Pages whose spare area is sound and whose data is not, because their program was interrupted.
-    pub damaged: Vec<Ppn>,
+    pub damaged: BTreeSet<Ppn>,
     /// Programs and trims so far.
     pub sequence: u64,
     /// Whether anything was programmed, erased or trimmed since the last flush.
@@ -32,13 +34,15 @@ pub(crate) struct Medium<B> {
     /// The first fault that was no failure of the flash.
     pub fault: Option<Fault>,
     failure: Option<Failure>,
+    /// Whether the FTL can go on when a program fails.
+    outlives_failed_programs: bool,
     /// The page read last, for a copy of it.
     scratch: Vec<u8>,
     held: Option<(Ppn, Spare)>,
 }
 
 impl<B: Backend> Medium<B> {
-    pub fn new(backend: B) -> Self {
+    pub fn new(backend: B, outlives_failed_programs: bool) -> Self {
         let geometry = *backend.geometry();
         Self {
             backend,
@@ -46,12 +50,13 @@ impl<B: Backend> Medium<B> {
             counts: Counts::default(),
             erases: vec![0; geometry.blocks as usize],
             closed: vec![false; geometry.blocks as usize],
-            damaged: Vec::new(),
+            damaged: BTreeSet::new(),
             sequence: 0,
             changed: false,
             pages_lost: 0,
             fault: None,
             failure: None,
+            outlives_failed_programs,
             scratch: vec![0; geometry.page_bytes as usize],
             held: None,
         }
@@ -76,7 +81,7 @@ impl<B: Backend> Medium<B> {
     /// Writes a checkpoint and begins a journal.
     pub fn checkpoint(&mut self, logical_pages: u32, is_written: &dyn Fn(Lpn) -> bool) -> Result<(), Fault> {
         let Self { backend, log, erases, closed, damaged, sequence, .. } = self;
-        let is_damaged = |ppn| damaged.contains(&ppn);
+        let is_damaged = |ppn: Ppn| damaged.contains(&ppn);
         let is_damaged = &is_damaged;
         let facts = Facts { sequence: *sequence, erases, closed, is_damaged, is_written, logical_pages };
         *log = Some(Log::begin(log.as_ref(), backend, &facts)?);
@@ -119,7 +124,7 @@ impl<B: Backend> Medium<B> {
             }
         }
         match self.backend.program(ppn, page, &spare.encode(ppn, page)) {
-            Err(Fault::Failed) if B::FAILS => self.failure = Some(Failure::Program),
+            Err(Fault::Failed) if self.outlives_failed_programs => self.failure = Some(Failure::Program),
             result => self.note_fault(result),
         }
         self.changed = true;
@@ -154,7 +159,8 @@ pub(crate) struct Pages<'a> {
 }
 
 impl Pages<'_> {
-    fn page(&self, number: u32, page_bytes: usize) -> &[u8] {
+    /// Page `number` of the write.
+    pub fn page(&self, number: u32, page_bytes: usize) -> &[u8] {
         let behind_head = match (number, self.head) {
             (0, Some(head)) => return head,
             (number, head) => number as usize - usize::from(head.is_some()),
@@ -317,11 +323,11 @@ impl<B: Backend> Move for Flash<'_, B> {
                 return medium.note_fault(named);
             }
         }
+        medium.erases[block.index()] += 1;
         match medium.backend.erase(block) {
-            Err(Fault::Failed) if B::FAILS => medium.failure = Some(Failure::Erase),
+            Err(Fault::Failed) if medium.backend.fails() => medium.failure = Some(Failure::Erase),
             Ok(()) => {
                 let pages = medium.backend.geometry().pages_per_block;
-                medium.erases[block.index()] += 1;
                 medium.closed[block.index()] = false;
                 medium.damaged.retain(|ppn| ppn.0 / pages != block.0);
             }

@@ -162,7 +162,7 @@ impl<B: Backend> Medium<B> {
                 Content::Erased if !trusted => Content::Damaged,
                 Content::Programmed(_) if known_damaged => Content::Damaged,
                 Content::Programmed(_) if suspect && !self.is_whole(ppn, spare, report)? => {
-                    self.damaged.push(ppn);
+                    self.damaged.insert(ppn);
                     if let Some(log) = &mut self.log {
                         log.damaged(&mut self.backend, ppn)?;
                     }
@@ -193,9 +193,9 @@ impl<B: Backend> Medium<B> {
         let Some((log, known)) = Log::load(&self.backend).map_err(text)? else { return Err("there is no log".into()) };
         let pages = self.backend.geometry().pages_per_block;
         let mut spares = vec![0; pages as usize * SPARE_BYTES];
+        let mut now = PageTable::new(self.backend.geometry().pages(), 0);
         for block in (0..self.closed.len() as u32).map(BlockId).filter(|&block| log.touch(block) == Touch::None) {
             self.backend.read_spares(block, &mut spares).map_err(text)?;
-            let mut now = PageTable::new(self.backend.geometry().pages(), 0);
             for (ppn, spare) in (block.0 * pages..).map(Ppn).zip(spares.chunks_exact(SPARE_BYTES)) {
                 now.set(ppn, Content::decode(ppn, spare.try_into().expect("a spare area")));
                 let (then, now) = (known.table.page(ppn), now.page(ppn));

@@ -19,6 +19,8 @@ pub(crate) trait Translation: Send {
 
     fn recover(&mut self, table: &PageTable, trims: &[Trimmed], flash: &mut dyn Move) -> Result<(), String>;
 
+    fn keep_for_failures(&mut self, blocks: u32) -> Result<(), String>;
+
     fn lookup(&self, lpn: Lpn) -> Option<Ppn>;
 
     fn archive(&mut self, archive: &mut Archive<'_>) -> Archived;
@@ -46,6 +48,10 @@ impl<F: Ftl + Send, const FAILS: bool> Translation for Over<F, FAILS> {
 
     fn recover(&mut self, table: &PageTable, trims: &[Trimmed], flash: &mut dyn Move) -> Result<(), String> {
         self.0.recover(table, trims, &mut Sink::<FAILS>(flash))
+    }
+
+    fn keep_for_failures(&mut self, blocks: u32) -> Result<(), String> {
+        self.0.keep_for_failures(blocks)
     }
 
     fn lookup(&self, lpn: Lpn) -> Option<Ppn> {

@@ -63,6 +63,15 @@ pub trait Ftl {
     /// on. Never true on flash that does not fail.
     fn is_worn_out(&self) -> bool;
 
+    /// Keeps so many blocks of each plane unwritten for programs that fail in the course of one collection. Flash that
+    /// fails programs needs it, before anything is written.
+    ///
+    /// # Errors
+    /// If the logical pages do not fit beside them, or the FTL cannot go on when a program fails.
+    fn keep_for_failures(&mut self, _blocks: u32) -> Result<(), String> {
+        Err("an FTL with log blocks cannot go on when a program fails".into())
+    }
+
     /// Where the newest copy of `lpn` is.
     fn lookup(&self, lpn: Lpn) -> Option<Ppn>;
 

@@ -15,6 +15,7 @@ mod columns;
 mod compress;
 mod config;
 mod counters;
+mod drive;
 mod errors;
 mod intervals;
 mod map_advice;
@@ -47,6 +48,8 @@ mod _ssdlab {
     use compress::{bench_codecs, codecs, modelled_codec};
     #[pymodule_export]
     use config::{Config, explain, json_schema, options, presets, stated, variants};
+    #[pymodule_export]
+    use drive::FlashDrive;
     #[pymodule_export]
     use errors::{ConfigError, InternalError, SimulationError, SsdlabError, TraceError};
     #[pymodule_export]

@@ -265,10 +265,12 @@ impl<B: Backend> FaultBackend<B> {
 }
 
 impl<B: Backend> Backend for FaultBackend<B> {
-    const FAILS: bool = true;
-
     fn geometry(&self) -> &Geometry {
         self.inner.geometry()
+    }
+
+    fn fails(&self) -> bool {
+        true
     }
 
     fn read(&self, ppn: Ppn, page: &mut [u8], spare: &mut SpareBytes) -> Result<(), Fault> {

@@ -88,6 +88,20 @@ pub enum FileError {
     },
 }
 
+impl FileError {
+    /// The number that Linux gives to such an error.
+    pub fn errno(&self) -> i32 {
+        let errno = match self {
+            Self::Exists(_) => Errno::EXIST,
+            Self::InUse(_) => Errno::BUSY,
+            Self::Io { error, .. } => return error.raw_os_error().unwrap_or(Errno::IO.raw_os_error()),
+            Self::Foreign(_) | Self::Version { .. } | Self::Differs { .. } => Errno::INVAL,
+            Self::Damaged(_) | Self::Truncated { .. } => Errno::IO,
+        };
+        errno.raw_os_error()
+    }
+}
+
 /// Flash in a file, locked while it is open.
 #[derive(Debug)]
 pub struct FileBackend {

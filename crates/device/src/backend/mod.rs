@@ -58,11 +58,13 @@ pub enum Fault {
 ///
 /// An erased spare area is all zeros. The array may be read where it is erased: whatever that yields.
 pub trait Backend: Send {
-    /// Whether programs and erases may report [`Fault::Failed`].
-    const FAILS: bool = false;
-
     /// Its shape.
     fn geometry(&self) -> &Geometry;
+
+    /// Whether programs and erases may report [`Fault::Failed`].
+    fn fails(&self) -> bool {
+        false
+    }
 
     /// Reads a page and its spare area.
     ///
@@ -114,6 +116,53 @@ pub trait Backend: Send {
     /// # Errors
     /// If that fails.
     fn write_log(&mut self, slot: Slot, offset: u64, bytes: &[u8]) -> Result<(), Fault>;
+}
+
+/// Any backend.
+impl Backend for Box<dyn Backend> {
+    fn geometry(&self) -> &Geometry {
+        (**self).geometry()
+    }
+
+    fn fails(&self) -> bool {
+        (**self).fails()
+    }
+
+    fn read(&self, ppn: Ppn, page: &mut [u8], spare: &mut SpareBytes) -> Result<(), Fault> {
+        (**self).read(ppn, page, spare)
+    }
+
+    fn read_spares(&self, block: BlockId, spares: &mut [u8]) -> Result<(), Fault> {
+        (**self).read_spares(block, spares)
+    }
+
+    fn program(&mut self, ppn: Ppn, page: &[u8], spare: &SpareBytes) -> Result<(), Fault> {
+        (**self).program(ppn, page, spare)
+    }
+
+    fn erase(&mut self, block: BlockId) -> Result<(), Fault> {
+        (**self).erase(block)
+    }
+
+    fn sync(&mut self) -> Result<(), Fault> {
+        (**self).sync()
+    }
+
+    fn is_bad(&self, block: BlockId) -> bool {
+        (**self).is_bad(block)
+    }
+
+    fn mark_bad(&mut self, block: BlockId) -> Result<(), Fault> {
+        (**self).mark_bad(block)
+    }
+
+    fn read_log(&self, slot: Slot, offset: u64, bytes: &mut [u8]) -> Result<(), Fault> {
+        (**self).read_log(slot, offset, bytes)
+    }
+
+    fn write_log(&mut self, slot: Slot, offset: u64, bytes: &[u8]) -> Result<(), Fault> {
+        (**self).write_log(slot, offset, bytes)
+    }
 }
 
 /// Where the spare area of a page lies among those of all pages.

@@ -36,7 +36,7 @@ impl<B: Backend> Drive<B> {
         let drive = Self {
             options,
             page: PageSize::new(page_bytes),
-            medium: Medium::new(backend),
+            medium: Medium::new(backend, options.spare_for_failures > 0),
             ftl: None,
             buffer: options.buffer.map(Buffer::new),
             page_out: vec![0; page_bytes as usize],
@@ -48,9 +48,13 @@ impl<B: Backend> Drive<B> {
     }
 
     fn build(&self) -> Result<Box<dyn Translation>, DriveError> {
-        let Options { ftl, seed, .. } = self.options;
+        let Options { ftl, seed, spare_for_failures, .. } = self.options;
         let shape = self.options.shape(self.geometry());
-        ftl.build(shape, seed, Boxed { fails: B::FAILS }).map_err(DriveError::Options)
+        let mut ftl = ftl.build(shape, seed, Boxed { fails: self.medium.backend.fails() }).map_err(DriveError::Options)?;
+        if spare_for_failures > 0 {
+            ftl.keep_for_failures(spare_for_failures).map_err(DriveError::Options)?;
+        }
+        Ok(ftl)
     }
 
     /// Switches the power on, after [`Self::cut_power`] if it is on.

@@ -13,6 +13,8 @@
 //! The body is written first and the header when the body is safe, to the slot that is not in use: until then the log in
 //! the other slot is complete.
 
+use std::collections::BTreeSet;
+
 use ssdlab_core::{BlockId, Lpn, Ppn};
 use ssdlab_nand::{Geometry, Oob, Trimmed};
 use twox_hash::XxHash3_64;
@@ -50,6 +52,7 @@ pub(super) struct Checkpoint {
     pub sequence: u64,
     pub table: PageTable,
     pub closed: Vec<bool>,
+    pub damaged: BTreeSet<Ppn>,
     pub trims: Vec<Trimmed>,
 }
 
@@ -138,21 +141,14 @@ pub(super) fn read<B: Backend>(backend: &B, slot: Slot) -> Result<Option<Checkpo
     if XxHash3_64::oneshot_with_seed(generation, &bytes) != checksum {
         return Ok(None);
     }
-    Ok(parse(&mut Reader(&bytes), backend.geometry()).map(|(sequence, table, closed, trims)| Checkpoint {
-        generation,
-        bytes: HEADER_BYTES + length,
-        sequence,
-        table,
-        closed,
-        trims,
-    }))
+    let parsed = parse(&mut Reader(&bytes), backend.geometry());
+    Ok(parsed.map(|checkpoint| Checkpoint { generation, bytes: HEADER_BYTES + length, ..checkpoint }))
 }
 
-type Parsed = (u64, PageTable, Vec<bool>, Vec<Trimmed>);
-
-fn parse(reader: &mut Reader<'_>, geometry: &Geometry) -> Option<Parsed> {
+fn parse(reader: &mut Reader<'_>, geometry: &Geometry) -> Option<Checkpoint> {
     let Geometry { pages_per_block, blocks, .. } = *geometry;
     let sequence = reader.number()?;
+    let mut damaged = BTreeSet::new();
     let mut table = PageTable::new(geometry.pages(), blocks);
     let mut closed = vec![false; blocks as usize];
     for block in 0..blocks {
@@ -165,7 +161,10 @@ fn parse(reader: &mut Reader<'_>, geometry: &Geometry) -> Option<Parsed> {
             let content = match reader.byte()? {
                 0 if state == 2 => Content::Damaged,
                 0 => continue,
-                1 => Content::Damaged,
+                1 => {
+                    damaged.insert(ppn);
+                    Content::Damaged
+                }
                 role => {
                     let role = *ROLES.get(usize::from(role) - 2)?;
                     let lpn = reader.difference()? + next_lpn;
@@ -187,5 +186,5 @@ fn parse(reader: &mut Reader<'_>, geometry: &Geometry) -> Option<Parsed> {
         trims.push(Trimmed { lpn: Lpn(lpn), count, sequence });
         lpn += count;
     }
-    Some((sequence, table, closed, trims))
+    Some(Checkpoint { generation: 0, bytes: 0, sequence, table, closed, damaged, trims })
 }

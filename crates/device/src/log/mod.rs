@@ -14,6 +14,8 @@ mod stream;
 
 pub(crate) use checkpoint::Facts;
 
+use std::collections::BTreeSet;
+
 use ssdlab_core::{BlockId, Ppn};
 use ssdlab_nand::Trimmed;
 
@@ -55,8 +57,8 @@ pub(crate) struct Known {
     pub sequence: u64,
     /// Below this sequence number every program was complete.
     pub synced: u64,
-    /// Pages found damaged since the checkpoint, in blocks not erased since.
-    pub damaged: Vec<Ppn>,
+    /// Pages found damaged, in blocks not erased since.
+    pub damaged: BTreeSet<Ppn>,
     /// The block whose erase may not have been completed.
     pub erasing: Option<BlockId>,
     /// Bytes of checkpoint and journal.
@@ -79,26 +81,22 @@ impl Log {
         Ok(Self { slot, generation, journal, records: 0, touched, unsafe_names: Vec::new() })
     }
 
-    /// Reads the newest log that is whole; none if neither is.
+    /// Reads the log in use; none if it is damaged. A header is written when its checkpoint is whole, so the other log is
+    /// older than that, and what it says is no more so.
     pub fn load<B: Backend>(backend: &B) -> Result<Option<(Self, Known)>, Fault> {
-        let mut slots = [Slot::A, Slot::B];
-        if checkpoint::header(backend, Slot::B)? > checkpoint::header(backend, Slot::A)? {
-            slots.reverse();
+        let newer = checkpoint::header(backend, Slot::B)? > checkpoint::header(backend, Slot::A)?;
+        let slot = if newer { Slot::B } else { Slot::A };
+        match checkpoint::read(backend, slot)? {
+            Some(checkpoint) => Self::replay(backend, slot, checkpoint).map(Some),
+            None => Ok(None),
         }
-        for slot in slots {
-            if let Some(checkpoint) = checkpoint::read(backend, slot)? {
-                return Self::replay(backend, slot, checkpoint).map(Some);
-            }
-        }
-        Ok(None)
     }
 
     fn replay<B: Backend>(backend: &B, slot: Slot, checkpoint: checkpoint::Checkpoint) -> Result<(Self, Known), Fault> {
-        let checkpoint::Checkpoint { generation, bytes: journal, sequence, table, closed, trims } = checkpoint;
+        let checkpoint::Checkpoint { generation, bytes: journal, sequence, table, closed, damaged, trims } = checkpoint;
         let touched = vec![Touch::None; closed.len()];
         let mut log = Self { slot, generation, journal, records: 0, touched, unsafe_names: Vec::new() };
-        let (damaged, erasing) = (Vec::new(), None);
-        let mut known = Known { table, closed, trims, sequence, synced: sequence, damaged, erasing, bytes: 0 };
+        let mut known = Known { table, closed, trims, sequence, synced: sequence, damaged, erasing: None, bytes: 0 };
         let pages_per_block = backend.geometry().pages_per_block;
         let mut bytes = [0; RECORD_BYTES];
         loop {
@@ -117,7 +115,7 @@ impl Log {
                 }
                 Record::Trimmed(trim) => known.trims.push(trim),
                 Record::Synced(sequence) => known.synced = sequence,
-                Record::Damaged(ppn) => known.damaged.push(ppn),
+                Record::Damaged(ppn) => drop(known.damaged.insert(ppn)),
             }
         }
         known.bytes = log.end();
@@ -139,7 +137,10 @@ impl Log {
     }
 
     fn append<B: Backend>(&mut self, backend: &mut B, record: Record) -> Result<(), Fault> {
-        backend.write_log(self.slot, self.end(), &record.encode(self.generation, self.records))?;
+        // With zeros behind it, so that what was there when a computer lost its power is no record.
+        let mut bytes = [0; 2 * RECORD_BYTES];
+        bytes[..RECORD_BYTES].copy_from_slice(&record.encode(self.generation, self.records));
+        backend.write_log(self.slot, self.end(), &bytes)?;
         self.records += 1;
         Ok(())
     }

@@ -100,7 +100,9 @@ impl Trial {
             Stop::WornOut => Ok(()),
             Stop::Broken(what) => Err(what),
         };
-        mounted.map_err(|error| error.to_string())?;
+        if mounted.map_err(|error| error.to_string())?.full_scan {
+            return Err("the log was lost".into());
+        }
         world.take_stock().or_else(text)?;
         world.go_on(12).or_else(text)?;
         Ok(operations)

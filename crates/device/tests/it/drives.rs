@@ -2,6 +2,7 @@
 
 use ssdlab_device::{Options, WriteBuffer};
 use ssdlab_ftl::choice::{LOG_FTLS, MAPS};
+use ssdlab_ftl::log::{LogBlocks, LogChoice, sbfast};
 use ssdlab_ftl::map::{dftl, ram, segments};
 use ssdlab_ftl::page::{Allocation, PageOptions, Trigger};
 use ssdlab_ftl::{FtlChoice, Shape, gc, placement};
@@ -58,17 +59,10 @@ pub fn smallest() -> Vec<Kind> {
         kind("page, segments", page(PAGE, segmented), (4, 1, 0), 128),
         kind("page, dftl", page(own, cached), (4, 1, 0), 128),
     ];
-    for info in LOG_FTLS {
-        let least = (info.role.least_log_blocks)(&info.defaults());
-        for more in [0, 2] {
-            let ftl = FtlChoice::Log(info.defaults(), least + more);
-            let (pages, bytes) = (4, 64);
-            let log = ssdlab_ftl::log::LogBlocks { count: least + more, pages, more: "log" };
-            if (info.role.check)(&info.defaults(), &log).is_ok() {
-                kinds.push(kind(info.name, ftl, (pages, 1, 0), bytes));
-            }
-        }
-        assert!(kinds.iter().any(|kind| kind.name == info.name), "{} has no small drive", info.name);
+    for ftl in log_ftls() {
+        let [least, more] = log_blocks(&ftl);
+        let name = ftl.info.name;
+        kinds.extend([least, more].map(|count| kind(name, FtlChoice::Log(ftl, count), (4, 1, 0), 64)));
     }
     kinds
 }
@@ -90,9 +84,27 @@ pub fn roomy() -> Vec<Kind> {
     for kind in &mut kinds {
         kind.options.spare_for_failures = 3;
     }
-    for info in LOG_FTLS {
-        let ftl = FtlChoice::Log(info.defaults(), 6);
-        kinds.push(kind(info.name, ftl, (4, 1, 8), 64));
+    for ftl in log_ftls() {
+        let [_, count] = log_blocks(&ftl);
+        kinds.push(kind(ftl.info.name, FtlChoice::Log(ftl, count), (4, 1, 8), 64));
     }
     kinds
+}
+
+/// Every FTL with log blocks, its sub-blocks as small as the blocks of these drives.
+fn log_ftls() -> impl Iterator<Item = LogChoice> {
+    LOG_FTLS.iter().map(|info| {
+        let settings: &[(&str, u64)] = if info.name == sbfast::INFO.name { &[("slb", 1), ("sub_block", 2)] } else { &[] };
+        info.set(settings).expect("in range")
+    })
+}
+
+/// The fewest log blocks that work on these drives, and two more.
+fn log_blocks(ftl: &LogChoice) -> [u32; 2] {
+    let works = |&count: &u32| {
+        let least = (ftl.info.role.least_log_blocks)(ftl);
+        count >= least && (ftl.info.role.check)(ftl, &LogBlocks { count, pages: 4, more: "log" }).is_ok()
+    };
+    let least = (1..20).find(works).expect("a few log blocks suffice");
+    [least, least + 2]
 }

@@ -35,9 +35,9 @@ impl Mutant {
     }
 }
 
-/// Bytes of the header of a checkpoint; records of the journal are shorter.
+/// Bytes of the header of a checkpoint, and of a record of the journal with the zeros behind it.
 const HEADER_BYTES: usize = 40;
-const RECORD_BYTES: usize = 24;
+const RECORD_BYTES: usize = 48;
 
 impl Backend for Mutant {
     fn geometry(&self) -> &Geometry {

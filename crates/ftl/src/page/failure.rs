@@ -6,7 +6,7 @@
 //! an erase fails:   the block is bad
 //! ```
 //! A bad block is one less for its plane, which may hold a block of valid pages less from then on. What collection keeps
-//! unwritten is just enough while nothing fails; [`PageFtl::keep_for_failures`] keeps more. It must be more blocks than fail
+//! unwritten is just enough while nothing fails; [`Ftl::keep_for_failures`] keeps more. It must be more blocks than fail
 //! in the course of one shortage: without an erased block collection cannot go on.
 
 use ssdlab_core::{BlockId, Ppn};
@@ -19,11 +19,8 @@ use crate::map::MapModel;
 use crate::placement::Route;
 
 impl<M: MapModel> PageFtl<M> {
-    /// Keeps so many more blocks of each plane unwritten, for programs that fail in the course of one collection.
-    ///
-    /// # Errors
-    /// If the logical pages do not fit beside them.
-    pub fn keep_for_failures(&mut self, blocks: u32) -> Result<(), String> {
+    /// See [`Ftl::keep_for_failures`].
+    pub(super) fn keep_more_unwritten(&mut self, blocks: u32) -> Result<(), String> {
         self.spare_blocks += blocks;
         let pages = blocks * self.blocks.pages_per_block();
         for plane in 0..self.planes.len() {

@@ -391,6 +391,10 @@ impl<M: MapModel> Ftl for PageFtl<M> {
         overfull || room < u64::from(self.logical_pages)
     }
 
+    fn keep_for_failures(&mut self, blocks: u32) -> Result<(), String> {
+        self.keep_more_unwritten(blocks)
+    }
+
     fn lookup(&self, lpn: Lpn) -> Option<Ppn> {
         let ppn = Ppn(self.l2p[lpn.index()]);
         ppn.is_some().then_some(ppn)

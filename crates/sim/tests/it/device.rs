@@ -145,7 +145,7 @@ proptest! {
         let outcome = run(&setup, &mut SliceSource::new(&requests), &mut ()).expect("the data check finds nothing");
 
         let Setup { geometry, logical_pages, ftl, seed, .. } = setup;
-        let options = Options { logical_pages, ftl, seed, buffer: None, journal_records: 64 };
+        let options = Options { logical_pages, ftl, seed, buffer: None, journal_records: 64, spare_for_failures: 0 };
         let flash = Recording { flash: MemoryBackend::new(geometry), done: RefCell::default() };
         let mut drive = Drive::create(flash, options).expect("a sound drive");
         requests.iter().for_each(|request| serve(&mut drive, request));

@@ -1,0 +1,285 @@
+//! A drive that holds bytes.
+
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use numpy::IntoPyArray;
+use pyo3::buffer::PyBuffer;
+use pyo3::exceptions::{PyOSError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+use ssdlab_device::{
+    Backend, Drive, DriveError, FaultBackend, FaultPlan, FileBackend, FileError, MemoryBackend, MountReport, Options,
+    PowerCut, WriteBuffer,
+};
+use ssdlab_nand::{Cause, Counts, Timing};
+use ssdlab_sim::{Clock, FlushPolicy, Setup};
+
+use crate::config::Config;
+use crate::counters;
+use crate::errors::{ConfigError, config_error, detached};
+
+type Inner = Drive<FaultBackend<Box<dyn Backend>>>;
+
+/// A drive that holds bytes; use `ssdlab.Drive`.
+#[pyclass(frozen, module = "ssdlab._ssdlab")]
+pub struct FlashDrive {
+    inner: Mutex<Inner>,
+    timing: Option<Timing>,
+    path: Option<PathBuf>,
+}
+
+#[pymethods]
+impl FlashDrive {
+    /// A drive in memory, or in the file at `path`, which is created where it does not exist; mounted. `faults` are the
+    /// fields of `FaultPlan` by name.
+    #[new]
+    #[pyo3(signature = (config, path, faults))]
+    fn new(py: Python<'_>, config: &Config, path: Option<PathBuf>, faults: Vec<(String, u64)>) -> PyResult<Self> {
+        let settings = config.inner.settings(None).map_err(|error| config_error(&error))?;
+        let setup = settings.setup;
+        let plan = plan(&faults)?;
+        let options = options(&setup, &plan)?;
+        let opened = detached(py, None, || open(&setup, options, path.as_ref(), plan))?;
+        let inner = opened.map_err(|error| error.into_python(path.as_ref()))?;
+        let timing = match setup.clock {
+            Clock::Serial(timing) | Clock::Event(timing, _) => Some(timing),
+            Clock::Count => None,
+        };
+        Ok(Self { inner: Mutex::new(inner), timing, path })
+    }
+
+    #[getter]
+    fn capacity_bytes(&self) -> u64 {
+        self.locked().capacity_bytes()
+    }
+
+    #[getter]
+    fn page_bytes(&self) -> u32 {
+        self.locked().geometry().page_bytes
+    }
+
+    #[getter]
+    fn is_on(&self) -> bool {
+        self.locked().is_on()
+    }
+
+    fn read(&self, py: Python<'_>, offset: u64, size: u64) -> PyResult<Py<PyBytes>> {
+        // Before anything of that size is made.
+        self.check_range(offset, size)?;
+        let bytes = self.work(py, |drive| {
+            let mut bytes = vec![0; size as usize];
+            drive.read(offset, &mut bytes).map(|()| bytes)
+        })?;
+        Ok(PyBytes::new(py, &bytes).unbind())
+    }
+
+    fn write(&self, py: Python<'_>, offset: u64, data: &Bound<'_, PyAny>, fua: bool) -> PyResult<()> {
+        let bytes = PyBuffer::<u8>::get(data)
+            .map_err(|_| PyValueError::new_err("data is no buffer of bytes; give bytes, a bytearray or a uint8 array"))?
+            .to_vec(py)?;
+        self.work(py, |drive| drive.write(offset, &bytes, fua))
+    }
+
+    fn trim(&self, py: Python<'_>, offset: u64, size: u64, fua: bool) -> PyResult<()> {
+        self.work(py, |drive| drive.trim(offset, size, fua))
+    }
+
+    fn write_zeroes(&self, py: Python<'_>, offset: u64, size: u64, fua: bool) -> PyResult<()> {
+        self.work(py, |drive| drive.write_zeroes(offset, size, fua))
+    }
+
+    fn flush(&self, py: Python<'_>) -> PyResult<()> {
+        self.work(py, Inner::flush)
+    }
+
+    fn shut_down(&self, py: Python<'_>) -> PyResult<()> {
+        self.work(py, Inner::shut_down)
+    }
+
+    /// Switches the power off: at once, or after so many programs, erases and writes to the log.
+    fn cut_power(&self, after: Option<u64>, torn: bool) {
+        let mut drive = self.locked();
+        match after {
+            None => drive.cut_power(),
+            Some(after) => drive.backend_mut().cut_power(PowerCut { after, torn }),
+        }
+    }
+
+    fn mount<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let (report, geometry) = self.work(py, |drive| {
+            drive.backend_mut().restore_power();
+            let report = drive.mount()?;
+            Ok((report, *drive.geometry()))
+        })?;
+        let time_ns = self.timing.map(|timing| report.time(&timing, &geometry).0);
+        let MountReport { full_scan, clean, log_bytes_read, blocks_scanned, spares_read, pages_verified, operations } =
+            report;
+        let result = PyDict::new(py);
+        result.set_item("full_scan", full_scan)?;
+        result.set_item("clean", clean)?;
+        result.set_item("log_bytes_read", log_bytes_read)?;
+        result.set_item("blocks_scanned", blocks_scanned)?;
+        result.set_item("spares_read", spares_read)?;
+        result.set_item("pages_verified", pages_verified)?;
+        result.set_item("operations", by_cause(py, &operations)?)?;
+        result.set_item("time_ns", time_ns)?;
+        Ok(result)
+    }
+
+    fn counters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        by_cause(py, self.locked().counts())
+    }
+
+    fn health<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        counters::dict(py, &self.locked().health())
+    }
+
+    fn erase_counts<'py>(&self, py: Python<'py>) -> Bound<'py, PyAny> {
+        self.locked().erase_counts().to_vec().into_pyarray(py).into_any()
+    }
+
+    fn buffered_pages(&self) -> u32 {
+        self.locked().buffered_pages()
+    }
+
+    /// Runs of bytes as `(offset, bytes, written)`.
+    fn allocation(&self, offset: u64, size: u64) -> PyResult<Vec<(u64, u64, bool)>> {
+        let runs = self.locked().allocation(offset, size).map_err(|error| self.raised(&error))?;
+        Ok(runs.into_iter().map(|(run, written)| (run.start, run.end - run.start, written)).collect())
+    }
+}
+
+impl FlashDrive {
+    fn locked(&self) -> MutexGuard<'_, Inner> {
+        // A panic is reported as one; what it left behind can still be asked.
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn check_range(&self, offset: u64, size: u64) -> PyResult<()> {
+        let capacity = self.locked().capacity_bytes();
+        let end = offset.saturating_add(size);
+        if end <= capacity { Ok(()) } else { Err(self.raised(&DriveError::OutOfRange { offset, end, capacity })) }
+    }
+
+    fn work<T: Send>(&self, py: Python<'_>, work: impl FnOnce(&mut Inner) -> Result<T, DriveError> + Send) -> PyResult<T> {
+        detached(py, None, || work(&mut self.locked()))?.map_err(|error| self.raised(&error))
+    }
+
+    fn raised(&self, error: &DriveError) -> PyErr {
+        os_error(error.errno(), &error.to_string(), self.path.as_ref())
+    }
+}
+
+fn os_error(errno: i32, text: &str, path: Option<&PathBuf>) -> PyErr {
+    match path {
+        Some(path) => PyOSError::new_err((errno, text.to_owned(), path.clone())),
+        None => PyOSError::new_err((errno, text.to_owned())),
+    }
+}
+
+/// Why a drive is not opened.
+enum Unopened {
+    File(FileError),
+    Drive(DriveError),
+}
+
+impl Unopened {
+    fn into_python(self, path: Option<&PathBuf>) -> PyErr {
+        match self {
+            Self::Drive(DriveError::Options(text)) => ConfigError::new_err(text),
+            Self::Drive(error) => os_error(error.errno(), &error.to_string(), path),
+            Self::File(error @ FileError::Differs { .. }) => ConfigError::new_err(error.to_string()),
+            Self::File(error) => PyOSError::new_err((error.errno(), error.to_string())),
+        }
+    }
+}
+
+impl From<DriveError> for Unopened {
+    fn from(error: DriveError) -> Self {
+        Self::Drive(error)
+    }
+}
+
+fn open(setup: &Setup, options: Options, path: Option<&PathBuf>, plan: FaultPlan) -> Result<Inner, Unopened> {
+    let lines = options.lines(&setup.geometry);
+    let (backend, is_new): (Box<dyn Backend>, bool) = match path {
+        None => (Box::new(MemoryBackend::new(setup.geometry)), true),
+        Some(path) if path.exists() => {
+            (Box::new(FileBackend::open(path, setup.geometry, &lines).map_err(Unopened::File)?), false)
+        }
+        Some(path) => (Box::new(FileBackend::create(path, setup.geometry, &lines).map_err(Unopened::File)?), true),
+    };
+    let backend = FaultBackend::new(backend, plan).map_err(DriveError::from)?;
+    if is_new {
+        return Ok(Drive::create(backend, options)?);
+    }
+    let mut drive = Drive::off(backend, options)?;
+    drive.mount()?;
+    Ok(drive)
+}
+
+/// What of a set-up makes a drive with bytes.
+fn options(setup: &Setup, plan: &FaultPlan) -> PyResult<Options> {
+    let buffer = match setup.clock {
+        Clock::Event(_, drive) => drive.buffer,
+        Clock::Count | Clock::Serial(_) => None,
+    };
+    let share = |share: f64, pages: u32| (share * f64::from(pages)) as u32;
+    let buffer = match buffer {
+        Some(buffer) if buffer.protected => {
+            return Err(ConfigError::new_err(
+                "a drive with bytes has no buffer with power-loss protection; set drive.buffer to \"none\", which makes \
+                 every write safe too",
+            ));
+        }
+        Some(buffer) => Some(match buffer.flush {
+            FlushPolicy::Eager => WriteBuffer { pages: buffer.pages, high: 1, low: 0 },
+            FlushPolicy::Watermark { high, low } => {
+                WriteBuffer { pages: buffer.pages, high: share(high, buffer.pages).max(1), low: share(low, buffer.pages) }
+            }
+        }),
+        None => None,
+    };
+    Ok(Options {
+        logical_pages: setup.logical_pages,
+        ftl: setup.ftl,
+        seed: setup.seed,
+        buffer,
+        journal_records: Options::journal_records(setup.geometry.blocks),
+        spare_for_failures: if plan.programs > 0 { SPARE_FOR_FAILURES } else { 0 },
+    })
+}
+
+/// More programs than these do not fail in the course of one collection, unless flash fails much more often than it may.
+const SPARE_FOR_FAILURES: u32 = 3;
+
+fn plan(faults: &[(String, u64)]) -> PyResult<FaultPlan> {
+    let mut plan = FaultPlan::default();
+    for (name, value) in faults {
+        let field = match name.as_str() {
+            "programs" => &mut plan.programs,
+            "erases" => &mut plan.erases,
+            "reads" => &mut plan.reads,
+            "flips" => &mut plan.flips,
+            "factory" => &mut plan.factory,
+            "seed" => &mut plan.seed,
+            other => return Err(PyValueError::new_err(format!("there is no fault {other:?}"))),
+        };
+        *field = *value;
+    }
+    Ok(plan)
+}
+
+/// Operations as `{"reads": {cause: pages}, "programs": ..., "erases": ...}`; causes that did not occur are left out.
+fn by_cause<'py>(py: Python<'py>, counts: &Counts) -> PyResult<Bound<'py, PyDict>> {
+    let result = PyDict::new(py);
+    for (name, counts) in [("reads", &counts.reads), ("programs", &counts.programs), ("erases", &counts.erases)] {
+        let causes = PyDict::new(py);
+        for (cause, &count) in Cause::ALL.iter().zip(counts).filter(|&(_, &count)| count > 0) {
+            causes.set_item(cause.name(), count)?;
+        }
+        result.set_item(name, causes)?;
+    }
+    Ok(result)
+}

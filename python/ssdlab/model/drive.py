@@ -1,0 +1,191 @@
+"""A drive that holds bytes: any FTL over flash in memory or in a file, with loss of power and faults at will."""
+
+import os
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, NamedTuple, Self
+
+from ssdlab import _ssdlab
+from ssdlab.lazy import TYPE_CHECKING
+from ssdlab.model.config import Config, Overrides, config_of
+
+if TYPE_CHECKING:
+    from collections.abc import Buffer
+
+    import numpy as np
+    import numpy.typing as npt
+
+
+@dataclass(frozen=True)
+class Faults:
+    """Which faults the flash of a drive has, each once in so many operations; 0 is never."""
+
+    programs: int = 0
+    """Programs for each that the chip reports as failed; for page mapping alone."""
+    erases: int = 0
+    """Erases for each that the chip reports as failed."""
+    reads: int = 0
+    """Reads for each page that cannot be read any more."""
+    flips: int = 0
+    """Programs for each page of which a bit flips."""
+    factory: int = 0
+    """Blocks for each that is bad from the factory."""
+    seed: int = 0
+    """Seed of all of it."""
+
+
+class Operations(NamedTuple):
+    """Flash operations by cause."""
+
+    reads: dict[str, int]
+    """Pages read."""
+    programs: dict[str, int]
+    """Pages programmed."""
+    erases: dict[str, int]
+    """Blocks erased."""
+
+
+@dataclass(frozen=True)
+class MountReport:
+    """What a mount did."""
+
+    full_scan: bool
+    """Whether the log was lost, so that all spare areas were read; pages trimmed may be back."""
+    clean: bool
+    """Whether the drive had been shut down in good order."""
+    log_bytes_read: int
+    """Bytes of checkpoint and journal read."""
+    blocks_scanned: int
+    """Blocks whose spare areas were read."""
+    spares_read: int
+    """Spare areas read."""
+    pages_verified: int
+    """Pages read to compare their checksums."""
+    operations: Operations
+    """Operations of the FTL, by cause."""
+    time_ns: int | None
+    """Simulated time; None where the configuration has no clock."""
+
+
+class Drive:
+    """A drive that holds bytes and survives a loss of power.
+
+    What was written before a `flush`, or with `fua`, is there after any `cut_power`; of what came later each page is there
+    or not, whole. Without a write buffer (`drive.buffer`) every write is safe. See `docs/device.md`.
+
+    As a context manager it is shut down at the end in good order, unless an exception passes.
+
+    >>> with Drive({"device.capacity": "8MiB"}) as drive:
+    ...     drive.write(4096, b"hello")
+    ...     drive.cut_power()
+    ...     report = drive.mount()
+    ...     drive.read(4096, 5)
+    b'hello'
+
+    Raises:
+        ConfigError: If the configuration is wrong, or the file holds a drive of another.
+        OSError: If the file cannot be opened or is in use, and from every method: `errno` is EINVAL beyond the drive, EIO for
+            data that is lost, EROFS for a drive that is worn out, ENODEV without power.
+    """
+
+    def __init__(
+        self,
+        config: Config | Overrides | None = None,
+        path: str | os.PathLike[str] | None = None,
+        faults: Faults | None = None,
+    ) -> None:
+        plan = list(asdict(faults or Faults()).items())
+        where = None if path is None else Path(path)
+        self._drive = _ssdlab.FlashDrive(config_of(config)._inner, where, plan)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        if kind is None and self._drive.is_on:
+            self.shut_down()
+
+    @property
+    def capacity_bytes(self) -> int:
+        """Bytes that the host sees."""
+        return self._drive.capacity_bytes
+
+    @property
+    def page_bytes(self) -> int:
+        """Bytes of a page, the atomic unit."""
+        return self._drive.page_bytes
+
+    @property
+    def is_on(self) -> bool:
+        """Whether it has power and is mounted."""
+        return self._drive.is_on
+
+    def read(self, offset: int, size: int) -> bytes:
+        """Bytes from `offset`; zeros where nothing was written."""
+        return self._drive.read(offset, size)
+
+    def write(self, offset: int, data: "Buffer", *, fua: bool = False) -> None:
+        """Writes bytes; with `fua` they are safe when this returns."""
+        self._drive.write(offset, data, fua)
+
+    def trim(self, offset: int, size: int, *, fua: bool = False) -> None:
+        """Forgets the pages that lie wholly inside: they read as zeros."""
+        self._drive.trim(offset, size, fua)
+
+    def write_zeroes(self, offset: int, size: int, *, fua: bool = False) -> None:
+        """Makes bytes zero, whole pages by a trim."""
+        self._drive.write_zeroes(offset, size, fua)
+
+    def flush(self) -> None:
+        """Makes everything written before safe."""
+        self._drive.flush()
+
+    def shut_down(self) -> None:
+        """Makes everything safe, writes a checkpoint and switches the power off."""
+        self._drive.shut_down()
+
+    def cut_power(self, after: int | None = None, *, torn: bool = True) -> None:
+        """Switches the power off: at once, or after so many programs, erases and writes to the log.
+
+        Args:
+            after: Operations still done; the request during which the power goes off raises `OSError` (ENODEV).
+            torn: Whether the operation after these may be interrupted in the middle.
+        """
+        self._drive.cut_power(after, torn)
+
+    def mount(self) -> MountReport:
+        """Switches the power on and recovers what is on the flash; a cut that was planned is not any more."""
+        report: dict[str, Any] = self._drive.mount()
+        return MountReport(**{**report, "operations": Operations(**report["operations"])})
+
+    @property
+    def operations(self) -> Operations:
+        """Flash operations since the drive was made or opened."""
+        return Operations(**self._drive.counters())
+
+    @property
+    def health(self) -> dict[str, int]:
+        """Bad blocks, erases, media errors, power cycles and the like, by name."""
+        return self._drive.health()
+
+    @property
+    def erase_counts(self) -> "npt.NDArray[np.uint32]":
+        """Erases of every block."""
+        return self._drive.erase_counts()
+
+    @property
+    def buffered_pages(self) -> int:
+        """Pages that wait in the write buffer."""
+        return self._drive.buffered_pages()
+
+    def allocation(self, offset: int = 0, size: int | None = None) -> list[tuple[int, int, bool]]:
+        """Runs of bytes as (offset, bytes, whether written)."""
+        return self._drive.allocation(offset, self.capacity_bytes - offset if size is None else size)
+
+    def holds(self, offset: int, data: "Buffer") -> bool:
+        """Whether the bytes from `offset` are these."""
+        expected = memoryview(data).cast("B")
+        step = 1 << 20
+        parts = (expected[at : at + step] for at in range(0, len(expected), step))
+        return all(self.read(offset + number * step, len(part)) == part for number, part in enumerate(parts))

@@ -1,0 +1,85 @@
+"""A client of the NBD protocol that does one request after the other: what a test needs, and no more."""
+
+import socket
+import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+OPTION_MAGIC = b"IHAVEOPT"
+EXPORT_NAME = 1
+NO_ZEROES = 1 << 1
+READ, WRITE, DISCONNECT, FLUSH, TRIM, WRITE_ZEROES = 0, 1, 2, 3, 4, 6
+FUA = 1
+
+
+class NbdError(Exception):
+    """The server answered with this error number."""
+
+
+class Client:
+    """A connection that has chosen the export without a name."""
+
+    def __init__(self, path: Path) -> None:
+        self._socket = socket.socket(socket.AF_UNIX)
+        self._socket.settimeout(20)
+        self._socket.connect(str(path))
+        assert self._receive(16) == b"NBDMAGIC" + OPTION_MAGIC
+        self._receive(2)
+        self._socket.sendall(struct.pack(">I", 1 | NO_ZEROES) + OPTION_MAGIC + struct.pack(">II", EXPORT_NAME, 0))
+        self.size, self.flags = struct.unpack(">QH", self._receive(10))
+        self._cookie = 0
+
+    def _receive(self, count: int) -> bytes:
+        parts = b""
+        while len(parts) < count:
+            part = self._socket.recv(count - len(parts))
+            if not part:
+                raise ConnectionError("the server hung up")
+            parts += part
+        return parts
+
+    def _ask(self, command: int, offset: int, count: int, payload: bytes = b"", flags: int = 0) -> None:
+        self._cookie += 1
+        header = struct.pack(">IHHQQI", 0x25609513, flags, command, self._cookie, offset, count)
+        self._socket.sendall(header + payload)
+        magic, error, cookie = struct.unpack(">IIQ", self._receive(16))
+        assert (magic, cookie) == (0x67446698, self._cookie)
+        if error:
+            raise NbdError(error)
+
+    def read(self, offset: int, count: int) -> bytes:
+        """The bytes there."""
+        self._ask(READ, offset, count)
+        return self._receive(count)
+
+    def write(self, offset: int, data: bytes, flags: int = 0) -> None:
+        """Writes bytes."""
+        self._ask(WRITE, offset, len(data), data, flags)
+
+    def trim(self, offset: int, count: int) -> None:
+        """Forgets bytes."""
+        self._ask(TRIM, offset, count)
+
+    def zero(self, offset: int, count: int) -> None:
+        """Makes bytes zero."""
+        self._ask(WRITE_ZEROES, offset, count)
+
+    def flush(self) -> None:
+        """Makes safe what was written."""
+        self._ask(FLUSH, 0, 0)
+
+    def close(self) -> None:
+        """Ends the connection."""
+        self._socket.sendall(struct.pack(">IHHQQI", 0x25609513, 0, DISCONNECT, 0, 0, 0))
+        self._socket.close()
+
+
+@contextmanager
+def connected(path: Path) -> Iterator[Client]:
+    """A client, closed at the end."""
+    client = Client(path)
+    try:
+        yield client
+    finally:
+        client.close()

@@ -1,0 +1,124 @@
+"""The drive with bytes from Python; what it promises is tested in `crates/device`."""
+
+import errno
+import threading
+
+import numpy as np
+import pytest
+
+import ssdlab
+from ssdlab import Drive
+from ssdlab.model.drive import Faults
+
+SMALL = {"device.capacity": "4MiB", "nand.pages_per_block": 16}
+FTLS = ["page", "bast", "fast", "faster", "sbfast"]
+BUFFERED = {**SMALL, "timing": "event", "drive.buffer": "watermark", "drive.buffer.watermark.size": "256KiB"}
+
+
+@pytest.mark.parametrize("ftl", FTLS)
+def test_bytes_are_there_after_a_cut(ftl: str) -> None:
+    drive = Drive({**SMALL, "ftl": ftl})
+    data = np.arange(100_000, dtype=np.uint32)
+    for _ in range(3):
+        drive.write(12_345, data)
+    drive.cut_power()
+    assert not drive.is_on
+    with pytest.raises(OSError, match="no power") as error:
+        drive.read(0, 1)
+    assert error.value.errno == errno.ENODEV
+    report = drive.mount()
+    assert not report.clean and not report.full_scan and report.spares_read > 0
+    assert drive.holds(12_345, data) and not drive.holds(12_346, data)
+    assert drive.read(0, 12_345) == bytes(12_345)
+    assert drive.health["unsafe_shutdowns"] == 1
+
+
+def test_a_cut_that_is_planned_comes_after_so_many_operations() -> None:
+    drive = Drive(SMALL)
+    drive.cut_power(after=5, torn=False)
+    with pytest.raises(OSError, match="no power"):
+        for page in range(10):
+            drive.write(page * drive.page_bytes, b"x" * drive.page_bytes)
+    drive.mount()
+    # One of the five named the block in the log.
+    written = [drive.read(page * drive.page_bytes, 1) == b"x" for page in range(10)]
+    assert written == [True] * 4 + [False] * 6
+
+
+def test_a_buffer_forgets_what_was_not_flushed() -> None:
+    drive = Drive(BUFFERED)
+    drive.write(0, b"safe", fua=True)
+    drive.write(0, b"gone")
+    assert drive.buffered_pages == 1
+    assert drive.read(0, 4) == b"gone"
+    drive.cut_power()
+    drive.mount()
+    assert drive.read(0, 4) == b"safe"
+    drive.trim(0, drive.page_bytes, fua=True)
+    drive.cut_power()
+    drive.mount()
+    assert drive.read(0, 4) == bytes(4)
+
+
+def test_a_drive_in_a_file(tmp_path) -> None:
+    path = tmp_path / "drive.ssd"
+    with Drive(SMALL, path) as drive:
+        drive.write(5_000, b"kept")
+        with pytest.raises(OSError, match="in use by another process") as error:
+            Drive(SMALL, path)
+        assert error.value.errno == errno.EBUSY
+    del drive
+    with pytest.raises(ssdlab.ConfigError, match="created with ftl = page, and fast is asked for"):
+        Drive({**SMALL, "ftl": "fast"}, path)
+    drive = Drive(SMALL, path)
+    assert drive.read(5_000, 4) == b"kept"
+    assert drive.allocation() == [(0, 4096, False), (4096, 4096, True), (8192, (4 << 20) - 8192, False)]
+    assert drive.health["unsafe_shutdowns"] == 0
+
+
+def test_errors_have_their_numbers() -> None:
+    drive = Drive(SMALL)
+    with pytest.raises(OSError, match="and the drive has 4194304") as error:
+        drive.read(0, (4 << 20) + 1)
+    assert error.value.errno == errno.EINVAL
+    with pytest.raises(ValueError, match="give bytes"):
+        drive.write(0, "text")  # type: ignore[arg-type]
+    with pytest.raises(ssdlab.ConfigError, match="power-loss protection"):
+        Drive({**BUFFERED, "drive.buffer.watermark.plp": True})
+    damaged = Drive(SMALL, faults=Faults(flips=1))
+    damaged.write(0, b"x")
+    with pytest.raises(OSError, match="logical page 0 cannot be read") as error:
+        damaged.read(0, 1)
+    assert error.value.errno == errno.EIO
+
+
+def test_operations_are_those_of_a_simulation() -> None:
+    drive = Drive({**SMALL, "ftl": "fast"})
+    requests = [(page * 3 % 200, page % 3 + 1) for page in range(600)]
+    for page, count in requests:
+        drive.write(page * 4096, bytes(count * 4096))
+    trace = ssdlab.Trace(
+        {
+            "time_ns": np.zeros(len(requests), np.uint64),
+            "op": ["write"] * len(requests),
+            "offset": np.array([page * 4096 for page, _ in requests], np.uint64),
+            "bytes": np.array([count * 4096 for _, count in requests], np.uint32),
+        }
+    )
+    result = ssdlab.simulate(ssdlab.Config(overrides={**SMALL, "ftl": "fast"}), trace)
+    assert drive.operations.programs == {k: v for k, v in result.to_dict()["summary"]["flash"]["programs"].items() if v}
+
+
+def test_threads_take_turns() -> None:
+    drive = Drive(SMALL)
+
+    def fill(part: int) -> None:
+        for page in range(part, 256, 4):
+            drive.write(page * 4096, bytes([part]) * 4096)
+
+    threads = [threading.Thread(target=fill, args=(part,)) for part in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert drive.read(0, 256 * 4096) == b"".join(bytes([page % 4]) * 4096 for page in range(256))

@@ -1,0 +1,204 @@
+"""A drive that is served: its bytes survive, its flash does what a simulation of the same requests does."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+import ssdlab
+from nbd_client import FUA, Client, NbdError, connected
+
+PAGE = 4096
+MIB = 1 << 20
+SMALL = {
+    "device.capacity": "16MiB",
+    "nand.pages_per_block": 16,
+    "nand.page_size": "4KiB",
+    "nand.channels": 2,
+    "nand.ways": 1,
+    "nand.dies": 1,
+    "nand.planes": 1,
+    "drive.buffer": "none",
+    "precondition.fill": "0%",
+    "precondition.overwrite": "none",
+}
+FTLS = ("page", "bast", "fast", "faster", "sbfast")
+
+
+def small(ftl: str = "page") -> ssdlab.Config:
+    """A drive of one instant to fill."""
+    return ssdlab.Config(overrides={**SMALL, "ftl": ftl})
+
+
+def sets(ftl: str = "page") -> list[str]:
+    return [word for key, value in {**SMALL, "ftl": ftl}.items() for word in ("--set", f"{key}={value}")]
+
+
+def random_use(client: Client, model: bytearray, seed: int, requests: int) -> None:
+    """Writes, trims, zeroes and reads at random; reads are compared with a model in memory."""
+    chance = random.Random(seed)
+    for _ in range(requests):
+        count = chance.choice((512, PAGE, 3 * PAGE, 5000, 20_000))
+        offset = chance.randrange(0, (client.size - count) // 512) * 512
+        match chance.randrange(8):
+            case 0:
+                client.zero(offset, count)
+                model[offset : offset + count] = bytes(count)
+            case 1:
+                # Pages at the ends keep their data.
+                first, end = -(-offset // PAGE), (offset + count) // PAGE
+                client.trim(offset, count)
+                if first < end:
+                    model[first * PAGE : end * PAGE] = bytes((end - first) * PAGE)
+            case 2 | 3:
+                assert client.read(offset, count) == model[offset : offset + count], f"seed {seed}"
+            case _:
+                data = chance.randbytes(count)
+                client.write(offset, data, FUA if chance.randrange(9) == 0 else 0)
+                model[offset : offset + count] = data
+    client.flush()
+
+
+@contextmanager
+def served(tmp_path: Path, *arguments: str) -> Iterator[tuple[subprocess.Popen[str], Path]]:
+    """`ssdlab serve` as a process of its own, and its socket."""
+    path = tmp_path / "s"
+    command = [sys.executable, "-m", "ssdlab", "serve", "--socket", str(path), *arguments]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        until = time.monotonic() + 60
+        while not path.exists() and process.poll() is None:
+            assert time.monotonic() < until, "no socket"
+            time.sleep(0.02)
+        yield process, path
+    finally:
+        process.kill()
+        process.wait()
+
+
+@pytest.mark.parametrize("ftl", FTLS)
+def test_the_flash_does_what_a_simulation_of_the_record_does(tmp_path: Path, ftl: str) -> None:
+    config = small(ftl)
+    with ssdlab.DriveServer(config, socket=tmp_path / "s", record=True) as server:
+        with connected(tmp_path / "s") as client:
+            model = bytearray(client.size)
+            random_use(client, model, seed=5, requests=1500)
+            assert client.read(0, client.size) == model
+        record, report = server.take_record(), server.service().report
+    simulated = ssdlab.simulate(config, ssdlab.Trace(record)).summary
+    assert report["flash"] == simulated["flash"]
+    assert report["host"] == simulated["host"]
+    assert report["write_amplification"] == simulated["write_amplification"]
+    assert report["flash"]["erases"], "too few writes to erase a block"
+
+
+@pytest.mark.parametrize("ftl", FTLS)
+def test_what_was_flushed_survives_a_kill(tmp_path: Path, ftl: str) -> None:
+    file = tmp_path / "disk.drive"
+    model = bytearray()
+    for seed in range(3):
+        with served(tmp_path, "--file", str(file), *sets(ftl)) as (process, path):
+            with connected(path) as client:
+                model = model or bytearray(client.size)
+                assert client.read(0, client.size) == model, f"after kill {seed}"
+                random_use(client, model, seed, requests=300)
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+
+
+def test_a_drive_is_shut_down_in_good_order_by_sigterm(tmp_path: Path) -> None:
+    file = tmp_path / "disk.drive"
+    for again in (False, True):
+        with served(tmp_path, "--file", str(file), "--json", *sets()) as (process, path):
+            with connected(path) as client:
+                assert client.read(0, 4) == (b"here" if again else bytes(4))
+                client.write(0, b"here")
+            process.send_signal(signal.SIGTERM)
+            output, errors = process.communicate(timeout=60)
+        assert (process.returncode, errors) == (0, "")
+        mount = json.loads(output)["result"]["mount"]
+        assert (mount["clean"], mount["blocks_scanned"]) == (True, 0) if again else mount is None
+
+
+def test_replies_take_the_time_of_the_drive(tmp_path: Path) -> None:
+    config = small().override(**{"nand.read": "2ms"}) if hasattr(ssdlab.Config, "override") else small()
+    with ssdlab.DriveServer(config, socket=tmp_path / "s", scale=20.0) as server, connected(tmp_path / "s") as client:
+        client.write(0, bytes(PAGE))
+        began = time.monotonic()
+        client.read(0, PAGE)
+        seconds = time.monotonic() - began
+        latency = server.service().report["times"]["latency"]["read"]
+        # A reply never leaves early; how late is a matter of the machine.
+        assert seconds >= 20 * latency["max_ns"] / 1e9
+        assert latency["count"] == 1
+
+
+def test_a_server_that_is_late_says_so(tmp_path: Path) -> None:
+    with ssdlab.DriveServer(small(), socket=tmp_path / "s", scale=1e-6) as server, connected(tmp_path / "s") as client:
+        for page in range(50):
+            client.write(page * PAGE, bytes(PAGE))
+        assert any("this machine is too slow" in remark for remark in server.service().page().remarks)
+
+
+def test_the_record_is_a_trace(tmp_path: Path) -> None:
+    record = tmp_path / "record.parquet"
+    with served(tmp_path, "--record", str(record), *sets()) as (process, path):
+        with connected(path) as client:
+            random_use(client, bytearray(client.size), seed=1, requests=200)
+        assert not record.exists(), "half a record is no trace"
+        process.send_signal(signal.SIGINT)
+        output, errors = process.communicate(timeout=60)
+    assert (process.returncode, errors) == (0, "")
+    assert "connect, for example, by" in output
+    assert "A drive in use" in output
+    assert ssdlab.read_trace(record).requests > 200
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--time", "slow"], "--time slow: write none, real, or a number such as 10"),
+        (["--listen", "nowhere"], "--listen nowhere: no address with a port; write 127.0.0.1:10809"),
+        (["--set", "cache.policy=lru"], "leave out cache.policy"),
+        (["--set", "block.scheduler=noop"], "leave out block.scheduler"),
+        (["--file", "."], ".: "),
+        (["--file", "foreign"], "foreign: it is no drive of ssdlab; give another path"),
+        (["--file", "other.drive"], "it was created with"),
+        (["--socket", "x" * 120], "the path of a socket has at most 107 bytes"),
+        (["--socket", "foreign"], "foreign: exists and is no socket; remove it, or choose another path"),
+        (["--record", "nowhere/r.parquet"], "nowhere/r.parquet"),
+    ],
+)
+def test_what_cannot_be_served_is_one_clear_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], says: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("foreign").write_text("x" * 100_000)
+    ssdlab.DriveServer(small("fast"), socket="first", file="other.drive").close()
+    before = sorted(os.listdir())
+    place = [] if "--socket" in arguments else ["--socket", "s"]
+    command = [sys.executable, "-m", "ssdlab", "serve", *sets(), *place, *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 2
+    assert says in done.stderr
+    assert all(line.startswith("ssdlab: ") for line in done.stderr.splitlines())
+    assert sorted(os.listdir()) == before
+
+
+def test_a_drive_has_one_server(tmp_path: Path) -> None:
+    file, path = tmp_path / "disk.drive", tmp_path / "s"
+    with ssdlab.DriveServer(small(), socket=path, file=file):
+        with pytest.raises(OSError, match="the drive is in use"):
+            ssdlab.DriveServer(small(), socket=tmp_path / "other", file=file)
+        with pytest.raises(OSError, match="another server listens there"):
+            ssdlab.DriveServer(small(), socket=path)
+        with connected(path) as client, pytest.raises(NbdError):
+            client.read(client.size, 1)
