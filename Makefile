@@ -10,7 +10,7 @@ SITE := $(VENV)-site
 INSTALLED := $(VENV)/.installed
 SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates presets -name '*.rs' -o -name '*.toml')
 
-.PHONY: help run test test-rust test-python crash lint bench validate docs site man wheel manylinux check-wheel \
+.PHONY: help run test test-rust test-python crash interop lint bench validate docs site man wheel manylinux check-wheel \
     lock clean
 .DEFAULT_GOAL := help
 
@@ -32,6 +32,11 @@ test-python: $(INSTALLED)
 crash: ## Cut the power of small drives of every FTL at a million operations; prints how many and how long
 	SSDLAB_CRASH_POINTS=1000000 cargo test --release --locked --quiet -p ssdlab-device --test it \
 	    wherever_the_power_is_cut -- --nocapture
+
+interop: $(TOOLS) ## Drive the NBD server with the clients of others (installs them from Debian if it may)
+	cargo build --release --locked --quiet -p ssdlab-nbd --example memory
+	$(BIN)/python tests/interop/run.py --certificates crates/nbd/tests/data \
+	    --server 'target/release/examples/memory --socket {socket} --size {size}'
 
 lint: $(INSTALLED) ## Run formatters and linters in check mode
 	cargo fmt --check

@@ -31,6 +31,8 @@ pub(crate) struct Medium<B> {
     pub changed: bool,
     /// Reads of pages whose data could not be had.
     pub pages_lost: u64,
+    /// Pages that the host read and that were never written.
+    pub unmapped_reads: u64,
     /// The first fault that was no failure of the flash.
     pub fault: Option<Fault>,
     failure: Option<Failure>,
@@ -54,6 +56,7 @@ impl<B: Backend> Medium<B> {
             sequence: 0,
             changed: false,
             pages_lost: 0,
+            unmapped_reads: 0,
             fault: None,
             failure: None,
             outlives_failed_programs,

@@ -26,4 +26,4 @@ pub use export::{BlockSizes, Done, Errno, Export, Extent, Features, Leave, Zeroi
 pub use later::{Later, Teller, later};
 pub use memory::Memory;
 pub use server::{Address, Ending, Handle, Lag, Options, Server, ServerError, Tls, TlsError};
-pub use session::{Entry, Host, Next, Security, Session};
+pub use session::{Entry, Held, Host, Next, Output, Security, Session};

@@ -10,10 +10,11 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use ssdlab_device::{
     Backend, Drive, DriveError, FaultBackend, FaultPlan, FileBackend, FileError, MemoryBackend, MountReport, Options,
-    PowerCut, WriteBuffer,
+    PowerCut,
 };
 use ssdlab_nand::{Cause, Counts, Timing};
-use ssdlab_sim::{Clock, FlushPolicy, Setup};
+use ssdlab_serve::drive_options;
+use ssdlab_sim::{Clock, Setup};
 
 use crate::config::Config;
 use crate::counters;
@@ -162,7 +163,11 @@ impl FlashDrive {
         if end <= capacity { Ok(()) } else { Err(self.raised(&DriveError::OutOfRange { offset, end, capacity })) }
     }
 
-    fn work<T: Send>(&self, py: Python<'_>, work: impl FnOnce(&mut Inner) -> Result<T, DriveError> + Send) -> PyResult<T> {
+    fn work<T: Send>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&mut Inner) -> Result<T, DriveError> + Send,
+    ) -> PyResult<T> {
         detached(py, None, || work(&mut self.locked()))?.map_err(|error| self.raised(&error))
     }
 
@@ -219,36 +224,10 @@ fn open(setup: &Setup, options: Options, path: Option<&PathBuf>, plan: FaultPlan
     Ok(drive)
 }
 
-/// What of a set-up makes a drive with bytes.
+/// What of a set-up makes a drive with bytes, whose flash fails by this plan.
 fn options(setup: &Setup, plan: &FaultPlan) -> PyResult<Options> {
-    let buffer = match setup.clock {
-        Clock::Event(_, drive) => drive.buffer,
-        Clock::Count | Clock::Serial(_) => None,
-    };
-    let share = |share: f64, pages: u32| (share * f64::from(pages)) as u32;
-    let buffer = match buffer {
-        Some(buffer) if buffer.protected => {
-            return Err(ConfigError::new_err(
-                "a drive with bytes has no buffer with power-loss protection; set drive.buffer to \"none\", which makes \
-                 every write safe too",
-            ));
-        }
-        Some(buffer) => Some(match buffer.flush {
-            FlushPolicy::Eager => WriteBuffer { pages: buffer.pages, high: 1, low: 0 },
-            FlushPolicy::Watermark { high, low } => {
-                WriteBuffer { pages: buffer.pages, high: share(high, buffer.pages).max(1), low: share(low, buffer.pages) }
-            }
-        }),
-        None => None,
-    };
-    Ok(Options {
-        logical_pages: setup.logical_pages,
-        ftl: setup.ftl,
-        seed: setup.seed,
-        buffer,
-        journal_records: Options::journal_records(setup.geometry.blocks),
-        spare_for_failures: if plan.programs > 0 { SPARE_FOR_FAILURES } else { 0 },
-    })
+    let options = drive_options(setup).map_err(|error| ConfigError::new_err(error.to_string()))?;
+    Ok(Options { spare_for_failures: if plan.programs > 0 { SPARE_FOR_FAILURES } else { 0 }, ..options })
 }
 
 /// More programs than these do not fail in the course of one collection, unless flash fails much more often than it may.

@@ -48,5 +48,6 @@ pub fn drive_options(setup: &Setup) -> Result<Options, OptionsError> {
         seed: setup.seed,
         buffer,
         journal_records: Options::journal_records(setup.geometry.blocks),
+        spare_for_failures: 0,
     })
 }

@@ -266,7 +266,7 @@ impl<B: Backend + Send> Handle for Served<B> {
         });
         Report {
             capacity_bytes: self.size_bytes,
-            host: *host,
+            host: HostCounters { unmapped_pages_read: drive.unmapped_pages_read(), ..*host },
             flash: FlashSummary(flash),
             write_amplification: (host.pages_written > 0)
                 .then(|| flash.programmed() as f64 / host.pages_written as f64),

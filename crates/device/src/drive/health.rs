@@ -48,6 +48,11 @@ impl<B: Backend> Drive<B> {
         &self.medium.counts
     }
 
+    /// Pages that the host read and that were never written, since the drive was made or opened.
+    pub fn unmapped_pages_read(&self) -> u64 {
+        self.medium.unmapped_reads
+    }
+
     /// Erases of every block.
     pub fn erase_counts(&self) -> &[u32] {
         &self.medium.erases

@@ -314,11 +314,12 @@ fn read_page<B: Backend>(
     cause: Cause,
     into: &mut [u8],
 ) -> Result<(), DriveError> {
-    let mut flash = Flash { medium, payload: Payload::Read { into, lost: false } };
+    let mut flash = Flash { medium: &mut *medium, payload: Payload::Read { into, lost: false } };
     let written = ftl.read(lpn, cause, &mut flash);
     let Payload::Read { into, lost } = flash.payload else { unreachable!("the payload of a read stays one") };
     if !written {
         into.fill(0);
+        medium.unmapped_reads += u64::from(cause == Cause::Host);
     }
     if lost { Err(DriveError::Unreadable(lpn)) } else { Ok(()) }
 }

@@ -94,7 +94,8 @@ pub fn roomy() -> Vec<Kind> {
 /// Every FTL with log blocks, its sub-blocks as small as the blocks of these drives.
 fn log_ftls() -> impl Iterator<Item = LogChoice> {
     LOG_FTLS.iter().map(|info| {
-        let settings: &[(&str, u64)] = if info.name == sbfast::INFO.name { &[("slb", 1), ("sub_block", 2)] } else { &[] };
+        let settings: &[(&str, u64)] =
+            if info.name == sbfast::INFO.name { &[("slb", 1), ("sub_block", 2)] } else { &[] };
         info.set(settings).expect("in range")
     })
 }

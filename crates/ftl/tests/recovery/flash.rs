@@ -148,7 +148,9 @@ impl FlashSink for Flash {
         let passed = self.shape.order == ProgramOrder::Ascending && page < self.next[block];
         if self.cells[ppn.index()] != Cell::Erased || passed || self.half_erased[block] || self.bad[block] {
             let (cell, next, half) = (self.cells[ppn.index()], self.next[block], self.half_erased[block]);
-            self.blame(format!("program of page {ppn}, {page} of its block: {cell:?}, next {next}, half erased {half}"));
+            self.blame(format!(
+                "program of page {ppn}, {page} of its block: {cell:?}, next {next}, half erased {half}"
+            ));
         }
         self.ordered(oob.sequence);
         let (version, stamp) = match source {
