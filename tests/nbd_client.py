@@ -3,7 +3,7 @@
 import socket
 import struct
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 OPTION_MAGIC = b"IHAVEOPT"
@@ -70,8 +70,9 @@ class Client:
         self._ask(FLUSH, 0, 0)
 
     def close(self) -> None:
-        """Ends the connection."""
-        self._socket.sendall(struct.pack(">IHHQQI", 0x25609513, 0, DISCONNECT, 0, 0, 0))
+        """Ends the connection, unless the server has."""
+        with suppress(OSError):
+            self._socket.sendall(struct.pack(">IHHQQI", 0x25609513, 0, DISCONNECT, 0, 0, 0))
         self._socket.close()
 
 

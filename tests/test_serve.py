@@ -4,6 +4,7 @@ import json
 import os
 import random
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -67,6 +68,11 @@ def random_use(client: Client, model: bytearray, seed: int, requests: int) -> No
     client.flush()
 
 
+def answers(path: Path) -> bool:
+    with socket.socket(socket.AF_UNIX) as attempt:
+        return attempt.connect_ex(str(path)) == 0
+
+
 @contextmanager
 def served(tmp_path: Path, *arguments: str) -> Iterator[tuple[subprocess.Popen[str], Path]]:
     """`ssdlab serve` as a process of its own, and its socket."""
@@ -75,13 +81,14 @@ def served(tmp_path: Path, *arguments: str) -> Iterator[tuple[subprocess.Popen[s
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
         until = time.monotonic() + 60
-        while not path.exists() and process.poll() is None:
-            assert time.monotonic() < until, "no socket"
+        # A server that was killed has left its socket behind.
+        while process.poll() is None and not answers(path):
+            assert time.monotonic() < until, "nobody answers"
             time.sleep(0.02)
         yield process, path
     finally:
         process.kill()
-        process.wait()
+        process.communicate()
 
 
 @pytest.mark.parametrize("ftl", FTLS)
@@ -90,7 +97,7 @@ def test_the_flash_does_what_a_simulation_of_the_record_does(tmp_path: Path, ftl
     with ssdlab.DriveServer(config, socket=tmp_path / "s", record=True) as server:
         with connected(tmp_path / "s") as client:
             model = bytearray(client.size)
-            random_use(client, model, seed=5, requests=1500)
+            random_use(client, model, seed=5, requests=4000)
             assert client.read(0, client.size) == model
         record, report = server.take_record(), server.service().report
     simulated = ssdlab.simulate(config, ssdlab.Trace(record)).summary
@@ -110,7 +117,7 @@ def test_what_was_flushed_survives_a_kill(tmp_path: Path, ftl: str) -> None:
                 model = model or bytearray(client.size)
                 assert client.read(0, client.size) == model, f"after kill {seed}"
                 random_use(client, model, seed, requests=300)
-            process.send_signal(signal.SIGKILL)
+            process.kill()
             process.wait()
 
 
@@ -129,8 +136,7 @@ def test_a_drive_is_shut_down_in_good_order_by_sigterm(tmp_path: Path) -> None:
 
 
 def test_replies_take_the_time_of_the_drive(tmp_path: Path) -> None:
-    config = small().override(**{"nand.read": "2ms"}) if hasattr(ssdlab.Config, "override") else small()
-    with ssdlab.DriveServer(config, socket=tmp_path / "s", scale=20.0) as server, connected(tmp_path / "s") as client:
+    with ssdlab.DriveServer(small(), socket=tmp_path / "s", scale=20.0) as server, connected(tmp_path / "s") as client:
         client.write(0, bytes(PAGE))
         began = time.monotonic()
         client.read(0, PAGE)
@@ -159,7 +165,7 @@ def test_the_record_is_a_trace(tmp_path: Path) -> None:
     assert (process.returncode, errors) == (0, "")
     assert "connect, for example, by" in output
     assert "A drive in use" in output
-    assert ssdlab.read_trace(record).requests > 200
+    assert len(ssdlab.read_trace(record)) >= 200
 
 
 @pytest.mark.parametrize(
