@@ -348,6 +348,7 @@ class DriveServer:
         file: Path | None,
         socket: Path | None,
         listen: str | None,
+        tls: Path | None,
         scale: float | None,
         record: bool,
     ) -> Self: ...

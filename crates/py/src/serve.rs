@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
-use ssdlab_nbd::{Address, Ending, Entry, Options, Server, ServerError};
+use ssdlab_nbd::{Address, Ending, Entry, Options, Server, ServerError, Tls};
 use ssdlab_serve::{Handle, OpenError, Wishes, open};
 
 use crate::config::Config;
@@ -41,9 +41,9 @@ fn open_error(error: OpenError) -> PyErr {
 #[pymethods]
 impl DriveServer {
     /// Opens the drive of a configuration and listens at `socket` or `listen`, an address with a port; clients can connect
-    /// when this returns. `scale` is the wall time of a simulated second; None lets replies leave at once.
+    /// when this returns, by TLS only if `tls` is a folder of certificates. `scale` is the wall time of a simulated second; None lets replies leave at once.
     #[new]
-    #[pyo3(signature = (config, name, *, file, socket, listen, scale, record))]
+    #[pyo3(signature = (config, name, *, file, socket, listen, tls, scale, record))]
     #[expect(clippy::too_many_arguments, reason = "each is a named argument of its one caller")]
     fn new(
         py: Python<'_>,
@@ -52,6 +52,7 @@ impl DriveServer {
         file: Option<PathBuf>,
         socket: Option<PathBuf>,
         listen: Option<&str>,
+        tls: Option<PathBuf>,
         scale: Option<f64>,
         record: bool,
     ) -> PyResult<Self> {
@@ -64,12 +65,15 @@ impl DriveServer {
             })?;
             addresses.push(Address::Tcp(address));
         }
+        let tls = tls.map(|folder| Tls::load(&folder, true, false)).transpose();
+        let tls = tls.map_err(|error| PyOSError::new_err(error.to_string()))?;
         let wishes = Wishes { file: file.as_deref(), scale, record };
         let toml = config.inner.to_toml();
         let drive = detached(py, Some(&toml), || open(&setup, wishes))?.map_err(open_error)?;
         let entry = Entry::new(name, Arc::clone(&drive) as _);
         let failed = |error: &dyn ToString| PyOSError::new_err(error.to_string());
-        let server = Server::bind(&addresses, vec![entry], Options::default()).map_err(|error| failed(&error))?;
+        let server = Server::bind(&addresses, vec![entry], Options { tls, ..Options::default() })
+            .map_err(|error| failed(&error))?;
         let (addresses, handle) = (server.addresses(), server.handle());
         let running = thread::Builder::new()
             .name("nbd server".into())

@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use ssdlab_core::PageSize;
 use ssdlab_device::{Backend, Drive, DriveError, MountReport};
-use ssdlab_nbd::{BlockSizes, Done, Errno, Export, Extent, Features, Lag, Leave, Zeroing};
+use ssdlab_nbd::{BlockSizes, Done, Errno, Export, Extent, Lag, Leave, Zeroing};
 use ssdlab_sim::{FlashSummary, HostCounters, LatencyByOp};
 use ssdlab_trace::{Op, Request, flag};
 
@@ -177,10 +177,6 @@ impl<B: Backend + Send> Export for Served<B> {
         BlockSizes { preferred: (self.page.bytes() as u32).max(512), ..BlockSizes::default() }
     }
 
-    fn features(&self) -> Features {
-        Features { cache: false, ..Features::default() }
-    }
-
     fn description(&self) -> &str {
         &self.description
     }
@@ -236,8 +232,9 @@ impl<B: Backend + Send> Export for Served<B> {
         self.perform(&[Asked::new(Op::Flush, 0, 0, false)], Drive::flush)
     }
 
+    /// A drive reads nothing ahead.
     fn cache(&self, _offset: u64, _bytes: u64) -> Done {
-        Err(Errno::NotSup)
+        Ok(Leave::Now)
     }
 
     fn extent(&self, offset: u64, bytes: u64) -> Result<Extent, Errno> {

@@ -64,6 +64,10 @@ def serve(
             "--listen ADDRESS:PORT", "Listen there as well; whoever reaches it can read and write the drive.", PLACE
         ),
     ] = None,
+    tls: Annotated[
+        Path | None,
+        options.option("--tls DIR", "Demand encryption, by server-cert.pem and server-key.pem found there.", PLACE),
+    ] = None,
     record: Annotated[
         Path | None,
         options.option("--record FILE", "Write all requests as a Parquet trace that 'ssdlab run' replays.", "Output"),
@@ -76,7 +80,9 @@ def serve(
     """
     settings = options.configuration(preset, config, set, [])
     path = socket or Path(tempfile.gettempdir()) / f"ssdlab-{os.getuid()}.sock"
-    server = DriveServer(settings, file=file, socket=path, listen=listen, scale=_scale(time), record=record is not None)
+    server = DriveServer(
+        settings, file=file, socket=path, listen=listen, tls=tls, scale=_scale(time), record=record is not None
+    )
     with _signals(server):
         try:
             with _recording(server, record) as write:
@@ -152,7 +158,7 @@ def _introduce(server: DriveServer, path: Path, listen: str | None) -> None:
     uri = server.uris[0]
     print(f"serving {text.size(server.service().report['capacity_bytes'])} at {uri}")
     if listen is not None:
-        print(f"also at {server.uris[-1]}, without a password: whoever reaches it can read and write the drive")
+        print(f"also at {server.uris[-1]}: whoever reaches it can read and write the drive")
     print(
         f"""
 connect, for example, by

@@ -50,6 +50,7 @@ class DriveServer:
         file: Where its bytes are kept; created if it is not there, mounted if it is. None keeps them in memory.
         socket: Path of a unix socket to listen at.
         listen: Address and port to listen at, such as `127.0.0.1:10809`. Whoever reaches it can read and write.
+        tls: Folder with `server-cert.pem` and `server-key.pem`: clients must encrypt.
         scale: Seconds until a reply leaves for each second of the simulated drive; 1 is real time. None: replies leave
             at once.
         record: Whether requests are recorded for `take_record`.
@@ -66,6 +67,7 @@ class DriveServer:
         file: str | os.PathLike[str] | None = None,
         socket: str | os.PathLike[str] | None = None,
         listen: str | None = None,
+        tls: str | os.PathLike[str] | None = None,
         scale: float | None = None,
         record: bool = False,
     ) -> None:
@@ -81,6 +83,7 @@ class DriveServer:
             file=None if file is None else Path(file),
             socket=None if socket is None else Path(socket),
             listen=listen,
+            tls=None if tls is None else Path(tls),
             scale=scale,
             record=record,
         )
