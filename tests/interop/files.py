@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import socket
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,7 +12,7 @@ from machine import MIB, Machine, MissingError, background, needs, run, wait_unt
 
 
 @contextmanager
-def _disk(machine: Machine, uri: str) -> Iterator[str]:
+def disk(machine: Machine, uri: str) -> Iterator[str]:
     """A loop device over the server."""
     file = machine.folder / "disk"
     file.touch()
@@ -28,7 +29,7 @@ def _disk(machine: Machine, uri: str) -> Iterator[str]:
 
 
 @contextmanager
-def _mounted(device: str, folder: Path) -> Iterator[Path]:
+def mounted(device: str, folder: Path) -> Iterator[Path]:
     folder.mkdir(exist_ok=True)
     run("mount", device, folder, seconds=60)
     try:
@@ -57,20 +58,32 @@ def _fill(folder: Path) -> dict[str, str]:
     return sums
 
 
-def _holds_files(machine: Machine, make: list[str], check: list[str]) -> None:
-    needs("nbdfuse", "losetup", make[0], check[0])
+def answers(socket_path: Path) -> bool:
+    """Whether a server listens there; a server that was killed leaves its socket behind."""
+    with socket.socket(socket.AF_UNIX) as attempt:
+        return attempt.connect_ex(str(socket_path)) == 0
+
+
+def needs_mounts() -> None:
+    """Ends the check where the kernel, or the user's rights, do not allow a disk."""
+    needs("nbdfuse", "losetup")
     if os.geteuid() != 0:
         raise MissingError("mounting needs root")
     if not Path("/dev/fuse").exists() or not Path("/dev/loop-control").exists():
         raise MissingError("this kernel offers no FUSE or no loop devices")
+
+
+def _holds_files(machine: Machine, make: list[str], check: list[str]) -> None:
+    needs_mounts()
+    needs(make[0], check[0])
     folder = machine.folder / "mounted"
-    with machine.server(size=512 * MIB) as uri, _disk(machine, uri) as device:
+    with machine.server(size=512 * MIB) as uri, disk(machine, uri) as device:
         run(*make, device)
-        with _mounted(device, folder):
+        with mounted(device, folder):
             sums = _fill(folder)
             run("fstrim", folder)
         run(*check, device)
-        with _mounted(device, folder):
+        with mounted(device, folder):
             found = {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in sums}
             assert found == sums
         run(*check, device)

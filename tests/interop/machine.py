@@ -20,6 +20,7 @@ PACKAGES = {
     "nbdkit": "nbdkit",
     "nbdsh": "python3-libnbd",
     "qemu-img": "qemu-utils",
+    "pgbench": "postgresql",
     "qemu-io": "qemu-utils",
     "mkfs.xfs": "xfsprogs",
 }
@@ -94,7 +95,8 @@ def end(process: subprocess.Popen[bytes]) -> int:
 class Machine:
     """Where a check runs: a folder of its own, and servers on demand."""
 
-    def __init__(self, command: str, folder: Path, certificates: Path | None) -> None:
+    def __init__(self, command: str, folder: Path, certificates: Path | None, makes_drives: bool) -> None:
+        self.makes_drives = makes_drives
         self.command = command
         self.folder = folder
         self.certificates = certificates

@@ -15,6 +15,7 @@ import traceback
 from pathlib import Path
 
 import copying
+import database
 import encrypted
 import files
 import filters
@@ -38,6 +39,7 @@ CHECKS = [
     encrypted.by_certificates,
     files.ext4,
     files.xfs,
+    database.survives_a_loss_of_power,
 ]
 
 
@@ -45,6 +47,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--server", required=True, metavar="COMMAND", help="with {socket} and {size}")
     parser.add_argument("--certificates", metavar="FOLDER", type=Path, help="of a server that takes --tls FOLDER")
+    parser.add_argument("--drives", action="store_true", help="the server takes --file FILE and keeps a drive there")
     parser.add_argument("--only", metavar="NAME", help="a check, such as qemu.patterns")
     options = parser.parse_args()
     install()
@@ -57,7 +60,7 @@ def main() -> int:
         why = ""
         with tempfile.TemporaryDirectory(prefix="ssdlab-interop-") as folder:
             try:
-                check(Machine(options.server, Path(folder), options.certificates))
+                check(Machine(options.server, Path(folder), options.certificates, options.drives))
                 outcome = "ok"
             except MissingError as missing:
                 outcome, why = "not done", f": {missing}"
