@@ -33,10 +33,9 @@ crash: ## Cut the power of small drives of every FTL at a million operations; pr
 	SSDLAB_CRASH_POINTS=1000000 cargo test --release --locked --quiet -p ssdlab-device --test it \
 	    wherever_the_power_is_cut -- --nocapture
 
-interop: $(TOOLS) ## Drive the NBD server with the clients of others (installs them from Debian if it may)
-	cargo build --release --locked --quiet -p ssdlab-nbd --example memory
-	$(BIN)/python tests/interop/run.py --certificates crates/nbd/tests/data \
-	    --server 'target/release/examples/memory --socket {socket} --size {size}'
+interop: $(INSTALLED) ## Use a served drive with the programs of others (installs them from Debian if it may)
+	$(BIN)/python tests/interop/run.py --drives --certificates crates/nbd/tests/data \
+	    --server '$(BIN)/ssdlab serve --socket {socket} -s device.capacity={size}B -s ftl=fast'
 
 lint: $(INSTALLED) ## Run formatters and linters in check mode
 	cargo fmt --check

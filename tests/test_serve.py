@@ -1,7 +1,6 @@
 """A drive that is served: its bytes survive, its flash does what a simulation of the same requests does."""
 
 import json
-import os
 import random
 import signal
 import socket
@@ -189,14 +188,14 @@ def test_what_cannot_be_served_is_one_clear_error(
     monkeypatch.chdir(tmp_path)
     Path("foreign").write_text("x" * 100_000)
     ssdlab.DriveServer(small("fast"), socket="first", file="other.drive").close()
-    before = sorted(os.listdir())
+    before = sorted(Path().iterdir())
     place = [] if "--socket" in arguments else ["--socket", "s"]
     command = [sys.executable, "-m", "ssdlab", "serve", *sets(), *place, *arguments]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 2
     assert says in done.stderr
     assert all(line.startswith("ssdlab: ") for line in done.stderr.splitlines())
-    assert sorted(os.listdir()) == before
+    assert sorted(Path().iterdir()) == before
 
 
 def test_a_drive_has_one_server(tmp_path: Path) -> None:

@@ -359,6 +359,7 @@ class DriveServer:
     def report(self) -> str: ...
     def take_record(self) -> Requests: ...
 
+@final
 class Outcome:
     """Figures and columns of one run."""
     @property

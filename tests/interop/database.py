@@ -34,8 +34,7 @@ def _as_user(*command: str | Path, seconds: float = 120) -> str:
 def _running(programs: Path, data: Path, sockets: Path) -> Iterator[list[str]]:
     """The database; what connects a client to it."""
     options = f"-c listen_addresses= -c unix_socket_directories={sockets} -c shared_buffers=16MB -c fsync=on"
-    start = [programs / "pg_ctl", "-D", data, "-o", options, "-l", sockets / "log", "-w", "-t", "60"]
-    _as_user(*start, "start")
+    _as_user(programs / "pg_ctl", "-D", data, "-o", options, "-l", sockets / "log", "-w", "-t", "60", "start")
     try:
         yield ["-h", str(sockets)]
     finally:

@@ -9,7 +9,7 @@ from typing import Any, Literal, Self
 
 from ssdlab import _ssdlab
 from ssdlab._ssdlab import ConfigError
-from ssdlab.model.config import Config
+from ssdlab.model.config import Config, Overrides, config_of
 from ssdlab.model.finding import Finding
 
 NAME = "ssdlab"
@@ -62,7 +62,7 @@ class DriveServer:
 
     def __init__(
         self,
-        config: Config | None = None,
+        config: Config | Overrides | None = None,
         *,
         file: str | os.PathLike[str] | None = None,
         socket: str | os.PathLike[str] | None = None,
@@ -75,7 +75,7 @@ class DriveServer:
             raise ConfigError("a server listens at a path or at an address; give socket or listen")
         if scale is not None and not 0 < scale < float("inf"):
             raise ConfigError(f"scale {scale:g}: replies cannot be timed so; give a positive number, or None")
-        self.config = config or Config()
+        self.config = config_of(config)
         self._file = None if file is None else str(Path(file))
         self._rust = _ssdlab.DriveServer(
             self.config._inner,

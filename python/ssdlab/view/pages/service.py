@@ -1,6 +1,6 @@
 """The page of a drive that was served."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ssdlab import text
@@ -28,7 +28,7 @@ def page(service: Service) -> Page:
     )
 
 
-def _remarks(report: dict[str, Any]) -> Iterator[str]:
+def _remarks(report: Mapping[str, Any]) -> Iterator[str]:
     times = report["times"]
     if times is None:
         return
@@ -43,12 +43,12 @@ def _remarks(report: dict[str, Any]) -> Iterator[str]:
         )
 
 
-def _amplification(report: dict[str, Any]) -> str:
+def _amplification(report: Mapping[str, Any]) -> str:
     value = report["write_amplification"]
     return text.MISSING if value is None else text.ratio(value)
 
 
-def _headlines(report: dict[str, Any]) -> list[tuple[str, str]]:
+def _headlines(report: Mapping[str, Any]) -> list[tuple[str, str]]:
     host = report["host"]
     return [
         ("write amplification (WAF)", _amplification(report)),
@@ -57,7 +57,7 @@ def _headlines(report: dict[str, Any]) -> list[tuple[str, str]]:
     ]
 
 
-def _summary(report: dict[str, Any]) -> Iterator[Facts]:
+def _summary(report: Mapping[str, Any]) -> Iterator[Facts]:
     host, health, mount = report["host"], report["health"], report["mount"]
     yield Facts(
         [
@@ -94,7 +94,7 @@ def _summary(report: dict[str, Any]) -> Iterator[Facts]:
         )
 
 
-def _flash(report: dict[str, Any]) -> Iterator[Section]:
+def _flash(report: Mapping[str, Any]) -> Iterator[Section]:
     causes, counts = operations(report)
     if causes:
         rows = [(kind, *map(text.count, of), text.count(sum(of))) for kind, of in counts]
@@ -102,7 +102,7 @@ def _flash(report: dict[str, Any]) -> Iterator[Section]:
         yield Section("Operations by cause", [Table(headers, rows, "Flash operations")])
 
 
-def _times(report: dict[str, Any]) -> Iterator[Section]:
+def _times(report: Mapping[str, Any]) -> Iterator[Section]:
     times = report["times"]
     rows = [] if times is None else [(name, *cells) for name, cells in response_times(times)]
     if rows:
