@@ -11,9 +11,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import jsonschema
 import pytest
 
 import ssdlab
+from conftest import ROOT
 from nbd_client import FUA, Client, NbdError, connected
 
 PAGE = 4096
@@ -130,7 +132,9 @@ def test_a_drive_is_shut_down_in_good_order_by_sigterm(tmp_path: Path) -> None:
             process.send_signal(signal.SIGTERM)
             output, errors = process.communicate(timeout=60)
         assert (process.returncode, errors) == (0, "")
-        mount = json.loads(output)["result"]["mount"]
+        found = json.loads(output)
+        jsonschema.validate(found, json.loads((ROOT / "docs" / "output.schema.json").read_text(encoding="utf-8")))
+        mount = found["result"]["mount"]
         assert (mount["clean"], mount["blocks_scanned"]) == (True, 0) if again else mount is None
 
 
