@@ -131,7 +131,7 @@ fn write<P: Parts<Flash: Resume>>(
 fn load<P: Parts<Flash: Resume>>(
     stack: &mut Stack<P>,
     path: &Path,
-    lines: &[ssdlab_ftl::Line],
+    lines: &[Line],
 ) -> Result<PreconditionSummary, Unusable> {
     let mut frames = file::open(path, lines)?;
     let mut summary = PreconditionSummary::default();
