@@ -36,7 +36,11 @@ fn kind(
     let log_blocks = if let FtlChoice::Log(_, count) = ftl { count } else { 0 };
     let blocks = (4 + spare + log_blocks + ftl.device_reserve_blocks(&shape)).next_multiple_of(planes);
     let geometry = Geometry { page_bytes, pages_per_block, blocks, order: ProgramOrder::Ascending, parallelism };
-    Kind { name, geometry, options: Options { logical_pages, ftl, seed: 1, buffer: None, journal_records: 20, spare_for_failures: 0 } }
+    Kind {
+        name,
+        geometry,
+        options: Options { logical_pages, ftl, seed: 1, buffer: None, journal_records: 20, spare_for_failures: 0 },
+    }
 }
 
 /// One drive of each FTL, as small as can be.
@@ -90,7 +94,8 @@ pub fn roomy() -> Vec<Kind> {
 /// Every FTL with log blocks, its sub-blocks as small as the blocks of these drives.
 fn log_ftls() -> impl Iterator<Item = LogChoice> {
     LOG_FTLS.iter().map(|info| {
-        let settings: &[(&str, u64)] = if info.name == sbfast::INFO.name { &[("slb", 1), ("sub_block", 2)] } else { &[] };
+        let settings: &[(&str, u64)] =
+            if info.name == sbfast::INFO.name { &[("slb", 1), ("sub_block", 2)] } else { &[] };
         info.set(settings).expect("in range")
     })
 }

@@ -57,6 +57,14 @@ impl<B: Backend + 'static> World<B> {
         }
     }
 
+    /// The same world after the process has ended: the drive is on what `open` finds, off.
+    pub fn reopened(self, kind: &Kind, open: impl FnOnce() -> FaultBackend<B>) -> Self {
+        let Self { drive, model, rng, stamp, write_through, loses, lie } = self;
+        drop(drive);
+        let drive = Drive::off(open(), kind.options).expect("a sound drive");
+        Self { drive, model, rng, stamp, write_through, loses, lie }
+    }
+
     fn below(&mut self, bound: usize) -> usize {
         self.rng.below(bound as u64) as usize
     }
