@@ -160,7 +160,11 @@ impl FlashDrive {
         if end <= capacity { Ok(()) } else { Err(self.raised(&DriveError::OutOfRange { offset, end, capacity })) }
     }
 
-    fn work<T: Send>(&self, py: Python<'_>, work: impl FnOnce(&mut Inner) -> Result<T, DriveError> + Send) -> PyResult<T> {
+    fn work<T: Send>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&mut Inner) -> Result<T, DriveError> + Send,
+    ) -> PyResult<T> {
         detached(py, None, || work(&mut self.locked()))?.map_err(|error| self.raised(&error))
     }
 
@@ -233,9 +237,11 @@ fn options(setup: &Setup, plan: &FaultPlan) -> PyResult<Options> {
         }
         Some(buffer) => Some(match buffer.flush {
             FlushPolicy::Eager => WriteBuffer { pages: buffer.pages, high: 1, low: 0 },
-            FlushPolicy::Watermark { high, low } => {
-                WriteBuffer { pages: buffer.pages, high: share(high, buffer.pages).max(1), low: share(low, buffer.pages) }
-            }
+            FlushPolicy::Watermark { high, low } => WriteBuffer {
+                pages: buffer.pages,
+                high: share(high, buffer.pages).max(1),
+                low: share(low, buffer.pages),
+            },
         }),
         None => None,
     };

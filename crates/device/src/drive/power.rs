@@ -50,7 +50,8 @@ impl<B: Backend> Drive<B> {
     fn build(&self) -> Result<Box<dyn Translation>, DriveError> {
         let Options { ftl, seed, spare_for_failures, .. } = self.options;
         let shape = self.options.shape(self.geometry());
-        let mut ftl = ftl.build(shape, seed, Boxed { fails: self.medium.backend.fails() }).map_err(DriveError::Options)?;
+        let mut ftl =
+            ftl.build(shape, seed, Boxed { fails: self.medium.backend.fails() }).map_err(DriveError::Options)?;
         if spare_for_failures > 0 {
             ftl.keep_for_failures(spare_for_failures).map_err(DriveError::Options)?;
         }

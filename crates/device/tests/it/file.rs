@@ -175,7 +175,8 @@ fn a_drive_in_a_file_keeps_its_promises_too() {
                 world.drive.backend_mut().cut_power(PowerCut { after: rng.below(40), torn: true });
                 let stop = (0..200).find_map(|_| world.request().err());
                 assert!(matches!(stop, Some(Stop::Off)), "{}, cut {cut}: {stop:?}", kind.name);
-                world = world.reopened(&kind, || {
+                world = world.reopened(&kind, |before| {
+                    drop(before);
                     let flash = open(&scratch, &kind).expect("it is there");
                     FaultBackend::new(flash, FaultPlan::default()).expect("it can be read")
                 });

@@ -57,11 +57,15 @@ impl<B: Backend + 'static> World<B> {
         }
     }
 
+    /// The same world where only what was flushed is safe, with or without a write buffer.
+    pub fn over_a_disk(self) -> Self {
+        Self { write_through: false, ..self }
+    }
+
     /// The same world after the process has ended: the drive is on what `open` finds, off.
-    pub fn reopened(self, kind: &Kind, open: impl FnOnce() -> FaultBackend<B>) -> Self {
+    pub fn reopened(self, kind: &Kind, open: impl FnOnce(FaultBackend<B>) -> FaultBackend<B>) -> Self {
         let Self { drive, model, rng, stamp, write_through, loses, lie } = self;
-        drop(drive);
-        let drive = Drive::off(open(), kind.options).expect("a sound drive");
+        let drive = Drive::off(open(drive.into_backend()), kind.options).expect("a sound drive");
         Self { drive, model, rng, stamp, write_through, loses, lie }
     }
 
