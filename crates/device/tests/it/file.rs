@@ -5,6 +5,7 @@ use std::io::{BufRead, BufReader};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::{RwLock, RwLockReadGuard};
 
 use ssdlab_core::Rng;
 use ssdlab_device::{Backend, Drive, DriveError, FaultBackend, FaultPlan, FileBackend, FileError, PowerCut};
@@ -12,25 +13,37 @@ use ssdlab_device::{Backend, Drive, DriveError, FaultBackend, FaultPlan, FileBac
 use crate::drives::{Kind, buffered, smallest};
 use crate::world::{Lie, Stop, World};
 
-/// A path of its own in the folder for temporary files, removed at the end.
-pub struct Scratch(PathBuf);
+/// Held while a process is started: until that runs another program it holds the locks of all files that are open here.
+static STARTING: RwLock<()> = RwLock::new(());
+
+/// A path of its own in the folder for temporary files, removed at the end. No process starts meanwhile.
+struct Scratch {
+    path: PathBuf,
+    _quiet: Option<RwLockReadGuard<'static, ()>>,
+}
 
 impl Scratch {
-    pub fn new(name: &str) -> Self {
+    fn new(name: &str) -> Self {
+        let quiet = STARTING.read().expect("a reader poisons no lock");
+        Self { _quiet: Some(quiet), ..Self::for_a_process(name) }
+    }
+
+    /// For a process to be started.
+    fn for_a_process(name: &str) -> Self {
         let path = std::env::temp_dir().join(format!("ssdlab-{}-{name}.ssd", std::process::id()));
         // What an earlier process of the same number left.
         let _ = fs::remove_file(&path);
-        Self(path)
+        Self { path, _quiet: None }
     }
 
-    pub fn path(&self) -> &Path {
-        &self.0
+    fn path(&self) -> &Path {
+        &self.path
     }
 }
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        let _ = fs::remove_file(&self.0);
+        let _ = fs::remove_file(&self.path);
     }
 }
 
@@ -218,13 +231,15 @@ fn write_until_killed() {
 #[test]
 fn a_process_that_is_killed_loses_nothing_that_was_acknowledged() {
     for (number, kind) in smallest().into_iter().enumerate() {
-        let scratch = Scratch::new(&format!("killed-{number}"));
+        let scratch = Scratch::for_a_process(&format!("killed-{number}"));
+        let starting = STARTING.write().expect("starting does not panic");
         let mut child = Command::new(std::env::current_exe().expect("this test"))
             .args(["--exact", "file::write_until_killed", "--ignored", "--nocapture"])
             .env(KILLED, format!("{}:{number}", scratch.path().display()))
             .stdout(Stdio::piped())
             .spawn()
             .expect("this test runs again");
+        drop(starting);
         let mut said = BufReader::new(child.stdout.take().expect("it is piped")).lines().map_while(Result::ok);
         let done = |line: String| line.strip_prefix("done ").and_then(|number| number.parse::<u64>().ok());
         let enough = 200 + 13 * number as u64;
