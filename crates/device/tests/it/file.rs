@@ -25,7 +25,9 @@ struct Scratch {
 impl Scratch {
     fn new(name: &str) -> Self {
         let quiet = STARTING.read().expect("a reader poisons no lock");
-        Self { _quiet: Some(quiet), ..Self::for_a_process(name) }
+        let mut scratch = Self::for_a_process(name);
+        scratch._quiet = Some(quiet);
+        scratch
     }
 
     /// For a process to be started.
