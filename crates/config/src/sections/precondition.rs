@@ -34,8 +34,7 @@ static METHODS: Choices<Method, 3> = Choices::new([
     ("exact", "every plane is overwritten until write amplification is stable", Method::Exact),
     (
         "sampled",
-        "a few planes are, and the others take over their state, out of step with each other, so that multi-plane commands \
-         find no partners; page mapping, map in RAM, no check",
+        "a few planes are, and the others take over their state; page mapping, map in RAM, no check",
         Method::Sampled,
     ),
 ]);
@@ -58,9 +57,9 @@ const OPTIONS: &[OptionSpec] = &[
     OptionSpec {
         key: "precondition.overwrite.steady.method",
         kind: METHODS.kind(),
-        fallback: Fallback::Value("exact"),
+        fallback: Fallback::Value("auto"),
         help: "How a drive comes to its steady state; results say which way it was.",
-        example: "sampled",
+        example: "exact",
     },
     OptionSpec {
         key: "precondition.overwrite.passes.count",

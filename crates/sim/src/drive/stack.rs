@@ -51,6 +51,15 @@ impl<P: Parts> Stack<P> {
     /// Counts a request and calls `serve` with each run of bytes that it covers on the device.
     #[inline]
     pub fn take(&mut self, request: &Request, mut serve: impl FnMut(&mut Self, u64, u64)) {
+        self.count(request);
+        if request.op != Op::Flush {
+            runs(request, self.setup.capacity_bytes()).for_each(|(offset, end)| serve(self, offset, end));
+        }
+    }
+
+    /// Counts a request.
+    #[inline(always)]
+    pub fn count(&mut self, request: &Request) {
         let bytes = u64::from(request.bytes);
         match request.op {
             Op::Read => {
@@ -65,16 +74,12 @@ impl<P: Parts> Stack<P> {
                 self.host.trim_requests += 1;
                 self.host.bytes_trimmed += bytes;
             }
-            Op::Flush => {
-                self.host.flush_requests += 1;
-                return;
-            }
+            Op::Flush => self.host.flush_requests += 1,
         }
-        runs(request, self.setup.capacity_bytes()).for_each(|(offset, end)| serve(self, offset, end));
     }
 
     /// Serves the bytes `offset..end` of a request.
-    #[inline]
+    #[inline(always)]
     pub fn access(&mut self, request: &Request, offset: u64, end: u64) {
         match request.op {
             Op::Read => {
@@ -93,7 +98,7 @@ impl<P: Parts> Stack<P> {
     }
 
     /// Counts pages that the host writes, wherever they go.
-    #[inline]
+    #[inline(always)]
     pub fn count_written(&mut self, pages: Pages) {
         self.host.pages_written += u64::from(pages.count);
         self.host.partial_pages_written += u64::from(pages.head) + u64::from(pages.tail);
@@ -113,7 +118,7 @@ impl<P: Parts> Stack<P> {
     }
 
     /// Writes pages to flash; of those written in part the rest is read first.
-    #[inline]
+    #[inline(always)]
     pub fn write(&mut self, context: WriteContext, pages: Pages) {
         let Pages { first, count, head, tail } = pages;
         if head {

@@ -50,17 +50,24 @@ impl Fitter {
     /// If the request ends beyond a device that refuses such.
     #[inline(always)]
     pub fn fit(&mut self, request: &Request) -> Result<Fitted, SimError> {
-        self.requests += 1;
-        let end = request.offset.saturating_add(u64::from(request.bytes));
-        if end <= self.untouched_bytes || request.op == Op::Flush {
-            return Ok(Fitted { request: *request, wrapped: false });
-        }
-        self.place(*request, end)
+        if self.stays(request) { Ok(Fitted { request: *request, wrapped: false }) } else { self.place(*request) }
     }
 
-    /// Places a request whose `end` lies beyond what stays as it is.
+    /// Whether the next request of the host lies on the device as it is: the half of [`Self::fit`] that copies nothing.
+    #[inline(always)]
+    pub(crate) fn stays(&mut self, request: &Request) -> bool {
+        self.requests += 1;
+        request.offset.saturating_add(u64::from(request.bytes)) <= self.untouched_bytes || request.op == Op::Flush
+    }
+
+    /// Places a request that does not stay as it is.
+    ///
+    /// # Errors
+    /// See [`Self::fit`].
+    #[cold]
     #[inline(never)]
-    fn place(&self, mut request: Request, end: u64) -> Result<Fitted, SimError> {
+    pub(crate) fn place(&self, mut request: Request) -> Result<Fitted, SimError> {
+        let end = request.offset.saturating_add(u64::from(request.bytes));
         let Self { capacity_bytes, page_bytes, requests: number, .. } = *self;
         match self.fit {
             Fit::Error => Err(SimError::BeyondDevice { number, end, capacity_bytes }),

@@ -4,9 +4,9 @@
 //! a part: two planes or more of the drive, each as large as there, and their share of the logical pages
 //! bring the part to its steady state, exactly as a drive
 //! for each of the shares that make up the drive:
+//!     the part is overwritten on, so that no two shares are at the same point of collecting garbage
 //!     its planes take over the blocks of the part as they are: valid pages, wear, order, open blocks
 //!     which logical page a valid page holds is drawn at random
-//!     the part is overwritten on, so that no two shares are at the same point of collecting garbage
 //! ```
 //! Sound for uniformly random overwrites and page mapping with the map in RAM: planes get host pages in turn and are
 //! collected each for itself, so that they are alike and independent. Nothing is scaled; the blocks of a plane, and what
@@ -99,16 +99,19 @@ fn take<P: Parts<Flash: Resume>>(
     summary.stable = Some(stable);
     let mut lpns = Permutation::new(pages as u32, &mut Rng::named(seed, "sample")).iter();
     let mut counts = Counts::default();
+    let step = InStep::new(geometry.pages_per_block, part_planes, &mut rng);
     for share in 0..shares {
+        let written = target.sinks.flash.counts().programs[Cause::Host as usize];
+        let on = step.next(written + rng.below(part_pages / STRIDE + 1)) - written;
+        let course = Course { before: written - part_pages, planned: None, write_amplification: amplification };
+        if control == Control::Continue {
+            (_, control) = target.overwrite(part_pages, on, course, &mut rng);
+        }
         if control == Control::Stop {
             return (summary, control);
         }
         stack.ftl.take_over(target.ftl, share * part_planes, shares, &mut lpns);
         counts += target.sinks.flash.counts();
-        let done = target.sinks.flash.counts().programs[Cause::Host as usize] - part_pages;
-        let on = rng.below(part_pages / STRIDE + 1);
-        let course = Course { before: done, planned: None, write_amplification: amplification };
-        (_, control) = target.overwrite(part_pages, on, course, &mut rng);
     }
     stack.sinks.flash.resume(counts, std::iter::empty());
     // The pages that the shares do not divide.
@@ -117,6 +120,27 @@ fn take<P: Parts<Flash: Resume>>(
     }
     summary.count(&stack.sinks.flash.counts());
     (summary, Control::Continue)
+}
+
+/// Numbers of host pages after which the open blocks of all shares are written up to the same page. As the host's pages
+/// go to the planes in turn, so are those of an exact drive, and its dies program all their planes with one command.
+struct InStep {
+    /// Host pages that fill a block of each plane.
+    round: u64,
+    /// Host pages in the open blocks of a share.
+    phase: u64,
+}
+
+impl InStep {
+    fn new(pages_per_block: u32, planes: u32, rng: &mut Rng) -> Self {
+        let phase = rng.below(pages_per_block.into()) * u64::from(planes);
+        Self { round: u64::from(pages_per_block) * u64::from(planes), phase }
+    }
+
+    /// The first such number from `pages` on.
+    fn next(&self, pages: u64) -> u64 {
+        pages + (self.phase + self.round - pages % self.round) % self.round
+    }
 }
 
 #[cfg(test)]

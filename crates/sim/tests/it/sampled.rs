@@ -2,14 +2,16 @@
 //! Method: both are made for every victim policy and several over-provisionings, and compared: write amplification under
 //! further random overwrites, and how many valid pages the blocks hold.
 
+use ssdlab_core::Nanos;
 use ssdlab_ftl::FtlChoice;
 use ssdlab_ftl::choice::LOG_FTLS;
 use ssdlab_ftl::gc::VICTIMS;
 use ssdlab_ftl::map::{dftl, ram};
 use ssdlab_ftl::page::{Allocation, PageOptions, Trigger};
-use ssdlab_ftl::placement::PLACEMENTS;
-use ssdlab_nand::Parallelism;
-use ssdlab_sim::{Method, Outcome, Overwrite, Precondition, Setup, SimError, run};
+use ssdlab_ftl::placement::{PLACEMENTS, own};
+use ssdlab_nand::{Commands, Parallelism};
+use ssdlab_sim::{Clock, DriveOptions, Method, Outcome, Overwrite, Precondition, Replay, Setup, SimError, run};
+use ssdlab_testkit::drives::{PLAIN, TIMING, array};
 use ssdlab_testkit::{SMALL_OPTIONS, random_writes, small_setup};
 use ssdlab_trace::{Request, SliceSource};
 
@@ -58,6 +60,29 @@ fn a_sampled_drive_amplifies_writes_as_an_exact_one() {
             assert!(apart < 0.005, "{options:?}, spare {spare_share}: exact {exact}, sampled {sampled}");
         }
     }
+}
+
+/// Goal: a sampled drive keeps its planes in step, so that dies program two of them with one command. Method: the host
+/// fills half the blocks of every plane, in time; multi-plane commands and throughput against an exact drive, and none of
+/// the commands where planes are programmed alone.
+#[test]
+fn dies_of_a_sampled_drive_program_their_planes_together() {
+    let options = PageOptions { placement: &own::INFO, ..SMALL_OPTIONS };
+    let mut setup = drive(FtlChoice::Page(options, ram::INFO.defaults()), 0.28);
+    setup.geometry.parallelism = array(4, 2, 1, 2);
+    setup.replay = Replay::Closed { depth: 64, per_stream: false, think: Nanos::ZERO };
+    let commands = Commands { multiplane: true, ..PLAIN.commands };
+    let writes = random_writes(&setup, 5, (64 * PLANES * PAGES_PER_BLOCK) as usize);
+    let figures = |method, commands| {
+        let setup = Setup { clock: Clock::Event(TIMING, DriveOptions { commands, ..PLAIN }), ..setup };
+        let summary = prepared(&setup, method, &writes).expect("runs").summary;
+        let iops = summary.time.and_then(|time| time.iops).expect("a drive in time");
+        (summary.drive.expect("a drive in time").multiplane_commands as f64, iops)
+    };
+    let (exact, sampled) = (figures(Method::Exact, commands), figures(Method::Sampled, commands));
+    assert_eq!(figures(Method::Sampled, PLAIN.commands).0, 0.0);
+    assert!(sampled.0 > 0.9 * exact.0 && sampled.0 < 1.1 * exact.0, "exact {exact:?}, sampled {sampled:?}");
+    assert!((sampled.1 / exact.1 - 1.0).abs() < 0.03, "exact {exact:?}, sampled {sampled:?}");
 }
 
 /// The drive that is left open is small, and exact; where planes depend on each other, or a shadow would have to know what
