@@ -2,6 +2,7 @@
 
 import errno
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -60,7 +61,7 @@ def test_a_buffer_forgets_what_was_not_flushed() -> None:
     assert drive.read(0, 4) == bytes(4)
 
 
-def test_a_drive_in_a_file(tmp_path) -> None:
+def test_a_drive_in_a_file(tmp_path: Path) -> None:
     path = tmp_path / "drive.ssd"
     with Drive(SMALL, path) as drive:
         drive.write(5_000, b"kept")
@@ -81,7 +82,7 @@ def test_errors_have_their_numbers() -> None:
     with pytest.raises(OSError, match="and the drive has 4194304") as error:
         drive.read(0, (4 << 20) + 1)
     assert error.value.errno == errno.EINVAL
-    with pytest.raises(ValueError, match="give bytes"):
+    with pytest.raises(TypeError, match="bytes-like"):
         drive.write(0, "text")  # type: ignore[arg-type]
     with pytest.raises(ssdlab.ConfigError, match="power-loss protection"):
         Drive({**BUFFERED, "drive.buffer.watermark.plp": True})
@@ -97,14 +98,8 @@ def test_operations_are_those_of_a_simulation() -> None:
     requests = [(page * 3 % 200, page % 3 + 1) for page in range(600)]
     for page, count in requests:
         drive.write(page * 4096, bytes(count * 4096))
-    trace = ssdlab.Trace(
-        {
-            "time_ns": np.zeros(len(requests), np.uint64),
-            "op": ["write"] * len(requests),
-            "offset": np.array([page * 4096 for page, _ in requests], np.uint64),
-            "bytes": np.array([count * 4096 for _, count in requests], np.uint32),
-        }
-    )
+    offsets, sizes = [page * 4096 for page, _ in requests], [count * 4096 for _, count in requests]
+    trace = ssdlab.Trace.from_columns(op=["write"] * len(requests), offset=offsets, bytes=sizes)
     result = ssdlab.simulate(ssdlab.Config(overrides={**SMALL, "ftl": "fast"}), trace)
     assert drive.operations.programs == {k: v for k, v in result.to_dict()["summary"]["flash"]["programs"].items() if v}
 

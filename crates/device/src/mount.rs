@@ -211,3 +211,31 @@ impl<B: Backend> Medium<B> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ssdlab_nand::{PageTimes, Parallelism, ProgramOrder};
+
+    /// Worked out by hand: 32 bytes take 156 ns on the bus, a page 20 us.
+    #[test]
+    fn the_time_of_a_mount_is_the_sum_of_its_parts() {
+        let timing = Timing {
+            read: PageTimes::uniform(Nanos(25_000)),
+            program: PageTimes::uniform(Nanos(200_000)),
+            erase: Nanos(2_000_000),
+            transfer_per_kib: Nanos(5_000),
+            copyback: false,
+            partial_read: false,
+        };
+        let parallelism = Parallelism { channels: 2, ..Parallelism::SINGLE };
+        let order = ProgramOrder::Ascending;
+        let geometry = Geometry { page_bytes: 4096, pages_per_block: 4, blocks: 8, order, parallelism };
+        let mut report =
+            MountReport { spares_read: 8, pages_verified: 1, log_bytes_read: 5_000, ..MountReport::default() };
+        // Two dies read at once; the log takes two pages.
+        assert_eq!(report.time(&timing, &geometry), Nanos(8 * 25_156 / 2 + 3 * 45_000 / 2));
+        (report.operations.reads[0], report.operations.programs[0], report.operations.erases[0]) = (2, 1, 1);
+        assert_eq!(report.time(&timing, &geometry), Nanos(168_124 + 2 * 45_000 + 220_000 + 2_000_000));
+    }
+}

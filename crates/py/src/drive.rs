@@ -76,9 +76,7 @@ impl FlashDrive {
     }
 
     fn write(&self, py: Python<'_>, offset: u64, data: &Bound<'_, PyAny>, fua: bool) -> PyResult<()> {
-        let bytes = PyBuffer::<u8>::get(data)
-            .map_err(|_| PyValueError::new_err("data is no buffer of bytes; give bytes, a bytearray or a uint8 array"))?
-            .to_vec(py)?;
+        let bytes = PyBuffer::<u8>::get(data)?.to_vec(py)?;
         self.work(py, |drive| drive.write(offset, &bytes, fua))
     }
 

@@ -11,8 +11,6 @@ from ssdlab.lazy import TYPE_CHECKING
 from ssdlab.model.config import Config, Overrides, config_of
 
 if TYPE_CHECKING:
-    from collections.abc import Buffer
-
     import numpy as np
     import numpy.typing as npt
 
@@ -68,11 +66,16 @@ class MountReport:
     """Simulated time; None where the configuration has no clock."""
 
 
+def _bytes_of(data: object) -> memoryview:
+    # Arrays are buffers too, which their stubs know from Python 3.12 on.
+    return memoryview(data).cast("B")  # type: ignore[arg-type]
+
+
 class Drive:
     """A drive that holds bytes and survives a loss of power.
 
-    What was written before a `flush`, or with `fua`, is there after any `cut_power`; of what came later each page is there
-    or not, whole. Without a write buffer (`drive.buffer`) every write is safe. See `docs/device.md`.
+    What was written before a `flush`, or with `fua`, is there after any `cut_power`; of what came later each page is
+    there or not, whole. Without a write buffer (`drive.buffer`) every write is safe. See `docs/device.md`.
 
     As a context manager it is shut down at the end in good order, unless an exception passes.
 
@@ -85,8 +88,8 @@ class Drive:
 
     Raises:
         ConfigError: If the configuration is wrong, or the file holds a drive of another.
-        OSError: If the file cannot be opened or is in use, and from every method: `errno` is EINVAL beyond the drive, EIO for
-            data that is lost, EROFS for a drive that is worn out, ENODEV without power.
+        OSError: If the file cannot be opened or is in use, and from every method: `errno` is EINVAL beyond the drive,
+            EIO for data that is lost, EROFS for a drive that is worn out, ENODEV without power.
     """
 
     def __init__(
@@ -125,9 +128,11 @@ class Drive:
         """Bytes from `offset`; zeros where nothing was written."""
         return self._drive.read(offset, size)
 
-    def write(self, offset: int, data: "Buffer", *, fua: bool = False) -> None:
+    def write(
+        self, offset: int, data: "bytes | bytearray | memoryview | npt.NDArray[Any]", *, fua: bool = False
+    ) -> None:
         """Writes bytes; with `fua` they are safe when this returns."""
-        self._drive.write(offset, data, fua)
+        self._drive.write(offset, _bytes_of(data), fua)
 
     def trim(self, offset: int, size: int, *, fua: bool = False) -> None:
         """Forgets the pages that lie wholly inside: they read as zeros."""
@@ -183,9 +188,9 @@ class Drive:
         """Runs of bytes as (offset, bytes, whether written)."""
         return self._drive.allocation(offset, self.capacity_bytes - offset if size is None else size)
 
-    def holds(self, offset: int, data: "Buffer") -> bool:
+    def holds(self, offset: int, data: "bytes | bytearray | memoryview | npt.NDArray[Any]") -> bool:
         """Whether the bytes from `offset` are these."""
-        expected = memoryview(data).cast("B")
+        expected = _bytes_of(data)
         step = 1 << 20
         parts = (expected[at : at + step] for at in range(0, len(expected), step))
         return all(self.read(offset + number * step, len(part)) == part for number, part in enumerate(parts))

@@ -44,8 +44,6 @@ pub(crate) struct Log {
     /// Records in it.
     records: u64,
     touched: Vec<Touch>,
-    /// Blocks whose record is not yet safe.
-    unsafe_names: Vec<BlockId>,
 }
 
 /// What the log knew when the power went off.
@@ -78,7 +76,7 @@ impl Log {
         };
         let journal = checkpoint::write(backend, slot, generation, facts)?;
         let touched = vec![Touch::None; facts.erases.len()];
-        Ok(Self { slot, generation, journal, records: 0, touched, unsafe_names: Vec::new() })
+        Ok(Self { slot, generation, journal, records: 0, touched })
     }
 
     /// Reads the log in use; none if it is damaged. A header is written when its checkpoint is whole, so the other log is
@@ -95,7 +93,7 @@ impl Log {
     fn replay<B: Backend>(backend: &B, slot: Slot, checkpoint: checkpoint::Checkpoint) -> Result<(Self, Known), Fault> {
         let checkpoint::Checkpoint { generation, bytes: journal, sequence, table, closed, damaged, trims } = checkpoint;
         let touched = vec![Touch::None; closed.len()];
-        let mut log = Self { slot, generation, journal, records: 0, touched, unsafe_names: Vec::new() };
+        let mut log = Self { slot, generation, journal, records: 0, touched };
         let mut known = Known { table, closed, trims, sequence, synced: sequence, damaged, erasing: None, bytes: 0 };
         let pages_per_block = backend.geometry().pages_per_block;
         let mut bytes = [0; RECORD_BYTES];
@@ -103,19 +101,23 @@ impl Log {
             backend.read_log(slot, log.end(), &mut bytes)?;
             let Some(record) = Record::decode(&bytes, generation, log.records) else { break };
             log.records += 1;
-            known.erasing = None;
+            let erasing = known.erasing.take();
+            // Whatever came next shows that an erase was completed.
+            if let Some(block) = erasing.filter(|&block| record != Record::Interrupted(block)) {
+                known.damaged.retain(|ppn| ppn.0 / pages_per_block != block.0);
+            }
             match record {
-                Record::Opened(block) => log.touched[block.index()] = Touch::Opened,
+                Record::Opened(block) | Record::Interrupted(block) => log.touched[block.index()] = Touch::Opened,
                 Record::Erased(block) => {
                     log.touched[block.index()] = Touch::Erased;
                     known.table.erases[block.index()] += 1;
-                    known.closed[block.index()] = false;
-                    known.damaged.retain(|ppn| ppn.0 / pages_per_block != block.0);
                     known.erasing = Some(block);
                 }
                 Record::Trimmed(trim) => known.trims.push(trim),
                 Record::Synced(sequence) => known.synced = sequence,
-                Record::Damaged(ppn) => drop(known.damaged.insert(ppn)),
+                Record::Damaged(ppn) => {
+                    known.damaged.insert(ppn);
+                }
             }
         }
         known.bytes = log.end();
@@ -148,39 +150,27 @@ impl Log {
     /// A page of the block is about to be programmed.
     #[inline]
     pub fn program<B: Backend>(&mut self, backend: &mut B, block: BlockId) -> Result<(), Fault> {
-        if self.touched[block.index()] == Touch::Opened && self.unsafe_names.is_empty() {
-            return Ok(());
-        }
-        self.open(backend, block)
+        if self.touched[block.index()] == Touch::Opened { Ok(()) } else { self.open(backend, block) }
     }
 
     #[cold]
     fn open<B: Backend>(&mut self, backend: &mut B, block: BlockId) -> Result<(), Fault> {
-        if self.touched[block.index()] == Touch::None {
-            self.unsafe_names.push(block);
-        }
-        if self.touched[block.index()] != Touch::Opened {
-            self.append(backend, Record::Opened(block))?;
-            self.touched[block.index()] = Touch::Opened;
-        }
-        if self.unsafe_names.contains(&block) { self.sync(backend) } else { Ok(()) }
+        self.append(backend, Record::Opened(block))?;
+        let before = std::mem::replace(&mut self.touched[block.index()], Touch::Opened);
+        if before == Touch::None { backend.sync() } else { Ok(()) }
     }
 
     /// The block is about to be erased. Everything programmed before is safe when this returns.
     pub fn erase<B: Backend>(&mut self, backend: &mut B, block: BlockId) -> Result<(), Fault> {
-        self.sync(backend)?;
         self.append(backend, Record::Erased(block))?;
-        if self.touched[block.index()] == Touch::None {
-            self.unsafe_names.push(block);
-        }
         self.touched[block.index()] = Touch::Erased;
-        Ok(())
+        backend.sync()
     }
 
-    /// The erase of the block may have been interrupted, or an interrupted program may have left no trace.
+    /// The latest erase, of this block, may not have been completed.
     pub fn distrust<B: Backend>(&mut self, backend: &mut B, block: BlockId) -> Result<(), Fault> {
         self.touched[block.index()] = Touch::Opened;
-        self.append(backend, Record::Opened(block))
+        self.append(backend, Record::Interrupted(block))
     }
 
     /// The host forgot pages.
@@ -195,14 +185,8 @@ impl Log {
 
     /// Makes everything before safe, of which the newest program or trim has a lower sequence number.
     pub fn flush<B: Backend>(&mut self, backend: &mut B, sequence: u64) -> Result<(), Fault> {
-        self.sync(backend)?;
+        backend.sync()?;
         // Only now: where it is, nothing below it need be looked at.
         self.append(backend, Record::Synced(sequence))
-    }
-
-    fn sync<B: Backend>(&mut self, backend: &mut B) -> Result<(), Fault> {
-        backend.sync()?;
-        self.unsafe_names.clear();
-        Ok(())
     }
 }

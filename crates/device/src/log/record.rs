@@ -20,6 +20,8 @@ pub(super) enum Record {
     Opened(BlockId),
     /// The block is about to be erased.
     Erased(BlockId),
+    /// The erase that the record before tells of may not have been completed, or not begun.
+    Interrupted(BlockId),
     /// The host forgot pages.
     Trimmed(Trimmed),
     /// Everything with a lower sequence number is safe.
@@ -37,6 +39,7 @@ impl Record {
             Self::Trimmed(Trimmed { lpn, count, sequence }) => (3, lpn.0, count, sequence),
             Self::Synced(sequence) => (4, 0, 0, sequence),
             Self::Damaged(ppn) => (5, ppn.0, 0, 0),
+            Self::Interrupted(block) => (6, block.0, 0, 0),
         };
         let mut bytes = [0; RECORD_BYTES];
         bytes[0..4].copy_from_slice(&kind.to_le_bytes());
@@ -63,6 +66,7 @@ impl Record {
             3 => Some(Self::Trimmed(Trimmed { lpn: Lpn(half(4)), count: half(8), sequence })),
             4 => Some(Self::Synced(sequence)),
             5 => Some(Self::Damaged(Ppn(half(4)))),
+            6 => Some(Self::Interrupted(BlockId(half(4)))),
             _ => None,
         }
     }
@@ -86,6 +90,7 @@ mod tests {
             Record::Trimmed(trim),
             Record::Synced(1 << 50),
             Record::Damaged(Ppn(6)),
+            Record::Interrupted(BlockId(7)),
         ];
         for record in all {
             let bytes = record.encode(2, 5);

@@ -1,32 +1,51 @@
 //! A drive in a file: it is there for the next process, it is refused where it does not fit, and a full disk loses nothing.
 
 use std::fs::{self, OpenOptions};
+use std::io::{BufRead, BufReader};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::{RwLock, RwLockReadGuard};
 
-use ssdlab_device::{Backend, Drive, DriveError, FileBackend, FileError};
+use ssdlab_core::Rng;
+use ssdlab_device::{Backend, Drive, DriveError, FaultBackend, FaultPlan, FileBackend, FileError, PowerCut};
 
-use crate::drives::{Kind, smallest};
+use crate::drives::{Kind, buffered, smallest};
+use crate::world::{Lie, Stop, World};
 
-/// A path of its own in the folder for temporary files, removed at the end.
-pub struct Scratch(PathBuf);
+/// Held while a process is started: until that runs another program it holds the locks of all files that are open here.
+static STARTING: RwLock<()> = RwLock::new(());
+
+/// A path of its own in the folder for temporary files, removed at the end. No process starts meanwhile.
+struct Scratch {
+    path: PathBuf,
+    _quiet: Option<RwLockReadGuard<'static, ()>>,
+}
 
 impl Scratch {
-    pub fn new(name: &str) -> Self {
+    fn new(name: &str) -> Self {
+        let quiet = STARTING.read().expect("a reader poisons no lock");
+        let mut scratch = Self::for_a_process(name);
+        scratch._quiet = Some(quiet);
+        scratch
+    }
+
+    /// For a process to be started.
+    fn for_a_process(name: &str) -> Self {
         let path = std::env::temp_dir().join(format!("ssdlab-{}-{name}.ssd", std::process::id()));
         // What an earlier process of the same number left.
         let _ = fs::remove_file(&path);
-        Self(path)
+        Self { path, _quiet: None }
     }
 
-    pub fn path(&self) -> &Path {
-        &self.0
+    fn path(&self) -> &Path {
+        &self.path
     }
 }
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        let _ = fs::remove_file(&self.0);
+        let _ = fs::remove_file(&self.path);
     }
 }
 
@@ -156,5 +175,99 @@ fn without_a_log_the_flash_is_scanned() {
         assert_eq!(read, data, "{}", kind.name);
         drive.check().unwrap_or_else(|broken| panic!("{}: {broken}", kind.name));
         assert!(matches!(drive.read(bytes as u64, &mut [0]), Err(DriveError::OutOfRange { .. })));
+    }
+}
+
+/// Random power cuts of drives in files, which are opened anew after each.
+#[test]
+fn a_drive_in_a_file_keeps_its_promises_too() {
+    let mut rng = Rng::named(5, "cuts");
+    for (number, kind) in smallest().into_iter().enumerate() {
+        for kind in [kind, buffered(kind)] {
+            let scratch = Scratch::new(&format!("cuts-{number}"));
+            let mut world = World::new(&kind, create(&scratch, &kind), FaultPlan::default(), 9, Lie::None);
+            for cut in 0..8 {
+                world.drive.backend_mut().cut_power(PowerCut { after: rng.below(40), torn: true });
+                let stop = (0..200).find_map(|_| world.request().err());
+                assert!(matches!(stop, Some(Stop::Off)), "{}, cut {cut}: {stop:?}", kind.name);
+                world = world.reopened(&kind, |before| {
+                    drop(before);
+                    let flash = open(&scratch, &kind).expect("it is there");
+                    FaultBackend::new(flash, FaultPlan::default()).expect("it can be read")
+                });
+                world.drive.mount().unwrap_or_else(|error| panic!("{}, cut {cut}: {error}", kind.name));
+                world.take_stock().unwrap_or_else(|stop| panic!("{}, cut {cut}: {stop:?}", kind.name));
+            }
+        }
+    }
+}
+
+/// Names the drive that a process writes until it is killed.
+const KILLED: &str = "SSDLAB_KILLED_DRIVE";
+
+fn numbered_page(kind: &Kind, number: u64) -> (u64, Vec<u8>) {
+    let page_bytes = kind.geometry.page_bytes as usize;
+    let lpn = number * 7 % u64::from(kind.options.logical_pages);
+    (lpn, number.to_le_bytes().into_iter().cycle().take(page_bytes).collect())
+}
+
+/// What the process that is killed does: writes pages and says which are done.
+#[test]
+#[ignore = "the child of another test"]
+#[allow(clippy::print_stdout)]
+fn write_until_killed() {
+    let (path, number) = std::env::var(KILLED).expect("the parent sets it").rsplit_once(':').map_or_else(
+        || panic!("a path and the number of a kind"),
+        |(path, number)| (PathBuf::from(path), number.parse::<usize>().expect("a number")),
+    );
+    let kind = smallest()[number];
+    let flash = FileBackend::create(&path, kind.geometry, &lines("page")).expect("a new file");
+    let mut drive = Drive::create(flash, kind.options).expect("a sound drive");
+    for number in 1.. {
+        let (lpn, page) = numbered_page(&kind, number);
+        drive.write(lpn * page.len() as u64, &page, false).expect("it can be written");
+        println!("done {number}");
+    }
+}
+
+#[test]
+fn a_process_that_is_killed_loses_nothing_that_was_acknowledged() {
+    for (number, kind) in smallest().into_iter().enumerate() {
+        let scratch = Scratch::for_a_process(&format!("killed-{number}"));
+        let starting = STARTING.write().expect("starting does not panic");
+        let mut child = Command::new(std::env::current_exe().expect("this test"))
+            .args(["--exact", "file::write_until_killed", "--ignored", "--nocapture"])
+            .env(KILLED, format!("{}:{number}", scratch.path().display()))
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("this test runs again");
+        drop(starting);
+        let mut said = BufReader::new(child.stdout.take().expect("it is piped")).lines().map_while(Result::ok);
+        let done = |line: String| line.strip_prefix("done ").and_then(|number| number.parse::<u64>().ok());
+        let enough = 200 + 13 * number as u64;
+        let reached = said.by_ref().filter_map(done).find(|&number| number >= enough).expect("it writes");
+        child.kill().expect("it runs");
+        let last = said.filter_map(done).last().unwrap_or(reached);
+        child.wait().expect("it was killed");
+
+        let mut drive = Drive::off(open(&scratch, &kind).expect("it is there"), kind.options).expect("a sound drive");
+        let report = drive.mount().unwrap_or_else(|error| panic!("{}: {error}", kind.name));
+        assert!(!report.clean && !report.full_scan, "{}: {report:?}", kind.name);
+        let mut expected = vec![(0, vec![0; kind.geometry.page_bytes as usize]); kind.options.logical_pages as usize];
+        for number in 1..=last {
+            let (lpn, page) = numbered_page(&kind, number);
+            expected[lpn as usize] = (number, page);
+        }
+        // The one under way may be there.
+        let (next_lpn, next_page) = numbered_page(&kind, last + 1);
+        for (lpn, (number, page)) in (0..).zip(expected) {
+            let mut read = page.clone();
+            drive.read(lpn * page.len() as u64, &mut read).expect("it can be read");
+            assert!(
+                read == page || (lpn == next_lpn && read == next_page),
+                "{}: page {lpn} of write {number} after {last}",
+                kind.name
+            );
+        }
     }
 }

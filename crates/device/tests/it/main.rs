@@ -1,5 +1,6 @@
 //! What a drive with bytes promises, put to the test.
 
+mod computer;
 mod crash;
 mod drives;
 mod faults;

@@ -57,6 +57,18 @@ impl<B: Backend + 'static> World<B> {
         }
     }
 
+    /// The same world where only what was flushed is safe, with or without a write buffer.
+    pub fn over_a_disk(self) -> Self {
+        Self { write_through: false, ..self }
+    }
+
+    /// The same world after the process has ended: the drive is on what `open` finds, off.
+    pub fn reopened(self, kind: &Kind, open: impl FnOnce(FaultBackend<B>) -> FaultBackend<B>) -> Self {
+        let Self { drive, model, rng, stamp, write_through, loses, lie } = self;
+        let drive = Drive::off(open(drive.into_backend()), kind.options).expect("a sound drive");
+        Self { drive, model, rng, stamp, write_through, loses, lie }
+    }
+
     fn below(&mut self, bound: usize) -> usize {
         self.rng.below(bound as u64) as usize
     }

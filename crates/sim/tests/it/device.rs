@@ -89,7 +89,9 @@ impl AnyFtl for Emitted<'_> {
             let (offset, end) = (request.offset, request.offset + u64::from(request.bytes));
             let Pages { first, count, head, tail } = size.split(offset, end);
             match request.op {
-                Op::Read => drop(ftl.read(Lpn(first), count, Cause::Host, &mut log)),
+                Op::Read => {
+                    ftl.read(Lpn(first), count, Cause::Host, &mut log);
+                }
                 Op::Write => {
                     if head {
                         ftl.read(Lpn(first), 1, Cause::ReadModifyWrite, &mut log);

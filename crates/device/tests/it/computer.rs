@@ -1,0 +1,135 @@
+//! Goal: when the computer loses its power, a file still holds what was flushed. Method: a disk that keeps what was written
+//! up to the latest sync, and of later writes any, page and spare area apart.
+
+use ssdlab_core::{BlockId, Ppn, Rng};
+use ssdlab_device::{Backend, Fault, FaultBackend, FaultPlan, MemoryBackend, SPARE_BYTES, Slot, SpareBytes};
+use ssdlab_nand::Geometry;
+
+use crate::drives::{Kind, buffered, smallest};
+use crate::world::{Lie, Stop, World};
+
+/// A write that the disk has not yet been told to keep.
+#[derive(Clone)]
+enum Write {
+    Page(Ppn, Vec<u8>),
+    Spare(Ppn, SpareBytes),
+    Erase(BlockId),
+    Bad(BlockId),
+    Log(Slot, u64, Vec<u8>),
+}
+
+struct Disk {
+    /// What was there at the latest sync.
+    safe: MemoryBackend,
+    now: MemoryBackend,
+    unsafe_writes: Vec<Write>,
+}
+
+impl Disk {
+    fn new(kind: &Kind) -> Self {
+        let blank = MemoryBackend::new(kind.geometry);
+        Self { safe: blank.clone(), now: blank, unsafe_writes: Vec::new() }
+    }
+
+    /// What is there when the computer is on again.
+    fn crashed(self, rng: &mut Rng) -> Result<Self, Fault> {
+        let Self { mut safe, unsafe_writes, .. } = self;
+        let mut page = vec![0; safe.geometry().page_bytes as usize];
+        let mut spare = [0; SPARE_BYTES];
+        // Sometimes nearly all is there, sometimes nearly nothing.
+        let kept_of_8 = rng.below(9);
+        for write in unsafe_writes {
+            if rng.below(8) >= kept_of_8 {
+                continue;
+            }
+            match write {
+                Write::Page(ppn, written) => {
+                    safe.read(ppn, &mut page, &mut spare)?;
+                    safe.program(ppn, &written, &spare)?;
+                }
+                Write::Spare(ppn, written) => {
+                    safe.read(ppn, &mut page, &mut spare)?;
+                    safe.program(ppn, &page, &written)?;
+                }
+                Write::Erase(block) => safe.erase(block)?,
+                Write::Bad(block) => safe.mark_bad(block)?,
+                Write::Log(slot, at, bytes) => safe.write_log(slot, at, &bytes)?,
+            }
+        }
+        Ok(Self { now: safe.clone(), safe, unsafe_writes: Vec::new() })
+    }
+}
+
+impl Backend for Disk {
+    fn geometry(&self) -> &Geometry {
+        self.now.geometry()
+    }
+
+    fn read(&self, ppn: Ppn, page: &mut [u8], spare: &mut SpareBytes) -> Result<(), Fault> {
+        self.now.read(ppn, page, spare)
+    }
+
+    fn read_spares(&self, block: BlockId, spares: &mut [u8]) -> Result<(), Fault> {
+        self.now.read_spares(block, spares)
+    }
+
+    fn program(&mut self, ppn: Ppn, page: &[u8], spare: &SpareBytes) -> Result<(), Fault> {
+        self.unsafe_writes.extend([Write::Page(ppn, page.to_vec()), Write::Spare(ppn, *spare)]);
+        self.now.program(ppn, page, spare)
+    }
+
+    fn erase(&mut self, block: BlockId) -> Result<(), Fault> {
+        self.unsafe_writes.push(Write::Erase(block));
+        self.now.erase(block)
+    }
+
+    fn sync(&mut self) -> Result<(), Fault> {
+        self.unsafe_writes.clear();
+        self.safe.clone_from(&self.now);
+        Ok(())
+    }
+
+    fn is_bad(&self, block: BlockId) -> bool {
+        self.now.is_bad(block)
+    }
+
+    fn mark_bad(&mut self, block: BlockId) -> Result<(), Fault> {
+        self.unsafe_writes.push(Write::Bad(block));
+        self.now.mark_bad(block)
+    }
+
+    fn read_log(&self, slot: Slot, offset: u64, bytes: &mut [u8]) -> Result<(), Fault> {
+        self.now.read_log(slot, offset, bytes)
+    }
+
+    fn write_log(&mut self, slot: Slot, offset: u64, bytes: &[u8]) -> Result<(), Fault> {
+        self.unsafe_writes.push(Write::Log(slot, offset, bytes.to_vec()));
+        self.now.write_log(slot, offset, bytes)
+    }
+}
+
+#[test]
+fn a_computer_that_loses_its_power_keeps_what_was_flushed() {
+    let mut rng = Rng::named(11, "computers");
+    for kind in smallest() {
+        for kind in [kind, buffered(kind)] {
+            let mut world = World::new(&kind, Disk::new(&kind), FaultPlan::default(), 4, Lie::None).over_a_disk();
+            for crash in 0..40 {
+                match (0..rng.below(30)).try_for_each(|_| world.request()) {
+                    Ok(()) => {}
+                    // Older copies that are valid again may be more than one of several planes can collect.
+                    Err(Stop::WornOut) if kind.geometry.parallelism.planes() > 1 => break,
+                    Err(stop) => panic!("{}, crash {crash}: {stop:?}", kind.name),
+                }
+                world = world.reopened(&kind, |flash| {
+                    let disk = flash.into_inner().crashed(&mut rng).expect("memory takes it");
+                    FaultBackend::new(disk, FaultPlan::default()).expect("it can be read")
+                });
+                let report =
+                    world.drive.mount().unwrap_or_else(|error| panic!("{}, crash {crash}: {error}", kind.name));
+                assert!(!report.full_scan, "{}, crash {crash}", kind.name);
+                world.take_stock().unwrap_or_else(|stop| panic!("{}, crash {crash}: {stop:?}", kind.name));
+            }
+        }
+    }
+}
