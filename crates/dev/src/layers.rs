@@ -13,6 +13,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("ssdlab-cache", 2),
     ("ssdlab-sim", 3),
     ("ssdlab-pool", 3),
+    ("ssdlab-nbd", 3),
     ("ssdlab-advice", 4),
     ("ssdlab-config", 4),
     ("ssdlab-measure", 4),

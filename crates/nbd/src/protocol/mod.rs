@@ -1,0 +1,28 @@
+//! The messages of the protocol: numbers, decoding of what clients send, encoding of what servers send.
+//!
+//! Source: `doc/proto.md` of NetworkBlockDevice/nbd, with its branch `extension-ext-header`. Fields are big-endian.
+
+mod options;
+mod reply;
+mod request;
+mod value;
+
+pub use options::{Choice, Malformed, OptionHeader, Queries, option_reply};
+pub use reply::{ReplyKind, Writer};
+pub use request::{REQUEST_BYTES, Request};
+pub use value::*;
+
+/// A field of fixed size from the start of `bytes`, which moves behind it.
+fn take<const N: usize>(bytes: &mut &[u8]) -> Option<[u8; N]> {
+    let (field, rest) = bytes.split_first_chunk()?;
+    *bytes = rest;
+    Some(*field)
+}
+
+/// A string that follows its length in 32 bits.
+fn take_string<'a>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
+    let length = u32::from_be_bytes(take(bytes)?) as usize;
+    let (string, rest) = bytes.split_at_checked(length)?;
+    *bytes = rest;
+    Some(string)
+}

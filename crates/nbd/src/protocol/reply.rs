@@ -1,0 +1,128 @@
+//! Replies of the transmission phase, in the three shapes that can be negotiated.
+
+use super::request::Request;
+use super::value::{EXTENDED_REPLY_MAGIC, SIMPLE_REPLY_MAGIC, STRUCTURED_REPLY_MAGIC, chunk, state};
+use crate::buffer::Buffer;
+use crate::export::{Errno, Extent};
+
+/// The shape of replies.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ReplyKind {
+    /// A header, and data after that of a read.
+    #[default]
+    Simple,
+    /// Chunks that say their type and length.
+    Structured,
+    /// Chunks with lengths of 64 bits, as requests have then too.
+    Extended,
+}
+
+/// Appends replies to one request to a buffer.
+#[derive(Debug)]
+pub struct Writer<'a> {
+    /// Receives them.
+    pub out: &'a mut Buffer,
+    /// Their shape.
+    pub kind: ReplyKind,
+    /// What they reply to.
+    pub request: Request,
+}
+
+impl Writer<'_> {
+    /// The request is done; there is nothing to say of it.
+    #[inline]
+    pub fn success(&mut self) {
+        match self.kind {
+            ReplyKind::Simple => self.simple(0),
+            _ => self.chunk(chunk::NONE, true, 0),
+        }
+    }
+
+    /// The request failed. People can read `message` where the shape has room for it.
+    pub fn error(&mut self, errno: Errno, message: &str) {
+        if self.kind == ReplyKind::Simple {
+            return self.simple(errno as u32);
+        }
+        self.chunk(chunk::ERROR, true, 6 + message.len() as u64);
+        self.out.extend(&(errno as u32).to_be_bytes());
+        self.out.extend(&(message.len() as u16).to_be_bytes());
+        self.out.extend(message.as_bytes());
+    }
+
+    /// The header of the reply to a read that is answered by `bytes` of data in one piece; they must follow.
+    #[inline]
+    pub fn data(&mut self, bytes: u64) {
+        match self.kind {
+            ReplyKind::Simple => self.simple(0),
+            _ => self.data_chunk(self.request.offset, bytes, true),
+        }
+    }
+
+    /// The header of a chunk with `bytes` of data from `offset`, which must follow.
+    #[inline]
+    pub fn data_chunk(&mut self, offset: u64, bytes: u64, done: bool) {
+        self.chunk(chunk::OFFSET_DATA, done, 8 + bytes);
+        self.out.extend(&offset.to_be_bytes());
+    }
+
+    /// A chunk that stands for `bytes` of zeroes from `offset`.
+    pub fn hole_chunk(&mut self, offset: u64, bytes: u32, done: bool) {
+        self.chunk(chunk::OFFSET_HOLE, done, 12);
+        self.out.extend(&offset.to_be_bytes());
+        self.out.extend(&bytes.to_be_bytes());
+    }
+
+    /// The extents of metadata context `id`, as one chunk.
+    pub fn block_status(&mut self, id: u32, extents: &[Extent]) {
+        let extended = self.kind == ReplyKind::Extended;
+        let (kind, bytes) = if extended {
+            (chunk::BLOCK_STATUS_EXT, 8 + 16 * extents.len())
+        } else {
+            (chunk::BLOCK_STATUS, 4 + 8 * extents.len())
+        };
+        self.chunk(kind, true, bytes as u64);
+        self.out.extend(&id.to_be_bytes());
+        if extended {
+            self.out.extend(&(extents.len() as u32).to_be_bytes());
+        }
+        for extent in extents {
+            let status = if extent.hole { state::HOLE } else { 0 } | if extent.zero { state::ZERO } else { 0 };
+            if extended {
+                self.out.extend(&extent.bytes.to_be_bytes());
+                self.out.extend(&u64::from(status).to_be_bytes());
+            } else {
+                // A compact request asks for less than 4 GiB, and no extent exceeds the request.
+                self.out.extend(&(extent.bytes as u32).to_be_bytes());
+                self.out.extend(&status.to_be_bytes());
+            }
+        }
+    }
+
+    #[inline]
+    fn simple(&mut self, error: u32) {
+        let mut header = [0; 16];
+        header[..4].copy_from_slice(&SIMPLE_REPLY_MAGIC.to_be_bytes());
+        header[4..8].copy_from_slice(&error.to_be_bytes());
+        header[8..].copy_from_slice(&self.request.cookie.to_be_bytes());
+        self.out.extend(&header);
+    }
+
+    #[inline]
+    fn chunk(&mut self, kind: u16, done: bool, bytes: u64) {
+        let extended = self.kind == ReplyKind::Extended;
+        let magic = if extended { EXTENDED_REPLY_MAGIC } else { STRUCTURED_REPLY_MAGIC };
+        let flags = if done { chunk::FLAG_DONE } else { 0 };
+        let mut header = [0; 16];
+        header[..4].copy_from_slice(&magic.to_be_bytes());
+        header[4..6].copy_from_slice(&flags.to_be_bytes());
+        header[6..8].copy_from_slice(&kind.to_be_bytes());
+        header[8..].copy_from_slice(&self.request.cookie.to_be_bytes());
+        self.out.extend(&header);
+        if extended {
+            self.out.extend(&self.request.offset.to_be_bytes());
+            self.out.extend(&bytes.to_be_bytes());
+        } else {
+            self.out.extend(&(bytes as u32).to_be_bytes());
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! Sockets that clients connect to.
+
+use std::fs;
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::os::fd::AsFd;
+use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+
+use rustix::net;
+
+use super::ServerError;
+use super::wire::{Socket, Wire};
+
+/// The longest path of a socket; the system ends it with a zero in 108 bytes.
+const LONGEST_PATH: usize = 107;
+
+/// Connections that may wait to be accepted.
+const BACKLOG: i32 = 128;
+
+/// Where a server listens.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Address {
+    /// A socket in the file system, for this user on this machine.
+    Unix(PathBuf),
+    /// A port; whoever reaches it can connect.
+    Tcp(SocketAddr),
+}
+
+/// A bound socket. The file of one is removed with it.
+pub(super) enum Listener {
+    Unix { listener: UnixListener, path: PathBuf, inode: (u64, u64) },
+    Tcp { listener: TcpListener, address: SocketAddr },
+}
+
+impl Listener {
+    pub fn bind(address: &Address) -> Result<Self, ServerError> {
+        match address {
+            Address::Unix(path) => bind_unix(path),
+            Address::Tcp(address) => {
+                let bound = TcpListener::bind(address).and_then(|listener| {
+                    let address = listener.local_addr()?;
+                    Ok(Self::Tcp { listener, address })
+                });
+                bound.map_err(|error| ServerError::Tcp { address: *address, error })
+            }
+        }
+    }
+
+    pub fn address(&self) -> Address {
+        match self {
+            Self::Unix { path, .. } => Address::Unix(path.clone()),
+            Self::Tcp { address, .. } => Address::Tcp(*address),
+        }
+    }
+
+    pub fn accept(&self) -> io::Result<Wire> {
+        let socket = match self {
+            Self::Unix { listener, .. } => Socket::Unix(listener.accept()?.0),
+            Self::Tcp { listener, .. } => {
+                let socket = listener.accept()?.0;
+                // Replies leave in batches of our own.
+                socket.set_nodelay(true)?;
+                Socket::Tcp(socket)
+            }
+        };
+        Ok(Wire::new(socket))
+    }
+
+    /// Refuses clients from now on, and wakes who waits for one.
+    pub fn close(&self) {
+        let socket = match self {
+            Self::Unix { listener, .. } => listener.as_fd(),
+            Self::Tcp { listener, .. } => listener.as_fd(),
+        };
+        // Fails only if it was closed before.
+        let _ = net::shutdown(socket, net::Shutdown::Both);
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        if let Self::Unix { path, inode, .. } = self
+            && fs::symlink_metadata(&*path).is_ok_and(|file| (file.dev(), file.ino()) == *inode)
+        {
+            // If the directory has become read-only, the next server finds the socket stale.
+            let _ = fs::remove_file(path);
+        }
+    }
+}
+
+fn bind_unix(path: &Path) -> Result<Listener, ServerError> {
+    let bytes = path.as_os_str().len();
+    if bytes > LONGEST_PATH {
+        return Err(ServerError::PathTooLong { path: path.to_owned(), bytes, most: LONGEST_PATH });
+    }
+    remove_stale(path)?;
+    let make = || -> io::Result<Listener> {
+        let kind = net::SocketType::STREAM;
+        let socket = net::socket_with(net::AddressFamily::UNIX, kind, net::SocketFlags::CLOEXEC, None)?;
+        net::bind(&socket, &net::SocketAddrUnix::new(path)?)?;
+        // Nobody can connect before `listen`, so there is no moment in which others could.
+        fs::set_permissions(path, fs::Permissions::from_mode(0o600))?;
+        let file = fs::symlink_metadata(path)?;
+        net::listen(&socket, BACKLOG)?;
+        Ok(Listener::Unix { listener: socket.into(), path: path.to_owned(), inode: (file.dev(), file.ino()) })
+    };
+    make().map_err(|error| ServerError::Unix { path: path.to_owned(), error })
+}
+
+/// Removes a socket that a server left behind; refuses to touch anything else.
+fn remove_stale(path: &Path) -> Result<(), ServerError> {
+    let failed = |error| ServerError::Unix { path: path.to_owned(), error };
+    let file = match fs::symlink_metadata(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(failed(error)),
+    };
+    if !file.file_type().is_socket() {
+        return Err(ServerError::NoSocket(path.to_owned()));
+    }
+    match UnixStream::connect(path) {
+        Ok(_) => Err(ServerError::Live(path.to_owned())),
+        Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => fs::remove_file(path).map_err(failed),
+        Err(error) => Err(failed(error)),
+    }
+}

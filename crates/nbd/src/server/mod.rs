@@ -1,0 +1,303 @@
+//! Sockets around sessions: who may connect, how many, how long, and how it ends.
+
+mod connection;
+mod lag;
+mod listener;
+mod sender;
+mod tls;
+mod wire;
+
+use std::collections::HashMap;
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+pub use lag::Lag;
+pub use listener::Address;
+pub use tls::{Tls, TlsError};
+
+use listener::Listener;
+use wire::Wire;
+
+use crate::export::Errno;
+use crate::session::{Entry, Host, Security};
+
+/// Clients have so long to react to `ESHUTDOWN` before they are disconnected.
+const LINGER: Duration = Duration::from_millis(200);
+
+/// A listener that cannot accept, for want of file descriptors say, tries again after so long.
+const RETRY: Duration = Duration::from_millis(50);
+
+/// Limits of a server.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Connections at a time; more are closed as soon as they are made.
+    pub connections: usize,
+    /// Requests of one connection whose replies wait for their time; further ones wait in the socket.
+    pub in_flight: usize,
+    /// A client must have chosen an export by then.
+    pub negotiation: Duration,
+    /// A graceful stop waits so long for clients to take their replies.
+    pub stop: Duration,
+    /// Certificates, if connections may be encrypted.
+    pub tls: Option<Tls>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            connections: 64,
+            in_flight: 1024,
+            negotiation: Duration::from_secs(30),
+            stop: Duration::from_secs(10),
+            tls: None,
+        }
+    }
+}
+
+/// Why a server cannot start or did not end well.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ServerError {
+    /// The path of the socket is too long for the system.
+    #[error("{}: the path of a socket has at most {most} bytes, this one has {bytes}; choose a shorter one", path.display())]
+    PathTooLong {
+        /// The path.
+        path: PathBuf,
+        /// Its length.
+        bytes: usize,
+        /// The longest one.
+        most: usize,
+    },
+    /// A server answers at that path.
+    #[error("{}: another server listens there; stop it, or choose another path", .0.display())]
+    Live(PathBuf),
+    /// Something else has that name.
+    #[error("{}: exists and is no socket; remove it, or choose another path", .0.display())]
+    NoSocket(PathBuf),
+    /// The socket could not be made.
+    #[error("{}: {error}; is the directory there and writable?", path.display())]
+    Unix {
+        /// The path.
+        path: PathBuf,
+        /// What the system says.
+        error: io::Error,
+    },
+    /// The port could not be used.
+    #[error("{address}: {error}; choose another port or address")]
+    Tcp {
+        /// The address.
+        address: SocketAddr,
+        /// What the system says.
+        error: io::Error,
+    },
+    /// The last flush failed.
+    #[error("export {name:?} could not be flushed at the end: {errno}; what was not flushed before may be lost")]
+    Flush {
+        /// Name of the export.
+        name: String,
+        /// Its error.
+        errno: Errno,
+    },
+}
+
+/// How a server ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// Requests in flight were finished and all exports flushed.
+    Graceful,
+    /// Nothing was waited for or flushed, as at a loss of power.
+    AtOnce,
+}
+
+/// What the threads of a server share.
+struct Shared {
+    host: Arc<Host>,
+    options: Options,
+    listeners: Vec<Listener>,
+    connections: Mutex<Connections>,
+    /// A connection ended.
+    ended: Condvar,
+    at_once: AtomicBool,
+    lag: Lag,
+}
+
+#[derive(Default)]
+struct Connections {
+    open: HashMap<u64, Arc<Wire>>,
+    next: u64,
+}
+
+/// A server whose sockets are bound; clients can connect, and are served by [`Server::run`].
+pub struct Server {
+    shared: Arc<Shared>,
+}
+
+/// Stops a server, from any thread.
+#[derive(Clone)]
+pub struct Handle {
+    shared: Arc<Shared>,
+}
+
+impl Server {
+    /// Binds the sockets.
+    ///
+    /// # Errors
+    /// If an address cannot be used.
+    ///
+    /// # Panics
+    /// As [`Host::new`].
+    pub fn bind(addresses: &[Address], entries: Vec<Entry>, options: Options) -> Result<Self, ServerError> {
+        let security = match &options.tls {
+            None => Security::Plain,
+            Some(tls) if tls.required => Security::Forced,
+            Some(_) => Security::Selective,
+        };
+        let host = Arc::new(Host::new(entries, security));
+        let listeners = addresses.iter().map(Listener::bind).collect::<Result<_, _>>()?;
+        let shared = Shared {
+            host,
+            options,
+            listeners,
+            connections: Mutex::default(),
+            ended: Condvar::new(),
+            at_once: AtomicBool::new(false),
+            lag: Lag::default(),
+        };
+        Ok(Self { shared: Arc::new(shared) })
+    }
+
+    /// A handle to stop it.
+    pub fn handle(&self) -> Handle {
+        Handle { shared: Arc::clone(&self.shared) }
+    }
+
+    /// The address of each socket, with the port that the system chose for port 0.
+    pub fn addresses(&self) -> Vec<Address> {
+        self.shared.listeners.iter().map(Listener::address).collect()
+    }
+
+    /// Serves until [`Handle::stop`] is called.
+    ///
+    /// # Errors
+    /// If an export cannot be flushed at the end.
+    pub fn run(self) -> Result<Ending, ServerError> {
+        thread::scope(|scope| {
+            for listener in &self.shared.listeners {
+                scope.spawn(|| self.shared.accept(listener));
+            }
+        });
+        self.shared.drain();
+        if self.shared.at_once.load(Ordering::SeqCst) {
+            return Ok(Ending::AtOnce);
+        }
+        for Entry { name, export, .. } in self.shared.host.entries() {
+            export.flush().map_err(|errno| ServerError::Flush { name: name.clone(), errno })?;
+        }
+        Ok(Ending::Graceful)
+    }
+}
+
+impl Handle {
+    /// Stops the server: it accepts nobody any more, finishes what is in flight, flushes and ends. Called again, it ends
+    /// at once.
+    pub fn stop(&self) {
+        if !self.shared.host.is_stopping() {
+            self.shared.host.stop();
+            self.shared.listeners.iter().for_each(Listener::close);
+            return;
+        }
+        let open = self.shared.open();
+        self.shared.at_once.store(true, Ordering::SeqCst);
+        open.open.values().for_each(|wire| wire.close());
+        self.shared.ended.notify_all();
+    }
+
+    /// How far replies were behind the times that exports gave.
+    pub fn lag(&self) -> &Lag {
+        &self.shared.lag
+    }
+
+    /// Connections that are open now.
+    pub fn connections(&self) -> usize {
+        self.shared.open().open.len()
+    }
+}
+
+impl Shared {
+    /// Nothing panics with this lock held that could leave the table wrong.
+    fn open(&self) -> MutexGuard<'_, Connections> {
+        self.connections.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn accept(self: &Arc<Self>, listener: &Listener) {
+        while !self.host.is_stopping() {
+            match listener.accept() {
+                Ok(wire) => self.admit(Arc::new(wire)),
+                Err(_) if self.host.is_stopping() => {}
+                Err(_) => thread::sleep(RETRY),
+            }
+        }
+    }
+
+    /// Serves a connection by a thread of its own, if there is room for one more.
+    fn admit(self: &Arc<Self>, wire: Arc<Wire>) {
+        let mut connections = self.open();
+        if connections.open.len() >= self.options.connections {
+            return;
+        }
+        let id = connections.next;
+        connections.next += 1;
+        connections.open.insert(id, Arc::clone(&wire));
+        drop(connections);
+        let seat = Seat { shared: Arc::clone(self), id };
+        // If no thread can be had, the seat is dropped with the closure, and the connection with it.
+        let _ = thread::Builder::new().name(format!("nbd {id}")).spawn(move || {
+            // An error means that the client is gone or late, and there is nobody to tell.
+            let _ = connection::serve(&wire, &seat.shared);
+            wire.close();
+        });
+    }
+
+    /// Ends the connections.
+    fn drain(&self) {
+        self.wait(LINGER);
+        self.open().open.values().for_each(|wire| wire.stop_reading());
+        self.wait(self.options.stop);
+        self.open().open.values().for_each(|wire| wire.close());
+        self.wait(self.options.stop);
+    }
+
+    /// Waits until all connections have ended, but not longer than `most`, nor if the end shall be at once.
+    fn wait(&self, most: Duration) {
+        let until = Instant::now() + most;
+        let mut connections = self.open();
+        while !connections.open.is_empty() && !self.at_once.load(Ordering::SeqCst) {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return;
+            }
+            connections = self.ended.wait_timeout(connections, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+}
+
+/// The place of a connection among those that are open; given up when its thread ends, also by a panic of an export.
+struct Seat {
+    shared: Arc<Shared>,
+    id: u64,
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        let wire = self.shared.open().open.remove(&self.id);
+        if let Some(wire) = wire {
+            wire.close();
+        }
+        self.shared.ended.notify_all();
+    }
+}

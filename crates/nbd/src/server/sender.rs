@@ -1,0 +1,192 @@
+//! Replies that leave at a given time.
+
+use std::cmp::{Ordering, Reverse};
+use std::collections::BinaryHeap;
+use std::io;
+use std::num::NonZeroU64;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::Instant;
+
+use super::Shared;
+use super::wire::Wire;
+use crate::buffer::Buffer;
+use crate::session::{Held, Output};
+
+/// Replies of one connection may wait with so many bytes, and one more.
+const MOST_BYTES: usize = 64 << 20;
+
+/// Sends the replies of one connection: directly, until the first that has a time to leave at; from then on all go
+/// through a thread that waits for their times.
+pub(super) struct Sender {
+    wire: Arc<Wire>,
+    shared: Arc<Shared>,
+    timed: Option<(Arc<Queue>, JoinHandle<()>)>,
+}
+
+impl Sender {
+    pub fn new(wire: &Arc<Wire>, shared: &Arc<Shared>) -> Self {
+        Self { wire: Arc::clone(wire), shared: Arc::clone(shared), timed: None }
+    }
+
+    /// Sends the output of a session and clears it. Waits while too many replies wait for their time.
+    pub fn send(&mut self, output: &mut Output) -> io::Result<()> {
+        if self.timed.is_none() && output.held.is_empty() {
+            if !output.bytes.is_empty() {
+                self.wire.send(output.bytes.as_slice())?;
+                output.bytes.clear();
+            }
+            return Ok(());
+        }
+        if self.timed.is_none() {
+            self.timed = Some(self.start()?);
+        }
+        let (queue, _) = self.timed.as_ref().expect("it was started");
+        if !output.bytes.is_empty() {
+            queue.push(Waiting { at: Instant::now(), bytes: output.bytes.as_slice().to_vec(), timed: false, number: 0 })?;
+            output.bytes.clear();
+        }
+        for Held { at, bytes } in output.take_held() {
+            queue.push(Waiting { at, bytes, timed: true, number: 0 })?;
+        }
+        Ok(())
+    }
+
+    /// Waits until all is sent.
+    pub fn finish(self) -> io::Result<()> {
+        if let Some((queue, thread)) = self.timed {
+            queue.lock().finished = true;
+            queue.changed.notify_one();
+            thread.join().map_err(|_| io::Error::other("the sending thread panicked"))?;
+        }
+        self.wire.end_tls()
+    }
+
+    fn start(&self) -> io::Result<(Arc<Queue>, JoinHandle<()>)> {
+        let queue = Arc::new(Queue::new(self.shared.options.in_flight));
+        let (wire, shared) = (Arc::clone(&self.wire), Arc::clone(&self.shared));
+        let thread = {
+            let queue = Arc::clone(&queue);
+            thread::Builder::new().name("nbd sender".to_owned()).spawn(move || {
+                // The system rounds the end of a wait up by this much, 50 us if it is not told otherwise.
+                let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
+                queue.send_all(&wire, &shared);
+            })?
+        };
+        Ok((queue, thread))
+    }
+}
+
+struct Waiting {
+    at: Instant,
+    bytes: Vec<u8>,
+    /// An export gave the time.
+    timed: bool,
+    /// Replies of one time leave in the order in which they came.
+    number: u64,
+}
+
+impl Ord for Waiting {
+    fn cmp(&self, other: &Self) -> Ordering {
+        (self.at, self.number).cmp(&(other.at, other.number))
+    }
+}
+
+impl PartialOrd for Waiting {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Waiting {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Waiting {}
+
+struct Queue {
+    state: Mutex<State>,
+    /// There is something new to do for the thread that sends.
+    changed: Condvar,
+    /// There is room for more.
+    room: Condvar,
+    most_replies: usize,
+}
+
+#[derive(Default)]
+struct State {
+    waiting: BinaryHeap<Reverse<Waiting>>,
+    bytes: usize,
+    number: u64,
+    finished: bool,
+    /// The client is gone.
+    broken: bool,
+}
+
+impl Queue {
+    fn new(most_replies: usize) -> Self {
+        Self { state: Mutex::default(), changed: Condvar::new(), room: Condvar::new(), most_replies }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn push(&self, waiting: Waiting) -> io::Result<()> {
+        let mut state = self.lock();
+        while !state.broken && (state.waiting.len() >= self.most_replies || state.bytes >= MOST_BYTES) {
+            state = self.room.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        if state.broken {
+            return Err(io::ErrorKind::BrokenPipe.into());
+        }
+        let number = state.number;
+        state.number += 1;
+        state.bytes += waiting.bytes.len();
+        state.waiting.push(Reverse(Waiting { number, ..waiting }));
+        drop(state);
+        self.changed.notify_one();
+        Ok(())
+    }
+
+    /// Sends replies at their times until the queue is finished and empty.
+    fn send_all(&self, wire: &Wire, shared: &Shared) {
+        let mut batch = Buffer::default();
+        let mut state = self.lock();
+        loop {
+            let now = Instant::now();
+            while let Some(Reverse(first)) = state.waiting.peek()
+                && first.at <= now
+            {
+                let Some(Reverse(first)) = state.waiting.pop() else { break };
+                state.bytes -= first.bytes.len();
+                batch.extend(&first.bytes);
+                if first.timed {
+                    shared.lag.record(now - first.at);
+                }
+            }
+            if !batch.is_empty() {
+                drop(state);
+                self.room.notify_one();
+                let sent = wire.send(batch.as_slice());
+                batch.clear();
+                state = self.lock();
+                if sent.is_err() {
+                    state.broken = true;
+                    self.room.notify_one();
+                    wire.close();
+                    return;
+                }
+            } else if let Some(Reverse(first)) = state.waiting.peek() {
+                let left = first.at - now;
+                state = self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+            } else if state.finished {
+                return;
+            } else {
+                state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            }
+        }
+    }
+}

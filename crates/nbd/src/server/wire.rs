@@ -1,0 +1,186 @@
+//! The socket of one connection, plain or encrypted.
+
+use std::io::{self, Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::os::unix::net::UnixStream;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+
+use rustls::{ServerConfig, ServerConnection};
+
+/// A stream of either family.
+pub(super) enum Socket {
+    Unix(UnixStream),
+    Tcp(TcpStream),
+}
+
+impl Socket {
+    fn set_timeouts(&self, timeout: Option<Duration>) -> io::Result<()> {
+        match self {
+            Self::Unix(socket) => socket.set_read_timeout(timeout).and_then(|()| socket.set_write_timeout(timeout)),
+            Self::Tcp(socket) => socket.set_read_timeout(timeout).and_then(|()| socket.set_write_timeout(timeout)),
+        }
+    }
+
+    /// Fails only if the client was faster.
+    fn shutdown(&self, how: Shutdown) {
+        let _ = match self {
+            Self::Unix(socket) => socket.shutdown(how),
+            Self::Tcp(socket) => socket.shutdown(how),
+        };
+    }
+}
+
+impl Read for &Socket {
+    fn read(&mut self, space: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Socket::Unix(socket) => (&*socket).read(space),
+            Socket::Tcp(socket) => (&*socket).read(space),
+        }
+    }
+}
+
+impl Write for &Socket {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Socket::Unix(socket) => (&*socket).write(bytes),
+            Socket::Tcp(socket) => (&*socket).write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A connection; one thread receives and one sends, perhaps the same.
+pub(super) struct Wire {
+    socket: Socket,
+    tls: OnceLock<Mutex<ServerConnection>>,
+}
+
+impl Wire {
+    pub fn new(socket: Socket) -> Self {
+        Self { socket, tls: OnceLock::new() }
+    }
+
+    /// Receiving and sending fail after `deadline`, if there is one.
+    pub fn limit(&self, deadline: Option<Instant>) -> io::Result<()> {
+        let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+        if left.is_some_and(|left| left.is_zero()) {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        self.socket.set_timeouts(left)
+    }
+
+    /// Sends all of `bytes`.
+    pub fn send(&self, mut bytes: &[u8]) -> io::Result<()> {
+        let Some(tls) = self.tls() else { return (&self.socket).write_all(bytes) };
+        let mut tls = tls;
+        while !bytes.is_empty() {
+            let taken = tls.writer().write(bytes)?;
+            bytes = &bytes[taken..];
+            self.send_records(&mut tls)?;
+        }
+        Ok(())
+    }
+
+    /// From now on all is encrypted.
+    pub fn start_tls(&self, config: Arc<ServerConfig>, deadline: Instant) -> io::Result<()> {
+        let mut tls = ServerConnection::new(config).map_err(io::Error::other)?;
+        while tls.is_handshaking() {
+            self.limit(Some(deadline))?;
+            if tls.wants_write() {
+                tls.write_tls(&mut &self.socket)?;
+            } else if tls.read_tls(&mut &self.socket)? == 0 {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            } else if let Err(error) = tls.process_new_packets() {
+                // The client is told why, if it still listens.
+                let _ = self.send_records(&mut tls);
+                return Err(io::Error::other(error));
+            }
+        }
+        self.send_records(&mut tls)?;
+        let _ = self.tls.set(Mutex::new(tls));
+        Ok(())
+    }
+
+    /// Tells an encrypted client that no more will come.
+    pub fn end_tls(&self) -> io::Result<()> {
+        let Some(mut tls) = self.tls() else { return Ok(()) };
+        tls.send_close_notify();
+        self.send_records(&mut tls)
+    }
+
+    /// What was received until now is the last.
+    pub fn stop_reading(&self) {
+        self.socket.shutdown(Shutdown::Read);
+    }
+
+    /// Ends the connection; who receives or sends is woken.
+    pub fn close(&self) {
+        self.socket.shutdown(Shutdown::Both);
+    }
+
+    fn tls(&self) -> Option<MutexGuard<'_, ServerConnection>> {
+        Some(self.tls.get()?.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn send_records(&self, tls: &mut ServerConnection) -> io::Result<()> {
+        while tls.wants_write() {
+            tls.write_tls(&mut &self.socket)?;
+        }
+        Ok(())
+    }
+}
+
+/// Receives from a wire.
+pub(super) struct Receiver {
+    wire: Arc<Wire>,
+    /// Encrypted bytes that were received; those before `start` are decrypted.
+    records: Vec<u8>,
+    start: usize,
+}
+
+impl Receiver {
+    pub fn new(wire: &Arc<Wire>) -> Self {
+        Self { wire: Arc::clone(wire), records: Vec::new(), start: 0 }
+    }
+
+    /// Receives at most what fits into `space`; nothing at the end of the connection.
+    pub fn receive(&mut self, space: &mut [u8]) -> io::Result<usize> {
+        if self.wire.tls.get().is_none() {
+            return (&self.wire.socket).read(space);
+        }
+        loop {
+            if let Some(bytes) = self.decrypt(space)? {
+                return Ok(bytes);
+            }
+            // Without the lock, so that replies can be sent meanwhile.
+            self.records.resize(16 << 10, 0);
+            let bytes = (&self.wire.socket).read(&mut self.records)?;
+            self.records.truncate(bytes);
+            self.start = 0;
+            if bytes == 0 {
+                return Ok(0);
+            }
+        }
+    }
+
+    /// Decrypts what was received; `None` if more is needed.
+    fn decrypt(&mut self, space: &mut [u8]) -> io::Result<Option<usize>> {
+        let Some(mut tls) = self.wire.tls() else { return Ok(None) };
+        loop {
+            match tls.reader().read(space) {
+                Ok(bytes) => return Ok(Some(bytes)),
+                Err(error) if error.kind() != io::ErrorKind::WouldBlock => return Err(error),
+                Err(_) if self.start == self.records.len() => return Ok(None),
+                Err(_) => {}
+            }
+            let mut rest = &self.records[self.start..];
+            self.start += tls.read_tls(&mut rest)?;
+            tls.process_new_packets().map_err(io::Error::other)?;
+            self.wire.send_records(&mut tls)?;
+        }
+    }
+}

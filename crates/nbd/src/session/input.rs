@@ -1,0 +1,73 @@
+//! Received bytes that no message has consumed.
+
+/// Room at first, and again after a larger message; many requests fit.
+const FIRST: usize = 256 << 10;
+
+/// Memory that an emptied buffer keeps.
+const KEPT: usize = 4 << 20;
+
+/// A buffer that grows with what arrives, not with what a client announces.
+pub(super) struct Input {
+    buffer: Vec<u8>,
+    start: usize,
+    end: usize,
+    /// Length of the message at `start`, as far as it is known.
+    wanted: usize,
+    /// Bytes still to come that nobody wants.
+    unwanted: u64,
+}
+
+impl Default for Input {
+    fn default() -> Self {
+        Self { buffer: vec![0; FIRST], start: 0, end: 0, wanted: 0, unwanted: 0 }
+    }
+}
+
+impl Input {
+    /// What was received and not consumed.
+    pub fn filled(&self) -> &[u8] {
+        &self.buffer[self.start..self.end]
+    }
+
+    /// The first `bytes` of it are done with.
+    pub fn consume(&mut self, bytes: usize) {
+        debug_assert!(bytes <= self.end - self.start);
+        self.start += bytes;
+    }
+
+    /// Drops the next `bytes`, also those that are still to come.
+    pub fn discard(&mut self, bytes: u64) {
+        let now = bytes.min((self.end - self.start) as u64);
+        self.consume(now as usize);
+        self.unwanted = bytes - now;
+    }
+
+    /// The message at the start has so many bytes.
+    pub fn want(&mut self, bytes: usize) {
+        self.wanted = bytes;
+    }
+
+    pub fn space(&mut self) -> &mut [u8] {
+        if self.start == self.end {
+            (self.start, self.end) = (0, 0);
+            if self.buffer.len() > KEPT {
+                self.buffer = vec![0; FIRST];
+            }
+        } else if self.start + self.wanted > self.buffer.len() || self.end == self.buffer.len() {
+            self.buffer.copy_within(self.start..self.end, 0);
+            (self.start, self.end) = (0, self.end - self.start);
+        }
+        if self.end == self.buffer.len() {
+            self.buffer.resize(2 * self.buffer.len(), 0);
+        }
+        &mut self.buffer[self.end..]
+    }
+
+    pub fn received(&mut self, bytes: usize) {
+        self.end += bytes;
+        let unwanted = self.unwanted;
+        if unwanted > 0 {
+            self.discard(unwanted);
+        }
+    }
+}
