@@ -10,7 +10,7 @@ SITE := $(VENV)-site
 INSTALLED := $(VENV)/.installed
 SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates presets -name '*.rs' -o -name '*.toml')
 
-.PHONY: help run test test-rust test-python lint bench validate docs site man wheel manylinux check-wheel \
+.PHONY: help run test test-rust test-python interop lint bench validate docs site man wheel manylinux check-wheel \
     lock clean
 .DEFAULT_GOAL := help
 
@@ -28,6 +28,11 @@ test-rust:
 
 test-python: $(INSTALLED)
 	$(BIN)/pytest
+
+interop: $(TOOLS) ## Drive the NBD server with the clients of others (installs them from Debian if it may)
+	cargo build --release --locked --quiet -p ssdlab-nbd --example memory
+	$(BIN)/python tests/interop/run.py --certificates crates/nbd/tests/data \
+	    --server 'target/release/examples/memory --socket {socket} --size {size}'
 
 lint: $(INSTALLED) ## Run formatters and linters in check mode
 	cargo fmt --check

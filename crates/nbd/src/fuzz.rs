@@ -20,7 +20,8 @@ const MAXIMUM: u32 = 64 << 10;
 /// If the session keeps more output than a batch and the largest read, or does not end.
 pub fn body(data: &[u8]) {
     let Some((&choice, data)) = data.split_first() else { return };
-    let sizes = BlockSizes { minimum: if choice & 8 == 0 { 1 } else { 512 }, maximum: MAXIMUM, ..BlockSizes::default() };
+    let sizes =
+        BlockSizes { minimum: if choice & 8 == 0 { 1 } else { 512 }, maximum: MAXIMUM, ..BlockSizes::default() };
     let features = Features { read_only: choice & 16 != 0, ..Features::default() };
     let export: Arc<dyn Export> = Arc::new(Memory::new(SIZE).with_block_sizes(sizes).with_features(features));
     let security = if choice & 32 == 0 { Security::Plain } else { Security::Selective };

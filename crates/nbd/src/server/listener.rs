@@ -28,7 +28,7 @@ pub enum Address {
     Tcp(SocketAddr),
 }
 
-/// A bound socket. The file of one is removed with it.
+/// A bound socket.
 pub(super) enum Listener {
     Unix { listener: UnixListener, path: PathBuf, inode: (u64, u64) },
     Tcp { listener: TcpListener, address: SocketAddr },
@@ -60,12 +60,22 @@ impl Listener {
             Self::Unix { listener, .. } => Socket::Unix(listener.accept()?.0),
             Self::Tcp { listener, .. } => {
                 let socket = listener.accept()?.0;
-                // Replies leave in batches of our own.
-                socket.set_nodelay(true)?;
+                // Replies leave in batches of our own. It fails only if the client is gone.
+                let _ = socket.set_nodelay(true);
                 Socket::Tcp(socket)
             }
         };
         Ok(Wire::new(socket))
+    }
+
+    /// Removes the file of the socket, unless another has taken its place.
+    pub fn remove(&self) {
+        if let Self::Unix { path, inode, .. } = self
+            && fs::symlink_metadata(path).is_ok_and(|file| (file.dev(), file.ino()) == *inode)
+        {
+            // If the directory has become read-only, the next server finds the socket stale.
+            let _ = fs::remove_file(path);
+        }
     }
 
     /// Refuses clients from now on, and wakes who waits for one.
@@ -81,12 +91,7 @@ impl Listener {
 
 impl Drop for Listener {
     fn drop(&mut self) {
-        if let Self::Unix { path, inode, .. } = self
-            && fs::symlink_metadata(&*path).is_ok_and(|file| (file.dev(), file.ino()) == *inode)
-        {
-            // If the directory has become read-only, the next server finds the socket stale.
-            let _ = fs::remove_file(path);
-        }
+        self.remove();
     }
 }
 

@@ -191,6 +191,8 @@ impl Server {
                 scope.spawn(|| self.shared.accept(listener));
             }
         });
+        // Handles may outlive the server; the file does not.
+        self.shared.listeners.iter().for_each(Listener::remove);
         self.shared.drain();
         if self.shared.at_once.load(Ordering::SeqCst) {
             return Ok(Ending::AtOnce);

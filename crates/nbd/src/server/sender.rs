@@ -43,7 +43,12 @@ impl Sender {
         }
         let (queue, _) = self.timed.as_ref().expect("it was started");
         if !output.bytes.is_empty() {
-            queue.push(Waiting { at: Instant::now(), bytes: output.bytes.as_slice().to_vec(), timed: false, number: 0 })?;
+            queue.push(Waiting {
+                at: Instant::now(),
+                bytes: output.bytes.as_slice().to_vec(),
+                timed: false,
+                number: 0,
+            })?;
             output.bytes.clear();
         }
         for Held { at, bytes } in output.take_held() {

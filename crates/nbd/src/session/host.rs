@@ -69,7 +69,7 @@ impl Host {
 
     /// Whether [`Host::stop`] was called.
     pub fn is_stopping(&self) -> bool {
-        self.stopping.load(Ordering::Relaxed)
+        self.stopping.load(Ordering::SeqCst)
     }
 
     pub(crate) fn security(&self) -> Security {

@@ -1,0 +1,144 @@
+//! Replies that leave at the time that the export gives.
+
+use std::io::{Read, Write};
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use ssdlab_nbd::{Done, Ending, Errno, Export, Extent, Leave, Memory, Options, Zeroing};
+
+use crate::peer::{request, u64_of};
+use crate::server::{Running, connect, wait_for};
+
+/// Memory whose requests take a millisecond for each byte of their offset; writes are done at once.
+struct Slow {
+    memory: Memory,
+    began: Mutex<Vec<Instant>>,
+}
+
+impl Slow {
+    fn new() -> Self {
+        Self { memory: Memory::new(1 << 20), began: Mutex::default() }
+    }
+
+    fn leave(&self, offset: u64) -> Done {
+        let now = Instant::now();
+        self.began.lock().unwrap().push(now);
+        Ok(Leave::At(now + Duration::from_millis(offset)))
+    }
+}
+
+impl Export for Slow {
+    fn size(&self) -> u64 {
+        self.memory.size()
+    }
+
+    fn read(&self, offset: u64, buffer: &mut [u8]) -> Done {
+        self.memory.read(offset, buffer)?;
+        self.leave(offset)
+    }
+
+    fn write(&self, offset: u64, data: &[u8], fua: bool) -> Done {
+        self.memory.write(offset, data, fua)
+    }
+
+    fn trim(&self, offset: u64, bytes: u64, fua: bool) -> Done {
+        self.memory.trim(offset, bytes, fua)?;
+        self.leave(offset)
+    }
+
+    fn write_zeroes(&self, offset: u64, bytes: u64, how: Zeroing) -> Done {
+        self.memory.write_zeroes(offset, bytes, how)
+    }
+
+    fn flush(&self) -> Done {
+        self.memory.flush()
+    }
+
+    fn cache(&self, offset: u64, bytes: u64) -> Done {
+        self.memory.cache(offset, bytes)
+    }
+
+    fn extent(&self, offset: u64, bytes: u64) -> Result<Extent, Errno> {
+        self.memory.extent(offset, bytes)
+    }
+}
+
+/// Takes replies with `bytes` of data each: their cookies.
+fn cookies(client: &mut impl Read, replies: usize, bytes: usize) -> Vec<u64> {
+    let mut take = || {
+        let mut reply = vec![0; 16 + bytes];
+        client.read_exact(&mut reply).unwrap();
+        assert_eq!(reply[4..8], [0; 4]);
+        u64_of(&reply[8..16])
+    };
+    (0..replies).map(|_| take()).collect()
+}
+
+#[test]
+fn replies_leave_in_the_order_of_their_times_and_never_before_them() {
+    let export = Arc::new(Slow::new());
+    let server = Running::new(export.clone(), Options::default());
+    let mut client = connect(&server.path);
+    let trims: Vec<u8> = [250, 50, 150, 200, 100].iter().flat_map(|at| request(0, 4, *at, *at, 1)).collect();
+    client.write_all(&trims).unwrap();
+    for expected in [50, 100, 150, 200, 250] {
+        assert_eq!(cookies(&mut client, 1, 0), [expected]);
+        let began = export.began.lock().unwrap()[0];
+        assert!(began.elapsed() >= Duration::from_millis(expected));
+    }
+    let lag = server.handle.lag();
+    assert_eq!(lag.replies(), 5);
+    assert!(lag.total() >= lag.most() && lag.total() <= 5 * lag.most());
+    server.stop();
+}
+
+#[test]
+fn what_has_no_time_overtakes_what_waits() {
+    let server = Running::new(Arc::new(Slow::new()), Options::default());
+    let mut client = connect(&server.path);
+    client.write_all(&[request(0, 4, 1, 600, 1), request(0, 3, 2, 0, 0), request(0, 4, 3, 300, 1)].concat()).unwrap();
+    assert_eq!(cookies(&mut client, 3, 0), [2, 3, 1]);
+    assert_eq!(server.handle.lag().replies(), 2, "the flush had no time");
+    server.stop();
+}
+
+#[test]
+fn replies_of_one_time_keep_the_order_of_their_requests() {
+    let server = Running::new(Arc::new(Slow::new()), Options { in_flight: 3, ..Options::default() });
+    let mut client = connect(&server.path);
+    let reads: Vec<u8> = (0..1000).flat_map(|cookie| request(0, 0, cookie, 0, 512)).collect();
+    client.write_all(&reads).unwrap();
+    assert_eq!(cookies(&mut client, 1000, 512), (0..1000).collect::<Vec<_>>());
+    server.stop();
+}
+
+#[test]
+fn no_more_requests_wait_than_the_limit_allows() {
+    let export = Arc::new(Slow::new());
+    let server = Running::new(export.clone(), Options { in_flight: 4, ..Options::default() });
+    let mut client = connect(&server.path);
+    // Their replies would leave in a quarter of an hour. Each is sent alone, so that the server decodes one at a time.
+    for cookie in 0..12 {
+        client.write_all(&request(0, 4, cookie, 900_000, 1)).unwrap();
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    // Four wait, and the fifth finds no room.
+    wait_for(|| export.began.lock().unwrap().len() == 5);
+    std::thread::sleep(Duration::from_millis(50));
+    assert_eq!(export.began.lock().unwrap().len(), 5);
+    server.handle.stop();
+    server.handle.stop();
+    assert_eq!(server.ended().unwrap(), Ending::AtOnce);
+}
+
+#[test]
+fn a_graceful_stop_lets_waiting_replies_leave() {
+    let server = Running::new(Arc::new(Slow::new()), Options::default());
+    let mut client = connect(&server.path);
+    client.write_all(&[request(0, 4, 1, 500, 1), request(0, 3, 2, 0, 0)].concat()).unwrap();
+    assert_eq!(cookies(&mut client, 1, 0), [2]);
+    server.handle.stop();
+    assert_eq!(cookies(&mut client, 1, 0), [1]);
+    server.ended().unwrap();
+}

@@ -1,0 +1,20 @@
+//! Tests of the server, in one binary. Messages are written as bytes by hand or by `peer`, never by the crate's encoder.
+
+mod delay;
+mod extended;
+mod flush;
+mod greeting;
+mod info;
+mod meta;
+mod model;
+mod options;
+mod peer;
+mod probe;
+mod requests;
+mod security;
+mod server;
+mod shutdown;
+mod smoke;
+mod sockets;
+mod structured;
+mod tls;

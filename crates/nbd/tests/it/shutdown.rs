@@ -1,0 +1,100 @@
+//! A server that is being shut down: what sessions answer, and how the server ends.
+
+use std::io::{ErrorKind, Read, Write};
+use std::sync::Arc;
+use std::time::Duration;
+
+use ssdlab_nbd::{Ending, Entry, Errno, Host, Memory, Next, Options, Security, ServerError};
+
+use crate::peer::{ACK, Peer, choice, error, option, request};
+use crate::probe::Probe;
+use crate::server::{Running, connect};
+
+const ESHUTDOWN: u32 = 108;
+
+fn stopping(enter: bool) -> Peer {
+    let host = Arc::new(Host::new(vec![Entry::new("disk", Arc::new(Memory::new(4096)))], Security::Plain));
+    let mut peer = Peer::new(host.clone());
+    peer.answer_greeting(3);
+    if enter {
+        peer.go("disk");
+    }
+    host.stop();
+    peer
+}
+
+#[test]
+fn options_are_refused_but_abort_is_not() {
+    for number in [3, 5, 6, 7, 8, 9, 10, 11, 77] {
+        let mut peer = stopping(false);
+        assert_eq!(peer.option_kind(number, &choice("disk", &[])), error(7), "option {number}");
+        assert_eq!(peer.option_kind(2, &[]), ACK);
+    }
+    assert_eq!(stopping(false).send(&option(1, b"disk")), Next::Close);
+}
+
+#[test]
+fn requests_are_refused_and_stay_in_step() {
+    let mut peer = stopping(true);
+    peer.send(&[request(0, 1, 1, 0, 512), vec![0; 512], request(0, 3, 2, 0, 0)].concat());
+    assert_eq!((peer.simple_reply(), peer.simple_reply()), ((ESHUTDOWN, 1), (ESHUTDOWN, 2)));
+    assert_eq!(peer.send(&request(0, 2, 3, 0, 0)), Next::Close);
+}
+
+#[test]
+fn a_stopped_server_answers_flushes_and_ends() {
+    let probe = Arc::new(Probe::default());
+    let server = Running::new(probe.clone(), Options::default());
+    let mut client = connect(&server.path);
+    client.write_all(&[request(0, 1, 1, 0, 512), vec![1; 512]].concat()).unwrap();
+    let mut reply = [0; 16];
+    client.read_exact(&mut reply).unwrap();
+    server.handle.stop();
+    client.write_all(&request(0, 3, 2, 0, 0)).unwrap();
+    client.read_exact(&mut reply).unwrap();
+    assert_eq!(reply[4..8], ESHUTDOWN.to_be_bytes());
+    assert_eq!(client.read(&mut reply).unwrap(), 0, "then the connection ends");
+    let path = server.path.clone();
+    assert_eq!(server.ended().unwrap(), Ending::Graceful);
+    assert_eq!(probe.calls(), ["write 0+512", "flush"]);
+    assert!(!path.exists(), "the socket is removed");
+}
+
+#[test]
+fn a_flush_that_fails_at_the_end_is_an_error() {
+    let probe = Arc::new(Probe::default());
+    *probe.fails.lock().unwrap() = Some(Errno::Io);
+    let server = Running::new(probe, Options::default());
+    server.handle.stop();
+    let error = server.ended().unwrap_err();
+    assert!(matches!(&error, ServerError::Flush { name, errno: Errno::Io } if name == "disk"));
+    assert!(error.to_string().contains("could not be flushed"));
+}
+
+#[test]
+fn the_second_stop_waits_for_nobody_and_flushes_nothing() {
+    let probe = Arc::new(Probe::default());
+    let server = Running::new(probe.clone(), Options { stop: Duration::from_secs(3600), ..Options::default() });
+    // Takes no replies, so that a graceful stop would wait for an hour.
+    let mut client = connect(&server.path);
+    client.set_write_timeout(Some(Duration::from_millis(100))).unwrap();
+    let reads = request(0, 0, 1, 0, 1 << 20).repeat(64);
+    while client.write(&reads).is_ok() {}
+    server.handle.stop();
+    server.handle.stop();
+    assert_eq!(server.ended().unwrap(), Ending::AtOnce);
+    assert!(!probe.calls().contains(&"flush".to_owned()));
+}
+
+#[test]
+fn a_client_that_takes_no_replies_delays_a_graceful_stop_by_the_limit_only() {
+    let server =
+        Running::new(Arc::new(Probe::default()), Options { stop: Duration::from_millis(50), ..Options::default() });
+    let mut client = connect(&server.path);
+    client.set_write_timeout(Some(Duration::from_millis(100))).unwrap();
+    let reads = request(0, 0, 1, 0, 1 << 20).repeat(64);
+    let blocked = std::iter::repeat_with(|| client.write(&reads)).find_map(Result::err).unwrap();
+    assert_eq!(blocked.kind(), ErrorKind::WouldBlock);
+    server.handle.stop();
+    assert_eq!(server.ended().unwrap(), Ending::Graceful);
+}

@@ -1,0 +1,82 @@
+//! The file of a socket: its mode, and what may stand in its place.
+
+use std::fs;
+use std::net::TcpListener;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::net::UnixListener;
+use std::path::Path;
+use std::sync::Arc;
+
+use ssdlab_nbd::{Address, Entry, Memory, Options, Server, ServerError};
+
+use crate::server::socket_path;
+
+fn bind(address: Address) -> Result<Server, ServerError> {
+    Server::bind(&[address], vec![Entry::new("", Arc::new(Memory::new(512)))], Options::default())
+}
+
+fn bind_unix(path: &Path) -> Result<Server, ServerError> {
+    bind(Address::Unix(path.to_owned()))
+}
+
+#[test]
+fn only_its_owner_can_connect_and_the_file_goes_with_the_server() {
+    let path = socket_path();
+    let server = bind_unix(&path).unwrap();
+    assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    drop(server);
+    assert!(!path.exists());
+}
+
+#[test]
+fn a_stale_socket_is_replaced_and_a_live_one_refused() {
+    let path = socket_path();
+    drop(UnixListener::bind(&path).unwrap());
+    let stale = fs::metadata(&path).unwrap().ino();
+    let server = bind_unix(&path).unwrap();
+    let error = bind_unix(&path).map(drop).unwrap_err();
+    assert!(matches!(error, ServerError::Live(_)));
+    assert!(error.to_string().ends_with("another server listens there; stop it, or choose another path"));
+    assert!(path.exists(), "the refused server removed nothing; the stale file was {stale}");
+    drop(server);
+}
+
+#[test]
+fn a_socket_that_replaced_ours_is_left_alone() {
+    let path = socket_path();
+    let server = bind_unix(&path).unwrap();
+    fs::remove_file(&path).unwrap();
+    let other = UnixListener::bind(&path).unwrap();
+    drop(server);
+    assert!(path.exists());
+    drop(other);
+    fs::remove_file(&path).unwrap();
+}
+
+#[test]
+fn what_is_no_socket_is_never_removed() {
+    let path = socket_path();
+    fs::write(&path, "precious").unwrap();
+    let error = bind_unix(&path).map(drop).unwrap_err();
+    assert!(matches!(error, ServerError::NoSocket(_)), "{error}");
+    assert_eq!(fs::read_to_string(&path).unwrap(), "precious");
+    fs::remove_file(&path).unwrap();
+}
+
+#[test]
+fn paths_that_cannot_be_used_are_named_with_the_remedy() {
+    let long = format!("/tmp/{}", "a".repeat(103));
+    let error = bind_unix(Path::new(&long)).map(drop).unwrap_err();
+    let words = format!("{long}: the path of a socket has at most 107 bytes, this one has 108; choose a shorter one");
+    assert_eq!(error.to_string(), words);
+    let error = bind_unix(Path::new("/nowhere/socket")).map(drop).unwrap_err();
+    assert!(error.to_string().starts_with("/nowhere/socket: No such file or directory"), "{error}");
+}
+
+#[test]
+fn a_port_in_use_is_named() {
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap();
+    let error = bind(Address::Tcp(address)).map(drop).unwrap_err();
+    assert!(error.to_string().starts_with(&format!("{address}: Address already in use")), "{error}");
+}

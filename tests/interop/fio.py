@@ -1,0 +1,38 @@
+"""fio, which verifies what it wrote, over several connections."""
+
+import json
+
+from machine import MIB, Machine, needs, run
+
+VERIFY = ["--verify=crc32c", "--verify_fatal=1"]
+
+
+def _jobs(machine: Machine, *options: str) -> list[dict[str, int]]:
+    """Requests of each kind of each job; fio fails if one does, or if data are wrong."""
+    needs("fio")
+    with machine.server(size=64 * MIB) as uri:
+        # fio says on standard output that it has connected, so its result goes to a file.
+        result = machine.folder / "result.json"
+        shared = ["--ioengine=nbd", f"--uri={uri}", "--iodepth=16", "--output-format=json", f"--output={result}"]
+        run("fio", *shared, *options)
+        jobs = json.loads(result.read_text())["jobs"]
+        return [{kind: job[kind]["total_ios"] for kind in ("read", "write", "trim")} for job in jobs]
+
+
+def verifies_writes(machine: Machine) -> None:
+    places = ["--numjobs=4", "--size=16M", "--offset_increment=16M"]
+    jobs = _jobs(machine, "--name=write", "--rw=randwrite", "--bsrange=512-64k", "--verify_backlog=128", *VERIFY, *places)
+    assert len(jobs) == 4, jobs
+    assert all(job["read"] > 0 and job["write"] > 0 for job in jobs), jobs
+
+
+def verifies_trims(machine: Machine) -> None:
+    """One job trims each block before it writes it; others write and trim beside it."""
+    trimwrite = ["--name=trimwrite", "--rw=randtrimwrite", "--bs=4k", "--size=16M", *VERIFY]
+    write = ["--name=write", "--rw=randwrite", "--bs=4k", "--offset=16M", "--size=32M", *VERIFY]
+    trim = ["--name=trim", "--rw=randtrim", "--bs=4k", "--offset=48M", "--size=16M"]
+    jobs = _jobs(machine, *trimwrite, *write, *trim)
+    pages = 16 * MIB // 4096
+    assert jobs[0] == {"read": pages, "write": pages, "trim": pages}, jobs
+    assert jobs[1] == {"read": 2 * pages, "write": 2 * pages, "trim": 0}, jobs
+    assert jobs[2] == {"read": 0, "write": 0, "trim": pages}, jobs

@@ -1,0 +1,119 @@
+"""What checks share: servers, commands with time limits, mounts that are always undone."""
+
+import os
+import shlex
+import shutil
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+MIB = 1 << 20
+
+PACKAGES = {
+    "fio": "fio",
+    "nbdcopy": "libnbd-bin",
+    "nbdfuse": "libnbd-bin",
+    "nbdinfo": "libnbd-bin",
+    "nbdkit": "nbdkit",
+    "nbdsh": "python3-libnbd",
+    "qemu-img": "qemu-utils",
+    "qemu-io": "qemu-utils",
+    "mkfs.xfs": "xfsprogs",
+}
+"""Programs of the checks, and where Debian has them."""
+
+
+class Missing(Exception):
+    """The check cannot be done here; the text says why."""
+
+
+def install() -> None:
+    """Installs the packages of missing programs, if this user may."""
+    packages = sorted({package for program, package in PACKAGES.items() if not shutil.which(program)})
+    if not packages or os.geteuid() != 0 or not shutil.which("apt-get"):
+        return
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    subprocess.run(["apt-get", "-qq", "update"], env=environment, check=False, **quiet)
+    # One by one, so that one that cannot be had keeps no other away; its checks say that it is missing.
+    for package in packages:
+        command = ["apt-get", "-qq", "install", "--yes", "--no-install-recommends", package]
+        subprocess.run(command, env=environment, check=False, **quiet)
+
+
+def needs(*programs: str) -> None:
+    """Ends the check if a program is missing."""
+    for program in programs:
+        if not shutil.which(program):
+            package = PACKAGES.get(program)
+            raise Missing(f"{program} is missing" + (f"; Debian has it in {package}" if package else ""))
+
+
+def run(*command: str | Path, seconds: float = 120) -> str:
+    """What a command prints. Its failure, or more time than that, fails the check."""
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=seconds, check=False)
+    if done.returncode:
+        words = shlex.join(str(word) for word in command)
+        raise RuntimeError(f"{words} ended with {done.returncode}:\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def wait_until(is_so: Callable[[], bool], what: str, seconds: float = 20) -> None:
+    until = time.monotonic() + seconds
+    while not is_so():
+        if time.monotonic() > until:
+            raise RuntimeError(f"{what} did not happen within {seconds} s")
+        time.sleep(0.02)
+
+
+@contextmanager
+def background(*command: str | Path) -> Iterator[subprocess.Popen[bytes]]:
+    """A command that runs meanwhile, and is ended by its process id."""
+    process = subprocess.Popen([str(word) for word in command], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
+    try:
+        yield process
+    finally:
+        end(process)
+
+
+def end(process: subprocess.Popen[bytes]) -> int:
+    """Ends a process: by the end of its input, by SIGTERM, by force; its status."""
+    assert process.stdin
+    process.stdin.close()
+    for ask in (lambda: None, process.terminate, process.kill):
+        ask()
+        try:
+            return process.wait(timeout=3)
+        except subprocess.TimeoutExpired:
+            continue
+    raise RuntimeError(f"process {process.pid} cannot be ended")
+
+
+class Machine:
+    """Where a check runs: a folder of its own, and servers on demand."""
+
+    def __init__(self, command: str, folder: Path, certificates: Path | None) -> None:
+        self.command = command
+        self.folder = folder
+        self.certificates = certificates
+
+    @contextmanager
+    def server(self, size: int = 256 * MIB, options: str = "") -> Iterator[str]:
+        """The URI of a fresh server, which must end well when it is told to."""
+        socket = self.folder / "socket"
+        words = shlex.split(f"{self.command.format(socket=socket, size=size)} {options}")
+        with background(*words) as process:
+            wait_until(lambda: socket.exists() or process.poll() is not None, "the start of the server")
+            if process.poll() is not None:
+                raise RuntimeError(f"{shlex.join(words)} ended with {process.returncode}")
+            yield f"nbd+unix:///?socket={socket}"
+            status = end(process)
+            if status != 0:
+                raise RuntimeError(f"the server ended with {status}")
+
+    def random_file(self, name: str, size: int) -> Path:
+        path = self.folder / name
+        path.write_bytes(os.urandom(size))
+        return path

@@ -1,0 +1,75 @@
+"""Drives an NBD server with the clients that people use, and checks every byte.
+
+    python tests/interop/run.py --server 'COMMAND --socket {socket} --size {size}'
+
+The command starts a server that serves `{size}` bytes at `{socket}` and ends when its standard input does or SIGTERM
+comes. `--only NAME` runs one check. What a check needs is installed from Debian where that is allowed; what could not be
+done is said. The end is an error if a check failed or none ran.
+"""
+
+import argparse
+import sys
+import tempfile
+import time
+import traceback
+from pathlib import Path
+
+import copying
+import encrypted
+import files
+import filters
+import fio
+import info
+import qemu
+import shell
+from machine import Machine, Missing, install
+
+CHECKS = [
+    info.describes_itself,
+    info.maps_its_holes,
+    copying.both_ways,
+    copying.over_several_connections,
+    qemu.patterns,
+    qemu.images,
+    shell.flags_and_errors,
+    fio.verifies_writes,
+    fio.verifies_trims,
+    filters.in_front,
+    encrypted.by_certificates,
+    files.ext4,
+    files.xfs,
+]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--server", required=True, metavar="COMMAND", help="with {socket} and {size}")
+    parser.add_argument("--certificates", metavar="FOLDER", type=Path, help="of a server that takes --tls FOLDER")
+    parser.add_argument("--only", metavar="NAME", help="a check, such as qemu.patterns")
+    options = parser.parse_args()
+    install()
+    done: dict[str, list[str]] = {"ok": [], "FAILED": [], "not done": []}
+    for check in CHECKS:
+        name = f"{check.__module__}.{check.__name__}"
+        if options.only not in (None, name):
+            continue
+        began = time.monotonic()
+        why = ""
+        with tempfile.TemporaryDirectory(prefix="ssdlab-interop-") as folder:
+            try:
+                check(Machine(options.server, Path(folder), options.certificates))
+                outcome = "ok"
+            except Missing as missing:
+                outcome, why = "not done", f": {missing}"
+            except Exception:
+                outcome, why = "FAILED", "\n" + traceback.format_exc()
+        done[outcome].append(name)
+        print(f"{outcome:8} {name} ({time.monotonic() - began:.1f} s){why}", flush=True)
+    print(", ".join(f"{len(names)} {outcome}" for outcome, names in done.items()))
+    if not done["ok"]:
+        print("no check ran: nothing is known", file=sys.stderr)
+    return 0 if done["ok"] and not done["FAILED"] else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

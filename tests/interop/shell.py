@@ -1,0 +1,14 @@
+"""A script of nbdsh, libnbd's Python, which has no types here."""
+
+from pathlib import Path
+
+from machine import MIB, Machine, needs, run
+
+
+def flags_and_errors(machine: Machine) -> None:
+    needs("nbdsh", "/usr/bin/python3")
+    script = Path(__file__).with_name("flags_and_errors.nbdsh")
+    with machine.server(size=8 * MIB) as uri:
+        # The shell of another Python on the path lacks the library of the system's.
+        said = run("/usr/bin/python3", "-m", "nbd", "--base-allocation", "--uri", uri, "-c", script.read_text())
+        assert "all as expected" in said, said
