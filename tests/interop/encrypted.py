@@ -2,13 +2,13 @@
 
 import json
 
-from machine import MIB, Machine, Missing, needs, run
+from machine import MIB, Machine, MissingError, needs, run
 
 
 def by_certificates(machine: Machine) -> None:
     needs("nbdinfo", "nbdcopy")
     if machine.certificates is None:
-        raise Missing("no --certificates were given")
+        raise MissingError("no --certificates were given")
     folder = machine.certificates.resolve()
     there, back = machine.random_file("there", 16 * MIB), machine.folder / "back"
     with machine.server(size=16 * MIB, options=f"--tls {folder}") as uri:

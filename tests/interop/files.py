@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from machine import MIB, Machine, Missing, background, needs, run, wait_until
+from machine import MIB, Machine, MissingError, background, needs, run, wait_until
 
 
 @contextmanager
@@ -60,9 +60,9 @@ def _fill(folder: Path) -> dict[str, str]:
 def _holds_files(machine: Machine, make: list[str], check: list[str]) -> None:
     needs("nbdfuse", "losetup", make[0], check[0])
     if os.geteuid() != 0:
-        raise Missing("mounting needs root")
+        raise MissingError("mounting needs root")
     if not Path("/dev/fuse").exists() or not Path("/dev/loop-control").exists():
-        raise Missing("this kernel offers no FUSE or no loop devices")
+        raise MissingError("this kernel offers no FUSE or no loop devices")
     folder = machine.folder / "mounted"
     with machine.server(size=512 * MIB) as uri, _disk(machine, uri) as device:
         run(*make, device)

@@ -21,7 +21,9 @@ def _jobs(machine: Machine, *options: str) -> list[dict[str, int]]:
 
 def verifies_writes(machine: Machine) -> None:
     places = ["--numjobs=4", "--size=16M", "--offset_increment=16M"]
-    jobs = _jobs(machine, "--name=write", "--rw=randwrite", "--bsrange=512-64k", "--verify_backlog=128", *VERIFY, *places)
+    jobs = _jobs(
+        machine, "--name=write", "--rw=randwrite", "--bsrange=512-64k", "--verify_backlog=128", *VERIFY, *places
+    )
     assert len(jobs) == 4, jobs
     assert all(job["read"] > 0 and job["write"] > 0 for job in jobs), jobs
 

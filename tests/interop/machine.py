@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from signal import SIGKILL, SIGTERM
 
 MIB = 1 << 20
 
@@ -25,7 +26,7 @@ PACKAGES = {
 """Programs of the checks, and where Debian has them."""
 
 
-class Missing(Exception):
+class MissingError(Exception):
     """The check cannot be done here; the text says why."""
 
 
@@ -34,13 +35,11 @@ def install() -> None:
     packages = sorted({package for program, package in PACKAGES.items() if not shutil.which(program)})
     if not packages or os.geteuid() != 0 or not shutil.which("apt-get"):
         return
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-    subprocess.run(["apt-get", "-qq", "update"], env=environment, check=False, **quiet)
+    install = ["install", "--yes", "--no-install-recommends"]
     # One by one, so that one that cannot be had keeps no other away; its checks say that it is missing.
-    for package in packages:
-        command = ["apt-get", "-qq", "install", "--yes", "--no-install-recommends", package]
-        subprocess.run(command, env=environment, check=False, **quiet)
+    for arguments in [["update"], *([*install, package] for package in packages)]:
+        environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+        subprocess.run(["apt-get", "-qq", *arguments], env=environment, capture_output=True, check=False)
 
 
 def needs(*programs: str) -> None:
@@ -48,7 +47,7 @@ def needs(*programs: str) -> None:
     for program in programs:
         if not shutil.which(program):
             package = PACKAGES.get(program)
-            raise Missing(f"{program} is missing" + (f"; Debian has it in {package}" if package else ""))
+            raise MissingError(f"{program} is missing" + (f"; Debian has it in {package}" if package else ""))
 
 
 def run(*command: str | Path, seconds: float = 120) -> str:
@@ -82,8 +81,9 @@ def end(process: subprocess.Popen[bytes]) -> int:
     """Ends a process: by the end of its input, by SIGTERM, by force; its status."""
     assert process.stdin
     process.stdin.close()
-    for ask in (lambda: None, process.terminate, process.kill):
-        ask()
+    for signal in (None, SIGTERM, SIGKILL):
+        if signal is not None:
+            process.send_signal(signal)
         try:
             return process.wait(timeout=3)
         except subprocess.TimeoutExpired:

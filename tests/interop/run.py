@@ -3,8 +3,8 @@
     python tests/interop/run.py --server 'COMMAND --socket {socket} --size {size}'
 
 The command starts a server that serves `{size}` bytes at `{socket}` and ends when its standard input does or SIGTERM
-comes. `--only NAME` runs one check. What a check needs is installed from Debian where that is allowed; what could not be
-done is said. The end is an error if a check failed or none ran.
+comes. What a check needs is installed from Debian where that is allowed; what could not be done is said. The end is an
+error if a check failed or none ran.
 """
 
 import argparse
@@ -22,7 +22,7 @@ import fio
 import info
 import qemu
 import shell
-from machine import Machine, Missing, install
+from machine import Machine, MissingError, install
 
 CHECKS = [
     info.describes_itself,
@@ -59,7 +59,7 @@ def main() -> int:
             try:
                 check(Machine(options.server, Path(folder), options.certificates))
                 outcome = "ok"
-            except Missing as missing:
+            except MissingError as missing:
                 outcome, why = "not done", f": {missing}"
             except Exception:
                 outcome, why = "FAILED", "\n" + traceback.format_exc()

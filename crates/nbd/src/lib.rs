@@ -24,4 +24,4 @@ pub use buffer::Buffer;
 pub use export::{BlockSizes, Done, Errno, Export, Extent, Features, Leave, Zeroing};
 pub use memory::Memory;
 pub use server::{Address, Ending, Handle, Lag, Options, Server, ServerError, Tls, TlsError};
-pub use session::{Entry, Host, Next, Security, Session};
+pub use session::{Entry, Held, Host, Next, Output, Security, Session};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ssdlab_nbd::{BlockSizes, Errno, Features, Next};
+use ssdlab_nbd::{BlockSizes, Errno, Features, Memory, Next};
 
 use crate::peer::{Peer, request};
 use crate::probe::{Probe, SIZE};
@@ -203,6 +203,25 @@ fn data_comes_back_as_it_was_written() {
     peer.send(&request(0, READ, 4, 65_000, 4));
     assert_eq!((peer.simple_reply(), peer.simple_reply()), ((0, 3), (0, 4)));
     assert_eq!(peer.take(4), [data[0], 0, 0, data[3]]);
+}
+
+#[test]
+fn a_write_larger_than_the_first_buffer_arrives_whole_in_any_pieces() {
+    let data: Vec<u8> = (0..9_u32 << 20).map(|n| (n / 3) as u8).collect();
+    for piece in [30_000, 1 << 20, 10 << 20] {
+        let mut peer = Peer::simple(Arc::new(Memory::new(16 << 20)));
+        let write = |cookie| [request(0, WRITE, cookie, 5, data.len() as u32), data.clone()].concat();
+        for part in [write(1), request(0, FLUSH, 2, 0, 0), write(3), request(0, FLUSH, 4, 0, 0)].concat().chunks(piece)
+        {
+            assert_eq!(peer.send(part), Next::Receive);
+        }
+        for cookie in 1..5 {
+            assert_eq!(peer.simple_reply(), (0, cookie));
+        }
+        peer.send(&request(0, READ, 5, 5, data.len() as u32));
+        assert_eq!(peer.simple_reply(), (0, 5));
+        assert!(peer.take(data.len()) == data);
+    }
 }
 
 #[test]
