@@ -71,8 +71,9 @@ fn feed(session: &mut Session, mut piece: &[u8]) -> bool {
         loop {
             let next = session.advance();
             let output = session.output();
-            assert!(output.bytes.len() < (128 << 10) + MAXIMUM as usize, "{} bytes of output", output.bytes.len());
-            output.bytes.clear();
+            let bytes = output.bytes().len();
+            assert!(bytes < (128 << 10) + MAXIMUM as usize, "{bytes} bytes of output");
+            output.clear();
             match next {
                 Next::Continue => {}
                 Next::Receive => break,

@@ -31,27 +31,22 @@ impl Sender {
 
     /// Sends the output of a session and clears it. Waits while too many replies wait for their time.
     pub fn send(&mut self, output: &mut Output) -> io::Result<()> {
-        if self.timed.is_none() && output.held.is_empty() {
-            if !output.bytes.is_empty() {
-                self.wire.send(output.bytes.as_slice())?;
-                output.bytes.clear();
+        if self.timed.is_none() && output.held().is_empty() {
+            if !output.bytes().is_empty() {
+                self.wire.send(output.bytes())?;
             }
+            output.clear();
             return Ok(());
         }
         if self.timed.is_none() {
             self.timed = Some(self.start()?);
         }
         let (queue, _) = self.timed.as_ref().expect("it was started");
-        if !output.bytes.is_empty() {
-            queue.push(Waiting {
-                at: Instant::now(),
-                bytes: output.bytes.as_slice().to_vec(),
-                timed: false,
-                number: 0,
-            })?;
-            output.bytes.clear();
+        if !output.bytes().is_empty() {
+            let bytes = output.bytes().to_vec();
+            queue.push(Waiting { at: Instant::now(), bytes, timed: false, number: 0 })?;
         }
-        for Held { at, bytes } in output.take_held() {
+        for Held { at, bytes } in output.clear() {
             queue.push(Waiting { at, bytes, timed: true, number: 0 })?;
         }
         Ok(())
