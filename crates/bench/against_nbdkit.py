@@ -67,7 +67,8 @@ def main(command: str) -> None:
     """Prints a table of medians."""
     for program in ("fio", "nbdkit"):
         if not shutil.which(program):
-            sys.exit(f"{program} is missing; Debian has it in the package of that name")
+            print(f"not compared with nbdkit: {program} is missing; Debian has it in the package of that name")
+            return
     timed = (f"--runtime={SECONDS}", "--time_based")
     with tempfile.TemporaryDirectory(prefix="ssdlab-nbd-") as folder:
         ours_socket, theirs_socket = Path(folder, "ours"), Path(folder, "theirs")

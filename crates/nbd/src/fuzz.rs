@@ -13,8 +13,8 @@ const SIZE: u64 = 1 << 20;
 /// Largest read or write.
 const MAXIMUM: u32 = 64 << 10;
 
-/// Any bytes as what a client sends. The first chooses how far it has negotiated, which export it has, and in what pieces
-/// its bytes arrive.
+/// Any bytes as what a client sends. The first chooses how far it has negotiated, which export it has, and in what
+/// pieces its bytes arrive.
 ///
 /// # Panics
 /// If the session keeps more output than a batch and the largest read, or does not end.
