@@ -53,8 +53,8 @@ impl Sender {
     }
 
     /// Waits until all is sent.
-    pub fn finish(self) -> io::Result<()> {
-        if let Some((queue, thread)) = self.timed {
+    pub fn finish(mut self) -> io::Result<()> {
+        if let Some((queue, thread)) = self.timed.take() {
             queue.lock().finished = true;
             queue.changed.notify_one();
             thread.join().map_err(|_| io::Error::other("the sending thread panicked"))?;
@@ -74,6 +74,16 @@ impl Sender {
             })?
         };
         Ok((queue, thread))
+    }
+}
+
+/// A connection that failed takes its thread with it; what still waits has nobody to go to.
+impl Drop for Sender {
+    fn drop(&mut self) {
+        if let Some((queue, _)) = &self.timed {
+            queue.lock().broken = true;
+            queue.changed.notify_one();
+        }
     }
 }
 
@@ -121,7 +131,7 @@ struct State {
     bytes: usize,
     number: u64,
     finished: bool,
-    /// The client is gone.
+    /// The client is gone, and nothing more is sent.
     broken: bool,
 }
 
@@ -155,7 +165,7 @@ impl Queue {
     fn send_all(&self, wire: &Wire, shared: &Shared) {
         let mut batch = Buffer::default();
         let mut state = self.lock();
-        loop {
+        while !state.broken {
             let now = Instant::now();
             while let Some(Reverse(first)) = state.waiting.peek()
                 && first.at <= now
@@ -177,7 +187,6 @@ impl Queue {
                     state.broken = true;
                     self.room.notify_one();
                     wire.close();
-                    return;
                 }
             } else if let Some(Reverse(first)) = state.waiting.peek() {
                 let left = first.at - now;
