@@ -50,6 +50,8 @@ bench: $(INSTALLED) $(PEERS)/.installed ## Measure speed; prints the machine, ta
 	@$(BIN)/python crates/bench/python_overhead.py target/release/ssdlab-bench
 	@$(BIN)/python crates/bench/start_up.py
 	@$(BIN)/python crates/bench/against_libcachesim.py $(PEERS)/bin/python
+	cargo build --release --locked --quiet -p ssdlab-nbd --example memory
+	@$(BIN)/python crates/bench/against_nbdkit.py 'target/release/examples/memory --socket {socket} --size {size}'
 
 validate: $(INSTALLED) ## Compare write amplification with published theory, row by row
 	$(BIN)/ssdlab validate

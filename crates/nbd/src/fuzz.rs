@@ -13,8 +13,8 @@ const SIZE: u64 = 1 << 20;
 /// Largest read or write.
 const MAXIMUM: u32 = 64 << 10;
 
-/// Any bytes as what a client sends. The first chooses how far it has negotiated, which export it has, and in what pieces
-/// its bytes arrive.
+/// Any bytes as what a client sends. The first chooses how far it has negotiated, which export it has, and in what
+/// pieces its bytes arrive.
 ///
 /// # Panics
 /// If the session keeps more output than a batch and the largest read, or does not end.
@@ -71,8 +71,9 @@ fn feed(session: &mut Session, mut piece: &[u8]) -> bool {
         loop {
             let next = session.advance();
             let output = session.output();
-            assert!(output.bytes.len() < (128 << 10) + MAXIMUM as usize, "{} bytes of output", output.bytes.len());
-            output.bytes.clear();
+            let bytes = output.bytes().len();
+            assert!(bytes < (128 << 10) + MAXIMUM as usize, "{bytes} bytes of output");
+            output.clear();
             match next {
                 Next::Continue => {}
                 Next::Receive => break,

@@ -4,9 +4,9 @@
 //! socket: received bytes go in, bytes to send come out, calls of the export happen between; so tests and the fuzzer
 //! need no socket. [`Server`] has the sockets: a thread for each connection feeds a session.
 //!
-//! What is spoken: fixed newstyle negotiation with every option of the specification, simple and structured replies, the
-//! metadata context `base:allocation`, the extension of extended headers, TLS by certificates. The extension `RESIZE`
-//! and TLS by pre-shared keys (which rustls lacks) are not.
+//! What is spoken: fixed newstyle negotiation with every option of the specification, simple and structured replies,
+//! the metadata context `base:allocation`, the extension of extended headers, TLS by certificates. The extension
+//! `RESIZE` and TLS by pre-shared keys (which rustls lacks) are not.
 //!
 //! Requests of a connection are done in order as they are decoded, a batch of replies leaves in one system call, and
 //! connections run side by side. An export that simulates time says when a reply may leave ([`Leave`]); then replies

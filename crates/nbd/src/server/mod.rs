@@ -64,7 +64,10 @@ impl Default for Options {
 #[non_exhaustive]
 pub enum ServerError {
     /// The path of the socket is too long for the system.
-    #[error("{}: the path of a socket has at most {most} bytes, this one has {bytes}; choose a shorter one", path.display())]
+    #[error(
+        "{}: the path of a socket has at most {most} bytes, this one has {bytes}; choose a shorter one",
+        path.display()
+    )]
     PathTooLong {
         /// The path.
         path: PathBuf,
@@ -205,8 +208,8 @@ impl Server {
 }
 
 impl Handle {
-    /// Stops the server: it accepts nobody any more, finishes what is in flight, flushes and ends. Called again, it ends
-    /// at once.
+    /// Stops the server: it accepts nobody any more, finishes what is in flight, flushes and ends. Called again, it
+    /// ends at once.
     pub fn stop(&self) {
         if !self.shared.host.is_stopping() {
             self.shared.host.stop();

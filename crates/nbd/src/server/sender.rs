@@ -32,23 +32,23 @@ impl Sender {
 
     /// Sends the output of a session and clears it. Waits while too many replies wait for their time.
     pub fn send(&mut self, output: &mut Output) -> io::Result<()> {
-        if self.timed.is_none() && output.held.is_empty() {
-            if !output.bytes.is_empty() {
-                self.wire.send(output.bytes.as_slice())?;
-                output.bytes.clear();
+        if self.timed.is_none() && output.held().is_empty() {
+            if !output.bytes().is_empty() {
+                self.wire.send(output.bytes())?;
             }
+            output.clear();
             return Ok(());
         }
         if self.timed.is_none() {
             self.timed = Some(self.start()?);
         }
         let (queue, _) = self.timed.as_ref().expect("it was started");
-        if !output.bytes.is_empty() {
-            let number = queue.reserve(output.bytes.len())?;
-            queue.put(Waiting { at: Instant::now(), bytes: output.bytes.as_slice().to_vec(), timed: false, number });
-            output.bytes.clear();
+        if !output.bytes().is_empty() {
+            let bytes = output.bytes().to_vec();
+            let number = queue.reserve(bytes.len())?;
+            queue.put(Waiting { at: Instant::now(), bytes, timed: false, number });
         }
-        for Held { leave, bytes } in output.take_held() {
+        for Held { leave, bytes } in output.clear() {
             let number = queue.reserve(bytes.len())?;
             let put = {
                 let queue = Arc::clone(queue);
@@ -64,8 +64,8 @@ impl Sender {
     }
 
     /// Waits until all is sent.
-    pub fn finish(self) -> io::Result<()> {
-        if let Some((queue, thread)) = self.timed {
+    pub fn finish(mut self) -> io::Result<()> {
+        if let Some((queue, thread)) = self.timed.take() {
             queue.lock().finished = true;
             queue.changed.notify_one();
             thread.join().map_err(|_| io::Error::other("the sending thread panicked"))?;
@@ -85,6 +85,16 @@ impl Sender {
             })?
         };
         Ok((queue, thread))
+    }
+}
+
+/// A connection that failed takes its thread with it; what still waits has nobody to go to.
+impl Drop for Sender {
+    fn drop(&mut self) {
+        if let Some((queue, _)) = &self.timed {
+            queue.lock().broken = true;
+            queue.changed.notify_one();
+        }
     }
 }
 
@@ -135,7 +145,7 @@ struct State {
     bytes: usize,
     number: u64,
     finished: bool,
-    /// The client is gone.
+    /// The client is gone, and nothing more is sent.
     broken: bool,
 }
 
@@ -174,7 +184,7 @@ impl Queue {
     fn send_all(&self, wire: &Wire, shared: &Shared) {
         let mut batch = Buffer::default();
         let mut state = self.lock();
-        loop {
+        while !state.broken {
             let now = Instant::now();
             while let Some(Reverse(first)) = state.waiting.peek()
                 && first.at <= now
@@ -197,7 +207,6 @@ impl Queue {
                     state.broken = true;
                     self.room.notify_one();
                     wire.close();
-                    return;
                 }
             } else if let Some(Reverse(first)) = state.waiting.peek() {
                 let left = first.at - now;

@@ -47,8 +47,8 @@ impl Host {
     /// Serves these exports.
     ///
     /// # Panics
-    /// If there is none, two have one name, a name is longer than 4,096 bytes, an export demands TLS where there is none,
-    /// or its sizes of blocks break the rules of [`crate::BlockSizes`].
+    /// If there is none, two have one name, a name is longer than 4,096 bytes, an export demands TLS where there is
+    /// none, or its sizes of blocks break the rules of [`crate::BlockSizes`].
     pub fn new(entries: Vec<Entry>, security: Security) -> Self {
         assert!(!entries.is_empty(), "there is nothing to serve");
         for (at, entry) in entries.iter().enumerate() {

@@ -51,8 +51,8 @@ enum Phase {
 
 /// The server's side of one connection.
 ///
-/// Received bytes are put into [`Session::space`] and counted by [`Session::received`]; [`Session::advance`] handles them
-/// and says what to do next. Memory is bounded, whatever the client sends: by twice its largest write and read.
+/// Received bytes are put into [`Session::space`] and counted by [`Session::received`]; [`Session::advance`] handles
+/// them and says what to do next. Memory is bounded, whatever the client sends: by twice its largest write and read.
 pub struct Session {
     host: Arc<Host>,
     phase: Phase,

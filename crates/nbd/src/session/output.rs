@@ -3,7 +3,8 @@
 use crate::buffer::Buffer;
 use crate::export::Leave;
 
-/// A session pauses when so many bytes wait, so that they are sent and memory stays bounded.
+/// So much is read or written before replies are sent: memory stays bounded, and the client goes on with what is done
+/// while the server does the rest.
 const FULL: usize = 64 << 10;
 
 /// A reply that may not leave yet.
@@ -18,32 +19,44 @@ pub struct Held {
 /// What a session has to send.
 #[derive(Debug, Default)]
 pub struct Output {
-    /// To be sent at once.
-    pub bytes: Buffer,
-    /// To be sent later.
-    pub held: Vec<Held>,
-    held_bytes: usize,
+    pub(super) bytes: Buffer,
+    held: Vec<Held>,
+    /// Bytes that were read or written since the last were sent.
+    moved: usize,
 }
 
 impl Output {
-    /// Takes the replies that are to be sent later.
-    pub fn take_held(&mut self) -> Vec<Held> {
-        self.held_bytes = 0;
+    /// To be sent at once.
+    pub fn bytes(&self) -> &[u8] {
+        self.bytes.as_slice()
+    }
+
+    /// To be sent later.
+    pub fn held(&self) -> &[Held] {
+        &self.held
+    }
+
+    /// Takes all that is to be sent later, and forgets what was sent at once.
+    pub fn clear(&mut self) -> Vec<Held> {
+        self.bytes.clear();
+        self.moved = 0;
         std::mem::take(&mut self.held)
     }
 
+    /// Whether to send before the next request.
     pub(super) fn is_full(&self) -> bool {
-        self.bytes.len() + self.held_bytes >= FULL
+        self.bytes.len() + self.moved >= FULL
     }
 
-    /// The reply that begins at `start` may leave then.
-    pub(super) fn leave(&mut self, start: usize, leave: Leave) {
+    /// The reply from `start` is complete: it may leave then. The request carried `payload_bytes`.
+    pub(super) fn complete(&mut self, start: usize, leave: Leave, payload_bytes: usize) {
+        self.moved += payload_bytes;
         if matches!(leave, Leave::Now) {
             return;
         }
         let bytes = self.bytes.tail(start).to_vec();
         self.bytes.truncate(start);
-        self.held_bytes += bytes.len();
+        self.moved += bytes.len();
         self.held.push(Held { leave, bytes });
     }
 }

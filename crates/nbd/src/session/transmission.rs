@@ -91,7 +91,7 @@ impl Transmission {
         let start = output.bytes.len();
         let done = if stopping { Err(Errno::Shutdown.into()) } else { self.perform(request, payload, output) };
         match done {
-            Ok(leave) => output.leave(start, leave),
+            Ok(leave) => output.complete(start, leave, payload.len()),
             Err(Failure(errno, why)) => {
                 output.bytes.truncate(start);
                 self.writer(request, output).error(errno, why);

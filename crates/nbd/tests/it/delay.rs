@@ -133,6 +133,23 @@ fn no_more_requests_wait_than_the_limit_allows() {
 }
 
 #[test]
+fn a_client_that_leaves_takes_its_waiting_replies_with_it() {
+    let export = Arc::new(Slow::new());
+    let server = Running::new(export.clone(), Options::default());
+    let mut client = connect(&server.path);
+    // Unread replies make its end a reset, while another reply would leave in a quarter of an hour.
+    client.write_all(&[request(0, 4, 1, 900_000, 1), request(0, 3, 2, 0, 0)].concat()).unwrap();
+    wait_for(|| !export.began.lock().unwrap().is_empty());
+    std::thread::sleep(Duration::from_millis(20));
+    drop(client);
+    wait_for(|| server.handle.connections() == 0);
+    // The export is held by the server and by this test alone.
+    server.handle.stop();
+    server.ended().unwrap();
+    wait_for(|| Arc::strong_count(&export) == 1);
+}
+
+#[test]
 fn a_graceful_stop_lets_waiting_replies_leave() {
     let server = Running::new(Arc::new(Slow::new()), Options::default());
     let mut client = connect(&server.path);

@@ -41,7 +41,7 @@ fn the_export_is_always_described_and_the_rest_on_demand() {
     let description = b"\0\x02a probe".to_vec();
     let block_size = [0, 3, 0, 0, 2, 0, 0, 0, 0x20, 0, 0, 0x10, 0, 0].to_vec();
     for number in [6, 7] {
-        assert_eq!(replies(probe(), number, &[]), [export.clone()]);
+        assert_eq!(replies(probe(), number, &[]), vec![export.clone()]);
         assert_eq!(replies(probe(), number, &[3]), [export.clone(), block_size.clone()]);
         let all = [export.clone(), name.clone(), description.clone(), block_size.clone()];
         assert_eq!(replies(probe(), number, &[3, 2, 1, 0, 77, 3]), all, "unknown requests are ignored");

@@ -156,9 +156,8 @@ impl Peer {
             self.next = loop {
                 let next = self.session.advance();
                 let output = self.session.output();
-                self.received.extend_from_slice(output.bytes.as_slice());
-                output.bytes.clear();
-                output.take_held().into_iter().for_each(|held| self.received.extend(held.bytes));
+                self.received.extend_from_slice(output.bytes());
+                output.clear().into_iter().for_each(|held| self.received.extend(held.bytes));
                 if next != Next::Continue {
                     break next;
                 }
