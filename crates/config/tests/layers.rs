@@ -21,7 +21,7 @@ fn file(origin: &str, text: &str) -> Layer {
 }
 
 fn resolve(preset: Option<&str>, files: &[Layer], sets: &[&str]) -> Config {
-    let sets: Vec<String> = sets.iter().map(|set| set.to_string()).collect();
+    let sets: Vec<Layer> = sets.iter().map(|set| Layer { origin: "--set".into(), text: set.to_string() }).collect();
     Config::resolve(preset, files, &sets).unwrap_or_else(|error| panic!("{error}"))
 }
 
@@ -436,7 +436,8 @@ fn the_table_of_options_is_sound() {
                     .filter(|other| other.key.starts_with(&prefix))
                     .map(|other| format!("{}={}", other.key, other.example)),
             );
-            let settings = Config::resolve(None, &[], &sets).unwrap().settings(Some(1 << 30));
+            let sets: Vec<&str> = sets.iter().map(String::as_str).collect();
+            let settings = resolve(None, &[], &sets).settings(Some(1 << 30));
             assert!(settings.is_ok(), "{sets:?}: {settings:?}");
         }
     }

@@ -36,10 +36,10 @@ mod zipf;
 
 pub use analysis::Analysis;
 pub use error::TraceError;
-pub use formats::Format;
+pub use formats::{Columns, Format};
 pub use generate::{Generator, PERSONALITIES, Personality};
 pub use intervals::{Intervals, LogSize, LogWindow, WrittenPages};
-pub use options::{Action, DeviceChoice, ReadOptions};
+pub use options::{Action, DeviceChoice, Files, ReadOptions};
 pub use packing::{Packed, Packing, UsedPages};
 pub use profile::Profile;
 pub use reader::TraceReader;

@@ -12,7 +12,8 @@ use crate::input::{Input, Origin};
 use crate::intake::Intake;
 use crate::reorder::{Reorder, WINDOW};
 use crate::spread::Spread;
-use crate::{Format, IngestReport, Progress, ReadOptions, Request, Source, TraceError};
+use crate::error::shown;
+use crate::{DeviceChoice, Files, Format, IngestReport, Progress, ReadOptions, Request, Source, TraceError};
 
 /// One file and the requests decoded from it.
 struct Lane {
@@ -25,7 +26,7 @@ struct Lane {
 
 impl Lane {
     fn new(input: Input, format: Format, options: &ReadOptions) -> Self {
-        let decoder = format.decoder(options.action, options.skip_bad);
+        let decoder = format.decoder(options);
         Self { input, decoder, batch: Vec::new(), next: 0, more: true }
     }
 
@@ -49,6 +50,8 @@ pub struct TraceReader {
     options: ReadOptions,
     format: Format,
     lanes: Vec<Lane>,
+    /// The lane being read, where they are not merged.
+    lane: usize,
     intake: Intake,
     /// Lanes with requests waiting, by the time of the next; unused with a single lane.
     order: BinaryHeap<Reverse<(u64, usize)>>,
@@ -59,32 +62,50 @@ pub struct TraceReader {
     /// Requests in order, from `next` on still to be handed out.
     ready: Vec<Request>,
     next: usize,
+    /// Time of the first request of the files being read, and what becomes of it.
     first_ns: Option<u64>,
+    base_ns: u64,
+    /// Time of the last request handed out.
+    last_ns: u64,
+    /// What is handed out next is of another file, to which times are to be set anew.
+    turned: bool,
     ended: bool,
     /// The error that ended the reading; every further call repeats it.
     failed: Option<TraceError>,
 }
 
 impl TraceReader {
-    /// Opens the files of one trace. Several files (per-CPU blktrace, hourly SYSTOR) are merged by time;
-    /// in a format that names no device, each file is a device.
+    /// Opens the files of one trace; [`Files`] says what several are to each other.
     pub fn open(paths: &[PathBuf], options: &ReadOptions) -> Result<Self, TraceError> {
-        let origins: Vec<Origin> = paths.iter().map(|path| Origin::File(path.clone())).collect();
+        let named: Vec<(PathBuf, PathBuf)> = paths.iter().map(|path| (path.clone(), path.clone())).collect();
+        Self::open_as(&named, options)
+    }
+
+    /// Opens files that messages know by other names, such as a copy of standard input.
+    pub fn open_as(named: &[(PathBuf, PathBuf)], options: &ReadOptions) -> Result<Self, TraceError> {
+        let origins: Vec<Origin> = named.iter().map(|(path, name)| Origin::File(path.clone(), name.clone())).collect();
         Self::over(&origins, options)
     }
 
     pub(crate) fn over(origins: &[Origin], options: &ReadOptions) -> Result<Self, TraceError> {
-        let open = || origins.iter().map(Input::open).collect::<Result<Vec<_>, _>>();
+        let open = || -> Result<Vec<Input>, TraceError> {
+            let mut inputs = origins.iter().map(Input::open).collect::<Result<Vec<_>, _>>()?;
+            name_devices(&mut inputs, options.files);
+            Ok(inputs)
+        };
         let mut inputs = open()?;
-        let Some(first) = inputs.first_mut() else {
-            return Err(TraceError::Format("no trace file is named; name at least one".into()));
-        };
-        let format = match options.format {
-            Some(format) => format,
-            None => detect(first)?,
-        };
+        let format = format_of(&mut inputs, options)?;
+        if inputs.len() > 1 && options.files == Files::Parts && !are_parts(&inputs, format) {
+            return Err(TraceError::Format(format!(
+                "{} files are given, which may be different traces; pass --concat to replay them one after the other, or \
+                 --merge to replay them side by side by their times",
+                inputs.len()
+            )));
+        }
+        let whole = options.files != Files::Parts && inputs.len() > 1 && options.device == DeviceChoice::First;
+        let device = if whole { &DeviceChoice::All } else { &options.device };
         let lanes = |inputs: Vec<Input>| inputs.into_iter().map(|input| Lane::new(input, format, options)).collect();
-        let mut intake = Intake::new(format, &options.device);
+        let mut intake = Intake::new(format, device);
         if intake.measuring() {
             let first_pass: Vec<Lane> = lanes(inputs);
             for mut lane in first_pass {
@@ -93,7 +114,7 @@ impl TraceReader {
             intake.lay_out()?;
             inputs = open()?;
         }
-        if let [Origin::File(path)] = origins
+        if let [Origin::File(path, _)] = origins
             && format == Format::Blktrace
         {
             intake.report.notes.extend(missing_siblings(path));
@@ -104,6 +125,7 @@ impl TraceReader {
             options: options.clone(),
             format,
             lanes,
+            lane: 0,
             intake,
             order: BinaryHeap::new(),
             merging: false,
@@ -113,6 +135,9 @@ impl TraceReader {
             ready: Vec::new(),
             next: 0,
             first_ns: None,
+            base_ns: 0,
+            last_ns: 0,
+            turned: false,
             ended: false,
             failed: None,
         })
@@ -139,19 +164,23 @@ impl TraceReader {
         self.next = 0;
         let mut ordered = Vec::new();
         while self.ready.is_empty() && !self.ended {
-            let batch = if self.lanes.len() == 1 {
-                let lane = &mut self.lanes[0];
+            if self.turned {
+                (self.turned, self.first_ns, self.base_ns) = (false, None, self.last_ns);
+            }
+            let one_by_one = self.lanes.len() == 1 || self.options.files == Files::Concatenated;
+            let batch = if one_by_one {
+                let lane = &mut self.lanes[self.lane];
                 lane.refill(&mut self.intake)?;
                 &mut lane.batch
             } else {
                 self.merge()?;
                 &mut self.merged
             };
-            self.ended = batch.is_empty();
+            let over = batch.is_empty();
             let counts = &mut self.intake.report.counts;
             counts.requests += batch.len() as u64;
             let target = if self.spread.is_some() { &mut ordered } else { &mut self.ready };
-            if self.ended {
+            if over {
                 self.reorder.finish(target);
             } else {
                 self.reorder.push(batch, target, counts);
@@ -159,9 +188,16 @@ impl TraceReader {
             if let Some(spread) = &mut self.spread {
                 spread.push(&ordered, &mut self.ready);
                 ordered.clear();
-                if self.ended {
+                if over {
                     spread.finish(&mut self.ready);
                 }
+            }
+            if over {
+                self.ended = !one_by_one || self.lane + 1 == self.lanes.len();
+                self.lane += usize::from(!self.ended);
+                self.turned = true;
+                self.reorder = Reorder::new(WINDOW);
+                self.spread = self.spread.as_ref().map(|_| Spread::new());
             }
         }
         self.intake.report.counts.bytes_in = self.progress().done;
@@ -222,7 +258,10 @@ impl Source for TraceReader {
             let end = self.ready.len().min(self.next + (max - given));
             let part = &self.ready[self.next..end];
             let first_ns = *self.first_ns.get_or_insert(part[0].time_ns);
-            out.extend(part.iter().map(|request| Request { time_ns: request.time_ns - first_ns, ..*request }));
+            let base_ns = self.base_ns;
+            let shifted = |request: &Request| Request { time_ns: base_ns.saturating_add(request.time_ns - first_ns), ..*request };
+            out.extend(part.iter().map(shifted));
+            self.last_ns = base_ns.saturating_add(part[part.len() - 1].time_ns - first_ns);
             given += end - self.next;
             self.next = end;
         }
@@ -251,6 +290,62 @@ fn detect(input: &mut Input) -> Result<Format, TraceError> {
     Format::detect(input.bytes(), input.path())
 }
 
+/// The format of all inputs.
+fn format_of(inputs: &mut [Input], options: &ReadOptions) -> Result<Format, TraceError> {
+    let given = match (&options.columns, options.format) {
+        (Some(_), None | Some(Format::Columns)) => Some(Format::Columns),
+        (Some(_), Some(other)) => {
+            let why = format!("--columns says what the columns of any text hold, and --format {} has its own", other.name());
+            return Err(TraceError::Format(format!("{why}; leave one of them out")));
+        }
+        (None, Some(Format::Columns)) => {
+            let why = "the format columns does not say what they hold; pass --columns time=0,op=1,offset=2,size=3, for example";
+            return Err(TraceError::Format(why.into()));
+        }
+        (None, format) => format,
+    };
+    if let Some(format) = given {
+        return Ok(format);
+    }
+    let mut found: Option<(String, Format)> = None;
+    for input in inputs {
+        let (path, format) = (shown(input.path()), detect(input)?);
+        match &found {
+            Some((first, other)) if *other != format => {
+                let (one, two) = (other.name(), format.name());
+                let why = format!("{first} is of the format {one} and {path} of {two}");
+                return Err(TraceError::Format(format!("{why}; convert one of them with 'ssdlab trace convert' first")));
+            }
+            _ => found = Some((path, format)),
+        }
+    }
+    found.map(|(_, format)| format).ok_or_else(|| TraceError::Format("no trace file is named; name at least one".into()))
+}
+
+/// Names files as the devices that they are where their format has none: all one if they are concatenated, and by their
+/// paths if files of different directories have the same name.
+fn name_devices(inputs: &mut [Input], files: Files) {
+    let names: Vec<Vec<u8>> = inputs.iter().map(|input| input.device().to_vec()).collect();
+    for (at, input) in inputs.iter_mut().enumerate() {
+        if files == Files::Concatenated {
+            input.set_device(&names[0]);
+        } else if names.iter().filter(|name| **name == names[at]).count() > 1 {
+            let path = input.path().as_os_str().as_encoded_bytes().to_vec();
+            input.set_device(&path);
+        }
+    }
+}
+
+/// Whether files are by nature parts of one recording: those of blktrace, one for each CPU.
+fn are_parts(inputs: &[Input], format: Format) -> bool {
+    let stem = |input: &Input| {
+        let (stem, cpu) = input.path().to_str()?.rsplit_once('.')?;
+        cpu.parse::<u32>().is_ok().then(|| stem.to_owned())
+    };
+    let first = inputs.first().and_then(stem);
+    format == Format::Blktrace && first.is_some() && inputs.iter().all(|input| stem(input) == first)
+}
+
 /// A note where `sda.blktrace.0` was given but not the files of the other CPUs beside it.
 fn missing_siblings(path: &Path) -> Option<String> {
     let name = path.file_name()?.to_str()?;
@@ -269,7 +364,7 @@ fn missing_siblings(path: &Path) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{error, read, read_all, read_files, read_with, request};
+    use crate::testing::{error, read, read_all, read_several, read_with, request};
     use crate::{DeviceChoice, Op, flag};
 
     const GOOD: &str = "0,R,0,512,0x1,7\n10,W,8,4096,0x2,7\n";
@@ -320,7 +415,9 @@ mod tests {
     fn reading_on_after_an_error_gives_the_same_error() {
         let origin = Origin::Memory(b"0,R,0,512\nrubbish\n".as_slice().into());
         for origins in [vec![origin.clone()], vec![origin.clone(), origin]] {
-            let mut reader = TraceReader::over(&origins, &csv(false)).unwrap();
+            let device = DeviceChoice::Named("memory".into());
+            let options = ReadOptions { device, files: Files::Merged, ..csv(false) };
+            let mut reader = TraceReader::over(&origins, &options).unwrap();
             let mut out = Vec::new();
             let [first, second] = [(); 2].map(|()| reader.fill(&mut out, 10).unwrap_err().to_string());
             assert_eq!(first, second);
@@ -400,10 +497,41 @@ mod tests {
     }
 
     #[test]
+    fn several_files_are_refused_until_it_is_said_what_they_are() {
+        let files: [&[u8]; 2] = [b"0,R,0,512\n", b"0,R,0,512\n"];
+        let message = read_several(None, Files::Parts, &files).unwrap_err().to_string();
+        assert!(message.starts_with("2 files are given, which may be different traces; pass --concat"), "{message}");
+        let mixed: [&[u8]; 2] = [b"0,R,0,512\n", b"10,hm,0,Read,0,512,1\n"];
+        let message = read_several(None, Files::Merged, &mixed).unwrap_err().to_string();
+        assert!(message.starts_with("memory is of the format ssdlab-csv and memory of msr; convert one"), "{message}");
+    }
+
+    /// Goal: each file begins when the one before it ends, with requests of one device. Method: by hand, with times out of
+    /// order, an empty end and a format whose times are spread.
+    #[test]
+    fn concatenated_files_follow_one_another() {
+        let files: [&[u8]; 3] = [b"1000,R,0,512\n1030,R,8,512\n", b"70,W,0,512\n50,W,8,512\n", b"# nothing\n7,R,16,512\n"];
+        let options = ReadOptions { files: Files::Concatenated, ..csv(true) };
+        let origins: Vec<Origin> = files.iter().map(|&bytes| Origin::Memory(bytes.into())).collect();
+        let mut reader = TraceReader::over(&origins, &options).unwrap();
+        for _ in 0..2 {
+            let mut requests = Vec::new();
+            while reader.fill(&mut requests, 2).unwrap() > 0 {}
+            let places: Vec<(u64, u64)> = requests.iter().map(|r| (r.time_ns, r.offset / 512)).collect();
+            assert_eq!(places, [(0, 0), (30, 8), (30, 8), (50, 0), (50, 16)]);
+            reader.rewind().unwrap();
+        }
+        let seconds: [&[u8]; 2] = [b"5,8,8,0,1\n5,16,8,0,1\n6,24,8,0,1\n", b"9,8,8,0,2\n9,16,8,0,2\n"];
+        let (requests, report) = read_several(Some(Format::Tencent), Files::Concatenated, &seconds).unwrap();
+        assert_eq!((requests.len(), report.other_devices.len()), (5, 0));
+        assert!(requests[3].offset > 1 << 20, "the second device lies beside the first: {requests:?}");
+    }
+
+    #[test]
     fn files_of_a_format_without_devices_are_devices() {
         let files = ["0,R,0,512\n20,R,8,512\n", "10,R,16,512\n"];
-        // In memory both files have the same name, so they are one device.
-        let (requests, _) = read_files(Format::Csv, &files);
+        // In memory both files have the same path, so they are one device.
+        let (requests, _) = read_several(Some(Format::Csv), Files::Merged, &files.map(str::as_bytes)).unwrap();
         assert_eq!(requests.iter().map(|r| r.offset / 4096).collect::<Vec<_>>(), [0, 2, 1]);
         let directory = std::env::temp_dir().join(format!("ssdlab-reader-{}", std::process::id()));
         std::fs::create_dir_all(&directory).unwrap();
@@ -412,14 +540,14 @@ mod tests {
             std::fs::write(path, text).unwrap();
         }
         let count = |device| {
-            let mut reader = TraceReader::open(&paths, &ReadOptions { device, ..csv(false) }).unwrap();
+            let options = ReadOptions { device, files: Files::Merged, ..csv(false) };
+            let mut reader = TraceReader::open(&paths, &options).unwrap();
             let mut out = Vec::new();
             while reader.fill(&mut out, 10).unwrap() > 0 {}
             (out.len(), reader.report().device.clone(), reader.report().other_devices.clone())
         };
-        assert_eq!(count(DeviceChoice::First), (2, Some("a.csv".into()), vec![("b.csv".into(), 1)]));
-        assert_eq!(count(DeviceChoice::Named("b.csv".into())).0, 1);
-        assert_eq!(count(DeviceChoice::All), (3, None, vec![]));
+        assert_eq!(count(DeviceChoice::Named("b.csv".into())), (1, Some("b.csv".into()), vec![("a.csv".into(), 2)]));
+        assert_eq!(count(DeviceChoice::First), (3, None, vec![]));
         std::fs::remove_dir_all(directory).unwrap();
     }
 
