@@ -27,7 +27,7 @@ def test_run_prints_a_table(cli: Cli) -> None:
     for words in (
         "zipf workload, 20,000 requests",
         "write amplification",
-        "over-provisioning, over logical",
+        "over-provisioning with reserve",
         "over-provisioning, of physical",
         "garbage collection",
         "p99.99",

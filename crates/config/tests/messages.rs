@@ -97,8 +97,8 @@ fn files() {
         ),
         // Numbers and switches.
         (
-            "nand.endurance = \"3000\"",
-            r#"my.toml:1:18: nand.endurance: expected a whole number, found the string "3000""#,
+            "nand.endurance = \"3000x\"",
+            r#"my.toml:1:18: nand.endurance: expected a whole number, found the string "3000x""#,
         ),
         ("nand.endurance = -1", "my.toml:1:18: nand.endurance: -1 is out of range: 1 to 4294967295"),
         ("nand.pages_per_block = 32768", "my.toml:1:24: nand.pages_per_block: 32768 is out of range: 2 to 32767"),
@@ -408,6 +408,7 @@ fn sets() {
             "ftl.page.gc=lru",
             r#"--set: ftl.page.gc: "lru" is not one of greedy, fifo, random, d_choices, cost_benefit, windowed_greedy"#,
         ),
+        ("device.op=0.07", r#"--set: device.op: "0.07" may mean 0.07% or, as a share of 1, 7%; write "0.07%" or "7%""#),
         ("preset=faster", "--set: preset: only a file names a preset"),
     ] {
         assert_eq!(message("", &[set]), expected, "{set}");

@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from ssdlab import _ssdlab, text
-from ssdlab._ssdlab import ConfigError
+from ssdlab._ssdlab import ConfigError, TraceError
 from ssdlab.model.config import Config, Overrides, config_of
 from ssdlab.model.kept import keeping
-from ssdlab.model.requests import Monitor
+from ssdlab.model.pipe import name_of
+from ssdlab.model.requests import Monitor, TraceSource
 from ssdlab.model.result import Result
 from ssdlab.model.trace import Trace
 from ssdlab.model.trace_file import Given, TraceFile, source_of
@@ -32,7 +33,8 @@ def simulate(
     """Runs one simulation: preconditions the device, replays the warm-up, replays and measures the rest.
 
     With `host.repeat` the trace is replayed so often, or until write amplification is steady; the last replay is
-    measured. With `host.fit` `compact` the addresses that the trace uses are packed.
+    measured. With `host.fit` `compact` the addresses that the trace uses are packed; so they are, and size the default
+    drive, where neither `host.fit` nor `device.capacity` is set.
 
     Other Python threads run meanwhile, several simulations side by side included. The result depends on the
     configuration and the requests alone. Ctrl-C raises KeyboardInterrupt within a fraction of a second.
@@ -56,16 +58,18 @@ def simulate(
         InternalError: On a defect of ssdlab; carries the resolved configuration.
     """
     config = config_of(config)
+    if trace is not None:
+        config = config.for_trace()
     if trace is None and config["host.replay"] == "open" and config["workload.arrival"] == "closed":
         raise ConfigError(
             "host.replay: open replay needs arrival times, and workload.arrival is closed; "
             'set workload.arrival.poisson.rate="1k/s" or workload.arrival.fixed.rate, or leave host.replay closed'
         )
     source = source_of(trace, config)
+    # The workload is generated below Python, and a trace in memory is replayed where it is.
+    reader = _opened(source) if isinstance(source, TraceFile) else None
     # A generated workload lies within the device.
     space = None if trace is None else source.address_space(config, monitor)
-    # The workload is generated below Python, and a trace in memory is replayed where it is.
-    reader = source.open() if isinstance(source, TraceFile) else None
     requests = source._requests if isinstance(source, Trace) else reader
     saved = None if save_state is None else _savable(Path(save_state))
     from_state = None if state is None else Path(state)
@@ -99,6 +103,21 @@ def simulate(
         activity=outcome.activity,
         dispatched=None if outcome.dispatched is None else Trace(outcome.dispatched, names),
     )
+
+
+def _opened(file: TraceFile) -> TraceSource:
+    """The first pass over a file.
+
+    Raises:
+        TraceError: If it cannot be read, or what it holds lies at no address of a drive.
+    """
+    reader = file.open()
+    if isinstance(reader, _ssdlab.Reader) and reader.holds_objects():
+        raise TraceError(
+            f"{name_of(file.paths[0])}: holds objects of a cache ({reader.format()}), which lie at no address of a drive; "
+            "simulate caches with 'ssdlab cache sim --objects'"
+        )
+    return reader
 
 
 def _savable(path: Path) -> Path:
