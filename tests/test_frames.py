@@ -1,6 +1,7 @@
 """Data frames as people have them: columns under their usual names, in their units and with their words."""
 
 import datetime
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,6 @@ import pyarrow.parquet
 import pytest
 
 import ssdlab
-from pathlib import Path
 
 EXPECTED = {
     "time_ns": [0, 1_500_000, 2_000_000],
@@ -37,6 +37,11 @@ def columns(**more: Any) -> dict[str, Any]:
     return {name: values for name, values in usual.items() if values is not None}
 
 
+def meant(**more: Any) -> dict[str, Any]:
+    """The columns expected, some of them replaced by others."""
+    return {**EXPECTED, **more}
+
+
 def check(trace: ssdlab.Trace) -> None:
     """It is the trace expected."""
     for name, values in EXPECTED.items():
@@ -57,7 +62,7 @@ def check(trace: ssdlab.Trace) -> None:
 def test_operations_are_words_and_numbers(ops: list[object]) -> None:
     for frame in (polars.DataFrame(columns(op=ops)), pandas.DataFrame(columns(op=ops)), pyarrow.table(columns(op=ops))):
         check(ssdlab.Trace.from_frame(frame))
-    check(ssdlab.Trace.from_columns(**{**EXPECTED, "op": ops}))
+    check(ssdlab.Trace.from_columns(**meant(op=ops)))
 
 
 def test_booleans_say_whether_it_writes() -> None:
@@ -83,9 +88,7 @@ def test_times_are_dates_durations_and_numbers(times: dict[str, Any]) -> None:
     check(ssdlab.Trace.from_frame(pandas.DataFrame(held)))
     (values,) = times.values()
     if isinstance(values[0], datetime.timedelta) or (isinstance(values[0], datetime.datetime) and not values[0].tzinfo):
-        check(
-            ssdlab.Trace.from_columns(**{**EXPECTED, "time_ns": np.array(values, dtype=None).astype(_unit(values[0]))})
-        )
+        check(ssdlab.Trace.from_columns(**meant(time_ns=np.array(values, dtype=None).astype(_unit(values[0])))))
 
 
 def _unit(value: object) -> str:
@@ -99,7 +102,7 @@ def test_streams_are_numbered_and_their_names_kept() -> None:
         assert trace.columns()["stream"].tolist() == [1, 0, 2] and trace.streams == ("", "postgres", "vim")
     numbered = ssdlab.Trace.from_frame(polars.DataFrame(columns(pid=[70_000, 5, 70_000])))
     assert numbered.columns()["stream"].tolist() == [1, 2, 1] and numbered.streams == ("", "70000", "5")
-    named = ssdlab.Trace.from_columns(**EXPECTED, stream=["a", "", "b"])
+    named = ssdlab.Trace.from_columns(**meant(stream=["a", "", "b"]))
     assert named.columns()["stream"].tolist() == [1, 0, 2] and named.streams == ("", "a", "b")
 
 
@@ -133,7 +136,7 @@ def test_parquet_of_others_is_read_in_parts_as_a_whole(tmp_path: Path) -> None:
         ({"size": [512, None, 512]}, "column 'size' has 1 empty values, the first in row 1"),
         ({"size": [512, 0, 512]}, "row 1: a write of no bytes"),
         ({"size": [512, -1, 512]}, "row 1: size -1.* is not between 0 and"),
-        ({"lba": [8, 1 << 60, 0]}, "row 1: lba .* is not between|row 1: offset"),
+        ({"lba": [8, 1 << 60, 0]}, "row 1: lba 1152921504606846976 is beyond any device"),
         ({"time_us": [5, 4, 6]}, "row 1: time_ns 4000 is before the 5000 of the row before"),
         ({"time_us": None, "time": ["a", "b", "c"]}, "time holds .*string.*; give a number, a date"),
         ({"size": None}, "no column 'bytes'"),
@@ -148,4 +151,4 @@ def test_what_is_wrong_names_column_and_row(wrong: dict[str, Any], said: str) ->
 def test_an_empty_time_names_its_row() -> None:
     times = np.array(["2026-01-02", "NaT", "2026-01-03"], dtype="datetime64[ns]")
     with pytest.raises(ssdlab.TraceError, match="row 1: time_ns is empty"):
-        ssdlab.Trace.from_columns(**{**EXPECTED, "time_ns": times})
+        ssdlab.Trace.from_columns(**meant(time_ns=times))

@@ -214,9 +214,9 @@ def test_the_option_that_was_typed_is_to_blame(cli: Cli, arguments: list[str], s
 
 
 def test_python_keywords_are_to_blame() -> None:
-    with pytest.raises(ssdlab.ConfigError, match='^overrides: device.op: "7" may mean 7%'):
+    with pytest.raises(ssdlab.ConfigError, match=r'^overrides: device\.op: "7" may mean 7%'):
         ssdlab.Config(overrides={"device.op": 7})
-    with pytest.raises(ssdlab.ConfigError, match="^config: nand.reed: no such setting"):
+    with pytest.raises(ssdlab.ConfigError, match=r"^config: nand\.reed: no such setting"):
         ssdlab.simulate({"nand": {"reed": "25us"}})
     assert ssdlab.Config(overrides={"workload": {"requests": 1e6}})["workload.requests"] == 1_000_000
     assert ssdlab.Config(overrides={"device.capacity": "8g"})["device.capacity"] == "8GiB"

@@ -10,7 +10,8 @@ import typer
 
 from ssdlab import _ssdlab, text
 from ssdlab._ssdlab import ConfigError
-from ssdlab.model.config import Config, Sets, layered
+from ssdlab.model import config as settings
+from ssdlab.model.config import Config, layered
 from ssdlab.model.conversion import FORMATS
 from ssdlab.model.finding import Finding
 
@@ -157,7 +158,7 @@ def _writable(written: str) -> Path:
 
 def shortcuts(
     *, workload: str | None = None, fit: str | None = None, repeat: str | None = None, check: bool = False
-) -> Sets:
+) -> settings.Sets:
     """Options of their own as the settings they are short for, each with its name."""
     counted = repeat is not None and repeat.lstrip("+-")[:1].isdigit()
     typed = (
@@ -169,7 +170,7 @@ def shortcuts(
     return [(option, f"{key}={value}") for option, key, value in typed if value is not None]
 
 
-def configuration(preset: str | None, files: list[Path], sets: list[str], short: Sets) -> Config:
+def configuration(preset: str | None, files: list[Path], sets: list[str], short: settings.Sets) -> Config:
     """The configuration that the options ask for; --set beats the shortcuts."""
     return layered(preset, files, [*short, *(("--set", written) for written in sets)])
 

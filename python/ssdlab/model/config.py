@@ -59,14 +59,18 @@ def _written(value: object) -> str:
     return str(value)
 
 
-def _pairs(overrides: Overrides, origin: str) -> Sets:
+def as_written(overrides: Overrides) -> list[str]:
+    """Settings as `key=value`."""
     if isinstance(overrides, str):
-        written: Iterable[str] = [overrides]
-    elif isinstance(overrides, Mapping):
-        written = [f"{key}={_written(value)}" for key, value in _flat(overrides)]
-    else:
-        written = overrides
-    return [(origin, one) for one in written]
+        return [overrides]
+    if isinstance(overrides, Mapping):
+        return [f"{key}={_written(value)}" for key, value in _flat(overrides)]
+    return list(overrides)
+
+
+def set_by(origin: str, overrides: Overrides) -> Sets:
+    """Settings that a person made with `origin`."""
+    return [(origin, one) for one in as_written(overrides)]
 
 
 def _flat(settings: Mapping[str, object], above: str = "") -> Iterator[tuple[str, object]]:
@@ -96,7 +100,7 @@ def config_of(given: "Config | Overrides | None") -> "Config":
     if given is None:
         return Config()
     if isinstance(given, Mapping) or (isinstance(given, Iterable) and not isinstance(given, str | bytes)):
-        return layered(None, [], _pairs(given, "config"))
+        return layered(None, [], set_by("config", given))
     raise ConfigError(
         f"{type(given).__name__} is no configuration; give a Config, or settings such as {{'device.op': '7%'}}; "
         "a preset is Config('tlc-nvme'), and a trace comes second"
@@ -133,7 +137,7 @@ class Config:
         paths = [file] if isinstance(file, str | os.PathLike) else list(file)
         self._preset = preset
         self._files = [_read(path) for path in paths]
-        self._sets = _pairs(overrides, "overrides")
+        self._sets = set_by("overrides", overrides)
         self._inner = _ssdlab.Config(preset, self._files, self._sets)
 
     @property
@@ -159,11 +163,13 @@ class Config:
         Raises:
             ConfigError: As the constructor.
         """
-        return _rebuilt(self._preset, self._files, [*self._sets, *_pairs(overrides, "overrides")])
+        return _rebuilt(self._preset, self._files, [*self._sets, *set_by("overrides", overrides)])
 
     def for_trace(self) -> "Config":
-        """The configuration for replaying a trace: unless somebody has said how large the drive is, or what is done with
-        addresses, the trace sizes the default drive (`host.fit = "compact"`).
+        """The configuration for replaying a trace.
+
+        Unless somebody has said how large the drive is, or what is done with addresses, the trace sizes the default
+        drive (`host.fit = "compact"`).
         """
         origins = {setting.key: setting.origin for setting in self.settings}
         unsaid = all(origins.get(key, "default").startswith("default") for key in ("host.fit", "device.capacity"))

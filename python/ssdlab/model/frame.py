@@ -45,14 +45,15 @@ class Words(NamedTuple):
         rows = np.array([numbers.setdefault(text, len(numbers)) for text in texts], dtype=np.int64)
         return cls(rows, list(numbers))
 
-    def mapped(self, name: str, values: Sequence[int | None], meant: str) -> "npt.NDArray[np.int64]":
+    def mapped(self, name: str, values: Sequence[int | None], meant: str) -> "npt.NDArray[Any]":
         """A value for each row; TraceError for the first row whose word has none."""
         wrong = [number for number, value in enumerate(values) if value is None]
         rows = np.flatnonzero(np.isin(self.numbers, wrong))
         if rows.size:
             row = int(rows[0])
             raise TraceError(f"row {row}: {name} {self.words[self.numbers[row]]!r} is not one of {meant}")
-        return np.array([value or 0 for value in values] or [0], dtype=np.int64)[self.numbers]
+        found: npt.NDArray[Any] = np.array([value or 0 for value in values] or [0], dtype=np.int64)[self.numbers]
+        return found
 
 
 class Streams:
@@ -66,7 +67,7 @@ class Streams:
         """The names in the order of their numbers; none if there is no stream."""
         return list(self.names) if len(self.names) > 1 else []
 
-    def numbers(self, name: str, column: Words) -> "npt.NDArray[np.int64]":
+    def numbers(self, name: str, column: Words) -> "npt.NDArray[Any]":
         """The number of each row's stream.
 
         Raises:
@@ -76,7 +77,8 @@ class Streams:
         if len(self.names) > 1 << 16:
             raise TraceError(f"{name} holds more than 65,535 different names; group them")
         # The last stands for rows without one.
-        return np.array([*values, 0], dtype=np.int64)[column.numbers]
+        found: npt.NDArray[Any] = np.array([*values, 0], dtype=np.int64)[column.numbers]
+        return found
 
 
 class Frame:
@@ -145,14 +147,14 @@ class Frame:
             raise TraceError(
                 f"{where}: {name} holds {values.type}; give numbers" + (" or words" if column == "op" else "")
             )
-        return _scaled(values.to_numpy(zero_copy_only=False), unit or 1)
+        return _scaled(name, values.to_numpy(zero_copy_only=False), unit or 1)
 
     def _times(self, name: str, unit: int | None, values: "pa.Array", where: str) -> "npt.NDArray[Any]":
         kind = values.type
         if pa.types.is_timestamp(kind) or pa.types.is_duration(kind):
             to = pa.timestamp("ns", kind.tz) if pa.types.is_timestamp(kind) else pa.duration("ns")
             try:
-                found = values.cast(to).cast(pa.int64()).to_numpy(zero_copy_only=False)
+                found: npt.NDArray[Any] = values.cast(to).cast(pa.int64()).to_numpy(zero_copy_only=False)
             except pa.ArrowException:
                 raise TraceError(
                     f"{where}: column {name!r} has times beyond what nanoseconds can count; shift them"
@@ -167,12 +169,12 @@ class Frame:
             raise TraceError(
                 f"{where}: {name} holds numbers without a unit; call it time_ns, time_us, time_ms or time_s"
             )
-        return _scaled(values.to_numpy(zero_copy_only=False), unit)
+        return _scaled(name, values.to_numpy(zero_copy_only=False), unit)
 
 
 def _is_text(kind: "pa.DataType") -> bool:
     kind = kind.value_type if pa.types.is_dictionary(kind) else kind
-    return pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
+    return any(is_kind(kind) for is_kind in (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view))
 
 
 def _words(values: "pa.Array") -> Words:
@@ -184,13 +186,18 @@ def _words(values: "pa.Array") -> Words:
     )
 
 
-def _scaled(values: "npt.NDArray[Any]", unit: int) -> "npt.NDArray[Any]":
-    """Values in nanoseconds or bytes; floats of a coarser unit are rounded, as seconds with decimals are."""
+def _scaled(name: str, values: "npt.NDArray[Any]", unit: int) -> "npt.NDArray[Any]":
+    """Values in nanoseconds or bytes; floats of a coarser unit are rounded, as seconds with decimals are.
+
+    Raises:
+        TraceError: For the first row that is too large for them.
+    """
     if unit == 1:
         return values
     if values.dtype.kind == "f":
         return np.round(values * float(unit))
-    wide = values.astype(np.uint64) if values.dtype.kind == "u" else values.astype(np.int64)
-    limit = np.iinfo(wide.dtype).max // unit
-    # What overflows is beyond any device; the largest number says so without wrapping.
-    return np.where(wide > limit, np.iinfo(wide.dtype).max, wide * wide.dtype.type(unit))
+    beyond = np.flatnonzero(values > np.iinfo(np.int64).max // unit)
+    if beyond.size:
+        row = int(beyond[0])
+        raise TraceError(f"row {row}: {name} {values[row]} is beyond any device; it counts {unit:,} each")
+    return values.astype(np.int64) * unit

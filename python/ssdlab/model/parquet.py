@@ -1,5 +1,5 @@
-"""Traces as Parquet: `time_ns` u64, `op` names, `offset` u64, `bytes` u32, `flags` u8, `stream` u16. Others' columns are
-read as those of data frames.
+"""Traces as Parquet: `time_ns` u64, `op` names, `offset` u64, `bytes` u32, `flags` u8, `stream` u16.
+Columns of others are read as those of data frames.
 
 The names of the streams are a JSON list under the key `ssdlab.streams` of the file's metadata. Files are read
 and written row group by row group, so their size does not matter.

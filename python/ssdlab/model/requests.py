@@ -104,7 +104,7 @@ def from_columns(*, op: object, called: Mapping[str, str] | None = None, **colum
     )
 
 
-def _array(name: str, values: object) -> "npt.NDArray[Any]":
+def array(name: str, values: object) -> "npt.NDArray[Any]":
     """`values` as an array of one dimension; TraceError if they are none."""
     try:
         column = np.asarray(values)
@@ -126,7 +126,7 @@ def _nanoseconds(name: str, times: "npt.NDArray[Any]") -> "npt.NDArray[np.int64]
 
 def _op_numbers(name: str, op: object) -> "npt.NDArray[np.uint8]":
     if not isinstance(op, Words):
-        values = _array(name, op)
+        values = array(name, op)
         if values.dtype.kind not in "UOS":
             return _unsigned(name, values, "uint8")
         op = Words.of(values.tolist())
@@ -135,7 +135,7 @@ def _op_numbers(name: str, op: object) -> "npt.NDArray[np.uint8]":
 
 def _unsigned(name: str, values: object, dtype: str) -> "npt.NDArray[Any]":
     """`values` as a contiguous column of an unsigned type; TraceError where a value does not fit."""
-    column = _array(name, values)
+    column = array(name, values)
     if dtype == "uint64" and column.dtype.kind in "mM":
         column = _nanoseconds(name, column)
     if column.dtype == np.dtype(dtype):

@@ -12,8 +12,9 @@ from ssdlab import _ssdlab, text
 from ssdlab._ssdlab import ConfigError, TraceError
 from ssdlab.model.config import Config, Overrides, config_of
 from ssdlab.model.kept import keeping
+from ssdlab.model.parquet import ParquetReader
 from ssdlab.model.pipe import name_of
-from ssdlab.model.requests import Monitor, TraceSource
+from ssdlab.model.requests import Monitor
 from ssdlab.model.result import Result
 from ssdlab.model.trace import Trace
 from ssdlab.model.trace_file import Given, TraceFile, source_of
@@ -105,7 +106,7 @@ def simulate(
     )
 
 
-def _opened(file: TraceFile) -> TraceSource:
+def _opened(file: TraceFile) -> ParquetReader | _ssdlab.Reader:
     """The first pass over a file.
 
     Raises:
@@ -114,8 +115,8 @@ def _opened(file: TraceFile) -> TraceSource:
     reader = file.open()
     if isinstance(reader, _ssdlab.Reader) and reader.holds_objects():
         raise TraceError(
-            f"{name_of(file.paths[0])}: holds objects of a cache ({reader.format()}), which lie at no address of a drive; "
-            "simulate caches with 'ssdlab cache sim --objects'"
+            f"{name_of(file.paths[0])}: holds objects of a cache ({reader.format()}), which lie at no address of a "
+            "drive; simulate caches with 'ssdlab cache sim --objects'"
         )
     return reader
 

@@ -11,7 +11,7 @@ from ssdlab.model.config import Config, Overrides, config_of
 from ssdlab.model.conversion import write
 from ssdlab.model.frame import Frame, Streams, Words
 from ssdlab.model.parquet import stream_names, table_of
-from ssdlab.model.requests import RequestSource, batches, from_columns
+from ssdlab.model.requests import RequestSource, array, batches, from_columns
 from ssdlab.model.source import Source
 
 
@@ -67,7 +67,7 @@ class Trace(Source):
         Raises:
             TraceError: Naming the row and column at fault.
         """
-        named = np.asarray(stream) if stream is not None else None
+        named = None if stream is None else array("stream", stream)
         if named is not None and named.dtype.kind in "UOS":
             met = Streams()
             stream = met.numbers("stream", Words.of(named.tolist()))
@@ -80,7 +80,7 @@ class Trace(Source):
         """Builds a trace from Arrow data: anything with `__arrow_c_stream__`, such as a pyarrow Table.
 
         Columns go by the names of this class or the usual others (`timestamp`, `type`, `lba` in sectors, `size`,
-        `process` ...); operations are numbers, booleans or words, times may be dates or durations, streams may be names.
+        `process` ...); operations are numbers, booleans or words, times may be dates or durations, streams names.
         What is asked, where and how large must be there, the rest may be left out, and further columns are ignored.
 
         Raises:

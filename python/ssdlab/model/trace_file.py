@@ -85,8 +85,8 @@ class TraceFile(Source):
             raise TraceError("columns say what a text holds, and Parquet names its own; leave them out")
         if len(named) > 1 and self.files != "concat":
             raise TraceError(
-                f"{len(named)} Parquet files are given, which may be different traces; pass --concat to replay them one "
-                "after the other, or convert them to ssdlab-csv and pass --merge"
+                f"{len(named)} Parquet files are given, which may be different traces; pass --concat to replay them "
+                "one after the other, or convert them to ssdlab-csv and pass --merge"
             )
         return ParquetReader(named)
 

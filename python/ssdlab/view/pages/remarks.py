@@ -34,8 +34,8 @@ def sized_by_trace(config: Config, summary: Summary) -> str | None:
         return None
     capacity = text.size(summary["device"]["capacity_bytes"])
     return (
-        f"the drive has the {capacity} that the trace uses, as no capacity is given (--fit compact); for a drive of a size "
-        "of your own: --set device.capacity=64GiB"
+        f"no capacity is given, so the trace sizes the drive: {capacity} (--fit compact); for one of your own size: "
+        "--set device.capacity=64GiB"
     )
 
 
