@@ -78,8 +78,8 @@ def test_compressed_pipes_named_pipes_and_parquet(tmp_path: Path, trace: Path) -
         (["run", "-", "-"], b"", "standard input (-) is named twice; name it once"),
         (
             ["trace", "info", "-"],
-            b"0,R,0,512\n1,R,x,512\n",
-            'standard input:2: field "sector": "x" is not a whole number',
+            b"0,R,0,512\n1,R,0,512\n2,R,x,512\n",
+            'standard input:3: field "sector": "x" is not a whole number',
         ),
     ],
 )
@@ -225,17 +225,20 @@ def test_python_keywords_are_to_blame() -> None:
 def test_a_trace_sizes_the_default_drive_unless_somebody_does(cli: Cli, tmp_path: Path) -> None:
     path = tmp_path / "far.csv"
     # Far beyond the default drive.
-    path.write_text("".join(f"{n},W,{n % 20_000 * 8 + (n % 2 << 40)},4096\n" for n in range(60_000)))
+    path.write_text("".join(f"{n},W,{n * 8 + (n % 2 << 40)},4096\n" for n in range(60_000)))
     plain = cli("run", path, "--no-cache")
     first = plain.stdout.splitlines()[1]
-    assert first.startswith("the drive has the 78.1 MiB that the trace uses, as no capacity is given (--fit compact)")
+    assert first.startswith("no capacity is given, so the trace sizes the drive: 234 MiB (--fit compact); for one")
     asked = cli("run", path, "--no-cache", "--fit", "compact")
-    assert "as no capacity is given" not in asked.stdout
+    assert "no capacity is given" not in asked.stdout
     said = {line for line in plain.stdout.splitlines() if line != first}
     assert said == set(asked.stdout.splitlines())
     for own in (["--set", "device.capacity=4GiB"], ["--fit", "error"], ["--preset", "tlc-nvme"]):
         done = cli("run", path, "--no-cache", *own, "--set", "precondition.overwrite=none", check=False)
         assert done.returncode == 2 and "beyond" in done.stderr, (own, done.stderr)
+    # A trace of one page is no drive, and still has an answer: that of the smallest drive there can be.
+    tiny = ssdlab.simulate(trace=ssdlab.Trace.from_columns(op=[1], offset=[0], bytes=[4096]))
+    assert tiny.summary["device"]["capacity_bytes"] == 64 << 20
     config = ssdlab.Config().for_trace()
     assert config["host.fit"] == "compact" and config["device.fill"] == "100%"
     assert ssdlab.Config()["host.fit"] == "error"

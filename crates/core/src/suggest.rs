@@ -4,7 +4,8 @@
 pub fn named<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str> + Clone) -> Option<&'a str> {
     candidates.clone().into_iter().find(|candidate| *candidate == name).or_else(|| {
         let mut alike = candidates.into_iter().filter(|candidate| is_alike(name, candidate));
-        alike.next().filter(|_| alike.next().is_none())
+        let first = alike.next()?;
+        alike.all(|other| other == first).then_some(first)
     })
 }
 
@@ -66,7 +67,7 @@ mod tests {
 
     #[test]
     fn case_and_hyphens_do_not_tell_names_apart() {
-        let known = ["mq-deadline", "d_choices", "Greedy", "a-b", "a_b", "none"];
+        let known = ["mq-deadline", "d_choices", "Greedy", "a-b", "a_b", "none", "none"];
         for (typed, meant) in [
             ("MQ_Deadline", Some("mq-deadline")),
             ("D-choices", Some("d_choices")),
@@ -74,6 +75,7 @@ mod tests {
             ("a-b", Some("a-b")),
             ("A_B", None),
             ("deadline", None),
+            ("NONE", Some("none")),
         ] {
             assert_eq!(named(typed, known), meant, "{typed}");
         }

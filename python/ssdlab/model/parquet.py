@@ -14,7 +14,7 @@ from ssdlab import _ssdlab, text
 from ssdlab._ssdlab import TraceError
 from ssdlab.lazy import pa, pq
 from ssdlab.model.frame import Frame
-from ssdlab.model.requests import BATCH, OPS, from_columns
+from ssdlab.model.requests import BATCH, OPS, from_columns, unsigned
 
 STREAMS_KEY = b"ssdlab.streams"
 ROW_GROUP = 1 << 20
@@ -140,6 +140,7 @@ class ParquetReader:
 
     def _in_order(self, times: Any) -> Any:
         """Times of a batch; those of a further file begin where those of the one before it end."""
+        times = unsigned(self._frame.called["time_ns"], times, "uint64")
         if self._shift_ns is None:
             self._shift_ns = self._last_ns - int(times[0])
         first_ns, last_ns = int(times[0]) + self._shift_ns, int(times[-1]) + self._shift_ns

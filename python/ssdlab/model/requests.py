@@ -96,7 +96,7 @@ def from_columns(*, op: object, called: Mapping[str, str] | None = None, **colum
     found = {
         name: np.zeros(len(numbers), dtype)
         if columns.get(name) is None
-        else _unsigned(names.get(name, name), columns[name], dtype)
+        else unsigned(names.get(name, name), columns[name], dtype)
         for name, dtype in types.items()
     }
     return _ssdlab.Requests.from_columns(
@@ -128,12 +128,12 @@ def _op_numbers(name: str, op: object) -> "npt.NDArray[np.uint8]":
     if not isinstance(op, Words):
         values = array(name, op)
         if values.dtype.kind not in "UOS":
-            return _unsigned(name, values, "uint8")
+            return unsigned(name, values, "uint8")
         op = Words.of(values.tolist())
     return op.mapped(name, [_ssdlab.operation(word) for word in op.words], WORDS).astype(np.uint8)
 
 
-def _unsigned(name: str, values: object, dtype: str) -> "npt.NDArray[Any]":
+def unsigned(name: str, values: object, dtype: str) -> "npt.NDArray[Any]":
     """`values` as a contiguous column of an unsigned type; TraceError where a value does not fit."""
     column = array(name, values)
     if dtype == "uint64" and column.dtype.kind in "mM":
