@@ -128,7 +128,7 @@ def test_parquet_streams_over_row_groups_and_batches(tmp_path: Path) -> None:
     count = 200_000
     trace = ssdlab.generate(ssdlab.Config(overrides={"workload.requests": count}))
     path = tmp_path / "trace.parquet"
-    pyarrow.parquet.write_table(trace.to_arrow(), path, row_group_size=70_000)
+    pyarrow.parquet.write_table(trace.to_arrow(), path, row_group_size=65_536)
     source = ssdlab.TraceFile(path).open()
     sizes = []
     while len(batch := source.read(9_000)):
@@ -149,11 +149,13 @@ def test_parquet_out_of_order_or_broken_is_an_error(tmp_path: Path) -> None:
     before = tmp_path / "early.parquet"
     before.write_bytes(path.read_bytes())
     # A file begins when the one before it ends, whatever its times.
-    pyarrow.parquet.write_table(pyarrow.table({"time_ns": [4, 6], "op": [1, 1], "offset": [0, 0], "bytes": [512] * 2}), path)
+    pyarrow.parquet.write_table(
+        pyarrow.table({"time_ns": [4, 6], "op": [1, 1], "offset": [0, 0], "bytes": [512] * 2}), path
+    )
     assert ssdlab.read_trace(before, path, concat=True).time_ns.tolist() == [5, 5, 7]
-    rows = {"time_ns": [*range(70_000), 4], "op": [1] * 70_001, "offset": [0] * 70_001, "bytes": [512] * 70_001}
-    pyarrow.parquet.write_table(pyarrow.table(rows), path, row_group_size=70_000)
-    with pytest.raises(ssdlab.TraceError, match=r"late\.parquet: from row 70000 .* time_ns goes back at row 70000"):
+    rows = {"time_ns": [*range(65_536), 4], "op": [1] * 65_537, "offset": [0] * 65_537, "bytes": [512] * 65_537}
+    pyarrow.parquet.write_table(pyarrow.table(rows), path, row_group_size=65_536)
+    with pytest.raises(ssdlab.TraceError, match=r"late\.parquet: from row 65536 .* time_ns goes back at row 65536"):
         ssdlab.read_trace(path)
     path.write_bytes(path.read_bytes()[:100])
     with pytest.raises(ssdlab.TraceError, match=r"late\.parquet: cannot be read as Parquet"):

@@ -22,7 +22,7 @@ EXAMPLES = """
 ssdlab run trace.csv.gz
 zstdcat trace.csv.zst | ssdlab run - --repeat 3
 ssdlab run log.txt --columns time=0:us,op=2,offset=3:sectors,size=4
-ssdlab run oltp.csv --fit compact --repeat until-steady --out out/oltp
+ssdlab run oltp.csv --repeat until-steady --out out/oltp
 ssdlab run trace.csv.gz --preset tlc-nvme --set device.op=12.5%
 ssdlab run aging.csv --save-state aged.drive
 ssdlab run trace.csv --state aged.drive
