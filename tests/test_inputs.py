@@ -151,6 +151,8 @@ def test_objects_of_libcachesim_go_through_caches(
     assert results(cli("cache", "sim", tmp_path / "objects.bin", *asked).stdout) == results(
         cli("cache", "sim", trace, *asked).stdout
     )
+    paged = cli("cache", "mrc", tmp_path / "objects.bin", check=False)
+    assert paged.returncode == 2 and paged.stderr.endswith("add --objects, or --sized-objects for their sizes\n")
     refused = cli("run", tmp_path / "objects.bin", check=False)
     assert refused.returncode == 2
     assert f"objects.bin: holds objects of a cache ({format}), which lie at no address of a drive" in refused.stderr

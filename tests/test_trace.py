@@ -128,7 +128,7 @@ def test_parquet_streams_over_row_groups_and_batches(tmp_path: Path) -> None:
     count = 200_000
     trace = ssdlab.generate(ssdlab.Config(overrides={"workload.requests": count}))
     path = tmp_path / "trace.parquet"
-    pyarrow.parquet.write_table(trace.to_arrow(), path, row_group_size=65_536)
+    pyarrow.parquet.write_table(trace.to_arrow(), path, row_group_size=70_000)
     source = ssdlab.TraceFile(path).open()
     sizes = []
     while len(batch := source.read(9_000)):

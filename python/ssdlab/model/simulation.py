@@ -9,11 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from ssdlab import _ssdlab, text
-from ssdlab._ssdlab import ConfigError, TraceError
+from ssdlab._ssdlab import ConfigError
 from ssdlab.model.config import Config, Overrides, config_of
 from ssdlab.model.kept import keeping
-from ssdlab.model.parquet import ParquetReader
-from ssdlab.model.pipe import name_of
 from ssdlab.model.requests import Monitor
 from ssdlab.model.result import Result
 from ssdlab.model.trace import Trace
@@ -68,7 +66,9 @@ def simulate(
         )
     source = source_of(trace, config)
     # The workload is generated below Python, and a trace in memory is replayed where it is.
-    reader = _opened(source) if isinstance(source, TraceFile) else None
+    reader = None
+    if isinstance(source, TraceFile):
+        reader = source.open_addresses("simulate caches with 'ssdlab cache sim --objects'")
     # A generated workload lies within the device.
     space = None if trace is None else source.address_space(config, monitor)
     requests = source._requests if isinstance(source, Trace) else reader
@@ -104,21 +104,6 @@ def simulate(
         activity=outcome.activity,
         dispatched=None if outcome.dispatched is None else Trace(outcome.dispatched, names),
     )
-
-
-def _opened(file: TraceFile) -> ParquetReader | _ssdlab.Reader:
-    """The first pass over a file.
-
-    Raises:
-        TraceError: If it cannot be read, or what it holds lies at no address of a drive.
-    """
-    reader = file.open()
-    if isinstance(reader, _ssdlab.Reader) and reader.holds_objects():
-        raise TraceError(
-            f"{name_of(file.paths[0])}: holds objects of a cache ({reader.format()}), which lie at no address of a "
-            "drive; simulate caches with 'ssdlab cache sim --objects'"
-        )
-    return reader
 
 
 def _savable(path: Path) -> Path:

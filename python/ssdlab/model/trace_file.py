@@ -78,6 +78,20 @@ class TraceFile(Source):
             return self._open_parquet(named)
         return _ssdlab.Reader(named, self.format, self.columns, self.files, self.device, self.action, self.skip_bad)
 
+    def open_addresses(self, instead: str) -> ParquetReader | _ssdlab.Reader:
+        """Starts a pass over requests that address a drive.
+
+        Raises:
+            TraceError: As `open`, or if they are for objects of a cache; it ends with what to do instead.
+        """
+        reader = self.open()
+        if isinstance(reader, _ssdlab.Reader) and reader.holds_objects():
+            raise TraceError(
+                f"{name_of(self.paths[0])}: holds objects of a cache ({reader.format()}), which lie at no address of a "
+                f"drive; {instead}"
+            )
+        return reader
+
     def _open_parquet(self, named: list[tuple[Path, Path]]) -> ParquetReader:
         if self.device not in (None, "all"):
             raise TraceError(f"device {self.device!r} is not in the trace: Parquet names none; leave it out")
