@@ -438,7 +438,8 @@ fn values_and_names_are_read_as_they_are_typed() {
         ("ftl.page.gc.D-Choices.d=3", "ftl.page.gc.d_choices.d=3"),
         ("precondition.overwrite=None", "precondition.overwrite=none"),
     ] {
-        let values = |config: Config| config.leaves().into_iter().map(|leaf| (leaf.key, leaf.value)).collect::<Vec<_>>();
+        let values =
+            |config: Config| config.leaves().into_iter().map(|leaf| (leaf.key, leaf.value)).collect::<Vec<_>>();
         assert_eq!(values(resolve(None, &[], &[typed])), values(resolve(None, &[], &[meant])), "{typed}");
         let (key, value) = typed.split_once('=').unwrap();
         let toml = file("typed.toml", &format!("{key} = {value:?}"));

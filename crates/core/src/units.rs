@@ -141,7 +141,9 @@ fn ambiguous_share(text: &str) -> Option<UnitError> {
     // The product is a decimal number; what binary adds to it is no part of it.
     let of_one = (number * 1e11).round() / 1e9;
     let [percent, share] = [number, of_one].map(write_percent);
-    Some(UnitError(format!("{text:?} may mean {percent} or, as a share of 1, {share}; write \"{percent}\" or \"{share}\"")))
+    Some(UnitError(format!(
+        "{text:?} may mean {percent} or, as a share of 1, {share}; write \"{percent}\" or \"{share}\""
+    )))
 }
 
 /// Reads a number such as `"1000"`, `"1_000"`, `"20k"`, `"1.5M"` or `"1e6"`; its prefixes are decimal.
@@ -246,7 +248,8 @@ mod tests {
         assert_eq!(Bytes::parse("1.5KiB"), Ok(Bytes(1536)));
         assert_eq!(Bytes::parse("480 GB"), Ok(Bytes(480_000_000_000)));
         assert_eq!(Bytes::parse("1_024B"), Ok(Bytes(1024)));
-        for (text, bytes) in [("4G", 4 << 30), ("4gib", 4 << 30), ("4 GiB", 4 << 30), ("4kb", 4000), ("1.5m", 3 << 19)] {
+        for (text, bytes) in [("4G", 4 << 30), ("4gib", 4 << 30), ("4 GiB", 4 << 30), ("4kb", 4000), ("1.5m", 3 << 19)]
+        {
             assert_eq!(Bytes::parse(text), Ok(Bytes(bytes)), "{text}");
         }
         for wrong in ["1.3B", "4", "4Kbit", "KiB", "", "-4KiB", "99999999TiB", "4.KiB", "1..5KiB", ".5KiB"] {
@@ -276,10 +279,19 @@ mod tests {
 
     #[test]
     fn counts_have_decimal_prefixes_and_exponents() {
-        for (text, count) in
-            [("1000", 1000), ("1_000", 1000), ("20k", 20_000), ("1M", 1_000_000), ("1m", 1_000_000), ("1e6", 1_000_000),
-             ("1E+3", 1000), ("2.5k", 2500), ("1000000.0", 1_000_000), (" 7 ", 7), ("18446744073709551615", u64::MAX)]
-        {
+        for (text, count) in [
+            ("1000", 1000),
+            ("1_000", 1000),
+            ("20k", 20_000),
+            ("1M", 1_000_000),
+            ("1m", 1_000_000),
+            ("1e6", 1_000_000),
+            ("1E+3", 1000),
+            ("2.5k", 2500),
+            ("1000000.0", 1_000_000),
+            (" 7 ", 7),
+            ("18446744073709551615", u64::MAX),
+        ] {
             assert_eq!(parse_count(text), Ok(count), "{text}");
         }
         for wrong in ["", "k", "1.5", "-1", "1e-3", "1e30", "1e", "1Ki", "18446744073709551616", "1 000", "NaN"] {

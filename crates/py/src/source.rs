@@ -6,7 +6,9 @@ use std::sync::{Mutex, PoisonError};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use ssdlab_trace::{Action, Columns, DeviceChoice, Files, Format, Progress, ReadOptions, Request, Source, TraceError, TraceReader};
+use ssdlab_trace::{
+    Action, Columns, DeviceChoice, Files, Format, Progress, ReadOptions, Request, Source, TraceError, TraceReader,
+};
 
 use crate::config::Config;
 use crate::counters;
@@ -60,7 +62,9 @@ impl Reader {
             None => Files::Parts,
             Some("concat") => Files::Concatenated,
             Some("merge") => Files::Merged,
-            Some(other) => return Err(PyValueError::new_err(format!("files are \"concat\" or \"merge\", not {other:?}"))),
+            Some(other) => {
+                return Err(PyValueError::new_err(format!("files are \"concat\" or \"merge\", not {other:?}")));
+            }
         };
         let options = ReadOptions {
             format: format.map(Format::parse).transpose().map_err(|error| trace_error(&error))?,

@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use crate::input::Origin;
 use crate::writer::Converter;
-use crate::{Action, Columns, DeviceChoice, Files, Format, Op, Profile, ReadOptions, Request, Source, TraceError, TraceReader};
+use crate::{
+    Action, Columns, DeviceChoice, Files, Format, Op, Profile, ReadOptions, Request, Source, TraceError, TraceReader,
+};
 
 /// Reads `data` as `format` (or as what it is recognised as), strictly and leniently, for one device and
 /// for all, and checks every promise of [`TraceReader`].

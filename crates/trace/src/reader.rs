@@ -8,11 +8,11 @@ use std::collections::BinaryHeap;
 use std::path::{Path, PathBuf};
 
 use crate::decode::{BATCH, Decoder};
+use crate::error::shown;
 use crate::input::{Input, Origin};
 use crate::intake::Intake;
 use crate::reorder::{Reorder, WINDOW};
 use crate::spread::Spread;
-use crate::error::shown;
 use crate::{DeviceChoice, Files, Format, IngestReport, Progress, ReadOptions, Request, Source, TraceError};
 
 /// One file and the requests decoded from it.
@@ -259,7 +259,8 @@ impl Source for TraceReader {
             let part = &self.ready[self.next..end];
             let first_ns = *self.first_ns.get_or_insert(part[0].time_ns);
             let base_ns = self.base_ns;
-            let shifted = |request: &Request| Request { time_ns: base_ns.saturating_add(request.time_ns - first_ns), ..*request };
+            let shifted =
+                |request: &Request| Request { time_ns: base_ns.saturating_add(request.time_ns - first_ns), ..*request };
             out.extend(part.iter().map(shifted));
             self.last_ns = base_ns.saturating_add(part[part.len() - 1].time_ns - first_ns);
             given += end - self.next;
@@ -295,7 +296,8 @@ fn format_of(inputs: &mut [Input], options: &ReadOptions) -> Result<Format, Trac
     let given = match (&options.columns, options.format) {
         (Some(_), None | Some(Format::Columns)) => Some(Format::Columns),
         (Some(_), Some(other)) => {
-            let why = format!("--columns says what the columns of any text hold, and --format {} has its own", other.name());
+            let why =
+                format!("--columns says what the columns of any text hold, and --format {} has its own", other.name());
             return Err(TraceError::Format(format!("{why}; leave one of them out")));
         }
         (None, Some(Format::Columns)) => {
@@ -314,12 +316,16 @@ fn format_of(inputs: &mut [Input], options: &ReadOptions) -> Result<Format, Trac
             Some((first, other)) if *other != format => {
                 let (one, two) = (other.name(), format.name());
                 let why = format!("{first} is of the format {one} and {path} of {two}");
-                return Err(TraceError::Format(format!("{why}; convert one of them with 'ssdlab trace convert' first")));
+                return Err(TraceError::Format(format!(
+                    "{why}; convert one of them with 'ssdlab trace convert' first"
+                )));
             }
             _ => found = Some((path, format)),
         }
     }
-    found.map(|(_, format)| format).ok_or_else(|| TraceError::Format("no trace file is named; name at least one".into()))
+    found
+        .map(|(_, format)| format)
+        .ok_or_else(|| TraceError::Format("no trace file is named; name at least one".into()))
 }
 
 /// Names files as the devices that they are where their format has none: all one if they are concatenated, and by their
@@ -510,7 +516,8 @@ mod tests {
     /// order, an empty end and a format whose times are spread.
     #[test]
     fn concatenated_files_follow_one_another() {
-        let files: [&[u8]; 3] = [b"1000,R,0,512\n1030,R,8,512\n", b"70,W,0,512\n50,W,8,512\n", b"# nothing\n7,R,16,512\n"];
+        let files: [&[u8]; 3] =
+            [b"1000,R,0,512\n1030,R,8,512\n", b"70,W,0,512\n50,W,8,512\n", b"# nothing\n7,R,16,512\n"];
         let options = ReadOptions { files: Files::Concatenated, ..csv(true) };
         let origins: Vec<Origin> = files.iter().map(|&bytes| Origin::Memory(bytes.into())).collect();
         let mut reader = TraceReader::over(&origins, &options).unwrap();

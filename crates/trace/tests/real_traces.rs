@@ -178,7 +178,8 @@ fn objects_are_written_as_libcachesim_writes_them() {
     writer.write(&objects, &trace.names).unwrap();
     assert_eq!(writer.finish().unwrap().requests, 113_872);
     let ours = std::fs::read(&target).unwrap();
-    let next = |bytes: &[u8]| bytes.chunks(24).map(|record| [&record[4..12], &record[16..]].concat()).collect::<Vec<_>>();
+    let next =
+        |bytes: &[u8]| bytes.chunks(24).map(|record| [&record[4..12], &record[16..]].concat()).collect::<Vec<_>>();
     assert!(next(&ours) == next(&theirs));
     let read_back = read(path, &ReadOptions::default());
     assert_eq!(read_back.reader.format(), Format::OracleGeneral);

@@ -50,7 +50,8 @@ impl Encoder for AlibabaEncoder {
     fn keeps(&self) -> Keeps {
         Keeps {
             ops: &[Op::Read, Op::Write],
-            names_op: true, unit_ns: 1000,
+            names_op: true,
+            unit_ns: 1000,
             sector: 1,
             whole_sectors: false,
             flags: false,

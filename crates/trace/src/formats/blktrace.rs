@@ -160,7 +160,15 @@ fn number(name: &str) -> bool {
 
 impl Encoder for BlktraceEncoder {
     fn keeps(&self) -> Keeps {
-        Keeps { ops: &Op::ALL, names_op: true, unit_ns: 1, sector: SECTOR, whole_sectors: false, flags: true, stream: number }
+        Keeps {
+            ops: &Op::ALL,
+            names_op: true,
+            unit_ns: 1,
+            sector: SECTOR,
+            whole_sectors: false,
+            flags: true,
+            stream: number,
+        }
     }
 
     fn encode(&mut self, item: &Item<'_>, out: &mut Vec<u8>) {

@@ -127,7 +127,11 @@ impl LineFormat for Text {
             let count = split(line, self.separator, &mut fields);
             let found = self.find(line, &fields[..count])?;
             self.found = Some(found);
-            return if self.is_heading(&fields, &found) { Ok(Entry::Skip(Skip::Header)) } else { self.line(line, tables) };
+            return if self.is_heading(&fields, &found) {
+                Ok(Entry::Skip(Skip::Header))
+            } else {
+                self.line(line, tables)
+            };
         };
         let count = split(line, self.separator, &mut fields);
         let text = |at: usize| match found[at] {
@@ -142,7 +146,10 @@ impl LineFormat for Text {
             value.checked_mul(unit).ok_or(Fault::new(NAMES[at], field, "is too large in this unit"))
         };
         let time_ns = match found[TIME] {
-            Some((_, unit)) => fraction(text(TIME)?, unit).map_err(|why| Fault::new("time", line, why))?,
+            Some((_, unit)) => {
+                let field = text(TIME)?;
+                fraction(field, unit).map_err(|why| Fault::new("time", field, why))?
+            }
             None => 0,
         };
         let (offset, bytes) = if op == Op::Flush { (0, 0) } else { (number(OFFSET)?, number(SIZE)?) };
@@ -217,7 +224,10 @@ mod tests {
         for (columns, text) in [
             ("time=0:us,op=2,offset=3:sectors,size=4:sectors", "17.5,a,Write,8,16\n19,b,r,16,1\n19.5,a,DISCARD,0,1\n"),
             ("size=4:sectors,offset=3:sectors,time=0:us,op=2", "17.5;a;W;8;16\n19;b;0;16;1\n19.5;a;trim;0;1\n"),
-            ("time=T:us,op=Kind,offset=lba:sectors,size=n", "T\tkind\tLBA\tn\n17.5\t1\t8\t8192\n19\tR\t16\t512\n19.5\tD\t0\t512\n"),
+            (
+                "time=T:us,op=Kind,offset=lba:sectors,size=n",
+                "T\tkind\tLBA\tn\n17.5\t1\t8\t8192\n19\tR\t16\t512\n19.5\tD\t0\t512\n",
+            ),
             ("time=0:us,op=1,offset=2,size=3", "\"17.5\" \"2a\"  4096 8192\n19 28 8192 512\n19.5 42 0 512\n"),
         ] {
             let (requests, _) = read_with(text.as_bytes(), &options(columns)).unwrap();
@@ -241,7 +251,9 @@ mod tests {
         let plain = "time=0,op=1,offset=2,size=3";
         assert!(fails(plain, "0,R,1,512\n1,R,x,512\n").contains("memory:2: field \"offset\": \"x\" is not a whole"));
         assert!(fails(plain, "0,R,1,512\n1,R\n").contains("memory:2: field \"offset\" is missing"));
-        assert!(fails("op=o,offset=p,size=s", "o,p,bytes\nR,0,1\n").contains("field \"size\": \"o,p,bytes\" does not have"));
+        assert!(
+            fails("op=o,offset=p,size=s", "o,p,bytes\nR,0,1\n").contains("field \"size\": \"o,p,bytes\" does not have")
+        );
         for (columns, why) in [
             ("", "\"\" is not NAME=COLUMN"),
             ("op=0,offset=1", "size is missing"),

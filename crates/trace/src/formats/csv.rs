@@ -72,7 +72,15 @@ fn plain(name: &str) -> bool {
 
 impl Encoder for CsvEncoder {
     fn keeps(&self) -> Keeps {
-        Keeps { ops: &Op::ALL, names_op: true, unit_ns: 1, sector: SECTOR, whole_sectors: false, flags: true, stream: plain }
+        Keeps {
+            ops: &Op::ALL,
+            names_op: true,
+            unit_ns: 1,
+            sector: SECTOR,
+            whole_sectors: false,
+            flags: true,
+            stream: plain,
+        }
     }
 
     fn start(&mut self, out: &mut Vec<u8>) {

@@ -55,7 +55,8 @@ impl Encoder for DiskSimEncoder {
     fn keeps(&self) -> Keeps {
         Keeps {
             ops: &[Op::Read, Op::Write],
-            names_op: true, unit_ns: 1,
+            names_op: true,
+            unit_ns: 1,
             sector: BLOCK,
             whole_sectors: true,
             flags: false,

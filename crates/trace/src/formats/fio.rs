@@ -106,7 +106,8 @@ impl<const VERSION: u8> Encoder for FioEncoder<VERSION> {
     fn keeps(&self) -> Keeps {
         Keeps {
             ops: &Op::ALL,
-            names_op: true, unit_ns: Self::UNIT_NS,
+            names_op: true,
+            unit_ns: Self::UNIT_NS,
             sector: 1,
             whole_sectors: false,
             flags: false,

@@ -49,7 +49,8 @@ impl Encoder for MqSimEncoder {
     fn keeps(&self) -> Keeps {
         Keeps {
             ops: &[Op::Read, Op::Write],
-            names_op: true, unit_ns: 1,
+            names_op: true,
+            unit_ns: 1,
             sector: SECTOR,
             whole_sectors: true,
             flags: false,

@@ -63,7 +63,8 @@ impl Encoder for MsrEncoder {
     fn keeps(&self) -> Keeps {
         Keeps {
             ops: &[Op::Read, Op::Write],
-            names_op: true, unit_ns: TICK_NS,
+            names_op: true,
+            unit_ns: TICK_NS,
             sector: 1,
             whole_sectors: false,
             flags: false,

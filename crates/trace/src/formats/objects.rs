@@ -314,7 +314,8 @@ mod tests {
         out
     }
 
-    const ROWS: [(u32, u64, u32, i64); 4] = [(10, 7, 512, 3), (10, 1 << 60, 4096, -1), (12, 7, 512, i64::MAX), (12, 9, 0, -1)];
+    const ROWS: [(u32, u64, u32, i64); 4] =
+        [(10, 7, 512, 3), (10, 1 << 60, 4096, -1), (12, 7, 512, i64::MAX), (12, 9, 0, -1)];
 
     fn expected() -> [Request; 3] {
         [request(0, Op::Read, 7, 512), request(0, Op::Read, 1 << 60, 4096), request(2_000_000_000, Op::Read, 7, 512)]
@@ -383,6 +384,9 @@ mod tests {
             encoder.encode(&item(time, offset), &mut out);
         }
         encoder.end(&mut out);
-        assert_eq!(String::from_utf8(out).unwrap(), format!("{HEADER}\n1,7,512,3\n2,8,512,-1\n3,7,512,4\n4,7,512,-1\n"));
+        assert_eq!(
+            String::from_utf8(out).unwrap(),
+            format!("{HEADER}\n1,7,512,3\n2,8,512,-1\n3,7,512,4\n4,7,512,-1\n")
+        );
     }
 }

@@ -47,7 +47,8 @@ impl Encoder for SpcEncoder {
     fn keeps(&self) -> Keeps {
         Keeps {
             ops: &[Op::Read, Op::Write],
-            names_op: true, unit_ns: 1,
+            names_op: true,
+            unit_ns: 1,
             sector: BLOCK,
             whole_sectors: false,
             flags: false,

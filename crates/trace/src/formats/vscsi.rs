@@ -97,7 +97,15 @@ pub(crate) struct VscsiEncoder<const VERSION: u8> {
 impl<const VERSION: u8> Encoder for VscsiEncoder<VERSION> {
     fn keeps(&self) -> Keeps {
         let ops = &[Op::Read, Op::Write, Op::Flush];
-        Keeps { ops, names_op: true, unit_ns: TICK_NS, sector: BLOCK, whole_sectors: false, flags: false, stream: |_| false }
+        Keeps {
+            ops,
+            names_op: true,
+            unit_ns: TICK_NS,
+            sector: BLOCK,
+            whole_sectors: false,
+            flags: false,
+            stream: |_| false,
+        }
     }
 
     fn encode(&mut self, item: &Item<'_>, out: &mut Vec<u8>) {
