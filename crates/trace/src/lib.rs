@@ -10,6 +10,7 @@ mod encode;
 pub mod error;
 mod fault;
 mod fields;
+mod files;
 pub mod formats;
 pub mod fuzz;
 pub mod generate;
