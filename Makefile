@@ -18,7 +18,7 @@ help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: $(INSTALLED) ## Build, replay a shipped trace against an SSD, print the result and write an HTML report
-	@$(BIN)/ssdlab run traces/varmail.csv.zst --fit compact --repeat until-steady --out out/varmail
+	@$(BIN)/ssdlab run traces/varmail.csv.zst --repeat until-steady --out out/varmail
 
 test: test-rust test-python ## Run every test
 

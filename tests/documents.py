@@ -30,6 +30,7 @@ DOCUMENTS = (
     "docs/cache.md",
     "docs/compress.md",
     "docs/filebench.md",
+    "docs/inputs.md",
     "docs/calibrate.md",
     "docs/schedulers.md",
     "docs/plan.md",

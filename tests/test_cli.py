@@ -27,7 +27,7 @@ def test_run_prints_a_table(cli: Cli) -> None:
     for words in (
         "zipf workload, 20,000 requests",
         "write amplification",
-        "over-provisioning, over logical",
+        "over-provisioning with reserve",
         "over-provisioning, of physical",
         "garbage collection",
         "p99.99",
@@ -85,7 +85,7 @@ def test_a_warm_up_that_takes_all_requests_is_told(cli: Cli) -> None:
     ("arguments", "words"),
     [
         (["run", "nothere.csv"], ["nothere.csv", "No such file"]),
-        (["run", str(OLTP)], ["request 58", "--fit compact"]),
+        (["run", str(OLTP), "--fit", "error"], ["request 58", "--fit compact"]),
         (["run", "--set", "device.opp=7%"], ["device.opp", "did you mean device.op?"]),
         (["run", "--set", "device.op=7"], ["device.op", '"7%"']),
         (["run", "--set", "device.op=2000%"], ["device.op", "1000"]),

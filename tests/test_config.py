@@ -14,7 +14,7 @@ def test_later_layers_win_and_say_where_they_were_written(tmp_path: Path) -> Non
     config = ssdlab.Config(preset="faster", file=file, overrides={"device.op": "12.5%", "check": True})
     origins = {key: origin for key, _, origin in config.settings}
     assert config["device.capacity"] == "2GiB" and origins["device.capacity"].endswith("mine.toml:2")
-    assert config["device.op"] == "12.5%" and origins["device.op"] == "--set"
+    assert config["device.op"] == "12.5%" and origins["device.op"] == "overrides"
     assert config["nand.page_size"] == "2KiB" and origins["nand.page_size"] == "preset faster"
     assert config["check"] is True
 

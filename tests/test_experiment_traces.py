@@ -181,11 +181,12 @@ def test_a_trace_may_have_several_files(cli: Cli, file: Path, mail: Path) -> Non
 
 
 def test_what_was_met_while_reading_a_trace_is_told(cli: Cli, file: Path, mail: Path) -> None:
-    # In this format each file is a device, and the first one is taken.
     halves(mail, ["a.csv", "b.csv"], "ssdlab-csv")
+    with (mail.parent / "b.csv").open("a") as part:
+        part.write("99999999999999,W,8,0,0x2,1\n")
     done = cli("experiment", "run", file, "--trace", "mail=a.csv", "--trace", "mail=b.csv")
     (note,) = (line for line in done.stdout.splitlines() if line.startswith("note: "))
-    assert note.startswith("note: trace mail: ") and "b.csv" in note
+    assert note.startswith("note: trace mail: zero length: 1 requests")
 
 
 def test_equal_configuration_and_trace_run_once(file: Path, mail: Path) -> None:

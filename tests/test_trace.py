@@ -148,10 +148,15 @@ def test_parquet_out_of_order_or_broken_is_an_error(tmp_path: Path) -> None:
     )
     before = tmp_path / "early.parquet"
     before.write_bytes(path.read_bytes())
-    assert len(ssdlab.read_trace(before, path)) == 2
-    pyarrow.parquet.write_table(pyarrow.table({"time_ns": [4], "op": [1], "offset": [0], "bytes": [512]}), path)
-    with pytest.raises(ssdlab.TraceError, match=r"late\.parquet: time_ns goes back at row 1"):
-        ssdlab.read_trace(before, path)
+    # A file begins when the one before it ends, whatever its times.
+    pyarrow.parquet.write_table(
+        pyarrow.table({"time_ns": [4, 6], "op": [1, 1], "offset": [0, 0], "bytes": [512] * 2}), path
+    )
+    assert ssdlab.read_trace(before, path, concat=True).time_ns.tolist() == [5, 5, 7]
+    rows = {"time_ns": [*range(65_536), 4], "op": [1] * 65_537, "offset": [0] * 65_537, "bytes": [512] * 65_537}
+    pyarrow.parquet.write_table(pyarrow.table(rows), path, row_group_size=65_536)
+    with pytest.raises(ssdlab.TraceError, match=r"late\.parquet: from row 65536 .* time_ns goes back at row 65536"):
+        ssdlab.read_trace(path)
     path.write_bytes(path.read_bytes()[:100])
     with pytest.raises(ssdlab.TraceError, match=r"late\.parquet: cannot be read as Parquet"):
         ssdlab.read_trace(path)

@@ -41,12 +41,16 @@ __all__ = [
     "check_log_size",
     "codecs",
     "corrections",
+    "count",
     "explain",
     "formats",
     "json_schema",
     "kept_key",
     "modelled_codec",
+    "named",
+    "nanos",
     "nearest",
+    "operation",
     "options",
     "presets",
     "share",
@@ -102,7 +106,9 @@ class FlashDrive:
 @final
 class Config:
     """A resolved configuration: one value for every option that applies."""
-    def __new__(cls, preset: str | None, files: Sequence[tuple[str, str]], overrides: Sequence[str]) -> Config: ...
+    def __new__(
+        cls, preset: str | None, files: Sequence[tuple[str, str]], overrides: Sequence[tuple[str, str]]
+    ) -> Config: ...
     def leaves(self) -> list[tuple[str, str, str]]: ...
     def to_toml(self, origins: bool) -> str: ...
     def needs_extent(self) -> bool: ...
@@ -136,8 +142,10 @@ class Reader:
     """A trace file being read from front to back."""
     def __new__(
         cls,
-        paths: Sequence[PathLike[str]],
+        paths: Sequence[tuple[PathLike[str], PathLike[str]]],
         format: str | None = None,
+        columns: str | None = None,
+        files: str | None = None,
         device: str | None = None,
         action: str | None = None,
         skip_bad: bool = False,
@@ -145,6 +153,7 @@ class Reader:
     def read(self, max: int) -> Requests: ...
     def progress(self) -> tuple[int, int | None]: ...
     def format(self) -> str: ...
+    def holds_objects(self) -> bool: ...
     def streams(self) -> list[str]: ...
     def report(self) -> dict[str, Any]: ...
 
@@ -327,6 +336,15 @@ def codecs() -> list[tuple[str, str, str]]:
 def share(text: str) -> float:
     """A share such as `"95%"` as a fraction of 1."""
 
+def count(text: str) -> int:
+    """A number such as `"1M"` or `"1e6"`."""
+
+def nanos(text: str) -> int:
+    """A duration such as `"25us"` in nanoseconds."""
+
+def operation(text: str) -> int | None:
+    """The number of an operation such as `"R"`, `"write"` or `"1"`; None if it is none."""
+
 def size(text: str) -> int:
     """A size such as `"64KiB"` in bytes."""
 
@@ -397,5 +415,6 @@ def explain(key: str) -> tuple[str, str, str, list[tuple[str, str]]] | None: ...
 def stated(key: str) -> list[tuple[str, str, str]]: ...
 def variants(key: str) -> list[tuple[str, str]]: ...
 def nearest(word: str, known: Sequence[str]) -> str | None: ...
+def named(word: str, known: Sequence[str]) -> str | None: ...
 def formats() -> list[tuple[str, str, bool]]: ...
 def _panic(config: Config) -> None: ...

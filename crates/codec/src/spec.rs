@@ -4,7 +4,7 @@ use std::fmt;
 use std::io;
 use std::str::FromStr;
 
-use ssdlab_core::suggest::{list, nearest};
+use ssdlab_core::suggest::{list, named, nearest};
 
 use crate::{CODECS, Codec, Info, Parameter};
 
@@ -88,9 +88,9 @@ impl FromStr for CodecSpec {
     fn from_str(text: &str) -> Result<Self, SpecError> {
         let mut parts = text.trim().split(':');
         let name = parts.next().unwrap_or_default();
-        let lower = name.to_lowercase();
-        let Some(info) = CODECS.iter().copied().find(|info| info.name == lower) else {
-            let names = || CODECS.iter().map(|info| info.name);
+        let names = || CODECS.iter().map(|info| info.name);
+        let meant = named(name, names());
+        let Some(info) = CODECS.iter().copied().find(|info| Some(info.name) == meant) else {
             let hint = nearest(name, names()).map_or_else(|| ".".into(), |meant| format!("; did you mean {meant:?}?"));
             return Err(SpecError::UnknownCodec { name: name.to_owned(), hint, known: list(names()) });
         };

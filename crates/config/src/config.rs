@@ -7,12 +7,12 @@ use crate::registry::{OPTIONS, find};
 use crate::table::{Entries, Entry, OptionSpec, below};
 use crate::value::Value;
 
-/// A TOML document and where it came from.
+/// What was written, and where: a TOML document, or one setting as `key=value`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Layer {
-    /// What messages call it; usually the path of the file.
+    /// What messages call it: the path of the file, or the option, such as `--set`.
     pub origin: String,
-    /// The document.
+    /// The document or setting.
     pub text: String,
 }
 
@@ -34,7 +34,7 @@ pub struct Config {
 }
 
 impl Config {
-    /// Merges defaults, the preset with what it extends, `files` in order, and `sets` (`key=value`); later ones win.
+    /// Merges defaults, the preset with what it extends, `files` in order, and the settings `sets`; later ones win.
     ///
     /// A preset given here beats the one a file names; of several files naming one, the last wins. Where none is named,
     /// the preset is [`DEFAULT_PRESET`].
@@ -42,7 +42,7 @@ impl Config {
     /// # Errors
     ///
     /// Every unknown key, unreadable value and contradiction of every layer.
-    pub fn resolve(preset: Option<&str>, files: &[Layer], sets: &[String]) -> Result<Self, ConfigError> {
+    pub fn resolve(preset: Option<&str>, files: &[Layer], sets: &[Layer]) -> Result<Self, ConfigError> {
         let mut violations = Vec::new();
         let files: Vec<Written> =
             files.iter().map(|layer| read(Form::File(&layer.origin), &layer.text, &mut violations)).collect();

@@ -1,11 +1,13 @@
-//! One layer as written: a TOML document, or the `--set` arguments, read into keys and values with their places.
+//! One layer as written: a TOML document, or settings one by one, read into keys and values with their places.
 
+use crate::config::Layer;
 use crate::error::Violation;
 use crate::kind::Kind;
 use crate::registry::{OPTIONS, SECTIONS, current_key, find, find_former};
 use crate::table::{Entries, Entry, Former, OptionSpec, below};
 use crate::value::{Value, found, with_quotes};
-use ssdlab_core::suggest::{list, nearest_key, split};
+use ssdlab_core::suggest::{list, named, nearest_key, split};
+use std::sync::LazyLock;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -32,8 +34,8 @@ pub(crate) enum Form<'a> {
     File(&'a str),
     /// A preset: the whole is one place, `extends` names the base.
     Preset(&'a str),
-    /// A `--set` argument: one place, no base.
-    Set,
+    /// A setting by itself, such as an argument of `--set`: one place, no base.
+    Set(&'a str),
 }
 
 /// Reads one document; everything wrong with it goes to `violations`.
@@ -43,22 +45,22 @@ pub(crate) fn read(form: Form<'_>, text: &str, violations: &mut Vec<Violation>) 
     written
 }
 
-/// Reads the `--set` arguments as one layer. The last of several with the same key counts.
-pub(crate) fn read_sets(sets: &[String], violations: &mut Vec<Violation>) -> Written {
+/// Reads settings, each `key=value`, as one layer. The last of several with the same key counts.
+pub(crate) fn read_sets(sets: &[Layer], violations: &mut Vec<Violation>) -> Written {
     let mut written = Written::default();
     let mut pairs = Vec::new();
-    for set in sets {
-        match set.split_once('=').map(|(key, value)| (key.trim(), value.trim())) {
-            Some((key, value)) if is_key(key) => pairs.push((key, value)),
-            _ => violations.push(Violation::new(Form::Set.name(), "", format!("{set:?} is not of the form key=value"))),
+    for Layer { origin, text } in sets {
+        match text.split_once('=').map(|(key, value)| (key.trim(), value.trim())) {
+            Some((key, value)) if is_key(key) => pairs.push((origin, known_key(key), value)),
+            _ => violations.push(Violation::new(origin, "", format!("{text:?} is not of the form key=value"))),
         }
     }
-    for (place, (key, value)) in pairs.iter().enumerate() {
-        let is_last = pairs[place + 1..].iter().all(|(later, _)| later != key);
+    for (place, (origin, key, value)) in pairs.iter().enumerate() {
+        let is_last = pairs[place + 1..].iter().all(|(_, later, _)| later != key);
         if is_last {
             let kind = find(&current_key(key)).map(|option| &option.kind);
             let document = format!("{key} = {}", with_quotes(kind, value));
-            read_into(&mut written, Form::Set, &document, violations);
+            read_into(&mut written, Form::Set(origin), &document, violations);
         }
     }
     written
@@ -76,7 +78,7 @@ impl Form<'_> {
         match self {
             Self::File(name) => name.into(),
             Self::Preset(name) => format!("preset {name}"),
-            Self::Set => "--set".into(),
+            Self::Set(origin) => origin.into(),
         }
     }
 }
@@ -131,7 +133,7 @@ impl Reader<'_> {
     fn table(&mut self, path: &str, table: &DeTable<'_>) {
         for (name, value) in table {
             let key = if path.is_empty() { name.get_ref().to_string() } else { format!("{path}.{}", name.get_ref()) };
-            self.entry(&key, name.span().start, value);
+            self.entry(known_key(&key), name.span().start, value);
         }
     }
 
@@ -157,8 +159,7 @@ impl Reader<'_> {
                 self.fault(value_start, Place::Value, key, message);
             }
             (None, _) => {
-                let known = known_keys();
-                let known: Vec<&str> = known.iter().map(String::as_str).collect();
+                let known: Vec<&str> = KNOWN_KEYS.iter().map(String::as_str).collect();
                 let remedy = match nearest_key(key, &known) {
                     Some(meant) => format!("did you mean {meant}?"),
                     None => format!("known here: {}", list(children(nearest_table(key)))),
@@ -179,7 +180,8 @@ impl Reader<'_> {
         for (name, value) in in_order {
             let start = name.span().start;
             let key = format!("{}.{}", choice.key, name.get_ref());
-            let variant = choice.variants().iter().find(|variant| variant.name == name.get_ref().as_ref());
+            let meant = named(name.get_ref(), choice.variants().iter().map(|variant| variant.name));
+            let variant = choice.variants().iter().find(|variant| Some(variant.name) == meant);
             if let Some(former) = find_former(choice.key, name.get_ref()) {
                 self.former(former, start, value.get_ref());
                 continue;
@@ -255,7 +257,7 @@ impl Reader<'_> {
             (Form::File(_), "preset", other) => format!("expected the name of a preset, found {}", found(other)),
             (Form::File(_), ..) => "only a preset extends another; write preset = \"...\"".into(),
             (Form::Preset(_), ..) => "a preset builds on another with extends = \"...\"".into(),
-            (Form::Set, ..) => "only a file names a preset".into(),
+            (Form::Set(_), ..) => "only a file names a preset".into(),
         };
         self.fault(key_start, Place::Key, key, message);
     }
@@ -273,7 +275,7 @@ fn nearest_table(key: &str) -> &str {
 }
 
 /// Every key, section and variant that may be written.
-fn known_keys() -> Vec<String> {
+static KNOWN_KEYS: LazyLock<Vec<String>> = LazyLock::new(|| {
     let sections = SECTIONS.iter().map(|section| section.name).filter(|name| !name.is_empty()).map(str::to_string);
     let keys = OPTIONS.iter().map(|option| option.key.to_string());
     let variants = OPTIONS
@@ -281,6 +283,11 @@ fn known_keys() -> Vec<String> {
         .filter(|option| option.has_parameters())
         .flat_map(|choice| choice.variants().iter().map(|variant| format!("{}.{}", choice.key, variant.name)));
     sections.chain(keys).chain(variants).collect()
+});
+
+/// A key as it is known, whatever the case in which it was typed; an unknown one as it was typed.
+fn known_key(key: &str) -> &str {
+    named(key, KNOWN_KEYS.iter().map(String::as_str)).unwrap_or(key)
 }
 
 /// The names directly in a table.

@@ -1,6 +1,6 @@
 //! The presets: drives of the documents and of the market, each number with its source.
 
-use ssdlab_core::suggest::{list, nearest};
+use ssdlab_core::suggest::{list, named, nearest};
 
 /// The default drive: the preset of whoever names none.
 pub const DEFAULT_PRESET: &str = "small-nvme";
@@ -61,10 +61,10 @@ impl Preset {
 
 /// The one of `presets` called `name`.
 pub(crate) fn find_preset(presets: &'static [Preset], name: &str) -> Result<&'static Preset, String> {
-    if let Some(preset) = presets.iter().find(|preset| preset.name == name) {
+    let names = || presets.iter().map(|preset| preset.name);
+    if let Some(preset) = named(name, names()).and_then(|name| presets.iter().find(|preset| preset.name == name)) {
         return Ok(preset);
     }
-    let names = || presets.iter().map(|preset| preset.name);
     let hint = nearest(name, names()).map_or_else(String::new, |meant| format!("did you mean {meant:?}? "));
     Err(format!("no preset is called {name:?}; {hint}there are {}", list(names())))
 }

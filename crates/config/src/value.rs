@@ -2,9 +2,9 @@
 
 use crate::kind::{Kind, Variant};
 use crate::units::{percent, write_float};
-use ssdlab_core::suggest::{list, nearest};
+use ssdlab_core::suggest::{list, named, nearest};
 use ssdlab_core::units::{
-    parse_bandwidth, parse_rate, write_bandwidth, write_bytes, write_nanos, write_percent, write_rate,
+    parse_bandwidth, parse_count, parse_rate, write_bandwidth, write_bytes, write_nanos, write_percent, write_rate,
 };
 use ssdlab_core::{Bytes, Nanos};
 use ssdlab_nand::timing::MAX_PAGE_TYPES;
@@ -70,17 +70,10 @@ impl Kind {
                 let share = quantity(value, "a share such as \"7%\"", percent)?;
                 in_range(share, min, max, write_percent).map(Value::Percent)
             }
-            Self::Count { min, max } => read_count(value, min, max).map(Value::Count),
+            Self::Count { min, max } => read_count(value, "a whole number", min, max).map(Value::Count),
             Self::Counts { min, max, most } => {
                 const WHAT: &str = "a whole number, or several such as \"4,2,1\"";
-                let count = |value: &DeValue<'_>| match value {
-                    DeValue::String(text) => match text.parse() {
-                        Ok(count) => in_range(count, min, max, |count| count.to_string()),
-                        Err(_) => Err(expected(WHAT, value)),
-                    },
-                    _ => read_count(value, min, max),
-                };
-                list_of(value, WHAT, most, count).map(Value::Counts)
+                list_of(value, WHAT, most, |value| read_count(value, WHAT, min, max)).map(Value::Counts)
             }
             Self::Float { min, max } => {
                 let number = match value {
@@ -91,14 +84,14 @@ impl Kind {
                 let number: f64 = number.ok_or_else(|| expected("a number such as 1.5", value))?;
                 in_range(number, min, max, write_float).map(Value::Float)
             }
-            Self::Bool => value.as_bool().map(Value::Bool).ok_or_else(|| expected("true or false", value)),
+            Self::Bool => read_bool(value).map(Value::Bool).ok_or_else(|| expected("true or false", value)),
             Self::Rate => {
                 let rate = quantity(value, "a rate such as \"20k/s\"", parse_rate)?;
                 // The unit reader yields whole numbers, as a float.
                 in_range(rate as u64, 1, 1_000_000_000, write_rate).map(Value::Rate)
             }
             Self::Bandwidth => match value.as_str() {
-                Some(NONE) => Ok(Value::Bandwidth(None)),
+                Some(word) if is_word(word, NONE) => Ok(Value::Bandwidth(None)),
                 _ => quantity(value, "a bandwidth such as \"600MB/s\"", parse_bandwidth)
                     .and_then(|bytes| in_range(bytes, 1_000_000, 1_000_000_000_000, write_bandwidth))
                     .map(|bytes| Value::Bandwidth(Some(bytes)))
@@ -108,22 +101,23 @@ impl Kind {
                 quantity(value, "a size or mix of sizes such as \"4KiB:70%,64KiB:30%\"", read_sizes).map(Value::Sizes)
             }
             Self::Span => match value.as_str() {
-                Some(DEVICE) => Ok(Value::Span(None)),
+                Some(word) if is_word(word, DEVICE) => Ok(Value::Span(None)),
                 _ => match read_bytes(value, 512, u64::MAX) {
                     Ok(bytes) => Ok(Value::Span(Some(bytes))),
                     Err(why) => Err(format!("{why}, or {DEVICE:?} for all of it")),
                 },
             },
             Self::LogSpace => match value {
-                DeValue::String(text) if text == ALL => Ok(Value::LogSpace(LogSpace::All)),
+                DeValue::String(text) if is_word(text, ALL) => Ok(Value::LogSpace(LogSpace::All)),
                 DeValue::String(text) if text.trim_end().ends_with('%') => {
                     let share = percent(text)?;
                     in_range(share, 0.0, 1000.0, write_percent).map(|share| Value::LogSpace(LogSpace::Percent(share)))
                 }
-                DeValue::Integer(_) => {
-                    read_count(value, 1, u64::from(u32::MAX)).map(|blocks| Value::LogSpace(LogSpace::Blocks(blocks)))
+                _ => {
+                    const WHAT: &str = "a number of blocks, a share of the data such as \"3%\", or \"all\"";
+                    let blocks = read_count(value, WHAT, 1, u64::from(u32::MAX));
+                    blocks.map(|blocks| Value::LogSpace(LogSpace::Blocks(blocks)))
                 }
-                _ => Err(expected("a number of blocks, a share of the data such as \"3%\", or \"all\"", value)),
             },
             Self::Choice(variants) => match value.as_str() {
                 Some(name) => read_choice(name, variants).map(Value::Choice),
@@ -265,14 +259,29 @@ fn read_bytes(value: &DeValue<'_>, min: u64, max: u64) -> Result<u64, String> {
     in_range(bytes, min, max, write_bytes)
 }
 
-fn read_count(value: &DeValue<'_>, min: u64, max: u64) -> Result<u64, String> {
-    let DeValue::Integer(integer) = value else {
-        return Err(expected("a whole number", value));
+fn read_count(value: &DeValue<'_>, what: &str, min: u64, max: u64) -> Result<u64, String> {
+    let count = match value {
+        DeValue::Integer(integer) => u64::from_str_radix(integer.as_str(), integer.radix())
+            .map_err(|_| format!("{integer} is out of range: {min} to {max}"))?,
+        DeValue::Float(float) => parse_count(float.as_str()).map_err(|_| expected(what, value))?,
+        DeValue::String(text) => parse_count(text).map_err(|_| expected(what, value))?,
+        _ => return Err(expected(what, value)),
     };
-    match u64::from_str_radix(integer.as_str(), integer.radix()) {
-        Ok(count) => in_range(count, min, max, |count| count.to_string()),
-        Err(_) => Err(format!("{integer} is out of range: {min} to {max}")),
+    in_range(count, min, max, |count| count.to_string())
+}
+
+fn read_bool(value: &DeValue<'_>) -> Option<bool> {
+    let word = |words: [&'static str; 3]| named(value.as_str()?, words);
+    match value {
+        DeValue::Boolean(yes) => Some(*yes),
+        _ if word(["true", "yes", "on"]).is_some() => Some(true),
+        _ if word(["false", "no", "off"]).is_some() => Some(false),
+        _ => None,
     }
+}
+
+fn is_word(text: &str, word: &str) -> bool {
+    named(text, [word]).is_some()
 }
 
 fn read_sizes(text: &str) -> Result<Vec<(u32, f64)>, String> {
@@ -298,10 +307,10 @@ fn read_sizes(text: &str) -> Result<Vec<(u32, f64)>, String> {
 }
 
 fn read_choice(name: &str, variants: &'static [Variant]) -> Result<&'static str, String> {
-    if let Some(variant) = variants.iter().find(|variant| variant.name == name) {
-        return Ok(variant.name);
-    }
     let names = || variants.iter().map(|variant| variant.name);
+    if let Some(name) = named(name, names()) {
+        return Ok(name);
+    }
     Err(match nearest(name, names()) {
         Some(meant) => format!("{name:?} is not one of {}; did you mean {meant:?}?", list(names())),
         None => format!("{name:?} is not one of {}", list(names())),

@@ -21,7 +21,7 @@ fn file(origin: &str, text: &str) -> Layer {
 }
 
 fn resolve(preset: Option<&str>, files: &[Layer], sets: &[&str]) -> Config {
-    let sets: Vec<String> = sets.iter().map(|set| set.to_string()).collect();
+    let sets: Vec<Layer> = sets.iter().map(|set| Layer { origin: "--set".into(), text: set.to_string() }).collect();
     Config::resolve(preset, files, &sets).unwrap_or_else(|error| panic!("{error}"))
 }
 
@@ -420,6 +420,49 @@ fn fitting_a_trace() {
     assert_eq!(config("host.fit=grow").settings(Some(1)).unwrap().device.capacity_bytes, 1 << 30);
 }
 
+/// Goal: what people type is what is meant, in settings and files alike. Method: each spelling against the canonical one.
+#[test]
+fn values_and_names_are_read_as_they_are_typed() {
+    for (typed, meant) in [
+        ("device.capacity=8G", "device.capacity=8GiB"),
+        ("device.capacity=8 gib", "device.capacity=8GiB"),
+        ("workload.requests=1M", "workload.requests=1000000"),
+        ("workload.requests=1e6", "workload.requests=1000000"),
+        ("workload.requests=1_000", "workload.requests=1000"),
+        ("workload.requests=2.5k", "workload.requests=2500"),
+        ("nand.read=25\u{b5}s", "nand.read=25us"),
+        ("check=Yes", "check=true"),
+        ("ftl.page.gc=Cost-Benefit", "ftl.page.gc=cost_benefit"),
+        ("block.scheduler=MQ_DEADLINE", "block.scheduler=mq-deadline"),
+        ("Host.FIT=Wrap", "host.fit=wrap"),
+        ("ftl.page.gc.D-Choices.d=3", "ftl.page.gc.d_choices.d=3"),
+        ("precondition.overwrite=None", "precondition.overwrite=none"),
+    ] {
+        let values =
+            |config: Config| config.leaves().into_iter().map(|leaf| (leaf.key, leaf.value)).collect::<Vec<_>>();
+        assert_eq!(values(resolve(None, &[], &[typed])), values(resolve(None, &[], &[meant])), "{typed}");
+        let (key, value) = typed.split_once('=').unwrap();
+        let toml = file("typed.toml", &format!("{key} = {value:?}"));
+        assert_eq!(values(resolve(None, &[toml], &[])), values(resolve(None, &[], &[meant])), "{typed} in a file");
+    }
+    let table = file("typed.toml", "[FTL.page.gc.D-Choices]\nd = 3\n[Workload]\nrequests = 1e6");
+    let config = resolve(Some("TLC_NVMe"), &[table], &[]);
+    assert_told(&config, "ftl.page.gc.d_choices.d", "3", "typed.toml:2");
+    assert_told(&config, "workload.requests", "1000000", "typed.toml:4");
+}
+
+/// A fault is that of the option that was typed.
+#[test]
+fn settings_remember_the_option_that_set_them() {
+    let typed = |origin: &str, text: &str| Layer { origin: origin.into(), text: text.into() };
+    let sets = [typed("--fit", "host.fit=wrap"), typed("--set", "host.fit=scale"), typed("--repeat", "host.repeat=2x")];
+    let message = Config::resolve(None, &[], &sets).unwrap_err().to_string();
+    assert_eq!(message, "--repeat: host.repeat: \"2x\" is not one of times, until-steady");
+    let config = Config::resolve(None, &[], &sets[..2]).unwrap();
+    assert_told(&config, "host.fit", "\"scale\"", "--set");
+    assert!(config.settings(None).unwrap_err().to_string().starts_with("--set: host.fit: "));
+}
+
 /// Every example of the table can be set, and every variant is known to the settings.
 #[test]
 fn the_table_of_options_is_sound() {
@@ -436,7 +479,8 @@ fn the_table_of_options_is_sound() {
                     .filter(|other| other.key.starts_with(&prefix))
                     .map(|other| format!("{}={}", other.key, other.example)),
             );
-            let settings = Config::resolve(None, &[], &sets).unwrap().settings(Some(1 << 30));
+            let sets: Vec<&str> = sets.iter().map(String::as_str).collect();
+            let settings = resolve(None, &[], &sets).settings(Some(1 << 30));
             assert!(settings.is_ok(), "{sets:?}: {settings:?}");
         }
     }

@@ -2,9 +2,13 @@
 
 use ssdlab_config::{Config, ConfigError, Layer, presets};
 
+fn set(text: &impl ToString) -> Layer {
+    Layer { origin: "--set".into(), text: text.to_string() }
+}
+
 fn check(file: &str, sets: &[&str]) -> Result<(), ConfigError> {
     let files = [Layer { origin: "my.toml".into(), text: file.into() }];
-    let sets: Vec<String> = sets.iter().map(|set| set.to_string()).collect();
+    let sets: Vec<Layer> = sets.iter().map(set).collect();
     // One plane, whose blocks can be counted by hand.
     Config::resolve(Some("tlc-chip"), &files, &sets)?.settings(None).map(drop)
 }
@@ -74,7 +78,7 @@ fn files() {
         ("drive.protocol.sata.depth = 33", "my.toml:1:29: drive.protocol.sata.depth: 33 is out of range: 1 to 32"),
         (
             "device.op = 7",
-            r#"my.toml:1:13: device.op: "7" is not a share: the % sign is missing; write it like "7%" or "12.5%""#,
+            r#"my.toml:1:13: device.op: "7" may mean 7% or, as a share of 1, 700%; write "7%" or "700%""#,
         ),
         ("device.op = \"2000%\"", "my.toml:1:13: device.op: 2000% is out of range: 0% to 1000%"),
         (
@@ -93,8 +97,8 @@ fn files() {
         ),
         // Numbers and switches.
         (
-            "nand.endurance = \"3000\"",
-            r#"my.toml:1:18: nand.endurance: expected a whole number, found the string "3000""#,
+            "nand.endurance = \"3000x\"",
+            r#"my.toml:1:18: nand.endurance: expected a whole number, found the string "3000x""#,
         ),
         ("nand.endurance = -1", "my.toml:1:18: nand.endurance: -1 is out of range: 1 to 4294967295"),
         ("nand.pages_per_block = 32768", "my.toml:1:24: nand.pages_per_block: 32768 is out of range: 2 to 32767"),
@@ -404,6 +408,7 @@ fn sets() {
             "ftl.page.gc=lru",
             r#"--set: ftl.page.gc: "lru" is not one of greedy, fifo, random, d_choices, cost_benefit, windowed_greedy"#,
         ),
+        ("device.op=0.07", r#"--set: device.op: "0.07" may mean 0.07% or, as a share of 1, 7%; write "0.07%" or "7%""#),
         ("preset=faster", "--set: preset: only a file names a preset"),
     ] {
         assert_eq!(message("", &[set]), expected, "{set}");
@@ -445,7 +450,8 @@ fn the_capacity_proposed_suffices() {
     for preset in presets() {
         for capacity in ["64MiB", "256MiB", "1GiB"] {
             let check = |sets: &[String]| {
-                let resolved = Config::resolve(Some(preset.name), &[], sets).unwrap();
+                let sets: Vec<Layer> = sets.iter().map(set).collect();
+                let resolved = Config::resolve(Some(preset.name), &[], &sets).unwrap();
                 resolved.settings(None).map(drop).map_err(|error| error.to_string())
             };
             let mut sets = vec![format!("device.capacity={capacity}")];

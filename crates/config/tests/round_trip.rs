@@ -45,7 +45,7 @@ fn value(option: &OptionSpec, random: u64) -> String {
 }
 
 /// Values for some options. A variant is chosen first, and only its parameters are set.
-fn sets(picks: &[Option<u64>]) -> Vec<String> {
+fn sets(picks: &[Option<u64>]) -> Vec<Layer> {
     let mut sets: Vec<String> = Vec::new();
     for (option, pick) in OPTIONS.iter().zip(picks) {
         let applies = option.conditions().all(|(choice, variant)| sets.contains(&format!("{}={variant}", choice.key)));
@@ -56,7 +56,11 @@ fn sets(picks: &[Option<u64>]) -> Vec<String> {
             sets.push(format!("{}={}", option.key, value(option, random)));
         }
     }
-    sets
+    sets.into_iter().map(set).collect()
+}
+
+fn set(text: String) -> Layer {
+    Layer { origin: "--set".into(), text }
 }
 
 fn values(config: &Config) -> Vec<(&'static str, String)> {
@@ -84,7 +88,7 @@ proptest! {
 
     /// Whatever is written, there is an answer and no panic.
     #[test]
-    fn any_text_is_answered(text in "[a-z\\[\\].=\"0-9%{},\n ]{0,60}", set in ".{0,30}") {
+    fn any_text_is_answered(text in "[a-z\\[\\].=\"0-9%{},\n ]{0,60}", set in ".{0,30}".prop_map(set)) {
         let file = Layer { origin: "any.toml".into(), text };
         if let Ok(config) = Config::resolve(None, &[file], &[set]) {
             let _ = config.settings(None);

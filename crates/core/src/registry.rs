@@ -7,6 +7,7 @@ use std::fmt;
 use std::ops::Deref;
 
 use crate::parameter::{Owner, Parameter, ParameterError, Settings};
+use crate::suggest::named;
 
 /// A registered thing.
 #[derive(Debug)]
@@ -90,8 +91,9 @@ impl<R> fmt::Debug for Choice<R> {
     }
 }
 
-/// What a table has under this name.
+/// What a table has under this name, as [`named`] has it.
 pub fn find<R>(table: &[&'static Info<R>], name: &str) -> Option<&'static Info<R>> {
+    let name = named(name, table.iter().map(|info| info.name))?;
     table.iter().copied().find(|info| info.name == name)
 }
 

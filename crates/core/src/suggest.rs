@@ -1,4 +1,18 @@
-//! "Did you mean": the known name that a wrong one may have meant.
+//! Names as people type them: the known one that is meant, or may have been meant.
+
+/// The candidate that `name` names: the same, else the only one that differs in case and in `-` for `_` alone.
+pub fn named<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str> + Clone) -> Option<&'a str> {
+    candidates.clone().into_iter().find(|candidate| *candidate == name).or_else(|| {
+        let mut alike = candidates.into_iter().filter(|candidate| is_alike(name, candidate));
+        let first = alike.next()?;
+        alike.all(|other| other == first).then_some(first)
+    })
+}
+
+fn is_alike(one: &str, other: &str) -> bool {
+    let folded = |byte: u8| if byte == b'-' { b'_' } else { byte.to_ascii_lowercase() };
+    one.bytes().map(folded).eq(other.bytes().map(folded))
+}
 
 /// The candidate that `name` may have meant: the nearest one within a slip of the pen, else the nearest one that begins
 /// with it or that it begins with. The case of letters does not matter.
@@ -50,6 +64,22 @@ pub fn list<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn case_and_hyphens_do_not_tell_names_apart() {
+        let known = ["mq-deadline", "d_choices", "Greedy", "a-b", "a_b", "none", "none"];
+        for (typed, meant) in [
+            ("MQ_Deadline", Some("mq-deadline")),
+            ("D-choices", Some("d_choices")),
+            ("greedy", Some("Greedy")),
+            ("a-b", Some("a-b")),
+            ("A_B", None),
+            ("deadline", None),
+            ("NONE", Some("none")),
+        ] {
+            assert_eq!(named(typed, known), meant, "{typed}");
+        }
+    }
 
     #[test]
     fn a_name_is_near_by_a_slip_or_as_an_abbreviation() {

@@ -1,7 +1,7 @@
-//! Quantities with units, as people write them: `"4KiB"`, `"25us"`, `"7%"`, `"20k/s"`.
+//! Quantities with units, as people write them: `"4KiB"`, `"4g"`, `"25us"`, `"7%"`, `"20k/s"`, `"1e6"`.
 //!
-//! Binary prefixes (`KiB`) and decimal ones (`kB`) are kept apart, fractions must come out exact
-//! (`"1.5KiB"` is 1,536 bytes, `"1.3B"` is an error), and a number without its unit is an error.
+//! Binary prefixes (`KiB`, `K`) and decimal ones (`kB`) are kept apart, case does not matter, fractions must come out
+//! exact (`"1.5KiB"` is 1,536 bytes, `"1.3B"` is an error), and a quantity without its unit is an error.
 
 /// A size in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
@@ -28,7 +28,13 @@ const BYTE_UNITS: &[(&str, u64)] = &[
     ("TB", 1_000_000_000_000),
 ];
 
+/// Read, never written: the prefix alone is binary, as `dd`, `qemu` and fio have it.
+const SHORT_BYTE_UNITS: &[(&str, u64)] = &[("K", 1 << 10), ("M", 1 << 20), ("G", 1 << 30), ("T", 1 << 40)];
+
 const TIME_UNITS: &[(&str, u64)] = &[("ns", 1), ("us", 1_000), ("ms", 1_000_000), ("s", 1_000_000_000)];
+
+/// Read, never written: the micro sign and the Greek letter.
+const SHORT_TIME_UNITS: &[(&str, u64)] = &[("\u{b5}s", 1_000), ("\u{3bc}s", 1_000)];
 
 const BANDWIDTH_UNITS: &[(&str, u64)] = &[
     ("kB/s", 1_000),
@@ -40,6 +46,8 @@ const BANDWIDTH_UNITS: &[(&str, u64)] = &[
 ];
 
 const RATE_UNITS: &[(&str, u64)] = &[("/s", 1), ("k/s", 1_000), ("M/s", 1_000_000)];
+
+const COUNT_UNITS: &[(&str, u64)] = &[("k", 1_000), ("M", 1_000_000), ("G", 1_000_000_000)];
 
 /// Splits `"1.5KiB"` into `("1.5", "KiB")`.
 fn split_number(text: &str) -> (&str, &str) {
@@ -61,7 +69,18 @@ fn exact(number: &str, multiplier: u64) -> Option<u64> {
     (scaled % scale == 0).then(|| u64::try_from(scaled / scale).ok())?
 }
 
-fn parse(text: &str, what: &str, units: &[(&str, u64)], examples: &str) -> Result<u64, UnitError> {
+/// What a unit stands for, whatever its case: there are none that only case tells apart.
+fn multiplier(units: &[(&str, u64)], unit: &str) -> Option<u64> {
+    units.iter().find(|(name, _)| name.eq_ignore_ascii_case(unit)).map(|(_, multiplier)| *multiplier)
+}
+
+fn parse(
+    text: &str,
+    what: &str,
+    units: &[(&str, u64)],
+    short: &[(&str, u64)],
+    examples: &str,
+) -> Result<u64, UnitError> {
     let fail = |why: &str| Err(UnitError(format!("{text:?} is not {what}: {why}; write it like {examples}")));
     let (number, unit) = split_number(text);
     if number.is_empty() {
@@ -70,7 +89,7 @@ fn parse(text: &str, what: &str, units: &[(&str, u64)], examples: &str) -> Resul
     if unit.is_empty() {
         return fail("the unit is missing");
     }
-    let Some(&(_, multiplier)) = units.iter().find(|(name, _)| *name == unit) else {
+    let Some(multiplier) = multiplier(units, unit).or_else(|| multiplier(short, unit)) else {
         let known: Vec<&str> = units.iter().map(|(name, _)| *name).collect();
         return fail(&format!("unknown unit {unit:?} (known: {})", known.join(", ")));
     };
@@ -81,9 +100,9 @@ fn parse(text: &str, what: &str, units: &[(&str, u64)], examples: &str) -> Resul
 }
 
 impl Bytes {
-    /// Reads `"4KiB"`, `"64GiB"`, `"480GB"`, `"512B"`.
+    /// Reads `"4KiB"`, `"64 gib"`, `"64G"` (binary), `"480GB"` (decimal), `"512B"`.
     pub fn parse(text: &str) -> Result<Self, UnitError> {
-        parse(text, "a size", BYTE_UNITS, "\"4KiB\" (1024) or \"4kB\" (1000)").map(Bytes)
+        parse(text, "a size", BYTE_UNITS, SHORT_BYTE_UNITS, "\"4KiB\" (1024) or \"4kB\" (1000)").map(Bytes)
     }
 }
 
@@ -93,7 +112,7 @@ impl Nanos {
 
     /// Reads `"25us"`, `"1.5ms"`, `"70060ns"`, `"2s"`.
     pub fn parse(text: &str) -> Result<Self, UnitError> {
-        parse(text, "a duration", TIME_UNITS, "\"25us\" or \"1.5ms\"").map(Nanos)
+        parse(text, "a duration", TIME_UNITS, SHORT_TIME_UNITS, "\"25us\" or \"1.5ms\"").map(Nanos)
     }
 }
 
@@ -105,7 +124,9 @@ pub fn write_percent(percent: f64) -> String {
 /// Reads a share such as `"7%"` as the fraction 0.07.
 pub fn parse_percent(text: &str) -> Result<f64, UnitError> {
     let fail = |why: &str| UnitError(format!("{text:?} is not a share: {why}; write it like \"7%\" or \"12.5%\""));
-    let number = text.trim().strip_suffix('%').ok_or_else(|| fail("the % sign is missing"))?.trim_end();
+    let Some(number) = text.trim().strip_suffix('%').map(str::trim_end) else {
+        return Err(ambiguous_share(text).unwrap_or_else(|| fail("the % sign is missing")));
+    };
     if !number.starts_with(|c: char| c.is_ascii_digit()) || number.contains(['e', 'E']) {
         return Err(fail("it does not start with a number"));
     }
@@ -113,14 +134,42 @@ pub fn parse_percent(text: &str) -> Result<f64, UnitError> {
     Ok(value / 100.0)
 }
 
+/// A number without its sign may be meant in percent or as a share of 1: both spellings.
+fn ambiguous_share(text: &str) -> Option<UnitError> {
+    let text = text.trim();
+    let number: f64 = text.parse().ok().filter(|number: &f64| number.is_finite() && *number >= 0.0)?;
+    // The product is a decimal number; what binary adds to it is no part of it.
+    let of_one = (number * 1e11).round() / 1e9;
+    let [percent, share] = [number, of_one].map(write_percent);
+    Some(UnitError(format!(
+        "{text:?} may mean {percent} or, as a share of 1, {share}; write \"{percent}\" or \"{share}\""
+    )))
+}
+
+/// Reads a number such as `"1000"`, `"1_000"`, `"20k"`, `"1.5M"` or `"1e6"`; its prefixes are decimal.
+pub fn parse_count(text: &str) -> Result<u64, UnitError> {
+    let fail =
+        || UnitError(format!("{text:?} is not a whole number; write it like \"1000\", \"20k\", \"1M\" or \"1e6\""));
+    let (number, unit) = split_number(text);
+    let multiplier = match unit.strip_prefix(['e', 'E']) {
+        Some(exponent) => exponent.parse().ok().and_then(|exponent| 10_u64.checked_pow(exponent)),
+        None if unit.is_empty() => Some(1),
+        None => multiplier(COUNT_UNITS, unit),
+    };
+    multiplier.and_then(|multiplier| exact(number, multiplier)).ok_or_else(fail)
+}
+
 /// Reads a rate such as `"20k/s"` as events per second.
 pub fn parse_rate(text: &str) -> Result<f64, UnitError> {
-    parse(text, "a rate", RATE_UNITS, "\"500/s\", \"20k/s\" or \"1M/s\"").map(|rate| rate as f64)
+    parse(text, "a rate", RATE_UNITS, &[], "\"500/s\", \"20k/s\" or \"1M/s\"").map(|rate| rate as f64)
 }
 
 /// Reads a bandwidth such as `"600MB/s"` as bytes per second.
 pub fn parse_bandwidth(text: &str) -> Result<u64, UnitError> {
-    parse(text, "a bandwidth", BANDWIDTH_UNITS, "\"600MB/s\" or \"3.5GB/s\"")
+    if text.trim_end().ends_with("b/s") {
+        return Err(UnitError(format!("{text:?} counts bits, as b stands for; write bytes, like \"600MB/s\"")));
+    }
+    parse(text, "a bandwidth", BANDWIDTH_UNITS, &[], "\"600MB/s\" or \"3.5GB/s\"")
 }
 
 /// A value with decimals of a unit that is a power of ten.
@@ -199,7 +248,11 @@ mod tests {
         assert_eq!(Bytes::parse("1.5KiB"), Ok(Bytes(1536)));
         assert_eq!(Bytes::parse("480 GB"), Ok(Bytes(480_000_000_000)));
         assert_eq!(Bytes::parse("1_024B"), Ok(Bytes(1024)));
-        for wrong in ["1.3B", "4", "4kb", "KiB", "", "-4KiB", "99999999TiB", "4.KiB", "1..5KiB", ".5KiB"] {
+        for (text, bytes) in [("4G", 4 << 30), ("4gib", 4 << 30), ("4 GiB", 4 << 30), ("4kb", 4000), ("1.5m", 3 << 19)]
+        {
+            assert_eq!(Bytes::parse(text), Ok(Bytes(bytes)), "{text}");
+        }
+        for wrong in ["1.3B", "4", "4Kbit", "KiB", "", "-4KiB", "99999999TiB", "4.KiB", "1..5KiB", ".5KiB"] {
             assert!(Bytes::parse(wrong).is_err(), "{wrong} was accepted");
         }
     }
@@ -208,15 +261,42 @@ mod tests {
     fn durations_rates_and_shares() {
         assert_eq!(Nanos::parse("70.06us"), Ok(Nanos(70_060)));
         assert_eq!(Nanos::parse("2ms"), Ok(Nanos(2_000_000)));
+        assert_eq!(["25\u{b5}s", "25\u{3bc}s", "25 US"].map(Nanos::parse), [const { Ok(Nanos(25_000)) }; 3]);
         assert!(Nanos::parse("25").unwrap_err().to_string().contains("unit is missing"));
         assert!(Nanos::parse("25µm").unwrap_err().to_string().contains("known: ns, us, ms, s"));
         assert_eq!((write_percent(7.0), write_percent(12.5)), ("7%".into(), "12.5%".into()));
         assert_eq!(parse_percent("7%"), Ok(0.07));
         assert_eq!(parse_percent("12.5 %"), Ok(0.125));
         assert!(parse_percent("7").is_err() && parse_percent("%").is_err() && parse_percent("nan%").is_err());
-        assert_eq!(parse_rate("20k/s"), Ok(20_000.0));
+        let ambiguous = |text| parse_percent(text).unwrap_err().to_string();
+        assert_eq!(ambiguous("7"), "\"7\" may mean 7% or, as a share of 1, 700%; write \"7%\" or \"700%\"");
+        assert_eq!(ambiguous("0.07"), "\"0.07\" may mean 0.07% or, as a share of 1, 7%; write \"0.07%\" or \"7%\"");
+        assert_eq!([parse_rate("20k/s"), parse_rate("20K/s")], [Ok(20_000.0), Ok(20_000.0)]);
         assert_eq!(parse_bandwidth("3.5GB/s"), Ok(3_500_000_000));
+        assert!(parse_bandwidth("600Mb/s").unwrap_err().to_string().contains("counts bits"));
         assert!(parse_bandwidth("600MB").is_err() && parse_bandwidth("600Mb/s").is_err());
+    }
+
+    #[test]
+    fn counts_have_decimal_prefixes_and_exponents() {
+        for (text, count) in [
+            ("1000", 1000),
+            ("1_000", 1000),
+            ("20k", 20_000),
+            ("1M", 1_000_000),
+            ("1m", 1_000_000),
+            ("1e6", 1_000_000),
+            ("1E+3", 1000),
+            ("2.5k", 2500),
+            ("1000000.0", 1_000_000),
+            (" 7 ", 7),
+            ("18446744073709551615", u64::MAX),
+        ] {
+            assert_eq!(parse_count(text), Ok(count), "{text}");
+        }
+        for wrong in ["", "k", "1.5", "-1", "1e-3", "1e30", "1e", "1Ki", "18446744073709551616", "1 000", "NaN"] {
+            assert!(parse_count(wrong).is_err(), "{wrong} was accepted");
+        }
     }
 
     #[test]

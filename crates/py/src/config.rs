@@ -13,14 +13,15 @@ pub struct Config {
 
 #[pymethods]
 impl Config {
-    /// Merges defaults, preset, files (as `(origin, text)`) and `key=value` overrides; later ones win.
+    /// Merges defaults, preset, files and `key=value` overrides, both as `(origin, text)`; later ones win.
     #[new]
     #[pyo3(signature = (preset, files, overrides))]
-    fn new(preset: Option<&str>, files: Vec<(String, String)>, overrides: Vec<String>) -> PyResult<Self> {
-        let layers: Vec<Layer> = files.into_iter().map(|(origin, text)| Layer { origin, text }).collect();
-        let inner =
-            ssdlab_config::Config::resolve(preset, &layers, &overrides).map_err(|error| config_error(&error))?;
-        Ok(Self { inner })
+    fn new(preset: Option<&str>, files: Vec<(String, String)>, overrides: Vec<(String, String)>) -> PyResult<Self> {
+        let layers = |written: Vec<(String, String)>| -> Vec<Layer> {
+            written.into_iter().map(|(origin, text)| Layer { origin, text }).collect()
+        };
+        let resolved = ssdlab_config::Config::resolve(preset, &layers(files), &layers(overrides));
+        Ok(Self { inner: resolved.map_err(|error| config_error(&error))? })
     }
 
     /// Every setting as `(key, value as TOML, origin)`, by key.

@@ -63,7 +63,7 @@ mod _ssdlab {
     #[pymodule_export]
     use profile::Profile;
     #[pymodule_export]
-    use quantity::{share, size};
+    use quantity::{count, nanos, operation, share, size};
     #[pymodule_export]
     use requests::Requests;
     #[pymodule_export]
@@ -73,7 +73,7 @@ mod _ssdlab {
     #[pymodule_export]
     use source::{Generator, Reader};
     #[pymodule_export]
-    use suggest::nearest;
+    use suggest::{named, nearest};
     #[pymodule_export]
     use writer::{Writer, formats};
 

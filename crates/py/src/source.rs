@@ -3,9 +3,12 @@
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use ssdlab_trace::{Action, DeviceChoice, Format, Progress, ReadOptions, Request, Source, TraceError, TraceReader};
+use ssdlab_trace::{
+    Action, Columns, DeviceChoice, Files, Format, Progress, ReadOptions, Request, Source, TraceError, TraceReader,
+};
 
 use crate::config::Config;
 use crate::counters;
@@ -39,19 +42,34 @@ impl Reader {
 
 #[pymethods]
 impl Reader {
-    /// Opens one trace made of one or more files. `device` is a name, `"all"`, or None for the first one met.
+    /// Opens one trace made of one or more files, each with the name that messages give it. `files` says what several are
+    /// to each other: `concat`, `merge`, or None for parts of one recording. `device` is a name, `"all"`, or None for the
+    /// first one met.
     #[new]
-    #[pyo3(signature = (paths, format=None, device=None, action=None, skip_bad=false))]
+    #[pyo3(signature = (paths, format=None, columns=None, files=None, device=None, action=None, skip_bad=false))]
+    #[allow(clippy::too_many_arguments)]
     fn new(
         py: Python<'_>,
-        paths: Vec<PathBuf>,
+        paths: Vec<(PathBuf, PathBuf)>,
         format: Option<&str>,
+        columns: Option<&str>,
+        files: Option<&str>,
         device: Option<String>,
         action: Option<&str>,
         skip_bad: bool,
     ) -> PyResult<Self> {
+        let files = match files {
+            None => Files::Parts,
+            Some("concat") => Files::Concatenated,
+            Some("merge") => Files::Merged,
+            Some(other) => {
+                return Err(PyValueError::new_err(format!("files are \"concat\" or \"merge\", not {other:?}")));
+            }
+        };
         let options = ReadOptions {
             format: format.map(Format::parse).transpose().map_err(|error| trace_error(&error))?,
+            columns: columns.map(Columns::parse).transpose().map_err(|error| trace_error(&error))?,
+            files,
             device: match device {
                 None => DeviceChoice::First,
                 Some(name) if name == "all" => DeviceChoice::All,
@@ -61,7 +79,7 @@ impl Reader {
             skip_bad,
         };
         let reader =
-            detached(py, None, || TraceReader::open(&paths, &options))?.map_err(|error| trace_error(&error))?;
+            detached(py, None, || TraceReader::open_as(&paths, &options))?.map_err(|error| trace_error(&error))?;
         Ok(Self { inner: Mutex::new(reader) })
     }
 
@@ -79,6 +97,11 @@ impl Reader {
     /// Name of the format.
     fn format(&mut self) -> &'static str {
         exclusive(&mut self.inner).format().name()
+    }
+
+    /// Whether the requests are for objects of a cache, which lie at no address of a drive.
+    fn holds_objects(&mut self) -> bool {
+        exclusive(&mut self.inner).format().holds_objects()
     }
 
     /// Names of the streams met so far; `stream` of a request is an index into it.

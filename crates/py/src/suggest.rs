@@ -1,4 +1,4 @@
-//! What a misspelt word may have meant.
+//! What a word means, or may have meant.
 
 use pyo3::prelude::*;
 
@@ -6,4 +6,10 @@ use pyo3::prelude::*;
 #[pyfunction]
 pub fn nearest(word: &str, known: Vec<String>) -> Option<String> {
     ssdlab_core::suggest::nearest(word, known.iter().map(String::as_str)).map(str::to_owned)
+}
+
+/// The known word that `word` is, whatever its case; None if it is none of them.
+#[pyfunction]
+pub fn named(word: &str, known: Vec<String>) -> Option<String> {
+    ssdlab_core::suggest::named(word, known.iter().map(String::as_str)).map(str::to_owned)
 }

@@ -9,7 +9,7 @@ use crate::error::shown;
 use crate::fault::Fault;
 use crate::input::Input;
 use crate::intake::{Entry, Intake, Skip, Tables};
-use crate::{Action, Request, TraceError};
+use crate::{ReadOptions, Request, TraceError};
 
 /// Requests decoded per call; they stay in cache until they are handed on.
 pub(crate) const BATCH: usize = 4096;
@@ -30,7 +30,7 @@ pub(crate) trait LineFormat: Send + 'static {
     const HEADER: &'static [u8] = b"";
 
     /// A parser at the beginning of a file.
-    fn new(action: Action) -> Self;
+    fn new(options: &ReadOptions) -> Self;
 
     /// Parses a line, which is not blank and holds no line end.
     fn line<'a>(&mut self, line: &'a [u8], tables: &mut Tables) -> Result<Entry, Fault<'a>>;
@@ -42,7 +42,7 @@ pub(crate) trait RecordFormat: Send + 'static {
     const HEAD: usize;
 
     /// A parser at the beginning of a file.
-    fn new(action: Action) -> Self;
+    fn new(options: &ReadOptions) -> Self;
 
     /// Parses a head of [`Self::HEAD`] bytes; also tells the bytes of the tail, which are skipped.
     fn record<'a>(&mut self, head: &'a [u8], tables: &mut Tables) -> Result<(Entry, usize), Fault<'a>>;
@@ -95,12 +95,7 @@ impl Place {
         intake: &mut Intake,
         out: &mut Vec<Request>,
     ) -> Result<(), Fault<'a>> {
-        let file = |names: &mut crate::names::Names| {
-            *self.device.get_or_insert_with(|| {
-                let name = input.path().file_name().unwrap_or_default();
-                names.id(name.as_encoded_bytes())
-            })
-        };
+        let file = |names: &mut crate::names::Names| *self.device.get_or_insert_with(|| names.id(input.device()));
         intake.take(entry?, file, out)
     }
 }
@@ -115,8 +110,8 @@ pub(crate) struct Lines<F> {
 
 impl<F: LineFormat> Lines<F> {
     /// A decoder at the beginning of a file.
-    pub fn boxed(action: Action, skip_bad: bool) -> Box<dyn Decoder> {
-        Box::new(Self { format: F::new(action), place: Place::new(skip_bad), discarding: false })
+    pub fn boxed(options: &ReadOptions) -> Box<dyn Decoder> {
+        Box::new(Self { format: F::new(options), place: Place::new(options.skip_bad), discarding: false })
     }
 
     #[inline]
@@ -205,7 +200,7 @@ fn without_mark(text: &[u8]) -> &[u8] {
 
 /// How well the first lines of a file fit a format, in percent; 0 unless most do, or the header says so.
 pub(crate) fn sniff_lines<F: LineFormat>(head: &[u8]) -> u32 {
-    let mut format = F::new(Action::default());
+    let mut format = F::new(&ReadOptions::default());
     let mut tables = Tables::new();
     let (mut good, mut tried, mut headers) = (0, 0, 0);
     let lines = without_mark(head).split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii_end);
@@ -237,8 +232,8 @@ pub(crate) struct Records<F> {
 
 impl<F: RecordFormat> Records<F> {
     /// A decoder at the beginning of a file.
-    pub fn boxed(action: Action, skip_bad: bool) -> Box<dyn Decoder> {
-        Box::new(Self { format: F::new(action), place: Place::new(skip_bad) })
+    pub fn boxed(options: &ReadOptions) -> Box<dyn Decoder> {
+        Box::new(Self { format: F::new(options), place: Place::new(options.skip_bad) })
     }
 
     /// Handles the record at the beginning of `bytes`, whose first byte is at `offset` of the file, and

@@ -6,6 +6,8 @@ use crate::Op;
 pub(crate) struct Keeps {
     /// Operations it has.
     pub ops: &'static [Op],
+    /// Whether it tells them apart; otherwise all read back as reads.
+    pub names_op: bool,
     /// Its unit of time, in ns.
     pub unit_ns: u64,
     /// Its unit of addresses, in bytes.

@@ -174,6 +174,17 @@ pub(crate) fn decimal(text: &[u8], digits: u32) -> Result<u64, &'static str> {
     value.checked_mul(scale).ok_or(TOO_LARGE)
 }
 
+/// `text`, a number with or without decimals, times `scale`; what remains below 1 is dropped.
+pub(crate) fn fraction(text: &[u8], scale: u64) -> Result<u64, &'static str> {
+    let point = text.iter().position(|&byte| byte == b'.').unwrap_or(text.len());
+    let (before, after) = (&text[..point], text.get(point + 1..).unwrap_or_default());
+    // Digits beyond the eighteenth are worth less than a nanosecond of three centuries.
+    let after = &after[..after.len().min(18)];
+    let part = if after.is_empty() { 0 } else { whole(after)? };
+    let part = u128::from(part) * u128::from(scale) / 10_u128.pow(after.len() as u32);
+    whole(before)?.checked_mul(scale).and_then(|value| value.checked_add(part as u64)).ok_or(TOO_LARGE)
+}
+
 #[cold]
 fn exponential(text: &[u8], digits: u32) -> Result<u64, &'static str> {
     let value = std::str::from_utf8(text).ok().and_then(|text| text.parse::<f64>().ok()).ok_or("is not a number")?;
@@ -226,6 +237,22 @@ mod tests {
         }
         for text in ["", ".", "-1.0", "1.2.3", "nan", "inf", "1e999", "e5", "18446744074.0", "0x5"] {
             assert!(decimal(text.as_bytes(), 9).is_err(), "{text} was accepted");
+        }
+    }
+
+    #[test]
+    fn fractions_of_any_unit_are_rounded_down() {
+        for (text, scale, value) in [
+            ("17.5", 1000, 17_500),
+            ("3", 100, 300),
+            ("1455592800.123456789", 1_000_000_000, 1_455_592_800_123_456_789),
+            ("0.9", 1, 0),
+            ("1.", 7, 7),
+        ] {
+            assert_eq!(fraction(text.as_bytes(), scale), Ok(value), "{text}");
+        }
+        for text in ["", ".", ".5", "-1", "1.2.3", "1e3", "99999999999999999999"] {
+            assert!(fraction(text.as_bytes(), 1000).is_err(), "{text} was accepted");
         }
     }
 

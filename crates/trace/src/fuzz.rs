@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use crate::input::Origin;
 use crate::writer::Converter;
-use crate::{Action, DeviceChoice, Format, Op, Profile, ReadOptions, Request, Source, TraceError, TraceReader};
+use crate::{
+    Action, Columns, DeviceChoice, Files, Format, Op, Profile, ReadOptions, Request, Source, TraceError, TraceReader,
+};
 
 /// Reads `data` as `format` (or as what it is recognised as), strictly and leniently, for one device and
 /// for all, and checks every promise of [`TraceReader`].
@@ -14,7 +16,8 @@ pub fn body(format: Option<Format>, data: &[u8]) {
     for skip_bad in [false, true] {
         let device = if variant.is_multiple_of(3) { DeviceChoice::All } else { DeviceChoice::First };
         let action = Action::ALL[variant / 3 % Action::ALL.len()];
-        let options = ReadOptions { format, device, action, skip_bad };
+        let columns = (format == Some(Format::Columns)).then(Columns::default);
+        let options = ReadOptions { format, columns, device, action, skip_bad, files: Files::Parts };
         if let Ok((requests, streams)) = read(data, &options) {
             round_trip(&requests, &streams);
         }

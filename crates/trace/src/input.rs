@@ -19,8 +19,8 @@ const ZSTD_MAGIC: [u8; 4] = [0x28, 0xB5, 0x2F, 0xFD];
 /// Where a trace's bytes are; kept so that a second pass can start over.
 #[derive(Clone, Debug)]
 pub(crate) enum Origin {
-    /// A file.
-    File(PathBuf),
+    /// A file, and its name in messages.
+    File(PathBuf, PathBuf),
     /// Bytes in memory, for tests and fuzzing.
     Memory(Arc<[u8]>),
 }
@@ -29,29 +29,29 @@ impl Origin {
     /// The path to name in messages.
     pub fn path(&self) -> &Path {
         match self {
-            Self::File(path) => path,
+            Self::File(_, name) => name,
             Self::Memory(_) => Path::new("memory"),
         }
     }
 
     fn reader(&self) -> Result<(Box<dyn Read + Send>, u64), TraceError> {
-        let path = match self {
+        let (file, path) = match self {
             Self::Memory(bytes) => return Ok((Box::new(Cursor::new(Arc::clone(bytes))), bytes.len() as u64)),
-            Self::File(path) => path,
+            Self::File(file, name) => (file, name),
         };
         let failed = |error: io::Error| {
             let hint = if error.kind() == io::ErrorKind::NotFound { "; check the path" } else { "" };
             TraceError::io(path, format!("cannot be opened: {error}{hint}"))
         };
         // Before it is opened: opening a pipe that nobody writes to would wait for ever.
-        let about = std::fs::metadata(path).map_err(failed)?;
+        let about = std::fs::metadata(file).map_err(failed)?;
         if about.is_dir() {
             return Err(TraceError::io(path, "is a directory; name the trace files inside it"));
         }
         if !about.is_file() {
             return Err(TraceError::io(path, "is a pipe or a device, which cannot be read twice; save it as a file"));
         }
-        let file = File::open(path).map_err(failed)?;
+        let file = File::open(file).map_err(failed)?;
         Ok((Box::new(file), about.len()))
     }
 }
@@ -73,6 +73,8 @@ impl Read for Counted {
 /// A window that slides over the decompressed bytes of one file.
 pub(crate) struct Input {
     path: PathBuf,
+    /// Its name as a device, where its format has none.
+    device: Vec<u8>,
     reader: Box<dyn Read + Send>,
     compression: &'static str,
     window: Vec<u8>,
@@ -106,7 +108,8 @@ impl Input {
             (Box::new(whole), "")
         };
         let window = vec![0; WINDOW_BYTES];
-        Ok(Self { path, reader, compression, window, start: 0, end: 0, position: 0, read, size })
+        let device = path.file_name().unwrap_or_default().as_encoded_bytes().to_vec();
+        Ok(Self { path, device, reader, compression, window, start: 0, end: 0, position: 0, read, size })
     }
 
     /// The bytes in view.
@@ -168,6 +171,16 @@ impl Input {
         &self.path
     }
 
+    /// Its name as a device: that of the file, unless it is of the device of another file or shares its name with one.
+    pub fn device(&self) -> &[u8] {
+        &self.device
+    }
+
+    /// Names it as a device.
+    pub fn set_device(&mut self, name: &[u8]) {
+        self.device = name.to_vec();
+    }
+
     /// Bytes of the file read so far (before decompression), and in all.
     pub fn progress(&self) -> (u64, u64) {
         (self.read.load(Ordering::Relaxed).min(self.size), self.size)
@@ -226,7 +239,7 @@ mod tests {
 
     #[test]
     fn missing_empty_and_directory_are_told_apart() {
-        let open = |path: &str| Input::open(&Origin::File(path.into())).err().unwrap().to_string();
+        let open = |path: &str| Input::open(&Origin::File(path.into(), path.into())).err().unwrap().to_string();
         assert!(open("no/such/trace.csv").contains("cannot be opened"), "{}", open("no/such/trace.csv"));
         assert!(open("src").contains("is a directory; name the trace files inside it"));
         #[cfg(unix)]

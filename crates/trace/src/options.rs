@@ -1,12 +1,18 @@
 //! How a trace is to be read.
 
-use crate::{Format, TraceError};
+use ssdlab_core::suggest::named;
+
+use crate::{Columns, Format, TraceError};
 
 /// What to take from a trace, and how strictly.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReadOptions {
     /// The format; `None` recognises it by the first bytes.
     pub format: Option<Format>,
+    /// What the columns of a file of [`Format::Columns`] hold.
+    pub columns: Option<Columns>,
+    /// What several files are to each other.
+    pub files: Files,
     /// Which device's requests to replay.
     pub device: DeviceChoice,
     /// Which event of a request's life to take from blkparse and blktrace traces.
@@ -15,10 +21,24 @@ pub struct ReadOptions {
     pub skip_bad: bool,
 }
 
+/// What the files of a trace are to each other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Files {
+    /// Parts of one recording by nature, merged by time: those that blktrace writes for each CPU. Other files are
+    /// refused, lest one be taken and others be left out.
+    #[default]
+    Parts,
+    /// One after the other, each begins when the one before it ends. Files that name no device are of the same one.
+    Concatenated,
+    /// Merged by their times. Files that name no device are of different ones, which lie side by side.
+    Merged,
+}
+
 /// Which device of a trace to replay: addresses of different devices must never be pooled.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum DeviceChoice {
-    /// The device of the first request; the others are counted and reported by name.
+    /// The device of the first request; the others are counted and reported by name. All of several files that are
+    /// concatenated or merged, so that no file is left out.
     #[default]
     First,
     /// Every device, laid side by side in disjoint ranges; reads the files twice (so not pipes),
@@ -65,7 +85,7 @@ impl Action {
 
     /// Reads a name or letter.
     pub fn parse(text: &str) -> Result<Self, TraceError> {
-        let fits = |action: &Self| action.name() == text || text.as_bytes() == [action.letter()];
+        let fits = |one: &Self| named(text, [one.name(), &char::from(one.letter()).to_string()]).is_some();
         Self::ALL.into_iter().find(fits).ok_or_else(|| {
             TraceError::Format(format!("{text:?} is not an action; use queue (Q), issue (D) or complete (C)"))
         })

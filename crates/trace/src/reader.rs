@@ -5,14 +5,15 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use crate::decode::{BATCH, Decoder};
+use crate::files::{are_parts, format_of, missing_siblings, name_devices};
 use crate::input::{Input, Origin};
 use crate::intake::Intake;
 use crate::reorder::{Reorder, WINDOW};
 use crate::spread::Spread;
-use crate::{Format, IngestReport, Progress, ReadOptions, Request, Source, TraceError};
+use crate::{DeviceChoice, Files, Format, IngestReport, Progress, ReadOptions, Request, Source, TraceError};
 
 /// One file and the requests decoded from it.
 struct Lane {
@@ -25,7 +26,7 @@ struct Lane {
 
 impl Lane {
     fn new(input: Input, format: Format, options: &ReadOptions) -> Self {
-        let decoder = format.decoder(options.action, options.skip_bad);
+        let decoder = format.decoder(options);
         Self { input, decoder, batch: Vec::new(), next: 0, more: true }
     }
 
@@ -49,6 +50,8 @@ pub struct TraceReader {
     options: ReadOptions,
     format: Format,
     lanes: Vec<Lane>,
+    /// The lane being read, where they are not merged.
+    lane: usize,
     intake: Intake,
     /// Lanes with requests waiting, by the time of the next; unused with a single lane.
     order: BinaryHeap<Reverse<(u64, usize)>>,
@@ -59,32 +62,50 @@ pub struct TraceReader {
     /// Requests in order, from `next` on still to be handed out.
     ready: Vec<Request>,
     next: usize,
+    /// Time of the first request of the files being read, and what becomes of it.
     first_ns: Option<u64>,
+    base_ns: u64,
+    /// Time of the last request handed out.
+    last_ns: u64,
+    /// What is handed out next is of another file, to which times are to be set anew.
+    turned: bool,
     ended: bool,
     /// The error that ended the reading; every further call repeats it.
     failed: Option<TraceError>,
 }
 
 impl TraceReader {
-    /// Opens the files of one trace. Several files (per-CPU blktrace, hourly SYSTOR) are merged by time;
-    /// in a format that names no device, each file is a device.
+    /// Opens the files of one trace; [`Files`] says what several are to each other.
     pub fn open(paths: &[PathBuf], options: &ReadOptions) -> Result<Self, TraceError> {
-        let origins: Vec<Origin> = paths.iter().map(|path| Origin::File(path.clone())).collect();
+        let named: Vec<(PathBuf, PathBuf)> = paths.iter().map(|path| (path.clone(), path.clone())).collect();
+        Self::open_as(&named, options)
+    }
+
+    /// Opens files that messages know by other names, such as a copy of standard input.
+    pub fn open_as(named: &[(PathBuf, PathBuf)], options: &ReadOptions) -> Result<Self, TraceError> {
+        let origins: Vec<Origin> = named.iter().map(|(path, name)| Origin::File(path.clone(), name.clone())).collect();
         Self::over(&origins, options)
     }
 
     pub(crate) fn over(origins: &[Origin], options: &ReadOptions) -> Result<Self, TraceError> {
-        let open = || origins.iter().map(Input::open).collect::<Result<Vec<_>, _>>();
+        let open = || -> Result<Vec<Input>, TraceError> {
+            let mut inputs = origins.iter().map(Input::open).collect::<Result<Vec<_>, _>>()?;
+            name_devices(&mut inputs, options.files);
+            Ok(inputs)
+        };
         let mut inputs = open()?;
-        let Some(first) = inputs.first_mut() else {
-            return Err(TraceError::Format("no trace file is named; name at least one".into()));
-        };
-        let format = match options.format {
-            Some(format) => format,
-            None => detect(first)?,
-        };
+        let format = format_of(&mut inputs, options)?;
+        if inputs.len() > 1 && options.files == Files::Parts && !are_parts(&inputs, format) {
+            return Err(TraceError::Format(format!(
+                "{} files are given, which may be different traces; pass --concat to replay them one after the other, or \
+                 --merge to replay them side by side by their times",
+                inputs.len()
+            )));
+        }
+        let whole = options.files != Files::Parts && inputs.len() > 1 && options.device == DeviceChoice::First;
+        let device = if whole { &DeviceChoice::All } else { &options.device };
         let lanes = |inputs: Vec<Input>| inputs.into_iter().map(|input| Lane::new(input, format, options)).collect();
-        let mut intake = Intake::new(format, &options.device);
+        let mut intake = Intake::new(format, device);
         if intake.measuring() {
             let first_pass: Vec<Lane> = lanes(inputs);
             for mut lane in first_pass {
@@ -93,7 +114,7 @@ impl TraceReader {
             intake.lay_out()?;
             inputs = open()?;
         }
-        if let [Origin::File(path)] = origins
+        if let [Origin::File(path, _)] = origins
             && format == Format::Blktrace
         {
             intake.report.notes.extend(missing_siblings(path));
@@ -104,6 +125,7 @@ impl TraceReader {
             options: options.clone(),
             format,
             lanes,
+            lane: 0,
             intake,
             order: BinaryHeap::new(),
             merging: false,
@@ -113,6 +135,9 @@ impl TraceReader {
             ready: Vec::new(),
             next: 0,
             first_ns: None,
+            base_ns: 0,
+            last_ns: 0,
+            turned: false,
             ended: false,
             failed: None,
         })
@@ -139,19 +164,23 @@ impl TraceReader {
         self.next = 0;
         let mut ordered = Vec::new();
         while self.ready.is_empty() && !self.ended {
-            let batch = if self.lanes.len() == 1 {
-                let lane = &mut self.lanes[0];
+            if self.turned {
+                (self.turned, self.first_ns, self.base_ns) = (false, None, self.last_ns);
+            }
+            let one_by_one = self.lanes.len() == 1 || self.options.files == Files::Concatenated;
+            let batch = if one_by_one {
+                let lane = &mut self.lanes[self.lane];
                 lane.refill(&mut self.intake)?;
                 &mut lane.batch
             } else {
                 self.merge()?;
                 &mut self.merged
             };
-            self.ended = batch.is_empty();
+            let over = batch.is_empty();
             let counts = &mut self.intake.report.counts;
             counts.requests += batch.len() as u64;
             let target = if self.spread.is_some() { &mut ordered } else { &mut self.ready };
-            if self.ended {
+            if over {
                 self.reorder.finish(target);
             } else {
                 self.reorder.push(batch, target, counts);
@@ -159,9 +188,16 @@ impl TraceReader {
             if let Some(spread) = &mut self.spread {
                 spread.push(&ordered, &mut self.ready);
                 ordered.clear();
-                if self.ended {
+                if over {
                     spread.finish(&mut self.ready);
                 }
+            }
+            if over {
+                self.ended = !one_by_one || self.lane + 1 == self.lanes.len();
+                self.lane += usize::from(!self.ended);
+                self.turned = true;
+                self.reorder = Reorder::new(WINDOW);
+                self.spread = self.spread.as_ref().map(|_| Spread::new());
             }
         }
         self.intake.report.counts.bytes_in = self.progress().done;
@@ -222,7 +258,11 @@ impl Source for TraceReader {
             let end = self.ready.len().min(self.next + (max - given));
             let part = &self.ready[self.next..end];
             let first_ns = *self.first_ns.get_or_insert(part[0].time_ns);
-            out.extend(part.iter().map(|request| Request { time_ns: request.time_ns - first_ns, ..*request }));
+            let base_ns = self.base_ns;
+            let shifted =
+                |request: &Request| Request { time_ns: base_ns.saturating_add(request.time_ns - first_ns), ..*request };
+            out.extend(part.iter().map(shifted));
+            self.last_ns = base_ns.saturating_add(part[part.len() - 1].time_ns - first_ns);
             given += end - self.next;
             self.next = end;
         }
@@ -242,34 +282,10 @@ impl Source for TraceReader {
     }
 }
 
-/// The format of an input, whose first bytes stay in view.
-fn detect(input: &mut Input) -> Result<Format, TraceError> {
-    input.refill()?;
-    if input.bytes().is_empty() {
-        return Err(TraceError::io(input.path(), "is empty after decompression; there is nothing to replay"));
-    }
-    Format::detect(input.bytes(), input.path())
-}
-
-/// A note where `sda.blktrace.0` was given but not the files of the other CPUs beside it.
-fn missing_siblings(path: &Path) -> Option<String> {
-    let name = path.file_name()?.to_str()?;
-    let (stem, cpu) = name.rsplit_once('.')?;
-    cpu.parse::<u32>().ok()?;
-    let mut others = 0;
-    for entry in path.parent()?.read_dir().ok()?.flatten() {
-        let other = entry.file_name();
-        let other = other.to_str().and_then(|other| other.strip_prefix(stem)?.strip_prefix('.'));
-        others += u32::from(other.is_some_and(|number| number != cpu && number.parse::<u32>().is_ok()));
-    }
-    (others > 0)
-        .then(|| format!("{name} holds one CPU's events; {others} more files {stem}.* lie beside it: give all of them"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{error, read, read_all, read_files, read_with, request};
+    use crate::testing::{error, read, read_all, read_with, request};
     use crate::{DeviceChoice, Op, flag};
 
     const GOOD: &str = "0,R,0,512,0x1,7\n10,W,8,4096,0x2,7\n";
@@ -320,7 +336,9 @@ mod tests {
     fn reading_on_after_an_error_gives_the_same_error() {
         let origin = Origin::Memory(b"0,R,0,512\nrubbish\n".as_slice().into());
         for origins in [vec![origin.clone()], vec![origin.clone(), origin]] {
-            let mut reader = TraceReader::over(&origins, &csv(false)).unwrap();
+            let device = DeviceChoice::Named("memory".into());
+            let options = ReadOptions { device, files: Files::Merged, ..csv(false) };
+            let mut reader = TraceReader::over(&origins, &options).unwrap();
             let mut out = Vec::new();
             let [first, second] = [(); 2].map(|()| reader.fill(&mut out, 10).unwrap_err().to_string());
             assert_eq!(first, second);
@@ -397,51 +415,6 @@ mod tests {
         let (requests, report) = read(Format::Csv, &text);
         assert_eq!((report.counts.out_of_order, report.counts.late), (1, 1));
         assert_eq!(requests[200_000], request(199_999, Op::Write, 4096, 512));
-    }
-
-    #[test]
-    fn files_of_a_format_without_devices_are_devices() {
-        let files = ["0,R,0,512\n20,R,8,512\n", "10,R,16,512\n"];
-        // In memory both files have the same name, so they are one device.
-        let (requests, _) = read_files(Format::Csv, &files);
-        assert_eq!(requests.iter().map(|r| r.offset / 4096).collect::<Vec<_>>(), [0, 2, 1]);
-        let directory = std::env::temp_dir().join(format!("ssdlab-reader-{}", std::process::id()));
-        std::fs::create_dir_all(&directory).unwrap();
-        let paths = ["a.csv", "b.csv"].map(|name| directory.join(name));
-        for (path, text) in paths.iter().zip(files) {
-            std::fs::write(path, text).unwrap();
-        }
-        let count = |device| {
-            let mut reader = TraceReader::open(&paths, &ReadOptions { device, ..csv(false) }).unwrap();
-            let mut out = Vec::new();
-            while reader.fill(&mut out, 10).unwrap() > 0 {}
-            (out.len(), reader.report().device.clone(), reader.report().other_devices.clone())
-        };
-        assert_eq!(count(DeviceChoice::First), (2, Some("a.csv".into()), vec![("b.csv".into(), 1)]));
-        assert_eq!(count(DeviceChoice::Named("b.csv".into())).0, 1);
-        assert_eq!(count(DeviceChoice::All), (3, None, vec![]));
-        std::fs::remove_dir_all(directory).unwrap();
-    }
-
-    #[test]
-    fn a_lonely_per_cpu_file_is_noted() {
-        let directory = std::env::temp_dir().join(format!("ssdlab-siblings-{}", std::process::id()));
-        std::fs::create_dir_all(&directory).unwrap();
-        let mut record = [0_u8; 48];
-        record[..4].copy_from_slice(&0x6561_7407_u32.to_le_bytes());
-        let paths = ["sda.blktrace.0", "sda.blktrace.1", "sda.blktrace.12"].map(|name| directory.join(name));
-        for path in &paths {
-            std::fs::write(path, record).unwrap();
-        }
-        let notes = |paths: &[PathBuf]| {
-            let reader = TraceReader::open(paths, &ReadOptions::default()).unwrap();
-            reader.report().notes.clone()
-        };
-        let expected =
-            "sda.blktrace.0 holds one CPU's events; 2 more files sda.blktrace.* lie beside it: give all of them";
-        assert_eq!(notes(&paths[..1]), [expected]);
-        assert!(notes(&paths).is_empty());
-        std::fs::remove_dir_all(directory).unwrap();
     }
 
     #[test]

@@ -18,6 +18,19 @@ impl Op {
     /// Every operation, in the order of its number.
     pub const ALL: [Self; 4] = [Self::Read, Self::Write, Self::Trim, Self::Flush];
 
+    /// The operation that a word stands for, as traces of all kinds spell it: `R`, `READ`, `rd`, `0`; `Write`, `1`;
+    /// `discard`, `D`; `sync`, `F`; SCSI's commands in hexadecimal, `28` and `2a`.
+    pub fn parse(text: &[u8]) -> Option<Self> {
+        const WORDS: [(Op, &[&str]); 4] = [
+            (Op::Read, &["r", "0", "read", "rd", "rs", "ra", "false", "28", "88", "a8"]),
+            (Op::Write, &["w", "1", "write", "wr", "ws", "true", "2a", "8a", "aa"]),
+            (Op::Trim, &["d", "t", "2", "trim", "discard", "unmap", "42"]),
+            (Op::Flush, &["f", "3", "flush", "sync", "fsync", "35", "91"]),
+        ];
+        let is = |word: &&str| word.as_bytes().eq_ignore_ascii_case(text);
+        WORDS.into_iter().find(|(_, words)| words.iter().any(is)).map(|(op, _)| op)
+    }
+
     /// Lower-case name: `read`, `write`, `trim`, `flush`.
     pub const fn name(self) -> &'static str {
         match self {

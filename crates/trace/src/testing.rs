@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::input::Origin;
-use crate::{Arrival, DeviceChoice, Format, Generator, IngestReport, Op, Pattern, ReadOptions, Request, Source};
+use crate::{Arrival, DeviceChoice, Files, Format, Generator, IngestReport, Op, Pattern, ReadOptions, Request, Source};
 use crate::{TraceError, TraceReader, Workload};
 
 /// A request without flags and stream.
@@ -62,10 +62,15 @@ pub(crate) fn read_device(format: Format, text: &str, name: &str) -> Outcome {
     read_with(text.as_bytes(), &options)
 }
 
-/// Reads several files of one trace.
-pub(crate) fn read_files(format: Format, texts: &[&str]) -> (Vec<Request>, IngestReport) {
-    let files: Vec<&[u8]> = texts.iter().map(|text| text.as_bytes()).collect();
-    read_every(&files, &options(format)).unwrap()
+/// Reads one device of several files.
+pub(crate) fn read_files(format: Format, files: Files, device: &str, texts: &[&str]) -> (Vec<Request>, IngestReport) {
+    let parts: Vec<&[u8]> = texts.iter().map(|text| text.as_bytes()).collect();
+    read_every(&parts, &ReadOptions { files, device: DeviceChoice::Named(device.into()), ..options(format) }).unwrap()
+}
+
+/// Reads several files.
+pub(crate) fn read_several(format: Option<Format>, files: Files, texts: &[&[u8]]) -> Outcome {
+    read_every(texts, &ReadOptions { format, files, ..ReadOptions::default() })
 }
 
 /// Names of the streams of a text.

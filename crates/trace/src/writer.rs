@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use ssdlab_core::counters;
 
 use crate::encode::{Encoder, Item, Keeps};
-use crate::{Format, Request, TraceError};
+use crate::{Format, Op, Request, TraceError};
 
 counters! {
     /// What became of the requests written.
@@ -18,6 +18,7 @@ counters! {
         requests: "requests", "Requests written.";
         bytes_out: "bytes", "Bytes written, before compression.";
         unsupported_op: "requests", "Requests left out because the format has no such operation.";
+        op_dropped: "requests", "Requests that read back as reads because the format has no operations.";
         widened: "requests", "Requests grown to whole sectors, which are all the format can address.";
         time_rounded: "requests", "Requests whose time was rounded down to the format's unit.";
         flags_dropped: "requests", "Requests whose flags the format cannot hold.";
@@ -103,6 +104,7 @@ impl Converter {
             bytes = bytes.next_multiple_of(sector);
         }
         report.requests += 1;
+        report.op_dropped += u64::from(!keeps.names_op && request.op != Op::Read);
         report.widened += u64::from(bytes != u64::from(request.bytes));
         report.time_rounded += u64::from(!request.time_ns.is_multiple_of(keeps.unit_ns));
         report.flags_dropped += u64::from(!keeps.flags && request.flags != 0);

@@ -5,7 +5,7 @@
 use std::path::PathBuf;
 
 use ssdlab_trace::{
-    Action, DeviceChoice, Format, Op, Profile, ReadOptions, Request, Source, TraceReader, flag, open_writer,
+    Action, Columns, DeviceChoice, Format, Op, Profile, ReadOptions, Request, Source, TraceReader, flag, open_writer,
 };
 
 /// Says why a test does nothing.
@@ -161,6 +161,41 @@ fn simulator_traces_hold_several_devices() {
         assert_eq!(all.requests.len() as u64, total);
         assert!(all.profile.extent_bytes > trace.profile.extent_bytes);
     }
+}
+
+/// Goal: libCacheSim and we have the same objects and next requests. Method: its own conversion of a trace against ours,
+/// record by record. Its times begin elsewhere, and it gives an object one size throughout.
+#[test]
+fn objects_are_written_as_libcachesim_writes_them() {
+    let Some(path) = real("libcachesim/cloudPhysicsIO.oracleGeneral.bin") else { return };
+    let Some(source) = real("libcachesim/cloudPhysicsIO.vscsi") else { return };
+    let theirs = std::fs::read(&path).unwrap();
+    let trace = read(source, &ReadOptions::default());
+    // Theirs are numbered by the first block.
+    let objects: Vec<Request> = trace.requests.iter().map(|r| Request { offset: r.offset / 512, ..*r }).collect();
+    let target = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("cloud.bin");
+    let mut writer = open_writer(&target, Format::OracleGeneral).unwrap();
+    writer.write(&objects, &trace.names).unwrap();
+    assert_eq!(writer.finish().unwrap().requests, 113_872);
+    let ours = std::fs::read(&target).unwrap();
+    let next =
+        |bytes: &[u8]| bytes.chunks(24).map(|record| [&record[4..12], &record[16..]].concat()).collect::<Vec<_>>();
+    assert!(next(&ours) == next(&theirs));
+    let read_back = read(path, &ReadOptions::default());
+    assert_eq!(read_back.reader.format(), Format::OracleGeneral);
+    assert!(read_back.requests.iter().zip(&objects).all(|(one, other)| one.offset == other.offset));
+}
+
+/// Its CSV has columns that are named to its own reader as well.
+#[test]
+fn columns_of_libcachesim_are_read_as_the_binary_trace() {
+    let Some(path) = real("libcachesim/cloudPhysicsIO.csv") else { return };
+    let Some(source) = real("libcachesim/cloudPhysicsIO.vscsi") else { return };
+    let columns = Some(Columns::parse("time=time:s,op=op,offset=lbn:sectors,size=size").unwrap());
+    let text = read(path, &ReadOptions { columns, ..ReadOptions::default() });
+    let binary = read(source, &ReadOptions::default());
+    let seconds = |r: &Request| Request { time_ns: 0, ..*r };
+    assert!(text.requests.iter().map(seconds).eq(binary.requests.iter().map(seconds)));
 }
 
 #[test]

@@ -48,6 +48,7 @@ fn requests() -> impl Strategy<Value = Vec<Request>> {
 
 /// What a format should give back: its operations, its unit of time, perhaps flags and streams.
 fn kept(format: Format, requests: &[Request], streams: &[String]) -> Vec<(Request, String)> {
+    let objects = matches!(format, Format::OracleGeneral | Format::CacheCsv);
     let (unit, trims, flushes, everything) = match format {
         Format::Csv => (1, true, true, true),
         Format::Blktrace => (1, true, true, true),
@@ -56,6 +57,8 @@ fn kept(format: Format, requests: &[Request], streams: &[String]) -> Vec<(Reques
         Format::VscsiV1 | Format::VscsiV2 => (1000, false, true, false),
         Format::FioV2 => (100_000, true, true, false),
         Format::FioV3 => (1000, true, true, false),
+        Format::Lcs => (1_000_000_000, true, false, false),
+        Format::OracleGeneral | Format::CacheCsv => (1_000_000_000, false, false, false),
         _ => (1, false, false, false),
     };
     let can = |r: &&Request| (trims || r.op != Op::Trim) && (flushes || r.op != Op::Flush);
@@ -67,7 +70,8 @@ fn kept(format: Format, requests: &[Request], streams: &[String]) -> Vec<(Reques
             flags |= ssdlab_trace::flag::PREFLUSH;
         }
         let name = if everything { streams[usize::from(r.stream)].clone() } else { String::new() };
-        (Request { time_ns: r.time_ns / unit * unit - first, flags, stream: 0, ..*r }, name)
+        let op = if objects { Op::Read } else { r.op };
+        (Request { time_ns: r.time_ns / unit * unit - first, op, flags, stream: 0, ..*r }, name)
     };
     requests.iter().filter(can).map(convert).collect()
 }
@@ -143,6 +147,9 @@ fn what_a_format_cannot_hold_is_counted() {
     let counts =
         (report.requests, report.unsupported_op, report.time_rounded, report.flags_dropped, report.streams_dropped);
     assert_eq!(counts, (1, 1, 1, 1, 1));
+    let writes = [request(Op::Write, 0, 0), request(Op::Read, 0, 0), request(Op::Flush, 0, 0)];
+    let report = write(&temporary("lossy.bin"), Format::OracleGeneral, &writes, &streams());
+    assert_eq!((report.requests, report.op_dropped, report.unsupported_op), (2, 1, 1));
 }
 
 #[test]

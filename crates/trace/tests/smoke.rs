@@ -28,6 +28,7 @@ fn sample(format: Format) -> Vec<u8> {
              \x20 7,0    0        0     0.286755797  3738  D FWFSM 25468912 + 8 [x]\n\
              \x20 7,1    0        0     0.286755799  3738  C  FN 0 [0]\nCPU0 (7,0):\n Reads Queued: 1\n"
         }
+        Format::Columns => "when,what,where,much\n17,R,0,512\n19,Write,4096,512\n20,\"28\",8192,1\n",
         _ => return written(format),
     };
     text.as_bytes().to_vec()

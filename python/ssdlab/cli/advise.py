@@ -9,6 +9,7 @@ from ssdlab.cli import options
 from ssdlab.cli.command import App
 from ssdlab.cli.output import show
 from ssdlab.cli.progress import watching
+from ssdlab.cli.traces import reads_trace
 from ssdlab.model.trace_file import TraceFile
 
 app = App()
@@ -17,8 +18,9 @@ SIZES = "Sizes"
 
 
 @app.command(examples="ssdlab advise mapcache traces/fileserver.csv.zst --target 95%")
+@reads_trace
 def mapcache(
-    trace: options.TraceFiles,
+    trace: TraceFile,
     cache: Annotated[
         str | None,
         options.option("--cache SIZES", "RAM for segments, with commas; 8KiB to 512KiB if left out.", SIZES),
@@ -36,10 +38,6 @@ def mapcache(
     config: options.ConfigFiles = [],
     set: options.Sets = [],
     fit: options.Fit = None,
-    format: options.Format = None,
-    device: options.Device = None,
-    action: options.Action = None,
-    skip_bad: options.SkipBad = False,
     json: options.Json = False,
 ) -> None:
     """Find the smallest map cache, and its segments, that come close to the whole map in RAM.
@@ -50,10 +48,9 @@ def mapcache(
     """
     share = _target(target)
     settings = options.configuration(preset, config, set, options.shortcuts(fit=fit))
-    file = TraceFile(*trace, format=format, device=device, action=action, skip_bad=skip_bad)
     with watching("trace") as watch:
         advice = map_cache(
-            file,
+            trace,
             settings,
             caches=cache.split(",") if cache is not None else None,
             segments=segment.split(",") if segment is not None else None,
@@ -67,7 +64,8 @@ def mapcache(
 
 
 def _target(written: str) -> float:
-    share = _ssdlab.share(written)
+    with options.blaming("--target"):
+        share = _ssdlab.share(written)
     if not 0 < share <= 1:
         raise ConfigError(f"--target {written} is not above 0% and at most 100%; write 95%, for example")
     return share

@@ -7,21 +7,19 @@ from ssdlab.analyse.workload import TraceAnalysis
 from ssdlab.cli import options
 from ssdlab.cli.output import deliver
 from ssdlab.cli.progress import watching
+from ssdlab.cli.traces import reads_trace
 from ssdlab.model.source import RANGE
 from ssdlab.model.trace_file import TraceFile
 
 EXAMPLES = "ssdlab trace analyze traces/varmail.csv.zst --range 64MiB --out out/varmail"
 
 
+@reads_trace
 def analyze(
-    trace: options.TraceFiles,
+    trace: TraceFile,
     range: Annotated[
         str, options.option("--range -r SIZE", "Size of the ranges in which addresses are counted.")
     ] = RANGE,
-    format: options.Format = None,
-    device: options.Device = None,
-    action: options.Action = None,
-    skip_bad: options.SkipBad = False,
     json: options.Json = False,
     out: Annotated[Path | None, options.out(TraceAnalysis)] = None,
 ) -> int:
@@ -30,7 +28,6 @@ def analyze(
     One pass in bounded memory; reads, writes and trims are told apart. Distances are between the beginnings of a
     request and the one before, of any kind.
     """
-    file = TraceFile(*trace, format=format, device=device, action=action, skip_bad=skip_bad)
     with watching("trace") as watch:
-        found = file.analyze(range=range, monitor=watch)
+        found = trace.analyze(range=range, monitor=watch)
     return deliver(found, json=json, out=out)

@@ -13,6 +13,7 @@ from ssdlab.cli import cache_bench, cache_plan, options
 from ssdlab.cli.command import App
 from ssdlab.cli.output import deliver
 from ssdlab.cli.progress import watching
+from ssdlab.cli.traces import reads_trace
 from ssdlab.model.trace_file import TraceFile
 
 app = App()
@@ -52,8 +53,9 @@ def _granularity(page: str | None, objects: bool, sized_objects: bool) -> dict[s
 
 
 @app.command(examples="ssdlab cache sim traces/oltp.csv.zst --policy lru,arc --size 4MiB,10%")
+@reads_trace
 def sim(
-    trace: options.TraceFiles,
+    trace: TraceFile,
     policy: Policies = "lru",
     size: Annotated[
         str,
@@ -80,10 +82,6 @@ def sim(
         ),
     ] = None,
     jobs: options.Jobs = None,
-    format: options.Format = None,
-    device: options.Device = None,
-    action: options.Action = None,
-    skip_bad: options.SkipBad = False,
     json: options.Json = False,
     out: Out = None,
 ) -> int:
@@ -92,19 +90,18 @@ def sim(
     The trace is read once. Reads and writes are accesses alike, and caches are empty at first.
     """
     what = _granularity(page, objects, sized_objects)
-    file = TraceFile(*trace, format=format, device=device, action=action, skip_bad=skip_bad)
-
     with watching("trace") as watch:
         found = simulate_caches(
-            file, policy.split(","), size.split(","), **what, ignore_trims=ignore_trims, write_back=write_back,
+            trace, policy.split(","), size.split(","), **what, ignore_trims=ignore_trims, write_back=write_back,
             dirty=dirty, jobs=jobs, monitor=watch,
         )  # fmt: skip
     return deliver(found, json=json, out=out)
 
 
 @app.command(examples="ssdlab cache mrc traces/oltp.csv.zst --policy lru,belady,arc --sample 5%")
+@reads_trace
 def mrc(
-    trace: options.TraceFiles,
+    trace: TraceFile,
     policy: Policies = "lru",
     size: Annotated[
         str | None,
@@ -135,10 +132,6 @@ def mrc(
         ),
     ] = SAMPLE_REPLICAS,
     jobs: options.Jobs = None,
-    format: options.Format = None,
-    device: options.Device = None,
-    action: options.Action = None,
-    skip_bad: options.SkipBad = False,
     json: options.Json = False,
     out: Out = None,
 ) -> int:
@@ -148,11 +141,9 @@ def mrc(
     trimmed; other policies are simulated at each size, or estimated from a sample, with their standard error.
     """
     what = _granularity(page, objects, sized_objects)
-    file = TraceFile(*trace, format=format, device=device, action=action, skip_bad=skip_bad)
-
     with watching("trace") as watch:
         found = curves_of(
-            file, policy.split(","), None if size is None else size.split(","), **what, ignore_trims=ignore_trims,
+            trace, policy.split(","), None if size is None else size.split(","), **what, ignore_trims=ignore_trims,
             sample=sample, replicas=replicas, jobs=jobs, monitor=watch,
         )  # fmt: skip
     return deliver(found, json=json, out=out)

@@ -73,13 +73,15 @@ def bench(
     ] = benchmark.ACCESS,
     trace: Annotated[
         list[Path],
-        options.option("--trace FILE", "Take reads and writes of a trace.", LOAD),
+        options.option("--trace FILE", "Take reads and writes of a trace; several follow one another.", LOAD),
     ] = [],
-    pages: Annotated[int, options.option("--pages INTEGER", "Different pages.", LOAD, min=1)] = benchmark.PAGES,
+    pages: Annotated[str, options.option("--pages INTEGER", "Different pages, such as 50000 or 1M.", LOAD)] = str(
+        benchmark.PAGES
+    ),
     accesses: Annotated[
-        int,
-        options.option("--accesses INTEGER", "Of each run, half to warm up.", LOAD, min=2),
-    ] = benchmark.ACCESSES,
+        str,
+        options.option("--accesses INTEGER", "Of each run, half to warm up.", LOAD),
+    ] = str(benchmark.ACCESSES),
     writes: Annotated[str, options.option("--writes SHARE", "Accesses that write.", LOAD)] = "0%",
     scan: Annotated[
         str,
@@ -134,11 +136,11 @@ def bench(
             shares=share.split(","),
             codecs=codec.split(","),
             access=access,
-            trace=read_trace(*trace) if trace else None,
-            pages=pages,
-            accesses=accesses,
-            writes=_ssdlab.share(writes),
-            scan=_ssdlab.share(scan),
+            trace=read_trace(*trace, concat=len(trace) > 1) if trace else None,
+            pages=options.count("--pages", pages),
+            accesses=options.count("--accesses", accesses, least=2),
+            writes=_share("--writes", writes),
+            scan=_share("--scan", scan),
             policy=policy,
             compressed_policy=compressed_policy,
             workers=workers,
@@ -151,6 +153,11 @@ def bench(
             monitor=watch,
         )
     return deliver(found, json=json, out=out)
+
+
+def _share(option: str, written: str) -> float:
+    with options.blaming(option):
+        return _ssdlab.share(written)
 
 
 def _drive(named: str | None, sets: list[str]) -> Config | None:

@@ -110,10 +110,8 @@ def plan(
 
 
 def _share(written: str) -> float:
-    try:
-        return float(written.removesuffix("%")) / 100
-    except ValueError:
-        raise ConfigError(f"--share {text.path(written)}: is no percentage; write 40%, for example") from None
+    with options.blaming("--share"):
+        return _ssdlab.share(written)
 
 
 def _points(path: Path, policy: str | None, data: str, page: str) -> list[tuple[float, float]]:

@@ -101,7 +101,7 @@ def calibrate(
         if target is None:
             if write or seconds is not None or offset is not None:
                 raise ConfigError("--write, --seconds and --offset are for a real drive; name one with --target")
-            short = [] if size is None else [f"workload.size={size}"]
+            short = [] if size is None else [("--size", f"workload.size={size}")]
             settings = options.configuration(preset, config, set, short)
             found = calibrate_simulated(
                 settings, regions=sizes, in_flight=depths, requests=requests or REQUESTS, jobs=jobs, monitor=watch

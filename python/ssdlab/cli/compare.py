@@ -8,7 +8,9 @@ from ssdlab.cli import options
 from ssdlab.cli.command import App
 from ssdlab.cli.output import deliver
 from ssdlab.cli.progress import display
-from ssdlab.model.config import Config
+from ssdlab.cli.traces import reads_trace
+from ssdlab.model.config import Config, Sets, layered
+from ssdlab.model.trace_file import TraceFile
 from ssdlab.study.compare import Comparison
 from ssdlab.study.compare import compare as run_cases
 
@@ -30,7 +32,7 @@ Cases = Annotated[
 ]
 
 
-def _case(text: str, preset: str | None, files: list[Path], sets: list[str], short: list[str]) -> tuple[str, Config]:
+def _case(text: str, preset: str | None, files: list[Path], sets: list[str], short: Sets) -> tuple[str, Config]:
     """Label and configuration of a case as it was written."""
     label, colon, rest = text.partition(":")
     # A colon may also be part of a value (a mix of request sizes); a label holds no '='.
@@ -50,12 +52,15 @@ def _case(text: str, preset: str | None, files: list[Path], sets: list[str], sho
             own_files.append(Path(word))
         else:
             raise ConfigError(f"--case {text!r}: {word!r} is not KEY=VALUE, preset=NAME or FILE.toml; write it as one")
-    return label.strip(), options.configuration(preset, [*files, *own_files], [*sets, *own_sets], short)
+    label = label.strip()
+    typed = [*short, *(("--set", one) for one in sets), *((f"--case {label}", one) for one in own_sets)]
+    return label, layered(preset, [*files, *own_files], typed)
 
 
 @app.command(examples=EXAMPLES)
+@reads_trace
 def compare(
-    trace: options.MaybeTrace = None,
+    trace: TraceFile | None = None,
     preset: options.Preset = None,
     config: options.ConfigFiles = [],
     set: options.Sets = [],
@@ -64,10 +69,6 @@ def compare(
     fit: options.Fit = None,
     repeat: options.Repeat = None,
     check: options.Check = False,
-    format: options.Format = None,
-    device: options.Device = None,
-    action: options.Action = None,
-    skip_bad: options.SkipBad = False,
     seeds: Annotated[
         int,
         options.option(
@@ -94,7 +95,6 @@ def compare(
     cases = [_case(text, preset, config, set, short) for text in case]
     if len({label for label, _ in cases}) < len(cases):
         raise ConfigError("two cases have the same label; name them, as in --case 'mine: device.op=7%'")
-    file = options.trace_file(trace or [], format, device, action, skip_bad)
     with display() as shown:
-        found = run_cases(dict(cases), file, seeds=seeds, jobs=jobs, monitor=shown.watch)
+        found = run_cases(dict(cases), trace, seeds=seeds, jobs=jobs, monitor=shown.watch)
     return deliver(found, json=json, out=out, page=found.page(all=all))

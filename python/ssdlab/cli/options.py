@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,10 +10,10 @@ import typer
 
 from ssdlab import _ssdlab, text
 from ssdlab._ssdlab import ConfigError
-from ssdlab.model.config import Config
+from ssdlab.model import config as settings
+from ssdlab.model.config import Config, layered
 from ssdlab.model.conversion import FORMATS
 from ssdlab.model.finding import Finding
-from ssdlab.model.trace_file import TraceFile
 
 
 def _complete_preset(incomplete: str) -> list[tuple[str, str]]:
@@ -71,11 +72,6 @@ CONFIGURATION = "Configuration"
 TRACE = "Trace"
 OUTPUT = "Output"
 
-TraceFiles = Annotated[list[Path], typer.Argument(metavar="TRACE", help="Files of one trace, in order.")]
-MaybeTrace = Annotated[
-    list[Path] | None,
-    typer.Argument(metavar="TRACE", help="Files of one trace, in order; none runs the configured workload."),
-]
 Preset = Annotated[
     str | None,
     option(
@@ -133,28 +129,6 @@ Check = Annotated[
         "--check", "Check every flash operation and all data read; slower (short for --set check=true).", CONFIGURATION
     ),
 ]
-Format = Annotated[
-    str | None,
-    option(
-        "--format -f NAME",
-        "Format of the trace, if it is not recognised; see 'ssdlab trace formats'.",
-        TRACE,
-        autocompletion=_complete_format,
-    ),
-]
-Device = Annotated[
-    str | None,
-    option(
-        "--device -d NAME",
-        "Which device of the trace: a name, or 'all' side by side; the device of the first request if left out.",
-        TRACE,
-    ),
-]
-Action = Annotated[
-    str | None,
-    option("--action EVENT", "Which event of blkparse and blktrace requests: queue, issue or complete.", TRACE),
-]
-SkipBad = Annotated[bool, option("--skip-bad", "Count malformed lines instead of stopping.", TRACE)]
 Json = Annotated[bool, option("--json", "Print JSON and nothing else.", OUTPUT)]
 Jobs = Annotated[
     int | None,
@@ -184,46 +158,56 @@ def _writable(written: str) -> Path:
 
 def shortcuts(
     *, workload: str | None = None, fit: str | None = None, repeat: str | None = None, check: bool = False
-) -> list[str]:
-    """Options of their own as the overrides they are short for."""
-    counted = repeat is not None and repeat.lstrip("+-").isdigit()
-    pairs = (
-        ("workload.pattern", workload),
-        ("host.fit", fit),
-        ("host.repeat.times.count" if counted else "host.repeat", repeat),
-        ("check", "true" if check else None),
+) -> settings.Sets:
+    """Options of their own as the settings they are short for, each with its name."""
+    counted = repeat is not None and repeat.lstrip("+-")[:1].isdigit()
+    typed = (
+        ("--workload", "workload.pattern", workload),
+        ("--fit", "host.fit", fit),
+        ("--repeat", "host.repeat.times.count" if counted else "host.repeat", repeat),
+        ("--check", "check", "true" if check else None),
     )
-    return [f"{key}={value}" for key, value in pairs if value is not None]
+    return [(option, f"{key}={value}") for option, key, value in typed if value is not None]
 
 
-def configuration(preset: str | None, files: list[Path], sets: list[str], short: list[str]) -> Config:
+def configuration(preset: str | None, files: list[Path], sets: list[str], short: settings.Sets) -> Config:
     """The configuration that the options ask for; --set beats the shortcuts."""
-    return Config(preset=preset, file=files, overrides=[*short, *sets])
-
-
-def trace_file(
-    paths: list[Path], format: str | None, device: str | None, action: str | None, skip_bad: bool
-) -> TraceFile | None:
-    """The trace that the options ask for; None if no file is named."""
-    if not paths:
-        return None
-    return TraceFile(*paths, format=format, device=device, action=action, skip_bad=skip_bad)
+    return layered(preset, files, [*short, *(("--set", written) for written in sets)])
 
 
 def microseconds(option: str, written: str) -> float:
-    """A time such as `110us`, `110` or `1ms` in microseconds.
+    """A time such as `110us`, `1ms` or, in microseconds, `110`.
 
     Raises:
         ConfigError: If it is none.
     """
-    number = written.strip()
-    for unit, scale in (("us", 1.0), ("µs", 1.0), ("ms", 1e3), ("", 1.0)):
-        if number.endswith(unit):
-            try:
-                return scale * float(number.removesuffix(unit))
-            except ValueError:
-                break
-    raise ConfigError(f"{option} {text.path(written)}: no microseconds; write 110us, for example")
+    try:
+        return float(written)
+    except ValueError:
+        with blaming(option):
+            return _ssdlab.nanos(written) / 1000
+
+
+def count(option: str, written: str, least: int = 1) -> int:
+    """A number such as `5000`, `1M` or `1e6`.
+
+    Raises:
+        ConfigError: If it is none, or too small.
+    """
+    with blaming(option):
+        number = _ssdlab.count(written)
+    if number < least:
+        raise ConfigError(f"{option} {text.path(written)}: is below {least}; raise it")
+    return number
+
+
+@contextmanager
+def blaming(option: str) -> Iterator[None]:
+    """Names the option in an error about what was given with it."""
+    try:
+        yield
+    except ConfigError as error:
+        raise ConfigError(f"{option}: {error}") from None
 
 
 def numbers(option: str, written: str) -> list[int]:

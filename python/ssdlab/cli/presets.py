@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from ssdlab import _ssdlab
 from ssdlab._ssdlab import ConfigError
 from ssdlab.cli import options
 from ssdlab.cli.command import App
@@ -35,6 +36,7 @@ def show(
 ) -> None:
     """Print a preset as TOML, with the sources of its numbers: a starting point for a file of your own."""
     known = {preset.name: preset for preset in all_presets()}
+    name = _ssdlab.named(name, list(known)) or name
     if name not in known:
         raise ConfigError(f"no preset is called {name!r}{suggestion(name, known)}; see 'ssdlab presets list'")
     preset = known[name]

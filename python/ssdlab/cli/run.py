@@ -9,15 +9,20 @@ from ssdlab.cli import options
 from ssdlab.cli.command import App
 from ssdlab.cli.output import deliver
 from ssdlab.cli.progress import watching
+from ssdlab.cli.traces import reads_trace
 from ssdlab.model.result import Result
 from ssdlab.model.simulation import simulate
+from ssdlab.model.trace_file import TraceFile
 
 app = App()
 
 DRIVE = "Drive"
 
 EXAMPLES = """
-ssdlab run oltp.csv --fit compact --repeat until-steady --out out/oltp
+ssdlab run trace.csv.gz
+zstdcat trace.csv.zst | ssdlab run - --repeat 3
+ssdlab run log.txt --columns time=0:us,op=2,offset=3:sectors,size=4
+ssdlab run oltp.csv --repeat until-steady --out out/oltp
 ssdlab run trace.csv.gz --preset tlc-nvme --set device.op=12.5%
 ssdlab run aging.csv --save-state aged.drive
 ssdlab run trace.csv --state aged.drive
@@ -33,8 +38,9 @@ BEFORE_MEASURING = {
 
 
 @app.command(examples=EXAMPLES)
+@reads_trace
 def run(
-    trace: options.MaybeTrace = None,
+    trace: TraceFile | None = None,
     preset: options.Preset = None,
     config: options.ConfigFiles = [],
     set: options.Sets = [],
@@ -42,10 +48,6 @@ def run(
     fit: options.Fit = None,
     repeat: options.Repeat = None,
     check: options.Check = False,
-    format: options.Format = None,
-    device: options.Device = None,
-    action: options.Action = None,
-    skip_bad: options.SkipBad = False,
     json: options.Json = False,
     out: Annotated[Path | None, options.out(Result)] = None,
     state: Annotated[
@@ -67,9 +69,8 @@ def run(
         raise ConfigError("a trace and --workload exclude each other; leave one of them out")
     short = options.shortcuts(workload=workload, fit=fit, repeat=repeat, check=check)
     settings = options.configuration(preset, config, set, short)
-    file = options.trace_file(trace or [], format, device, action, skip_bad)
     with watching("run") as watch:
-        result = simulate(settings, file, monitor=watch, state=state, save_state=save_state, keep=not no_cache)
+        result = simulate(settings, trace, monitor=watch, state=state, save_state=save_state, keep=not no_cache)
     if result.partial and watch.phase in BEFORE_MEASURING:
         raise KeyboardInterrupt(f"the run was {BEFORE_MEASURING[watch.phase]}, and nothing was measured yet")
     if result.partial and save_state:

@@ -12,6 +12,7 @@ from ssdlab.cli import analyze, options
 from ssdlab.cli.command import App
 from ssdlab.cli.output import deliver, print_json, show, status_of
 from ssdlab.cli.progress import watching
+from ssdlab.cli.traces import reads_trace
 from ssdlab.lazy import room
 from ssdlab.model.conversion import FORMATS, Count, write
 from ssdlab.model.requests import RequestSource, batches
@@ -67,21 +68,17 @@ def _report(target: Path, counts: list[Count], *, json: bool, notes: Sequence[st
 
 
 @app.command(examples="ssdlab trace convert trace.blktrace.0 trace.parquet --action issue")
+@reads_trace
 def convert(
-    trace: Annotated[list[Path], typer.Argument(metavar="IN", help="Files of one trace, in order.")],
+    trace: TraceFile,
     target: Target,
     to: To = None,
-    format: options.Format = None,
-    device: options.Device = None,
-    action: options.Action = None,
-    skip_bad: options.SkipBad = False,
     json: options.Json = False,
 ) -> None:
     """Convert a trace to another format, in bounded memory."""
-    file = TraceFile(*trace, format=format, device=device, action=action, skip_bad=skip_bad)
-    source = file.open()
+    source = trace.open()
     counts = _convert(source, "convert", target, to)
-    _report(target, counts, json=json, notes=ingest_remarks(source.report()), source=file.about)
+    _report(target, counts, json=json, notes=ingest_remarks(source.report()), source=trace.about)
 
 
 @app.command(examples="ssdlab trace generate zipf.csv.zst -w zipf --set workload.requests=5000")
@@ -102,17 +99,13 @@ def generate(
 
 
 @app.command(examples="ssdlab trace info traces/varmail.csv.zst")
+@reads_trace
 def info(
-    trace: options.TraceFiles,
-    format: options.Format = None,
-    device: options.Device = None,
-    action: options.Action = None,
-    skip_bad: options.SkipBad = False,
+    trace: TraceFile,
     json: options.Json = False,
 ) -> int:
     """Describe a trace: volumes, sizes, footprint, sequentiality, and what was met while reading it."""
-    file = TraceFile(*trace, format=format, device=device, action=action, skip_bad=skip_bad)
-    reader, profile = file.open(), _ssdlab.Profile()
+    reader, profile = trace.open(), _ssdlab.Profile()
     partial = False
     with watching("trace") as watch:
         try:
@@ -121,18 +114,19 @@ def info(
         except KeyboardInterrupt:
             partial = True
     report = reader.report()
-    page = room("view.pages.profile").page(file.about, profile.figures(), report, partial)
+    page = room("view.pages.profile").page(trace.about, profile.figures(), report, partial)
     if json:
         found = {"ingest": ingest_dict(report), "profile": profile.figures()}
-        print_json("profile", found, source=file.about, notes=page.remarks, partial=partial)
+        print_json("profile", found, source=trace.about, notes=page.remarks, partial=partial)
     else:
         show(page)
     return status_of(partial)
 
 
 @app.command(examples="ssdlab trace intervals traces/oltp.csv.zst --log 5%,10%,64MiB --out out/oltp")
+@reads_trace
 def intervals(
-    trace: options.TraceFiles,
+    trace: TraceFile,
     page: Annotated[str, options.option("--page SIZE", "Size of a page.")] = INTERVAL_PAGE,
     log: Annotated[
         str,
@@ -141,10 +135,6 @@ def intervals(
             "Sizes of a log, with commas: shares of the written pages (10%), sizes (64MiB) or pages (4096).",
         ),
     ] = ",".join(LOGS),
-    format: options.Format = None,
-    device: options.Device = None,
-    action: options.Action = None,
-    skip_bad: options.SkipBad = False,
     json: options.Json = False,
     out: Annotated[Path | None, options.out(WriteIntervals)] = None,
 ) -> int:
@@ -154,7 +144,6 @@ def intervals(
     interval of at most the log, warm one of at most twice the log, cold a longer one or a first write. Pages are
     classed by the mean of their intervals.
     """
-    file = TraceFile(*trace, format=format, device=device, action=action, skip_bad=skip_bad)
     with watching("trace") as watch:
-        found = file.intervals(page=page, logs=log.split(","), monitor=watch)
+        found = trace.intervals(page=page, logs=log.split(","), monitor=watch)
     return deliver(found, json=json, out=out)

@@ -11,6 +11,12 @@ from ssdlab._ssdlab import ConfigError
 
 Overrides = Mapping[str, object] | Iterable[str]
 
+Sets = list[tuple[str, str]]
+"""Settings as `key=value`, each with what was typed to set it, for messages."""
+
+SIZED_BY_TRACE = "default (the trace sizes the default drive)"
+"""The origin of `host.fit` where nobody said how large the drive is."""
+
 
 class Setting(NamedTuple):
     """One setting of a resolved configuration."""
@@ -20,7 +26,7 @@ class Setting(NamedTuple):
     value: str
     """The value as TOML, such as `"25us"` with its quotes."""
     origin: str
-    """Where it was set: `default`, `preset tlc-nvme`, `my.toml:12`, `--set`."""
+    """Where it was set: `default`, `preset tlc-nvme`, `my.toml:12`, `--set`, `overrides`."""
 
 
 class Preset(NamedTuple):
@@ -53,12 +59,18 @@ def _written(value: object) -> str:
     return str(value)
 
 
-def _pairs(overrides: Overrides) -> list[str]:
+def as_written(overrides: Overrides) -> list[str]:
+    """Settings as `key=value`."""
     if isinstance(overrides, str):
         return [overrides]
     if isinstance(overrides, Mapping):
         return [f"{key}={_written(value)}" for key, value in _flat(overrides)]
     return list(overrides)
+
+
+def set_by(origin: str, overrides: Overrides) -> Sets:
+    """Settings that a person made with `origin`."""
+    return [(origin, one) for one in as_written(overrides)]
 
 
 def _flat(settings: Mapping[str, object], above: str = "") -> Iterator[tuple[str, object]]:
@@ -88,7 +100,7 @@ def config_of(given: "Config | Overrides | None") -> "Config":
     if given is None:
         return Config()
     if isinstance(given, Mapping) or (isinstance(given, Iterable) and not isinstance(given, str | bytes)):
-        return Config(overrides=given)
+        return layered(None, [], set_by("config", given))
     raise ConfigError(
         f"{type(given).__name__} is no configuration; give a Config, or settings such as {{'device.op': '7%'}}; "
         "a preset is Config('tlc-nvme'), and a trace comes second"
@@ -125,7 +137,7 @@ class Config:
         paths = [file] if isinstance(file, str | os.PathLike) else list(file)
         self._preset = preset
         self._files = [_read(path) for path in paths]
-        self._sets = _pairs(overrides)
+        self._sets = set_by("overrides", overrides)
         self._inner = _ssdlab.Config(preset, self._files, self._sets)
 
     @property
@@ -151,7 +163,19 @@ class Config:
         Raises:
             ConfigError: As the constructor.
         """
-        return _rebuilt(self._preset, self._files, [*self._sets, *_pairs(overrides)])
+        return _rebuilt(self._preset, self._files, [*self._sets, *set_by("overrides", overrides)])
+
+    def for_trace(self) -> "Config":
+        """The configuration for replaying a trace.
+
+        Unless somebody has said how large the drive is, or what is done with addresses, the trace sizes the default
+        drive (`host.fit = "compact"`).
+        """
+        origins = {setting.key: setting.origin for setting in self.settings}
+        unsaid = all(origins.get(key, "default").startswith("default") for key in ("host.fit", "device.capacity"))
+        if not unsaid:
+            return self
+        return _rebuilt(self._preset, self._files, [*self._sets, (SIZED_BY_TRACE, "host.fit=compact")])
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuilt, (self._preset, self._files, self._sets)
@@ -184,7 +208,16 @@ class Config:
         return f"<ssdlab.Config with {len(self.settings)} settings, {len(self._sets)} overridden>"
 
 
-def _rebuilt(preset: str | None, files: list[tuple[str, str]], sets: list[str]) -> Config:
+def layered(preset: str | None, files: Iterable[str | os.PathLike[str]], sets: Sets) -> Config:
+    """The configuration of a preset, files and settings.
+
+    Raises:
+        ConfigError: As that of `Config`.
+    """
+    return _rebuilt(preset, [_read(path) for path in files], sets)
+
+
+def _rebuilt(preset: str | None, files: list[tuple[str, str]], sets: Sets) -> Config:
     """A configuration of layers that have been read; also a pickled or copied one."""
     config = Config.__new__(Config)
     config._preset, config._files, config._sets = preset, files, sets

@@ -1,4 +1,5 @@
 """Traces as Parquet: `time_ns` u64, `op` names, `offset` u64, `bytes` u32, `flags` u8, `stream` u16.
+Columns of others are read as those of data frames.
 
 The names of the streams are a JSON list under the key `ssdlab.streams` of the file's metadata. Files are read
 and written row group by row group, so their size does not matter.
@@ -11,11 +12,10 @@ from typing import Any, Self
 
 from ssdlab import _ssdlab, text
 from ssdlab._ssdlab import TraceError
-from ssdlab.lazy import np, npt, pa, pq
-from ssdlab.model.requests import BATCH, OPS, from_columns
+from ssdlab.lazy import pa, pq
+from ssdlab.model.frame import Frame
+from ssdlab.model.requests import BATCH, OPS, from_columns, unsigned
 
-REQUIRED = ("op", "offset", "bytes")
-OPTIONAL = ("time_ns", "flags", "stream")
 STREAMS_KEY = b"ssdlab.streams"
 ROW_GROUP = 1 << 20
 
@@ -46,48 +46,6 @@ def _parse_names(text: bytes | None) -> list[str]:
     return [str(name) for name in names]
 
 
-def _op_numbers(column: "pa.Array") -> "npt.NDArray[np.uint8] | pa.Array":
-    """Names of operations as numbers; a column of numbers is left alone."""
-    if pa.types.is_integer(column.type):
-        return column
-    if not pa.types.is_dictionary(column.type):
-        try:
-            column = column.cast(pa.string()).dictionary_encode()
-        except pa.ArrowException:
-            raise TraceError(f"op holds {column.type}; give the names {', '.join(OPS)}") from None
-    numbers = []
-    for name in column.dictionary.to_pylist():
-        if name not in OPS:
-            raise TraceError(f"op {name!r} is not one of {', '.join(OPS)}")
-        numbers.append(OPS.index(name))
-    return np.array(numbers, dtype=np.uint8)[column.indices.to_numpy()]
-
-
-def columns_of(table: "pa.Table | pa.RecordBatch", where: str) -> dict[str, Any]:
-    """The columns of a trace as `Trace.from_columns` takes them.
-
-    Raises:
-        TraceError: If a column is missing, has gaps or is not what it should be.
-    """
-    missing = [name for name in REQUIRED if name not in table.schema.names]
-    if missing:
-        raise TraceError(f"{where}: no column {missing[0]!r}; a trace has {', '.join(REQUIRED + OPTIONAL)}")
-    columns: dict[str, Any] = {}
-    for name in REQUIRED + OPTIONAL:
-        if name not in table.schema.names:
-            continue
-        if table.schema.names.count(name) > 1:
-            raise TraceError(f"{where}: there are several columns {name!r}; keep one")
-        column = table.column(name)
-        if isinstance(column, pa.ChunkedArray):
-            column = column.combine_chunks()
-        if column.null_count:
-            raise TraceError(f"{where}: column {name!r} has {column.null_count} empty values; fill or drop them")
-        values = _op_numbers(column) if name == "op" else column
-        columns[name] = values.to_numpy(zero_copy_only=False) if isinstance(values, pa.Array) else values
-    return columns
-
-
 def _schema() -> "pa.Schema":
 
     return pa.schema(
@@ -114,39 +72,50 @@ def table_of(requests: _ssdlab.Requests, streams: Sequence[str] = ()) -> "pa.Tab
 class ParquetReader:
     """One pass over the Parquet files of a trace."""
 
-    def __init__(self, paths: Sequence[Path]) -> None:
-        self._paths = list(paths)
-        self._opened = [self._open(path) for path in self._paths]
+    def __init__(self, named: Sequence[tuple[Path, Path]]) -> None:
+        """Opens files, each with its name in messages; each begins when the one before it ends."""
+        self._names = [name for _, name in named]
+        self._opened = [self._open(path, name) for path, name in named]
+        self._frames = [
+            Frame(file.schema_arrow, text.path(name)) for file, name in zip(self._opened, self._names, strict=True)
+        ]
+        self._streams = self._frames[0].streams
+        for frame in self._frames:
+            frame.streams = self._streams
+        self._tables = [_parse_names((file.metadata.metadata or {}).get(STREAMS_KEY)) for file in self._opened]
+        if len({tuple(table) for table in self._tables if table}) > 1:
+            raise TraceError("the Parquet files number their streams differently; convert them to ssdlab-csv first")
         self._rows = self._iterate()
         self._total = sum(file.metadata.num_rows for file in self._opened)
         self._done = 0
         self._last_ns = 0
+        self._shift_ns: int | None = 0
         self._pending: pa.RecordBatch | None = None
-        self._path = self._paths[0]
+        self._name = self._names[0]
 
     @staticmethod
-    def _open(path: Path) -> Any:
+    def _open(path: Path, name: Path) -> Any:
 
         if path.exists() and not path.is_file():
-            raise TraceError(f"{text.path(path)}: is no ordinary file; name the Parquet files themselves")
+            raise TraceError(f"{text.path(name)}: is no ordinary file; name the Parquet files themselves")
         try:
             return pq.ParquetFile(path)
         except (OSError, pa.ArrowException) as error:
             reason = getattr(error, "strerror", None) or str(error).splitlines()[0].rstrip(".")
             raise TraceError(
-                f"{text.path(path)}: cannot be read as Parquet: {reason}; check or copy it again"
+                f"{text.path(name)}: cannot be read as Parquet: {reason}; check or copy it again"
             ) from None
 
     def _iterate(self) -> "Iterator[pa.RecordBatch]":
 
-        for path, file in zip(self._paths, self._opened, strict=True):
-            self._path = path
-            present = [name for name in REQUIRED + OPTIONAL if name in file.schema_arrow.names]
+        for number, (name, file, frame) in enumerate(zip(self._names, self._opened, self._frames, strict=True)):
+            self._name, self._frame = name, frame
+            self._shift_ns = None if number else 0
             try:
-                yield from file.iter_batches(BATCH, columns=present)
+                yield from file.iter_batches(BATCH, columns=frame.names)
             except (OSError, pa.ArrowException) as error:
                 reason = str(error).splitlines()[0].rstrip(".")
-                raise TraceError(f"{text.path(path)}: cannot be read on: {reason}; copy it again") from None
+                raise TraceError(f"{text.path(name)}: cannot be read on: {reason}; copy it again") from None
 
     def read(self, max: int) -> _ssdlab.Requests:
         """The next requests, at most `max`; none at the end.
@@ -160,21 +129,25 @@ class ParquetReader:
                 return _ssdlab.Requests.concatenate([])
         batch, self._pending = self._pending.slice(0, max), self._pending.slice(max)
         try:
-            columns = columns_of(batch, "this part")
-            requests = from_columns(**columns)
+            columns = self._frame.columns(batch, "this part")
+            if "time_ns" in columns:
+                columns["time_ns"] = self._in_order(columns["time_ns"])
+            requests = from_columns(**columns, called=self._frame.called)
         except TraceError as error:
-            raise TraceError(f"{text.path(self._path)}: from row {self._done} of the trace on: {error}") from None
-        if "time_ns" in columns:
-            self._keep_order(int(columns["time_ns"][0]), int(columns["time_ns"][-1]))
+            raise TraceError(f"{text.path(self._name)}: from row {self._done} of the trace on: {error}") from None
         self._done += batch.num_rows
         return requests
 
-    def _keep_order(self, first_ns: int, last_ns: int) -> None:
+    def _in_order(self, times: Any) -> Any:
+        """Times of a batch; those of a further file begin where those of the one before it end."""
+        times = unsigned(self._frame.called["time_ns"], times, "uint64")
+        if self._shift_ns is None:
+            self._shift_ns = self._last_ns - int(times[0])
+        first_ns, last_ns = int(times[0]) + self._shift_ns, int(times[-1]) + self._shift_ns
         if first_ns < self._last_ns:
-            raise TraceError(
-                f"{text.path(self._path)}: time_ns goes back at row {self._done} of the trace; sort it by time"
-            )
+            raise TraceError(f"time_ns goes back at row {self._done} of the trace; sort it by time")
         self._last_ns = last_ns
+        return times.astype("int64") + self._shift_ns if self._shift_ns else times
 
     def rewind(self) -> None:
         """Goes back to the first request."""
@@ -190,11 +163,8 @@ class ParquetReader:
         return "parquet"
 
     def streams(self) -> list[str]:
-        """Names of the streams, of the first file that has any."""
-        for file in self._opened:
-            if names := _parse_names((file.metadata.metadata or {}).get(STREAMS_KEY)):
-                return names
-        return []
+        """Names of the streams met so far."""
+        return next((table for table in self._tables if table), self._streams.listed)
 
     def report(self) -> dict[str, Any]:
         """What was met on the way: nothing is left out of a Parquet trace, so there is just the count."""

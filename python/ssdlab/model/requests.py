@@ -1,11 +1,12 @@
 """Requests as they stream: batches of one pass, and columns as requests."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Protocol
 
 from ssdlab import _ssdlab
 from ssdlab._ssdlab import TraceError
 from ssdlab.lazy import np, npt
+from ssdlab.model.frame import Words
 
 BATCH = 65_536
 """Requests per batch when streaming: 1.5 MiB."""
@@ -74,16 +75,28 @@ def batches(source: RequestSource, monitor: Monitor | None = None, phase: str = 
         yield batch
 
 
-def from_columns(*, op: object, **columns: object) -> _ssdlab.Requests:
+WORDS = "read, write, trim, flush, their initials or 0 to 3"
+"""How operations may be written, for messages."""
+
+
+def from_columns(*, op: object, called: Mapping[str, str] | None = None, **columns: object) -> _ssdlab.Requests:
     """Requests of columns of equal length, as `Trace.from_columns` takes them; those that are None are 0.
+
+    Args:
+        op: That of operations.
+        called: Names of columns in messages, where they are not their own.
+        columns: The others.
 
     Raises:
         TraceError: Naming the row and column at fault.
     """
-    numbers = _op_numbers(op)
+    names = called or {}
+    numbers = _op_numbers(names.get("op", "op"), op)
     types = {"time_ns": "uint64", "offset": "uint64", "bytes": "uint32", "flags": "uint8", "stream": "uint16"}
     found = {
-        name: np.zeros(len(numbers), dtype) if columns.get(name) is None else _unsigned(name, columns[name], dtype)
+        name: np.zeros(len(numbers), dtype)
+        if columns.get(name) is None
+        else unsigned(names.get(name, name), columns[name], dtype)
         for name, dtype in types.items()
     }
     return _ssdlab.Requests.from_columns(
@@ -91,7 +104,7 @@ def from_columns(*, op: object, **columns: object) -> _ssdlab.Requests:
     )
 
 
-def _array(name: str, values: object) -> "npt.NDArray[Any]":
+def array(name: str, values: object) -> "npt.NDArray[Any]":
     """`values` as an array of one dimension; TraceError if they are none."""
     try:
         column = np.asarray(values)
@@ -102,21 +115,29 @@ def _array(name: str, values: object) -> "npt.NDArray[Any]":
     return column
 
 
-def _op_numbers(op: object) -> "npt.NDArray[np.uint8]":
-    values = _array("op", op)
-    if values.dtype.kind in "UOS":
-        names = {name: number for number, name in enumerate(OPS)}
-        texts = [one.decode(errors="replace") if isinstance(one, bytes) else str(one) for one in values.tolist()]
-        try:
-            return np.array([names[text] for text in texts], dtype=np.uint8)
-        except KeyError as error:
-            raise TraceError(f"op {error} is not one of {', '.join(OPS)}") from None
-    return _unsigned("op", values, "uint8")
+def _nanoseconds(name: str, times: "npt.NDArray[Any]") -> "npt.NDArray[np.int64]":
+    """Durations, or dates with time from the first on, in nanoseconds."""
+    empty = np.flatnonzero(np.isnat(times))
+    if empty.size:
+        raise TraceError(f"row {int(empty[0])}: {name} is empty; fill or drop it")
+    since = times - times[0] if times.dtype.kind == "M" and len(times) else times
+    return since.astype("timedelta64[ns]").astype(np.int64)
 
 
-def _unsigned(name: str, values: object, dtype: str) -> "npt.NDArray[Any]":
+def _op_numbers(name: str, op: object) -> "npt.NDArray[np.uint8]":
+    if not isinstance(op, Words):
+        values = array(name, op)
+        if values.dtype.kind not in "UOS":
+            return unsigned(name, values, "uint8")
+        op = Words.of(values.tolist())
+    return op.mapped(name, [_ssdlab.operation(word) for word in op.words], WORDS).astype(np.uint8)
+
+
+def unsigned(name: str, values: object, dtype: str) -> "npt.NDArray[Any]":
     """`values` as a contiguous column of an unsigned type; TraceError where a value does not fit."""
-    column = _array(name, values)
+    column = array(name, values)
+    if dtype == "uint64" and column.dtype.kind in "mM":
+        column = _nanoseconds(name, column)
     if column.dtype == np.dtype(dtype):
         return np.require(column, requirements=["C", "A"])
     if column.dtype.kind not in "iub" and not (column.dtype.kind == "f" and bool((column == np.floor(column)).all())):

@@ -32,7 +32,8 @@ def simulate(
     """Runs one simulation: preconditions the device, replays the warm-up, replays and measures the rest.
 
     With `host.repeat` the trace is replayed so often, or until write amplification is steady; the last replay is
-    measured. With `host.fit` `compact` the addresses that the trace uses are packed.
+    measured. With `host.fit` `compact` the addresses that the trace uses are packed; so they are, and size the default
+    drive, where neither `host.fit` nor `device.capacity` is set.
 
     Other Python threads run meanwhile, several simulations side by side included. The result depends on the
     configuration and the requests alone. Ctrl-C raises KeyboardInterrupt within a fraction of a second.
@@ -56,16 +57,20 @@ def simulate(
         InternalError: On a defect of ssdlab; carries the resolved configuration.
     """
     config = config_of(config)
+    if trace is not None:
+        config = config.for_trace()
     if trace is None and config["host.replay"] == "open" and config["workload.arrival"] == "closed":
         raise ConfigError(
             "host.replay: open replay needs arrival times, and workload.arrival is closed; "
             'set workload.arrival.poisson.rate="1k/s" or workload.arrival.fixed.rate, or leave host.replay closed'
         )
     source = source_of(trace, config)
+    # The workload is generated below Python, and a trace in memory is replayed where it is.
+    reader = None
+    if isinstance(source, TraceFile):
+        reader = source.open_addresses("simulate caches with 'ssdlab cache sim --objects'")
     # A generated workload lies within the device.
     space = None if trace is None else source.address_space(config, monitor)
-    # The workload is generated below Python, and a trace in memory is replayed where it is.
-    reader = source.open() if isinstance(source, TraceFile) else None
     requests = source._requests if isinstance(source, Trace) else reader
     saved = None if save_state is None else _savable(Path(save_state))
     from_state = None if state is None else Path(state)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from ssdlab import _ssdlab, text
 from ssdlab.lazy import room
+from ssdlab.model.pipe import name_of
 from ssdlab.model.requests import Monitor, RequestSource, batches
 
 if TYPE_CHECKING:
@@ -115,7 +116,7 @@ class Source(ABC):
 def source_text(source: Mapping[str, Any]) -> str:
     """Where the requests came from, in one line."""
     if source["kind"] == "trace":
-        return ", ".join(map(text.path, source["paths"]))
+        return ", ".join(name_of(Path(path)) for path in source["paths"])
     if source["kind"] == "memory":
         return f"{text.count(source['requests'])} requests in memory"
     return f"{source['pattern']} workload, {text.count(source['requests'])} requests"

@@ -9,8 +9,9 @@ from ssdlab._ssdlab import TraceError
 from ssdlab.lazy import np, npt, pa
 from ssdlab.model.config import Config, Overrides, config_of
 from ssdlab.model.conversion import write
-from ssdlab.model.parquet import columns_of, stream_names, table_of
-from ssdlab.model.requests import RequestSource, batches, from_columns
+from ssdlab.model.frame import Frame, Streams, Words
+from ssdlab.model.parquet import stream_names, table_of
+from ssdlab.model.requests import RequestSource, array, batches, from_columns
 from ssdlab.model.source import Source
 
 
@@ -55,17 +56,22 @@ class Trace(Source):
         """Builds a trace from columns of equal length.
 
         Args:
-            op: Numbers 0 to 3, or the names `read`, `write`, `trim`, `flush`.
+            op: Numbers 0 to 3, booleans (true writes), or words: `R`, `READ`, `write`, `D`, `trim`, `flush` ...
             offset: First bytes addressed.
             bytes: Lengths in bytes; 0 for a flush only.
-            time_ns: Arrivals in nanoseconds, not decreasing; all 0 if left out.
+            time_ns: Arrivals in nanoseconds, durations, or dates with time, not decreasing; all 0 if left out.
             flags: Flag bits; none set if left out.
-            stream: Indices into `streams`; all 0 if left out.
-            streams: Names of the streams.
+            stream: Indices into `streams`, or the names themselves; all 0 if left out.
+            streams: Names of the streams, for indices.
 
         Raises:
             TraceError: Naming the row and column at fault.
         """
+        named = None if stream is None else array("stream", stream)
+        if named is not None and named.dtype.kind in "UOS":
+            met = Streams()
+            stream = met.numbers("stream", Words.of(named.tolist()))
+            streams = met.listed
         requests = from_columns(time_ns=time_ns, op=op, offset=offset, bytes=bytes, flags=flags, stream=stream)
         return cls(requests, streams)
 
@@ -73,8 +79,9 @@ class Trace(Source):
     def from_arrow(cls, data: Any) -> "Trace":
         """Builds a trace from Arrow data: anything with `__arrow_c_stream__`, such as a pyarrow Table.
 
-        Columns go by the names of this class; `op`, `offset` and `bytes` must be there, others may be left
-        out, and further ones are ignored.
+        Columns go by the names of this class or the usual others (`timestamp`, `type`, `lba` in sectors, `size`,
+        `process` ...); operations are numbers, booleans or words, times may be dates or durations, streams names.
+        What is asked, where and how large must be there, the rest may be left out, and further columns are ignored.
 
         Raises:
             TraceError: Naming the row and column at fault.
@@ -82,8 +89,12 @@ class Trace(Source):
         try:
             table = data if isinstance(data, pa.Table) else pa.table(data)
         except (TypeError, ValueError) as error:
-            raise TraceError(f"{type(data).__name__} is not Arrow data: {error}; give a table or a frame") from None
-        return cls.from_columns(**columns_of(table, "the table"), streams=stream_names(table.schema))
+            reason = " ".join(str(one) for one in error.args)
+            raise TraceError(f"{type(data).__name__} is not Arrow data: {reason}; give a table or a frame") from None
+        frame = Frame(table.schema, "the table")
+        columns = frame.columns(table, "the table")
+        streams = frame.streams.listed or stream_names(table.schema)
+        return cls(from_columns(**columns, called=frame.called), streams)
 
     @classmethod
     def from_frame(cls, frame: Any) -> "Trace":

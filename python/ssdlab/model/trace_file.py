@@ -1,6 +1,7 @@
 """Traces on disk, and whatever else a user gives as a trace."""
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -8,42 +9,63 @@ from ssdlab import _ssdlab
 from ssdlab._ssdlab import TraceError
 from ssdlab.model.config import Config
 from ssdlab.model.parquet import ParquetReader, is_parquet
+from ssdlab.model.pipe import STDIN, Copies, name_of
 from ssdlab.model.requests import RequestSource, batches
 from ssdlab.model.source import Source
 from ssdlab.model.trace import Trace, Workload
+
+Columns = str | Mapping[str, int | str]
+"""What the columns of a text hold: `"time=0:us,op=2,offset=3:sectors,size=4"` or the same as a dictionary."""
 
 
 class TraceFile(Source):
     """A trace on disk that is streamed, never loaded as a whole; every pass reads it from the front.
 
     Args:
-        paths: The files of one trace, in order. Compression (gzip, zstd) is recognised by content.
+        paths: The files of one trace, in order; `-` is standard input, which is copied to a file when it is first read,
+            as every pipe is. Compression (gzip, zstd) is recognised by content.
         format: Name of the format; recognised by content if left out.
-        device: Which device's requests to take: a name as `report` prints it, `"all"` to lay all devices side
-            by side, or None for the device of the first request.
+        columns: What the columns of any text hold, by number from 0 or by heading, with their units:
+            `"time=0:us,op=2,offset=3:sectors,size=4"`. Times are in nanoseconds, offsets and sizes in bytes unless they
+            say otherwise; `stream` and `device` may be there too.
+        concat: The files follow one another; each begins when the one before it ends. Files whose format names no
+            device are of the same one.
+        merge: The files are merged by their times. Those whose format names no device are of different ones.
+        device: Which device's requests to take: a name as `report` prints it, `"all"` to lay all devices side by side,
+            or None for the device of the first request, or for all of several files.
         action: Which event of a request's life to take from blkparse and blktrace traces: `queue` (the
             default), `issue` or `complete`.
         skip_bad: Count malformed lines instead of stopping at the first.
 
     Raises:
-        TraceError: When a pass starts or goes on, never here.
+        TraceError: If two of the options exclude each other; all else when a pass starts or goes on.
     """
 
     def __init__(
         self,
         *paths: str | os.PathLike[str],
         format: str | None = None,
+        columns: Columns | None = None,
+        concat: bool = False,
+        merge: bool = False,
         device: str | None = None,
         action: str | None = None,
         skip_bad: bool = False,
     ) -> None:
         if not paths:
             raise TraceError("no trace file given; name at least one")
+        if concat and merge:
+            raise TraceError("files follow one another (concat) or are merged by their times (merge); choose one")
         self.paths = [Path(path) for path in paths]
-        self.format = format
+        if self.paths.count(STDIN) > 1:
+            raise TraceError("standard input (-) is named twice; name it once")
+        self.format = _ssdlab.named(format, ["parquet"]) or format if format is not None else None
+        self.columns = _spelled(columns)
+        self.files = "concat" if concat else "merge" if merge else None
         self.device = device
         self.action = action
         self.skip_bad = skip_bad
+        self._copies = Copies()
 
     def open(self) -> ParquetReader | _ssdlab.Reader:
         """Starts a pass.
@@ -51,11 +73,36 @@ class TraceFile(Source):
         Raises:
             TraceError: If a file cannot be opened or its format is not known.
         """
-        if self.format == "parquet" or (self.format is None and any(is_parquet(path) for path in self.paths)):
-            if self.device not in (None, "all"):
-                raise TraceError(f"device {self.device!r} is not in the trace: Parquet names none; leave it out")
-            return ParquetReader(self.paths)
-        return _ssdlab.Reader(self.paths, self.format, self.device, self.action, self.skip_bad)
+        named = [(self._copies.file(path), Path(name_of(path))) for path in self.paths]
+        if self.format == "parquet" or (self.format is None and any(is_parquet(file) for file, _ in named)):
+            return self._open_parquet(named)
+        return _ssdlab.Reader(named, self.format, self.columns, self.files, self.device, self.action, self.skip_bad)
+
+    def open_addresses(self, instead: str) -> ParquetReader | _ssdlab.Reader:
+        """Starts a pass over requests that address a drive.
+
+        Raises:
+            TraceError: As `open`, or if they are for objects of a cache; it ends with what to do instead.
+        """
+        reader = self.open()
+        if isinstance(reader, _ssdlab.Reader) and reader.holds_objects():
+            raise TraceError(
+                f"{name_of(self.paths[0])}: holds objects of a cache ({reader.format()}), which lie at no address of a "
+                f"drive; {instead}"
+            )
+        return reader
+
+    def _open_parquet(self, named: list[tuple[Path, Path]]) -> ParquetReader:
+        if self.device not in (None, "all"):
+            raise TraceError(f"device {self.device!r} is not in the trace: Parquet names none; leave it out")
+        if self.columns is not None:
+            raise TraceError("columns say what a text holds, and Parquet names its own; leave them out")
+        if len(named) > 1 and self.files != "concat":
+            raise TraceError(
+                f"{len(named)} Parquet files are given, which may be different traces; pass --concat to replay them "
+                "one after the other, or convert them to ssdlab-csv and pass --merge"
+            )
+        return ParquetReader(named)
 
     def load(self) -> Trace:
         """Reads the whole trace into memory.
@@ -79,7 +126,8 @@ class TraceFile(Source):
 
     def describe(self) -> dict[str, Any]:
         """How the trace was chosen, for a result: paths and options that were given."""
-        options = {"format": self.format, "device": self.device, "action": self.action}
+        options = {"format": self.format, "columns": self.columns, "files": self.files, "device": self.device,
+                   "action": self.action}  # fmt: skip
         given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
         if self.skip_bad:
             given["skip_bad"] = True
@@ -89,9 +137,16 @@ class TraceFile(Source):
         return f"<ssdlab.TraceFile {', '.join(map(str, self.paths))}>"
 
 
+def _spelled(columns: Columns | None) -> str | None:
+    return ",".join(f"{name}={place}" for name, place in columns.items()) if isinstance(columns, Mapping) else columns
+
+
 def read_trace(
     *paths: str | os.PathLike[str],
     format: str | None = None,
+    columns: Columns | None = None,
+    concat: bool = False,
+    merge: bool = False,
     device: str | None = None,
     action: str | None = None,
     skip_bad: bool = False,
@@ -103,7 +158,16 @@ def read_trace(
     Raises:
         TraceError: File, place, fault and remedy in one line.
     """
-    return TraceFile(*paths, format=format, device=device, action=action, skip_bad=skip_bad).load()
+    return TraceFile(
+        *paths,
+        format=format,
+        columns=columns,
+        concat=concat,
+        merge=merge,
+        device=device,
+        action=action,
+        skip_bad=skip_bad,
+    ).load()
 
 
 Given = Trace | TraceFile | str | os.PathLike[str]

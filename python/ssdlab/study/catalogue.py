@@ -76,7 +76,8 @@ def group(name: str) -> Group:
         ConfigError: If there is none.
     """
     groups = {one.name: one for one in catalogue()}
-    asked = next((short for short, key in KNOWN_AS.items() if key == name), name)
+    asked = _ssdlab.named(name, [*groups, *KNOWN_AS.values()]) or name
+    asked = next((short for short, key in KNOWN_AS.items() if key == asked), asked)
     if asked not in groups:
         raise ConfigError(
             f"nothing is listed under {name!r}{suggestion(name, groups)}; 'ssdlab list' shows everything there is"

@@ -53,6 +53,8 @@ def explain(key: str) -> list[Explanation]:
     """
     options = _ssdlab.options()
     names = [name for name, *_ in options]
+    tables = {name[:end] for name in names for end in range(len(name)) if name[end] == "."}
+    key = _ssdlab.named(key, [*names, *sorted(tables)]) or key
     asked = [key] if key in names else [name for name in names if name.startswith(f"{key}.")]
     if not asked:
         raise ConfigError(

@@ -26,6 +26,7 @@ mod w_tiny_lfu;
 use std::fmt::Debug;
 
 use ssdlab_core::parameter::{Owner, Parameter, Settings};
+use ssdlab_core::suggest::named;
 
 use crate::bank::Counts;
 use crate::curve::exact::OnePass;
@@ -254,7 +255,8 @@ pub static POLICIES: &[&PolicyInfo] = &[
 
 /// The policy called `name`.
 pub fn policy(name: &str) -> Result<&'static PolicyInfo, CacheError> {
-    POLICIES.iter().copied().find(|info| info.name == name).ok_or_else(|| CacheError::UnknownPolicy {
+    let meant = named(name, POLICIES.iter().map(|info| info.name));
+    POLICIES.iter().copied().find(|info| Some(info.name) == meant).ok_or_else(|| CacheError::UnknownPolicy {
         name: name.to_owned(),
         known: POLICIES.iter().map(|info| info.name).collect::<Vec<_>>().join(", "),
     })

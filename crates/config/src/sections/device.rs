@@ -31,8 +31,8 @@ const CAPACITY: &[OptionSpec] = &[
         key: "device.fill",
         kind: Kind::Percent { min: 1.0, max: 100.0 },
         fallback: Fallback::InsteadOf("device.capacity"),
-        help: "Share of the capacity that the trace covers, which sizes the drive; `100%` for host.fit \"compact\". What \
-               lies beyond is written only by preconditioning.",
+        help: "Share of the capacity that the trace covers, which sizes the drive; `100%` for host.fit \"compact\", less \
+               where so small a drive would have too few blocks. What lies beyond is written only by preconditioning.",
         example: "80%",
     },
 ];
@@ -146,7 +146,7 @@ impl Checker<'_> {
             self.report("nand.page_size", message);
             return Ok(None);
         }
-        let Some(logical_pages) = self.logical_pages(u64::from(page_bytes), extent_bytes)? else {
+        let Some(mut logical_pages) = self.logical_pages(u64::from(page_bytes), extent_bytes)? else {
             return Ok(None);
         };
         let pages_per_block = self.small("nand.pages_per_block")?;
@@ -155,7 +155,14 @@ impl Checker<'_> {
         let extra = self.choice("device.reserve", &RESERVES)?;
         let planes = parallelism.planes();
         let shape = Shape { plan, provision, page_bytes, pages_per_block, planes, extra };
-        let found = shape.blocks(logical_pages);
+        let mut found = shape.blocks(logical_pages);
+        if !found.suffice() && self.applies("device.fill") && self.is_default("device.fill") {
+            // Nobody asked for so small a drive: a trace that sizes it gives it at least the blocks it needs.
+            if let Some(bytes) = shape.capacity_beyond(logical_pages) {
+                logical_pages = bytes / u64::from(page_bytes);
+                found = shape.blocks(logical_pages);
+            }
+        }
         if !found.suffice() {
             self.report_blocks(key, &shape, &found, &parallelism, logical_pages)?;
             return Ok(None);

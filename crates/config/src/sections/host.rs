@@ -106,7 +106,8 @@ const OPTIONS: &[OptionSpec] = &[
         key: "host.fit",
         kind: FITTINGS.kind(),
         fallback: Fallback::Value("error"),
-        help: "What to do with addresses beyond the device, or with those that the trace leaves out.",
+        help: "What to do with addresses beyond the device, or with those that the trace leaves out. Where neither this nor \
+               `device.capacity` is set, a trace on the default drive is packed, as `compact` says.",
         example: "compact",
     },
     OptionSpec {

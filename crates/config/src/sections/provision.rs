@@ -11,8 +11,9 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
         kind: Kind::Percent { min: 0.0, max: 1000.0 },
         // What "GB sold, GiB built in" leaves: 2^30 / 10^9 = 1.07.
         fallback: Fallback::Value("7%"),
-        help: "Over-provisioning: flash beyond the capacity as a share of the capacity, (T - U) / U. Rounded up to \
-               whole blocks, equally many for each plane; results give the figures after rounding.",
+        help: "Over-provisioning: flash beyond the capacity as a share of the capacity, (T - U) / U; where `device.reserve` \
+               is `extra`, without the blocks that the FTL keeps. Rounded up to whole blocks, equally many for each \
+               plane; results give the figures after rounding, with and without these blocks.",
         example: "12.5%",
     },
     OptionSpec {

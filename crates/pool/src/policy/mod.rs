@@ -18,6 +18,7 @@ mod simulated;
 mod used;
 
 use ssdlab_cache::PolicyInfo;
+use ssdlab_core::suggest::named;
 
 use crate::{ConfigError, PageId};
 
@@ -114,8 +115,9 @@ pub fn policy(written: &str) -> Result<Choice, ConfigError> {
     let wrong = |remedy: String| ConfigError::new("policy", format!("\"{written}\""), remedy);
     let mut parts = written.trim().split(':');
     let name = parts.next().unwrap_or_default();
-    let Some(choice) = policies().find(|choice| choice.name == name) else {
-        let known: Vec<_> = policies().map(|choice| choice.name).collect();
+    let known: Vec<String> = policies().map(|choice| choice.name).collect();
+    let meant = named(name, known.iter().map(String::as_str));
+    let Some(choice) = policies().find(|choice| Some(choice.name.as_str()) == meant) else {
         return Err(wrong(format!("choose one of {}", known.join(", "))));
     };
     let changes = parts

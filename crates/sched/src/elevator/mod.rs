@@ -28,6 +28,7 @@ mod sorted;
 use std::fmt::Debug;
 
 use ssdlab_core::parameter::{Owner, Parameter, ParameterError, Settings};
+use ssdlab_core::suggest::named;
 
 use crate::bio::Bio;
 use crate::layer::Frame;
@@ -193,7 +194,8 @@ pub static SCHEDULERS: &[&SchedulerInfo] = &[
 
 /// The scheduler called `name`.
 pub fn scheduler(name: &str) -> Result<&'static SchedulerInfo, TunableError> {
-    SCHEDULERS.iter().copied().find(|info| info.name == name).ok_or_else(|| TunableError::UnknownScheduler {
+    let meant = named(name, SCHEDULERS.iter().map(|info| info.name));
+    SCHEDULERS.iter().copied().find(|info| Some(info.name) == meant).ok_or_else(|| TunableError::UnknownScheduler {
         name: name.to_owned(),
         known: SCHEDULERS.iter().map(|info| info.name).collect::<Vec<_>>().join(", "),
     })

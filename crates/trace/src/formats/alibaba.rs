@@ -10,7 +10,7 @@ use crate::encode::{Encoder, Item, Keeps, put};
 use crate::fault::Fault;
 use crate::fields::Commas;
 use crate::intake::{Device, Entry, Io, Skip, Tables};
-use crate::{Action, Op};
+use crate::{Op, ReadOptions};
 
 /// Parser.
 pub(crate) struct Alibaba;
@@ -18,7 +18,7 @@ pub(crate) struct Alibaba;
 impl LineFormat for Alibaba {
     const HEADER: &'static [u8] = b"device_id,opcode";
 
-    fn new(_: Action) -> Self {
+    fn new(_: &ReadOptions) -> Self {
         Self
     }
 
@@ -50,6 +50,7 @@ impl Encoder for AlibabaEncoder {
     fn keeps(&self) -> Keeps {
         Keeps {
             ops: &[Op::Read, Op::Write],
+            names_op: true,
             unit_ns: 1000,
             sector: 1,
             whole_sectors: false,

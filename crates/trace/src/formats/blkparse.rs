@@ -14,7 +14,7 @@ use crate::decode::LineFormat;
 use crate::fault::Fault;
 use crate::fields::{Blanks, whole};
 use crate::intake::{Device, Entry, Io, Skip, Tables};
-use crate::{Action, Op, flag};
+use crate::{Op, ReadOptions, flag};
 
 const SECTOR: u64 = 512;
 
@@ -29,8 +29,8 @@ pub(crate) struct Blkparse {
 const SUMMARY: [&[u8]; 5] = [b"CPU", b"Total (", b"Throughput (", b"Input file ", b"Skips:"];
 
 impl LineFormat for Blkparse {
-    fn new(action: Action) -> Self {
-        Self { action: action.letter(), summary: false }
+    fn new(options: &ReadOptions) -> Self {
+        Self { action: options.action.letter(), summary: false }
     }
 
     #[inline]
@@ -152,7 +152,7 @@ fn extent<'a>(fields: &mut Blanks<'a>) -> Result<Extent, Fault<'a>> {
 mod tests {
     use super::*;
     use crate::testing::{error, read, read_with, request};
-    use crate::{Format, ReadOptions, Request};
+    use crate::{Action, Format, ReadOptions, Request};
 
     const TEXT: &str = "  7,0    1        0     0.000000000  3889  Q  WS 9887824 + 8 [(null)]
   7,0    1        0     0.000029345  3889  G  WS 9887824 + 8 [(null)]

@@ -25,7 +25,7 @@ use crate::decode::RecordFormat;
 use crate::encode::{Encoder, Item, Keeps};
 use crate::fault::Fault;
 use crate::intake::{Device, Entry, Io, Skip, Tables};
-use crate::{Action, Op};
+use crate::{Action, Op, ReadOptions};
 
 const MAGIC: u32 = 0x6561_7407;
 const SECTOR: u64 = 512;
@@ -53,8 +53,8 @@ pub(super) fn device_name(major: u64, minor: u64) -> String {
 impl RecordFormat for Blktrace {
     const HEAD: usize = 48;
 
-    fn new(action: Action) -> Self {
-        let action = match action {
+    fn new(options: &ReadOptions) -> Self {
+        let action = match options.action {
             Action::Queue => QUEUE,
             Action::Issue => ISSUE,
             Action::Complete => COMPLETE,
@@ -160,7 +160,15 @@ fn number(name: &str) -> bool {
 
 impl Encoder for BlktraceEncoder {
     fn keeps(&self) -> Keeps {
-        Keeps { ops: &Op::ALL, unit_ns: 1, sector: SECTOR, whole_sectors: false, flags: true, stream: number }
+        Keeps {
+            ops: &Op::ALL,
+            names_op: true,
+            unit_ns: 1,
+            sector: SECTOR,
+            whole_sectors: false,
+            flags: true,
+            stream: number,
+        }
     }
 
     fn encode(&mut self, item: &Item<'_>, out: &mut Vec<u8>) {

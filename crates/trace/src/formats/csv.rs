@@ -13,7 +13,7 @@ use crate::encode::{Encoder, Item, Keeps, put};
 use crate::fault::Fault;
 use crate::fields::{Commas, hexadecimal, whole};
 use crate::intake::{Device, Entry, Io, Skip, Tables};
-use crate::{Action, Op};
+use crate::{Op, ReadOptions};
 
 const SECTOR: u64 = 512;
 const HEADER: &str = "time_ns,op,sector,bytes,flags,pid";
@@ -24,7 +24,7 @@ pub(crate) struct Csv;
 impl LineFormat for Csv {
     const HEADER: &'static [u8] = b"time_ns,op,sector,bytes";
 
-    fn new(_: Action) -> Self {
+    fn new(_: &ReadOptions) -> Self {
         Self
     }
 
@@ -72,7 +72,15 @@ fn plain(name: &str) -> bool {
 
 impl Encoder for CsvEncoder {
     fn keeps(&self) -> Keeps {
-        Keeps { ops: &Op::ALL, unit_ns: 1, sector: SECTOR, whole_sectors: false, flags: true, stream: plain }
+        Keeps {
+            ops: &Op::ALL,
+            names_op: true,
+            unit_ns: 1,
+            sector: SECTOR,
+            whole_sectors: false,
+            flags: true,
+            stream: plain,
+        }
     }
 
     fn start(&mut self, out: &mut Vec<u8>) {

@@ -11,7 +11,7 @@ use crate::encode::{Encoder, Item, Keeps, put};
 use crate::fault::Fault;
 use crate::fields::Blanks;
 use crate::intake::{Device, Entry, Io, Tables};
-use crate::{Action, Op};
+use crate::{Op, ReadOptions};
 
 const BLOCK: u64 = 512;
 const READ: u64 = 1;
@@ -20,7 +20,7 @@ const READ: u64 = 1;
 pub(crate) struct DiskSim;
 
 impl LineFormat for DiskSim {
-    fn new(_: Action) -> Self {
+    fn new(_: &ReadOptions) -> Self {
         Self
     }
 
@@ -55,6 +55,7 @@ impl Encoder for DiskSimEncoder {
     fn keeps(&self) -> Keeps {
         Keeps {
             ops: &[Op::Read, Op::Write],
+            names_op: true,
             unit_ns: 1,
             sector: BLOCK,
             whole_sectors: true,

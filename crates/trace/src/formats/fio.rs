@@ -14,7 +14,7 @@ use crate::encode::{Encoder, Item, Keeps, put};
 use crate::fault::Fault;
 use crate::fields::Blanks;
 use crate::intake::{Device, Entry, Io, Skip, Tables};
-use crate::{Action, Op};
+use crate::{Op, ReadOptions};
 
 const TICK_NS: u64 = 1000;
 /// Version 2 discards shorter waits.
@@ -36,7 +36,7 @@ pub(crate) fn sniff<const VERSION: u8>(head: &[u8]) -> u32 {
 }
 
 impl<const VERSION: u8> LineFormat for Fio<VERSION> {
-    fn new(_: Action) -> Self {
+    fn new(_: &ReadOptions) -> Self {
         Self { clock_ns: 0, file: Vec::new(), device: 0 }
     }
 
@@ -106,6 +106,7 @@ impl<const VERSION: u8> Encoder for FioEncoder<VERSION> {
     fn keeps(&self) -> Keeps {
         Keeps {
             ops: &Op::ALL,
+            names_op: true,
             unit_ns: Self::UNIT_NS,
             sector: 1,
             whole_sectors: false,

@@ -10,7 +10,7 @@ use crate::decode::LineFormat;
 use crate::fault::Fault;
 use crate::fields::{Blanks, whole};
 use crate::intake::{Device, Entry, Io, Skip, Tables};
-use crate::{Action, Op};
+use crate::{Op, ReadOptions};
 
 const SECTOR: u64 = 512;
 
@@ -36,7 +36,7 @@ fn last_sectors<'a>(rest: &mut &'a [u8], name: &'static str) -> Result<u64, Faul
 }
 
 impl LineFormat for Fiu {
-    fn new(_: Action) -> Self {
+    fn new(_: &ReadOptions) -> Self {
         Self
     }
 

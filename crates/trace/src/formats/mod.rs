@@ -8,22 +8,26 @@ mod alibaba;
 mod blkparse;
 mod blktrace;
 mod category;
+mod columns;
 mod csv;
 mod disksim;
 mod fio;
 mod fiu;
 mod mqsim;
 mod msr;
+mod objects;
 mod spc;
 mod systor17;
 mod tencent;
 mod vscsi;
 
+pub use columns::Columns;
+
 use crate::decode::{Decoder, Lines, Records, sniff_lines};
 use crate::encode::Encoder;
 use crate::error::shown;
-use crate::{Action, TraceError};
-use ssdlab_core::suggest::nearest;
+use crate::{ReadOptions, TraceError};
+use ssdlab_core::suggest::{named, nearest};
 
 /// A trace format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,6 +64,14 @@ pub enum Format {
     DiskSim,
     /// SSDsim's ASCII; the same as MQSim's.
     SsdSim,
+    /// libCacheSim's oracleGeneral, binary.
+    OracleGeneral,
+    /// libCacheSim's lcs, binary.
+    Lcs,
+    /// libCacheSim's objects as text.
+    CacheCsv,
+    /// Any text in columns.
+    Columns,
 }
 
 /// What is known of a format.
@@ -69,7 +81,7 @@ struct Registration {
     help: &'static str,
     /// How well the first bytes of a file fit, in percent. Of equals, the first in the table wins.
     sniff: fn(&[u8]) -> u32,
-    decoder: fn(Action, bool) -> Box<dyn Decoder>,
+    decoder: fn(&ReadOptions) -> Box<dyn Decoder>,
     encoder: Option<fn() -> Box<dyn Encoder>>,
 }
 
@@ -125,6 +137,16 @@ formats! {
         disksim::sniff, Lines<disksim::DiskSim>, Some(|| Box::new(disksim::DiskSimEncoder));
     SsdSim, "ssdsim", "SSDsim ASCII; the same as MQSim's",
         sniff_lines::<mqsim::MqSim>, Lines<mqsim::MqSim>, Some(|| Box::new(mqsim::MqSimEncoder));
+    OracleGeneral, "oracle-general", "libCacheSim oracleGeneral binary, for caches (objects without operations)",
+        objects::OracleGeneral::sniff, Records<objects::OracleGeneral>,
+        Some(|| Box::new(objects::ObjectEncoder::<objects::OracleGeneral>::default()));
+    Lcs, "lcs", "libCacheSim lcs binary, for caches (objects)",
+        objects::Lcs::sniff, Records<objects::Lcs>, Some(|| Box::new(objects::ObjectEncoder::<objects::Lcs>::default()));
+    CacheCsv, "cache-csv", "libCacheSim CSV, for caches: clock_time,obj_id,obj_size,next_access_vtime",
+        sniff_lines::<objects::CacheCsv>, Lines<objects::CacheCsv>,
+        Some(|| Box::new(objects::ObjectEncoder::<objects::CacheCsv>::default()));
+    Columns, "columns", "any text in columns; --columns says what they hold",
+        |_| 0, Lines<columns::Text>, None;
 }
 
 impl Format {
@@ -142,6 +164,11 @@ impl Format {
         self.registration().help
     }
 
+    /// Whether its requests are for objects of a cache, which lie at no address of a drive.
+    pub fn holds_objects(self) -> bool {
+        matches!(self, Self::OracleGeneral | Self::Lcs | Self::CacheCsv)
+    }
+
     /// Whether [`crate::open_writer`] can write it.
     pub fn writable(self) -> bool {
         self.registration().encoder.is_some()
@@ -149,10 +176,12 @@ impl Format {
 
     /// Reads a name; an unknown one is an error that proposes the nearest.
     pub fn parse(name: &str) -> Result<Self, TraceError> {
-        if let Some(known) = FORMATS.iter().find(|known| known.name == name) {
+        let known = FORMATS.iter().map(|known| known.name);
+        let meant = named(name, known.clone());
+        if let Some(known) = FORMATS.iter().find(|known| Some(known.name) == meant) {
             return Ok(known.format);
         }
-        let meant = nearest(name, FORMATS.iter().map(|known| known.name));
+        let meant = nearest(name, known);
         let hint = meant.map_or_else(String::new, |meant| format!("did you mean {meant}? "));
         Err(TraceError::Format(format!("{name:?} is not a trace format; {hint}known: {}", names())))
     }
@@ -172,8 +201,8 @@ impl Format {
         })
     }
 
-    pub(crate) fn decoder(self, action: Action, skip_bad: bool) -> Box<dyn Decoder> {
-        (self.registration().decoder)(action, skip_bad)
+    pub(crate) fn decoder(self, options: &ReadOptions) -> Box<dyn Decoder> {
+        (self.registration().decoder)(options)
     }
 
     pub(crate) fn encoder(self) -> Result<Box<dyn Encoder>, TraceError> {
@@ -211,6 +240,7 @@ mod tests {
             message.starts_with("\"vcsi1\" is not a trace format; did you mean vscsi1? known: ssdlab-csv, msr"),
             "{message}"
         );
+        assert_eq!(Format::parse("Oracle_General").unwrap(), Format::OracleGeneral);
         assert!(!Format::parse("parquetry").unwrap_err().to_string().contains("did you mean"));
     }
 
@@ -231,6 +261,7 @@ mod tests {
             (Format::FioV3, "fio version 3 iolog\n0 /a add"),
             (Format::MqSim, "938513000 4 264719034 16 0"),
             (Format::DiskSim, "0.000000\t0\t4536800\t8\t1"),
+            (Format::CacheCsv, "5633898,42932745,512,-1"),
         ];
         for (format, row) in rows {
             for text in [row.to_string(), format!("{row}\n"), format!("{row}\r\n"), format!("\u{feff}\n{row}\n{row}\n")]

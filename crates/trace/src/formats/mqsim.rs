@@ -12,7 +12,7 @@ use crate::encode::{Encoder, Item, Keeps, put};
 use crate::fault::Fault;
 use crate::fields::Blanks;
 use crate::intake::{Device, Entry, Io, Skip, Tables};
-use crate::{Action, Op};
+use crate::{Op, ReadOptions};
 
 const SECTOR: u64 = 512;
 
@@ -20,7 +20,7 @@ const SECTOR: u64 = 512;
 pub(crate) struct MqSim;
 
 impl LineFormat for MqSim {
-    fn new(_: Action) -> Self {
+    fn new(_: &ReadOptions) -> Self {
         Self
     }
 
@@ -49,6 +49,7 @@ impl Encoder for MqSimEncoder {
     fn keeps(&self) -> Keeps {
         Keeps {
             ops: &[Op::Read, Op::Write],
+            names_op: true,
             unit_ns: 1,
             sector: SECTOR,
             whole_sectors: true,

@@ -11,7 +11,7 @@ use crate::encode::{Encoder, Item, Keeps, put};
 use crate::fault::Fault;
 use crate::fields::Commas;
 use crate::intake::{Device, Entry, Io, Skip, Tables};
-use crate::{Action, Op};
+use crate::{Op, ReadOptions};
 
 const TICK_NS: u64 = 100;
 
@@ -25,7 +25,7 @@ pub(crate) struct Msr {
 impl LineFormat for Msr {
     const HEADER: &'static [u8] = b"Timestamp,Hostname";
 
-    fn new(_: Action) -> Self {
+    fn new(_: &ReadOptions) -> Self {
         Self { host: Vec::new(), disk: Vec::new(), device: 0 }
     }
 
@@ -63,6 +63,7 @@ impl Encoder for MsrEncoder {
     fn keeps(&self) -> Keeps {
         Keeps {
             ops: &[Op::Read, Op::Write],
+            names_op: true,
             unit_ns: TICK_NS,
             sector: 1,
             whole_sectors: false,

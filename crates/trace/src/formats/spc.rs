@@ -11,7 +11,7 @@ use crate::encode::{Encoder, Item, Keeps, put};
 use crate::fault::Fault;
 use crate::fields::Commas;
 use crate::intake::{Device, Entry, Io, Skip, Tables};
-use crate::{Action, Op};
+use crate::{Op, ReadOptions};
 
 const BLOCK: u64 = 512;
 
@@ -19,7 +19,7 @@ const BLOCK: u64 = 512;
 pub(crate) struct Spc;
 
 impl LineFormat for Spc {
-    fn new(_: Action) -> Self {
+    fn new(_: &ReadOptions) -> Self {
         Self
     }
 
@@ -47,6 +47,7 @@ impl Encoder for SpcEncoder {
     fn keeps(&self) -> Keeps {
         Keeps {
             ops: &[Op::Read, Op::Write],
+            names_op: true,
             unit_ns: 1,
             sector: BLOCK,
             whole_sectors: false,

@@ -11,7 +11,7 @@ use crate::decode::LineFormat;
 use crate::fault::Fault;
 use crate::fields::{Commas, decimal};
 use crate::intake::{Device, Entry, Io, Skip, Tables};
-use crate::{Action, Op};
+use crate::{Op, ReadOptions};
 
 /// Parser.
 pub(crate) struct Systor17;
@@ -19,7 +19,7 @@ pub(crate) struct Systor17;
 impl LineFormat for Systor17 {
     const HEADER: &'static [u8] = b"Timestamp,Response";
 
-    fn new(_: Action) -> Self {
+    fn new(_: &ReadOptions) -> Self {
         Self
     }
 
@@ -51,7 +51,7 @@ impl LineFormat for Systor17 {
 #[cfg(test)]
 mod tests {
     use crate::testing::{read, read_files, request};
-    use crate::{Format, Op};
+    use crate::{Files, Format, Op};
 
     const HEADER: &str = "Timestamp,Response,IOType,LUN,Offset,Size\n";
 
@@ -73,7 +73,7 @@ mod tests {
         };
         let later = hour(&[("3600.5", 3), ("3601.0", 4)]);
         let earlier = hour(&[("3599.0", 1), ("3599.5", 2), ("3602.0", 5)]);
-        let (requests, report) = read_files(Format::Systor17, &[&later, &earlier]);
+        let (requests, report) = read_files(Format::Systor17, Files::Merged, "0", &[&later, &earlier]);
         assert_eq!(requests.iter().map(|r| r.offset).collect::<Vec<_>>(), [1, 2, 3, 4, 5]);
         assert_eq!(report.counts.out_of_order, 0);
     }

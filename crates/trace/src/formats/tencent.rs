@@ -10,7 +10,7 @@ use crate::decode::LineFormat;
 use crate::fault::Fault;
 use crate::fields::Commas;
 use crate::intake::{Device, Entry, Io, Skip, Tables};
-use crate::{Action, Op};
+use crate::{Op, ReadOptions};
 
 const SECTOR: u64 = 512;
 
@@ -20,7 +20,7 @@ pub(crate) struct Tencent;
 impl LineFormat for Tencent {
     const HEADER: &'static [u8] = b"Timestamp,Offset";
 
-    fn new(_: Action) -> Self {
+    fn new(_: &ReadOptions) -> Self {
         Self
     }
 

@@ -10,7 +10,7 @@ use crate::decode::RecordFormat;
 use crate::encode::{Encoder, Item, Keeps};
 use crate::fault::Fault;
 use crate::intake::{Device, Entry, Io, Skip, Tables};
-use crate::{Action, Op};
+use crate::{Op, ReadOptions};
 
 const BLOCK: u64 = 512;
 const TICK_NS: u64 = 1000;
@@ -63,7 +63,7 @@ impl<const VERSION: u8, const SIZE: usize> Vscsi<VERSION, SIZE> {
 impl<const VERSION: u8, const SIZE: usize> RecordFormat for Vscsi<VERSION, SIZE> {
     const HEAD: usize = SIZE;
 
-    fn new(_: Action) -> Self {
+    fn new(_: &ReadOptions) -> Self {
         Self
     }
 
@@ -97,7 +97,15 @@ pub(crate) struct VscsiEncoder<const VERSION: u8> {
 impl<const VERSION: u8> Encoder for VscsiEncoder<VERSION> {
     fn keeps(&self) -> Keeps {
         let ops = &[Op::Read, Op::Write, Op::Flush];
-        Keeps { ops, unit_ns: TICK_NS, sector: BLOCK, whole_sectors: false, flags: false, stream: |_| false }
+        Keeps {
+            ops,
+            names_op: true,
+            unit_ns: TICK_NS,
+            sector: BLOCK,
+            whole_sectors: false,
+            flags: false,
+            stream: |_| false,
+        }
     }
 
     fn encode(&mut self, item: &Item<'_>, out: &mut Vec<u8>) {

@@ -101,6 +101,7 @@ def read_items(granularity: str, page: str) -> Items:
     Raises:
         ConfigError: If there is nothing of this name, or no such page.
     """
+    granularity = _ssdlab.named(granularity, GRANULARITIES) or granularity
     if granularity not in GRANULARITIES:
         raise ConfigError(
             f"granularity {granularity!r} is not one of {', '.join(GRANULARITIES)}"
@@ -109,10 +110,19 @@ def read_items(granularity: str, page: str) -> Items:
     return Items(granularity, page, _ssdlab.size(page))
 
 
+def _number(written: str) -> int | None:
+    try:
+        number = _ssdlab.count(written)
+    except ConfigError:
+        return None
+    return number if number < 10**18 else None
+
+
 def _policy(written: str, items: Items) -> Asked:
     """A policy such as `lru` or `lru-k:k=3:history=1000`, checked."""
     name, *changed = written.strip().split(":")
     known = {policy.name: policy for policy in policies()}
+    name = _ssdlab.named(name, list(known)) or name
     if name not in known:
         raise ConfigError(
             f"no policy is called {name!r}{suggestion(name, known)}; 'ssdlab list caches' shows all of them"
@@ -121,14 +131,16 @@ def _policy(written: str, items: Items) -> Asked:
     for change in changed:
         parameter, equals, value = change.partition("=")
         names = [one.name for one in known[name].parameters]
-        if not equals or not value.isascii() or not value.isdigit() or len(value) > 18:
+        number = _number(value) if equals else None
+        if number is None:
             raise ConfigError(f"{written!r}: {change!r} is not NAME=NUMBER; write {name}:{(names or ['NAME'])[0]}=2")
+        parameter = _ssdlab.named(parameter, names) or parameter
         if parameter not in names:
             has = ", ".join(names) or "none"
             raise ConfigError(
                 f"policy {name} has no parameter {parameter!r}{suggestion(parameter, names)}; it has {has}"
             )
-        changes.append((parameter, int(value)))
+        changes.append((parameter, number))
     _ssdlab.check_cache(name, changes, items.one_size)
     policy = known[name]
     return Asked(written.strip(), name, changes, policy.needs_future, policy.one_pass and not changes)

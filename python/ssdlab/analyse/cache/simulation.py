@@ -17,7 +17,7 @@ from ssdlab.analyse.cache.sizes import read_sizes
 from ssdlab.analyse.finished import finished_part
 from ssdlab.lazy import np
 from ssdlab.model.requests import Monitor
-from ssdlab.model.trace_file import Given, source_of
+from ssdlab.model.trace_file import Given, TraceFile, source_of
 
 SAMPLE_REPLICAS = 8
 """Replicas of a sample unless others are asked for."""
@@ -29,17 +29,19 @@ CURVE_SIZES = 12
 """Sizes of a curve unless others are asked for: the footprint, halved again and again."""
 
 
-def _gather(trace: Given, gathered: "_ssdlab.CacheTrace", monitor: Monitor | None) -> dict[str, Any]:
+def _gather(trace: Given, items: Items, gathered: "_ssdlab.CacheTrace", monitor: Monitor | None) -> dict[str, Any]:
     """Puts the trace through; where it came from, and what was met."""
     source = source_of(trace)
+    if isinstance(source, TraceFile) and items.granularity == "pages":
+        source.open_addresses("add --objects, or --sized-objects for their sizes")
     ingest = source.read(gathered, monitor)
     gathered.finish()
-    accesses, items, units = gathered.footprint()
+    accesses, touched, units = gathered.footprint()
     if accesses == 0:
         raise TraceError("the trace neither reads nor writes, so there is nothing to cache; give one that does")
-    if items == 0:
+    if touched == 0:
         raise ConfigError("the sample holds nothing of the trace; raise its rate")
-    return {"source": source.about, "ingest": ingest, "footprint": (accesses, items, units)}
+    return {"source": source.about, "ingest": ingest, "footprint": (accesses, touched, units)}
 
 
 def _jobs(jobs: int | None) -> int:
@@ -101,7 +103,7 @@ def simulate(
     # The accesses tell the footprint even where requests are simulated.
     future = any(one.needs_future for one in asked)
     gathered = _ssdlab.CacheTrace(granularity, page, not ignore_trims, True, future, write_back, None)
-    common = _gather(trace, gathered, monitor)
+    common = _gather(trace, items, gathered, monitor)
     capacities = sorted({size.of(common["footprint"][2], items) for size in parsed})
     cells = _cells(asked, capacities)
     counted = (
@@ -184,7 +186,7 @@ def mrc(
     exact = part is None or (items.one_size and any(one.one_pass for one in asked))
     future = any(one.needs_future for one in asked)
     gathered = _ssdlab.CacheTrace(granularity, page, not ignore_trims, exact, future, False, part)
-    common = _gather(trace, gathered, monitor)
+    common = _gather(trace, items, gathered, monitor)
     footprint = common["footprint"][2]
     if parsed is None:
         halved = [max(1, round(footprint / 2**step)) for step in range(CURVE_SIZES)]

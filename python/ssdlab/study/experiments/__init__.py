@@ -12,7 +12,7 @@ ship with ssdlab are the folders beside this file; `docs/experiments.md` explain
 import os
 from pathlib import Path
 
-from ssdlab import text
+from ssdlab import _ssdlab, text
 from ssdlab._ssdlab import ConfigError
 from ssdlab.study.experiments.definition import Anchor, Axis, Experiment, Given, Replay, Table
 from ssdlab.study.experiments.reader import FILE, read
@@ -51,8 +51,8 @@ def load(experiment: str | os.PathLike[str]) -> Experiment:
     Raises:
         ConfigError: If there is no such experiment or its files are wrong; one line with file, key and remedy.
     """
-    if experiment in names():
-        return read(_SHIPPED / experiment / FILE, str(experiment), f"{experiment}/{FILE}")
+    if shipped := _ssdlab.named(str(experiment), names()):
+        return read(_SHIPPED / shipped / FILE, shipped, f"{shipped}/{FILE}")
     path = Path(experiment)
     if path.is_dir():
         path /= FILE

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from ssdlab._ssdlab import ConfigError
 from ssdlab.lazy import room
-from ssdlab.model.config import Config, Overrides, _pairs, _rebuilt
+from ssdlab.model.config import Config, Overrides, Sets, _rebuilt, set_by
 from ssdlab.model.requests import Monitor
 from ssdlab.model.trace import Trace
 from ssdlab.model.trace_file import TraceFile
@@ -269,8 +269,8 @@ class Experiment:
 
     def _seeded(self, layers: list[tuple[str, Settings]], table: Table, overrides: Overrides) -> list[Config]:
         """A configuration for each seed."""
-        sets = _pairs(overrides)
-        seeds = () if any(one.startswith("seed=") for one in sets) else table.seeds
+        sets = set_by("--set", overrides)
+        seeds = () if any(one.startswith("seed=") for _, one in sets) else table.seeds
         return [
             _config(self.file, [*layers, (f"{self.file}: seeds", seed)], sets)
             for seed in ([{"seed": seed} for seed in seeds] or [{}])
@@ -315,7 +315,7 @@ class Experiment:
         return f"<ssdlab experiment {self.name}: {len(self.tables)} tables of {self.document}>"
 
 
-def _config(file: str, layers: list[tuple[str, Settings]], sets: list[str]) -> Config:
+def _config(file: str, layers: list[tuple[str, Settings]], sets: Sets) -> Config:
     """A configuration of named layers, of which the last `preset` lies below all; later ones win."""
     try:
         return _rebuilt(None, [(name, _toml(settings)) for name, settings in layers], sets)

@@ -32,7 +32,7 @@ def supplied(experiment: Experiment, traces: Traces) -> dict[str, Source]:
             paths = [given] if isinstance(given, str | os.PathLike) else list(given)
             if not paths:
                 raise TraceError(f"--trace {name}: no file given; name at least one")
-            given = TraceFile(*paths, format=replay.format, device=replay.device)
+            given = TraceFile(*paths, format=replay.format, merge=len(paths) > 1, device=replay.device)
         if isinstance(given, TraceFile):
             try:
                 requests = given.open().read(1)

@@ -10,7 +10,7 @@ from itertools import zip_longest
 from ssdlab import text
 from ssdlab._ssdlab import ConfigError
 from ssdlab.lazy import np
-from ssdlab.model.config import Config, Overrides, _pairs
+from ssdlab.model.config import Config, Overrides, as_written
 from ssdlab.model.requests import Monitor
 from ssdlab.model.source import ingest_remarks
 from ssdlab.model.trace import Trace
@@ -61,7 +61,7 @@ def run(
     monitor: Monitor | None,
 ) -> ExperimentResult:
     """See `Experiment.run`."""
-    sets = _pairs(overrides)
+    sets = as_written(overrides)
     sources = supplied(experiment, traces)
     library = Library(experiment, sources)
     # The same configuration in words and the same trace are the same run.

@@ -7,7 +7,7 @@ from ssdlab.model.source import source_text
 from ssdlab.study.compare import Comparison, Spread
 from ssdlab.view.page import Cell, Figure, Page, Paragraph, Row, Section, Table
 from ssdlab.view.pages.quantities import QUANTITIES, Quantity
-from ssdlab.view.pages.remarks import clock_remark, remarks
+from ssdlab.view.pages.remarks import clock_remark, remarks, sized_by_trace
 from ssdlab.view.pages.result import stopped
 from ssdlab.view.times import served_alone, title_of_times
 
@@ -32,7 +32,7 @@ def page(found: Comparison, *, all: bool = False) -> Page:
     results = [*found.results.values()]
     # All read the same trace: one set of remarks speaks for all, but the one that was cut short speaks first.
     spokesman = next((one for runs in found.runs.values() for one in runs if one.partial), results[0])
-    clock = clock_remark(spokesman.config)
+    lead = [sized_by_trace(spokesman.config, spokesman.summary), clock_remark(spokesman.config)]
     lines = _lines(found)
     differing = [line for line in lines if all or line.differs]
     equal = [line for line in lines if line not in differing]
@@ -44,7 +44,7 @@ def page(found: Comparison, *, all: bool = False) -> Page:
     words = "All figures are equal." if not differing else f"{len(equal)} more figures are equal in all cases."
     return Page(
         title=source_text(results[0].source),
-        lead=[Paragraph(clock, "soft")] if clock else [],
+        lead=[Paragraph(line, "soft") for line in lead if line],
         partial=stopped(spokesman),
         remarks=notes,
         sections=[

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ssdlab import text
-from ssdlab.model.config import Config
+from ssdlab.model.config import SIZED_BY_TRACE, Config
 from ssdlab.model.source import ingest_remarks
 from ssdlab.view.pages.quantities import Summary
 from ssdlab.view.times import served_alone
@@ -25,6 +25,18 @@ def clock_remark(config: Config) -> str | None:
     if config["time"] == "event":
         return "times include queues, host link, channels and dies, and of the controller a fixed time for each request"
     return None
+
+
+def sized_by_trace(config: Config, summary: Summary) -> str | None:
+    """That the drive is as large as the trace needs because nobody said how large it is; None if somebody did."""
+    fit = next(setting for setting in config.settings if setting.key == "host.fit")
+    if fit.origin != SIZED_BY_TRACE:
+        return None
+    capacity = text.size(summary["device"]["capacity_bytes"])
+    return (
+        f"no capacity is given, so the trace sizes the drive: {capacity} (--fit compact); for one of your own size: "
+        "--set device.capacity=64GiB"
+    )
 
 
 def _state(summary: Summary) -> list[str]:

@@ -20,7 +20,7 @@ from ssdlab.view.pages.quantities import (
     stream_times,
     waiting_times,
 )
-from ssdlab.view.pages.remarks import clock_remark, remarks
+from ssdlab.view.pages.remarks import clock_remark, remarks, sized_by_trace
 from ssdlab.view.times import name_of_times, served_alone, title_of_times
 
 HEADLINES = (
@@ -40,11 +40,11 @@ CAPTURE_COLUMNS = ("sub-streams", "random pages", "hit ratio", "hit quality", "e
 
 def page(result: Result) -> Page:
     """The page of one run."""
-    clock = clock_remark(result.config)
+    lead = [sized_by_trace(result.config, result.summary), clock_remark(result.config)]
     return Page(
         title=source_text(result.source),
         chosen=chosen(result.source),
-        lead=[Paragraph(clock, "soft")] if clock else [],
+        lead=[Paragraph(line, "soft") for line in lead if line],
         partial=stopped(result),
         remarks=remarks(result.summary, result.ingest),
         sections=[

@@ -1,0 +1,182 @@
+//! What the files of a trace are: their format, the devices they stand for, whether they belong together.
+
+use std::path::Path;
+
+use crate::error::shown;
+use crate::input::Input;
+use crate::{Files, Format, ReadOptions, TraceError};
+
+/// The format of an input, whose first bytes stay in view.
+fn detect(input: &mut Input) -> Result<Format, TraceError> {
+    input.refill()?;
+    if input.bytes().is_empty() {
+        return Err(TraceError::io(input.path(), "is empty after decompression; there is nothing to replay"));
+    }
+    Format::detect(input.bytes(), input.path())
+}
+
+/// The format of all inputs.
+pub(crate) fn format_of(inputs: &mut [Input], options: &ReadOptions) -> Result<Format, TraceError> {
+    let given = match (&options.columns, options.format) {
+        (Some(_), None | Some(Format::Columns)) => Some(Format::Columns),
+        (Some(_), Some(other)) => {
+            let why =
+                format!("--columns says what the columns of any text hold, and --format {} has its own", other.name());
+            return Err(TraceError::Format(format!("{why}; leave one of them out")));
+        }
+        (None, Some(Format::Columns)) => {
+            let why = "the format columns does not say what they hold; pass --columns time=0,op=1,offset=2,size=3, for example";
+            return Err(TraceError::Format(why.into()));
+        }
+        (None, format) => format,
+    };
+    if let Some(format) = given {
+        return Ok(format);
+    }
+    let mut found: Option<(String, Format)> = None;
+    for input in inputs {
+        let (path, format) = (shown(input.path()), detect(input)?);
+        match &found {
+            Some((first, other)) if *other != format => {
+                let (one, two) = (other.name(), format.name());
+                let why = format!("{first} is of the format {one} and {path} of {two}");
+                return Err(TraceError::Format(format!(
+                    "{why}; convert one of them with 'ssdlab trace convert' first"
+                )));
+            }
+            _ => found = Some((path, format)),
+        }
+    }
+    found
+        .map(|(_, format)| format)
+        .ok_or_else(|| TraceError::Format("no trace file is named; name at least one".into()))
+}
+
+/// Names files as the devices that they are where their format has none: all one if they are concatenated, and by their
+/// paths if files of different directories have the same name.
+pub(crate) fn name_devices(inputs: &mut [Input], files: Files) {
+    let names: Vec<Vec<u8>> = inputs.iter().map(|input| input.device().to_vec()).collect();
+    for (at, input) in inputs.iter_mut().enumerate() {
+        if files == Files::Concatenated {
+            input.set_device(&names[0]);
+        } else if names.iter().filter(|name| **name == names[at]).count() > 1 {
+            let path = input.path().as_os_str().as_encoded_bytes().to_vec();
+            input.set_device(&path);
+        }
+    }
+}
+
+/// Whether files are by nature parts of one recording: those of blktrace, one for each CPU.
+pub(crate) fn are_parts(inputs: &[Input], format: Format) -> bool {
+    let stem = |input: &Input| {
+        let (stem, cpu) = input.path().to_str()?.rsplit_once('.')?;
+        cpu.parse::<u32>().is_ok().then(|| stem.to_owned())
+    };
+    let first = inputs.first().and_then(stem);
+    format == Format::Blktrace && first.is_some() && inputs.iter().all(|input| stem(input) == first)
+}
+
+/// A note where `sda.blktrace.0` was given but not the files of the other CPUs beside it.
+pub(crate) fn missing_siblings(path: &Path) -> Option<String> {
+    let name = path.file_name()?.to_str()?;
+    let (stem, cpu) = name.rsplit_once('.')?;
+    cpu.parse::<u32>().ok()?;
+    let mut others = 0;
+    for entry in path.parent()?.read_dir().ok()?.flatten() {
+        let other = entry.file_name();
+        let other = other.to_str().and_then(|other| other.strip_prefix(stem)?.strip_prefix('.'));
+        others += u32::from(other.is_some_and(|number| number != cpu && number.parse::<u32>().is_ok()));
+    }
+    (others > 0)
+        .then(|| format!("{name} holds one CPU's events; {others} more files {stem}.* lie beside it: give all of them"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use crate::input::Origin;
+    use crate::testing::{read_several, request};
+    use crate::{DeviceChoice, Files, Format, Op, ReadOptions, Source, TraceReader};
+
+    fn csv(skip_bad: bool) -> ReadOptions {
+        ReadOptions { format: Some(Format::Csv), skip_bad, ..ReadOptions::default() }
+    }
+
+    #[test]
+    fn several_files_are_refused_until_it_is_said_what_they_are() {
+        let files: [&[u8]; 2] = [b"0,R,0,512\n", b"0,R,0,512\n"];
+        let message = read_several(None, Files::Parts, &files).unwrap_err().to_string();
+        assert!(message.starts_with("2 files are given, which may be different traces; pass --concat"), "{message}");
+        let mixed: [&[u8]; 2] = [b"0,R,0,512\n", b"10,hm,0,Read,0,512,1\n"];
+        let message = read_several(None, Files::Merged, &mixed).unwrap_err().to_string();
+        assert!(message.starts_with("memory is of the format ssdlab-csv and memory of msr; convert one"), "{message}");
+    }
+
+    /// Goal: each file begins when the one before it ends, with requests of one device. Method: by hand, with times out of
+    /// order, an empty end and a format whose times are spread.
+    #[test]
+    fn concatenated_files_follow_one_another() {
+        let files: [&[u8]; 3] =
+            [b"1000,R,0,512\n1030,R,8,512\n", b"70,W,0,512\n50,W,8,512\n", b"# nothing\n7,R,16,512\n"];
+        let options = ReadOptions { files: Files::Concatenated, ..csv(true) };
+        let origins: Vec<Origin> = files.iter().map(|&bytes| Origin::Memory(bytes.into())).collect();
+        let mut reader = TraceReader::over(&origins, &options).unwrap();
+        for _ in 0..2 {
+            let mut requests = Vec::new();
+            while reader.fill(&mut requests, 2).unwrap() > 0 {}
+            let places: Vec<(u64, u64)> = requests.iter().map(|r| (r.time_ns, r.offset / 512)).collect();
+            assert_eq!(places, [(0, 0), (30, 8), (30, 8), (50, 0), (50, 16)]);
+            reader.rewind().unwrap();
+        }
+        let seconds: [&[u8]; 2] = [b"5,8,8,0,1\n5,16,8,0,1\n6,24,8,0,1\n", b"9,8,8,0,2\n9,16,8,0,2\n"];
+        let (requests, report) = read_several(Some(Format::Tencent), Files::Concatenated, &seconds).unwrap();
+        assert_eq!((requests.len(), report.other_devices.len()), (5, 0));
+        assert!(requests[3].offset > 1 << 20, "the second device lies beside the first: {requests:?}");
+    }
+
+    #[test]
+    fn files_of_a_format_without_devices_are_devices() {
+        let files = ["0,R,0,512\n20,R,8,512\n", "10,R,16,512\n"];
+        // In memory both files have the same path, so they are one device.
+        let (requests, _) = read_several(Some(Format::Csv), Files::Merged, &files.map(str::as_bytes)).unwrap();
+        assert_eq!(requests.iter().map(|r| r.offset / 4096).collect::<Vec<_>>(), [0, 2, 1]);
+        let directory = std::env::temp_dir().join(format!("ssdlab-reader-{}", std::process::id()));
+        std::fs::create_dir_all(&directory).unwrap();
+        let paths = ["a.csv", "b.csv"].map(|name| directory.join(name));
+        for (path, text) in paths.iter().zip(files) {
+            std::fs::write(path, text).unwrap();
+        }
+        let count = |device| {
+            let options = ReadOptions { device, files: Files::Merged, ..csv(false) };
+            let mut reader = TraceReader::open(&paths, &options).unwrap();
+            let mut out = Vec::new();
+            while reader.fill(&mut out, 10).unwrap() > 0 {}
+            (out.len(), reader.report().device.clone(), reader.report().other_devices.clone())
+        };
+        assert_eq!(count(DeviceChoice::Named("b.csv".into())), (1, Some("b.csv".into()), vec![("a.csv".into(), 2)]));
+        assert_eq!(count(DeviceChoice::First), (3, None, vec![]));
+        std::fs::remove_dir_all(directory).unwrap();
+    }
+
+    #[test]
+    fn a_lonely_per_cpu_file_is_noted() {
+        let directory = std::env::temp_dir().join(format!("ssdlab-siblings-{}", std::process::id()));
+        std::fs::create_dir_all(&directory).unwrap();
+        let mut record = [0_u8; 48];
+        record[..4].copy_from_slice(&0x6561_7407_u32.to_le_bytes());
+        let paths = ["sda.blktrace.0", "sda.blktrace.1", "sda.blktrace.12"].map(|name| directory.join(name));
+        for path in &paths {
+            std::fs::write(path, record).unwrap();
+        }
+        let notes = |paths: &[PathBuf]| {
+            let reader = TraceReader::open(paths, &ReadOptions::default()).unwrap();
+            reader.report().notes.clone()
+        };
+        let expected =
+            "sda.blktrace.0 holds one CPU's events; 2 more files sda.blktrace.* lie beside it: give all of them";
+        assert_eq!(notes(&paths[..1]), [expected]);
+        assert!(notes(&paths).is_empty());
+        std::fs::remove_dir_all(directory).unwrap();
+    }
+}

@@ -1,0 +1,392 @@
+//! libCacheSim's own formats: requests for the objects of a cache, which have an identity and a size but no address.
+//!
+//! - `oracleGeneral`, 24 bytes a request, little-endian: u32 time in s, u64 object, u32 bytes, i64 number of the next
+//!   request for it (from 1), -1 for none. Operations are not told.
+//! - `lcs`: a header of 8,192 bytes between two magic numbers (version, figures of the trace), then the same fields; from
+//!   version 2 on with an operation (8 bits) and a tenant (24 bits) behind the size. Versions 3 to 8 add fields behind
+//!   those, which are not needed. Version 2 is written.
+//! - CSV: the fields of oracleGeneral under the headings below.
+//!
+//! An object becomes a request at the offset of its number, and what addresses a drive an object of the number of its
+//! first byte; so caches of objects see the same. Objects of no bytes are not replayed, as libCacheSim ignores them.
+//! Source: libCacheSim's oracleGeneralBin.h, lcs.h, enum.h and traceConv.
+//!
+//! `5633898,42932745,512,-1`
+
+use rustc_hash::FxHashMap;
+
+use crate::decode::{LineFormat, RecordFormat};
+use crate::encode::{Encoder, Item, Keeps, put};
+use crate::fault::Fault;
+use crate::fields::Commas;
+use crate::intake::{Device, Entry, Io, Skip, Tables};
+use crate::{Op, ReadOptions};
+
+const SECOND_NS: u64 = 1_000_000_000;
+const HEADER: &str = "clock_time,obj_id,obj_size,next_access_vtime";
+/// At both ends of the header of an lcs file.
+const MAGIC: u64 = 0x1234_5678_9abc_def0;
+const LCS_HEADER: usize = 8192;
+/// Bytes behind the first 24 of a record, by version from 1.
+const LCS_TAILS: [usize; 8] = [0, 4, 12, 16, 20, 28, 44, 76];
+/// Records looked at to recognise oracleGeneral.
+const SNIFF_RECORDS: usize = 64;
+
+/// The request for an object.
+fn request(seconds: u32, object: u64, bytes: u32, op: Op) -> Entry {
+    let time_ns = u64::from(seconds) * SECOND_NS;
+    Entry::Io(Io { time_ns, op, offset: object, bytes: bytes.into(), device: Device::File, flags: 0, stream: 0 })
+}
+
+fn bytes_at<const N: usize>(record: &[u8], at: usize) -> [u8; N] {
+    let mut bytes = [0; N];
+    bytes.copy_from_slice(&record[at..at + N]);
+    bytes
+}
+
+fn u32_at(record: &[u8], at: usize) -> u32 {
+    u32::from_le_bytes(bytes_at(record, at))
+}
+
+fn u64_at(record: &[u8], at: usize) -> u64 {
+    u64::from_le_bytes(bytes_at(record, at))
+}
+
+/// Parser of oracleGeneral.
+pub(crate) struct OracleGeneral;
+
+impl OracleGeneral {
+    /// How well the beginning of a file fits, in percent. There is no magic number, but times do not go back and the next
+    /// request for an object comes later.
+    pub fn sniff(head: &[u8]) -> u32 {
+        let records = || head.chunks_exact(Self::HEAD).take(SNIFF_RECORDS);
+        let fits = |(number, record): (u64, &[u8])| match u64_at(record, 16) as i64 {
+            -1 | i64::MAX => true,
+            next => next > number as i64 && next < 1 << 40,
+        };
+        let ordered = records().is_sorted_by_key(|record| u32_at(record, 0));
+        if records().len() > 0 && ordered && (0..).zip(records()).all(fits) { 90 } else { 0 }
+    }
+}
+
+impl RecordFormat for OracleGeneral {
+    const HEAD: usize = 24;
+
+    fn new(_: &ReadOptions) -> Self {
+        Self
+    }
+
+    fn record<'a>(&mut self, head: &'a [u8], _: &mut Tables) -> Result<(Entry, usize), Fault<'a>> {
+        Ok((request(u32_at(head, 0), u64_at(head, 4), u32_at(head, 12), Op::Read), 0))
+    }
+}
+
+/// Parser of lcs; the version is known once the header has been read.
+pub(crate) struct Lcs {
+    version: usize,
+}
+
+impl Lcs {
+    /// How well the beginning of a file fits, in percent.
+    pub fn sniff(head: &[u8]) -> u32 {
+        if head.len() >= Self::HEAD && u64_at(head, 0) == MAGIC { 100 } else { 0 }
+    }
+}
+
+impl RecordFormat for Lcs {
+    // The first record stands for the header.
+    const HEAD: usize = 24;
+
+    fn new(_: &ReadOptions) -> Self {
+        Self { version: 0 }
+    }
+
+    fn record<'a>(&mut self, head: &'a [u8], _: &mut Tables) -> Result<(Entry, usize), Fault<'a>> {
+        if self.version == 0 {
+            if u64_at(head, 0) != MAGIC {
+                return Err(Fault::new("start_magic", &head[..8], "is not that of lcs"));
+            }
+            let version = usize::try_from(u64_at(head, 8)).unwrap_or(usize::MAX);
+            if !(1..=LCS_TAILS.len()).contains(&version) {
+                return Err(Fault::new("version", &head[8..16], "is not 1 to 8"));
+            }
+            self.version = version;
+            return Ok((Entry::Skip(Skip::Header), LCS_HEADER - Self::HEAD));
+        }
+        let tail = LCS_TAILS[self.version - 1];
+        let (bytes, kind) = match self.version {
+            1 => (u64::from(u32_at(head, 12)), 0),
+            2 => (u64::from(u32_at(head, 12)), head[16]),
+            _ => (u64_at(head, 12), head[20]),
+        };
+        let Some(op) = operation(kind) else { return Ok((Entry::Skip(Skip::UnknownOp), tail)) };
+        let time_ns = u64::from(u32_at(head, 0)) * SECOND_NS;
+        let offset = u64_at(head, 4);
+        Ok((Entry::Io(Io { time_ns, op, offset, bytes, device: Device::File, flags: 0, stream: 0 }), tail))
+    }
+}
+
+/// What an operation of libCacheSim does to a cache; those that are not told read.
+fn operation(kind: u8) -> Option<Op> {
+    Some(match kind {
+        // nop, get, gets, read
+        0..=2 | 12 => Op::Read,
+        // set, add, cas, replace, append, prepend; incr, decr; write, update
+        3..=8 | 10 | 11 | 13 | 14 => Op::Write,
+        // delete
+        9 => Op::Trim,
+        _ => return None,
+    })
+}
+
+/// Parser of the text.
+pub(crate) struct CacheCsv;
+
+impl LineFormat for CacheCsv {
+    const HEADER: &'static [u8] = b"clock_time,obj";
+
+    fn new(_: &ReadOptions) -> Self {
+        Self
+    }
+
+    fn line<'a>(&mut self, line: &'a [u8], _: &mut Tables) -> Result<Entry, Fault<'a>> {
+        if line.starts_with(Self::HEADER) {
+            return Ok(Entry::Skip(Skip::Header));
+        }
+        let mut fields = Commas::new(line);
+        let number = |value: u64, name, what| u32::try_from(value).map_err(|_| Fault::new(name, line, what));
+        let seconds = number(fields.number("clock_time")?, "clock_time", "exceeds 32 bits")?;
+        let object = fields.number("obj_id")?;
+        let bytes = number(fields.number("obj_size")?, "obj_size", "exceeds 32 bits")?;
+        let next = fields.text("next_access_vtime")?;
+        if next != b"-1" {
+            crate::fields::whole(next).map_err(|why| Fault::new("next_access_vtime", next, why))?;
+        }
+        fields.end()?;
+        Ok(request(seconds, object, bytes, Op::Read))
+    }
+}
+
+/// How the requests gathered for a file are written.
+pub(crate) trait Layout: Send {
+    /// Whether operations are.
+    const OPERATIONS: bool = false;
+
+    /// Appends what comes first.
+    fn start(gathered: &[Gathered], out: &mut Vec<u8>);
+
+    /// Appends one request, whose next one has a number from 1, or -1.
+    fn put(one: &Gathered, next: i64, out: &mut Vec<u8>);
+}
+
+/// A request for an object.
+pub(crate) struct Gathered {
+    seconds: u32,
+    object: u64,
+    bytes: u32,
+    op: Op,
+}
+
+/// Writer: keeps the requests until the last, as each tells the number of the next for its object.
+pub(crate) struct ObjectEncoder<L> {
+    gathered: Vec<Gathered>,
+    layout: std::marker::PhantomData<L>,
+}
+
+impl<L> Default for ObjectEncoder<L> {
+    fn default() -> Self {
+        Self { gathered: Vec::new(), layout: std::marker::PhantomData }
+    }
+}
+
+impl<L: Layout> Encoder for ObjectEncoder<L> {
+    fn keeps(&self) -> Keeps {
+        Keeps {
+            ops: if L::OPERATIONS { &[Op::Read, Op::Write, Op::Trim] } else { &[Op::Read, Op::Write] },
+            names_op: L::OPERATIONS,
+            unit_ns: SECOND_NS,
+            sector: 1,
+            whole_sectors: false,
+            flags: false,
+            stream: |_| false,
+        }
+    }
+
+    fn encode(&mut self, item: &Item<'_>, _: &mut Vec<u8>) {
+        self.gathered.push(Gathered {
+            seconds: u32::try_from(item.time).unwrap_or(u32::MAX),
+            object: item.offset,
+            bytes: item.bytes as u32,
+            op: item.op,
+        });
+    }
+
+    fn end(&mut self, out: &mut Vec<u8>) {
+        L::start(&self.gathered, out);
+        let mut later: FxHashMap<u64, i64> = FxHashMap::default();
+        let mut next = vec![-1; self.gathered.len()];
+        for (at, one) in self.gathered.iter().enumerate().rev() {
+            next[at] = later.insert(one.object, at as i64 + 1).unwrap_or(-1);
+        }
+        for (one, next) in self.gathered.iter().zip(next) {
+            L::put(one, next, out);
+        }
+    }
+}
+
+impl Layout for OracleGeneral {
+    fn start(_: &[Gathered], _: &mut Vec<u8>) {}
+
+    fn put(one: &Gathered, next: i64, out: &mut Vec<u8>) {
+        out.extend(one.seconds.to_le_bytes());
+        out.extend(one.object.to_le_bytes());
+        out.extend(one.bytes.to_le_bytes());
+        out.extend(next.to_le_bytes());
+    }
+}
+
+impl Layout for CacheCsv {
+    fn start(_: &[Gathered], out: &mut Vec<u8>) {
+        put(out, format_args!("{HEADER}\n"));
+    }
+
+    fn put(one: &Gathered, next: i64, out: &mut Vec<u8>) {
+        put(out, format_args!("{},{},{},{next}\n", one.seconds, one.object, one.bytes));
+    }
+}
+
+impl Layout for Lcs {
+    const OPERATIONS: bool = true;
+
+    fn start(gathered: &[Gathered], out: &mut Vec<u8>) {
+        let sizes: FxHashMap<u64, u64> = gathered.iter().map(|one| (one.object, one.bytes.into())).collect();
+        let of = |op| gathered.iter().filter(|one| one.op == op).count() as u64;
+        let time = |one: Option<&Gathered>| one.map_or(0, |one| one.seconds.into());
+        let begin = out.len();
+        let figures = [
+            MAGIC,
+            2,
+            // The version of the figures; requests and objects, and their bytes.
+            1,
+            gathered.len() as u64,
+            sizes.len() as u64,
+            gathered.iter().map(|one| u64::from(one.bytes)).sum(),
+            sizes.values().sum(),
+            time(gathered.first()),
+            time(gathered.last()),
+            of(Op::Read),
+            of(Op::Write),
+            of(Op::Trim),
+            sizes.values().copied().min().unwrap_or(0),
+            sizes.values().copied().max().unwrap_or(0),
+        ];
+        out.extend(figures.into_iter().flat_map(u64::to_le_bytes));
+        // Further figures, such as the commonest sizes, are for display; files from before they were added have zeros.
+        out.resize(begin + LCS_HEADER - 8, 0);
+        out.extend(MAGIC.to_le_bytes());
+    }
+
+    fn put(one: &Gathered, next: i64, out: &mut Vec<u8>) {
+        let operation: u32 = match one.op {
+            Op::Read | Op::Flush => 12,
+            Op::Write => 13,
+            Op::Trim => 9,
+        };
+        out.extend(one.seconds.to_le_bytes());
+        out.extend(one.object.to_le_bytes());
+        out.extend(one.bytes.to_le_bytes());
+        out.extend(operation.to_le_bytes());
+        out.extend(next.to_le_bytes());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{detect_bytes, error_bytes, read, read_bytes, request};
+    use crate::{Format, Request};
+
+    fn oracle(rows: &[(u32, u64, u32, i64)]) -> Vec<u8> {
+        let mut out = Vec::new();
+        for &(seconds, object, bytes, next) in rows {
+            OracleGeneral::put(&Gathered { seconds, object, bytes, op: Op::Read }, next, &mut out);
+        }
+        out
+    }
+
+    const ROWS: [(u32, u64, u32, i64); 4] =
+        [(10, 7, 512, 3), (10, 1 << 60, 4096, -1), (12, 7, 512, i64::MAX), (12, 9, 0, -1)];
+
+    fn expected() -> [Request; 3] {
+        [request(0, Op::Read, 7, 512), request(0, Op::Read, 1 << 60, 4096), request(2_000_000_000, Op::Read, 7, 512)]
+    }
+
+    #[test]
+    fn oracle_general_is_told_by_its_order() {
+        let bytes = oracle(&ROWS);
+        assert_eq!(detect_bytes(&bytes).unwrap(), Format::OracleGeneral);
+        let (requests, report) = read_bytes(Format::OracleGeneral, &bytes, &ReadOptions::default()).unwrap();
+        assert_eq!((requests.as_slice(), report.counts.zero_length), (expected().as_slice(), 1));
+        // A next request in the past, and times that go back.
+        assert!(detect_bytes(&oracle(&[ROWS[0], ROWS[1], (12, 7, 512, 1)])).is_err());
+        assert!(detect_bytes(&oracle(&[ROWS[2], ROWS[0]])).is_err());
+        assert!(error_bytes(Format::OracleGeneral, &bytes[..30]).contains("ends inside record 2"));
+    }
+
+    #[test]
+    fn every_version_of_lcs_is_read() {
+        for (version, tail) in (1_u64..).zip(LCS_TAILS) {
+            let mut bytes = Vec::new();
+            bytes.extend(MAGIC.to_le_bytes());
+            bytes.extend(version.to_le_bytes());
+            bytes.resize(LCS_HEADER, 0);
+            for (seconds, object, size, next) in &ROWS[..3] {
+                let begin = bytes.len();
+                bytes.extend(seconds.to_le_bytes());
+                bytes.extend(object.to_le_bytes());
+                match version {
+                    1 => bytes.extend(size.to_le_bytes()),
+                    2 => bytes.extend([*size, 12].map(u32::to_le_bytes).as_flattened()),
+                    _ => {
+                        bytes.extend(u64::from(*size).to_le_bytes());
+                        bytes.extend(1_u32.to_le_bytes());
+                    }
+                }
+                bytes.resize(begin + 16 + tail, 0);
+                bytes.extend(next.to_le_bytes());
+            }
+            assert_eq!(detect_bytes(&bytes).unwrap(), Format::Lcs);
+            let (requests, report) = read_bytes(Format::Lcs, &bytes, &ReadOptions::default()).unwrap();
+            assert_eq!((requests.as_slice(), report.counts.headers), (expected().as_slice(), 1), "version {version}");
+        }
+        let mut bytes = vec![0; 30];
+        assert!(error_bytes(Format::Lcs, &bytes).contains("is not that of lcs"));
+        bytes[..8].copy_from_slice(&MAGIC.to_le_bytes());
+        bytes[8] = 9;
+        assert!(error_bytes(Format::Lcs, &bytes).contains("field \"version\""));
+    }
+
+    #[test]
+    fn the_text_has_the_same_fields() {
+        let text = format!("{HEADER}\n10,7,512,3\n10,1152921504606846976,4096,-1\n12,7,512,9223372036854775807\n");
+        let (requests, report) = read(Format::CacheCsv, &text);
+        assert_eq!((requests.as_slice(), report.counts.headers), (expected().as_slice(), 1));
+        assert!(error_bytes(Format::CacheCsv, b"1,2,5000000000,-1\n").contains("field \"obj_size\""));
+        assert!(error_bytes(Format::CacheCsv, b"1,2,512,x\n").contains("field \"next_access_vtime\": \"x\""));
+    }
+
+    #[test]
+    fn a_written_object_tells_its_next_request() {
+        let item = |time, offset| Item { time, op: Op::Write, offset, bytes: 512, flags: 0, stream: "" };
+        let mut encoder = ObjectEncoder::<CacheCsv>::default();
+        let mut out = Vec::new();
+        for (time, offset) in [(1, 7), (2, 8), (3, 7), (4, 7)] {
+            encoder.encode(&item(time, offset), &mut out);
+        }
+        encoder.end(&mut out);
+        assert_eq!(
+            String::from_utf8(out).unwrap(),
+            format!("{HEADER}\n1,7,512,3\n2,8,512,-1\n3,7,512,4\n4,7,512,-1\n")
+        );
+    }
+}

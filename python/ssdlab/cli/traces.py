@@ -1,0 +1,93 @@
+"""The options of commands that read a trace: which files, and how."""
+
+import functools
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+import typer
+
+from ssdlab.cli import options
+from ssdlab.model.trace_file import TraceFile
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+PANEL = "Trace"
+FILES = "Files of one trace, in order; - is standard input."
+
+_OPTIONS: dict[str, Any] = {
+    "format": Annotated[
+        str | None,
+        options.option(
+            "--format -f NAME",
+            "Format of the trace, if it is not recognised; see 'ssdlab trace formats'.",
+            PANEL,
+            autocompletion=options._complete_format,
+        ),
+    ],
+    "columns": Annotated[
+        str | None,
+        options.option(
+            "--columns SPEC",
+            "What the columns of any text hold, by number from 0 or by heading, with units: "
+            "time=0:us,op=2,offset=3:sectors,size=4.",
+            PANEL,
+        ),
+    ],
+    "concat": Annotated[
+        bool, options.option("--concat", "Replay several files one after the other, on the same addresses.", PANEL)
+    ],
+    "merge": Annotated[
+        bool, options.option("--merge", "Replay several files by their times, as devices side by side.", PANEL)
+    ],
+    "device": Annotated[
+        str | None,
+        options.option(
+            "--device -d NAME",
+            "Which device of the trace: a name, or 'all' side by side; the device of the first request if left out.",
+            PANEL,
+        ),
+    ],
+    "action": Annotated[
+        str | None,
+        options.option(
+            "--action EVENT", "Which event of blkparse and blktrace requests: queue, issue or complete.", PANEL
+        ),
+    ],
+    "skip_bad": Annotated[bool, options.option("--skip-bad", "Count malformed lines instead of stopping.", PANEL)],
+}
+_DEFAULTS = {"format": None, "columns": None, "concat": False, "merge": False, "device": None, "action": None,
+             "skip_bad": False}  # fmt: skip
+
+
+def reads_trace(command: Function) -> Function:
+    """Gives a command files of a trace and the options to read them. Its parameter `trace` is the trace that they ask
+    for; where it may be None, no file need be named.
+    """
+    signature = inspect.signature(command)
+    given = signature.parameters["trace"]
+    maybe = given.default is None
+    files: Any = (
+        Annotated[
+            list[Path] | None, typer.Argument(metavar="TRACE", help=f"{FILES[:-1]}; none runs the configured workload.")
+        ]
+        if maybe
+        else Annotated[list[Path], typer.Argument(metavar="TRACE", help=FILES)]
+    )
+    own = [one.replace(annotation=files) if one is given else one for one in signature.parameters.values()]
+    # Before those of the output, which come last in help.
+    at = next((place for place, one in enumerate(own) if one.name == "json"), len(own))
+    own[at:at] = [
+        inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=_DEFAULTS[name], annotation=annotation)
+        for name, annotation in _OPTIONS.items()
+    ]
+
+    @functools.wraps(command)
+    def read(*, trace: list[Path] | None = None, **given: Any) -> Any:
+        reading = {name: given.pop(name) for name in _OPTIONS}
+        return command(trace=TraceFile(*trace, **reading) if trace else None, **given)
+
+    read.__signature__ = signature.replace(parameters=own)  # type: ignore[attr-defined]
+    read.__annotations__ = {one.name: one.annotation for one in own}
+    return read  # type: ignore[return-value]

@@ -1,0 +1,203 @@
+"""Columns of data frames as those of a trace: under the names, in the units and with the words that people use."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from ssdlab import _ssdlab
+from ssdlab._ssdlab import TraceError
+from ssdlab.lazy import np, npt, pa
+
+_S, _MS, _US = 10**9, 10**6, 10**3
+SPELLINGS: dict[str, dict[str, int | None]] = {
+    "time_ns": {
+        "time_ns": 1, "time_us": _US, "time_ms": _MS, "time_s": _S, "timestamp_ns": 1, "timestamp_us": _US,
+        "timestamp_ms": _MS, "timestamp_s": _S, "arrival_ns": 1, "arrival_us": _US, "arrival_ms": _MS, "arrival_s": _S,
+        "time": None, "timestamp": None, "datetime": None, "arrival": None, "arrival_time": None, "ts": None,
+    },
+    "op": dict.fromkeys(("op", "operation", "opcode", "type", "io_type", "iotype", "rw", "is_write"), 1),
+    "offset": {
+        "offset": 1, "offset_bytes": 1, "byte_offset": 1, "address": 1, "addr": 1,
+        "sector": 512, "lba": 512, "lbn": 512, "offset_sectors": 512,
+    },
+    "bytes": {
+        "bytes": 1, "size": 1, "size_bytes": 1, "length": 1, "length_bytes": 1, "len": 1, "nbytes": 1,
+        "sectors": 512, "nr_sectors": 512, "size_sectors": 512, "length_sectors": 512,
+    },
+    "flags": {"flags": 1},
+    "stream": dict.fromkeys(("stream", "process", "pid", "comm"), 1),
+}  # fmt: skip
+"""What the columns of a trace are called, and how many nanoseconds or bytes one is; None where only its type tells."""
+
+REQUIRED = ("op", "offset", "bytes")
+
+
+class Words(NamedTuple):
+    """A column of text: the words in it, and the number of that in each row; -1 where there is none."""
+
+    numbers: "npt.NDArray[Any]"
+    words: Sequence[str]
+
+    @classmethod
+    def of(cls, values: Iterable[object]) -> "Words":
+        """The words in an array."""
+        numbers: dict[str, int] = {}
+        texts = (one.decode(errors="replace") if isinstance(one, bytes) else str(one) for one in values)
+        rows = np.array([numbers.setdefault(text, len(numbers)) for text in texts], dtype=np.int64)
+        return cls(rows, list(numbers))
+
+    def mapped(self, name: str, values: Sequence[int | None], meant: str) -> "npt.NDArray[Any]":
+        """A value for each row; TraceError for the first row whose word has none."""
+        wrong = [number for number, value in enumerate(values) if value is None]
+        rows = np.flatnonzero(np.isin(self.numbers, wrong))
+        if rows.size:
+            row = int(rows[0])
+            raise TraceError(f"row {row}: {name} {self.words[self.numbers[row]]!r} is not one of {meant}")
+        found: npt.NDArray[Any] = np.array([value or 0 for value in values] or [0], dtype=np.int64)[self.numbers]
+        return found
+
+
+class Streams:
+    """Numbers of streams by their names, as they are met; the first is that of none."""
+
+    def __init__(self) -> None:
+        self.names: dict[str, int] = {"": 0}
+
+    @property
+    def listed(self) -> list[str]:
+        """The names in the order of their numbers; none if there is no stream."""
+        return list(self.names) if len(self.names) > 1 else []
+
+    def numbers(self, name: str, column: Words) -> "npt.NDArray[Any]":
+        """The number of each row's stream.
+
+        Raises:
+            TraceError: If there are more than a trace tells apart.
+        """
+        values = [self.names.setdefault(word, len(self.names)) for word in column.words]
+        if len(self.names) > 1 << 16:
+            raise TraceError(f"{name} holds more than 65,535 different names; group them")
+        # The last stands for rows without one.
+        found: npt.NDArray[Any] = np.array([*values, 0], dtype=np.int64)[column.numbers]
+        return found
+
+
+class Frame:
+    """What the columns of a table hold; its parts come one after the other.
+
+    Raises:
+        TraceError: If a column is missing, or several may be meant.
+    """
+
+    def __init__(self, schema: "pa.Schema", where: str) -> None:
+        self.held: dict[str, tuple[str, int | None]] = {}
+        """Name and unit of each column of the trace that there is."""
+        self.streams = Streams()
+        self._first_ns: int | None = None
+        names = [str(name) for name in schema.names]
+        for column, spellings in SPELLINGS.items():
+            meant = {name: _ssdlab.named(name.strip().replace(" ", "_"), list(spellings)) for name in names}
+            # Its own name wins; others beside it may hold anything.
+            exact = [name for name in names if name == column]
+            found = exact or [name for name in names if meant[name]]
+            if len(found) > 1:
+                both = f"several columns {column!r}" if exact else " and ".join(map(repr, found)) + " may both hold it"
+                raise TraceError(f"{where}: {column}: there are {both}; keep one")
+            if found:
+                self.held[column] = (found[0], spellings[meant[found[0]] or column])
+            elif column in REQUIRED:
+                known = ", ".join(list(spellings)[:4])
+                raise TraceError(
+                    f"{where}: no column {column!r}; call one of {', '.join(names) or 'them'} {known} or the like"
+                )
+
+    @property
+    def called(self) -> dict[str, str]:
+        """What the table calls the columns of a trace."""
+        return {column: name for column, (name, _) in self.held.items()}
+
+    @property
+    def names(self) -> list[str]:
+        """The columns of the table that hold something of a trace."""
+        return [name for name, _ in self.held.values()]
+
+    def columns(self, table: "pa.Table | pa.RecordBatch", where: str) -> dict[str, Any]:
+        """The columns of a part as `from_columns` takes them.
+
+        Raises:
+            TraceError: Naming the column, and where it can the row.
+        """
+        return {column: self._column(column, table, where) for column in self.held}
+
+    def _column(self, column: str, table: "pa.Table | pa.RecordBatch", where: str) -> "Words | npt.NDArray[Any]":
+        name, unit = self.held[column]
+        values = table.column(name)
+        if isinstance(values, pa.ChunkedArray):
+            values = values.combine_chunks()
+        is_text = _is_text(values.type)
+        if values.null_count and not (column == "stream" and is_text):
+            row = values.is_null().index(True).as_py()
+            raise TraceError(f"{where}: column {name!r} has {values.null_count} empty values, the first in row {row}; "
+                             "fill or drop them")  # fmt: skip
+        if column == "time_ns":
+            return self._times(name, unit, values, where)
+        if is_text or (column == "stream" and name in ("pid", "process")):
+            words = _words(values)
+            return self.streams.numbers(name, words) if column == "stream" else words
+        if pa.types.is_nested(values.type) or pa.types.is_temporal(values.type):
+            raise TraceError(
+                f"{where}: {name} holds {values.type}; give numbers" + (" or words" if column == "op" else "")
+            )
+        return _scaled(name, values.to_numpy(zero_copy_only=False), unit or 1)
+
+    def _times(self, name: str, unit: int | None, values: "pa.Array", where: str) -> "npt.NDArray[Any]":
+        kind = values.type
+        if pa.types.is_timestamp(kind) or pa.types.is_duration(kind):
+            to = pa.timestamp("ns", kind.tz) if pa.types.is_timestamp(kind) else pa.duration("ns")
+            try:
+                found: npt.NDArray[Any] = values.cast(to).cast(pa.int64()).to_numpy(zero_copy_only=False)
+            except pa.ArrowException:
+                raise TraceError(
+                    f"{where}: column {name!r} has times beyond what nanoseconds can count; shift them"
+                ) from None
+            if pa.types.is_timestamp(kind) and len(found):
+                self._first_ns = int(found[0]) if self._first_ns is None else self._first_ns
+                found = found - self._first_ns
+            return found
+        if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
+            raise TraceError(f"{where}: {name} holds {kind}; give a number, a date with time or a duration")
+        if unit is None:
+            raise TraceError(
+                f"{where}: {name} holds numbers without a unit; call it time_ns, time_us, time_ms or time_s"
+            )
+        return _scaled(name, values.to_numpy(zero_copy_only=False), unit)
+
+
+def _is_text(kind: "pa.DataType") -> bool:
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    return any(is_kind(kind) for is_kind in (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view))
+
+
+def _words(values: "pa.Array") -> Words:
+    if not pa.types.is_dictionary(values.type):
+        values = values.cast(pa.string()).dictionary_encode()
+    return Words(
+        values.indices.fill_null(-1).to_numpy(zero_copy_only=False),
+        [str(word) for word in values.dictionary.to_pylist()],
+    )
+
+
+def _scaled(name: str, values: "npt.NDArray[Any]", unit: int) -> "npt.NDArray[Any]":
+    """Values in nanoseconds or bytes; floats of a coarser unit are rounded, as seconds with decimals are.
+
+    Raises:
+        TraceError: For the first row that is too large for them.
+    """
+    if unit == 1:
+        return values
+    if values.dtype.kind == "f":
+        return np.round(values * float(unit))
+    beyond = np.flatnonzero(values > np.iinfo(np.int64).max // unit)
+    if beyond.size:
+        row = int(beyond[0])
+        raise TraceError(f"row {row}: {name} {values[row]} is beyond any device; it counts {unit:,} each")
+    return values.astype(np.int64) * unit

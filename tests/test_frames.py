@@ -1,0 +1,154 @@
+"""Data frames as people have them: columns under their usual names, in their units and with their words."""
+
+import datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas
+import polars
+import pyarrow
+import pyarrow.parquet
+import pytest
+
+import ssdlab
+
+EXPECTED = {
+    "time_ns": [0, 1_500_000, 2_000_000],
+    "op": [0, 1, 2],
+    "offset": [4096, 8192, 0],
+    "bytes": [512, 4096, 8192],
+}
+"""What every frame below means."""
+
+START = datetime.datetime(2026, 1, 2, 3, 4, 5)
+TIMES = [START + datetime.timedelta(microseconds=us) for us in (0, 1500, 2000)]
+
+
+def columns(**more: Any) -> dict[str, Any]:
+    """Columns of a trace, some of them replaced by others."""
+    usual: dict[str, Any] = {
+        "time_us": [0, 1500, 2000],
+        "op": ["R", "W", "D"],
+        "lba": [8, 16, 0],
+        "size": [512, 4096, 8192],
+    }
+    usual |= more
+    return {name: values for name, values in usual.items() if values is not None}
+
+
+def meant(**more: Any) -> dict[str, Any]:
+    """The columns expected, some of them replaced by others."""
+    return {**EXPECTED, **more}
+
+
+def check(trace: ssdlab.Trace) -> None:
+    """It is the trace expected."""
+    for name, values in EXPECTED.items():
+        assert trace.columns()[name].tolist() == values, name
+
+
+@pytest.mark.parametrize(
+    "ops",
+    [
+        ["R", "W", "D"],
+        ["READ", "write", "Discard"],
+        ["read", "WS", "trim"],
+        [0, 1, 2],
+        ["0", "1", "2"],
+        ["28", "2a", "unmap"],
+    ],
+)
+def test_operations_are_words_and_numbers(ops: list[object]) -> None:
+    for frame in (polars.DataFrame(columns(op=ops)), pandas.DataFrame(columns(op=ops)), pyarrow.table(columns(op=ops))):
+        check(ssdlab.Trace.from_frame(frame))
+    check(ssdlab.Trace.from_columns(**meant(op=ops)))
+
+
+def test_booleans_say_whether_it_writes() -> None:
+    held = columns(op=None, is_write=[True, False, True])
+    for frame in (polars.DataFrame(held), pandas.DataFrame(held)):
+        assert ssdlab.Trace.from_frame(frame).op.tolist() == [1, 0, 1]
+
+
+@pytest.mark.parametrize(
+    "times",
+    [
+        {"timestamp": TIMES},
+        {"Timestamp": [time.replace(tzinfo=datetime.UTC) for time in TIMES]},
+        {"arrival": [time - START for time in TIMES]},
+        {"time_ms": [0.0, 1.5, 2.0]},
+        {"Time s": [0.0, 0.0015, 0.002]},
+        {"time_ns": [0, 1_500_000, 2_000_000]},
+    ],
+)
+def test_times_are_dates_durations_and_numbers(times: dict[str, Any]) -> None:
+    held = columns(time_us=None, **times)
+    check(ssdlab.Trace.from_frame(polars.DataFrame(held)))
+    check(ssdlab.Trace.from_frame(pandas.DataFrame(held)))
+    (values,) = times.values()
+    if isinstance(values[0], datetime.timedelta) or (isinstance(values[0], datetime.datetime) and not values[0].tzinfo):
+        check(ssdlab.Trace.from_columns(**meant(time_ns=np.array(values, dtype=None).astype(_unit(values[0])))))
+
+
+def _unit(value: object) -> str:
+    return "timedelta64[us]" if isinstance(value, datetime.timedelta) else "datetime64[us]"
+
+
+def test_streams_are_numbered_and_their_names_kept() -> None:
+    held = columns(process=["postgres", None, "vim"])
+    for frame in (polars.DataFrame(held), pandas.DataFrame(held), pyarrow.table(held)):
+        trace = ssdlab.Trace.from_frame(frame)
+        assert trace.columns()["stream"].tolist() == [1, 0, 2] and trace.streams == ("", "postgres", "vim")
+    numbered = ssdlab.Trace.from_frame(polars.DataFrame(columns(pid=[70_000, 5, 70_000])))
+    assert numbered.columns()["stream"].tolist() == [1, 2, 1] and numbered.streams == ("", "70000", "5")
+    named = ssdlab.Trace.from_columns(**meant(stream=["a", "", "b"]))
+    assert named.columns()["stream"].tolist() == [1, 0, 2] and named.streams == ("", "a", "b")
+
+
+def test_parquet_of_others_is_read_in_parts_as_a_whole(tmp_path: Path) -> None:
+    rows = 100_000
+    held = {
+        "Timestamp": np.datetime64("2026-01-02") + np.arange(rows).astype("timedelta64[us]"),
+        "type": np.where(np.arange(rows) % 3, "W", "R"),
+        "LBA": np.arange(rows) * 8,
+        "sectors": np.full(rows, 8),
+        "comm": np.where(np.arange(rows) % 2, "b", "a"),
+    }
+    table = pyarrow.table(held)
+    pyarrow.parquet.write_table(table, tmp_path / "other.parquet", row_group_size=30_000)
+    streamed, whole = ssdlab.read_trace(tmp_path / "other.parquet"), ssdlab.Trace.from_arrow(table)
+    assert streamed.time_ns[-1] == (rows - 1) * 1000 and streamed.bytes[0] == 4096
+    assert streamed.streams == whole.streams == ("", "a", "b")
+    for name, values in whole.columns().items():
+        assert (values == streamed.columns()[name]).all(), name
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"op": ["R", "erase", "W"]}, "row 1: op 'erase' is not one of read, write, trim, flush"),
+        (
+            {"lba": None, "sector": [8, 16, 0], "lbn": [8, 16, 0]},
+            "offset: there are 'sector' and 'lbn' may both hold it",
+        ),
+        ({"time_us": None, "timestamp": [1, 2, 3]}, "timestamp holds numbers without a unit; call it time_ns"),
+        ({"size": [512, None, 512]}, "column 'size' has 1 empty values, the first in row 1"),
+        ({"size": [512, 0, 512]}, "row 1: a write of no bytes"),
+        ({"size": [512, -1, 512]}, "row 1: size -1.* is not between 0 and"),
+        ({"lba": [8, 1 << 60, 0]}, "row 1: lba 1152921504606846976 is beyond any device"),
+        ({"time_us": [5, 4, 6]}, "row 1: time_ns 4000 is before the 5000 of the row before"),
+        ({"time_us": None, "time": ["a", "b", "c"]}, "time holds .*string.*; give a number, a date"),
+        ({"size": None}, "no column 'bytes'"),
+    ],
+)
+def test_what_is_wrong_names_column_and_row(wrong: dict[str, Any], said: str) -> None:
+    for frame in (polars.DataFrame(columns(**wrong)), pyarrow.table(columns(**wrong))):
+        with pytest.raises(ssdlab.TraceError, match=said):
+            ssdlab.Trace.from_frame(frame)
+
+
+def test_an_empty_time_names_its_row() -> None:
+    times = np.array(["2026-01-02", "NaT", "2026-01-03"], dtype="datetime64[ns]")
+    with pytest.raises(ssdlab.TraceError, match="row 1: time_ns is empty"):
+        ssdlab.Trace.from_columns(**meant(time_ns=times))

@@ -1,0 +1,246 @@
+"""Inputs as people type them: pipes, several files, columns, objects of caches, names, and who is to blame."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import ssdlab
+from conftest import PATIENCE_SECONDS, SMALL_SETS, Cli, without_progress
+from ssdlab import _ssdlab
+
+ROWS = "".join(f"{n * 1000},{'W' if n % 3 else 'R'},{n % 50 * 8},4096\n" for n in range(400))
+
+
+def piped(arguments: list[object], data: bytes, directory: Path) -> subprocess.CompletedProcess[str]:
+    """Runs `ssdlab` with `data` on its standard input."""
+    done = subprocess.run(
+        [sys.executable, "-m", "ssdlab", *map(str, arguments)],
+        input=data, cwd=directory, capture_output=True, check=False, timeout=PATIENCE_SECONDS,
+    )  # fmt: skip
+    out, error = done.stdout.decode(), without_progress(done.stderr.decode())
+    return subprocess.CompletedProcess(done.args, done.returncode, out, error)
+
+
+@pytest.fixture
+def trace(tmp_path: Path) -> Path:
+    """A small trace as a file."""
+    path = tmp_path / "small.csv"
+    path.write_text(ROWS)
+    return path
+
+
+def results(text: str) -> object:
+    """What JSON says was found; its source differs between a file and a pipe."""
+    found = json.loads(text)["result"]
+    return {key: value for key, value in found.items() if key not in ("source", "ingest")}
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["run", "TRACE", *SMALL_SETS],
+        ["run", "TRACE", *SMALL_SETS, "--repeat", "3"],
+        ["run", "TRACE", *SMALL_SETS, "--fit", "compact", "--device", "all"],
+        ["trace", "analyze", "TRACE"],
+        ["trace", "intervals", "TRACE"],
+        ["cache", "sim", "TRACE", "--size", "10%"],
+    ],
+)
+def test_a_pipe_is_as_good_as_the_file(cli: Cli, trace: Path, tmp_path: Path, command: list[str]) -> None:
+    of_file = cli(*(trace if word == "TRACE" else word for word in command), "--json")
+    of_pipe = piped([*("-" if word == "TRACE" else word for word in command), "--json"], ROWS.encode(), tmp_path)
+    assert of_pipe.returncode == 0, of_pipe.stderr
+    assert results(of_pipe.stdout) == results(of_file.stdout)
+
+
+def test_compressed_pipes_named_pipes_and_parquet(tmp_path: Path, trace: Path) -> None:
+    plain = ssdlab.read_trace(trace)
+    for name in ("t.csv.zst", "t.parquet"):
+        plain.save(tmp_path / name)
+        done = piped(["trace", "info", "-", "--json"], (tmp_path / name).read_bytes(), tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert json.loads(done.stdout)["result"]["profile"]["requests"] == plain.profile()["requests"]
+    fifo = tmp_path / "pipe"
+    os.mkfifo(fifo)
+    with subprocess.Popen(["sh", "-c", f"cat {trace} > {fifo}"]):
+        assert len(ssdlab.read_trace(fifo)) == len(plain)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "data", "said"),
+    [
+        (["run", "-"], b"", "standard input: is empty; there is nothing to replay"),
+        (["cache", "sim", "-"], b"rubbish\n", "standard input: no trace format fits; name it with --format NAME"),
+        (["run", "-", "-"], b"", "standard input (-) is named twice; name it once"),
+        (
+            ["trace", "info", "-"],
+            b"0,R,0,512\n1,R,0,512\n2,R,x,512\n",
+            'standard input:3: field "sector": "x" is not a whole number',
+        ),
+    ],
+)
+def test_a_bad_pipe_is_one_clear_error(tmp_path: Path, arguments: list[object], data: bytes, said: str) -> None:
+    done = piped(arguments, data, tmp_path)
+    assert done.returncode == 2 and done.stderr.startswith(f"ssdlab: {said}"), done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_several_traces_are_not_one_unless_somebody_says_so(cli: Cli, trace: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.csv"
+    other.write_text("500,W,8,4096\n900,W,16,4096\n")
+    for command in ("run", "trace info", "cache sim"):
+        done = cli(*command.split(), trace, other, check=False)
+        assert done.returncode == 2 and "pass --concat to replay them one after the other, or --merge" in done.stderr
+    plain = ssdlab.read_trace(trace)
+    joined = ssdlab.read_trace(trace, other, concat=True)
+    assert len(joined) == 402 and joined.time_ns[400:].tolist() == [399_000, 399_400]
+    assert joined.offset[400:].tolist() == [4096, 8192]
+    merged = ssdlab.read_trace(trace, other, merge=True)
+    assert len(merged) == 402 and merged.time_ns[1] == 500
+    assert merged.offset[1] >= plain.offset.max() and merged.offset[1] % 4096 == 0
+    with pytest.raises(ssdlab.TraceError, match="choose one"):
+        ssdlab.TraceFile(trace, other, concat=True, merge=True)
+    parquet = [tmp_path / "a.parquet", tmp_path / "b.parquet"]
+    for path, whole in zip(parquet, (plain, ssdlab.read_trace(other)), strict=True):
+        whole.save(path)
+    with pytest.raises(ssdlab.TraceError, match="2 Parquet files are given"):
+        ssdlab.read_trace(*parquet)
+    assert ssdlab.read_trace(*parquet, concat=True).time_ns.tolist() == joined.time_ns.tolist()
+
+
+def test_columns_of_any_text(cli: Cli, tmp_path: Path) -> None:
+    text = tmp_path / "log.txt"
+    text.write_text(
+        "when;kind;where;much\n" + "".join(f"{n}.5;{'Write' if n % 2 else 'rd'};{n * 8};8\n" for n in range(50))
+    )
+    spec = "time=0:us,op=1,offset=2:sectors,size=3:sectors"
+    by_number = ssdlab.read_trace(text, columns=spec)
+    by_heading = ssdlab.read_trace(
+        text, columns={"time": "When:us", "op": "kind", "offset": "where:sectors", "size": "much:sectors"}
+    )
+    assert by_number.columns()["time_ns"].tolist() == [n * 1000 for n in range(50)]
+    for name, column in by_number.columns().items():
+        assert (column == by_heading.columns()[name]).all(), name
+    found = json.loads(cli("trace", "info", text, "--columns", spec, "--json").stdout)
+    assert found["result"]["profile"]["bytes"] == {"read": 25 * 4096, "write": 25 * 4096, "trim": 0, "flush": 0}
+    assert found["source"]["columns"] == spec
+    for wrong, said in (
+        ("time=0", 'columns "time=0": op is missing; write them like time=0:us,op=2'),
+        ("op=1,offset=2,size=x", 'field "size": '),
+    ):
+        done = cli("run", text, "--columns", wrong, check=False)
+        assert done.returncode == 2 and said in done.stderr, done.stderr
+    done = cli("run", text, "--format", "columns", check=False)
+    assert done.returncode == 2 and "pass --columns" in done.stderr
+
+
+@pytest.mark.parametrize(("format", "keeps_writes"), [("oracle-general", False), ("lcs", True), ("cache-csv", False)])
+def test_objects_of_libcachesim_go_through_caches(
+    cli: Cli, trace: Path, tmp_path: Path, format: str, keeps_writes: bool
+) -> None:
+    done = cli("trace", "convert", trace, tmp_path / "objects.bin", "--to", format.upper())
+    assert ("read back as reads" in done.stdout) != keeps_writes
+    again = ssdlab.read_trace(tmp_path / "objects.bin")
+    assert again.offset.tolist() == ssdlab.read_trace(trace).offset.tolist()
+    assert bool(again.op.any()) == keeps_writes
+    asked = ("--objects", "--policy", "lru,s3-fifo", "--size", "10,30", "--json")
+    assert results(cli("cache", "sim", tmp_path / "objects.bin", *asked).stdout) == results(
+        cli("cache", "sim", trace, *asked).stdout
+    )
+    paged = cli("cache", "mrc", tmp_path / "objects.bin", check=False)
+    assert paged.returncode == 2 and paged.stderr.endswith("add --objects, or --sized-objects for their sizes\n")
+    refused = cli("run", tmp_path / "objects.bin", check=False)
+    assert refused.returncode == 2
+    assert f"objects.bin: holds objects of a cache ({format}), which lie at no address of a drive" in refused.stderr
+
+
+@pytest.mark.parametrize("format", ["fio2", "fio3", "blktrace", "MQSim", "parquet", "Vscsi1", "msr"])
+def test_exports_read_back(trace: Path, tmp_path: Path, format: str) -> None:
+    plain = ssdlab.read_trace(trace)
+    plain.save(tmp_path / "out", format=format)
+    again = ssdlab.read_trace(tmp_path / "out")
+    unit = {"fio2": 100_000, "fio3": 1000, "Vscsi1": 1000, "msr": 100}.get(format, 1)
+    for name in ("op", "offset", "bytes"):
+        assert (getattr(again, name) == getattr(plain, name)).all(), name
+    assert (again.time_ns == plain.time_ns // unit * unit).all()
+
+
+def test_names_are_read_whatever_their_case(cli: Cli, trace: Path) -> None:
+    done = cli("cache", "sim", trace, "--policy", "LRU,S3_FIFO", "--size", "10%", "--json")
+    assert [cell["policy"] for cell in json.loads(done.stdout)["result"]["caches"]] == ["LRU", "S3_FIFO"]
+    same = cli("cache", "sim", trace, "--policy", "lru,s3-fifo", "--size", "10%", "--json")
+    ratios = [[cell["miss_ratio"] for cell in json.loads(one.stdout)["result"]["caches"]] for one in (done, same)]
+    assert ratios[0] == ratios[1]
+    assert ssdlab.Config("TLC_NVMe", overrides={"FTL.Page.GC": "Cost-Benefit"})["ftl.page.gc"] == "cost_benefit"
+    assert cli("presets", "show", "TLC-nvme").stdout == cli("presets", "show", "tlc-nvme").stdout
+    assert cli("list", "Schedulers").stdout == cli("list", "schedulers").stdout
+    assert cli("config", "explain", "NAND.read").stdout == cli("config", "explain", "nand.read").stdout
+    assert len(ssdlab.read_trace(trace, format="SSDLAB_CSV")) == 400
+    assert [_ssdlab.named(word, ["a-b", "a_b", "Zipf"]) for word in ("A-B", "a_b", "ZIPF", "x")] == [
+        None,
+        "a_b",
+        "Zipf",
+        None,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (
+            ["run", "-s", "device.op=7"],
+            '--set: device.op: "7" may mean 7% or, as a share of 1, 700%; write "7%" or "700%"',
+        ),
+        (["run", "--set", "device.op=0.07"], '"0.07" may mean 0.07% or, as a share of 1, 7%; write "0.07%" or "7%"'),
+        (["run", "--fit", "wrong"], '--fit: host.fit: "wrong" is not one of error, wrap, scale, grow, compact'),
+        (["run", "--fit", "scale"], '--fit: host.fit: "scale" needs to know where a trace ends'),
+        (["run", "--repeat", "until"], '--repeat: host.repeat: "until" is not one of times, until-steady'),
+        (["run", "--repeat", "0"], "--repeat: host.repeat.times.count: 0 is out of range"),
+        (["run", "-w", "zip"], '--workload: workload.pattern: "zip" is not one of'),
+        (["compare", "--case", "a: seed=x", "--case", "b: seed=2"], "--case a: seed: expected a whole number"),
+        (["calibrate", "--size", "3"], '--size: workload.size: "3" is not a size'),
+        (["advise", "mapcache", "t.csv", "--target", "95"], '--target: "95" may mean 95% or, as a share of 1, 9500%'),
+        (["cache", "bench", "--pages", "many"], '--pages: "many" is not a whole number'),
+        (["cache", "bench", "--writes", "0.1"], '--writes: "0.1" may mean 0.1% or'),
+        (["cache", "plan", "--memory", "1GiB", "--data", "8GiB", "--share", "40"], '--share: "40" may mean 40% or'),
+    ],
+)
+def test_the_option_that_was_typed_is_to_blame(cli: Cli, arguments: list[str], said: str) -> None:
+    done = cli(*arguments, check=False)
+    assert done.returncode == 2 and said in done.stderr, done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_python_keywords_are_to_blame() -> None:
+    with pytest.raises(ssdlab.ConfigError, match=r'^overrides: device\.op: "7" may mean 7%'):
+        ssdlab.Config(overrides={"device.op": 7})
+    with pytest.raises(ssdlab.ConfigError, match=r"^config: nand\.reed: no such setting"):
+        ssdlab.simulate({"nand": {"reed": "25us"}})
+    assert ssdlab.Config(overrides={"workload": {"requests": 1e6}})["workload.requests"] == 1_000_000
+    assert ssdlab.Config(overrides={"device.capacity": "8g"})["device.capacity"] == "8GiB"
+
+
+def test_a_trace_sizes_the_default_drive_unless_somebody_does(cli: Cli, tmp_path: Path) -> None:
+    path = tmp_path / "far.csv"
+    # Far beyond the default drive.
+    path.write_text("".join(f"{n},W,{n * 8 + (n % 2 << 40)},4096\n" for n in range(60_000)))
+    plain = cli("run", path, "--no-cache")
+    first = plain.stdout.splitlines()[1]
+    assert first.startswith("no capacity is given, so the trace sizes the drive: 234 MiB (--fit compact); for one")
+    asked = cli("run", path, "--no-cache", "--fit", "compact")
+    assert "no capacity is given" not in asked.stdout
+    said = {line for line in plain.stdout.splitlines() if line != first}
+    assert said == set(asked.stdout.splitlines())
+    for own in (["--set", "device.capacity=4GiB"], ["--fit", "error"], ["--preset", "tlc-nvme"]):
+        done = cli("run", path, "--no-cache", *own, "--set", "precondition.overwrite=none", check=False)
+        assert done.returncode == 2 and "beyond" in done.stderr, (own, done.stderr)
+    # A trace of one page is no drive, and still has an answer: that of the smallest drive there can be.
+    tiny = ssdlab.simulate(trace=ssdlab.Trace.from_columns(op=[1], offset=[0], bytes=[4096]))
+    assert tiny.summary["device"]["capacity_bytes"] == 64 << 20
+    config = ssdlab.Config().for_trace()
+    assert config["host.fit"] == "compact" and config["device.fill"] == "100%"
+    assert ssdlab.Config()["host.fit"] == "error"
