@@ -95,6 +95,15 @@ class Study(Finding):
             return [Outcome.of(one, known) for one in named]
         return [Outcome.of(one, known) for one in USUAL if one.partition(":")[0] in known]
 
+    def asked_for(self, outcomes: Sequence[str]) -> "Study":
+        """The same study with other outcomes to show first.
+
+        Raises:
+            ConfigError: If no run has one.
+        """
+        self.outcomes(outcomes)
+        return Study({**self.plan, "outcomes": [*outcomes]}, self._records)
+
     def to_arrow(self) -> "pa.Table":
         """`table`."""
         return self.table

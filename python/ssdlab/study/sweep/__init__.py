@@ -7,7 +7,3 @@ those that are new. The folder of a study is described in `ssdlab.study.store`.
 >>> study = ssdlab.sweep({"ftl.page.gc": ["greedy", "fifo"], "device.op": "7%..28%:4"}, seeds=3)  # doctest: +SKIP
 >>> study.to_polars()  # doctest: +SKIP
 """
-
-from ssdlab.study.sweep.running import open_study, preview, sweep
-
-__all__ = ["open_study", "preview", "sweep"]

@@ -29,6 +29,8 @@ class Question:
     base: Config
     trace: TraceFile | None = None
     """What all replay; None where each generates its workload, or where the trace is an axis."""
+    reading: Mapping[str, Any] = field(default_factory=dict)
+    """Options of `TraceFile` for traces of an axis."""
     design: Design = field(default_factory=Design)
     conditions: tuple[Condition, ...] = ()
     """Combinations that are left out."""
@@ -71,16 +73,11 @@ class Plan:
             ],
             "seeds": asked.seeds,
             "outcomes": asked.outcomes,
-            "source": _source(asked),
+            "source": None if asked.trace is None else asked.trace.about,
             "configuration": asked.base.to_dict(),
             "columns": self.columns,
             "points": [([row.values[key] for key in self.columns], row.seed, row.key) for row in self.rows],
         }
-
-
-def _source(asked: Question) -> dict[str, Any] | None:
-    """The trace that all replay."""
-    return None if asked.trace is None else {**asked.trace.about, "sha256": TraceRef.of(asked.trace).sha256}
 
 
 def plan(asked: Question, *, many: bool = False) -> Plan:
@@ -107,7 +104,7 @@ def plan(asked: Question, *, many: bool = False) -> Plan:
     columns = tuple(key for axis in asked.axes for key in axis.keys)
     if asked.trace is not None and TRACE in columns:
         raise ConfigError("a trace is given and an axis varies it as well; leave one of them out")
-    traces = _Traces(asked.trace)
+    traces = _Traces(asked)
     builder = _Builder(asked.base)
     faults: dict[str, None] = {}
     rows, runs = [], {}
@@ -142,15 +139,16 @@ def _listed(faults: Sequence[str]) -> str:
 class _Traces:
     """The traces of points; each file is read for its checksum once."""
 
-    def __init__(self, common: TraceFile | None) -> None:
-        self._common = None if common is None else TraceRef.of(common)
+    def __init__(self, asked: Question) -> None:
+        self._common = None if asked.trace is None else TraceRef.of(asked.trace)
+        self._reading = asked.reading
         self._found: dict[str, TraceRef] = {}
 
     def of(self, path: str | None) -> TraceRef | None:
         if path is None:
             return self._common
         if path not in self._found:
-            self._found[path] = TraceRef.of(TraceFile(Path(path)))
+            self._found[path] = TraceRef.of(TraceFile(Path(path), **self._reading))
         return self._found[path]
 
 

@@ -5,11 +5,10 @@ import statistics
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
-from ssdlab import text
 from ssdlab._ssdlab import ConfigError
 from ssdlab.model.config import Config, Overrides, config_of
 from ssdlab.model.requests import Monitor
@@ -20,6 +19,7 @@ from ssdlab.study.store.study import Study
 from ssdlab.study.sweep.axes import Axis, Condition, Values, axis, distinct, of
 from ssdlab.study.sweep.design import Design
 from ssdlab.study.sweep.plan import Plan, Question, plan
+from ssdlab.study.sweep.preview import Preview
 from ssdlab.study.work.cluster import DaskWorkers
 from ssdlab.study.work.local import LocalWorkers
 from ssdlab.study.work.run import Run
@@ -83,10 +83,8 @@ def sweep(
         axes, config, trace, design=Design(design, samples, resolution, seed), without=without, seeds=seeds,
         outcomes=outcomes,
     )  # fmt: skip
-    if out is not None:
-        return run(plan(asked, many=True), Path(out), jobs=jobs, cluster=cluster, retry=retry, monitor=monitor)
-    with tempfile.TemporaryDirectory(prefix="ssdlab-study-") as folder:
-        return run(plan(asked, many=True), Path(folder), jobs=jobs, cluster=cluster, retry=retry, monitor=monitor)
+    folder = None if out is None else Path(out)
+    return run(plan(asked, many=True), folder, jobs=jobs, cluster=cluster, retry=retry, monitor=monitor)
 
 
 def question(
@@ -98,6 +96,7 @@ def question(
     without: Sequence[str],
     seeds: int,
     outcomes: Sequence[str],
+    reading: Mapping[str, Any] | None = None,
 ) -> Question:
     """The question of arguments as a user gives them.
 
@@ -114,6 +113,7 @@ def question(
         axes=tuple(found),
         base=config_of(config),
         trace=source,
+        reading=reading or {},
         design=design,
         conditions=tuple(Condition.of(one, found) for one in without),
         seeds=seeds,
@@ -138,14 +138,22 @@ def workers(jobs: int | None, cluster: str | None) -> Workers:
 
 def run(
     planned: Plan,
-    folder: Path,
+    folder: Path | None,
     *,
     jobs: int | None,
     cluster: str | None,
     retry: bool = False,
     monitor: Monitor | None = None,
 ) -> Study:
-    """Runs what of a plan a folder does not hold."""
+    """Runs what of a plan a folder does not hold; in one that is removed afterwards if it is None.
+
+    Raises:
+        ConfigError: As `sweep`.
+        OSError: As `sweep`.
+    """
+    if folder is None:
+        with tempfile.TemporaryDirectory(prefix="ssdlab-study-") as made:
+            return run(planned, Path(made), jobs=jobs, cluster=cluster, monitor=monitor)
     with Store(folder) as store:
         if retry:
             store.forget_failures([*planned.runs])
@@ -177,25 +185,6 @@ def open_study(path: str | os.PathLike[str]) -> Study:
     return Study.read(Path(path))
 
 
-@dataclass(frozen=True)
-class Preview:
-    """What a sweep would run."""
-
-    planned: Plan
-    left: int
-    """Runs that are not done yet."""
-    jobs: int
-    seconds: float
-    """Of the pilots, each by itself; their mean."""
-    memory_bytes: int
-    """What the largest run takes, about."""
-
-    @property
-    def total_seconds(self) -> float:
-        """What those left take, about."""
-        return self.seconds * self.left / self.jobs
-
-
 def preview(planned: Plan, folder: Path | None, *, jobs: int | None) -> Preview:
     """What a plan would run, with times from pilot runs, which are not kept.
 
@@ -225,8 +214,3 @@ def preview(planned: Plan, folder: Path | None, *, jobs: int | None) -> Preview:
         seconds=statistics.fmean(times) if times else 0.0,
         memory_bytes=max((one.memory_bytes for one in planned.runs.values()), default=0),
     )
-
-
-def remark_of(study: Study) -> str:
-    """How much of it is done, in words."""
-    return f"{text.count(study.finished)} of {text.count(study.asked)} runs"

@@ -9,6 +9,7 @@ import math
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import CancelledError
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -181,7 +182,7 @@ class DaskWorkers(Workers):
     def _outcome(self, future: Any) -> Outcome:
         try:
             outcome: Outcome = future.result()
-        except (distributed.KilledWorker, distributed.FutureCancelledError, OSError):
+        except (distributed.KilledWorker, CancelledError, OSError):
             raise WorkerDied from None
         return outcome
 
