@@ -62,9 +62,7 @@ ssdlab study plot studies/op --x device.op --by ftl.page.gc --out out/curves
 def plot(
     path: Folder,
     outcome: Outcome = USUAL,
-    x: Annotated[
-        str | None, options.option("--x AXIS", "Along curves; the axis with most values if left out.")
-    ] = None,
+    x: Annotated[str | None, options.option("--x AXIS", "Along curves; the axis with most values if left out.")] = None,
     by: Annotated[str | None, options.option("--by AXIS", "A curve for each of its values.")] = None,
     json: options.Json = False,
     out: Annotated[Path | None, options.out(Curves)] = None,

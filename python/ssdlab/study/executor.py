@@ -24,8 +24,8 @@ LOOK_SECONDS = 0.1
 class Executor:
     """Runs tasks on threads until all are done, one fails or the monitor stops them.
 
-    A task simulates in this process (`simulate`), which hands over the whole result, or has a worker do it (`do`), which
-    hands over its figures and survives whatever becomes of the run.
+    A task simulates in this process (`simulate`), which hands over the whole result, or has a worker do it (`do`),
+    which hands over its figures and survives whatever becomes of the run.
 
     Args:
         phase: What the monitor is told that is going on.

@@ -14,7 +14,7 @@ from ssdlab._ssdlab import ConfigError
 from ssdlab.lazy import pa, pq
 from ssdlab.model.files import replacing, write
 from ssdlab.study.store.journal import Journal, entries
-from ssdlab.study.store.table import Point, Record, dataset
+from ssdlab.study.store.table import Point, Record
 from ssdlab.study.work.run import Outcome, program
 
 SHAPE = 1
@@ -129,8 +129,11 @@ class Store:
             if key in self.records and self.records[key].error is not None:
                 del self.records[key]
 
-    def pack(self, columns: Sequence[str], points: Sequence[Point]) -> None:
+    def pack(self, dataset: "pa.Table") -> None:
         """Moves the journal into the Parquet files, which are the same in whichever order runs ended.
+
+        Args:
+            dataset: The rows of what was asked, as other tools are to see them.
 
         Raises:
             OSError: If there is no room for them; then the journal stays.
@@ -143,7 +146,7 @@ class Store:
                 "result": pa.array([self.records[key].result for key in keys], pa.string()),
             }
         )
-        for name, table in ((RESULTS, results), (RUNS, dataset(columns, points, self.records))):
+        for name, table in ((RESULTS, results), (RUNS, dataset)):
             with replacing(self.folder / name) as path:
                 pq.write_table(table, path, compression="zstd")
         self._journal.clear()

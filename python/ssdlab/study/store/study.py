@@ -271,7 +271,9 @@ class Study(Finding):
         """
         its = self.outcomes(outcomes)
         if len(its) < 2:
-            raise ConfigError("a front takes two outcomes or more; name them, as in -O write_amplification -O time.iops:max")
+            raise ConfigError(
+                "a front takes two outcomes or more; name them, as in -O write_amplification -O time.iops:max"
+            )
         found: dict[tuple[str, ...], tuple[Mapping[str, str], list[PointValues]]] = {}
         for one in its:
             for point in self.values(one):
@@ -301,7 +303,12 @@ class Study(Finding):
             "asked": self.asked,
             "finished": self.finished,
             "rows": [
-                {**self.points[row["run"]].values, SEED: self.points[row["run"]].seed, KEY: self.points[row["run"]].key, **row}
+                {
+                    **self.points[row["run"]].values,
+                    SEED: self.points[row["run"]].seed,
+                    KEY: self.points[row["run"]].key,
+                    **row,
+                }
                 for row in rows
             ],
         }

@@ -33,9 +33,11 @@ def figures(summary: Mapping[str, Any], above: str = "") -> dict[str, Any]:
     """Every scalar of a result with its dotted path."""
     found: dict[str, Any] = {}
     for name, value in summary.items():
-        if isinstance(value, Mapping):
+        # A result has thousands of them.
+        kind = type(value)
+        if kind is dict:
             found |= figures(value, f"{above}{name}.")
-        elif value is not None and not isinstance(value, list):
+        elif value is not None and kind is not list:
             found[f"{above}{name}"] = value
     return found
 

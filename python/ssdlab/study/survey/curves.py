@@ -69,9 +69,7 @@ class Curves(Finding):
 
     def _tables(self) -> Contents:
         rows: list[Sequence[object]] = [(self.x, self.by or "", *Estimate._fields)]
-        rows += [
-            (one.x, one.by, *("" if part is None else part for part in one.estimate)) for one in self.cells
-        ]
+        rows += [(one.x, one.by, *("" if part is None else part for part in one.estimate)) for one in self.cells]
         return {"curves.csv": rows}
 
     plot = Plot("study.curves")
@@ -89,5 +87,7 @@ def cells(points: Sequence[PointValues], x: str, by: str | None, axes: Sequence[
     found = []
     for (at, other), its in groups.items():
         seeds = min(len(point.values) for point in its)
-        found.append(Cell(at, other, estimate([sum(point.values[seed] for point in its) / len(its) for seed in range(seeds)])))
+        found.append(
+            Cell(at, other, estimate([sum(point.values[seed] for point in its) / len(its) for seed in range(seeds)]))
+        )
     return found

@@ -82,7 +82,4 @@ class Front(Finding):
 def on_the_front(outcomes: Sequence[Sequence[float]], large: Sequence[bool]) -> list[bool]:
     """Which rows no other row beats: none is at least as good in everything and better in something."""
     costs = np.where(np.array(large), -1.0, 1.0) * np.array(outcomes)
-    return [
-        not bool(((costs <= row).all(axis=1) & (costs < row).any(axis=1)).any())
-        for row in costs
-    ]
+    return [not bool(((costs <= row).all(axis=1) & (costs < row).any(axis=1)).any()) for row in costs]

@@ -19,7 +19,13 @@ def indices(axes: Sequence[str], points: Sequence[PointValues], seed: int) -> li
         problem(axes), outcomes, calc_second_order=True, num_resamples=RESAMPLES, conf_level=CONFIDENCE, seed=seed
     )
     shares = [
-        Share(axis, float(found["S1"][at]), float(found["S1_conf"][at]), float(found["ST"][at]), float(found["ST_conf"][at]))
+        Share(
+            axis,
+            float(found["S1"][at]),
+            float(found["S1_conf"][at]),
+            float(found["ST"][at]),
+            float(found["ST_conf"][at]),
+        )
         for at, axis in enumerate(axes)
     ]
     for one, first in enumerate(axes):

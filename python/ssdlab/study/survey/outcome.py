@@ -47,7 +47,7 @@ class Estimate(NamedTuple):
     mean: float
     half_width: float | None
     """Of the interval that holds the true mean with `CONFIDENCE`; None of a single seed."""
-    count: int
+    seeds: int
 
 
 def estimate(values: Sequence[float]) -> Estimate:

@@ -136,10 +136,7 @@ def _check(key: str) -> None:
 
 
 def _values(key: str, given: Values) -> "list[str] | Range":
-    if isinstance(given, str):
-        words = next(csv.reader([given]))
-    else:
-        words = [_text(one) for one in given]
+    words = next(csv.reader([given])) if isinstance(given, str) else [_text(one) for one in given]
     if not words or not all(word.strip() for word in words):
         raise ConfigError(f"axis {key}: a value is empty; write values with commas, such as {key}=A,B")
     if len(words) == 1 and ".." in words[0] and key != TRACE:
@@ -197,11 +194,15 @@ class Condition:
             operator = next((one for one in ("!=", ">=", "<=", "=", ">", "<") if one in word), "")
             key, _, value = word.partition(operator) if operator else (word, "", "")
             if not (key and value):
-                raise ConfigError(f"--without {text.path(written)!r}: {text.path(word)!r} compares nothing; write KEY=VALUE")
+                raise ConfigError(
+                    f"--without {text.path(written)!r}: {text.path(word)!r} compares nothing; write KEY=VALUE"
+                )
             if key not in keys:
                 raise ConfigError(f"--without {text.path(written)!r}: no axis varies {key}{text.suggestion(key, keys)}")
             if operator not in ("=", "!=") and quantity(value) is None:
-                raise ConfigError(f"--without {text.path(written)!r}: {value} is no number, so nothing is {operator} it")
+                raise ConfigError(
+                    f"--without {text.path(written)!r}: {value} is no number, so nothing is {operator} it"
+                )
             found.append((key, operator, value))
         if not found:
             raise ConfigError("--without is empty; write KEY=VALUE, such as ftl.page.gc=fifo")

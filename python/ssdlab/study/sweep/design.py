@@ -72,9 +72,13 @@ class Design:
                     "--design sobol"
                 )
             if self.name == "factorial" and len(axis.levels) != 2:
-                raise ConfigError(f"axis {axis.name}: a factorial has two levels, and this has {len(axis.levels)} values")
+                raise ConfigError(
+                    f"axis {axis.name}: a factorial has two levels, and this has {len(axis.levels)} values"
+                )
         if conditions and self.name in ("factorial", "saltelli"):
-            raise ConfigError(f"design {self.name}: no combination can be left out, or its effects cannot be told apart")
+            raise ConfigError(
+                f"design {self.name}: no combination can be left out, or its effects cannot be told apart"
+            )
         return Design(self.name, samples if sampled else None, self.resolution, self.seed)
 
     def size(self, axes: Sequence[Axis]) -> int:

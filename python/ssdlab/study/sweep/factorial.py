@@ -56,9 +56,7 @@ def resolution_of(chosen: list[int]) -> int | None:
     if len(chosen) == base:
         return None
     return next(
-        size
-        for size in range(1, len(chosen) + 1)
-        if any(_sum(some) == 0 for some in combinations(chosen, size))
+        size for size in range(1, len(chosen) + 1) if any(_sum(some) == 0 for some in combinations(chosen, size))
     )
 
 
@@ -72,14 +70,11 @@ def _sum(some: tuple[int, ...]) -> int:
 def points(chosen: list[int]) -> list[tuple[int, ...]]:
     """The level of each factor, 0 or 1, at each point; the first base factor varies slowest."""
     base = max(column.bit_length() for column in chosen)
-    found = []
-    for levels in product((0, 1), repeat=base):
-        # A product of signs is a sum of bits; with the sign convention of the literature, -1 is level 0.
-        found.append(tuple(_level(column, levels, base) for column in chosen))
-    return found
+    return [tuple(_level(column, levels, base) for column in chosen) for levels in product((0, 1), repeat=base)]
 
 
 def _level(column: int, levels: tuple[int, ...], base: int) -> int:
+    # As the literature has it, signs are multiplied, and the lower level is -1.
     sign = 1
     for bit in range(base):
         if column >> bit & 1:
@@ -90,7 +85,7 @@ def _level(column: int, levels: tuple[int, ...], base: int) -> int:
 def generators(chosen: list[int], names: list[str]) -> list[str]:
     """How each factor that is no base factor comes about, such as `d = a b c`."""
     base = max(column.bit_length() for column in chosen)
-    found = []
-    for name, column in zip(names[base:], chosen[base:], strict=True):
-        found.append(f"{name} = {' × '.join(names[bit] for bit in range(base) if column >> bit & 1)}")
-    return found
+    return [
+        f"{name} = {' × '.join(names[bit] for bit in range(base) if column >> bit & 1)}"
+        for name, column in zip(names[base:], chosen[base:], strict=True)
+    ]

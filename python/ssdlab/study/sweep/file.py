@@ -95,8 +95,9 @@ def read(path: Path) -> Written:
     settings = found.pop("set", {})
     paths = {key: tuple(map(Path, _several(found.pop(key, [])))) for key in ("config", "trace")}
     lists = {key: tuple(map(str, found.pop(key, []))) for key in ("without", "outcomes")}
+    sets = [f"{key}={str(value).lower() if isinstance(value, bool) else value}" for key, value in settings.items()]
     return Written(
-        sets=tuple(f"{key}={str(value).lower() if isinstance(value, bool) else value}" for key, value in settings.items()),
+        sets=tuple(sets),
         axes=tuple(tables), config=paths["config"], trace=paths["trace"], without=lists["without"],
         outcomes=lists["outcomes"], **found,
     )  # fmt: skip

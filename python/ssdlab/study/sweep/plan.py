@@ -107,7 +107,8 @@ def plan(asked: Question, *, many: bool = False) -> Plan:
     traces = _Traces(asked)
     builder = _Builder(asked.base)
     faults: dict[str, None] = {}
-    rows, runs = [], {}
+    rows: list[Row] = []
+    runs: dict[str, Run] = {}
     for point in design.points(asked.axes):
         if any(condition.meets(point) for condition in asked.conditions):
             continue
@@ -173,6 +174,8 @@ class _Builder:
         seed = int(config["seed"])
         if number:
             seed += number
-            config = _rebuilt(preset, self._base._files, [*(one for one in sets if not one.startswith("seed=")), f"seed={seed}"])
+            config = _rebuilt(
+                preset, self._base._files, [*(one for one in sets if not one.startswith("seed=")), f"seed={seed}"]
+            )
         config.check()
         return config, seed

@@ -158,7 +158,8 @@ def run(
         if retry:
             store.forget_failures([*planned.runs])
         left = [one for key, one in planned.runs.items() if key not in store.records]
-        store.ask(planned.to_dict())
+        asked = planned.to_dict()
+        store.ask(asked)
         try:
             if left:
                 with workers(jobs, cluster) as crew:
@@ -172,8 +173,9 @@ def run(
                     executor.run([partial(one, task) for task in left])
         finally:
             # Whatever ends it, the dataset is of what is finished.
-            store.pack(planned.columns, planned.rows)
-    return Study.read(folder)
+            found = Study(asked, store.records)
+            store.pack(found.table)
+    return found
 
 
 def open_study(path: str | os.PathLike[str]) -> Study:
@@ -198,7 +200,7 @@ def preview(planned: Plan, folder: Path | None, *, jobs: int | None) -> Preview:
     left = [one for key, one in planned.runs.items() if key not in done]
     at_a_time = jobs or os.cpu_count() or 1
     pilots = [*{one.key: one for one in (left[0], left[len(left) // 2], left[-1])}.values()] if left else []
-    times = []
+    times: list[float] = []
     with LocalWorkers(1) as crew:
         for one in pilots[:PILOTS]:
             # The first run of a process loads what the next ones have.

@@ -34,6 +34,9 @@ LOOK_SECONDS = 0.5
 CHUNK_BYTES = 16 << 20
 """A trace is sent in parts of this size."""
 
+AHEAD = 4
+"""Runs that are sent to a worker for each of its threads: while one is done the next are on their way."""
+
 LEAST_THREADS, MOST_THREADS = 32, 512
 """Runs that wait for the cluster at a time: more than it has threads, as it may grow."""
 
@@ -49,7 +52,15 @@ class _Place:
     traces: dict[TraceRef, TraceRef] = field(default_factory=dict)
     """Traces by how they are found here."""
     sending: threading.Lock = field(default_factory=threading.Lock)
-    gone: threading.Event = field(default_factory=threading.Event)
+    gone: bool = False
+    waiting: set[threading.Event] = field(default_factory=set)
+    """Of those who wait for a run here, to be told when it ends or cannot end."""
+
+    def leave(self) -> None:
+        """Tells all who wait that nothing more comes."""
+        self.gone = True
+        for one in [*self.waiting]:
+            one.set()
 
     def has_room(self, bytes: float, *, alone: bool) -> bool:
         """Whether a run can begin here."""
@@ -118,7 +129,7 @@ class DaskWorkers(Workers):
         info = self._client.scheduler_info(n_workers=-1)["workers"]
         for address in self._places.keys() - info.keys():
             with self._changed:
-                self._places.pop(address).gone.set()
+                self._places.pop(address).leave()
         for address in info.keys() - self._places.keys():
             try:
                 theirs = self._client.run(program, workers=[address])[address]
@@ -136,7 +147,7 @@ class DaskWorkers(Workers):
                 )
             limit = info[address]["memory_limit"] or math.inf
             with self._changed:
-                self._places[address] = _Place(info[address]["nthreads"], limit)
+                self._places[address] = _Place(AHEAD * info[address]["nthreads"], limit)
         with self._changed:
             self._changed.notify_all()
 
@@ -146,11 +157,12 @@ class DaskWorkers(Workers):
                 if self._client.status != "running":
                     raise OSError("the scheduler is gone")
                 self._look()
-            except Exception:  # noqa: BLE001 (whatever it is, those who wait have to be told)
+            except Exception:
+                # Whatever it is, those who wait have to be told.
                 with self._changed:
                     self._lost = True
                     for place in self._places.values():
-                        place.gone.set()
+                        place.leave()
                     self._changed.notify_all()
                 return
 
@@ -165,19 +177,24 @@ class DaskWorkers(Workers):
             future = self._client.submit(
                 execute, sent, workers=[address], allow_other_workers=False, pure=False, retries=0
             )
-            ended = threading.Event()
-            future.add_done_callback(lambda _: ended.set())
+            told = threading.Event()
+            place.waiting.add(told)
+            future.add_done_callback(lambda _: told.set())
             try:
-                while not ended.wait(0.05) and not place.gone.is_set() and not self._stopped:
-                    pass
+                while not (future.done() or place.gone or self._stopped):
+                    told.wait(LOOK_SECONDS)
                 if self._stopped:
                     raise Stopped
-                if not ended.is_set():
+                if not future.done():
                     raise WorkerDied
                 return self._outcome(future)
             finally:
+                place.waiting.discard(told)
                 with suppress(Exception):
-                    future.cancel() if not ended.is_set() else future.release()
+                    if future.done():
+                        future.release()
+                    else:
+                        future.cancel()
 
     def _outcome(self, future: Any) -> Outcome:
         try:
@@ -246,6 +263,8 @@ class DaskWorkers(Workers):
         """Gives up what is being done; workers finish what they are at, and nobody hears of it."""
         with self._changed:
             self._stopped = True
+            for place in self._places.values():
+                place.leave()
             self._changed.notify_all()
 
     def close(self) -> None:

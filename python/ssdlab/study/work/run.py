@@ -86,11 +86,13 @@ class Run(NamedTuple):
 
 
 def memory_bytes(config: Config) -> int:
-    """What a process takes that simulates a drive, about; without what a trace adds with `host.fit` and `device.fill`."""
-    leaves: dict[str, Any] = {key: json.loads(value) for key, value, _ in config.settings}
-    pages = _ssdlab.size(leaves["device.capacity"]) / _ssdlab.size(leaves["nand.page_size"])
-    pages *= 1 + _ssdlab.share(leaves["device.op"])
-    return BASE_BYTES + round(pages * (PAGE_BYTES + (CHECK_BYTES if leaves["check"] else 0)))
+    """What a process takes that simulates a drive, about; a trace may add to it with `host.fit` and `device.fill`."""
+    needed = ("device.capacity", "nand.page_size", "device.op", "check")
+    # A TOML scalar is a JSON scalar.
+    given: dict[str, Any] = {key: json.loads(value) for key, value, _ in config.settings if key in needed}
+    pages = _ssdlab.size(given["device.capacity"]) / _ssdlab.size(given["nand.page_size"])
+    pages *= 1 + _ssdlab.share(given["device.op"])
+    return BASE_BYTES + round(pages * (PAGE_BYTES + (CHECK_BYTES if given["check"] else 0)))
 
 
 class Outcome(NamedTuple):

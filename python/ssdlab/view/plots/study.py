@@ -64,7 +64,9 @@ def curves(found: Curves) -> Figure:
         x = [places[one.x] for one in cells]
         mean = np.array([one.estimate.mean for one in cells])
         half = np.array([one.estimate.half_width or 0.0 for one in cells])
-        axes.plot(x, mean, color=colour(row), linestyle=dash(row), marker="o", markersize=3, linewidth=1.4, label=by[:32])
+        axes.plot(
+            x, mean, color=colour(row), linestyle=dash(row), marker="o", markersize=3, linewidth=1.4, label=by[:32]
+        )
         if half.any():
             axes.fill_between(x, mean - half, mean + half, color=colour(row), alpha=0.2, linewidth=0)
     axes.set_xlabel(found.x)
