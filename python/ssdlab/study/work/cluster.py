@@ -249,12 +249,13 @@ class DaskWorkers(Workers):
             return place.traces[trace]
 
     def _send(self, address: str, path: str, digest: str) -> str:
-        name = f"{digest}-{Path(path).name}"
         with Path(path).open("rb") as file:
             offset = 0
             while True:
                 chunk = file.read(CHUNK_BYTES)
-                there: str = self._client.run(_receive, name, offset, chunk, workers=[address])[address]
+                there: str = self._client.run(_receive, digest, Path(path).name, offset, chunk, workers=[address])[
+                    address
+                ]
                 offset += len(chunk)
                 if not chunk:
                     return there
@@ -280,9 +281,9 @@ def _found(path: str, digest: str) -> str | None:
     return path if identified({"kind": "trace", "paths": [path]})["sha256"] == [digest] else None
 
 
-def _receive(name: str, offset: int, chunk: bytes, dask_worker: Any = None) -> str:
+def _receive(digest: str, name: str, offset: int, chunk: bytes, dask_worker: Any = None) -> str:
     """On a worker: takes a part of a file; where it is kept."""
-    path = Path(dask_worker.local_directory) / "ssdlab-traces" / name
+    path = Path(dask_worker.local_directory) / "ssdlab-traces" / digest / name
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("r+b" if offset else "wb") as file:
         file.seek(offset)

@@ -55,8 +55,9 @@ class TraceRef(NamedTuple):
 
     @property
     def identity(self) -> str:
-        """What of it decides about a result: contents and options, not where the files lie."""
-        return json.dumps([self.sha256, self.format, self.device, self.action, self.skip_bad])
+        """What of it decides about a result: contents, names and options, not where the files lie."""
+        names = [Path(path).name for path in self.paths]
+        return json.dumps([self.sha256, names, self.format, self.device, self.action, self.skip_bad])
 
     def file(self) -> TraceFile:
         """The trace to be read."""

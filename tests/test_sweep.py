@@ -1,0 +1,626 @@
+"""Sweeps: axes and designs as they are written, and studies that are the same however they were run."""
+
+import itertools
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+import ssdlab
+from conftest import ROOT, Cli
+from ssdlab.study.store.folder import RUNS
+from ssdlab.study.sweep import factorial, file, running
+from ssdlab.study.sweep.axes import Condition, axis
+from ssdlab.study.sweep.design import DESIGNS, Design
+from ssdlab.study.sweep.plan import MANY, Plan, plan
+from ssdlab.study.sweep.quantity import quantity
+from ssdlab.study.work import local
+from ssdlab.study.work.run import Run, TraceRef, execute
+from tiers import examples
+
+TINY: dict[str, object] = {
+    "device.capacity": "8MiB", "device.op": "25%", "nand.pages_per_block": 32, "workload.requests": 500,
+    "time": "count",
+}  # fmt: skip
+"""A drive of 2,048 pages that is simulated in milliseconds."""
+BASE = ssdlab.Config("tlc-chip", overrides=TINY)
+AXES = {"ftl.page.gc": ["greedy", "fifo"], "device.op": "20%..40%:3"}
+TINY_SETS = ["--preset", "tlc-chip", *(word for key, value in TINY.items() for word in ("--set", f"{key}={value}"))]
+
+
+def levels(written: str) -> list[list[str]]:
+    return [[*level.values()] for level in axis(written).levels]
+
+
+def planned(axes: running.Axes, design: Design | None = None, **more: Any) -> Plan:
+    given: dict[str, Any] = {"without": [], "seeds": 1, "outcomes": [], **more}
+    return plan(running.question(axes, BASE, None, design=design or Design(), **given))
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        ("ftl.page.gc=greedy,fifo", [["greedy"], ["fifo"]]),
+        ("device.op=3%..30%:10", [[f"{value}%"] for value in range(3, 31, 3)]),
+        ("device.capacity=1GiB..64GiB:7:log", [[f"{1 << power}GiB"] for power in range(7)]),
+        ("nand.read=25us..1ms:2", [["25000ns"], ["1000000ns"]]),
+        ("seed=1..4:4", [["1"], ["2"], ["3"], ["4"]]),
+        # Whole numbers stay whole, and are tried once each.
+        ("seed=1..3:5", [["1"], ["2"], ["3"]]),
+        ("workload.pattern.zipf.theta=0.5..1:3", [["0.5"], ["0.75"], ["1"]]),
+        ('workload.size="4KiB:70%,8KiB:30%",4KiB', [["4KiB:70%,8KiB:30%"], ["4KiB"]]),
+        ("device.capacity=1GiB,2GiB workload.requests=10,20", [["1GiB", "10"], ["2GiB", "20"]]),
+        ("device.capacity=1GiB..2GiB:3", [["1GiB"], ["1536MiB"], ["2GiB"]]),
+    ],
+)
+def test_values_of_an_axis(written: str, expected: list[list[str]]) -> None:
+    assert levels(written) == expected
+
+
+@pytest.mark.parametrize(
+    ("written", "message"),
+    [
+        ("device.opp=7%", "did you mean device.op"),
+        ("device.op", "is not KEY=VALUES"),
+        ("device.op=7%,7%", "given twice"),
+        ("device.op=30%..3%:4", "does not rise"),
+        ("device.op=0%..3%:4:log", "from above 0"),
+        ("device.op=3%..1GiB:4", "two numbers of a kind"),
+        ("device.op=3%..30%:1", "from 2 to 10000"),
+        ("device.op=3%..30%:4:ln", "is no range"),
+        ("device.op=7%,,8%", "a value is empty"),
+        ("device.op=7%,8% seed=1,2,3", "as many values each"),
+        ("seed=1 seed=2", "named twice"),
+    ],
+)
+def test_an_axis_that_is_none(written: str, message: str) -> None:
+    with pytest.raises(ssdlab.ConfigError, match=message):
+        axis(written)
+
+
+def test_numbers_keep_their_meaning() -> None:
+    """A number between the ends of a range lies between them, and the ends are what was written."""
+    draw = random.Random(5)
+    for low, high in (("3%", "30%"), ("1MiB", "3GiB"), ("25us", "40ms"), ("1k/s", "2M/s"), ("0.5", "2"), ("1", "900")):
+        between = axis(f"device.op={low}..{high}").range
+        assert between is not None
+        ends = [quantity(low), quantity(high)]
+        for share in [0.0, 1.0, *(draw.random() for _ in range(50))]:
+            found = quantity(between.at(share))
+            assert found is not None and ends[0] is not None and ends[1] is not None
+            assert found.base == ends[0].base and ends[0].value <= found.value <= ends[1].value
+        assert [(quantity(between.at(share)) or ends[0]).value for share in (0.0, 1.0)] == [
+            pytest.approx(one.value) for one in ends if one is not None
+        ]
+
+
+def test_conditions_leave_combinations_out() -> None:
+    rows = planned(AXES, without=["ftl.page.gc=fifo device.op>=30%"]).rows
+    assert [tuple(row.values.values()) for row in rows] == [
+        ("greedy", "20%"), ("greedy", "30%"), ("greedy", "40%"), ("fifo", "20%")
+    ]  # fmt: skip
+    axes = [axis("device.op=20%,30%"), axis("ftl.page.gc=greedy,fifo")]
+    point = {"device.op": "30%", "ftl.page.gc": "fifo"}
+    for written, meets in (
+        ("device.op!=30%", False), ("device.op<=30%", True), ("device.op=0.3", False), ("ftl.page.gc!=greedy", True),
+    ):  # fmt: skip
+        assert Condition.of(written, axes).meets(point) == meets, written
+    for wrong in ("seed=1", "ftl.page.gc>fifo", "device.op", ""):
+        with pytest.raises(ssdlab.ConfigError, match="--without"):
+            Condition.of(wrong, axes)
+
+
+@pytest.mark.parametrize("name", DESIGNS)
+def test_a_design_has_the_points_that_it_says(name: str) -> None:
+    axes = [axis("device.op=10%,30%"), axis("workload.reads=0%,50%"), axis("ftl.page.gc=greedy,fifo")]
+    design = Design(name, 16 if name in ("random", "latin-hypercube", "sobol", "saltelli") else None).checked(axes, [])
+    points = [*design.points(axes)]
+    assert len(points) == design.size(axes) and points == [*design.points(axes)]
+    assert all(set(point) == {"device.op", "workload.reads", "ftl.page.gc"} for point in points)
+    if name in ("grid", "factorial"):
+        assert len({*map(str, points)}) == 8
+    if name == "one-at-a-time":
+        assert [sum(point[key] != points[0][key] for key in point) for point in points] == [0, 1, 1, 1]
+
+
+def test_a_latin_hypercube_and_a_sobol_sequence_fill_every_stratum() -> None:
+    axes = [axis("device.op=0%..100%"), axis("workload.reads=0%..100%")]
+    for name in ("latin-hypercube", "sobol"):
+        points = [*Design(name, 32).checked(axes, []).points(axes)]
+        for key in ("device.op", "workload.reads"):
+            strata = [int(float(point[key].rstrip("%")) / 100 * 32) for point in points]
+            assert sorted(strata) == [*range(32)], name
+
+
+@pytest.mark.parametrize(
+    ("design", "axes", "message"),
+    [
+        (Design("gird"), ["seed=1,2"], "did you mean grid"),
+        (Design("sobol", 48), ["seed=1,2"], "take 32 or 64"),
+        (Design("grid", 8), ["seed=1,2"], "it is for random"),
+        (Design("grid"), ["device.op=3%..30%"], "needs the number of values"),
+        (Design("factorial"), ["seed=1,2,3"], "two levels"),
+        (Design("factorial", resolution=6), ["seed=1,2"], "3, 4 or 5"),
+    ],
+)
+def test_a_design_that_does_not_suit(design: Design, axes: Sequence[str], message: str) -> None:
+    with pytest.raises(ssdlab.ConfigError, match=message):
+        design.checked([axis(one) for one in axes], [])
+
+
+# Runs of the smallest regular fractions, from the table of Box, Hunter and Hunter, "Statistics for Experimenters".
+SMALLEST = {
+    3: {3: 4, 5: 8, 6: 8, 7: 8, 8: 16, 15: 16, 16: 32},
+    4: {4: 8, 5: 16, 8: 16, 9: 32, 16: 32, 17: 64},
+    5: {5: 16, 6: 32, 7: 64, 8: 64, 9: 128, 11: 128},
+}
+
+
+@pytest.mark.parametrize("resolution", SMALLEST)
+def test_fractions_are_the_smallest_and_have_their_resolution(resolution: int) -> None:
+    for factors, runs in SMALLEST[resolution].items():
+        columns = factorial.columns(factors, resolution)
+        points = factorial.points(columns)
+        assert len(points) == runs, factors
+        got = factorial.resolution_of(columns)
+        assert got is None or got >= resolution
+        # By the signs themselves: no product of fewer than R columns is constant.
+        signs = [[2 * point[factor] - 1 for point in points] for factor in range(factors)]
+        for size in range(1, resolution):
+            for some in itertools.combinations(signs[:9], size):
+                products = {int(_product(values)) for values in zip(*some, strict=True)}
+                assert products == {1, -1}, (factors, size)
+
+
+def _product(values: Sequence[int]) -> int:
+    total = 1
+    for value in values:
+        total *= value
+    return total
+
+
+def test_generators_are_told() -> None:
+    assert factorial.generators(factorial.columns(4, 4), ["a", "b", "c", "d"]) == ["d = a × b × c"]
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A study of six points with two seeds each."""
+    folder = tmp_path_factory.mktemp("study") / "s"
+    ssdlab.sweep(AXES, BASE, out=folder, seeds=2)
+    return folder
+
+
+def test_rows_are_those_of_single_runs(study: Path, cli: Cli) -> None:
+    found = ssdlab.open_study(study)
+    assert (found.asked, found.finished, found.partial, found.failures) == (12, 12, False, {})
+    for row in found.table.to_pylist():
+        point = found.points[row["run"]]
+        alone = ssdlab.simulate(BASE.with_overrides({**point.values, "seed": point.seed}))
+        assert found.result(row["run"]) == json.loads(json.dumps(alone.to_dict()))
+        assert row["write_amplification"] == alone.write_amplification
+        assert row["device.op"] == float(point.values["device.op"].rstrip("%")) / 100
+    last = ["--set", "device.op=40%", "--set", "ftl.page.gc=fifo", "--set", "seed=2"]
+    printed = cli("run", *_without(TINY_SETS, "device.op"), *last, "--json")
+    assert json.loads(printed.stdout)["result"] == found.result(11)
+
+
+def _without(sets: Sequence[str], key: str) -> list[str]:
+    """Options without one setting."""
+    pairs = zip(sets[::2], sets[1::2], strict=True)
+    return [word for pair in pairs if not pair[1].startswith(f"{key}=") for word in pair]
+
+
+@pytest.mark.parametrize("jobs", [1, 3])
+def test_neither_jobs_nor_order_matter(study: Path, tmp_path: Path, jobs: int) -> None:
+    question = running.question(AXES, BASE, None, design=Design(), without=[], seeds=2, outcomes=[])
+    asked = plan(question)
+    keys = [*asked.runs]
+    random.Random(jobs).shuffle(keys)
+    shuffled = Plan(asked.question, asked.design, asked.columns, asked.rows, {key: asked.runs[key] for key in keys})
+    running.run(shuffled, tmp_path / "s", jobs=jobs, cluster=None)
+    for name in (RUNS, "results.parquet", "plan.json"):
+        assert (tmp_path / "s" / name).read_bytes() == (study / name).read_bytes()
+
+
+def runs_of(axes: running.Axes, folder: Path, **more: Any) -> int:
+    """Runs that a sweep does."""
+    keys: list[str] = []
+    do = local.LocalWorkers.do
+    with pytest.MonkeyPatch.context() as patch:
+
+        def noted(self: local.LocalWorkers, run: Run) -> Any:
+            keys.append(run.key)
+            return do(self, run)
+
+        patch.setattr(local.LocalWorkers, "do", noted)
+        ssdlab.sweep(axes, BASE, out=folder, **more)
+    return len(keys)
+
+
+def test_what_is_there_is_not_run_again(tmp_path: Path) -> None:
+    folder = tmp_path / "s"
+    assert runs_of({"device.op": ["20%", "30%"]}, folder) == 2
+    assert runs_of({"device.op": ["20%", "30%"]}, folder) == 0
+    assert runs_of({"device.op": ["20%", "25%", "30%"]}, folder, seeds=2) == 4
+    # Taking a value away takes its rows away, and putting it back costs nothing.
+    assert runs_of({"device.op": ["30%"]}, folder) == 0
+    assert ssdlab.open_study(folder).asked == 1
+    assert runs_of({"device.op": ["20%", "25%", "30%"]}, folder, seeds=2) == 0
+    assert pq.read_table(folder / RUNS).num_rows == 6
+
+
+def test_equal_runs_run_once(tmp_path: Path) -> None:
+    # The same size in other units.
+    assert runs_of({"workload.span": ["4MiB", "4096KiB"]}, tmp_path / "s") == 1
+    found = ssdlab.open_study(tmp_path / "s")
+    assert found.finished == 2 and len({*found.table["key"].to_pylist()}) == 1
+
+
+def test_a_run_that_fails_is_a_row_with_its_error(tmp_path: Path) -> None:
+    trace = ssdlab.Trace.from_columns(op=["write"] * 2, offset=[0, 1 << 30], bytes=[4096] * 2)
+    trace.save(tmp_path / "far.parquet")
+    trace = ssdlab.Trace.from_columns(op=["write"] * 2, offset=[0, 4096], bytes=[4096] * 2)
+    trace.save(tmp_path / "near.parquet")
+    both = {"trace": [str(tmp_path / "near.parquet"), str(tmp_path / "far.parquet")], "device.op": ["20%", "30%"]}
+    found = ssdlab.sweep(both, BASE, out=tmp_path / "s")
+    errors = found.table["error"].to_pylist()
+    assert [error is not None for error in errors] == [False, False, True, True]
+    assert "SimulationError: request 2 ends at byte" in errors[2] and sum(found.failures.values()) == 2
+    assert found.table["write_amplification"].to_pylist()[2:] == [None, None]
+    # It stays a row, unless it is asked to be run again.
+    assert runs_of(both, tmp_path / "s") == 0
+    assert runs_of(both, tmp_path / "s", retry=True) == 2
+    assert ssdlab.open_study(tmp_path / "s").table.equals(found.table)
+
+
+def test_every_value_out_of_range_is_listed_before_anything_runs(tmp_path: Path) -> None:
+    with pytest.raises(ssdlab.ConfigError) as caught:
+        ssdlab.sweep({"device.op": ["7%", "5000%"], "workload.reads": ["30%", "200%"]}, BASE, out=tmp_path / "s")
+    lines = str(caught.value).splitlines()
+    assert [any(bad in line for line in lines) for bad in ("5000%", "200%")] == [True, True]
+    assert all(line.startswith("--axis: ") for line in lines) and not (tmp_path / "s").exists()
+
+
+def test_a_grid_of_a_million_runs_has_to_be_meant(cli: Cli) -> None:
+    grid = ["-A", "seed=1..1000:1000", "-A", "device.op=3%..30%:1000"]
+    done = cli("sweep", *TINY_SETS, *grid, check=False)
+    assert done.returncode == 2 and "1,000,000 runs" in done.stderr and "--yes" in done.stderr
+    assert MANY < 1_000_000
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["-A", "device.opp=7%,8%"], "did you mean device.op"),
+        ([], "nothing is varied"),
+        (["-A", "seed=1,2", "-A", "seed=3,4"], "two axes vary seed"),
+        (["-A", "seed=1,2", "--file", "no.toml"], "no.toml: No such file"),
+        (["-A", "seed=1,2", "--seeds", "0"], "at least one"),
+        (["-A", "trace=missing.csv"], "missing.csv"),
+        (["-A", "preset=nope,tlc-chip"], "nope"),
+        (["-A", "seed=1,2", "--without", "seed>0"], "nothing to run"),
+    ],
+)
+def test_bad_input_is_one_clear_error(cli: Cli, tmp_path: Path, arguments: list[str], message: str) -> None:
+    done = cli("sweep", *TINY_SETS, *arguments, "--out", "s", check=False)
+    assert done.returncode == 2 and message in done.stderr and "Traceback" not in done.stderr
+    assert done.stdout == "" and list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_cannot_be_used(study: Path, tmp_path: Path, cli: Cli) -> None:
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "thesis.tex").write_text("", encoding="utf-8")
+    (tmp_path / "s").mkdir()
+    for name in ("plan.json", "results.parquet", RUNS, "journal"):
+        (tmp_path / "s" / name).write_bytes((study / name).read_bytes())
+    asked = json.loads((study / "plan.json").read_text(encoding="utf-8"))
+    (tmp_path / "s" / "plan.json").write_text(json.dumps({**asked, "program": "0.0.1 abc"}), encoding="utf-8")
+    (tmp_path / "old").mkdir()
+    (tmp_path / "old" / "plan.json").write_text(json.dumps({**asked, "shape": 0}), encoding="utf-8")
+    for folder, message in (
+        ("other", "thesis.tex and no study"),
+        ("s", "made by ssdlab 0.0.1"),
+        ("old", "another shape"),
+    ):
+        done = cli("sweep", *TINY_SETS, "-A", "seed=1,2", "--out", folder, check=False)
+        assert done.returncode == 2 and message in done.stderr, done.stderr
+    # What another program made can still be read.
+    assert ssdlab.open_study(tmp_path / "s").table.equals(ssdlab.open_study(study).table)
+    for folder in ("old", "other", "nowhere"):
+        done = cli("study", "show", folder, check=False)
+        assert done.returncode == 2 and "Traceback" not in done.stderr
+
+
+FILE = """
+preset = "tlc-chip"
+design = "grid"
+seeds = 2
+outcomes = ["write_amplification"]
+without = ["ftl.page.gc=fifo device.op>25%"]
+
+[set]
+"device.capacity" = "8MiB"
+"nand.pages_per_block" = 32
+"workload.requests" = 500
+time = "count"
+
+[[axes]]
+"ftl.page.gc" = ["greedy", "fifo"]
+
+[[axes]]
+"device.op" = "20%..30%:2"
+"workload.reads" = ["0%", "50%"]
+"""
+
+
+def test_a_sweep_in_a_file(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "study.toml").write_text(FILE, encoding="utf-8")
+    cli("sweep", "--file", "study.toml", "--out", "s")
+    found = ssdlab.open_study(tmp_path / "s")
+    assert [tuple(row.values.values()) for row in found.points[::2]] == [
+        ("greedy", "20%", "0%"), ("greedy", "30%", "50%"), ("fifo", "20%", "0%")
+    ]  # fmt: skip
+    # An axis of the command line takes the place of that of the file.
+    cli("sweep", "--file", "study.toml", "-A", "ftl.page.gc=greedy", "--seeds", "1", "--out", "t")
+    assert ssdlab.open_study(tmp_path / "t").asked == 2
+    for wrong, message in (
+        ("seedz = 3", "did you mean seeds"), ("seeds = '3'", "a whole number"),
+        ("[[axes]]\nseed = 3", "a list of values"),
+        ("axes = [3]", "no table"), ("x = = 3", "bad.toml"),
+    ):  # fmt: skip
+        (tmp_path / "bad.toml").write_text(wrong, encoding="utf-8")
+        with pytest.raises(ssdlab.ConfigError, match=message):
+            file.read(tmp_path / "bad.toml")
+
+
+def test_a_dry_run_lists_runs_and_keeps_nothing(cli: Cli, tmp_path: Path) -> None:
+    done = cli(
+        "sweep", *TINY_SETS, "-A", "ftl.page.gc=greedy,fifo", "--seeds", "3", "--out", "s", "--dry-run", "--json"
+    )
+    preview = json.loads(done.stdout)["result"]
+    assert (preview["points"], preview["runs"], preview["left"]) == (6, 6, 6) and preview["pilot_s"] > 0
+    assert [row["seed"] for row in preview["rows"]] == [1, 2, 3] * 2 and list(tmp_path.iterdir()) == []
+
+
+KILLED = """
+import sys
+from pathlib import Path
+import ssdlab
+ssdlab.sweep({axes!r}, ssdlab.Config("tlc-chip", overrides={base!r}), out=sys.argv[1], seeds=6)
+"""
+
+
+def test_a_client_that_is_killed_at_any_moment_comes_to_the_same_dataset(tmp_path: Path) -> None:
+    """SIGKILL again and again at random moments, until a client comes to its end."""
+    base = {**TINY, "workload.requests": 3000}
+    undisturbed = ssdlab.sweep(AXES, ssdlab.Config("tlc-chip", overrides=base), out=tmp_path / "whole", seeds=6)
+    code = KILLED.format(axes=AXES, base=base)
+    for attempt in range(max(2, examples(20) // 4)):
+        draw = random.Random(attempt)
+        folder = tmp_path / f"killed{attempt}"
+        kills, most = 0, 0
+        for _ in range(200):
+            with subprocess.Popen([sys.executable, "-c", code, str(folder)]) as client:
+                try:
+                    client.wait(timeout=draw.uniform(0.3, 1.5) + 0.05 * kills)
+                    assert client.returncode == 0
+                    break
+                except subprocess.TimeoutExpired:
+                    client.send_signal(signal.SIGKILL)
+            kills += 1
+            if (folder / "plan.json").exists():
+                finished = ssdlab.open_study(folder).finished
+                assert finished >= most, f"a run was lost (seed {attempt})"
+                most = finished
+        else:
+            pytest.fail(f"200 clients were killed (seed {attempt})")
+        found = ssdlab.open_study(folder)
+        assert not found.partial and found.table.equals(undisturbed.table), f"seed {attempt}, {kills} kills"
+        assert (folder / RUNS).read_bytes() == (tmp_path / "whole" / RUNS).read_bytes()
+
+
+def test_workers_end_with_their_client(tmp_path: Path) -> None:
+    code = KILLED.format(axes={"seed": "1..2:2"}, base={**TINY, "workload.requests": 10**10})
+    with subprocess.Popen([sys.executable, "-c", code, str(tmp_path / "s")]) as client:
+        deadline = time.monotonic() + 120
+        children: list[int] = []
+        while len(children) < 2:
+            assert time.monotonic() < deadline and client.poll() is None
+            children = [
+                int(one)
+                for task in Path(f"/proc/{client.pid}/task").iterdir()
+                for one in (task / "children").read_text(encoding="ascii").split()
+            ]
+            time.sleep(0.05)
+        client.send_signal(signal.SIGKILL)
+    while [one for one in children if _runs(one)]:
+        assert time.monotonic() < deadline, "a worker outlives its client"
+        time.sleep(0.05)
+
+
+def _runs(process: int) -> bool:
+    try:
+        return Path(f"/proc/{process}/stat").read_text(encoding="ascii").rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def test_a_study_that_is_being_written_is_locked(study: Path, tmp_path: Path, cli: Cli) -> None:
+    code = KILLED.format(axes={"seed": "1..2:2"}, base={**TINY, "workload.requests": 10**10})
+    with subprocess.Popen([sys.executable, "-c", code, str(tmp_path / "s")]) as client:
+        try:
+            deadline = time.monotonic() + 120
+            while not (tmp_path / "s" / "plan.json").exists():
+                assert time.monotonic() < deadline
+                time.sleep(0.05)
+            done = cli("sweep", *TINY_SETS, "-A", "seed=1,2", "--out", "s", check=False)
+            assert done.returncode == 2 and f"is being written by process {client.pid} on" in done.stderr
+            # Reading needs no lock.
+            assert ssdlab.open_study(tmp_path / "s").partial
+        finally:
+            client.kill()
+    assert ssdlab.sweep(AXES, BASE, out=tmp_path / "s", seeds=2).table.equals(ssdlab.open_study(study).table)
+
+
+DYING = """
+import os, sys
+from pathlib import Path
+from ssdlab.study.work import process
+from ssdlab.study.work.run import execute
+
+def dying(run):
+    with open({log!r}, "a") as log:
+        log.write(run.key + "\\n")
+    first = {once!r} in run.toml and not Path({mark!r}).exists()
+    if first:
+        Path({mark!r}).touch()
+    if first or {always!r} in run.toml:
+        os.kill(os.getpid(), 9)
+    return execute(run)
+
+process.execute = dying
+process.main()
+"""
+
+
+def test_a_run_that_ends_its_worker_three_times_is_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    log, mark = tmp_path / "log", tmp_path / "mark"
+    code = DYING.format(always="seed = 3\n", once="seed = 5\n", log=str(log), mark=str(mark))
+    (tmp_path / "dying_worker.py").write_text(code, encoding="utf-8")
+    monkeypatch.setattr(local, "PROGRAM", "dying_worker")
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join((str(tmp_path), str(Path(ssdlab.__file__).parent.parent))))
+    found = ssdlab.sweep({"seed": "1..8:8"}, BASE, out=tmp_path / "s", jobs=2)
+    errors = found.table["error"].to_pylist()
+    assert [at for at, error in enumerate(errors, 1) if error] == [3] and "ended its worker 3 times" in errors[2]
+    done = log.read_text(encoding="ascii").split()
+    tries = {seed: done.count(found.points[seed - 1].key) for seed in range(1, 9)}
+    assert tries == {1: 1, 2: 1, 3: 3, 4: 1, 5: 2, 6: 1, 7: 1, 8: 1}
+    monkeypatch.undo()
+    alone = ssdlab.sweep({"seed": "1..8:8"}, BASE)
+    assert [row for row in found.table.to_pylist() if not row["error"]] == [
+        row for row in alone.table.to_pylist() if row["run"] != 2
+    ]
+
+
+PEAK = """
+import json, sys
+from ssdlab.study.work.run import Run, execute
+import ssdlab
+run = Run.of(ssdlab.Config("tlc-chip", overrides=json.loads(sys.argv[1])), None)
+assert execute(run).error is None
+# What getrusage tells has the memory of the parent in it, from before the program began.
+peak = next(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM:"))
+print(run.memory_bytes, int(peak) << 10)
+"""
+
+
+@pytest.mark.parametrize("more", [{}, {"check": True}, {"ftl": "faster"}, {"ftl.page.map": "dftl"}])
+@pytest.mark.parametrize("capacity", ["64MiB", "8GiB"])
+def test_the_memory_of_a_run_is_within_what_is_said(capacity: str, more: dict[str, object]) -> None:
+    overrides = {"device.capacity": capacity, "workload.requests": 1000, "precondition.overwrite": "none", **more}
+    environment = {**os.environ, "SSDLAB_CACHE_DIR": ""}
+    command = [sys.executable, "-c", PEAK, json.dumps(overrides)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+    said, peak = map(int, done.stdout.split())
+    assert said / 4 < peak <= said
+
+
+def test_memory_admits_no_more_than_there_is(tmp_path: Path) -> None:
+    asked = planned({"seed": "1..6:6"})
+    need = max(run.memory_bytes for run in asked.runs.values())
+    with local.LocalWorkers(4, limit_bytes=2 * need) as workers:
+        outcomes = running.Executor("runs", 6, workers=workers)
+        taken: list[int] = []
+        admission = workers._admission
+
+        def noted(run: Run) -> Any:
+            found = outcomes.do(run)
+            taken.append(admission._taken)
+            return found
+
+        done = outcomes.run([lambda run=run: noted(run) for run in asked.runs.values()])  # type: ignore[misc]
+        assert all(one is not None and one.error is None for one in done) and max(taken) <= 2 * need
+        # No more processes than fit were ever there.
+        assert len(workers._all) <= 2
+    with local.LocalWorkers(2, limit_bytes=need - 1) as workers:
+        outcome = workers.do(next(iter(asked.runs.values())))
+        assert outcome.result is None and "MemoryError: the run takes some" in (outcome.error or "")
+
+
+def test_a_defect_of_a_run_is_a_row() -> None:
+    run = next(iter(planned({"seed": "1..2:2"}).runs.values()))
+    assert execute(run).error is None
+    assert "ConfigError" in (execute(run._replace(toml="seed = -1\n")).error or "")
+
+
+def test_traces_are_known_by_what_they_hold(tmp_path: Path) -> None:
+    """A trace elsewhere with the same contents is the same run; one that changes is another."""
+    written = ROOT / "traces" / "varmail.csv.zst"
+    fit = BASE.with_overrides({"host.fit": "wrap"})
+    copy = tmp_path / written.name
+    copy.write_bytes(written.read_bytes())
+    axes = {"device.op": ["20%"]}
+    keys = {
+        running.plan(
+            running.question(axes, fit, path, design=Design(), without=[], seeds=1, outcomes=[])
+        ).rows[0].key
+        for path in (written, copy)
+    }  # fmt: skip
+    assert len(keys) == 1
+    found = ssdlab.sweep(axes, fit, trace=copy)
+    alone = ssdlab.simulate(fit.with_overrides({"device.op": "20%"}), written)
+    assert found.result(0) == json.loads(json.dumps(alone.to_dict()))
+    # Its name is told in the result, where the format names no device.
+    other = copy.rename(tmp_path / "other.csv.zst")
+    assert TraceRef.of(ssdlab.TraceFile(other)).identity != TraceRef.of(ssdlab.TraceFile(written)).identity
+    with pytest.raises(ssdlab.ConfigError, match="save the trace"):
+        ssdlab.sweep(axes, BASE, trace=ssdlab.generate(BASE))
+
+
+def test_a_preset_can_be_an_axis() -> None:
+    small = {"device.capacity": "1GiB", "workload.requests": 500, "precondition.overwrite": "none"}
+    found = ssdlab.sweep({"preset": ["small-nvme", "tlc-chip"]}, small)
+    for row, preset in enumerate(("small-nvme", "tlc-chip")):
+        alone = ssdlab.simulate(ssdlab.Config(preset, overrides=small))
+        assert found.result(row) == json.loads(json.dumps(alone.to_dict()))
+
+
+def test_other_tools_read_a_study(study: Path) -> None:
+    found = ssdlab.open_study(study)
+    import duckdb
+
+    mean = sum(found.table["write_amplification"].to_pylist()) / 12
+    assert found.to_polars()["write_amplification"].mean() == pytest.approx(mean)
+    assert found.to_pandas()["write_amplification"].mean() == pytest.approx(mean)
+    assert found.to_duckdb().sql("select avg(write_amplification) from runs").fetchall()[0][0] == pytest.approx(mean)
+    sql = f"select avg(write_amplification) from '{study / RUNS}' where \"ftl.page.gc\" = 'fifo'"
+    assert duckdb.sql(sql).fetchall()[0][0] > mean
+    assert pq.read_table(study / RUNS).equals(found.table)
+
+
+def test_no_figure_is_called_as_a_setting(study: Path) -> None:
+    from ssdlab import _ssdlab
+
+    figures = {*ssdlab.open_study(study).figures}
+    assert figures & {key for key, *_ in _ssdlab.options()} == set()
+
+
+@pytest.mark.parametrize("command", ["show", "plot", "effects", "pareto"])
+def test_commands_of_a_study_print_and_save(study: Path, cli: Cli, tmp_path: Path, command: str) -> None:
+    two = ["-O", "write_amplification", "-O", "wear.erases"] if command == "pareto" else []
+    shown = cli("study", command, study, *two, "--out", "out").stdout
+    assert "device.op" in shown and {path.suffix for path in (tmp_path / "out").iterdir()} >= {".html", ".json", ".csv"}
+    assert "<svg" in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    for wrong in (["-O", "write_amplificatio"], ["-O", "write_amplification:most"]):
+        done = cli("study", command, study, *wrong, check=False)
+        assert done.returncode == 2 and "outcome" in done.stderr
