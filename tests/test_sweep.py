@@ -525,7 +525,7 @@ print(run.memory_bytes, int(peak) << 10)
 
 
 @pytest.mark.parametrize("more", [{}, {"check": True}, {"ftl": "faster"}, {"ftl.page.map": "dftl"}])
-@pytest.mark.parametrize("capacity", ["64MiB", "8GiB"])
+@pytest.mark.parametrize("capacity", ["256MiB", "8GiB"])
 def test_the_memory_of_a_run_is_within_what_is_said(capacity: str, more: dict[str, object]) -> None:
     overrides = {"device.capacity": capacity, "workload.requests": 1000, "precondition.overwrite": "none", **more}
     environment = {**os.environ, "SSDLAB_CACHE_DIR": ""}

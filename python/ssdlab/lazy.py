@@ -7,7 +7,7 @@ from importlib import import_module
 
 __all__ = [
     "Counts", "Numbers", "distributed", "duckdb", "np", "npt", "pa", "pd", "pl", "pq", "qmc", "room", "saltelli",
-    "sobol_analysis", "stats",
+    "sobol_analysis", "special",
 ]  # fmt: skip
 
 TYPE_CHECKING = False
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa
     import pyarrow.parquet as pq
-    from scipy import stats
+    from scipy import special
     from scipy.stats import qmc
 
     distributed: Any
@@ -52,7 +52,7 @@ else:
 
     np, npt, pa, pq = map(_Module, ("numpy", "numpy.typing", "pyarrow", "pyarrow.parquet"))
     pd, pl, duckdb = _Module("pandas", "pandas"), _Module("polars", "polars"), _Module("duckdb", "duckdb")
-    stats, qmc = _Module("scipy.stats", "study"), _Module("scipy.stats.qmc", "study")
+    special, qmc = _Module("scipy.special", "study"), _Module("scipy.stats.qmc", "study")
     saltelli, sobol_analysis = _Module("SALib.sample.sobol", "study"), _Module("SALib.analyze.sobol", "study")
     distributed = _Module("distributed", "cluster")
     Counts = Numbers = object

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from ssdlab import text
 from ssdlab._ssdlab import ConfigError
-from ssdlab.lazy import stats
+from ssdlab.lazy import special
 
 CONFIDENCE = 0.95
 """How often an interval holds the true mean."""
@@ -62,7 +62,7 @@ def estimate(values: Sequence[float]) -> Estimate:
 
 def student(freedom: int) -> float:
     """How many standard errors the interval is wide on each side, with so many degrees of freedom."""
-    return float(stats.t.ppf((1 + CONFIDENCE) / 2, freedom))
+    return float(special.stdtrit(freedom, (1 + CONFIDENCE) / 2))
 
 
 class PointValues(NamedTuple):
