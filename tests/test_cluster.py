@@ -99,14 +99,11 @@ def test_traces_reach_workers_that_do_not_have_them(
     monkeypatch.setattr(work.DaskWorkers, "_send", noted)
     assert ssdlab.sweep(axes, fit, trace, cluster=cluster.address).table.equals(here.table)
     assert sent == []
-    monkeypatch.setattr(work, "_found", _nothing)
+    # To a worker goes a nameless function itself, not where it is found.
+    monkeypatch.setattr(work, "_found", lambda path, digest: None)
     assert ssdlab.sweep(axes, fit, trace, cluster=cluster.address).table.equals(here.table)
     assert len(sent) == len(set(sent)) <= 2
     assert list(cluster.folder.rglob("varmail.csv.zst")) != []
-
-
-def _nothing(path: str, digest: str) -> None:
-    """On a worker: no trace is ever there."""
 
 
 def test_a_worker_that_is_killed_costs_no_run(cluster: Cluster, tmp_path: Path) -> None:
