@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -54,7 +55,9 @@ class Cluster:
 
     def worker(self, *more: str) -> "subprocess.Popen[bytes]":
         """One more worker."""
-        return self._start("dask_worker", self.address, "--nthreads", "1", "--no-nanny", *more)
+        return self._start(
+            "dask_worker", self.address, "--nthreads", "1", "--no-nanny", "--local-directory", "here", *more
+        )
 
     def end(self) -> None:
         for process in self.processes:
@@ -92,9 +95,9 @@ def test_traces_reach_workers_that_do_not_have_them(
     sent: list[str] = []
     send = work.DaskWorkers._send
 
-    def noted(self: work.DaskWorkers, address: str, path: str, digest: str) -> str:
+    def noted(self: work.DaskWorkers, address: str, place: Any, path: str, digest: str) -> str:
         sent.append(address)
-        return send(self, address, path, digest)
+        return send(self, address, place, path, digest)
 
     monkeypatch.setattr(work.DaskWorkers, "_send", noted)
     assert ssdlab.sweep(axes, fit, trace, cluster=cluster.address).table.equals(here.table)

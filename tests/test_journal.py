@@ -83,10 +83,12 @@ def test_a_full_disk_leaves_the_journal_as_it_was(tmp_path: Path, monkeypatch: p
 def test_many_threads_write_whole_lines(tmp_path: Path) -> None:
     path = tmp_path / "j"
     with Journal(path) as journal:
-        threads = [
-            threading.Thread(target=lambda name=name: [journal.append(f"{name} {line}") for line in LINES])  # type: ignore[misc]
-            for name in range(8)
-        ]
+
+        def write(name: int) -> None:
+            for line in LINES:
+                journal.append(f"{name} {line}")
+
+        threads = [threading.Thread(target=write, args=(name,)) for name in range(8)]
         for thread in threads:
             thread.start()
         for thread in threads:

@@ -7,7 +7,7 @@ import typer
 
 from ssdlab.cli import options
 from ssdlab.cli.command import App
-from ssdlab.cli.output import deliver
+from ssdlab.cli.output import deliver, print_json
 from ssdlab.cli.output import show as show_page
 from ssdlab.lazy import room
 from ssdlab.study.store.study import Study
@@ -48,6 +48,9 @@ def show(
     found = Study.read(path)
     if outcome:
         found = found.asked_for(outcome)
+    if figures and json:
+        print_json("figures", found.figures)
+        return 0
     if figures:
         show_page(room("view.pages.study").figures(found))
         return 0

@@ -8,7 +8,7 @@ are read where they lie if the worker finds the same contents there; else they a
 import math
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -28,10 +28,13 @@ CONNECT_SECONDS = 5.0
 WORKERS_SECONDS = 30.0
 """After which a cluster without workers is given up."""
 
+FETCH_SECONDS = 2.0
+"""After which a result that is ready and does not arrive is asked for again."""
+
 LOOK_SECONDS = 0.5
 """Between two looks at which workers there are."""
 
-CHUNK_BYTES = 16 << 20
+CHUNK_BYTES = 4 << 20
 """A trace is sent in parts of this size."""
 
 AHEAD = 4
@@ -47,11 +50,13 @@ class _Place:
 
     slots: int
     limit_bytes: float
+    checked: bool = False
+    """Whether it is known to have our program."""
     running: int = 0
     taken_bytes: float = 0
     traces: dict[TraceRef, TraceRef] = field(default_factory=dict)
     """Traces by how they are found here."""
-    sending: threading.Lock = field(default_factory=threading.Lock)
+    asking: threading.Lock = field(default_factory=threading.Lock)
     gone: bool = False
     waiting: set[threading.Event] = field(default_factory=set)
     """Of those who wait for a run here, to be told when it ends or cannot end."""
@@ -73,7 +78,7 @@ class DaskWorkers(Workers):
     """The workers of the cluster whose scheduler has an address.
 
     Raises:
-        ConfigError: If it cannot be reached, has no workers, or one of them lacks this version of ssdlab.
+        ConfigError: If it cannot be reached, or has no workers.
     """
 
     def __init__(self, address: str) -> None:
@@ -121,30 +126,12 @@ class DaskWorkers(Workers):
         return 1 << 62 if math.isinf(most) else int(most)
 
     def _look(self) -> None:
-        """Takes note of workers that have come and gone.
-
-        Raises:
-            ConfigError: If a worker has another program.
-        """
+        """Takes note of workers that have come and gone."""
         info = self._client.scheduler_info(n_workers=-1)["workers"]
         for address in self._places.keys() - info.keys():
             with self._changed:
                 self._places.pop(address).leave()
         for address in info.keys() - self._places.keys():
-            try:
-                theirs = self._client.run(program, workers=[address])[address]
-            except (KeyError, OSError):
-                # Gone meanwhile.
-                continue
-            except (ImportError, AttributeError, RuntimeError) as error:
-                raise ConfigError(
-                    f"{self._where}: worker {address} cannot run ssdlab ({error}); install there what is installed here"
-                ) from None
-            if theirs != program():
-                raise ConfigError(
-                    f"{self._where}: worker {address} has ssdlab {theirs}, and this is {program()}; install the same "
-                    "everywhere"
-                )
             limit = info[address]["memory_limit"] or math.inf
             with self._changed:
                 self._places[address] = _Place(AHEAD * info[address]["nthreads"], limit)
@@ -167,41 +154,71 @@ class DaskWorkers(Workers):
                 return
 
     def once(self, run: Run, *, alone: bool) -> Outcome:
-        """Does a run on a worker that has room for it."""
-        with self._room(run, alone=alone) as (address, place):
-            try:
-                sent = run if run.trace is None else run._replace(trace=self._trace(address, place, run.trace))
-            except (OSError, KeyError):
-                raise WorkerDied from None
-            # Without a key of its own Dask would take equal runs for one, and keep what failed.
-            future = self._client.submit(
-                execute, sent, workers=[address], allow_other_workers=False, pure=False, retries=0
-            )
-            told = threading.Event()
-            place.waiting.add(told)
-            future.add_done_callback(lambda _: told.set())
-            try:
-                while not (future.done() or place.gone or self._stopped):
-                    told.wait(LOOK_SECONDS)
-                if self._stopped:
-                    raise Stopped
-                if not future.done():
-                    raise WorkerDied
-                return self._outcome(future)
-            finally:
-                place.waiting.discard(told)
-                with suppress(Exception):
-                    if future.done():
-                        future.release()
-                    else:
-                        future.cancel()
+        """Does a run on a worker that has room for it.
 
-    def _outcome(self, future: Any) -> Outcome:
+        Raises:
+            ConfigError: If the worker has another program, or the cluster is lost.
+        """
+        with self._room(run, alone=alone) as (address, place):
+            self._check(address, place)
+            sent = run if run.trace is None else run._replace(trace=self._trace(address, place, run.trace))
+            outcome: Outcome = self._ask(address, place, execute, sent)
+            return outcome
+
+    def _ask(self, address: str, place: _Place, function: Callable[..., Any], *arguments: object) -> Any:
+        """What a function returns on a worker.
+
+        Raises:
+            WorkerDied: If the worker is gone before that is here.
+            Stopped: If all are to end.
+        """
+        # Without a key of its own Dask would take equal tasks for one, and keep what failed.
+        future = self._client.submit(
+            function, *arguments, workers=[address], allow_other_workers=False, pure=False, retries=0
+        )
+        told = threading.Event()
+        place.waiting.add(told)
+        future.add_done_callback(lambda _: told.set())
         try:
-            outcome: Outcome = future.result()
-        except (distributed.KilledWorker, CancelledError, OSError):
-            raise WorkerDied from None
-        return outcome
+            while not (self._stopped or place.gone):
+                if not future.done():
+                    told.wait(LOOK_SECONDS)
+                    continue
+                try:
+                    return future.result(timeout=FETCH_SECONDS)
+                except TimeoutError:
+                    # Done, but the worker that has it may be gone; then that shows soon.
+                    continue
+                except (distributed.KilledWorker, CancelledError, OSError):
+                    raise WorkerDied from None
+            if self._stopped:
+                raise Stopped
+            raise WorkerDied
+        finally:
+            place.waiting.discard(told)
+            with suppress(Exception):
+                if future.done():
+                    future.release()
+                else:
+                    future.cancel()
+
+    def _check(self, address: str, place: _Place) -> None:
+        """Refuses a worker that would come to other results."""
+        with place.asking:
+            if place.checked:
+                return
+            try:
+                theirs = self._ask(address, place, program)
+            except (ImportError, AttributeError, RuntimeError) as error:
+                raise ConfigError(
+                    f"{self._where}: worker {address} cannot run ssdlab ({error}); install there what is installed here"
+                ) from None
+            if theirs != program():
+                raise ConfigError(
+                    f"{self._where}: worker {address} has ssdlab {theirs}, and this is {program()}; install the same "
+                    "everywhere"
+                )
+            place.checked = True
 
     @contextmanager
     def _room(self, run: Run, *, alone: bool) -> Iterator[tuple[str, _Place]]:
@@ -224,38 +241,34 @@ class DaskWorkers(Workers):
             address = found()
             assert address is not None
             place = self._places[address]
-            bytes = place.limit_bytes if alone else run.memory_bytes
             slots = place.slots if alone else 1
             place.running += slots
-            place.taken_bytes += bytes
+            place.taken_bytes += run.memory_bytes
         try:
             yield address, place
         finally:
             with self._changed:
                 place.running -= slots
-                place.taken_bytes -= bytes
+                place.taken_bytes -= run.memory_bytes
                 self._changed.notify_all()
 
     def _trace(self, address: str, place: _Place, trace: TraceRef) -> TraceRef:
         """The trace as the worker finds it, sent to it if it does not."""
-        with place.sending:
+        with place.asking:
             if trace not in place.traces:
                 paths = [
-                    self._client.run(_found, path, digest, workers=[address])[address]
-                    or self._send(address, path, digest)
+                    self._ask(address, place, _found, path, digest) or self._send(address, place, path, digest)
                     for path, digest in zip(trace.paths, trace.sha256, strict=True)
                 ]
                 place.traces[trace] = trace._replace(paths=tuple(paths))
             return place.traces[trace]
 
-    def _send(self, address: str, path: str, digest: str) -> str:
+    def _send(self, address: str, place: _Place, path: str, digest: str) -> str:
         with Path(path).open("rb") as file:
             offset = 0
             while True:
                 chunk = file.read(CHUNK_BYTES)
-                there: str = self._client.run(_receive, digest, Path(path).name, offset, chunk, workers=[address])[
-                    address
-                ]
+                there: str = self._ask(address, place, _receive, digest, Path(path).name, offset, chunk)
                 offset += len(chunk)
                 if not chunk:
                     return there
@@ -281,9 +294,9 @@ def _found(path: str, digest: str) -> str | None:
     return path if identified({"kind": "trace", "paths": [path]})["sha256"] == [digest] else None
 
 
-def _receive(digest: str, name: str, offset: int, chunk: bytes, dask_worker: Any = None) -> str:
+def _receive(digest: str, name: str, offset: int, chunk: bytes) -> str:
     """On a worker: takes a part of a file; where it is kept."""
-    path = Path(dask_worker.local_directory) / "ssdlab-traces" / digest / name
+    path = Path(distributed.get_worker().local_directory) / "ssdlab-traces" / digest / name
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("r+b" if offset else "wb") as file:
         file.seek(offset)
