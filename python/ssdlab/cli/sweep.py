@@ -22,7 +22,7 @@ DESIGN = "Design"
 RUNS = "Runs"
 
 EXAMPLES = """
-ssdlab sweep -A ftl.page.gc=greedy,fifo -A device.op=7%..28%:4 --out studies/op
+ssdlab sweep -A ftl.page.gc=greedy,fifo -A device.op=7%..28%:4 -o my/study
 ssdlab sweep oltp.csv --fit compact -A preset=small-nvme,sata-mlc --seeds 5
 ssdlab sweep -A 'device.capacity=1GiB,2GiB workload.requests=100000,200000'
 ssdlab sweep -A device.op=3%..30% -A workload.reads=0%..90% --design sobol

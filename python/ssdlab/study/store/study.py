@@ -208,7 +208,7 @@ class Study(Finding):
             notes.append("a single seed does not tell how sure an effect is; sweep with --seeds 5, for example")
         return effects.Effects(
             about=self.title,
-            source=self._source() or {},
+            source=self._source(),
             outcome=its,
             method=DESIGNS[name],
             mean=sum(point.mean for point in points) / len(points),
@@ -252,7 +252,7 @@ class Study(Finding):
             raise ConfigError(f"{x} cannot be both along and between curves; name another axis")
         return curves.Curves(
             about=self.title,
-            source=self._source() or {},
+            source=self._source(),
             outcome=its,
             x=x,
             by=by,
@@ -284,7 +284,7 @@ class Study(Finding):
         best = front.on_the_front([[one.mean for one in row] for row in estimates], [one.large for one in its])
         return front.Front(
             about=self.title,
-            source=self._source() or {},
+            source=self._source(),
             axes=self.columns,
             outcomes=its,
             candidates=[

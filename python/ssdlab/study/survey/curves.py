@@ -30,7 +30,7 @@ class Curves(Finding):
         self,
         *,
         about: str,
-        source: Mapping[str, Any],
+        source: Mapping[str, Any] | None,
         outcome: Outcome,
         x: str,
         by: str | None,
@@ -38,7 +38,7 @@ class Curves(Finding):
         others: Sequence[str],
     ) -> None:
         self.about = about
-        self.source = dict(source)
+        self.source = source
         self.outcome = outcome
         self.x = x
         """The axis that curves go along."""
@@ -64,7 +64,7 @@ class Curves(Finding):
             "points": [{"x": one.x, "by": one.by, **one.estimate._asdict()} for one in self.cells],
         }
 
-    def _source(self) -> Mapping[str, Any]:
+    def _source(self) -> Mapping[str, Any] | None:
         return self.source
 
     def _tables(self) -> Contents:

@@ -60,7 +60,7 @@ class Effects(Finding):
         self,
         *,
         about: str,
-        source: Mapping[str, Any],
+        source: Mapping[str, Any] | None,
         outcome: Outcome,
         method: str,
         mean: float,
@@ -71,7 +71,7 @@ class Effects(Finding):
     ) -> None:
         self.about = about
         """The study, in one line."""
-        self.source = dict(source)
+        self.source = source
         self.outcome = outcome
         self.method = method
         """How effects were worked out, in words."""
@@ -95,7 +95,7 @@ class Effects(Finding):
             "losses": [one._asdict() for one in self.losses],
         }
 
-    def _source(self) -> Mapping[str, Any]:
+    def _source(self) -> Mapping[str, Any] | None:
         return self.source
 
     def _tables(self) -> Contents:

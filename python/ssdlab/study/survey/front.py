@@ -31,13 +31,13 @@ class Front(Finding):
         self,
         *,
         about: str,
-        source: Mapping[str, Any],
+        source: Mapping[str, Any] | None,
         axes: Sequence[str],
         outcomes: Sequence[Outcome],
         candidates: Sequence[Candidate],
     ) -> None:
         self.about = about
-        self.source = dict(source)
+        self.source = source
         self.axes = tuple(axes)
         self.outcomes = tuple(outcomes)
         self.candidates = tuple(candidates)
@@ -66,7 +66,7 @@ class Front(Finding):
             "points": self._rows(),
         }
 
-    def _source(self) -> Mapping[str, Any]:
+    def _source(self) -> Mapping[str, Any] | None:
         return self.source
 
     def _tables(self) -> Contents:

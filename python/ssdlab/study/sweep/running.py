@@ -154,23 +154,21 @@ def run(
     if folder is None:
         with tempfile.TemporaryDirectory(prefix="ssdlab-study-") as made:
             return run(planned, Path(made), jobs=jobs, cluster=cluster, monitor=monitor)
-    with Store(folder) as store:
+    with workers(jobs, cluster) as crew, Store(folder) as store:
         if retry:
             store.forget_failures([*planned.runs])
         left = [one for key, one in planned.runs.items() if key not in store.records]
         asked = planned.to_dict()
         store.ask(asked)
+        executor = Executor("runs", len(left), monitor=monitor, workers=crew)
+
+        def one(task: Run) -> None:
+            outcome = executor.do(task)
+            if outcome is not None:
+                store.keep(task.key, outcome)
+
         try:
-            if left:
-                with workers(jobs, cluster) as crew:
-                    executor = Executor("runs", len(left), monitor=monitor, workers=crew)
-
-                    def one(task: Run) -> None:
-                        outcome = executor.do(task)
-                        if outcome is not None:
-                            store.keep(task.key, outcome)
-
-                    executor.run([partial(one, task) for task in left])
+            executor.run([partial(one, task) for task in left])
         finally:
             # Whatever ends it, the dataset is of what is finished.
             found = Study(asked, store.records)

@@ -22,6 +22,9 @@ from ssdlab.model.source import identified
 from ssdlab.study.work.run import Outcome, Run, TraceRef, execute, program
 from ssdlab.study.work.workers import Stopped, WorkerDied, Workers
 
+SCHEMES = ("tcp", "tls", "ws", "wss", "ucx")
+"""How schedulers are reached."""
+
 CONNECT_SECONDS = 5.0
 """After which a scheduler that does not answer counts as unreachable."""
 
@@ -84,6 +87,11 @@ class DaskWorkers(Workers):
     def __init__(self, address: str) -> None:
         self._address = address
         self._where = f"cluster {text.path(address)}"
+        scheme, separator, _ = address.partition("://")
+        if separator and scheme not in SCHEMES:
+            raise ConfigError(
+                f"{self._where}: {text.path(scheme)} is none of {', '.join(SCHEMES)}; write tcp://host:8786"
+            )
         try:
             self._client: Any = distributed.Client(
                 address, timeout=CONNECT_SECONDS, set_as_default=False, name="ssdlab"
