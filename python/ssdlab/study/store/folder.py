@@ -149,6 +149,9 @@ class Store:
         for name, table in ((RESULTS, results), (RUNS, dataset)):
             with replacing(self.folder / name) as path:
                 pq.write_table(table, path, compression="zstd")
+                _to_disk(path)
+        # The journal goes only when what takes its place is on the disk.
+        _to_disk(self.folder)
         self._journal.clear()
 
     def __enter__(self) -> Self:
@@ -157,6 +160,15 @@ class Store:
     def __exit__(self, kind: type[BaseException] | None, error: object, trace: TracebackType | None) -> None:
         self._journal.close()
         os.close(self._lock)
+
+
+def _to_disk(path: Path) -> None:
+    """Has a file, or the names in a folder, survive a loss of power."""
+    opened = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(opened)
+    finally:
+        os.close(opened)
 
 
 def _locked(folder: Path) -> int:
