@@ -41,6 +41,7 @@ bench: $(INSTALLED) $(PEERS)/.installed ## Measure speed; prints the machine, ta
 	cargo run --release --locked --quiet -p ssdlab-bench
 	@$(BIN)/python crates/bench/python_overhead.py target/release/ssdlab-bench
 	@$(BIN)/python crates/bench/start_up.py
+	@$(BIN)/python crates/bench/sweep.py
 	@$(BIN)/python crates/bench/against_libcachesim.py $(PEERS)/bin/python
 
 validate: $(INSTALLED) ## Compare write amplification with published theory, row by row
