@@ -34,6 +34,7 @@ DOCUMENTS = (
     "docs/calibrate.md",
     "docs/schedulers.md",
     "docs/plan.md",
+    "docs/studies.md",
 )
 BLOCK = re.compile(r"^(?:`([^`\n]+)`:\n\n)?```(console|python|text|toml|csv)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 

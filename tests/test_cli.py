@@ -190,10 +190,10 @@ def test_a_reader_that_has_seen_enough_is_no_error() -> None:
 
 
 def test_completion_knows_the_settings() -> None:
-    from ssdlab.cli.options import _complete_preset, _complete_set
+    from ssdlab.cli.options import _complete_preset, complete_set
 
-    assert ("nand.erase=", "Block erase (t_BERS).") in list(_complete_set("nand.e"))
-    assert "ftl.page.gc=fifo" in [text for text, _ in _complete_set("ftl.page.gc=")]
+    assert ("nand.erase=", "Block erase (t_BERS).") in list(complete_set("nand.e"))
+    assert "ftl.page.gc=fifo" in [text for text, _ in complete_set("ftl.page.gc=")]
     assert [name for name, _ in _complete_preset("tlc")] == ["tlc-chip", "tlc-nvme"]
 
 

@@ -108,6 +108,17 @@ def test_while_running(command: list[str], tmp_path: Path) -> None:
     assert "partial result" in out and "write amplification" in out
 
 
+def test_a_sweep_keeps_what_is_finished_and_goes_on(tmp_path: Path) -> None:
+    few, more = ["-A", "workload.requests=1000,2000"], ["-A", f"workload.requests=1000,2000,{MANY}"]
+    arguments = ["sweep", *LONG[:-2], "--jobs", "1", "--out", "s", "--json"]
+    out, _ = interrupted([*arguments, *more], r"sweep: runs .*2 of 3 runs", tmp_path)
+    kept = json.loads(out)
+    assert kept["partial"] and kept["result"]["finished"] == 2 and kept["result"]["asked"] == 3
+    command = [sys.executable, "-m", "ssdlab", *arguments, *few]
+    whole = json.loads(subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True).stdout)
+    assert whole["result"]["rows"] == kept["result"]["rows"] and not whole["partial"]
+
+
 @pytest.mark.slow
 def test_the_partial_result_is_saved(tmp_path: Path) -> None:
     out, _ = interrupted(["run", *LONG, "--json", "--out", "out"], r"measure.*requests/s", tmp_path)

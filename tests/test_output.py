@@ -10,7 +10,7 @@ import jsonschema
 import pytest
 
 import ssdlab
-from conftest import ROOT, SMALL_SETS
+from conftest import ROOT, SMALL, SMALL_SETS
 from ssdlab import cli
 from ssdlab.cli.command import load
 from ssdlab.model.envelope import envelope, written
@@ -41,6 +41,11 @@ CALIBRATE = [*SMALL_SETS, "--set", "time=event", "--regions", "1MiB", "--in-flig
 COMMANDS: dict[str, list[str]] = {
     "run": SMALL_SETS,
     "compare": [*SMALL_SETS, "--case", "seed=1", "--case", "seed=2"],
+    "sweep": [*SMALL_SETS, "-A", "seed=1,2"],
+    "study show": ["study"],
+    "study plot": ["study"],
+    "study effects": ["study"],
+    "study pareto": ["study", "-O", "write_amplification", "-O", "wear.erases"],
     "calibrate": CALIBRATE,
     "validate": ["--quick"],
     "list": [],
@@ -97,6 +102,8 @@ def test_every_command_prints_one_shape(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(amplification, "quick_rows", lambda: [*amplification.rows()][:1])
+    if command.startswith("study"):
+        ssdlab.sweep({"device.op": ["20%", "30%"]}, ssdlab.Config("tlc-chip", overrides=SMALL), out="study")
     assert not cli.app([*command.split(), *COMMANDS[command], "--json"], standalone_mode=False)
     found = json.loads(capsys.readouterr().out)
     jsonschema.validate(found, SCHEMA)

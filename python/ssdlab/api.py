@@ -26,6 +26,8 @@ from ssdlab.model.trace_file import TraceFile, read_trace
 from ssdlab.study import experiments
 from ssdlab.study.calibration import Calibration, calibrate, calibrate_target
 from ssdlab.study.compare import Comparison, compare
+from ssdlab.study.store.study import Study
+from ssdlab.study.sweep.running import open_study, sweep
 
 __all__ = [
     "Calibration",
@@ -51,6 +53,7 @@ __all__ = [
     "Setting",
     "SimulationError",
     "SsdlabError",
+    "Study",
     "Trace",
     "TraceAnalysis",
     "TraceError",
@@ -68,7 +71,9 @@ __all__ = [
     "corpus",
     "experiments",
     "generate",
+    "open_study",
     "presets",
     "read_trace",
     "simulate",
+    "sweep",
 ]

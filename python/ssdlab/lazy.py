@@ -5,7 +5,10 @@
 
 from importlib import import_module
 
-__all__ = ["Counts", "Numbers", "np", "npt", "pa", "pq", "room"]
+__all__ = [
+    "Counts", "Numbers", "distributed", "duckdb", "np", "npt", "pa", "pd", "pl", "pq", "qmc", "room", "saltelli",
+    "sobol_analysis", "special",
+]  # fmt: skip
 
 TYPE_CHECKING = False
 """As `typing` has it, which takes a while to load: this module comes first, before Ctrl-C is the command line's."""
@@ -15,23 +18,43 @@ if TYPE_CHECKING:
 
     import numpy as np
     import numpy.typing as npt
+    import pandas as pd
+    import polars as pl
     import pyarrow as pa
     import pyarrow.parquet as pq
+    from scipy import special
+    from scipy.stats import qmc
+
+    distributed: Any
+    duckdb: Any
+    saltelli: Any
+    sobol_analysis: Any
 
     Counts = npt.NDArray[np.uint64]
     Numbers = npt.NDArray[np.float64]
 else:
 
     class _Module:
-        """Stands for a module until it is used."""
+        """Stands for a module until it is used; `extra` is what of ssdlab has to be installed for it."""
 
-        def __init__(self, name: str) -> None:
-            self._name = name
+        def __init__(self, name: str, extra: str = "") -> None:
+            self._name, self._extra = name, extra
 
         def __getattr__(self, attribute: str) -> object:
-            return getattr(import_module(self._name), attribute)
+            try:
+                module = import_module(self._name)
+            except ModuleNotFoundError as error:
+                if not self._extra or error.name != self._name.partition(".")[0]:
+                    raise
+                fault = import_module("ssdlab._ssdlab").ConfigError
+                raise fault(f"{error.name} is not installed; pip install 'ssdlab[{self._extra}]'") from None
+            return getattr(module, attribute)
 
     np, npt, pa, pq = map(_Module, ("numpy", "numpy.typing", "pyarrow", "pyarrow.parquet"))
+    pd, pl, duckdb = _Module("pandas", "pandas"), _Module("polars", "polars"), _Module("duckdb", "duckdb")
+    special, qmc = _Module("scipy.special", "study"), _Module("scipy.stats.qmc", "study")
+    saltelli, sobol_analysis = _Module("SALib.sample.sobol", "study"), _Module("SALib.analyze.sobol", "study")
+    distributed = _Module("distributed", "cluster")
     Counts = Numbers = object
 
 

@@ -18,7 +18,7 @@ mod text;
 
 use std::time::Instant;
 
-use ssdlab_config::Config;
+use ssdlab_config::{Config, ConfigError, Layer, Settings};
 use ssdlab_sim::{Control, Monitor, Phase, Status, Summary};
 use ssdlab_trace::Generator;
 
@@ -46,11 +46,15 @@ impl Monitor for Clocked {
     }
 }
 
+/// One chip with these settings.
+fn settings(sets: &[String]) -> Result<Settings, ConfigError> {
+    let sets: Vec<_> = sets.iter().map(|set| Layer { origin: "--set".into(), text: set.clone() }).collect();
+    Config::resolve(Some("tlc-chip"), &[], &sets)?.settings(None)
+}
+
 /// Seconds of the measured phase of the workload configured by `sets`, which has a warm-up, and the summary.
 fn measured(sets: &[String]) -> (f64, Summary) {
-    let settings = Config::resolve(Some("tlc-chip"), &[], sets)
-        .and_then(|config| config.settings(None))
-        .expect("a sound benchmark");
+    let settings = settings(sets).expect("a sound benchmark");
     let mut source = Generator::new(&settings.workload).expect("the workload is valid");
     let mut clocked = Clocked { began: None };
     let outcome = ssdlab_sim::run(&settings.setup, &mut source, &mut clocked).expect("the device is valid");
@@ -59,8 +63,7 @@ fn measured(sets: &[String]) -> (f64, Summary) {
 
 /// Seconds that the workload configured by `sets` takes when called from Rust, and its flash programs.
 pub fn simulate(sets: &[String]) -> Result<(f64, u64), String> {
-    let settings = Config::resolve(Some("tlc-chip"), &[], sets).and_then(|config| config.settings(None));
-    let settings = settings.map_err(|error| error.to_string())?;
+    let settings = settings(sets).map_err(|error| error.to_string())?;
     let began = Instant::now();
     let mut source = Generator::new(&settings.workload).map_err(|error| error.to_string())?;
     let outcome = ssdlab_sim::run(&settings.setup, &mut source, &mut ()).map_err(|error| error.to_string())?;

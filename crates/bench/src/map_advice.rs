@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use ssdlab_advice::{MapAdvisor, MapSizes};
-use ssdlab_config::{Config, Settings};
+use ssdlab_config::{Config, Layer, Settings};
 use ssdlab_ftl::map::{MapModel, SegmentCache, segments};
 use ssdlab_sim::Setup;
 use ssdlab_trace::{Generator, Op, ReadOptions, Request, Source, TraceReader};
@@ -14,7 +14,7 @@ use crate::{Scale, machine};
 const BATCH: usize = 4096;
 
 fn settings(sets: &[&str]) -> Settings {
-    let sets: Vec<String> = sets.iter().map(|&set| set.into()).collect();
+    let sets: Vec<_> = sets.iter().map(|&set| Layer { origin: "--set".into(), text: set.into() }).collect();
     let config = Config::resolve(Some("mapcache"), &[], &sets);
     config.and_then(|config| config.settings(None)).expect("a sound benchmark")
 }

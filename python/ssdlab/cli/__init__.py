@@ -24,6 +24,8 @@ COMMANDS = {
     "run": "Replay a trace, or a generated workload, against a simulated SSD.",
     "serve": "Serve a simulated drive to any program, by the protocol NBD.",
     "compare": "Run the same requests against several configurations and set the figures side by side.",
+    "sweep": "Run many configurations: grids, samples of a space, screening designs; survives interruption.",
+    "study": "Show, draw and analyse what a sweep found: curves, effects, the Pareto front.",
     "calibrate": "Find the size of regions and batches for the I/O scheduler pardispatcher by a micro-test.",
     "validate": "Compare write amplification with theory, or generated Filebench workloads with captured ones.",
     "experiment": "Reproduce tables of published documents and set ours beside them, cell by cell.",

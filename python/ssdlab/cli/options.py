@@ -20,7 +20,8 @@ def _complete_preset(incomplete: str) -> list[tuple[str, str]]:
     return [(name, title) for name, title, _ in _ssdlab.presets() if name.startswith(incomplete)]
 
 
-def _complete_set(incomplete: str) -> Iterator[tuple[str, str]]:
+def complete_set(incomplete: str) -> Iterator[tuple[str, str]]:
+    """Settings, and after `=` values of one."""
     key, equals, _ = incomplete.partition("=")
     for option, help_text, example, variants in _ssdlab.options():
         if equals and option == key:
@@ -91,7 +92,7 @@ Sets = Annotated[
         "--set -s KEY=VALUE",
         "Override one setting, such as device.op=7%; may be repeated.",
         CONFIGURATION,
-        autocompletion=_complete_set,
+        autocompletion=complete_set,
     ),
 ]
 Workload = Annotated[
@@ -134,14 +135,22 @@ Jobs = Annotated[
     int | None,
     option("--jobs -j INTEGER", "Simulations at a time; one per processor if left out.", min=1),
 ]
+Outcomes = Annotated[
+    list[str],
+    option(
+        "--outcome -O FIGURE",
+        "A figure of the results, such as write_amplification or time.iops:max (more is better); may be repeated.",
+        OUTPUT,
+    ),
+]
 
 
 def out(kind: type[Finding]) -> Any:
     """The option that names a directory to write a kind of finding to."""
-    return option("--out -o DIR", f"Write {kind.saved} there.", OUTPUT, parser=_writable)
+    return option("--out -o DIR", f"Write {kind.saved} there.", OUTPUT, parser=writable)
 
 
-def _writable(written: str) -> Path:
+def writable(written: str) -> Path:
     """Fails now rather than after a long run; makes nothing, as the run may fail as well."""
     if not written:
         raise ConfigError("--out '': names no directory; name one, or leave --out out")

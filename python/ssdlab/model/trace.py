@@ -1,5 +1,6 @@
 """Traces in memory, and generated workloads."""
 
+import json
 import os
 from collections.abc import Sequence
 from typing import Any
@@ -211,8 +212,9 @@ class Workload(Source):
     def about(self) -> dict[str, Any]:
         """Its settings."""
         prefix = "workload."
-        keys = [key for key, *_ in self._config.settings if key.startswith(prefix)]
-        return {"kind": "workload", **{key.removeprefix(prefix): self._config[key] for key in keys}}
+        settings = [one for one in self._config.settings if one.key.startswith(prefix)]
+        # A TOML scalar is a JSON scalar.
+        return {"kind": "workload", **{one.key.removeprefix(prefix): json.loads(one.value) for one in settings}}
 
     def report_of(self, reader: RequestSource) -> None:
         """Nothing: there is no file."""

@@ -1,0 +1,96 @@
+"""What the executor of studies costs, and what a second worker gains; `--short` for a tenth of the runs."""
+
+import os
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import distributed
+
+import ssdlab
+from ssdlab.study.sweep import running
+from ssdlab.study.sweep.design import Design
+from ssdlab.study.sweep.plan import Plan, plan
+from ssdlab.study.work.run import execute
+
+TINY = {
+    "device.capacity": "8MiB", "nand.pages_per_block": 32, "workload.requests": 100, "time": "count",
+    "precondition.overwrite": "none",
+}  # fmt: skip
+"""A run of a millisecond or two."""
+SECOND = {**TINY, "device.capacity": "256MiB", "precondition.overwrite": "passes", "workload.requests": 5_000_000}
+"""A run of about a second."""
+
+
+def planned(settings: dict[str, object], runs: int) -> Plan:
+    """A plan of so many runs, which differ in their seeds."""
+    config = ssdlab.Config("tlc-chip", overrides=settings)
+    axes = {"seed": [*range(1, runs + 1)]}
+    return plan(running.question(axes, config, None, design=Design(), without=[], seeds=1, outcomes=[]))
+
+
+def swept(asked: Plan, *, jobs: int | None = None, cluster: str | None = None) -> tuple[float, list[float]]:
+    """Seconds that a sweep takes, and when each tenth of its runs was done."""
+    began = time.perf_counter()
+    tenths: list[float] = []
+
+    def watch(_phase: str, done: int, total: int | None, _requests: int) -> bool:
+        while total and len(tenths) < 10 * done // total:
+            tenths.append(time.perf_counter() - began)
+        return False
+
+    with tempfile.TemporaryDirectory() as folder:
+        study = running.run(asked, Path(folder), jobs=jobs, cluster=cluster, monitor=watch)
+    assert not study.failures and not study.partial
+    return time.perf_counter() - began, tenths
+
+
+def main() -> None:
+    """Prints a table."""
+    share = 10 if "--short" in sys.argv else 1
+    rows: list[tuple[str, str]] = []
+
+    few = planned(SECOND, 200 // share)
+    one, two = (swept(few, jobs=jobs)[0] for jobs in (1, 2))
+    rows.append((f"{len(few.runs)} runs of about a second, one worker", f"{one:.1f} s"))
+    rows.append(
+        (f"the same, two workers of {os.cpu_count()} processors", f"{two:.1f} s, {one / two:.2f} times as fast")
+    )
+
+    many = planned(TINY, 10_000 // share)
+    some = [*many.runs.values()][:1000]
+    for run in some[:50]:
+        execute(run)
+    began = time.perf_counter()
+    for run in some:
+        execute(run)
+    direct = (time.perf_counter() - began) / len(some)
+    whole, tenths = swept(many, jobs=1)
+    rows.append(("a tiny run by itself", f"{1e3 * direct:.2f} ms"))
+    rows.append(
+        (f"{len(many.runs)} tiny runs, cost of the executor", f"{1e3 * (whole / len(many.runs) - direct):.2f} ms a run")
+    )
+    if len(tenths) > 8:
+        early, late = tenths[2] - tenths[0], tenths[8] - tenths[6]
+        rows.append(("the eighth and ninth tenth against the second and third", f"{late / early:.2f} times the time"))
+
+    fewer = planned(TINY, 2000 // share)
+    with distributed.LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None) as cluster:
+        swept(planned(TINY, 20), cluster=cluster.scheduler_address)
+        whole, _ = swept(fewer, cluster=cluster.scheduler_address)
+    rows.append(
+        (
+            f"{len(fewer.runs)} tiny runs by Dask, cost of the executor",
+            f"{1e3 * (whole / len(fewer.runs) - direct):.2f} ms a run",
+        )
+    )
+
+    print("\n### Studies\n")
+    print("| what | measured |\n|---|---|")
+    for what, measured in rows:
+        print(f"| {what} | {measured} |")
+
+
+if __name__ == "__main__":
+    main()

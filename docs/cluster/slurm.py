@@ -1,0 +1,25 @@
+"""Starts Dask workers as SLURM jobs, and prints the address for `ssdlab sweep --cluster`.
+
+Needs `pip install 'ssdlab[cluster]' dask-jobqueue` in an environment that all nodes see. Run it on the login node, and
+leave it running; workers end with it.
+"""
+
+import signal
+
+from dask_jobqueue import SLURMCluster
+
+cluster = SLURMCluster(
+    queue="normal",
+    account="storage",
+    # One job: a node's share of cores and memory. A process for each core, so that a run that is killed takes no other.
+    cores=16,
+    processes=16,
+    memory="64GB",
+    walltime="04:00:00",
+    # Local to the node: traces that nodes do not share are kept here.
+    local_directory="/tmp",
+)
+# As many jobs as there is work for. A sweep goes on when workers come and go.
+cluster.adapt(minimum_jobs=1, maximum_jobs=20)
+print(cluster.scheduler_address, flush=True)
+signal.pause()

@@ -1,0 +1,111 @@
+"""`ssdlab study`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ssdlab.cli import options
+from ssdlab.cli.command import App
+from ssdlab.cli.output import deliver, print_json
+from ssdlab.cli.output import show as show_page
+from ssdlab.lazy import room
+from ssdlab.study.store.study import Study
+from ssdlab.study.survey.curves import Curves
+from ssdlab.study.survey.effects import Effects
+from ssdlab.study.survey.front import Front
+
+app = App()
+
+Folder = Annotated[Path, typer.Argument(metavar="PATH", help="Folder of a study, that --out of 'ssdlab sweep' named.")]
+Outcome = Annotated[
+    str,
+    options.option(
+        "--outcome -O FIGURE",
+        "A figure of the results, such as write_amplification or time.iops:max (more is better).",
+    ),
+]
+USUAL = "write_amplification"
+
+
+@app.command(
+    examples="""
+ssdlab study show studies/op -O write_amplification
+ssdlab study show studies/op --figures
+ssdlab study show studies/op --out out/op
+"""
+)
+def show(
+    path: Folder,
+    outcome: options.Outcomes = [],
+    figures: Annotated[
+        bool, options.option("--figures", "List the figures that can be outcomes instead.", options.OUTPUT)
+    ] = False,
+    json: options.Json = False,
+    out: Annotated[Path | None, options.out(Study)] = None,
+) -> int:
+    """Show every point with its outcomes, mean and 95 % confidence interval over seeds."""
+    found = Study.read(path)
+    if outcome:
+        found = found.asked_for(outcome)
+    if figures and json:
+        print_json("figures", found.figures)
+        return 0
+    if figures:
+        show_page(room("view.pages.study").figures(found))
+        return 0
+    return deliver(found, json=json, out=out)
+
+
+@app.command(
+    examples="""
+ssdlab study plot studies/op --x device.op --by ftl.page.gc --out out/curves
+"""
+)
+def plot(
+    path: Folder,
+    outcome: Outcome = USUAL,
+    x: Annotated[str | None, options.option("--x AXIS", "Along curves; the axis with most values if left out.")] = None,
+    by: Annotated[str | None, options.option("--by AXIS", "A curve for each of its values.")] = None,
+    json: options.Json = False,
+    out: Annotated[Path | None, options.out(Curves)] = None,
+) -> int:
+    """Set an outcome against one or two axes: curves with confidence bands over seeds, and a heat map.
+
+    Axes that are not named are averaged over.
+    """
+    return deliver(Study.read(path).curves(outcome, x, by), json=json, out=out)
+
+
+@app.command(
+    examples="""
+ssdlab study effects studies/screening -O latency.all.p99_ns
+"""
+)
+def effects(
+    path: Folder,
+    outcome: Outcome = USUAL,
+    json: options.Json = False,
+    out: Annotated[Path | None, options.out(Effects)] = None,
+) -> int:
+    """Tell what each axis does to an outcome, alone and with another, and what keeping it at a value loses.
+
+    The design says how: contrasts of a factorial, analysis of variance of a grid, Sobol' indices of a Saltelli design,
+    differences of one factor at a time, a straight model of other samples.
+    """
+    return deliver(Study.read(path).effects(outcome), json=json, out=out)
+
+
+@app.command(
+    examples="""
+ssdlab study pareto studies/op -O write_amplification -O device.physical_bytes
+"""
+)
+def pareto(
+    path: Folder,
+    outcome: options.Outcomes = [],
+    json: options.Json = False,
+    out: Annotated[Path | None, options.out(Front)] = None,
+) -> int:
+    """List the points that no other beats in all outcomes."""
+    return deliver(Study.read(path).pareto(outcome), json=json, out=out)

@@ -1,0 +1,163 @@
+"""`ssdlab sweep`."""
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+from ssdlab import text
+from ssdlab._ssdlab import ConfigError
+from ssdlab.cli import options
+from ssdlab.cli.command import App
+from ssdlab.cli.output import deliver
+from ssdlab.cli.progress import watching
+from ssdlab.study.sweep import running
+from ssdlab.study.sweep.axes import axis
+from ssdlab.study.sweep.design import DEFAULT_SAMPLES, DESIGNS, Design
+from ssdlab.study.sweep.file import Written, read
+from ssdlab.study.sweep.plan import plan
+
+app = App()
+
+DESIGN = "Design"
+RUNS = "Runs"
+
+EXAMPLES = """
+ssdlab sweep -A ftl.page.gc=greedy,fifo -A device.op=7%..28%:4 -o my/study
+ssdlab sweep oltp.csv --fit compact -A preset=small-nvme,sata-mlc --seeds 5
+ssdlab sweep -A 'device.capacity=1GiB,2GiB workload.requests=100000,200000'
+ssdlab sweep -A device.op=3%..30% -A workload.reads=0%..90% --design sobol
+ssdlab sweep --file study.toml --out studies/mine --dry-run
+"""
+
+
+def _complete_design(incomplete: str) -> list[tuple[str, str]]:
+    return [(name, help) for name, help in DESIGNS.items() if name.startswith(incomplete)]
+
+
+@app.command(examples=EXAMPLES)
+def sweep(
+    trace: options.MaybeTrace = None,
+    axes: Annotated[
+        list[str],
+        options.option(
+            "--axis -A KEY=VALUES",
+            "Vary a setting, trace or preset: A,B,C, or 3%..30%:10 (ten values), or 1GiB..64GiB:7:log. Several in one "
+            "option are linked. May be repeated.",
+            DESIGN,
+            autocompletion=options.complete_set,
+        ),
+    ] = [],
+    file: Annotated[
+        Path | None,
+        options.option("--file -F FILE", "Take the sweep from a TOML file; options add to it, and beat it.", DESIGN),
+    ] = None,
+    without: Annotated[
+        list[str],
+        options.option(
+            "--without CONDITION",
+            "Leave out combinations, such as 'ftl.page.gc=fifo device.op>20%'. May be repeated.",
+            DESIGN,
+        ),
+    ] = [],
+    design: Annotated[
+        str | None,
+        options.option(
+            "--design NAME", f"{', '.join(DESIGNS)}; grid if left out.", DESIGN, autocompletion=_complete_design
+        ),
+    ] = None,
+    samples: Annotated[
+        int | None,
+        options.option(
+            "--samples INTEGER", f"Points of a design that draws or fills; {DEFAULT_SAMPLES} if left out.", DESIGN
+        ),
+    ] = None,
+    resolution: Annotated[
+        int | None,
+        options.option(
+            "--resolution INTEGER", "3, 4 or 5, of a fractional factorial; all combinations if left out.", DESIGN
+        ),
+    ] = None,
+    design_seed: Annotated[
+        int | None, options.option("--design-seed INTEGER", "Of a design that draws; 1 if left out.", DESIGN)
+    ] = None,
+    seeds: Annotated[
+        int | None,
+        options.option("--seeds INTEGER", "Run each point with so many seeds, its own and those that follow.", DESIGN),
+    ] = None,
+    preset: options.Preset = None,
+    config: options.ConfigFiles = [],
+    set: options.Sets = [],
+    workload: options.Workload = None,
+    fit: options.Fit = None,
+    repeat: options.Repeat = None,
+    check: options.Check = False,
+    format: options.Format = None,
+    device: options.Device = None,
+    action: options.Action = None,
+    skip_bad: options.SkipBad = False,
+    jobs: Annotated[
+        int | None,
+        options.option(
+            "--jobs --workers -j INTEGER", "Worker processes here; one per processor if left out.", RUNS, min=1
+        ),
+    ] = None,
+    cluster: Annotated[
+        str | None,
+        options.option("--cluster ADDRESS", "Run on the workers of this Dask scheduler, tcp://HOST:PORT.", RUNS),
+    ] = None,
+    retry: Annotated[bool, options.option("--retry", "Run again what failed before.", RUNS)] = False,
+    dry_run: Annotated[
+        bool, options.option("--dry-run", "List the runs, their memory and time, and run only a pilot.", RUNS)
+    ] = False,
+    yes: Annotated[bool, options.option("--yes", "Run, however many runs there are.", RUNS)] = False,
+    outcome: options.Outcomes = [],
+    json: options.Json = False,
+    out: Annotated[
+        Path | None,
+        options.option(
+            "--out -o DIR",
+            "Folder of the study: what it holds is not run again. Nothing is kept if left out.",
+            options.OUTPUT,
+            parser=options.writable,
+        ),
+    ] = None,
+) -> int:
+    """Runs side by side in processes of their own; equal runs run once, a run that fails is a row with its error, and
+    the study does not depend on how many run at a time, or on interruptions. Ctrl-C keeps what is finished; the same
+    command goes on. 'ssdlab study' draws and analyses it.
+    """
+    written = Written() if file is None else read(file)
+    varied = {key for one in axes for key in axis(one).keys}
+    kept = [one for one in written.axes if not varied.intersection(one)]
+    if not axes and not kept:
+        raise ConfigError("nothing is varied; give an axis, such as -A device.op=7%,28%")
+    paths = trace or [*written.trace]
+    if paths and workload:
+        raise ConfigError("a trace and --workload exclude each other; leave one of them out")
+    short = options.shortcuts(workload=workload, fit=fit, repeat=repeat, check=check)
+    base = options.configuration(preset or written.preset, [*written.config, *config], [*written.sets, *set], short)
+    reading: dict[str, Any] = {"format": format, "device": device, "action": action, "skip_bad": skip_bad}
+    asked = running.question(
+        [*kept, *axes],
+        base,
+        options.trace_file(paths, format, device, action, skip_bad),
+        design=Design(
+            design or written.design or "grid",
+            written.samples if samples is None else samples,
+            written.resolution if resolution is None else resolution,
+            (written.seed or 1) if design_seed is None else design_seed,
+        ),
+        without=[*written.without, *without],
+        seeds=(written.seeds or 1) if seeds is None else seeds,
+        outcomes=outcome or written.outcomes,
+        reading=reading,
+    )
+    planned = plan(asked, many=yes)
+    if dry_run:
+        return deliver(running.preview(planned, out, jobs=jobs), json=json)
+    with watching("sweep") as watch:
+        found = running.run(planned, out, jobs=jobs, cluster=cluster, retry=retry, monitor=watch)
+    status = deliver(found, json=json)
+    if out is not None:
+        print(f"\nkept in {text.path(out)}; see 'ssdlab study --help'", file=sys.stderr if json else sys.stdout)
+    return status

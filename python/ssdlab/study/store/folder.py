@@ -1,0 +1,187 @@
+"""Reading and writing the folder of a study."""
+
+import fcntl
+import json
+import os
+import socket
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from ssdlab import text
+from ssdlab._ssdlab import ConfigError
+from ssdlab.lazy import pa, pq
+from ssdlab.model.files import replacing, write
+from ssdlab.study.store.journal import Journal, entries
+from ssdlab.study.store.table import Point, Record
+from ssdlab.study.work.run import Outcome, program
+
+SHAPE = 1
+"""Version of the folder's shape."""
+
+PLAN, JOURNAL, RESULTS, RUNS, LOCK = "plan.json", "journal", "results.parquet", "runs.parquet", "lock"
+"""Names of its files."""
+
+
+def read_plan(folder: Path) -> dict[str, Any]:
+    """What was asked.
+
+    Raises:
+        ConfigError: If the folder holds no study that this version reads.
+    """
+    path = folder / PLAN
+    try:
+        plan = json.loads(path.read_text(encoding="utf-8"))
+    except (FileNotFoundError, NotADirectoryError):
+        raise ConfigError(f"{text.path(folder)}: holds no study; 'ssdlab sweep --out FOLDER' makes one") from None
+    except ValueError:
+        raise ConfigError(f"{text.path(path)}: is not JSON; make the study again in another folder") from None
+    if not isinstance(plan, dict) or plan.get("shape") != SHAPE:
+        raise ConfigError(
+            f"{text.path(folder)}: was written by a version of ssdlab that keeps studies in another shape; read it "
+            "with that version, or make the study again in another folder"
+        )
+    return plan
+
+
+def points_of(plan: Mapping[str, Any]) -> list[Point]:
+    """The points of a plan."""
+    axes = plan["columns"]
+    return [Point(dict(zip(axes, values, strict=True)), seed, key) for values, seed, key in plan["points"]]
+
+
+def records_of(folder: Path) -> dict[str, Record]:
+    """Every run that came to its end, by its key."""
+    # The journal first: what is packed meanwhile is then found in both rather than in neither.
+    found = {}
+    for line in entries(folder / JOURNAL):
+        entry = json.loads(line)
+        result = None if entry["result"] is None else json.dumps(entry["result"])
+        found[entry["key"]] = Record(result, entry["error"])
+    if (folder / RESULTS).exists():
+        packed = pq.read_table(folder / RESULTS).to_pydict()
+        for key, error, result in zip(packed["key"], packed["error"], packed["result"], strict=True):
+            found.setdefault(key, Record(result, error))
+    return found
+
+
+class Store:
+    """The folder of a study, held by this process to write to it.
+
+    Args:
+        folder: Made if it is not there.
+
+    Raises:
+        ConfigError: If it holds something else, a study of another program, or is written by another process.
+        OSError: If it cannot be written.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        known = (PLAN, JOURNAL, RESULTS, RUNS, LOCK)
+        if folder.exists() and not folder.is_dir():
+            raise ConfigError(f"{text.path(folder)}: is a file; name a folder")
+        foreign = [path.name for path in folder.iterdir() if path.name not in known] if folder.is_dir() else []
+        if foreign and not (folder / PLAN).exists():
+            raise ConfigError(
+                f"{text.path(folder)}: holds {text.path(foreign[0])} and no study; name another folder, or a new one"
+            )
+        folder.mkdir(parents=True, exist_ok=True)
+        self._lock = _locked(folder)
+        try:
+            if (folder / PLAN).exists():
+                theirs = read_plan(folder)["program"]
+                if theirs != program():
+                    raise ConfigError(
+                        f"{text.path(folder)}: the study was made by ssdlab {theirs}, and this is {program()}, whose "
+                        "results may differ; go on with that one, or name another folder"
+                    )
+            self.records = records_of(folder)
+            """Runs that came to their end, by their key."""
+            self._journal = Journal(folder / JOURNAL)
+        except BaseException:
+            os.close(self._lock)
+            raise
+
+    def ask(self, plan: Mapping[str, Any]) -> None:
+        """Keeps what is asked from now on.
+
+        Raises:
+            OSError: If it cannot be written.
+        """
+        with replacing(self.folder / PLAN) as path:
+            write(path, json.dumps({"shape": SHAPE, "program": program(), **plan}, separators=(",", ":")) + "\n")
+
+    def keep(self, key: str, outcome: Outcome) -> None:
+        """Keeps what a run came to.
+
+        Raises:
+            OSError: If there is no room for it.
+        """
+        result = "null" if outcome.result is None else outcome.result
+        self._journal.append(f'{{"key": "{key}", "error": {json.dumps(outcome.error)}, "result": {result}}}')
+        self.records[key] = Record(outcome.result, outcome.error)
+
+    def forget_failures(self, keys: Sequence[str]) -> None:
+        """Has runs that failed done again."""
+        for key in keys:
+            if key in self.records and self.records[key].error is not None:
+                del self.records[key]
+
+    def pack(self, dataset: "pa.Table") -> None:
+        """Moves the journal into the Parquet files, which are the same in whichever order runs ended.
+
+        Args:
+            dataset: The rows of what was asked, as other tools are to see them.
+
+        Raises:
+            OSError: If there is no room for them; then the journal stays.
+        """
+        keys = sorted(self.records)
+        results = pa.table(
+            {
+                "key": pa.array(keys, pa.string()),
+                "error": pa.array([self.records[key].error for key in keys], pa.string()),
+                "result": pa.array([self.records[key].result for key in keys], pa.string()),
+            }
+        )
+        for name, table in ((RESULTS, results), (RUNS, dataset)):
+            with replacing(self.folder / name) as path:
+                pq.write_table(table, path, compression="zstd")
+                _to_disk(path)
+        # The journal goes only when what takes its place is on the disk.
+        _to_disk(self.folder)
+        self._journal.clear()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: object, trace: TracebackType | None) -> None:
+        self._journal.close()
+        os.close(self._lock)
+
+
+def _to_disk(path: Path) -> None:
+    """Has a file, or the names in a folder, survive a loss of power."""
+    opened = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(opened)
+    finally:
+        os.close(opened)
+
+
+def _locked(folder: Path) -> int:
+    """The lock, which the system lets go of when this process ends in whatever way."""
+    lock = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o666)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        holder = os.read(lock, 200).decode(errors="replace").strip() or "another process"
+        os.close(lock)
+        raise ConfigError(
+            f"{text.path(folder)}: is being written by {holder}; wait for it, or name another folder"
+        ) from None
+    os.ftruncate(lock, 0)
+    os.write(lock, f"process {os.getpid()} on {socket.gethostname()}\n".encode())
+    return lock

@@ -1,0 +1,330 @@
+"""A study as a user holds it."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ssdlab import text
+from ssdlab._ssdlab import ConfigError
+from ssdlab.lazy import duckdb, pa, pd, pl
+from ssdlab.model.finding import Contents, Finding, Plot
+from ssdlab.study.store.folder import points_of, read_plan, records_of
+from ssdlab.study.store.table import KEY, SEED, Point, Record, dataset
+from ssdlab.study.survey import curves, effects, front, indices
+from ssdlab.study.survey.outcome import USUAL, Outcome, PointValues, estimate
+from ssdlab.study.sweep import factorial
+from ssdlab.study.sweep.design import DESIGNS
+
+
+class Study(Finding):
+    """What is known of every point that a sweep asked for.
+
+    Saved are `report.html`, `study.json`, `study.csv` and `study.parquet`, which have a row for each run.
+    """
+
+    _page = "study"
+    _json = "study.json"
+    saved = "report.html, study.json, study.csv and study.parquet"
+
+    def __init__(self, plan: Mapping[str, Any], records: Mapping[str, Record]) -> None:
+        self.plan = dict(plan)
+        """What was asked, as the folder keeps it."""
+        self.points: tuple[Point, ...] = tuple(points_of(plan))
+        """Every row that was asked for."""
+        self._records = {point.key: records[point.key] for point in self.points if point.key in records}
+        self.columns: tuple[str, ...] = tuple(plan["columns"])
+        """Keys that are varied."""
+        self.table = dataset(self.columns, self.points, self._records)
+        """A row for each point whose run came to its end, in the order of the points: `run`, the axes, `seed`, `key`,
+        `error`, and every figure of the results under its dotted path. Axes with units are in bytes, nanoseconds,
+        shares of 1 or events per second."""
+
+    @classmethod
+    def read(cls, folder: Path) -> "Study":
+        """The study in a folder.
+
+        Raises:
+            ConfigError: If the folder holds none that this version reads.
+        """
+        return cls(read_plan(folder), records_of(folder))
+
+    @property
+    def asked(self) -> int:
+        """Rows that were asked for."""
+        return len(self.points)
+
+    @property
+    def finished(self) -> int:
+        """Rows whose run came to its end, whether well or not."""
+        return int(self.table.num_rows)
+
+    @property
+    def partial(self) -> bool:
+        """Whether some runs are still to be done."""
+        return self.finished < self.asked
+
+    @property
+    def failures(self) -> dict[str, int]:
+        """Errors of runs, with how many rows have each."""
+        found: dict[str, int] = {}
+        for error in self.table["error"].to_pylist():
+            if error is not None:
+                found[error] = found.get(error, 0) + 1
+        return found
+
+    @property
+    def figures(self) -> list[str]:
+        """Every figure that is a number, for outcomes."""
+        beside = {"run", SEED, KEY, "error", *self.columns}
+        return [
+            field.name
+            for field in self.table.schema
+            if field.name not in beside and (pa.types.is_integer(field.type) or pa.types.is_floating(field.type))
+        ]
+
+    def outcomes(self, asked: Sequence[str] = ()) -> list[Outcome]:
+        """The outcomes that are asked for, or else those of the sweep, or else the usual ones.
+
+        Raises:
+            ConfigError: If no run has a figure that is asked for.
+        """
+        known = self.figures
+        named = asked or self.plan["outcomes"]
+        if named:
+            return [Outcome.of(one, known) for one in named]
+        return [Outcome.of(one, known) for one in USUAL if one.partition(":")[0] in known]
+
+    def asked_for(self, outcomes: Sequence[str]) -> "Study":
+        """The same study with other outcomes to show first.
+
+        Raises:
+            ConfigError: If no run has one.
+        """
+        self.outcomes(outcomes)
+        return Study({**self.plan, "outcomes": [*outcomes]}, self._records)
+
+    def to_arrow(self) -> "pa.Table":
+        """`table`."""
+        return self.table
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """The table for any Arrow library: `polars.from_arrow(study)`."""
+        return self.table.__arrow_c_stream__(requested_schema)
+
+    def to_polars(self) -> Any:
+        """The table as a Polars data frame."""
+        return pl.from_arrow(self.table)
+
+    def to_pandas(self) -> Any:
+        """The table as a pandas data frame."""
+        # It is what pyarrow converts to.
+        assert pd.DataFrame is not None
+        return self.table.to_pandas()
+
+    def to_duckdb(self) -> Any:
+        """A connection of DuckDB in which the table is called `runs`."""
+        connection = duckdb.connect()
+        connection.register("runs", self.table)
+        return connection
+
+    def result(self, run: int) -> dict[str, Any]:
+        """The whole result of a row, as `Result.to_dict` has it.
+
+        Args:
+            run: Its number in the column `run`.
+
+        Raises:
+            ConfigError: If there is none.
+        """
+        record = self._records.get(self.points[run].key) if 0 <= run < self.asked else None
+        if record is None or record.result is None:
+            raise ConfigError(f"run {run}: there is no result of it; the column run has those that there are")
+        found: dict[str, Any] = json.loads(record.result)
+        return found
+
+    def values(self, outcome: Outcome) -> list[PointValues]:
+        """The outcome at each point that has it, by seed, in the order of the design."""
+        numbers = dict(zip(self.table["run"].to_pylist(), self.table[outcome.figure].to_pylist(), strict=True))
+        seeds = int(self.plan["seeds"])
+        found = []
+        for at in range(0, self.asked, seeds):
+            its = [float(value) for run in range(at, at + seeds) if (value := numbers.get(run)) is not None]
+            if its:
+                found.append(PointValues(self.points[at].values, tuple(its)))
+        if not found:
+            raise ConfigError(f"outcome {outcome.figure}: no run has a value of it yet")
+        return found
+
+    @property
+    def axes(self) -> list[str]:
+        """Each axis by the first of its keys; linked keys follow it."""
+        return [one["keys"][0] for one in self.plan["axes"]]
+
+    @property
+    def title(self) -> str:
+        """What was asked, in one line."""
+        design = self.plan["design"]
+        seeds = "" if self.plan["seeds"] == 1 else f", {self.plan['seeds']} seeds each"
+        points = text.count(self.asked // self.plan["seeds"])
+        return f"{design['name']} of {points} points over {', '.join(self.columns) or 'nothing'}{seeds}"
+
+    def effects(self, outcome: str) -> effects.Effects:
+        """What each axis does to an outcome, alone and with another.
+
+        A two-level factorial gives contrasts; a grid without gaps an analysis of variance; a Saltelli design Sobol'
+        indices; one factor at a time differences from the first point; all others a straight model by least squares.
+
+        Raises:
+            ConfigError: If there is no such outcome, or points are missing that the design needs.
+        """
+        its = self.outcomes([outcome])[0]
+        points, axes, name = self.values(its), self.axes, self.plan["design"]["name"]
+        if not axes:
+            raise ConfigError("the study varies nothing, so there are no effects; give an axis")
+        notes: list[str] = []
+        shares: list[effects.Share] = []
+        whole = len(points) == self.asked // self.plan["seeds"]
+        if name in ("factorial", "saltelli", "one-at-a-time") and not whole:
+            missing = self.asked // self.plan["seeds"] - len(points)
+            raise ConfigError(
+                f"{missing} points have no {its.figure}, and a {name} design needs all; finish the sweep, or mend what "
+                "failed"
+            )
+        if name == "factorial":
+            resolution = self.plan["design"]["resolution"]
+            columns = factorial.columns(len(axes), resolution) if resolution else [1 << at for at in range(len(axes))]
+            found, shares, notes = effects.two_level(axes, columns, points)
+        elif name == "saltelli":
+            found, _, notes = effects.sampled(axes, points)
+            shares = indices.indices(axes, points, self.plan["design"]["seed"])
+        elif name == "one-at-a-time":
+            found = effects.one_at_a_time(axes, points)
+        elif name == "grid" and whole and not self._gaps():
+            found, shares = effects.complete(axes, points)
+        else:
+            found, shares, notes = effects.sampled(axes, points)
+        if self.plan["seeds"] == 1 and name in ("factorial", "grid", "one-at-a-time"):
+            notes.append("a single seed does not tell how sure an effect is; sweep with --seeds 5, for example")
+        return effects.Effects(
+            about=self.title,
+            source=self._source(),
+            outcome=its,
+            method=DESIGNS[name],
+            mean=sum(point.mean for point in points) / len(points),
+            effects=found,
+            shares=shares,
+            losses=effects.losses(axes, points, its),
+            notes=notes,
+        )
+
+    def _gaps(self) -> bool:
+        """Whether combinations of a grid were left out."""
+        total = 1
+        for one in self.plan["axes"]:
+            total *= len(one["levels"])
+        return total * int(self.plan["seeds"]) != self.asked
+
+    def curves(self, outcome: str, x: str | None = None, by: str | None = None) -> curves.Curves:
+        """An outcome against an axis, averaged over the axes that are not named.
+
+        Args:
+            outcome: Its name.
+            x: The axis; the one with most values if left out.
+            by: The axis with a curve for each value; of those left the one with most values if x is left out too.
+
+        Raises:
+            ConfigError: If there is no such outcome or axis.
+        """
+        its = self.outcomes([outcome])[0]
+        points = self.values(its)
+        levels = {axis: len({point.levels[axis] for point in points}) for axis in self.axes}
+        order = sorted(levels, key=lambda axis: -levels[axis])
+        if not order:
+            raise ConfigError("the study varies nothing, so there is no curve; give an axis")
+        if x is None:
+            x = next(axis for axis in order if axis != by)
+            by = by or next((axis for axis in order if axis != x), None)
+        for axis in (x, by):
+            if axis is not None and axis not in self.columns:
+                raise ConfigError(f"no axis is called {text.path(axis)}{text.suggestion(axis, self.columns)}")
+        if x == by:
+            raise ConfigError(f"{x} cannot be both along and between curves; name another axis")
+        return curves.Curves(
+            about=self.title,
+            source=self._source(),
+            outcome=its,
+            x=x,
+            by=by,
+            cells=curves.cells(points, x, by, self.axes),
+            others=[axis for axis in self.axes if axis not in (x, by)],
+        )
+
+    def pareto(self, outcomes: Sequence[str] = ()) -> front.Front:
+        """The points that no other beats in all outcomes, by their means over seeds.
+
+        Args:
+            outcomes: Two or more, such as `["write_amplification", "time.iops:max"]`; those of the study if left out.
+
+        Raises:
+            ConfigError: If there are fewer than two, or no run has one.
+        """
+        its = self.outcomes(outcomes)
+        if len(its) < 2:
+            raise ConfigError(
+                "a front takes two outcomes or more; name them, as in -O write_amplification -O time.iops:max"
+            )
+        found: dict[tuple[str, ...], tuple[Mapping[str, str], list[PointValues]]] = {}
+        for one in its:
+            for point in self.values(one):
+                key = tuple(point.levels.values())
+                found.setdefault(key, (point.levels, []))[1].append(point)
+        kept = [(levels, values) for levels, values in found.values() if len(values) == len(its)]
+        estimates = [tuple(estimate(value.values) for value in values) for _, values in kept]
+        best = front.on_the_front([[one.mean for one in row] for row in estimates], [one.large for one in its])
+        return front.Front(
+            about=self.title,
+            source=self._source(),
+            axes=self.columns,
+            outcomes=its,
+            candidates=[
+                front.Candidate(levels, row, its_best)
+                for (levels, _), row, its_best in zip(kept, estimates, best, strict=True)
+            ],
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """What was asked, and every row with its axes as they were written, ready for JSON."""
+        outcomes = [one.figure for one in self.outcomes()]
+        rows = self.table.select(["run", "error", *outcomes]).to_pylist()
+        return {
+            "design": self.plan["design"],
+            "seeds": self.plan["seeds"],
+            "asked": self.asked,
+            "finished": self.finished,
+            "rows": [
+                {
+                    **self.points[row["run"]].values,
+                    SEED: self.points[row["run"]].seed,
+                    KEY: self.points[row["run"]].key,
+                    **row,
+                }
+                for row in rows
+            ],
+        }
+
+    def _source(self) -> Mapping[str, Any] | None:
+        source: Mapping[str, Any] | None = self.plan["source"]
+        return source
+
+    def _configuration(self) -> dict[str, Any]:
+        found: dict[str, Any] = self.plan["configuration"]
+        return found
+
+    def _tables(self) -> Contents:
+        return {"study.csv": self.table, "study.parquet": self.table}
+
+    plot = Plot("study.parallel")
+
+    def __repr__(self) -> str:
+        return f"<ssdlab.Study: {self.title}; {self.finished} of {self.asked} runs>"

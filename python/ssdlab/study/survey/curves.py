@@ -1,0 +1,93 @@
+"""An outcome against an axis, a curve for each value of another."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from ssdlab.model.finding import Contents, Finding, Plot
+from ssdlab.study.survey.outcome import CONFIDENCE, Estimate, Outcome, PointValues, estimate
+
+
+class Cell(NamedTuple):
+    """A point of a curve."""
+
+    x: str
+    by: str
+    """The value of the other axis; empty without one."""
+    estimate: Estimate
+
+
+class Curves(Finding):
+    """An outcome over one or two axes, with its confidence band over seeds.
+
+    Saved are `report.html`, `curves.json` and `curves.csv`, a line for each point of a curve.
+    """
+
+    _page = "curves"
+    _json = "curves.json"
+    saved = "report.html, curves.json and curves.csv"
+
+    def __init__(
+        self,
+        *,
+        about: str,
+        source: Mapping[str, Any] | None,
+        outcome: Outcome,
+        x: str,
+        by: str | None,
+        cells: Sequence[Cell],
+        others: Sequence[str],
+    ) -> None:
+        self.about = about
+        self.source = source
+        self.outcome = outcome
+        self.x = x
+        """The axis that curves go along."""
+        self.by = by
+        """The axis that tells curves apart."""
+        self.cells = tuple(cells)
+        self.others = tuple(others)
+        """Axes over which is averaged."""
+
+    @property
+    def values(self) -> tuple[list[str], list[str]]:
+        """Of both axes, in their order."""
+        return [*dict.fromkeys(cell.x for cell in self.cells)], [*dict.fromkeys(cell.by for cell in self.cells)]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, ready for JSON."""
+        return {
+            "outcome": self.outcome.figure,
+            "x": self.x,
+            "by": self.by,
+            "confidence": CONFIDENCE,
+            "averaged_over": list(self.others),
+            "points": [{"x": one.x, "by": one.by, **one.estimate._asdict()} for one in self.cells],
+        }
+
+    def _source(self) -> Mapping[str, Any] | None:
+        return self.source
+
+    def _tables(self) -> Contents:
+        rows: list[Sequence[object]] = [(self.x, self.by or "", *Estimate._fields)]
+        rows += [(one.x, one.by, *("" if part is None else part for part in one.estimate)) for one in self.cells]
+        return {"curves.csv": rows}
+
+    plot = Plot("study.curves")
+    plot_map = Plot("study.heat_map")
+
+    def __repr__(self) -> str:
+        return f"<ssdlab.Curves of {self.outcome.figure} over {self.x}>"
+
+
+def cells(points: Sequence[PointValues], x: str, by: str | None, axes: Sequence[str]) -> list[Cell]:
+    """Means over seeds and over the axes that are not shown, which are averaged seed by seed."""
+    groups: dict[tuple[str, str], list[PointValues]] = {}
+    for point in points:
+        groups.setdefault((point.levels[x], point.levels[by] if by else ""), []).append(point)
+    found = []
+    for (at, other), its in groups.items():
+        seeds = min(len(point.values) for point in its)
+        found.append(
+            Cell(at, other, estimate([sum(point.values[seed] for point in its) / len(its) for seed in range(seeds)]))
+        )
+    return found

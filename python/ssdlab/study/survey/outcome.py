@@ -1,0 +1,88 @@
+"""Outcomes: figures that a study is asked about, and their means over seeds."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from ssdlab import text
+from ssdlab._ssdlab import ConfigError
+from ssdlab.lazy import special
+
+CONFIDENCE = 0.95
+"""How often an interval holds the true mean."""
+
+USUAL = ("write_amplification", "latency.all.p99_ns", "time.iops:max")
+"""Outcomes unless others are named."""
+
+
+class Outcome(NamedTuple):
+    """A figure, and which way is better."""
+
+    figure: str
+    """Its dotted path in a result."""
+    large: bool
+    """Whether more is better."""
+
+    @classmethod
+    def of(cls, written: str, known: Sequence[str]) -> "Outcome":
+        """The outcome of a text such as `write_amplification` or `time.iops:max`.
+
+        Raises:
+            ConfigError: If no run has that figure as a number.
+        """
+        figure, _, sense = written.partition(":")
+        if sense not in ("", "min", "max"):
+            raise ConfigError(f"outcome {text.path(written)}: {text.path(sense)} is neither min nor max")
+        if figure not in known:
+            raise ConfigError(
+                f"outcome {text.path(figure)}: no run has a figure of that name{text.suggestion(figure, known)}; "
+                "'ssdlab study show PATH --figures' lists them"
+            )
+        return cls(figure, sense == "max")
+
+
+class Estimate(NamedTuple):
+    """A mean over the seeds of a point."""
+
+    mean: float
+    half_width: float | None
+    """Of the interval that holds the true mean with `CONFIDENCE`; None of a single seed."""
+    seeds: int
+
+
+def estimate(values: Sequence[float]) -> Estimate:
+    """The mean of equally distributed values, with Student's interval."""
+    count = len(values)
+    mean = math.fsum(values) / count
+    if count == 1:
+        return Estimate(mean, None, 1)
+    variance = math.fsum((value - mean) ** 2 for value in values) / (count - 1)
+    return Estimate(mean, student(count - 1) * math.sqrt(variance / count), count)
+
+
+def student(freedom: int) -> float:
+    """How many standard errors the interval is wide on each side, with so many degrees of freedom."""
+    return float(special.stdtrit(freedom, (1 + CONFIDENCE) / 2))
+
+
+class PointValues(NamedTuple):
+    """The values of an outcome at a point of a design."""
+
+    levels: Mapping[str, str]
+    """Of each axis, as settings take them."""
+    values: tuple[float, ...]
+    """By seed."""
+
+    @property
+    def mean(self) -> float:
+        """Over the seeds."""
+        return math.fsum(self.values) / len(self.values)
+
+
+def pooled_variance(points: Sequence[PointValues]) -> tuple[float, int]:
+    """The variance between seeds of a point, taken as the same for all, and its degrees of freedom."""
+    freedom = sum(len(point.values) - 1 for point in points)
+    if freedom == 0:
+        return math.nan, 0
+    total = math.fsum((value - point.mean) ** 2 for point in points for value in point.values)
+    return total / freedom, freedom

@@ -1,0 +1,221 @@
+"""What is varied: settings, traces and presets, each with its values.
+
+An axis is written `KEY=VALUES`; several such words are linked, and take their values together:
+
+    ftl.page.gc=greedy,fifo             a list
+    device.op=3%..30%:10                ten values at equal distances, both ends included
+    device.capacity=1GiB..64GiB:7:log   seven values at equal ratios
+    device.op=3%..30%                   a range without steps, for the designs that fill space
+    device.capacity=1GiB,2GiB workload.requests=1000,2000
+"""
+
+import csv
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import starmap
+
+from ssdlab import _ssdlab, text
+from ssdlab._ssdlab import ConfigError
+from ssdlab.study.sweep.quantity import Quantity, quantity, written
+
+TRACE, PRESET = "trace", "preset"
+OTHERS = {TRACE: "the trace that is replayed", PRESET: "the preset that the configuration starts from"}
+"""Axes that are no settings."""
+
+Point = Mapping[str, str]
+"""A value, as `--set` takes it, of each key."""
+
+Values = str | Sequence[object]
+"""Values of an axis as a user gives them: a text as on the command line, or a list."""
+
+
+@dataclass(frozen=True)
+class Range:
+    """All values between two."""
+
+    low: Quantity
+    high: Quantity
+    log: bool
+
+    def at(self, share: float) -> str:
+        """The value at a share of the way."""
+        low, high = self.low.value, self.high.value
+        value = low * (high / low) ** share if self.log else low + share * (high - low)
+        return written(value, self.low.base, whole=self.low.whole and self.high.whole)
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One thing that is varied: linked keys with their values, or a range of one key."""
+
+    keys: tuple[str, ...]
+    levels: tuple[Point, ...]
+    """Its values, in order; of a range without steps the two ends."""
+    range: Range | None = None
+    """Of a range without steps."""
+
+    @property
+    def name(self) -> str:
+        """Its keys in one word."""
+        return "+".join(self.keys)
+
+    def at(self, share: float) -> Point:
+        """The value at a share of the way, from 0 to below 1: any value of a range, or a level of a list."""
+        if self.range is not None:
+            return {self.keys[0]: self.range.at(share)}
+        return self.levels[min(int(share * len(self.levels)), len(self.levels) - 1)]
+
+
+def axis(written: str) -> Axis:
+    """The axis of a text such as `device.op=7%,28%`.
+
+    Raises:
+        ConfigError: If it is none.
+    """
+    given: dict[str, Values] = {}
+    for word in written.split():
+        key, equals, values = word.partition("=")
+        if not (key and equals and values):
+            raise ConfigError(
+                f"axis {text.path(written)!r}: {text.path(word)!r} is not KEY=VALUES; write device.op=7%,28%, for "
+                "example"
+            )
+        if key in given:
+            raise ConfigError(f"axis {text.path(written)!r}: {key} is named twice; give its values once")
+        given[key] = values
+    return of(given)
+
+
+def of(given: Mapping[str, Values]) -> Axis:
+    """The axis of linked keys with their values.
+
+    Raises:
+        ConfigError: If a key is no setting, a value is none, or keys have different numbers of values.
+    """
+    if not given:
+        raise ConfigError("an axis is empty; write device.op=7%,28%, for example")
+    for key in given:
+        _check(key)
+    found = {key: _values(key, values) for key, values in given.items()}
+    for key, values in found.items():
+        if isinstance(values, Range):
+            if len(found) > 1:
+                raise ConfigError(f"axis {key}: a linked range needs its number of values, as in 3%..30%:10")
+            return Axis((key,), ({key: values.at(0.0)}, {key: values.at(1.0)}), values)
+    lists = {key: values for key, values in found.items() if not isinstance(values, Range)}
+    if len({*map(len, lists.values())}) > 1:
+        counts = " and ".join(f"{key} has {len(values)}" for key, values in lists.items())
+        raise ConfigError(f"axis {'+'.join(given)}: linked settings take as many values each; {counts}")
+    levels = [dict(zip(lists, values, strict=True)) for values in zip(*lists.values(), strict=True)]
+    return Axis(tuple(given), tuple(levels))
+
+
+def distinct(axes: Iterable[Axis]) -> list[Axis]:
+    """The axes as they are.
+
+    Raises:
+        ConfigError: If two of them vary the same key.
+    """
+    found = [*axes]
+    seen: set[str] = set()
+    for one in found:
+        for key in one.keys:
+            if key in seen:
+                raise ConfigError(f"two axes vary {key}; give all its values in one")
+            seen.add(key)
+    return found
+
+
+def _check(key: str) -> None:
+    known = [name for name, *_ in _ssdlab.options()]
+    if key not in known and key not in OTHERS:
+        raise ConfigError(
+            f"axis {text.path(key)}: no setting is called so{text.suggestion(key, [*known, *OTHERS])}; "
+            "'ssdlab list settings' shows the tables"
+        )
+
+
+def _values(key: str, given: Values) -> "list[str] | Range":
+    words = next(csv.reader([given])) if isinstance(given, str) else [_text(one) for one in given]
+    if not words or not all(word.strip() for word in words):
+        raise ConfigError(f"axis {key}: a value is empty; write values with commas, such as {key}=A,B")
+    if len(words) == 1 and ".." in words[0] and key != TRACE:
+        return _range(key, words[0].strip())
+    values = [word.strip() for word in words]
+    twice = [value for value in values if values.count(value) > 1]
+    if twice and key not in OTHERS:
+        raise ConfigError(f"axis {key}: the value {text.path(twice[0])} is given twice; give it once")
+    return values
+
+
+def _text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _range(key: str, word: str) -> "list[str] | Range":
+    ends, *more = word.split(":")
+    low, high = (quantity(end) for end in ends.split("..", 1))
+    if low is None or high is None or low.base != high.base:
+        raise ConfigError(f"axis {key}: {text.path(word)} does not lie between two numbers of a kind; write 3%..30%:10")
+    log = more[1:] == ["log"] or more == ["log"]
+    steps = next((one for one in more if one != "log"), None)
+    if len(more) != log + (steps is not None) or (steps is not None and more[0] != steps):
+        raise ConfigError(f"axis {key}: {text.path(word)} is no range; write 3%..30%, 3%..30%:10 or 1..64:7:log")
+    if low.value >= high.value or (log and low.value <= 0):
+        raise ConfigError(
+            f"axis {key}: {text.path(ends)} does not rise{' from above 0' if log else ''}; write the smaller end first"
+        )
+    between = Range(low, high, log)
+    if steps is None:
+        return between
+    if not steps.isdigit() or not 2 <= int(steps) <= 10_000:
+        raise ConfigError(f"axis {key}: {text.path(steps)} values; give a number from 2 to 10000, as in 3%..30%:10")
+    count = int(steps)
+    return [*dict.fromkeys(between.at(step / (count - 1)) for step in range(count))]
+
+
+@dataclass(frozen=True)
+class Condition:
+    """Combinations that are left out: all those that meet every comparison."""
+
+    comparisons: tuple[tuple[str, str, str], ...]
+    """Key, operator and value of each."""
+
+    @classmethod
+    def of(cls, written: str, axes: Sequence[Axis]) -> "Condition":
+        """The condition of a text such as `ftl.page.gc=fifo device.op>20%`.
+
+        Raises:
+            ConfigError: If it compares what no axis varies.
+        """
+        keys = [key for one in axes for key in one.keys]
+        found = []
+        for word in written.split():
+            operator = next((one for one in ("!=", ">=", "<=", "=", ">", "<") if one in word), "")
+            key, _, value = word.partition(operator) if operator else (word, "", "")
+            if not (key and value):
+                raise ConfigError(
+                    f"--without {text.path(written)!r}: {text.path(word)!r} compares nothing; write KEY=VALUE"
+                )
+            if key not in keys:
+                raise ConfigError(f"--without {text.path(written)!r}: no axis varies {key}{text.suggestion(key, keys)}")
+            if operator not in ("=", "!=") and quantity(value) is None:
+                raise ConfigError(
+                    f"--without {text.path(written)!r}: {value} is no number, so nothing is {operator} it"
+                )
+            found.append((key, operator, value))
+        if not found:
+            raise ConfigError("--without is empty; write KEY=VALUE, such as ftl.page.gc=fifo")
+        return cls(tuple(found))
+
+    def meets(self, point: Point) -> bool:
+        """Whether a combination is left out."""
+
+        def holds(key: str, operator: str, value: str) -> bool:
+            ours, its = quantity(point[key]), quantity(value)
+            if ours is None or its is None or ours.base != its.base:
+                return (point[key] == value) == (operator == "=") if operator in ("=", "!=") else False
+            a, b = ours.value, its.value
+            return {"=": a == b, "!=": a != b, ">": a > b, "<": a < b, ">=": a >= b, "<=": a <= b}[operator]
+
+        return all(starmap(holds, self.comparisons))

@@ -1,0 +1,159 @@
+"""Which points of the space that axes span are tried."""
+
+import math
+import random
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+from ssdlab import text
+from ssdlab._ssdlab import ConfigError
+from ssdlab.lazy import qmc, saltelli
+from ssdlab.study.sweep import factorial
+from ssdlab.study.sweep.axes import Axis, Condition, Point
+
+DESIGNS = {
+    "grid": "every combination of the values",
+    "random": "points drawn at random",
+    "latin-hypercube": "random points of which each stratum of each axis holds one",
+    "sobol": "a scrambled Sobol' sequence, which fills space evenly; a power of two of points",
+    "one-at-a-time": "the first value of every axis, and from there each other value by itself",
+    "factorial": "two levels of each axis, in the fraction of all combinations that a resolution takes",
+    "saltelli": "the points that Sobol' indices are estimated from; a power of two of samples",
+}
+"""Name and meaning of each."""
+
+SAMPLED = ("random", "latin-hypercube", "sobol", "saltelli")
+"""Designs that take a number of samples, and ranges without steps."""
+
+DEFAULT_SAMPLES = 64
+
+
+@dataclass(frozen=True)
+class Design:
+    """How points are chosen."""
+
+    name: str = "grid"
+    samples: int | None = None
+    """Of the designs that are sampled."""
+    resolution: int | None = None
+    """Of a factorial design; all combinations if None."""
+    seed: int = 1
+    """Of the designs that are random."""
+
+    def checked(self, axes: Sequence[Axis], conditions: Sequence[Condition]) -> "Design":
+        """The design with its number of samples.
+
+        Raises:
+            ConfigError: If it does not suit the axes.
+        """
+        if self.name not in DESIGNS:
+            raise ConfigError(
+                f"design {text.path(self.name)}: there is none of that name{text.suggestion(self.name, DESIGNS)}; "
+                f"take {', '.join(DESIGNS)}"
+            )
+        sampled = self.name in SAMPLED
+        if self.samples is not None and (not sampled or self.samples < 1):
+            remedy = f"it is for {', '.join(SAMPLED)}" if not sampled else "ask for 1 or more"
+            raise ConfigError(f"design {self.name}: {self.samples} samples; {remedy}")
+        samples = self.samples or DEFAULT_SAMPLES
+        if self.name in ("sobol", "saltelli") and samples & (samples - 1):
+            below = 1 << (samples.bit_length() - 1)
+            raise ConfigError(
+                f"design {self.name}: {samples} samples are no power of two, which alone fill space evenly; take "
+                f"{below} or {2 * below}"
+            )
+        if self.resolution is not None and (self.name != "factorial" or self.resolution not in factorial.RESOLUTIONS):
+            raise ConfigError(f"resolution {self.resolution}: it is 3, 4 or 5, of the design factorial")
+        for axis in axes:
+            if axis.range is not None and self.name in ("grid", "one-at-a-time"):
+                raise ConfigError(
+                    f"axis {axis.name}: a {self.name} needs the number of values, as in 3%..30%:10; or take "
+                    "--design sobol"
+                )
+            if self.name == "factorial" and len(axis.levels) != 2:
+                raise ConfigError(
+                    f"axis {axis.name}: a factorial has two levels, and this has {len(axis.levels)} values"
+                )
+        if conditions and self.name in ("factorial", "saltelli"):
+            raise ConfigError(
+                f"design {self.name}: no combination can be left out, or its effects cannot be told apart"
+            )
+        return Design(self.name, samples if sampled else None, self.resolution, self.seed)
+
+    def size(self, axes: Sequence[Axis]) -> int:
+        """Points before any are left out."""
+        levels = [len(axis.levels) for axis in axes]
+        if self.name == "grid":
+            return math.prod(levels)
+        if self.name == "one-at-a-time":
+            return 1 + sum(levels) - len(levels)
+        if self.name == "factorial":
+            return 1 << max(column.bit_length() for column in self.columns(axes))
+        assert self.samples is not None
+        return self.samples * (2 * len(axes) + 2 if self.name == "saltelli" else 1)
+
+    def columns(self, axes: Sequence[Axis]) -> list[int]:
+        """Of a factorial design."""
+        if self.resolution is None:
+            return [1 << bit for bit in range(len(axes))]
+        return factorial.columns(len(axes), self.resolution)
+
+    def points(self, axes: Sequence[Axis]) -> Iterator[Point]:
+        """The points, in order."""
+        if not axes:
+            yield {}
+        elif self.name == "grid":
+            for levels in product(*(axis.levels for axis in axes)):
+                yield _together(levels)
+        elif self.name == "one-at-a-time":
+            first = [axis.levels[0] for axis in axes]
+            yield _together(first)
+            for at, axis in enumerate(axes):
+                for level in axis.levels[1:]:
+                    yield _together([*first[:at], level, *first[at + 1 :]])
+        elif self.name == "factorial":
+            for numbers in factorial.points(self.columns(axes)):
+                yield _together([axis.levels[number] for axis, number in zip(axes, numbers, strict=True)])
+        else:
+            for shares in _SAMPLERS[self.name](len(axes), self.samples or DEFAULT_SAMPLES, self.seed):
+                yield _together([axis.at(share) for axis, share in zip(axes, shares, strict=True)])
+
+
+def _together(levels: Sequence[Point]) -> Point:
+    return {key: value for level in levels for key, value in level.items()}
+
+
+def _random(axes: int, samples: int, seed: int) -> list[list[float]]:
+    # Python promises the same numbers of `random` for a seed in every version.
+    draw = random.Random(seed)
+    return [[draw.random() for _ in range(axes)] for _ in range(samples)]
+
+
+def _latin_hypercube(axes: int, samples: int, seed: int) -> list[list[float]]:
+    found: list[list[float]] = qmc.LatinHypercube(axes, rng=seed).random(samples).tolist()
+    return found
+
+
+def _sobol(axes: int, samples: int, seed: int) -> list[list[float]]:
+    found: list[list[float]] = qmc.Sobol(axes, rng=seed).random(samples).tolist()
+    return found
+
+
+def problem(names: Sequence[str]) -> dict[str, object]:
+    """What SALib calls axes whose values are shares of the way."""
+    return {"num_vars": len(names), "names": [*names], "bounds": [[0.0, 1.0]] * len(names)}
+
+
+def _saltelli(axes: int, samples: int, seed: int) -> list[list[float]]:
+    names = [f"x{number}" for number in range(axes)]
+    found: list[list[float]] = saltelli.sample(problem(names), samples, calc_second_order=True, seed=seed).tolist()
+    return found
+
+
+_SAMPLERS: dict[str, Callable[[int, int, int], list[list[float]]]] = {
+    "random": _random,
+    "latin-hypercube": _latin_hypercube,
+    "sobol": _sobol,
+    "saltelli": _saltelli,
+}

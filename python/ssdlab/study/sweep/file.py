@@ -1,0 +1,111 @@
+"""Sweeps that are written in a TOML file.
+
+    preset = "small-nvme"
+    trace = "oltp.csv.zst"
+    seeds = 3
+    outcomes = ["write_amplification", "time.iops:max"]
+    without = ["ftl.page.gc=fifo device.op>20%"]
+
+    [set]
+    "device.capacity" = "1GiB"
+
+    [[axes]]
+    "ftl.page.gc" = ["greedy", "fifo"]
+
+    [[axes]]
+    "device.op" = "7%..28%:4"
+
+Keys of one table of `axes` are linked.
+"""
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ssdlab import text
+from ssdlab._ssdlab import ConfigError
+
+KINDS: dict[str, tuple[type, ...]] = {
+    "preset": (str,),
+    "config": (str, list),
+    "set": (dict,),
+    "trace": (str, list),
+    "axes": (list, dict),
+    "without": (list,),
+    "seeds": (int,),
+    "outcomes": (list,),
+    "design": (str,),
+    "samples": (int,),
+    "resolution": (int,),
+    "seed": (int,),
+}
+"""The keys, and what each may be."""
+
+WORDS = {str: "text", list: "a list", dict: "a table", int: "a whole number"}
+
+
+@dataclass(frozen=True)
+class Written:
+    """What a file says; None and nothing for what it does not."""
+
+    preset: str | None = None
+    config: tuple[Path, ...] = ()
+    sets: tuple[str, ...] = ()
+    trace: tuple[Path, ...] = ()
+    axes: tuple[Mapping[str, Any], ...] = ()
+    without: tuple[str, ...] = ()
+    seeds: int | None = None
+    outcomes: tuple[str, ...] = ()
+    design: str | None = None
+    samples: int | None = None
+    resolution: int | None = None
+    seed: int | None = None
+
+
+def read(path: Path) -> Written:
+    """The sweep of a file.
+
+    Raises:
+        ConfigError: If it cannot be read, or says what no sweep has.
+    """
+    name = text.path(path)
+    try:
+        found = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(f"{name}: {error.strerror}; give the path of a TOML file") from None
+    except ValueError as error:
+        raise ConfigError(f"{name}: {error}; mend it there") from None
+    for key, value in found.items():
+        if key not in KINDS:
+            raise ConfigError(
+                f"{name}: a sweep has no {text.path(key)}{text.suggestion(key, KINDS)}; it has {', '.join(KINDS)}"
+            )
+        if not isinstance(value, KINDS[key]) or isinstance(value, bool):
+            raise ConfigError(f"{name}: {key} is to be {' or '.join(WORDS[kind] for kind in KINDS[key])}")
+    axes = found.pop("axes", [])
+    tables = [{key: value} for key, value in axes.items()] if isinstance(axes, dict) else axes
+    for table in tables:
+        if not isinstance(table, dict):
+            raise ConfigError(f"{name}: axes holds what is no table; write [[axes]] above each")
+        for key, value in table.items():
+            if not isinstance(value, str | list) or (isinstance(value, list) and not all(map(_scalar, value))):
+                raise ConfigError(f"{name}: axes: {key} is to be a list of values, or text such as '3%..30%:10'")
+    settings = found.pop("set", {})
+    paths = {key: tuple(map(Path, _several(found.pop(key, [])))) for key in ("config", "trace")}
+    lists = {key: tuple(map(str, found.pop(key, []))) for key in ("without", "outcomes")}
+    sets = [f"{key}={str(value).lower() if isinstance(value, bool) else value}" for key, value in settings.items()]
+    return Written(
+        sets=tuple(sets),
+        axes=tuple(tables), config=paths["config"], trace=paths["trace"], without=lists["without"],
+        outcomes=lists["outcomes"], **found,
+    )  # fmt: skip
+
+
+def _several(value: str | Sequence[str]) -> Sequence[str]:
+    return [value] if isinstance(value, str) else value
+
+
+def _scalar(value: object) -> bool:
+    return isinstance(value, str | int | float)

@@ -1,0 +1,181 @@
+"""From what is asked to runs: every point with its configuration, all of them checked before anything runs."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ssdlab import text
+from ssdlab._ssdlab import ConfigError
+from ssdlab.model.config import Config, _rebuilt
+from ssdlab.model.trace_file import TraceFile
+from ssdlab.study.store.table import Point as Row
+from ssdlab.study.sweep.axes import PRESET, TRACE, Axis, Condition, Point
+from ssdlab.study.sweep.design import Design
+from ssdlab.study.work.run import Run, TraceRef
+
+MANY = 100_000
+"""Runs from which on a sweep has to be confirmed: few mean so many."""
+
+MOST_FAULTS = 30
+"""Lines of faults that are shown."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked of which configurations."""
+
+    axes: tuple[Axis, ...]
+    base: Config
+    trace: TraceFile | None = None
+    """What all replay; None where each generates its workload, or where the trace is an axis."""
+    reading: Mapping[str, Any] = field(default_factory=dict)
+    """Options of `TraceFile` for traces of an axis."""
+    design: Design = field(default_factory=Design)
+    conditions: tuple[Condition, ...] = ()
+    """Combinations that are left out."""
+    seeds: int = 1
+    """Runs of each point."""
+    outcomes: tuple[str, ...] = ()
+    """Figures that are shown first."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Every run of a question."""
+
+    question: Question
+    design: Design
+    columns: tuple[str, ...]
+    """Keys of the axes."""
+    rows: tuple[Row, ...]
+    runs: Mapping[str, Run]
+    """By key; equal points have one."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Ready for JSON."""
+        asked = self.question
+        return {
+            "design": {
+                "name": self.design.name,
+                "samples": self.design.samples,
+                "resolution": self.design.resolution,
+                "seed": self.design.seed,
+            },
+            "axes": [
+                {
+                    "keys": one.keys,
+                    "levels": [[level[key] for key in one.keys] for level in one.levels],
+                    "range": one.range is not None,
+                    "log": one.range is not None and one.range.log,
+                }
+                for one in asked.axes
+            ],
+            "seeds": asked.seeds,
+            "outcomes": asked.outcomes,
+            "source": None if asked.trace is None else asked.trace.about,
+            "configuration": asked.base.to_dict(),
+            "columns": self.columns,
+            "points": [([row.values[key] for key in self.columns], row.seed, row.key) for row in self.rows],
+        }
+
+
+def plan(asked: Question, *, many: bool = False) -> Plan:
+    """The runs of a question.
+
+    Args:
+        asked: The question.
+        many: Whether more than `MANY` runs are meant.
+
+    Raises:
+        ConfigError: If a design does not suit the axes, there are more runs than meant, or settings are wrong: a line
+            for each fault of any point.
+        TraceError: If a trace is no file that can be read.
+    """
+    if asked.seeds < 1:
+        raise ConfigError(f"{asked.seeds} seeds: give at least one")
+    design = asked.design.checked(asked.axes, asked.conditions)
+    size = design.size(asked.axes) * asked.seeds
+    if size > MANY and not many:
+        raise ConfigError(
+            f"the sweep has {text.count(size)} runs; if you mean that, add --yes, or fill the space with fewer: "
+            "--design sobol --samples 512"
+        )
+    columns = tuple(key for axis in asked.axes for key in axis.keys)
+    if asked.trace is not None and TRACE in columns:
+        raise ConfigError("a trace is given and an axis varies it as well; leave one of them out")
+    traces = _Traces(asked)
+    builder = _Builder(asked.base)
+    faults: dict[str, None] = {}
+    rows: list[Row] = []
+    runs: dict[str, Run] = {}
+    for point in design.points(asked.axes):
+        if any(condition.meets(point) for condition in asked.conditions):
+            continue
+        trace = traces.of(point.get(TRACE))
+        for number in range(asked.seeds):
+            try:
+                config, seed = builder.of(point, number)
+            except ConfigError as error:
+                faults |= dict.fromkeys(str(error).splitlines())
+                break
+            run = Run.of(config, trace)
+            runs.setdefault(run.key, run)
+            rows.append(Row(point, seed, run.key))
+    if faults:
+        raise ConfigError(_listed([*faults]))
+    if not rows:
+        raise ConfigError("every combination is left out, so there is nothing to run; leave out fewer")
+    return Plan(asked, design, columns, tuple(rows), runs)
+
+
+def _listed(faults: Sequence[str]) -> str:
+    """The faults with the option that they come from."""
+    shown = [fault.replace("--set: ", "--axis: ", 1) for fault in faults[:MOST_FAULTS]]
+    if len(faults) > MOST_FAULTS:
+        shown.append(f"and {len(faults) - MOST_FAULTS} more; mend these first")
+    return "\n".join(shown)
+
+
+class _Traces:
+    """The traces of points; each file is read for its checksum once."""
+
+    def __init__(self, asked: Question) -> None:
+        self._common = None if asked.trace is None else TraceRef.of(asked.trace)
+        self._reading = asked.reading
+        self._found: dict[str, TraceRef] = {}
+
+    def of(self, path: str | None) -> TraceRef | None:
+        if path is None:
+            return self._common
+        if path not in self._found:
+            self._found[path] = TraceRef.of(TraceFile(Path(path), **self._reading))
+        return self._found[path]
+
+
+class _Builder:
+    """Configurations of points."""
+
+    def __init__(self, base: Config) -> None:
+        self._base = base
+
+    def of(self, point: Point, number: int) -> tuple[Config, int]:
+        """The configuration of a point with the seed of that number, and the seed.
+
+        Raises:
+            ConfigError: If its settings are wrong, or do not fit each other.
+        """
+        preset = point.get(PRESET, self._base._preset)
+        chosen = {key: value for key, value in point.items() if key not in (TRACE, PRESET)}
+        # What a point sets stands above the base, so that it may choose other variants than that does.
+        sets = [one for one in self._base._sets if one.partition("=")[0] not in chosen]
+        sets += [f"{key}={value}" for key, value in chosen.items()]
+        config = _rebuilt(preset, self._base._files, sets)
+        seed = int(config["seed"])
+        if number:
+            seed += number
+            config = _rebuilt(
+                preset, self._base._files, [*(one for one in sets if not one.startswith("seed=")), f"seed={seed}"]
+            )
+        config.check()
+        return config, seed

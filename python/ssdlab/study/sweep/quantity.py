@@ -1,0 +1,67 @@
+"""Numbers with units, as settings take them: what a range interpolates and what a dataset keeps."""
+
+import re
+from typing import NamedTuple
+
+from ssdlab import _ssdlab
+
+_WRITTEN = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*([A-Za-zµ/%]*)")
+
+_BINARY = {unit: 1 << (10 * power) for power, unit in enumerate(("B", "KiB", "MiB", "GiB", "TiB"))}
+_DECIMAL = {unit: 1000**power for power, unit in enumerate(("kB", "MB", "GB", "TB"), 1)}
+_TIMES = {"ns": 1, "us": 1000, "ms": 1_000_000, "s": 1_000_000_000}
+_RATES = {"/s": 1, "k/s": 1000, "M/s": 1_000_000}
+
+
+class Quantity(NamedTuple):
+    """A number and its unit."""
+
+    value: float
+    """In base units: bytes, nanoseconds, a share of 1, events per second, or a plain number."""
+    base: str
+    """`bytes`, `ns`, `share`, `per_s`, or empty for a plain number."""
+    whole: bool
+    """Whether it was written without a decimal point."""
+
+
+def quantity(written: str) -> Quantity | None:
+    """The number that a value is; None for a name, or a mix such as `4KiB:70%,8KiB:30%`."""
+    match = _WRITTEN.fullmatch(written.strip())
+    if match is None:
+        return None
+    number, unit = float(match[1]), match[2]
+    whole = match[1].lstrip("+-").isdigit()
+    if unit in _BINARY or unit in _DECIMAL:
+        return Quantity(float(_ssdlab.size(written.strip())), "bytes", whole)
+    for units, base in ((_TIMES, "ns"), (_RATES, "per_s")):
+        if unit in units:
+            return Quantity(number * units[unit], base, whole)
+    if unit == "%":
+        return Quantity(number / 100, "share", whole)
+    return Quantity(number, "", whole) if unit == "" else None
+
+
+def written(value: float, base: str, *, whole: bool) -> str:
+    """A number in base units as a setting takes it.
+
+    Sizes are rounded to the next smaller unit (a size of gibibytes to mebibytes), times to nanoseconds, plain numbers
+    to whole ones if `whole`, others to six digits.
+    """
+    if base == "bytes":
+        return _size(value)
+    if base == "ns":
+        return f"{round(value)}ns"
+    if base == "share":
+        return f"{100 * value:.6g}%"
+    if base == "per_s":
+        return f"{value:.6g}/s"
+    return str(round(value)) if whole else f"{value:.6g}"
+
+
+def _size(value: float) -> str:
+    below, unit = "B", "B"
+    for name, factor in _BINARY.items():
+        if value >= factor:
+            below, unit = unit, name
+    whole, rest = divmod(round(value / _BINARY[below]), _BINARY[unit] // _BINARY[below])
+    return f"{whole}{unit}" if rest == 0 else f"{round(value / _BINARY[below])}{below}"

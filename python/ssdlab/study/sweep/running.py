@@ -1,0 +1,216 @@
+"""Sweeps as a user calls them."""
+
+import os
+import statistics
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from ssdlab._ssdlab import ConfigError
+from ssdlab.model.config import Config, Overrides, config_of
+from ssdlab.model.requests import Monitor
+from ssdlab.model.trace_file import Given, TraceFile, source_of
+from ssdlab.study.executor import Executor
+from ssdlab.study.store.folder import Store
+from ssdlab.study.store.study import Study
+from ssdlab.study.sweep.axes import Axis, Condition, Values, axis, distinct, of
+from ssdlab.study.sweep.design import Design
+from ssdlab.study.sweep.plan import Plan, Question, plan
+from ssdlab.study.sweep.preview import Preview
+from ssdlab.study.work.cluster import DaskWorkers
+from ssdlab.study.work.local import LocalWorkers
+from ssdlab.study.work.run import Run
+from ssdlab.study.work.workers import Workers
+
+PILOTS = 3
+"""Runs that are tried for an estimate: the first, the last and one between."""
+
+Axes = Mapping[str, Values] | Sequence[str | Mapping[str, Values]]
+"""Axes as a user gives them: values by key, or a list of texts such as `device.op=7%,28%` and of linked keys."""
+
+
+def sweep(
+    axes: Axes,
+    config: Config | Overrides | None = None,
+    trace: Given | None = None,
+    *,
+    out: str | os.PathLike[str] | None = None,
+    design: str = "grid",
+    samples: int | None = None,
+    resolution: int | None = None,
+    without: Sequence[str] = (),
+    seeds: int = 1,
+    outcomes: Sequence[str] = (),
+    seed: int = 1,
+    jobs: int | None = None,
+    cluster: str | None = None,
+    retry: bool = False,
+    monitor: Monitor | None = None,
+) -> Study:
+    """Runs every point of a design over axes, those that the study holds already left out.
+
+    The result depends on the arguments but for `out`, `jobs`, `cluster` and `retry` alone: neither on interruptions nor
+    on the order in which runs end. A run that fails is a row with its error.
+
+    Args:
+        axes: What is varied: `{"device.op": "7%..28%:4", "ftl.page.gc": ["greedy", "fifo"]}`, or a list of texts as on
+            the command line and of mappings, whose keys are linked. Beside settings, `trace` and `preset`.
+        config: The configuration that points are laid on; the defaults if left out.
+        trace: What all replay; their own workloads if None.
+        out: Folder of the study. Runs that it holds are not run again. Nothing is kept if left out.
+        design: `grid`, `random`, `latin-hypercube`, `sobol`, `one-at-a-time`, `factorial` or `saltelli`.
+        samples: Points of the designs that draw or fill; 64 if left out.
+        resolution: 3, 4 or 5, of a fractional factorial; all combinations if left out.
+        without: Combinations to leave out, such as `"ftl.page.gc=fifo device.op>20%"`.
+        seeds: Runs of each point: with its own `seed`, and with those that follow.
+        outcomes: Figures to show first, such as `"write_amplification"` and `"time.iops:max"`.
+        seed: Of the designs that are random.
+        jobs: Worker processes at a time; one per processor if None.
+        cluster: Address of a Dask scheduler whose workers do the runs instead.
+        retry: Whether runs that failed before are run again.
+        monitor: Told how many runs are finished, in the phase `runs`. If it returns something true, those that are
+            finished are kept, and `Study.partial` is set.
+
+    Raises:
+        ConfigError: If axes, design or settings are wrong, or the folder cannot be used.
+        TraceError: If a trace is no file that can be read, or was changed meanwhile.
+        OSError: If the folder cannot be written; what is finished is kept.
+    """
+    asked = question(
+        axes, config, trace, design=Design(design, samples, resolution, seed), without=without, seeds=seeds,
+        outcomes=outcomes,
+    )  # fmt: skip
+    folder = None if out is None else Path(out)
+    return run(plan(asked, many=True), folder, jobs=jobs, cluster=cluster, retry=retry, monitor=monitor)
+
+
+def question(
+    axes: Axes,
+    config: Config | Overrides | None,
+    trace: Given | None,
+    *,
+    design: Design,
+    without: Sequence[str],
+    seeds: int,
+    outcomes: Sequence[str],
+    reading: Mapping[str, Any] | None = None,
+) -> Question:
+    """The question of arguments as a user gives them.
+
+    Raises:
+        ConfigError: If they are wrong.
+    """
+    found = distinct(_axes(axes))
+    source = None if trace is None else source_of(trace)
+    if source is not None and not isinstance(source, TraceFile):
+        raise ConfigError(
+            "a study replays files, which it can find again; save the trace, and give its path: trace.save('t.parquet')"
+        )
+    return Question(
+        axes=tuple(found),
+        base=config_of(config),
+        trace=source,
+        reading=reading or {},
+        design=design,
+        conditions=tuple(Condition.of(one, found) for one in without),
+        seeds=seeds,
+        outcomes=tuple(outcomes),
+    )
+
+
+def _axes(given: Axes) -> list[Axis]:
+    if isinstance(given, Mapping):
+        return [of({key: values}) for key, values in given.items()]
+    return [axis(one) if isinstance(one, str) else of(one) for one in given]
+
+
+def workers(jobs: int | None, cluster: str | None) -> Workers:
+    """Who does the runs.
+
+    Raises:
+        ConfigError: If a cluster cannot be reached, or is of another program.
+    """
+    return LocalWorkers(jobs or os.cpu_count() or 1) if cluster is None else DaskWorkers(cluster)
+
+
+def run(
+    planned: Plan,
+    folder: Path | None,
+    *,
+    jobs: int | None,
+    cluster: str | None,
+    retry: bool = False,
+    monitor: Monitor | None = None,
+) -> Study:
+    """Runs what of a plan a folder does not hold; in one that is removed afterwards if it is None.
+
+    Raises:
+        ConfigError: As `sweep`.
+        OSError: As `sweep`.
+    """
+    if folder is None:
+        with tempfile.TemporaryDirectory(prefix="ssdlab-study-") as made:
+            return run(planned, Path(made), jobs=jobs, cluster=cluster, monitor=monitor)
+    with workers(jobs, cluster) as crew, Store(folder) as store:
+        if retry:
+            store.forget_failures([*planned.runs])
+        left = [one for key, one in planned.runs.items() if key not in store.records]
+        asked = planned.to_dict()
+        store.ask(asked)
+        executor = Executor("runs", len(left), monitor=monitor, workers=crew)
+
+        def one(task: Run) -> None:
+            outcome = executor.do(task)
+            if outcome is not None:
+                store.keep(task.key, outcome)
+
+        try:
+            executor.run([partial(one, task) for task in left])
+        finally:
+            # Whatever ends it, the dataset is of what is finished.
+            found = Study(asked, store.records)
+            store.pack(found.table)
+    return found
+
+
+def open_study(path: str | os.PathLike[str]) -> Study:
+    """A study from its folder; what it holds so far, if it is still being written.
+
+    Raises:
+        ConfigError: If the folder holds no study that this version reads.
+    """
+    return Study.read(Path(path))
+
+
+def preview(planned: Plan, folder: Path | None, *, jobs: int | None) -> Preview:
+    """What a plan would run, with times from pilot runs, which are not kept.
+
+    Raises:
+        ConfigError: If the folder holds something else than a study of this program.
+    """
+    done: set[str] = set()
+    if folder is not None and folder.exists():
+        with Store(folder) as store:
+            done = {*store.records}
+    left = [one for key, one in planned.runs.items() if key not in done]
+    at_a_time = jobs or os.cpu_count() or 1
+    pilots = [*{one.key: one for one in (left[0], left[len(left) // 2], left[-1])}.values()] if left else []
+    times: list[float] = []
+    with LocalWorkers(1) as crew:
+        for one in pilots[:PILOTS]:
+            # The first run of a process loads what the next ones have.
+            if not times:
+                crew.do(one)
+            began = time.perf_counter()
+            crew.do(one)
+            times.append(time.perf_counter() - began)
+    return Preview(
+        planned=planned,
+        left=len(left),
+        jobs=at_a_time,
+        seconds=statistics.fmean(times) if times else 0.0,
+        memory_bytes=max((one.memory_bytes for one in planned.runs.values()), default=0),
+    )

@@ -1,0 +1,137 @@
+"""Worker processes of this machine.
+
+A process for each, rather than a thread: a run that the system kills for its memory, or that ends in a defect, takes
+nothing else with it. A worker is a program of its own (`process.py`) that gets runs by a pipe and ends when the pipe
+does, so that no worker outlives whoever started it.
+"""
+
+import os
+import pickle
+import subprocess
+import sys
+import threading
+from contextlib import suppress
+from pathlib import Path
+from queue import Empty, SimpleQueue
+
+from ssdlab.study.work.memory import SHARE, Admission, free_bytes
+from ssdlab.study.work.run import Outcome, Run
+from ssdlab.study.work.workers import Stopped, WorkerDied, Workers
+
+PROGRAM = "ssdlab.study.work.process"
+
+LENGTH = 8
+"""Bytes that tell how long a message is."""
+
+
+class _Process:
+    """One worker process."""
+
+    def __init__(self) -> None:
+        package = str(Path(__file__).parents[3])
+        path = os.pathsep.join(filter(None, (package, os.environ.get("PYTHONPATH"))))
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", PROGRAM],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env={**os.environ, "PYTHONPATH": path},
+        )
+
+    def do(self, run: Run) -> Outcome:
+        """Does a run.
+
+        Raises:
+            WorkerDied: If the process ends over it.
+        """
+        assert self._process.stdin is not None and self._process.stdout is not None
+        message = pickle.dumps(run)
+        try:
+            self._process.stdin.write(len(message).to_bytes(LENGTH, "big") + message)
+            self._process.stdin.flush()
+        except OSError:
+            raise WorkerDied from None
+        head = self._process.stdout.read(LENGTH)
+        body = self._process.stdout.read(int.from_bytes(head, "big")) if len(head) == LENGTH else b""
+        if not body or len(body) < int.from_bytes(head, "big"):
+            raise WorkerDied
+        outcome: Outcome = pickle.loads(body)
+        return outcome
+
+    def end(self) -> None:
+        """Ends the process, whatever it does."""
+        self._process.kill()
+        self._process.wait()
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe is not None:
+                with suppress(OSError):
+                    pipe.close()
+
+
+class LocalWorkers(Workers):
+    """Processes of this machine, started when they are needed.
+
+    Args:
+        jobs: How many at a time.
+        limit_bytes: Memory that all may take; most of what is free if left out.
+    """
+
+    def __init__(self, jobs: int, limit_bytes: int | None = None) -> None:
+        self._jobs = jobs
+        self._admission = Admission(limit_bytes or int(SHARE * free_bytes()))
+        self._idle: SimpleQueue[_Process] = SimpleQueue()
+        self._all: set[_Process] = set()
+        self._lock = threading.Lock()
+        self._stopped = False
+
+    @property
+    def threads(self) -> int:
+        """One for each process."""
+        return self._jobs
+
+    @property
+    def most_bytes(self) -> int:
+        """What all may take: one run may have it to itself."""
+        return self._admission.limit_bytes
+
+    def once(self, run: Run, *, alone: bool) -> Outcome:
+        """Does a run in a process of its own."""
+        with self._admission.of(self.most_bytes if alone else run.memory_bytes, lambda: self._stopped):
+            process = self._take()
+            try:
+                outcome = process.do(run)
+            except WorkerDied:
+                with self._lock:
+                    self._all.discard(process)
+                process.end()
+                if self._stopped:
+                    raise Stopped from None
+                raise
+            self._idle.put(process)
+            return outcome
+
+    def _take(self) -> _Process:
+        try:
+            return self._idle.get_nowait()
+        except Empty:
+            with self._lock:
+                if self._stopped:
+                    raise Stopped from None
+                process = _Process()
+                self._all.add(process)
+                return process
+
+    def stop(self) -> None:
+        """Ends all processes."""
+        with self._lock:
+            self._stopped = True
+            running = [*self._all]
+        self._admission.wake()
+        for process in running:
+            process._process.kill()
+
+    def close(self) -> None:
+        """Ends all processes."""
+        self.stop()
+        for process in self._all:
+            process.end()
+        self._all.clear()

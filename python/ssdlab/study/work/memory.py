@@ -1,0 +1,70 @@
+"""Memory that runs may take, and who has to wait for it."""
+
+import os
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from ssdlab.study.work.workers import Stopped
+
+SHARE = 0.8
+"""Of the memory that is free when runs begin; the rest is for what else the machine does."""
+
+CGROUP = Path("/sys/fs/cgroup")
+
+
+def free_bytes() -> int:
+    """Memory that this process may still take: of the machine, and of its control group if that has a limit."""
+    free = _meminfo() or os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    try:
+        limit = (CGROUP / "memory.max").read_text(encoding="ascii").strip()
+        if limit != "max":
+            used = int((CGROUP / "memory.current").read_text(encoding="ascii"))
+            free = min(free, max(int(limit) - used, 0))
+    except (OSError, ValueError):
+        # No control group of version 2.
+        return free
+    return free
+
+
+def _meminfo() -> int | None:
+    try:
+        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+    except OSError:
+        return None
+    found = [line.split() for line in lines if line.startswith("MemAvailable:")]
+    return int(found[0][1]) << 10 if found else None
+
+
+class Admission:
+    """Lets runs begin while their memory is within a limit."""
+
+    def __init__(self, limit_bytes: int) -> None:
+        self.limit_bytes = limit_bytes
+        self._taken = 0
+        self._changed = threading.Condition()
+
+    @contextmanager
+    def of(self, bytes: int, stopped: Callable[[], bool]) -> Iterator[None]:
+        """Waits until there are so many bytes, and has them while it lasts.
+
+        Raises:
+            Stopped: If `stopped` turns true meanwhile; whoever makes it true calls `wake`.
+        """
+        with self._changed:
+            self._changed.wait_for(lambda: stopped() or self._taken + bytes <= self.limit_bytes)
+            if stopped():
+                raise Stopped
+            self._taken += bytes
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._taken -= bytes
+                self._changed.notify_all()
+
+    def wake(self) -> None:
+        """Has all who wait look again."""
+        with self._changed:
+            self._changed.notify_all()

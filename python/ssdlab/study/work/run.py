@@ -1,0 +1,115 @@
+"""One run as a worker gets it, and what it comes to."""
+
+import hashlib
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ssdlab import _ssdlab, text
+from ssdlab._ssdlab import SsdlabError, TraceError
+from ssdlab.model.config import Config, _rebuilt
+from ssdlab.model.simulation import simulate
+from ssdlab.model.source import identified
+from ssdlab.model.trace_file import TraceFile
+
+BASE_BYTES = 96 << 20
+"""What a process of Python with the models takes before it has a drive."""
+PAGE_BYTES = 16
+"""What a simulated drive takes for a flash page: maps, counts, and what precedes its first request."""
+CHECK_BYTES = 24
+"""What checking takes for one."""
+
+
+@cache
+def program() -> str:
+    """Which program simulates: the version and a checksum of the models, as builds of one version may differ."""
+    with Path(_ssdlab.__file__).open("rb") as file:
+        return f"{_ssdlab.__version__} {hashlib.file_digest(file, 'sha256').hexdigest()[:12]}"
+
+
+class TraceRef(NamedTuple):
+    """A trace in files, with what tells whether a file elsewhere is the same."""
+
+    paths: tuple[str, ...]
+    sha256: tuple[str, ...]
+    """Of each file."""
+    format: str | None
+    device: str | None
+    action: str | None
+    skip_bad: bool
+
+    @classmethod
+    def of(cls, trace: TraceFile) -> "TraceRef":
+        """The trace as it is now.
+
+        Raises:
+            TraceError: If a file is not there, or is no ordinary file.
+        """
+        paths = tuple(str(path.absolute()) for path in trace.paths)
+        for path in trace.paths:
+            if not path.is_file():
+                raise TraceError(f"{text.path(path)}: is no file that can be read again and again; give one that is")
+        digests = identified({"kind": "trace", "paths": paths})["sha256"]
+        return cls(paths, tuple(digests), trace.format, trace.device, trace.action, trace.skip_bad)
+
+    @property
+    def identity(self) -> str:
+        """What of it decides about a result: contents, names and options, not where the files lie."""
+        names = [Path(path).name for path in self.paths]
+        return json.dumps([self.sha256, names, self.format, self.device, self.action, self.skip_bad])
+
+    def file(self) -> TraceFile:
+        """The trace to be read."""
+        return TraceFile(
+            *self.paths, format=self.format, device=self.device, action=self.action, skip_bad=self.skip_bad
+        )
+
+
+class Run(NamedTuple):
+    """A simulation to be done."""
+
+    key: str
+    """Checksum of all that decides about its result."""
+    toml: str
+    """The resolved configuration."""
+    trace: TraceRef | None
+    memory_bytes: int
+    """What a process that does it takes, about."""
+
+    @classmethod
+    def of(cls, config: Config, trace: TraceRef | None) -> "Run":
+        """The run of a configuration on a trace, or on its own workload."""
+        toml = config.to_toml()
+        identity = "" if trace is None else trace.identity
+        key = hashlib.sha256("\n".join((program(), identity, toml)).encode()).hexdigest()[:32]
+        return cls(key, toml, trace, memory_bytes(config))
+
+
+def memory_bytes(config: Config) -> int:
+    """What a process takes that simulates a drive, about; a trace may add to it with `host.fit` and `device.fill`."""
+    needed = ("device.capacity", "nand.page_size", "device.op", "check")
+    # A TOML scalar is a JSON scalar.
+    given: dict[str, Any] = {key: json.loads(value) for key, value, _ in config.settings if key in needed}
+    pages = _ssdlab.size(given["device.capacity"]) / _ssdlab.size(given["nand.page_size"])
+    pages *= 1 + _ssdlab.share(given["device.op"])
+    return BASE_BYTES + round(pages * (PAGE_BYTES + (CHECK_BYTES if given["check"] else 0)))
+
+
+class Outcome(NamedTuple):
+    """What a run came to."""
+
+    result: str | None
+    """`Result.to_dict` as JSON text; None if it failed."""
+    error: str | None
+    """Why it failed."""
+
+
+def execute(run: Run) -> Outcome:
+    """Does a run. What it raises is an outcome as well: another time it would be the same."""
+    try:
+        config = _rebuilt(None, [("configuration", run.toml)], [])
+        result = simulate(config, None if run.trace is None else run.trace.file())
+    except SsdlabError as error:
+        return Outcome(None, f"{type(error).__name__}: {error}")
+    return Outcome(json.dumps(result.to_dict()), None)

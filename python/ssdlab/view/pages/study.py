@@ -1,0 +1,46 @@
+"""The page of a study: every point with its outcomes."""
+
+from ssdlab import text
+from ssdlab.study.store.study import Study
+from ssdlab.study.survey.outcome import estimate
+from ssdlab.study.sweep.design import DESIGNS
+from ssdlab.view.page import Figure, Page, Paragraph, Row, Section, Table
+from ssdlab.view.pages.figures import estimated
+
+MOST_ROWS = 40
+"""Points that a terminal shows."""
+
+
+def page(found: Study) -> Page:
+    """The page of a study."""
+    outcomes = found.outcomes()
+    values = {one: {tuple(point.levels.items()): point for point in found.values(one)} for one in outcomes}
+    rows: list[Row] = []
+    for point in dict.fromkeys(tuple(point.values.items()) for point in found.points):
+        its = [values[one].get(point) for one in outcomes]
+        cells = [
+            estimated(one.figure, None if value is None else estimate(value.values))
+            for one, value in zip(outcomes, its, strict=True)
+        ]
+        rows.append([*(level for _, level in point), *cells])
+    headers = (*found.columns, *(one.figure for one in outcomes))
+    left = text.count(found.asked - found.finished)
+    return Page(
+        title=found.title,
+        lead=[Paragraph(f"{found.plan['design']['name']}: {DESIGNS[found.plan['design']['name']]}", "soft")],
+        partial=f"{left} of {text.count(found.asked)} runs are still to be done" if found.partial else "",
+        remarks=[f"{text.count(times)} runs failed: {error}" for error, times in found.failures.items()],
+        sections=[
+            *([Section("All axes at once", [Figure(found.plot)], terminal=False)] if outcomes else []),
+            Section("", [Table(headers, rows, left=len(found.columns), most=MOST_ROWS)]),
+        ],
+        legend="mean ± half the width of its 95 % confidence interval over seeds" if found.plan["seeds"] > 1 else "",
+    )
+
+
+def figures(found: Study) -> Page:
+    """The figures that can be outcomes."""
+    return Page(
+        title=f"{len(found.figures)} figures that can be outcomes",
+        sections=[Section("", [Paragraph(name, "code") for name in found.figures])],
+    )

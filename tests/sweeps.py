@@ -1,0 +1,23 @@
+"""What tests of sweeps share: a drive that is simulated in milliseconds, and axes over it."""
+
+from typing import Any
+
+import ssdlab
+from ssdlab.study.sweep import running
+from ssdlab.study.sweep.design import Design
+from ssdlab.study.sweep.plan import Plan, plan
+
+TINY: dict[str, object] = {
+    "device.capacity": "8MiB", "device.op": "25%", "nand.pages_per_block": 32, "workload.requests": 500,
+    "time": "count",
+}  # fmt: skip
+"""A drive of 2,048 pages that is simulated in milliseconds."""
+BASE = ssdlab.Config("tlc-chip", overrides=TINY)
+AXES = {"ftl.page.gc": ["greedy", "fifo"], "device.op": "20%..40%:3"}
+TINY_SETS = ["--preset", "tlc-chip", *(word for key, value in TINY.items() for word in ("--set", f"{key}={value}"))]
+
+
+def planned(axes: running.Axes, **more: Any) -> Plan:
+    """The plan of a grid over them."""
+    given: dict[str, Any] = {"without": [], "seeds": 1, "outcomes": [], **more}
+    return plan(running.question(axes, BASE, None, design=Design(), **given))

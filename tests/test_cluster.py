@@ -1,0 +1,186 @@
+"""A Dask cluster of real processes: a scheduler and two workers."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import ssdlab
+from conftest import PATIENCE_SECONDS, ROOT, Cli
+
+pytest.importorskip("distributed")
+
+TINY: dict[str, object] = {
+    "device.capacity": "8MiB", "nand.pages_per_block": 32, "workload.requests": 2000, "time": "count",
+}  # fmt: skip
+BASE = ssdlab.Config("tlc-chip", overrides=TINY)
+AXES = {"ftl.page.gc": ["greedy", "fifo"], "device.op": "20%..40%:8"}
+
+
+class Cluster:
+    """A scheduler and workers of one thread each, all processes of their own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.environment = {
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join((str(folder), str(Path(ssdlab.__file__).parent.parent))),
+            "DASK_DISTRIBUTED__WORKER__DAEMON": "False",
+        }
+        self.processes: list[subprocess.Popen[bytes]] = []
+        self.scheduler = self._start(
+            "dask_scheduler", "--host", "127.0.0.1", "--port", "0", "--scheduler-file", "s.json"
+        )
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while not (folder / "s.json").exists() or not (folder / "s.json").read_text(encoding="utf-8"):
+            assert time.monotonic() < deadline and self.scheduler.poll() is None
+            time.sleep(0.05)
+        self.address = json.loads((folder / "s.json").read_text(encoding="utf-8"))["address"]
+        self.workers = [self.worker() for _ in range(2)]
+
+    def _start(self, program: str, *arguments: str) -> "subprocess.Popen[bytes]":
+        command = [sys.executable, "-m", f"distributed.cli.{program}", *arguments, "--no-dashboard"]
+        with (self.folder / "log").open("ab") as log:
+            process = subprocess.Popen(command, cwd=self.folder, env=self.environment, stdout=log, stderr=log)
+        self.processes.append(process)
+        return process
+
+    def worker(self, *more: str) -> "subprocess.Popen[bytes]":
+        """One more worker."""
+        return self._start(
+            "dask_worker", self.address, "--nthreads", "1", "--no-nanny", "--local-directory", "here", *more
+        )
+
+    def end(self) -> None:
+        for process in self.processes:
+            process.kill()
+            process.wait()
+
+
+@pytest.fixture
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    found = Cluster(tmp_path_factory.mktemp("cluster"))
+    yield found
+    found.end()
+
+
+def test_a_cluster_gives_what_this_machine_gives(cluster: Cluster, tmp_path: Path, cli: Cli) -> None:
+    here = ssdlab.sweep(AXES, BASE, seeds=2, out=tmp_path / "here")
+    there = ssdlab.sweep(AXES, BASE, seeds=2, out=tmp_path / "there", cluster=cluster.address)
+    assert there.table.equals(here.table) and there.failures == {}
+    assert (tmp_path / "here" / "runs.parquet").read_bytes() == (tmp_path / "there" / "runs.parquet").read_bytes()
+    sets = [word for key, value in TINY.items() for word in ("--set", f"{key}={value}")]
+    done = cli("sweep", "--preset", "tlc-chip", *sets, "-A", "seed=1,2", "--cluster", cluster.address, "--json")
+    assert json.loads(done.stdout)["result"]["finished"] == 2
+
+
+def test_traces_reach_workers_that_do_not_have_them(
+    cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By path where they are there; else sent, once to each worker."""
+    from ssdlab.study.work import cluster as work
+
+    fit = BASE.with_overrides({"host.fit": "wrap"})
+    trace = ROOT / "traces" / "varmail.csv.zst"
+    axes = {"device.op": "20%..40%:6"}
+    here = ssdlab.sweep(axes, fit, trace)
+    sent: list[str] = []
+    send = work.DaskWorkers._send
+
+    def noted(self: work.DaskWorkers, address: str, place: Any, path: str, digest: str) -> str:
+        sent.append(address)
+        return send(self, address, place, path, digest)
+
+    monkeypatch.setattr(work.DaskWorkers, "_send", noted)
+    assert ssdlab.sweep(axes, fit, trace, cluster=cluster.address).table.equals(here.table)
+    assert sent == []
+    # To a worker goes a nameless function itself, not where it is found.
+    monkeypatch.setattr(work, "_found", lambda path, digest: None)
+    assert ssdlab.sweep(axes, fit, trace, cluster=cluster.address).table.equals(here.table)
+    assert len(sent) == len(set(sent)) <= 2
+    assert list(cluster.folder.rglob("varmail.csv.zst")) != []
+
+
+def test_a_worker_that_is_killed_costs_no_run(cluster: Cluster, tmp_path: Path) -> None:
+    here = ssdlab.sweep(AXES, BASE.with_overrides({"workload.requests": 40_000}), seeds=2)
+    done: list[ssdlab.Study] = []
+
+    def killing(_phase: str, finished: int, _total: int | None, _requests: int) -> bool:
+        if finished >= 4 and cluster.workers[0].poll() is None:
+            cluster.workers[0].send_signal(signal.SIGKILL)
+            cluster.worker()
+        return False
+
+    more = BASE.with_overrides({"workload.requests": 40_000})
+    done.append(ssdlab.sweep(AXES, more, seeds=2, cluster=cluster.address, monitor=killing))
+    assert cluster.workers[0].wait(timeout=PATIENCE_SECONDS) == -signal.SIGKILL
+    assert done[0].table.equals(here.table) and done[0].failures == {}
+
+
+KILLER = """
+import os
+from ssdlab.study.work import run as work
+
+execute = work.execute
+
+def dying(run):
+    if "seed = 3\\n" in run.toml:
+        os.kill(os.getpid(), 9)
+    return execute(run)
+
+work.execute = dying
+"""
+
+
+def test_a_run_that_kills_its_worker_three_times_is_a_failure(cluster: Cluster, tmp_path: Path) -> None:
+    (cluster.folder / "killer.py").write_text(KILLER, encoding="utf-8")
+    stop = threading.Event()
+
+    def replace() -> None:
+        """As a nanny does, or the system that runs the cluster."""
+        while not stop.wait(0.1):
+            if sum(one.poll() is None for one in cluster.processes) < 3:
+                cluster.worker("--preload", "killer")
+
+    for worker in cluster.workers:
+        worker.kill()
+    thread = threading.Thread(target=replace)
+    thread.start()
+    try:
+        found = ssdlab.sweep({"seed": "1..6:6"}, BASE, cluster=cluster.address)
+    finally:
+        stop.set()
+        thread.join()
+    errors = found.table["error"].to_pylist()
+    assert [error is not None for error in errors] == [False, False, True, False, False, False], errors
+    assert "ended its worker 3 times" in errors[2]
+
+
+def test_a_scheduler_that_dies_leaves_what_is_finished(cluster: Cluster, tmp_path: Path) -> None:
+    more = BASE.with_overrides({"workload.requests": 40_000})
+
+    def killing(_phase: str, finished: int, _total: int | None, _requests: int) -> bool:
+        if finished >= 3:
+            cluster.scheduler.send_signal(signal.SIGKILL)
+        return False
+
+    with pytest.raises(ssdlab.ConfigError, match="was lost; what is finished is kept"):
+        ssdlab.sweep(AXES, more, seeds=2, out=tmp_path / "s", cluster=cluster.address, monitor=killing)
+    assert 3 <= ssdlab.open_study(tmp_path / "s").finished < 32
+    found = ssdlab.sweep(AXES, more, seeds=2, out=tmp_path / "s")
+    assert found.table.equals(ssdlab.sweep(AXES, more, seeds=2).table)
+
+
+def test_a_cluster_that_is_not_there_is_told_with_its_address(cli: Cli, tmp_path: Path) -> None:
+    for address, said in (("tcp://127.0.0.1:1", "no scheduler answers"), ("nonsense://x", "is none of tcp")):
+        done = cli("sweep", "-A", "seed=1,2", "--cluster", address, "--out", "s", check=False)
+        assert done.returncode == 2 and address in done.stderr and said in done.stderr
+        assert list(tmp_path.iterdir()) == [] and len(done.stderr.splitlines()) == 1, done.stderr

@@ -1,0 +1,159 @@
+"""What is varied, and how: axes as they are written, and the points of every design."""
+
+import itertools
+import random
+from collections.abc import Sequence
+
+import pytest
+
+import ssdlab
+from ssdlab.study.sweep import factorial
+from ssdlab.study.sweep.axes import Condition, axis
+from ssdlab.study.sweep.design import DESIGNS, Design
+from ssdlab.study.sweep.quantity import quantity
+
+
+def levels(written: str) -> list[list[str]]:
+    return [[*level.values()] for level in axis(written).levels]
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        ("ftl.page.gc=greedy,fifo", [["greedy"], ["fifo"]]),
+        ("device.op=3%..30%:10", [[f"{value}%"] for value in range(3, 31, 3)]),
+        ("device.capacity=1GiB..64GiB:7:log", [[f"{1 << power}GiB"] for power in range(7)]),
+        ("nand.read=25us..1ms:2", [["25000ns"], ["1000000ns"]]),
+        ("seed=1..4:4", [["1"], ["2"], ["3"], ["4"]]),
+        # Whole numbers stay whole, and are tried once each.
+        ("seed=1..3:5", [["1"], ["2"], ["3"]]),
+        ("workload.pattern.zipf.theta=0.5..1:3", [["0.5"], ["0.75"], ["1"]]),
+        ('workload.size="4KiB:70%,8KiB:30%",4KiB', [["4KiB:70%,8KiB:30%"], ["4KiB"]]),
+        ("device.capacity=1GiB,2GiB workload.requests=10,20", [["1GiB", "10"], ["2GiB", "20"]]),
+        ("device.capacity=1GiB..2GiB:3", [["1GiB"], ["1536MiB"], ["2GiB"]]),
+    ],
+)
+def test_values_of_an_axis(written: str, expected: list[list[str]]) -> None:
+    assert levels(written) == expected
+
+
+@pytest.mark.parametrize(
+    ("written", "message"),
+    [
+        ("device.opp=7%", "did you mean device.op"),
+        ("device.op", "is not KEY=VALUES"),
+        ("device.op=7%,7%", "given twice"),
+        ("device.op=30%..3%:4", "does not rise"),
+        ("device.op=0%..3%:4:log", "from above 0"),
+        ("device.op=3%..1GiB:4", "two numbers of a kind"),
+        ("device.op=3%..30%:1", "from 2 to 10000"),
+        ("device.op=3%..30%:4:ln", "is no range"),
+        ("device.op=7%,,8%", "a value is empty"),
+        ("device.op=7%,8% seed=1,2,3", "as many values each"),
+        ("seed=1 seed=2", "named twice"),
+    ],
+)
+def test_an_axis_that_is_none(written: str, message: str) -> None:
+    with pytest.raises(ssdlab.ConfigError, match=message):
+        axis(written)
+
+
+def test_numbers_keep_their_meaning() -> None:
+    """A number between the ends of a range lies between them, and the ends are what was written."""
+    draw = random.Random(5)
+    for low, high in (("3%", "30%"), ("1MiB", "3GiB"), ("25us", "40ms"), ("1k/s", "2M/s"), ("0.5", "2"), ("1", "900")):
+        between = axis(f"device.op={low}..{high}").range
+        assert between is not None
+        first, last = quantity(low), quantity(high)
+        assert first is not None and last is not None
+        for share in [0.0, 1.0, *(draw.random() for _ in range(50))]:
+            found = quantity(between.at(share))
+            assert found is not None and found.base == first.base
+            assert first.value <= found.value <= last.value
+        ends = [quantity(between.at(share)) for share in (0.0, 1.0)]
+        assert [one.value for one in ends if one] == pytest.approx([first.value, last.value])
+
+
+def test_conditions_meet_what_they_compare() -> None:
+    axes = [axis("device.op=20%,30%"), axis("ftl.page.gc=greedy,fifo")]
+    point = {"device.op": "30%", "ftl.page.gc": "fifo"}
+    for written, meets in (
+        ("device.op!=30%", False), ("device.op<=30%", True), ("device.op=0.3", False), ("ftl.page.gc!=greedy", True),
+    ):  # fmt: skip
+        assert Condition.of(written, axes).meets(point) == meets, written
+    for wrong in ("seed=1", "ftl.page.gc>fifo", "device.op", ""):
+        with pytest.raises(ssdlab.ConfigError, match="--without"):
+            Condition.of(wrong, axes)
+
+
+@pytest.mark.parametrize("name", DESIGNS)
+def test_a_design_has_the_points_that_it_says(name: str) -> None:
+    axes = [axis("device.op=10%,30%"), axis("workload.reads=0%,50%"), axis("ftl.page.gc=greedy,fifo")]
+    design = Design(name, 16 if name in ("random", "latin-hypercube", "sobol", "saltelli") else None).checked(axes, [])
+    points = [*design.points(axes)]
+    assert len(points) == design.size(axes) and points == [*design.points(axes)]
+    assert all(set(point) == {"device.op", "workload.reads", "ftl.page.gc"} for point in points)
+    if name in ("grid", "factorial"):
+        assert len({*map(str, points)}) == 8
+    if name == "one-at-a-time":
+        assert [sum(point[key] != points[0][key] for key in point) for point in points] == [0, 1, 1, 1]
+
+
+def test_a_latin_hypercube_and_a_sobol_sequence_fill_every_stratum() -> None:
+    axes = [axis("device.op=0%..100%"), axis("workload.reads=0%..100%")]
+    for name in ("latin-hypercube", "sobol"):
+        points = [*Design(name, 32).checked(axes, []).points(axes)]
+        for key in ("device.op", "workload.reads"):
+            strata = [int(float(point[key].rstrip("%")) / 100 * 32) for point in points]
+            assert sorted(strata) == [*range(32)], name
+
+
+@pytest.mark.parametrize(
+    ("design", "axes", "message"),
+    [
+        (Design("gird"), ["seed=1,2"], "did you mean grid"),
+        (Design("sobol", 48), ["seed=1,2"], "take 32 or 64"),
+        (Design("grid", 8), ["seed=1,2"], "it is for random"),
+        (Design("grid"), ["device.op=3%..30%"], "needs the number of values"),
+        (Design("factorial"), ["seed=1,2,3"], "two levels"),
+        (Design("factorial", resolution=6), ["seed=1,2"], "3, 4 or 5"),
+    ],
+)
+def test_a_design_that_does_not_suit(design: Design, axes: Sequence[str], message: str) -> None:
+    with pytest.raises(ssdlab.ConfigError, match=message):
+        design.checked([axis(one) for one in axes], [])
+
+
+# Runs of the smallest regular fractions, from the table of Box, Hunter and Hunter, "Statistics for Experimenters".
+SMALLEST = {
+    3: {3: 4, 5: 8, 6: 8, 7: 8, 8: 16, 15: 16, 16: 32},
+    4: {4: 8, 5: 16, 8: 16, 9: 32, 16: 32, 17: 64},
+    5: {5: 16, 6: 32, 7: 64, 8: 64, 9: 128, 11: 128},
+}
+
+
+@pytest.mark.parametrize("resolution", SMALLEST)
+def test_fractions_are_the_smallest_and_have_their_resolution(resolution: int) -> None:
+    for factors, runs in SMALLEST[resolution].items():
+        columns = factorial.columns(factors, resolution)
+        points = factorial.points(columns)
+        assert len(points) == runs, factors
+        got = factorial.resolution_of(columns)
+        assert got is None or got >= resolution
+        # By the signs themselves: no product of fewer than R columns is constant.
+        signs = [[2 * point[factor] - 1 for point in points] for factor in range(factors)]
+        for size in range(1, resolution):
+            for some in itertools.combinations(signs[:9], size):
+                products = {int(_product(values)) for values in zip(*some, strict=True)}
+                assert products == {1, -1}, (factors, size)
+
+
+def _product(values: Sequence[int]) -> int:
+    total = 1
+    for value in values:
+        total *= value
+    return total
+
+
+def test_generators_are_told() -> None:
+    assert factorial.generators(factorial.columns(4, 4), ["a", "b", "c", "d"]) == ["d = a × b × c"]

@@ -1,0 +1,266 @@
+"""What a study says, against closed forms: effects, Sobol' indices, intervals, fronts, curves."""
+
+import itertools
+import math
+import random
+from collections.abc import Callable, Mapping, Sequence
+
+import pytest
+
+import ssdlab
+from ssdlab.study.survey import curves, effects, front, indices
+from ssdlab.study.survey.outcome import Outcome, PointValues, estimate, student
+from ssdlab.study.sweep import factorial
+from ssdlab.study.sweep.axes import axis
+from ssdlab.study.sweep.design import Design
+from ssdlab.study.sweep.quantity import quantity
+
+LESS = Outcome("cost", large=False)
+
+
+def points_of(
+    design: Design, axes: Sequence[str], value: Callable[[Mapping[str, float]], Sequence[float]]
+) -> list[PointValues]:
+    """The points of a design with the values of a function of the numbers at each."""
+    found = []
+    for levels in design.points([axis(one) for one in axes]):
+        numbers = {key: its.value for key, written in levels.items() if (its := quantity(written))}
+        found.append(PointValues(levels, tuple(value(numbers))))
+    return found
+
+
+def test_contrasts_of_a_factorial_are_its_coefficients() -> None:
+    """y = 3 + 2 a - b + c a / 2, with a, b and c at -1 and 1: an effect is twice its coefficient."""
+    names = ["device.op", "workload.reads", "precondition.fill"]
+    sign = {0.1: -1.0, 0.3: 1.0}
+
+    def value(at: Mapping[str, float]) -> list[float]:
+        a, b, c = (sign[at[name]] for name in names)
+        return [3 + 2 * a - b + c * a / 2]
+
+    points = points_of(Design("factorial"), [f"{name}=10%,30%" for name in names], value)
+    found, shares, notes = effects.two_level(names, [1, 2, 4], points)
+    sizes = {one.term: one.size for one in found}
+    assert sizes == pytest.approx({
+        names[0]: 4, names[1]: -2, names[2]: 0, f"{names[0]} × {names[1]}": 0, f"{names[0]} × {names[2]}": 1,
+        f"{names[1]} × {names[2]}": 0,
+    })  # fmt: skip
+    variance = {one.term: one.share for one in shares}
+    assert variance[names[0]] == pytest.approx(4 / 5.25) and sum(variance.values()) == pytest.approx(1)
+    assert notes == [] and found[0].level == "10% → 30%" and found[0].half_width is None
+
+
+def test_a_fraction_tells_what_it_cannot_tell_apart() -> None:
+    names = ["a", "b", "c", "d"]
+    columns = factorial.columns(4, 4)
+    points = [
+        PointValues(dict(zip(names, map(str, levels), strict=True)), (float(levels[0] == levels[1]),))
+        for levels in factorial.points(columns)
+    ]
+    found, _, notes = effects.two_level(names, columns, points)
+    assert {one.term: one.size for one in found if abs(one.size) > 1e-12} == {"a × b": 1.0}
+    assert "c × d cannot be told from a × b by this design" in notes and len(notes) == 3
+
+
+def test_a_grid_is_taken_apart_as_analysis_of_variance_does() -> None:
+    """Of y = u(i) + v(j) + w(i) v(j), with u, v and w that sum to zero, each part is orthogonal to the others."""
+    u, v, w = {0.1: -3.0, 0.2: 1.0, 0.3: 2.0}, {0.5: -1.0, 0.7: 1.0}, {0.1: 1.0, 0.2: 0.0, 0.3: -1.0}
+    names = ["device.op", "workload.reads"]
+
+    def value(at: Mapping[str, float]) -> list[float]:
+        i, j = at[names[0]], at[names[1]]
+        return [10 + u[i] + v[j] + w[i] * v[j]]
+
+    points = points_of(Design("grid"), ["device.op=10%,20%,30%", "workload.reads=50%,70%"], value)
+    found, shares = effects.complete(names, points)
+    assert [one.size for one in found] == pytest.approx([*u.values(), *v.values()])
+    total = 2 * (9 + 1 + 4) + 3 * 2 + 2 * 2
+    assert [one.share for one in shares] == pytest.approx([28 / total, 6 / total, 4 / total])
+
+
+def test_a_straight_model_finds_slopes_and_names() -> None:
+    """y = 5 + 40 op, and 2 more under fifo."""
+    axes = ["device.op=10%..60%", "ftl.page.gc=greedy,fifo"]
+    points = [
+        PointValues(levels, (5 + 40 * its.value + 2 * (levels["ftl.page.gc"] == "fifo"),))
+        for levels in Design("sobol", 32).points([axis(one) for one in axes])
+        if (its := quantity(levels["device.op"]))
+    ]
+    found, _, notes = effects.sampled(["device.op", "ftl.page.gc"], points)
+    slope, fifo = found
+    low, high = (quantity(end) for end in slope.level.split(" → "))
+    assert low and high and slope.size == pytest.approx(40 * (high.value - low.value))
+    first, other = fifo.level.split(" → ")
+    assert fifo.size == pytest.approx(2.0 if other == "fifo" else -2.0) and {first, other} == {"greedy", "fifo"}
+    assert "100.0 %" in notes[0]
+    with pytest.raises(ssdlab.ConfigError, match="too few"):
+        effects.sampled(["device.op", "ftl.page.gc"], points[:3])
+
+
+def test_one_at_a_time_is_told_from_the_first_point() -> None:
+    axes = ["device.op=10%,20%,30%", "workload.reads=0%,50%"]
+    points = points_of(
+        Design("one-at-a-time"), axes, lambda at: [100 * at["device.op"] + 4 * at["workload.reads"] + e for e in (0, 2)]
+    )
+    found = effects.one_at_a_time(["device.op", "workload.reads"], points)
+    assert [one.level for one in found] == ["10% → 20%", "10% → 30%", "0% → 50%"]
+    assert [one.size for one in found] == pytest.approx([10, 20, 2])
+    # Two values that differ by 2 have a variance of 2, here with 4 degrees of freedom.
+    assert found[0].half_width == pytest.approx(student(4) * math.sqrt(2.0))
+
+
+def test_sobol_indices_of_the_ishigami_function() -> None:
+    """sin x + 7 sin² y + 0.1 z⁴ sin x, whose indices are known (Ishigami and Homma, 1990)."""
+    a, b = 7.0, 0.1
+    names = ["device.op", "workload.reads", "precondition.fill"]
+
+    def value(at: Mapping[str, float]) -> list[float]:
+        x, y, z = (math.pi * (2 * at[name] - 1) for name in names)
+        return [math.sin(x) + a * math.sin(y) ** 2 + b * z**4 * math.sin(x)]
+
+    points = points_of(Design("saltelli", 2048), [f"{name}=0%..100%" for name in names], value)
+    assert len(points) == 2048 * 8
+    found = {one.term: one for one in indices.indices(names, points, 1)}
+    pi4 = math.pi**4
+    v1, v2, v13 = (1 + b * pi4 / 5) ** 2 / 2, a * a / 8, b * b * pi4 * pi4 * (1 / 18 - 1 / 50)
+    total = v1 + v2 + v13
+    expected = {"device.op": (v1, v1 + v13), "workload.reads": (v2, v2), "precondition.fill": (0.0, v13)}
+    for name, (first, whole) in expected.items():
+        one = found[name]
+        assert one.share == pytest.approx(first / total, abs=0.02), name
+        assert one.total == pytest.approx(whole / total, abs=0.02), name
+    assert found["device.op × precondition.fill"].share == pytest.approx(v13 / total, abs=0.03)
+    assert found["device.op × workload.reads"].share == pytest.approx(0, abs=0.03)
+
+
+def within(rate: float, tries: int) -> bool:
+    """Whether a rate of coverage is 95 %, up to four standard deviations of so many tries."""
+    return abs(rate - 0.95) <= 4 * math.sqrt(0.95 * 0.05 / tries)
+
+
+def test_intervals_hold_the_truth_as_often_as_they_say() -> None:
+    draw = random.Random(2)
+    tries = 4000
+    held = 0
+    for _ in range(tries):
+        found = estimate([draw.gauss(7, 2) for _ in range(4)])
+        assert found.half_width is not None
+        held += abs(found.mean - 7) <= found.half_width
+    assert within(held / tries, tries), held
+    assert estimate([3.0]) == (3.0, None, 1)
+
+
+def test_intervals_of_effects_hold_the_truth_as_often_as_they_say() -> None:
+    draw = random.Random(3)
+    tries, names = 1000, ["device.op", "workload.reads"]
+    held = {"contrast": 0, "interaction": 0, "level": 0, "difference": 0, "slope": 0}
+    for _ in range(tries):
+
+        def noisy(at: Mapping[str, float]) -> list[float]:
+            return [30 * at["device.op"] - 10 * at["workload.reads"] + draw.gauss(0, 1) for _ in range(3)]
+
+        corner = [f"{name}=10%,30%" for name in names]
+        contrasts, _, _ = effects.two_level(names, [1, 2], points_of(Design("factorial"), corner, noisy))
+        levels, _ = effects.complete(names, points_of(Design("grid"), ["device.op=10%,20%,30%", corner[1]], noisy))
+        differences = effects.one_at_a_time(names, points_of(Design("one-at-a-time"), corner, noisy))
+        slopes, _, _ = effects.sampled(
+            names, points_of(Design("grid"), ["device.op=10%..30%:9", "workload.reads=10%..90%:3"], noisy)
+        )
+        for name, one, truth in (
+            ("contrast", contrasts[0], 6.0), ("interaction", contrasts[2], 0.0), ("level", levels[0], -3.0),
+            ("difference", differences[1], -2.0), ("slope", slopes[0], 6.0),
+        ):  # fmt: skip
+            assert one.half_width is not None
+            held[name] += abs(one.size - truth) <= one.half_width
+    assert {name: within(count / tries, tries) for name, count in held.items()} == dict.fromkeys(held, True), held
+
+
+def test_the_front_is_what_no_other_point_beats() -> None:
+    draw = random.Random(4)
+    for _ in range(50):
+        rows = [[draw.randrange(6) for _ in range(3)] for _ in range(20)]
+        large = [draw.random() < 0.5 for _ in range(3)]
+        slow = []
+        for row in rows:
+            beaten = False
+            for other in rows:
+                better = [(b > a) if up else (b < a) for a, b, up in zip(row, other, large, strict=True)]
+                worse = [(b < a) if up else (b > a) for a, b, up in zip(row, other, large, strict=True)]
+                beaten = beaten or (any(better) and not any(worse))
+            slow.append(not beaten)
+        assert front.on_the_front(rows, large) == slow
+
+
+def test_what_is_lost_by_keeping_a_value() -> None:
+    points = [
+        PointValues({"a": a, "b": b}, (cost,))
+        for (a, b), cost in zip(itertools.product("xy", "12"), (10.0, 12.0, 15.0, 11.0), strict=True)
+    ]
+    found = effects.losses(["a", "b"], points, LESS)
+    assert [(one.term, one.level, one.best) for one in found] == [
+        ("a", "x", 10), ("a", "y", 11), ("b", "1", 10), ("b", "2", 11)
+    ]  # fmt: skip
+    assert [one.lost for one in found] == pytest.approx([0, 0.1, 0, 0.1])
+    assert effects.losses(["a"], points, Outcome("cost", large=True))[0].lost == pytest.approx(0.2)
+
+
+def test_curves_are_averaged_seed_by_seed() -> None:
+    """What other axes add is the same for each seed, and is no spread."""
+    points = [
+        PointValues({"x": x, "other": other}, (add + 1.0, add + 3.0))
+        for x, (other, add) in itertools.product("ab", (("c", 0.0), ("d", 100.0)))
+    ]
+    found = curves.cells(points, "x", None, ["x", "other"])
+    assert [(one.x, one.estimate.mean) for one in found] == [("a", 52.0), ("b", 52.0)]
+    assert found[0].estimate.half_width == pytest.approx(student(1) * math.sqrt(2 / 2))
+
+
+TINY: dict[str, object] = {
+    "device.capacity": "8MiB", "nand.pages_per_block": 32, "workload.requests": 500, "time": "count",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("axes", "more", "shown"),
+    [
+        (["device.op=20%,40%", "workload.reads=0%,50%", "ftl.page.gc=greedy,fifo"], {}, "device.op × ftl.page.gc"),
+        (
+            ["device.op=20%,40%", "workload.reads=0%,50%", "ftl.page.gc=greedy,fifo"],
+            {"design": "factorial", "resolution": 3},
+            "cannot be told",
+        ),
+        (["device.op=20%..40%", "workload.reads=0%..50%"], {"design": "saltelli", "samples": 4}, "interactions"),
+        (["device.op=20%,30%,40%", "workload.reads=0%,50%"], {"design": "one-at-a-time", "seeds": 2}, "20% → 40%"),
+        (["device.op=20%..40%"], {"design": "latin-hypercube", "samples": 8}, "straight model"),
+        (
+            ["device.op=20%,30%,40%", "workload.reads=0%,50%"],
+            {"without": ["device.op<25% workload.reads=0%"]},
+            "straight",
+        ),
+    ],
+)  # fmt: skip
+def test_effects_of_every_design(axes: list[str], more: dict[str, object], shown: str) -> None:
+    study = ssdlab.sweep(axes, ssdlab.Config("tlc-chip", overrides=TINY), **more)  # type: ignore[arg-type]
+    assert study.failures == {}
+    found = study.effects("write_amplification")
+    assert shown in str(found.page())
+    # More room means fewer copies, whatever the design.
+    by_op = [one for one in found.effects if one.term == "device.op"]
+    assert by_op[0].size * (1 if by_op[0].level == "20%" else -1) > 0
+
+
+def test_figures_and_axes_that_are_not_there() -> None:
+    study = ssdlab.sweep({"device.op": ["20%", "30%"]}, ssdlab.Config("tlc-chip", overrides=TINY))
+    with pytest.raises(ssdlab.ConfigError, match="did you mean write_amplification"):
+        study.effects("write_amplificatio")
+    with pytest.raises(ssdlab.ConfigError, match="no axis is called"):
+        study.curves("write_amplification", "device.opp")
+    with pytest.raises(ssdlab.ConfigError, match="both along and between"):
+        study.curves("write_amplification", "device.op", "device.op")
+    with pytest.raises(ssdlab.ConfigError, match="two outcomes or more"):
+        study.pareto(["write_amplification"])
+    with pytest.raises(ssdlab.ConfigError, match="no result"):
+        study.result(7)
+    found = study.pareto(["write_amplification", "device.physical_bytes"])
+    # Less copying costs more flash: both are on the front.
+    assert [one.levels["device.op"] for one in found.front] == ["30%", "20%"]

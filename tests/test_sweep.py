@@ -1,0 +1,290 @@
+"""Sweeps: rows are single runs, and a study is the same however it was run."""
+
+import json
+import random
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+import ssdlab
+from conftest import ROOT, Cli
+from ssdlab.study.store.folder import RUNS
+from ssdlab.study.sweep import file, running
+from ssdlab.study.sweep.design import Design
+from ssdlab.study.sweep.plan import MANY, Plan, plan
+from ssdlab.study.work import local
+from ssdlab.study.work.run import Run, TraceRef
+from sweeps import AXES, BASE, TINY_SETS, planned
+
+
+def test_conditions_leave_combinations_out() -> None:
+    rows = planned(AXES, without=["ftl.page.gc=fifo device.op>=30%"]).rows
+    assert [tuple(row.values.values()) for row in rows] == [
+        ("greedy", "20%"), ("greedy", "30%"), ("greedy", "40%"), ("fifo", "20%")
+    ]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A study of six points with two seeds each."""
+    folder = tmp_path_factory.mktemp("study") / "s"
+    ssdlab.sweep(AXES, BASE, out=folder, seeds=2)
+    return folder
+
+
+def test_rows_are_those_of_single_runs(study: Path, cli: Cli) -> None:
+    found = ssdlab.open_study(study)
+    assert (found.asked, found.finished, found.partial, found.failures) == (12, 12, False, {})
+    for row in found.table.to_pylist():
+        point = found.points[row["run"]]
+        alone = ssdlab.simulate(BASE.with_overrides({**point.values, "seed": point.seed}))
+        assert found.result(row["run"]) == json.loads(json.dumps(alone.to_dict()))
+        assert row["write_amplification"] == alone.write_amplification
+        assert row["device.op"] == float(point.values["device.op"].rstrip("%")) / 100
+    last = ["--set", "device.op=40%", "--set", "ftl.page.gc=fifo", "--set", "seed=2"]
+    printed = cli("run", *_without(TINY_SETS, "device.op"), *last, "--json")
+    assert json.loads(printed.stdout)["result"] == found.result(11)
+
+
+def _without(sets: Sequence[str], key: str) -> list[str]:
+    """Options without one setting."""
+    pairs = zip(sets[::2], sets[1::2], strict=True)
+    return [word for pair in pairs if not pair[1].startswith(f"{key}=") for word in pair]
+
+
+@pytest.mark.parametrize("jobs", [1, 3])
+def test_neither_jobs_nor_order_matter(study: Path, tmp_path: Path, jobs: int) -> None:
+    question = running.question(AXES, BASE, None, design=Design(), without=[], seeds=2, outcomes=[])
+    asked = plan(question)
+    keys = [*asked.runs]
+    random.Random(jobs).shuffle(keys)
+    shuffled = Plan(asked.question, asked.design, asked.columns, asked.rows, {key: asked.runs[key] for key in keys})
+    running.run(shuffled, tmp_path / "s", jobs=jobs, cluster=None)
+    for name in (RUNS, "results.parquet", "plan.json"):
+        assert (tmp_path / "s" / name).read_bytes() == (study / name).read_bytes()
+
+
+def runs_of(axes: running.Axes, folder: Path, **more: Any) -> int:
+    """Runs that a sweep does."""
+    keys: list[str] = []
+    do = local.LocalWorkers.do
+    with pytest.MonkeyPatch.context() as patch:
+
+        def noted(self: local.LocalWorkers, run: Run) -> Any:
+            keys.append(run.key)
+            return do(self, run)
+
+        patch.setattr(local.LocalWorkers, "do", noted)
+        ssdlab.sweep(axes, BASE, out=folder, **more)
+    return len(keys)
+
+
+def test_what_is_there_is_not_run_again(tmp_path: Path) -> None:
+    folder = tmp_path / "s"
+    assert runs_of({"device.op": ["20%", "30%"]}, folder) == 2
+    assert runs_of({"device.op": ["20%", "30%"]}, folder) == 0
+    assert runs_of({"device.op": ["20%", "25%", "30%"]}, folder, seeds=2) == 4
+    # Taking a value away takes its rows away, and putting it back costs nothing.
+    assert runs_of({"device.op": ["30%"]}, folder) == 0
+    assert ssdlab.open_study(folder).asked == 1
+    assert runs_of({"device.op": ["20%", "25%", "30%"]}, folder, seeds=2) == 0
+    assert pq.read_table(folder / RUNS).num_rows == 6
+
+
+def test_equal_runs_run_once(tmp_path: Path) -> None:
+    # The same size in other units.
+    assert runs_of({"workload.span": ["4MiB", "4096KiB"]}, tmp_path / "s") == 1
+    found = ssdlab.open_study(tmp_path / "s")
+    assert found.finished == 2 and len({*found.table["key"].to_pylist()}) == 1
+
+
+def test_a_run_that_fails_is_a_row_with_its_error(tmp_path: Path) -> None:
+    trace = ssdlab.Trace.from_columns(op=["write"] * 2, offset=[0, 1 << 30], bytes=[4096] * 2)
+    trace.save(tmp_path / "far.parquet")
+    trace = ssdlab.Trace.from_columns(op=["write"] * 2, offset=[0, 4096], bytes=[4096] * 2)
+    trace.save(tmp_path / "near.parquet")
+    both = {"trace": [str(tmp_path / "near.parquet"), str(tmp_path / "far.parquet")], "device.op": ["20%", "30%"]}
+    found = ssdlab.sweep(both, BASE, out=tmp_path / "s")
+    errors = found.table["error"].to_pylist()
+    assert [error is not None for error in errors] == [False, False, True, True]
+    assert "SimulationError: request 2 ends at byte" in errors[2] and sum(found.failures.values()) == 2
+    assert found.table["write_amplification"].to_pylist()[2:] == [None, None]
+    # It stays a row, unless it is asked to be run again.
+    assert runs_of(both, tmp_path / "s") == 0
+    assert runs_of(both, tmp_path / "s", retry=True) == 2
+    assert ssdlab.open_study(tmp_path / "s").table.equals(found.table)
+
+
+def test_every_value_out_of_range_is_listed_before_anything_runs(tmp_path: Path) -> None:
+    with pytest.raises(ssdlab.ConfigError) as caught:
+        ssdlab.sweep({"device.op": ["7%", "5000%"], "workload.reads": ["30%", "200%"]}, BASE, out=tmp_path / "s")
+    lines = str(caught.value).splitlines()
+    assert [any(bad in line for line in lines) for bad in ("5000%", "200%")] == [True, True]
+    assert all(line.startswith("--axis: ") for line in lines) and not (tmp_path / "s").exists()
+
+
+def test_a_grid_of_a_million_runs_has_to_be_meant(cli: Cli) -> None:
+    grid = ["-A", "seed=1..1000:1000", "-A", "device.op=3%..30%:1000"]
+    done = cli("sweep", *TINY_SETS, *grid, check=False)
+    assert done.returncode == 2 and "1,000,000 runs" in done.stderr and "--yes" in done.stderr
+    assert MANY < 1_000_000
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["-A", "device.opp=7%,8%"], "did you mean device.op"),
+        ([], "nothing is varied"),
+        (["-A", "seed=1,2", "-A", "seed=3,4"], "two axes vary seed"),
+        (["-A", "seed=1,2", "--file", "no.toml"], "no.toml: No such file"),
+        (["-A", "seed=1,2", "--seeds", "0"], "at least one"),
+        (["-A", "trace=missing.csv"], "missing.csv"),
+        (["-A", "preset=nope,tlc-chip"], "nope"),
+        (["-A", "seed=1,2", "--without", "seed>0"], "nothing to run"),
+    ],
+)
+def test_bad_input_is_one_clear_error(cli: Cli, tmp_path: Path, arguments: list[str], message: str) -> None:
+    done = cli("sweep", *TINY_SETS, *arguments, "--out", "s", check=False)
+    assert done.returncode == 2 and message in done.stderr and "Traceback" not in done.stderr
+    assert done.stdout == "" and list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_cannot_be_used(study: Path, tmp_path: Path, cli: Cli) -> None:
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "thesis.tex").write_text("", encoding="utf-8")
+    (tmp_path / "s").mkdir()
+    for name in ("plan.json", "results.parquet", RUNS, "journal"):
+        (tmp_path / "s" / name).write_bytes((study / name).read_bytes())
+    asked = json.loads((study / "plan.json").read_text(encoding="utf-8"))
+    (tmp_path / "s" / "plan.json").write_text(json.dumps({**asked, "program": "0.0.1 abc"}), encoding="utf-8")
+    (tmp_path / "old").mkdir()
+    (tmp_path / "old" / "plan.json").write_text(json.dumps({**asked, "shape": 0}), encoding="utf-8")
+    for folder, message in (
+        ("other", "thesis.tex and no study"),
+        ("s", "made by ssdlab 0.0.1"),
+        ("old", "another shape"),
+    ):
+        done = cli("sweep", *TINY_SETS, "-A", "seed=1,2", "--out", folder, check=False)
+        assert done.returncode == 2 and message in done.stderr, done.stderr
+    # What another program made can still be read.
+    assert ssdlab.open_study(tmp_path / "s").table.equals(ssdlab.open_study(study).table)
+    for folder in ("old", "other", "nowhere"):
+        done = cli("study", "show", folder, check=False)
+        assert done.returncode == 2 and "Traceback" not in done.stderr
+
+
+FILE = """
+preset = "tlc-chip"
+design = "grid"
+seeds = 2
+outcomes = ["write_amplification"]
+without = ["ftl.page.gc=fifo device.op>25%"]
+
+[set]
+"device.capacity" = "8MiB"
+"nand.pages_per_block" = 32
+"workload.requests" = 500
+time = "count"
+
+[[axes]]
+"ftl.page.gc" = ["greedy", "fifo"]
+
+[[axes]]
+"device.op" = "20%..30%:2"
+"workload.reads" = ["0%", "50%"]
+"""
+
+
+def test_a_sweep_in_a_file(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "study.toml").write_text(FILE, encoding="utf-8")
+    cli("sweep", "--file", "study.toml", "--out", "s")
+    found = ssdlab.open_study(tmp_path / "s")
+    assert [tuple(row.values.values()) for row in found.points[::2]] == [
+        ("greedy", "20%", "0%"), ("greedy", "30%", "50%"), ("fifo", "20%", "0%")
+    ]  # fmt: skip
+    # An axis of the command line takes the place of that of the file.
+    cli("sweep", "--file", "study.toml", "-A", "ftl.page.gc=greedy", "--seeds", "1", "--out", "t")
+    assert ssdlab.open_study(tmp_path / "t").asked == 2
+    for wrong, message in (
+        ("seedz = 3", "did you mean seeds"), ("seeds = '3'", "a whole number"),
+        ("[[axes]]\nseed = 3", "a list of values"),
+        ("axes = [3]", "no table"), ("x = = 3", "bad.toml"),
+    ):  # fmt: skip
+        (tmp_path / "bad.toml").write_text(wrong, encoding="utf-8")
+        with pytest.raises(ssdlab.ConfigError, match=message):
+            file.read(tmp_path / "bad.toml")
+
+
+def test_a_dry_run_lists_runs_and_keeps_nothing(cli: Cli, tmp_path: Path) -> None:
+    done = cli(
+        "sweep", *TINY_SETS, "-A", "ftl.page.gc=greedy,fifo", "--seeds", "3", "--out", "s", "--dry-run", "--json"
+    )
+    preview = json.loads(done.stdout)["result"]
+    assert (preview["points"], preview["runs"], preview["left"]) == (6, 6, 6) and preview["pilot_s"] > 0
+    assert [row["seed"] for row in preview["rows"]] == [1, 2, 3] * 2 and list(tmp_path.iterdir()) == []
+
+
+def test_traces_are_known_by_what_they_hold(tmp_path: Path) -> None:
+    """A trace elsewhere with the same contents is the same run; one that changes is another."""
+    written = ROOT / "traces" / "varmail.csv.zst"
+    fit = BASE.with_overrides({"host.fit": "wrap"})
+    copy = tmp_path / written.name
+    copy.write_bytes(written.read_bytes())
+    axes = {"device.op": ["20%"]}
+    keys = {
+        plan(
+            running.question(axes, fit, path, design=Design(), without=[], seeds=1, outcomes=[])
+        ).rows[0].key
+        for path in (written, copy)
+    }  # fmt: skip
+    assert len(keys) == 1
+    found = ssdlab.sweep(axes, fit, trace=copy)
+    alone = ssdlab.simulate(fit.with_overrides({"device.op": "20%"}), written)
+    assert found.result(0) == json.loads(json.dumps(alone.to_dict()))
+    # Its name is told in the result, where the format names no device.
+    other = copy.rename(tmp_path / "other.csv.zst")
+    assert TraceRef.of(ssdlab.TraceFile(other)).identity != TraceRef.of(ssdlab.TraceFile(written)).identity
+    with pytest.raises(ssdlab.ConfigError, match="save the trace"):
+        ssdlab.sweep(axes, BASE, trace=ssdlab.generate(BASE))
+
+
+def test_a_preset_can_be_an_axis() -> None:
+    small = {"device.capacity": "1GiB", "workload.requests": 500, "precondition.overwrite": "none"}
+    found = ssdlab.sweep({"preset": ["small-nvme", "tlc-chip"]}, small)
+    for row, preset in enumerate(("small-nvme", "tlc-chip")):
+        alone = ssdlab.simulate(ssdlab.Config(preset, overrides=small))
+        assert found.result(row) == json.loads(json.dumps(alone.to_dict()))
+
+
+def test_other_tools_read_a_study(study: Path) -> None:
+    found = ssdlab.open_study(study)
+    import duckdb
+
+    mean = sum(found.table["write_amplification"].to_pylist()) / 12
+    assert found.to_polars()["write_amplification"].mean() == pytest.approx(mean)
+    assert found.to_pandas()["write_amplification"].mean() == pytest.approx(mean)
+    assert found.to_duckdb().sql("select avg(write_amplification) from runs").fetchall()[0][0] == pytest.approx(mean)
+    sql = f"select avg(write_amplification) from '{study / RUNS}' where \"ftl.page.gc\" = 'fifo'"
+    assert duckdb.connect().sql(sql).fetchall()[0][0] > mean
+    assert pq.read_table(study / RUNS).equals(found.table)
+
+
+def test_no_figure_is_called_as_a_setting(study: Path) -> None:
+    from ssdlab import _ssdlab
+
+    figures = {*ssdlab.open_study(study).figures}
+    assert figures & {key for key, *_ in _ssdlab.options()} == set()
+
+
+@pytest.mark.parametrize("command", ["show", "plot", "effects", "pareto"])
+def test_commands_of_a_study_print_and_save(study: Path, cli: Cli, tmp_path: Path, command: str) -> None:
+    two = ["-O", "write_amplification", "-O", "wear.erases"] if command == "pareto" else []
+    shown = cli("study", command, study, *two, "--out", "out").stdout
+    assert "device.op" in shown and {path.suffix for path in (tmp_path / "out").iterdir()} >= {".html", ".json", ".csv"}
+    assert "<svg" in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    for wrong in (["-O", "write_amplificatio"], ["-O", "write_amplification:most"]):
+        done = cli("study", command, study, *wrong, check=False)
+        assert done.returncode == 2 and "outcome" in done.stderr
