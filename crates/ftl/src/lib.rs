@@ -31,6 +31,7 @@ pub mod map;
 pub mod page;
 pub mod placement;
 mod problem;
+mod recovery;
 mod shape;
 
 pub use choice::FtlChoice;
@@ -39,7 +40,7 @@ pub use problem::Problem;
 pub use shape::Shape;
 
 use ssdlab_core::{Archive, Archived, Lpn, Ppn};
-use ssdlab_nand::{Cause, FlashSink};
+use ssdlab_nand::{Cause, FlashSink, Scan, Trimmed};
 
 /// A flash translation layer.
 ///
@@ -94,6 +95,17 @@ pub trait Ftl {
     /// # Errors
     /// See [`Archive`].
     fn archive(&mut self, archive: &mut Archive<'_>) -> Archived;
+
+    /// Takes up a device in use from nothing but its spare areas and the trims written down, as after a power loss. The
+    /// FTL is one that has just been built, with the shape and options of the one that wrote the flash.
+    ///
+    /// Afterwards each logical page is its newest copy. What the host wrote while the power was lost is there or not, page
+    /// by page; all that was written before is there. Blocks with nothing valid are erased, and what was interrupted is
+    /// undone or completed, by operations with [`Cause::Recovery`]. Power may be lost in the course of that too.
+    ///
+    /// # Errors
+    /// If the flash holds what this FTL cannot have written; the error names the block. Nothing is lost by it.
+    fn recover<S: FlashSink>(&mut self, scan: &impl Scan, trims: &[Trimmed], sink: &mut S) -> Result<(), String>;
 
     /// An erased device of `planes` planes like those of this one, and their share of the logical pages; none where what
     /// happens in a plane depends on the others. `seed` is that of its random streams.

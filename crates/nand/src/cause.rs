@@ -28,11 +28,13 @@ pub enum Cause {
     MapUpdate = 10,
     /// Garbage collection of map pages.
     MapGc = 11,
+    /// Bringing an FTL back after a power loss.
+    Recovery = 12,
 }
 
 impl Cause {
     /// Every cause, in the order of its number.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Host,
         Self::ReadModifyWrite,
         Self::Gc,
@@ -45,6 +47,7 @@ impl Cause {
         Self::MapWriteBack,
         Self::MapUpdate,
         Self::MapGc,
+        Self::Recovery,
     ];
 
     /// Name in results.
@@ -62,6 +65,7 @@ impl Cause {
             Self::MapWriteBack => "map_write_back",
             Self::MapUpdate => "map_update",
             Self::MapGc => "map_gc",
+            Self::Recovery => "recovery",
         }
     }
 }

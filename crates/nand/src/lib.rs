@@ -11,7 +11,7 @@
 //!   FTL need not know of copy-back.
 //! - **The spare area is enough to recover.** [`Oob`] holds the logical page, a sequence number and the [`Role`] of the
 //!   page; flash that stores it adds a version, which tells the newest of several copies. [`FlashSink::trimmed`] orders
-//!   a trim among the programs.
+//!   a trim among the programs, and a [`Scan`] is what recovery sees of all that.
 //! - **Failures are optional.** Where [`FlashSink::FAILS`] is false, the code for failed programs and erases compiles
 //!   to nothing.
 //! - **Decisions are notes.** A [`Note`] says what was merged, looked up or chosen as a victim, and why. Observers
@@ -27,6 +27,7 @@ pub mod note;
 pub mod operation;
 pub mod parallelism;
 pub mod program_order;
+pub mod scan;
 pub mod sink;
 pub mod timing;
 
@@ -39,5 +40,6 @@ pub use note::{MergeCost, MergeKind, Note, VictimReason};
 pub use operation::FlashOp;
 pub use parallelism::{Level, Parallelism, Place, StripeOrder};
 pub use program_order::ProgramOrder;
+pub use scan::{Found, Scan, Trimmed};
 pub use sink::{BlockMode, Failure, FlashSink, Oob, Role, Source};
 pub use timing::{PageTimes, Timing};

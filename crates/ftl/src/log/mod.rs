@@ -26,6 +26,7 @@ mod device;
 pub mod fast;
 pub mod faster;
 mod merge;
+mod recover;
 mod ring;
 pub mod sbfast;
 mod sequential;
@@ -35,7 +36,7 @@ pub(crate) use ring::Ring;
 pub(crate) use sequential::{SEQUENTIAL, SequentialLog};
 
 use ssdlab_core::{Archive, Archived, Choice, Info, Lpn, Parameter, Ppn, Settings};
-use ssdlab_nand::{Cause, FlashSink};
+use ssdlab_nand::{Cause, FlashSink, Scan, Trimmed};
 
 use crate::{Ftl, Problem, Shape, WriteContext};
 
@@ -205,5 +206,9 @@ impl<L: Log> Ftl for LogFtl<L> {
         let Self { device, log } = self;
         device.archive(archive)?;
         log.archive(archive)
+    }
+
+    fn recover<S: FlashSink>(&mut self, scan: &impl Scan, trims: &[Trimmed], sink: &mut S) -> Result<(), String> {
+        self.recover_all(scan, trims, sink)
     }
 }

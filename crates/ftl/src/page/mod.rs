@@ -36,6 +36,7 @@ mod failure;
 mod map_pages;
 mod options;
 mod part;
+mod recover;
 
 pub use crate::blocks::Allocation;
 pub use map_pages::map_reserve_blocks;
@@ -46,7 +47,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 use ssdlab_core::mem::prefetch;
 use ssdlab_core::{Archive, Archived, BlockId, HugeVec, Lpn, Ppn, Reciprocal};
-use ssdlab_nand::{Cause, FlashSink, Note, Oob, Role, Source};
+use ssdlab_nand::{Cause, FlashSink, Note, Oob, Role, Scan, Source, Trimmed};
 
 use crate::blocks::SealedBlocks;
 use crate::gc::{self, VictimPolicy};
@@ -437,5 +438,9 @@ impl<M: MapModel> Ftl for PageFtl<M> {
 
     fn archive(&mut self, archive: &mut Archive<'_>) -> Archived {
         self.archive_all(archive)
+    }
+
+    fn recover<S: FlashSink>(&mut self, scan: &impl Scan, trims: &[Trimmed], sink: &mut S) -> Result<(), String> {
+        self.recover_all(scan, trims, sink)
     }
 }

@@ -1,0 +1,1 @@
+//! What every FTL finds in flash after a power loss.

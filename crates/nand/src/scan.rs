@@ -1,0 +1,51 @@
+//! What recovery can learn of flash after a power loss.
+
+use ssdlab_core::{BlockId, Lpn, Ppn};
+
+use crate::Oob;
+
+/// What the spare area of a page says.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Found {
+    /// Nothing was programmed since the erase of the block, which was completed: the page can be programmed.
+    ///
+    /// Of a block whose erase was interrupted, at least one page must not be found like this.
+    Erased,
+    /// The spare area is sound. The data need not be: reading such a page may fail, as it may at any time.
+    Programmed {
+        /// What the FTL wrote.
+        oob: Oob,
+        /// Which copy it is; see [`Oob`].
+        version: u64,
+    },
+    /// The spare area cannot be trusted: the program or the erase was interrupted, or too many bits have flipped.
+    ///
+    /// The page of a block that was programmed last counts as this too if its data are damaged: its program may have been
+    /// interrupted, and then an older copy is the newest that was completed.
+    Unreadable,
+}
+
+/// Flash as recovery sees it: what each page holds, and what is known of blocks. It may be the state before recovery
+/// began, as nothing is asked of a block once it has been erased.
+pub trait Scan {
+    /// What the spare area of a page says. Nothing is asked about bad blocks.
+    fn page(&self, ppn: Ppn) -> Found;
+
+    /// Whether the block is not to be used any more: it came so, or the FTL has said so ([`crate::Note::Bad`]).
+    fn is_bad(&self, block: BlockId) -> bool;
+
+    /// How often the block was erased, or 0 where nobody knows.
+    fn erases(&self, block: BlockId) -> u32;
+}
+
+/// A trim that was written down ([`crate::FlashSink::trimmed`]): copies of these pages with a version below `sequence`
+/// are no more. It must be kept until no page with such a copy is found any more, in half erased blocks neither.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Trimmed {
+    /// First page.
+    pub lpn: Lpn,
+    /// Pages.
+    pub count: u32,
+    /// Number of programs and trims before it.
+    pub sequence: u64,
+}
