@@ -14,6 +14,7 @@ use ssdlab_core::list::Queue;
 use ssdlab_core::{Archive, Archived, BlockId};
 
 use super::table::{Allocation, BlockTable, FLAG, FreeList};
+use crate::recovery;
 
 const CHUNK: usize = 64;
 
@@ -165,6 +166,16 @@ impl SealedBlocks {
         for chunk in own.start / CHUNK..own.end.div_ceil(CHUNK) {
             self.chunk_min[chunk] = min_of(&self.table.counts[chunk * CHUNK..(chunk + 1) * CHUNK]).min(FLAG);
         }
+    }
+
+    /// Takes up the blocks of a device in use in place of erased ones; those written to are open.
+    pub(crate) fn take_up(&mut self, found: &[recovery::Block]) {
+        self.table.take_up(found);
+    }
+
+    /// Counts the pages of an open block that are not yet written, which count as valid.
+    pub(crate) fn write_on(&mut self, block: BlockId, pages: u32) {
+        self.table.gain(block, pages as u16);
     }
 
     /// Saves or loads the state of every block.

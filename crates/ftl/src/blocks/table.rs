@@ -6,6 +6,8 @@ use std::collections::{BTreeSet, BinaryHeap, VecDeque};
 use serde::{Deserialize, Serialize};
 use ssdlab_core::{Archive, Archived, BlockId, HugeVec};
 
+use crate::recovery;
+
 /// Which free block is written next.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Allocation {
@@ -58,6 +60,17 @@ impl FreeList {
         match self {
             Self::Fifo(queue) => queue.push_back(block),
             Self::LeastWorn(heap) => heap.push(Reverse((erases, block))),
+        }
+    }
+
+    /// The same list with those of its blocks alone that are `erased`, each of which was erased so many times.
+    fn of_erased(&self, erased: impl Fn(u32) -> Option<u32>) -> Self {
+        match self {
+            Self::Fifo(queue) => Self::Fifo(queue.iter().copied().filter(|&block| erased(block).is_some()).collect()),
+            Self::LeastWorn(heap) => {
+                let worn = |&Reverse((_, block)): &_| erased(block).map(|erases| Reverse((erases, block)));
+                Self::LeastWorn(heap.iter().filter_map(worn).collect())
+            }
         }
     }
 
@@ -207,6 +220,23 @@ impl BlockTable {
         self.counts[own..own + blocks].copy_from_slice(&other.counts[theirs..theirs + blocks]);
         self.erases[own..own + blocks].copy_from_slice(&other.erases[theirs..theirs + blocks]);
         self.free[list] = other.free[from].renumbered(|block| block - theirs as u32 + own as u32);
+    }
+
+    /// Takes up the blocks of a device in use in place of erased ones. Which of the erased ones was erased longest ago is
+    /// not known: a list keeps the order that it has.
+    pub(crate) fn take_up(&mut self, found: &[recovery::Block]) {
+        for found in found {
+            self.erases[found.block.index()] = found.erases;
+            self.counts[found.block.index()] = FLAG | found.valid as u16;
+            if found.bad {
+                self.retire(found.block);
+            }
+        }
+        let erased = |block: u32| {
+            let found = &found[block as usize];
+            (!found.bad && found.next == 0).then_some(found.erases)
+        };
+        self.free.iter_mut().for_each(|list| *list = list.of_erased(erased));
     }
 
     /// Saves or loads the state of every block.

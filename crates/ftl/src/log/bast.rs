@@ -15,12 +15,14 @@
 //! Source: Kim, Kim, Noh, Min, Cho, "A space-efficient flash translation layer for CompactFlash systems",
 //! IEEE Transactions on Consumer Electronics 48(2), 2002. The victim is left open there; see [`LogVictim`].
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use ssdlab_core::list::Queue;
 use ssdlab_core::{Archive, Archived, Settings};
 use ssdlab_nand::{FlashSink, Note, Role};
 
-use crate::log::{Log, LogDevice, LogFtl, LogInfo, LogRules, LogVictim, PageAddress};
+use crate::log::{Log, LogBlock, LogDevice, LogFtl, LogInfo, LogRules, LogVictim, PageAddress};
 
 const NONE: u32 = u32::MAX;
 
@@ -90,6 +92,7 @@ impl Bast {
 
 impl Log for Bast {
     const INFO: &'static LogInfo = &INFO;
+    const SWITCHES: Role = Role::Log;
 
     fn new(device: &LogDevice, log_blocks: u32, settings: &Settings) -> Self {
         Self {
@@ -136,6 +139,33 @@ impl Log for Bast {
     fn memory_bytes(&self) -> u64 {
         let per_slot = size_of::<Slot>() + size_of::<u32>() + Queue::BYTES_PER_ITEM;
         (self.log_of.len() * size_of::<u32>() + self.slots.len() * per_slot) as u64
+    }
+
+    /// Of several log blocks of a logical block the newest is kept.
+    fn take_up(&mut self, _device: &LogDevice, mut blocks: Vec<LogBlock>) -> Vec<LogBlock> {
+        let mut rest = Vec::new();
+        let mut slots = BTreeMap::new();
+        for found in blocks.drain(..) {
+            match found.owner.filter(|_| found.role == Role::Log) {
+                Some(lbn) => rest.extend(slots.insert(lbn, found)),
+                None => rest.push(found),
+            }
+        }
+        let mut slots: Vec<(u32, LogBlock)> = slots.into_iter().collect();
+        slots.sort_by_key(|(_, found)| match self.victim {
+            LogVictim::Lru => found.written,
+            LogVictim::Fifo => found.opened,
+        });
+        for (lbn, found) in slots {
+            let Some(slot) = self.free_slots.pop() else {
+                rest.push(found);
+                continue;
+            };
+            self.slots[slot as usize] = Slot { lbn, block: found.block, in_place: found.in_place };
+            self.log_of[lbn as usize] = slot;
+            self.order.push(slot);
+        }
+        rest
     }
 
     fn check(&self, device: &LogDevice) -> Result<(), String> {

@@ -6,8 +6,7 @@ use ssdlab_nand::{Cause, FlashSink, Note, Oob, ProgramOrder, Role, Source};
 
 use crate::Shape;
 use crate::blocks::{Allocation, BlockTable, FreeList};
-
-pub(super) const NONE: u32 = u32::MAX;
+use crate::recovery::{NONE, SPOILED};
 
 /// A logical page and its place.
 #[derive(Clone, Copy, Debug)]
@@ -21,7 +20,8 @@ pub(crate) struct PageAddress {
 
 /// State of every page and block.
 ///
-/// A page is valid iff `l2p[p2l[ppn]] == ppn`; it is programmed iff `p2l[ppn]` names a logical page.
+/// A page is valid iff `l2p[p2l[ppn]] == ppn`; it can be read iff `p2l[ppn]` names a logical page, and it is erased iff
+/// `p2l[ppn]` is [`NONE`].
 pub(crate) struct LogDevice {
     pub(super) pages_per_block: u32,
     pub(super) order: ProgramOrder,
@@ -110,7 +110,7 @@ impl LogDevice {
     pub fn valid_page(&self, block: u32, offset: u32) -> Option<PageAddress> {
         let ppn = block * self.pages_per_block + offset;
         let lpn = self.p2l[ppn as usize];
-        (lpn != NONE && self.l2p[lpn as usize] == ppn).then(|| self.locate(lpn))
+        (self.l2p.get(lpn as usize) == Some(&ppn)).then(|| self.locate(lpn))
     }
 
     #[inline(always)]
@@ -122,6 +122,13 @@ impl LogDevice {
     #[inline(always)]
     pub fn next(&self, block: u32) -> u32 {
         u32::from(self.next[block as usize])
+    }
+
+    /// Pages of `block` that were programmed and can be read.
+    pub fn programmed(&self, block: u32) -> u32 {
+        let first = (block * self.pages_per_block) as usize;
+        let held = &self.p2l[first..first + self.pages_per_block as usize];
+        held.iter().filter(|&&lpn| lpn != NONE && lpn != SPOILED).count() as u32
     }
 
     #[inline(always)]
@@ -299,7 +306,7 @@ impl LogDevice {
         for (lbn, &block) in self.data.iter().enumerate().filter(|&(_, &block)| block != NONE) {
             for offset in 0..self.pages_per_block {
                 let held = self.p2l[(block * self.pages_per_block + offset) as usize];
-                if held != NONE && held != lbn as u32 * self.pages_per_block + offset {
+                if ![NONE, SPOILED, lbn as u32 * self.pages_per_block + offset].contains(&held) {
                     return Err(format!("data block {block} of logical block {lbn} holds page {held} at {offset}"));
                 }
             }

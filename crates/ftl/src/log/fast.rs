@@ -21,7 +21,7 @@
 use ssdlab_core::{Archive, Archived, Settings};
 use ssdlab_nand::{Cause, FlashSink, MergeCost, Note, Role};
 
-use crate::log::{Log, LogDevice, LogFtl, LogInfo, LogRules, PageAddress, Ring, SEQUENTIAL, SequentialLog};
+use crate::log::{Log, LogBlock, LogDevice, LogFtl, LogInfo, LogRules, PageAddress, Ring, SEQUENTIAL, SequentialLog};
 
 /// The registration.
 pub static INFO: LogInfo = LogInfo {
@@ -67,6 +67,7 @@ impl Fast {
 
 impl Log for Fast {
     const INFO: &'static LogInfo = &INFO;
+    const SWITCHES: Role = Role::SequentialLog;
 
     fn new(_device: &LogDevice, log_blocks: u32, settings: &Settings) -> Self {
         let sequential_blocks = settings.get(SEQUENTIAL.name) as u32;
@@ -100,6 +101,10 @@ impl Log for Fast {
 
     fn memory_bytes(&self) -> u64 {
         u64::from(self.random.capacity()) * size_of::<u32>() as u64
+    }
+
+    fn take_up(&mut self, _device: &LogDevice, blocks: Vec<LogBlock>) -> Vec<LogBlock> {
+        self.sequential.take_up(self.random.take_up(blocks))
     }
 
     fn check(&self, device: &LogDevice) -> Result<(), String> {

@@ -26,11 +26,12 @@
 //! page of logical page numbers in every log block.
 
 use ssdlab_core::parameter::percent;
-use ssdlab_core::{Archive, Archived, Parameter, Settings, Unit};
+use ssdlab_core::{Archive, Archived, BlockId, Parameter, Settings, Unit};
 use ssdlab_nand::{Cause, FlashSink, MergeCost, Note, Role};
 
 use crate::Problem;
-use crate::log::{Log, LogBlocks, LogDevice, LogFtl, LogInfo, LogRules, PageAddress, Ring, SEQUENTIAL, SequentialLog};
+use crate::recovery::{Block, Survey};
+use crate::log::{Log, LogBlock, LogBlocks, LogDevice, LogFtl, LogInfo, LogRules, PageAddress, Ring, SEQUENTIAL, SequentialLog};
 
 /// The registration.
 pub static INFO: LogInfo = LogInfo {
@@ -176,6 +177,7 @@ impl Faster {
 
 impl Log for Faster {
     const INFO: &'static LogInfo = &INFO;
+    const SWITCHES: Role = Role::SequentialLog;
 
     fn new(device: &LogDevice, log_blocks: u32, settings: &Settings) -> Self {
         let sequential_blocks = settings.get(SEQUENTIAL.name) as u32;
@@ -222,6 +224,22 @@ impl Log for Faster {
     fn memory_bytes(&self) -> u64 {
         let rings = u64::from(self.random.capacity() + self.isolation.capacity()) * size_of::<u32>() as u64;
         rings + (self.second.len() * size_of::<u16>()) as u64
+    }
+
+    /// While a victim is reclaimed, the random log has a block more: that of its survivors.
+    fn unfinished(&self, survey: &Survey) -> Option<BlockId> {
+        let random = |found: &Block| found.role == Role::Log;
+        let found = survey.blocks.iter().filter(|found| !found.bad && found.valid > 0 && random(found)).count();
+        if found as u32 > self.random.capacity() { survey.opened_last(random) } else { None }
+    }
+
+    /// Survivors are the copies at the start of a block. Which blocks got their second chance because all their pages were
+    /// valid is forgotten.
+    fn take_up(&mut self, _device: &LogDevice, blocks: Vec<LogBlock>) -> Vec<LogBlock> {
+        for found in blocks.iter().filter(|found| found.role == Role::Log) {
+            self.second[found.block as usize] = found.copies as u16;
+        }
+        self.sequential.take_up(self.isolation.take_up(self.random.take_up(blocks)))
     }
 
     fn check(&self, device: &LogDevice) -> Result<(), String> {

@@ -10,7 +10,8 @@ use ssdlab_core::{BlockId, Lpn, Ppn};
 use ssdlab_nand::{Cause, FlashSink, MergeCost, MergeKind, Note, Oob, Role};
 
 use super::PageAddress;
-use super::device::{LogDevice, NONE};
+use super::device::LogDevice;
+use crate::recovery::NONE;
 
 impl LogDevice {
     /// Merges the logical block of a log block whose pages are all at their own offsets, by the cheapest merge that
@@ -78,6 +79,16 @@ impl LogDevice {
         self.replace_data(lbn, target, copies, MergeKind::Full, sink)
     }
 
+    /// Gathers the valid pages of the logical block in a free block after a power loss.
+    pub fn merge_for_recovery<S: FlashSink>(&mut self, lbn: u32, sink: &mut S) {
+        let target = self.take(Role::Data, sink);
+        self.gather(lbn, 0..self.pages_per_block, target, Cause::Recovery, sink);
+        let old = std::mem::replace(&mut self.data[lbn as usize], target);
+        if old != NONE {
+            self.erase(old, Cause::Recovery, sink);
+        }
+    }
+
     /// Full merge of the data block and the pages in `log` alone, at least one of which is valid. What is newer in
     /// other log blocks stays there; of such a page the data block's older copy is copied as well.
     pub fn overlay_merge<S: FlashSink>(&mut self, lbn: u32, log: u32, sink: &mut S) -> MergeCost {
@@ -91,7 +102,7 @@ impl LogDevice {
                 continue;
             } else if newest == old || self.holds(log, newest) {
                 self.copy(lpn, target, offset as u32, (Cause::FullMerge, Role::Data), sink);
-            } else if data != NONE && self.p2l[old as usize] != NONE {
+            } else if data != NONE && self.p2l[old as usize] == lpn {
                 self.copy_outdated(lpn, old, target, offset as u32, sink);
             } else {
                 continue;

@@ -32,12 +32,14 @@ pub mod sbfast;
 mod sequential;
 
 pub(crate) use device::{LogDevice, PageAddress};
+pub(crate) use recover::LogBlock;
 pub(crate) use ring::Ring;
 pub(crate) use sequential::{SEQUENTIAL, SequentialLog};
 
-use ssdlab_core::{Archive, Archived, Choice, Info, Lpn, Parameter, Ppn, Settings};
-use ssdlab_nand::{Cause, FlashSink, Scan, Trimmed};
+use ssdlab_core::{Archive, Archived, BlockId, Choice, Info, Lpn, Parameter, Ppn, Settings};
+use ssdlab_nand::{Cause, FlashSink, Role, Scan, Trimmed};
 
+use crate::recovery::Survey;
 use crate::{Ftl, Problem, Shape, WriteContext};
 
 /// The log blocks that an FTL is given.
@@ -96,6 +98,9 @@ pub(crate) trait Log {
     /// The registration.
     const INFO: &'static LogInfo;
 
+    /// Role of the pages of log blocks that may become data blocks as they are.
+    const SWITCHES: Role;
+
     /// The log of an erased device, with so many log blocks and settings that [`LogRules::check`] let pass.
     fn new(device: &LogDevice, log_blocks: u32, settings: &Settings) -> Self;
 
@@ -116,6 +121,15 @@ pub(crate) trait Log {
 
     /// Saves or loads what it keeps beside the device.
     fn archive(&mut self, archive: &mut Archive<'_>) -> Archived;
+
+    /// A block that was being filled with copies of another, which is in the log as long as it has not been erased.
+    fn unfinished(&self, _survey: &Survey) -> Option<BlockId> {
+        None
+    }
+
+    /// Takes up the blocks that were in the log when power was lost, in the order in which they were opened; returns those
+    /// that it has no use for.
+    fn take_up(&mut self, device: &LogDevice, blocks: Vec<LogBlock>) -> Vec<LogBlock>;
 
     /// Verifies what the log promises of its blocks.
     fn check(&self, device: &LogDevice) -> Result<(), String>;

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use ssdlab_core::{Archive, Archived};
 use ssdlab_nand::{Cause, FlashSink, Role};
 
-use super::{LogDevice, PageAddress};
+use super::{LogBlock, LogDevice, PageAddress};
 
 /// A FIFO of log blocks; pages of any logical block are appended to the newest.
 pub(crate) struct Ring {
@@ -51,6 +51,13 @@ impl Ring {
     /// Adds a block as the newest.
     pub fn push(&mut self, block: u32) {
         self.blocks.push_back(block);
+    }
+
+    /// Takes up blocks of its role that were in it when power was lost, oldest first; returns the others.
+    pub fn take_up(&mut self, blocks: Vec<LogBlock>) -> Vec<LogBlock> {
+        let (own, rest): (Vec<LogBlock>, _) = blocks.into_iter().partition(|found| found.role == self.role);
+        self.blocks.extend(own.iter().map(|found| found.block));
+        rest
     }
 
     /// Pages that can be appended before a block must be given up.

@@ -38,7 +38,7 @@ use ssdlab_core::{Archive, Archived, Lpn, Parameter, Settings, Unit};
 use ssdlab_nand::{Cause, FlashSink, MergeCost, Note, Role};
 
 use crate::Problem;
-use crate::log::{Log, LogBlocks, LogDevice, LogFtl, LogInfo, LogRules, LogVictim, PageAddress, Ring};
+use crate::log::{Log, LogBlock, LogBlocks, LogDevice, LogFtl, LogInfo, LogRules, LogVictim, PageAddress, Ring};
 
 const NONE: u32 = u32::MAX;
 
@@ -261,6 +261,7 @@ impl Sbfast {
 
 impl Log for Sbfast {
     const INFO: &'static LogInfo = &INFO;
+    const SWITCHES: Role = Role::SequentialLog;
 
     fn new(device: &LogDevice, log_blocks: u32, settings: &Settings) -> Self {
         let sequential_blocks = settings.get(SLB.name) as u32;
@@ -315,6 +316,27 @@ impl Log for Sbfast {
         let per_slot = size_of::<Slot>() + size_of::<u32>() + Queue::BYTES_PER_ITEM;
         let words = self.newest.len() + self.random.capacity() as usize;
         (self.slots.len() * per_slot + words * size_of::<u32>()) as u64
+    }
+
+    fn take_up(&mut self, device: &LogDevice, blocks: Vec<LogBlock>) -> Vec<LogBlock> {
+        let (sequential, mut rest): (Vec<_>, Vec<_>) =
+            self.random.take_up(blocks).into_iter().partition(|found| found.role == Role::SequentialLog && found.in_place);
+        let mut taken = Vec::new();
+        for found in sequential {
+            let (Some(lbn), Some(slot)) = (found.owner, self.free_slots.pop()) else {
+                rest.push(found);
+                continue;
+            };
+            let older = std::mem::replace(&mut self.newest[lbn as usize], slot);
+            let written = device.programmed(found.block);
+            self.slots[slot as usize] = Slot { lbn, block: found.block, older, written };
+            taken.push((found.written, slot));
+        }
+        if self.victim == LogVictim::Lru {
+            taken.sort_unstable();
+        }
+        taken.into_iter().for_each(|(_, slot)| self.order.push(slot));
+        rest
     }
 
     fn check(&self, device: &LogDevice) -> Result<(), String> {

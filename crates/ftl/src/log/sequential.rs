@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use ssdlab_core::{Archive, Archived, Lpn, Parameter, Unit};
 use ssdlab_nand::{FlashSink, MergeCost, Note, Role};
 
-use super::{LogDevice, PageAddress};
+use super::{LogBlock, LogDevice, PageAddress};
 
 /// The SW log: one block, or none, in which case every page is one for the random log.
 pub(crate) struct SequentialLog {
@@ -38,6 +38,18 @@ impl SequentialLog {
     pub fn archive(&mut self, archive: &mut Archive<'_>) -> Archived {
         let Self { blocks: _, open } = self;
         archive.value(open)
+    }
+
+    /// Takes up the block that was opened last, if it may have one; returns the others.
+    pub fn take_up(&mut self, mut blocks: Vec<LogBlock>) -> Vec<LogBlock> {
+        let is_own = |found: &LogBlock| found.role == Role::SequentialLog && found.in_place;
+        if self.blocks > 0
+            && let Some(newest) = blocks.iter().rposition(is_own)
+            && let Some(owner) = blocks[newest].owner
+        {
+            self.open = Some(Open { block: blocks.remove(newest).block, owner });
+        }
+        blocks
     }
 
     pub fn blocks(&self) -> u32 {

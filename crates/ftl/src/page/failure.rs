@@ -84,7 +84,7 @@ impl<M: MapModel> PageFtl<M> {
     }
 
     /// Counts a block less for a plane.
-    fn lose_block(&mut self, plane: usize) {
+    pub(super) fn lose_block(&mut self, plane: usize) {
         let pages = self.blocks.pages_per_block();
         let at = &mut self.planes[plane];
         at.limit = at.limit.saturating_sub(pages);

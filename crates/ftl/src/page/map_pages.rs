@@ -117,7 +117,7 @@ impl<M: MapModel> PageFtl<M> {
     }
 
     /// Writes a new version of a map page.
-    fn write_map_page<S: FlashSink>(&mut self, page: u32, cause: Cause, sink: &mut S) {
+    pub(super) fn write_map_page<S: FlashSink>(&mut self, page: u32, cause: Cause, sink: &mut S) {
         let lpn = self.logical_pages + page;
         let plane = self.next_map_plane(lpn);
         self.make_room_for_map(plane, sink);
