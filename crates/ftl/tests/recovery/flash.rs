@@ -1,0 +1,235 @@
+//! Flash whose power fails: an array that keeps spare areas and obeys the chip's rules until so many operations are done.
+
+use ssdlab_core::{BlockId, Lpn, Ppn, Rng};
+use ssdlab_ftl::Shape;
+use ssdlab_nand::{Cause, FlashSink, Found, Note, Oob, ProgramOrder, Scan, Source, Trimmed};
+
+/// What becomes of the operation during which power fails.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Last {
+    /// Nothing of it is done.
+    Undone,
+    /// A page is half programmed, a block half erased: it reads as anything that is no success.
+    Torn,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Cell {
+    Erased,
+    Programmed { oob: Oob, version: u64, stamp: u64 },
+    Unreadable,
+}
+
+/// The array. Operations after the power has failed are ignored.
+#[derive(Clone)]
+pub struct Flash {
+    shape: Shape,
+    cells: Vec<Cell>,
+    /// Page behind the last one programmed in each block.
+    next: Vec<u32>,
+    erases: Vec<u32>,
+    /// Blocks whose erase was interrupted.
+    half_erased: Vec<bool>,
+    bad: Vec<bool>,
+    pub trims: Vec<Trimmed>,
+    /// Copies since the last barrier.
+    unsettled: bool,
+    last_sequence: Option<u64>,
+    /// What the host writes now: its first page, and the stamp of each.
+    payload: (u32, Vec<u64>),
+    /// Operations that are done before power fails.
+    pub left: u64,
+    last: Last,
+    rng: Rng,
+    /// Operations done for recovery.
+    pub recovering: u64,
+    pub violation: Option<String>,
+}
+
+impl Flash {
+    pub fn new(shape: Shape, seed: u64) -> Self {
+        let pages = shape.blocks as usize * shape.pages_per_block as usize;
+        let blocks = shape.blocks as usize;
+        Self {
+            shape,
+            cells: vec![Cell::Erased; pages],
+            next: vec![0; blocks],
+            erases: vec![0; blocks],
+            half_erased: vec![false; blocks],
+            bad: vec![false; blocks],
+            trims: Vec::new(),
+            unsettled: false,
+            last_sequence: None,
+            payload: (0, Vec::new()),
+            left: u64::MAX,
+            last: Last::Undone,
+            rng: Rng::named(seed, "torn"),
+            recovering: 0,
+            violation: None,
+        }
+    }
+
+    /// Power comes back, and fails again after so many operations.
+    pub fn power_up(&mut self, operations: u64, last: Last) {
+        (self.left, self.last, self.unsettled, self.last_sequence) = (operations, last, false, None);
+    }
+
+    pub fn is_off(&self) -> bool {
+        self.left == 0
+    }
+
+    pub fn begin_write(&mut self, lpn: u32, stamps: Vec<u64>) {
+        self.payload = (lpn, stamps);
+    }
+
+    /// The logical page and the stamp that a page holds.
+    pub fn content(&self, ppn: Ppn) -> Option<(Lpn, u64)> {
+        match self.cells[ppn.index()] {
+            Cell::Programmed { oob, stamp, .. } => Some((oob.lpn, stamp)),
+            Cell::Erased | Cell::Unreadable => None,
+        }
+    }
+
+    pub fn erases(&self) -> &[u32] {
+        &self.erases
+    }
+
+    fn blame(&mut self, what: String) {
+        self.violation.get_or_insert(what);
+    }
+
+    /// Whether an operation is done; if power fails now, it is at best half done.
+    fn begins(&mut self, cause: Cause) -> Option<Last> {
+        if self.left == 0 {
+            return Some(Last::Undone);
+        }
+        self.left -= 1;
+        self.recovering += u64::from(cause == Cause::Recovery);
+        (self.left == 0).then_some(self.last)
+    }
+
+    fn ordered(&mut self, sequence: u64) {
+        if self.last_sequence.is_some_and(|last| last >= sequence) {
+            self.blame(format!("sequence {sequence} is not above the one before"));
+        }
+        self.last_sequence = Some(sequence);
+    }
+
+    fn half_erase(&mut self, block: BlockId) {
+        let first = block.0 * self.shape.pages_per_block;
+        for ppn in first..first + self.next[block.index()].max(1) {
+            match self.rng.below(3) {
+                0 => {}
+                1 => self.cells[ppn as usize] = Cell::Erased,
+                _ => self.cells[ppn as usize] = Cell::Unreadable,
+            }
+        }
+        self.half_erased[block.index()] = true;
+        let pages = &mut self.cells[first as usize..(first + self.shape.pages_per_block) as usize];
+        if pages.iter().all(|&cell| cell == Cell::Erased) {
+            pages[0] = Cell::Unreadable;
+        }
+    }
+}
+
+impl FlashSink for Flash {
+    fn read(&mut self, ppn: Ppn, cause: Cause) {
+        if !self.is_off() && self.content(ppn).is_none() {
+            self.blame(format!("read of page {ppn} for {cause:?}, which holds {:?}", self.cells[ppn.index()]));
+        }
+    }
+
+    fn program(&mut self, ppn: Ppn, oob: Oob, source: Source, cause: Cause) {
+        if self.is_off() {
+            return;
+        }
+        let block = (ppn.0 / self.shape.pages_per_block) as usize;
+        let page = ppn.0 % self.shape.pages_per_block;
+        let passed = self.shape.order == ProgramOrder::Ascending && page < self.next[block];
+        if self.cells[ppn.index()] != Cell::Erased || passed || self.half_erased[block] || self.bad[block] {
+            let (cell, next, half) = (self.cells[ppn.index()], self.next[block], self.half_erased[block]);
+            self.blame(format!("program of page {ppn}, {page} of its block: {cell:?}, next {next}, half erased {half}"));
+        }
+        self.ordered(oob.sequence);
+        let (version, stamp) = match source {
+            Source::Map => (oob.sequence, 0),
+            Source::Host(page) => {
+                if oob.lpn.0 != self.payload.0 + page {
+                    self.blame(format!("host page {page} is programmed as {}", oob.lpn));
+                }
+                (oob.sequence, self.payload.1[page as usize])
+            }
+            Source::Copy(from) => match self.cells[from.index()] {
+                Cell::Programmed { oob: old, version, stamp } if old.lpn == oob.lpn => (version, stamp),
+                cell => {
+                    self.blame(format!("copy of page {from} as {}: {cell:?}", oob.lpn));
+                    (0, 0)
+                }
+            },
+        };
+        self.unsettled |= matches!(source, Source::Copy(_));
+        self.cells[ppn.index()] = match self.begins(cause) {
+            None => Cell::Programmed { oob, version, stamp },
+            Some(Last::Torn) => Cell::Unreadable,
+            Some(Last::Undone) => return,
+        };
+        self.next[block] = self.next[block].max(page + 1);
+    }
+
+    fn erase(&mut self, block: BlockId, cause: Cause) {
+        if self.is_off() {
+            return;
+        }
+        if std::mem::take(&mut self.unsettled) {
+            self.blame(format!("erase of block {block} without a barrier after copies"));
+        }
+        match self.begins(cause) {
+            None => {}
+            Some(Last::Torn) => return self.half_erase(block),
+            Some(Last::Undone) => return,
+        }
+        let first = block.index() * self.shape.pages_per_block as usize;
+        self.cells[first..first + self.shape.pages_per_block as usize].fill(Cell::Erased);
+        (self.next[block.index()], self.half_erased[block.index()]) = (0, false);
+        self.erases[block.index()] += 1;
+    }
+
+    fn barrier(&mut self) {
+        self.unsettled = false;
+    }
+
+    /// Writing a trim down is an operation too.
+    fn trimmed(&mut self, lpn: Lpn, count: u32, sequence: u64) {
+        if self.is_off() {
+            return;
+        }
+        self.ordered(sequence);
+        if self.begins(Cause::Host).is_none() {
+            self.trims.push(Trimmed { lpn, count, sequence });
+        }
+    }
+
+    fn note(&mut self, note: Note) {
+        if let Note::Bad(block) = note {
+            self.bad[block.index()] = true;
+        }
+    }
+}
+
+impl Scan for Flash {
+    fn page(&self, ppn: Ppn) -> Found {
+        match self.cells[ppn.index()] {
+            Cell::Erased => Found::Erased,
+            Cell::Programmed { oob, version, .. } => Found::Programmed { oob, version },
+            Cell::Unreadable => Found::Unreadable,
+        }
+    }
+
+    fn is_bad(&self, block: BlockId) -> bool {
+        self.bad[block.index()]
+    }
+
+    fn erases(&self, block: BlockId) -> u32 {
+        self.erases[block.index()]
+    }
+}

@@ -1,0 +1,255 @@
+//! A drive, its host, and what the host may find after each power loss.
+
+use ssdlab_core::{BlockId, Lpn, Ppn, Rng};
+use ssdlab_ftl::choice::Visitor;
+use ssdlab_ftl::{Ftl, FtlChoice, Shape, WriteContext};
+use ssdlab_nand::{Cause, Found, Scan, Trimmed};
+
+use crate::flash::{Flash, Last};
+
+/// A request of the host.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Ask {
+    Write(u32, u32),
+    Trim(u32, u32),
+    /// Collection ahead of need: plane and pages.
+    Collect(u32, u32),
+}
+
+/// Random requests, half of them to few pages.
+pub fn requests(shape: Shape, seed: u64, count: usize) -> Vec<Ask> {
+    let mut rng = Rng::named(seed, "requests");
+    let pages = u64::from(shape.logical_pages);
+    let mut request = || {
+        let first = if rng.below(2) == 0 { rng.below(pages) } else { rng.below(pages.min(6)) } as u32;
+        let most = (shape.logical_pages - first).min(2 * shape.pages_per_block);
+        let most = if rng.below(4) == 0 { most } else { 1 };
+        let pages = 1 + rng.below(u64::from(most)) as u32;
+        match rng.below(12) {
+            0 => Ask::Trim(first, pages),
+            1 => Ask::Collect(first % shape.planes, pages),
+            _ => Ask::Write(first, pages),
+        }
+    };
+    (0..count).map(|_| request()).collect()
+}
+
+/// A drive and a list of power losses.
+#[derive(Clone, Debug)]
+pub struct World {
+    pub ftl: FtlChoice,
+    pub shape: Shape,
+    pub seed: u64,
+    /// Operations from one power loss to the next, and what becomes of the last of them; then power stays.
+    pub cuts: Vec<(u64, Last)>,
+}
+
+/// Flash as a recovery sees it that may be wrong.
+pub struct Eyes<'a> {
+    pub flash: &'a Flash,
+    pub page: fn(&Flash, Ppn) -> Found,
+}
+
+impl Scan for Eyes<'_> {
+    fn page(&self, ppn: Ppn) -> Found {
+        (self.page)(self.flash, ppn)
+    }
+
+    fn is_bad(&self, block: BlockId) -> bool {
+        self.flash.is_bad(block)
+    }
+
+    fn erases(&self, block: BlockId) -> u32 {
+        Scan::erases(self.flash, block)
+    }
+}
+
+/// How recovery looks at flash. [`Look::RIGHT`] is as it should.
+#[derive(Clone, Copy)]
+pub struct Look {
+    pub page: fn(&Flash, Ppn) -> Found,
+    pub trims: fn(&[Trimmed]) -> Vec<Trimmed>,
+}
+
+impl Look {
+    pub const RIGHT: Self = Self { page: |flash, ppn| Scan::page(flash, ppn), trims: <[Trimmed]>::to_vec };
+}
+
+/// What happened in a world without a fault.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Happened {
+    /// Operations until the first power loss, or all.
+    pub operations: u64,
+    /// Times that power was lost during recovery.
+    pub lost_in_recovery: u32,
+    /// Operations of recovery.
+    pub recovering: u64,
+}
+
+impl World {
+    /// Lives through it.
+    pub fn live(&self, requests: &[Ask], look: Look) -> Result<Happened, String> {
+        let mut host = Host::new(self, look);
+        let mut requests = requests.iter().copied();
+        loop {
+            let end = self.ftl.build(self.shape, self.seed, Life { host: &mut host, requests: &mut requests })??;
+            if end {
+                return Ok(host.happened);
+            }
+        }
+    }
+}
+
+/// What lasts while FTLs come and go.
+struct Host {
+    shape: Shape,
+    flash: Flash,
+    look: Look,
+    cuts: Vec<(u64, Last)>,
+    /// Stamp of each logical page.
+    pages: Vec<Option<u64>>,
+    /// The request that was under way when power was lost, and what it left unless it was lost.
+    lost: Option<(Ask, Vec<u64>)>,
+    stamps: u64,
+    fresh: bool,
+    happened: Happened,
+}
+
+impl Host {
+    fn new(world: &World, look: Look) -> Self {
+        let mut cuts = world.cuts.clone();
+        cuts.reverse();
+        let mut flash = Flash::new(world.shape, world.seed);
+        let (operations, last) = cuts.pop().unwrap_or((u64::MAX, Last::Undone));
+        flash.power_up(operations, last);
+        Self {
+            shape: world.shape,
+            flash,
+            look,
+            cuts,
+            pages: vec![None; world.shape.logical_pages as usize],
+            lost: None,
+            stamps: 0,
+            fresh: true,
+            happened: Happened::default(),
+        }
+    }
+
+    /// Compares every logical page with what it may be; what was not acknowledged is settled by what is found.
+    fn compare<F: Ftl>(&mut self, ftl: &F) -> Result<(), String> {
+        for lpn in 0..self.shape.logical_pages {
+            let found = match ftl.lookup(Lpn(lpn)) {
+                None => None,
+                Some(ppn) => match self.flash.content(ppn) {
+                    Some((held, stamp)) if held.0 == lpn => Some(stamp),
+                    other => return Err(format!("page {lpn} is mapped to {ppn}, which holds {other:?}")),
+                },
+            };
+            let old = self.pages[lpn as usize];
+            let new = match &self.lost {
+                Some((Ask::Write(first, count), stamps)) if (*first..first + count).contains(&lpn) => {
+                    Some(stamps[(lpn - first) as usize])
+                }
+                Some((Ask::Trim(first, count), _)) if (*first..first + count).contains(&lpn) => None,
+                _ => old,
+            };
+            if found != old && found != new {
+                return Err(format!("page {lpn} reads as {found:?}, but it was {old:?} or {new:?}"));
+            }
+            self.pages[lpn as usize] = found;
+        }
+        self.lost = None;
+        Ok(())
+    }
+
+    fn rules(&self, when: &str) -> Result<(), String> {
+        match &self.flash.violation {
+            Some(violation) => Err(format!("{when}: {violation}")),
+            None => Ok(()),
+        }
+    }
+}
+
+/// From one power loss to the next; whether it was the last.
+struct Life<'a, R> {
+    host: &'a mut Host,
+    requests: &'a mut R,
+}
+
+impl<R: Iterator<Item = Ask>> Life<'_, R> {
+    fn live<F: Ftl>(self, mut ftl: F) -> Result<bool, String> {
+        let Self { host, requests } = self;
+        if !std::mem::take(&mut host.fresh) {
+            let (operations, last) = host.cuts.pop().unwrap_or((u64::MAX, Last::Undone));
+            host.flash.power_up(operations, last);
+            let scanned = host.flash.clone();
+            let eyes = Eyes { flash: &scanned, page: host.look.page };
+            ftl.recover(&eyes, &(host.look.trims)(&scanned.trims), &mut host.flash)?;
+            host.happened.recovering = host.flash.recovering;
+            host.rules("recovery")?;
+            if host.flash.is_off() {
+                host.happened.lost_in_recovery += 1;
+                return Ok(false);
+            }
+            host.compare(&ftl).map_err(|error| format!("after recovery: {error}"))?;
+            ftl.check().map_err(|error| format!("after recovery: {error}"))?;
+            if ftl.erase_counts() != host.flash.erases() {
+                return Err("erases are counted wrong".into());
+            }
+        }
+        for request in requests {
+            let mut stamps = Vec::new();
+            match request {
+                Ask::Write(first, count) => {
+                    stamps = (host.stamps..host.stamps + u64::from(count)).collect();
+                    host.stamps += u64::from(count);
+                    host.flash.begin_write(first, stamps.clone());
+                    ftl.write(Lpn(first), count, WriteContext::default(), &mut host.flash);
+                }
+                Ask::Trim(first, count) => ftl.trim(Lpn(first), count, &mut host.flash),
+                Ask::Collect(plane, pages) => {
+                    ftl.background(plane, 3, pages, &mut host.flash);
+                }
+            }
+            host.rules(&format!("{request:?}"))?;
+            if host.flash.is_off() {
+                host.lost = Some((request, stamps));
+                return Ok(false);
+            }
+            match request {
+                Ask::Write(first, count) => {
+                    for (page, stamp) in (first..first + count).zip(stamps) {
+                        host.pages[page as usize] = Some(stamp);
+                    }
+                }
+                Ask::Trim(first, count) => host.pages[first as usize..(first + count) as usize].fill(None),
+                Ask::Collect(..) => {}
+            }
+            ftl.check().map_err(|error| format!("after {request:?}: {error}"))?;
+        }
+        ftl.read(Lpn(0), host.shape.logical_pages, Cause::Host, &mut host.flash);
+        host.rules("the last read")?;
+        if host.flash.is_off() {
+            return Ok(false);
+        }
+        host.compare(&ftl)?;
+        host.happened.operations = u64::MAX - host.flash.left;
+        Ok(true)
+    }
+}
+
+impl<R: Iterator<Item = Ask>> Visitor for Life<'_, R> {
+    type Output = Result<bool, String>;
+
+    fn plain<F: Ftl + Send + 'static>(self, ftl: F) -> Self::Output {
+        self.live(ftl)
+    }
+
+    fn cached_map<F: Ftl + Send + 'static>(self, ftl: F) -> Self::Output {
+        self.live(ftl)
+    }
+
+    fn log_blocks<F: Ftl + Send + 'static>(self, ftl: F, _captures: bool) -> Self::Output {
+        self.live(ftl)
+    }
+}
