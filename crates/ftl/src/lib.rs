@@ -16,6 +16,8 @@
 //! - **Policies that decide for each block are boxed**, as one decision serves dozens of copies. Whatever is called for
 //!   each page is generic.
 //! - **Nothing is buffered**, so there is no flush.
+//! - **Power may fail at any operation.** [`Ftl::recover`] takes up what is left from spare areas alone; the file
+//!   `recovery.rs` says why that is always possible, and each family has a file for what it does about it.
 //!
 //! [`choice`] lists the FTLs and builds them; [`page`] is page mapping, with [`gc`] for victims, [`placement`] for
 //! frontiers and [`map`] for a map in flash; [`log`] holds the log-block FTLs; [`blocks`] is the block table of all.

@@ -24,6 +24,7 @@ CAUSES = {
     "map_write_back": "map write-back",
     "map_update": "map update",
     "map_gc": "map collection",
+    "recovery": "recovery",
 }
 """Causes of flash operations in words."""
 

@@ -27,6 +27,7 @@ CAUSE_COLOURS = {
     "map_write_back": PURPLE,
     "map_update": AMBER,
     "map_gc": YELLOW,
+    "recovery": GREY,
 }
 
 
