@@ -30,8 +30,10 @@ use ssdlab_core::{Archive, Archived, BlockId, Parameter, Settings, Unit};
 use ssdlab_nand::{Cause, FlashSink, MergeCost, Note, Role};
 
 use crate::Problem;
+use crate::log::{
+    Log, LogBlock, LogBlocks, LogDevice, LogFtl, LogInfo, LogRules, PageAddress, Ring, SEQUENTIAL, SequentialLog,
+};
 use crate::recovery::{Block, Survey};
-use crate::log::{Log, LogBlock, LogBlocks, LogDevice, LogFtl, LogInfo, LogRules, PageAddress, Ring, SEQUENTIAL, SequentialLog};
 
 /// The registration.
 pub static INFO: LogInfo = LogInfo {

@@ -319,8 +319,11 @@ impl Log for Sbfast {
     }
 
     fn take_up(&mut self, device: &LogDevice, blocks: Vec<LogBlock>) -> Vec<LogBlock> {
-        let (sequential, mut rest): (Vec<_>, Vec<_>) =
-            self.random.take_up(blocks).into_iter().partition(|found| found.role == Role::SequentialLog && found.in_place);
+        let (sequential, mut rest): (Vec<_>, Vec<_>) = self
+            .random
+            .take_up(blocks)
+            .into_iter()
+            .partition(|found| found.role == Role::SequentialLog && found.in_place);
         let mut taken = Vec::new();
         for found in sequential {
             let (Some(lbn), Some(slot)) = (found.owner, self.free_slots.pop()) else {

@@ -82,6 +82,11 @@ impl Flash {
         self.payload = (lpn, stamps);
     }
 
+    /// The page could not be programmed after all.
+    pub fn spoil(&mut self, ppn: Ppn) {
+        self.cells[ppn.index()] = Cell::Unreadable;
+    }
+
     /// The logical page and the stamp that a page holds.
     pub fn content(&self, ppn: Ppn) -> Option<(Lpn, u64)> {
         match self.cells[ppn.index()] {
@@ -148,7 +153,9 @@ impl FlashSink for Flash {
         let passed = self.shape.order == ProgramOrder::Ascending && page < self.next[block];
         if self.cells[ppn.index()] != Cell::Erased || passed || self.half_erased[block] || self.bad[block] {
             let (cell, next, half) = (self.cells[ppn.index()], self.next[block], self.half_erased[block]);
-            self.blame(format!("program of page {ppn}, {page} of its block: {cell:?}, next {next}, half erased {half}"));
+            self.blame(format!(
+                "program of page {ppn}, {page} of its block: {cell:?}, next {next}, half erased {half}"
+            ));
         }
         self.ordered(oob.sequence);
         let (version, stamp) = match source {
