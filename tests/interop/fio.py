@@ -4,7 +4,7 @@ import json
 
 from machine import MIB, Machine, needs, run
 
-VERIFY = ["--verify=crc32c", "--verify_fatal=1"]
+VERIFY = ["--verify=crc32c", "--verify_fatal=1", "--verify_state_save=0"]
 
 
 def _jobs(machine: Machine, *options: str) -> list[dict[str, int]]:

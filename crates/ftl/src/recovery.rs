@@ -9,6 +9,7 @@
 //!
 //! A block that was interrupted while being written is written no further if its last page cannot be read.
 
+use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
 use ssdlab_core::{BlockId, Ppn};
@@ -53,7 +54,7 @@ pub(crate) struct Survey {
     pub blocks: Vec<Block>,
     /// Above every number of a program or trim that was found.
     pub sequence: u64,
-    /// Version of the newest copy of each logical page that has one; 0 for others.
+    /// One above the version of the newest copy of each logical page; 0 where there is none.
     versions: Vec<u64>,
 }
 
@@ -87,7 +88,7 @@ impl Survey {
         for &Trimmed { lpn, count, sequence } in trims {
             survey.sequence = survey.sequence.max(sequence + 1);
             for lpn in lpn.index()..(lpn.index() + count as usize).min(maps.logical_pages as usize) {
-                if survey.versions[lpn] < sequence {
+                if survey.versions[lpn] <= sequence {
                     maps.l2p[lpn] = NONE;
                     survey.versions[lpn] = 0;
                 }
@@ -157,40 +158,39 @@ impl Survey {
     fn weigh(&mut self, maps: &mut Maps<'_>, scan: &impl Scan, copy: (u32, u64, u64), ppn: u32) {
         let (lpn, version, sequence) = copy;
         let known = maps.l2p[lpn as usize];
-        let newer = known == NONE
-            || match version.cmp(&self.versions[lpn as usize]) {
-                std::cmp::Ordering::Equal => match scan.page(Ppn(known)) {
-                    Found::Programmed { oob, .. } => oob.sequence < sequence,
-                    Found::Erased | Found::Unreadable => true,
-                },
-                order => order.is_gt(),
-            };
+        let newer = match (version + 1).cmp(&self.versions[lpn as usize]) {
+            Ordering::Equal => match scan.page(Ppn(known)) {
+                Found::Programmed { oob, .. } => oob.sequence < sequence,
+                Found::Erased | Found::Unreadable => true,
+            },
+            order => order.is_gt(),
+        };
         if newer {
             maps.l2p[lpn as usize] = ppn;
-            self.versions[lpn as usize] = version;
+            self.versions[lpn as usize] = version + 1;
         }
     }
 
-    /// The survey as if nothing were in `block`, if all that it alone held is the page that the host was writing when
-    /// power was lost: the newest of all.
+    /// The survey as if nothing were in `block`, which is to be given up; but as it is if the block alone holds a page. In
+    /// the target of a merge that may be the page which the host was writing when power was lost: the newest of all.
     pub fn without(
-        &self,
+        self,
         block: BlockId,
+        of_merge: bool,
         maps: &mut Maps<'_>,
         scan: &impl Scan,
         trims: &[Trimmed],
-        dropped: &mut BTreeSet<BlockId>,
+        given_up: &mut BTreeSet<BlockId>,
     ) -> Result<Self, String> {
-        dropped.insert(block);
-        let survey = Self::new(maps, scan, trims, dropped)?;
+        given_up.insert(block);
+        let survey = Self::new(maps, scan, trims, given_up)?;
         let newest = self.versions.iter().max();
-        let lost = |(before, after): &(&u64, &u64)| before != after && Some(*before) != newest;
-        match self.versions.iter().zip(&survey.versions).position(|pair| lost(&pair)) {
-            None => Ok(survey),
-            Some(lpn) => Err(format!(
-                "no erased block is left, and block {block}, the last one written to, holds the only copy of page {lpn}"
-            )),
+        let lost = |(before, after): (&u64, &u64)| before != after && !(of_merge && Some(before) == newest);
+        if !self.versions.iter().zip(&survey.versions).any(lost) {
+            return Ok(survey);
         }
+        given_up.remove(&block);
+        Self::new(maps, scan, trims, given_up)
     }
 
     /// Blocks with something in them of which nothing is valid, in which case they can be erased.

@@ -36,7 +36,7 @@ pub(crate) struct LogDevice {
     pub(super) block_of: Reciprocal,
     pub(super) sequence: u64,
     /// Blocks that may fail before merges run out of erased ones.
-    expendable: u32,
+    pub(super) expendable: u32,
 }
 
 impl LogDevice {

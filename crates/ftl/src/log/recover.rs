@@ -76,18 +76,20 @@ impl LogDevice {
         trims: &[Trimmed],
         unfinished: impl Fn(&Survey) -> Option<BlockId>,
     ) -> Result<(Survey, BTreeSet<BlockId>), String> {
-        let Self { l2p, p2l, pages_per_block, .. } = self;
+        let Self { l2p, p2l, pages_per_block, expendable, .. } = self;
         let logical_pages = l2p.len() as u32;
         let mut maps = Maps { l2p, p2l, logical_pages, pages_per_block: *pages_per_block };
         let mut given_up = BTreeSet::new();
         let mut survey = Survey::new(&mut maps, scan, trims, &given_up)?;
         if let Some(block) = unfinished(&survey) {
-            survey = survey.without(block, &mut maps, scan, trims, &mut given_up)?;
+            survey = survey.without(block, false, &mut maps, scan, trims, &mut given_up)?;
         }
+        // As many blocks as may fail leave all others what they need.
+        let proven = survey.blocks.iter().filter(|found| found.bad).count() as u32 <= *expendable;
         if !survey.blocks.iter().any(Block::is_empty)
             && let Some(last) = survey.opened_last(|_| true)
         {
-            survey = survey.without(last, &mut maps, scan, trims, &mut given_up)?;
+            survey = survey.without(last, proven, &mut maps, scan, trims, &mut given_up)?;
         }
         Ok((survey, given_up))
     }

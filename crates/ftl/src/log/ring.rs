@@ -53,9 +53,13 @@ impl Ring {
         self.blocks.push_back(block);
     }
 
-    /// Takes up blocks of its role that were in it when power was lost, oldest first; returns the others.
+    /// Takes up the blocks of its role that were in it when power was lost, given oldest first, as many of the newest as it
+    /// has room for; returns the others.
     pub fn take_up(&mut self, blocks: Vec<LogBlock>) -> Vec<LogBlock> {
-        let (own, rest): (Vec<LogBlock>, _) = blocks.into_iter().partition(|found| found.role == self.role);
+        let (mut own, mut rest): (Vec<LogBlock>, Vec<LogBlock>) =
+            blocks.into_iter().partition(|found| found.role == self.role);
+        let excess = own.len().saturating_sub(self.capacity as usize);
+        rest.extend(own.drain(..excess));
         self.blocks.extend(own.iter().map(|found| found.block));
         rest
     }

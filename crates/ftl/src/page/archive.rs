@@ -30,6 +30,7 @@ impl<M: MapModel> PageFtl<M> {
             host_pages,
             sequence,
             failing,
+            stuck,
         } = self;
         map.archive(archive)?;
         archive.array(l2p)?;
@@ -43,6 +44,7 @@ impl<M: MapModel> PageFtl<M> {
         archive.value(spare_blocks)?;
         archive.value(host_pages)?;
         archive.value(sequence)?;
-        archive.value(failing)
+        archive.value(failing)?;
+        archive.value(stuck)
     }
 }

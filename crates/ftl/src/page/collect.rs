@@ -69,7 +69,7 @@ impl<M: MapModel> PageFtl<M> {
         // With the reserve held, some invalid page always comes within reach; the bound only turns a
         // broken policy into an error instead of a hang.
         let mut patience = 1_000 + 64 * u64::from(self.blocks.table().len());
-        while short(self) {
+        while short(self) && !(S::FAILS && self.stuck) {
             self.collect(plane, u32::MAX, sink, Self::choose);
             patience -= 1;
             assert!(patience > 0, "garbage collection makes no progress: every victim was fully valid");
@@ -95,6 +95,9 @@ impl<M: MapModel> PageFtl<M> {
             Trigger::Victim => self.spare_blocks,
             Trigger::Batch { low, .. } | Trigger::Partial { low, .. } => low,
         };
+        if S::FAILS && self.stuck {
+            return false;
+        }
         let goal = start.saturating_add(self.blocks_for_map(plane)).saturating_add(free_blocks);
         let worthwhile = self.planes[plane].victim.is_some() || self.gain(plane).is_some();
         if self.blocks.free(plane) >= goal || !worthwhile {
@@ -166,16 +169,19 @@ impl<M: MapModel> PageFtl<M> {
         }
         at.victim = Some(Victim { next: victim.end, ..victim });
         self.rewrite_outdated(plane, sink);
+        if S::FAILS && self.stuck {
+            return;
+        }
         self.planes[plane].victim = None;
         self.erase(plane, victim.block, Cause::Gc, sink);
     }
 
-    /// Moves the next `count` valid pages of `victim` to frontiers of its plane.
+    /// Moves the next `count` valid pages of `victim` to frontiers of its plane; fewer if no block can be opened.
     pub(super) fn move_pages<S: FlashSink>(
         &mut self,
         plane: usize,
         victim: &mut Victim,
-        count: u32,
+        mut count: u32,
         route: Route,
         cause: Cause,
         sink: &mut S,
@@ -188,26 +194,42 @@ impl<M: MapModel> PageFtl<M> {
             let taken = found.min(left as usize);
             victim.next = if taken < found { live[taken].0 } else { after };
             left -= taken as u32;
-            match route {
+            let unplaced = match route {
                 Route::Fixed(frontier) => self.append(plane, frontier, &live[..taken], cause, sink),
                 Route::Each => {
+                    let mut unplaced = 0;
                     for page in &live[..taken] {
                         let policy = self.placement.as_mut().expect("a policy that is asked");
                         let frontier = policy.of_survivor(page.1, victim.block);
-                        self.append(plane, frontier, std::slice::from_ref(page), cause, sink);
+                        unplaced += self.append(plane, frontier, std::slice::from_ref(page), cause, sink);
                     }
+                    unplaced
                 }
+            };
+            if S::FAILS && unplaced > 0 {
+                count -= left + unplaced as u32;
+                break;
             }
         }
         self.planes[plane].unwritten -= count;
         self.blocks.move_out(victim.block, count);
     }
 
-    /// Copies `live` pages to a frontier.
+    /// Copies `live` pages to a frontier; how many found no place, which is none on flash that does not fail.
     #[inline]
-    fn append<S: FlashSink>(&mut self, plane: usize, number: u8, mut live: &[(u32, u32)], cause: Cause, sink: &mut S) {
+    fn append<S: FlashSink>(
+        &mut self,
+        plane: usize,
+        number: u8,
+        mut live: &[(u32, u32)],
+        cause: Cause,
+        sink: &mut S,
+    ) -> usize {
         while !live.is_empty() {
             let frontier = self.make_writable(plane, number, sink);
+            if S::FAILS && self.stuck {
+                break;
+            }
             let (now, later) = live.split_at(live.len().min(frontier.left() as usize));
             let copied = self.copy_pages(now, frontier.next, cause, sink);
             if M::CHARGED && cause == Cause::Gc {
@@ -224,6 +246,7 @@ impl<M: MapModel> PageFtl<M> {
                 live = later;
             }
         }
+        live.len()
     }
 
     /// Erases a victim without valid pages.

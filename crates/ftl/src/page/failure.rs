@@ -6,8 +6,9 @@
 //! an erase fails:   the block is bad
 //! ```
 //! A bad block is one less for its plane, which may hold a block of valid pages less from then on. What collection keeps
-//! unwritten is just enough while nothing fails; [`Ftl::keep_for_failures`] keeps more. It must be more blocks than fail
-//! in the course of one shortage: without an erased block collection cannot go on.
+//! unwritten is just enough while nothing fails; [`Ftl::keep_for_failures`] keeps more. If more blocks fail in the course
+//! of one shortage, no erased block is left and collection cannot go on. Whatever is under way is given up then, the page
+//! of the host too: the drive is worn out, and everything written before can be read.
 
 use ssdlab_core::{BlockId, Ppn};
 use ssdlab_nand::{Cause, FlashSink, Note, Oob, Source, VictimReason};
@@ -33,7 +34,7 @@ impl<M: MapModel> PageFtl<M> {
         Ok(())
     }
 
-    /// Programs a page that could not be programmed at `ppn` of a frontier of the plane: where it is then.
+    /// Programs a page that could not be programmed at `ppn` of a frontier of the plane: where it is then, if anywhere.
     #[cold]
     pub(super) fn program_elsewhere<S: FlashSink>(
         &mut self,
@@ -42,7 +43,7 @@ impl<M: MapModel> PageFtl<M> {
         mut ppn: u32,
         (mut oob, source, cause): (Oob, Source, Cause),
         sink: &mut S,
-    ) -> u32 {
+    ) -> Option<u32> {
         loop {
             self.close_failing(plane, number, ppn, oob.lpn.0);
             if number == self.map_frontier() {
@@ -50,6 +51,9 @@ impl<M: MapModel> PageFtl<M> {
             } else {
                 self.end_shortage(plane, sink);
                 self.make_writable(plane, number, sink);
+            }
+            if self.stuck {
+                return None;
             }
             let at = &mut self.planes[plane];
             ppn = at.frontiers[usize::from(number)].next;
@@ -59,7 +63,20 @@ impl<M: MapModel> PageFtl<M> {
             self.sequence += 1;
             sink.program(Ppn(ppn), oob, source, cause);
             if sink.failure().is_none() {
-                return ppn;
+                return Some(ppn);
+            }
+        }
+    }
+
+    /// Leaves page `lpn` as it was before the host began to write it to a plane.
+    #[cold]
+    pub(super) fn give_up_write(&mut self, plane: usize, lpn: u32) {
+        let old = self.l2p[lpn as usize];
+        if self.is_striped() {
+            self.planes[plane].valid -= 1;
+            if old != u32::MAX {
+                let home = self.plane_of(old);
+                self.planes[home].valid += 1;
             }
         }
     }
@@ -106,6 +123,9 @@ impl<M: MapModel> PageFtl<M> {
             };
             self.move_pages(plane, &mut victim, valid, route, cause, sink);
             self.rewrite_outdated(plane, sink);
+            if self.stuck {
+                return;
+            }
             self.failing.remove(&block);
             self.blocks.retire(block);
             sink.note(Note::Bad(block));

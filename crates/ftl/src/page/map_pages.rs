@@ -121,6 +121,9 @@ impl<M: MapModel> PageFtl<M> {
         let lpn = self.logical_pages + page;
         let plane = self.next_map_plane(lpn);
         self.make_room_for_map(plane, sink);
+        if S::FAILS && self.stuck {
+            return;
+        }
         let read = self.l2p[lpn as usize];
         if read != u32::MAX && !self.map.knows_whole_pages() {
             sink.read(Ppn(read), cause);
@@ -136,7 +139,11 @@ impl<M: MapModel> PageFtl<M> {
         self.sequence += 1;
         sink.program(Ppn(ppn), oob, Source::Map, cause);
         if S::FAILS && sink.failure().is_some() {
-            ppn = self.program_elsewhere(plane, number, ppn, (oob, Source::Map, cause), sink);
+            let Some(elsewhere) = self.program_elsewhere(plane, number, ppn, (oob, Source::Map, cause), sink) else {
+                self.planes[plane].valid_map -= 1;
+                return;
+            };
+            ppn = elsewhere;
         }
         // A failure may have moved the old version.
         let old = std::mem::replace(&mut self.l2p[lpn as usize], ppn);
@@ -174,7 +181,7 @@ impl<M: MapModel> PageFtl<M> {
             let number = self.map_frontier();
             let frontier = self.sealed_if_full(self.planes[plane].frontiers[usize::from(number)]);
             self.planes[plane].frontiers[usize::from(number)] = frontier;
-            if !frontier.is_full() {
+            if !frontier.is_full() || S::FAILS && self.stuck {
                 return;
             }
             let garbage = self.least_map_block(plane).filter(|&block| self.has_invalid(block));
@@ -213,6 +220,9 @@ impl<M: MapModel> PageFtl<M> {
         self.planes[plane].map_blocks.remove(&(self.blocks.valid(block), block));
         let route = Route::Fixed(self.map_frontier());
         self.move_pages(plane, &mut victim, self.blocks.valid(block), route, Cause::MapGc, sink);
+        if S::FAILS && self.stuck {
+            return;
+        }
         self.erase(plane, block, Cause::MapGc, sink);
     }
 }

@@ -133,6 +133,8 @@ pub struct PageFtl<M = WholeMap> {
     sequence: u64,
     /// Blocks with a page that could not be programmed, to be emptied and then used no more.
     failing: BTreeSet<BlockId>,
+    /// More blocks have failed at once than were kept for it: nothing can be programmed any more.
+    stuck: bool,
 }
 
 impl PageFtl {
@@ -213,6 +215,7 @@ impl<M: MapModel> PageFtl<M> {
             host_pages: 0,
             sequence: 0,
             failing: BTreeSet::new(),
+            stuck: false,
         };
         for plane in 0..ftl.planes.len() {
             ftl.planes[plane].tight = ftl.tight(plane);
@@ -282,8 +285,13 @@ impl<M: MapModel> PageFtl<M> {
         }
     }
 
+    /// Opens an erased block; a closed frontier if so many have failed that there is none.
     fn open_block<S: FlashSink>(&mut self, plane: usize, frontier: u8, sink: &mut S) -> Frontier {
         let pages = self.blocks.pages_per_block();
+        if S::FAILS && self.blocks.free(plane) == 0 {
+            self.stuck = true;
+            return Frontier::CLOSED;
+        }
         let block = self.blocks.open(plane);
         let role = if frontier == self.map_frontier() { Role::Map } else { Role::Data };
         sink.note(Note::Opened { block, role, frontier });
@@ -323,12 +331,19 @@ impl<M: MapModel> Ftl for PageFtl<M> {
     fn write<S: FlashSink>(&mut self, lpn: Lpn, count: u32, context: WriteContext, sink: &mut S) {
         for page in 0..count {
             self.charge(lpn.0 + page, true, sink);
+            // What failed for the page before, or for the map, may leave no room for this one.
+            if S::FAILS && self.is_worn_out() {
+                return;
+            }
             let lpn = lpn.0 + page;
             let plane = self.next_plane(lpn);
             let number = self.host_frontier(lpn, context);
             let mut at = &mut self.planes[plane];
             if at.frontiers[usize::from(number)].is_full() || at.unwritten <= at.tight {
                 self.make_room(plane, number, sink);
+                if S::FAILS && self.stuck {
+                    return self.give_up_write(plane, lpn);
+                }
                 at = &mut self.planes[plane];
             }
             let frontier = &mut at.frontiers[usize::from(number)];
@@ -340,7 +355,11 @@ impl<M: MapModel> Ftl for PageFtl<M> {
             self.sequence += 1;
             sink.program(Ppn(ppn), oob, Source::Host(page), Cause::Host);
             if S::FAILS && sink.failure().is_some() {
-                ppn = self.program_elsewhere(plane, number, ppn, (oob, Source::Host(page), Cause::Host), sink);
+                let written = (oob, Source::Host(page), Cause::Host);
+                let Some(elsewhere) = self.program_elsewhere(plane, number, ppn, written, sink) else {
+                    return self.give_up_write(plane, lpn);
+                };
+                ppn = elsewhere;
             }
             let old = std::mem::replace(&mut self.l2p[lpn as usize], ppn);
             self.p2l[ppn as usize] = lpn;
@@ -388,7 +407,7 @@ impl<M: MapModel> Ftl for PageFtl<M> {
     fn is_worn_out(&self) -> bool {
         let room: u64 = self.planes.iter().map(|plane| u64::from(plane.limit)).sum();
         let overfull = self.is_striped() && self.planes.iter().any(|plane| plane.valid > plane.limit);
-        overfull || room < u64::from(self.logical_pages)
+        self.stuck || overfull || room < u64::from(self.logical_pages)
     }
 
     fn keep_for_failures(&mut self, blocks: u32) -> Result<(), String> {

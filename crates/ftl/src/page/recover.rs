@@ -60,9 +60,10 @@ impl<M: MapModel> PageFtl<M> {
         Ok(())
     }
 
-    /// What is found, and blocks to be given up so that there is an erased one in every plane.
+    /// What is found, and blocks to be given up so that there is an erased one in every plane. If one lacks it nevertheless,
+    /// so many blocks have failed that the drive is worn out.
     fn survey(&mut self, scan: &impl Scan, trims: &[Trimmed]) -> Result<(Survey, BTreeSet<BlockId>), String> {
-        let Self { l2p, p2l, logical_pages, blocks, .. } = self;
+        let Self { l2p, p2l, logical_pages, blocks, stuck, .. } = self;
         let pages_per_block = blocks.pages_per_block();
         let mut maps = Maps { l2p, p2l, logical_pages: *logical_pages, pages_per_block };
         let mut given_up = BTreeSet::new();
@@ -70,11 +71,13 @@ impl<M: MapModel> PageFtl<M> {
         let blocks_per_plane = blocks.table().blocks_per_list();
         for first in (0..blocks.table().len()).step_by(blocks_per_plane as usize) {
             let in_plane = |found: &Block| (first..first + blocks_per_plane).contains(&found.block.0);
-            if !survey.blocks.iter().any(|found| in_plane(found) && found.is_empty())
+            let has_room = |survey: &Survey| survey.blocks.iter().any(|found| in_plane(found) && found.is_empty());
+            if !has_room(&survey)
                 && let Some(last) = survey.opened_last(in_plane)
             {
-                survey = survey.without(last, &mut maps, scan, trims, &mut given_up)?;
+                survey = survey.without(last, false, &mut maps, scan, trims, &mut given_up)?;
             }
+            *stuck |= !has_room(&survey);
         }
         Ok((survey, given_up))
     }
@@ -130,12 +133,18 @@ impl<M: MapModel> PageFtl<M> {
             let mut victim = Victim::new(block, self.blocks.pages_per_block());
             let (valid, route) = (self.blocks.valid(block), self.options.placement.survivor_route);
             self.move_pages(plane, &mut victim, valid, route, Cause::Recovery, sink);
+            if S::FAILS && self.stuck {
+                return;
+            }
             self.erase(plane, block, Cause::Recovery, sink);
         }
     }
 
     /// Writes every map page that has an entry.
     fn rewrite_map<S: FlashSink>(&mut self, sink: &mut S) {
+        if self.is_worn_out() {
+            return;
+        }
         let mapped = (0..self.logical_pages).filter(|&lpn| self.l2p[lpn as usize] != u32::MAX);
         // Nothing is cached, so that every entry that has come about is one to be written.
         let mut pages: Vec<u32> = mapped.filter_map(|lpn| self.map.moved(lpn)).collect();

@@ -82,6 +82,11 @@ impl Flash {
         self.payload = (lpn, stamps);
     }
 
+    /// The page could not be programmed after all.
+    pub fn spoil(&mut self, ppn: Ppn) {
+        self.cells[ppn.index()] = Cell::Unreadable;
+    }
+
     /// The logical page and the stamp that a page holds.
     pub fn content(&self, ppn: Ppn) -> Option<(Lpn, u64)> {
         match self.cells[ppn.index()] {

@@ -3,6 +3,7 @@
 //! every page is compared with what it may be, and the drive goes on under the chip's rules, until power fails again.
 
 mod drives;
+mod failing;
 mod flash;
 mod world;
 
@@ -66,7 +67,7 @@ fn ignoring_versions_is_found_out() {
         Found::Programmed { oob, .. } => Found::Programmed { oob, version: oob.sequence },
         other => other,
     };
-    assert_eq!(found_out(Look { page: by_sequence, ..Look::RIGHT }), ["sbfast"]);
+    assert!(found_out(Look { page: by_sequence, ..Look::RIGHT }).contains(&"sbfast"));
 }
 
 #[test]

@@ -193,6 +193,9 @@ impl<R: Iterator<Item = Ask>> Life<'_, R> {
             }
             host.compare(&ftl).map_err(|error| format!("after recovery: {error}"))?;
             ftl.check().map_err(|error| format!("after recovery: {error}"))?;
+            if ftl.is_worn_out() {
+                return Err("it is worn out, although nothing failed".into());
+            }
             if ftl.erase_counts() != host.flash.erases() {
                 return Err("erases are counted wrong".into());
             }
