@@ -429,20 +429,19 @@ impl Elevator for BfqLite {
 #[cfg(test)]
 pub(super) mod oracle {
     use super::*;
-    use crate::elevator::oracle::Replayed;
+    use crate::elevator::oracle::{Proposal, Replayed};
 
-    pub fn model() -> BfqLite {
-        let device = Device { sectors: u64::MAX, rotational: false, nr_requests: 1024 };
-        BfqLite::new(&INFO.settings(&[]).unwrap(), &device)
+    pub fn model(changes: &[(String, u64)], device: &Device) -> BfqLite {
+        BfqLite::new(&INFO.settings(changes).unwrap(), device)
     }
 
     impl Replayed for BfqLite {
-        fn propose(&mut self, requests: &Requests, now: u64) -> Option<RequestId> {
+        fn propose(&mut self, requests: &Requests, now: u64) -> Option<Proposal> {
             let queue = self.select(requests, now)?;
-            self.pick(queue, now)
+            self.pick(queue, now).map(|id| Proposal { id, state: [0; 3] })
         }
 
-        fn follow(&mut self, id: RequestId, requests: &Requests, now: u64) {
+        fn follow(&mut self, id: RequestId, _proposal: Option<Proposal>, requests: &Requests, now: u64) {
             let queue = self.queue_of(&requests[id]);
             if self.in_service != Some(queue) {
                 self.expire();

@@ -13,6 +13,7 @@ mod cost;
 mod deadline;
 mod fios;
 mod flashfq;
+mod jiffies;
 mod kyber;
 mod lists;
 mod mean;

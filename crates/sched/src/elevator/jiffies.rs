@@ -1,0 +1,24 @@
+//! The coarse clock of the kernel.
+
+/// A clock that ticks. Where it does not matter, each nanosecond is a tick: how long a jiffy is (1 to 10 ms), and when one
+/// begins, differs from machine to machine.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Jiffies {
+    tick_ns: u64,
+    phase_ns: u64,
+}
+
+impl Jiffies {
+    pub const EXACT: Self = Self { tick_ns: 1, phase_ns: 0 };
+
+    /// A clock that ticks `phase_ns` after every multiple of `tick_ns`.
+    #[cfg(test)]
+    pub const fn new(tick_ns: u64, phase_ns: u64) -> Self {
+        Self { tick_ns, phase_ns }
+    }
+
+    /// When it ticked last; the beginning of time counts as a tick.
+    pub const fn last(self, now: u64) -> u64 {
+        now.saturating_sub((now + self.tick_ns - self.phase_ns) % self.tick_ns)
+    }
+}

@@ -1,0 +1,236 @@
+//! Decisions of a live kernel, replayed: how many of them a scheduler takes as well.
+//!
+//! All captures in the folder `scheduler-oracle-linux6.18` of the directory named by `SSDLAB_TRACES`, and in its folder
+//! `loaded`, are replayed; excerpts of them, in `tests/data`, always.
+//!
+//! A decision is a dispatch. The model is asked when the kernel asked its own, and told what that did if it says
+//! something else: a race of two processors, of which the capture knows only one order, costs one decision.
+
+#![cfg(test)]
+
+mod capture;
+mod tests;
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use rustc_hash::FxHashMap;
+
+use super::Elevator;
+use crate::bio::{Bio, Direction};
+use crate::request::{RequestId, Requests};
+pub(super) use capture::JIFFY_NS;
+use capture::{Capture, Event, What};
+
+/// What a scheduler would dispatch.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Proposal {
+    pub id: RequestId,
+    /// What it has to know to carry that out, when requests may have come since.
+    pub state: [u64; 3],
+}
+
+/// A scheduler that can be told what the kernel did.
+pub(super) trait Replayed: Elevator {
+    /// What it would dispatch now.
+    fn propose(&mut self, requests: &Requests, now: u64) -> Option<Proposal>;
+
+    /// Dispatches `id`, which waits, as the kernel did, whatever it proposed.
+    fn follow(&mut self, id: RequestId, proposal: Option<Proposal>, requests: &Requests, now: u64);
+
+    /// Counts time in jiffies that begin with `phase_ns`.
+    fn tick(&mut self, _phase_ns: u64) {}
+
+    /// A tunable is set while it runs.
+    fn tune(&mut self, name: &str, _value: u64) {
+        panic!("{name} cannot be changed");
+    }
+
+    /// How many requests of a direction may be at the device.
+    fn depth_of(&mut self, _direction: Direction) -> Option<&mut u64> {
+        None
+    }
+}
+
+/// What a capture shows, and how a scheduler fares on it.
+#[derive(Debug, Default)]
+struct Findings {
+    decisions: u64,
+    /// Decisions that the scheduler takes as well.
+    equal: u64,
+    /// Decisions at which another request waited, and those that the scheduler takes as well.
+    choices: u64,
+    equal_choices: u64,
+    /// Times the kernel gave nothing, and times the scheduler did so too.
+    nothing: u64,
+    equal_nothing: u64,
+    /// Changes of depths by the kernel, by the scheduler, and by both alike.
+    depths: u64,
+    own_depths: u64,
+    equal_depths: u64,
+    /// Dispatches of the oldest request of their direction.
+    heads: u64,
+    /// Lengths of runs of reads, and of writes, while requests of the other direction wait, with their numbers.
+    runs: [BTreeMap<u64, u64>; 2],
+}
+
+impl Findings {
+    fn share(&self, decisions: u64) -> f64 {
+        decisions as f64 / self.decisions as f64
+    }
+
+    /// The share of runs that are not longer than `most`.
+    fn runs_within(&self, direction: Direction, most: u64) -> f64 {
+        let runs = &self.runs[direction as usize];
+        runs.range(..=most).map(|(_, count)| count).sum::<u64>() as f64 / runs.values().sum::<u64>() as f64
+    }
+
+    fn longest_run(&self, direction: Direction) -> u64 {
+        self.runs[direction as usize].last_key_value().map_or(0, |(&length, _)| length)
+    }
+}
+
+/// Where a request begins, and which way its data moves: how captures name it.
+type Key = (u64, Direction);
+
+/// A replay under way.
+struct Replay<'a> {
+    model: &'a mut dyn Replayed,
+    requests: Requests,
+    /// Requests that wait. Where two are alike, the older one goes first.
+    queued: FxHashMap<Key, VecDeque<RequestId>>,
+    /// Ends of requests that wait.
+    ends: FxHashMap<Key, RequestId>,
+    waiting: [BTreeSet<RequestId>; 2],
+    at_device: FxHashMap<Key, VecDeque<RequestId>>,
+    in_flight: usize,
+    /// What the model said when the device became full: the kernel chose then, and held the request back.
+    chosen_ahead: Option<Proposal>,
+    run: u64,
+    last: Direction,
+    findings: Findings,
+}
+
+impl<'a> Replay<'a> {
+    fn new(model: &'a mut dyn Replayed) -> Self {
+        Self {
+            model,
+            requests: Requests::default(),
+            queued: FxHashMap::default(),
+            ends: FxHashMap::default(),
+            waiting: Default::default(),
+            at_device: FxHashMap::default(),
+            in_flight: 0,
+            chosen_ahead: None,
+            run: 0,
+            last: Direction::Read,
+            findings: Findings::default(),
+        }
+    }
+
+    /// Lets timers fire that are due.
+    fn fire(&mut self, now: u64) {
+        while let Some(time) = self.model.timer_ns().filter(|&time| time <= now) {
+            let depths = self.depths();
+            self.model.on_timer(time);
+            let changed = depths.iter().zip(self.depths()).filter(|&(before, after)| *before != after);
+            self.findings.own_depths += changed.count() as u64;
+        }
+    }
+
+    fn depths(&mut self) -> [Option<u64>; 2] {
+        Direction::BOTH.map(|direction| self.model.depth_of(direction).copied())
+    }
+
+    fn insert(&mut self, bio: Bio, cpu: u16, now: u64) {
+        let id = self.requests.allocate(bio, 1, now);
+        self.requests.get_mut(id).cpu = cpu;
+        self.model.insert(&self.requests[id], &self.requests, now);
+        self.queued.entry((bio.start, bio.direction)).or_default().push_back(id);
+        self.ends.insert((bio.end(), bio.direction), id);
+        self.waiting[bio.direction as usize].insert(id);
+    }
+
+    /// Lets a waiting request grow. Of one that is in the plug of its task nothing is known yet.
+    fn merge(&mut self, bio: Bio, front: bool) {
+        let direction = bio.direction;
+        if front {
+            let Some(id) = self.queued.get_mut(&(bio.end(), direction)).and_then(VecDeque::pop_front) else { return };
+            let rq = self.requests.get_mut(id);
+            rq.start = bio.start;
+            rq.sectors += bio.sectors;
+            self.queued.entry((bio.start, direction)).or_default().push_back(id);
+            self.model.moved(&self.requests[id]);
+        } else if let Some(id) = self.ends.remove(&(bio.start, direction)) {
+            self.requests.get_mut(id).sectors += bio.sectors;
+            self.ends.insert((bio.end(), direction), id);
+        }
+    }
+
+    fn dispatch(&mut self, key: Key, depth: usize, now: u64) {
+        // What was inserted before the capture began is unknown.
+        let Some(id) = self.queued.get_mut(&key).and_then(VecDeque::pop_front) else { return };
+        let direction = key.1;
+        let proposed = self.chosen_ahead.take().or_else(|| self.model.propose(&self.requests, now));
+        let equal = u64::from(proposed.is_some_and(|proposed| proposed.id == id));
+        let others = u64::from(self.waiting.iter().map(BTreeSet::len).sum::<usize>() > 1);
+        self.findings.decisions += 1;
+        self.findings.equal += equal;
+        self.findings.choices += others;
+        self.findings.equal_choices += others * equal;
+        self.findings.heads += u64::from(self.waiting[direction as usize].first() == Some(&id));
+        self.model.follow(id, proposed, &self.requests, now);
+        let end = (self.requests[id].end(), direction);
+        if self.ends.get(&end) == Some(&id) {
+            self.ends.remove(&end);
+        }
+        self.waiting[direction as usize].remove(&id);
+        self.at_device.entry(key).or_default().push_back(id);
+        self.in_flight += 1;
+        if self.in_flight >= depth {
+            self.chosen_ahead = self.model.propose(&self.requests, now);
+        }
+        if direction != self.last && self.run > 0 {
+            *self.findings.runs[self.last as usize].entry(self.run).or_default() += 1;
+            self.run = 0;
+        }
+        self.last = direction;
+        self.run = if self.waiting[direction.other() as usize].is_empty() { 0 } else { self.run + 1 };
+    }
+
+    fn happen(&mut self, event: &Event, depth: usize) {
+        let now = event.now;
+        self.fire(now);
+        match &event.what {
+            What::Insert { bio, cpu } => self.insert(*bio, *cpu, now),
+            What::Merge { bio, front } => self.merge(*bio, *front),
+            What::Dispatch { start, direction } => self.dispatch((*start, *direction), depth, now),
+            What::Nothing => {
+                self.findings.nothing += 1;
+                self.findings.equal_nothing += u64::from(self.model.propose(&self.requests, now).is_none());
+            }
+            What::Complete { start, direction } => {
+                let Some(id) = self.at_device.get_mut(&(*start, *direction)).and_then(VecDeque::pop_front) else {
+                    return;
+                };
+                self.in_flight -= 1;
+                self.model.completed(self.requests.free(id), now);
+            }
+            What::Tune { name, value } => self.model.tune(name, *value),
+            What::Depth { direction, depth } => {
+                let own = self.model.depth_of(*direction).expect("only kyber tells of depths");
+                self.findings.depths += 1;
+                self.findings.equal_depths += u64::from(own == depth);
+                *own = *depth;
+            }
+        }
+    }
+}
+
+fn replay(model: &mut dyn Replayed, capture: &Capture) -> Findings {
+    model.tick(capture.tick_ns);
+    let mut replay = Replay::new(model);
+    for event in &capture.events {
+        replay.happen(event, capture.depth);
+    }
+    replay.findings
+}
