@@ -21,4 +21,9 @@ impl Jiffies {
     pub const fn last(self, now: u64) -> u64 {
         now.saturating_sub((now + self.tick_ns - self.phase_ns) % self.tick_ns)
     }
+
+    /// When a timer fires that is set `now` to go off after `delay_ns`: with the first tick then.
+    pub const fn timer(self, now: u64, delay_ns: u64) -> u64 {
+        self.last(now + delay_ns + self.tick_ns - 1)
+    }
 }

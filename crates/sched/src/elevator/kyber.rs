@@ -15,6 +15,7 @@ use ssdlab_core::{Parameter, Settings, Unit};
 use super::jiffies::Jiffies;
 use super::lists::Fifo;
 use super::none::CHECKED;
+use super::tokens::Tokens;
 use super::{Elevator, MergeIndex, SchedulerInfo};
 use crate::MS;
 use crate::bio::{Bio, Direction, Flags};
@@ -59,7 +60,7 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
 /// Reads, writes, discards; the rest (flushes) goes around schedulers here.
 const DOMAINS: usize = 3;
 /// Requests of a domain at the device, at most.
-const DEPTH: [u64; DOMAINS] = [256, 128, 64];
+const DEPTH: [u32; DOMAINS] = [256, 128, 64];
 /// Requests of a domain dispatched in a row.
 const BATCH: [u64; DOMAINS] = [16, 8, 1];
 /// Latency aimed at for discards.
@@ -113,9 +114,8 @@ struct Domain {
     /// Requests in order, and those that came since, by processor.
     queue: Fifo,
     arrived: Vec<Fifo>,
-    /// Requests at the device, and how many there may be.
-    in_flight: u64,
-    depth: u64,
+    /// One for each request at the device.
+    tokens: Tokens,
     target: u64,
     /// From submission to completion, and from dispatch to completion.
     total: Histogram,
@@ -135,8 +135,8 @@ pub(super) struct Kyber {
     batching: u64,
     /// When latencies are looked at.
     timer: Option<u64>,
-    /// When requests at the device were dispatched.
-    dispatched: FxHashMap<RequestId, u64>,
+    /// When requests at the device were dispatched, and their tokens; those that were forced may have none.
+    dispatched: FxHashMap<RequestId, (u64, Option<u32>)>,
     jiffies: Jiffies,
 }
 
@@ -184,8 +184,7 @@ impl Kyber {
         let domain = |index: usize, target| Domain {
             queue: Fifo::default(),
             arrived: Vec::new(),
-            in_flight: 0,
-            depth: DEPTH[index],
+            tokens: Tokens::new(DEPTH[index]),
             target,
             total: Histogram::default(),
             device: Histogram::default(),
@@ -207,7 +206,7 @@ impl Kyber {
     fn choose(&self, force: bool) -> Option<(usize, u64)> {
         let ready = |&index: &usize| {
             let domain = &self.domains[index];
-            !domain.is_empty() && (force || domain.in_flight < domain.depth)
+            !domain.is_empty() && (force || domain.tokens.is_free())
         };
         if self.batching < BATCH[self.current] && ready(&self.current) {
             return Some((self.current, self.batching + 1));
@@ -220,8 +219,7 @@ impl Kyber {
         (self.current, self.batching) = (domain, batching);
         let domain = &mut self.domains[domain];
         domain.take(id, requests);
-        domain.in_flight += 1;
-        self.dispatched.insert(id, now);
+        self.dispatched.insert(id, (now, domain.tokens.take()));
     }
 }
 
@@ -246,12 +244,14 @@ impl Elevator for Kyber {
     }
 
     fn completed(&mut self, rq: &Request, now: u64) {
-        let dispatched = self.dispatched.remove(&rq.id).expect("a request ends after it was dispatched");
+        let (dispatched, token) = self.dispatched.remove(&rq.id).expect("a request ends after it was dispatched");
         let domain = &mut self.domains[domain(rq.direction, rq.flags)];
-        domain.in_flight -= 1;
+        if let Some(token) = token {
+            domain.tokens.give_back(token);
+        }
         domain.total.add(domain.target, now - rq.arrived);
         domain.device.add(domain.target, now - dispatched);
-        self.timer.get_or_insert(self.jiffies.last(now) + PERIOD_NS);
+        self.timer.get_or_insert(self.jiffies.timer(now, PERIOD_NS));
     }
 
     fn latest(&self, bio: &Bio) -> Vec<RequestId> {
@@ -289,7 +289,8 @@ impl Elevator for Kyber {
             }
             let Some(bucket) = p99 else { continue };
             if bad || bucket >= GOOD_BUCKETS as u64 {
-                domain.depth = (domain.depth * (bucket + 1) / GOOD_BUCKETS as u64).clamp(1, most);
+                let depth = u64::from(domain.tokens.limit()) * (bucket + 1) / GOOD_BUCKETS as u64;
+                domain.tokens.resize((depth as u32).clamp(1, most));
             }
         }
     }
@@ -332,8 +333,12 @@ pub(super) mod oracle {
             self.domains[domain.expect("a tunable of kyber")].target = value;
         }
 
-        fn depth_of(&mut self, direction: Direction) -> Option<&mut u64> {
-            Some(&mut self.domains[direction as usize].depth)
+        fn depth_of(&self, direction: Direction) -> Option<u32> {
+            Some(self.domains[direction as usize].tokens.limit())
+        }
+
+        fn set_depth(&mut self, direction: Direction, depth: u32) {
+            self.domains[direction as usize].tokens.resize(depth);
         }
     }
 }

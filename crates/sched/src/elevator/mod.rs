@@ -25,6 +25,7 @@ mod oracle;
 mod owner;
 mod pardispatcher;
 mod sorted;
+mod tokens;
 
 use std::fmt::Debug;
 

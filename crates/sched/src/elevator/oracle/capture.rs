@@ -29,7 +29,7 @@ pub enum What {
     /// A tunable was set.
     Tune { name: String, value: u64 },
     /// The kernel set the depth of a domain.
-    Depth { direction: Direction, depth: u64 },
+    Depth { direction: Direction, depth: u32 },
 }
 
 /// A thing that happened and when.
@@ -48,7 +48,8 @@ pub struct Capture {
     pub rotational: bool,
     /// Requests that the device takes at a time.
     pub depth: usize,
-    /// When jiffies, of 4 ms, begin.
+    /// When timers fired, as far as is known, and from that when jiffies, of 4 ms, begin.
+    pub fired: Vec<u64>,
     pub tick_ns: u64,
 }
 
@@ -64,15 +65,11 @@ fn number(text: &str) -> u64 {
     text.parse().unwrap_or_else(|_| panic!("{text:?} is not a number"))
 }
 
+/// A class and a level, such as `be4`; without a class the process has what processes have.
 fn priority(text: &str) -> Priority {
-    let digit = text.len() - 1;
-    let level = number(&text[digit..]) as u8;
-    match &text[..digit] {
-        "rt" => Priority { class: PriorityClass::RealTime, level },
-        "be" => Priority { class: PriorityClass::BestEffort, level },
-        "idle" => Priority { class: PriorityClass::Idle, level },
-        _ => Priority::default(),
-    }
+    let classes = [("rt", PriorityClass::RealTime), ("be", PriorityClass::BestEffort), ("idle", PriorityClass::Idle)];
+    let known = classes.iter().find_map(|&(name, class)| Some((class, text.strip_prefix(name)?)));
+    known.map_or_else(Priority::default, |(class, level)| Priority { class, level: number(level) as u8 })
 }
 
 fn events(text: &str) -> Vec<Event> {
@@ -99,25 +96,28 @@ fn events(text: &str) -> Vec<Event> {
         .collect()
 }
 
-/// Adds what kyber told. Returns when jiffies begin: its timer fires then.
-fn kyber(text: &str, events: &mut Vec<Event>) -> u64 {
-    let mut tick_ns = JIFFY_NS;
+/// Adds what kyber told. Returns when its timer fired, as far as is known.
+fn kyber(text: &str, events: &mut Vec<Event>) -> Vec<u64> {
+    let mut fired = Vec::new();
     for line in text.lines().skip(1) {
         let fields: Vec<&str> = line.split(',').collect();
         let now = number(fields[0]);
         let what = match (fields[1], fields[2]) {
-            ("adjust", "READ") => What::Depth { direction: Direction::Read, depth: number(fields[3]) },
-            ("adjust", "WRITE") => What::Depth { direction: Direction::Write, depth: number(fields[3]) },
+            ("adjust", "READ") => What::Depth { direction: Direction::Read, depth: number(fields[3]) as u32 },
+            ("adjust", "WRITE") => What::Depth { direction: Direction::Write, depth: number(fields[3]) as u32 },
             ("tunable", name) => What::Tune { name: name.to_owned(), value: number(fields[3]) },
             ("latency", _) => {
-                tick_ns = tick_ns.min(now % JIFFY_NS);
+                // What one timer tells takes some microseconds.
+                if fired.last().is_none_or(|last| last + JIFFY_NS / 2 < now) {
+                    fired.push(now);
+                }
                 continue;
             }
             _ => continue,
         };
         events.push(Event { now, what });
     }
-    tick_ns
+    fired
 }
 
 /// Moves insertions and dispatches to when bfq says that it did them, and adds when it gave nothing.
@@ -181,9 +181,9 @@ impl Capture {
     pub fn read(folder: &Path, name: &str) -> Self {
         let beside = |kind: &str| Some(folder.join(format!("{name}.{kind}"))).filter(|path| path.exists());
         let mut events = events(&unpack(&folder.join(format!("{name}.insert-dispatch-complete.csv.zst"))));
-        let mut tick_ns = 0;
+        let mut fired = Vec::new();
         if let Some(path) = beside("kyber-events.csv.zst") {
-            tick_ns = kyber(&unpack(&path), &mut events);
+            fired = kyber(&unpack(&path), &mut events);
         }
         if let Some(path) = beside("bfq-log.csv.zst") {
             bfq(&unpack(&path), &mut events);
@@ -198,7 +198,8 @@ impl Capture {
             tunables: tunables.map(|(name, value)| (name.to_owned(), number(value))).collect(),
             rotational: setting(&setup, "rotational") == Some("1"),
             depth: depth.map_or(usize::MAX, |depth| number(depth) as usize),
-            tick_ns,
+            tick_ns: fired.iter().map(|time| time % JIFFY_NS).min().unwrap_or_default(),
+            fired,
         }
     }
 }

@@ -17,8 +17,8 @@ fn model(name: &str, tunables: &[(String, u64)], rotational: bool) -> Option<Box
     let scheduler = ["mq-deadline", "kyber", "bfq"].into_iter().find(|scheduler| name.starts_with(scheduler))?;
     let ours = if scheduler == "bfq" { "bfq-lite" } else { scheduler };
     let info = SCHEDULERS.iter().find(|info| info.name == ours)?;
-    let known = |name: &str| info.tunables.iter().any(|tunable| tunable.name == name);
-    let tunables: Vec<_> = tunables.iter().filter(|(name, _)| known(name)).cloned().collect();
+    let known = |(name, value): &&(String, u64)| info.tunables.iter().any(|tunable| tunable.name == name && *value >= tunable.min);
+    let tunables: Vec<_> = tunables.iter().filter(known).cloned().collect();
     let device = Device { sectors: u64::MAX, rotational, nr_requests: 1024 };
     Some(match scheduler {
         "mq-deadline" => Box::new(mq_deadline::oracle::model(&tunables)),
