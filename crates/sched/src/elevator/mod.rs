@@ -7,7 +7,7 @@
 //! each takes some hundred bytes, and a process that has been away must not come back as a new one.
 
 mod anticipatory;
-mod bfq_lite;
+mod bfq;
 mod cfq;
 mod cost;
 mod deadline;
@@ -188,7 +188,7 @@ pub static SCHEDULERS: &[&SchedulerInfo] = &[
     &none::INFO,
     &mq_deadline::INFO,
     &kyber::INFO,
-    &bfq_lite::INFO,
+    &bfq::INFO,
     &fios::INFO,
     &flashfq::INFO,
 ];

@@ -9,21 +9,20 @@ use ssdlab_core::Rng;
 use super::capture::{Capture, Event, What};
 use super::{Findings, Replayed, replay};
 use crate::bio::{Bio, Direction, Flags, Priority};
-use crate::elevator::{Device, SCHEDULERS, bfq_lite, kyber, mq_deadline};
+use crate::elevator::{Device, SCHEDULERS, bfq, kyber, mq_deadline};
 use crate::request::Requests;
 
 /// The scheduler that a capture is of, with the settings of the capture.
 fn model(name: &str, tunables: &[(String, u64)], rotational: bool) -> Option<Box<dyn Replayed>> {
     let scheduler = ["mq-deadline", "kyber", "bfq"].into_iter().find(|scheduler| name.starts_with(scheduler))?;
-    let ours = if scheduler == "bfq" { "bfq-lite" } else { scheduler };
-    let info = SCHEDULERS.iter().find(|info| info.name == ours)?;
-    let known = |(name, value): &&(String, u64)| info.tunables.iter().any(|tunable| tunable.name == name && *value >= tunable.min);
+    let info = SCHEDULERS.iter().find(|info| info.name == scheduler)?;
+    let known = |(name, _): &&(String, u64)| info.tunables.iter().any(|tunable| tunable.name == name);
     let tunables: Vec<_> = tunables.iter().filter(known).cloned().collect();
     let device = Device { sectors: u64::MAX, rotational, nr_requests: 1024 };
     Some(match scheduler {
         "mq-deadline" => Box::new(mq_deadline::oracle::model(&tunables)),
         "kyber" => Box::new(kyber::oracle::model(&tunables)),
-        _ => Box::new(bfq_lite::oracle::model(&tunables, &device)),
+        _ => Box::new(bfq::oracle::model(&tunables, &device)),
     })
 }
 
