@@ -31,34 +31,34 @@ pub(super) enum Reason {
 
 impl Bfq {
     /// What dispatching its next request costs a queue.
-    pub fn charge(&self, queue: usize) -> u64 {
+    pub(super) fn charge(&self, queue: usize) -> u64 {
         let q = &self.queues[queue];
         let once = q.sync || q.is_raised() || self.is_asymmetric(queue);
         u64::from(q.next_sectors) * if once { 1 } else { ASYNC_CHARGE }
     }
 
     /// Whether the budget of a queue suffices for its next request.
-    pub fn affords_next(&self, queue: usize) -> bool {
+    pub(super) fn affords_next(&self, queue: usize) -> bool {
         self.charge(queue) as i64 <= self.queues[queue].budget_left()
     }
 
     /// Whether a request is far from where the one before ended, if there was one.
-    pub fn is_far(&self, last: u64, rq: &Request) -> bool {
+    pub(super) fn is_far(&self, last: u64, rq: &Request) -> bool {
         let small = self.device.rotational || rq.sectors < SMALL_SECTORS;
         last != 0 && rq.start.abs_diff(last) > FAR_SECTORS && small
     }
 
     /// The largest budget of a new queue.
-    pub fn first_budget(&self) -> u64 {
+    pub(super) fn first_budget(&self) -> u64 {
         2 * if self.budgets < ENOUGH_BUDGETS { DEFAULT_BUDGET } else { self.max_budget } / 3
     }
 
-    pub fn min_budget(&self) -> u64 {
+    pub(super) fn min_budget(&self) -> u64 {
         if self.budgets < ENOUGH_BUDGETS { DEFAULT_BUDGET / 32 } else { self.max_budget / 32 }
     }
 
     /// The budget of a queue that has got another next request has to suffice for it.
-    pub fn next_changed(&mut self, queue: usize) {
+    pub(super) fn next_changed(&mut self, queue: usize) {
         if self.in_service == Some(queue) || self.queues[queue].next.is_none() {
             return;
         }
@@ -73,7 +73,7 @@ impl Bfq {
 
     /// Sets the budget of a queue that gets a request again. Whether it goes on with the one it has, as if it had not run
     /// empty; then it may preempt the queue in service.
-    pub fn activation_budget(&mut self, queue: usize, in_time: bool) -> bool {
+    pub(super) fn activation_budget(&mut self, queue: usize, in_time: bool) -> bool {
         let charge = self.charge(queue);
         let q = &mut self.queues[queue];
         let left = q.budget_left();
@@ -89,7 +89,7 @@ impl Bfq {
     }
 
     /// Starts the clock of a turn.
-    pub fn begin_turn(&mut self, queue: usize) {
+    pub(super) fn begin_turn(&mut self, queue: usize) {
         self.budgets = (7 * self.budgets + 256) / 8;
         let jiffy = self.jiffy;
         let rt_time = self.soft_rt_time();
@@ -106,12 +106,12 @@ impl Bfq {
         self.last_position_in_turn = 0;
     }
 
-    pub fn is_timed_out(&self, queue: usize) -> bool {
+    pub(super) fn is_timed_out(&self, queue: usize) -> bool {
         self.queues[queue].timeout <= self.jiffy
     }
 
     /// A queue that is waited for keeps its turn if it has used most of its budget.
-    pub fn may_time_out(&self, queue: usize) -> bool {
+    pub(super) fn may_time_out(&self, queue: usize) -> bool {
         let q = &self.queues[queue];
         let much_left = q.budget_left() >= (q.entity.budget / 3) as i64;
         (!q.waited_for || much_left) && self.is_timed_out(queue)
@@ -144,7 +144,7 @@ impl Bfq {
     }
 
     /// Ends the turn of the queue in service, which was served until a time.
-    pub fn expire(&mut self, queue: usize, reason: Reason, until: u64) {
+    pub(super) fn expire(&mut self, queue: usize, reason: Reason, until: u64) {
         let (slow, ms) = self.slowness(queue, until);
         let q = &self.queues[queue];
         let unused = q.budget_left() >= (q.entity.budget / 3) as i64;
@@ -223,7 +223,7 @@ impl Bfq {
     }
 
     /// A queue begins to take part.
-    pub fn join(&mut self, queue: usize) {
+    pub(super) fn join(&mut self, queue: usize) {
         let awaited = std::mem::take(&mut self.queues[queue].returns);
         self.activate(queue, awaited);
         let q = &mut self.queues[queue];
@@ -242,7 +242,7 @@ impl Bfq {
     }
 
     /// A queue without requests takes part no longer.
-    pub fn leave(&mut self, queue: usize, expires: bool) {
+    pub(super) fn leave(&mut self, queue: usize, expires: bool) {
         let q = &mut self.queues[queue];
         q.busy = false;
         self.busy[q.entity.class] -= 1;
@@ -253,7 +253,7 @@ impl Bfq {
         }
     }
 
-    pub fn busy_queues(&self) -> u32 {
+    pub(super) fn busy_queues(&self) -> u32 {
         self.busy.iter().sum()
     }
 }

@@ -27,20 +27,20 @@ impl Burst {
 }
 
 impl Bfq {
-    pub fn leave_burst(&mut self, queue: usize) {
+    pub(super) fn leave_burst(&mut self, queue: usize) {
         self.burst.members.retain(|&member| member != queue);
         let q = &mut self.queues[queue];
         (q.in_burst, q.in_large_burst) = (false, false);
     }
 
     /// A queue of the burst is back after it was shared.
-    pub fn rejoin_burst(&mut self, queue: usize) {
+    pub(super) fn rejoin_burst(&mut self, queue: usize) {
         self.queues[queue].in_burst = true;
         self.burst.members.push(queue);
     }
 
     /// A queue has been created, while no other was active or in a burst.
-    pub fn look_for_burst(&mut self, queue: usize) {
+    pub(super) fn look_for_burst(&mut self, queue: usize) {
         let q = &self.queues[queue];
         if !q.just_created || (self.burst.size == 0 && self.busy_queues() > 0) {
             return;

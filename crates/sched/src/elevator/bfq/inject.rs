@@ -16,7 +16,7 @@ const SAMPLE_APART_NS: u64 = 10 * MS;
 
 impl Bfq {
     /// Finds out whether a process that thinks long goes on when another one's request ends.
-    pub fn look_for_waker(&mut self, queue: usize) {
+    pub(super) fn look_for_waker(&mut self, queue: usize) {
         let q = &self.queues[queue];
         let Some(other) = self.completed_last.filter(|&other| other != queue) else { return };
         if q.think.short || self.now - self.rate.last_completion >= WAKE_NS {
@@ -35,14 +35,14 @@ impl Bfq {
         }
     }
 
-    pub fn set_waker(&mut self, queue: usize, waker: usize) {
+    pub(super) fn set_waker(&mut self, queue: usize, waker: usize) {
         if let Some(old) = self.queues[queue].waker.replace(waker) {
             self.queues[old].woken.retain(|&woken| woken != queue);
         }
         self.queues[waker].woken.insert(0, queue);
     }
 
-    pub fn reset_injection(&mut self, queue: usize) {
+    pub(super) fn reset_injection(&mut self, queue: usize) {
         self.sampled = None;
         let jiffy = self.jiffy;
         let q = &mut self.queues[queue];
@@ -52,7 +52,7 @@ impl Bfq {
     }
 
     /// A request comes that is the only one of its process: perhaps the right one to measure what injection costs.
-    pub fn consider_sample(&mut self, queue: usize) {
+    pub(super) fn consider_sample(&mut self, queue: usize) {
         if self.queues[queue].inject.decreased + RESET_NS as i64 <= self.jiffy {
             self.reset_injection(queue);
         }
@@ -70,7 +70,7 @@ impl Bfq {
     }
 
     /// The request measured has ended; called before it is taken off.
-    pub fn adapt_injection(&mut self, queue: usize) {
+    pub(super) fn adapt_injection(&mut self, queue: usize) {
         let took_ns = self.now - self.sample_since;
         let (jiffy, injected, alone) = (self.jiffy, self.injected, self.in_driver == 1);
         let peak = self.device.peak;
@@ -98,7 +98,7 @@ impl Bfq {
     }
 
     /// A think time has become short, or long.
-    pub fn think_changed(&mut self, queue: usize) {
+    pub(super) fn think_changed(&mut self, queue: usize) {
         let q = &self.queues[queue];
         let settled = q.inject.decreased + SETTLE_NS as i64 <= self.jiffy;
         if q.inject.alone_ns == 0 && (settled || !q.think.short) {
@@ -111,12 +111,13 @@ impl Bfq {
     }
 
     /// The queue that may be served while one in service is empty.
-    pub fn choose_injection(&mut self, queue: usize) -> Option<usize> {
+    pub(super) fn choose_injection(&mut self, queue: usize) -> Option<usize> {
         let q = &self.queues[queue];
         // Asynchronous requests of the same process, what it waits for, and what waits for it.
-        let own = q.owner.and_then(|pid| self.processes[&pid].queues[0]).filter(|&own| {
-            self.queues[own].next.is_some_and(|next| q.owner == Some(self.pid_of(next)))
-        });
+        let own = q
+            .owner
+            .and_then(|pid| self.processes[&pid].queues[0])
+            .filter(|&own| self.queues[own].next.is_some_and(|next| q.owner == Some(self.pid_of(next))));
         let related = [own, q.waker, q.woken.first().copied()];
         if let Some(related) = related.into_iter().flatten().find(|&queue| self.can_inject(queue)) {
             return Some(related);

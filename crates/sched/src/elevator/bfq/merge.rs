@@ -16,7 +16,7 @@ const STABLE_NS: u64 = 600 * MS;
 
 impl Bfq {
     /// The queue for requests of a process, which may have to leave one that it shares.
-    pub fn queue_for(&mut self, pid: u32, sync: bool, priority: Priority) -> usize {
+    pub(super) fn queue_for(&mut self, pid: u32, sync: bool, priority: Priority) -> usize {
         let process = self.processes.entry(pid).or_insert_with(|| Process { priority, ..Process::default() });
         if process.priority != priority {
             process.priority = priority;
@@ -75,6 +75,11 @@ impl Bfq {
             Some(&queue) if !sync => queue,
             _ => self.create(sync, priority),
         };
+        #[cfg(test)]
+        if let Some(&weight) = self.groups.get(&pid) {
+            let entity = &mut self.queues[queue].entity;
+            (entity.weight, entity.own_weight, entity.new_weight) = (weight, weight, weight);
+        }
         if !sync && self.async_queues.insert(shared, queue).is_none() {
             // It stays although no process has it.
             self.queues[queue].processes += 1;
@@ -125,7 +130,7 @@ impl Bfq {
     }
 
     /// Notes where the next request of a queue lies, while it may be merged.
-    pub fn update_position(&mut self, queue: usize) {
+    pub(super) fn update_position(&mut self, queue: usize) {
         if self.device.parallel {
             return;
         }
@@ -156,7 +161,7 @@ impl Bfq {
     }
 
     /// The queue that a request at `start` of a process belongs to instead of its own.
-    pub fn cooperator(&mut self, pid: u32, queue: usize, start: u64) -> Option<usize> {
+    pub(super) fn cooperator(&mut self, pid: u32, queue: usize, start: u64) -> Option<usize> {
         if let Some(mut target) = self.queues[queue].merged_into {
             while let Some(further) = self.queues[target].merged_into {
                 target = further;
@@ -228,7 +233,7 @@ impl Bfq {
     }
 
     /// Moves a process along to the queue that its own is merged into.
-    pub fn merge(&mut self, pid: u32, mut queue: usize, target: usize) -> usize {
+    pub(super) fn merge(&mut self, pid: u32, mut queue: usize, target: usize) -> usize {
         while queue != target {
             let next = self.queues[queue].merged_into.expect("the merge was planned");
             self.merge_into(pid, queue, next);
@@ -292,8 +297,10 @@ impl Bfq {
             return queue;
         }
         let (waker, in_large_burst) = (q.waker, q.in_large_burst);
-        if let Some(target) = q.merged_into {
-            self.queues[target].processes -= 1;
+        let mut target = q.merged_into;
+        while let Some(further) = target {
+            self.queues[further].processes -= 1;
+            target = self.queues[further].merged_into;
         }
         self.release(queue);
         let own = self.give_queue(pid, true, priority, true);

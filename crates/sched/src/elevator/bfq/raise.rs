@@ -33,11 +33,11 @@ pub(super) struct Arrival {
 }
 
 impl Bfq {
-    pub fn soft_rt_time(&self) -> i64 {
+    pub(super) fn soft_rt_time(&self) -> i64 {
         SOFT_RT_NS as i64
     }
 
-    pub fn min_idle(&self) -> i64 {
+    pub(super) fn min_idle(&self) -> i64 {
         MIN_IDLE_NS as i64
     }
 
@@ -47,7 +47,7 @@ impl Bfq {
     }
 
     /// Finds out whether a queue that begins to have requests deserves a raised weight.
-    pub fn look_at_arrival(&mut self, queue: usize, stably_merged: bool) -> Arrival {
+    pub(super) fn look_at_arrival(&mut self, queue: usize, stably_merged: bool) -> Arrival {
         let q = &self.queues[queue];
         let idle_since = q.timeout;
         let long_idle = q.dispatched == 0 && idle_since + (MIN_IDLE_NS as i64) < self.jiffy;
@@ -63,7 +63,7 @@ impl Bfq {
     }
 
     /// Raises or lowers a weight accordingly. Whether raising begins anew because the process is interactive.
-    pub fn raise(&mut self, queue: usize, arrival: Arrival) -> bool {
+    pub(super) fn raise(&mut self, queue: usize, arrival: Arrival) -> bool {
         let q = &self.queues[queue];
         if !self.low_latency || q.split + self.min_idle() >= self.jiffy {
             return arrival.interactive;
@@ -99,7 +99,7 @@ impl Bfq {
     }
 
     /// Raises a busy queue of asynchronous requests that had not come for a while.
-    pub fn raise_async(&mut self, queue: usize) {
+    pub(super) fn raise_async(&mut self, queue: usize) {
         let start = self.start_time();
         let q = &mut self.queues[queue];
         if self.low_latency && !q.is_raised() && q.raise.since + (ASYNC_APART_NS as i64) < self.jiffy {
@@ -134,7 +134,7 @@ impl Bfq {
     }
 
     /// Ends soft real-time raising of a process whose requests all lie far apart.
-    pub fn lower_seeky(&mut self, queue: usize) {
+    pub(super) fn lower_seeky(&mut self, queue: usize) {
         let q = &self.queues[queue];
         if q.is_raised() && q.raise.most == SOFT_RT_NS as i64 && q.seeks == u32::MAX {
             self.end_soft_rt(queue);
@@ -142,7 +142,7 @@ impl Bfq {
     }
 
     /// Ends raising that has lasted long enough, and puts the weight to use at once.
-    pub fn lower(&mut self, queue: usize) {
+    pub(super) fn lower(&mut self, queue: usize) {
         let q = &self.queues[queue];
         if q.is_raised() {
             let soft_rt = q.raise.most == SOFT_RT_NS as i64;
@@ -172,7 +172,7 @@ impl Bfq {
     }
 
     /// Notes when a turn ends.
-    pub fn note_expiry(&mut self, queue: usize) {
+    pub(super) fn note_expiry(&mut self, queue: usize) {
         let next = self.soft_rt_next(queue);
         let jiffy = self.jiffy;
         let q = &mut self.queues[queue];
@@ -189,7 +189,7 @@ impl Bfq {
     }
 
     /// Notes when the last request of a queue ends that was not known to be regular when its turn ended.
-    pub fn note_completion(&mut self, queue: usize) {
+    pub(super) fn note_completion(&mut self, queue: usize) {
         let next = self.soft_rt_next(queue);
         let q = &mut self.queues[queue];
         if q.soft_rt_due && q.dispatched == 0 && q.requests.is_empty() && q.raise.coefficient != COEFFICIENT {
@@ -198,13 +198,13 @@ impl Bfq {
     }
 
     /// What the weight of a queue would have become that is merged before it was raised.
-    pub fn first_raise(&self) -> super::queue::Raise {
+    pub(super) fn first_raise(&self) -> super::queue::Raise {
         let (coefficient, most) = (COEFFICIENT, self.start_time());
         super::queue::Raise { coefficient, since: self.jiffy, most, interactive_since: NEVER, service: 0 }
     }
 
     /// Whether raising that was kept while a queue was shared is over.
-    pub fn resume_raise(&mut self, queue: usize) {
+    pub(super) fn resume_raise(&mut self, queue: usize) {
         let start = self.start_time();
         let q = &mut self.queues[queue];
         let over = q.in_large_burst || q.raise.since + q.raise.most < self.jiffy;

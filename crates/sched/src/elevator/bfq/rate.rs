@@ -100,7 +100,7 @@ impl Bfq {
     }
 
     /// A request is dispatched.
-    pub fn sample_rate(&mut self, rq: &Request, in_service: bool) {
+    pub(super) fn sample_rate(&mut self, rq: &Request, in_service: bool) {
         let (now, sectors) = (self.now, u64::from(rq.sectors));
         if self.rate.samples == 0 {
             self.rate.restart(Some(sectors), now);
@@ -127,7 +127,7 @@ impl Bfq {
     }
 
     /// A request has ended. If it took so long that it cannot have been served all the time, the interval ends.
-    pub fn sample_completion(&mut self) {
+    pub(super) fn sample_completion(&mut self) {
         let us = (self.now - self.rate.last_completion) / 1_000;
         if us > SHORT_IDLE_NS / 1_000 && (self.rate.largest << SHIFT) / us < 1 << (SHIFT - 10) {
             self.end_interval(None);

@@ -137,7 +137,7 @@ impl Bfq {
     }
 
     /// A queue has received service.
-    pub fn served(&mut self, queue: usize, sectors: u64) {
+    pub(super) fn served(&mut self, queue: usize, sectors: u64) {
         let jiffy = self.jiffy;
         let q = &mut self.queues[queue];
         if q.backlog_service == 0 {
@@ -155,7 +155,7 @@ impl Bfq {
     }
 
     /// Puts a changed weight to use, and a changed class where the queue is in no tree.
-    pub fn update_weight(&mut self, queue: usize, class_too: bool) {
+    pub(super) fn update_weight(&mut self, queue: usize, class_too: bool) {
         let entity = &mut self.queues[queue].entity;
         if !entity.changed {
             return;
@@ -177,6 +177,9 @@ impl Bfq {
         self.service.trees[class].weights += weight;
         if class != old_class {
             entity.start = self.service.trees[class].time;
+            let busy = u32::from(self.queues[queue].busy);
+            self.busy[old_class] -= busy;
+            self.busy[class] += busy;
         }
         if weight != old_weight && !raised {
             self.count_weight(queue);
@@ -204,7 +207,7 @@ impl Bfq {
     }
 
     /// A queue without requests has got one; whether it was awaited and so gets its old times back.
-    pub fn activate(&mut self, queue: usize, awaited: bool) {
+    pub(super) fn activate(&mut self, queue: usize, awaited: bool) {
         let time = self.tree(queue).time;
         let entity = &self.queues[queue].entity;
         let earlier = awaited && time > entity.finish;
@@ -224,7 +227,7 @@ impl Bfq {
     }
 
     /// A queue goes back to its tree, or changes its place there.
-    pub fn requeue(&mut self, queue: usize, expires: bool) {
+    pub(super) fn requeue(&mut self, queue: usize, expires: bool) {
         if self.service.current == Some(queue) {
             // It pays for what it got.
             self.finish(queue, self.queues[queue].entity.service);
@@ -238,16 +241,18 @@ impl Bfq {
     }
 
     /// A queue has no more requests.
-    pub fn deactivate(&mut self, queue: usize, expires: bool) {
+    pub(super) fn deactivate(&mut self, queue: usize, expires: bool) {
         if !self.queues[queue].entity.counts {
             return;
         }
-        if self.service.current == Some(queue) {
-            self.finish(queue, self.queues[queue].entity.service);
+        let current = self.service.current == Some(queue);
+        self.extract(queue);
+        // It pays for what it got, if only because others let it.
+        self.finish(queue, self.queues[queue].entity.service);
+        if current {
             self.service.current = None;
         } else {
             self.queues[queue].entity.service = 0;
-            self.extract(queue);
         }
         if self.queues[queue].entity.finish <= self.tree(queue).time {
             self.forget(queue);
@@ -302,7 +307,7 @@ impl Bfq {
     }
 
     /// Takes the next queue out of its tree, to serve it.
-    pub fn take_next(&mut self) -> Option<usize> {
+    pub(super) fn take_next(&mut self) -> Option<usize> {
         let queue = self.service.next?;
         self.service.current = Some(queue);
         self.queues[queue].entity.service = 0;

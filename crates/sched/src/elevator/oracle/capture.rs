@@ -5,7 +5,8 @@
 //! `rwbs,ioprio`. `event` is I(nserted), D(ispatched), C(ompleted), M (a bio merged at the back) or F (at the front);
 //! `op` is R(ead), W(rite) or F(lush), which goes around schedulers. Beside it lie, where there are any,
 //! `NAME.setup.txt` with tunables and the device, `NAME.kyber-events.csv.zst` with the depths that kyber sets, and
-//! `NAME.bfq-log.csv.zst` with the log that bfq writes under its lock.
+//! `NAME.bfq-log.csv.zst` with the log that bfq writes under its lock. Excerpts begin as whole captures do, and leave out
+//! lines of logs that are not read here.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::{File, read_to_string};
@@ -45,12 +46,14 @@ pub struct Capture {
     pub events: Vec<Event>,
     /// Tunables; those that are not named have their defaults.
     pub tunables: Vec<(String, u64)>,
+    /// Weights of groups (cgroups), in the order in which their processes begin.
+    pub weights: Vec<u64>,
     pub rotational: bool,
-    /// Requests that the device takes at a time.
+    /// Requests that the device takes at a time, which tells when choices were made where nothing else does.
     pub depth: usize,
-    /// When timers fired, as far as is known, and from that when jiffies, of 4 ms, begin.
+    /// When timers fired, and when jiffies, of 4 ms, begin, as far as is known.
     pub fired: Vec<u64>,
-    pub tick_ns: u64,
+    pub tick_ns: Option<u64>,
 }
 
 /// How long a jiffy of the kernels captured is.
@@ -120,6 +123,23 @@ fn kyber(text: &str, events: &mut Vec<Event>) -> Vec<u64> {
     fired
 }
 
+/// When a jiffy begins, if bfq tells it: between two lines in which the time of a raised weight differs by one.
+fn bfq_tick(text: &str) -> Option<u64> {
+    let mut latest: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
+    let mut narrowest: Option<(u64, u64)> = None;
+    for line in text.lines().skip(1) {
+        let Some((head, rest)) = line.split_once(" raising period dur ") else { continue };
+        let (now, queue) = (number(head.split(',').next()?), head.rsplit(',').next()?);
+        let raised_ns = 1_000_000 * number(rest.split('/').next()?);
+        let Some((before, was_ns)) = latest.insert(queue, (now, raised_ns)) else { continue };
+        let apart = now - before;
+        if raised_ns == was_ns + JIFFY_NS && narrowest.is_none_or(|(least, _)| apart < least) {
+            narrowest = Some((apart, now % JIFFY_NS));
+        }
+    }
+    narrowest.map(|(_, tick_ns)| tick_ns)
+}
+
 /// Moves insertions and dispatches to when bfq says that it did them, and adds when it gave nothing.
 fn bfq(text: &str, events: &mut Vec<Event>) {
     // By process and processor: when requests were added. By queue and sectors: when requests were chosen.
@@ -138,29 +158,35 @@ fn bfq(text: &str, events: &mut Vec<Event>) {
             nothing.push(Event { now, what: What::Nothing });
         }
     }
-    let mut owners: BTreeMap<(u64, Direction), VecDeque<Bio>> = BTreeMap::new();
+    let mut owners: BTreeMap<(u64, Direction), VecDeque<(Bio, u64)>> = BTreeMap::new();
     for event in events.iter_mut() {
         match &event.what {
             What::Insert { bio, cpu } => {
-                owners.entry((bio.start, bio.direction)).or_default().push_back(*bio);
                 let times = added.get_mut(&(u64::from(bio.pid), u64::from(*cpu)));
                 event.now = times.and_then(VecDeque::pop_front).unwrap_or(event.now);
+                owners.entry((bio.start, bio.direction)).or_default().push_back((*bio, event.now));
             }
             What::Dispatch { start, direction } => {
-                let Some(bio) = owners.get_mut(&(*start, *direction)).and_then(VecDeque::pop_front) else { continue };
+                let Some((bio, since)) = owners.get_mut(&(*start, *direction)).and_then(VecDeque::pop_front) else {
+                    continue;
+                };
                 let (pid, sectors) = (bio.pid, u64::from(bio.sectors));
-                let kinds = if bio.is_sync() {
+                let kinds: Vec<_> = if bio.is_sync() {
                     vec![(format!("bfq{pid}S"), sectors), ("bfqSHARED-S".to_owned(), sectors)]
                 } else {
                     let queues = ["bfq0A".to_owned(), format!("bfq{pid}A")];
                     queues.into_iter().flat_map(|queue| [(queue.clone(), sectors), (queue, 3 * sectors)]).collect()
                 };
-                // The latest choice of such a queue that is not taken by a dispatch before.
-                let earliest = kinds.into_iter().filter(|kind| {
-                    served.get(kind).and_then(VecDeque::front).is_some_and(|&time| time <= event.now)
+                // The earliest choice of such a request since it was added that no other dispatch followed.
+                let choices = kinds.into_iter().filter_map(|kind| {
+                    let times = served.get_mut(&kind)?;
+                    while times.front().is_some_and(|&time| time < since) {
+                        times.pop_front();
+                    }
+                    times.front().filter(|&&time| time <= event.now).map(|&time| (time, kind.clone()))
                 });
-                let kind = earliest.min_by_key(|kind| served[kind].front().copied());
-                if let Some(time) = kind.and_then(|kind| served.get_mut(&kind).and_then(VecDeque::pop_front)) {
+                if let Some((time, kind)) = choices.min() {
+                    served.get_mut(&kind).map(VecDeque::pop_front);
                     event.now = time;
                 }
             }
@@ -176,6 +202,12 @@ fn setting<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     rest.split([',', '\n', ' ']).next()
 }
 
+/// The weight in `...; echo 100 > blkio.bfq.weight`.
+fn group_weight(line: &str) -> Option<u64> {
+    let weight = line.strip_suffix(" > blkio.bfq.weight")?;
+    weight.rsplit(' ').next().map(number)
+}
+
 impl Capture {
     /// The capture of so many requests at the device at most that is called `name` in a folder.
     pub fn read(folder: &Path, name: &str) -> Self {
@@ -185,8 +217,12 @@ impl Capture {
         if let Some(path) = beside("kyber-events.csv.zst") {
             fired = kyber(&unpack(&path), &mut events);
         }
-        if let Some(path) = beside("bfq-log.csv.zst") {
-            bfq(&unpack(&path), &mut events);
+        let log = beside("bfq-log.csv.zst");
+        let mut tick_ns = fired.iter().map(|time| time % JIFFY_NS).min();
+        if let Some(path) = &log {
+            let text = unpack(path);
+            tick_ns = bfq_tick(&text);
+            bfq(&text, &mut events);
         }
         events.sort_by_key(|event| event.now);
         let setup = beside("setup.txt").map(|path| read_to_string(path).unwrap()).unwrap_or_default();
@@ -196,9 +232,10 @@ impl Capture {
         Self {
             events,
             tunables: tunables.map(|(name, value)| (name.to_owned(), number(value))).collect(),
+            weights: setup.lines().filter_map(group_weight).collect(),
             rotational: setting(&setup, "rotational") == Some("1"),
-            depth: depth.map_or(usize::MAX, |depth| number(depth) as usize),
-            tick_ns: fired.iter().map(|time| time % JIFFY_NS).min().unwrap_or_default(),
+            depth: depth.filter(|_| log.is_none()).map_or(usize::MAX, |depth| number(depth) as usize),
+            tick_ns,
             fired,
         }
     }

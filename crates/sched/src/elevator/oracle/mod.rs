@@ -11,7 +11,7 @@
 mod capture;
 mod tests;
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::VecDeque;
 
 use rustc_hash::FxHashMap;
 
@@ -39,6 +39,9 @@ pub(super) trait Replayed: Elevator {
 
     /// Counts time in jiffies that begin with `phase_ns`.
     fn tick(&mut self, _phase_ns: u64) {}
+
+    /// A process has a group of its own.
+    fn group(&mut self, _pid: u32, _weight: u64) {}
 
     /// A tunable is set while it runs.
     fn tune(&mut self, name: &str, _value: u64) {
@@ -70,26 +73,6 @@ struct Findings {
     depths: u64,
     own_depths: u64,
     equal_depths: u64,
-    /// Dispatches of the oldest request of their direction.
-    heads: u64,
-    /// Lengths of runs of reads, and of writes, while requests of the other direction wait, with their numbers.
-    runs: [BTreeMap<u64, u64>; 2],
-}
-
-impl Findings {
-    fn share(&self, decisions: u64) -> f64 {
-        decisions as f64 / self.decisions as f64
-    }
-
-    /// The share of runs that are not longer than `most`.
-    fn runs_within(&self, direction: Direction, most: u64) -> f64 {
-        let runs = &self.runs[direction as usize];
-        runs.range(..=most).map(|(_, count)| count).sum::<u64>() as f64 / runs.values().sum::<u64>() as f64
-    }
-
-    fn longest_run(&self, direction: Direction) -> u64 {
-        self.runs[direction as usize].last_key_value().map_or(0, |(&length, _)| length)
-    }
 }
 
 /// How far from its time a timer fires at most, with those before it that the kernel did not tell of.
@@ -103,35 +86,36 @@ struct Replay<'a> {
     model: &'a mut dyn Replayed,
     /// When timers of the kernel fired, as far as it told.
     fired: &'a [u64],
+    /// Processes in the order of their first requests, and the weights of their groups in that order.
+    processes: Vec<u32>,
+    weights: &'a [u64],
     requests: Requests,
     /// Requests that wait. Where two are alike, the older one goes first.
     queued: FxHashMap<Key, VecDeque<RequestId>>,
     /// Ends of requests that wait.
     ends: FxHashMap<Key, RequestId>,
-    waiting: [BTreeSet<RequestId>; 2],
+    waiting: usize,
     at_device: FxHashMap<Key, VecDeque<RequestId>>,
     in_flight: usize,
     /// What the model said when the device became full: the kernel chose then, and held the request back.
     chosen_ahead: Option<Proposal>,
-    run: u64,
-    last: Direction,
     findings: Findings,
 }
 
 impl<'a> Replay<'a> {
-    fn new(model: &'a mut dyn Replayed, fired: &'a [u64]) -> Self {
+    fn new(model: &'a mut dyn Replayed, capture: &'a Capture) -> Self {
         Self {
             model,
-            fired,
+            fired: &capture.fired,
+            processes: Vec::new(),
+            weights: &capture.weights,
             requests: Requests::default(),
             queued: FxHashMap::default(),
             ends: FxHashMap::default(),
-            waiting: Default::default(),
+            waiting: 0,
             at_device: FxHashMap::default(),
             in_flight: 0,
             chosen_ahead: None,
-            run: 0,
-            last: Direction::Read,
             findings: Findings::default(),
         }
     }
@@ -143,7 +127,6 @@ impl<'a> Replay<'a> {
             self.model.on_timer(time);
             let changed = depths.iter().zip(self.depths()).filter(|&(before, after)| *before != after);
             self.findings.own_depths += changed.count() as u64;
-            if depths!=self.depths() && std::env::var_os("DBG").is_some() { eprintln!("{time} own {depths:?} {:?}", self.depths()); }
         }
     }
 
@@ -160,12 +143,18 @@ impl<'a> Replay<'a> {
     }
 
     fn insert(&mut self, bio: Bio, cpu: u16, now: u64) {
+        if !self.processes.contains(&bio.pid) {
+            if let Some(&weight) = self.weights.get(self.processes.len()) {
+                self.model.group(bio.pid, weight);
+            }
+            self.processes.push(bio.pid);
+        }
         let id = self.requests.allocate(bio, 1, now);
         self.requests.get_mut(id).cpu = cpu;
         self.model.insert(&self.requests[id], &self.requests, now);
         self.queued.entry((bio.start, bio.direction)).or_default().push_back(id);
         self.ends.insert((bio.end(), bio.direction), id);
-        self.waiting[bio.direction as usize].insert(id);
+        self.waiting += 1;
     }
 
     /// Lets a waiting request grow. Of one that is in the plug of its task nothing is known yet.
@@ -190,29 +179,22 @@ impl<'a> Replay<'a> {
         let direction = key.1;
         let proposed = self.chosen_ahead.take().or_else(|| self.model.propose(&self.requests, now));
         let equal = u64::from(proposed.is_some_and(|proposed| proposed.id == id));
-        let others = u64::from(self.waiting.iter().map(BTreeSet::len).sum::<usize>() > 1);
+        let others = u64::from(self.waiting > 1);
         self.findings.decisions += 1;
         self.findings.equal += equal;
         self.findings.choices += others;
         self.findings.equal_choices += others * equal;
-        self.findings.heads += u64::from(self.waiting[direction as usize].first() == Some(&id));
         self.model.follow(id, proposed, &self.requests, now);
         let end = (self.requests[id].end(), direction);
         if self.ends.get(&end) == Some(&id) {
             self.ends.remove(&end);
         }
-        self.waiting[direction as usize].remove(&id);
+        self.waiting -= 1;
         self.at_device.entry(key).or_default().push_back(id);
         self.in_flight += 1;
         if self.in_flight >= depth {
             self.chosen_ahead = self.model.propose(&self.requests, now);
         }
-        if direction != self.last && self.run > 0 {
-            *self.findings.runs[self.last as usize].entry(self.run).or_default() += 1;
-            self.run = 0;
-        }
-        self.last = direction;
-        self.run = if self.waiting[direction.other() as usize].is_empty() { 0 } else { self.run + 1 };
     }
 
     fn happen(&mut self, event: &Event, depth: usize) {
@@ -239,7 +221,6 @@ impl<'a> Replay<'a> {
                 self.findings.depths += 1;
                 self.findings.equal_depths += u64::from(equal);
                 if !equal {
-                if std::env::var_os("DBG").is_some() { eprintln!("{now} {direction:?} kernel {depth} own {:?}", self.model.depth_of(*direction)); }
                     self.model.set_depth(*direction, *depth);
                 }
             }
@@ -247,9 +228,10 @@ impl<'a> Replay<'a> {
     }
 }
 
-fn replay(model: &mut dyn Replayed, capture: &Capture) -> Findings {
-    model.tick(capture.tick_ns);
-    let mut replay = Replay::new(model, &capture.fired);
+/// Replays a capture with jiffies that begin at a time.
+fn replay(model: &mut dyn Replayed, capture: &Capture, tick_ns: u64) -> Findings {
+    model.tick(tick_ns);
+    let mut replay = Replay::new(model, capture);
     for event in &capture.events {
         replay.happen(event, capture.depth);
     }
