@@ -17,7 +17,7 @@ SMALL = {
     "precondition.overwrite": "none",
 }
 
-SCHEDULERS = ("noop", "deadline", "anticipatory", "cfq", "pardispatcher", "none", "mq-deadline", "kyber", "bfq-lite", "fios", "flashfq")  # fmt: skip # noqa: E501
+SCHEDULERS = ("noop", "deadline", "anticipatory", "cfq", "pardispatcher", "none", "mq-deadline", "kyber", "bfq", "fios", "flashfq")  # fmt: skip # noqa: E501
 
 
 def test_schedulers_are_listed_with_their_tunables(cli: Cli) -> None:

@@ -38,6 +38,8 @@ pub struct Request {
     pub pid: u32,
     /// Priority of that process.
     pub priority: Priority,
+    /// Processor it comes from: the number of its software queue (modern frame).
+    pub cpu: u16,
     /// When its earliest bio was submitted, in nanoseconds.
     pub arrived: u64,
     /// Its bios in the order of their sectors.
@@ -62,6 +64,7 @@ impl Request {
             flags: bio.flags,
             pid: bio.pid,
             priority: bio.priority,
+            cpu: 0,
             arrived: now,
             bios: smallvec![bio],
             segments,
@@ -80,6 +83,7 @@ impl Request {
         self.flags = bio.flags;
         self.pid = bio.pid;
         self.priority = bio.priority;
+        self.cpu = 0;
         self.arrived = now;
         match &mut self.bios[..] {
             [only] => *only = bio,

@@ -7,8 +7,9 @@
 //! than `throttle_ms` of virtual time. *Anticipation*: a process whose last request has just ended remains active for
 //! `antic_expire`, so that others do not run ahead while it thinks.
 //!
-//! From memory of the paper. Simplified: costs follow a fixed line (see the tunables), not one calibrated for the device
-//! at hand; virtual time is that of the request dispatched last; weights are those of I/O priorities, one to eight.
+//! Our reading: from memory of the paper, of which only abstract and introduction could be compared. Simplified: costs
+//! follow a fixed line (see the tunables), not one calibrated for the device at hand; virtual time is that of the request
+//! dispatched last; weights are those of I/O priorities, one to eight.
 
 use std::collections::{BTreeSet, VecDeque};
 

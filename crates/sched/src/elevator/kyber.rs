@@ -7,14 +7,15 @@
 //! fares better than needed is cut down only while some domain fares badly.
 //!
 //! Histograms have eight buckets of a quarter of the target. They are evaluated with 500 samples, or after a second
-//! with fewer. The kernel keeps a queue and histograms for each processor; here there is one, so the order of arrival
-//! holds across processors, and bios are merged with any of the eight latest requests, also with those that the kernel
-//! has moved from a processor's queue to the domain's, where it merges no more.
+//! with fewer. Requests wait in a queue of their processor, where bios are merged with the eight latest, until that of the
+//! domain is empty and one of them may go; then those of all processors move to it, one processor after the other.
 
 use ssdlab_core::{Parameter, Settings, Unit};
 
+use super::jiffies::Jiffies;
 use super::lists::Fifo;
 use super::none::CHECKED;
+use super::tokens::Tokens;
 use super::{Elevator, MergeIndex, SchedulerInfo};
 use crate::MS;
 use crate::bio::{Bio, Direction, Flags};
@@ -59,7 +60,7 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
 /// Reads, writes, discards; the rest (flushes) goes around schedulers here.
 const DOMAINS: usize = 3;
 /// Requests of a domain at the device, at most.
-const DEPTH: [u64; DOMAINS] = [256, 128, 64];
+const DEPTH: [u32; DOMAINS] = [256, 128, 64];
 /// Requests of a domain dispatched in a row.
 const BATCH: [u64; DOMAINS] = [16, 8, 1];
 /// Latency aimed at for discards.
@@ -110,10 +111,11 @@ impl Histogram {
 /// Requests of one kind.
 #[derive(Debug)]
 struct Domain {
+    /// Requests in order, and those that came since, by processor.
     queue: Fifo,
-    /// Requests at the device, and how many there may be.
-    in_flight: u64,
-    depth: u64,
+    arrived: Vec<Fifo>,
+    /// One for each request at the device.
+    tokens: Tokens,
     target: u64,
     /// From submission to completion, and from dispatch to completion.
     total: Histogram,
@@ -133,16 +135,56 @@ pub(super) struct Kyber {
     batching: u64,
     /// When latencies are looked at.
     timer: Option<u64>,
-    /// When requests at the device were dispatched.
-    dispatched: FxHashMap<RequestId, u64>,
+    /// When requests at the device were dispatched, and their tokens; those that were forced may have none.
+    dispatched: FxHashMap<RequestId, (u64, Option<u32>)>,
+    jiffies: Jiffies,
+}
+
+impl Domain {
+    fn is_empty(&self) -> bool {
+        self.queue.is_empty() && self.arrived.iter().all(Fifo::is_empty)
+    }
+
+    /// The request that goes next.
+    fn head(&self) -> Option<RequestId> {
+        self.queue.head().or_else(|| self.arrived.iter().find_map(Fifo::head))
+    }
+
+    /// Requests of one processor that have come since the queue was filled.
+    fn arrived(&mut self, cpu: u16) -> &mut Fifo {
+        let cpu = usize::from(cpu);
+        if self.arrived.len() <= cpu {
+            self.arrived.resize_with(cpu + 1, Fifo::default);
+        }
+        &mut self.arrived[cpu]
+    }
+
+    /// Takes a request out of the queue, which is filled first if it is empty.
+    fn take(&mut self, id: RequestId, requests: &Requests) {
+        if self.queue.is_empty() {
+            for arrived in &mut self.arrived {
+                while let Some(id) = arrived.head() {
+                    arrived.remove(id);
+                    self.queue.push(&requests[id], u64::MAX);
+                }
+            }
+        }
+        self.remove(&requests[id]);
+    }
+
+    fn remove(&mut self, rq: &Request) {
+        if !self.queue.remove(rq.id) {
+            self.arrived(rq.cpu).remove(rq.id);
+        }
+    }
 }
 
 impl Kyber {
     fn new(settings: &Settings) -> Self {
         let domain = |index: usize, target| Domain {
             queue: Fifo::default(),
-            in_flight: 0,
-            depth: DEPTH[index],
+            arrived: Vec::new(),
+            tokens: Tokens::new(DEPTH[index]),
             target,
             total: Histogram::default(),
             device: Histogram::default(),
@@ -156,14 +198,15 @@ impl Kyber {
             batching: 0,
             timer: None,
             dispatched: FxHashMap::default(),
+            jiffies: Jiffies::EXACT,
         }
     }
 
     /// The domain to serve, and the requests of its batch with the one to come.
     fn choose(&self, force: bool) -> Option<(usize, u64)> {
         let ready = |&index: &usize| {
-            let Domain { queue, in_flight, depth, .. } = &self.domains[index];
-            !queue.is_empty() && (force || in_flight < depth)
+            let domain = &self.domains[index];
+            !domain.is_empty() && (force || domain.tokens.is_free())
         };
         if self.batching < BATCH[self.current] && ready(&self.current) {
             return Some((self.current, self.batching + 1));
@@ -172,12 +215,11 @@ impl Kyber {
         (1..=DOMAINS).map(|k| (self.current + k) % DOMAINS).find(ready).map(|domain| (domain, 1))
     }
 
-    fn take(&mut self, (domain, batching): (usize, u64), id: RequestId, now: u64) {
+    fn take(&mut self, (domain, batching): (usize, u64), id: RequestId, requests: &Requests, now: u64) {
         (self.current, self.batching) = (domain, batching);
         let domain = &mut self.domains[domain];
-        domain.queue.remove(id);
-        domain.in_flight += 1;
-        self.dispatched.insert(id, now);
+        domain.take(id, requests);
+        self.dispatched.insert(id, (now, domain.tokens.take()));
     }
 }
 
@@ -187,35 +229,38 @@ fn domain(direction: Direction, flags: Flags) -> usize {
 
 impl Elevator for Kyber {
     fn insert(&mut self, rq: &Request, _requests: &Requests, _now: u64) -> bool {
-        self.domains[domain(rq.direction, rq.flags)].queue.push(rq, u64::MAX);
+        self.domains[domain(rq.direction, rq.flags)].arrived(rq.cpu).push(rq, u64::MAX);
         false
     }
 
-    fn dispatch(&mut self, _requests: &Requests, now: u64, force: bool) -> Option<RequestId> {
+    fn dispatch(&mut self, requests: &Requests, now: u64, force: bool) -> Option<RequestId> {
         let Some(turn) = self.choose(force) else {
             self.batching = 0;
             return None;
         };
-        let id = self.domains[turn.0].queue.head()?;
-        self.take(turn, id, now);
+        let id = self.domains[turn.0].head()?;
+        self.take(turn, id, requests, now);
         Some(id)
     }
 
     fn completed(&mut self, rq: &Request, now: u64) {
-        let dispatched = self.dispatched.remove(&rq.id).expect("a request ends after it was dispatched");
+        let (dispatched, token) = self.dispatched.remove(&rq.id).expect("a request ends after it was dispatched");
         let domain = &mut self.domains[domain(rq.direction, rq.flags)];
-        domain.in_flight -= 1;
+        if let Some(token) = token {
+            domain.tokens.give_back(token);
+        }
         domain.total.add(domain.target, now - rq.arrived);
         domain.device.add(domain.target, now - dispatched);
-        self.timer.get_or_insert(now + PERIOD_NS);
+        self.timer.get_or_insert(self.jiffies.timer(now, PERIOD_NS));
     }
 
     fn latest(&self, bio: &Bio) -> Vec<RequestId> {
-        self.domains[domain(bio.direction, bio.flags)].queue.newest(CHECKED).collect()
+        let arrived = &self.domains[domain(bio.direction, bio.flags)].arrived;
+        arrived.first().map(|arrived| arrived.newest(CHECKED).collect()).unwrap_or_default()
     }
 
     fn merged(&mut self, _survivor: &Request, absorbed: &Request, _requests: &Requests) {
-        self.domains[domain(absorbed.direction, absorbed.flags)].queue.remove(absorbed.id);
+        self.domains[domain(absorbed.direction, absorbed.flags)].remove(absorbed);
     }
 
     fn depth(&self, bio: &Bio, nr_requests: u32) -> u32 {
@@ -244,7 +289,8 @@ impl Elevator for Kyber {
             }
             let Some(bucket) = p99 else { continue };
             if bad || bucket >= GOOD_BUCKETS as u64 {
-                domain.depth = (domain.depth * (bucket + 1) / GOOD_BUCKETS as u64).clamp(1, most);
+                let depth = u64::from(domain.tokens.limit()) * (bucket + 1) / GOOD_BUCKETS as u64;
+                domain.tokens.resize((depth as u32).clamp(1, most));
             }
         }
     }
@@ -253,22 +299,46 @@ impl Elevator for Kyber {
 #[cfg(test)]
 pub(super) mod oracle {
     use super::*;
-    use crate::elevator::oracle::Replayed;
+    use crate::elevator::oracle::{JIFFY_NS, Proposal, Replayed};
 
-    pub fn model() -> Kyber {
-        Kyber::new(&INFO.settings(&[]).unwrap())
+    pub fn model(changes: &[(String, u64)]) -> Kyber {
+        Kyber::new(&INFO.settings(changes).unwrap())
     }
 
     impl Replayed for Kyber {
-        fn propose(&mut self, _requests: &Requests, _now: u64) -> Option<RequestId> {
-            self.domains[self.choose(false)?.0].queue.head()
+        fn propose(&mut self, _requests: &Requests, _now: u64) -> Option<Proposal> {
+            let Some((domain, batching)) = self.choose(false) else {
+                self.batching = 0;
+                return None;
+            };
+            self.domains[domain].head().map(|id| Proposal { id, state: [domain as u64, batching, 0] })
         }
 
-        fn follow(&mut self, id: RequestId, requests: &Requests, now: u64) {
+        fn follow(&mut self, id: RequestId, proposal: Option<Proposal>, requests: &Requests, now: u64) {
             let domain = domain(requests[id].direction, requests[id].flags);
-            let turn = self.choose(false).filter(|turn| turn.0 == domain);
-            let batching = if domain == self.current { self.batching + 1 } else { 1 };
-            self.take(turn.unwrap_or((domain, batching)), id, now);
+            let batching = match proposal {
+                Some(Proposal { state: [proposed, batching, _], .. }) if proposed as usize == domain => batching,
+                _ if domain == self.current => self.batching + 1,
+                _ => 1,
+            };
+            self.take((domain, batching), id, requests, now);
+        }
+
+        fn tick(&mut self, phase_ns: u64) {
+            self.jiffies = Jiffies::new(JIFFY_NS, phase_ns);
+        }
+
+        fn tune(&mut self, name: &str, value: u64) {
+            let domain = ["read_lat_nsec", "write_lat_nsec"].iter().position(|tunable| *tunable == name);
+            self.domains[domain.expect("a tunable of kyber")].target = value;
+        }
+
+        fn depth_of(&self, direction: Direction) -> Option<u32> {
+            Some(self.domains[direction as usize].tokens.limit())
+        }
+
+        fn set_depth(&mut self, direction: Direction, depth: u32) {
+            self.domains[direction as usize].tokens.resize(depth);
         }
     }
 }

@@ -7,12 +7,13 @@
 //! each takes some hundred bytes, and a process that has been away must not come back as a new one.
 
 mod anticipatory;
-mod bfq_lite;
+mod bfq;
 mod cfq;
 mod cost;
 mod deadline;
 mod fios;
 mod flashfq;
+mod jiffies;
 mod kyber;
 mod lists;
 mod mean;
@@ -24,6 +25,7 @@ mod oracle;
 mod owner;
 mod pardispatcher;
 mod sorted;
+mod tokens;
 
 use std::fmt::Debug;
 
@@ -187,7 +189,7 @@ pub static SCHEDULERS: &[&SchedulerInfo] = &[
     &none::INFO,
     &mq_deadline::INFO,
     &kyber::INFO,
-    &bfq_lite::INFO,
+    &bfq::INFO,
     &fios::INFO,
     &flashfq::INFO,
 ];

@@ -63,21 +63,20 @@ struct Class {
     queued: u64,
 }
 
-/// A request and the state after it is dispatched.
+/// Where the batch stands.
 #[derive(Clone, Copy, Debug)]
-struct Decision {
-    id: RequestId,
+struct Batch {
     direction: Direction,
-    batching: u64,
+    /// Requests of it dispatched so far.
+    length: u64,
+    /// Batches of reads since writes began to wait.
     starved: u64,
 }
 
 #[derive(Debug)]
 pub(super) struct MqDeadline {
     classes: [Class; 3],
-    batching: u64,
-    starved: u64,
-    last: Direction,
+    batch: Batch,
     expire: [u64; 2],
     writes_starved: u64,
     fifo_batch: u64,
@@ -90,9 +89,7 @@ impl MqDeadline {
     fn new(settings: &Settings) -> Self {
         Self {
             classes: Default::default(),
-            batching: 0,
-            starved: 0,
-            last: Direction::Write,
+            batch: Batch { direction: Direction::Write, length: 0, starved: 0 },
             expire: [settings.ns("read_expire"), settings.ns("write_expire")],
             writes_starved: settings.get("writes_starved"),
             fifo_batch: settings.get("fifo_batch"),
@@ -110,68 +107,70 @@ impl MqDeadline {
         &mut self.classes[rq.priority.class as usize].queues[rq.direction as usize]
     }
 
-    /// What a class would dispatch now.
+    /// What a class would dispatch now; its direction is that of the batch from then on.
     #[inline]
-    fn decide(&self, class: usize, now: u64) -> Option<Decision> {
+    fn decide(&self, class: usize, batch: &mut Batch, now: u64) -> Option<RequestId> {
         let Class { queues, position, .. } = &self.classes[class];
         let next = |direction: Direction| queues[direction as usize].from(position[direction as usize]);
-        let in_batch = if self.batching < self.fifo_batch { next(self.last) } else { None };
-        if let Some(id) = in_batch {
-            return Some(Decision { id, direction: self.last, batching: self.batching + 1, starved: self.starved });
+        let in_batch = if batch.length < self.fifo_batch { next(batch.direction) } else { None };
+        if in_batch.is_some() {
+            return in_batch;
         }
         let [reads, writes] = [&queues[0], &queues[1]].map(|queue| !queue.is_empty());
-        let (direction, starved) = if reads && (!writes || self.starved < self.writes_starved) {
-            (Direction::Read, self.starved + u64::from(writes))
+        let direction = if reads && (!writes || batch.starved < self.writes_starved) {
+            batch.starved += u64::from(writes);
+            Direction::Read
         } else if writes {
-            (Direction::Write, 0)
+            batch.starved = 0;
+            Direction::Write
         } else {
             return None;
         };
+        (batch.direction, batch.length) = (direction, 0);
         let fifo = &queues[direction as usize].fifo;
         let overdue = fifo.head().filter(|&id| fifo.deadline(id) <= now);
-        let id = overdue.or_else(|| next(direction)).or(fifo.head())?;
-        Some(Decision { id, direction, batching: 1, starved })
+        overdue.or_else(|| next(direction)).or(fifo.head())
     }
 
-    /// What a lower class would dispatch, if that had arrived at `latest`. The kernel lets a request that is too young
-    /// count in `starved` and end the batch all the same; here a decision not taken changes nothing.
+    /// What a lower class would dispatch, if that had arrived long enough ago. As in the kernel, a request that is too
+    /// young ends the batch, and counts as one that starves writes, all the same.
     #[cold]
-    fn aged(&self, now: u64, latest: u64) -> Option<(usize, Decision)> {
+    fn aged(&self, batch: &mut Batch, now: u64) -> Option<(usize, RequestId)> {
         (1..self.classes.len()).find_map(|class| {
-            let decision = self.decide(class, now)?;
-            let direction = decision.direction as usize;
-            let deadline = self.classes[class].queues[direction].fifo.deadline(decision.id);
-            (deadline - self.expire[direction] <= latest).then_some((class, decision))
+            let id = self.decide(class, batch, now)?;
+            let direction = batch.direction as usize;
+            let arrived = self.classes[class].queues[direction].fifo.deadline(id) - self.expire[direction];
+            (arrived + self.prio_aging_expire <= now).then_some((class, id))
         })
     }
 
-    /// The class to serve, and what it would dispatch.
+    /// The class to serve and what it would dispatch, and where the batch stands then.
     #[inline]
-    fn choose(&self, now: u64, force: bool) -> Option<(usize, Decision)> {
-        if self.classes.iter().filter(|class| class.queued > 0).count() > 1
-            && let Some(latest) = now.checked_sub(self.prio_aging_expire)
-            && let Some(aged) = self.aged(now, latest)
-        {
-            return Some(aged);
-        }
-        for class in (0..self.classes.len()).filter(|&class| self.classes[class].queued > 0) {
-            let decision = self.decide(class, now);
-            // While requests of a class are at the device, those below it wait.
-            if decision.is_some() || !force {
-                return decision.map(|decision| (class, decision));
+    fn choose(&self, now: u64, force: bool) -> (Batch, Option<(usize, RequestId)>) {
+        let mut batch = self.batch;
+        if self.classes.iter().filter(|class| class.queued > 0).count() > 1 {
+            let aged = self.aged(&mut batch, now);
+            if aged.is_some() {
+                return (batch, aged);
             }
         }
-        None
+        for class in (0..self.classes.len()).filter(|&class| self.classes[class].queued > 0) {
+            let id = self.decide(class, &mut batch, now);
+            // While requests of a class are at the device, those below it wait.
+            if id.is_some() || !force {
+                return (batch, id.map(|id| (class, id)));
+            }
+        }
+        (batch, None)
     }
 
-    /// Carries a decision out.
+    /// Takes out a request in the direction of the batch.
     #[inline]
-    fn take(&mut self, class: usize, decision: &Decision, requests: &Requests) -> RequestId {
-        let Decision { id, direction, batching, starved } = *decision;
-        (self.last, self.batching, self.starved) = (direction, batching, starved);
-        let class = &mut self.classes[class];
-        class.queues[direction as usize].remove(id);
-        class.position[direction as usize] = requests[id].start;
+    fn take(&mut self, class: usize, id: RequestId, requests: &Requests) -> RequestId {
+        self.batch.length += 1;
+        let (class, direction) = (&mut self.classes[class], self.batch.direction as usize);
+        class.queues[direction].remove(id);
+        class.position[direction] = requests[id].start;
         id
     }
 }
@@ -185,8 +184,9 @@ impl Elevator for MqDeadline {
     }
 
     fn dispatch(&mut self, requests: &Requests, now: u64, force: bool) -> Option<RequestId> {
-        let (class, decision) = self.choose(now, force)?;
-        Some(self.take(class, &decision, requests))
+        let (batch, chosen) = self.choose(now, force);
+        self.batch = batch;
+        chosen.map(|(class, id)| self.take(class, id, requests))
     }
 
     fn passes(&self) -> bool {
@@ -203,12 +203,13 @@ impl Elevator for MqDeadline {
         let class = &mut self.classes[own];
         class.queued += 1;
         let position = std::mem::replace(&mut class.position[rq.direction as usize], rq.start);
-        let in_batch = self.batching < self.fifo_batch && rq.direction == self.last && position <= rq.start;
-        self.batching = if in_batch { self.batching + 1 } else { 1 };
+        let batch = &mut self.batch;
+        let in_batch = batch.length < self.fifo_batch && rq.direction == batch.direction && position <= rq.start;
+        batch.length = if in_batch { batch.length + 1 } else { 1 };
         if !in_batch && rq.direction == Direction::Write {
-            self.starved = 0;
+            batch.starved = 0;
         }
-        self.last = rq.direction;
+        batch.direction = rq.direction;
         true
     }
 
@@ -247,23 +248,33 @@ impl Elevator for MqDeadline {
 #[cfg(test)]
 pub(super) mod oracle {
     use super::*;
-    use crate::elevator::oracle::Replayed;
+    use crate::elevator::oracle::{Proposal, Replayed};
 
     pub fn model(changes: &[(String, u64)]) -> MqDeadline {
         MqDeadline::new(&INFO.settings(changes).unwrap())
     }
 
     impl Replayed for MqDeadline {
-        fn propose(&mut self, _requests: &Requests, now: u64) -> Option<RequestId> {
-            self.choose(now, false).map(|(_, decision)| decision.id)
+        fn propose(&mut self, _requests: &Requests, now: u64) -> Option<Proposal> {
+            let (batch, chosen) = self.choose(now, false);
+            // Where nothing is dispatched, nothing follows.
+            let Some((_, id)) = chosen else {
+                self.batch = batch;
+                return None;
+            };
+            Some(Proposal { id, state: [batch.direction as u64, batch.length, batch.starved] })
         }
 
-        fn follow(&mut self, id: RequestId, requests: &Requests, now: u64) {
-            let (rq, decision) = (&requests[id], self.choose(now, false).map(|(_, decision)| decision));
-            let (direction, starved) = (rq.direction, decision.map_or(self.starved, |decision| decision.starved));
-            let same = decision.filter(|decision| decision.direction == direction);
-            let batching = same.map_or(1, |decision| decision.batching);
-            self.take(rq.priority.class as usize, &Decision { id, direction, batching, starved }, requests);
+        fn follow(&mut self, id: RequestId, proposal: Option<Proposal>, requests: &Requests, _now: u64) {
+            if let Some(Proposal { state: [direction, length, starved], .. }) = proposal {
+                self.batch = Batch { direction: Direction::BOTH[direction as usize], length, starved };
+            }
+            let rq = &requests[id];
+            if rq.direction != self.batch.direction {
+                let starved = if rq.direction == Direction::Write { 0 } else { self.batch.starved };
+                self.batch = Batch { direction: rq.direction, length: 0, starved };
+            }
+            self.take(rq.priority.class as usize, id, requests);
         }
     }
 }

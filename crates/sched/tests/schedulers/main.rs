@@ -2,7 +2,7 @@
 
 mod anticipatory;
 mod bench;
-mod bfq_lite;
+mod bfq;
 mod cfq;
 mod deadline;
 mod fair;

@@ -1,0 +1,137 @@
+//! How fast the device is: the largest budget is what it transfers in a turn.
+
+use super::Bfq;
+use super::idle::SHORT_IDLE_NS;
+use crate::MS;
+use crate::request::Request;
+
+/// Rates are in sectors per microsecond times two to this power.
+const SHIFT: u32 = 16;
+/// Rates of a disk and of an SSD that are taken for normal, and how long a large application takes to start with them.
+const REFERENCE: [(u64, u64); 2] = [(14_000, 7_000 * MS), (33_000, 2_500 * MS)];
+const MIN_SAMPLES: u64 = 32;
+const MIN_INTERVAL_NS: u64 = 300 * MS;
+const INTERVAL_NS: u64 = 1_000 * MS;
+/// The device has rested for so long that a new interval begins.
+const REST_NS: u64 = 100 * MS;
+/// Nothing is faster, in sectors per microsecond.
+const FASTEST: u64 = 20;
+
+/// Requests dispatched in an interval.
+#[derive(Debug)]
+pub(super) struct Rate {
+    reference: (u64, u64),
+    /// The estimate.
+    peak: u64,
+    samples: u64,
+    sequential: u64,
+    sectors: u64,
+    largest: u64,
+    first_dispatch: u64,
+    last_dispatch: u64,
+    interval_ns: u64,
+    pub last_completion: u64,
+}
+
+impl Rate {
+    pub fn new(rotational: bool) -> Self {
+        let reference = REFERENCE[usize::from(!rotational)];
+        Self {
+            reference,
+            peak: reference.0 * 2 / 3,
+            samples: 0,
+            sequential: 0,
+            sectors: 0,
+            largest: 0,
+            first_dispatch: 0,
+            last_dispatch: 0,
+            interval_ns: 0,
+            last_completion: 0,
+        }
+    }
+
+    /// Sectors that the device transfers in so many milliseconds.
+    pub fn transfers(&self, ms: u64) -> u64 {
+        (self.peak * 1_000 * ms) >> SHIFT
+    }
+
+    /// How long a large application takes to start.
+    pub fn start_ns(&self) -> u64 {
+        let (rate, time_ns) = self.reference;
+        (u128::from(rate) * u128::from(time_ns) / u128::from(self.peak)) as u64
+    }
+
+    /// Begins an interval, with a request dispatched now or with the next one.
+    fn restart(&mut self, sectors: Option<u64>, now: u64) {
+        self.samples = 0;
+        if let Some(sectors) = sectors {
+            (self.first_dispatch, self.last_dispatch) = (now, now);
+            (self.samples, self.sequential) = (1, 0);
+            (self.sectors, self.largest) = (sectors, sectors);
+        }
+    }
+
+    /// Ends an interval. Whether the estimate has changed.
+    fn evaluate(&mut self) -> bool {
+        if self.samples < MIN_SAMPLES || self.interval_ns < MIN_INTERVAL_NS {
+            return false;
+        }
+        self.interval_ns = self.interval_ns.max(self.last_completion.saturating_sub(self.first_dispatch));
+        let rate = (self.sectors << SHIFT) / (self.interval_ns / 1_000);
+        let random = self.sequential < (3 * self.samples) >> 2;
+        if (random && rate <= self.peak) || rate > FASTEST << SHIFT {
+            return false;
+        }
+        // The more sequential and the longer, the more it counts: a tenth to a half.
+        let weight = 9 * self.sequential / self.samples;
+        let weight = (weight * self.interval_ns / INTERVAL_NS).min(8);
+        let divisor = 10 - weight;
+        self.peak = (self.peak * (divisor - 1) / divisor + rate / divisor).max(1);
+        true
+    }
+}
+
+impl Bfq {
+    fn end_interval(&mut self, sectors: Option<u64>) {
+        if self.rate.evaluate() && !self.fixed_budget {
+            self.max_budget = self.rate.transfers(self.timeout_ns / MS);
+        }
+        self.rate.restart(sectors, self.now);
+    }
+
+    /// A request is dispatched.
+    pub(super) fn sample_rate(&mut self, rq: &Request, in_service: bool) {
+        let (now, sectors) = (self.now, u64::from(rq.sectors));
+        if self.rate.samples == 0 {
+            self.rate.restart(Some(sectors), now);
+        } else if now - self.rate.last_dispatch > REST_NS && self.in_driver == 0 {
+            self.end_interval(Some(sectors));
+        } else {
+            let busy = self.in_driver > 0 || now - self.rate.last_completion < SHORT_IDLE_NS;
+            let sequential = busy && !self.is_far(self.last_position, rq);
+            let rate = &mut self.rate;
+            rate.samples += 1;
+            rate.sequential += u64::from(sequential);
+            rate.sectors += sectors;
+            rate.largest = if rate.samples % 32 == 0 { sectors } else { rate.largest.max(sectors) };
+            rate.interval_ns = now - rate.first_dispatch;
+            if rate.interval_ns >= INTERVAL_NS {
+                self.end_interval(Some(sectors));
+            }
+        }
+        self.last_position = rq.end();
+        if in_service {
+            self.last_position_in_turn = self.last_position;
+        }
+        self.rate.last_dispatch = now;
+    }
+
+    /// A request has ended. If it took so long that it cannot have been served all the time, the interval ends.
+    pub(super) fn sample_completion(&mut self) {
+        let us = (self.now - self.rate.last_completion) / 1_000;
+        if us > SHORT_IDLE_NS / 1_000 && (self.rate.largest << SHIFT) / us < 1 << (SHIFT - 10) {
+            self.end_interval(None);
+        }
+        self.rate.last_completion = self.now;
+    }
+}

@@ -1,0 +1,108 @@
+//! A request goes to the device: of which queue, and which one is next there.
+
+use super::Bfq;
+use super::budget::Reason;
+use crate::request::{Request, RequestId, Requests};
+
+impl Bfq {
+    /// The queue to take a request from; `None` while the device is kept idle, or nothing waits.
+    pub(super) fn select(&mut self, requests: &Requests) -> Option<usize> {
+        let timed_out = |queue: &usize| self.may_time_out(*queue) && !self.must_idle(*queue);
+        if let Some(queue) = self.in_service.filter(timed_out) {
+            self.expire(queue, Reason::Timeout, self.now);
+        }
+        loop {
+            let queue = match self.in_service {
+                Some(queue) => queue,
+                None => {
+                    let queue = self.take_next()?;
+                    self.in_service = Some(queue);
+                    self.begin_turn(queue);
+                    queue
+                }
+            };
+            let reason = if let Some(next) = self.queues[queue].next {
+                // It may have grown.
+                self.set_next(queue, Some(next), requests);
+                if self.affords_next(queue) {
+                    self.end_idling(queue);
+                    return Some(queue);
+                }
+                Reason::Exhausted
+            } else {
+                let q = &self.queues[queue];
+                if q.waited_for || (q.dispatched > 0 && self.better_to_idle(queue)) {
+                    return self.choose_injection(queue);
+                }
+                Reason::NoMoreRequests
+            };
+            self.expire(queue, reason, self.now);
+        }
+    }
+
+    /// The request of a queue that follows one that leaves. The oldest is looked at once in a turn.
+    pub(super) fn find_next(&mut self, queue: usize, leaving: &Request, requests: &Requests) -> Option<RequestId> {
+        let now = self.now;
+        let q = &mut self.queues[queue];
+        if !std::mem::replace(&mut q.fifo_checked, true) {
+            let overdue = q.requests.fifo.overdue(now + 1).filter(|&id| id != leaving.id);
+            if overdue.is_some() {
+                return overdue;
+            }
+        }
+        let sorted = &self.queues[queue].requests;
+        let latter = sorted.latter(leaving.id).or_else(|| sorted.first().filter(|&first| first != leaving.id));
+        self.choose([latter, sorted.former(leaving.id)], leaving.start, requests)
+    }
+
+    /// A request is about to leave its queue: another one will be next.
+    pub(super) fn forget_request(&mut self, queue: usize, rq: &Request, requests: &Requests) {
+        if self.queues[queue].next == Some(rq.id) {
+            let next = self.find_next(queue, rq, requests);
+            self.set_next(queue, next, requests);
+            self.next_changed(queue);
+        }
+        self.queued -= 1;
+        self.queues[queue].queued -= 1;
+    }
+
+    /// A request has left its queue, which may be empty now.
+    pub(super) fn left(&mut self, queue: usize) {
+        if self.queues[queue].requests.is_empty() {
+            if self.queues[queue].busy && self.in_service != Some(queue) {
+                self.leave(queue, false);
+                let entity = &mut self.queues[queue].entity;
+                (entity.budget, entity.service) = (0, 0);
+            }
+            if let Some(position) = self.queues[queue].position.take() {
+                self.positions.remove(&position);
+            }
+        } else {
+            self.update_position(queue);
+        }
+    }
+
+    /// Dispatches the next request of a queue.
+    pub(super) fn serve(&mut self, queue: usize, requests: &Requests) -> Option<RequestId> {
+        let id = self.queues[queue].next?;
+        let (rq, in_service) = (&requests[id], self.in_service == Some(queue));
+        let charge = self.charge(queue);
+        self.served(queue, charge);
+        if in_service && std::mem::take(&mut self.sample_next) {
+            self.sampled = Some(id);
+        }
+        self.queues[queue].dispatched += 1;
+        self.sample_rate(rq, in_service);
+        self.forget_request(queue, rq, requests);
+        self.queues[queue].requests.remove(id);
+        self.left(queue);
+        if in_service {
+            self.lower(queue);
+            if self.busy_queues() > 1 && self.queues[queue].is_idle_class() {
+                self.expire(queue, Reason::Exhausted, self.now);
+            }
+        }
+        self.in_driver += 1;
+        Some(id)
+    }
+}
