@@ -113,7 +113,7 @@ impl Bfq {
             rate.samples += 1;
             rate.sequential += u64::from(sequential);
             rate.sectors += sectors;
-            rate.largest = if rate.samples % 32 == 0 { sectors } else { rate.largest.max(sectors) };
+            rate.largest = if rate.samples.is_multiple_of(32) { sectors } else { rate.largest.max(sectors) };
             rate.interval_ns = now - rate.first_dispatch;
             if rate.interval_ns >= INTERVAL_NS {
                 self.end_interval(Some(sectors));
