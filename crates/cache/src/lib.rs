@@ -31,6 +31,7 @@
 //! [`AccessTrace`] and [`Sample`] are only read by them, so the layer above may run as many at once as it likes.
 
 mod access;
+mod bag;
 mod bank;
 mod curve;
 mod error;

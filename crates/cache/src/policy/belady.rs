@@ -70,5 +70,5 @@ impl Policy for Belady {
         self.heap.pop()
     }
 
-    super::heaped!(heap, alone);
+    super::held!(heap, alone);
 }

@@ -64,19 +64,7 @@ impl Policy for Clock {
     }
 
     fn victim(&mut self) -> Option<u32> {
-        loop {
-            let item = self.circle.oldest(0)?;
-            match self.circle.mark(item) {
-                0 => {
-                    self.circle.remove(item);
-                    return Some(item);
-                }
-                uses => {
-                    self.circle.set_mark(item, uses - 1);
-                    self.circle.renew(item);
-                }
-            }
-        }
+        self.circle.pop_second_chance(0)
     }
 
     super::listed!(circle, 1, remove);

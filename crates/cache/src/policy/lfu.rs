@@ -51,5 +51,5 @@ impl Policy for Lfu {
         self.heap.pop()
     }
 
-    super::heaped!(heap, alone);
+    super::held!(heap, alone);
 }

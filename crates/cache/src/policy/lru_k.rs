@@ -205,5 +205,5 @@ impl Policy for LruK {
         self.heap.bytes() + history + self.recent.bytes()
     }
 
-    super::heaped!(heap);
+    super::held!(heap);
 }

@@ -6,19 +6,34 @@
 
 mod arc;
 mod belady;
+mod cacheus;
 mod car;
 mod clock;
+mod clock2q_plus;
+mod clock_pro;
+mod fbr;
 mod fifo;
+mod gds;
+mod gdsf;
+mod greedy_dual;
+mod hyperbolic;
+mod lecar;
 mod lfu;
+mod lfu_da;
+mod lhd;
 mod lifo;
 mod lirs;
 mod lru;
 mod lru_k;
+mod mq;
 mod mru;
+mod qd_lp;
 mod random;
 mod s3_fifo;
+mod s3_fifo_d;
 mod sieve;
 mod slru;
+mod three_queues;
 mod tiny_lfu;
 mod two_q;
 mod w_tiny_lfu;
@@ -100,7 +115,8 @@ pub trait Policy: Send + Debug {
 const AHEAD: usize = 12;
 
 /// The rest of a [`Policy`] whose items are in the lists `$lists`, of which the first `$cached` hold what is cached. With
-/// `remove`, dropping an item is just taking it out; `and` names what else an access will need.
+/// `remove`, dropping an item is just taking it out; `and` names what else an access will need; with `only`, more is known of
+/// an item than its node.
 macro_rules! listed {
     ($lists:ident, $cached:expr, remove $(, and $other:ident)?) => {
         fn remove(&mut self, item: u32) {
@@ -112,17 +128,7 @@ macro_rules! listed {
         super::listed!($lists, $cached $(, and $other)?);
     };
     ($lists:ident, $cached:expr $(, and $other:ident)?) => {
-        fn contains(&self, item: u32) -> bool {
-            self.$lists.list(item) < $cached
-        }
-
-        fn used(&self) -> u64 {
-            (0..$cached).map(|list| self.$lists.units(list)).sum()
-        }
-
-        fn capacity(&self) -> u64 {
-            self.capacity
-        }
+        super::listed!($lists, $cached, only);
 
         fn grow(&mut self, items: u32) {
             self.$lists.grow(items);
@@ -138,10 +144,23 @@ macro_rules! listed {
             $(self.$other.prefetch(item);)?
         }
     };
+    ($lists:ident, $cached:expr, only) => {
+        fn contains(&self, item: u32) -> bool {
+            self.$lists.list(item) < $cached
+        }
+
+        fn used(&self) -> u64 {
+            (0..$cached).map(|list| self.$lists.units(list)).sum()
+        }
+
+        fn capacity(&self) -> u64 {
+            self.capacity
+        }
+    };
 }
 
-/// The rest of a [`Policy`] whose cached items are in the heap `$heap`; with `alone`, nothing else is known of an item.
-macro_rules! heaped {
+/// The rest of a [`Policy`] whose cached items are in the heap or bag `$heap`; with `alone`, nothing else is known of an item.
+macro_rules! held {
     ($heap:ident, alone) => {
         fn remove(&mut self, item: u32) {
             if self.$heap.has(item) {
@@ -157,7 +176,7 @@ macro_rules! heaped {
             self.$heap.bytes()
         }
 
-        super::heaped!($heap);
+        super::held!($heap);
     };
     ($heap:ident) => {
         fn contains(&self, item: u32) -> bool {
@@ -179,7 +198,7 @@ macro_rules! heaped {
     };
 }
 
-use {heaped, listed};
+use {held, listed};
 
 /// A registered policy.
 #[derive(Debug)]
@@ -238,16 +257,29 @@ pub static POLICIES: &[&PolicyInfo] = &[
     &mru::INFO,
     &random::INFO,
     &clock::INFO,
+    &clock_pro::INFO,
     &lfu::INFO,
+    &lfu_da::INFO,
+    &gds::INFO,
+    &gdsf::INFO,
+    &hyperbolic::INFO,
+    &lhd::INFO,
+    &fbr::INFO,
     &lru_k::INFO,
     &two_q::INFO,
     &slru::INFO,
+    &mq::INFO,
     &arc::INFO,
     &car::INFO,
     &lirs::INFO,
+    &lecar::INFO,
+    &cacheus::INFO,
     &tiny_lfu::INFO,
     &w_tiny_lfu::INFO,
+    &qd_lp::INFO,
     &s3_fifo::INFO,
+    &s3_fifo_d::INFO,
+    &clock2q_plus::INFO,
     &sieve::INFO,
     &belady::INFO,
 ];
