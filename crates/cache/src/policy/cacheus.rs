@@ -36,6 +36,7 @@ use crate::lists::{Lists, grow};
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "cacheus",
     help: "LeCaR with experts that withstand scans and churn, and a rate of learning that adapts.",
+    source: "Rodriguez et al., FAST 2021",
     parameters: &[random::SEED],
     sizes: false,
     needs_future: false,

@@ -20,6 +20,7 @@ use crate::lists::Lists;
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "clock",
     help: "Evicts the item cached longest ago, unless it was used since it was last looked at.",
+    source: "Corbato 1968; bits: Smith 1978",
     parameters: &[Parameter {
         name: "bits",
         unit: Unit::Count("bits"),

@@ -24,8 +24,9 @@ use crate::Access;
 use crate::lists::grow;
 
 pub(super) static INFO: PolicyInfo = PolicyInfo {
-    name: "clock2q+",
+    name: "clock2q-plus",
     help: "A small FIFO in which uses soon after the first do not count, a CLOCK, and a memory of what left the FIFO.",
+    source: "Zhai et al. 2025",
     parameters: &[
         SMALL_SHARE,
         Parameter {

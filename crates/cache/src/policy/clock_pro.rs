@@ -27,6 +27,7 @@ use crate::lists::Lists;
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "clock-pro",
     help: "LIRS as a clock: what is used again at short distance is hot, and hits only set a bit.",
+    source: "Jiang et al., USENIX ATC 2005",
     parameters: &[],
     sizes: false,
     needs_future: false,
@@ -201,6 +202,10 @@ impl Policy for ClockPro {
                     }
                 }
                 return Some(item);
+            }
+            // HAND-test does not go along to the head.
+            if self.hand_test == Some(item) {
+                self.hand_test = self.next(item).filter(|&next| next != item);
             }
             self.clock.renew(item);
             if mark & IN_TEST == 0 {

@@ -23,6 +23,7 @@ use crate::lists::{Lists, grow};
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "fbr",
     help: "LRU whose newest items do not count uses, and whose oldest are evicted by count.",
+    source: "Robinson, Devarakonda, SIGMETRICS 1990",
     parameters: &[
         Parameter {
             name: "new",

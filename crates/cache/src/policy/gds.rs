@@ -15,6 +15,7 @@ use super::greedy_dual::GreedyDual;
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "gds",
     help: "LRU with dynamic ageing: the larger an item, the sooner it gives way.",
+    source: "Cao, Irani, USITS 1997",
     parameters: &[],
     sizes: true,
     needs_future: false,

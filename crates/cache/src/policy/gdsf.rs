@@ -15,6 +15,7 @@ use super::greedy_dual::GreedyDual;
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "gdsf",
     help: "Evicts the item of fewest uses for its size; uses age.",
+    source: "Cherkasova 1998",
     parameters: &[],
     sizes: true,
     needs_future: false,

@@ -28,8 +28,7 @@ pub(super) struct GreedyDual<const USES: bool, const SIZES: bool> {
 impl<const USES: bool, const SIZES: bool> GreedyDual<USES, SIZES> {
     pub fn new(capacity: u64, items: u32) -> Self {
         let none = || HugeVec::filled(0, 0);
-        let mut policy =
-            Self { heap: Heap::new(0, capacity), uses: none(), sizes: none(), age: 0.0, now: 0, capacity };
+        let mut policy = Self { heap: Heap::new(0, capacity), uses: none(), sizes: none(), age: 0.0, now: 0, capacity };
         policy.grow(items);
         policy
     }

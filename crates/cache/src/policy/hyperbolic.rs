@@ -19,6 +19,7 @@ use crate::lists::grow;
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "hyperbolic",
     help: "Of a sample, evicts the item used least often for the time it was cached and its size.",
+    source: "Blankstein et al., USENIX ATC 2017",
     parameters: &[
         Parameter {
             name: "sample",

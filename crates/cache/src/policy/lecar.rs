@@ -26,9 +26,14 @@ use crate::lists::{Lists, NOWHERE, grow};
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "lecar",
     help: "LRU or LFU evicts, with chances learnt from what comes back.",
+    source: "Vietri et al., HotStorage 2018",
     parameters: &[
         Parameter::share("rate", 45, "How much is learnt from one mistake."),
-        Parameter::share("history", 50, "What is remembered of those that left, in terms of the capacity, for each of the two."),
+        Parameter::share(
+            "history",
+            50,
+            "What is remembered of those that left, in terms of the capacity, for each of the two.",
+        ),
         random::SEED,
     ],
     sizes: true,

@@ -16,6 +16,7 @@ use super::greedy_dual::GreedyDual;
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "lfu-da",
     help: "LFU whose counts age: a newcomer starts from the value of what gave way last.",
+    source: "Arlitt et al. 2000",
     parameters: &[],
     sizes: true,
     needs_future: false,

@@ -26,6 +26,7 @@ use crate::lists::grow;
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "lhd",
     help: "Of a sample, evicts the item with the least hits to expect for its size and time, by what was seen of its kind.",
+    source: "Beckmann et al., NSDI 2018",
     parameters: &[
         Parameter {
             name: "period",

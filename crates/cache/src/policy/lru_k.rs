@@ -27,6 +27,7 @@ use crate::lists::{Lists, grow};
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "lru-k",
     help: "Evicts the item whose K-th last use is longest ago.",
+    source: "O'Neil et al., SIGMOD 1993",
     parameters: &[
         Parameter {
             name: "k",

@@ -34,7 +34,7 @@ mod s3_fifo_d;
 mod sieve;
 mod slru;
 mod three_queues;
-mod tiny_lfu;
+pub(crate) mod tiny_lfu;
 mod two_q;
 mod w_tiny_lfu;
 
@@ -42,6 +42,7 @@ use std::fmt::Debug;
 
 use ssdlab_core::parameter::{Owner, Parameter, Settings};
 
+use crate::admission;
 use crate::bank::Counts;
 use crate::curve::exact::OnePass;
 use crate::{Access, CacheError};
@@ -207,6 +208,8 @@ pub struct PolicyInfo {
     pub name: &'static str,
     /// One sentence.
     pub help: &'static str,
+    /// Where it is described; its file says more.
+    pub source: &'static str,
     /// Its parameters.
     pub parameters: &'static [Parameter],
     /// Whether items may be of different sizes.
@@ -223,7 +226,8 @@ pub struct PolicyInfo {
 
 impl PolicyInfo {
     /// An empty cache of `capacity` units for items `0..items`, which may grow; `one_size` says that all items are of
-    /// one unit. `changes` are to the defaults of the parameters.
+    /// one unit. `changes` are to the defaults of the parameters, and
+    /// may ask for an admission ([`ADMISSIONS`](crate::ADMISSIONS)) in front of it.
     pub fn build(
         &self,
         changes: &[(String, u64)],
@@ -232,7 +236,8 @@ impl PolicyInfo {
         one_size: bool,
     ) -> Result<Box<dyn Policy>, CacheError> {
         let owner = Owner { kind: "policy", name: self.name, parameter: "parameter" };
-        let settings = Settings::new(owner, self.parameters, changes)?;
+        let admission = admission::Asked::new(self.name, changes)?;
+        let settings = Settings::new(owner, self.parameters, &admission.own)?;
         if capacity == 0 {
             return Err(CacheError::NoCapacity);
         }
@@ -245,7 +250,7 @@ impl PolicyInfo {
         }
         // More items than there are numbers are never cached, so that nothing changes above.
         let capacity = if one_size { capacity.min(u64::from(u32::MAX)) } else { capacity };
-        Ok((self.build)(&settings, capacity, items))
+        admission.guard((self.build)(&settings, capacity, items), one_size)
     }
 }
 

@@ -1,6 +1,7 @@
 //! MQ: LRU queues by number of uses; what is not used for a while moves down, and counts of what left are remembered.
 //!
 //! ```text
+//! lifetime: `lifetime` accesses for each item of the cache, of as many as it ever held
 //! hit(x):   x leaves its queue
 //! miss(x):  while x does not fit: the oldest of the lowest queue that has any gives way; Qout remembers its uses,
 //!                                 and forgets its oldest while above `remembered`
@@ -10,8 +11,8 @@
 //!                           the newest of the next lower queue, until now + lifetime
 //! ```
 //! Source: Zhou, Philbin, Li, "The multi-queue replacement algorithm for second level buffer caches", USENIX ATC 2001,
-//! figure 4, with eight queues and a Qout of four times the cache. Its life time follows the distances between uses that it measures;
-//! here it is a parameter, counted in accesses. The default is libCacheSim's.
+//! figure 4, with eight queues and a Qout of four times the cache. Its life time follows the distances between uses that it measures,
+//! which are beyond the number of blocks of the cache; here it is a parameter.
 
 use ssdlab_core::mem::prefetch;
 use ssdlab_core::{HugeVec, Parameter, Unit};
@@ -23,15 +24,16 @@ use crate::lists::{Lists, grow};
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "mq",
     help: "LRU queues by number of uses, through which items move down with time; counts of what left are remembered.",
+    source: "Zhou et al., USENIX ATC 2001",
     parameters: &[
         Parameter {
             name: "lifetime",
-            unit: Unit::Count("accesses"),
-            default: 10_000,
+            unit: Unit::Count("accesses per item"),
+            default: 2,
             min: 1,
-            max: 1 << 40,
+            max: 1 << 20,
             example: None,
-            help: "Accesses after which an item that was not used moves down.",
+            help: "Accesses after which an item that was not used moves down, for each item of the cache.",
         },
         Parameter {
             name: "queues",
@@ -62,6 +64,8 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
             ages: HugeVec::filled(NEW, 0),
             now: 0,
             lifetime: settings.get("lifetime"),
+            cached: 0,
+            most_items: 0,
             queues: settings.get("queues") as u8,
             remembered: settings.share("remembered", capacity),
             capacity,
@@ -90,7 +94,11 @@ struct Mq {
     ages: HugeVec<Age>,
     /// Accesses so far.
     now: u64,
+    /// Accesses for each item of the cache.
     lifetime: u64,
+    /// Items that are cached, and most that ever were.
+    cached: u64,
+    most_items: u64,
     queues: u8,
     /// Most units remembered.
     remembered: u64,
@@ -98,6 +106,11 @@ struct Mq {
 }
 
 impl Mq {
+    /// When what is used or moved now moves down.
+    fn until(&self) -> u64 {
+        self.now + self.lifetime * self.most_items
+    }
+
     fn move_down(&mut self) {
         self.now += 1;
         for queue in 1..self.queues {
@@ -105,7 +118,7 @@ impl Mq {
                 && self.ages[item as usize].until < self.now
             {
                 self.lists.move_to(queue - 1, item);
-                self.ages[item as usize].until = self.now + self.lifetime;
+                self.ages[item as usize].until = self.until();
             }
         }
     }
@@ -117,10 +130,13 @@ impl Policy for Mq {
         while !hit && self.used() + u64::from(size) > self.capacity {
             evicted.extend(self.victim());
         }
+        self.cached += u64::from(!hit);
+        self.most_items = self.most_items.max(self.cached);
+        let until = self.until();
         let age = &mut self.ages[item as usize];
         // What gave way for the item may have pushed it out of Qout.
         age.uses = if self.lists.has(item) { age.uses + 1 } else { 1 };
-        age.until = self.now + self.lifetime;
+        age.until = until;
         let queue = age.uses.ilog2().min(u32::from(self.queues) - 1) as u8;
         let size = if hit { self.lists.size(item) } else { size };
         if self.lists.has(item) {
@@ -133,6 +149,7 @@ impl Policy for Mq {
 
     fn victim(&mut self) -> Option<u32> {
         let victim = (0..self.queues).find_map(|queue| self.lists.move_oldest(queue, QOUT));
+        self.cached -= u64::from(victim.is_some());
         while self.lists.units(QOUT) > self.remembered {
             self.lists.pop_oldest(QOUT);
         }
@@ -140,6 +157,7 @@ impl Policy for Mq {
     }
 
     fn remove(&mut self, item: u32) {
+        self.cached -= u64::from(self.contains(item));
         if self.lists.has(item) {
             self.lists.remove(item);
         }

@@ -23,6 +23,7 @@ use crate::Access;
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "qd-lp",
     help: "A small FIFO that lets what was used again into a CLOCK, and a memory of the rest.",
+    source: "Yang et al., HotOS 2023",
     parameters: &[SMALL_SHARE],
     sizes: true,
     needs_future: false,

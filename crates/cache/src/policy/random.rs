@@ -26,6 +26,7 @@ pub(super) static SEED: Parameter = Parameter {
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "random",
     help: "Evicts any cached item, by chance.",
+    source: "Belady 1966",
     parameters: &[SEED],
     sizes: true,
     needs_future: false,

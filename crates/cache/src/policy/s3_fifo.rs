@@ -36,6 +36,7 @@ pub(super) static SMALL_SHARE: Parameter = Parameter {
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "s3-fifo",
     help: "A small FIFO for newcomers, a main one with second chances, and a memory of what left the small one.",
+    source: "Yang et al., SOSP 2023",
     parameters: &[
         SMALL_SHARE,
         Parameter::switch("simulator", false, "0: as in the paper; 1: as in libCacheSim, its authors' simulator."),

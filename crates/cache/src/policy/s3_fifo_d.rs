@@ -24,6 +24,7 @@ use crate::lists::Lists;
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "s3-fifo-d",
     help: "S3-FIFO whose shares adapt to what comes back soon after it left.",
+    source: "Yang et al., SOSP 2023",
     parameters: &[
         SMALL_SHARE,
         Parameter {

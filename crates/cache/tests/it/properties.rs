@@ -124,7 +124,7 @@ proptest! {
         capacity in 1_u64..20,
     ) {
         // The newcomer is one of those compared by use, or has been counted when they are; EVICT-S may take several.
-        let depends = ["tinylfu", "w-tinylfu", "s3-fifo"];
+        let depends = ["tinylfu", "w-tinylfu", "qd-lp", "s3-fifo", "s3-fifo-d"];
         for info in POLICIES.iter().filter(|info| !depends.contains(&info.name)) {
             // Belady turns newcomers away if asked to.
             let changes = if info.needs_future { Vec::new() } else { changes(info, &draws) };

@@ -24,7 +24,13 @@ impl Experts {
     fn blame(&mut self, expert: usize, rate: f64) {
         self.weights[expert] *= libm::exp(-rate);
         let lru = self.weights[0] / (self.weights[0] + self.weights[1]);
-        let lru = if lru > 0.99 { 0.99 } else if lru < 0.01 { 0.01 } else { lru };
+        let lru = if lru > 0.99 {
+            0.99
+        } else if lru < 0.01 {
+            0.01
+        } else {
+            lru
+        };
         self.weights = [lru, 1.0 - lru];
     }
 }
@@ -238,7 +244,11 @@ impl Twin for Cacheus {
         let is_new = expert.is_none() && self.has_evicted;
         self.entries.insert(item, Entry { uses, last: self.now, is_demoted: false, is_new });
         let into_s = expert.is_some() || (fills && self.s.0.len() < self.n - self.q_limit && self.q.0.is_empty());
-        if into_s { self.s.push(item, 1) } else { self.q.push(item, 1) }
+        if into_s {
+            self.s.push(item, 1)
+        } else {
+            self.q.push(item, 1)
+        }
         self.limit_s();
         false
     }

@@ -56,7 +56,7 @@ pub fn twin(name: &str, get: &dyn Fn(&str) -> u64, capacity: u64) -> Box<dyn Twi
         "mq" => Box::new(queues::Mq::new(capacity, get)),
         "qd-lp" => Box::new(queues::QdLp::new(capacity, get("small"))),
         "s3-fifo-d" => Box::new(queues::S3FifoD::new(capacity, get)),
-        "clock2q+" => Box::new(queues::Clock2QPlus::new(capacity, get)),
+        "clock2q-plus" => Box::new(queues::Clock2QPlus::new(capacity, get)),
         "lecar" => Box::new(learning::LeCaR::new(capacity, get)),
         "cacheus" => Box::new(learning::Cacheus::new(capacity, get("seed"))),
         _ => panic!("write a twin of {name}"),

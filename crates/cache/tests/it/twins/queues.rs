@@ -12,6 +12,7 @@ pub struct Mq {
     expires: BTreeMap<u32, u64>,
     now: u64,
     lifetime: u64,
+    most_items: u64,
     qout_most: u64,
     capacity: u64,
 }
@@ -26,6 +27,7 @@ impl Mq {
             expires,
             now: 0,
             lifetime: get("lifetime"),
+            most_items: 0,
             qout_most: capacity * get("remembered") / 100,
             capacity,
         }
@@ -50,7 +52,9 @@ impl Twin for Mq {
         let log = (1..64).take_while(|power| *uses >> power > 0).count();
         let queue = log.min(self.queues.len() - 1);
         self.queues[queue].push(item, kept.unwrap_or(size));
-        self.expires.insert(item, self.now + self.lifetime);
+        self.most_items = self.most_items.max(self.queues.iter().map(|queue| queue.0.len() as u64).sum());
+        let lifetime = self.lifetime * self.most_items;
+        self.expires.insert(item, self.now + lifetime);
         self.now += 1;
         for k in 1..self.queues.len() {
             if let Some(&(oldest, size)) = self.queues[k].0.first()
@@ -58,7 +62,7 @@ impl Twin for Mq {
             {
                 self.queues[k].take(oldest);
                 self.queues[k - 1].push(oldest, size);
-                self.expires.insert(oldest, self.now + self.lifetime);
+                self.expires.insert(oldest, self.now + lifetime);
             }
         }
         kept.is_some()
