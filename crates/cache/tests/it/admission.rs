@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use ssdlab_cache::{ADMISSIONS, Access, AccessTrace, Life, Object, POLICIES, policy};
+use ssdlab_cache::{ADMISSIONS, AccessTrace, Life, Object, POLICIES, policy};
 use ssdlab_core::Rng;
 
 use crate::twin::{in_units, traces};
