@@ -210,6 +210,9 @@ fn policies_that_coincide() {
     for capacity in [1, 2, 9, 30] {
         let lru = with("lru", &[], capacity);
         assert_eq!(with("lru-k", &[("k", 1)], capacity), lru);
+        // Of items of one size, those of least value are those used longest ago.
+        assert_eq!(with("gds", &[], capacity), lru);
+        assert_eq!(with("gdsf", &[], capacity), with("lfu-da", &[], capacity));
         assert_eq!(with("slru", &[("protected", 100)], capacity).accesses, lru.accesses);
         // Nothing but a window is LRU.
         assert_eq!(with("w-tinylfu", &[("window", 100)], capacity), lru);
