@@ -1,7 +1,7 @@
 //! LHD: the item with the least hits to expect for the room it takes until its next event gives way, of a sample.
 //!
 //! ```text
-//! age(x):      accesses since x came in or was hit last, in units that keep it below AGES as a rule
+//! age(x):      accesses since x came in or was hit last, in units that keep it below `ages` as a rule
 //! class(x):    by the logarithm of the sum of the last two ages at which x was hit; 0 if there were not two
 //! hits, evictions(class, age): how many there were; every `period` accesses all are multiplied by 0.9
 //! density(class, age), worked out then:  hits at this age or later  /  sum of the ages that these and the evictions then had
@@ -13,8 +13,8 @@
 //!              x came in, is no explorer, and rank(x) < E: x becomes a suspect in place of the eldest
 //! ```
 //! Source: Beckmann, Chen, Cidon, "LHD: improving cache hit rate by maximizing hit density", NSDI 2018, sections 4 and 5, for one
-//! application; constants are those of the simulator of its authors where not said otherwise. A unit of age is at most a
-//! 128th of the items cached and doubles as a cache fills; counts are in fixed point, so that sums do not depend on order.
+//! application; constants are those of the simulator of its authors where not said otherwise. Ages span 32
+//! times the items cached, at least, and their unit doubles as a cache fills; counts are in fixed point, so that sums do not depend on order.
 
 use ssdlab_core::{HugeVec, Parameter, Rng, Unit};
 
@@ -56,7 +56,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
         let mut policy = Lhd {
             cached: Bag::new(0, capacity),
             ages: HugeVec::filled(UNKNOWN, 0),
-            densities: Densities::new(),
+            densities: Densities::new(capacity),
             suspects: [None; SUSPECTS],
             next_suspect: 0,
             victims_rank: 0.0,
@@ -71,12 +71,12 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     },
 };
 
-/// Ages told apart; the last stands for all above.
-const AGES: usize = 4096;
-/// Classes: ages from 2^12 on, from 2^11 on, and so on, then 0.
-const CLASSES: usize = 14;
-/// Units of age that pass while as many accesses are made as items are cached, at least.
-const RESOLUTION: u64 = 128;
+/// Most and fewest ages told apart, powers of two; between them one for each four units of the capacity, so that the
+/// tables stay small beside the cache.
+const AGES_MOST: u64 = 4096;
+const AGES_LEAST: u64 = 64;
+/// Ages told apart pass while so many times as many accesses are made as items are cached, at least.
+const SPAN: u64 = 32;
 const SAMPLE: usize = 32;
 const SUSPECTS: usize = 8;
 /// One item in so many becomes an explorer.
@@ -84,14 +84,12 @@ const EXPLORERS: u64 = 32;
 /// What one event counts in fixed point.
 const ONE: u64 = 1 << 20;
 
-/// The class of an item by the sum of the last two ages at which it was hit.
-fn class(sum: u64) -> usize {
-    if sum >= AGES as u64 { 0 } else { sum.checked_ilog2().map_or(CLASSES - 1, |log| CLASSES - 2 - log as usize) }
-}
-
 /// Hits to expect, by class and age.
 #[derive(Debug)]
 struct Densities {
+    /// Ages told apart, a power of two; the last stands for all above.
+    ages: usize,
+    /// By class and age, as are the others: classes are ages from `ages` on, from half of that on, and so on, then 0.
     hits: Vec<u64>,
     evictions: Vec<u64>,
     densities: Vec<f64>,
@@ -102,12 +100,15 @@ struct Densities {
 }
 
 impl Densities {
-    fn new() -> Self {
-        let at_first = |at: usize| (at / AGES + 1) as f64 / (at % AGES + 1) as f64;
+    fn new(capacity: u64) -> Self {
+        let ages = (capacity / 4).clamp(AGES_LEAST, AGES_MOST).next_power_of_two() as usize;
+        let places = (ages.ilog2() as usize + 2) * ages;
+        let at_first = |at: usize| (at / ages + 1) as f64 / (at % ages + 1) as f64;
         Self {
-            hits: vec![0; CLASSES * AGES],
-            evictions: vec![0; CLASSES * AGES],
-            densities: (0..CLASSES * AGES).map(at_first).collect(),
+            ages,
+            hits: vec![0; places],
+            evictions: vec![0; places],
+            densities: (0..places).map(at_first).collect(),
             shift: 0,
             learnt: false,
         }
@@ -115,17 +116,25 @@ impl Densities {
 
     /// The age of something that began so many accesses ago.
     fn age(&self, accesses: u64) -> usize {
-        (accesses >> self.shift).min(AGES as u64 - 1) as usize
+        (accesses >> self.shift).min(self.ages as u64 - 1) as usize
+    }
+
+    /// Where counts of an item begin of which the sum of the last two ages at which it was hit is this.
+    fn class(&self, sum: u64) -> usize {
+        let halvings = self.ages.ilog2();
+        let class =
+            if sum >= self.ages as u64 { 0 } else { sum.checked_ilog2().map_or(halvings + 1, |log| halvings - log) };
+        class as usize * self.ages
     }
 
     /// Makes units of age large enough for so many cached items.
     fn fit(&mut self, items: u64) {
-        while RESOLUTION << self.shift < items {
+        while (self.ages as u64 / SPAN) << self.shift < items {
             self.shift += 1;
             for counts in [&mut self.hits, &mut self.evictions] {
-                for class in counts.chunks_exact_mut(AGES) {
-                    for age in 0..AGES {
-                        class[age] = if age < AGES / 2 { class[2 * age] + class[2 * age + 1] } else { 0 };
+                for class in counts.chunks_exact_mut(self.ages) {
+                    for age in 0..self.ages {
+                        class[age] = if age < self.ages / 2 { class[2 * age] + class[2 * age + 1] } else { 0 };
                     }
                 }
             }
@@ -144,9 +153,9 @@ impl Densities {
     }
 
     fn work_out(&mut self) {
-        for class in 0..CLASSES {
+        for class in (0..self.densities.len()).step_by(self.ages) {
             let (mut hits, mut events, mut time) = (0, 0, 0_u128);
-            for at in (class * AGES..(class + 1) * AGES).rev() {
+            for at in (class..class + self.ages).rev() {
                 hits += self.hits[at];
                 events += self.hits[at] + self.evictions[at];
                 time += u128::from(events);
@@ -167,7 +176,7 @@ struct Ages {
     explorer: bool,
 }
 
-const UNKNOWN: Ages = Ages { since: 0, hit: 0, hit_before: AGES as u32, explorer: false };
+const UNKNOWN: Ages = Ages { since: 0, hit: 0, hit_before: AGES_MOST as u32, explorer: false };
 
 #[derive(Debug)]
 struct Lhd {
@@ -191,12 +200,12 @@ impl Lhd {
     /// Where events of a cached item are counted at time `now`.
     fn place(&self, item: u32, now: u64) -> usize {
         let Ages { since, hit, hit_before, .. } = self.ages[item as usize];
-        class(u64::from(hit) + u64::from(hit_before)) * AGES + self.densities.age(now - since)
+        self.densities.class(u64::from(hit) + u64::from(hit_before)) + self.densities.age(now - since)
     }
 
     fn rank(&self, item: u32, now: u64) -> f64 {
         let place = self.place(item, now);
-        if place % AGES == AGES - 1 {
+        if place % self.densities.ages == self.densities.ages - 1 {
             return -1.0;
         }
         let explorer = if self.ages[item as usize].explorer { 1.0 } else { 0.0 };
@@ -241,7 +250,7 @@ impl Policy for Lhd {
             let place = self.place(item, self.now);
             self.densities.hits[place] += ONE;
             self.end_exploring(item);
-            ages.hit = (place % AGES) as u32;
+            ages.hit = (place % self.densities.ages) as u32;
             ages.hit_before = self.ages[item as usize].hit;
         } else {
             while self.cached.units() + u64::from(size) > self.capacity {

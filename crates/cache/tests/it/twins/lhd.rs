@@ -6,8 +6,6 @@ use ssdlab_core::Rng;
 
 use super::{List, Twin, union};
 
-/// The last age stands for all above.
-const LAST_AGE: u64 = 4095;
 const ONE: u64 = 1 << 20;
 
 #[derive(Clone, Copy)]
@@ -33,6 +31,8 @@ pub struct Lhd {
     /// Suspects there ever were.
     suspected: usize,
     mean_rank: f64,
+    /// The last age, which stands for all above.
+    last_age: u64,
     explored: i64,
     explored_most: i64,
     most_items: u64,
@@ -54,6 +54,7 @@ impl Lhd {
             suspects,
             suspected: 0,
             mean_rank: 0.0,
+            last_age: (capacity / 4).clamp(64, 4096).next_power_of_two() - 1,
             explored: 0,
             explored_most: (capacity * get("explore") / 100) as i64,
             most_items: 0,
@@ -66,17 +67,18 @@ impl Lhd {
 
     /// Accesses of a unit of age.
     fn unit(&self) -> u64 {
-        self.most_items.div_ceil(128).max(1).next_power_of_two()
+        self.most_items.div_ceil((self.last_age + 1) / 32).max(1).next_power_of_two()
     }
 
     fn age(&self, item: u32) -> u64 {
-        ((self.now - self.tags[&item].since) / self.unit()).min(LAST_AGE)
+        ((self.now - self.tags[&item].since) / self.unit()).min(self.last_age)
     }
 
     /// Doublings that take the sum of ages out of range; one more than any for 0.
     fn class(&self, item: u32) -> u64 {
         let sum: u64 = self.tags[&item].hits.iter().sum();
-        if sum == 0 { 13 } else { (0..).find(|doublings| sum << doublings > LAST_AGE).unwrap() }
+        let doublings = (0..).find(|doublings| sum.max(1) << doublings > self.last_age).unwrap();
+        if sum == 0 { doublings + 1 } else { doublings }
     }
 
     fn size(&self, item: u32) -> u64 {
@@ -95,7 +97,7 @@ impl Lhd {
     }
 
     fn rank(&self, item: u32) -> f64 {
-        if self.age(item) == LAST_AGE {
+        if self.age(item) == self.last_age {
             return -1.0;
         }
         let density = self.density(self.class(item), self.age(item)) / self.size(item) as f64;
@@ -140,7 +142,7 @@ impl Twin for Lhd {
     fn access(&mut self, item: u32, size: u64, _: u32) -> bool {
         self.now += 1;
         let hit = self.list.has(item);
-        let mut hits = [0, LAST_AGE + 1];
+        let mut hits = [0, self.last_age + 1];
         if hit {
             *self.hits.entry((self.class(item), self.age(item))).or_insert(0) += ONE;
             self.give_back(item);
