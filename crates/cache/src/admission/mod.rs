@@ -69,19 +69,18 @@ pub(crate) struct Asked {
 
 impl Asked {
     pub fn new(policy: &'static str, changes: &[(String, u64)]) -> Result<Self, CacheError> {
-        let mut asked: (Vec<(&str, u64)>, Vec<(&str, u64)>) = Default::default();
-        let mut own = Vec::new();
+        let (mut chosen, mut of_admission, mut own) = (Vec::new(), Vec::new(), Vec::new());
         for (name, value) in changes {
             match name.strip_prefix(ASKED) {
-                Some("") => asked.0.push((name, *value)),
-                Some(rest) if rest.starts_with('.') => asked.1.push((&rest[1..], *value)),
+                Some("") => chosen.push((name, *value)),
+                Some(rest) if rest.starts_with('.') => of_admission.push((&rest[1..], *value)),
                 _ => own.push((name.clone(), *value)),
             }
         }
         let owner = Owner { kind: "policy", name: policy, parameter: "parameter" };
-        let info = ADMISSIONS[Settings::new(owner, &ASKED_PARAMETER, &asked.0)?.get(ASKED) as usize];
+        let info = ADMISSIONS[Settings::new(owner, &ASKED_PARAMETER, &chosen)?.get(ASKED) as usize];
         let owner = Owner { kind: "admission", name: info.name, parameter: "parameter" };
-        Ok(Self { own, info, settings: Settings::new(owner, info.parameters, &asked.1)? })
+        Ok(Self { own, info, settings: Settings::new(owner, info.parameters, &of_admission)? })
     }
 
     /// The policy behind the admission.

@@ -42,6 +42,9 @@ impl Door {
     }
 }
 
+/// A door: its name, parameters, and itself told again from all that is drawn.
+type Told<'a> = (&'a str, &'a [(&'a str, u64)], fn(u64, u64, u64, u64) -> Door);
+
 proptest! {
     #![proptest_config(ssdlab_tiers::cases(100))]
 
@@ -56,7 +59,7 @@ proptest! {
         remembered in 100_u64..200,
         seed in any::<u64>(),
     ) {
-        let doors: [(_, &[(&str, u64)], fn(u64, u64, u64, u64) -> Door); 3] = [
+        let doors: [Told<'_>; 3] = [
             ("probability", &[("percent", percent), ("seed", seed)], |percent, seed, _, _| Door::Chance(percent, Rng::named(seed, "admission"))),
             ("size", &[("largest", largest)], |_, _, largest, _| Door::Largest(largest)),
             ("bloom", &[("remembered", remembered)], |_, _, _, remembered| Door::Seen(Default::default(), remembered as usize)),

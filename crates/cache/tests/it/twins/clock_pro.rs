@@ -19,6 +19,12 @@ struct Page {
     in_test: bool,
 }
 
+/// Where a hand is once the page at `at` is gone and `len` are left: on the next one if it was there.
+fn behind(hand: usize, at: usize, len: usize) -> usize {
+    let hand = if at < hand { hand - 1 } else { hand };
+    if hand >= len { 0 } else { hand }
+}
+
 /// Positions go clockwise; a hand at the length of an empty circle points nowhere.
 #[derive(Default)]
 pub struct ClockPro {
@@ -50,13 +56,9 @@ impl ClockPro {
     fn take_at(&mut self, at: usize) -> Page {
         let page = self.circle.remove(at);
         let len = self.circle.len();
-        let moved = |hand: usize| {
-            let hand = if at < hand { hand - 1 } else { hand };
-            if hand >= len { 0 } else { hand }
-        };
-        self.hot_hand = moved(self.hot_hand);
-        self.cold_hand = self.cold_hand.map(moved).filter(|_| len > 0);
-        self.test_hand = self.test_hand.map(moved).filter(|_| len > 0);
+        self.hot_hand = behind(self.hot_hand, at, len);
+        self.cold_hand = self.cold_hand.filter(|_| len > 0).map(|hand| behind(hand, at, len));
+        self.test_hand = self.test_hand.filter(|_| len > 0).map(|hand| behind(hand, at, len));
         page
     }
 
@@ -65,7 +67,7 @@ impl ClockPro {
         let at = self.hot_hand;
         self.circle.insert(at, page);
         let moved = |hand: usize| if hand >= at { hand + 1 } else { hand };
-        self.hot_hand = moved(self.hot_hand) % self.circle.len();
+        self.hot_hand = (at + 1) % self.circle.len();
         self.cold_hand = self.cold_hand.map(moved);
         self.test_hand = self.test_hand.map(moved);
     }

@@ -24,13 +24,7 @@ impl Experts {
     fn blame(&mut self, expert: usize, rate: f64) {
         self.weights[expert] *= libm::exp(-rate);
         let lru = self.weights[0] / (self.weights[0] + self.weights[1]);
-        let lru = if lru > 0.99 {
-            0.99
-        } else if lru < 0.01 {
-            0.01
-        } else {
-            lru
-        };
+        let lru = lru.clamp(0.01, 0.99);
         self.weights = [lru, 1.0 - lru];
     }
 }
