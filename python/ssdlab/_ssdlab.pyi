@@ -36,6 +36,7 @@ __all__ = [
     "_panic",
     "bench_cache",
     "bench_codecs",
+    "cache_admissions",
     "cache_policies",
     "check_cache",
     "check_log_size",
@@ -234,6 +235,9 @@ class MapAdvisor:
 
 def cache_policies() -> list[tuple[str, str, list[tuple[str, str, int, int, int, str]], bool, bool, bool]]:
     """Every replacement policy as `(name, help, parameters, sizes, needs_future, one_pass)`."""
+
+def cache_admissions() -> list[tuple[str, str, list[tuple[str, str, int, int, int, str]], bool]]:
+    """Every admission as `(name, help, parameters, sizes)`; a policy's change `admission` is the place in this list."""
 
 def check_cache(name: str, changes: Sequence[tuple[str, int]], one_size: bool) -> None:
     """Fails if there is no such policy, or not with these parameters or for items of different sizes."""

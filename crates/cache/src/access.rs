@@ -3,7 +3,7 @@
 use ssdlab_trace::Request;
 
 use crate::bank::Counts;
-use crate::{CacheError, Granularity, Policy, PolicyInfo, Splitter, Trims};
+use crate::{CacheError, Expiry, Granularity, Life, Policy, PolicyInfo, Splitter, Trims, Universe};
 
 /// Not used again, or not known to be.
 pub const NEVER: u32 = u32::MAX;
@@ -37,7 +37,18 @@ impl Access {
     }
 }
 
-/// The accesses of a whole trace: 12 bytes each.
+/// An access to an object as traces of key-value stores tell of it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Object {
+    /// Its name.
+    pub id: u64,
+    /// Its size, bytes; 0 where it is deleted.
+    pub bytes: u32,
+    /// When it is accessed, and how long it lives.
+    pub life: Life,
+}
+
+/// The accesses of a whole trace: 12 bytes each, and 8 more where items expire.
 #[derive(Clone, Debug)]
 pub struct AccessTrace {
     accesses: Vec<Access>,
@@ -46,6 +57,8 @@ pub struct AccessTrace {
     drops: u64,
     /// Whether accesses know the next one to their item.
     future: bool,
+    /// Of each access; empty where nothing expires.
+    lives: Vec<Life>,
 }
 
 impl AccessTrace {
@@ -57,6 +70,21 @@ impl AccessTrace {
             splitter.split(batch, &mut accesses)?;
         }
         Self::from_accesses(accesses, splitter.universe().len())
+    }
+
+    /// Accesses to objects, counted or with their sizes.
+    pub fn of_objects(objects: &[Object], sized: bool) -> Result<Self, CacheError> {
+        let mut universe = Universe::default();
+        let mut accesses = Vec::with_capacity(objects.len());
+        for object in objects {
+            let size = if sized { object.bytes } else { object.bytes.min(1) };
+            accesses.push(Access::new(universe.number(object.id)?, size));
+        }
+        let mut trace = Self::from_accesses(accesses, universe.len())?;
+        if objects.iter().any(|object| object.life.ttl_s > 0) {
+            trace.lives = objects.iter().map(|object| object.life).collect();
+        }
+        Ok(trace)
     }
 
     /// Accesses to items `0..items`; what they say of the future is found anew.
@@ -87,7 +115,7 @@ impl AccessTrace {
         if let Some(item) = largest_item.filter(|&item| item >= items) {
             return Err(CacheError::UnknownItem { item, items });
         }
-        Ok(Self { accesses, items, one_size: largest_size <= 1, drops, future: false })
+        Ok(Self { accesses, items, one_size: largest_size <= 1, drops, future: false, lives: Vec::new() })
     }
 
     /// Every access, in order.
@@ -133,7 +161,11 @@ impl AccessTrace {
     pub fn simulate(&self, info: &PolicyInfo, changes: &[(String, u64)], capacity: u64) -> Result<Counts, CacheError> {
         let mut policy = self.policy(info, changes, capacity)?;
         let mut counts = Counts::default();
-        policy.simulate(&self.accesses, &mut counts);
+        if self.lives.is_empty() {
+            policy.simulate(&self.accesses, &mut counts);
+        } else {
+            Expiry::new(self.items).simulate(&mut *policy, &self.accesses, &self.lives, &mut counts);
+        }
         Ok(counts)
     }
 }

@@ -14,6 +14,7 @@ counters! {
         missed_units: "units", "Units accessed that were not cached.";
         evictions: "items", "Items evicted, or turned away by the policy.";
         too_large: "accesses", "Misses of items larger than the cache, which are not admitted.";
+        expired: "accesses", "Misses of items that were cached, but had expired.";
     }
 }
 

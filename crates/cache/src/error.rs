@@ -41,6 +41,14 @@ pub enum CacheError {
         /// Policies that can.
         others: String,
     },
+    /// The admission is defined for items of one size.
+    #[error("admission `{admission}` is defined for items of one size; take one of {others}")]
+    AdmissionOfOneSize {
+        /// The admission.
+        admission: &'static str,
+        /// Admissions that can.
+        others: String,
+    },
     /// The policy must know the future.
     #[error("policy `{policy}` must know the future; give it the accesses of the whole trace, not batches")]
     NeedsFuture {

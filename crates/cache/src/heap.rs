@@ -58,6 +58,11 @@ impl<K: Copy + Ord> Heap<K> {
         self.at[item as usize] != ABSENT
     }
 
+    /// Items that are in.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
     /// Units of all items.
     pub fn units(&self) -> u64 {
         self.units

@@ -18,6 +18,8 @@
 //! - **Papers first.** Where a paper leaves a case open, such as a cache of one item or items dropped by a trim, the
 //!   file of the policy says what is done. One policy differs between its paper and its authors' simulator; it has a
 //!   parameter.
+//! - **An admission stands in front of a policy as a policy** ([`ADMISSIONS`]), asked for with its parameters. Expiry is a loop
+//!   of its own ([`Expiry`]). So simulations without them run the code that they ran before.
 //! - **A sample is a trace.** SHARDS keeps the accesses of items with small hashes, and any policy runs on it at a
 //!   scaled size. Lowering the threshold later drops whole items, so a sample of a fixed number of items is exact at
 //!   its final rate. Replicas of different items give the standard error.
@@ -31,9 +33,12 @@
 //! [`AccessTrace`] and [`Sample`] are only read by them, so the layer above may run as many at once as it likes.
 
 mod access;
+mod admission;
+mod bag;
 mod bank;
 mod curve;
 mod error;
+mod expiry;
 mod heap;
 mod lists;
 mod page_sizes;
@@ -45,11 +50,13 @@ mod splitter;
 mod stage;
 mod universe;
 
-pub use access::{Access, AccessTrace, NEVER};
+pub use access::{Access, AccessTrace, NEVER, Object};
+pub use admission::{ADMISSIONS, AdmissionInfo};
 pub use bank::{Bank, Counts, Simulation};
 pub use curve::exact::ExactCurve;
 pub use curve::sampled::{Estimate, Sample, SampleOptions, SampleSize, Sampler};
 pub use error::CacheError;
+pub use expiry::{Expiry, Life};
 pub use page_sizes::PageSizes;
 pub use policy::{POLICIES, Policy, PolicyInfo, policy};
 pub use pools::{CompressedPool, Transitions};

@@ -197,6 +197,24 @@ impl<const N: usize> Lists<N> {
         Some(item)
     }
 
+    /// Takes out the oldest item of mark 0; the marks of those before it go down by one, and they become the newest.
+    #[inline]
+    pub fn pop_second_chance(&mut self, list: u8) -> Option<u32> {
+        loop {
+            let item = self.oldest(list)?;
+            match self.mark(item) {
+                0 => {
+                    self.remove(item);
+                    return Some(item);
+                }
+                chances => {
+                    self.set_mark(item, chances - 1);
+                    self.renew(item);
+                }
+            }
+        }
+    }
+
     /// Moves the oldest item of a list to be the newest of another.
     #[inline]
     pub fn move_oldest(&mut self, from: u8, to: u8) -> Option<u32> {

@@ -4,6 +4,7 @@ pub mod counters;
 pub mod documents;
 pub mod layers;
 pub mod pages;
+pub mod policies;
 
 use std::path::{Path, PathBuf};
 use std::{fs, io};

@@ -6,9 +6,10 @@ use numpy::IntoPyArray;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use ssdlab_cache::{
-    Access, AccessTrace, CacheError, Granularity, POLICIES, Sample, SampleOptions, SampleSize, Sampler, Splitter,
-    StageOptions, Trims, WriteMode, policy,
+    ADMISSIONS, Access, AccessTrace, CacheError, Granularity, POLICIES, Sample, SampleOptions, SampleSize, Sampler,
+    Splitter, StageOptions, Trims, WriteMode, policy,
 };
+use ssdlab_core::Parameter;
 use ssdlab_sim::{CacheChoice, Control, CurvePoint, Watch};
 use ssdlab_trace::Request;
 
@@ -28,15 +29,26 @@ type ParameterRow = (&'static str, &'static str, u64, u64, u64, &'static str);
 /// A policy: name, help, parameters, whether it takes sizes, needs the future, has a curve in one pass.
 type PolicyRow = (&'static str, &'static str, Vec<ParameterRow>, bool, bool, bool);
 
+/// An admission: name, help, parameters, whether it takes sizes.
+type AdmissionRow = (&'static str, &'static str, Vec<ParameterRow>, bool);
+
+fn rows(parameters: &[Parameter]) -> Vec<ParameterRow> {
+    parameters.iter().map(|one| (one.name, one.unit.name(), one.default, one.min, one.max, one.help)).collect()
+}
+
 /// Every replacement policy as `(name, help, parameters, sizes, needs_future, one_pass)`.
 #[pyfunction]
 pub fn cache_policies() -> Vec<PolicyRow> {
     let row = |info: &&ssdlab_cache::PolicyInfo| {
-        let parameters =
-            info.parameters.iter().map(|one| (one.name, one.unit.name(), one.default, one.min, one.max, one.help));
-        (info.name, info.help, parameters.collect(), info.sizes, info.needs_future, info.one_pass.is_some())
+        (info.name, info.help, rows(info.parameters), info.sizes, info.needs_future, info.one_pass.is_some())
     };
     POLICIES.iter().map(row).collect()
+}
+
+/// Every admission as `(name, help, parameters, sizes)`; a policy's change `admission` is the place in this list.
+#[pyfunction]
+pub fn cache_admissions() -> Vec<AdmissionRow> {
+    ADMISSIONS.iter().map(|info| (info.name, info.help, rows(info.parameters), info.sizes)).collect()
 }
 
 /// Fails if there is no such policy, or not with these parameters or for items of different sizes.

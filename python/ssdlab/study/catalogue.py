@@ -1,11 +1,12 @@
 """Everything that can be named: presets, policies, schedulers, formats ... as the registries have it."""
 
 import json
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from ssdlab import _ssdlab
 from ssdlab._ssdlab import ConfigError
-from ssdlab.analyse.cache.policies import policies
+from ssdlab.analyse.cache.policies import CacheAdmission, CachePolicy, admissions, policies
 from ssdlab.model.config import config_schema, presets
 from ssdlab.model.conversion import FORMATS
 from ssdlab.study import experiments
@@ -61,7 +62,8 @@ def catalogue() -> list[Group]:
         Group("settings", "tables of settings; see 'ssdlab config explain NAME'", _sections()),
         Group("presets", "values of --preset", tuple(Entry(one.name, one.title) for one in presets())),
         *(_choice(name, key) for name, key in KNOWN_AS.items()),
-        Group("caches", "replacement policies of 'ssdlab cache'", _caches()),
+        Group("caches", "replacement policies of 'ssdlab cache'", _caches(policies())),
+        Group("admissions", "who lets newcomers in, as lru:admission=bloom", _caches(admissions())),
         Group("codecs", "page compressors of 'ssdlab compress' and 'ssdlab cache'", _codecs()),
         Group("formats", "formats of traces, values of --format", tuple(Entry(one.name, one.help) for one in FORMATS)),
         Group("experiments", "tables of documents, for 'ssdlab experiment run'", _experiments()),
@@ -119,7 +121,7 @@ def _plain(words: str) -> str:
     return words.replace("`", "").replace('"', "")
 
 
-def _caches() -> tuple[Entry, ...]:
+def _caches(known: Sequence[CachePolicy] | Sequence[CacheAdmission]) -> tuple[Entry, ...]:
     return tuple(
         Entry(
             one.name,
@@ -133,7 +135,7 @@ def _caches() -> tuple[Entry, ...]:
                 for each in one.parameters
             ),
         )
-        for one in policies()
+        for one in known
     )
 
 

@@ -21,6 +21,7 @@ use crate::lists::{Lists, NOWHERE};
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "arc",
     help: "LRU lists of what was used once and what was used again, whose shares adapt to what comes back.",
+    source: "Megiddo, Modha, FAST 2003",
     parameters: &[],
     sizes: false,
     needs_future: false,

@@ -23,6 +23,7 @@ use crate::heap::Heap;
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "belady",
     help: "Evicts the item whose next use is farthest away; knows the future; no policy that lets every item in misses less, if all are of one size.",
+    source: "Belady 1966",
     parameters: &[Parameter::switch("bypass", false, "1: what is used next farthest away is not let in.")],
     sizes: true,
     needs_future: true,
@@ -70,5 +71,5 @@ impl Policy for Belady {
         self.heap.pop()
     }
 
-    super::heaped!(heap, alone);
+    super::held!(heap, alone);
 }

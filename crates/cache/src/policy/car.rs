@@ -23,6 +23,7 @@ use crate::lists::Lists;
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "car",
     help: "ARC with clocks in place of the LRU lists.",
+    source: "Bansal, Modha, FAST 2004",
     parameters: &[],
     sizes: false,
     needs_future: false,

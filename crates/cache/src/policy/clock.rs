@@ -20,6 +20,7 @@ use crate::lists::Lists;
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "clock",
     help: "Evicts the item cached longest ago, unless it was used since it was last looked at.",
+    source: "Corbato 1968; bits: Smith 1978",
     parameters: &[Parameter {
         name: "bits",
         unit: Unit::Count("bits"),
@@ -64,19 +65,7 @@ impl Policy for Clock {
     }
 
     fn victim(&mut self) -> Option<u32> {
-        loop {
-            let item = self.circle.oldest(0)?;
-            match self.circle.mark(item) {
-                0 => {
-                    self.circle.remove(item);
-                    return Some(item);
-                }
-                uses => {
-                    self.circle.set_mark(item, uses - 1);
-                    self.circle.renew(item);
-                }
-            }
-        }
+        self.circle.pop_second_chance(0)
     }
 
     super::listed!(circle, 1, remove);

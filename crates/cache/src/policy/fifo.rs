@@ -13,6 +13,7 @@ use crate::lists::Lists;
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "fifo",
     help: "Evicts the item cached longest ago.",
+    source: "Belady 1966",
     parameters: &[],
     sizes: true,
     needs_future: false,

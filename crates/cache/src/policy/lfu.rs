@@ -15,6 +15,7 @@ use crate::heap::Heap;
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "lfu",
     help: "Evicts the item used least often since it came in.",
+    source: "Coffman, Denning 1973",
     parameters: &[],
     sizes: true,
     needs_future: false,
@@ -51,5 +52,5 @@ impl Policy for Lfu {
         self.heap.pop()
     }
 
-    super::heaped!(heap, alone);
+    super::held!(heap, alone);
 }

@@ -14,6 +14,7 @@ use crate::lists::Lists;
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "lifo",
     help: "Evicts the item cached last.",
+    source: "Coffman, Denning 1973",
     parameters: &[],
     sizes: true,
     needs_future: false,

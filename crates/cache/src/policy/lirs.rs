@@ -26,6 +26,7 @@ use crate::lists::Lists;
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "lirs",
     help: "What is used again at short distance stays; the rest passes through a small queue.",
+    source: "Jiang, Zhang, SIGMETRICS 2002",
     parameters: &[
         Parameter::share("hir", 1, "Share of the cache for items not known to be used again soon."),
         Parameter {

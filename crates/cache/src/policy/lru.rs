@@ -15,6 +15,7 @@ use crate::lists::Lists;
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "lru",
     help: "Evicts the item used longest ago.",
+    source: "Mattson et al. 1970",
     parameters: &[],
     sizes: true,
     needs_future: false,

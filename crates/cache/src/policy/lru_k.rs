@@ -27,6 +27,7 @@ use crate::lists::{Lists, grow};
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "lru-k",
     help: "Evicts the item whose K-th last use is longest ago.",
+    source: "O'Neil et al., SIGMOD 1993",
     parameters: &[
         Parameter {
             name: "k",
@@ -205,5 +206,5 @@ impl Policy for LruK {
         self.heap.bytes() + history + self.recent.bytes()
     }
 
-    super::heaped!(heap);
+    super::held!(heap);
 }

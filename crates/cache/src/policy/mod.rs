@@ -6,20 +6,35 @@
 
 mod arc;
 mod belady;
+mod cacheus;
 mod car;
 mod clock;
+mod clock2q_plus;
+mod clock_pro;
+mod fbr;
 mod fifo;
+mod gds;
+mod gdsf;
+mod greedy_dual;
+mod hyperbolic;
+mod lecar;
 mod lfu;
+mod lfu_da;
+mod lhd;
 mod lifo;
 mod lirs;
 mod lru;
 mod lru_k;
+mod mq;
 mod mru;
+mod qd_lp;
 mod random;
 mod s3_fifo;
+mod s3_fifo_d;
 mod sieve;
 mod slru;
-mod tiny_lfu;
+mod three_queues;
+pub(crate) mod tiny_lfu;
 mod two_q;
 mod w_tiny_lfu;
 
@@ -28,6 +43,7 @@ use std::fmt::Debug;
 use ssdlab_core::parameter::{Owner, Parameter, Settings};
 use ssdlab_core::suggest::named;
 
+use crate::admission;
 use crate::bank::Counts;
 use crate::curve::exact::OnePass;
 use crate::{Access, CacheError};
@@ -101,7 +117,8 @@ pub trait Policy: Send + Debug {
 const AHEAD: usize = 12;
 
 /// The rest of a [`Policy`] whose items are in the lists `$lists`, of which the first `$cached` hold what is cached. With
-/// `remove`, dropping an item is just taking it out; `and` names what else an access will need.
+/// `remove`, dropping an item is just taking it out; `and` names what else an access will need; with `only`, more is known of
+/// an item than its node.
 macro_rules! listed {
     ($lists:ident, $cached:expr, remove $(, and $other:ident)?) => {
         fn remove(&mut self, item: u32) {
@@ -113,17 +130,7 @@ macro_rules! listed {
         super::listed!($lists, $cached $(, and $other)?);
     };
     ($lists:ident, $cached:expr $(, and $other:ident)?) => {
-        fn contains(&self, item: u32) -> bool {
-            self.$lists.list(item) < $cached
-        }
-
-        fn used(&self) -> u64 {
-            (0..$cached).map(|list| self.$lists.units(list)).sum()
-        }
-
-        fn capacity(&self) -> u64 {
-            self.capacity
-        }
+        super::listed!($lists, $cached, only);
 
         fn grow(&mut self, items: u32) {
             self.$lists.grow(items);
@@ -139,10 +146,23 @@ macro_rules! listed {
             $(self.$other.prefetch(item);)?
         }
     };
+    ($lists:ident, $cached:expr, only) => {
+        fn contains(&self, item: u32) -> bool {
+            self.$lists.list(item) < $cached
+        }
+
+        fn used(&self) -> u64 {
+            (0..$cached).map(|list| self.$lists.units(list)).sum()
+        }
+
+        fn capacity(&self) -> u64 {
+            self.capacity
+        }
+    };
 }
 
-/// The rest of a [`Policy`] whose cached items are in the heap `$heap`; with `alone`, nothing else is known of an item.
-macro_rules! heaped {
+/// The rest of a [`Policy`] whose cached items are in the heap or bag `$heap`; with `alone`, nothing else is known of an item.
+macro_rules! held {
     ($heap:ident, alone) => {
         fn remove(&mut self, item: u32) {
             if self.$heap.has(item) {
@@ -158,7 +178,7 @@ macro_rules! heaped {
             self.$heap.bytes()
         }
 
-        super::heaped!($heap);
+        super::held!($heap);
     };
     ($heap:ident) => {
         fn contains(&self, item: u32) -> bool {
@@ -180,7 +200,7 @@ macro_rules! heaped {
     };
 }
 
-use {heaped, listed};
+use {held, listed};
 
 /// A registered policy.
 #[derive(Debug)]
@@ -189,6 +209,8 @@ pub struct PolicyInfo {
     pub name: &'static str,
     /// One sentence.
     pub help: &'static str,
+    /// Where it is described; its file says more.
+    pub source: &'static str,
     /// Its parameters.
     pub parameters: &'static [Parameter],
     /// Whether items may be of different sizes.
@@ -205,7 +227,8 @@ pub struct PolicyInfo {
 
 impl PolicyInfo {
     /// An empty cache of `capacity` units for items `0..items`, which may grow; `one_size` says that all items are of
-    /// one unit. `changes` are to the defaults of the parameters.
+    /// one unit. `changes` are to the defaults of the parameters, and
+    /// may ask for an admission ([`ADMISSIONS`](crate::ADMISSIONS)) in front of it.
     pub fn build(
         &self,
         changes: &[(String, u64)],
@@ -214,7 +237,8 @@ impl PolicyInfo {
         one_size: bool,
     ) -> Result<Box<dyn Policy>, CacheError> {
         let owner = Owner { kind: "policy", name: self.name, parameter: "parameter" };
-        let settings = Settings::new(owner, self.parameters, changes)?;
+        let admission = admission::Asked::new(self.name, changes)?;
+        let settings = Settings::new(owner, self.parameters, &admission.own)?;
         if capacity == 0 {
             return Err(CacheError::NoCapacity);
         }
@@ -227,7 +251,7 @@ impl PolicyInfo {
         }
         // More items than there are numbers are never cached, so that nothing changes above.
         let capacity = if one_size { capacity.min(u64::from(u32::MAX)) } else { capacity };
-        Ok((self.build)(&settings, capacity, items))
+        admission.guard((self.build)(&settings, capacity, items), one_size)
     }
 }
 
@@ -239,16 +263,29 @@ pub static POLICIES: &[&PolicyInfo] = &[
     &mru::INFO,
     &random::INFO,
     &clock::INFO,
+    &clock_pro::INFO,
     &lfu::INFO,
+    &lfu_da::INFO,
+    &gds::INFO,
+    &gdsf::INFO,
+    &hyperbolic::INFO,
+    &lhd::INFO,
+    &fbr::INFO,
     &lru_k::INFO,
     &two_q::INFO,
     &slru::INFO,
+    &mq::INFO,
     &arc::INFO,
     &car::INFO,
     &lirs::INFO,
+    &lecar::INFO,
+    &cacheus::INFO,
     &tiny_lfu::INFO,
     &w_tiny_lfu::INFO,
+    &qd_lp::INFO,
     &s3_fifo::INFO,
+    &s3_fifo_d::INFO,
+    &clock2q_plus::INFO,
     &sieve::INFO,
     &belady::INFO,
 ];

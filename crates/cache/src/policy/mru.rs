@@ -16,6 +16,7 @@ use crate::lists::Lists;
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "mru",
     help: "Evicts the item used last.",
+    source: "Chou, DeWitt, VLDB 1985",
     parameters: &[],
     sizes: true,
     needs_future: false,

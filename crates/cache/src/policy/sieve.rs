@@ -18,6 +18,7 @@ use crate::lists::Lists;
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "sieve",
     help: "FIFO with a hand that takes what was not used since it passed, and leaves the rest where it is.",
+    source: "Zhang et al., NSDI 2024",
     parameters: &[],
     sizes: true,
     needs_future: false,

@@ -28,6 +28,7 @@ pub(super) static PROTECTED: Parameter = Parameter {
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "slru",
     help: "What is used again moves to a protected segment; of the others, evicts the item used longest ago.",
+    source: "Karedla et al. 1994",
     parameters: &[PROTECTED],
     sizes: true,
     needs_future: false,

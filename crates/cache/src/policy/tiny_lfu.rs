@@ -18,7 +18,7 @@ use crate::Access;
 use crate::lists::Lists;
 use crate::sketch::{self, Sketch, SketchOptions};
 
-pub(super) static SAMPLE: Parameter = Parameter {
+pub(crate) static SAMPLE: Parameter = Parameter {
     name: "sample",
     unit: Unit::Count("accesses per item"),
     default: 10,
@@ -28,12 +28,13 @@ pub(super) static SAMPLE: Parameter = Parameter {
     help: "Accesses after which counters are halved, for each item of the cache.",
 };
 
-pub(super) static DOORKEEPER: Parameter =
+pub(crate) static DOORKEEPER: Parameter =
     Parameter::switch("doorkeeper", false, "1: items are counted only once they are seen again in a sample.");
 
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "tinylfu",
     help: "LRU that lets in only what was used more often lately than what it would evict.",
+    source: "Einziger et al. 2017",
     parameters: &[SAMPLE, DOORKEEPER],
     sizes: false,
     needs_future: false,
@@ -46,7 +47,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
 };
 
 /// The sketch of a cache.
-pub(super) fn sketch(settings: &Settings, capacity: u64) -> Sketch {
+pub(crate) fn sketch(settings: &Settings, capacity: u64) -> Sketch {
     let doorkeeper = settings.is_set("doorkeeper");
     Sketch::new(SketchOptions { capacity, sample: settings.get("sample"), doorkeeper })
 }

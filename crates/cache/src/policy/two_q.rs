@@ -21,6 +21,7 @@ use crate::lists::Lists;
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "2q",
     help: "Newcomers pass through a FIFO; what comes back after it left that is kept by LRU.",
+    source: "Johnson, Shasha, VLDB 1994",
     parameters: &[
         Parameter::share("kin", 25, "Share of the capacity for newcomers."),
         Parameter::share("kout", 50, "What is remembered of those that left, in terms of the capacity."),

@@ -25,6 +25,7 @@ use crate::sketch::{self, Sketch};
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "w-tinylfu",
     help: "An LRU window, then a segmented LRU that lets in only what was used more often than what it would evict.",
+    source: "Einziger et al. 2017",
     parameters: &[
         Parameter::share("window", 1, "Share of the cache for newcomers."),
         slru::PROTECTED,

@@ -1,5 +1,6 @@
 //! Tests of caches through their public interface.
 
+mod admission;
 mod curves;
 mod pools;
 mod properties;

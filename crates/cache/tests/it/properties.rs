@@ -124,7 +124,7 @@ proptest! {
         capacity in 1_u64..20,
     ) {
         // The newcomer is one of those compared by use, or has been counted when they are; EVICT-S may take several.
-        let depends = ["tinylfu", "w-tinylfu", "s3-fifo"];
+        let depends = ["tinylfu", "w-tinylfu", "qd-lp", "s3-fifo", "s3-fifo-d"];
         for info in POLICIES.iter().filter(|info| !depends.contains(&info.name)) {
             // Belady turns newcomers away if asked to.
             let changes = if info.needs_future { Vec::new() } else { changes(info, &draws) };
@@ -210,6 +210,9 @@ fn policies_that_coincide() {
     for capacity in [1, 2, 9, 30] {
         let lru = with("lru", &[], capacity);
         assert_eq!(with("lru-k", &[("k", 1)], capacity), lru);
+        // Of items of one size, those of least value are those used longest ago.
+        assert_eq!(with("gds", &[], capacity), lru);
+        assert_eq!(with("gdsf", &[], capacity), with("lfu-da", &[], capacity));
         assert_eq!(with("slru", &[("protected", 100)], capacity).accesses, lru.accesses);
         // Nothing but a window is LRU.
         assert_eq!(with("w-tinylfu", &[("window", 100)], capacity), lru);

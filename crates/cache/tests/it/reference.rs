@@ -49,3 +49,29 @@ fn misses_equal_those_of_libcachesim() {
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
+
+/// Goal: what the page on caches says of policies that differ from the other simulator. Method: each row of its table, simulated.
+#[test]
+fn misses_that_differ_are_those_of_the_page() {
+    let Some(requests) = cloud_physics() else { return };
+    let trace = AccessTrace::new(&requests, Granularity::Objects, Trims::Ignore).unwrap();
+    let page = include_str!("../../../../docs/cache.md");
+    let (_, table) = page.split_once("| in libCacheSim |\n|---|---|---|---|---|---|\n").unwrap();
+    let rows: Vec<Vec<&str>> = table
+        .lines()
+        .take_while(|line| line.starts_with('|'))
+        .map(|line| line.split('|').map(str::trim).collect())
+        .collect();
+    assert!(rows.len() > 5);
+    let mut wrong = Vec::new();
+    for row in rows {
+        let name = row[1].trim_matches('`');
+        for (capacity, written) in [(4897, row[3]), (19_590, row[5])] {
+            let misses = trace.simulate(policy(name).unwrap(), &[], capacity).unwrap().misses;
+            if written.replace(',', "") != misses.to_string() {
+                wrong.push(format!("{name} of {capacity}: {misses}, written {written}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}

@@ -38,7 +38,7 @@ pub fn changes(info: &PolicyInfo, draws: &[u64; 4]) -> Vec<(String, u64)> {
 }
 
 /// Compares a policy with its twin.
-fn compare(info: &PolicyInfo, draws: &[u64; 4], capacity: u64, accesses: Vec<Access>, one_size: bool) {
+fn compare(info: &PolicyInfo, draws: &[u64; 4], capacity: u64, accesses: Vec<Access>, one_size: bool, items: u32) {
     let changes = changes(info, draws);
     let get = |name: &str| {
         let default = || info.parameters.iter().find(|parameter| parameter.name == name).unwrap().default;
@@ -46,10 +46,10 @@ fn compare(info: &PolicyInfo, draws: &[u64; 4], capacity: u64, accesses: Vec<Acc
     };
     // Without items at first: the arrays have to grow.
     let mut policy = info.build(&changes, capacity, 0, one_size).unwrap();
-    policy.grow(ITEMS);
+    policy.grow(items);
     let mut twin = twin(info.name, &get, capacity);
-    let trace = AccessTrace::from_accesses(accesses, ITEMS).unwrap();
-    let (mut cached, mut sizes) = (BTreeSet::new(), [0_u64; ITEMS as usize]);
+    let trace = AccessTrace::from_accesses(accesses, items).unwrap();
+    let (mut cached, mut sizes) = (BTreeSet::new(), vec![0_u64; items as usize]);
     let mut misses = 0;
     for (position, access) in trace.accesses().iter().enumerate() {
         let at = format!("{} of {capacity} with {changes:?}, access {position}: {access:?}", info.name);
@@ -75,7 +75,7 @@ fn compare(info: &PolicyInfo, draws: &[u64; 4], capacity: u64, accesses: Vec<Acc
                 assert!(cached.remove(&item), "{at}: {item} gives way but is not cached");
             }
         }
-        let holds: BTreeSet<u32> = (0..ITEMS).filter(|&item| policy.contains(item)).collect();
+        let holds: BTreeSet<u32> = (0..items).filter(|&item| policy.contains(item)).collect();
         assert_eq!(holds, cached, "{at}: what came and did not give way");
         assert_eq!(holds, twin.cached(), "{at}");
         assert_eq!(policy.used(), holds.iter().map(|&item| sizes[item as usize]).sum::<u64>(), "{at}");
@@ -94,9 +94,34 @@ proptest! {
         capacity in prop_oneof![Just(1_u64), Just(2), 3..12_u64, 12..30_u64, Just(100), Just(1000)],
     ) {
         for info in POLICIES {
-            compare(info, &draws, capacity, in_units(&accesses), true);
+            compare(info, &draws, capacity, in_units(&accesses), true, ITEMS);
             if info.sizes {
-                compare(info, &draws, capacity, accesses.clone(), false);
+                compare(info, &draws, capacity, accesses.clone(), false, ITEMS);
+            }
+        }
+    }
+}
+
+/// Items, and skewed accesses to them with a loop in between.
+const MANY: u32 = 600;
+
+proptest! {
+    #![proptest_config(ssdlab_tiers::cases(6))]
+
+    /// What only larger caches do, such as to adapt in small steps.
+    #[test]
+    fn policies_of_many_items_are_their_twins(seed in any::<u64>(), capacity in 130_u64..400) {
+        let mut rng = ssdlab_core::Rng::named(seed, "many");
+        let mut accesses = Vec::new();
+        for at in 0..4000_u32 {
+            let below = 1 + rng.below(u64::from(MANY));
+            let item = if at % 1000 < 700 { rng.below(below) as u32 } else { at % MANY };
+            accesses.push(Access::new(item, 1 + item % 3));
+        }
+        for info in POLICIES {
+            compare(info, &[0; 4], capacity, in_units(&accesses), true, MANY);
+            if info.sizes {
+                compare(info, &[0; 4], capacity, accesses.clone(), false, MANY);
             }
         }
     }

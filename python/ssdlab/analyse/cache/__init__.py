@@ -8,7 +8,7 @@
 
 from ssdlab.analyse.cache.benchmark import CacheBench, bench
 from ssdlab.analyse.cache.planning import CachePlan, Compressor, plan
-from ssdlab.analyse.cache.policies import policies
+from ssdlab.analyse.cache.policies import admissions, policies
 from ssdlab.analyse.cache.result import CacheSimulation, MissRatioCurves
 from ssdlab.analyse.cache.simulation import mrc, simulate
 
@@ -18,6 +18,7 @@ __all__ = [
     "CacheSimulation",
     "Compressor",
     "MissRatioCurves",
+    "admissions",
     "bench",
     "mrc",
     "plan",

@@ -10,6 +10,9 @@ from ssdlab.text import suggestion
 GRANULARITIES = ("pages", "objects", "sized-objects")
 """What an item is: a page; what a request addresses, each of one unit; or the same in bytes."""
 
+ADMISSION = "admission"
+"""The change of a policy's parameters that asks for an admission."""
+
 PAGE = "4KiB"
 """Size of a page unless another is asked for: that of Linux's page cache."""
 
@@ -29,6 +32,19 @@ class CachePolicy(NamedTuple):
     """Whether it must know the whole trace."""
     one_pass: bool
     """Whether it is a stack algorithm: one pass gives the misses of all sizes."""
+
+
+class CacheAdmission(NamedTuple):
+    """Who lets newcomers in, in front of a policy."""
+
+    name: str
+    """As `policies` take it, behind `admission=`."""
+    help: str
+    """One sentence."""
+    parameters: tuple["CacheParameter", ...]
+    """What can be changed, as `:admission.parameter=value`."""
+    sizes: bool
+    """Whether items may be of different sizes."""
 
 
 class CacheParameter(NamedTuple):
@@ -53,6 +69,14 @@ def policies() -> list[CachePolicy]:
     return [
         CachePolicy(name, help_text, tuple(CacheParameter(*row) for row in parameters), *rest)
         for name, help_text, parameters, *rest in _ssdlab.cache_policies()
+    ]
+
+
+def admissions() -> list[CacheAdmission]:
+    """Every admission."""
+    return [
+        CacheAdmission(name, help_text, tuple(CacheParameter(*row) for row in parameters), sizes)
+        for name, help_text, parameters, sizes in _ssdlab.cache_admissions()
     ]
 
 
@@ -118,8 +142,19 @@ def _number(written: str) -> int | None:
     return number if number < 10**18 else None
 
 
+def _admission(name: str) -> int:
+    """The place of an admission in the list of all."""
+    names = [admission.name for admission in admissions()]
+    name = _ssdlab.named(name, names) or name
+    if name not in names:
+        raise ConfigError(
+            f"no admission is called {name!r}{suggestion(name, names)}; write {ADMISSION}={' or '.join(names)}"
+        )
+    return names.index(name)
+
+
 def _policy(written: str, items: Items) -> Asked:
-    """A policy such as `lru` or `lru-k:k=3:history=1000`, checked."""
+    """A policy such as `lru` or `lru-k:k=3:admission=bloom`, checked."""
     name, *changed = written.strip().split(":")
     known = {policy.name: policy for policy in policies()}
     name = _ssdlab.named(name, list(known)) or name
@@ -130,12 +165,15 @@ def _policy(written: str, items: Items) -> Asked:
     changes = []
     for change in changed:
         parameter, equals, value = change.partition("=")
+        if parameter == ADMISSION:
+            changes.append((ADMISSION, _admission(value)))
+            continue
         names = [one.name for one in known[name].parameters]
         number = _number(value) if equals else None
         if number is None:
             raise ConfigError(f"{written!r}: {change!r} is not NAME=NUMBER; write {name}:{(names or ['NAME'])[0]}=2")
         parameter = _ssdlab.named(parameter, names) or parameter
-        if parameter not in names:
+        if parameter not in names and not parameter.startswith(f"{ADMISSION}."):
             has = ", ".join(names) or "none"
             raise ConfigError(
                 f"policy {name} has no parameter {parameter!r}{suggestion(parameter, names)}; it has {has}"

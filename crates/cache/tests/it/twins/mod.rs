@@ -1,7 +1,12 @@
 //! Every policy once more: slow, obvious, written from its paper with plain vectors and linear searches.
 
 mod adaptive;
+mod ageing;
+mod clock_pro;
 mod counting;
+mod learning;
+mod lhd;
+mod queues;
 mod segmented;
 mod simple;
 
@@ -41,6 +46,19 @@ pub fn twin(name: &str, get: &dyn Fn(&str) -> u64, capacity: u64) -> Box<dyn Twi
         "arc" => Box::new(adaptive::Arc::new(capacity)),
         "car" => Box::new(adaptive::Car::new(capacity)),
         "lirs" => Box::new(adaptive::Lirs::new(capacity, get("hir"), get("hir_least"))),
+        "clock-pro" => Box::new(clock_pro::ClockPro::new(capacity)),
+        "lfu-da" => Box::new(ageing::GreedyDual::new(capacity, true, false)),
+        "gds" => Box::new(ageing::GreedyDual::new(capacity, false, true)),
+        "gdsf" => Box::new(ageing::GreedyDual::new(capacity, true, true)),
+        "hyperbolic" => Box::new(ageing::Hyperbolic::new(capacity, get("sample"), get("seed"))),
+        "lhd" => Box::new(lhd::Lhd::new(capacity, get)),
+        "fbr" => Box::new(queues::Fbr::new(capacity, get)),
+        "mq" => Box::new(queues::Mq::new(capacity, get)),
+        "qd-lp" => Box::new(queues::QdLp::new(capacity, get("small"))),
+        "s3-fifo-d" => Box::new(queues::S3FifoD::new(capacity, get)),
+        "clock2q-plus" => Box::new(queues::Clock2QPlus::new(capacity, get)),
+        "lecar" => Box::new(learning::LeCaR::new(capacity, get)),
+        "cacheus" => Box::new(learning::Cacheus::new(capacity, get("seed"))),
         _ => panic!("write a twin of {name}"),
     }
 }

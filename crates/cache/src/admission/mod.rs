@@ -1,0 +1,161 @@
+//! Who lets newcomers in, in front of any policy: one file each, registered in [`ADMISSIONS`].
+//!
+//! To add one: write its file with pseudo-code, source and an `INFO`, and register it here. The tests take it from the table, and
+//! ask for it to be told again in `tests/it/admission.rs`.
+//!
+//! An admission is asked for as a change of any policy's parameters: `admission` is its place in the table, and
+//! `admission.NAME` changes one of its own parameters. So it goes wherever parameters go, and a policy without one is
+//! built as if there were none.
+
+mod bloom;
+mod probability;
+mod size;
+mod tiny_lfu;
+
+use std::fmt::Debug;
+
+use ssdlab_core::parameter::{Owner, Parameter, Settings, Unit};
+
+use crate::{Access, CacheError, Policy};
+
+/// A registered admission.
+#[derive(Debug)]
+pub struct AdmissionInfo {
+    /// Name in configurations.
+    pub name: &'static str,
+    /// One sentence.
+    pub help: &'static str,
+    /// Where it is described; its file says more.
+    pub source: &'static str,
+    /// Its parameters.
+    pub parameters: &'static [Parameter],
+    /// Whether items may be of different sizes.
+    pub sizes: bool,
+    guard: fn(&Settings, Box<dyn Policy>) -> Box<dyn Policy>,
+}
+
+static NONE: AdmissionInfo = AdmissionInfo {
+    name: "none",
+    help: "Lets every item in.",
+    source: "",
+    parameters: &[],
+    sizes: true,
+    guard: |_, policy| policy,
+};
+
+/// Every admission; the first lets everything in.
+pub static ADMISSIONS: &[&AdmissionInfo] = &[&NONE, &probability::INFO, &size::INFO, &bloom::INFO, &tiny_lfu::INFO];
+
+/// The change of parameters that asks for an admission.
+const ASKED: &str = "admission";
+
+static ASKED_PARAMETER: [Parameter; 1] = [Parameter {
+    name: ASKED,
+    unit: Unit::Count("(place in the table of admissions)"),
+    default: 0,
+    min: 0,
+    max: ADMISSIONS.len() as u64 - 1,
+    example: None,
+    help: "Who lets newcomers in.",
+}];
+
+/// Which admission `changes` ask for, with its settings, and the changes that are the policy's own.
+#[derive(Debug)]
+pub(crate) struct Asked {
+    pub own: Vec<(String, u64)>,
+    info: &'static AdmissionInfo,
+    settings: Settings,
+}
+
+impl Asked {
+    pub fn new(policy: &'static str, changes: &[(String, u64)]) -> Result<Self, CacheError> {
+        let (mut chosen, mut of_admission, mut own) = (Vec::new(), Vec::new(), Vec::new());
+        for (name, value) in changes {
+            match name.strip_prefix(ASKED) {
+                Some("") => chosen.push((name, *value)),
+                Some(rest) if rest.starts_with('.') => of_admission.push((&rest[1..], *value)),
+                _ => own.push((name.clone(), *value)),
+            }
+        }
+        let owner = Owner { kind: "policy", name: policy, parameter: "parameter" };
+        let info = ADMISSIONS[Settings::new(owner, &ASKED_PARAMETER, &chosen)?.get(ASKED) as usize];
+        let owner = Owner { kind: "admission", name: info.name, parameter: "parameter" };
+        Ok(Self { own, info, settings: Settings::new(owner, info.parameters, &of_admission)? })
+    }
+
+    /// The policy behind the admission.
+    pub fn guard(&self, policy: Box<dyn Policy>, one_size: bool) -> Result<Box<dyn Policy>, CacheError> {
+        if !one_size && !self.info.sizes {
+            let able = ADMISSIONS.iter().filter(|info| info.sizes).map(|info| info.name);
+            let others = able.collect::<Vec<_>>().join(", ");
+            return Err(CacheError::AdmissionOfOneSize { admission: self.info.name, others });
+        }
+        let largest = tiny_lfu::LARGEST;
+        if !self.info.sizes && policy.capacity() > largest {
+            return Err(CacheError::TooLarge { policy: self.info.name, capacity: policy.capacity(), most: largest });
+        }
+        Ok((self.info.guard)(&self.settings, policy))
+    }
+}
+
+/// Decides on newcomers by themselves.
+trait Door: Send + Debug + 'static {
+    /// Whether an item that is not cached is let in.
+    fn admits(&mut self, access: Access) -> bool;
+
+    /// Memory that does not depend on the trace.
+    fn bytes(&self) -> usize;
+}
+
+/// A policy behind a door.
+#[derive(Debug)]
+struct Guarded<D> {
+    door: D,
+    policy: Box<dyn Policy>,
+}
+
+fn guarded<D: Door>(door: D, policy: Box<dyn Policy>) -> Box<dyn Policy> {
+    Box::new(Guarded { door, policy })
+}
+
+impl<D: Door> Policy for Guarded<D> {
+    fn access(&mut self, access: Access, evicted: &mut Vec<u32>) -> bool {
+        if self.policy.contains(access.item) || self.door.admits(access) {
+            return self.policy.access(access, evicted);
+        }
+        evicted.push(access.item);
+        false
+    }
+
+    fn victim(&mut self) -> Option<u32> {
+        self.policy.victim()
+    }
+
+    fn remove(&mut self, item: u32) {
+        self.policy.remove(item);
+    }
+
+    fn contains(&self, item: u32) -> bool {
+        self.policy.contains(item)
+    }
+
+    fn used(&self) -> u64 {
+        self.policy.used()
+    }
+
+    fn capacity(&self) -> u64 {
+        self.policy.capacity()
+    }
+
+    fn grow(&mut self, items: u32) {
+        self.policy.grow(items);
+    }
+
+    fn bytes(&self) -> usize {
+        self.policy.bytes() + self.door.bytes()
+    }
+
+    fn prefetch(&self, item: u32) {
+        self.policy.prefetch(item);
+    }
+}

@@ -1,0 +1,43 @@
+//! Large newcomers are turned away, so that one of them does not push many out.
+//!
+//! ```text
+//! miss(x):  x comes in if size(x) <= `largest`
+//! ```
+//! Source: Abrams, Standridge, Abdulla, Williams, Fox, "Caching proxies: limitations and potentials", WWW 1995: LRU-Threshold.
+
+use ssdlab_core::{Parameter, Unit};
+
+use super::{AdmissionInfo, Door, guarded};
+use crate::Access;
+
+pub(super) static INFO: AdmissionInfo = AdmissionInfo {
+    name: "size",
+    help: "Lets in what is small.",
+    source: "Abrams et al., WWW 1995",
+    parameters: &[Parameter {
+        name: "largest",
+        unit: Unit::Count("units of the capacity"),
+        default: 1 << 20,
+        min: 1,
+        max: u32::MAX as u64,
+        example: None,
+        help: "Size of the largest item that is let in: in bytes, where items have sizes.",
+    }],
+    sizes: true,
+    guard: |settings, policy| guarded(Size { largest: settings.get("largest") }, policy),
+};
+
+#[derive(Debug)]
+struct Size {
+    largest: u64,
+}
+
+impl Door for Size {
+    fn admits(&mut self, access: Access) -> bool {
+        u64::from(access.size) <= self.largest
+    }
+
+    fn bytes(&self) -> usize {
+        0
+    }
+}

@@ -1,0 +1,97 @@
+//! Numbered items without order, of which one can be drawn by chance.
+
+use ssdlab_core::mem::prefetch;
+use ssdlab_core::{HugeVec, Rng};
+
+use crate::lists::{grow, reserve};
+
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    at: u32,
+    size: u32,
+}
+
+const ABSENT: Place = Place { at: u32::MAX, size: 0 };
+
+#[derive(Debug)]
+pub(crate) struct Bag {
+    items: Vec<u32>,
+    place: HugeVec<Place>,
+    units: u64,
+    /// Most items that are in.
+    capacity: u64,
+}
+
+impl Bag {
+    /// An empty bag for items `0..items`, of which at most `capacity` are in.
+    pub fn new(items: u32, capacity: u64) -> Self {
+        let mut bag = Self { items: Vec::new(), place: HugeVec::filled(ABSENT, 0), units: 0, capacity };
+        bag.grow(items);
+        bag
+    }
+
+    /// Makes room for items `0..items`.
+    pub fn grow(&mut self, items: u32) {
+        grow(&mut self.place, ABSENT, items as usize);
+        reserve(&mut self.items, self.place.len(), self.capacity);
+    }
+
+    /// Memory of the bag.
+    pub fn bytes(&self) -> usize {
+        size_of_val(&*self.place) + self.items.capacity() * size_of::<u32>()
+    }
+
+    /// Loads the place of an item.
+    #[inline]
+    pub fn prefetch(&self, item: u32) {
+        prefetch(&self.place, item as usize);
+    }
+
+    /// Whether an item is in.
+    #[inline]
+    pub fn has(&self, item: u32) -> bool {
+        self.place[item as usize].size > 0
+    }
+
+    /// Units of an item that is in.
+    #[inline]
+    pub fn size(&self, item: u32) -> u32 {
+        self.place[item as usize].size
+    }
+
+    /// Items that are in.
+    pub fn len(&self) -> usize {
+        self.items.len()
+    }
+
+    /// Units of all items.
+    pub fn units(&self) -> u64 {
+        self.units
+    }
+
+    /// Any item, each with the same chance.
+    #[inline]
+    pub fn draw(&self, rng: &mut Rng) -> Option<u32> {
+        if self.items.is_empty() {
+            return None;
+        }
+        Some(self.items[rng.below(self.items.len() as u64) as usize])
+    }
+
+    /// Adds an item that is not in, behind the last.
+    pub fn push(&mut self, item: u32, size: u32) {
+        self.place[item as usize] = Place { at: self.items.len() as u32, size };
+        self.items.push(item);
+        self.units += u64::from(size);
+    }
+
+    /// Takes out an item that is in; the last takes its place.
+    pub fn remove(&mut self, item: u32) {
+        let Place { at, size } = std::mem::replace(&mut self.place[item as usize], ABSENT);
+        self.units -= u64::from(size);
+        self.items.swap_remove(at as usize);
+        if let Some(&moved) = self.items.get(at as usize) {
+            self.place[moved as usize].at = at;
+        }
+    }
+}

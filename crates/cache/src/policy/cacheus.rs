@@ -1,0 +1,280 @@
+//! CACHEUS: LeCaR with experts that withstand scans and churn, and a rate of learning that adapts.
+//!
+//! ```text
+//! S, Q: LRU queues of what is cached: used again, and the rest;  shares s + q = N, first q = max(1, 1 %)
+//! hit(x):   uses(x) up by one
+//!           x in S: its newest
+//!           x in Q: demoted: no more, and s up by max(1, new in H-LRU / demoted);  x becomes the newest of S;  demote
+//! miss(x):  x in H-LRU: out of it; new: no more, and q up by max(1, demoted / new in H-LRU);  blame LRU
+//!           x in H-LFU: out of it; blame LFU
+//!           full: LRU with the chance of its weight, else LFU: its choice gives way to its history, or to none if both
+//!                 choose the same
+//!           x was in a history: the newest of S, uses(x) up by one;  demote
+//!           nothing has given way yet: the newest of S while that is below s and Q is empty, else of Q;  uses(x) = 1
+//!           else: the newest of Q, new, uses(x) = 1;  demote
+//! demote, while S is above s: its oldest becomes the newest of Q, demoted
+//! LRU (scan resistant) chooses the oldest of Q;  LFU (churn resistant) the item of fewest uses, of these the one used last
+//! blame:    the weight times e^(-rate), both weights divided by their sum, and kept from 1 % to 99 %
+//! every N accesses:  dH, dR: by how much hits of N accesses and the rate have changed
+//!           dR not 0: rate up by |rate * dR| if dH / dR > 0, else down
+//!           else: no hits, or dH <= 0, ten times: a random rate
+//! ```
+//! Histories hold N / 2 items each; quotients are rounded, the rate stays from 0.001 to 1 and starts at sqrt(2 ln 2 / N). Source:
+//! Rodriguez et al., "Learning cache replacement with CACHEUS", FAST 2021, sections 4 and 5. What it leaves open is as in the
+//! program of its authors, except that theirs demotes from S already at its share.
+
+use std::cmp::Reverse;
+
+use ssdlab_core::{HugeVec, Rng};
+
+use super::lecar::Weights;
+use super::{Policy, PolicyInfo, random};
+use crate::Access;
+use crate::heap::Heap;
+use crate::lists::{Lists, grow};
+
+pub(super) static INFO: PolicyInfo = PolicyInfo {
+    name: "cacheus",
+    help: "LeCaR with experts that withstand scans and churn, and a rate of learning that adapts.",
+    source: "Rodriguez et al., FAST 2021",
+    parameters: &[random::SEED],
+    sizes: false,
+    needs_future: false,
+    largest: u64::MAX,
+    one_pass: None,
+    build: |settings, capacity, items| {
+        let fresh = ((capacity + 50) / 100).max(1);
+        let mut policy = Cacheus {
+            lists: Lists::new(0),
+            heap: Heap::new(0, capacity),
+            uses: HugeVec::filled(0, 0),
+            s_share: capacity - fresh,
+            demoted: 0,
+            new_in_history: 0,
+            cold: true,
+            weights: Weights::default(),
+            learning: Learning::new(capacity),
+            now: 0,
+            rng: Rng::named(settings.get("seed"), "CACHEUS"),
+            capacity,
+        };
+        policy.grow(items);
+        Box::new(policy)
+    },
+};
+
+const S: u8 = 0;
+const Q: u8 = 1;
+/// History of LRU; that of LFU is the next list.
+const HISTORY: u8 = 2;
+
+/// Bits of marks: the item came from S to Q; it is neither of the first ones nor has it come back.
+const DEMOTED: u8 = 1;
+const NEW: u8 = 2;
+
+/// The rate of learning.
+#[derive(Clone, Copy, Debug)]
+struct Learning {
+    rate: f64,
+    rate_before: f64,
+    hits: u64,
+    hits_before: u64,
+    in_vain: u32,
+}
+
+impl Learning {
+    const LEAST: f64 = 0.001;
+
+    fn new(capacity: u64) -> Self {
+        let rate = libm::sqrt(2.0 * std::f64::consts::LN_2 / capacity as f64).clamp(Self::LEAST, 1.0);
+        Self { rate, rate_before: 0.0, hits: 0, hits_before: 0, in_vain: 0 }
+    }
+
+    /// At the end of a period.
+    fn adapt(&mut self, rng: &mut Rng) {
+        let (rate, change) = (self.rate, self.rate - self.rate_before);
+        let more = self.hits > self.hits_before;
+        let fewer = self.hits < self.hits_before;
+        if change != 0.0 {
+            let step = (rate * change).abs();
+            let up = if change > 0.0 { more } else { fewer };
+            self.rate = if up { rate + step } else { rate - step }.clamp(Self::LEAST, 1.0);
+            self.in_vain = 0;
+        } else if self.hits == 0 || !more {
+            self.in_vain += 1;
+            if self.in_vain == 10 {
+                self.in_vain = 0;
+                self.rate = Self::LEAST + (1.0 - Self::LEAST) * rng.unit();
+            }
+        }
+        (self.rate_before, self.hits_before, self.hits) = (rate, self.hits, 0);
+    }
+}
+
+#[derive(Debug)]
+struct Cacheus {
+    lists: Lists<4>,
+    /// Cached items by uses and time of the last.
+    heap: Heap<(u64, Reverse<u64>)>,
+    /// Uses of items that have left.
+    uses: HugeVec<u64>,
+    /// Most items of S.
+    s_share: u64,
+    /// Demoted items.
+    demoted: u64,
+    /// New items in the history of LRU.
+    new_in_history: u64,
+    /// Whether nothing gave way yet.
+    cold: bool,
+    weights: Weights,
+    learning: Learning,
+    /// Accesses so far.
+    now: u64,
+    rng: Rng,
+    capacity: u64,
+}
+
+/// A quotient, rounded, of counts that are taken as at least 1 where they divide; at least 1.
+fn quotient(of: u64, by: u64) -> u64 {
+    let by = by.max(1);
+    ((2 * of + by) / (2 * by)).max(1)
+}
+
+impl Cacheus {
+    fn has_mark(&self, item: u32, bit: u8) -> bool {
+        self.lists.mark(item) & bit != 0
+    }
+
+    fn clear_mark(&mut self, item: u32, bit: u8) {
+        self.lists.set_mark(item, self.lists.mark(item) & !bit);
+    }
+
+    fn demote(&mut self) {
+        while self.lists.units(S) > self.s_share {
+            if let Some(item) = self.lists.move_oldest(S, Q) {
+                self.lists.set_mark(item, self.lists.mark(item) | DEMOTED);
+                self.demoted += 1;
+            }
+        }
+    }
+
+    /// An item is demoted no more, whether it was or not: whether it was.
+    fn restore(&mut self, item: u32) -> bool {
+        let was = self.has_mark(item, DEMOTED);
+        self.clear_mark(item, DEMOTED);
+        self.demoted -= u64::from(was);
+        was
+    }
+
+    /// Takes an item out of a history.
+    fn leave_history(&mut self, item: u32) {
+        self.new_in_history -= u64::from(self.lists.list(item) == HISTORY && self.has_mark(item, NEW));
+        self.lists.remove(item);
+    }
+
+    /// An item of a history comes back.
+    fn learn(&mut self, item: u32) {
+        let which = self.lists.list(item) - HISTORY;
+        self.leave_history(item);
+        if which == 0 && self.has_mark(item, NEW) {
+            let q_share = self.capacity - self.s_share + quotient(self.demoted, self.new_in_history);
+            self.s_share = self.capacity - q_share.min(self.capacity - 1);
+        }
+        self.weights.blame(which, self.learning.rate);
+    }
+
+    fn come(&mut self, item: u32, list: u8, mark: u8, uses: u64) {
+        self.lists.set_mark(item, mark);
+        self.lists.push(list, item, 1);
+        self.heap.push(item, 1, (uses, Reverse(self.now)));
+    }
+}
+
+impl Policy for Cacheus {
+    fn access(&mut self, Access { item, .. }: Access, evicted: &mut Vec<u32>) -> bool {
+        self.now += 1;
+        if self.now.is_multiple_of(self.capacity) {
+            self.learning.adapt(&mut self.rng);
+        }
+        let list = self.lists.list(item);
+        if list == S || list == Q {
+            self.learning.hits += 1;
+            let (uses, _) = self.heap.key(item);
+            self.heap.set(item, (uses + 1, Reverse(self.now)));
+            if self.restore(item) {
+                let more = quotient(self.new_in_history, self.demoted + 1);
+                self.s_share = (self.s_share + more).min(self.capacity - 1);
+            }
+            self.lists.move_to(S, item);
+            self.demote();
+            return true;
+        }
+        let came_back = self.lists.has(item);
+        if came_back {
+            self.learn(item);
+        }
+        if self.used() == self.capacity {
+            evicted.extend(self.victim());
+        }
+        if came_back {
+            self.come(item, S, 0, self.uses[item as usize] + 1);
+        } else if self.cold {
+            let begins = self.lists.units(S) < self.s_share && self.lists.units(Q) == 0;
+            self.come(item, if begins { S } else { Q }, 0, 1);
+        } else {
+            self.come(item, Q, NEW, 1);
+        }
+        self.demote();
+        false
+    }
+
+    fn victim(&mut self) -> Option<u32> {
+        self.cold = false;
+        let lru = self.lists.oldest(Q).or(self.lists.oldest(S))?;
+        let ((_, _), lfu) = self.heap.least()?;
+        let which = self.weights.choose(&mut self.rng);
+        let victim = if which == 0 { lru } else { lfu };
+        self.restore(victim);
+        self.uses[victim as usize] = self.heap.key(victim).0;
+        self.heap.remove(victim);
+        if lru == lfu {
+            self.lists.remove(victim);
+            return Some(victim);
+        }
+        self.lists.move_to(HISTORY + which, victim);
+        self.new_in_history += u64::from(which == 0 && self.has_mark(victim, NEW));
+        while self.lists.units(HISTORY + which) > self.capacity / 2 {
+            let Some(forgotten) = self.lists.oldest(HISTORY + which) else { break };
+            self.leave_history(forgotten);
+        }
+        Some(victim)
+    }
+
+    fn remove(&mut self, item: u32) {
+        if self.heap.has(item) {
+            self.restore(item);
+            self.heap.remove(item);
+            self.lists.remove(item);
+        } else if self.lists.has(item) {
+            self.leave_history(item);
+        }
+    }
+
+    super::listed!(lists, HISTORY, only);
+
+    fn grow(&mut self, items: u32) {
+        self.lists.grow(items);
+        self.heap.grow(items);
+        grow(&mut self.uses, 0, items as usize);
+    }
+
+    fn bytes(&self) -> usize {
+        self.lists.bytes() + self.heap.bytes() + size_of_val(&*self.uses)
+    }
+
+    #[inline]
+    fn prefetch(&self, item: u32) {
+        self.lists.prefetch(item);
+        self.heap.prefetch(item);
+    }
+}

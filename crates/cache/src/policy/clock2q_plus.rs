@@ -1,0 +1,124 @@
+//! Clock2Q+: S3-FIFO with bits in place of counters, and a window of newcomers whose uses do not count.
+//!
+//! ```text
+//! hit(x):    x in S, and at least `window` of S came in since x did: bit(x) set;  x in M: bit(x) set
+//! miss(x):   x in G: out of it
+//!            while x does not fit:  |M| above its share, or S empty: EVICT-M;  else EVICT-S
+//!            x was in G, or S is full and nothing has given way yet: to the head of M;  else to the head of S;  bit clear
+//! EVICT-S, until one gave way or S is empty:
+//!            tail of S:  bit set: to the head of M, bit clear
+//!                        else: it gives way to G, which forgets its oldest while above `ghost`
+//! EVICT-M, until one gave way:
+//!            tail of M:  bit set: bit cleared, to the head of M;  else: it gives way
+//! ```
+//! S has 10 %, its newest half is the window, G remembers half of the cache. Source: Zhai et al., "Clock2Q+: a simple and
+//! efficient replacement algorithm for metadata cache in VMware vSAN", arXiv 2511.21958, 2025. The order of the steps of a miss is
+//! that of libCacheSim, whose authors took part; its ghost is 90 %.
+
+use ssdlab_core::{HugeVec, Parameter, Unit};
+
+use super::s3_fifo::SMALL_SHARE;
+use super::three_queues::{Rules, SMALL, ThreeQueues, queued};
+use super::{Policy, PolicyInfo};
+use crate::Access;
+use crate::lists::grow;
+
+pub(super) static INFO: PolicyInfo = PolicyInfo {
+    name: "clock2q-plus",
+    help: "A small FIFO in which uses soon after the first do not count, a CLOCK, and a memory of what left the FIFO.",
+    source: "Zhai et al. 2025",
+    parameters: &[
+        SMALL_SHARE,
+        Parameter {
+            name: "window",
+            unit: Unit::Percent,
+            default: 50,
+            min: 0,
+            max: 100,
+            example: None,
+            help: "Share of the small FIFO whose uses do not count.",
+        },
+        Parameter::share("ghost", 50, "What is remembered of those that left, in terms of the capacity."),
+    ],
+    sizes: true,
+    needs_future: false,
+    largest: u64::MAX,
+    one_pass: None,
+    build: |settings, capacity, items| {
+        let rules = Rules { most_uses: 1, promoted_at: 1, keeps_uses: false, fills_main: true };
+        let mut queues = ThreeQueues::new(rules, settings, capacity, 0);
+        queues.ghost = settings.share("ghost", capacity);
+        let window_percent = settings.get("window");
+        let mut policy =
+            Clock2QPlus { queues, window_percent, arrivals: Arrivals { all: 0, at: HugeVec::filled(0, 0) } };
+        policy.grow(items);
+        Box::new(policy)
+    },
+};
+
+/// Units that ever came into the small FIFO, in all and when each item did.
+#[derive(Debug)]
+struct Arrivals {
+    all: u64,
+    at: HugeVec<u64>,
+}
+
+impl Arrivals {
+    fn note(&mut self, item: u32, size: u32) {
+        self.all += u64::from(size);
+        self.at[item as usize] = self.all;
+    }
+
+    fn since(&self, item: u32) -> u64 {
+        self.all - self.at[item as usize]
+    }
+
+    fn grow(&mut self, items: u32) {
+        grow(&mut self.at, 0, items as usize);
+    }
+
+    fn bytes(&self) -> usize {
+        size_of_val(&*self.at)
+    }
+
+    fn prefetch(&self, item: u32) {
+        ssdlab_core::mem::prefetch(&self.at, item as usize);
+    }
+}
+
+#[derive(Debug)]
+struct Clock2QPlus {
+    queues: ThreeQueues,
+    window_percent: u64,
+    arrivals: Arrivals,
+}
+
+impl Clock2QPlus {
+    /// Whether an item of the small FIFO came in so lately that its use does not count.
+    fn is_correlated(&self, item: u32) -> bool {
+        // In percent, so that nothing is rounded.
+        u128::from(self.arrivals.since(item)) * 100 < u128::from(self.queues.small) * u128::from(self.window_percent)
+    }
+}
+
+impl Policy for Clock2QPlus {
+    fn access(&mut self, Access { item, size, .. }: Access, evicted: &mut Vec<u32>) -> bool {
+        if self.queues.has(item) {
+            if self.queues.lists.list(item) != SMALL || !self.is_correlated(item) {
+                self.queues.count(item);
+            }
+            return true;
+        }
+        self.queues.bring(item, size, |item, _, _| evicted.push(item));
+        if self.queues.lists.list(item) == SMALL {
+            self.arrivals.note(item, size);
+        }
+        false
+    }
+
+    fn victim(&mut self) -> Option<u32> {
+        self.queues.victim().map(|(item, _)| item)
+    }
+
+    queued!(queues, remove, and arrivals);
+}

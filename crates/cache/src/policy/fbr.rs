@@ -1,0 +1,208 @@
+//! FBR: an LRU stack in three sections; uses in the upper one do not count, and the lower one is evicted by count.
+//!
+//! ```text
+//! sections of the stack, from the top: new, middle, old;  count(x): uses that were not correlated
+//! hit(x):   x not in the new section: count(x) up by one;  x goes to the top
+//! miss(x):  while x does not fit: of the old section, the item of least count gives way;
+//!                                 of equals, and of all whose count is at least `count_most`, the lowest
+//!           x goes to the top, count(x) = 1
+//! both:     the mean of all counts above `mean_most`: every count = count / 2, rounded up
+//! ```
+//! Where the old section is empty, the lowest item gives way. Source: Robinson, Devarakonda, "Data cache management using
+//! frequency-based replacement", SIGMETRICS 1990, sections 2 and 3. Its parameters depend on the workload; the defaults
+//! here are ours.
+
+use ssdlab_core::mem::prefetch;
+use ssdlab_core::{HugeVec, Parameter, Unit};
+
+use super::{Policy, PolicyInfo};
+use crate::Access;
+use crate::heap::Heap;
+use crate::lists::{Lists, grow};
+
+pub(super) static INFO: PolicyInfo = PolicyInfo {
+    name: "fbr",
+    help: "LRU whose newest items do not count uses, and whose oldest are evicted by count.",
+    source: "Robinson, Devarakonda, SIGMETRICS 1990",
+    parameters: &[
+        Parameter {
+            name: "new",
+            unit: Unit::Percent,
+            default: 25,
+            min: 0,
+            max: 100,
+            example: None,
+            help: "Share of the new section.",
+        },
+        Parameter {
+            name: "old",
+            unit: Unit::Percent,
+            default: 50,
+            min: 0,
+            max: 100,
+            example: None,
+            help: "Share of the old section.",
+        },
+        Parameter {
+            name: "mean_most",
+            unit: Unit::Count("uses"),
+            default: 100,
+            min: 1,
+            max: 1 << 30,
+            example: None,
+            help: "Mean of counts above which they are halved.",
+        },
+        Parameter {
+            name: "count_most",
+            unit: Unit::Count("uses"),
+            default: 1000,
+            min: 1,
+            max: 1 << 30,
+            example: None,
+            help: "Counts from here on are not told apart.",
+        },
+    ],
+    sizes: true,
+    needs_future: false,
+    largest: u64::MAX,
+    one_pass: None,
+    build: |settings, capacity, items| {
+        let new_most = settings.share("new", capacity);
+        let mut policy = Fbr {
+            stack: Lists::new(0),
+            old: Heap::new(0, capacity),
+            counts: HugeVec::filled(0, 0),
+            arrivals: 0,
+            sum: 0,
+            cached: 0,
+            new_most,
+            middle_most: capacity.saturating_sub(new_most + settings.share("old", capacity)),
+            mean_most: settings.get("mean_most"),
+            count_most: settings.get("count_most"),
+            capacity,
+        };
+        policy.grow(items);
+        Box::new(policy)
+    },
+};
+
+const NEW: u8 = 0;
+const MIDDLE: u8 = 1;
+const OLD: u8 = 2;
+
+#[derive(Debug)]
+struct Fbr {
+    stack: Lists<3>,
+    /// The old section by count and arrival in it.
+    old: Heap<(u64, u64)>,
+    counts: HugeVec<u64>,
+    /// Items that ever came into the old section.
+    arrivals: u64,
+    /// Of the counts of all cached items.
+    sum: u64,
+    cached: u64,
+    new_most: u64,
+    middle_most: u64,
+    mean_most: u64,
+    count_most: u64,
+    capacity: u64,
+}
+
+impl Fbr {
+    /// Lets sections that are too large give to the next lower one, and counts age.
+    fn settle(&mut self) {
+        while self.stack.units(NEW) > self.new_most {
+            self.stack.move_oldest(NEW, MIDDLE);
+        }
+        while self.stack.units(MIDDLE) > self.middle_most {
+            if let Some(item) = self.stack.move_oldest(MIDDLE, OLD) {
+                self.arrivals += 1;
+                self.old.push(item, 0, (self.counts[item as usize].min(self.count_most), self.arrivals));
+            }
+        }
+        if self.sum > self.mean_most * self.cached {
+            self.halve();
+        }
+    }
+
+    fn halve(&mut self) {
+        self.sum = 0;
+        for section in [NEW, MIDDLE, OLD] {
+            let mut at = self.stack.oldest(section);
+            while let Some(item) = at {
+                let count = &mut self.counts[item as usize];
+                *count = count.div_ceil(2);
+                self.sum += *count;
+                if section == OLD {
+                    let (_, arrival) = self.old.key(item);
+                    self.old.set(item, ((*count).min(self.count_most), arrival));
+                }
+                at = self.stack.newer(item);
+            }
+        }
+    }
+}
+
+impl Policy for Fbr {
+    fn access(&mut self, Access { item, size, .. }: Access, evicted: &mut Vec<u32>) -> bool {
+        let section = self.stack.list(item);
+        let hit = section <= OLD;
+        if hit {
+            if section != NEW {
+                self.counts[item as usize] += 1;
+                self.sum += 1;
+            }
+            if section == OLD {
+                self.old.remove(item);
+            }
+            self.stack.move_to(NEW, item);
+        } else {
+            while self.used() + u64::from(size) > self.capacity {
+                evicted.extend(self.victim());
+            }
+            self.counts[item as usize] = 1;
+            self.sum += 1;
+            self.cached += 1;
+            self.stack.push(NEW, item, size);
+        }
+        self.settle();
+        hit
+    }
+
+    fn victim(&mut self) -> Option<u32> {
+        let least = self.old.least().map(|(_, item)| item);
+        let victim = least.or(self.stack.oldest(MIDDLE)).or(self.stack.oldest(NEW))?;
+        self.remove(victim);
+        Some(victim)
+    }
+
+    fn remove(&mut self, item: u32) {
+        if self.stack.has(item) {
+            if self.stack.list(item) == OLD {
+                self.old.remove(item);
+            }
+            self.stack.remove(item);
+            self.sum -= self.counts[item as usize];
+            self.cached -= 1;
+        }
+    }
+
+    super::listed!(stack, OLD + 1, only);
+
+    fn grow(&mut self, items: u32) {
+        self.stack.grow(items);
+        self.old.grow(items);
+        grow(&mut self.counts, 0, items as usize);
+    }
+
+    fn bytes(&self) -> usize {
+        self.stack.bytes() + self.old.bytes() + size_of_val(&*self.counts)
+    }
+
+    #[inline]
+    fn prefetch(&self, item: u32) {
+        self.stack.prefetch(item);
+        self.old.prefetch(item);
+        prefetch(&self.counts, item as usize);
+    }
+}

@@ -1,0 +1,25 @@
+//! GDSF: GreedyDual-Size with frequencies; what is small and often used stays.
+//!
+//! ```text
+//! L: the age of the cache, 0 at first
+//! hit(x):   uses(x) up by one;  value(x) = L + uses(x) / size(x)
+//! miss(x):  while x does not fit: the item v of least value gives way;  L = value(v)
+//!           uses(x) = 1;  value(x) = L + 1 / size(x)
+//! ```
+//! Source: Cherkasova, "Improving WWW proxies performance with greedy-dual-size-frequency caching policy", HP Laboratories
+//! HPL-98-69R1, 1998, with every cost 1. Of equals, the one used longest ago gives way. With items of one size it is LFU-DA.
+
+use super::PolicyInfo;
+use super::greedy_dual::GreedyDual;
+
+pub(super) static INFO: PolicyInfo = PolicyInfo {
+    name: "gdsf",
+    help: "Evicts the item of fewest uses for its size; uses age.",
+    source: "Cherkasova 1998",
+    parameters: &[],
+    sizes: true,
+    needs_future: false,
+    largest: u64::MAX,
+    one_pass: None,
+    build: |_, capacity, items| Box::new(GreedyDual::<true, true>::new(capacity, items)),
+};

@@ -1,0 +1,95 @@
+//! Values that age: what LFU-DA, GreedyDual-Size and its successor with frequencies share.
+//!
+//! The item of least value gives way, and its value becomes the age of the cache, which is added to the values of items
+//! used from then on. Nothing loses value, but what is not used falls behind. Of equal values, the one used longest ago
+//! gives way.
+
+use ssdlab_core::HugeVec;
+
+use super::Policy;
+use crate::Access;
+use crate::heap::Heap;
+use crate::lists::grow;
+
+#[derive(Debug)]
+pub(super) struct GreedyDual<const USES: bool, const SIZES: bool> {
+    /// By value, as the bits of a number that is not negative, and time of the last use.
+    heap: Heap<(u64, u64)>,
+    /// Uses of each item since it came in, where they count.
+    uses: HugeVec<u32>,
+    /// Units of each cached item, where they count.
+    sizes: HugeVec<u32>,
+    age: f64,
+    /// Accesses so far.
+    now: u64,
+    capacity: u64,
+}
+
+impl<const USES: bool, const SIZES: bool> GreedyDual<USES, SIZES> {
+    pub fn new(capacity: u64, items: u32) -> Self {
+        let none = || HugeVec::filled(0, 0);
+        let mut policy = Self { heap: Heap::new(0, capacity), uses: none(), sizes: none(), age: 0.0, now: 0, capacity };
+        policy.grow(items);
+        policy
+    }
+
+    fn key(&self, item: u32) -> (u64, u64) {
+        let uses = if USES { f64::from(self.uses[item as usize]) } else { 1.0 };
+        let worth = if SIZES { uses / f64::from(self.sizes[item as usize]) } else { uses };
+        ((self.age + worth).to_bits(), self.now)
+    }
+}
+
+impl<const USES: bool, const SIZES: bool> Policy for GreedyDual<USES, SIZES> {
+    fn access(&mut self, Access { item, size, .. }: Access, evicted: &mut Vec<u32>) -> bool {
+        self.now += 1;
+        if self.heap.has(item) {
+            if USES {
+                let uses = &mut self.uses[item as usize];
+                *uses = uses.saturating_add(1);
+            }
+            self.heap.set(item, self.key(item));
+            return true;
+        }
+        while self.heap.units() + u64::from(size) > self.capacity {
+            evicted.extend(self.victim());
+        }
+        if USES {
+            self.uses[item as usize] = 1;
+        }
+        if SIZES {
+            self.sizes[item as usize] = size;
+        }
+        self.heap.push(item, size, self.key(item));
+        false
+    }
+
+    fn victim(&mut self) -> Option<u32> {
+        let ((value, _), item) = self.heap.least()?;
+        self.age = f64::from_bits(value);
+        self.heap.remove(item);
+        Some(item)
+    }
+
+    fn remove(&mut self, item: u32) {
+        if self.heap.has(item) {
+            self.heap.remove(item);
+        }
+    }
+
+    fn grow(&mut self, items: u32) {
+        self.heap.grow(items);
+        if USES {
+            grow(&mut self.uses, 0, items as usize);
+        }
+        if SIZES {
+            grow(&mut self.sizes, 0, items as usize);
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        self.heap.bytes() + size_of_val(&*self.uses) + size_of_val(&*self.sizes)
+    }
+
+    super::held!(heap);
+}

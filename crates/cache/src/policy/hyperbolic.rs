@@ -1,0 +1,127 @@
+//! Hyperbolic caching: the item used least often for the time and room it has had gives way, of a sample.
+//!
+//! ```text
+//! hit(x):   uses(x) up by one
+//! miss(x):  while x does not fit: of `sample` items drawn by chance, the one of least
+//!               uses / (size * accesses since it came in)  gives way; of equals, the first drawn
+//!           x comes in with one use
+//! ```
+//! Source: Blankstein, Sen, Freedman, "Hyperbolic caching: flexible caching for web applications", USENIX ATC 2017,
+//! section 2; items are drawn with replacement, and every cost is 1. Time is counted in accesses.
+
+use ssdlab_core::{HugeVec, Parameter, Rng, Unit};
+
+use super::{Policy, PolicyInfo, random};
+use crate::Access;
+use crate::bag::Bag;
+use crate::lists::grow;
+
+pub(super) static INFO: PolicyInfo = PolicyInfo {
+    name: "hyperbolic",
+    help: "Of a sample, evicts the item used least often for the time it was cached and its size.",
+    source: "Blankstein et al., USENIX ATC 2017",
+    parameters: &[
+        Parameter {
+            name: "sample",
+            unit: Unit::Count("items"),
+            default: 64,
+            min: 1,
+            max: 1024,
+            example: None,
+            help: "Items looked at for each that is evicted.",
+        },
+        random::SEED,
+    ],
+    sizes: true,
+    needs_future: false,
+    largest: u64::MAX,
+    one_pass: None,
+    build: |settings, capacity, items| {
+        let mut policy = Hyperbolic {
+            cached: Bag::new(0, capacity),
+            uses: HugeVec::filled(ABSENT, 0),
+            now: 0,
+            sample: settings.get("sample"),
+            rng: Rng::named(settings.get("seed"), "hyperbolic caching"),
+            capacity,
+        };
+        policy.grow(items);
+        Box::new(policy)
+    },
+};
+
+/// Uses since an item came in, and when that was.
+#[derive(Clone, Copy, Debug)]
+struct Uses {
+    count: u64,
+    since: u64,
+}
+
+const ABSENT: Uses = Uses { count: 0, since: 0 };
+
+#[derive(Debug)]
+struct Hyperbolic {
+    cached: Bag,
+    uses: HugeVec<Uses>,
+    /// Accesses so far.
+    now: u64,
+    sample: u64,
+    rng: Rng,
+    capacity: u64,
+}
+
+impl Hyperbolic {
+    /// Has an item give way at time `now`.
+    fn evict(&mut self, now: u64) -> Option<u32> {
+        let mut least = f64::INFINITY;
+        let mut victim = None;
+        for _ in 0..self.sample {
+            let item = self.cached.draw(&mut self.rng)?;
+            let Uses { count, since } = self.uses[item as usize];
+            let priority = count as f64 / (f64::from(self.cached.size(item)) * (now - since) as f64);
+            if priority < least {
+                (least, victim) = (priority, Some(item));
+            }
+        }
+        victim.into_iter().for_each(|item| self.cached.remove(item));
+        victim
+    }
+}
+
+impl Policy for Hyperbolic {
+    fn access(&mut self, Access { item, size, .. }: Access, evicted: &mut Vec<u32>) -> bool {
+        self.now += 1;
+        if self.cached.has(item) {
+            self.uses[item as usize].count += 1;
+            return true;
+        }
+        while self.cached.units() + u64::from(size) > self.capacity {
+            evicted.extend(self.evict(self.now));
+        }
+        self.uses[item as usize] = Uses { count: 1, since: self.now };
+        self.cached.push(item, size);
+        false
+    }
+
+    fn victim(&mut self) -> Option<u32> {
+        // At the time of the access for which it gives way.
+        self.evict(self.now + 1)
+    }
+
+    fn remove(&mut self, item: u32) {
+        if self.cached.has(item) {
+            self.cached.remove(item);
+        }
+    }
+
+    fn grow(&mut self, items: u32) {
+        self.cached.grow(items);
+        grow(&mut self.uses, ABSENT, items as usize);
+    }
+
+    fn bytes(&self) -> usize {
+        self.cached.bytes() + size_of_val(&*self.uses)
+    }
+
+    super::held!(cached);
+}

@@ -1,0 +1,194 @@
+//! LeCaR: LRU or LFU chooses who gives way, each with a chance that it loses where its choice is asked for again.
+//!
+//! ```text
+//! access(x) at time t, in accesses:
+//! hit(x):   uses(x) up by one, x becomes the newest
+//! miss(x):  x in the history of LRU or LFU: out of it;  the weight of that one times e^(-rate * 0.005^((t - t(x)) / N)),
+//!                                           both weights divided by their sum, and kept from 1 % to 99 %
+//!                                           uses(x) up by one;  else uses(x) = 1
+//!           while x does not fit: LRU with the chance of its weight, else LFU: its choice v gives way to its history,
+//!                                 which forgets its oldest while above its share;  t(v) = t
+//!           x becomes the newest
+//! ```
+//! N is the number of items cached, as many as there ever were. Source: Vietri et al., "Driving cache replacement with ML-based
+//! LeCaR", HotStorage 2018, algorithms 1 and 2, with its rate of 0.45. Histories of half the cache each, the limits of the
+//! weights and the uses that are remembered are as in the program of its authors; of items with equally few uses, LFU chooses the
+//! one used longest ago.
+
+use ssdlab_core::mem::prefetch;
+use ssdlab_core::{HugeVec, Parameter, Rng};
+
+use super::{Policy, PolicyInfo, random};
+use crate::Access;
+use crate::heap::Heap;
+use crate::lists::{Lists, NOWHERE, grow};
+
+pub(super) static INFO: PolicyInfo = PolicyInfo {
+    name: "lecar",
+    help: "LRU or LFU evicts, with chances learnt from what comes back.",
+    source: "Vietri et al., HotStorage 2018",
+    parameters: &[
+        Parameter::share("rate", 45, "How much is learnt from one mistake."),
+        Parameter::share(
+            "history",
+            50,
+            "What is remembered of those that left, in terms of the capacity, for each of the two.",
+        ),
+        random::SEED,
+    ],
+    sizes: true,
+    needs_future: false,
+    largest: u64::MAX,
+    one_pass: None,
+    build: |settings, capacity, items| {
+        let mut policy = LeCaR {
+            lists: Lists::new(0),
+            heap: Heap::new(0, capacity),
+            left: HugeVec::filled(NEVER, 0),
+            weights: Weights::default(),
+            rate: settings.get("rate") as f64 / 100.0,
+            history: settings.share("history", capacity),
+            most_items: 0,
+            now: 0,
+            rng: Rng::named(settings.get("seed"), "LeCaR"),
+            capacity,
+        };
+        policy.grow(items);
+        Box::new(policy)
+    },
+};
+
+/// What the weight of a mistake falls to within as many accesses as there are items cached.
+const DISCOUNT: f64 = 0.005;
+
+/// The chances of LRU and LFU.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Weights([f64; 2]);
+
+impl Default for Weights {
+    fn default() -> Self {
+        Self([0.5; 2])
+    }
+}
+
+impl Weights {
+    /// Which of the two decides: 0 for LRU, 1 for LFU.
+    pub fn choose(&self, rng: &mut Rng) -> u8 {
+        u8::from(rng.unit() >= self.0[0])
+    }
+
+    /// One of the two made a mistake.
+    pub fn blame(&mut self, which: u8, rate: f64) {
+        self.0[which as usize] *= libm::exp(-rate);
+        let [lru, lfu] = self.0;
+        let lru = (lru / (lru + lfu)).clamp(0.01, 0.99);
+        self.0 = [lru, 1.0 - lru];
+    }
+}
+
+const CACHED: u8 = 0;
+/// History of LRU; that of LFU is the next list.
+const HISTORY: u8 = 1;
+
+/// What is remembered of an item that has left.
+#[derive(Clone, Copy, Debug)]
+struct Left {
+    uses: u64,
+    at: u64,
+}
+
+const NEVER: Left = Left { uses: 0, at: 0 };
+
+#[derive(Debug)]
+struct LeCaR {
+    lists: Lists<3>,
+    /// Cached items by uses and time of the last.
+    heap: Heap<(u64, u64)>,
+    left: HugeVec<Left>,
+    weights: Weights,
+    rate: f64,
+    /// Most units of a history.
+    history: u64,
+    /// Most items that were ever cached.
+    most_items: usize,
+    /// Accesses so far.
+    now: u64,
+    rng: Rng,
+    capacity: u64,
+}
+
+impl LeCaR {
+    /// Has an item give way at time `now`.
+    fn evict(&mut self, now: u64) -> Option<u32> {
+        let which = self.weights.choose(&mut self.rng);
+        let victim = if which == 0 { self.lists.oldest(CACHED) } else { self.heap.least().map(|(_, item)| item) }?;
+        self.left[victim as usize] = Left { uses: self.heap.key(victim).0, at: now };
+        self.heap.remove(victim);
+        self.lists.move_to(HISTORY + which, victim);
+        while self.lists.units(HISTORY + which) > self.history {
+            self.lists.pop_oldest(HISTORY + which);
+        }
+        Some(victim)
+    }
+}
+
+impl Policy for LeCaR {
+    fn access(&mut self, Access { item, size, .. }: Access, evicted: &mut Vec<u32>) -> bool {
+        self.now += 1;
+        let list = self.lists.list(item);
+        if list == CACHED {
+            self.lists.renew(item);
+            let (uses, _) = self.heap.key(item);
+            self.heap.set(item, (uses + 1, self.now));
+            return true;
+        }
+        let mut uses = 1;
+        if list != NOWHERE {
+            let Left { uses: before, at } = self.left[item as usize];
+            let since = (self.now - at) as f64 / self.most_items as f64;
+            self.weights.blame(list - HISTORY, self.rate * libm::pow(DISCOUNT, since));
+            self.lists.remove(item);
+            uses = before + 1;
+        }
+        while self.used() + u64::from(size) > self.capacity {
+            evicted.extend(self.evict(self.now));
+        }
+        self.lists.push(CACHED, item, size);
+        self.heap.push(item, size, (uses, self.now));
+        self.most_items = self.most_items.max(self.heap.len());
+        false
+    }
+
+    fn victim(&mut self) -> Option<u32> {
+        // At the time of the access for which it gives way.
+        self.evict(self.now + 1)
+    }
+
+    fn remove(&mut self, item: u32) {
+        if self.lists.has(item) {
+            self.lists.remove(item);
+        }
+        if self.heap.has(item) {
+            self.heap.remove(item);
+        }
+    }
+
+    super::listed!(lists, 1, only);
+
+    fn grow(&mut self, items: u32) {
+        self.lists.grow(items);
+        self.heap.grow(items);
+        grow(&mut self.left, NEVER, items as usize);
+    }
+
+    fn bytes(&self) -> usize {
+        self.lists.bytes() + self.heap.bytes() + size_of_val(&*self.left)
+    }
+
+    #[inline]
+    fn prefetch(&self, item: u32) {
+        self.lists.prefetch(item);
+        self.heap.prefetch(item);
+        prefetch(&self.left, item as usize);
+    }
+}

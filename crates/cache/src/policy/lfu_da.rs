@@ -1,0 +1,26 @@
+//! LFU-DA: LFU with dynamic ageing, so that what was used often long ago gives way.
+//!
+//! ```text
+//! L: the age of the cache, 0 at first
+//! hit(x):   uses(x) up by one;  value(x) = L + uses(x)
+//! miss(x):  while x does not fit: the item v of least value gives way;  L = value(v)
+//!           uses(x) = 1;  value(x) = L + 1
+//! ```
+//! Source: Arlitt, Cherkasova, Dilley, Friedrich, Jin, "Evaluating content management techniques for web proxy caches",
+//! ACM SIGMETRICS Performance Evaluation Review 27(4), 2000, with every cost 1. Of equals, the one used longest ago gives
+//! way.
+
+use super::PolicyInfo;
+use super::greedy_dual::GreedyDual;
+
+pub(super) static INFO: PolicyInfo = PolicyInfo {
+    name: "lfu-da",
+    help: "LFU whose counts age: a newcomer starts from the value of what gave way last.",
+    source: "Arlitt et al. 2000",
+    parameters: &[],
+    sizes: true,
+    needs_future: false,
+    largest: u64::MAX,
+    one_pass: None,
+    build: |_, capacity, items| Box::new(GreedyDual::<true, false>::new(capacity, items)),
+};

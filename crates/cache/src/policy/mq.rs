@@ -1,0 +1,182 @@
+//! MQ: LRU queues by number of uses; what is not used for a while moves down, and counts of what left are remembered.
+//!
+//! ```text
+//! lifetime: `lifetime` accesses for each item of the cache, of as many as it ever held
+//! hit(x):   x leaves its queue
+//! miss(x):  while x does not fit: the oldest of the lowest queue that has any gives way; Qout remembers its uses,
+//!                                 and forgets its oldest while above `remembered`
+//!           x in Qout: out of it;  else uses(x) = 0
+//! both:     uses(x) up by one;  x becomes the newest of queue min(log2(uses), queues - 1), until now + lifetime
+//!           now up by one;  for each queue but the lowest, from below: its oldest, if its time is before now, becomes
+//!                           the newest of the next lower queue, until now + lifetime
+//! ```
+//! Source: Zhou, Philbin, Li, "The multi-queue replacement algorithm for second level buffer caches", USENIX ATC 2001,
+//! figure 4, with eight queues and a Qout of four times the cache. Its life time follows the distances between uses that it measures,
+//! which are beyond the number of blocks of the cache; here it is a parameter.
+
+use ssdlab_core::mem::prefetch;
+use ssdlab_core::{HugeVec, Parameter, Unit};
+
+use super::{Policy, PolicyInfo};
+use crate::Access;
+use crate::lists::{Lists, grow};
+
+pub(super) static INFO: PolicyInfo = PolicyInfo {
+    name: "mq",
+    help: "LRU queues by number of uses, through which items move down with time; counts of what left are remembered.",
+    source: "Zhou et al., USENIX ATC 2001",
+    parameters: &[
+        Parameter {
+            name: "lifetime",
+            unit: Unit::Count("accesses per item"),
+            default: 2,
+            min: 1,
+            max: 1 << 20,
+            example: None,
+            help: "Accesses after which an item that was not used moves down, for each item of the cache.",
+        },
+        Parameter {
+            name: "queues",
+            unit: Unit::Count("queues"),
+            default: MOST_QUEUES as u64,
+            min: 1,
+            max: MOST_QUEUES as u64,
+            example: None,
+            help: "Queues.",
+        },
+        Parameter {
+            name: "remembered",
+            unit: Unit::Percent,
+            default: 400,
+            min: 0,
+            max: 10_000,
+            example: None,
+            help: "What is remembered of those that left, in terms of the capacity.",
+        },
+    ],
+    sizes: true,
+    needs_future: false,
+    largest: u64::MAX,
+    one_pass: None,
+    build: |settings, capacity, items| {
+        let mut policy = Mq {
+            lists: Lists::new(0),
+            ages: HugeVec::filled(NEW, 0),
+            now: 0,
+            lifetime: settings.get("lifetime"),
+            cached: 0,
+            most_items: 0,
+            queues: settings.get("queues") as u8,
+            remembered: settings.share("remembered", capacity),
+            capacity,
+        };
+        policy.grow(items);
+        Box::new(policy)
+    },
+};
+
+const MOST_QUEUES: u8 = 8;
+const QOUT: u8 = MOST_QUEUES;
+
+/// What is known of an item that is cached or remembered.
+#[derive(Clone, Copy, Debug)]
+struct Age {
+    uses: u64,
+    /// When it moves down.
+    until: u64,
+}
+
+const NEW: Age = Age { uses: 0, until: 0 };
+
+#[derive(Debug)]
+struct Mq {
+    lists: Lists<{ MOST_QUEUES as usize + 1 }>,
+    ages: HugeVec<Age>,
+    /// Accesses so far.
+    now: u64,
+    /// Accesses for each item of the cache.
+    lifetime: u64,
+    /// Items that are cached, and most that ever were.
+    cached: u64,
+    most_items: u64,
+    queues: u8,
+    /// Most units remembered.
+    remembered: u64,
+    capacity: u64,
+}
+
+impl Mq {
+    /// When what is used or moved now moves down.
+    fn until(&self) -> u64 {
+        self.now + self.lifetime * self.most_items
+    }
+
+    fn move_down(&mut self) {
+        self.now += 1;
+        for queue in 1..self.queues {
+            if let Some(item) = self.lists.oldest(queue)
+                && self.ages[item as usize].until < self.now
+            {
+                self.lists.move_to(queue - 1, item);
+                self.ages[item as usize].until = self.until();
+            }
+        }
+    }
+}
+
+impl Policy for Mq {
+    fn access(&mut self, Access { item, size, .. }: Access, evicted: &mut Vec<u32>) -> bool {
+        let hit = self.contains(item);
+        while !hit && self.used() + u64::from(size) > self.capacity {
+            evicted.extend(self.victim());
+        }
+        self.cached += u64::from(!hit);
+        self.most_items = self.most_items.max(self.cached);
+        let until = self.until();
+        let age = &mut self.ages[item as usize];
+        // What gave way for the item may have pushed it out of Qout.
+        age.uses = if self.lists.has(item) { age.uses + 1 } else { 1 };
+        age.until = until;
+        let queue = age.uses.ilog2().min(u32::from(self.queues) - 1) as u8;
+        let size = if hit { self.lists.size(item) } else { size };
+        if self.lists.has(item) {
+            self.lists.remove(item);
+        }
+        self.lists.push(queue, item, size);
+        self.move_down();
+        hit
+    }
+
+    fn victim(&mut self) -> Option<u32> {
+        let victim = (0..self.queues).find_map(|queue| self.lists.move_oldest(queue, QOUT));
+        self.cached -= u64::from(victim.is_some());
+        while self.lists.units(QOUT) > self.remembered {
+            self.lists.pop_oldest(QOUT);
+        }
+        victim
+    }
+
+    fn remove(&mut self, item: u32) {
+        self.cached -= u64::from(self.contains(item));
+        if self.lists.has(item) {
+            self.lists.remove(item);
+        }
+    }
+
+    super::listed!(lists, QOUT, only);
+
+    fn grow(&mut self, items: u32) {
+        self.lists.grow(items);
+        grow(&mut self.ages, NEW, items as usize);
+    }
+
+    fn bytes(&self) -> usize {
+        self.lists.bytes() + size_of_val(&*self.ages)
+    }
+
+    #[inline]
+    fn prefetch(&self, item: u32) {
+        self.lists.prefetch(item);
+        prefetch(&self.ages, item as usize);
+    }
+}

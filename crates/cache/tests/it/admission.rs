@@ -1,0 +1,202 @@
+//! Admissions in front of policies, and items that expire.
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+use ssdlab_cache::{ADMISSIONS, AccessTrace, Life, Object, POLICIES, policy};
+use ssdlab_core::Rng;
+
+use crate::twin::{in_units, traces};
+
+/// Changes that ask for an admission.
+fn asked(name: &str, parameters: &[(&str, u64)]) -> Vec<(String, u64)> {
+    let place = ADMISSIONS.iter().position(|info| info.name == name).unwrap() as u64;
+    let own = parameters.iter().map(|&(name, value)| (format!("admission.{name}"), value));
+    std::iter::once(("admission".to_owned(), place)).chain(own).collect()
+}
+
+/// What lets newcomers in, told again.
+enum Door {
+    Chance(u64, Rng),
+    Largest(u64),
+    /// Items seen, of the filter in use and the one before; none that is let in by mistake.
+    Seen([Vec<u32>; 2], usize),
+}
+
+impl Door {
+    fn admits(&mut self, item: u32, size: u32) -> bool {
+        match self {
+            Self::Chance(percent, rng) => rng.below(100) < *percent,
+            Self::Largest(largest) => u64::from(size) <= *largest,
+            Self::Seen(seen, most) => {
+                if seen.iter().any(|items| items.contains(&item)) {
+                    return true;
+                }
+                seen[0].push(item);
+                if seen[0].len() == *most {
+                    *seen = [Vec::new(), std::mem::take(&mut seen[0])];
+                }
+                false
+            }
+        }
+    }
+}
+
+/// A door: its name, parameters, and itself told again from all that is drawn.
+type Told<'a> = (&'a str, &'a [(&'a str, u64)], fn(u64, u64, u64, u64) -> Door);
+
+proptest! {
+    #![proptest_config(ssdlab_tiers::cases(100))]
+
+    /// Goal: a policy behind a door is the policy that sees hits, drops and what the door admits. Method: the policy alone, and the
+    /// door told again.
+    #[test]
+    fn a_policy_sees_what_its_door_admits(
+        accesses in traces(),
+        capacity in 1_u64..30,
+        percent in 1_u64..=100,
+        largest in 1_u64..6,
+        remembered in 100_u64..200,
+        seed in any::<u64>(),
+    ) {
+        let doors: [Told<'_>; 3] = [
+            ("probability", &[("percent", percent), ("seed", seed)], |percent, seed, _, _| Door::Chance(percent, Rng::named(seed, "admission"))),
+            ("size", &[("largest", largest)], |_, _, largest, _| Door::Largest(largest)),
+            ("bloom", &[("remembered", remembered)], |_, _, _, remembered| Door::Seen(Default::default(), remembered as usize)),
+        ];
+        for (info, one_size) in POLICIES.iter().flat_map(|&info| [(info, true), (info, false)]) {
+            if !one_size && !info.sizes {
+                continue;
+            }
+            let accesses = if one_size { in_units(&accesses) } else { accesses.clone() };
+            let trace = AccessTrace::from_accesses(accesses, 40).unwrap();
+            for (name, parameters, door) in doors {
+                let mut door = door(percent, seed, largest, remembered);
+                let mut guarded = info.build(&asked(name, parameters), capacity, 40, one_size).unwrap();
+                let mut alone = info.build(&[], capacity, 40, one_size).unwrap();
+                for access in trace.accesses() {
+                    if access.is_drop() {
+                        guarded.remove(access.item);
+                        alone.remove(access.item);
+                    } else if u64::from(access.size) <= capacity || alone.contains(access.item) {
+                        let (mut evicted, mut expected) = (Vec::new(), Vec::new());
+                        let hit = guarded.access(*access, &mut evicted);
+                        if alone.contains(access.item) || door.admits(access.item, access.size) {
+                            prop_assert_eq!(hit, alone.access(*access, &mut expected), "{} {}", name, info.name);
+                        } else {
+                            prop_assert!(!hit);
+                            expected.push(access.item);
+                        }
+                        prop_assert_eq!(evicted, expected, "{} {}", name, info.name);
+                    }
+                    prop_assert!((0..40).all(|item| guarded.contains(item) == alone.contains(item)));
+                    prop_assert_eq!(guarded.used(), alone.used());
+                }
+            }
+        }
+    }
+
+    /// Goal: TinyLFU in front of LRU is the policy `tinylfu`; in front of others it holds what came and did not leave.
+    #[test]
+    fn a_contest_is_won_by_frequency(
+        accesses in traces(),
+        capacity in 1_u64..30,
+        sample in 1_u64..12,
+        doorkeeper in 0_u64..2,
+        ahead in prop::collection::vec(prop::bool::weighted(0.1), 300),
+    ) {
+        let trace = AccessTrace::from_accesses(in_units(&accesses), 40).unwrap();
+        let parameters = [("sample", sample), ("doorkeeper", doorkeeper)];
+        let of_policy = parameters.map(|(name, value)| (name.to_owned(), value));
+        let asked = asked("tinylfu", &parameters);
+        let lru = trace.simulate(policy("lru").unwrap(), &asked, capacity).unwrap();
+        prop_assert_eq!(lru, trace.simulate(policy("tinylfu").unwrap(), &of_policy, capacity).unwrap());
+        for info in POLICIES {
+            let mut policy = info.build(&asked, capacity, 40, true).unwrap();
+            let (mut cached, mut evicted, bytes) = (BTreeMap::new(), Vec::new(), policy.bytes());
+            for (access, &ahead) in trace.accesses().iter().zip(&ahead) {
+                if ahead {
+                    match policy.victim() {
+                        Some(item) => prop_assert!(cached.remove(&item).is_some(), "{}: {}", info.name, item),
+                        None => prop_assert!(cached.is_empty(), "{}", info.name),
+                    }
+                } else if access.is_drop() {
+                    policy.remove(access.item);
+                    cached.remove(&access.item);
+                } else {
+                    let hit = policy.access(*access, &mut evicted);
+                    prop_assert_eq!(hit, cached.insert(access.item, ()).is_some(), "{}", info.name);
+                    for item in evicted.drain(..) {
+                        prop_assert!(cached.remove(&item).is_some(), "{}: {}", info.name, item);
+                    }
+                }
+                prop_assert!((0..40).all(|item| policy.contains(item) == cached.contains_key(&item)), "{}", info.name);
+                prop_assert_eq!(policy.used(), cached.len() as u64);
+                prop_assert!(policy.used() <= capacity);
+            }
+            prop_assert_eq!(policy.bytes(), bytes);
+        }
+    }
+
+    /// Goal: what has expired is not hit. Method: drops put in by hand before each access to an item whose time is over.
+    #[test]
+    fn expired_items_are_dropped_when_they_are_asked_for(
+        accesses in traces(),
+        times in prop::collection::vec((0_u32..4, 0_u32..30), 300),
+        capacity in 1_u64..40,
+    ) {
+        let mut now_s = 0;
+        let objects: Vec<Object> = accesses.iter().zip(times).map(|(access, (step_s, ttl_s))| {
+            now_s += step_s;
+            Object { id: 1000 + u64::from(access.item), bytes: access.size, life: Life { time_s: now_s, ttl_s } }
+        }).collect();
+        for sized in [false, true] {
+            let trace = AccessTrace::of_objects(&objects, sized).unwrap();
+            // Without drops the future is another one.
+            for info in POLICIES.iter().filter(|info| !info.needs_future && (info.sizes || !sized)) {
+                let counts = trace.simulate(info, &[], capacity).unwrap();
+                let mut policy = info.build(&[], capacity, trace.items(), !sized).unwrap();
+                let mut until_s = BTreeMap::new();
+                let (mut misses, mut expired) = (0, 0);
+                for (access, object) in trace.accesses().iter().zip(&objects) {
+                    if access.is_drop() {
+                        policy.remove(access.item);
+                        continue;
+                    }
+                    let Life { time_s, ttl_s } = object.life;
+                    if policy.contains(access.item) && until_s.get(&access.item).is_some_and(|&until| until <= time_s) {
+                        policy.remove(access.item);
+                        expired += 1;
+                    }
+                    let fits = u64::from(access.size) <= capacity || policy.contains(access.item);
+                    if !fits || !policy.access(*access, &mut Vec::new()) {
+                        misses += 1;
+                        until_s.remove(&access.item);
+                        if ttl_s > 0 {
+                            until_s.insert(access.item, time_s + ttl_s);
+                        }
+                    }
+                }
+                prop_assert_eq!((counts.misses, counts.expired), (misses, expired), "{}", info.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_admitted_is_refused_by_name() {
+    let lru = policy("lru").unwrap();
+    let refused = |changes: &[(String, u64)], one_size| lru.build(changes, 9, 1, one_size).unwrap_err().to_string();
+    assert_eq!(
+        refused(&asked("size", &[("smallest", 1)]), true),
+        "admission `size` has no parameter `smallest`; it has largest"
+    );
+    assert!(refused(&[("admission".to_owned(), 99)], true).contains("`admission` of policy `lru` is 99"));
+    assert!(
+        refused(&[("admission.largest".to_owned(), 9)], true).contains("admission `none` has no parameter `largest`")
+    );
+    assert!(refused(&asked("tinylfu", &[]), false).contains("take one of none, probability, size, bloom"));
+    for info in ADMISSIONS {
+        assert!(info.help.ends_with('.') && info.parameters.iter().all(|one| one.help.ends_with('.')), "{}", info.name);
+    }
+}
