@@ -96,8 +96,8 @@ mod tests {
     use std::path::PathBuf;
 
     use crate::input::Origin;
-    use crate::testing::{read_several, request};
-    use crate::{DeviceChoice, Files, Format, Op, ReadOptions, Source, TraceReader};
+    use crate::testing::read_several;
+    use crate::{DeviceChoice, Files, Format, ReadOptions, Source, TraceReader};
 
     fn csv(skip_bad: bool) -> ReadOptions {
         ReadOptions { format: Some(Format::Csv), skip_bad, ..ReadOptions::default() }
