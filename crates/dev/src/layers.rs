@@ -12,6 +12,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("ssdlab-ftl", 2),
     ("ssdlab-cache", 2),
     ("ssdlab-sim", 3),
+    ("ssdlab-explain", 3),
     ("ssdlab-pool", 3),
     ("ssdlab-advice", 4),
     ("ssdlab-config", 4),

@@ -26,6 +26,7 @@ mod quantity;
 mod requests;
 mod run;
 mod source;
+mod steps;
 mod suggest;
 mod writer;
 
@@ -66,6 +67,8 @@ mod _ssdlab {
     use run::{_panic, Outcome, kept_key, simulate};
     #[pymodule_export]
     use source::{Generator, Reader};
+    #[pymodule_export]
+    use steps::{record_steps, steps_drive};
     #[pymodule_export]
     use suggest::{named, nearest};
     #[pymodule_export]
