@@ -9,9 +9,11 @@ PEERS := $(VENV)-peers
 SITE := $(VENV)-site
 INSTALLED := $(VENV)/.installed
 SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates presets -name '*.rs' -o -name '*.toml')
+SIMULATOR := python/ssdlab/view/stepper/simulator.wasm
+WASM := wasm32-unknown-unknown
 
-.PHONY: help run test test-rust test-python crash interop lint bench validate docs site man wheel manylinux check-wheel \
-    lock clean
+.PHONY: help run test test-rust test-python crash interop lint bench validate docs site man wasm wheel manylinux \
+    check-wheel lock clean
 .DEFAULT_GOAL := help
 
 help: ## Show this list
@@ -26,7 +28,7 @@ test-rust:
 	cargo test --workspace --locked
 	cargo test --package ssdlab-pool --features shuttle --locked
 
-test-python: $(INSTALLED)
+test-python: $(INSTALLED) $(SIMULATOR)
 	$(BIN)/pytest
 
 crash: ## Cut the power of small drives of every FTL at a million operations; prints how many and how long
@@ -67,13 +69,15 @@ site: $(SITE)/.installed ## Build the documentation as a site with search; a dea
 man: $(INSTALLED) ## Write man pages and completions to dist/share, for packagers
 	$(BIN)/python packaging/share.py dist/share
 
-wheel: $(TOOLS) ## Build a wheel for Python 3.11 and later, and the source distribution, into dist/
+wasm: $(SIMULATOR) ## Build the simulator that pages of `ssdlab explain` carry, as WebAssembly
+
+wheel: $(TOOLS) $(SIMULATOR) ## Build a wheel for Python 3.11 and later, and the source distribution, into dist/
 	rm -f dist/*.whl dist/*.tar.gz
 	PATH=$(CURDIR)/$(BIN):$$PATH MATURIN_PEP517_ARGS='--locked --compatibility pypi' \
 	    $(BIN)/pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir dist .
 	$(BIN)/maturin sdist --out dist
 
-manylinux: $(TOOLS) ## Build a wheel for Linux with glibc 2.17 and later into dist/ (installs zig)
+manylinux: $(TOOLS) $(SIMULATOR) ## Build a wheel for Linux with glibc 2.17 and later into dist/ (installs zig)
 	$(BIN)/pip install --quiet --disable-pip-version-check 'maturin[zig]'
 	PATH=$(CURDIR)/$(BIN):$$PATH $(BIN)/maturin build --release --locked --zig --out dist
 
@@ -94,7 +98,7 @@ lock: $(TOOLS) ## Pin the newest versions of all Python packages (needs uv)
 
 clean: ## Remove everything that was built
 	rm -rf $(VENV) $(PEERS) $(SITE) target dist out
-	find python -name '*.so' -delete
+	find python -name '*.so' -delete -o -name '*.wasm' -delete
 
 # Other tools that benchmarks compare with, apart from ours.
 $(PEERS)/.installed: crates/bench/peers.txt
@@ -107,6 +111,15 @@ $(SITE)/.installed: packaging/site/requirements.lock
 	$(PYTHON) -m venv $(SITE)
 	$(SITE)/bin/pip install --quiet --disable-pip-version-check --require-hashes -r packaging/site/requirements.lock
 	@touch $@
+
+# Nothing fails without the target: pages then play recordings, and say so.
+$(SIMULATOR): $(SOURCES) wasm/Cargo.toml wasm/Cargo.lock wasm/src/lib.rs
+	@if [ -d "$$(rustc --print target-libdir --target $(WASM))" ]; then \
+	    cargo build --release --locked --quiet --target $(WASM) --manifest-path wasm/Cargo.toml --target-dir target \
+	    && cp target/$(WASM)/release/ssdlab_wasm.wasm $@; \
+	else \
+	    echo "pages of ssdlab explain will play recordings only; for a simulator in them: rustup target add $(WASM)"; \
+	fi
 
 $(TOOLS): requirements.lock
 	@$(PYTHON) -c 'import sys; sys.exit("ssdlab needs Python 3.11 or later, %s is %d.%d: run make PYTHON=python3.11" \

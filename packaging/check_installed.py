@@ -30,6 +30,9 @@ def main() -> None:
         run("run", "--workload", "zipf", *SMALL, "--out", directory)
         missing = FILES - {path.name for path in Path(directory).iterdir()}
         assert not missing, f"--out wrote no {missing}"
+        page = Path(directory) / "page.html"
+        run("explain", "bast-locality", "--out", str(page))
+        assert "BAST" in page.read_text(encoding="utf-8")
         saved = json.loads((Path(directory) / "result.json").read_text(encoding="utf-8"))
     overrides = dict(one.split("=") for one in SMALL[1::2]) | {"workload.pattern": "zipf"}
     result = ssdlab.simulate(ssdlab.Config(overrides=overrides))

@@ -27,6 +27,7 @@ DOCUMENTS = (
     "docs/ftls.md",
     "docs/timing.md",
     "docs/advice.md",
+    "docs/explain.md",
     "docs/cache.md",
     "docs/compress.md",
     "docs/filebench.md",

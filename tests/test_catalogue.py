@@ -7,6 +7,7 @@ import pytest
 import ssdlab
 from conftest import Cli
 from ssdlab import _ssdlab
+from ssdlab.analyse import steps
 from ssdlab.model.conversion import FORMATS
 from ssdlab.study.catalogue import KNOWN_AS, catalogue, group
 from ssdlab.study.explain import explain
@@ -19,6 +20,7 @@ def test_the_catalogue_has_all_registries() -> None:
     assert names["codecs"] == {name for name, _, _ in _ssdlab.codecs()}
     assert names["formats"] == {one.name for one in FORMATS}
     assert names["experiments"] == {*ssdlab.experiments.names()}
+    assert names["scenes"] == {*steps.scenes()}
     keys = {key: {*variants} for key, _, _, variants in _ssdlab.options() if variants}
     listed = {KNOWN_AS.get(name, name): entries for name, entries in names.items()}
     assert {key: listed[key] for key in keys} == keys

@@ -54,6 +54,7 @@ COMMANDS: dict[str, list[str]] = {
     "config check": [],
     "config show": [],
     "config explain": ["nand.read"],
+    "explain": ["bast-thrashing"],
     "trace formats": [],
     "trace convert": [OLTP, "converted.csv"],
     "trace generate": ["generated.csv", *SMALL_SETS],

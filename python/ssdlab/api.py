@@ -12,6 +12,7 @@ from ssdlab.analyse import cache, compress, corpus
 from ssdlab.analyse import map_cache as advise
 from ssdlab.analyse.drive.errors import CalibrationError
 from ssdlab.analyse.intervals import FrequencyColumns, IntervalColumns, WindowColumns, WriteIntervals
+from ssdlab.analyse.steps import Explanation, explain
 from ssdlab.analyse.workload import TraceAnalysis
 from ssdlab.model.columns import LatencyColumns
 from ssdlab.model.config import Config, Preset, Setting, config_schema, presets
@@ -38,6 +39,7 @@ __all__ = [
     "Drive",
     "DriveServer",
     "Faults",
+    "Explanation",
     "FrequencyColumns",
     "InternalError",
     "IntervalColumns",
@@ -70,6 +72,7 @@ __all__ = [
     "config_schema",
     "corpus",
     "experiments",
+    "explain",
     "generate",
     "open_study",
     "presets",

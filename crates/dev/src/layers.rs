@@ -13,6 +13,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("ssdlab-cache", 2),
     ("ssdlab-device", 3),
     ("ssdlab-sim", 3),
+    ("ssdlab-explain", 3),
     ("ssdlab-pool", 3),
     ("ssdlab-nbd", 3),
     ("ssdlab-advice", 4),

@@ -40,6 +40,7 @@ mod shape;
 pub use choice::FtlChoice;
 pub use context::WriteContext;
 pub use lines::{Line, lines};
+pub use map::CachedEntries;
 pub use problem::Problem;
 pub use shape::Shape;
 
@@ -102,6 +103,12 @@ pub trait Ftl {
 
     /// Fills a cache that is to be filled before the first request.
     fn preload<S: FlashSink>(&mut self, _sink: &mut S) {}
+
+    /// What its RAM holds of a map in flash, next to give way first where that is known; nothing where the whole map is in
+    /// RAM.
+    fn cached_entries(&self) -> Vec<CachedEntries> {
+        Vec::new()
+    }
 
     /// Saves or loads its whole state. What loads was built with the same shape and options as what was saved.
     ///

@@ -54,7 +54,7 @@ impl Ledger {
     fn retired(&self) -> Vec<u32> {
         self.notes
             .iter()
-            .filter_map(|n| if let Note::Retired { written } = n { Some(*written) } else { None })
+            .filter_map(|n| if let Note::Retired { written, .. } = n { Some(*written) } else { None })
             .collect()
     }
 

@@ -36,7 +36,7 @@ pub use cause::Cause;
 pub use commands::{Commands, Interruption, Suspend};
 pub use counts::Counts;
 pub use geometry::Geometry;
-pub use note::{MergeCost, MergeKind, Note, VictimReason};
+pub use note::{MergeCost, MergeKind, Note, RetireReason, VictimReason};
 pub use operation::FlashOp;
 pub use parallelism::{Level, Parallelism, Place, StripeOrder};
 pub use program_order::ProgramOrder;

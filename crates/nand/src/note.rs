@@ -17,6 +17,8 @@ pub enum Note {
         kind: MergeKind,
         /// Its cost.
         cost: MergeCost,
+        /// Its data block from now on; none where no page of it is valid.
+        data: Option<BlockId>,
     },
     /// Log pages were given up all at once and their logical blocks merged: a full merge as the FAST papers
     /// count it, the stall that one host write sees.
@@ -28,6 +30,8 @@ pub enum Note {
     },
     /// The entry of a page was looked up in a map of which RAM holds a part.
     LookedUp {
+        /// The page.
+        lpn: Lpn,
         /// Whether it was in RAM.
         hit: bool,
         /// Whether it is about to change.
@@ -53,11 +57,41 @@ pub enum Note {
     },
     /// A block is not used any more, because it failed.
     Bad(BlockId),
-    /// A log block left the log; so many of its pages had been programmed.
+    /// A log block leaves the log, to become a data block or to be erased.
     Retired {
+        /// The block.
+        block: BlockId,
         /// Pages programmed since it was taken.
         written: u32,
+        /// Why it leaves.
+        reason: RetireReason,
     },
+    /// Every page of this block, the oldest of the random log, is valid: they go through the log once more where they are
+    /// (FASTer).
+    Rotated(BlockId),
+    /// The isolation area is short of room: the logical block of this page, the oldest valid one there, is merged (FASTer).
+    Drained(Lpn),
+}
+
+/// Why a log block leaves the log.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RetireReason {
+    /// It is full, and its logical block is written again.
+    Full,
+    /// It became full with every page in its place.
+    Completed,
+    /// All log blocks are taken, and it is the victim.
+    Evicted,
+    /// The random log is full, and it is the oldest there.
+    Oldest,
+    /// The page to be written does not follow what it holds, or has no free place there.
+    Broken,
+    /// Page 0 of a logical block begins another sequential log block.
+    Restarted,
+    /// Its logical block is merged for a page that lies elsewhere in the log.
+    Merged,
+    /// No page of it is valid any more; it was part of the isolation area.
+    Drained,
 }
 
 /// Why a block was chosen to be collected.

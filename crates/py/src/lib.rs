@@ -28,6 +28,7 @@ mod requests;
 mod run;
 mod serve;
 mod source;
+mod steps;
 mod suggest;
 mod writer;
 
@@ -72,6 +73,8 @@ mod _ssdlab {
     use serve::DriveServer;
     #[pymodule_export]
     use source::{Generator, Reader};
+    #[pymodule_export]
+    use steps::{record_steps, steps_drive};
     #[pymodule_export]
     use suggest::{named, nearest};
     #[pymodule_export]

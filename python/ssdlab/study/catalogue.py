@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from ssdlab import _ssdlab
 from ssdlab._ssdlab import ConfigError
+from ssdlab.analyse import steps
 from ssdlab.analyse.cache.policies import CacheAdmission, CachePolicy, admissions, policies
 from ssdlab.model.config import config_schema, presets
 from ssdlab.model.conversion import FORMATS
@@ -66,6 +67,7 @@ def catalogue() -> list[Group]:
         Group("admissions", "who lets newcomers in, as lru:admission=bloom", _caches(admissions())),
         Group("codecs", "page compressors of 'ssdlab compress' and 'ssdlab cache'", _codecs()),
         Group("formats", "formats of traces, values of --format", tuple(Entry(one.name, one.help) for one in FORMATS)),
+        Group("scenes", "scenes of 'ssdlab explain'", _scenes()),
         Group("experiments", "tables of documents, for 'ssdlab experiment run'", _experiments()),
         *(_choice(key, key) for key in keys if key not in named),
     ]
@@ -145,3 +147,7 @@ def _codecs() -> tuple[Entry, ...]:
 
 def _experiments() -> tuple[Entry, ...]:
     return tuple(Entry(name, experiments.load(name).title) for name in experiments.names())
+
+
+def _scenes() -> tuple[Entry, ...]:
+    return tuple(Entry(name, steps.scene(name).title) for name in steps.scenes())

@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use ssdlab_core::list::Queue;
 use ssdlab_core::{Archive, Archived, Settings};
-use ssdlab_nand::{FlashSink, Note, Role};
+use ssdlab_nand::{FlashSink, RetireReason, Role};
 
 use crate::log::{Log, LogBlock, LogDevice, LogFtl, LogInfo, LogRules, LogVictim, PageAddress};
 
@@ -62,12 +62,12 @@ struct Slot {
 pub type BastFtl = LogFtl<Bast>;
 
 impl Bast {
-    fn merge<S: FlashSink>(&mut self, device: &mut LogDevice, slot: u32, sink: &mut S) {
+    fn merge<S: FlashSink>(&mut self, device: &mut LogDevice, slot: u32, reason: RetireReason, sink: &mut S) {
         let Slot { lbn, block, in_place } = self.slots[slot as usize];
         self.log_of[lbn as usize] = NONE;
         self.free_slots.push(slot);
         self.order.remove(slot);
-        sink.note(Note::Retired { written: device.next(block) });
+        device.retire(block, reason, sink);
         if in_place {
             device.merge_in_place(lbn, block, sink);
         } else {
@@ -79,7 +79,7 @@ impl Bast {
         if self.free_slots.is_empty()
             && let Some(victim) = self.order.oldest()
         {
-            self.merge(device, victim, sink);
+            self.merge(device, victim, RetireReason::Evicted, sink);
         }
         let slot = self.free_slots.pop().expect("a merge frees its log block");
         let block = device.take(Role::Log, sink);
@@ -111,7 +111,7 @@ impl Log for Bast {
     fn write<S: FlashSink>(&mut self, device: &mut LogDevice, address: PageAddress, page: u32, sink: &mut S) {
         let mut slot = self.log_of[address.lbn as usize];
         if slot != NONE && device.is_full(self.slots[slot as usize].block) {
-            self.merge(device, slot, sink);
+            self.merge(device, slot, RetireReason::Full, sink);
             slot = NONE;
         }
         if slot == NONE {

@@ -2,7 +2,7 @@
 
 use ssdlab_core::mem::prefetch;
 use ssdlab_core::{Archive, Archived, BlockId, HugeVec, Lpn, Ppn, Reciprocal};
-use ssdlab_nand::{Cause, FlashSink, Note, Oob, ProgramOrder, Role, Source};
+use ssdlab_nand::{Cause, FlashSink, Note, Oob, ProgramOrder, RetireReason, Role, Source};
 
 use crate::Shape;
 use crate::blocks::{Allocation, BlockTable, FreeList};
@@ -225,6 +225,11 @@ impl LogDevice {
             sink.read(Ppn(ppn), cause);
         }
         ppn != NONE
+    }
+
+    /// Tells that a log block leaves the log.
+    pub fn retire<S: FlashSink>(&self, block: u32, reason: RetireReason, sink: &mut S) {
+        sink.note(Note::Retired { block: BlockId(block), written: self.next(block), reason });
     }
 
     /// The host trimmed pages.

@@ -19,7 +19,7 @@
 //! switches at once, not at the next page 0 (same cost).
 
 use ssdlab_core::{Archive, Archived, Settings};
-use ssdlab_nand::{Cause, FlashSink, MergeCost, Note, Role};
+use ssdlab_nand::{Cause, FlashSink, MergeCost, Note, RetireReason, Role};
 
 use crate::log::{Log, LogBlock, LogDevice, LogFtl, LogInfo, LogRules, PageAddress, Ring, SEQUENTIAL, SequentialLog};
 
@@ -49,7 +49,7 @@ pub type FastFtl = LogFtl<Fast>;
 impl Fast {
     fn reclaim<S: FlashSink>(&mut self, device: &mut LogDevice, sink: &mut S) {
         let victim = self.random.give_up().expect("a full ring has an oldest block");
-        sink.note(Note::Retired { written: device.next(victim) });
+        device.retire(victim, RetireReason::Oldest, sink);
         let (mut associated, mut cost) = (0, MergeCost::default());
         for offset in 0..device.pages_per_block() {
             if let Some(address) = device.valid_page(victim, offset) {

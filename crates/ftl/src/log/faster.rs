@@ -26,8 +26,8 @@
 //! page of logical page numbers in every log block.
 
 use ssdlab_core::parameter::percent;
-use ssdlab_core::{Archive, Archived, BlockId, Parameter, Settings, Unit};
-use ssdlab_nand::{Cause, FlashSink, MergeCost, Note, Role};
+use ssdlab_core::{Archive, Archived, BlockId, Lpn, Parameter, Settings, Unit};
+use ssdlab_nand::{Cause, FlashSink, MergeCost, Note, RetireReason, Role};
 
 use crate::Problem;
 use crate::log::{
@@ -118,9 +118,10 @@ impl Faster {
         if self.second_chance && valid == device.pages_per_block() && seasoned == 0 {
             self.second[victim as usize] = valid as u16;
             self.random.push(victim);
+            sink.note(Note::Rotated(BlockId(victim)));
             return;
         }
-        sink.note(Note::Retired { written: device.next(victim) });
+        device.retire(victim, RetireReason::Oldest, sink);
         if self.second_chance && valid > 0 {
             let newest = device.take(Role::Log, sink);
             self.random.push(newest);
@@ -164,10 +165,14 @@ impl Faster {
     fn drain<S: FlashSink>(&mut self, device: &mut LogDevice, sink: &mut S) {
         let oldest = self.isolation.oldest().expect("an area to drain has a block");
         let page = (0..device.pages_per_block()).find_map(|offset| device.valid_page(oldest, offset));
-        let mut cost = page.map(|address| self.sequential.merge_block(device, address.lbn, sink)).unwrap_or_default();
+        let mut cost = MergeCost::default();
+        if let Some(address) = page {
+            sink.note(Note::Drained(Lpn(address.lpn)));
+            cost = self.sequential.merge_block(device, address.lbn, sink);
+        }
         if device.valid(oldest) == 0 {
             self.isolation.give_up();
-            sink.note(Note::Retired { written: device.next(oldest) });
+            device.retire(oldest, RetireReason::Drained, sink);
             device.erase(oldest, Cause::FullMerge, sink);
             cost.erases += 1;
         }

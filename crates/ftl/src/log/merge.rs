@@ -195,7 +195,8 @@ impl LogDevice {
             self.erase(old, kind.cause(), sink);
         }
         let cost = MergeCost { copies, erases };
-        sink.note(Note::Merged { lbn, kind, cost });
+        let data = (block != NONE).then_some(BlockId(block));
+        sink.note(Note::Merged { lbn, kind, cost, data });
         cost
     }
 }

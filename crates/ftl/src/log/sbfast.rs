@@ -34,8 +34,8 @@
 
 use serde::{Deserialize, Serialize};
 use ssdlab_core::list::Queue;
-use ssdlab_core::{Archive, Archived, Lpn, Parameter, Settings, Unit};
-use ssdlab_nand::{Cause, FlashSink, MergeCost, Note, Role};
+use ssdlab_core::{Archive, Archived, BlockId, Lpn, Parameter, Settings, Unit};
+use ssdlab_nand::{Cause, FlashSink, MergeCost, Note, RetireReason, Role};
 
 use crate::Problem;
 use crate::log::{Log, LogBlock, LogBlocks, LogDevice, LogFtl, LogInfo, LogRules, LogVictim, PageAddress, Ring};
@@ -156,8 +156,8 @@ impl Sbfast {
     }
 
     /// Takes an SLB out of use; its block is the caller's.
-    fn remove(&mut self, slot: u32, sink: &mut impl FlashSink) {
-        let Slot { lbn, older, written, .. } = self.slots[slot as usize];
+    fn remove(&mut self, slot: u32, reason: RetireReason, sink: &mut impl FlashSink) {
+        let Slot { lbn, block, older, written } = self.slots[slot as usize];
         if self.newest[lbn as usize] == slot {
             self.newest[lbn as usize] = older;
         } else {
@@ -169,7 +169,7 @@ impl Sbfast {
         }
         self.order.remove(slot);
         self.free_slots.push(slot);
-        sink.note(Note::Retired { written });
+        sink.note(Note::Retired { block: BlockId(block), written, reason });
     }
 
     /// A page has just been programmed into an SLB.
@@ -182,7 +182,7 @@ impl Sbfast {
         if device.valid(block) < device.pages_per_block() {
             return MergeCost::default();
         }
-        self.remove(slot, sink);
+        self.remove(slot, RetireReason::Completed, sink);
         device.merge_in_place(lbn, block, sink)
     }
 
@@ -211,17 +211,17 @@ impl Sbfast {
     fn evict<S: FlashSink>(&mut self, device: &mut LogDevice, slot: u32, sink: &mut S) {
         let block = self.slots[slot as usize].block;
         if device.valid(block) == 0 {
-            self.remove(slot, sink);
+            self.remove(slot, RetireReason::Evicted, sink);
             device.erase(block, Cause::Gc, sink);
         } else {
-            self.merge(device, slot, sink);
+            self.merge(device, slot, RetireReason::Evicted, sink);
         }
     }
 
     /// Merges the logical block of an SLB.
-    fn merge<S: FlashSink>(&mut self, device: &mut LogDevice, slot: u32, sink: &mut S) {
+    fn merge<S: FlashSink>(&mut self, device: &mut LogDevice, slot: u32, reason: RetireReason, sink: &mut S) {
         let Slot { lbn, block, .. } = self.slots[slot as usize];
-        self.remove(slot, sink);
+        self.remove(slot, reason, sink);
         device.merge_in_place(lbn, block, sink);
     }
 
@@ -234,7 +234,7 @@ impl Sbfast {
 
     fn reclaim<S: FlashSink>(&mut self, device: &mut LogDevice, sink: &mut S) {
         let victim = self.random.give_up().expect("a full ring has an oldest block");
-        sink.note(Note::Retired { written: device.next(victim) });
+        device.retire(victim, RetireReason::Oldest, sink);
         let (mut associated, mut cost) = (0, MergeCost::default());
         for offset in 0..device.pages_per_block() {
             let Some(address) = device.valid_page(victim, offset) else { continue };
@@ -294,7 +294,7 @@ impl Log for Sbfast {
         match newest.filter(|&slot| device.is_in(header, self.slots[slot as usize].block)) {
             Some(_) if let Some(slot) = room => self.put(device, slot, address, page, sink),
             Some(slot) => {
-                self.merge(device, slot, sink);
+                self.merge(device, slot, RetireReason::Broken, sink);
                 self.append(device, address, page, sink);
             }
             None => self.append(device, address, page, sink),

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use ssdlab_core::{Archive, Archived, Lpn, Parameter, Unit};
-use ssdlab_nand::{FlashSink, MergeCost, Note, Role};
+use ssdlab_nand::{FlashSink, MergeCost, Note, RetireReason, Role};
 
 use super::{LogBlock, LogDevice, PageAddress};
 
@@ -76,7 +76,7 @@ impl SequentialLog {
         sink: &mut S,
     ) -> bool {
         if address.offset == 0 && self.blocks > 0 {
-            self.merge(device, sink);
+            self.merge(device, RetireReason::Restarted, sink);
             let block = device.take(Role::SequentialLog, sink);
             self.open = Some(Open { block, owner: address.lbn });
             device.program(address.lpn, block, 0, (page, Role::SequentialLog), sink);
@@ -92,28 +92,28 @@ impl SequentialLog {
             sink.note(Note::Captured(Lpn(address.lpn)));
             if device.is_full(block) {
                 self.open = None;
-                sink.note(Note::Retired { written: next + 1 });
+                device.retire(block, RetireReason::Completed, sink);
                 device.merge_in_place(address.lbn, block, sink);
             }
             return true;
         }
         self.open = None;
-        sink.note(Note::Retired { written: next });
+        device.retire(block, RetireReason::Broken, sink);
         device.merge_in_place_with(address, block, page, sink);
         true
     }
 
     /// Partial merge of the block, if there is one.
-    pub fn merge<S: FlashSink>(&mut self, device: &mut LogDevice, sink: &mut S) -> MergeCost {
+    fn merge<S: FlashSink>(&mut self, device: &mut LogDevice, reason: RetireReason, sink: &mut S) -> MergeCost {
         let Some(Open { block, owner }) = self.open.take() else { return MergeCost::default() };
-        sink.note(Note::Retired { written: device.next(block) });
+        device.retire(block, reason, sink);
         device.merge_in_place(owner, block, sink)
     }
 
     /// Merges a logical block to free a random log block: partially if it owns the block here, else fully.
     pub fn merge_block<S: FlashSink>(&mut self, device: &mut LogDevice, lbn: u32, sink: &mut S) -> MergeCost {
         match self.open {
-            Some(open) if open.owner == lbn => self.merge(device, sink),
+            Some(open) if open.owner == lbn => self.merge(device, RetireReason::Merged, sink),
             _ => device.full_merge(lbn, sink),
         }
     }

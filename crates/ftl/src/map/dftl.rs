@@ -17,11 +17,11 @@
 
 use ssdlab_core::mem::prefetch;
 
-use super::{Lookup, MapInfo, MapModel, MapRules};
+use super::{CachedEntries, Lookup, MapInfo, MapModel, MapRules};
 use serde::{Deserialize, Serialize};
 use ssdlab_core::list::Queue;
 use ssdlab_core::parameter::percent;
-use ssdlab_core::{Archive, Archived, Parameter, Settings, Unit};
+use ssdlab_core::{Archive, Archived, Lpn, Parameter, Settings, Unit};
 
 const NONE: u32 = u32::MAX;
 /// Bytes of a cached entry: logical and physical page number.
@@ -313,6 +313,14 @@ impl MapModel for Dftl {
 
     fn part(&self, _logical_pages: u32) -> Option<Self> {
         None
+    }
+
+    fn cached(&self) -> Vec<CachedEntries> {
+        let entry = |slot: u32| {
+            let Slot { lpn, dirty, protected, .. } = self.slots[slot as usize];
+            CachedEntries { first: Lpn(lpn), count: 1, dirty, protected }
+        };
+        self.probation.iter().chain(self.protection.iter()).map(entry).collect()
     }
 
     fn archive(&mut self, archive: &mut Archive<'_>) -> Archived {

@@ -16,7 +16,7 @@ pub use dftl::Dftl;
 pub use ram::WholeMap;
 pub use segments::SegmentCache;
 
-use ssdlab_core::{Archive, Archived, Choice, Info, Settings};
+use ssdlab_core::{Archive, Archived, Choice, Info, Lpn, Settings};
 
 use crate::Problem;
 
@@ -91,11 +91,27 @@ pub trait MapModel: Send {
     where
         Self: Sized;
 
+    /// What is in RAM, next to give way first where that is known.
+    fn cached(&self) -> Vec<CachedEntries>;
+
     /// Saves or loads what is cached.
     fn archive(&mut self, archive: &mut Archive<'_>) -> Archived;
 
     /// Verifies what the cache promises of itself.
     fn check(&self) -> Result<(), String>;
+}
+
+/// Entries of successive pages that came into RAM together.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CachedEntries {
+    /// The first page.
+    pub first: Lpn,
+    /// Pages.
+    pub count: u32,
+    /// Whether they have changed since flash last had them.
+    pub dirty: bool,
+    /// Whether they have been used since they came in, and are kept longer for it.
+    pub protected: bool,
 }
 
 /// What using one entry takes.

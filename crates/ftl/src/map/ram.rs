@@ -2,7 +2,7 @@
 
 use ssdlab_core::{Archive, Archived, Settings};
 
-use super::{Lookup, MapInfo, MapModel, MapRules};
+use super::{CachedEntries, Lookup, MapInfo, MapModel, MapRules};
 
 /// The registration.
 pub static INFO: MapInfo = MapInfo {
@@ -74,6 +74,10 @@ impl MapModel for WholeMap {
 
     fn part(&self, logical_pages: u32) -> Option<Self> {
         Some(Self { logical_pages })
+    }
+
+    fn cached(&self) -> Vec<CachedEntries> {
+        Vec::new()
     }
 
     fn archive(&mut self, _archive: &mut Archive<'_>) -> Archived {

@@ -14,12 +14,12 @@
 //! segments and garbage collection are not in it.
 
 use super::cache::{CachePolicy, POLICIES};
-use super::{Lookup, MapInfo, MapModel, MapRules};
+use super::{CachedEntries, Lookup, MapInfo, MapModel, MapRules};
 use crate::Problem;
 use serde::{Deserialize, Serialize};
 use ssdlab_core::registry::names;
 use ssdlab_core::units::write_bytes;
-use ssdlab_core::{Archive, Archived, Parameter, Settings, Unit};
+use ssdlab_core::{Archive, Archived, Lpn, Parameter, Settings, Unit};
 
 /// The registration.
 pub static INFO: MapInfo = MapInfo {
@@ -242,6 +242,18 @@ impl MapModel for SegmentCache {
 
     fn part(&self, _logical_pages: u32) -> Option<Self> {
         None
+    }
+
+    /// In the order of their numbers, as policies do not tell theirs.
+    fn cached(&self) -> Vec<CachedEntries> {
+        let cached = (0..).zip(&self.state).filter(|&(_, &state)| state != State::Flash);
+        let entries = |(segment, &state): (u32, &State)| CachedEntries {
+            first: Lpn(segment << self.segment_shift),
+            count: 1 << self.segment_shift,
+            dirty: state == State::Dirty,
+            protected: false,
+        };
+        cached.map(entries).collect()
     }
 
     fn archive(&mut self, archive: &mut Archive<'_>) -> Archived {

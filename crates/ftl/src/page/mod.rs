@@ -51,7 +51,7 @@ use ssdlab_nand::{Cause, FlashSink, Note, Oob, Role, Scan, Source, Trimmed};
 
 use crate::blocks::SealedBlocks;
 use crate::gc::{self, VictimPolicy};
-use crate::map::{MapModel, WholeMap};
+use crate::map::{CachedEntries, MapModel, WholeMap};
 use crate::placement::{MOST_FRONTIERS, Placement, Route};
 use crate::{Ftl, Shape, WriteContext};
 use collect::Victim;
@@ -435,6 +435,10 @@ impl<M: MapModel> Ftl for PageFtl<M> {
 
     fn mapping_table_bytes(&self) -> u64 {
         self.map.ram_bytes()
+    }
+
+    fn cached_entries(&self) -> Vec<CachedEntries> {
+        self.map.cached()
     }
 
     fn preload<S: FlashSink>(&mut self, sink: &mut S) {

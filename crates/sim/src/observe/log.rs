@@ -246,8 +246,13 @@ impl FlashSink for LogMeter {
                 self.associativity[index] += 1;
                 *self.reclaim_costs.entry(cost).or_default() += 1;
             }
-            Note::Retired { written } => self.utilisation[written as usize] += 1,
-            Note::LookedUp { .. } | Note::Victim { .. } | Note::Opened { .. } | Note::Bad(_) => {}
+            Note::Retired { written, .. } => self.utilisation[written as usize] += 1,
+            Note::LookedUp { .. }
+            | Note::Victim { .. }
+            | Note::Opened { .. }
+            | Note::Rotated(_)
+            | Note::Drained(_)
+            | Note::Bad(_) => {}
         }
     }
 }
@@ -324,6 +329,7 @@ impl Meter for LogMeter {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ssdlab_nand::RetireReason;
 
     fn write(meter: &mut LogMeter, stream: u16, lpn: u32, count: u32, captured: &[u32]) {
         meter.begin_write(stream, Lpn(lpn), count);
@@ -365,9 +371,10 @@ mod tests {
         let cost = |copies, erases| MergeCost { copies, erases };
         meter.note(Note::Reclaimed { associated: 3, cost: cost(12, 4) });
         meter.note(Note::Reclaimed { associated: 1, cost: cost(4, 2) });
-        meter.note(Note::Retired { written: 4 });
-        meter.note(Note::Retired { written: 1 });
-        meter.note(Note::Merged { lbn: 0, kind: MergeKind::Full, cost: cost(4, 1) });
+        for written in [4, 1] {
+            meter.note(Note::Retired { block: BlockId(0), written, reason: RetireReason::Full });
+        }
+        meter.note(Note::Merged { lbn: 0, kind: MergeKind::Full, cost: cost(4, 1), data: Some(BlockId(0)) });
         let figures = meter.figures(10, |cost| Some(u64::from(cost.copies) * 10)).log.expect("measures");
         let summary = &figures.summary;
         assert_eq!((summary.reclaims, summary.associativity_mean), (2, Some(2.0)));

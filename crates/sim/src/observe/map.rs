@@ -78,7 +78,7 @@ impl FlashSink for MapMeter {
 
     #[inline(always)]
     fn note(&mut self, note: Note) {
-        if let Note::LookedUp { hit, changes } = note {
+        if let Note::LookedUp { hit, changes, .. } = note {
             let (count, hits) = &mut self.counts[usize::from(changes)];
             *count += 1;
             *hits += u64::from(hit);

@@ -1,0 +1,275 @@
+//! A small drive as data.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use ssdlab_core::parameter::{Quantity, percent};
+use ssdlab_core::registry::find;
+use ssdlab_core::suggest::{list, nearest};
+use ssdlab_core::units::parse_percent;
+use ssdlab_core::{Bytes, Choice, Info, Parameter};
+use ssdlab_ftl::choice::{LOG_FTLS, MAPS};
+use ssdlab_ftl::gc::VICTIMS;
+use ssdlab_ftl::page::{Allocation, PageOptions, Trigger};
+use ssdlab_ftl::placement::{PLACEMENTS, placement};
+use ssdlab_ftl::{FtlChoice, Shape};
+use ssdlab_nand::ProgramOrder;
+
+/// Most flash pages of a drive that is drawn.
+pub const MOST_PAGES: u64 = 4096;
+
+/// Parameters by name, each as a configuration writes it: `16`, `"20%"`, `true`, `"lru"`.
+type Parameters = BTreeMap<String, String>;
+
+/// A drive that is small enough to draw.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Drive {
+    /// Pages the host sees.
+    pub logical_pages: u32,
+    /// Erase blocks.
+    pub blocks: u32,
+    /// Pages of a block.
+    pub pages_per_block: u32,
+    /// Bytes of a page; they decide how many entries a map page has.
+    #[serde(default = "page_bytes")]
+    pub page_bytes: u32,
+    /// Whether the pages of a block must be programmed in ascending order.
+    #[serde(default)]
+    pub ascending: bool,
+    /// Planes that the blocks are spread over.
+    #[serde(default = "one")]
+    pub planes: u32,
+    /// Logical pages that are written once, in order, before anything else.
+    #[serde(default)]
+    pub filled: u32,
+    /// Seed of whatever the FTL draws.
+    #[serde(default)]
+    pub seed: u64,
+    /// What operations take.
+    #[serde(default)]
+    pub times: Times,
+    /// The FTL.
+    pub ftl: Scheme,
+}
+
+const fn page_bytes() -> u32 {
+    4096
+}
+
+const fn one() -> u32 {
+    1
+}
+
+/// What flash operations take, in microseconds, one after the other.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Times {
+    /// A page read.
+    pub read_us: f64,
+    /// A page programmed.
+    pub program_us: f64,
+    /// A block erased.
+    pub erase_us: f64,
+}
+
+impl Default for Times {
+    /// Those of the SBFAST and FASTer slides.
+    fn default() -> Self {
+        Self { read_us: 25.0, program_us: 200.0, erase_us: 2000.0 }
+    }
+}
+
+/// An FTL as data.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Scheme {
+    /// Page mapping.
+    Page(PageScheme),
+    /// One of the FTLs with log blocks.
+    Log(LogScheme),
+}
+
+/// Options of page mapping.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PageScheme {
+    /// Victim policy.
+    pub victims: Named,
+    /// Where survivors go.
+    #[serde(default = "own")]
+    pub survivors: String,
+    /// Free blocks below which a batch of collections starts, and at which it ends.
+    #[serde(default)]
+    pub batch: Option<(u32, u32)>,
+    /// Free blocks below which pages of a victim are copied before each host page, and how many.
+    #[serde(default)]
+    pub partial: Option<(u32, u32)>,
+    /// Whether the block with the fewest erases is written next, not the one erased longest ago.
+    #[serde(default)]
+    pub least_worn: bool,
+    /// Where the map is.
+    #[serde(default = "ram")]
+    pub map: Named,
+}
+
+fn own() -> String {
+    PLACEMENTS[0].name.into()
+}
+
+fn ram() -> Named {
+    Named { name: MAPS[0].name.into(), parameters: Parameters::new() }
+}
+
+/// An FTL with log blocks.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LogScheme {
+    /// Its name and parameters.
+    pub scheme: Named,
+    /// Log blocks.
+    pub log: u32,
+}
+
+/// A line of a registry, and its parameters that are not at their defaults.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Named {
+    /// Its name.
+    pub name: String,
+    /// By name.
+    #[serde(default)]
+    pub parameters: Parameters,
+}
+
+impl Named {
+    fn of<R>(choice: &Choice<R>) -> Self {
+        let written = choice.info.parameters.iter().zip(choice.values());
+        let changed = written.filter(|(parameter, value)| parameter.default != **value);
+        let parameters =
+            changed.map(|(parameter, &value)| (parameter.name.into(), parameter.unit.write(value))).collect();
+        Self { name: choice.info.name.into(), parameters }
+    }
+
+    fn choice<R>(&self, what: &str, table: &'static [&'static Info<R>]) -> Result<Choice<R>, String> {
+        let names = || table.iter().map(|info| info.name);
+        let info = find(table, &self.name).ok_or_else(|| unknown(what, &self.name, names()))?;
+        let mut changes = Vec::new();
+        for (name, text) in &self.parameters {
+            let Some(parameter) = info.parameters.iter().find(|parameter| parameter.name == name) else {
+                let known = info.parameters.iter().map(|parameter| parameter.name);
+                return Err(unknown(&format!("parameter of {}", info.name), name, known));
+            };
+            changes.push((name.as_str(), read(parameter, text).map_err(|why| format!("{name}: {why}"))?));
+        }
+        info.set(&changes).map_err(|error| error.to_string())
+    }
+}
+
+fn unknown<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str> + Clone) -> String {
+    match nearest(name, known.clone()) {
+        Some(meant) => format!("there is no {what} {name}; did you mean {meant}?"),
+        None => format!("there is no {what} {name}; known are {}", list(known)),
+    }
+}
+
+/// The value of a parameter, in its unit.
+fn read(parameter: &Parameter, text: &str) -> Result<u64, String> {
+    match parameter.unit.quantity() {
+        Quantity::Size(_) => parameter.in_units(Bytes::parse(text).map_err(|error| error.to_string())?.0),
+        Quantity::Share => {
+            let share = parse_percent(text).map_err(|error| error.to_string())?;
+            Ok((share * percent(100) as f64).round() as u64)
+        }
+        Quantity::Switch => match text {
+            "true" => Ok(1),
+            "false" => Ok(0),
+            _ => Err(format!("{text} is neither true nor false")),
+        },
+        Quantity::Name(names) => {
+            let place = names.iter().position(|(name, _)| *name == text);
+            place.map(|place| place as u64).ok_or_else(|| unknown("choice", text, names.iter().map(|(name, _)| *name)))
+        }
+        Quantity::Number | Quantity::Time(_) => text.parse().map_err(|_| format!("{text} is no whole number")),
+    }
+}
+
+impl Drive {
+    /// The drive that these make.
+    pub fn new(shape: &Shape, ftl: &FtlChoice, seed: u64) -> Self {
+        let ftl = match ftl {
+            FtlChoice::Log(choice, log) => Scheme::Log(LogScheme { scheme: Named::of(choice), log: *log }),
+            FtlChoice::Page(options, map) => Scheme::Page(PageScheme {
+                victims: Named::of(&options.gc),
+                survivors: options.placement.name.into(),
+                batch: if let Trigger::Batch { low, high } = options.trigger { Some((low, high)) } else { None },
+                partial: if let Trigger::Partial { low, step } = options.trigger { Some((low, step)) } else { None },
+                least_worn: options.allocation == Allocation::LeastWorn,
+                map: Named::of(map),
+            }),
+        };
+        Self {
+            logical_pages: shape.logical_pages,
+            blocks: shape.blocks,
+            pages_per_block: shape.pages_per_block,
+            page_bytes: shape.page_bytes,
+            ascending: shape.order == ProgramOrder::Ascending,
+            planes: shape.planes,
+            filled: 0,
+            seed,
+            times: Times::default(),
+            ftl,
+        }
+    }
+
+    /// The device as the FTL sees it.
+    ///
+    /// # Errors
+    /// If it is too large to draw, or no device.
+    pub fn shape(&self) -> Result<Shape, String> {
+        let Self { logical_pages, blocks, pages_per_block, page_bytes, planes, .. } = *self;
+        let pages = u64::from(blocks) * u64::from(pages_per_block);
+        if pages > MOST_PAGES {
+            return Err(format!(
+                "{blocks} blocks of {pages_per_block} pages are {pages}, too many to draw: the limit is {MOST_PAGES}; \
+                 lower the capacity or the pages of a block"
+            ));
+        }
+        if !(2..=1024).contains(&pages_per_block) || logical_pages == 0 || self.filled > logical_pages {
+            return Err(format!(
+                "{logical_pages} logical pages, {} of them filled, on blocks of {pages_per_block} pages are no drive; a \
+                 block has 2 pages or more, and no more pages are filled than there are",
+                self.filled
+            ));
+        }
+        let order = if self.ascending { ProgramOrder::Ascending } else { ProgramOrder::Any };
+        Ok(Shape { logical_pages, page_bytes, blocks, pages_per_block, order, planes })
+    }
+
+    /// Its FTL.
+    ///
+    /// # Errors
+    /// If a name or a value is unknown.
+    pub fn choice(&self) -> Result<FtlChoice, String> {
+        match &self.ftl {
+            Scheme::Log(LogScheme { scheme, log }) => Ok(FtlChoice::Log(scheme.choice("FTL", LOG_FTLS)?, *log)),
+            Scheme::Page(page) => {
+                let known = PLACEMENTS.iter().map(|info| info.name);
+                let trigger = match (page.batch, page.partial) {
+                    (None, None) => Trigger::Victim,
+                    (Some((low, high)), None) => Trigger::Batch { low, high },
+                    (None, Some((low, step))) => Trigger::Partial { low, step },
+                    (Some(_), Some(_)) => return Err("collection is either in batches or partial; choose one".into()),
+                };
+                let options = PageOptions {
+                    gc: page.victims.choice("victim policy", VICTIMS)?,
+                    placement: placement(&page.survivors)
+                        .ok_or_else(|| unknown("place for survivors", &page.survivors, known))?,
+                    trigger,
+                    allocation: if page.least_worn { Allocation::LeastWorn } else { Allocation::Fifo },
+                };
+                Ok(FtlChoice::Page(options, page.map.choice("map", MAPS)?))
+            }
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! What happens, one thing at a time.
+
+use serde::Serialize;
+use ssdlab_nand::{Cause, FlashOp, Note, Oob, RetireReason, Role, VictimReason};
+
+use crate::Op;
+
+/// One flash operation or one decision, in the order in which the FTL emits them.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[serde(tag = "step", rename_all = "snake_case")]
+// Fields are those of the operation or the note.
+#[allow(missing_docs)]
+pub enum Step {
+    /// The host asks for something.
+    Request { op: Op, page: u32, count: u32 },
+    /// Nothing to read: the page was never written, or trimmed.
+    Blank { lpn: u32 },
+    /// A page is read.
+    Read { ppn: u32, cause: &'static str },
+    /// A page of the host or of the map is programmed; it is the newest of its kind.
+    Program { ppn: u32, lpn: u32, role: &'static str, cause: &'static str },
+    /// A page is copied; `newest` unless there is a newer copy elsewhere.
+    Copy { from: u32, to: u32, lpn: u32, role: &'static str, cause: &'static str, newest: bool },
+    /// A block is erased.
+    Erase { block: u32, cause: &'static str },
+    /// The host forgets pages.
+    Trim { lpn: u32, count: u32 },
+    /// [`Note::Captured`].
+    Captured { lpn: u32 },
+    /// [`Note::Merged`].
+    Merged { lbn: u32, kind: &'static str, copies: u32, erases: u32, data: Option<u32> },
+    /// [`Note::Reclaimed`].
+    Reclaimed { associated: u32, copies: u32, erases: u32 },
+    /// [`Note::LookedUp`].
+    LookedUp { lpn: u32, hit: bool, changes: bool },
+    /// [`Note::Victim`].
+    Victim { block: u32, valid: u32, reason: &'static str },
+    /// [`Note::Opened`].
+    Opened { block: u32, role: &'static str, frontier: u8 },
+    /// [`Note::Bad`].
+    Bad { block: u32 },
+    /// [`Note::Retired`].
+    Retired { block: u32, written: u32, reason: &'static str },
+    /// [`Note::Rotated`].
+    Rotated { block: u32 },
+    /// [`Note::Drained`].
+    Drained { lpn: u32 },
+}
+
+/// Its name in steps.
+pub(crate) const fn role_name(role: Role) -> &'static str {
+    match role {
+        Role::Data => "data",
+        Role::Log => "log",
+        Role::SequentialLog => "sequential",
+        Role::Isolation => "isolation",
+        Role::Map => "map",
+        Role::Checkpoint => "checkpoint",
+    }
+}
+
+const fn victim_name(reason: VictimReason) -> &'static str {
+    match reason {
+        VictimReason::Policy => "policy",
+        VictimReason::Yield => "yield",
+        VictimReason::MapFull => "map_full",
+        VictimReason::Failed => "failed",
+    }
+}
+
+const fn retire_name(reason: RetireReason) -> &'static str {
+    match reason {
+        RetireReason::Full => "full",
+        RetireReason::Completed => "completed",
+        RetireReason::Evicted => "evicted",
+        RetireReason::Oldest => "oldest",
+        RetireReason::Broken => "broken",
+        RetireReason::Restarted => "restarted",
+        RetireReason::Merged => "merged",
+        RetireReason::Drained => "drained",
+    }
+}
+
+impl Step {
+    /// What is shown of an operation; nothing of one that only matters in time. `newest` says of a copy whether it is.
+    pub(crate) fn of(operation: FlashOp, newest: impl FnOnce(u32, Oob) -> bool) -> Option<Self> {
+        let name = |cause: Cause| cause.name();
+        Some(match operation {
+            FlashOp::Read(ppn, cause) | FlashOp::ReadPart(ppn, _, cause) => {
+                Self::Read { ppn: ppn.0, cause: name(cause) }
+            }
+            FlashOp::Program(ppn, oob, _, cause) => {
+                Self::Program { ppn: ppn.0, lpn: oob.lpn.0, role: role_name(oob.role), cause: name(cause) }
+            }
+            FlashOp::Copy(from, to, oob, cause) => Self::Copy {
+                from: from.0,
+                to: to.0,
+                lpn: oob.lpn.0,
+                role: role_name(oob.role),
+                cause: name(cause),
+                newest: newest(from.0, oob),
+            },
+            FlashOp::Erase(block, cause) => Self::Erase { block: block.0, cause: name(cause) },
+            FlashOp::Trimmed(lpn, count, _) => Self::Trim { lpn: lpn.0, count },
+            FlashOp::UseAs(..) | FlashOp::Barrier => return None,
+            FlashOp::Note(note) => Self::of_note(note),
+        })
+    }
+
+    fn of_note(note: Note) -> Self {
+        match note {
+            Note::Captured(lpn) => Self::Captured { lpn: lpn.0 },
+            Note::Merged { lbn, kind, cost, data } => Self::Merged {
+                lbn,
+                kind: kind.name(),
+                copies: cost.copies,
+                erases: cost.erases,
+                data: data.map(|block| block.0),
+            },
+            Note::Reclaimed { associated, cost } => {
+                Self::Reclaimed { associated, copies: cost.copies, erases: cost.erases }
+            }
+            Note::LookedUp { lpn, hit, changes } => Self::LookedUp { lpn: lpn.0, hit, changes },
+            Note::Victim { block, valid, choice } => {
+                Self::Victim { block: block.0, valid, reason: victim_name(choice) }
+            }
+            Note::Opened { block, role, frontier } => Self::Opened { block: block.0, role: role_name(role), frontier },
+            Note::Bad(block) => Self::Bad { block: block.0 },
+            Note::Retired { block, written, reason } => {
+                Self::Retired { block: block.0, written, reason: retire_name(reason) }
+            }
+            Note::Rotated(block) => Self::Rotated { block: block.0 },
+            Note::Drained(lpn) => Self::Drained { lpn: lpn.0 },
+        }
+    }
+}

@@ -1,0 +1,230 @@
+//! Goal: what is drawn is what the FTL holds. Method: random requests on random small drives of every FTL; what steps lead
+//! to is compared with the FTL's own map and erase counts and with its operations counted, and what a step says of a page
+//! with what was drawn before it.
+
+use proptest::prelude::*;
+use ssdlab_core::Lpn;
+use ssdlab_explain::{Drive, Op, PageState, Recording, Request, State, Step, Use, What, record};
+use ssdlab_ftl::choice::LOG_FTLS;
+use ssdlab_ftl::log::{bast, faster};
+use ssdlab_ftl::{Ftl, FtlChoice, Shape, WriteContext};
+use ssdlab_nand::{Cause, Counts, ProgramOrder};
+use ssdlab_testkit::any_ftl::{AnyFtl, visit};
+use ssdlab_testkit::strategies::setups;
+use ssdlab_tiers::cases;
+
+fn requests(pages: u32) -> impl Strategy<Value = Vec<Request>> {
+    let op = prop_oneof![8 => Just(Op::Write), 1 => Just(Op::Read), 1 => Just(Op::Trim)];
+    let place = prop_oneof![0..pages, 0..pages.min(5)];
+    let request =
+        (op, place, 1_u32..8).prop_map(move |(op, page, count)| Request { op, page, count: count.min(pages - page) });
+    prop::collection::vec(request, 1..60)
+}
+
+/// The same requests again, counted only.
+struct Counted<'a> {
+    drive: &'a Drive,
+    requests: &'a [Request],
+}
+
+impl AnyFtl for Counted<'_> {
+    type Output = Counts;
+
+    fn visit<F: Ftl>(self, mut ftl: F) -> Counts {
+        ftl.write(Lpn(0), self.drive.filled, WriteContext::default(), &mut ());
+        ftl.preload(&mut ());
+        let mut counts = Counts::default();
+        for &Request { op, page, count } in self.requests {
+            match op {
+                Op::Write => ftl.write(Lpn(page), count, WriteContext::default(), &mut counts),
+                Op::Read => {
+                    ftl.read(Lpn(page), count, Cause::Host, &mut counts);
+                }
+                Op::Trim => ftl.trim(Lpn(page), count, &mut counts),
+            }
+        }
+        counts
+    }
+}
+
+fn cause(name: &str) -> usize {
+    Cause::ALL.iter().position(|cause| cause.name() == name).expect("a cause")
+}
+
+fn counted(steps: &[Step]) -> Counts {
+    let mut counts = Counts::default();
+    for step in steps {
+        match *step {
+            Step::Read { cause: name, .. } => counts.reads[cause(name)] += 1,
+            Step::Program { cause: name, .. } => counts.programs[cause(name)] += 1,
+            Step::Copy { cause: name, .. } => {
+                counts.reads[cause(name)] += 1;
+                counts.programs[cause(name)] += 1;
+            }
+            Step::Erase { cause: name, .. } => counts.erases[cause(name)] += 1,
+            _ => {}
+        }
+    }
+    counts
+}
+
+/// What a step says must agree with what is drawn before it.
+fn plausible(state: &State, step: &Step, faster: bool) -> Result<(), TestCaseError> {
+    match *step {
+        Step::Read { ppn, cause: "host" } => prop_assert!(state.is_valid(ppn), "{step:?} reads no newest copy"),
+        Step::Program { ppn, .. } => prop_assert_eq!(state.pages[ppn as usize], PageState::default()),
+        Step::Copy { from, to, lpn, cause, newest, .. } => {
+            prop_assert_eq!(state.pages[from as usize].lpn, Some(lpn));
+            prop_assert_eq!(state.pages[to as usize], PageState::default());
+            prop_assert!(state.blocks[state.block_of(to) as usize].used != Use::Free, "{:?} into a free block", step);
+            prop_assert_eq!(newest, state.is_valid(from));
+            // FASTer gives every page one second chance.
+            if faster && ["second_chance", "isolation"].contains(&cause) {
+                prop_assert_eq!(state.pages[from as usize].second, cause == "isolation", "{:?}", step);
+            }
+        }
+        Step::Erase { block, .. } => {
+            let pages = state.pages.len() / state.blocks.len();
+            let first = block as usize * pages;
+            prop_assert!((first..first + pages).all(|ppn| !state.is_valid(ppn as u32)), "{step:?} loses data");
+        }
+        Step::Victim { block, valid, .. } => {
+            let pages = state.pages.len() / state.blocks.len();
+            let first = block as usize * pages;
+            prop_assert_eq!((first..first + pages).filter(|&ppn| state.is_valid(ppn as u32)).count(), valid as usize);
+        }
+        Step::Opened { block, .. } => prop_assert_eq!(state.blocks[block as usize].used, Use::Free),
+        _ => {}
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(cases(300))]
+
+    #[test]
+    fn steps_lead_to_what_the_ftl_holds(
+        (setup, requests) in setups().prop_flat_map(|setup| {
+            let requests = requests(setup.logical_pages);
+            (Just(setup), requests)
+        })
+    ) {
+        let mut drive = Drive::new(&setup.shape(), &setup.ftl, setup.seed);
+        drive.filled = (setup.precondition.fill * f64::from(setup.logical_pages)) as u32;
+        let keeps_rules = matches!(setup.ftl, FtlChoice::Log(choice, _)
+            if choice.is(&faster::INFO) && choice.is_set("second_chance") && !choice.is_set("keep_sparse"));
+        let recording = record(&drive, &[], &requests).map_err(TestCaseError::fail)?;
+        prop_assert_eq!(drive.choice(), Ok(setup.ftl));
+
+        let mut state = recording.start.clone();
+        for step in &recording.steps {
+            plausible(&state, step, keeps_rules)?;
+            state.apply(step);
+        }
+        prop_assert_eq!(&state.map[..setup.logical_pages as usize], &recording.end.map[..]);
+        let erases: Vec<u32> = state.blocks.iter().map(|block| block.erases).collect();
+        prop_assert_eq!(&erases, &recording.end.erases);
+        prop_assert_eq!(counted(&recording.steps), visit(&setup, Counted { drive: &drive, requests: &requests }));
+
+        // Requests tile the steps; every merge and every look-up that missed is a span.
+        let of = |wanted: fn(&What) -> bool| recording.spans.iter().filter(move |span| wanted(&span.what)).count();
+        let said = |wanted: fn(&Step) -> bool| recording.steps.iter().filter(|step| wanted(step)).count();
+        prop_assert_eq!(of(|what| matches!(what, What::Request)), requests.len());
+        prop_assert_eq!(of(|what| matches!(what, What::Merge { .. })), said(|step| matches!(step, Step::Merged { .. })));
+        prop_assert_eq!(of(|what| matches!(what, What::Miss { .. })), said(|step| matches!(step, Step::LookedUp { hit: false, .. })));
+        for span in &recording.spans {
+            prop_assert!(span.from <= span.to && span.to < recording.steps.len());
+            if let What::Merge { copies, erases, host, .. } = span.what {
+                let steps = &recording.steps[span.from..=span.to];
+                let counts = counted(steps);
+                prop_assert_eq!(counts.erased(), u64::from(erases), "{:?}", span);
+                prop_assert_eq!(counts.programmed(), u64::from(copies) + u64::from(host), "{:?}", span);
+            }
+        }
+        // A shorter recording is the beginning of a longer one.
+        let half = &requests[..requests.len() / 2];
+        let shorter = record(&drive, &[], half).map_err(TestCaseError::fail)?;
+        prop_assert!(recording.steps.starts_with(&shorter.steps), "the first half is recorded differently");
+        // What was served before is where it starts.
+        let later = record(&drive, half, &requests[half.len()..]).map_err(TestCaseError::fail)?;
+        prop_assert!(recording.steps.ends_with(&later.steps), "the second half is recorded differently");
+        prop_assert_eq!(recording.end, later.end);
+    }
+}
+
+fn writes(pages: &[u32]) -> Vec<Request> {
+    pages.iter().map(|&page| Request { op: Op::Write, page, count: 1 }).collect()
+}
+
+fn small(ftl: FtlChoice, log: u32) -> Drive {
+    let shape = Shape {
+        logical_pages: 16,
+        page_bytes: 4096,
+        blocks: 4 + log + 2,
+        pages_per_block: 4,
+        order: ProgramOrder::Any,
+        planes: 1,
+    };
+    Drive { filled: 16, ..Drive::new(&shape, &ftl, 1) }
+}
+
+fn recorded(name: &str, log: u32, pages: &[u32]) -> Recording {
+    let info = LOG_FTLS.iter().copied().find(|info| info.name == name).expect("a name");
+    let drive = small(FtlChoice::Log(info.defaults(), log), log);
+    record(&drive, &[], &writes(pages)).expect("a drive")
+}
+
+/// BAST merges a block whose log was written out of order: two reads and programs from the log, two from the data block.
+#[test]
+fn a_full_merge_tells_where_the_newest_pages_came_from() {
+    let recording = recorded("bast", 1, &[1, 0, 4]);
+    let merge = recording.spans.iter().find_map(|span| match &span.what {
+        What::Merge { lbn: 0, kind: "full", copies: 4, erases: 2, sources, host: false } => Some((span, sources)),
+        _ => None,
+    });
+    let (span, sources) = merge.expect("one full merge of block 0, with the erase of its log block");
+    assert_eq!(sources.iter().map(|source| source.used).collect::<Vec<_>>(), [Use::Log, Use::Data]);
+    assert!(matches!(recording.steps[span.from], Step::Retired { reason: "evicted", written: 2, .. }));
+    assert!(matches!(recording.steps[span.to], Step::Reclaimed { associated: 1, .. }));
+}
+
+/// FAST gives up a log block with pages of three logical blocks: one span around three merges.
+#[test]
+fn giving_up_a_block_of_fast_lies_around_its_merges() {
+    let recording = recorded("fast", 2, &[1, 5, 9, 2, 13]);
+    let reclaim = recording.spans.iter().find(|span| matches!(span.what, What::Reclaim { associated: 3, .. }));
+    let reclaim = reclaim.expect("three logical blocks are merged");
+    let inside = |span: &&ssdlab_explain::Span| {
+        matches!(span.what, What::Merge { .. }) && reclaim.from <= span.from && span.to <= reclaim.to
+    };
+    assert_eq!(recording.spans.iter().filter(inside).count(), 3);
+}
+
+#[test]
+fn what_cannot_be_drawn_is_refused_with_a_remedy() {
+    let drive = small(FtlChoice::Log(bast::INFO.defaults(), 1), 1);
+    let refused = |drive: &Drive, pages: &[u32]| record(drive, &[], &writes(pages)).expect_err("refused");
+    assert_eq!(refused(&drive, &[3, 16]), "requests: number 2 is 1 pages from 16, but the drive has pages 0 to 15");
+    let large = Drive { blocks: 5930, ..drive.clone() };
+    assert!(refused(&large, &[]).contains("are 23720, too many to draw: the limit is 4096; lower the capacity"));
+    let tight = Drive { blocks: 4, ..drive.clone() };
+    assert!(refused(&tight, &[]).contains("the device has 4"));
+    assert!(refused(&drive, &[0; 30_000]).contains("more than 20000 steps"));
+    let mut misspelt = drive;
+    misspelt.ftl = ssdlab_explain::Scheme::Log(ssdlab_explain::LogScheme {
+        scheme: ssdlab_explain::Named { name: "baste".into(), parameters: Default::default() },
+        log: 1,
+    });
+    assert_eq!(refused(&misspelt, &[]), "there is no FTL baste; did you mean bast?");
+}
+
+/// The same as text, which is how the page and the Python package ask.
+#[test]
+fn a_question_is_answered_as_json() {
+    let drive = serde_json::to_string(&small(FtlChoice::Log(bast::INFO.defaults(), 1), 1)).expect("data");
+    let question = format!(r#"{{"drive":{drive},"requests":"3"}}"#);
+    let answer: serde_json::Value = serde_json::from_str(&ssdlab_explain::answer(&question)).expect("JSON");
+    assert_eq!(answer["recording"]["steps"][0]["step"], "request");
+    let wrong: serde_json::Value = serde_json::from_str(&ssdlab_explain::answer("{}")).expect("JSON");
+    assert!(wrong["error"].as_str().expect("a message").contains("missing field `drive`"));
+}

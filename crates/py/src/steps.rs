@@ -1,0 +1,34 @@
+//! An FTL step by step.
+
+use pyo3::prelude::*;
+use ssdlab_explain::{Drive, Times, answer};
+use ssdlab_nand::Timing;
+use ssdlab_sim::Clock;
+
+use crate::config::Config;
+use crate::errors::config_error;
+
+/// Answers a question with a recording, both as JSON.
+#[pyfunction]
+pub fn record_steps(py: Python<'_>, question: &str) -> String {
+    py.detach(|| answer(question))
+}
+
+/// The drive of a configuration as JSON, filled as far as the configuration says.
+#[pyfunction]
+pub fn steps_drive(config: &Config) -> PyResult<String> {
+    let settings = config.inner.settings(Some(0)).map_err(|error| config_error(&error))?;
+    let setup = settings.setup;
+    let mut drive = Drive::new(&setup.shape(), &setup.ftl, setup.seed);
+    drive.filled = (setup.precondition.fill * f64::from(setup.logical_pages)).round() as u32;
+    if let Clock::Serial(timing) | Clock::Event(timing, _) = setup.clock {
+        drive.times = times(&timing);
+    }
+    Ok(serde_json::to_string(&drive).expect("numbers and names are always JSON"))
+}
+
+/// Means over the page types, without the bus.
+fn times(timing: &Timing) -> Times {
+    let us = |ns: u64| ns as f64 / 1000.0;
+    Times { read_us: us(timing.read.mean().0), program_us: us(timing.program.mean().0), erase_us: us(timing.erase.0) }
+}

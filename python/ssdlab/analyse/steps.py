@@ -1,0 +1,223 @@
+"""An FTL step by step: scenes, and what an FTL does with the requests of one.
+
+A scene is a TOML file with a small drive, one or two FTLs and requests; those that ship with ssdlab lie in `scenes/`.
+The simulation is Rust's; the page that plays it is `ssdlab.view.stepper`.
+"""
+
+import json
+import os
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from ssdlab import _ssdlab, text
+from ssdlab._ssdlab import ConfigError
+from ssdlab.lazy import room
+from ssdlab.model.config import Config, Overrides, config_of
+from ssdlab.model.files import naming, replacing
+from ssdlab.model.source import Source
+
+SCENES = Path(__file__).parent / "scenes"
+_KEYS = {"title", "text", "before", "requests", "drive", "ftl"}
+_OPERATIONS = {0: "r", 1: "", 2: "t"}
+"""How requests write the operations of a trace that are shown; a flush has no pages."""
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A small drive with one or two FTLs, and requests for it."""
+
+    title: str
+    text: str
+    """What there is to see; paragraphs are apart by an empty line."""
+    drives: tuple[Mapping[str, Any], ...]
+    """The same drive with each FTL, as the crate `ssdlab-explain` reads it."""
+    requests: str
+    """Pages that are written, such as `5` or `4-7`; with `r` before them they are read, with `t` trimmed."""
+    before: str = ""
+    """Requests that come before the first step."""
+
+
+class Explanation:
+    """What one or two FTLs do with a few requests, step by step."""
+
+    def __init__(self, scene: Scene) -> None:
+        self.scene = scene
+        self.recordings = [_recorded(drive, scene) for drive in scene.drives]
+        """For each FTL the state of the drive at the start, every step, and which steps belong together."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Title, text, requests and recordings, ready for JSON."""
+        scene = self.scene
+        return {
+            "title": scene.title, "text": scene.text, "before": scene.before, "requests": scene.requests,
+            "recordings": self.recordings,
+        }  # fmt: skip
+
+    def to_html(self) -> str:
+        """The page that plays it, in one file that needs nothing else. Equal scenes give equal pages."""
+        html: str = room("view.stepper").render(self)
+        return html
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the page to a file, which appears whole or not at all.
+
+        Raises:
+            OSError: If it cannot be written.
+        """
+        with naming(path), replacing(Path(path)) as hidden:
+            hidden.write_text(self.to_html(), encoding="utf-8")
+
+    def _repr_html_(self) -> str:
+        """The page inside a notebook, in a frame of its own."""
+        return (
+            f'<iframe title="{escape(self.scene.title)}" srcdoc="{escape(self.to_html())}" '
+            'style="width: 100%; height: 46rem; border: 0"></iframe>'
+        )
+
+
+def _recorded(drive: Mapping[str, Any], scene: Scene) -> dict[str, Any]:
+    question = {"drive": drive, "before": scene.before, "requests": scene.requests}
+    answer = json.loads(_ssdlab.record_steps(json.dumps(question)))
+    if "error" in answer:
+        raise ConfigError(answer["error"])
+    recording: dict[str, Any] = answer["recording"]
+    return recording
+
+
+def scenes() -> list[str]:
+    """Names of the scenes that ship with ssdlab."""
+    return sorted(path.stem for path in SCENES.glob("*.toml"))
+
+
+def scene(name: str | os.PathLike[str]) -> Scene:
+    """The scene of this name, or in this TOML file.
+
+    Raises:
+        ConfigError: If there is none, or it is none.
+    """
+    if str(name) in scenes():
+        return _read(SCENES / f"{name}.toml")
+    if Path(name).suffix == ".toml":
+        return _read(Path(name))
+    meant = text.suggestion(str(name), scenes()) or f"; known are {', '.join(scenes())}"
+    raise ConfigError(f"there is no scene {name}{meant}, or give the path of a TOML file")
+
+
+def _read(path: Path) -> Scene:
+    try:
+        with path.open("rb") as file:
+            found = tomllib.load(file)
+    except OSError as error:
+        raise ConfigError(f"{text.path(path)}: {error.strerror}; give the path of a TOML file") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{text.path(path)}: {error}; a scene is a TOML file") from None
+    try:
+        return _of_document(found)
+    except ConfigError as error:
+        raise ConfigError(f"{text.path(path)}: {error}") from None
+
+
+def _of_document(document: Mapping[str, Any]) -> Scene:
+    for key in document:
+        if key not in _KEYS:
+            raise ConfigError(f"{key}: no such key in a scene{text.suggestion(key, _KEYS)}")
+    for key in ("title", "requests", "drive", "ftl"):
+        if not document.get(key):
+            raise ConfigError(f"{key} is missing; a scene has title, requests, a table drive and one or two of [[ftl]]")
+    ftls = document["ftl"]
+    if not isinstance(ftls, list) or len(ftls) > 2 or not all("name" in ftl for ftl in ftls):
+        raise ConfigError("ftl: one or two tables [[ftl]] with a name each")
+    drives = tuple({**document["drive"], "ftl": _ftl(ftl)} for ftl in ftls)
+    words = (str(document.get(key, "")) for key in ("text", "requests", "before"))
+    return Scene(str(document["title"]), next(words), drives, next(words), next(words))
+
+
+def _ftl(ftl: Mapping[str, Any]) -> dict[str, Any]:
+    """An FTL of a scene as the crate reads it."""
+    options = dict(ftl)
+    if options["name"] != "page":
+        log = options.pop("log", 1)
+        return {"log": {"scheme": _named(options), "log": log}}
+    del options["name"]
+    for key in ("gc", "map"):
+        if key in options:
+            named = options.pop(key)
+            options["victims" if key == "gc" else key] = _named(named if isinstance(named, dict) else {"name": named})
+    return {"page": options}
+
+
+def _named(table: Mapping[str, Any]) -> dict[str, Any]:
+    parameters = {key: _written(value) for key, value in table.items() if key != "name"}
+    return {"name": table["name"], "parameters": parameters}
+
+
+def _written(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def excerpt(trace: Source, page_bytes: int, skip: int = 0, count: int = 100) -> str:
+    """Requests of a trace in pages numbered anew: those touched, from 0 in the order of their addresses.
+
+    Raises:
+        ConfigError: If none is left.
+        TraceError: As `trace.open`, or where the content is at fault.
+    """
+    reader, batches, left = trace.open(), list[_ssdlab.Requests](), skip + count
+    while left > 0 and len(batch := reader.read(left)):
+        batches.append(batch)
+        left -= len(batch)
+    requests = _ssdlab.Requests.concatenate(batches)
+    columns = (requests.column(name)[skip : skip + count].tolist() for name in ("op", "offset", "bytes"))
+    spans = [
+        (_OPERATIONS[op], offset // page_bytes, (offset + size - 1) // page_bytes)
+        for op, offset, size in zip(*columns, strict=True)
+        if op in _OPERATIONS and size
+    ]
+    if not spans:
+        raise ConfigError(f"the trace has no requests with pages behind the first {skip}; lower --skip")
+    touched = sorted({page for _, first, last in spans for page in range(first, last + 1)})
+    number = {page: at for at, page in enumerate(touched)}
+    return " ".join(f"{letter}{number[first]}-{number[last]}" for letter, first, last in spans)
+
+
+def explain(what: "str | os.PathLike[str] | Config | Overrides | Iterable[Config]", requests: str = "") -> Explanation:
+    """What an FTL does step by step, as a page to play.
+
+    Args:
+        what: The name of a scene, the path of one, or a configuration of a small drive; two of these stand side by
+            side. The drive is filled as far as it says, but not overwritten.
+        requests: For configurations: pages to write such as `"5 4-7"`; `r5` reads and `t5` trims.
+
+    Raises:
+        ConfigError: If there is no such scene, or a drive is too large to draw.
+
+    Example:
+        >>> ssdlab.explain("fast-thrashing").save("thrashing.html")  # doctest: +SKIP
+    """
+    if isinstance(what, str | os.PathLike):
+        if requests:
+            raise ConfigError("a scene has its own requests; leave them out, or give a configuration")
+        return Explanation(scene(what))
+    several = not isinstance(what, Config | Mapping) and not isinstance(next(iter(what), None), str)
+    configs = [config_of(one) for one in what] if several else [config_of(what)]  # type: ignore[union-attr,arg-type]
+    return Explanation(of_configs(configs, requests))
+
+
+def of_configs(configs: Iterable[Config], requests: str) -> Scene:
+    """A scene of drives that are configured.
+
+    Raises:
+        ConfigError: If a configuration is wrong, or there is not one or two, or nothing is requested.
+    """
+    drives = tuple(json.loads(_ssdlab.steps_drive(config._inner)) for config in configs)
+    if not 1 <= len(drives) <= 2:
+        raise ConfigError(f"{len(drives)} configurations cannot stand side by side; give one or two")
+    if not requests.split():
+        raise ConfigError("nothing is requested; give pages to write, such as 0 4 8-11")
+    filled = drives[0]["filled"]
+    told = f"The drive has {drives[0]['logical_pages']} pages, of which {filled} were written once, in order."
+    return Scene("An FTL step by step", told, drives, requests)

@@ -1,0 +1,101 @@
+"""`ssdlab explain`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ssdlab import text
+from ssdlab._ssdlab import ConfigError, size
+from ssdlab.analyse import steps
+from ssdlab.cli import options
+from ssdlab.cli.command import App
+from ssdlab.cli.output import print_json
+from ssdlab.lazy import room
+from ssdlab.model.config import Config
+from ssdlab.model.trace_file import TraceFile
+
+app = App()
+
+EXAMPLES = """
+ssdlab explain
+ssdlab explain fast-thrashing
+ssdlab explain dftl-miss --out miss.html
+ssdlab explain --set ftl=bast --requests '0 4 8 12' --beside ftl=fast
+ssdlab explain --set ftl=fast --trace trace.csv --skip 1000 --most 50
+"""
+
+SMALL = (
+    "time=serial", "device.capacity=128KiB", "device.op=100%", "nand.page_size=4KiB", "nand.pages_per_block=4",
+    "nand.order=any", "nand.channels=1", "nand.ways=1", "nand.dies=1", "nand.planes=1",
+)  # fmt: skip
+"""The drive of settings alone: 32 pages and as much beyond, in one plane."""
+
+
+def _configs(preset: str | None, files: list[Path], sets: list[str], beside: list[str]) -> list[Config]:
+    small = [] if preset or files else [*SMALL]
+    cases = [sets, [*sets, *beside]] if beside else [sets]
+    return [options.configuration(preset, files, [*small, *case], []) for case in cases]
+
+
+def _scene(
+    configs: list[Config], requests: str | None, trace: list[Path], format: str | None, skip: int, most: int
+) -> steps.Scene:
+    if bool(requests) == bool(trace):
+        raise ConfigError("an own scene takes its requests from --requests or from --trace; give one of them")
+    if trace:
+        page_bytes = size(configs[0]["nand.page_size"])
+        requests = steps.excerpt(TraceFile(*trace, format=format), page_bytes, skip, most)
+    return steps.of_configs(configs, requests or "")
+
+
+@app.command(examples=EXAMPLES)
+def explain(
+    scene: Annotated[
+        str | None, typer.Argument(metavar="SCENE", help="Name of a scene, or a TOML file; none lists the scenes.")
+    ] = None,
+    preset: options.Preset = None,
+    config: options.ConfigFiles = [],
+    set: options.Sets = [],
+    requests: Annotated[
+        str | None,
+        options.option("--requests PAGES", "Own requests: pages to write such as '5 4-7', r5 to read, t5 to trim."),
+    ] = None,
+    beside: Annotated[
+        list[str],
+        options.option("--beside KEY=VALUE", "A second drive beside the first, with this setting; may be repeated."),
+    ] = [],
+    trace: Annotated[list[Path], options.option("--trace FILE", "Requests from files of one trace.")] = [],
+    format: options.Format = None,
+    skip: Annotated[int, options.option("--skip INTEGER", "Requests of the trace to leave out.", min=0)] = 0,
+    most: Annotated[int, options.option("--most INTEGER", "Requests of the trace to take.", min=1)] = 100,
+    out: Annotated[
+        Path | None, options.option("--out -o FILE", "The page; by default explain-SCENE.html.", options.OUTPUT)
+    ] = None,
+    json: options.Json = False,
+) -> int:
+    """Writes one page that needs no network: blocks and their pages, the map beside them, and each decision in a
+    sentence. It plays, steps forward and back, and jumps to the next merge, collection or miss.
+
+    The drive of an own scene is small: 32 pages in blocks of 4, unless a preset or a file says otherwise. Pages of a
+    trace are numbered anew, those touched from 0. A drive of more than 4096 pages is not drawn.
+    """
+    own = bool(requests or trace or set or config or preset or beside)
+    if scene is None and not own:
+        room("cli.list").listing("scenes", json=json)
+        return 0
+    if scene is not None and own:
+        raise ConfigError("a scene has its own drive and requests; leave out the other options, or the scene")
+    chosen = steps.scene(scene) if scene else _scene(
+        _configs(preset, config, set, beside), requests, trace, format, skip, most
+    )  # fmt: skip
+    found = steps.Explanation(chosen)
+    if json:
+        print_json("steps", found.to_dict())
+        if out is None:
+            return 0
+    path = out or Path(f"explain-{Path(scene).stem if scene else 'own'}.html")
+    found.save(path)
+    if not json:
+        print(f"written to {text.path(path)}: open it in a browser")
+    return 0

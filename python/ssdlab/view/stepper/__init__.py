@@ -1,0 +1,61 @@
+"""The page that plays what an FTL does: forward and back, offline, in one file.
+
+`state.js` leads from step to step, `words.js` says what happens, `draw.js` shows it, `player.js` moves in time, and
+`own.js` simulates requests of the reader's own: `simulator.wasm`, which `make wasm` builds, is the crate
+`ssdlab-explain`. Without it a page plays what was recorded, and says so.
+"""
+
+import base64
+import gzip
+import json
+from pathlib import Path
+
+import jinja2
+from markupsafe import Markup
+
+from ssdlab import _ssdlab
+from ssdlab.analyse.steps import Explanation
+
+HERE = Path(__file__).parent
+SIMULATOR = HERE / "simulator.wasm"
+_SCRIPTS = ("state.js", "words.js", "draw.js", "player.js", "own.js")
+_LEGEND = {
+    "log": {
+        "use-data": "data block", "use-log": "log", "use-sequential": "sequential log", "use-isolation": "isolation",
+        "second": "on its second chance",
+    },
+    "page": {"use-data": "host pages", "stream-1 use-data": "survivors of collection", "use-map": "map pages"},
+}  # fmt: skip
+
+
+def render(explanation: Explanation) -> str:
+    """The page. Equal explanations give equal bytes."""
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("ssdlab.view.stepper", "."), autoescape=True, trim_blocks=True, lstrip_blocks=True
+    )
+    scene = explanation.scene
+    lanes = [{"recording": recording, "before": scene.before} for recording in explanation.recordings]
+    families = {family for recording in explanation.recordings for family in recording["drive"]["ftl"]}
+    # An end tag within the data would end the script that holds it.
+    data = json.dumps({"lanes": lanes}, separators=(",", ":")).replace("</", "<\\/")
+    return environment.get_template("page.html.jinja").render(
+        title=scene.title,
+        text=[" ".join(part.split()) for part in scene.text.split("\n\n") if part.strip()],
+        version=_ssdlab.__version__,
+        css=Markup(_text("page.css")),
+        script=Markup("\n".join(map(_text, _SCRIPTS))),
+        scene=Markup(data),
+        wasm=_packed(),
+        legend=[(use, words) for family in sorted(families) for use, words in _LEGEND[family].items()],
+    )
+
+
+def _text(name: str) -> str:
+    return (HERE / name).read_text(encoding="utf-8")
+
+
+def _packed() -> str:
+    """The simulator as text; nothing where it was not built."""
+    if not SIMULATOR.exists():
+        return ""
+    return base64.b64encode(gzip.compress(SIMULATOR.read_bytes(), 9, mtime=0)).decode()

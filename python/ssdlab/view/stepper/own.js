@@ -1,0 +1,83 @@
+// Requests of the reader's own: the page runs the simulator itself, which it carries as WebAssembly.
+
+/** The simulator, or null where the page was made without it. */
+async function simulator() {
+  const packed = document.getElementById("wasm").textContent.trim();
+  if (!packed) return null;
+  const bytes = Uint8Array.from(atob(packed), (letter) => letter.charCodeAt(0));
+  const plain = new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip")));
+  const module = await WebAssembly.compile(await plain.arrayBuffer());
+  return (question) => {
+    // A fresh instance: what one question left behind cannot matter to the next.
+    const { memory, room, answer, place } = new WebAssembly.Instance(module, {}).exports;
+    const asked = new TextEncoder().encode(JSON.stringify(question));
+    const at = room(asked.length);
+    new Uint8Array(memory.buffer, at, asked.length).set(asked);
+    const length = answer();
+    return JSON.parse(new TextDecoder().decode(new Uint8Array(memory.buffer, place(), length)));
+  };
+}
+
+/** Requests as text, as the simulator reads them. */
+function written(requests) {
+  return requests.map(({ op, page, count }) => {
+    const letter = op === "write" ? "" : op[0];
+    return `${letter}${page}${count === 1 ? "" : `-${page + count - 1}`}`;
+  }).join(" ");
+}
+
+async function own(player, scene) {
+  const note = document.getElementById("own-note");
+  let simulate = null;
+  try {
+    simulate = await simulator();
+  } catch (error) {
+    note.textContent = `This page plays a recording: the simulator in it does not start here (${error.message}).`;
+    return null;
+  }
+  if (simulate === null) {
+    note.textContent = "This page plays a recording: it was made without the WebAssembly build of the simulator.";
+    return null;
+  }
+  document.getElementById("own-form").hidden = false;
+  note.textContent = "This page is the simulator itself: change the requests, or click a page of the flash to write it.";
+  const text = document.getElementById("own-text");
+  const fault = document.getElementById("own-fault");
+  const given = () => player.requests.map(({ op, page, count }) => ({ op, page, count }));
+  text.value = written(given());
+  const run = (requests, shown) => {
+    const recordings = scene.lanes.map(({ recording, before, name }) => {
+      const answered = simulate({ drive: recording.drive, before, requests });
+      if (answered.error) throw new Error(answered.error);
+      return { recording: answered.recording, name };
+    });
+    player.load(recordings, shown);
+    text.value = requests;
+  };
+  const attempt = (what) => {
+    try {
+      fault.textContent = "";
+      what();
+    } catch (error) {
+      fault.textContent = error.message;
+    }
+  };
+  document.getElementById("own-form").addEventListener("submit", (event) => {
+    event.preventDefault();
+    attempt(() => run(text.value, null));
+  });
+  document.getElementById("own-reset").addEventListener("click", () => {
+    attempt(() => { player.load(scene.lanes); text.value = written(given()); });
+  });
+  player.onPage = (page) => attempt(() => {
+    const op = document.getElementById("own-op").value;
+    const until = player.tick === 0 ? 0 : player.requestAt(player.tick) + 1;
+    const requests = given().slice(0, until);
+    run(written([...requests, { op, page, count: 1 }]), until);
+  });
+  return simulate;
+}
+
+const scene = JSON.parse(document.getElementById("scene").textContent);
+const player = new Player(scene);
+const ready = own(player, scene);

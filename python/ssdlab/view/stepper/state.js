@@ -1,0 +1,135 @@
+// What is drawn at each step, and how to get there from any other.
+
+const KEYFRAME = 64; // Steps from one kept state to the next.
+
+/** A drive with its recording; `at(k)` is what is drawn after `k` steps. */
+class Lane {
+  constructor(recording, name) {
+    Object.assign(this, { recording, name, steps: recording.steps, spans: recording.spans });
+    this.pagesPerBlock = recording.drive.pages_per_block;
+    this.logicalPages = recording.drive.logical_pages;
+    this.isLog = "log" in recording.drive.ftl;
+    this.scheme = this.isLog ? recording.drive.ftl.log.scheme.name : recording.drive.ftl.page.victims.name;
+    this.hasMap = !this.isLog && recording.drive.ftl.page.map.name !== "ram";
+    this.requests = this.spans.filter((span) => span.span === "request");
+    this.counts = countersOf(recording);
+    this.keyframes = [startOf(recording)];
+    this.state = copyOf(this.keyframes[0]);
+    this.k = 0;
+  }
+
+  /** Goes to the state after `k` steps, from the nearest kept one before it. */
+  at(k) {
+    const nearest = Math.min(Math.floor(k / KEYFRAME), this.keyframes.length - 1);
+    if (k < this.k || nearest * KEYFRAME > this.k) {
+      this.state = copyOf(this.keyframes[nearest]);
+      this.k = nearest * KEYFRAME;
+    }
+    while (this.k < k) {
+      apply(this.state, this.steps[this.k], this.pagesPerBlock, this.k);
+      this.k += 1;
+      if (this.k % KEYFRAME === 0 && this.k / KEYFRAME === this.keyframes.length) {
+        this.keyframes.push(copyOf(this.state));
+      }
+    }
+    return this.state;
+  }
+
+  /** What RAM holds of the map after `k` steps. */
+  ramAt(k) {
+    let found = this.recording.ram[0];
+    for (const ram of this.recording.ram) {
+      if (ram.step > k - 1 && ram !== this.recording.ram[0]) break;
+      found = ram;
+    }
+    return found ? found.entries : [];
+  }
+
+  /** Spans around step `k`, longer ones first. */
+  around(k) {
+    return this.spans.filter((span) => span.from <= k && k <= span.to && span.span !== "request");
+  }
+}
+
+function startOf({ start }) {
+  return {
+    pages: start.pages.map((page) => ({ ...page })),
+    blocks: start.blocks.map((block, number) => ({ ...block, since: number - start.blocks.length })),
+    map: [...start.map],
+  };
+}
+
+function copyOf(state) {
+  return {
+    pages: state.pages.map((page) => ({ ...page })),
+    blocks: state.blocks.map((block) => ({ ...block })),
+    map: [...state.map],
+  };
+}
+
+function isValid(state, ppn) {
+  const { lpn } = state.pages[ppn];
+  return lpn !== null && state.map[lpn] === ppn;
+}
+
+/** Leads `state` over step `number`; the same rules as `State::apply` of the crate `ssdlab-explain`. */
+function apply(state, step, pagesPerBlock, number) {
+  const block = (ppn) => state.blocks[Math.floor(ppn / pagesPerBlock)];
+  const pagesOf = (which) => state.pages.slice(which * pagesPerBlock, (which + 1) * pagesPerBlock);
+  const put = (ppn, lpn, second, newest) => {
+    const home = block(ppn);
+    const owner = Math.floor(lpn / pagesPerBlock);
+    if (pagesOf(Math.floor(ppn / pagesPerBlock)).every((page) => page.lpn === null)) home.owner = owner;
+    else if (home.owner !== owner) home.owner = null;
+    state.pages[ppn] = { lpn, second };
+    if (newest) state.map[lpn] = ppn;
+  };
+  switch (step.step) {
+    case "program": put(step.ppn, step.lpn, false, true); break;
+    case "copy": put(step.to, step.lpn, step.cause === "second_chance", step.newest); break;
+    case "erase": {
+      const first = step.block * pagesPerBlock;
+      for (let ppn = first; ppn < first + pagesPerBlock; ppn++) state.pages[ppn] = { lpn: null, second: false };
+      const { erases } = state.blocks[step.block];
+      state.blocks[step.block] = { use: "free", owner: null, frontier: 0, erases: erases + 1, since: number };
+      break;
+    }
+    case "trim": state.map.fill(null, step.lpn, step.lpn + step.count); break;
+    case "opened":
+      Object.assign(state.blocks[step.block], { use: step.role, frontier: step.frontier, since: number });
+      break;
+    case "merged": if (step.data !== null) state.blocks[step.data].use = "data"; break;
+    case "bad": state.blocks[step.block].use = "bad"; break;
+    case "rotated": {
+      for (const page of pagesOf(step.block)) page.second = true;
+      state.blocks[step.block].since = number;
+      break;
+    }
+    default: break;
+  }
+}
+
+const COUNTERS = ["host", "reads", "programs", "erases", "switch", "partial", "full", "collections", "hits", "misses", "captured"];
+
+/** Counters after each number of steps, and the time that operations have taken one after the other. */
+function countersOf({ steps, drive }) {
+  const so_far = Object.fromEntries([...COUNTERS, "us"].map((name) => [name, new Float64Array(steps.length + 1)]));
+  steps.forEach((step, at) => {
+    for (const name of Object.keys(so_far)) so_far[name][at + 1] = so_far[name][at];
+    const add = (name, by = 1) => { so_far[name][at + 1] += by; };
+    const read = () => { add("reads"); add("us", drive.times.read_us); };
+    const program = () => { add("programs"); add("us", drive.times.program_us); };
+    switch (step.step) {
+      case "read": read(); break;
+      case "program": program(); if (step.cause === "host") add("host"); break;
+      case "copy": read(); program(); break;
+      case "erase": add("erases"); add("us", drive.times.erase_us); break;
+      case "merged": add(step.kind); break;
+      case "victim": add("collections"); break;
+      case "looked_up": add(step.hit ? "hits" : "misses"); break;
+      case "captured": add("captured"); break;
+      default: break;
+    }
+  });
+  return so_far;
+}

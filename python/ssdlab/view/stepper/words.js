@@ -1,0 +1,204 @@
+// Every sentence of the page, in the words of the papers. What is said comes from steps and spans; nothing is decided here.
+
+const plural = (count, one, many = `${one}s`) => `${count} ${count === 1 ? one : many}`;
+const range = (page, count) => (count === 1 ? `page ${page}` : `pages ${page} to ${page + count - 1}`);
+
+const LETTER = { data: "D", log: "L", sequential: "S", isolation: "I", map: "M", free: "F", bad: "X" };
+const USE = {
+  data: "data block", log: "log block", sequential: "sequential log block", isolation: "isolation block",
+  map: "block of map pages", free: "erased block", bad: "bad block",
+};
+const FTL = {
+  bast: "BAST", fast: "FAST", faster: "FASTer", sbfast: "SBFAST", greedy: "Page mapping, greedy", fifo: "Page mapping, FIFO",
+  random: "Page mapping, random victims", d_choices: "Page mapping, d-choices",
+  cost_benefit: "Page mapping, cost-benefit", windowed_greedy: "Page mapping, windowed greedy",
+};
+const MAPS = { dftl: "DFTL", segments: "a cache of map segments" };
+const VICTIM = {
+  greedy: (valid) => `it has the fewest valid pages, ${valid}`,
+  fifo: (valid) => `it was filled longest ago, whatever is valid in it: ${plural(valid, "page")}`,
+  random: (valid) => `it was drawn at random, with ${plural(valid, "valid page")}`,
+  d_choices: (valid) => `of those drawn it has the fewest valid pages, ${valid}`,
+  cost_benefit: (valid) => `it has the best of space gained, weighed by its age, against copies: ${plural(valid, "valid page")}`,
+  windowed_greedy: (valid) => `of the blocks filled longest ago it has the fewest valid pages, ${valid}`,
+};
+const VICTIM_REASON = {
+  yield: (valid) => `the policy's choice would yield nothing; this one has the fewest valid pages, ${valid}`,
+  map_full: (valid) => `room for map pages is short, and it has the fewest valid ones, ${valid}`,
+  failed: (valid) => `a page of it could not be programmed; ${plural(valid, "valid page")} must leave`,
+};
+const RETIRED = {
+  full: "is full, and its logical block is written again",
+  completed: "has every page in its place",
+  evicted: "is given up, as all log blocks are taken",
+  oldest: "is the oldest of the full random log and is reclaimed",
+  broken: "ends here: the page to be written has no place behind or in it",
+  restarted: "gives way, as a first page begins another sequence",
+  merged: "is merged along with its logical block",
+  drained: "has no valid page left",
+};
+
+/** What a lane runs, for its heading. */
+function ftlName(lane) {
+  const { ftl } = lane.recording.drive;
+  const map = lane.hasMap ? `, with ${MAPS[ftl.page.map.name] ?? ftl.page.map.name}` : "";
+  return (FTL[lane.scheme] ?? lane.scheme) + map;
+}
+
+/** A block as sentences and headings name it. */
+function blockName(lane, state, number) {
+  const { use, owner } = state.blocks[number];
+  if (!lane.isLog) return use === "map" ? `M${number}` : `B${number}`;
+  if (use !== "data") return `${LETTER[use]}${number}`;
+  if (owner === null) return "new";
+  // While a merge gathers pages in a new data block, the one before is still there.
+  return dataBlock(state, owner) === number ? `D${owner}` : `D${owner}′`;
+}
+
+/** The data block of a logical block, the elder of two; none is -1. */
+function dataBlock(state, lbn) {
+  let found = -1;
+  state.blocks.forEach(({ use, owner, since }, number) => {
+    if (use === "data" && owner === lbn && (found < 0 || since < state.blocks[found].since)) found = number;
+  });
+  return found;
+}
+
+/** What the heading of a block says beside its name. */
+function blockText(lane, { use, owner, frontier }) {
+  if (!lane.isLog) {
+    if (use !== "data") return use;
+    return lane.recording.drive.ftl.page.survivors === "own" ? ["host", "survivors"][frontier] ?? `stream ${frontier}` : "data";
+  }
+  if (use === "sequential") return owner === null ? "sequential" : `sequential of ${owner}`;
+  if (use === "log") return lane.scheme === "bast" && owner !== null ? `log of ${owner}` : "log";
+  return use;
+}
+
+function placeName(lane, state, ppn) {
+  return `${blockName(lane, state, Math.floor(ppn / lane.pagesPerBlock))}·${ppn % lane.pagesPerBlock}`;
+}
+
+function pageName(lane, lpn) {
+  return lpn < lane.logicalPages || lane.isLog ? `page ${lpn}` : `map page ${lpn - lane.logicalPages}`;
+}
+
+/** What a span comes to; `before` is the state at its first step. */
+function spanSentence(lane, span, before) {
+  const costOf = ({ copies, erases }) => `${plural(copies, "read")}, ${plural(copies, "program")}, ${plural(erases, "erase")}`;
+  const inside = lane.steps.slice(span.from, span.to + 1);
+  const copies = inside.filter((step) => step.step === "copy").length;
+  const erases = inside.filter((step) => step.step === "erase").length;
+  switch (span.span) {
+    case "merge": {
+      const from = span.sources.map(({ block }) => blockName(lane, before, block));
+      const host = span.host ? ", the host's page in the course of it" : "";
+      const pages = from.length ? `newest pages from ${from.join(", ")}` : "nothing to copy";
+      if (span.kind === "switch") {
+        return `Switch merge of block ${span.lbn}: the log block becomes the data block; ${costOf(span)}.`;
+      }
+      if (span.kind === "partial") {
+        return `Partial merge of block ${span.lbn}: the log block is completed and becomes the data block; ${pages}${host}; ${costOf(span)}.`;
+      }
+      return `Full merge of block ${span.lbn}: ${pages}${host}; ${costOf(span)}.`;
+    }
+    case "reclaim": {
+      const name = blockName(lane, before, span.block);
+      const merges = span.associated ? `${plural(span.associated, "logical block")} merged` : "no logical block merged";
+      return `Reclaiming ${name}, the oldest block of the full log: ${merges}; ${costOf({ copies, erases })}.`;
+    }
+    case "collection": {
+      const why = span.reason === "policy" ? VICTIM[lane.scheme] : VICTIM_REASON[span.reason];
+      const said = why ? why(span.valid) : plural(span.valid, "valid page");
+      return `Collection of ${blockName(lane, before, span.block)}: ${said}; ${costOf({ copies: span.valid, erases: 1 })}.`;
+    }
+    case "miss": {
+      const there = lane.ramAt(span.from + 1);
+      const gone = lane.ramAt(span.from).filter((old) => !there.some((entry) => entry.first === old.first));
+      const left = gone.length ? ` ${entryName(gone[0])} gives way${gone[0].dirty ? ", which has changed: its map page is written back" : ", unchanged"}.` : "";
+      const read = inside.some((step) => step.step === "read" && step.cause === "map_load");
+      return `Miss: the entry of page ${span.lpn} is not in RAM.${left} ${read ? `The map page of page ${span.lpn} is read.` : "No map page holds it yet."}`;
+    }
+    default: return "";
+  }
+}
+
+function entryName({ first, count }) {
+  return count === 1 ? `The entry of page ${first}` : `The segment of pages ${first} to ${first + count - 1}`;
+}
+
+const WHY_READ = {
+  host: "for the host", rmw: "to complete a page", map_load: "to load its entries into RAM",
+  map_write_back: "before it is written back", map_update: "before it is rewritten", map_gc: "to be collected",
+};
+const WHY_COPY = {
+  gc: "it is valid, and its block is about to be erased", switch_merge: "for the switch merge",
+  partial_merge: "it completes the log block", full_merge: "it is the newest copy",
+  second_chance: "valid still: it gets a second chance", isolation: "valid still: it is cold and goes to the isolation area",
+  map_gc: "it is valid, and its block is about to be erased",
+};
+const WHY_MAP = { map_write_back: "with the entries that have changed", map_update: "as collection moved pages whose entries are not in RAM" };
+
+/** What one step does; `before` and `after` are the states around it. */
+function stepSentence(lane, step, before, after) {
+  const at = (ppn, state = after) => placeName(lane, state, ppn);
+  const block = (number, state = before) => blockName(lane, state, number);
+  switch (step.step) {
+    case "request": return `The host ${{ write: "writes", read: "reads", trim: "trims" }[step.op]} ${range(step.page, step.count)}.`;
+    case "blank": return `Page ${step.lpn} holds nothing: it reads as zeros, without a flash operation.`;
+    case "read": {
+      const { lpn } = before.pages[step.ppn];
+      const name = pageName(lane, lpn);
+      return `${name[0].toUpperCase()}${name.slice(1)} is read from ${at(step.ppn)} ${WHY_READ[step.cause] ?? ""}.`;
+    }
+    case "program": return programSentence(lane, step, before, at);
+    case "copy": {
+      const name = pageName(lane, step.lpn);
+      const why = step.newest ? copyReason(step) : "an older copy, as the newer one stays in another log block";
+      return `Copies ${name} from ${at(step.from, before)} to ${at(step.to)}: ${why}.`;
+    }
+    case "erase": return lane.isLog ? `Erases ${block(step.block)}; PBN ${step.block} is free.` : `Erases ${block(step.block)}.`;
+    case "trim": return `The host forgets ${range(step.lpn, step.count)}: the copy counts as outdated.`;
+    case "captured": return `Captured: page ${step.lpn} lies in a sequential log block.`;
+    case "merged": return `Block ${step.lbn} is merged: ${plural(step.copies, "copy", "copies")}, ${plural(step.erases, "erase")}${step.data === null ? "" : `; PBN ${step.data} is ${block(step.data, after)} now`}.`;
+    case "reclaimed": return `Room in the log: ${plural(step.associated, "logical block")} merged, ${plural(step.copies, "copy", "copies")}, ${plural(step.erases, "erase")}.`;
+    case "looked_up": return `The map is asked for page ${step.lpn}: ${step.hit ? "its entry is in RAM, a hit" : "its entry is not in RAM, a miss"}.`;
+    case "victim": return `Pages are short: ${block(step.block)} is the victim, with ${plural(step.valid, "valid page")}.`;
+    case "opened": return `Takes ${lane.isLog ? `PBN ${step.block}` : `B${step.block}`}, erased, as ${article(openedUse(lane, step))}.`;
+    case "bad": return `Block ${step.block} has failed and is used no more.`;
+    case "retired": {
+      const utilised = `${step.written} of its ${lane.pagesPerBlock} pages programmed`;
+      return `${block(step.block)} ${RETIRED[step.reason]} (${utilised}).`;
+    }
+    case "rotated": return `Every page of ${block(step.block)} is valid: all get their second chance in place, without a copy.`;
+    case "drained": return `The isolation area is short of room: page ${step.lpn} is the oldest valid one there, and its block is merged.`;
+    default: return "";
+  }
+}
+
+const article = (noun) => `${/^[aeiou]/.test(noun) ? "an" : "a"} ${noun}`;
+
+function openedUse(lane, { role, frontier }) {
+  if (lane.isLog || role !== "data") return USE[role];
+  const own = lane.recording.drive.ftl.page.survivors === "own";
+  return own ? ["block for host pages", "block for survivors of collection"][frontier] ?? `block of stream ${frontier}` : "block to write";
+}
+
+function copyReason(step) {
+  if (step.role === "sequential") return "its place in the sequential log block of its logical block is free";
+  return WHY_COPY[step.cause] ?? step.cause;
+}
+
+function programSentence(lane, step, before, at) {
+  const old = before.map[step.lpn];
+  const outdated = old === null ? "" : ` The copy at ${placeName(lane, before, old)} is outdated.`;
+  if (step.role === "map") {
+    return `Map page ${step.lpn - lane.logicalPages} is written to ${at(step.ppn)}, ${WHY_MAP[step.cause] ?? ""}.${outdated}`;
+  }
+  if (!lane.isLog) return `Page ${step.lpn} is appended at ${at(step.ppn)}.${outdated}`;
+  if (step.role === "log") return `The place of page ${step.lpn} is taken: it goes to the log, at ${at(step.ppn)}.${outdated}`;
+  if (step.role === "sequential") return `Page ${step.lpn} goes to the sequential log, in its place at ${at(step.ppn)}.${outdated}`;
+  return old === null
+    ? `The place of page ${step.lpn} is erased: it is written there, at ${at(step.ppn)}.`
+    : `Page ${step.lpn} of the host is written in the course of the merge, at ${at(step.ppn)}.${outdated}`;
+}

@@ -1,0 +1,212 @@
+"""`ssdlab explain`: scenes record what the documents draw, as the simulation counts it; what cannot be is refused."""
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ssdlab
+from conftest import Cli
+from ssdlab import ConfigError
+from ssdlab.analyse import steps
+
+OPERATIONS = ("read", "program", "copy", "erase")
+
+
+def recordings(name: str) -> list[dict[str, Any]]:
+    return ssdlab.explain(name).recordings
+
+
+def merges(recording: dict[str, Any]) -> Counter[str]:
+    return Counter(span["kind"] for span in recording["spans"] if span["span"] == "merge")
+
+
+def operations(recording: dict[str, Any], **wanted: object) -> Counter[str]:
+    """Steps of each kind that have these values."""
+    kept = [step for step in recording["steps"] if all(step.get(key) == value for key, value in wanted.items())]
+    return Counter(step["step"] for step in kept if step["step"] in OPERATIONS)
+
+
+def longest_wait(recording: dict[str, Any]) -> int:
+    """Most copies within one request."""
+    requests = [span for span in recording["spans"] if span["span"] == "request"]
+    inside = [recording["steps"][span["from"] : span["to"] + 1] for span in requests]
+    return max(sum(step["step"] == "copy" for step in some) for some in inside)
+
+
+@pytest.mark.parametrize("name", steps.scenes())
+def test_every_scene_is_played_and_told(name: str) -> None:
+    found = ssdlab.explain(name)
+    assert found.scene.title and found.scene.text
+    assert all(len(recording["steps"]) > 3 for recording in found.recordings)
+    assert found.to_html() == ssdlab.explain(name).to_html()
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "copies", "erases"),
+    [
+        ("bast-full-merge", "full", 12, 2),
+        ("bast-switch-merge", "switch", 0, 1),
+        ("fast-partial-merge", "partial", 5, 1),
+        ("sbfast-partial-merge", "partial", 7, 1),
+    ],
+)
+def test_merges_of_the_slides_cost_what_the_slides_say(name: str, kind: str, copies: int, erases: int) -> None:
+    [recording] = recordings(name)
+    [merge] = [span for span in recording["spans"] if span["span"] == "merge"]
+    assert (merge["kind"], merge["copies"], merge["erases"]) == (kind, copies, erases)
+    cause = f"{kind}_merge"
+    assert operations(recording, cause=cause) == Counter({"copy": copies, "erase": erases}) - Counter()
+
+
+def test_bast_thrashes_on_the_sequence_of_the_slides() -> None:
+    assert merges(recordings("bast-thrashing")[0]) == {"partial": 8, "full": 1}
+    assert merges(recordings("bast-locality")[0]) == {"switch": 1, "full": 1}
+
+
+def test_the_full_merge_in_the_random_log_erases_ten_data_blocks_and_one_log_block() -> None:
+    [recording] = recordings("sbfast-full-merge")
+    assert merges(recording) == {"full": 10}
+    assert operations(recording)["erase"] == 10 + 1
+    [to_slb] = [step for step in recording["steps"] if step["step"] == "copy" and step["role"] == "sequential"]
+    assert to_slb["lpn"] == 3
+    copied = {step["lpn"] for step in recording["steps"] if step["step"] == "copy" and step["newest"]}
+    assert not copied & {21, 31, 149}
+
+
+def test_streams_in_turn_are_captured_by_sbfast_and_not_by_fast() -> None:
+    fast, sbfast = (merges(recording) for recording in recordings("fast-thrashing"))
+    assert fast == {"partial": 4, "switch": 1} and sbfast == {"switch": 3}
+    fast, sbfast = (
+        sum(step["step"] == "captured" for step in recording["steps"]) for recording in recordings("sbfast-sub-blocks")
+    )
+    assert fast == 0 and sbfast > 10
+
+
+def test_faster_isolates_and_merges_less_than_fast() -> None:
+    [recording] = recordings("faster-isolation")
+    told = Counter(step.get("cause", step["step"]) for step in recording["steps"])
+    assert told["second_chance"] and told["isolation"] and told["rotated"] and told["drained"]
+    fast, faster = recordings("faster-fast")
+    assert operations(faster)["copy"] < operations(fast)["copy"]
+    assert longest_wait(faster) < longest_wait(fast) == 3 * 8
+
+
+def test_a_miss_of_dftl_costs_at_most_two_reads_and_a_write() -> None:
+    [recording] = recordings("dftl-miss")
+    costs = []
+    for span in recording["spans"]:
+        if span["span"] == "miss":
+            inside = recording["steps"][span["from"] : span["to"] + 1]
+            costs.append(Counter(step["step"] for step in inside if step.get("cause", "").startswith("map_")))
+    assert max(cost["read"] for cost in costs) == 2 and max(cost["program"] for cost in costs) == 1
+    assert min(cost["program"] for cost in costs) == 0
+
+
+def test_greedy_copies_less_than_fifo() -> None:
+    greedy, fifo = (operations(recording, cause="gc")["copy"] for recording in recordings("greedy-fifo"))
+    assert greedy < fifo
+
+
+SMALL = {
+    "time": "serial",
+    "nand.channels": 1,
+    "nand.ways": 1,
+    "nand.dies": 1,
+    "nand.planes": 1,
+    "device.capacity": "128KiB",
+    "device.op": "100%",
+    "nand.page_size": "4KiB",
+    "nand.pages_per_block": 4,
+    "nand.order": "any",
+    "precondition.overwrite": "none",
+}
+VARIANTS: dict[str, dict[str, object]] = {
+    **{ftl: {"ftl": ftl} for ftl in ("bast", "fast", "faster")},
+    "sbfast": {"ftl": "sbfast", "ftl.sbfast.sub_block": 2},
+    "dftl": {"ftl.page.map": "dftl", "ftl.page.map.dftl.cmt": 4},
+    "segments": {"ftl.page.map": "segments"},
+    **{
+        victims: {"ftl.page.gc": victims}
+        for victims in ("greedy", "fifo", "random", "d_choices", "cost_benefit", "windowed_greedy")
+    },
+}
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_operations_are_those_that_the_simulation_counts(variant: str) -> None:
+    config = ssdlab.Config(overrides={**SMALL, **VARIANTS[variant]})
+    pages = np.random.default_rng(7).integers(0, 32, 200)
+    trace = ssdlab.Trace.from_columns(op=["write"] * 200, offset=pages * 4096, bytes=[4096] * 200)
+    flash = ssdlab.simulate(config, trace).to_dict()["flash"]
+    [recording] = ssdlab.explain(config, " ".join(map(str, pages))).recordings
+    for name, kinds in {"reads": ("read", "copy"), "programs": ("program", "copy"), "erases": ("erase",)}.items():
+        counted = Counter(step["cause"] for step in recording["steps"] if step["step"] in kinds)
+        assert counted == {cause: count for cause, count in flash[name].items() if count}, name
+
+
+def test_a_page_of_its_own(cli: Cli, tmp_path: Path) -> None:
+    assert "fast-thrashing" in cli("explain").stdout
+    assert cli("explain", "bast-thrashing").stdout == "written to explain-bast-thrashing.html: open it in a browser\n"
+    cli("explain", "--set", "ftl=bast", "--requests", "0 4 8-11 r5", "--beside", "ftl=fast", "--out", "own.html")
+    for name in ("explain-bast-thrashing.html", "own.html"):
+        page = (tmp_path / name).read_text(encoding="utf-8")
+        assert "http" not in page.replace("http://www.w3.org/2000/svg", "")
+        assert page.count("<script") == page.count("</script>") == 3
+    found = json.loads(cli("explain", "bast-thrashing", "--json").stdout)
+    assert (found["kind"], found["result"]["recordings"]) == ("steps", recordings("bast-thrashing"))
+
+
+def test_requests_of_a_trace_are_numbered_anew(tmp_path: Path, cli: Cli) -> None:
+    trace = ssdlab.Trace.from_columns(
+        op=["write", "read", "flush", "write"], offset=[1 << 30, 4096, 0, (1 << 30) + 8192], bytes=[8192, 4096, 0, 100]
+    )
+    assert steps.excerpt(trace, 4096) == "1-2 r0-0 3-3"
+    assert steps.excerpt(trace, 4096, skip=1, count=2) == "r0-0"
+    with pytest.raises(ConfigError, match="the trace has no requests with pages behind the first 9; lower --skip"):
+        steps.excerpt(trace, 4096, skip=9)
+    trace.save(tmp_path / "trace.csv")
+    cli("explain", "--set", "ftl=fast", "--trace", "trace.csv", "--out", "own.html")
+    assert (tmp_path / "own.html").exists()
+
+
+HEAD = 'title = "a"\nrequests = "0"\n'
+
+
+def refused(cli: Cli, *arguments: object) -> str:
+    done = cli("explain", *arguments, check=False)
+    assert done.returncode == 2 and done.stdout == ""
+    return done.stderr
+
+
+def test_what_cannot_be_is_refused_with_a_remedy(cli: Cli, tmp_path: Path) -> None:
+    assert "there is no scene fast-trashing; did you mean fast-thrashing?" in refused(cli, "fast-trashing")
+    assert "known are bast-full-merge, " in refused(cli, "zzz")
+    assert "the limit is 4096; lower the capacity" in refused(cli, "--preset", "sbfast", "--requests", "0")
+    assert "give one of them" in refused(cli, "--set", "ftl=bast")
+    assert "leave out the other options" in refused(cli, "bast-thrashing", "--requests", "0")
+    assert "x7 is no request; write pages such as" in refused(cli, "--requests", "x7")
+    assert "the drive has pages 0 to 31" in refused(cli, "--requests", "32")
+    assert "more than 20000 steps" in refused(cli, "--requests", "0-31 " * 700)
+    assert "give the path of a TOML file" in refused(cli, "missing.toml")
+    drive = "[drive]\nlogical_pages = 8\nblocks = 8\npages_per_block = 4\n"
+    for text, fault in {
+        "": "title is missing",
+        "titel = 1": "titel: no such key in a scene; did you mean title?",
+        "title = ": "a scene is a TOML file",
+        f'{HEAD}drive = {{blocks = 8}}\n[[ftl]]\nname = "bast"': "missing field `logical_pages`",
+        f'{HEAD}{drive}[[ftl]]\nname = "bats"': "there is no FTL bats; did you mean bast?",
+        f'{HEAD}{drive}[[ftl]]\nname = "page"\ngc = "gredy"': "there is no victim policy gredy; did you mean greedy?",
+        f'{HEAD}{drive}[[ftl]]\nname = "fast"\nwidth = 1': "there is no parameter of fast width",
+    }.items():
+        (tmp_path / "own.toml").write_text(text, encoding="utf-8")
+        assert fault in refused(cli, "own.toml")
+    assert not list(tmp_path.glob("*.html"))
+
+
+def test_a_notebook_shows_the_page_in_a_frame() -> None:
+    html = ssdlab.explain("bast-locality")._repr_html_()
+    assert html.startswith("<iframe title=") and "&lt;!doctype html&gt;" in html

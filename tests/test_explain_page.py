@@ -1,0 +1,239 @@
+"""The page of `ssdlab explain` in a real browser: forward and back it shows what the simulation says, offline.
+
+Needs the packages `playwright` and `axe-playwright-python`, and Chromium on the path; `apt-get install chromium`.
+"""
+
+import shutil
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import ssdlab
+from ssdlab.analyse import steps
+from ssdlab.view import stepper
+
+playwright = pytest.importorskip("playwright.sync_api", reason="the package playwright is not installed")
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+if CHROMIUM is None:
+    pytest.skip("there is no Chromium on the path; apt-get install chromium", allow_module_level=True)
+
+SCENES = steps.scenes()
+
+WALK = """() => {
+  const drawn = () => player.lanes.map(({ state }) => JSON.stringify(state));
+  const seen = [];
+  for (let tick = 0; tick <= player.last; tick++) { player.go(tick); seen.push(drawn()); }
+  const end = player.lanes.map(({ state }) => ({ map: state.map, erases: state.blocks.map(({ erases }) => erases) }));
+  for (let tick = player.last; tick >= 0; tick--) {
+    player.go(tick);
+    const now = drawn();
+    if (now.some((state, lane) => state !== seen[tick][lane])) return { differs: tick };
+  }
+  return { end, first: seen[0].map((state) => JSON.parse(state)), ticks: player.last };
+}"""
+"""Every step forward, then every step back; what is drawn must be the same both ways."""
+
+CELLS = """(lane) => [...document.querySelectorAll(".lane")[lane].querySelectorAll(".cell")].map((cell) =>
+  [cell.textContent, cell.classList.contains("valid"), cell.classList.contains("old")])"""
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with playwright.sync_playwright() as started:
+        chromium = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield chromium
+        chromium.close()
+
+
+class Opened:
+    """A page, and whatever it complains of or asks the network for."""
+
+    def __init__(self, browser: Any, path: Path, **options: Any) -> None:
+        self.page = browser.new_page(**options)
+        self.faults: list[str] = []
+        self.page.on(
+            "console", lambda said: self.faults.append(said.text) if said.type in ("error", "warning") else None
+        )
+        self.page.on("pageerror", lambda error: self.faults.append(str(error)))
+        self.page.on("request", lambda asked: self.faults.append(asked.url) if asked.url != path.as_uri() else None)
+        self.page.goto(path.as_uri())
+        self.page.evaluate("() => ready")
+
+
+@pytest.fixture
+def page_of(browser: Any, tmp_path: Path) -> Iterator[Any]:
+    opened: list[Opened] = []
+
+    def page_of(name: str, **options: Any) -> Any:
+        path = tmp_path / f"{name}.html"
+        ssdlab.explain(name).save(path)
+        opened.append(Opened(browser, path, **options))
+        return opened[-1].page
+
+    yield page_of
+    for one in opened:
+        assert one.faults == []
+        one.page.close()
+
+
+@pytest.mark.parametrize("name", SCENES)
+def test_forward_and_back_a_scene_shows_what_the_simulation_says(name: str, page_of: Any) -> None:
+    recordings = ssdlab.explain(name).recordings
+    page = page_of(name)
+    walked = page.evaluate(WALK)
+    assert "differs" not in walked, f"step {walked.get('differs')} differs on the way back"
+    assert walked["ticks"] >= max(len(recording["steps"]) for recording in recordings)
+    for lane, recording in enumerate(recordings):
+        end, logical = recording["end"], recording["drive"]["logical_pages"]
+        assert walked["end"][lane]["map"][:logical] == end["map"]
+        assert walked["end"][lane]["erases"] == end["erases"]
+        assert walked["first"][lane]["map"] == recording["start"]["map"]
+        # And as elements: every valid cell is where the FTL has the page, whatever order blocks are shown in.
+        page.evaluate("() => player.go(player.last)")
+        cells = page.evaluate(CELLS, lane)
+        valid = sorted(int(text) for text, is_valid, _ in cells if is_valid and not text.startswith("m"))
+        assert valid == [lpn for lpn, ppn in enumerate(end["map"]) if ppn is not None]
+        assert all(text for text, is_valid, outdated in cells if is_valid or outdated)
+
+
+@pytest.mark.parametrize("name", SCENES)
+def test_half_way_everything_drawn_is_where_another_recording_starts(name: str, page_of: Any) -> None:
+    found = ssdlab.explain(name)
+    words = found.scene.requests.split()
+    half = len(words) // 2
+    before = f"{found.scene.before} {' '.join(words[:half])}"
+    later = steps.Explanation(replace(found.scene, before=before, requests=" ".join(words[half:])))
+    page = page_of(name)
+    page.evaluate("() => player.go(player.last)")
+    for lane, recording in enumerate(later.recordings):
+        at = len(found.recordings[lane]["steps"]) - len(recording["steps"])
+        drawn = page.evaluate("([lane, at]) => player.lanes[lane].at(at)", [lane, at])
+        for block in drawn["blocks"]:
+            del block["since"]
+        assert drawn == recording["start"]
+
+
+@pytest.mark.parametrize("name", SCENES)
+def test_every_step_of_a_scene_is_told(name: str, page_of: Any) -> None:
+    page = page_of(name)
+    said = page.evaluate("""() => Array.from({ length: player.last }, (_, at) => {
+      player.go(at + 1);
+      return [...document.querySelectorAll(".said")].map((one) => one.innerText);
+    }).flat()""")
+    assert all(line.strip() for line in said)
+    assert not [line for line in said if "undefined" in line or "NaN" in line or "null" in line]
+
+
+def test_a_merge_is_told_in_the_words_of_the_papers(page_of: Any) -> None:
+    page = page_of("bast-full-merge")
+    page.get_by_role("button", name="Next merge").click()
+    told = "Full merge of block 1: newest pages from D1, L5; 12 reads, 12 programs, 2 erases."
+    assert page.locator(".said .span").first.inner_text() == told
+    assert page.get_by_role("button", name="Next merge").is_disabled()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    assert page.locator(".arrows path").count() == 1
+    page.keyboard.press("End")
+    rows = page.locator(".counters tr").all_inner_texts()
+    assert ["erases", "2", "2"] in [row.split("\t") for row in rows]
+    page.keyboard.press("Home")
+    assert page.locator(".now").inner_text() == "Before the first request."
+
+
+def test_two_ftls_meet_at_each_request(page_of: Any) -> None:
+    page = page_of("fast-thrashing")
+    assert page.locator(".lane h2").all_inner_texts() == ["FAST", "SBFAST"]
+    number = page.evaluate("""() => {
+      const wrong = [];
+      for (let tick = 1; tick <= player.last; tick++) {
+        const at = player.lanes.map((lane) => {
+          const k = player.stepsAt(lane, tick);
+          return lane.requests.findIndex(({ from, to }) => from < k && k <= to + 1);
+        });
+        if (new Set(at).size !== 1) wrong.push([tick, at]);
+      }
+      return wrong;
+    }""")
+    assert number == []
+
+
+def test_playing_comes_to_the_end_and_can_be_paused(page_of: Any) -> None:
+    page = page_of("bast-locality")
+    page.locator("#speed").fill("5")
+    page.get_by_role("button", name="Play").click()
+    page.wait_for_function("() => player.tick > 3")
+    page.get_by_role("button", name="Pause").click()
+    at = page.evaluate("() => player.tick")
+    assert page.locator("#where").inner_text().startswith(f"{at} / ")
+    page.get_by_role("button", name="Play").click()
+    page.wait_for_function("() => player.tick === player.last")
+    assert page.get_by_role("button", name="Play").is_visible()
+
+
+def test_without_the_simulator_a_page_says_that_it_plays_a_recording(
+    page_of: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(stepper, "SIMULATOR", tmp_path / "none.wasm")
+    page = page_of("bast-locality")
+    assert "it was made without the WebAssembly build of the simulator" in page.locator("#own-note").inner_text()
+    assert page.locator("#own-form").is_hidden()
+
+
+@pytest.mark.skipif(not stepper.SIMULATOR.exists(), reason="the simulator was not built; make wasm")
+class TestSimulatorInThePage:
+    @pytest.mark.parametrize("name", SCENES)
+    def test_it_records_what_the_extension_records(self, name: str, page_of: Any) -> None:
+        found = ssdlab.explain(name)
+        page = page_of(name)
+        for recording in found.recordings:
+            question = {"drive": recording["drive"], "before": found.scene.before, "requests": found.scene.requests}
+            answer = page.evaluate("async (question) => (await ready)(question)", question)
+            assert answer == {"recording": recording}
+
+    def test_a_page_that_is_clicked_is_written(self, page_of: Any) -> None:
+        page = page_of("bast-thrashing")
+        page.locator(".cell.valid", has_text="13").first.click()
+        assert page.locator("#own-text").input_value() == "13"
+        assert page.locator("#requests li").all_inner_texts() == ["write 13"]
+        page.evaluate("() => player.go(player.last)")
+        page.locator("#own-op").select_option("read")
+        page.locator(".cell.valid", has_text="7").first.click()
+        assert page.locator("#own-text").input_value() == "13 r7"
+        assert page.evaluate("() => player.requestAt(player.tick)") == 1
+        page.get_by_role("button", name="Back to the scene").click()
+        assert page.locator("#own-text").input_value() == "0 4 8 12 4 8 12 0 0 4 12 8"
+
+    def test_requests_are_typed(self, page_of: Any) -> None:
+        page = page_of("greedy-fifo")
+        page.locator("#own-text").fill("0-3 r5 t6 7")
+        page.get_by_role("button", name="Run").click()
+        assert page.locator("#requests li").all_inner_texts() == ["write 0–3", "read 5", "trim 6", "write 7"]
+        assert "differs" not in page.evaluate(WALK)
+        page.locator("#own-text").fill("99")
+        page.get_by_role("button", name="Run").click()
+        assert "the drive has pages 0 to 23" in page.locator("#own-fault").inner_text()
+        page.locator("#own-text").fill("x")
+        page.get_by_role("button", name="Run").click()
+        assert "x is no request" in page.locator("#own-fault").inner_text()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", ["fast-thrashing", "faster-isolation", "dftl-miss"])
+def test_everybody_can_use_it(name: str, scheme: str, page_of: Any) -> None:
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-playwright-python is not installed")
+    page = page_of(name, color_scheme=scheme, reduced_motion="reduce")
+    for tick in ("0", "Math.floor(player.last / 2)", "player.last"):
+        page.evaluate(f"() => player.go({tick})")
+        violations = axe.Axe().run(page).response["violations"]
+        assert [(one["id"], one["nodes"][0]["html"]) for one in violations] == []
+
+
+@pytest.mark.parametrize("width", [400, 900, 1600])
+@pytest.mark.parametrize("name", SCENES)
+def test_no_width_scrolls_sideways(name: str, width: int, page_of: Any) -> None:
+    page = page_of(name, viewport={"width": width, "height": 900})
+    page.evaluate("() => player.go(player.last)")
+    assert page.evaluate("() => document.documentElement.scrollWidth") <= width
