@@ -8,7 +8,7 @@ import typer
 from ssdlab import text
 from ssdlab._ssdlab import ConfigError, size
 from ssdlab.analyse import steps
-from ssdlab.cli import options
+from ssdlab.cli import options, traces
 from ssdlab.cli.command import App
 from ssdlab.cli.output import print_json
 from ssdlab.lazy import room
@@ -66,7 +66,7 @@ def explain(
         options.option("--beside KEY=VALUE", "A second drive beside the first, with this setting; may be repeated."),
     ] = [],
     trace: Annotated[list[Path], options.option("--trace FILE", "Requests from files of one trace.")] = [],
-    format: options.Format = None,
+    format: traces.Format = None,
     skip: Annotated[int, options.option("--skip INTEGER", "Requests of the trace to leave out.", min=0)] = 0,
     most: Annotated[int, options.option("--most INTEGER", "Requests of the trace to take.", min=1)] = 100,
     out: Annotated[

@@ -1,7 +1,9 @@
 """`ssdlab sweep`."""
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Annotated, Any
 
 from ssdlab import text
@@ -10,6 +12,8 @@ from ssdlab.cli import options
 from ssdlab.cli.command import App
 from ssdlab.cli.output import deliver
 from ssdlab.cli.progress import watching
+from ssdlab.cli.traces import reads_trace
+from ssdlab.model.trace_file import TraceFile
 from ssdlab.study.sweep import running
 from ssdlab.study.sweep.axes import axis
 from ssdlab.study.sweep.design import DEFAULT_SAMPLES, DESIGNS, Design
@@ -17,6 +21,8 @@ from ssdlab.study.sweep.file import Written, read
 from ssdlab.study.sweep.plan import plan
 
 app = App()
+
+NO_OPTIONS: Mapping[str, Any] = MappingProxyType({})
 
 DESIGN = "Design"
 RUNS = "Runs"
@@ -35,8 +41,9 @@ def _complete_design(incomplete: str) -> list[tuple[str, str]]:
 
 
 @app.command(examples=EXAMPLES)
+@reads_trace
 def sweep(
-    trace: options.MaybeTrace = None,
+    trace: TraceFile | None = None,
     axes: Annotated[
         list[str],
         options.option(
@@ -91,10 +98,7 @@ def sweep(
     fit: options.Fit = None,
     repeat: options.Repeat = None,
     check: options.Check = False,
-    format: options.Format = None,
-    device: options.Device = None,
-    action: options.Action = None,
-    skip_bad: options.SkipBad = False,
+    reading: Mapping[str, Any] = NO_OPTIONS,
     jobs: Annotated[
         int | None,
         options.option(
@@ -131,16 +135,16 @@ def sweep(
     kept = [one for one in written.axes if not varied.intersection(one)]
     if not axes and not kept:
         raise ConfigError("nothing is varied; give an axis, such as -A device.op=7%,28%")
-    paths = trace or [*written.trace]
-    if paths and workload:
+    if trace is None and written.trace:
+        trace = TraceFile(*written.trace, **reading)
+    if trace and workload:
         raise ConfigError("a trace and --workload exclude each other; leave one of them out")
     short = options.shortcuts(workload=workload, fit=fit, repeat=repeat, check=check)
     base = options.configuration(preset or written.preset, [*written.config, *config], [*written.sets, *set], short)
-    reading: dict[str, Any] = {"format": format, "device": device, "action": action, "skip_bad": skip_bad}
     asked = running.question(
         [*kept, *axes],
         base,
-        options.trace_file(paths, format, device, action, skip_bad),
+        trace,
         design=Design(
             design or written.design or "grid",
             written.samples if samples is None else samples,

@@ -16,16 +16,18 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 PANEL = "Trace"
 FILES = "Files of one trace, in order; - is standard input."
 
+Format = Annotated[
+    str | None,
+    options.option(
+        "--format -f NAME",
+        "Format of the trace, if it is not recognised; see 'ssdlab trace formats'.",
+        PANEL,
+        autocompletion=options._complete_format,
+    ),
+]
+
 _OPTIONS: dict[str, Any] = {
-    "format": Annotated[
-        str | None,
-        options.option(
-            "--format -f NAME",
-            "Format of the trace, if it is not recognised; see 'ssdlab trace formats'.",
-            PANEL,
-            autocompletion=options._complete_format,
-        ),
-    ],
+    "format": Format,
     "columns": Annotated[
         str | None,
         options.option(
@@ -63,7 +65,8 @@ _DEFAULTS = {"format": None, "columns": None, "concat": False, "merge": False, "
 
 def reads_trace(command: Function) -> Function:
     """Gives a command files of a trace and the options to read them. Its parameter `trace` is the trace that they ask
-    for; where it may be None, no file need be named.
+    for; where it may be None, no file need be named. A parameter `reading`, if it has one, is the options, by which it
+    can read other files.
     """
     signature = inspect.signature(command)
     given = signature.parameters["trace"]
@@ -76,6 +79,8 @@ def reads_trace(command: Function) -> Function:
         else Annotated[list[Path], typer.Argument(metavar="TRACE", help=FILES)]
     )
     own = [one.replace(annotation=files) if one is given else one for one in signature.parameters.values()]
+    asks = "reading" in signature.parameters
+    own = [one for one in own if one.name != "reading"]
     # Before those of the output, which come last in help.
     at = next((place for place, one in enumerate(own) if one.name == "json"), len(own))
     own[at:at] = [
@@ -86,6 +91,8 @@ def reads_trace(command: Function) -> Function:
     @functools.wraps(command)
     def read(*, trace: list[Path] | None = None, **given: Any) -> Any:
         reading = {name: given.pop(name) for name in _OPTIONS}
+        if asks:
+            given["reading"] = reading
         return command(trace=TraceFile(*trace, **reading) if trace else None, **given)
 
     read.__signature__ = signature.replace(parameters=own)  # type: ignore[attr-defined]

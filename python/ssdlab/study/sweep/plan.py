@@ -168,14 +168,13 @@ class _Builder:
         preset = point.get(PRESET, self._base._preset)
         chosen = {key: value for key, value in point.items() if key not in (TRACE, PRESET)}
         # What a point sets stands above the base, so that it may choose other variants than that does.
-        sets = [one for one in self._base._sets if one.partition("=")[0] not in chosen]
-        sets += [f"{key}={value}" for key, value in chosen.items()]
+        sets = [(origin, one) for origin, one in self._base._sets if one.partition("=")[0] not in chosen]
+        sets += [("--set", f"{key}={value}") for key, value in chosen.items()]
         config = _rebuilt(preset, self._base._files, sets)
         seed = int(config["seed"])
         if number:
             seed += number
-            config = _rebuilt(
-                preset, self._base._files, [*(one for one in sets if not one.startswith("seed=")), f"seed={seed}"]
-            )
+            others = [(origin, one) for origin, one in sets if not one.startswith("seed=")]
+            config = _rebuilt(preset, self._base._files, [*others, ("--set", f"seed={seed}")])
         config.check()
         return config, seed
