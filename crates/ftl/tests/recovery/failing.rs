@@ -145,9 +145,9 @@ proptest! {
     }
 }
 
-/// The worlds are worth living in: most drives are worn out.
+/// The worlds are worth living in: many drives are worn out, and many are not.
 #[test]
 fn drives_wear_out() {
     let worn = (0..100).filter(|&seed| world(seed) == Ok(true)).count();
-    assert!(worn > 50, "{worn} of 100");
+    assert!((30..70).contains(&worn), "{worn} of 100");
 }

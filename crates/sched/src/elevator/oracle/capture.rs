@@ -8,6 +8,8 @@
 //! `NAME.bfq-log.csv.zst` with the log that bfq writes under its lock. Excerpts begin as whole captures do, and leave out
 //! lines of logs that are not read here.
 
+#![cfg(test)]
+
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::{File, read_to_string};
 use std::path::Path;

@@ -1,5 +1,7 @@
 //! The captures, replayed.
 
+#![cfg(test)]
+
 use std::collections::VecDeque;
 use std::fs::read_dir;
 use std::path::{Path, PathBuf};
