@@ -240,7 +240,7 @@ def test_the_command_prints_and_reports(cli: Cli) -> None:
         (["nothere.csv"], ["nothere.csv", "No such file"]),
         (["empty.csv", "--target", "0%"], ["--target 0% is not above 0% and at most 100%"]),
         (["empty.csv", "--target", "101%"], ["--target 101% is not"]),
-        (["empty.csv", "--target", "95"], ["the % sign is missing"]),
+        (["empty.csv", "--target", "95"], ['write "95%"']),
         (["empty.csv", "--cache", "8KiB,"], ["is not a size"]),
         (["empty.csv", "--cache", "9KiB"], ["is not a multiple of segments"]),
         (["empty.csv", "--segment", "3KiB"], ["is not a power of two"]),

@@ -200,7 +200,7 @@ def test_what_cannot_be_is_named(policies: list[str], sizes: list[str], more: di
 def test_samples_that_cannot_be_are_named() -> None:
     for more, message in (
         ({"sample": "0%"}, "is not above 0%"),
-        ({"sample": "0.5"}, "the % sign is missing"),
+        ({"sample": "0.5"}, "may mean 0.5% or, as a share of 1, 50%"),
         ({"sample": "1%", "replicas": 1}, "write 2 to 64"),
         ({"sample": "3", "replicas": 8}, "leaves none for some of 8 replicas"),
     ):

@@ -1,7 +1,6 @@
 """Traces that are packed, replayed and precondition the drive, from Python and the command line."""
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -158,13 +157,6 @@ def test_an_empty_trace_is_replayed_without_end_only_if_there_is_one(small: ssdl
         "capacities_written": 0.0,
         "write_amplification": [None],
     }
-
-
-def test_a_pipe_cannot_be_replayed(cli: Cli, tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "pipe")
-    for options in (["--fit", "compact"], ["--repeat", "2"]):
-        done = cli("run", "pipe", *options, check=False)
-        assert done.returncode == 2 and "pipe: is a pipe or a device, which cannot be read twice" in done.stderr
 
 
 def test_the_command_line_packs_and_replays(cli: Cli, sparse: ssdlab.Trace, tmp_path: Path) -> None:
