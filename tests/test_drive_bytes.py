@@ -17,8 +17,12 @@ SMALL = {
 }  # fmt: skip
 FTLS = ["page", "bast", "fast", "faster", "sbfast"]
 BUFFERED = {
-    **SMALL, "time": "event", "drive.buffer": "watermark", "drive.buffer.watermark.size": "256KiB", "drive.buffer.watermark.plp": False,
-}  # fmt: skip
+    **SMALL,
+    "time": "event",
+    "drive.buffer": "watermark",
+    "drive.buffer.watermark.size": "256KiB",
+    "drive.buffer.watermark.plp": False,
+}
 
 
 @pytest.mark.parametrize("ftl", FTLS)

@@ -343,7 +343,7 @@ def test_a_wrong_setting_is_named_with_its_place(cli: Cli, copy: Path) -> None:
     spoil(copy, 'op_15 = { device.op = "15%" }', "op_15 = { device.op = 15 }")
     done = cli("experiment", "run", copy, check=False)
     assert done.returncode == 2 and len(done.stderr.splitlines()) == 1
-    assert "small/experiment.toml: [axis.op] op_15: device.op" in done.stderr and '"7%"' in done.stderr
+    assert "small/experiment.toml: [axis.op] op_15: device.op" in done.stderr and '"15%"' in done.stderr
 
 
 @pytest.mark.parametrize(
