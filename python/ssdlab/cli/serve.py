@@ -27,7 +27,7 @@ app = App()
 EXAMPLES = """
 ssdlab serve --file disk.drive --record requests.parquet
 ssdlab serve --preset small-nvme --set device.capacity=8GiB --time real
-ssdlab serve --set ftl=fast --set device.capacity=1GiB --listen 127.0.0.1:10809
+ssdlab serve --set ftl=fast --listen 127.0.0.1:10809 --tls certificates
 """
 
 PLACE, DRIVE = "Place", "Drive"
