@@ -185,7 +185,7 @@ def test_a_miss_ratio_curve_takes_the_place_of_a_distribution(cli: Cli, tmp_path
         (["--memory", "1GiB", "--data", "2GiB", "--paper", "--distribution", "70/30"], "must be even, 80/20"),
         (["--memory", "1GiB", "--data", "2GiB", "--device-us", "5", "missing"], "no file with contents was found"),
         (["--memory", "1GiB", "--data", "2GiB", "--paper", "--share", "140%"], "140 %, but must lie in 0 to 100 %"),
-        (["--memory", "1GiB", "--data", "2GiB", "--paper", "--share", "-1%"], "-1 %, but must lie in 0 to 100 %"),
+        (["--memory", "1GiB", "--data", "2GiB", "--paper", "--share", "-1%"], "is not a share"),
         (["--memory", "1GiB", "--data", "2GiB", "--paper", "--share", "half"], "is not a share"),
         (["--memory", "1GiB", "--data", "2GiB", "--device", "missing"], "does not exist"),
     ],
