@@ -240,7 +240,7 @@ def test_a_trace_sizes_the_default_drive_unless_somebody_does(cli: Cli, tmp_path
         assert done.returncode == 2 and "but the device holds" in done.stderr, (own, done.stderr)
     # A trace of one page is no drive, and still has an answer: that of the smallest drive there can be.
     tiny = ssdlab.simulate(trace=ssdlab.Trace.from_columns(op=[1], offset=[0], bytes=[4096]))
-    assert tiny.summary["device"]["capacity_bytes"] == 64 << 20
+    assert tiny.summary["device"]["capacity_bytes"] == 32 << 20
     config = ssdlab.Config().for_trace()
     assert config["host.fit"] == "compact" and config["device.fill"] == "100%"
     assert ssdlab.Config()["host.fit"] == "error"

@@ -102,8 +102,10 @@ def keeping(config: Config, space: _ssdlab.AddressSpace | None) -> Iterator[Path
         kept.mkdir(parents=True, exist_ok=True)
     path = kept / (hashlib.sha256(f"{_build()}\n{key}".encode()).hexdigest()[:32] + _SUFFIX)
     yield path
+    # Of the system's own clock two runs may see the same tick.
+    now = time.time_ns()
     with suppress(OSError):
-        os.utime(path)
+        os.utime(path, ns=(now, now))
     _evict(limit)
 
 
