@@ -77,6 +77,7 @@ class DriveServer:
             raise ConfigError(f"scale {scale:g}: replies cannot be timed so; give a positive number, or None")
         self.config = config_of(config)
         self._file = None if file is None else str(Path(file))
+        self._scale = scale
         self._rust = _ssdlab.DriveServer(
             self.config._inner,
             NAME,
@@ -102,7 +103,10 @@ class DriveServer:
 
     def service(self) -> Service:
         """What the drive has done up to now."""
-        return Service(json.loads(self._rust.report()), self.config, self.uris, self._file)
+        report = json.loads(self._rust.report())
+        if report["times"] is not None:
+            report["times"]["scale"] = self._scale
+        return Service(report, self.config, self.uris, self._file)
 
     def take_record(self) -> _ssdlab.Requests:
         """Takes the requests that were recorded since this was called last."""

@@ -35,10 +35,11 @@ def _remarks(report: Mapping[str, Any]) -> Iterator[str]:
     if times["failed"]:
         yield f"the drive in time stopped, and replies left at once from then on: {times['failed']}"
     latency = times["latency"]["all"]
-    if latency and times["lag_mean_ns"] > BEHIND * latency["mean_ns"]:
+    due_ns = latency["mean_ns"] * times["scale"] if latency else 0
+    if times["lag_mean_ns"] > BEHIND * due_ns:
         yield (
-            f"replies left {text.duration(times['lag_mean_ns'])} late on average, where the drive takes "
-            f"{text.duration(latency['mean_ns'])}: this machine is too slow for it; slow the drive down, by --time 10 "
+            f"replies left {text.duration(times['lag_mean_ns'])} late on average, and are due after "
+            f"{text.duration(due_ns)}: this machine is too slow for it; slow the drive down, by --time 10 "
             "for example"
         )
 
