@@ -37,7 +37,7 @@ crash: ## Cut the power of small drives of every FTL at a million operations; pr
 
 interop: $(INSTALLED) ## Use a served drive with the programs of others (installs them from Debian if it may)
 	$(BIN)/python tests/interop/run.py --drives --certificates crates/nbd/tests/data \
-	    --server '$(BIN)/ssdlab serve --socket {socket} -s device.capacity={size}B -s ftl=fast'
+	    --server '$(BIN)/ssdlab serve --socket {socket} -s device.capacity={size}B -s ftl=fast -s nand.pages_per_block=32 -s device.op=20%'
 
 lint: $(INSTALLED) ## Run formatters and linters in check mode
 	cargo fmt --check
