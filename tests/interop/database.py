@@ -34,7 +34,11 @@ def _as_user(*command: str | Path, seconds: float = 120) -> str:
 def _running(programs: Path, data: Path, sockets: Path) -> Iterator[list[str]]:
     """The database; what connects a client to it."""
     options = f"-c listen_addresses= -c unix_socket_directories={sockets} -c shared_buffers=16MB -c fsync=on"
-    _as_user(programs / "pg_ctl", "-D", data, "-o", options, "-l", sockets / "log", "-w", "-t", "60", "start")
+    log = sockets / "log"
+    try:
+        _as_user(programs / "pg_ctl", "-D", data, "-o", options, "-l", log, "-w", "-t", "60", "start")
+    except RuntimeError as error:
+        raise RuntimeError(f"{error}\n{log.read_text() if log.exists() else 'there is no log'}") from None
     try:
         yield ["-h", str(sockets)]
     finally:
@@ -88,6 +92,9 @@ def survives_a_loss_of_power(machine: Machine) -> None:
         with files.mounted(device, folder):
             pass
         run("e2fsck", "-fn", device)
+        with files.mounted(device, folder):
+            # The process that it names is dead; where nobody has reaped it, its number is still taken.
+            (data / "postmaster.pid").unlink(missing_ok=True)
         with files.mounted(device, folder), _running(programs, data, sockets) as where:
             tables = ("accounts", "tellers", "branches")
             sums = [
