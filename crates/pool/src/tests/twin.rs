@@ -153,12 +153,13 @@ impl crate::Loader for Below {
 proptest! {
     #[test]
     fn the_cache_is_the_obvious_one(
-        steps in prop::collection::vec((0_u8..5, 0_u64..160), 1..1500),
+        steps in prop::collection::vec((0_u8..5, 0_u64..220), 1..1500),
         raw in prop::sample::select(policies().collect::<Vec<_>>()),
         compressed in prop::sample::select(policies().collect::<Vec<_>>()),
         percent in prop::sample::select(vec![0.0, 30.0, 60.0, 100.0]),
     ) {
-        let mut options = options(80 << 10);
+        // The least in which every pair of policies, with tables and ghosts, leaves room for pages.
+        let mut options = options(112 << 10);
         options.share = Share::Fixed { percent };
         options.raw_policy = raw.clone();
         options.compressed_policy = compressed.clone();
