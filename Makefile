@@ -25,7 +25,7 @@ run: $(INSTALLED) ## Build, replay a shipped trace against an SSD, print the res
 test: test-rust test-python ## Run every test
 
 test-rust:
-	cargo test --workspace --locked
+	cargo test --workspace --locked --no-fail-fast
 	cargo test --package ssdlab-pool --features shuttle --locked
 
 test-python: $(INSTALLED) $(SIMULATOR)
