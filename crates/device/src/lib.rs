@@ -23,13 +23,15 @@ mod error;
 mod flash;
 mod log;
 mod mount;
+mod open;
 mod spare;
 mod table;
 mod translation;
 
 pub use backend::{Backend, Fault, FaultBackend, FaultPlan, FileBackend, FileError, MemoryBackend, PowerCut, Slot};
 pub use buffer::WriteBuffer;
-pub use drive::{Drive, Health, Options};
+pub use drive::{Drive, Health, Options, Zeroed};
 pub use error::DriveError;
 pub use mount::MountReport;
+pub use open::{OpenError, open};
 pub use spare::{Content, SPARE_BYTES, Spare, SpareBytes};

@@ -19,6 +19,8 @@ pub(crate) trait Translation: Send {
 
     fn recover(&mut self, table: &PageTable, trims: &[Trimmed], flash: &mut dyn Move) -> Result<(), String>;
 
+    fn preload(&mut self, flash: &mut dyn Move);
+
     fn keep_for_failures(&mut self, blocks: u32) -> Result<(), String>;
 
     fn lookup(&self, lpn: Lpn) -> Option<Ppn>;
@@ -48,6 +50,10 @@ impl<F: Ftl + Send, const FAILS: bool> Translation for Over<F, FAILS> {
 
     fn recover(&mut self, table: &PageTable, trims: &[Trimmed], flash: &mut dyn Move) -> Result<(), String> {
         self.0.recover(table, trims, &mut Sink::<FAILS>(flash))
+    }
+
+    fn preload(&mut self, flash: &mut dyn Move) {
+        self.0.preload(&mut Sink::<FAILS>(flash));
     }
 
     fn keep_for_failures(&mut self, blocks: u32) -> Result<(), String> {

@@ -1,7 +1,5 @@
 //! What is served: a trait of a few methods, which a drive implements.
 
-use std::time::Instant;
-
 use crate::later::Later;
 
 /// An error of a request, with its number in the protocol.
@@ -40,9 +38,7 @@ pub enum Leave {
     /// With the next batch.
     #[default]
     Now,
-    /// Not before this instant, because the simulated drive takes until then.
-    At(Instant),
-    /// When the other end says, as the simulated drive does not know yet.
+    /// When the other end says, because the simulated drive takes until then.
     When(Later),
 }
 

@@ -5,12 +5,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use numpy::IntoPyArray;
 use pyo3::buffer::PyBuffer;
-use pyo3::exceptions::{PyOSError, PyValueError};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use ssdlab_device::{
-    Backend, Drive, DriveError, FaultBackend, FaultPlan, FileBackend, FileError, MemoryBackend, MountReport, Options,
-    PowerCut,
+    Backend, Drive, DriveError, FaultBackend, FaultPlan, MountReport, OpenError, Options, PowerCut, open,
 };
 use ssdlab_nand::{Cause, Counts, Timing};
 use ssdlab_serve::drive_options;
@@ -18,7 +17,7 @@ use ssdlab_sim::{Clock, Setup};
 
 use crate::config::Config;
 use crate::counters;
-use crate::errors::{ConfigError, config_error, detached};
+use crate::errors::{ConfigError, config_error, detached, drive_error, drive_file_error};
 
 type Inner = Drive<FaultBackend<Box<dyn Backend>>>;
 
@@ -41,8 +40,12 @@ impl FlashDrive {
         let setup = settings.setup;
         let plan = plan(&faults)?;
         let options = options(&setup, &plan)?;
-        let opened = detached(py, None, || open(&setup, options, path.as_ref(), plan))?;
-        let inner = opened.map_err(|error| error.into_python(path.as_ref()))?;
+        let over = |flash| FaultBackend::new(flash, plan);
+        let opened = detached(py, None, || open(path.as_deref(), setup.geometry, options, over))?;
+        let (inner, _) = opened.map_err(|error| match error {
+            OpenError::File(error) => drive_file_error(&error),
+            OpenError::Drive(error) => drive_error(&error, path.as_deref()),
+        })?;
         let timing = match setup.clock {
             Clock::Serial(timing) | Clock::Event(timing, _) => Some(timing),
             Clock::Count => None,
@@ -170,56 +173,8 @@ impl FlashDrive {
     }
 
     fn raised(&self, error: &DriveError) -> PyErr {
-        os_error(error.errno(), &error.to_string(), self.path.as_ref())
+        drive_error(error, self.path.as_deref())
     }
-}
-
-fn os_error(errno: i32, text: &str, path: Option<&PathBuf>) -> PyErr {
-    match path {
-        Some(path) => PyOSError::new_err((errno, text.to_owned(), path.clone())),
-        None => PyOSError::new_err((errno, text.to_owned())),
-    }
-}
-
-/// Why a drive is not opened.
-enum Unopened {
-    File(FileError),
-    Drive(DriveError),
-}
-
-impl Unopened {
-    fn into_python(self, path: Option<&PathBuf>) -> PyErr {
-        match self {
-            Self::Drive(DriveError::Options(text)) => ConfigError::new_err(text),
-            Self::Drive(error) => os_error(error.errno(), &error.to_string(), path),
-            Self::File(error @ FileError::Differs { .. }) => ConfigError::new_err(error.to_string()),
-            Self::File(error) => PyOSError::new_err((error.errno(), error.to_string())),
-        }
-    }
-}
-
-impl From<DriveError> for Unopened {
-    fn from(error: DriveError) -> Self {
-        Self::Drive(error)
-    }
-}
-
-fn open(setup: &Setup, options: Options, path: Option<&PathBuf>, plan: FaultPlan) -> Result<Inner, Unopened> {
-    let lines = options.lines(&setup.geometry);
-    let (backend, is_new): (Box<dyn Backend>, bool) = match path {
-        None => (Box::new(MemoryBackend::new(setup.geometry)), true),
-        Some(path) if path.exists() => {
-            (Box::new(FileBackend::open(path, setup.geometry, &lines).map_err(Unopened::File)?), false)
-        }
-        Some(path) => (Box::new(FileBackend::create(path, setup.geometry, &lines).map_err(Unopened::File)?), true),
-    };
-    let backend = FaultBackend::new(backend, plan).map_err(DriveError::from)?;
-    if is_new {
-        return Ok(Drive::create(backend, options)?);
-    }
-    let mut drive = Drive::off(backend, options)?;
-    drive.mount()?;
-    Ok(drive)
 }
 
 /// What of a set-up makes a drive with bytes, whose flash fails by this plan.

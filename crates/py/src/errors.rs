@@ -3,10 +3,12 @@
 use std::any::Any;
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
 
 use pyo3::create_exception;
-use pyo3::exceptions::PyException;
+use pyo3::exceptions::{PyException, PyOSError};
 use pyo3::prelude::*;
+use ssdlab_device::{DriveError, FileError};
 use ssdlab_sim::SimError;
 
 create_exception!(ssdlab, SsdlabError, PyException, "Base of every error that ssdlab raises on purpose.");
@@ -44,6 +46,24 @@ pub fn sim_error(error: &SimError) -> PyErr {
         SimError::Trace(error) => trace_error(error),
         SimError::Setup(message) => ConfigError::new_err(message.clone()),
         _ => SimulationError::new_err(error.to_string()),
+    }
+}
+
+/// The Python exception for an error of a drive that holds bytes, in the file at `path` if there is one: an `OSError`
+/// with its number, but for a drive that cannot be.
+pub fn drive_error(error: &DriveError, path: Option<&Path>) -> PyErr {
+    match (error, path) {
+        (DriveError::Options(text), _) => ConfigError::new_err(text.clone()),
+        (_, Some(path)) => PyOSError::new_err((error.errno(), error.to_string(), path.to_owned())),
+        (_, None) => PyOSError::new_err((error.errno(), error.to_string())),
+    }
+}
+
+/// The Python exception for an error of a drive's file, whose text names it.
+pub fn drive_file_error(error: &FileError) -> PyErr {
+    match error {
+        FileError::Differs { .. } => ConfigError::new_err(error.to_string()),
+        _ => PyOSError::new_err((error.errno(), error.to_string())),
     }
 }
 

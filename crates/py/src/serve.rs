@@ -1,7 +1,7 @@
 //! Serving a drive to other programs.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 use ssdlab_nbd::{Address, Ending, Entry, Options, Server, ServerError, Tls};
-use ssdlab_serve::{Handle, OpenError, Wishes, open};
+use ssdlab_serve::{OpenError, Served, Wishes, open};
 
 use crate::config::Config;
-use crate::errors::{ConfigError, SsdlabError, config_error, detached, sim_error};
+use crate::errors::{ConfigError, SsdlabError, config_error, detached, drive_error, drive_file_error, sim_error};
 use crate::memory;
 use crate::requests::Requests;
 
@@ -22,18 +22,18 @@ const LOOK_EVERY: Duration = Duration::from_millis(5);
 /// A drive that clients of the NBD protocol use, until it is stopped.
 #[pyclass(frozen, module = "ssdlab._ssdlab")]
 pub struct DriveServer {
-    drive: Arc<dyn Handle>,
+    drive: Arc<Served>,
     server: ssdlab_nbd::Handle,
     addresses: Vec<Address>,
     running: Mutex<Option<JoinHandle<Result<Ending, ServerError>>>>,
 }
 
-fn open_error(error: OpenError) -> PyErr {
+fn open_error(error: OpenError, file: Option<&Path>) -> PyErr {
     match error {
         OpenError::Options(error) => ConfigError::new_err(error.to_string()),
         OpenError::Time(error) => sim_error(&error),
-        OpenError::File(error) => PyOSError::new_err(error.to_string()),
-        OpenError::Drive(error) => SsdlabError::new_err(error.to_string()),
+        OpenError::File(error) => drive_file_error(&error),
+        OpenError::Drive(error) => drive_error(&error, file),
         OpenError::Thread(_) => PyOSError::new_err(error.to_string()),
     }
 }
@@ -69,7 +69,8 @@ impl DriveServer {
         let tls = tls.map_err(|error| PyOSError::new_err(error.to_string()))?;
         let wishes = Wishes { file: file.as_deref(), scale, record };
         let toml = config.inner.to_toml();
-        let drive = detached(py, Some(&toml), || open(&setup, wishes))?.map_err(open_error)?;
+        let drive = detached(py, Some(&toml), || open(&setup, wishes))?;
+        let drive = drive.map_err(|error| open_error(error, file.as_deref()))?;
         let entry = Entry::new(name, Arc::clone(&drive) as _);
         let failed = |error: &dyn ToString| PyOSError::new_err(error.to_string());
         let server = Server::bind(&addresses, vec![entry], Options { tls, ..Options::default() })

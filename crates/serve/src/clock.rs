@@ -1,6 +1,7 @@
 //! The drive in time beside that of bytes: when the reply to a request may leave.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -65,7 +66,14 @@ impl Clock {
     pub fn start(drive: Box<dyn LiveDrive>, pace: Pace) -> std::io::Result<Self> {
         let (sender, asked) = mpsc::channel();
         let measured = Arc::new(Mutex::new(Measured::default()));
-        let mut ticking = Ticking { drive, pace, asked, measured: Arc::clone(&measured), waiting: HashMap::new() };
+        let mut ticking = Ticking {
+            drive,
+            pace,
+            asked,
+            measured: Arc::clone(&measured),
+            waiting: HashMap::new(),
+            replies: HashMap::new(),
+        };
         let thread = thread::Builder::new().name("drive in time".into()).spawn(move || {
             if let Err(error) = ticking.run() {
                 // The tellers go with what waits, and replies leave.
@@ -110,24 +118,19 @@ struct Ticking {
     pace: Pace,
     asked: Receiver<Asked>,
     measured: Arc<Mutex<Measured>>,
-    /// Replies by the time of their requests, of which no two are equal: how many are not done, and who waits.
-    waiting: HashMap<u64, Arc<Reply>>,
+    /// Of each request that is not done, known by its time, the first that its reply waits for.
+    waiting: HashMap<u64, u64>,
+    /// Replies by the first request that they wait for. With a drive that fails they go, and leave at once.
+    replies: HashMap<u64, Reply>,
 }
 
-/// A reply that waits for several requests; when the last lets go of it, it leaves.
+/// A reply that waits for one request or several.
 struct Reply {
-    latest: Mutex<Option<Instant>>,
-    teller: Mutex<Option<Teller>>,
-}
-
-impl Drop for Reply {
-    fn drop(&mut self) {
-        let teller = self.teller.get_mut().unwrap_or_else(PoisonError::into_inner).take();
-        let latest = self.latest.get_mut().unwrap_or_else(PoisonError::into_inner).take();
-        if let (Some(teller), Some(latest)) = (teller, latest) {
-            teller.tell(latest);
-        }
-    }
+    /// How many are not done.
+    left: usize,
+    /// When the latest of the others was.
+    latest: Instant,
+    teller: Teller,
 }
 
 impl Ticking {
@@ -159,9 +162,11 @@ impl Ticking {
     }
 
     fn take(&mut self, asked: Asked) -> Result<(), SimError> {
-        let reply = Arc::new(Reply { latest: Mutex::new(None), teller: Mutex::new(Some(asked.teller)) });
-        for request in asked.requests {
-            self.waiting.insert(request.time_ns, Arc::clone(&reply));
+        let Asked { requests, teller } = asked;
+        let Some(first) = requests.first().map(|request| request.time_ns) else { return Ok(()) };
+        self.replies.insert(first, Reply { left: requests.len(), latest: self.pace.began, teller });
+        for request in requests {
+            self.waiting.insert(request.time_ns, first);
             self.drive.submit(request)?;
         }
         Ok(())
@@ -174,9 +179,13 @@ impl Ticking {
         let mut measured = lock(&self.measured);
         for (request, at) in done.drain(..) {
             measured.latency[request.op as usize].record(at.0 - request.time_ns);
-            if let Some(reply) = self.waiting.remove(&request.time_ns) {
-                let mut latest = reply.latest.lock().unwrap_or_else(PoisonError::into_inner);
-                *latest = (*latest).max(Some(self.pace.at(at)));
+            let Some(first) = self.waiting.remove(&request.time_ns) else { continue };
+            let Entry::Occupied(mut reply) = self.replies.entry(first) else { continue };
+            reply.get_mut().left -= 1;
+            reply.get_mut().latest = reply.get().latest.max(self.pace.at(at));
+            if reply.get().left == 0 {
+                let Reply { latest, teller, .. } = reply.remove();
+                teller.tell(latest);
             }
         }
     }

@@ -19,4 +19,4 @@ pub use clock::{Clock, Pace};
 pub use open::{OpenError, Wishes, open};
 pub use options::{OptionsError, drive_options};
 pub use report::{Mount, Report, Times};
-pub use served::{Handle, Served};
+pub use served::Served;

@@ -5,12 +5,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use ssdlab_core::Archive;
-use ssdlab_device::{Backend, Drive, DriveError, FileBackend, FileError, MemoryBackend, MountReport};
+use ssdlab_device::{DriveError, FileError};
 use ssdlab_sim::{Setup, SimError, live_from};
 
 use crate::clock::{Clock, Pace};
 use crate::options::{OptionsError, drive_options};
-use crate::served::{Handle, Served};
+use crate::served::Served;
 
 /// What is asked of a drive beside what it is.
 #[derive(Clone, Copy, Debug)]
@@ -43,34 +43,25 @@ pub enum OpenError {
     Thread(io::Error),
 }
 
+impl From<ssdlab_device::OpenError> for OpenError {
+    fn from(error: ssdlab_device::OpenError) -> Self {
+        match error {
+            ssdlab_device::OpenError::File(error) => Self::File(error),
+            ssdlab_device::OpenError::Drive(error) => Self::Drive(error),
+        }
+    }
+}
+
 /// Opens the drive of a set-up.
 ///
 /// # Errors
 /// If the file, the drive or the drive in time cannot be had.
-pub fn open(setup: &Setup, wishes: Wishes<'_>) -> Result<Arc<dyn Handle>, OpenError> {
-    let options = drive_options(setup)?;
-    let Some(path) = wishes.file else {
-        let drive = Drive::create(MemoryBackend::new(setup.geometry), options)?;
-        return serve(drive, None, "in memory, lost when the server ends", setup, wishes);
+pub fn open(setup: &Setup, wishes: Wishes<'_>) -> Result<Arc<Served>, OpenError> {
+    let (mut drive, mount) = ssdlab_device::open(wishes.file, setup.geometry, drive_options(setup)?, Ok)?;
+    let description = match wishes.file {
+        Some(path) => path.display().to_string(),
+        None => "in memory, lost when the server ends".to_owned(),
     };
-    let lines = options.lines(&setup.geometry);
-    let description = path.display().to_string();
-    if path.exists() {
-        let mut drive = Drive::off(FileBackend::open(path, setup.geometry, &lines)?, options)?;
-        let mount = drive.mount()?;
-        return serve(drive, Some(mount), &description, setup, wishes);
-    }
-    let drive = Drive::create(FileBackend::create(path, setup.geometry, &lines)?, options)?;
-    serve(drive, None, &description, setup, wishes)
-}
-
-fn serve<B: Backend + Send + 'static>(
-    mut drive: Drive<B>,
-    mount: Option<MountReport>,
-    description: &str,
-    setup: &Setup,
-    wishes: Wishes<'_>,
-) -> Result<Arc<dyn Handle>, OpenError> {
     let live = match wishes.scale {
         None => None,
         Some(_) => {
@@ -82,5 +73,5 @@ fn serve<B: Backend + Send + 'static>(
     // Time begins when the drive is ready.
     let pace = Pace::new(wishes.scale.unwrap_or(1.0));
     let clock = live.map(|live| Clock::start(live, pace)).transpose().map_err(OpenError::Thread)?;
-    Ok(Arc::new(Served::new(drive, description.to_owned(), mount, pace, clock, wishes.record)))
+    Ok(Arc::new(Served::new(drive, description, mount, pace, clock, wishes.record)))
 }

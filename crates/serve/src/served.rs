@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use ssdlab_core::PageSize;
-use ssdlab_device::{Backend, Drive, DriveError, MountReport};
+use ssdlab_device::{Backend, Drive, DriveError, MountReport, Zeroed};
 use ssdlab_nbd::{BlockSizes, Done, Errno, Export, Extent, Lag, Leave, Zeroing};
 use ssdlab_sim::{FlashSummary, HostCounters, LatencyByOp};
 use ssdlab_trace::{Op, Request, flag};
@@ -18,34 +18,22 @@ const MOST_LOOKED_UP: u64 = 64 << 20;
 /// Bytes of a request of a trace at most: trims may be larger.
 const MOST_REQUESTED: u64 = 1 << 30;
 
-/// What whoever serves a drive does with it beside clients.
-pub trait Handle: Export {
-    /// What it has done. `lag` is that of the server.
-    fn report(&self, lag: &Lag) -> Report;
-
-    /// Takes the requests recorded since this was called last, in order of time.
-    fn take_record(&self) -> Vec<Request>;
-
-    /// Makes everything safe, writes a checkpoint and switches the drive off.
-    ///
-    /// # Errors
-    /// As of [`Drive::shut_down`].
-    fn shut_down(&self) -> Result<(), DriveError>;
-}
+/// A drive in memory or in a file.
+type Bytes = Drive<Box<dyn Backend>>;
 
 /// A drive that clients use.
-pub struct Served<B: Backend> {
+pub struct Served {
     size_bytes: u64,
     page: PageSize,
     description: String,
     pace: Pace,
     clock: Option<Clock>,
     mount: Option<Mount>,
-    state: Mutex<State<B>>,
+    state: Mutex<State>,
 }
 
-struct State<B: Backend> {
-    drive: Drive<B>,
+struct State {
+    drive: Bytes,
     host: HostCounters,
     /// None unless requests are recorded.
     record: Option<Vec<Request>>,
@@ -53,10 +41,10 @@ struct State<B: Backend> {
     last_ns: u64,
 }
 
-impl<B: Backend> Served<B> {
+impl Served {
     /// Serves a drive that is on. `mount` is how it came on; replies wait for `clock`, whose time is that of `pace`.
     pub fn new(
-        drive: Drive<B>,
+        drive: Bytes,
         description: String,
         mount: Option<MountReport>,
         pace: Pace,
@@ -79,7 +67,49 @@ impl<B: Backend> Served<B> {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State<B>> {
+    /// What it has done. `lag` is that of the server.
+    pub fn report(&self, lag: &Lag) -> Report {
+        let state = self.lock();
+        let State { drive, host, .. } = &*state;
+        let flash = *drive.counts();
+        let times = self.clock.as_ref().map(|clock| {
+            let measured = clock.measured();
+            let replies = lag.replies();
+            Times {
+                latency: LatencyByOp::of(&measured.latency),
+                replies,
+                lag_mean_ns: if replies == 0 { 0.0 } else { lag.total().as_nanos() as f64 / replies as f64 },
+                lag_max_ns: lag.most().as_nanos() as u64,
+                failed: measured.failed.map(|error| error.to_string()),
+            }
+        });
+        Report {
+            capacity_bytes: self.size_bytes,
+            host: HostCounters { unmapped_pages_read: drive.unmapped_pages_read(), ..*host },
+            flash: FlashSummary(flash),
+            write_amplification: (host.pages_written > 0)
+                .then(|| flash.programmed() as f64 / host.pages_written as f64),
+            buffered_pages: drive.buffered_pages(),
+            health: drive.health(),
+            mount: self.mount,
+            times,
+        }
+    }
+
+    /// Takes the requests recorded since this was called last, in order of time.
+    pub fn take_record(&self) -> Vec<Request> {
+        self.lock().record.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    /// Makes everything safe, writes a checkpoint and switches the drive off.
+    ///
+    /// # Errors
+    /// As of [`Drive::shut_down`].
+    pub fn shut_down(&self) -> Result<(), DriveError> {
+        self.lock().drive.shut_down()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -87,7 +117,7 @@ impl<B: Backend> Served<B> {
     fn perform(
         &self,
         requests: &[Asked],
-        operation: impl FnOnce(&mut Drive<B>) -> Result<(), DriveError>,
+        operation: impl FnOnce(&mut Bytes) -> Result<(), DriveError>,
     ) -> Result<Leave, Errno> {
         let mut state = self.lock();
         // A fault of what holds the bytes switches the drive off. Where nothing waited in RAM, nothing was lost by that.
@@ -130,30 +160,18 @@ impl Asked {
     }
 }
 
-impl<B: Backend> State<B> {
+impl State {
     fn count(&mut self, page: PageSize, asked: &Asked) {
         let Range { start, end } = asked.bytes;
-        let pages = page.split(start, end);
-        let host = &mut self.host;
+        self.host.count(asked.op, end - start);
         match asked.op {
-            Op::Read => {
-                host.read_requests += 1;
-                host.bytes_read += end - start;
-                host.pages_read += u64::from(pages.count);
-            }
-            Op::Write => {
-                host.write_requests += 1;
-                host.bytes_written += end - start;
-                host.pages_written += u64::from(pages.count);
-                host.partial_pages_written += u64::from(pages.head) + u64::from(pages.tail);
-            }
+            Op::Read => self.host.pages_read += u64::from(page.split(start, end).count),
+            Op::Write => self.host.count_written(page.split(start, end)),
             Op::Trim => {
                 let covered = page.covered(start, end);
-                host.trim_requests += 1;
-                host.bytes_trimmed += end - start;
-                host.pages_trimmed += covered.end - covered.start;
+                self.host.pages_trimmed += covered.end - covered.start;
             }
-            Op::Flush => host.flush_requests += 1,
+            Op::Flush => {}
         }
     }
 }
@@ -168,7 +186,7 @@ fn number(error: &DriveError) -> Errno {
     }
 }
 
-impl<B: Backend + Send> Export for Served<B> {
+impl Export for Served {
     fn size(&self) -> u64 {
         self.size_bytes
     }
@@ -213,13 +231,8 @@ impl<B: Backend + Send> Export for Served<B> {
                 if how.fua { drive.flush() } else { Ok(()) }
             });
         }
-        // As the drive does it: the ends are written, the pages between them trimmed.
-        let covered = self.page.covered(offset, end);
-        let (from, to) = match covered.is_empty() {
-            true => (end, end),
-            false => (covered.start * self.page.bytes(), covered.end * self.page.bytes()),
-        };
-        let pieces = [(Op::Write, offset..from), (Op::Write, to..end), (Op::Trim, from..to)];
+        let Zeroed { written: [head, tail], trimmed } = Zeroed::of(self.page, offset..end);
+        let pieces = [(Op::Write, head), (Op::Write, tail), (Op::Trim, trimmed)];
         let asked: Vec<_> = pieces
             .into_iter()
             .filter(|(_, piece)| !piece.is_empty())
@@ -229,7 +242,7 @@ impl<B: Backend + Send> Export for Served<B> {
     }
 
     fn flush(&self) -> Done {
-        self.perform(&[Asked::new(Op::Flush, 0, 0, false)], Drive::flush)
+        self.perform(&[Asked::new(Op::Flush, 0, 0, false)], Bytes::flush)
     }
 
     /// A drive reads nothing ahead.
@@ -242,43 +255,5 @@ impl<B: Backend + Send> Export for Served<B> {
         let runs = state.drive.allocation(offset, bytes.min(MOST_LOOKED_UP)).map_err(|error| number(&error))?;
         let (run, written) = runs.first().ok_or(Errno::Inval)?;
         Ok(Extent { bytes: run.end - run.start, hole: !written, zero: !written })
-    }
-}
-
-impl<B: Backend + Send> Handle for Served<B> {
-    fn report(&self, lag: &Lag) -> Report {
-        let state = self.lock();
-        let State { drive, host, .. } = &*state;
-        let flash = *drive.counts();
-        let times = self.clock.as_ref().map(|clock| {
-            let measured = clock.measured();
-            let replies = lag.replies();
-            Times {
-                latency: LatencyByOp::of(&measured.latency),
-                replies,
-                lag_mean_ns: if replies == 0 { 0.0 } else { lag.total().as_nanos() as f64 / replies as f64 },
-                lag_max_ns: lag.most().as_nanos() as u64,
-                failed: measured.failed.map(|error| error.to_string()),
-            }
-        });
-        Report {
-            capacity_bytes: self.size_bytes,
-            host: HostCounters { unmapped_pages_read: drive.unmapped_pages_read(), ..*host },
-            flash: FlashSummary(flash),
-            write_amplification: (host.pages_written > 0)
-                .then(|| flash.programmed() as f64 / host.pages_written as f64),
-            buffered_pages: drive.buffered_pages(),
-            health: drive.health(),
-            mount: self.mount,
-            times,
-        }
-    }
-
-    fn take_record(&self) -> Vec<Request> {
-        self.lock().record.as_mut().map(std::mem::take).unwrap_or_default()
-    }
-
-    fn shut_down(&self) -> Result<(), DriveError> {
-        self.lock().drive.shut_down()
     }
 }

@@ -103,7 +103,7 @@ impl Clock2QPlus {
 
 impl Policy for Clock2QPlus {
     fn access(&mut self, Access { item, size, .. }: Access, evicted: &mut Vec<u32>) -> bool {
-        if self.queues.has(item) {
+        if self.queues.contains(item) {
             if self.queues.lists.list(item) != SMALL || !self.is_correlated(item) {
                 self.queues.count(item);
             }
@@ -117,8 +117,12 @@ impl Policy for Clock2QPlus {
     }
 
     fn victim(&mut self) -> Option<u32> {
-        self.queues.victim().map(|(item, _)| item)
+        self.queues.victim()
     }
 
-    queued!(queues, remove, and arrivals);
+    fn remove(&mut self, item: u32) {
+        self.queues.remove(item);
+    }
+
+    queued!(queues, arrivals);
 }

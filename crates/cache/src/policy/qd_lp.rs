@@ -15,10 +15,9 @@
 //! entries as the main cache. It says nothing of a cache that is not full: here P may then be larger than its share, so
 //! that nothing gives way before it has to.
 
+use super::PolicyInfo;
 use super::s3_fifo::SMALL_SHARE;
-use super::three_queues::{Rules, ThreeQueues, queued};
-use super::{Policy, PolicyInfo};
-use crate::Access;
+use super::three_queues::{Rules, ThreeQueues};
 
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "qd-lp",
@@ -31,28 +30,6 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     one_pass: None,
     build: |settings, capacity, items| {
         let rules = Rules { most_uses: 3, promoted_at: 1, keeps_uses: false, fills_main: false };
-        Box::new(QdLp { queues: ThreeQueues::new(rules, settings, capacity, items) })
+        Box::new(ThreeQueues::new(rules, settings, capacity, items))
     },
 };
-
-#[derive(Debug)]
-struct QdLp {
-    queues: ThreeQueues,
-}
-
-impl Policy for QdLp {
-    fn access(&mut self, Access { item, size, .. }: Access, evicted: &mut Vec<u32>) -> bool {
-        if self.queues.has(item) {
-            self.queues.count(item);
-            return true;
-        }
-        self.queues.bring(item, size, |item, _, _| evicted.push(item));
-        false
-    }
-
-    fn victim(&mut self) -> Option<u32> {
-        self.queues.victim().map(|(item, _)| item)
-    }
-
-    queued!(queues, remove);
-}

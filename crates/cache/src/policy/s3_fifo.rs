@@ -19,9 +19,8 @@
 
 use ssdlab_core::{Parameter, Unit};
 
-use super::three_queues::{Rules, ThreeQueues, queued};
-use super::{Policy, PolicyInfo};
-use crate::Access;
+use super::PolicyInfo;
+use super::three_queues::{Rules, ThreeQueues};
 
 pub(super) static SMALL_SHARE: Parameter = Parameter {
     name: "small",
@@ -48,31 +47,9 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     build: |settings, capacity, items| {
         let simulator = settings.is_set("simulator");
         let rules = Rules { keeps_uses: !simulator, fills_main: simulator, ..RULES };
-        Box::new(S3Fifo { queues: ThreeQueues::new(rules, settings, capacity, items) })
+        Box::new(ThreeQueues::new(rules, settings, capacity, items))
     },
 };
 
 /// Those of the paper.
 pub(super) const RULES: Rules = Rules { most_uses: 3, promoted_at: 2, keeps_uses: true, fills_main: false };
-
-#[derive(Debug)]
-struct S3Fifo {
-    queues: ThreeQueues,
-}
-
-impl Policy for S3Fifo {
-    fn access(&mut self, Access { item, size, .. }: Access, evicted: &mut Vec<u32>) -> bool {
-        if self.queues.has(item) {
-            self.queues.count(item);
-            return true;
-        }
-        self.queues.bring(item, size, |item, _, _| evicted.push(item));
-        false
-    }
-
-    fn victim(&mut self) -> Option<u32> {
-        self.queues.victim().map(|(item, _)| item)
-    }
-
-    queued!(queues, remove);
-}

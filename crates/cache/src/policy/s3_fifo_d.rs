@@ -125,7 +125,7 @@ impl S3FifoD {
 impl Policy for S3FifoD {
     fn access(&mut self, Access { item, size, .. }: Access, evicted: &mut Vec<u32>) -> bool {
         self.adapt();
-        if self.queues.has(item) {
+        if self.queues.contains(item) {
             self.queues.count(item);
             return true;
         }
@@ -138,17 +138,15 @@ impl Policy for S3FifoD {
     }
 
     fn victim(&mut self) -> Option<u32> {
-        let (item, from) = self.queues.victim()?;
+        let (item, from) = self.queues.give_way()?;
         self.left.note(item, from, self.queues.lists.size(item));
         Some(item)
     }
 
     fn remove(&mut self, item: u32) {
         self.left.forget(item);
-        if self.queues.lists.has(item) {
-            self.queues.lists.remove(item);
-        }
+        self.queues.remove(item);
     }
 
-    queued!(queues, and left);
+    queued!(queues, left);
 }

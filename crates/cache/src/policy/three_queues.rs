@@ -1,7 +1,8 @@
 //! What S3-FIFO and its kin share: a small FIFO that filters, a main one that gives second chances, a ghost that
-//! remembers what left the small one.
+//! remembers what left the small one. S3-FIFO and QD-LP are these queues with rules of their own.
 
-use super::Settings;
+use super::{Policy, Settings};
+use crate::Access;
 use crate::lists::Lists;
 
 pub(super) const SMALL: u8 = 0;
@@ -46,20 +47,6 @@ impl ThreeQueues {
         // Exact shares in whole units: at least 10 % is a number rounded up, above 90 % one rounded down.
         let (small, main) = if rules.fills_main { (share, capacity - share) } else { (capacity - rest, rest) };
         Self { lists: Lists::new(items), rules, small, main, ghost: rest, cold: true, capacity }
-    }
-
-    pub fn capacity(&self) -> u64 {
-        self.capacity
-    }
-
-    pub fn used(&self) -> u64 {
-        self.lists.units(SMALL) + self.lists.units(MAIN)
-    }
-
-    /// Whether an item is cached.
-    #[inline]
-    pub fn has(&self, item: u32) -> bool {
-        self.lists.list(item) <= MAIN
     }
 
     /// Counts a use of a cached item.
@@ -134,28 +121,65 @@ impl ThreeQueues {
     }
 
     /// The first item that gives way, and from where; where EVICT-S would go on, it begins anew the next time.
-    pub fn victim(&mut self) -> Option<(u32, u8)> {
+    pub fn give_way(&mut self) -> Option<(u32, u8)> {
         self.cold = false;
         let small = if self.begins_with_small() { self.evict_small() } else { None };
         small.or_else(|| self.evict_main())
     }
 }
 
-/// The rest of a policy that is three queues `$queues`; `and` names what else is known of items. With `remove`, dropping an
-/// item is just taking it out.
-macro_rules! queued {
-    ($queues:ident, remove $(, and $other:ident)?) => {
-        fn remove(&mut self, item: u32) {
-            if self.$queues.lists.has(item) {
-                self.$queues.lists.remove(item);
-            }
+impl Policy for ThreeQueues {
+    fn access(&mut self, Access { item, size, .. }: Access, evicted: &mut Vec<u32>) -> bool {
+        if self.contains(item) {
+            self.count(item);
+            return true;
         }
+        self.bring(item, size, |item, _, _| evicted.push(item));
+        false
+    }
 
-        queued!($queues $(, and $other)?);
-    };
-    ($queues:ident $(, and $other:ident)?) => {
+    fn victim(&mut self) -> Option<u32> {
+        self.give_way().map(|(item, _)| item)
+    }
+
+    fn remove(&mut self, item: u32) {
+        if self.lists.has(item) {
+            self.lists.remove(item);
+        }
+    }
+
+    #[inline]
+    fn contains(&self, item: u32) -> bool {
+        self.lists.list(item) <= MAIN
+    }
+
+    fn used(&self) -> u64 {
+        self.lists.units(SMALL) + self.lists.units(MAIN)
+    }
+
+    fn capacity(&self) -> u64 {
+        self.capacity
+    }
+
+    fn grow(&mut self, items: u32) {
+        self.lists.grow(items);
+    }
+
+    fn bytes(&self) -> usize {
+        self.lists.bytes()
+    }
+
+    #[inline]
+    fn prefetch(&self, item: u32) {
+        self.lists.prefetch(item);
+    }
+}
+
+/// The rest of a policy that is three queues `$queues`, and `$other`, which it knows of items beside.
+macro_rules! queued {
+    ($queues:ident, $other:ident) => {
         fn contains(&self, item: u32) -> bool {
-            self.$queues.has(item)
+            self.$queues.contains(item)
         }
 
         fn used(&self) -> u64 {
@@ -167,18 +191,18 @@ macro_rules! queued {
         }
 
         fn grow(&mut self, items: u32) {
-            self.$queues.lists.grow(items);
-            $(self.$other.grow(items);)?
+            self.$queues.grow(items);
+            self.$other.grow(items);
         }
 
         fn bytes(&self) -> usize {
-            self.$queues.lists.bytes() $(+ self.$other.bytes())?
+            self.$queues.bytes() + self.$other.bytes()
         }
 
         #[inline]
         fn prefetch(&self, item: u32) {
-            self.$queues.lists.prefetch(item);
-            $(self.$other.prefetch(item);)?
+            self.$queues.prefetch(item);
+            self.$other.prefetch(item);
         }
     };
 }

@@ -54,6 +54,29 @@ impl Options {
     }
 }
 
+/// How bytes become zero.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Zeroed {
+    /// Written with zeros: the ends of pages before and behind the others.
+    pub written: [Range<u64>; 2],
+    /// Whole pages, trimmed.
+    pub trimmed: Range<u64>,
+}
+
+impl Zeroed {
+    /// These bytes of a drive with such pages.
+    pub fn of(page: PageSize, bytes: Range<u64>) -> Self {
+        let covered = page.covered(bytes.start, bytes.end);
+        if covered.is_empty() {
+            // At most the end of one page and the beginning of the next.
+            let none = bytes.end..bytes.end;
+            return Self { written: [bytes, none.clone()], trimmed: none };
+        }
+        let (from, to) = (covered.start * page.bytes(), covered.end * page.bytes());
+        Self { written: [bytes.start..from, to..bytes.end], trimmed: from..to }
+    }
+}
+
 /// A drive on flash that holds bytes.
 ///
 /// # What it promises
@@ -153,16 +176,15 @@ impl<B: Backend> Drive<B> {
     /// As of [`Self::write`].
     pub fn write_zeroes(&mut self, offset: u64, bytes: u64, fua: bool) -> Result<(), DriveError> {
         let end = self.end_of(offset, bytes)?;
-        let covered = self.page.covered(offset, end);
-        let page_bytes = self.page.bytes();
-        if covered.is_empty() {
-            // At most the end of one page and the beginning of the next.
-            return self.write(offset, &vec![0; bytes as usize], fua);
+        self.writable()?;
+        let Zeroed { written, trimmed } = Zeroed::of(self.page, offset..end);
+        for part in written.into_iter().filter(|part| !part.is_empty()) {
+            self.write(part.start, &vec![0; (part.end - part.start) as usize], false)?;
         }
-        let (from, to) = (covered.start * page_bytes, covered.end * page_bytes);
-        self.write(offset, &vec![0; (from - offset) as usize], false)?;
-        self.write(to, &vec![0; (end - to) as usize], false)?;
-        self.trim(from, to - from, fua)
+        if !trimmed.is_empty() {
+            return self.trim(trimmed.start, trimmed.end - trimmed.start, fua);
+        }
+        if fua { self.flush() } else { Ok(()) }
     }
 
     /// Makes everything acknowledged before safe.

@@ -22,7 +22,9 @@ impl<B: Backend> Drive<B> {
             // The FTL must hear of them.
             drive.mount()?;
         } else {
-            drive.ftl = Some(drive.build()?);
+            let mut ftl = drive.build()?;
+            ftl.preload(&mut Flash { medium: &mut drive.medium, payload: Payload::None });
+            drive.ftl = Some(ftl);
         }
         Ok(drive)
     }
@@ -69,6 +71,9 @@ impl<B: Backend> Drive<B> {
         let Surveyed { table, trims, mut report } = self.medium.survey()?;
         let mut flash = Flash { medium: &mut self.medium, payload: Payload::None };
         let recovered = ftl.recover(&table, &trims, &mut flash);
+        if recovered.is_ok() {
+            ftl.preload(&mut flash);
+        }
         if let Some(fault) = self.medium.fault.take() {
             self.medium.power_off();
             return Err(fault.into());

@@ -11,7 +11,6 @@ use std::time::Instant;
 use super::Shared;
 use super::wire::Wire;
 use crate::buffer::Buffer;
-use crate::export::Leave;
 use crate::session::{Held, Output};
 
 /// Replies of one connection may wait with so many bytes, and one more.
@@ -48,17 +47,10 @@ impl Sender {
             let number = queue.reserve(bytes.len())?;
             queue.put(Waiting { at: Instant::now(), bytes, timed: false, number });
         }
-        for Held { leave, bytes } in output.clear() {
+        for Held { later, bytes } in output.clear() {
             let number = queue.reserve(bytes.len())?;
-            let put = {
-                let queue = Arc::clone(queue);
-                move |at| queue.put(Waiting { at, bytes, timed: true, number })
-            };
-            match leave {
-                Leave::Now => put(Instant::now()),
-                Leave::At(at) => put(at),
-                Leave::When(later) => later.then(put),
-            }
+            let queue = Arc::clone(queue);
+            later.then(move |at| queue.put(Waiting { at, bytes, timed: true, number }));
         }
         Ok(())
     }

@@ -2,6 +2,7 @@
 
 use crate::buffer::Buffer;
 use crate::export::Leave;
+use crate::later::Later;
 
 /// So much is read or written before replies are sent: memory stays bounded, and the client goes on with what is done
 /// while the server does the rest.
@@ -10,8 +11,8 @@ const FULL: usize = 64 << 10;
 /// A reply that may not leave yet.
 #[derive(Debug)]
 pub struct Held {
-    /// When it may: never [`Leave::Now`].
-    pub leave: Leave,
+    /// When it may.
+    pub later: Later,
     /// The whole reply.
     pub bytes: Vec<u8>,
 }
@@ -51,12 +52,10 @@ impl Output {
     /// The reply from `start` is complete: it may leave then. The request carried `payload_bytes`.
     pub(super) fn complete(&mut self, start: usize, leave: Leave, payload_bytes: usize) {
         self.moved += payload_bytes;
-        if matches!(leave, Leave::Now) {
-            return;
-        }
+        let Leave::When(later) = leave else { return };
         let bytes = self.bytes.tail(start).to_vec();
         self.bytes.truncate(start);
         self.moved += bytes.len();
-        self.held.push(Held { leave, bytes });
+        self.held.push(Held { later, bytes });
     }
 }

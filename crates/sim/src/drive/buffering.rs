@@ -31,7 +31,7 @@ impl<P: TimedParts> TimedDrive<P> {
         let stalled = &mut self.stalled;
         self.stack.take(request, |stack, offset, end| {
             let pages = stack.page.split(offset, end);
-            stack.count_written(pages);
+            stack.host.count_written(pages);
             stalled.push_back(Stalled { flight: index, pages, next: 0 });
         });
         self.accept_pages(issuer);

@@ -82,8 +82,9 @@ impl<P: Parts<Flash: OneByOne>> SerialDrive<P> {
         };
         self.stack.sinks.flash.idle_until(issued_ns);
         if self.fitter.stays(request) {
-            self.stack.count(request);
-            self.stack.access(request, request.offset, request.offset + u64::from(request.bytes));
+            let bytes = u64::from(request.bytes);
+            self.stack.host.count(request.op, bytes);
+            self.stack.access(request, request.offset, request.offset + bytes);
         } else {
             self.access_elsewhere(request)?;
         }

@@ -51,30 +51,9 @@ impl<P: Parts> Stack<P> {
     /// Counts a request and calls `serve` with each run of bytes that it covers on the device.
     #[inline]
     pub fn take(&mut self, request: &Request, mut serve: impl FnMut(&mut Self, u64, u64)) {
-        self.count(request);
+        self.host.count(request.op, request.bytes.into());
         if request.op != Op::Flush {
             runs(request, self.setup.capacity_bytes()).for_each(|(offset, end)| serve(self, offset, end));
-        }
-    }
-
-    /// Counts a request.
-    #[inline(always)]
-    pub fn count(&mut self, request: &Request) {
-        let bytes = u64::from(request.bytes);
-        match request.op {
-            Op::Read => {
-                self.host.read_requests += 1;
-                self.host.bytes_read += bytes;
-            }
-            Op::Write => {
-                self.host.write_requests += 1;
-                self.host.bytes_written += bytes;
-            }
-            Op::Trim => {
-                self.host.trim_requests += 1;
-                self.host.bytes_trimmed += bytes;
-            }
-            Op::Flush => self.host.flush_requests += 1,
         }
     }
 
@@ -89,19 +68,12 @@ impl<P: Parts> Stack<P> {
             }
             Op::Write => {
                 let pages = self.page.split(offset, end);
-                self.count_written(pages);
+                self.host.count_written(pages);
                 self.write(context_of(request), pages);
             }
             Op::Trim => self.trim(offset, end),
             Op::Flush => {}
         }
-    }
-
-    /// Counts pages that the host writes, wherever they go.
-    #[inline(always)]
-    pub fn count_written(&mut self, pages: Pages) {
-        self.host.pages_written += u64::from(pages.count);
-        self.host.partial_pages_written += u64::from(pages.head) + u64::from(pages.tail);
     }
 
     /// Reads bytes from flash.

@@ -1,8 +1,9 @@
 //! The figures of a run, in the order in which they are reported and stored.
 
 use serde::{Deserialize, Serialize, Serializer, ser::SerializeMap};
-use ssdlab_core::{LatencyHistogram, counters};
+use ssdlab_core::{LatencyHistogram, Pages, counters};
 use ssdlab_nand::{Cause, Counts};
+use ssdlab_trace::Op;
 
 use crate::host::cache::CacheSummary;
 use crate::observe::activity::DriveSummary;
@@ -27,6 +28,35 @@ counters! {
         unmapped_pages_read: "pages", "Pages read that were never written: zeros, free of cost.";
         partial_pages_written: "pages", "Pages written in part: the rest was read and written again.";
         wrapped_requests: "requests", "Requests beyond the device, moved by `--fit wrap`.";
+    }
+}
+
+impl HostCounters {
+    /// Counts a request of so many bytes.
+    #[inline(always)]
+    pub fn count(&mut self, op: Op, bytes: u64) {
+        match op {
+            Op::Read => {
+                self.read_requests += 1;
+                self.bytes_read += bytes;
+            }
+            Op::Write => {
+                self.write_requests += 1;
+                self.bytes_written += bytes;
+            }
+            Op::Trim => {
+                self.trim_requests += 1;
+                self.bytes_trimmed += bytes;
+            }
+            Op::Flush => self.flush_requests += 1,
+        }
+    }
+
+    /// Counts pages that the host writes, wherever they go.
+    #[inline(always)]
+    pub fn count_written(&mut self, pages: Pages) {
+        self.pages_written += u64::from(pages.count);
+        self.partial_pages_written += u64::from(pages.head) + u64::from(pages.tail);
     }
 }
 

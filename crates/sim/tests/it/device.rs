@@ -85,6 +85,7 @@ impl AnyFtl for Emitted<'_> {
     fn visit<F: Ftl>(self, mut ftl: F) -> Vec<Done> {
         let size = PageSize::new(self.setup.geometry.page_bytes);
         let mut log: Vec<FlashOp> = Vec::new();
+        ftl.preload(&mut log);
         for request in self.requests {
             let (offset, end) = (request.offset, request.offset + u64::from(request.bytes));
             let Pages { first, count, head, tail } = size.split(offset, end);

@@ -1,0 +1,47 @@
+//! A drive where its bytes are kept: found there, or made.
+
+use std::path::Path;
+
+use ssdlab_nand::Geometry;
+
+use crate::backend::{Backend, Fault, FileBackend, FileError, MemoryBackend};
+use crate::drive::{Drive, Options};
+use crate::error::DriveError;
+use crate::mount::MountReport;
+
+/// Why a drive is not opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// Its file.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// The drive.
+    #[error(transparent)]
+    Drive(#[from] DriveError),
+}
+
+/// Mounts the drive in the file at `path`, or makes one where there is none; in memory without a path. `over` lays
+/// something over its flash. Beside the drive, what its mount did.
+///
+/// # Errors
+/// If the file holds no such drive, or that cannot be made or mounted.
+pub fn open<B: Backend>(
+    path: Option<&Path>,
+    geometry: Geometry,
+    options: Options,
+    over: impl FnOnce(Box<dyn Backend>) -> Result<B, Fault>,
+) -> Result<(Drive<B>, Option<MountReport>), OpenError> {
+    let lines = options.lines(&geometry);
+    let (flash, is_new): (Box<dyn Backend>, bool) = match path {
+        None => (Box::new(MemoryBackend::new(geometry)), true),
+        Some(path) if path.exists() => (Box::new(FileBackend::open(path, geometry, &lines)?), false),
+        Some(path) => (Box::new(FileBackend::create(path, geometry, &lines)?), true),
+    };
+    let flash = over(flash).map_err(DriveError::from)?;
+    if is_new {
+        return Ok((Drive::create(flash, options)?, None));
+    }
+    let mut drive = Drive::off(flash, options)?;
+    let report = drive.mount()?;
+    Ok((drive, Some(report)))
+}

@@ -1,0 +1,33 @@
+//! What tests do to a shard.
+
+use super::{Found, Shard, Slot, State};
+use crate::PageId;
+
+impl Shard {
+    /// Flips a bit of a compressed page, as failing memory would.
+    #[cfg(all(test, not(feature = "shuttle")))]
+    pub fn corrupt(&mut self, id: PageId) -> bool {
+        let Found::Compressed(at) = self.look_up(id) else { return false };
+        let State::Compressed(compressed) = &mut self.slots[at as usize].state else { return false };
+        self.slabs.flip_bit(compressed.place);
+        true
+    }
+
+    /// Counts everything anew and compares; nobody may hold a frame or a job.
+    pub fn audit(&self) {
+        let count = |what: fn(&Slot) -> bool| self.slots.iter().filter(|slot| what(slot)).count();
+        assert_eq!(self.working, 0);
+        assert_eq!(count(|slot| matches!(slot.state, State::Flight)), 0);
+        assert_eq!(count(|slot| slot.busy && matches!(slot.state, State::Raw(_))), 0);
+        assert_eq!(count(|slot| matches!(slot.state, State::Free)), self.free_slots.len());
+        assert_eq!(count(|slot| matches!(slot.state, State::Raw(_))), self.raw_pages);
+        assert_eq!(count(|slot| matches!(slot.state, State::Raw(_)) && slot.dirty), self.dirty_pages);
+        assert_eq!(count(|slot| matches!(slot.state, State::Compressed(_))), self.slabs.pages());
+        assert_eq!(self.frames, self.raw_pages + self.free_frames.len() + self.orphans.len());
+        assert!(self.total_bytes() <= self.budget_bytes);
+        assert!(self.counted_bytes() <= self.meta_bytes);
+        for (at, slot) in self.slots.iter().enumerate().filter(|(_, slot)| !matches!(slot.state, State::Free)) {
+            assert_eq!(self.find(slot.id), Some(at as u32));
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! How a page comes into a shard, and how it is written there.
+
+use std::sync::Arc;
+
+use super::{Compressed, Frame, SLOT_BYTES, Shard, Slot, State};
+use crate::PageId;
+
+impl Shard {
+    /// Makes an absent page one in flight, if the page table has room or can get it.
+    pub fn begin(&mut self, id: PageId) -> Option<u32> {
+        let at = self.free_slot()?;
+        let bucket = self.bucket(id);
+        let slot = &mut self.slots[at as usize];
+        (slot.id, slot.state, slot.next) = (id, State::Flight, self.heads[bucket]);
+        *slot.touched.get_mut() = false;
+        self.heads[bucket] = at;
+        Some(at)
+    }
+
+    fn free_slot(&mut self) -> Option<u32> {
+        if self.free_slots.is_empty() {
+            let more = self.slots.len() / 8 + 64;
+            // While a table moves, both its old and its new place exist.
+            let policies = self.raw.growth_bytes(more) + self.compressed.growth_bytes(more);
+            let needed = more * SLOT_BYTES + policies + self.slots.len() * size_of::<Slot>();
+            if self.total_bytes() + needed <= self.budget_bytes {
+                self.reserved_bytes = 0;
+                self.grow(self.slots.len() + more);
+            } else {
+                // Raw pages make room little by little; until then the table stays as it is.
+                self.reserved_bytes = needed;
+                self.drop_compressed();
+            }
+        }
+        self.free_slots.pop()
+    }
+
+    /// A reader did not find the page.
+    pub fn missed(&mut self, id: PageId) {
+        self.counts.misses += 1;
+        if let Some(sketch) = &mut self.sketch {
+            sketch.count(id);
+        }
+        let mean_bytes = self.slabs.content_bytes().checked_div(self.slabs.pages()).unwrap_or(self.page_bytes / 2);
+        if let Some(balance) = &mut self.balance {
+            balance.missed(id, mean_bytes);
+        }
+        self.rebalance();
+    }
+
+    /// Takes a compressed page out of its pool, copies it to `buffer` and makes it one in flight.
+    pub fn begin_restore(&mut self, at: u32, buffer: &mut [u8]) -> Compressed {
+        let compressed = self.take_out(at);
+        let len = compressed.len as usize;
+        buffer[..len].copy_from_slice(self.slabs.get(compressed.place, len));
+        self.slabs.free(compressed.place, len);
+        self.counts.compressed_hits += 1;
+        if let Some(balance) = &mut self.balance {
+            balance.restored(compressed.demoted);
+        }
+        self.rebalance();
+        compressed
+    }
+
+    /// Takes a compressed page, which is to be written whole, out of its pool and makes it one in flight.
+    pub fn begin_overwrite(&mut self, at: u32) {
+        let compressed = self.take_out(at);
+        self.slabs.free(compressed.place, compressed.len as usize);
+        self.counts.compressed_overwritten += 1;
+    }
+
+    fn take_out(&mut self, at: u32) -> Compressed {
+        let State::Compressed(compressed) = self.slots[at as usize].state else {
+            unreachable!("the caller found the page compressed under this lock")
+        };
+        self.compressed.remove(at);
+        self.slots[at as usize].state = State::Flight;
+        compressed
+    }
+
+    /// A page in flight is there, in `frame`.
+    pub fn land(&mut self, at: u32, frame: Frame, dirty: bool) {
+        let slot = &mut self.slots[at as usize];
+        slot.dirty = dirty;
+        slot.busy = false;
+        slot.version = slot.version.wrapping_add(1);
+        slot.state = State::Raw(frame);
+        self.raw.insert(at, slot.id);
+        self.raw_pages += 1;
+        self.dirty_pages += usize::from(dirty);
+        self.working -= 1;
+        self.progress = true;
+    }
+
+    /// A page in flight will not come.
+    pub fn abort(&mut self, at: u32) {
+        self.unlink(at);
+        self.progress = true;
+    }
+
+    /// Writes a raw page where it is, unless somebody reads it there.
+    pub fn overwrite(&mut self, at: u32, bytes: &[u8]) -> bool {
+        let State::Raw(page) = &mut self.slots[at as usize].state else { return false };
+        let Some(page) = Arc::get_mut(page) else { return false };
+        page.copy_from_slice(bytes);
+        self.wrote(at);
+        true
+    }
+
+    /// Gives a raw page `frame` with what was written, instead of the one it has.
+    pub fn renew(&mut self, at: u32, frame: Frame) {
+        if let State::Raw(page) = &mut self.slots[at as usize].state {
+            let old = std::mem::replace(page, frame);
+            self.working -= 1;
+            self.progress = true;
+            self.recycle(old);
+            self.wrote(at);
+        }
+    }
+
+    fn wrote(&mut self, at: u32) {
+        self.raw.hit(at);
+        let slot = &mut self.slots[at as usize];
+        slot.version = slot.version.wrapping_add(1);
+        *slot.touched.get_mut() = true;
+        self.dirty_pages += usize::from(!slot.dirty);
+        slot.dirty = true;
+        self.counts.raw_overwritten += 1;
+    }
+}

@@ -1,0 +1,92 @@
+//! The compressed pool of a shard, and its share of the memory.
+
+use super::{MARGINS, Shard, State};
+use crate::balance::{Balance, Verdict};
+use crate::options::LEAST_FRAMES;
+use crate::slabs::Place;
+
+/// Steps in which the adaptive share moves by a margin.
+const MOVES: usize = 4;
+/// Part of the compressed pool that may be free places before chunks are emptied for pages of other classes.
+const FREE_PLACES: usize = 8;
+
+impl Shard {
+    /// A place for `bytes`, for which compressed pages may have to leave.
+    pub(super) fn place(&mut self, bytes: &[u8], owner: u32) -> Option<Place> {
+        loop {
+            if self.slabs.bytes() > self.compressed_limit {
+                self.shrink();
+            }
+            let room_bytes = self.budget_bytes.saturating_sub(self.total_bytes());
+            if let Some(place) = self.slabs.store(bytes, owner, room_bytes) {
+                return Some(place);
+            }
+            let cost = self.slabs.chunk_cost();
+            let fits =
+                self.slabs.bytes() + cost <= self.compressed_limit && self.total_bytes() + cost <= self.budget_bytes;
+            if fits {
+                self.slabs.add_chunk();
+            } else if self.slabs.free_bytes() > 2 * cost + self.slabs.bytes() / FREE_PLACES {
+                self.empty_chunk();
+            } else if !self.drop_compressed() {
+                return None;
+            }
+        }
+    }
+
+    /// Drops the page that the policy of the compressed pool chooses.
+    pub(super) fn drop_compressed(&mut self) -> bool {
+        let Some(at) = self.compressed.victim(&mut |_| true) else { return false };
+        if let State::Compressed(compressed) = self.slots[at as usize].state {
+            self.slabs.free(compressed.place, compressed.len as usize);
+        }
+        self.counts.compressed_dropped += 1;
+        self.gone(at);
+        true
+    }
+
+    fn empty_chunk(&mut self) {
+        let slots = &mut self.slots;
+        let emptied = self.slabs.empty_one(|at| match &slots[at as usize].state {
+            State::Compressed(compressed) => compressed.len as usize,
+            _ => 0,
+        });
+        self.counts.moved += emptied.moved.len() as u64;
+        for (at, place) in emptied.moved {
+            if let State::Compressed(compressed) = &mut self.slots[at as usize].state {
+                compressed.place = place;
+            }
+        }
+        for at in emptied.lost {
+            self.compressed.remove(at);
+            self.counts.fragmented_dropped += 1;
+            self.gone(at);
+        }
+    }
+
+    /// Gives one chunk back.
+    fn shrink(&mut self) {
+        if !self.slabs.give_chunk_back() {
+            self.empty_chunk();
+            self.slabs.give_chunk_back();
+        }
+    }
+
+    /// Moves the share of the compressed pool if that pays.
+    pub(super) fn rebalance(&mut self) {
+        let Some(verdict) = self.balance.as_mut().and_then(Balance::verdict) else { return };
+        let step = (self.budget_bytes / MARGINS / MOVES).max(self.slabs.chunk_cost());
+        // A part of the raw pool stays, or nothing would tell what it is worth.
+        let least_raw = (LEAST_FRAMES * self.frame_bytes).max(self.budget_bytes / MARGINS);
+        let most = self.budget_bytes - self.meta_bytes - least_raw;
+        let limit = match verdict {
+            Verdict::MoreCompressed => (self.compressed_limit + step).min(most),
+            Verdict::MoreRaw => self.compressed_limit.saturating_sub(step),
+        };
+        self.counts.share_moves += u64::from(limit != self.compressed_limit);
+        self.compressed_limit = limit;
+        while self.slabs.bytes() > limit && self.slabs.chunks() > 0 {
+            self.shrink();
+        }
+    }
+}
