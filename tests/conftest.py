@@ -5,13 +5,13 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+import forked
 import ssdlab
 from tiers import TIER
 
@@ -27,9 +27,6 @@ SMALL = {
     "workload.requests": 20_000,
 }
 """A device of 4,096 pages in 77 blocks, and a workload that overwrites it three times."""
-
-PATIENCE_SECONDS = 600
-"""What a process has before a test gives up: it tells a hang from work, however busy the machine."""
 
 PROGRESS = re.compile(r"[^:]+: [\w-]+( \d+ %)?, .*(\d:\d\d left|for \d+:\d\d)$")
 """A line of progress on standard error."""
@@ -53,10 +50,7 @@ def cli(tmp_path: Path) -> Cli:
     """Runs `ssdlab` in an empty directory."""
 
     def run(*arguments: object, check: bool = True) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "ssdlab", *map(str, arguments)]
-        done = subprocess.run(
-            command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=PATIENCE_SECONDS
-        )
+        done = forked.run([*map(str, arguments)], tmp_path)
         done.stderr = without_progress(done.stderr)
         assert not check or done.returncode == 0, done.stderr
         return done

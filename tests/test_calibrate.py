@@ -15,7 +15,8 @@ import numpy as np
 import pytest
 
 import ssdlab
-from conftest import PATIENCE_SECONDS, ROOT, Cli
+from conftest import ROOT, Cli
+from forked import PATIENCE_SECONDS
 from ssdlab.analyse.drive import fio, use
 from ssdlab.study.calibration import knee
 from ssdlab.study.calibration.grid import regions_of

@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 
 import ssdlab
-from conftest import PATIENCE_SECONDS, ROOT, Cli
+from conftest import ROOT, Cli
+from forked import PATIENCE_SECONDS
 
 pytest.importorskip("distributed")
 

@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 import ssdlab
-from conftest import PATIENCE_SECONDS, Cli
+from conftest import Cli
+from forked import PATIENCE_SECONDS
 from ssdlab.study.experiments import ExperimentResult, TableResult
 from ssdlab.study.experiments.expression import Value
 

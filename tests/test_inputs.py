@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 import ssdlab
-from conftest import PATIENCE_SECONDS, SMALL_SETS, Cli, without_progress
+from conftest import SMALL_SETS, Cli, without_progress
+from forked import PATIENCE_SECONDS
 from ssdlab import _ssdlab
 
 ROWS = "".join(f"{n * 1000},{'W' if n % 3 else 'R'},{n % 50 * 8},4096\n" for n in range(400))

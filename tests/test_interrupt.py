@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from conftest import PATIENCE_SECONDS, ROOT, SMALL_SETS
+from conftest import ROOT, SMALL_SETS
+from forked import PATIENCE_SECONDS
 
 OLTP = str(ROOT / "traces" / "oltp.csv.zst")
 MANY = 10**12
