@@ -29,7 +29,7 @@ test-rust:
 	cargo test --package ssdlab-pool --features shuttle --locked
 
 test-python: $(INSTALLED) $(SIMULATOR)
-	$(BIN)/pytest
+	$(BIN)/pytest --numprocesses auto --dist worksteal
 
 crash: ## Cut the power of small drives of every FTL at a million operations; prints how many and how long
 	SSDLAB_CRASH_POINTS=1000000 cargo test --release --locked --quiet -p ssdlab-device --test it \
