@@ -29,6 +29,8 @@ SLOW = {
     "distributed",
     "dask",
     "duckdb",
+    "optuna",
+    "sqlalchemy",
 }
 
 LOADED = """

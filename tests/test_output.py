@@ -42,6 +42,7 @@ COMMANDS: dict[str, list[str]] = {
     "run": SMALL_SETS,
     "compare": [*SMALL_SETS, "--case", "seed=1", "--case", "seed=2"],
     "sweep": [*SMALL_SETS, "-A", "seed=1,2"],
+    "tune": [*SMALL_SETS, "-A", "device.op=20%..40%", "-O", "write_amplification", "--trials", "4"],
     "study show": ["study"],
     "study plot": ["study"],
     "study effects": ["study"],

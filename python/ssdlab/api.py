@@ -29,6 +29,8 @@ from ssdlab.study.calibration import Calibration, calibrate, calibrate_target
 from ssdlab.study.compare import Comparison, compare
 from ssdlab.study.store.study import Study
 from ssdlab.study.sweep.running import open_study, sweep
+from ssdlab.study.tuning.result import Tuned
+from ssdlab.study.tuning.running import tune
 
 __all__ = [
     "Calibration",
@@ -60,6 +62,7 @@ __all__ = [
     "TraceAnalysis",
     "TraceError",
     "TraceFile",
+    "Tuned",
     "WindowColumns",
     "WriteIntervals",
     "__version__",
@@ -79,4 +82,5 @@ __all__ = [
     "read_trace",
     "simulate",
     "sweep",
+    "tune",
 ]

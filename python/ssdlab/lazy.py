@@ -6,8 +6,8 @@
 from importlib import import_module
 
 __all__ = [
-    "Counts", "Numbers", "distributed", "duckdb", "np", "npt", "pa", "pd", "pl", "pq", "qmc", "room", "saltelli",
-    "sobol_analysis", "special",
+    "Counts", "Numbers", "distributed", "duckdb", "np", "npt", "optuna", "pa", "pd", "pl", "pq", "qmc", "room",
+    "saltelli", "sobol_analysis", "special", "sqlalchemy_pool",
 ]  # fmt: skip
 
 TYPE_CHECKING = False
@@ -27,8 +27,10 @@ if TYPE_CHECKING:
 
     distributed: Any
     duckdb: Any
+    optuna: Any
     saltelli: Any
     sobol_analysis: Any
+    sqlalchemy_pool: Any
 
     Counts = npt.NDArray[np.uint64]
     Numbers = npt.NDArray[np.float64]
@@ -55,6 +57,7 @@ else:
     special, qmc = _Module("scipy.special", "study"), _Module("scipy.stats.qmc", "study")
     saltelli, sobol_analysis = _Module("SALib.sample.sobol", "study"), _Module("SALib.analyze.sobol", "study")
     distributed = _Module("distributed", "cluster")
+    optuna, sqlalchemy_pool = _Module("optuna", "tune"), _Module("sqlalchemy.pool", "tune")
     Counts = Numbers = object
 
 

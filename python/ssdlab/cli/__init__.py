@@ -25,6 +25,7 @@ COMMANDS = {
     "serve": "Serve a simulated drive to any program, by the protocol NBD.",
     "compare": "Run the same requests against several configurations and set the figures side by side.",
     "sweep": "Run many configurations: grids, samples of a space, screening designs; survives interruption.",
+    "tune": "Find the configuration with the best outcome that meets constraints.",
     "study": "Show, draw and analyse what a sweep found: curves, effects, the Pareto front.",
     "calibrate": "Find the size of regions and batches for the I/O scheduler pardispatcher by a micro-test.",
     "validate": "Compare write amplification with theory, or generated Filebench workloads with captured ones.",

@@ -21,7 +21,7 @@ LINE_SECONDS = 5.0
 
 UNITS = {"fill": "pages", "overwrite": "pages", "accesses": "accesses"}
 """What `done` of a phase counts, where a rate of it says something."""
-COUNTED = {"simulate": "simulations", "caches": "caches", "cells": "cells", "runs": "runs"}
+COUNTED = {"simulate": "simulations", "caches": "caches", "cells": "cells", "runs": "runs", "repeats": "runs"}
 """What `done` of a phase counts, where there are too few for a rate: their number is shown."""
 
 

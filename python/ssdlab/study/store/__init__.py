@@ -5,6 +5,7 @@
     results.parquet   the same of before: key, error, and the whole result as JSON
     runs.parquet      the dataset, for other tools: a row for each point, in their order, a column for each figure
     lock              held by the one process that writes
+    trials.db         of a search: its trials, as Optuna keeps them
 
 A run goes by a checksum of all that decides about its result (`ssdlab.study.work.run`): the resolved configuration,
 the contents of the trace, the program. So a study that was killed finds what is done, a study with one value more runs

@@ -23,6 +23,9 @@ SHAPE = 1
 PLAN, JOURNAL, RESULTS, RUNS, LOCK = "plan.json", "journal", "results.parquet", "runs.parquet", "lock"
 """Names of its files."""
 
+TUNING = "tuning"
+"""What of a plan says which search it is of; a sweep has none."""
+
 
 def read_plan(folder: Path) -> dict[str, Any]:
     """What was asked.
@@ -108,8 +111,22 @@ class Store:
         """Keeps what is asked from now on.
 
         Raises:
+            ConfigError: If the folder has another search, or a search where this is a sweep.
             OSError: If it cannot be written.
         """
+        if (self.folder / PLAN).exists():
+            ours, theirs = (one.get(TUNING) or {} for one in (plan, read_plan(self.folder)))
+            other = [key for key in {**theirs, **ours} if ours.get(key) != theirs.get(key)]
+            if other:
+                holds = (
+                    f"a search with other {', '.join(other)}"
+                    if theirs and ours
+                    else "a search"
+                    if theirs
+                    else "a sweep"
+                )
+                remedy = f"; --warm-start {text.path(self.folder)} takes its runs" if ours else ""
+                raise ConfigError(f"{text.path(self.folder)}: holds {holds}; name another folder{remedy}")
         with replacing(self.folder / PLAN) as path:
             write(path, json.dumps({"shape": SHAPE, "program": program(), **plan}, separators=(",", ":")) + "\n")
 

@@ -14,7 +14,7 @@ from ssdlab.study.store.table import KEY, SEED, Point, Record, dataset
 from ssdlab.study.survey import curves, effects, front, indices
 from ssdlab.study.survey.outcome import USUAL, Outcome, PointValues, estimate
 from ssdlab.study.sweep import factorial
-from ssdlab.study.sweep.design import DESIGNS
+from ssdlab.study.sweep.design import MEANINGS
 
 
 class Study(Finding):
@@ -210,7 +210,7 @@ class Study(Finding):
             about=self.title,
             source=self._source(),
             outcome=its,
-            method=DESIGNS[name],
+            method=MEANINGS[name],
             mean=sum(point.mean for point in points) / len(points),
             effects=found,
             shares=shares,

@@ -7,6 +7,7 @@ An axis is written `KEY=VALUES`; several such words are linked, and take their v
     device.capacity=1GiB..64GiB:7:log   seven values at equal ratios
     device.op=3%..30%                   a range without steps, for the designs that fill space
     device.capacity=1GiB,2GiB workload.requests=1000,2000
+    ftl.page.gc                         all that the table of settings names
 """
 
 import csv
@@ -21,6 +22,9 @@ from ssdlab.study.sweep.quantity import Quantity, quantity, written
 TRACE, PRESET = "trace", "preset"
 OTHERS = {TRACE: "the trace that is replayed", PRESET: "the preset that the configuration starts from"}
 """Axes that are no settings."""
+
+SWITCH = "`true` or `false`"
+"""What the table of settings says of a switch."""
 
 Point = Mapping[str, str]
 """A value, as `--set` takes it, of each key."""
@@ -75,7 +79,10 @@ def axis(written: str) -> Axis:
     given: dict[str, Values] = {}
     for word in written.split():
         key, equals, values = word.partition("=")
-        if not (key and equals and values):
+        if not equals:
+            given[key] = _all_of(key)
+            continue
+        if not (key and values):
             raise ConfigError(
                 f"axis {text.path(written)!r}: {text.path(word)!r} is not KEY=VALUES; write device.op=7%,28%, for "
                 "example"
@@ -133,6 +140,21 @@ def _check(key: str) -> None:
             f"axis {text.path(key)}: no setting is called so{text.suggestion(key, [*known, *OTHERS])}; "
             "'ssdlab list settings' shows the tables"
         )
+
+
+def _all_of(key: str) -> list[str]:
+    """Every value of a setting that has names, or is a switch."""
+    _check(key)
+    told = _ssdlab.explain(key)
+    if key == PRESET:
+        return [name for name, *_ in _ssdlab.presets()]
+    if told is not None and told[0] == SWITCH:
+        return ["false", "true"]
+    names = [name for name, _ in _ssdlab.variants(key)]
+    if not names:
+        known = f": it takes a {told[0].replace('`', '')}" if told else ""
+        raise ConfigError(f"axis {key}: has no names to vary{known}; write {key}=VALUES, such as {key}=A,B")
+    return names
 
 
 def _values(key: str, given: Values) -> "list[str] | Range":

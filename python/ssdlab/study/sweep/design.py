@@ -23,6 +23,12 @@ DESIGNS = {
 }
 """Name and meaning of each."""
 
+SEARCH = "search"
+"""The design of a study whose points `ssdlab tune` chooses, one batch after the other."""
+
+MEANINGS = {**DESIGNS, SEARCH: "points that a search for the best tried"}
+"""What every study is, swept or tuned."""
+
 SAMPLED = ("random", "latin-hypercube", "sobol", "saltelli")
 """Designs that take a number of samples, and ranges without steps."""
 

@@ -105,7 +105,7 @@ def plan(asked: Question, *, many: bool = False) -> Plan:
     if asked.trace is not None and TRACE in columns:
         raise ConfigError("a trace is given and an axis varies it as well; leave one of them out")
     traces = _Traces(asked)
-    builder = _Builder(asked.base)
+    builder = Builder(asked.base)
     faults: dict[str, None] = {}
     rows: list[Row] = []
     runs: dict[str, Run] = {}
@@ -115,7 +115,7 @@ def plan(asked: Question, *, many: bool = False) -> Plan:
         trace = traces.of(point.get(TRACE))
         for number in range(asked.seeds):
             try:
-                config, seed = builder.of(point, number)
+                config, seed = builder.of(point, number, replays=trace is not None)
             except ConfigError as error:
                 faults |= dict.fromkeys(str(error).splitlines())
                 break
@@ -123,13 +123,13 @@ def plan(asked: Question, *, many: bool = False) -> Plan:
             runs.setdefault(run.key, run)
             rows.append(Row(point, seed, run.key))
     if faults:
-        raise ConfigError(_listed([*faults]))
+        raise ConfigError(listed([*faults]))
     if not rows:
         raise ConfigError("every combination is left out, so there is nothing to run; leave out fewer")
     return Plan(asked, design, columns, tuple(rows), runs)
 
 
-def _listed(faults: Sequence[str]) -> str:
+def listed(faults: Sequence[str]) -> str:
     """The faults with the option that they come from."""
     shown = [fault.replace("--set: ", "--axis: ", 1) for fault in faults[:MOST_FAULTS]]
     if len(faults) > MOST_FAULTS:
@@ -153,14 +153,19 @@ class _Traces:
         return self._found[path]
 
 
-class _Builder:
+class Builder:
     """Configurations of points."""
 
     def __init__(self, base: Config) -> None:
         self._base = base
 
-    def of(self, point: Point, number: int) -> tuple[Config, int]:
+    def of(self, point: Point, number: int, *, replays: bool) -> tuple[Config, int]:
         """The configuration of a point with the seed of that number, and the seed.
+
+        Args:
+            point: A value of each key that it sets.
+            number: From 0, which is the seed of its own.
+            replays: Whether it is for a trace, which sizes a drive whose size nobody has said.
 
         Raises:
             ConfigError: If its settings are wrong, or do not fit each other.
@@ -176,5 +181,7 @@ class _Builder:
             seed += number
             others = [(origin, one) for origin, one in sets if not one.startswith("seed=")]
             config = _rebuilt(preset, self._base._files, [*others, ("--set", f"seed={seed}")])
+        if replays:
+            config = config.for_trace()
         config.check()
         return config, seed

@@ -3,7 +3,7 @@
 from ssdlab import text
 from ssdlab.study.store.study import Study
 from ssdlab.study.survey.outcome import estimate
-from ssdlab.study.sweep.design import DESIGNS
+from ssdlab.study.sweep.design import MEANINGS
 from ssdlab.view.page import Figure, Page, Paragraph, Row, Section, Table
 from ssdlab.view.pages.figures import estimated
 
@@ -27,7 +27,7 @@ def page(found: Study) -> Page:
     left = text.count(found.asked - found.finished)
     return Page(
         title=found.title,
-        lead=[Paragraph(f"{found.plan['design']['name']}: {DESIGNS[found.plan['design']['name']]}", "soft")],
+        lead=[Paragraph(f"{found.plan['design']['name']}: {MEANINGS[found.plan['design']['name']]}", "soft")],
         partial=f"{left} of {text.count(found.asked)} runs are still to be done" if found.partial else "",
         remarks=[f"{text.count(times)} runs failed: {error}" for error, times in found.failures.items()],
         sections=[

@@ -1,0 +1,136 @@
+"""`ssdlab tune`."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Annotated, Any
+
+from ssdlab import text
+from ssdlab._ssdlab import ConfigError
+from ssdlab.cli import options
+from ssdlab.cli.command import App
+from ssdlab.cli.output import deliver
+from ssdlab.cli.progress import watching
+from ssdlab.cli.traces import reads_trace
+from ssdlab.model.trace_file import TraceFile
+from ssdlab.study.sweep.design import SEARCH, Design
+from ssdlab.study.sweep.running import question
+from ssdlab.study.tuning import running
+from ssdlab.study.tuning.goal import Constraint, Goal
+from ssdlab.study.tuning.result import Tuned
+
+app = App()
+
+NO_OPTIONS: Mapping[str, Any] = MappingProxyType({})
+
+SEARCHED = "Search"
+RUNS = "Runs"
+
+EXAMPLES = """
+ssdlab tune -A device.op=3%..40% -A ftl.page.gc -O write_amplification -o my/best
+ssdlab tune oltp.csv -A device.op=3%..40% -O device.physical_bytes \\
+    -C 'latency.all.p99_ns<=20ms' --trials 60
+ssdlab tune -A ftl.page.map -A ftl.page.map.dftl.cmt=1024..65536:log \\
+    -O 'cost=device.physical_bytes + 40 * device.mapping_table_bytes' -O time.iops:max
+ssdlab run --config my/best/best.toml
+"""
+
+
+@app.command(examples=EXAMPLES)
+@reads_trace
+def tune(
+    trace: TraceFile | None = None,
+    axes: Annotated[
+        list[str],
+        options.option(
+            "--axis -A KEY=VALUES",
+            "What may be varied: A,B,C, or 3%..30%, or 1GiB..64GiB:log; KEY alone takes all values that it names. "
+            "Several in one option are linked. May be repeated.",
+            SEARCHED,
+            autocompletion=options.complete_set,
+        ),
+    ] = [],
+    outcome: Annotated[
+        list[str],
+        options.option(
+            "--outcome -O FIGURE",
+            "What is made small, or with :max large: a figure of the results, or NAME=arithmetic on figures. Several "
+            "give a front.",
+            SEARCHED,
+        ),
+    ] = [],
+    constraint: Annotated[
+        list[str],
+        options.option(
+            "--constraint -C FIGURE<=BOUND",
+            "What has to hold, such as write_amplification<=2 or time.iops>=5000. May be repeated.",
+            SEARCHED,
+        ),
+    ] = [],
+    trials: Annotated[
+        int, options.option("--trials INTEGER", "Points to try; rounded up to whole batches.", SEARCHED, min=1)
+    ] = running.TRIALS,
+    seeds: Annotated[
+        int, options.option("--seeds INTEGER", "Runs of each point, whose mean counts.", SEARCHED, min=1)
+    ] = 1,
+    repeats: Annotated[
+        int, options.option("--repeats INTEGER", "Fresh seeds with which the best are run again.", SEARCHED, min=1)
+    ] = running.REPEATS,
+    batch: Annotated[
+        int,
+        options.option("--batch INTEGER", "Points proposed at a time: more keep more workers busy.", SEARCHED, min=1),
+    ] = running.BATCH,
+    search_seed: Annotated[int, options.option("--search-seed INTEGER", "Of the proposals.", SEARCHED)] = 1,
+    warm_start: Annotated[
+        Path | None,
+        options.option("--warm-start DIR", "Begin with what a study knows, where its runs are the same.", SEARCHED),
+    ] = None,
+    preset: options.Preset = None,
+    config: options.ConfigFiles = [],
+    set: options.Sets = [],
+    workload: options.Workload = None,
+    fit: options.Fit = None,
+    repeat: options.Repeat = None,
+    check: options.Check = False,
+    reading: Mapping[str, Any] = NO_OPTIONS,
+    jobs: Annotated[
+        int | None,
+        options.option(
+            "--jobs --workers -j INTEGER", "Worker processes here; one per processor if left out.", RUNS, min=1
+        ),
+    ] = None,
+    cluster: Annotated[
+        str | None,
+        options.option("--cluster ADDRESS", "Run on the workers of this Dask scheduler, tcp://HOST:PORT.", RUNS),
+    ] = None,
+    json: options.Json = False,
+    out: Annotated[
+        Path | None,
+        options.option(
+            "--out -o DIR",
+            f"Folder of the study: a search that it holds goes on. Write {Tuned.saved} there.",
+            options.OUTPUT,
+            parser=options.writable,
+        ),
+    ] = None,
+) -> int:
+    """Proposes points by what is known of those before (the tree-structured Parzen estimator of Optuna), runs them as
+    'ssdlab sweep' does, and runs the best again with fresh seeds. The trials do not depend on how many runs go on at a
+    time, or on interruptions. Ctrl-C keeps what is finished; the same command goes on.
+    """
+    short = options.shortcuts(workload=workload, fit=fit, repeat=repeat, check=check)
+    if trace and workload:
+        raise ConfigError("a trace and --workload exclude each other; leave one of them out")
+    base = options.configuration(preset, config, set, short)
+    asked = question(axes, base, trace, design=Design(SEARCH), without=(), seeds=seeds, outcomes=(), reading=reading)
+    goals, constraints = [Goal.of(one) for one in outcome], [Constraint.of(one) for one in constraint]
+    with watching("tune") as watch:
+        found = running.run(
+            asked, goals, constraints, out, trials=trials, repeats=repeats, batch=batch, seed=search_seed,
+            warm_start=warm_start, jobs=jobs, cluster=cluster, monitor=watch,
+        )  # fmt: skip
+    status = deliver(found, json=json, out=out)
+    if out is not None and found.best is not None and not json:
+        best = "best.toml" if len(goals) == 1 else "best-1.toml"
+        print(f"run it with: ssdlab run --config {text.path(out / best)}")
+    return status

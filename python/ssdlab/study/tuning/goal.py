@@ -1,0 +1,136 @@
+"""What is asked of a configuration: figures to make small or large, and constraints that it has to meet."""
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ssdlab import text
+from ssdlab._ssdlab import ConfigError
+from ssdlab.study.experiments.expression import Value
+from ssdlab.study.sweep.quantity import quantity
+
+UNITS = {"_ns": ("ns", "a time such as 20ms"), "_bytes": ("bytes", "a size such as 64MiB")}
+"""The bounds of figures by the end of their names: the unit, and how it is written."""
+
+
+class Goal(NamedTuple):
+    """A figure, or arithmetic on figures, that is to be small or large."""
+
+    name: str
+    value: Value
+    large: bool
+    """Whether more is better."""
+
+    @classmethod
+    def of(cls, written: str) -> "Goal":
+        """The goal of a text such as `write_amplification`, `time.iops:max` or `cost=3 * device.physical_bytes`.
+
+        Raises:
+            ConfigError: If it is none.
+        """
+        body, colon, sense = written.partition(":")
+        if sense.strip() not in ("min", "max") and colon:
+            raise ConfigError(f"outcome {text.path(written)}: {text.path(sense)} is neither min nor max")
+        name, equals, expression = body.partition("=")
+        value = _value(f"outcome {text.path(written)}", expression if equals else body)
+        return cls(name.strip() or value.text, value, sense.strip() == "max")
+
+    @property
+    def sense(self) -> str:
+        """In a word."""
+        return "max" if self.large else "min"
+
+
+class Constraint(NamedTuple):
+    """A bound that a figure, or arithmetic on figures, has to keep."""
+
+    name: str
+    """As it was written."""
+    value: Value
+    at_least: bool
+    bound: float
+    """In the unit of the figure."""
+
+    @classmethod
+    def of(cls, written: str) -> "Constraint":
+        """The constraint of a text such as `write_amplification<=2` or `latency.all.p99_ns<=20ms`.
+
+        Raises:
+            ConfigError: If it is none.
+        """
+        where = f"constraint {text.path(written)}"
+        operator = next((one for one in ("<=", ">=") if one in written), None)
+        if operator is None:
+            raise ConfigError(f"{where}: compares nothing; write FIGURE<=BOUND or FIGURE>=BOUND")
+        left, _, right = written.partition(operator)
+        value, bound = _value(where, left), quantity(right)
+        if bound is None:
+            raise ConfigError(f"{where}: {text.path(right.strip()) or 'nothing'} is no number")
+        if len(value.paths) == 1 and value.paths[0] == value.text:
+            unit, such = next((its for end, its in UNITS.items() if value.text.endswith(end)), ("", ""))
+            if unit and bound.base not in ("", unit):
+                raise ConfigError(f"{where}: {text.path(right.strip())} is no bound of {value.text}; write {such}")
+        return cls(f"{value.text} {operator} {right.strip()}", value, operator == ">=", bound.value)
+
+    def violation(self, mean: float) -> float:
+        """By how much it is missed, as a share of the bound; not above 0 where it is met."""
+        over = self.bound - mean if self.at_least else mean - self.bound
+        return over / (abs(self.bound) or 1.0)
+
+
+def _value(where: str, written: str) -> Value:
+    try:
+        value = Value(written.strip())
+    except ValueError as error:
+        raise ConfigError(f"{where}: {text.path(written.strip())!r} {error}; write a figure, or such as "
+                          "device.physical_bytes + 40 * device.mapping_table_bytes") from None  # fmt: skip
+    if not value.paths:
+        raise ConfigError(f"{where}: names no figure; 'ssdlab study show PATH --figures' lists them")
+    return value
+
+
+def everything(goals: Sequence[Goal], constraints: Sequence[Constraint]) -> list[Goal | Constraint]:
+    """What is measured, in order."""
+    return [*goals, *constraints]
+
+
+def checked(asked: Sequence[Goal | Constraint], known: Sequence[str]) -> None:
+    """Checks that runs have the figures.
+
+    Raises:
+        ConfigError: If one is unknown.
+    """
+    for one in asked:
+        for path in one.value.paths:
+            if path not in known:
+                raise ConfigError(
+                    f"{'outcome' if isinstance(one, Goal) else 'constraint'} {text.path(one.name)}: no run has a "
+                    f"figure called {text.path(path)}{text.suggestion(path, known)}; docs/results.md lists them"
+                )
+
+
+class Measured(NamedTuple):
+    """What a point came to."""
+
+    goals: tuple[tuple[float, ...], ...] = ()
+    """The values of each goal, by seed."""
+    constraints: tuple[tuple[float, ...], ...] = ()
+    error: str | None = None
+    """Why there are no values."""
+
+    def means(self) -> list[float]:
+        """Of each goal, over the seeds."""
+        return [mean(values) for values in self.goals]
+
+    def violations(self, constraints: Sequence[Constraint]) -> list[float]:
+        """Of each constraint, by its mean over the seeds."""
+        return [one.violation(mean(values)) for one, values in zip(constraints, self.constraints, strict=True)]
+
+    def feasible(self, constraints: Sequence[Constraint]) -> bool:
+        """Whether it meets all constraints."""
+        return self.error is None and all(missed <= 0 for missed in self.violations(constraints))
+
+
+def mean(values: Sequence[float]) -> float:
+    """Over seeds."""
+    return math.fsum(values) / len(values)

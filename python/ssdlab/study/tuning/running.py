@@ -1,0 +1,284 @@
+"""Searches as a user calls them."""
+
+import hashlib
+import os
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from ssdlab import text
+from ssdlab._ssdlab import ConfigError
+from ssdlab.model.config import Config, Overrides
+from ssdlab.model.requests import Monitor
+from ssdlab.model.trace_file import Given
+from ssdlab.study.store.folder import TUNING, Store, points_of, read_plan, records_of
+from ssdlab.study.store.study import Study
+from ssdlab.study.sweep.axes import TRACE
+from ssdlab.study.sweep.design import SEARCH, Design
+from ssdlab.study.sweep.plan import Plan, Question, listed
+from ssdlab.study.sweep.running import Axes, question, workers
+from ssdlab.study.tuning.finals import finalists, judged
+from ssdlab.study.tuning.goal import Constraint, Goal, Measured, checked, everything
+from ssdlab.study.tuning.result import Finalist, Trial, Tuned
+from ssdlab.study.tuning.runs import Runs
+from ssdlab.study.tuning.search import Search
+from ssdlab.study.tuning.space import Space
+from ssdlab.study.work.run import TraceRef
+
+DATABASE = "trials.db"
+"""Optuna's file in the folder."""
+
+TRIALS, BATCH, REPEATS = 100, 4, 5
+"""Unless they are given."""
+
+
+def tune(
+    axes: Axes,
+    config: Config | Overrides | None = None,
+    trace: Given | None = None,
+    *,
+    outcomes: Sequence[str],
+    constraints: Sequence[str] = (),
+    out: str | os.PathLike[str] | None = None,
+    trials: int = TRIALS,
+    seeds: int = 1,
+    repeats: int = REPEATS,
+    batch: int = BATCH,
+    seed: int = 1,
+    warm_start: str | os.PathLike[str] | None = None,
+    jobs: int | None = None,
+    cluster: str | None = None,
+    monitor: Monitor | None = None,
+) -> Tuned:
+    """Searches for the configuration with the best outcome that meets constraints.
+
+    The same arguments give the same trials on any number of workers, whatever interrupts the search, with the same
+    versions of Optuna and NumPy.
+
+    Args:
+        axes: What may be varied, as for `sweep`: lists, ranges such as `"device.op=3%..30%"` or with `:log`, and
+            settings without values, which take all that the table of settings names.
+        config: The configuration that points are laid on; the defaults if left out.
+        trace: What all replay; their own workloads if None.
+        outcomes: What is made small, or with `:max` large: a figure of the results, or arithmetic on figures, such as
+            `"cost=device.physical_bytes + 40 * device.mapping_table_bytes"`. Several give a front.
+        constraints: Such as `"write_amplification<=2"`, `"latency.all.p99_ns<=20ms"`, `"time.iops>=5000"`.
+        out: Folder of the study; a search that it holds goes on. Nothing is kept if left out.
+        trials: Points to try, rounded up to whole batches.
+        seeds: Runs of each point, whose mean counts.
+        repeats: Fresh seeds with which the best are run again.
+        batch: Points that are proposed at a time.
+        seed: Of the proposals.
+        warm_start: Folder of a study whose runs are taken where they are the same as those of points of the space.
+        jobs: Worker processes at a time; one per processor if None.
+        cluster: Address of a Dask scheduler whose workers do the runs instead.
+        monitor: Told how many runs are finished, in the phase `runs`. If it returns something true, `Tuned.partial` is
+            set.
+
+    Raises:
+        ConfigError: If axes, outcomes, constraints or settings are wrong, or the folder cannot be used.
+        TraceError: If the trace is no file that can be read.
+        OSError: If the folder cannot be written; what is finished is kept.
+    """
+    asked = question(axes, config, trace, design=Design(SEARCH), without=(), seeds=seeds, outcomes=())
+    return run(
+        asked,
+        [Goal.of(one) for one in outcomes],
+        [Constraint.of(one) for one in constraints],
+        None if out is None else Path(out),
+        trials=trials, repeats=repeats, batch=batch, seed=seed,
+        warm_start=None if warm_start is None else Path(warm_start),
+        jobs=jobs, cluster=cluster, monitor=monitor,
+    )  # fmt: skip
+
+
+def run(
+    asked: Question,
+    goals: Sequence[Goal],
+    constraints: Sequence[Constraint],
+    folder: Path | None,
+    *,
+    trials: int,
+    repeats: int,
+    batch: int,
+    seed: int,
+    warm_start: Path | None,
+    jobs: int | None,
+    cluster: str | None,
+    monitor: Monitor | None,
+) -> Tuned:
+    """Searches in a folder; in one that is removed afterwards if it is None.
+
+    Raises:
+        ConfigError: As `tune`.
+        OSError: As `tune`.
+    """
+    if folder is None:
+        with tempfile.TemporaryDirectory(prefix="ssdlab-tuning-") as made:
+            return run(
+                asked, goals, constraints, Path(made), trials=trials, repeats=repeats, batch=batch, seed=seed,
+                warm_start=warm_start, jobs=jobs, cluster=cluster, monitor=monitor,
+            )  # fmt: skip
+    _check(asked, goals, constraints, trials=trials, seeds=asked.seeds, repeats=repeats, batch=batch)
+    space = Space.of(asked.axes)
+    trace = None if asked.trace is None else TraceRef.of(asked.trace)
+    trials = -(-trials // batch) * batch
+    seen, fresh = range(asked.seeds), range(asked.seeds, asked.seeds + repeats)
+    with workers(jobs, cluster) as crew, Store(folder) as store:
+        runs = Runs(
+            asked.base, trace, goals=goals, constraints=constraints, store=store, workers=crew, monitor=monitor
+        )  # fmt: skip
+        _check_values(space, runs)
+        plan = _plan(asked, space, goals, constraints, trace, batch=batch, seed=seed)
+        store.ask(plan)
+        search = Search(space, goals, constraints, seed=seed, batch=batch, database=folder / DATABASE)
+        try:
+            if warm_start is not None:
+                _take(warm_start, space, runs, search, seen)
+            runs.begin("runs", trials * len(seen))
+            while sum(not one.warm for one in search.proposals() if one.finished) < trials:
+                its = search.open()
+                if not runs.do([one.point for one in its], seen):
+                    break
+                checked(everything(goals, constraints), runs.figures([one.point for one in its], seen))
+                for one in its:
+                    search.tell(one.number, runs.measured(one.point, seen))
+                store.ask({**plan, "points": _points(search, runs, space, seen)})
+            tried = [
+                Trial(one.point, one.warm, runs.measured(one.point, seen)) for one in search.proposals() if one.finished
+            ]
+            final, unchanged = _repeat(tried, runs, goals, constraints, fresh)
+            importance = search.importance()
+        finally:
+            # Whatever ends it, the dataset is of what is finished.
+            plan["points"] = _points(search, runs, space, seen)
+            store.ask(plan)
+            store.pack(Study(plan, store.records).table)
+            search.close()
+    return Tuned(
+        base=asked.base,
+        source=None if asked.trace is None else asked.trace.about,
+        axes=space.columns,
+        goals=goals,
+        constraints=constraints,
+        seeds=asked.seeds,
+        repeats=repeats,
+        asked=trials,
+        trials=tried,
+        finalists=final,
+        unchanged=unchanged,
+        importance=importance,
+    )
+
+
+def _check(asked: Question, goals: Sequence[Goal], constraints: Sequence[Constraint], **counts: int) -> None:
+    if not asked.axes:
+        raise ConfigError("nothing is varied; give an axis, such as device.op=3%..30%")
+    if any(TRACE in axis.keys for axis in asked.axes):
+        raise ConfigError("axis trace: a trace is no choice of the drive; give it as what is replayed")
+    if not goals:
+        raise ConfigError("no outcome is named; say what is to be small, or with :max large: write_amplification")
+    for name, count in counts.items():
+        if count < 1:
+            raise ConfigError(f"{name}: {count}; give at least one")
+    names = [one.name for one in everything(goals, constraints)]
+    twice = [name for name in names if names.count(name) > 1]
+    if twice:
+        raise ConfigError(f"{text.path(twice[0])} is named twice; name it once")
+
+
+def _check_values(space: Space, runs: Runs) -> None:
+    """Finds values that no configuration can have, before anything runs."""
+    faults: dict[str, None] = {}
+    for corners in space.corners():
+        found = [fault for point in corners if (fault := runs.fault(point))]
+        # What does not fit the other values alone is no fault: the search finds that out.
+        if len(found) == len(corners):
+            faults |= dict.fromkeys(found[0].splitlines())
+    if faults:
+        raise ConfigError(listed([*faults]))
+
+
+def _plan(
+    asked: Question,
+    space: Space,
+    goals: Sequence[Goal],
+    constraints: Sequence[Constraint],
+    trace: TraceRef | None,
+    *,
+    batch: int,
+    seed: int,
+) -> dict[str, Any]:
+    """What the folder keeps of the question, in the shape of a sweep's, and what says that it is the same."""
+    plain = [one.value.text + (":max" if isinstance(one, Goal) and one.large else "") for one in everything(goals, constraints)
+             if one.value.paths == (one.value.text,)]  # fmt: skip
+    plan = Plan(asked, asked.design, space.columns, (), {}).to_dict()
+    tuning = {
+        "axes": [
+            [[*axis.keys], [[*level.values()] for level in axis.levels], None if axis.range is None else axis.range.log]
+            for axis in space.axes
+        ],
+        "outcomes": [f"{one.name}={one.value.text}:{one.sense}" for one in goals],
+        "constraints": [one.name for one in constraints],
+        "settings": hashlib.sha256(asked.base.to_toml().encode()).hexdigest(),
+        "trace": None if trace is None else trace.identity,
+        "seeds": asked.seeds,
+        "batch": batch,
+        "seed": seed,
+    }
+    return {**plan, "outcomes": [*dict.fromkeys(plain)], TUNING: tuning}
+
+
+def _points(search: Search, runs: Runs, space: Space, seeds: range) -> list[tuple[list[str], int, str]]:
+    """The points that were tried, each once, as the plan of a sweep has them."""
+    points = {str(sorted(one.point.items())): one.point for one in search.proposals() if one.finished}
+    return [
+        ([row.values.get(key, "") for key in space.columns], row.seed, row.key)
+        for point in points.values()
+        for row in runs.rows(point, seeds)
+    ]
+
+
+def _take(folder: Path, space: Space, runs: Runs, search: Search, seeds: range) -> None:
+    """Takes the points of a study whose runs are those of this search; before its first trial alone."""
+    known = search.proposals()
+    if any(not one.warm for one in known):
+        return
+    plan, records = read_plan(folder), records_of(folder)
+    settings = {key: str(its["value"]) for key, its in plan["configuration"].items()}
+    have = [one.point for one in known]
+    taken = len(have)
+    for row in points_of(plan):
+        its = space.parameters({**settings, **row.values})
+        if its is None or its[0] in have or not runs.holds(its[0], seeds, records):
+            continue
+        runs.take(its[0], seeds, records)
+        have.append(its[0])
+        measured = runs.measured(its[0], seeds)
+        if measured.error is None:
+            search.add(*its, measured)
+            taken += 1
+    if taken == 0:
+        raise ConfigError(
+            f"--warm-start {text.path(folder)}: no run there is one of this search; settings, trace, seeds and version "
+            "have to be the same, and the values of its axes within these"
+        )
+
+
+def _repeat(
+    tried: Sequence[Trial], runs: Runs, goals: Sequence[Goal], constraints: Sequence[Constraint], fresh: range
+) -> tuple[list[Finalist], Measured]:
+    """The best with fresh seeds, and the configuration as it was given."""
+    found: list[Finalist] = []
+    for some in finalists(tried, goals, constraints):
+        runs.begin("repeats", (len(some) + 1) * len(fresh))
+        if runs.stopped or not runs.do([*(one.point for one in some), {}], fresh):
+            return [], Measured(error="not run")
+        found += [
+            Finalist(runs.config(one.point), one.point, one.measured, runs.measured(one.point, fresh), False)
+            for one in some
+        ]
+        if any(one.fresh.feasible(constraints) for one in found):
+            break
+    return judged(found, goals, constraints), runs.measured({}, fresh)

@@ -1,0 +1,176 @@
+"""The space that is searched: axes, which of them apply where, and how the sampler sees each.
+
+A setting that belongs to a choice, such as the size of a map cache, is drawn only where that choice is taken: the table
+of settings says so.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ssdlab import _ssdlab
+from ssdlab.lazy import optuna
+from ssdlab.study.sweep.axes import Axis, Point, Range
+from ssdlab.study.sweep.quantity import quantity, written
+
+Parameter = str | int | float
+"""A value of an axis as the sampler knows it."""
+
+DIGITS = 3
+"""Of values that are drawn from a range."""
+
+
+@dataclass(frozen=True)
+class Space:
+    """Axes in an order in which each comes after those that it belongs to."""
+
+    axes: tuple[Axis, ...]
+    needs: Mapping[str, tuple[tuple[str, str], ...]]
+    """By the name of an axis, the keys of other axes with the values at which it applies."""
+
+    @classmethod
+    def of(cls, axes: Sequence[Axis]) -> "Space":
+        """The space that axes span."""
+        varied = {key for axis in axes for key in axis.keys}
+        needs = {
+            axis.name: tuple(
+                (above, value)
+                for key in axis.keys
+                for above, value in _needed(key)
+                if above in varied and above not in axis.keys
+            )
+            for axis in axes
+        }
+        # An axis needs all that those need that it needs, so the longer list comes later.
+        return cls(tuple(sorted(axes, key=lambda axis: len(needs[axis.name]))), needs)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Keys of the axes."""
+        return tuple(key for axis in self.axes for key in axis.keys)
+
+    def applies(self, axis: Axis, point: Mapping[str, str]) -> bool:
+        """Whether an axis counts where those before it have these values."""
+        return all(point.get(key) == value for key, value in self.needs[axis.name])
+
+    def draw(self, trial: Any) -> Point:
+        """The point that a trial of Optuna proposes."""
+        point: dict[str, str] = {}
+        for axis in self.axes:
+            if self.applies(axis, point):
+                point |= _value(axis, _suggested(trial, axis))
+        return point
+
+    def parameters(self, values: Mapping[str, str]) -> tuple[Point, dict[str, Parameter]] | None:
+        """The point of a study elsewhere, by all its settings, as one of this space; None if it lies outside."""
+        point: dict[str, str] = {}
+        found: dict[str, Parameter] = {}
+        for axis in self.axes:
+            if self.applies(axis, point):
+                parameter = _parameter(axis, values)
+                if parameter is None:
+                    return None
+                found[axis.name] = parameter
+                point |= _value(axis, parameter)
+        return point, found
+
+    def distributions(self) -> dict[str, Any]:
+        """How the sampler sees each axis, by its name."""
+        return {axis.name: _distribution(axis) for axis in self.axes}
+
+    def corners(self) -> Iterator[tuple[Point, Point]]:
+        """Points that hold every value, and both ends of every range: each with the first, and with the last value of
+        the other axes.
+        """
+        for varied in self.axes:
+            for level in varied.levels:
+                yield self._around(varied, level, 0), self._around(varied, level, -1)
+
+    def _around(self, varied: Axis, level: Point, others: int) -> Point:
+        wanted = {**dict(self.needs[varied.name]), **level}
+        point: dict[str, str] = {}
+        for axis in self.axes:
+            if self.applies(axis, point):
+                fitting = [
+                    one for one in axis.levels if all(wanted.get(key, value) == value for key, value in one.items())
+                ]
+                point |= (fitting or axis.levels)[others]
+        return point
+
+
+def _needed(key: str) -> list[tuple[str, str]]:
+    told = _ssdlab.explain(key)
+    return [] if told is None else told[3]
+
+
+def _whole(range: Range) -> bool:
+    return range.low.whole and range.high.whole and range.low.base == ""
+
+
+def _ordered(axis: Axis) -> bool:
+    """Whether the levels rise or fall together, as numbers do."""
+    if len(axis.levels) < 3:
+        return False
+    for key in axis.keys:
+        numbers = [quantity(level[key]) for level in axis.levels]
+        values = [one.value for one in numbers if one is not None]
+        if len(values) < len(numbers) or values not in (sorted(values), sorted(values, reverse=True)):
+            return False
+    return True
+
+
+def _labels(axis: Axis) -> list[str]:
+    return [" ".join(level.values()) for level in axis.levels]
+
+
+def _distribution(axis: Axis) -> Any:
+    kinds = optuna.distributions
+    if axis.range is not None:
+        low, high = axis.range.low.value, axis.range.high.value
+        if _whole(axis.range):
+            return kinds.IntDistribution(int(low), int(high), log=axis.range.log)
+        return kinds.FloatDistribution(low, high, log=axis.range.log)
+    if _ordered(axis):
+        return kinds.IntDistribution(0, len(axis.levels) - 1)
+    return kinds.CategoricalDistribution(_labels(axis))
+
+
+def _suggested(trial: Any, axis: Axis) -> Parameter:
+    if axis.range is not None:
+        low, high = axis.range.low.value, axis.range.high.value
+        if _whole(axis.range):
+            return int(trial.suggest_int(axis.name, int(low), int(high), log=axis.range.log))
+        return float(trial.suggest_float(axis.name, low, high, log=axis.range.log))
+    if _ordered(axis):
+        return int(trial.suggest_int(axis.name, 0, len(axis.levels) - 1))
+    return str(trial.suggest_categorical(axis.name, _labels(axis)))
+
+
+def _value(axis: Axis, parameter: Parameter) -> Point:
+    """What an axis sets at a value of the sampler."""
+    if axis.range is not None:
+        low, high = axis.range.low, axis.range.high
+        # More digits make nothing better, and equal runs run once.
+        value = float(parameter) if _whole(axis.range) else float(f"{parameter:.{DIGITS}g}")
+        return {axis.keys[0]: written(min(max(value, low.value), high.value), low.base, whole=_whole(axis.range))}
+    at = parameter if isinstance(parameter, int) else _labels(axis).index(str(parameter))
+    return axis.levels[at]
+
+
+def _parameter(axis: Axis, values: Mapping[str, str]) -> Parameter | None:
+    """What the sampler calls the value of an axis; None if it has none such."""
+    if axis.range is not None:
+        ours = quantity(values[axis.keys[0]])
+        low, high = axis.range.low, axis.range.high
+        if ours is None or ours.base != low.base or not low.value <= ours.value <= high.value:
+            return None
+        return int(ours.value) if _whole(axis.range) else ours.value
+    for at, level in enumerate(axis.levels):
+        if all(_same(value, values[key]) for key, value in level.items()):
+            return at if _ordered(axis) else _labels(axis)[at]
+    return None
+
+
+def _same(one: str, other: str) -> bool:
+    a, b = quantity(one), quantity(other)
+    return one == other or (a is not None and b is not None and a[:2] == b[:2])

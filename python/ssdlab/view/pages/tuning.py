@@ -1,0 +1,136 @@
+"""The page of a search for the best configuration."""
+
+from collections import Counter
+
+from ssdlab import text
+from ssdlab.study.survey.outcome import estimate
+from ssdlab.study.tuning.goal import Measured, everything
+from ssdlab.study.tuning.result import Finalist, Tuned
+from ssdlab.view.page import Cell, Figure, Page, Paragraph, Row, Section, Table
+from ssdlab.view.pages.figures import estimated, form
+
+
+def page(found: Tuned) -> Page:
+    """The page of a search."""
+    goals = ", ".join(f"{goal.name} ({goal.sense})" for goal in found.goals)
+    constraints = f", with {', '.join(one.name for one in found.constraints)}" if found.constraints else ""
+    defined = [f"{goal.name} = {goal.value.text}" for goal in found.goals if goal.name != goal.value.text]
+    figures = [Figure(found.plot), *([Figure(found.plot_front)] if len(found.goals) > 1 else [])]
+    warm = len(found.trials) - len(found.tried)
+    counted = f"{text.count(len(found.tried))} trials{f' and {text.count(warm)} points of a study' if warm else ''}"
+    return Page(
+        title=f"{goals}{constraints}",
+        lead=[
+            *(Paragraph(one, "soft") for one in defined),
+            Paragraph(f"{counted} over {', '.join(found.axes)}, {_runs(found.seeds)} each", "soft"),
+        ],
+        partial=_left(found) if found.partial else "",
+        remarks=_remarks(found),
+        sections=[
+            Section("Trials", figures, terminal=False),
+            *([Section("", [_finalists(found)])] if found.finalists else []),
+            *([Section("", [_importance(found)])] if found.importance else []),
+        ],
+        legend="mean ± half the width of its 95 % confidence interval over seeds" if found.repeats > 1 else "",
+        conclusion=[Paragraph(line) for line in _concluded(found)],
+    )
+
+
+def _runs(count: int) -> str:
+    return "one run" if count == 1 else f"{count} runs"
+
+
+def _left(found: Tuned) -> str:
+    left = found.asked - len(found.tried)
+    return (
+        f"{text.count(left)} of {text.count(found.asked)} trials are still to be done" if left else "not repeated yet"
+    )
+
+
+def _remarks(found: Tuned) -> list[str]:
+    errors = Counter(one.measured.error for one in found.trials if one.measured.error is not None)
+    told = [f"{text.count(times)} trials failed: {error}" for error, times in errors.items()]
+    seen = [one for one in found.finalists if one.fresh.error is None]
+    figures = [values for one in seen for values in (*one.fresh.goals, *one.fresh.constraints)]
+    if found.repeats > 1 and figures and all(len({*values}) == 1 for values in figures):
+        told.append("the seed changes nothing here, so that one run tells all")
+    return told
+
+
+def _values(found: Tuned, measured: Measured) -> list[str]:
+    names = [
+        one.value.text if one.value.paths == (one.value.text,) else ""
+        for one in everything(found.goals, found.constraints)
+    ]
+    if measured.error is not None:
+        return [text.MISSING] * len(names)
+    return [
+        estimated(name, estimate(values))
+        for name, values in zip(names, (*measured.goals, *measured.constraints), strict=True)
+    ]
+
+
+def _finalists(found: Tuned) -> Table:
+    names = [*(goal.name for goal in found.goals), *(one.value.text for one in found.constraints)]
+    headers = (f"with {_seeds(found.repeats)}", *found.axes, *names, *(["kept"] if found.constraints else []))
+    rows: list[Row] = []
+    for at, one in enumerate(found.finalists, 1):
+        its: list[str] = [
+            "best" if one.best and len(found.goals) == 1 else "front" if one.best else str(at),
+            *(one.point.get(key, text.MISSING) for key in found.axes),
+            *_values(found, one.fresh),
+            *([f"{found.kept(one)} of {found.repeats}"] if found.constraints else []),
+        ]
+        rows.append([Cell(cell, "best" if one.best else "") for cell in its])
+    given = [str(found._configuration().get(key, {}).get("value", text.MISSING)) for key in found.axes]
+    rows.append(["as given", *given, *_values(found, found.unchanged), *([""] if found.constraints else [])])
+    return Table(headers, rows, left=1 + len(found.axes))
+
+
+def _seeds(count: int) -> str:
+    return "a fresh seed" if count == 1 else f"{count} fresh seeds"
+
+
+def _importance(found: Tuned) -> Table:
+    headers = ("importance", *found.importance)
+    axes = [*next(iter(found.importance.values()))]
+    rows = [[axis, *(f"{100 * shares[axis]:.0f} %" for shares in found.importance.values())] for axis in axes]
+    return Table(
+        headers, rows,
+        note="how much a setting decides whether a trial is among the best tenth (PED-ANOVA), of those tried",
+    )  # fmt: skip
+
+
+def _sets(one: Finalist) -> str:
+    return " ".join(f"--set {key}={value}" for key, value in one.point.items())
+
+
+def _concluded(found: Tuned) -> list[str]:
+    """What to take, and how sure that is."""
+    if found.partial and not found.finalists:
+        return []
+    if not found.finalists:
+        return ["Nothing could be run."]
+    best = found.best
+    if best is None or not found.feasible:
+        nearest = found.finalists[0]
+        return [f"No trial meets the constraints with {_seeds(found.repeats)}; the nearest is {_sets(nearest)}."]
+    if len(found.goals) > 1:
+        count = sum(one.best for one in found.finalists)
+        return [f"{count} configurations are on the front: no other is as good in every outcome and better in one."]
+    lines = [f"Take {_sets(best)}."]
+    if found.constraints:
+        lines.append(f"It meets the constraints with {found.kept(best)} of {_seeds(found.repeats)}.")
+    lead = found.lead()
+    if lead is not None:
+        write = form(found.goals[0].name)
+        sure = lead.half_width is not None and lead.mean > lead.half_width
+        half = f" ± {write(lead.half_width)}" if lead.half_width else ""
+        if lead.mean == 0 and not lead.half_width:
+            lines.append("The next best is as good.")
+        else:
+            lines.append(
+                f"It is better than the next best by {write(lead.mean)}{half}"
+                + ("." if sure else ", which is not sure: either may be the best.")
+            )
+    return lines
