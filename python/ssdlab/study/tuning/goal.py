@@ -36,6 +36,11 @@ class Goal(NamedTuple):
         return cls(name.strip() or value.text, value, sense.strip() == "max")
 
     @property
+    def figure(self) -> str:
+        """The figure that it is; empty of arithmetic."""
+        return _figure(self.value)
+
+    @property
     def sense(self) -> str:
         """In a word."""
         return "max" if self.large else "min"
@@ -66,16 +71,24 @@ class Constraint(NamedTuple):
         value, bound = _value(where, left), quantity(right)
         if bound is None:
             raise ConfigError(f"{where}: {text.path(right.strip()) or 'nothing'} is no number")
-        if len(value.paths) == 1 and value.paths[0] == value.text:
-            unit, such = next((its for end, its in UNITS.items() if value.text.endswith(end)), ("", ""))
-            if unit and bound.base not in ("", unit):
-                raise ConfigError(f"{where}: {text.path(right.strip())} is no bound of {value.text}; write {such}")
+        unit, such = next((its for end, its in UNITS.items() if _figure(value).endswith(end)), ("", ""))
+        if unit and bound.base not in ("", unit):
+            raise ConfigError(f"{where}: {text.path(right.strip())} is no bound of {value.text}; write {such}")
         return cls(f"{value.text} {operator} {right.strip()}", value, operator == ">=", bound.value)
+
+    @property
+    def figure(self) -> str:
+        """The figure that is bounded; empty of arithmetic."""
+        return _figure(self.value)
 
     def violation(self, mean: float) -> float:
         """By how much it is missed, as a share of the bound; not above 0 where it is met."""
         over = self.bound - mean if self.at_least else mean - self.bound
         return over / (abs(self.bound) or 1.0)
+
+
+def _figure(value: Value) -> str:
+    return value.text if value.paths == (value.text,) else ""
 
 
 def _value(where: str, written: str) -> Value:

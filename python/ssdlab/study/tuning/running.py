@@ -211,8 +211,11 @@ def _plan(
     seed: int,
 ) -> dict[str, Any]:
     """What the folder keeps of the question, in the shape of a sweep's, and what says that it is the same."""
-    plain = [one.value.text + (":max" if isinstance(one, Goal) and one.large else "") for one in everything(goals, constraints)
-             if one.value.paths == (one.value.text,)]  # fmt: skip
+    plain = [
+        f"{one.figure}:max" if isinstance(one, Goal) and one.large else one.figure
+        for one in everything(goals, constraints)
+        if one.figure
+    ]
     plan = Plan(asked, asked.design, space.columns, (), {}).to_dict()
     tuning = {
         "axes": [

@@ -19,6 +19,8 @@ PAGE_BYTES = 16
 """What a simulated drive takes for a flash page: maps, counts, and what precedes its first request."""
 CHECK_BYTES = 24
 """What checking takes for one."""
+SIZED_BY_TRACE = "64GiB"
+"""What a drive counts as whose size its trace decides, which is known only when that has been read."""
 
 
 @cache
@@ -91,7 +93,7 @@ def memory_bytes(config: Config) -> int:
     needed = ("device.capacity", "nand.page_size", "device.op", "check")
     # A TOML scalar is a JSON scalar.
     given: dict[str, Any] = {key: json.loads(value) for key, value, _ in config.settings if key in needed}
-    pages = _ssdlab.size(given["device.capacity"]) / _ssdlab.size(given["nand.page_size"])
+    pages = _ssdlab.size(given.get("device.capacity", SIZED_BY_TRACE)) / _ssdlab.size(given["nand.page_size"])
     pages *= 1 + _ssdlab.share(given["device.op"])
     return BASE_BYTES + round(pages * (PAGE_BYTES + (CHECK_BYTES if given["check"] else 0)))
 

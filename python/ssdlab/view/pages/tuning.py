@@ -58,10 +58,7 @@ def _remarks(found: Tuned) -> list[str]:
 
 
 def _values(found: Tuned, measured: Measured) -> list[str]:
-    names = [
-        one.value.text if one.value.paths == (one.value.text,) else ""
-        for one in everything(found.goals, found.constraints)
-    ]
+    names = [one.figure for one in everything(found.goals, found.constraints)]
     if measured.error is not None:
         return [text.MISSING] * len(names)
     return [
