@@ -66,6 +66,7 @@ COMMANDS: dict[str, list[str]] = {
     "experiment show": ["sbfast"],
     "experiment run": [str(ROOT / "tests" / "experiment")],
     "advise mapcache": [OLTP, "--fit", "wrap"],
+    "advise drive": [OLTP, "--op", "20%,40%"],
     "cache sim": [OLTP],
     "cache mrc": [OLTP],
     "cache bench": BENCH,

@@ -27,6 +27,7 @@ from ssdlab.model.trace_file import TraceFile, read_trace
 from ssdlab.study import experiments
 from ssdlab.study.calibration import Calibration, calibrate, calibrate_target
 from ssdlab.study.compare import Comparison, compare
+from ssdlab.study.drive_advice import DriveAdvice, advise_drive
 from ssdlab.study.store.study import Study
 from ssdlab.study.sweep.running import open_study, sweep
 from ssdlab.study.tuning.result import Tuned
@@ -39,6 +40,7 @@ __all__ = [
     "Config",
     "ConfigError",
     "Drive",
+    "DriveAdvice",
     "DriveServer",
     "Explanation",
     "Faults",
@@ -67,6 +69,7 @@ __all__ = [
     "WriteIntervals",
     "__version__",
     "advise",
+    "advise_drive",
     "cache",
     "calibrate",
     "calibrate_target",

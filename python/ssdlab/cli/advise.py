@@ -1,20 +1,27 @@
 """`ssdlab advise`."""
 
-from typing import Annotated
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Annotated, Any
 
 from ssdlab import _ssdlab
 from ssdlab._ssdlab import ConfigError
 from ssdlab.analyse.map_cache import ENTRY, PRESET, map_cache
 from ssdlab.cli import options
 from ssdlab.cli.command import App
-from ssdlab.cli.output import show
+from ssdlab.cli.output import deliver, show
 from ssdlab.cli.progress import watching
 from ssdlab.cli.traces import reads_trace
 from ssdlab.model.trace_file import TraceFile
+from ssdlab.study.drive_advice import SPARE, YEARS, DriveAdvice, advise_drive
 
 app = App()
 
 SIZES = "Sizes"
+DRIVES = "Drives"
+
+NO_OPTIONS: Mapping[str, Any] = MappingProxyType({})
 
 
 @app.command(examples="ssdlab advise mapcache traces/fileserver.csv.zst --target 95%")
@@ -69,3 +76,61 @@ def _target(written: str) -> float:
     if not 0 < share <= 1:
         raise ConfigError(f"--target {written} is not above 0% and at most 100%; write 95%, for example")
     return share
+
+
+@app.command(
+    examples="""
+ssdlab advise drive traces/oltp.csv.zst --dwpd 1 --p99 20ms
+ssdlab advise drive traces/oltp.csv.zst --op 7%,14%,28% -A ftl.page.gc=greedy,cost_benefit
+"""
+)
+@reads_trace
+def drive(
+    trace: TraceFile,
+    op: Annotated[str, options.option("--op SHARES", "Over-provisioning to try, with commas.", DRIVES)] = ",".join(
+        SPARE
+    ),
+    axes: Annotated[
+        list[str],
+        options.option(
+            "--axis -A KEY=VALUES",
+            "What else to vary, such as ftl.page.gc=greedy,cost_benefit or preset=tlc-nvme,sata-mlc. May be repeated.",
+            DRIVES,
+            autocompletion=options.complete_set,
+        ),
+    ] = [],
+    dwpd: Annotated[
+        float | None,
+        options.option(
+            "--dwpd NUMBER", "Capacities that the host writes each day; the rate of the trace if left out.", DRIVES
+        ),
+    ] = None,
+    years: Annotated[float, options.option("--years NUMBER", "How long the drive is to last.", DRIVES)] = YEARS,
+    p99: Annotated[
+        str | None,
+        options.option("--p99 TIME", "Response time that 99 % of the requests are to keep.", DRIVES),
+    ] = None,
+    seeds: Annotated[int, options.option("--seeds INTEGER", "Runs of each drive.", DRIVES, min=1)] = 1,
+    preset: options.Preset = None,
+    config: options.ConfigFiles = [],
+    set: options.Sets = [],
+    fit: options.Fit = None,
+    repeat: options.Repeat = None,
+    jobs: options.Jobs = None,
+    reading: Mapping[str, Any] = NO_OPTIONS,
+    json: options.Json = False,
+    out: Annotated[Path | None, options.out(DriveAdvice)] = None,
+) -> int:
+    """Try drives with more and less spare space, and tell which has the least flash that lasts and answers in time.
+
+    Each drive replays the trace in full. Life is what the flash endures over what the host writes in a day, amplified
+    as measured.
+    """
+    settings = options.configuration(preset, config, set, options.shortcuts(fit=fit, repeat=repeat))
+    bound = None if p99 is None else 1000 * options.microseconds("--p99", p99)
+    with watching("advise") as watch:
+        advice = advise_drive(
+            trace, settings, op=op.split(","), axes=axes, dwpd=dwpd, years=years, p99_ns=bound, seeds=seeds, jobs=jobs,
+            reading=reading, monitor=watch,
+        )  # fmt: skip
+    return deliver(advice, json=json, out=out)

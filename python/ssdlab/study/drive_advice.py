@@ -1,0 +1,191 @@
+"""Advice on the spare space of a drive: a small sweep, and the least flash that lasts and answers in time."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from ssdlab._ssdlab import ConfigError
+from ssdlab.model.config import Config, Overrides
+from ssdlab.model.finding import Contents, Finding, Plot
+from ssdlab.model.requests import Monitor
+from ssdlab.model.trace_file import Given
+from ssdlab.study.store.study import Study
+from ssdlab.study.survey.outcome import Estimate, Outcome, estimate
+from ssdlab.study.sweep.design import Design
+from ssdlab.study.sweep.plan import plan
+from ssdlab.study.sweep.running import question, run
+
+OP = "device.op"
+SPARE = ("7%", "10%", "14%", "20%", "28%", "40%")
+"""Over-provisioning that is tried unless other is asked for: steps of a factor of about 1.4."""
+
+YEARS = 5.0
+"""How long a drive is to last unless that is said: the usual warranty."""
+
+FLASH, WAF, P99 = "device.physical_bytes", "write_amplification", "latency.all.p99_ns"
+TBW, DWPD, LIFE = "lifetime.host_tbw_bytes", "lifetime.dwpd_5_years", "lifetime.years"
+DWPD_YEARS = 5.0
+"""That `DWPD` is for."""
+
+
+class DriveChoice(NamedTuple):
+    """A drive that was tried."""
+
+    levels: Mapping[str, str]
+    """What it sets."""
+    flash_bytes: float
+    write_amplification: Estimate
+    p99_ns: Estimate | None
+    """None where time is not modelled."""
+    tbw_bytes: float | None
+    """What the host can write until it is worn out; None where it is never worn."""
+    years: Estimate | None
+    """Of life; None where nobody knows how much is written in a day."""
+
+
+class DriveAdvice(Finding):
+    """The trade between spare space, write amplification, tail and life.
+
+    Saved are `report.html`, `drive-advice.json` and `drive-advice.csv`, a line for each drive.
+    """
+
+    _page = "drive_advice"
+    _json = "drive-advice.json"
+    saved = "report.html, drive-advice.json and drive-advice.csv"
+
+    def __init__(
+        self, *, study: Study, choices: Sequence[DriveChoice], dwpd: float | None, years: float, p99_ns: float | None
+    ) -> None:
+        self.study = study
+        """The sweep behind it."""
+        self.choices = tuple(choices)
+        """Least flash first."""
+        self.dwpd = dwpd
+        """Capacities that the host writes in a day; None for the rate of the requests."""
+        self.years = years
+        """That a drive is to last."""
+        self.p99_ns = p99_ns
+        """Response time that 99 % of the requests are to keep; None if none was named."""
+
+    @property
+    def partial(self) -> bool:
+        """Whether drives are still to be tried."""
+        return self.study.partial
+
+    def lasts(self, one: DriveChoice) -> bool:
+        """Whether a drive lives as long as it is to; where that is known."""
+        return one.years is None or one.years.mean >= self.years
+
+    def in_time(self, one: DriveChoice) -> bool:
+        """Whether a drive answers in time, if that is asked for."""
+        return self.p99_ns is None or (one.p99_ns is not None and one.p99_ns.mean <= self.p99_ns)
+
+    @property
+    def best(self) -> DriveChoice | None:
+        """The least flash that lasts and answers in time; of equal ones the faster."""
+        fit = [one for one in self.choices if self.lasts(one) and self.in_time(one)]
+        return min(fit, key=lambda one: (one.flash_bytes, one.p99_ns.mean if one.p99_ns else 0.0), default=None)
+
+    def _rows(self) -> list[dict[str, Any]]:
+        return [
+            {
+                **one.levels,
+                "flash_bytes": one.flash_bytes,
+                "write_amplification": one.write_amplification.mean,
+                "p99_ns": one.p99_ns.mean if one.p99_ns else None,
+                "tbw_bytes": one.tbw_bytes,
+                "years": one.years.mean if one.years else None,
+                "lasts": self.lasts(one),
+                "in_time": self.in_time(one),
+            }
+            for one in self.choices
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, ready for JSON."""
+        best = self.best
+        return {
+            "dwpd": self.dwpd,
+            "years": self.years,
+            "p99_ns": self.p99_ns,
+            "drives": self._rows(),
+            "best": None if best is None else dict(best.levels),
+        }
+
+    def _source(self) -> Mapping[str, Any] | None:
+        return self.study._source()
+
+    def _configuration(self) -> dict[str, Any]:
+        return self.study._configuration()
+
+    def _tables(self) -> Contents:
+        rows = self._rows()
+        cells = [["" if cell is None else cell for cell in row.values()] for row in rows]
+        return {"drive-advice.csv": [[*rows[0]], *cells]}
+
+    plot = Plot("drive_advice.trade")
+
+    def __repr__(self) -> str:
+        return f"<ssdlab.DriveAdvice on {len(self.choices)} drives>"
+
+
+def advise_drive(
+    trace: Given | None,
+    config: Config | Overrides | None = None,
+    *,
+    op: Sequence[str] = SPARE,
+    axes: Sequence[str] = (),
+    dwpd: float | None = None,
+    years: float = YEARS,
+    p99_ns: float | None = None,
+    seeds: int = 1,
+    jobs: int | None = None,
+    reading: Mapping[str, Any] | None = None,
+    monitor: Monitor | None = None,
+) -> DriveAdvice:
+    """Tries drives with more and less spare space on a trace.
+
+    Args:
+        trace: What they replay; the workload of the configuration if None.
+        config: The drive; the default one if left out.
+        op: Over-provisioning to try.
+        axes: What else to vary, as for `sweep`: `["ftl.page.gc=greedy,cost_benefit", "preset=tlc-nvme,sata-mlc"]`.
+        dwpd: Capacities that the host writes each day; if left out, what it writes at the rate of the requests.
+        years: How long the drive is to last.
+        p99_ns: Response time that 99 % of the requests are to keep, if any.
+        seeds: Runs of each drive.
+        jobs: Worker processes at a time; one per processor if None.
+        reading: Options of `TraceFile` for traces of an axis.
+        monitor: Told how many runs are finished; something true ends them.
+
+    Raises:
+        ConfigError: If settings are wrong, or no drive can be run.
+        TraceError: If the trace is no file that can be read.
+    """
+    if not years > 0 or (dwpd is not None and not dwpd > 0) or (p99_ns is not None and not p99_ns > 0):
+        raise ConfigError(f"years {years:g}, dwpd {dwpd}, p99 {p99_ns}: is not above 0; give a number that is")
+    asked = question(
+        [f"{OP}={','.join(op)}", *axes], config, trace, design=Design(), without=(), seeds=seeds, outcomes=(),
+        reading=reading,
+    )  # fmt: skip
+    study = run(plan(asked), None, jobs=jobs, cluster=None, monitor=monitor)
+    choices = _choices(study, dwpd)
+    if not choices and not study.partial:
+        raise ConfigError(f"no drive can be run: {next(iter(study.failures))}")
+    return DriveAdvice(study=study, choices=choices, dwpd=dwpd, years=years, p99_ns=p99_ns)
+
+
+def _choices(study: Study, dwpd: float | None) -> list[DriveChoice]:
+    found = {
+        name: {tuple(point.levels.items()): point.values for point in study.values(Outcome(name, False))}
+        for name in (FLASH, WAF, P99, TBW, DWPD, LIFE)
+        if name in study.figures
+    }
+    choices = []
+    for key in found.get(WAF, {}):
+        its = {name: estimate(values[key]) for name, values in found.items() if key in values}
+        years = its.get(LIFE)
+        if dwpd is not None and key in found.get(DWPD, {}):
+            years = estimate([DWPD_YEARS * value / dwpd for value in found[DWPD][key]])
+        tbw = its[TBW].mean if TBW in its else None
+        choices.append(DriveChoice(dict(key), its[FLASH].mean, its[WAF], its.get(P99), tbw, years))
+    return sorted(choices, key=lambda one: one.flash_bytes)

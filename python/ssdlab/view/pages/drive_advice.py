@@ -1,0 +1,112 @@
+"""The page of advice on the spare space of a drive."""
+
+from ssdlab import text
+from ssdlab.model.source import chosen, source_text
+from ssdlab.study.drive_advice import P99, WAF, DriveAdvice, DriveChoice
+from ssdlab.study.survey.outcome import Estimate
+from ssdlab.view.page import Cell, Figure, Page, Paragraph, Section, Table
+from ssdlab.view.pages.figures import estimated
+
+
+def page(found: DriveAdvice) -> Page:
+    """The page of advice: the trade, and which drive to take."""
+    source = found._source()
+    seeds = any(one.write_amplification.half_width is not None for one in found.choices)
+    headers = (*found.study.columns, "flash", "write amplification", "p99", "data until worn out", "life")
+    best = found.best
+    rows = [[Cell(cell, "best" if one is best else "") for cell in _cells(found, one)] for one in found.choices]
+    left = found.study.asked - found.study.finished
+    return Page(
+        title="a generated workload" if source is None else source_text(source),
+        chosen="" if source is None else chosen(source),
+        lead=[Paragraph(_wanted(found), "soft")],
+        partial=f"{left} of {found.study.asked} runs are still to be done" if found.partial else "",
+        remarks=[f"{text.count(times)} runs failed: {error}" for error, times in found.study.failures.items()],
+        sections=[
+            Section("What spare space buys", [Figure(found.plot)], terminal=False),
+            Section("", [Table(headers, rows, left=len(found.study.columns))]),
+        ],
+        legend="mean ± half the width of its 95 % confidence interval over seeds" if seeds else "",
+        conclusion=[Paragraph(line) for line in _advised(found)],
+    )
+
+
+def _cells(found: DriveAdvice, one: DriveChoice) -> list[str]:
+    return [
+        *(one.levels[key] for key in found.study.columns),
+        text.size(one.flash_bytes),
+        estimated(WAF, one.write_amplification),
+        estimated(P99, one.p99_ns),
+        text.MISSING if one.tbw_bytes is None else text.size_decimal(one.tbw_bytes),
+        _life(one.years),
+    ]
+
+
+def _life(years: Estimate | None) -> str:
+    if years is None:
+        return text.MISSING
+    return text.years(years.mean) + (f" ± {text.years(years.half_width)}" if years.half_width else "")
+
+
+def _rate(found: DriveAdvice) -> str:
+    if found.dwpd is not None:
+        return f"at {found.dwpd:g} drive writes per day"
+    return "at the rate of these requests"
+
+
+def _wanted(found: DriveAdvice) -> str:
+    """What a drive is to do."""
+    tail = "" if found.p99_ns is None else f", p99 within {text.duration(found.p99_ns)}"
+    return f"wanted: {found.years:g} years of life {_rate(found)}{tail}, with the least flash"
+
+
+def _named(found: DriveAdvice, one: DriveChoice) -> str:
+    return " ".join(f"{key}={one.levels[key]}" for key in found.study.columns)
+
+
+def _misses(found: DriveAdvice, one: DriveChoice) -> str:
+    """What a drive lacks."""
+    said = []
+    if not found.lasts(one) and one.years is not None:
+        said.append(f"lives {text.years(one.years.mean)}")
+    if not found.in_time(one):
+        said.append("has no p99" if one.p99_ns is None else f"has a p99 of {text.duration(one.p99_ns.mean)}")
+    return " and ".join(said)
+
+
+def _advised(found: DriveAdvice) -> list[str]:
+    """Which drive to take, and why."""
+    if found.partial:
+        return []
+    best = found.best
+    unknown = [one for one in found.choices if one.years is None]
+    lines = []
+    if unknown:
+        lines.append("How long drives last is not known here; say how much is written with --dwpd.")
+    if best is None:
+        if not any(map(found.lasts, found.choices)):
+            nearest = max(found.choices, key=lambda one: one.years.mean if one.years else 0.0)
+            remedy = "take more capacity for the same writes, or flash that endures more"
+        else:
+            lasting = filter(found.lasts, found.choices)
+            nearest = min(lasting, key=lambda one: one.p99_ns.mean if one.p99_ns else float("inf"))
+            remedy = "take a faster drive, or a later bound"
+        return [
+            *lines,
+            f"None of them will do: the nearest, {_named(found, nearest)}, {_misses(found, nearest)}; {remedy}.",
+        ]
+    lines.append(f"Take {_named(found, best)}: the least flash that does what is wanted.")
+    at = found.choices.index(best)
+    smaller = [one for one in found.choices[:at] if one.flash_bytes < best.flash_bytes]
+    if smaller:
+        lines.append(f"The next smaller, {_named(found, smaller[-1])}, {_misses(found, smaller[-1])}.")
+    larger = [one for one in found.choices[at + 1 :] if one.flash_bytes > best.flash_bytes]
+    if larger:
+        next_one = larger[0]
+        more = next_one.flash_bytes / best.flash_bytes - 1
+        less = 1 - next_one.write_amplification.mean / best.write_amplification.mean
+        lines.append(
+            f"The next larger, {_named(found, next_one)}, takes {text.percent(more)} more flash and amplifies writes "
+            f"{text.percent(abs(less))} {'less' if less >= 0 else 'more'}."
+        )
+    return lines
