@@ -81,6 +81,10 @@ def test_a_cluster_gives_what_this_machine_gives(cluster: Cluster, tmp_path: Pat
     sets = [word for key, value in TINY.items() for word in ("--set", f"{key}={value}")]
     done = cli("sweep", "--preset", "tlc-chip", *sets, "-A", "seed=1,2", "--cluster", cluster.address, "--json")
     assert json.loads(done.stdout)["result"]["finished"] == 2
+    pytest.importorskip("optuna")
+    search: dict[str, Any] = {"outcomes": ["write_amplification"], "trials": 4, "repeats": 2}
+    found = [ssdlab.tune(["device.op=20%..60%"], BASE, cluster=one, **search) for one in (None, cluster.address)]
+    assert found[0].to_json() == found[1].to_json()
 
 
 def test_traces_reach_workers_that_do_not_have_them(

@@ -126,7 +126,7 @@ def tune(
     goals, constraints = [Goal.of(one) for one in outcome], [Constraint.of(one) for one in constraint]
     with watching("tune") as watch:
         found = running.run(
-            asked, goals, constraints, out, trials=trials, repeats=repeats, batch=batch, seed=search_seed,
+            asked, goals, constraints, running.Budget(trials, repeats, batch, search_seed), out,
             warm_start=warm_start, jobs=jobs, cluster=cluster, monitor=watch,
         )  # fmt: skip
     status = deliver(found, json=json, out=out)

@@ -2,10 +2,11 @@
 
 import hashlib
 import os
+import shutil
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ssdlab import text
 from ssdlab._ssdlab import ConfigError
@@ -25,6 +26,7 @@ from ssdlab.study.tuning.runs import Runs
 from ssdlab.study.tuning.search import Search
 from ssdlab.study.tuning.space import Space
 from ssdlab.study.work.run import TraceRef
+from ssdlab.study.work.workers import Workers
 
 DATABASE = "trials.db"
 """Optuna's file in the folder."""
@@ -86,23 +88,35 @@ def tune(
         asked,
         [Goal.of(one) for one in outcomes],
         [Constraint.of(one) for one in constraints],
+        Budget(trials, repeats, batch, seed),
         None if out is None else Path(out),
-        trials=trials, repeats=repeats, batch=batch, seed=seed,
         warm_start=None if warm_start is None else Path(warm_start),
-        jobs=jobs, cluster=cluster, monitor=monitor,
-    )  # fmt: skip
+        jobs=jobs,
+        cluster=cluster,
+        monitor=monitor,
+    )
+
+
+class Budget(NamedTuple):
+    """How much is tried."""
+
+    trials: int = TRIALS
+    """Points."""
+    repeats: int = REPEATS
+    """Fresh seeds of the best."""
+    batch: int = BATCH
+    """Points that are proposed at a time."""
+    seed: int = 1
+    """Of the proposals."""
 
 
 def run(
     asked: Question,
     goals: Sequence[Goal],
     constraints: Sequence[Constraint],
+    budget: Budget,
     folder: Path | None,
     *,
-    trials: int,
-    repeats: int,
-    batch: int,
-    seed: int,
     warm_start: Path | None,
     jobs: int | None,
     cluster: str | None,
@@ -111,51 +125,74 @@ def run(
     """Searches in a folder; in one that is removed afterwards if it is None.
 
     Raises:
-        ConfigError: As `tune`.
+        ConfigError: As `tune`; a folder that was made for it is removed.
         OSError: As `tune`.
     """
-    if folder is None:
-        with tempfile.TemporaryDirectory(prefix="ssdlab-tuning-") as made:
-            return run(
-                asked, goals, constraints, Path(made), trials=trials, repeats=repeats, batch=batch, seed=seed,
-                warm_start=warm_start, jobs=jobs, cluster=cluster, monitor=monitor,
-            )  # fmt: skip
-    _check(asked, goals, constraints, trials=trials, seeds=asked.seeds, repeats=repeats, batch=batch)
+    _check(asked, goals, constraints, budget)
+    made = folder is None or not folder.exists()
+    place = Path(tempfile.mkdtemp(prefix="ssdlab-tuning-")) if folder is None else folder
+    try:
+        with workers(jobs, cluster) as crew, Store(place) as store:
+            found = _search(asked, goals, constraints, budget, store, crew, warm_start, monitor)
+    except ConfigError:
+        if made:
+            shutil.rmtree(place, ignore_errors=True)
+        raise
+    finally:
+        if folder is None:
+            shutil.rmtree(place, ignore_errors=True)
+    return found
+
+
+def _search(
+    asked: Question,
+    goals: Sequence[Goal],
+    constraints: Sequence[Constraint],
+    budget: Budget,
+    store: Store,
+    crew: Workers,
+    warm_start: Path | None,
+    monitor: Monitor | None,
+) -> Tuned:
     space = Space.of(asked.axes)
     trace = None if asked.trace is None else TraceRef.of(asked.trace)
-    trials = -(-trials // batch) * batch
-    seen, fresh = range(asked.seeds), range(asked.seeds, asked.seeds + repeats)
-    with workers(jobs, cluster) as crew, Store(folder) as store:
-        runs = Runs(
-            asked.base, trace, goals=goals, constraints=constraints, store=store, workers=crew, monitor=monitor
-        )  # fmt: skip
-        _check_values(space, runs)
-        plan = _plan(asked, space, goals, constraints, trace, batch=batch, seed=seed)
+    trials = -(-budget.trials // budget.batch) * budget.batch
+    seen, fresh = range(asked.seeds), range(asked.seeds, asked.seeds + budget.repeats)
+    runs = Runs(
+        asked.base, trace, goals=goals, constraints=constraints, store=store, workers=crew, monitor=monitor
+    )  # fmt: skip
+    _check_values(space, runs)
+    plan = _plan(asked, space, goals, constraints, trace, budget)
+    store.ask(plan)
+    search = Search(
+        space, goals, constraints, seed=budget.seed, batch=budget.batch, database=store.folder / DATABASE
+    )  # fmt: skip
+    try:
+        if warm_start is not None:
+            _take(warm_start, space, runs, search, seen)
+        known: list[str] = []
+        runs.begin("runs", trials * len(seen))
+        while sum(not one.warm for one in search.proposals() if one.finished) < trials:
+            its = search.open()
+            if not runs.do([one.point for one in its], seen):
+                break
+            if not known:
+                known = runs.figures([one.point for one in its], seen)
+                checked(everything(goals, constraints), known)
+            for one in its:
+                search.tell(one.number, runs.measured(one.point, seen))
+            store.ask({**plan, "points": _points(search, runs, space, seen)})
+        tried = [
+            Trial(one.point, one.warm, runs.measured(one.point, seen)) for one in search.proposals() if one.finished
+        ]
+        final, unchanged = _repeat(tried, runs, goals, constraints, fresh)
+        importance = search.importance()
+    finally:
+        # Whatever ends it, the dataset is of what is finished.
+        plan["points"] = _points(search, runs, space, seen)
         store.ask(plan)
-        search = Search(space, goals, constraints, seed=seed, batch=batch, database=folder / DATABASE)
-        try:
-            if warm_start is not None:
-                _take(warm_start, space, runs, search, seen)
-            runs.begin("runs", trials * len(seen))
-            while sum(not one.warm for one in search.proposals() if one.finished) < trials:
-                its = search.open()
-                if not runs.do([one.point for one in its], seen):
-                    break
-                checked(everything(goals, constraints), runs.figures([one.point for one in its], seen))
-                for one in its:
-                    search.tell(one.number, runs.measured(one.point, seen))
-                store.ask({**plan, "points": _points(search, runs, space, seen)})
-            tried = [
-                Trial(one.point, one.warm, runs.measured(one.point, seen)) for one in search.proposals() if one.finished
-            ]
-            final, unchanged = _repeat(tried, runs, goals, constraints, fresh)
-            importance = search.importance()
-        finally:
-            # Whatever ends it, the dataset is of what is finished.
-            plan["points"] = _points(search, runs, space, seen)
-            store.ask(plan)
-            store.pack(Study(plan, store.records).table)
-            search.close()
+        store.pack(Study(plan, store.records).table)
+        search.close()
     return Tuned(
         base=asked.base,
         source=None if asked.trace is None else asked.trace.about,
@@ -163,7 +200,7 @@ def run(
         goals=goals,
         constraints=constraints,
         seeds=asked.seeds,
-        repeats=repeats,
+        repeats=budget.repeats,
         asked=trials,
         trials=tried,
         finalists=final,
@@ -172,13 +209,14 @@ def run(
     )
 
 
-def _check(asked: Question, goals: Sequence[Goal], constraints: Sequence[Constraint], **counts: int) -> None:
+def _check(asked: Question, goals: Sequence[Goal], constraints: Sequence[Constraint], budget: Budget) -> None:
     if not asked.axes:
         raise ConfigError("nothing is varied; give an axis, such as device.op=3%..30%")
     if any(TRACE in axis.keys for axis in asked.axes):
         raise ConfigError("axis trace: a trace is no choice of the drive; give it as what is replayed")
     if not goals:
         raise ConfigError("no outcome is named; say what is to be small, or with :max large: write_amplification")
+    counts = {"seeds": asked.seeds, "trials": budget.trials, "repeats": budget.repeats, "batch": budget.batch}
     for name, count in counts.items():
         if count < 1:
             raise ConfigError(f"{name}: {count}; give at least one")
@@ -206,9 +244,7 @@ def _plan(
     goals: Sequence[Goal],
     constraints: Sequence[Constraint],
     trace: TraceRef | None,
-    *,
-    batch: int,
-    seed: int,
+    budget: Budget,
 ) -> dict[str, Any]:
     """What the folder keeps of the question, in the shape of a sweep's, and what says that it is the same."""
     plain = [
@@ -227,8 +263,8 @@ def _plan(
         "settings": hashlib.sha256(asked.base.to_toml().encode()).hexdigest(),
         "trace": None if trace is None else trace.identity,
         "seeds": asked.seeds,
-        "batch": batch,
-        "seed": seed,
+        "batch": budget.batch,
+        "seed": budget.seed,
     }
     return {**plan, "outcomes": [*dict.fromkeys(plain)], TUNING: tuning}
 

@@ -49,7 +49,10 @@ def _left(found: Tuned) -> str:
 
 def _remarks(found: Tuned) -> list[str]:
     errors = Counter(one.measured.error for one in found.trials if one.measured.error is not None)
-    told = [f"{text.count(times)} trials failed: {error}" for error, times in errors.items()]
+    told = []
+    if errors:
+        failed = "1 trial" if errors.total() == 1 else f"{text.count(errors.total())} trials"
+        told.append(f"{failed} failed, most often: {errors.most_common(1)[0][0]}")
     seen = [one for one in found.finalists if one.fresh.error is None]
     figures = [values for one in seen for values in (*one.fresh.goals, *one.fresh.constraints)]
     if found.repeats > 1 and figures and all(len({*values}) == 1 for values in figures):

@@ -1,0 +1,85 @@
+"""Advice on the spare space of a drive."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import ssdlab
+from conftest import ROOT, Cli
+from ssdlab.study.drive_advice import DriveAdvice, DriveChoice
+from ssdlab.study.survey.outcome import Estimate
+from sweeps import BASE
+
+PGBENCH = ROOT / "traces" / "pgbench.csv.zst"
+DAY_SECONDS, YEAR_DAYS = 86_400, 365.25
+
+
+def test_drives_are_those_of_single_runs_and_life_is_endurance_over_writes() -> None:
+    """TBW, the cycles of all flash over the write amplification, lasts for so many days of so many capacities."""
+    found = ssdlab.advise_drive(PGBENCH, {"time": "serial"}, op=["10%", "40%"], dwpd=0.5, p99_ns=1e9)
+    assert [one.levels["device.op"] for one in found.choices] == ["10%", "40%"]
+    for one in found.choices:
+        single = ssdlab.simulate(ssdlab.Config(overrides={"time": "serial", **one.levels}), PGBENCH).summary
+        device = single["device"]
+        assert one.flash_bytes == device["physical_bytes"]
+        assert one.write_amplification.mean == single["write_amplification"]
+        assert one.p99_ns is not None and one.p99_ns.mean == single["latency"]["all"]["p99_ns"]
+        tbw = device["endurance_cycles"] * device["physical_bytes"] / single["write_amplification"]
+        assert one.tbw_bytes == pytest.approx(tbw)
+        assert one.years is not None
+        assert one.years.mean == pytest.approx(tbw / (0.5 * device["capacity_bytes"]) / YEAR_DAYS, rel=1e-3)
+
+
+def known(value: float) -> Estimate:
+    return Estimate(value, None, 1)
+
+
+def advice(choices: list[tuple[str, float, float, float]], **more: float) -> DriveAdvice:
+    """Advice on drives of which spare space, flash, p99 and years are known."""
+    study = ssdlab.sweep({"device.op": [op for op, *_ in choices]}, BASE)
+    found = [
+        DriveChoice({"device.op": op}, flash, known(2.0), known(p99), 1e12, known(years))
+        for op, flash, p99, years in choices
+    ]
+    wanted = {"dwpd": 1.0, "years": 5.0, "p99_ns": 25.0, **more}
+    return DriveAdvice(study=study, choices=found, **wanted)
+
+
+def test_the_least_flash_that_lasts_and_answers_in_time_is_taken() -> None:
+    drives = [
+        ("20%", 100.0, 60.0, 3.0),
+        ("25%", 110.0, 30.0, 6.0),
+        ("30%", 120.0, 20.0, 8.0),
+        ("40%", 140.0, 10.0, 9.0),
+    ]
+    found = advice(drives)
+    assert found.best is not None and found.best.levels == {"device.op": "30%"}
+    said = [one.text for one in found.page().conclusion]
+    assert said[0] == "Take device.op=30%: the least flash that does what is wanted."
+    assert said[1] == "The next smaller, device.op=25%, has a p99 of 30 ns."
+    assert said[2].startswith("The next larger, device.op=40%, takes 16.67 % more flash")
+    slow = advice(drives, p99_ns=5.0)
+    assert slow.best is None and "the nearest, device.op=40%, has a p99 of 10 ns" in slow.page().conclusion[0].text
+    short = advice(drives, years=10.0)
+    assert short.best is None and "device.op=40%, lives 9.00 years" in short.page().conclusion[0].text
+
+
+def test_one_screen_and_its_files(cli: Cli, tmp_path: Path) -> None:
+    done = cli(
+        "advise", "drive", PGBENCH, "--set", "time=count", "--op", "20%,40%", "-A", "ftl.page.gc=greedy,fifo",
+        "--out", "a",
+    )  # fmt: skip
+    assert len(done.stdout.splitlines()) < 24 and "How long drives last is not known here" in done.stdout
+    saved = json.loads((tmp_path / "a" / "drive-advice.json").read_text(encoding="utf-8"))
+    assert len(saved["result"]["drives"]) == 4 and saved["kind"] == "drive-advice"
+    assert (tmp_path / "a" / "drive-advice.csv").read_text(encoding="utf-8").count("\n") == 5
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [({"dwpd": 0}, "above 0"), ({"op": ["x"]}, "x"), ({"axes": ["device.op=7%,8%"]}, "two axes vary")],
+)
+def test_bad_input_is_one_clear_error(more: dict[str, object], message: str) -> None:
+    with pytest.raises(ssdlab.ConfigError, match=message):
+        ssdlab.advise_drive(PGBENCH, **more)  # type: ignore[arg-type]

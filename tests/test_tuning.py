@@ -1,0 +1,318 @@
+"""The search for the best configuration: that it finds it, that nothing interrupts it, and what it says."""
+
+import random
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import ssdlab
+import tuning
+from conftest import Cli
+from ssdlab.cli import app
+from ssdlab.study.survey.outcome import estimate
+from ssdlab.study.sweep.axes import Point, axis
+from ssdlab.study.sweep.quantity import quantity
+from ssdlab.study.tuning.finals import FINALISTS, finalists, judged
+from ssdlab.study.tuning.goal import Constraint, Goal, Measured
+from ssdlab.study.tuning.result import Finalist, Trial, Tuned
+from ssdlab.study.tuning.search import Search
+from ssdlab.study.tuning.space import Space
+from ssdlab.study.work import local
+from ssdlab.study.work.run import Run
+from sweeps import BASE, TINY_SETS
+from tiers import TIER, examples
+
+pytest.importorskip("optuna")
+
+SPACE = Space.of(
+    [
+        axis(one)
+        for one in ("device.op=5%..80%", "ftl.page.gc", "ftl.page.gc.d_choices.d=2..40:log", "drive.backlog=1,2,4")
+    ]
+)
+GOAL, BOUND = Goal.of("cost"), Constraint.of("miss<=1")
+
+
+def planted(point: Point) -> Measured:
+    """A function whose least feasible value is known: 0.3 of spare space, with `d_choices` of 8."""
+    op = quantity(point["device.op"])
+    assert op is not None
+    cost = op.value + 0.2 * (point["ftl.page.gc"] != "d_choices") + 0.1 * (point["drive.backlog"] != "4")
+    if "ftl.page.gc.d_choices.d" in point:
+        cost += 0.01 * abs(int(point["ftl.page.gc.d_choices.d"]) - 8)
+    return Measured(((cost,),), ((0.3 / op.value,),))
+
+
+def searched(seed: int, trials: int, **more: Any) -> list[Point]:
+    """The points of a search of the planted function."""
+    search = Search(SPACE, [GOAL], [BOUND], seed=seed, batch=4, **more)
+    while len([one for one in search.proposals() if one.finished]) < trials:
+        for one in search.open():
+            search.tell(one.number, planted(one.point))
+    found = [one.point for one in search.proposals()]
+    search.close()
+    return found
+
+
+def best(points: Sequence[Point]) -> float:
+    """The least feasible value among points."""
+    return min((its.means()[0] for its in map(planted, points) if its.feasible([BOUND])), default=float("inf"))
+
+
+def test_the_planted_optimum_is_found() -> None:
+    """Within a tenth of the cost; as many random points hardly come near."""
+    tuned = [best(searched(seed, 80)) for seed in range(max(2, examples(2)))]
+    assert all(0.3 <= one <= 0.36 for one in tuned), tuned
+    draw = random.Random(1)
+
+    class Drawn:
+        """A trial that is drawn evenly."""
+
+        def suggest_float(self, _name: str, low: float, high: float, log: bool) -> float:
+            return draw.uniform(low, high)
+
+        def suggest_int(self, _name: str, low: int, high: int, log: bool = False) -> int:
+            return draw.randint(low, high)
+
+        def suggest_categorical(self, _name: str, choices: Sequence[str]) -> str:
+            return draw.choice(choices)
+
+    at_random = sorted(best([SPACE.draw(Drawn()) for _ in range(80)]) for _ in range(20))
+    assert max(tuned) < at_random[10]
+
+
+def test_settings_of_a_choice_are_drawn_with_it_alone() -> None:
+    points = searched(1, 40)
+    with_d = [point for point in points if "ftl.page.gc.d_choices.d" in point]
+    assert with_d == [point for point in points if point["ftl.page.gc"] == "d_choices"] != []
+    assert {point["drive.backlog"] for point in points} == {"1", "2", "4"}
+
+
+class Cut(Exception):  # noqa: N818
+    """The end of a process."""
+
+
+def test_a_search_that_is_cut_anywhere_goes_on_with_the_same_trials(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the middle of a proposal, between two, or between the ends of two trials of a batch."""
+    whole = searched(3, 12)
+    draw = random.Random(3)
+    suggest, tell, cuts = Space.draw, Search.tell, 0
+
+    def sometimes(function: Any) -> Any:
+        def cut(*arguments: Any) -> Any:
+            if draw.random() < 0.1:
+                raise Cut
+            found = function(*arguments)
+            if draw.random() < 0.1:
+                raise Cut
+            return found
+
+        return cut
+
+    monkeypatch.setattr(Space, "draw", sometimes(suggest))
+    monkeypatch.setattr(Search, "tell", sometimes(tell))
+    while True:
+        try:
+            found = searched(3, 12, database=tmp_path / "trials?{x}%41.db")
+            break
+        except Cut:
+            cuts += 1
+    assert found == whole and cuts > 2
+
+
+TUNE = [
+    "tune", *TINY_SETS, "--set", "workload.requests=2000", "-A", "device.op=20%..80%", "-A", "ftl.page.gc=greedy,fifo",
+    "-O", "device.physical_bytes", "-C", "write_amplification<=1.6", "--trials", "8", "--repeats", "2", "--out",
+]  # fmt: skip
+
+
+def test_a_client_that_is_killed_comes_to_the_same_end(tmp_path: Path, cli: Cli) -> None:
+    """On one worker and on two; killed at random moments."""
+    cli(*TUNE, "whole", "--jobs", "1")
+    for attempt in range(examples(20) // 20 or 1):
+        draw, folder, kills = random.Random(attempt), tmp_path / f"killed{attempt}", 0
+        while kills < 1 + 4 * (TIER == "deep"):
+            with subprocess.Popen(
+                [sys.executable, "-m", "ssdlab", *TUNE, str(folder)], stdout=subprocess.DEVNULL
+            ) as one:
+                while one.poll() is None and not (folder / "trials.db").exists():
+                    time.sleep(0.01)
+                time.sleep(draw.uniform(0, 1))
+                one.send_signal(signal.SIGKILL)
+            kills += 1
+        cli(*TUNE, folder, "--jobs", "2")
+        names = {path.name for path in folder.iterdir()}
+        assert {"best.toml", "report.html", "trials.csv", "trials.db", "tuning.json"} < names
+        for name in ("best.toml", "report.html", "trials.csv", "tuning.json", "runs.parquet", "results.parquet"):
+            assert (folder / name).read_bytes() == (tmp_path / "whole" / name).read_bytes(), f"{name}, seed {attempt}"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A search in a folder."""
+    found = tmp_path_factory.mktemp("tuned") / "t"
+    tuned(found).save(found)
+    return found
+
+
+def tuned(out: Path | None = None, **more: Any) -> Tuned:
+    given: dict[str, Any] = {
+        "outcomes": ["cost=device.physical_bytes / 1e6", "write_amplification"], "seeds": 2, "trials": 8, "repeats": 3,
+        **more,
+    }  # fmt: skip
+    return ssdlab.tune(["device.op=20%..80%", "ftl.page.gc=greedy,fifo"], BASE, out=out, **given)
+
+
+def test_what_it_says_is_what_single_runs_say(folder: Path) -> None:
+    """Trials, fresh seeds and the configuration as given; and the TOML of the best is that of its run."""
+    found = tuned(folder)
+    assert not found.partial and len(found.tried) == 8
+    for one in found.finalists:
+        for searched, seeds in ((one.searched, (1, 2)), (one.fresh, (3, 4, 5))):
+            single = [ssdlab.simulate(BASE.with_overrides({**one.point, "seed": seed})).to_dict() for seed in seeds]
+            assert searched.goals[1] == tuple(its["write_amplification"] for its in single)
+            assert searched.goals[0] == tuple(its["device"]["physical_bytes"] / 1e6 for its in single)
+    fresh = [ssdlab.simulate(BASE.with_overrides({"seed": seed})).write_amplification for seed in (3, 4, 5)]
+    assert list(found.unchanged.goals[1]) == fresh
+    front = [one for one in found.finalists if one.best]
+    assert len(front) > 1
+    for at, one in enumerate(front, 1):
+        config = ssdlab.Config(file=folder / f"best-{at}.toml")
+        assert ssdlab.simulate(config).write_amplification == one.searched.goals[1][0]
+        means = [estimate(values).mean for values in one.fresh.goals]
+        others = [[estimate(values).mean for values in its.fresh.goals] for its in found.finalists]
+        assert not any(all(a <= b for a, b in zip(other, means, strict=True)) and other != means for other in others)
+
+
+def test_a_search_is_a_study(folder: Path) -> None:
+    study = ssdlab.open_study(folder)
+    assert study.finished == 16 and study.columns == ("device.op", "ftl.page.gc")
+    assert (
+        "search of 8 points" in study.title and "write_amplification" in study.effects("write_amplification").to_json()
+    )
+
+
+def test_more_trials_go_on_and_what_is_there_is_not_run_again(folder: Path, tmp_path: Path) -> None:
+    keys: list[str] = []
+    do = local.LocalWorkers.do
+    with pytest.MonkeyPatch.context() as patch:
+
+        def noted(self: local.LocalWorkers, run: Run) -> Any:
+            keys.append(run.key)
+            return do(self, run)
+
+        patch.setattr(local.LocalWorkers, "do", noted)
+        first = tuned(folder)
+        assert keys == []
+        # As the whole of it in one go, from a study that has some of the runs.
+        more = tuned(tmp_path / "more", trials=12, warm_start=folder)
+        assert len({*keys}) == len(keys)
+    assert [one.point for one in more.trials[:8]] == [one.point for one in first.trials]
+    assert [one.warm for one in more.trials] == [True] * 8 + [False] * 12
+
+
+def test_finalists_are_judged_by_fresh_seeds() -> None:
+    """The best of the search that turn out to break the constraint make way for the next."""
+    seen = [Trial({"a": str(at)}, False, Measured(((float(at),),), ((0.9,),))) for at in (4, 1, 3, 2, 5)]
+    seen += [Trial({"a": "0"}, False, Measured(((0.0,),), ((1.1,),))), Trial({"a": "x"}, False, Measured(error="no"))]
+    few = finalists(seen, [GOAL], [BOUND])
+    assert [[one.point["a"] for one in its] for its in few] == [["1", "2", "3"], ["4", "5"]] and len(
+        few[0]
+    ) == FINALISTS
+    fresh = {"1": 1.2, "2": 0.9, "3": 0.8}
+    found = judged(
+        [Finalist(BASE, one.point, one.measured, Measured(one.measured.goals, ((fresh[one.point["a"]],),)), False)
+         for one in few[0]],
+        [GOAL], [BOUND],
+    )  # fmt: skip
+    assert [(one.point["a"], one.best) for one in found] == [("2", True), ("3", False), ("1", False)]
+    # Where nothing meets it, what misses it least.
+    none = finalists([one for one in seen if one.point["a"] == "0"], [GOAL], [BOUND])
+    assert [[one.point["a"] for one in its] for its in none] == [["0"]]
+
+
+def test_what_decides_is_important() -> None:
+    search = Search(SPACE, [GOAL], [BOUND], seed=1, batch=4)
+    for _ in range(10):
+        for one in search.open():
+            search.tell(one.number, planted(one.point))
+    shares = search.importance()
+    assert shares["miss <= 1"]["device.op"] > 0.8
+    assert (
+        sum(shares["cost"].values()) == pytest.approx(1)
+        and shares["cost"]["drive.backlog"] < shares["cost"]["device.op"]
+    )
+
+
+def test_points_that_cannot_be_run_are_left_behind() -> None:
+    """A batch that ends before it begins is no configuration; the rest of the space is searched."""
+    low, high = "ftl.page.trigger.batch.low", "ftl.page.trigger.batch.high"
+    axes = [f"{low}=2,6,7", f"{high}=4,5,8", "ftl.page.trigger=batch"]
+    found = ssdlab.tune(axes, BASE, outcomes=["write_amplification"], trials=8, repeats=1)
+    failed = [int(one.point[low]) >= int(one.point[high]) for one in found.trials]
+    assert [one.measured.error is not None for one in found.trials] == failed and 0 < sum(failed) < 8
+    assert found.best is not None and found.best.fresh.error is None
+    assert f"{sum(failed)} trials failed" in " ".join(found.page().remarks)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "nothing is varied"),
+        (["-A", "device.op=5%..9%"], "no outcome is named"),
+        (["-A", "device.opp=5%..9%", "-O", "seed"], "did you mean device.op"),
+        (["-A", "device.op", "-O", "seed"], "device.op: has no names to vary: it takes a share, 0% to 1000%"),
+        (["-A", "device.op=5%..9000%", "-O", "seed"], "--axis: device.op"),
+        (["-A", "trace=a,b", "-O", "seed"], "a trace is no choice"),
+        (["-A", "device.op=5%..9%", "-O", "write_amplificatoin"], "did you mean write_amplification?"),
+        (["-A", "device.op=5%..9%", "-O", "a=2**3"], "is not arithmetic on figures"),
+        (["-A", "device.op=5%..9%", "-O", "time.iops:large"], "large is neither min nor max"),
+        (["-A", "device.op=5%..9%", "-O", "wear.erases", "-C", "wear.erases<7"], "write FIGURE<=BOUND"),
+        (["-A", "device.op=5%..9%", "-O", "wear.erases", "-C", "device.memory_bytes<=20ms"], "a size such as 64MiB"),
+        (["-A", "device.op=5%..9%", "-O", "wear.erases", "--warm-start", "no"], "no: holds no study"),
+        (["-A", "device.op=5%..9%", "-O", "wear.erases", "--cluster", "tcp://127.0.0.1:1"], "no scheduler answers"),
+    ],
+)
+def test_bad_input_is_one_clear_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ssdlab.ConfigError, match=re.escape(message)):
+        app(["tune", *TINY_SETS, *arguments, "--out", "t"], standalone_mode=False)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_keeps_one_question(folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(ssdlab.ConfigError, match="a search with other outcomes, seeds; name another folder; --warm"):
+        tuned(folder, outcomes=["write_amplification"], seeds=1)
+    with pytest.raises(ssdlab.ConfigError, match="holds a search; name another folder"):
+        ssdlab.sweep({"seed": ["1", "2"]}, BASE, out=folder)
+    ssdlab.sweep({"seed": ["1", "2"]}, BASE, out=tmp_path / "s")
+    with pytest.raises(ssdlab.ConfigError, match="holds a sweep; name another folder"):
+        tuned(tmp_path / "s")
+    with pytest.raises(ssdlab.ConfigError, match="no run there is one of this search"):
+        tuned(warm_start=tmp_path / "s", seeds=3)
+
+
+def test_without_optuna_one_line_says_what_to_install(tmp_path: Path) -> None:
+    code = "import sys; sys.modules['optuna'] = None; from ssdlab.__main__ import main; main()"
+    command = [sys.executable, "-c", code, "tune", *TINY_SETS, "-A", "device.op=5%..9%", "-O", "wear.erases"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr == "ssdlab: optuna is not installed; pip install 'ssdlab[tune]'\n"
+
+
+@pytest.mark.skipif(TIER != "deep", reason="ten minutes; SSDLAB_TESTS=deep runs it")
+@pytest.mark.parametrize("problem", tuning.PROBLEMS, ids=lambda problem: problem.name)
+def test_it_beats_random_search(problem: tuning.Problem) -> None:
+    row = tuning.compared(problem)
+    assert row.wins > 2 * row.losses

@@ -1,0 +1,146 @@
+"""Whether `ssdlab tune` beats random search: both get as many trials, again and again with other seeds.
+
+Run this file for the table that docs/studies.md shows; it takes some ten minutes. Tier `deep` tests what it says.
+"""
+
+import statistics
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from ssdlab import Config, TraceFile
+from ssdlab.lazy import optuna
+from ssdlab.study.store.folder import Store
+from ssdlab.study.sweep.axes import Point, axis
+from ssdlab.study.tuning.goal import Constraint, Goal
+from ssdlab.study.tuning.runs import Runs
+from ssdlab.study.tuning.search import Search
+from ssdlab.study.tuning.space import Space
+from ssdlab.study.work.local import LocalWorkers
+from ssdlab.study.work.run import TraceRef
+
+TRACES = Path(__file__).parent.parent / "traces"
+
+TRIALS, BATCH, REPEATS = 40, 4, 11
+SEEDS = range(1)
+
+
+class Problem(NamedTuple):
+    """A question that a user would ask."""
+
+    name: str
+    trace: str
+    settings: Mapping[str, object]
+    axes: Sequence[str]
+    goal: str
+    constraints: Sequence[str] = ()
+
+
+SMALL_BLOCKS = {"time": "count", "nand.pages_per_block": 64}
+"""So that spare space comes in small steps, as on a large drive."""
+
+PROBLEMS = (
+    Problem(
+        "cheapest flash and map RAM for pgbench, write amplification within 2", "pgbench", SMALL_BLOCKS,
+        ["device.op=5%..60%", "ftl.page.gc", "ftl.page.survivors", "ftl.page.map=ram,dftl",
+         "ftl.page.map.dftl.cmt=1024..131072:log", "ftl.page.map.dftl.batch"],
+        "cost=device.physical_bytes + 50 * device.mapping_table_bytes", ["write_amplification<=2"],
+    ),
+    Problem(
+        "least flash for oltp, write amplification within 1.8", "oltp", SMALL_BLOCKS,
+        ["device.op=5%..60%", "ftl.page.gc", "ftl.page.gc.d_choices.d=2..64:log",
+         "ftl.page.gc.windowed_greedy.window=8..512:log", "ftl.page.survivors", "ftl.page.allocation",
+         "ftl.page.trigger", "ftl.page.trigger.batch.low=2..8", "ftl.page.trigger.batch.high=4..32:log"],
+        "device.physical_bytes", ["write_amplification<=1.8"],
+    ),
+    Problem(
+        "shortest p99 of pgbench with 40 % spare", "pgbench", {"device.op": "40%"},
+        ["drive.order", "drive.scheduler", "drive.backlog=1..64:log", "nand.multiplane", "nand.cache_program",
+         "nand.suspend", "ftl.page.gc", "ftl.page.survivors"],
+        "latency.all.p99_ns",
+    ),
+)  # fmt: skip
+
+
+class Bench:
+    """A problem with a folder that all searches share: equal runs run once."""
+
+    def __init__(self, problem: Problem, workers: LocalWorkers, store: Store) -> None:
+        self.goal, self.constraints = Goal.of(problem.goal), [Constraint.of(one) for one in problem.constraints]
+        self.space = Space.of([axis(one) for one in problem.axes])
+        trace = TraceRef.of(TraceFile(TRACES / f"{problem.trace}.csv.zst"))
+        self.runs = Runs(
+            Config(overrides=problem.settings), trace, goals=[self.goal], constraints=self.constraints, store=store,
+            workers=workers, monitor=None,
+        )  # fmt: skip
+
+    def best(self, points: Sequence[Point]) -> float | None:
+        """The best outcome that meets the constraints."""
+        self.runs.do(points, SEEDS)
+        measured = [self.runs.measured(point, SEEDS) for point in points]
+        values = [one.means()[0] for one in measured if one.feasible(self.constraints)]
+        return (max if self.goal.large else min)(values, default=None)
+
+    def tuned(self, seed: int) -> list[Point]:
+        """The points that a search tries."""
+        search = Search(self.space, [self.goal], self.constraints, seed=seed, batch=BATCH)
+        for _ in range(TRIALS // BATCH):
+            its = search.open()
+            self.runs.do([one.point for one in its], SEEDS)
+            for one in its:
+                search.tell(one.number, self.runs.measured(one.point, SEEDS))
+        return [one.point for one in search.proposals()]
+
+    def drawn(self, seed: int) -> list[Point]:
+        """As many points at random."""
+        optuna.logging.set_verbosity(optuna.logging.ERROR)
+        study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=seed))
+        return [self.space.draw(study.ask()) for _ in range(TRIALS)]
+
+
+class Row(NamedTuple):
+    """What came of a problem: medians over the repeats; None where most found nothing that meets the constraints."""
+
+    name: str
+    tuned: float | None
+    random: float | None
+    wins: int
+    losses: int
+
+
+def compared(problem: Problem, repeats: int = REPEATS) -> Row:
+    """Both searches, again and again."""
+    with tempfile.TemporaryDirectory() as folder, LocalWorkers(2) as workers, Store(Path(folder)) as store:
+        bench = Bench(problem, workers, store)
+        pairs = [(bench.best(bench.tuned(seed)), bench.best(bench.drawn(seed))) for seed in range(repeats)]
+    # Nothing found is worse than anything.
+    worst = float("-inf") if bench.goal.large else float("inf")
+    sign = 1 if bench.goal.large else -1
+    both = [(worst if ours is None else ours, worst if theirs is None else theirs) for ours, theirs in pairs]
+    tuned, random = (statistics.median(values) for values in zip(*both, strict=True))
+    return Row(
+        problem.name,
+        None if tuned == worst else tuned,
+        None if random == worst else random,
+        wins=sum(sign * ours > sign * theirs for ours, theirs in both),
+        losses=sum(sign * ours < sign * theirs for ours, theirs in both),
+    )
+
+
+def written(value: float | None) -> str:
+    """A median as the table has it."""
+    return "none" if value is None else f"{value / 1e6:,.1f} M"
+
+
+def main() -> None:
+    """Prints the table."""
+    print(f"medians of the best of {TRIALS} trials over {REPEATS} repeats\n")
+    print(f"{'':72}{'tune':>10}{'random':>10}{'wins':>6}{'losses':>8}")
+    for problem in PROBLEMS:
+        row = compared(problem)
+        print(f"{row.name:72}{written(row.tuned):>10}{written(row.random):>10}{row.wins:>6}{row.losses:>8}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
