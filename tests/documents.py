@@ -37,6 +37,8 @@ DOCUMENTS = (
     "docs/plan.md",
     "docs/studies.md",
 )
+SLOW_DOCUMENTS = ("docs/tuning.md",)
+"""Documents whose examples take minutes; tier `deep` tests them."""
 BLOCK = re.compile(r"^(?:`([^`\n]+)`:\n\n)?```(console|python|text|toml|csv)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 

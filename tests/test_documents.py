@@ -6,8 +6,9 @@ import re
 import pytest
 
 import ssdlab
-from documents import DOCUMENTS, ROOT, current
+from documents import DOCUMENTS, ROOT, SLOW_DOCUMENTS, current
 from ssdlab.view import glossary
+from tiers import TIER
 
 SCHEMA = json.loads((ROOT / "docs" / "output.schema.json").read_text(encoding="utf-8"))
 
@@ -18,7 +19,7 @@ def words(text: str) -> list[list[str]]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("document", DOCUMENTS)
+@pytest.mark.parametrize("document", [*DOCUMENTS, *(SLOW_DOCUMENTS if TIER == "deep" else ())])
 def test_examples_print_what_the_document_shows(document: str) -> None:
     shown = (ROOT / document).read_text(encoding="utf-8")
     assert words(current(document)) == words(shown), "run 'make docs'"
@@ -44,7 +45,7 @@ def test_a_report_ends_with_the_words_that_it_uses(small: ssdlab.Config) -> None
 @pytest.mark.parametrize(
     "document",
     [
-        *DOCUMENTS, "docs/analysis.md", "docs/results.md", "docs/glossary.md", "traces/README.md",
+        *DOCUMENTS, *SLOW_DOCUMENTS, "docs/analysis.md", "docs/results.md", "docs/glossary.md", "traces/README.md",
         "CONTRIBUTING.md", "CHANGELOG.md",
     ],
 )  # fmt: skip

@@ -132,5 +132,6 @@ def tune(
     status = deliver(found, json=json, out=out)
     if out is not None and found.best is not None and not json:
         best = "best.toml" if len(goals) == 1 else "best-1.toml"
-        print(f"run it with: ssdlab run --config {text.path(out / best)}")
+        names = "" if trace is None else "".join(f" {text.path(path)}" for path in trace.paths)
+        print(f"run it with: ssdlab run --config {text.path(out / best)}{names}")
     return status
