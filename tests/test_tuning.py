@@ -220,6 +220,16 @@ def test_more_trials_go_on_and_what_is_there_is_not_run_again(folder: Path, tmp_
     assert [one.warm for one in more.trials] == [True] * 8 + [False] * 12
 
 
+def test_what_is_interrupted_keeps_what_is_finished(tmp_path: Path) -> None:
+    found = tuned(tmp_path / "t", monitor=lambda _phase, done, _total, _requests: done >= 8)
+    assert found.partial and 0 < len(found.tried) < 8 and found.best is None
+    assert "trials are still to be done" in found.page().partial
+    found.save(tmp_path / "t")
+    assert not (tmp_path / "t" / "best-1.toml").exists()
+    whole = tuned(tmp_path / "t")
+    assert not whole.partial and whole.trials[: len(found.tried)] == found.trials
+
+
 def test_finalists_are_judged_by_fresh_seeds() -> None:
     """The best of the search that turn out to break the constraint make way for the next."""
     seen = [Trial({"a": str(at)}, False, Measured(((float(at),),), ((0.9,),))) for at in (4, 1, 3, 2, 5)]

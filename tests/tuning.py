@@ -1,6 +1,6 @@
 """Whether `ssdlab tune` beats random search: both get as many trials, again and again with other seeds.
 
-Run this file for the table that docs/studies.md shows; it takes some ten minutes. Tier `deep` tests what it says.
+Run this file for the table that docs/tuning.md shows; it takes some ten minutes. Tier `deep` tests what it says.
 """
 
 import statistics
@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from ssdlab import Config, TraceFile
+from ssdlab import Config, TraceFile, text
 from ssdlab.lazy import optuna
 from ssdlab.study.store.folder import Store
 from ssdlab.study.sweep.axes import Point, axis
@@ -22,7 +22,7 @@ from ssdlab.study.work.run import TraceRef
 
 TRACES = Path(__file__).parent.parent / "traces"
 
-TRIALS, BATCH, REPEATS = 40, 4, 11
+TRIALS, BATCH, REPEATS = 80, 4, 9
 SEEDS = range(1)
 
 
@@ -55,10 +55,11 @@ PROBLEMS = (
         "device.physical_bytes", ["write_amplification<=1.8"],
     ),
     Problem(
-        "shortest p99 of pgbench with 40 % spare", "pgbench", {"device.op": "40%"},
-        ["drive.order", "drive.scheduler", "drive.backlog=1..64:log", "nand.multiplane", "nand.cache_program",
-         "nand.suspend", "ftl.page.gc", "ftl.page.survivors"],
-        "latency.all.p99_ns",
+        "longest life for fileserver, at most 3.1 GB of flash", "fileserver", SMALL_BLOCKS,
+        ["device.op=5%..60%", "ftl.page.gc", "ftl.page.gc.d_choices.d=2..64:log",
+         "ftl.page.gc.windowed_greedy.window=8..512:log", "ftl.page.survivors", "ftl.page.allocation",
+         "ftl.page.trigger", "ftl.page.trigger.batch.low=2..8", "ftl.page.trigger.batch.high=4..32:log"],
+        "lifetime.host_tbw_bytes:max", ["device.physical_bytes<=3100MB"],
     ),
 )  # fmt: skip
 
@@ -130,16 +131,16 @@ def compared(problem: Problem, repeats: int = REPEATS) -> Row:
 
 def written(value: float | None) -> str:
     """A median as the table has it."""
-    return "none" if value is None else f"{value / 1e6:,.1f} M"
+    return "none" if value is None else text.size_decimal(value)
 
 
 def main() -> None:
     """Prints the table."""
-    print(f"medians of the best of {TRIALS} trials over {REPEATS} repeats\n")
-    print(f"{'':72}{'tune':>10}{'random':>10}{'wins':>6}{'losses':>8}")
+    print(f"| medians of the best of {TRIALS} trials, {REPEATS} times | `ssdlab tune` | at random | wins | losses |")
+    print("|---|---|---|---|---|")
     for problem in PROBLEMS:
         row = compared(problem)
-        print(f"{row.name:72}{written(row.tuned):>10}{written(row.random):>10}{row.wins:>6}{row.losses:>8}", flush=True)
+        print(f"| {row.name} | {written(row.tuned)} | {written(row.random)} | {row.wins} | {row.losses} |", flush=True)
 
 
 if __name__ == "__main__":

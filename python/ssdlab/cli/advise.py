@@ -81,7 +81,7 @@ def _target(written: str) -> float:
 @app.command(
     examples="""
 ssdlab advise drive traces/oltp.csv.zst --dwpd 1 --p99 20ms
-ssdlab advise drive traces/oltp.csv.zst --op 7%,14%,28% -A ftl.page.gc=greedy,cost_benefit
+ssdlab advise drive oltp.csv --op 7%,14%,28% -A ftl.page.gc=greedy,fifo
 """
 )
 @reads_trace

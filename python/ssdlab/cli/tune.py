@@ -27,11 +27,11 @@ SEARCHED = "Search"
 RUNS = "Runs"
 
 EXAMPLES = """
-ssdlab tune -A device.op=3%..40% -A ftl.page.gc -O write_amplification -o my/best
+ssdlab tune -A device.op=3%..40% -A ftl.page.gc -O time.iops:max -o my/best
 ssdlab tune oltp.csv -A device.op=3%..40% -O device.physical_bytes \\
     -C 'latency.all.p99_ns<=20ms' --trials 60
 ssdlab tune -A ftl.page.map -A ftl.page.map.dftl.cmt=1024..65536:log \\
-    -O 'cost=device.physical_bytes + 40 * device.mapping_table_bytes' -O time.iops:max
+    -O 'cost=device.physical_bytes + 40 * device.mapping_table_bytes'
 ssdlab run --config my/best/best.toml
 """
 

@@ -195,7 +195,7 @@ class Tuned(Finding):
                 ]
             )
         best = [one for one in self.finalists if one.best]
-        names = ["best.toml"] if len(self.goals) == 1 else [f"best-{at}.toml" for at in range(1, len(best) + 1)]
+        names = [f"best-{at}.toml" if len(self.goals) > 1 else "best.toml" for at in range(1, len(best) + 1)]
         return {"trials.csv": rows, **{name: one.config.to_toml() for name, one in zip(names, best, strict=True)}}
 
     plot = Plot("tuning.history")

@@ -19,7 +19,7 @@ PAGE_BYTES = 16
 """What a simulated drive takes for a flash page: maps, counts, and what precedes its first request."""
 CHECK_BYTES = 24
 """What checking takes for one."""
-SIZED_BY_TRACE = "64GiB"
+SIZED_BY_TRACE = "16GiB"
 """What a drive counts as whose size its trace decides, which is known only when that has been read."""
 
 

@@ -121,6 +121,9 @@ def _concluded(found: Tuned) -> list[str]:
     lines = [f"Take {_sets(best)}."]
     if found.constraints:
         lines.append(f"It meets the constraints with {found.kept(best)} of {_seeds(found.repeats)}.")
+        always = next((one for one in found.finalists if found.kept(one) == found.repeats), None)
+        if always is not None and always is not best:
+            lines.append(f"To meet them with each of these seeds, take {_sets(always)}.")
     lead = found.lead()
     if lead is not None:
         write = form(found.goals[0].name)
