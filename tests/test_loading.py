@@ -102,7 +102,8 @@ def test_every_command_of_the_table_has_help(name: str) -> None:
     command = load(name, COMMANDS[name])
     assert command.name == name and command.help.startswith(COMMANDS[name])
     assert isinstance(command, TyperGroup) == (
-        name not in ("run", "serve", "compare", "sweep", "explain", "calibrate", "validate", "list", "cache-dir")
+        name
+        not in ("run", "serve", "compare", "sweep", "tune", "explain", "calibrate", "validate", "list", "cache-dir")
     )
 
 
