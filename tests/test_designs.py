@@ -37,11 +37,21 @@ def test_values_of_an_axis(written: str, expected: list[list[str]]) -> None:
     assert levels(written) == expected
 
 
+def test_a_setting_alone_takes_all_that_it_names() -> None:
+    assert {level["ftl.page.gc"] for level in axis("ftl.page.gc").levels} >= {"greedy", "fifo", "cost_benefit"}
+    assert axis("nand.copyback").levels == ({"nand.copyback": "false"}, {"nand.copyback": "true"})
+    assert {"preset": "tlc-nvme"} in axis("preset").levels
+
+
 @pytest.mark.parametrize(
     ("written", "message"),
     [
         ("device.opp=7%", "did you mean device.op"),
-        ("device.op", "is not KEY=VALUES"),
+        ("device.op=", "is not KEY=VALUES"),
+        ("=7%", "is not KEY=VALUES"),
+        ("device.op", "has no names to vary: it takes a share, 0% to 1000%"),
+        ("ftl.page.gcc", "did you mean ftl.page.gc"),
+        ("ftl.page.gc=fifo ftl.page.gc", "named twice"),
         ("device.op=7%,7%", "given twice"),
         ("device.op=30%..3%:4", "does not rise"),
         ("device.op=0%..3%:4:log", "from above 0"),

@@ -251,6 +251,14 @@ def test_traces_are_known_by_what_they_hold(tmp_path: Path) -> None:
         ssdlab.sweep(axes, BASE, trace=ssdlab.generate(BASE))
 
 
+def test_a_trace_sizes_the_drive_as_in_a_run() -> None:
+    trace = ROOT / "traces" / "pgbench.csv.zst"
+    for sizing in ({}, {"host.fit": "compact"}):
+        found = ssdlab.sweep({"device.op": ["20%"]}, {"time": "count", **sizing}, trace)
+        single = ssdlab.simulate({"time": "count", "device.op": "20%", **sizing}, trace)
+        assert found.result(0)["device"] == single.to_dict()["device"] and found.failures == {}
+
+
 def test_a_preset_can_be_an_axis() -> None:
     small = {"device.capacity": "1GiB", "workload.requests": 500, "precondition.overwrite": "none"}
     found = ssdlab.sweep({"preset": ["small-nvme", "tlc-chip"]}, small)

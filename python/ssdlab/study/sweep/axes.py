@@ -79,17 +79,14 @@ def axis(written: str) -> Axis:
     given: dict[str, Values] = {}
     for word in written.split():
         key, equals, values = word.partition("=")
-        if not equals:
-            given[key] = _all_of(key)
-            continue
-        if not (key and values):
+        if not key or (equals and not values):
             raise ConfigError(
                 f"axis {text.path(written)!r}: {text.path(word)!r} is not KEY=VALUES; write device.op=7%,28%, for "
                 "example"
             )
         if key in given:
             raise ConfigError(f"axis {text.path(written)!r}: {key} is named twice; give its values once")
-        given[key] = values
+        given[key] = values if equals else _all_of(key)
     return of(given)
 
 
