@@ -4,6 +4,8 @@
 //! write:  page is waiting here -> overwritten in place; else takes a free place; without one, pages are programmed first
 //! drain:  from `high` pages on, the oldest are programmed until `low` are left; by a flush, all
 //! ```
+//! A flush programs nothing where the buffer is protected from losses of power; `protected.rs` says how it is.
+//!
 //! The rules are those of the buffer of the timed drive, where a page that is being programmed holds its place. Here it
 //! is programmed at once.
 
@@ -21,6 +23,8 @@ pub struct WriteBuffer {
     pub high: u32,
     /// Pages at which it ends, below `high`.
     pub low: u32,
+    /// Whether what it holds survives a loss of power, so that a flush has nothing to wait for.
+    pub protected: bool,
 }
 
 /// A page in the buffer.
@@ -33,7 +37,7 @@ pub(crate) struct Held {
     /// Whether one write was of all of them; otherwise the rest is read before it is programmed, as in the timed drive.
     pub whole: bool,
     /// Pages accepted before.
-    number: u64,
+    pub number: u64,
 }
 
 impl Held {
@@ -73,6 +77,21 @@ pub(crate) struct Buffer {
 impl Buffer {
     pub fn new(options: WriteBuffer) -> Self {
         Self { options, pages: BTreeMap::new(), order: VecDeque::new(), accepted: 0, draining: false }
+    }
+
+    /// A buffer with pages that an earlier one held, oldest first, all of which are to be programmed.
+    pub fn of(options: WriteBuffer, pages: Vec<(u32, Held)>) -> Self {
+        let mut buffer = Self::new(options);
+        for (lpn, held) in pages {
+            buffer.order.push_back((lpn, buffer.accepted));
+            buffer.pages.insert(lpn, Held { number: buffer.accepted, ..held });
+            buffer.accepted += 1;
+        }
+        buffer
+    }
+
+    pub fn is_protected(&self) -> bool {
+        self.options.protected
     }
 
     pub fn held(&self, lpn: u32) -> Option<&Held> {
@@ -126,7 +145,7 @@ mod tests {
     use super::*;
 
     fn buffer(pages: u32, high: u32, low: u32) -> Buffer {
-        Buffer::new(WriteBuffer { pages, high, low })
+        Buffer::new(WriteBuffer { pages, high, low, protected: false })
     }
 
     fn drain(buffer: &mut Buffer, all: bool) -> Vec<u32> {

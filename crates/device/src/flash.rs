@@ -36,15 +36,13 @@ pub(crate) struct Medium<B> {
     /// The first fault that was no failure of the flash.
     pub fault: Option<Fault>,
     failure: Option<Failure>,
-    /// Whether the FTL can go on when a program fails.
-    outlives_failed_programs: bool,
     /// The page read last, for a copy of it.
     scratch: Vec<u8>,
     held: Option<(Ppn, Spare)>,
 }
 
 impl<B: Backend> Medium<B> {
-    pub fn new(backend: B, outlives_failed_programs: bool) -> Self {
+    pub fn new(backend: B) -> Self {
         let geometry = *backend.geometry();
         Self {
             backend,
@@ -59,7 +57,6 @@ impl<B: Backend> Medium<B> {
             unmapped_reads: 0,
             fault: None,
             failure: None,
-            outlives_failed_programs,
             scratch: vec![0; geometry.page_bytes as usize],
             held: None,
         }
@@ -127,7 +124,7 @@ impl<B: Backend> Medium<B> {
             }
         }
         match self.backend.program(ppn, page, &spare.encode(ppn, page)) {
-            Err(Fault::Failed) if self.outlives_failed_programs => self.failure = Some(Failure::Program),
+            Err(Fault::Failed) if self.backend.fails() => self.failure = Some(Failure::Program),
             result => self.note_fault(result),
         }
         self.changed = true;

@@ -4,6 +4,7 @@
 //! ```text
 //! bytes -> drive/ -> [buffer.rs] -> FTL -> flash.rs -> backend/   memory | file | fault over either
 //!                                              |  log/  checkpoint and journal
+//!              \-> protected.rs, if it has power-loss protection
 //! mount.rs:  log + spare areas -> table.rs -> Ftl::recover
 //! ```
 //! Read [`Drive`] for what it promises, [`Backend`] for what it stands on, `log/mod.rs` for what is written beside the
@@ -24,6 +25,7 @@ mod flash;
 mod log;
 mod mount;
 mod open;
+mod protected;
 mod spare;
 mod table;
 mod translation;

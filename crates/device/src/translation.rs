@@ -27,6 +27,8 @@ pub(crate) trait Translation: Send {
 
     fn archive(&mut self, archive: &mut Archive<'_>) -> Archived;
 
+    fn free_blocks(&self) -> u32;
+
     fn is_worn_out(&self) -> bool;
 
     fn check(&self) -> Result<(), String>;
@@ -66,6 +68,10 @@ impl<F: Ftl + Send, const FAILS: bool> Translation for Over<F, FAILS> {
 
     fn archive(&mut self, archive: &mut Archive<'_>) -> Archived {
         self.0.archive(archive)
+    }
+
+    fn free_blocks(&self) -> u32 {
+        self.0.free_blocks()
     }
 
     fn is_worn_out(&self) -> bool {

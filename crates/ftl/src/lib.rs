@@ -66,20 +66,22 @@ pub trait Ftl {
     /// on. Never true on flash that does not fail.
     fn is_worn_out(&self) -> bool;
 
-    /// Keeps so many blocks of each plane unwritten for programs that fail in the course of one collection. Flash that
-    /// fails programs needs it, before anything is written.
+    /// Keeps so many blocks unwritten for programs that fail in the course of one collection or merge: of each plane,
+    /// where each is collected as a device of its own. To be called before anything is written; without it the drive is
+    /// worn out by what it could otherwise go on from.
     ///
     /// # Errors
-    /// If the logical pages do not fit beside them, or the FTL cannot go on when a program fails.
-    fn keep_for_failures(&mut self, _blocks: u32) -> Result<(), String> {
-        Err("an FTL with log blocks cannot go on when a program fails".into())
-    }
+    /// If the logical pages do not fit beside them.
+    fn keep_for_failures(&mut self, blocks: u32) -> Result<(), String>;
 
     /// Where the newest copy of `lpn` is.
     fn lookup(&self, lpn: Lpn) -> Option<Ppn>;
 
     /// Hints that `lpn` will be addressed soon; never changes a result.
     fn prefetch(&self, lpn: Lpn);
+
+    /// Blocks that are erased and that nothing is written to yet.
+    fn free_blocks(&self) -> u32;
 
     /// Erases of every block since construction.
     fn erase_counts(&self) -> &[u32];

@@ -72,6 +72,12 @@ def serve(
         Path | None,
         options.option("--record FILE", "Write all requests as a Parquet trace that 'ssdlab run' replays.", "Output"),
     ] = None,
+    metrics: Annotated[
+        str | None,
+        options.option(
+            "--metrics PLACE", "Answer Prometheus there: a path for a unix socket, or 127.0.0.1:PORT.", "Output"
+        ),
+    ] = None,
     json: options.Json = False,
     out: Annotated[Path | None, options.out(Service)] = None,
 ) -> int:
@@ -85,9 +91,9 @@ def serve(
     )
     with _signals(server):
         try:
-            with _recording(server, record) as write:
+            with _metrics(server, metrics) as scraped, _recording(server, record) as write:
                 if not json:
-                    _introduce(server, path, listen)
+                    _introduce(server, path, listen, scraped)
                 with _Line(server) as line:
                     while (ended := server.wait(TICK_SECONDS)) is None:
                         write()
@@ -154,11 +160,23 @@ def _recording(server: DriveServer, record: Path | None) -> Iterator[Callable[[]
         yield write
 
 
-def _introduce(server: DriveServer, path: Path, listen: str | None) -> None:
+@contextmanager
+def _metrics(server: DriveServer, place: str | None) -> Iterator[str | None]:
+    """Where Prometheus finds metrics while this lasts."""
+    if place is None:
+        yield None
+        return
+    with room("view.scrape").Endpoint(place, room("view.metrics").Metrics(server)) as endpoint:
+        yield endpoint.address
+
+
+def _introduce(server: DriveServer, path: Path, listen: str | None, scraped: str | None) -> None:
     uri = server.uris[0]
     print(f"serving {text.size(server.service().report['capacity_bytes'])} at {uri}")
     if listen is not None:
         print(f"also at {server.uris[-1]}: whoever reaches it can read and write the drive")
+    if scraped is not None:
+        print(f"metrics at {scraped}")
     print(
         f"""
 connect, for example, by
@@ -204,6 +222,7 @@ class _Line:
         latency = report["times"] and report["times"]["latency"]["all"]
         if latency:
             parts.append(f"p99 {text.duration(latency['p99_ns'])}")
+        parts.append(f"free blocks: {text.count(report['health']['free_blocks'])}")
         parts.append(f"clients: {self._server.connections}")
         self._status.update(", ".join(parts))
         self._at, self._before = now, requests

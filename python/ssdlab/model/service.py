@@ -108,6 +108,12 @@ class DriveServer:
             report["times"]["scale"] = self._scale
         return Service(report, self.config, self.uris, self._file)
 
+    def response_times(self) -> list[tuple[str, list[tuple[int, int]], int]]:
+        """Of each kind of request how many had at most such a response time in nanoseconds, the last counting every one,
+        and the sum of all. Empty where replies leave at once.
+        """
+        return self._rust.response_times()
+
     def take_record(self) -> _ssdlab.Requests:
         """Takes the requests that were recorded since this was called last."""
         return self._rust.take_record()

@@ -3,7 +3,7 @@
 //! ```text
 //! 0           superblock: magic, format, length and checksum of the text, the text: settings, one a line
 //! 64 KiB      marks of bad blocks, a byte each
-//! then        spare areas | log A | log B | pages
+//! then        spare areas | log A | log B | pages | write buffer, if it has power-loss protection
 //! ```
 //! Every region begins at a multiple of 4 KiB. What was never written is a hole and takes no room on the disk.
 
@@ -109,7 +109,7 @@ pub struct FileBackend {
     geometry: Geometry,
     bad: Vec<bool>,
     spares: u64,
-    logs: [u64; 2],
+    logs: [u64; 3],
     log_bytes: u64,
     pages: u64,
 }
@@ -198,7 +198,8 @@ impl FileBackend {
         let first_page = log + 2 * log_bytes;
         let end = first_page + pages * u64::from(geometry.page_bytes);
         let bad = vec![false; geometry.blocks as usize];
-        (Self { file, geometry, bad, spares, logs: [log, log + log_bytes], log_bytes, pages: first_page }, end)
+        let logs = [log, log + log_bytes, end.next_multiple_of(ALIGNMENT)];
+        (Self { file, geometry, bad, spares, logs, log_bytes, pages: first_page }, end)
     }
 
     fn page_at(&self, ppn: Ppn) -> u64 {
@@ -265,11 +266,17 @@ impl Backend for FileBackend {
     }
 
     fn read_log(&self, slot: Slot, offset: u64, bytes: &mut [u8]) -> Result<(), Fault> {
-        Ok(self.file.read_exact_at(bytes, self.logs[slot as usize] + offset)?)
+        let at = self.logs[slot as usize] + offset;
+        // The write buffer lies behind the end until it is first written.
+        let there = self.file.metadata()?.len().saturating_sub(at).min(bytes.len() as u64);
+        let (there, behind) = bytes.split_at_mut(there as usize);
+        behind.fill(0);
+        Ok(self.file.read_exact_at(there, at)?)
     }
 
     fn write_log(&mut self, slot: Slot, offset: u64, bytes: &[u8]) -> Result<(), Fault> {
-        assert!(offset + bytes.len() as u64 <= self.log_bytes, "a log grew beyond its region");
+        let fits = slot == Slot::Ram || offset + bytes.len() as u64 <= self.log_bytes;
+        assert!(fits, "a log grew beyond its region");
         Ok(self.file.write_all_at(bytes, self.logs[slot as usize] + offset)?)
     }
 }

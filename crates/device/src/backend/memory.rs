@@ -13,7 +13,7 @@ pub struct MemoryBackend {
     pages: Vec<u8>,
     spares: Vec<u8>,
     bad: Vec<bool>,
-    logs: [Vec<u8>; 2],
+    logs: [Vec<u8>; 3],
 }
 
 impl MemoryBackend {
@@ -25,7 +25,7 @@ impl MemoryBackend {
             pages: vec![0; pages * geometry.page_bytes as usize],
             spares: vec![0; pages * SPARE_BYTES],
             bad: vec![false; geometry.blocks as usize],
-            logs: [Vec::new(), Vec::new()],
+            logs: [const { Vec::new() }; 3],
         }
     }
 

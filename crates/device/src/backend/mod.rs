@@ -15,23 +15,15 @@ use ssdlab_nand::Geometry;
 
 use crate::spare::{SPARE_BYTES, SpareBytes};
 
-/// Which of the two logs: one is written while the other is still complete.
+/// What is written beside the flash.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Slot {
-    /// The first.
+    /// The first of two logs: one is written while the other is still complete.
     A,
     /// The second.
     B,
-}
-
-impl Slot {
-    /// The one that is not this one.
-    pub const fn other(self) -> Self {
-        match self {
-            Self::A => Self::B,
-            Self::B => Self::A,
-        }
-    }
+    /// What a write buffer with power-loss protection holds.
+    Ram,
 }
 
 /// Why an operation did not succeed.
@@ -51,7 +43,7 @@ pub enum Fault {
     Io(#[from] io::Error),
 }
 
-/// Flash of a drive, with its spare areas, marks of bad blocks, and room for two logs.
+/// Flash of a drive, with its spare areas, marks of bad blocks, and room for two logs and a write buffer.
 ///
 /// Operations are done in the order of the calls, and a process that ends loses none of them. What a computer that loses
 /// its power keeps is what was there at the latest [`Self::sync`], and any part of what came after.

@@ -15,6 +15,7 @@ use crate::backend::Backend;
 use crate::buffer::{Buffer, WriteBuffer};
 use crate::error::DriveError;
 use crate::flash::{Flash, Medium, Pages, Payload};
+use crate::protected::Ram;
 use crate::translation::Translation;
 
 /// What can be chosen about a drive beside its flash.
@@ -26,12 +27,12 @@ pub struct Options {
     pub ftl: FtlChoice,
     /// Seed of its random streams.
     pub seed: u64,
-    /// Volatile RAM that writes complete in; none writes through.
+    /// RAM that writes complete in; none writes through.
     pub buffer: Option<WriteBuffer>,
     /// Records of the journal after which a checkpoint is written: at most so many blocks are read by a mount.
     pub journal_records: u32,
-    /// Blocks of each plane kept unwritten for programs that fail in the course of one collection; 0 where none fails. A
-    /// drive without them stops when one does.
+    /// Blocks kept unwritten for programs that fail in the course of one collection or merge, with page mapping of each
+    /// plane; 0 where none fails. A drive without them may be worn out when one does.
     pub spare_for_failures: u32,
 }
 
@@ -84,7 +85,7 @@ impl Zeroed {
 /// The atomic unit is the logical page.
 ///
 /// - A write that was acknowledged before an acknowledged flush, or that was itself told to be safe (FUA), is there after
-///   any loss of power. Without a write buffer every acknowledged write is.
+///   any loss of power. Without a write buffer, or with a protected one, every acknowledged write is.
 /// - A later write is there or not, page by page, in no order; no page is torn, and none is older than at the latest
 ///   acknowledged flush. A write of several pages that was not acknowledged may leave any of them.
 /// - What was never written, or trimmed before an acknowledged flush, reads as zeros.
@@ -99,6 +100,8 @@ pub struct Drive<B: Backend> {
     /// None while the power is off.
     ftl: Option<Box<dyn Translation>>,
     buffer: Option<Buffer>,
+    /// What keeps the pages of a protected buffer; none while the power is off.
+    ram: Option<Ram>,
     /// A page on its way to the host.
     page_out: Vec<u8>,
     /// Mounts, and those of a drive that had not been shut down.
@@ -161,11 +164,14 @@ impl<B: Backend> Drive<B> {
         self.writable()?;
         let covered = self.page.covered(offset, end);
         let (first, count) = (covered.start as u32, (covered.end - covered.start) as u32);
-        if let Some(buffer) = &mut self.buffer {
-            (first..first + count).for_each(|lpn| buffer.forget(lpn));
-        }
         let ftl = self.ftl.as_mut().ok_or(DriveError::Off)?;
         ftl.trim(Lpn(first), count, &mut Flash { medium: &mut self.medium, payload: Payload::None });
+        if let Some(buffer) = &mut self.buffer {
+            for lpn in first..first + count {
+                buffer.forget(lpn);
+                forget_kept(&mut self.ram, &mut self.medium, lpn);
+            }
+        }
         self.settle()?;
         if fua { self.flush() } else { Ok(()) }
     }
@@ -195,8 +201,10 @@ impl<B: Backend> Drive<B> {
         if self.ftl.is_none() {
             return Err(DriveError::Off);
         }
-        self.drain(true)?;
-        self.settle()?;
+        if !self.buffer.as_ref().is_some_and(Buffer::is_protected) {
+            self.drain(true)?;
+            self.settle()?;
+        }
         let flushed = self.medium.flush();
         self.medium.note_fault(flushed);
         self.settle()
@@ -258,13 +266,14 @@ impl<B: Backend> Drive<B> {
         }
         // Any page may be the one that wears the drive out.
         for number in 0..count {
-            if ftl.is_worn_out() {
-                return Err(worn_out(&self.medium.backend));
-            }
             let page = pages.page(number, page_bytes as usize);
             let pages = Pages { head: None, whole: page, tail: None, lost: false };
             let mut flash = Flash { medium: &mut self.medium, payload: Payload::Write(&pages) };
             ftl.write(Lpn(first + number), 1, WriteContext::default(), &mut flash);
+            // It may not have been written.
+            if ftl.is_worn_out() && self.medium.fault.is_none() {
+                return Err(worn_out(&self.medium.backend));
+            }
         }
         Ok(())
     }
@@ -292,6 +301,11 @@ impl<B: Backend> Drive<B> {
             let piece = &bytes[(part.start - offset) as usize..(part.end - offset) as usize];
             let at = (part.start - lpn * page_bytes) as usize;
             buffer.accept(lpn as u32, WriteContext::default(), at, piece, page_bytes as usize);
+            if let (Some(ram), Some(held)) = (&mut self.ram, buffer.held(lpn as u32)) {
+                let kept = ram.keep(&mut self.medium.backend, lpn as u32, held);
+                self.medium.note_fault(kept);
+                self.stop_at_fault()?;
+            }
         }
         self.drain(false)
     }
@@ -322,9 +336,24 @@ impl<B: Backend> Drive<B> {
             if self.medium.fault.is_some() {
                 return Ok(());
             }
-            buffer.forget(lpn);
+            // A page that wore the drive out may not be there.
+            if !ftl.is_worn_out() {
+                buffer.forget(lpn);
+                forget_kept(&mut self.ram, &mut self.medium, lpn);
+            }
         }
         Ok(())
+    }
+}
+
+/// Forgets a page of the protected buffer that is on flash or trimmed there. If that fails it is programmed again, or the
+/// trim was not acknowledged.
+fn forget_kept<B: Backend>(ram: &mut Option<Ram>, medium: &mut Medium<B>, lpn: u32) {
+    if let Some(ram) = ram
+        && medium.fault.is_none()
+    {
+        let forgotten = ram.forget(&mut medium.backend, lpn);
+        medium.note_fault(forgotten);
     }
 }
 

@@ -4,10 +4,11 @@ use ssdlab_core::PageSize;
 
 use super::{Drive, Options};
 use crate::backend::Backend;
-use crate::buffer::Buffer;
+use crate::buffer::{Buffer, WriteBuffer};
 use crate::error::DriveError;
 use crate::flash::{Flash, Medium, Payload};
 use crate::mount::{MountReport, Surveyed};
+use crate::protected::Ram;
 use crate::translation::{Boxed, Translation};
 
 impl<B: Backend> Drive<B> {
@@ -25,6 +26,7 @@ impl<B: Backend> Drive<B> {
             let mut ftl = drive.build()?;
             ftl.preload(&mut Flash { medium: &mut drive.medium, payload: Payload::None });
             drive.ftl = Some(ftl);
+            drive.power_buffer()?;
         }
         Ok(drive)
     }
@@ -38,9 +40,10 @@ impl<B: Backend> Drive<B> {
         let drive = Self {
             options,
             page: PageSize::new(page_bytes),
-            medium: Medium::new(backend, options.spare_for_failures > 0),
+            medium: Medium::new(backend),
             ftl: None,
-            buffer: options.buffer.map(Buffer::new),
+            buffer: None,
+            ram: None,
             page_out: vec![0; page_bytes as usize],
             mounts: 0,
             unsafe_mounts: 0,
@@ -79,20 +82,47 @@ impl<B: Backend> Drive<B> {
             return Err(fault.into());
         }
         recovered.map_err(DriveError::Unmountable)?;
-        report.operations = self.medium.counts - before;
         if self.medium.log.is_none() {
             self.medium.checkpoint(self.options.logical_pages, &|lpn| ftl.lookup(lpn).is_some())?;
         }
         self.ftl = Some(ftl);
+        if let Err(error) = self.power_buffer() {
+            self.cut_power();
+            return Err(error);
+        }
+        report.operations = self.medium.counts - before;
         self.mounts += 1;
         self.unsafe_mounts += u64::from(!report.clean);
         Ok(report)
     }
 
-    /// Switches the power off at once: RAM forgets what it holds.
+    /// Programs what a protected buffer held when the power was lost; then the buffer is empty. A drive that can only be
+    /// read keeps it.
+    fn power_buffer(&mut self) -> Result<(), DriveError> {
+        let loaded = Ram::load(&mut self.medium.backend)?;
+        let (mut before, pages) = loaded.map_or((None, Vec::new()), |(ram, pages)| (Some(ram), pages));
+        if !pages.is_empty() {
+            let all = WriteBuffer { pages: pages.len() as u32, high: 1, low: 0, protected: true };
+            (self.buffer, self.ram) = (Some(Buffer::of(all, pages)), before);
+            match self.drain(true) {
+                Err(DriveError::ReadOnly { .. }) => return Ok(()),
+                other => other?,
+            }
+            self.settle()?;
+            before = self.ram.take();
+        }
+        self.buffer = self.options.buffer.map(Buffer::new);
+        if let Some(WriteBuffer { pages, protected: true, .. }) = self.options.buffer {
+            let page_bytes = self.geometry().page_bytes;
+            self.ram = Some(Ram::new(&mut self.medium.backend, before, pages, page_bytes)?);
+        }
+        Ok(())
+    }
+
+    /// Switches the power off at once: RAM forgets what it holds, unless it is protected.
     pub fn cut_power(&mut self) {
         self.ftl = None;
-        self.buffer = self.options.buffer.map(Buffer::new);
+        (self.buffer, self.ram) = (None, None);
         self.medium.power_off();
     }
 
@@ -101,6 +131,12 @@ impl<B: Backend> Drive<B> {
     /// # Errors
     /// As of [`Self::flush`].
     pub fn shut_down(&mut self) -> Result<(), DriveError> {
+        match self.drain(true) {
+            // It stays where it is.
+            Err(DriveError::ReadOnly { .. }) if self.ram.is_some() => {}
+            other => other?,
+        }
+        self.settle()?;
         self.flush()?;
         self.checkpoint()?;
         self.cut_power();

@@ -67,7 +67,7 @@ impl Log {
     /// Writes a checkpoint to the slot that `before` does not use, and begins its journal.
     pub fn begin<B: Backend>(before: Option<&Self>, backend: &mut B, facts: &Facts<'_>) -> Result<Self, Fault> {
         let (slot, generation) = match before {
-            Some(log) => (log.slot.other(), log.generation + 1),
+            Some(log) => (if log.slot == Slot::A { Slot::B } else { Slot::A }, log.generation + 1),
             // Above whatever is in either slot, though it cannot be used.
             None => {
                 let newest = |slot| Ok::<_, Fault>(checkpoint::header(backend, slot)?.map_or(0, |header| header.0));

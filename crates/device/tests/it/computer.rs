@@ -5,7 +5,7 @@ use ssdlab_core::{BlockId, Ppn, Rng};
 use ssdlab_device::{Backend, Fault, FaultBackend, FaultPlan, MemoryBackend, SPARE_BYTES, Slot, SpareBytes};
 use ssdlab_nand::Geometry;
 
-use crate::drives::{Kind, buffered, smallest};
+use crate::drives::{Kind, all_buffers, smallest};
 use crate::world::{Lie, Stop, World};
 
 /// A write that the disk has not yet been told to keep.
@@ -111,25 +111,22 @@ impl Backend for Disk {
 #[test]
 fn a_computer_that_loses_its_power_keeps_what_was_flushed() {
     let mut rng = Rng::named(11, "computers");
-    for kind in smallest() {
-        for kind in [kind, buffered(kind)] {
-            let mut world = World::new(&kind, Disk::new(&kind), FaultPlan::default(), 4, Lie::None).over_a_disk();
-            for crash in 0..40 {
-                match (0..rng.below(30)).try_for_each(|_| world.request()) {
-                    Ok(()) => {}
-                    // Older copies that are valid again may be more than one of several planes can collect.
-                    Err(Stop::WornOut) if kind.geometry.parallelism.planes() > 1 => break,
-                    Err(stop) => panic!("{}, crash {crash}: {stop:?}", kind.name),
-                }
-                world = world.reopened(&kind, |flash| {
-                    let disk = flash.into_inner().crashed(&mut rng).expect("memory takes it");
-                    FaultBackend::new(disk, FaultPlan::default()).expect("it can be read")
-                });
-                let report =
-                    world.drive.mount().unwrap_or_else(|error| panic!("{}, crash {crash}: {error}", kind.name));
-                assert!(!report.full_scan, "{}, crash {crash}", kind.name);
-                world.take_stock().unwrap_or_else(|stop| panic!("{}, crash {crash}: {stop:?}", kind.name));
+    for kind in all_buffers(smallest()) {
+        let mut world = World::new(&kind, Disk::new(&kind), FaultPlan::default(), 4, Lie::None).over_a_disk();
+        for crash in 0..40 {
+            match (0..rng.below(30)).try_for_each(|_| world.request()) {
+                Ok(()) => {}
+                // Older copies that are valid again may be more than one of several planes can collect.
+                Err(Stop::WornOut) if kind.geometry.parallelism.planes() > 1 => break,
+                Err(stop) => panic!("{}, crash {crash}: {stop:?}", kind.name),
             }
+            world = world.reopened(&kind, |flash| {
+                let disk = flash.into_inner().crashed(&mut rng).expect("memory takes it");
+                FaultBackend::new(disk, FaultPlan::default()).expect("it can be read")
+            });
+            let report = world.drive.mount().unwrap_or_else(|error| panic!("{}, crash {crash}: {error}", kind.name));
+            assert!(!report.full_scan, "{}, crash {crash}", kind.name);
+            world.take_stock().unwrap_or_else(|stop| panic!("{}, crash {crash}: {stop:?}", kind.name));
         }
     }
 }

@@ -69,8 +69,19 @@ pub fn smallest() -> Vec<Kind> {
 
 /// The same, with a write buffer of four pages.
 pub fn buffered(kind: Kind) -> Kind {
-    let buffer = Some(WriteBuffer { pages: 4, high: 3, low: 1 });
+    let buffer = Some(WriteBuffer { pages: 4, high: 3, low: 1, protected: false });
     Kind { options: Options { buffer, ..kind.options }, ..kind }
+}
+
+/// The same, with power-loss protection.
+pub fn protected(kind: Kind) -> Kind {
+    let buffer = Some(WriteBuffer { pages: 4, high: 3, low: 1, protected: true });
+    Kind { options: Options { buffer, ..kind.options }, ..kind }
+}
+
+/// Without a write buffer, with one, and with a protected one.
+pub fn all_buffers(kinds: Vec<Kind>) -> Vec<Kind> {
+    kinds.into_iter().flat_map(|kind| [kind, buffered(kind), protected(kind)]).collect()
 }
 
 /// Drives with blocks to spare, for flash that fails.
@@ -81,12 +92,12 @@ pub fn roomy() -> Vec<Kind> {
         kind("page", FtlChoice::Page(PAGE, whole), (4, 1, 12), 64),
         kind("page, own frontier, two planes", FtlChoice::Page(own, whole), (4, 2, 24), 64),
     ];
-    for kind in &mut kinds {
-        kind.options.spare_for_failures = 3;
-    }
     for ftl in log_ftls() {
         let [_, count] = log_blocks(&ftl);
-        kinds.push(kind(ftl.info.name, FtlChoice::Log(ftl, count), (4, 1, 8), 64));
+        kinds.push(kind(ftl.info.name, FtlChoice::Log(ftl, count), (4, 1, 12), 64));
+    }
+    for kind in &mut kinds {
+        kind.options.spare_for_failures = 3;
     }
     kinds
 }

@@ -10,7 +10,7 @@ use std::sync::{RwLock, RwLockReadGuard};
 use ssdlab_core::Rng;
 use ssdlab_device::{Backend, Drive, DriveError, FaultBackend, FaultPlan, FileBackend, FileError, PowerCut};
 
-use crate::drives::{Kind, buffered, smallest};
+use crate::drives::{Kind, all_buffers, smallest};
 use crate::world::{Lie, Stop, World};
 
 /// Held while a process is started: until that runs another program it holds the locks of all files that are open here.
@@ -182,22 +182,20 @@ fn without_a_log_the_flash_is_scanned() {
 #[test]
 fn a_drive_in_a_file_keeps_its_promises_too() {
     let mut rng = Rng::named(5, "cuts");
-    for (number, kind) in smallest().into_iter().enumerate() {
-        for kind in [kind, buffered(kind)] {
-            let scratch = Scratch::new(&format!("cuts-{number}"));
-            let mut world = World::new(&kind, create(&scratch, &kind), FaultPlan::default(), 9, Lie::None);
-            for cut in 0..8 {
-                world.drive.backend_mut().cut_power(PowerCut { after: rng.below(40), torn: true });
-                let stop = (0..200).find_map(|_| world.request().err());
-                assert!(matches!(stop, Some(Stop::Off)), "{}, cut {cut}: {stop:?}", kind.name);
-                world = world.reopened(&kind, |before| {
-                    drop(before);
-                    let flash = open(&scratch, &kind).expect("it is there");
-                    FaultBackend::new(flash, FaultPlan::default()).expect("it can be read")
-                });
-                world.drive.mount().unwrap_or_else(|error| panic!("{}, cut {cut}: {error}", kind.name));
-                world.take_stock().unwrap_or_else(|stop| panic!("{}, cut {cut}: {stop:?}", kind.name));
-            }
+    for (number, kind) in all_buffers(smallest()).into_iter().enumerate() {
+        let scratch = Scratch::new(&format!("cuts-{number}"));
+        let mut world = World::new(&kind, create(&scratch, &kind), FaultPlan::default(), 9, Lie::None);
+        for cut in 0..8 {
+            world.drive.backend_mut().cut_power(PowerCut { after: rng.below(40), torn: true });
+            let stop = (0..200).find_map(|_| world.request().err());
+            assert!(matches!(stop, Some(Stop::Off)), "{}, cut {cut}: {stop:?}", kind.name);
+            world = world.reopened(&kind, |before| {
+                drop(before);
+                let flash = open(&scratch, &kind).expect("it is there");
+                FaultBackend::new(flash, FaultPlan::default()).expect("it can be read")
+            });
+            world.drive.mount().unwrap_or_else(|error| panic!("{}, cut {cut}: {error}", kind.name));
+            world.take_stock().unwrap_or_else(|stop| panic!("{}, cut {cut}: {stop:?}", kind.name));
         }
     }
 }

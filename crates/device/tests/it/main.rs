@@ -5,6 +5,8 @@ mod crash;
 mod drives;
 mod faults;
 mod file;
+mod full_disk;
 mod model;
 mod mutants;
+mod protected;
 mod world;

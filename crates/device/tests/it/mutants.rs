@@ -5,7 +5,7 @@ use ssdlab_device::{Backend, Content, Fault, MemoryBackend, Slot, Spare, SpareBy
 use ssdlab_nand::Geometry;
 
 use crate::crash::Trial;
-use crate::drives::{Kind, buffered, smallest};
+use crate::drives::{Kind, all_buffers, buffered, smallest};
 use crate::world::Lie;
 
 /// A mistake of what stands on the flash.
@@ -19,6 +19,8 @@ enum Mistake {
     LateJournal,
     /// A copy is given a version of its own.
     VersionIgnored,
+    /// The protected write buffer is not.
+    RamForgets,
 }
 
 /// Flash below a drive that makes a mistake.
@@ -108,7 +110,8 @@ impl Backend for Mutant {
                 self.catch_up()?;
                 self.inner.write_log(slot, offset, bytes)
             }
-            Mistake::VersionIgnored => self.inner.write_log(slot, offset, bytes),
+            Mistake::RamForgets if slot == Slot::Ram => Ok(()),
+            Mistake::VersionIgnored | Mistake::RamForgets => self.inner.write_log(slot, offset, bytes),
         }
     }
 }
@@ -119,7 +122,7 @@ fn is_caught(kinds: impl Iterator<Item = Kind>, trial: impl Fn(Kind, u64) -> Res
 }
 
 fn caught(mistake: Mistake) -> Option<String> {
-    is_caught(smallest().into_iter().chain(smallest().into_iter().map(buffered)), |kind, seed| {
+    is_caught(all_buffers(smallest()).into_iter(), |kind, seed| {
         let inner = MemoryBackend::new(kind.geometry);
         let trial = Trial { twice: false, requests: 120, ..Trial::new(kind, seed) };
         trial.exhaust(&Mutant { inner, mistake, late: Vec::new() })
@@ -144,6 +147,11 @@ fn a_journal_that_comes_late_is_caught() {
 #[test]
 fn copies_that_lose_their_version_are_caught() {
     assert!(caught(Mistake::VersionIgnored).is_some());
+}
+
+#[test]
+fn a_protected_buffer_that_forgets_is_caught() {
+    assert!(caught(Mistake::RamForgets).is_some());
 }
 
 #[test]

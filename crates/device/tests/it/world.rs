@@ -1,5 +1,7 @@
 //! A drive, its model and random requests for both.
 
+use std::io;
+
 use ssdlab_core::Rng;
 use ssdlab_device::{Backend, Drive, DriveError, FaultBackend, FaultPlan};
 
@@ -13,6 +15,8 @@ pub enum Stop {
     Off,
     /// Blocks ran out.
     WornOut,
+    /// The disk below has no room.
+    Full,
     /// A promise is broken.
     Broken(String),
 }
@@ -42,7 +46,7 @@ impl<B: Backend + 'static> World<B> {
         let backend = FaultBackend::new(backend, plan).expect("memory can be read");
         let drive = Drive::create(backend, kind.options).expect("a sound drive");
         let model = Model::new(kind.options.logical_pages, kind.geometry.page_bytes);
-        let write_through = kind.options.buffer.is_none();
+        let write_through = kind.options.buffer.is_none_or(|buffer| buffer.protected);
         let loses = plan.flips > 0 || plan.reads > 0;
         Self { drive, model, rng: Rng::named(seed, "requests"), stamp: 0, write_through, loses, lie }
     }
@@ -105,6 +109,7 @@ impl<B: Backend + 'static> World<B> {
             Ok(()) => Ok(()),
             Err(DriveError::Off) => Err(Stop::Off),
             Err(DriveError::ReadOnly { .. }) => Err(Stop::WornOut),
+            Err(DriveError::Medium(error)) if error.kind() == io::ErrorKind::StorageFull => Err(Stop::Full),
             Err(DriveError::Unreadable(_)) if self.loses => Ok(()),
             Err(error) => Err(Stop::Broken(error.to_string())),
         }

@@ -160,6 +160,11 @@ impl BlockTable {
         self.free[list].len() as u32
     }
 
+    /// Number of free blocks in all lists.
+    pub fn free_in_all(&self) -> u32 {
+        self.free.iter().map(FreeList::len).sum::<usize>() as u32
+    }
+
     /// The free blocks of all lists.
     pub fn free_blocks(&self) -> Vec<u32> {
         self.free.iter().flat_map(FreeList::blocks).collect()

@@ -62,31 +62,38 @@ struct Slot {
 pub type BastFtl = LogFtl<Bast>;
 
 impl Bast {
-    fn merge<S: FlashSink>(&mut self, device: &mut LogDevice, slot: u32, reason: RetireReason, sink: &mut S) {
+    fn merge<S: FlashSink>(
+        &mut self,
+        device: &mut LogDevice,
+        slot: u32,
+        reason: RetireReason,
+        sink: &mut S,
+    ) -> Option<()> {
         let Slot { lbn, block, in_place } = self.slots[slot as usize];
         self.log_of[lbn as usize] = NONE;
         self.free_slots.push(slot);
         self.order.remove(slot);
         device.retire(block, reason, sink);
         if in_place {
-            device.merge_in_place(lbn, block, sink);
+            device.merge_in_place(lbn, block, sink)?;
         } else {
-            device.merge_fully(lbn, block, sink);
+            device.merge_fully(lbn, block, sink)?;
         }
+        Some(())
     }
 
-    fn take_slot<S: FlashSink>(&mut self, device: &mut LogDevice, lbn: u32, sink: &mut S) -> u32 {
+    fn take_slot<S: FlashSink>(&mut self, device: &mut LogDevice, lbn: u32, sink: &mut S) -> Option<u32> {
         if self.free_slots.is_empty()
             && let Some(victim) = self.order.oldest()
         {
-            self.merge(device, victim, RetireReason::Evicted, sink);
+            self.merge(device, victim, RetireReason::Evicted, sink)?;
         }
+        let block = device.take(Role::Log, sink)?;
         let slot = self.free_slots.pop().expect("a merge frees its log block");
-        let block = device.take(Role::Log, sink);
         self.slots[slot as usize] = Slot { lbn, block, in_place: true };
         self.log_of[lbn as usize] = slot;
         self.order.push(slot);
-        slot
+        Some(slot)
     }
 }
 
@@ -108,21 +115,27 @@ impl Log for Bast {
         false
     }
 
-    fn write<S: FlashSink>(&mut self, device: &mut LogDevice, address: PageAddress, page: u32, sink: &mut S) {
+    fn write<S: FlashSink>(
+        &mut self,
+        device: &mut LogDevice,
+        address: PageAddress,
+        page: u32,
+        sink: &mut S,
+    ) -> Option<()> {
         let mut slot = self.log_of[address.lbn as usize];
         if slot != NONE && device.is_full(self.slots[slot as usize].block) {
-            self.merge(device, slot, RetireReason::Full, sink);
+            self.merge(device, slot, RetireReason::Full, sink)?;
             slot = NONE;
         }
         if slot == NONE {
-            slot = self.take_slot(device, address.lbn, sink);
+            slot = self.take_slot(device, address.lbn, sink)?;
         } else if self.victim == LogVictim::Lru {
             self.order.renew(slot);
         }
         let log = &mut self.slots[slot as usize];
         let next = device.next(log.block);
         log.in_place &= address.offset == next;
-        device.program(address.lpn, log.block, next, (page, Role::Log), sink);
+        device.program(address.lpn, log.block, next, (page, Role::Log), sink)
     }
 
     fn blocks(&self) -> Vec<u32> {

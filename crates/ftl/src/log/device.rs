@@ -1,5 +1,7 @@
 //! Pages and blocks of a device whose data is mapped by block.
 
+use std::collections::BTreeSet;
+
 use ssdlab_core::mem::prefetch;
 use ssdlab_core::{Archive, Archived, BlockId, HugeVec, Lpn, Ppn, Reciprocal};
 use ssdlab_nand::{Cause, FlashSink, Note, Oob, ProgramOrder, RetireReason, Role, Source};
@@ -37,6 +39,12 @@ pub(crate) struct LogDevice {
     pub(super) sequence: u64,
     /// Blocks that may fail before merges run out of erased ones.
     pub(super) expendable: u32,
+    /// Of these, blocks kept for programs that fail in the course of a merge.
+    pub(super) kept: u32,
+    /// Blocks with a page that could not be programmed: bad once they are erased.
+    pub(super) failing: BTreeSet<u32>,
+    /// More blocks have failed at once than were kept for it: nothing can be written any more.
+    pub(super) stuck: bool,
 }
 
 impl LogDevice {
@@ -71,6 +79,9 @@ impl LogDevice {
             block_of: Reciprocal::new(pages_per_block),
             sequence: 0,
             expendable: (u64::from(blocks) - needed) as u32,
+            kept: 0,
+            failing: BTreeSet::new(),
+            stuck: false,
         })
     }
 
@@ -145,17 +156,7 @@ impl LogDevice {
         }
     }
 
-    /// Takes an erased block for pages of this role.
-    ///
-    /// # Panics
-    /// If there is none: the reserve rules that out.
-    pub fn take<S: FlashSink>(&mut self, role: Role, sink: &mut S) -> u32 {
-        let block = self.table.take(0);
-        sink.note(Note::Opened { block, role, frontier: 0 });
-        block.0
-    }
-
-    /// Writes a page that has no valid copy to its place in the data block, if that can be programmed.
+    /// Writes a page that has no valid copy to its place in the data block, if that can be programmed; whether it did.
     #[inline]
     pub fn write_in_place<S: FlashSink>(&mut self, address: PageAddress, page: u32, sink: &mut S) -> bool {
         if self.l2p[address.lpn as usize] != NONE {
@@ -163,16 +164,16 @@ impl LogDevice {
         }
         let mut block = self.data[address.lbn as usize];
         if block == NONE {
-            block = self.take(Role::Data, sink);
+            let Some(taken) = self.take(Role::Data, sink) else { return false };
+            block = taken;
             self.data[address.lbn as usize] = block;
         } else if !self.can_program(block, address.offset) {
             return false;
         }
-        self.program(address.lpn, block, address.offset, (page, Role::Data), sink);
-        true
+        self.program(address.lpn, block, address.offset, (page, Role::Data), sink).is_some()
     }
 
-    /// Writes page `page` of the host request, in this role, to `offset` of `block`.
+    /// Writes page `page` of the host request, in this role, to `offset` of `block`; nothing if that fails.
     #[inline]
     pub fn program<S: FlashSink>(
         &mut self,
@@ -181,12 +182,14 @@ impl LogDevice {
         offset: u32,
         (page, role): (u32, Role),
         sink: &mut S,
-    ) {
-        let (ppn, sequence) = self.settle(lpn, block, offset);
-        sink.program(Ppn(ppn), Oob { lpn: Lpn(lpn), sequence, role }, Source::Host(page), Cause::Host);
+    ) -> Option<()> {
+        let to = Ppn(block * self.pages_per_block + offset);
+        let oob = Oob { lpn: Lpn(lpn), sequence: self.next_sequence(), role };
+        sink.program(to, oob, Source::Host(page), Cause::Host);
+        self.settle(lpn, block, offset, sink)
     }
 
-    /// Copies the newest copy of `lpn`, in this role, to `offset` of `block`.
+    /// Copies the newest copy of `lpn`, in this role, to `offset` of `block`; nothing if that fails.
     #[inline]
     pub fn copy<S: FlashSink>(
         &mut self,
@@ -195,15 +198,26 @@ impl LogDevice {
         offset: u32,
         (cause, role): (Cause, Role),
         sink: &mut S,
-    ) {
-        let from = self.l2p[lpn as usize];
-        let (to, sequence) = self.settle(lpn, block, offset);
-        sink.copy(Ppn(from), Ppn(to), Oob { lpn: Lpn(lpn), sequence, role }, cause);
+    ) -> Option<()> {
+        let from = Ppn(self.l2p[lpn as usize]);
+        let to = Ppn(block * self.pages_per_block + offset);
+        let oob = Oob { lpn: Lpn(lpn), sequence: self.next_sequence(), role };
+        sink.copy(from, to, oob, cause);
+        self.settle(lpn, block, offset, sink)
     }
 
-    /// Makes `offset` of `block` the newest copy of `lpn`.
     #[inline(always)]
-    fn settle(&mut self, lpn: u32, block: u32, offset: u32) -> (u32, u64) {
+    pub(super) fn next_sequence(&mut self) -> u64 {
+        self.sequence += 1;
+        self.sequence - 1
+    }
+
+    /// Makes `offset` of `block` the newest copy of `lpn`, if it could be programmed.
+    #[inline(always)]
+    fn settle<S: FlashSink>(&mut self, lpn: u32, block: u32, offset: u32, sink: &mut S) -> Option<()> {
+        if !self.succeeded(block, sink) {
+            return None;
+        }
         let ppn = block * self.pages_per_block + offset;
         let old = std::mem::replace(&mut self.l2p[lpn as usize], ppn);
         if old != NONE {
@@ -213,8 +227,7 @@ impl LogDevice {
         self.table.gain(BlockId(block), 1);
         let next = &mut self.next[block as usize];
         *next = (*next).max(offset as u16 + 1);
-        self.sequence += 1;
-        (ppn, self.sequence - 1)
+        Some(())
     }
 
     /// Reads a page; false if it was never written.
@@ -255,17 +268,11 @@ impl LogDevice {
         self.next[block as usize] = 0;
         sink.barrier();
         sink.erase(BlockId(block), cause);
-        if S::FAILS && sink.failure().is_some() {
-            self.table.retire(BlockId(block));
-            sink.note(Note::Bad(BlockId(block)));
+        if S::FAILS && (sink.failure().is_some() || self.failing.contains(&block)) {
+            self.withdraw(block, sink);
         } else {
             self.table.release(BlockId(block));
         }
-    }
-
-    /// Whether more blocks have failed than there were to spare.
-    pub fn is_worn_out(&self) -> bool {
-        self.table.bad().count() as u32 > self.expendable
     }
 
     #[inline(always)]
@@ -284,14 +291,30 @@ impl LogDevice {
 
     /// Saves or loads the state of every page and block.
     pub fn archive(&mut self, archive: &mut Archive<'_>) -> Archived {
-        let Self { pages_per_block: _, order: _, l2p, p2l, data, next, table, block_of: _, sequence, expendable: _ } =
-            self;
+        let Self {
+            pages_per_block: _,
+            order: _,
+            l2p,
+            p2l,
+            data,
+            next,
+            table,
+            block_of: _,
+            sequence,
+            expendable: _,
+            kept,
+            failing,
+            stuck,
+        } = self;
         archive.array(l2p)?;
         archive.array(p2l)?;
         archive.array(data)?;
         archive.array(next)?;
         table.archive(archive)?;
-        archive.value(sequence)
+        archive.value(sequence)?;
+        archive.value(kept)?;
+        archive.value(failing)?;
+        archive.value(stuck)
     }
 
     /// Verifies maps, counts and that every block has exactly one role; `log` are the blocks of the log.
@@ -305,8 +328,14 @@ impl LogDevice {
         self.table.bad().try_for_each(|block| assign(block.0, "bad"))?;
         self.data.iter().filter(|&&block| block != NONE).try_for_each(|&block| assign(block, "a data block"))?;
         log.iter().try_for_each(|&block| assign(block, "a log block"))?;
-        if let Some(block) = roles.iter().position(|role| role.is_empty()) {
+        // What was under way when the last erased block was gone has no role.
+        if let Some(block) = roles.iter().position(|role| role.is_empty())
+            && !self.stuck
+        {
             return Err(format!("block {block} is neither free nor bad nor a data block nor in the log"));
+        }
+        if let Some(block) = self.failing.iter().find(|&&block| !self.is_full(block)) {
+            return Err(format!("block {block} has failed and can be written"));
         }
         for (lbn, &block) in self.data.iter().enumerate().filter(|&(_, &block)| block != NONE) {
             for offset in 0..self.pages_per_block {

@@ -47,13 +47,13 @@ pub struct Fast {
 pub type FastFtl = LogFtl<Fast>;
 
 impl Fast {
-    fn reclaim<S: FlashSink>(&mut self, device: &mut LogDevice, sink: &mut S) {
+    fn reclaim<S: FlashSink>(&mut self, device: &mut LogDevice, sink: &mut S) -> Option<()> {
         let victim = self.random.give_up().expect("a full ring has an oldest block");
         device.retire(victim, RetireReason::Oldest, sink);
         let (mut associated, mut cost) = (0, MergeCost::default());
         for offset in 0..device.pages_per_block() {
             if let Some(address) = device.valid_page(victim, offset) {
-                cost += self.sequential.merge_block(device, address.lbn, sink);
+                cost += self.sequential.merge_block(device, address.lbn, sink)?;
                 associated += 1;
             }
         }
@@ -62,6 +62,7 @@ impl Fast {
         if associated > 0 {
             sink.note(Note::Reclaimed { associated, cost });
         }
+        Some(())
     }
 }
 
@@ -79,14 +80,20 @@ impl Log for Fast {
         self.sequential.blocks() > 0
     }
 
-    fn write<S: FlashSink>(&mut self, device: &mut LogDevice, address: PageAddress, page: u32, sink: &mut S) {
-        if self.sequential.write(device, address, page, sink) {
-            return;
+    fn write<S: FlashSink>(
+        &mut self,
+        device: &mut LogDevice,
+        address: PageAddress,
+        page: u32,
+        sink: &mut S,
+    ) -> Option<()> {
+        if self.sequential.write(device, address, page, sink)? {
+            return Some(());
         }
         if self.random.is_full(device) {
-            self.reclaim(device, sink);
+            self.reclaim(device, sink)?;
         }
-        self.random.append(device, address, page, sink);
+        self.random.append(device, address, page, sink)
     }
 
     fn blocks(&self) -> Vec<u32> {

@@ -111,7 +111,7 @@ pub struct Faster {
 pub type FasterFtl = LogFtl<Faster>;
 
 impl Faster {
-    fn reclaim<S: FlashSink>(&mut self, device: &mut LogDevice, sink: &mut S) {
+    fn reclaim<S: FlashSink>(&mut self, device: &mut LogDevice, sink: &mut S) -> Option<()> {
         let victim = self.random.give_up().expect("a full ring has an oldest block");
         let valid = device.valid(victim);
         let seasoned = u32::from(self.second[victim as usize]);
@@ -119,31 +119,28 @@ impl Faster {
             self.second[victim as usize] = valid as u16;
             self.random.push(victim);
             sink.note(Note::Rotated(BlockId(victim)));
-            return;
+            return Some(());
         }
         device.retire(victim, RetireReason::Oldest, sink);
         if self.second_chance && valid > 0 {
-            let newest = device.take(Role::Log, sink);
+            let newest = device.take(Role::Log, sink)?;
             self.random.push(newest);
         }
         let keep = self.keep_sparse && valid < device.pages_per_block() / 2;
         let (mut associated, mut cost) = (0, MergeCost::default());
         for offset in 0..device.pages_per_block() {
             let Some(address) = device.valid_page(victim, offset) else { continue };
-            if self.second_chance && (keep || offset >= seasoned) {
-                self.random.append_copy(device, address, Cause::SecondChance, sink);
+            // Where the block of survivors has failed, there is no second chance.
+            let goes_on = self.second_chance && (keep || offset >= seasoned);
+            if goes_on
+                && !(S::FAILS && self.random.is_full(device))
+                && self.random.append_copy(device, address, Cause::SecondChance, sink).is_some()
+            {
                 cost.copies += 1;
             } else if self.isolation.capacity() > 0 {
-                while self.isolation.is_full(device) {
-                    self.drain(device, sink);
-                }
-                // Draining may have merged this very page.
-                if device.is_in(address.lpn, victim) {
-                    self.isolation.append_copy(device, address, Cause::Isolation, sink);
-                    cost.copies += 1;
-                }
+                cost.copies += self.isolate(device, address, victim, sink)?;
             } else {
-                cost += self.sequential.merge_block(device, address.lbn, sink);
+                cost += self.sequential.merge_block(device, address.lbn, sink)?;
                 associated += 1;
             }
         }
@@ -159,16 +156,37 @@ impl Faster {
         if associated > 0 {
             sink.note(Note::Reclaimed { associated, cost });
         }
+        Some(())
+    }
+
+    /// Moves a page of a victim to the isolation area, unless draining merges that very page; how many copies it takes.
+    fn isolate<S: FlashSink>(
+        &mut self,
+        device: &mut LogDevice,
+        address: PageAddress,
+        victim: u32,
+        sink: &mut S,
+    ) -> Option<u32> {
+        while device.is_in(address.lpn, victim) {
+            if self.isolation.is_full(device) {
+                self.drain(device, sink)?;
+            } else if self.isolation.append_copy(device, address, Cause::Isolation, sink).is_some() {
+                return Some(1);
+            } else if device.is_stuck() {
+                return None;
+            }
+        }
+        Some(0)
     }
 
     /// One step towards a free block in the isolation area.
-    fn drain<S: FlashSink>(&mut self, device: &mut LogDevice, sink: &mut S) {
+    fn drain<S: FlashSink>(&mut self, device: &mut LogDevice, sink: &mut S) -> Option<()> {
         let oldest = self.isolation.oldest().expect("an area to drain has a block");
         let page = (0..device.pages_per_block()).find_map(|offset| device.valid_page(oldest, offset));
         let mut cost = MergeCost::default();
         if let Some(address) = page {
             sink.note(Note::Drained(Lpn(address.lpn)));
-            cost = self.sequential.merge_block(device, address.lbn, sink);
+            cost = self.sequential.merge_block(device, address.lbn, sink)?;
         }
         if device.valid(oldest) == 0 {
             self.isolation.give_up();
@@ -179,6 +197,7 @@ impl Faster {
         if page.is_some() {
             sink.note(Note::Reclaimed { associated: 1, cost });
         }
+        Some(())
     }
 }
 
@@ -203,17 +222,23 @@ impl Log for Faster {
         self.sequential.blocks() > 0
     }
 
-    fn write<S: FlashSink>(&mut self, device: &mut LogDevice, address: PageAddress, page: u32, sink: &mut S) {
-        if self.sequential.write(device, address, page, sink) {
-            return;
+    fn write<S: FlashSink>(
+        &mut self,
+        device: &mut LogDevice,
+        address: PageAddress,
+        page: u32,
+        sink: &mut S,
+    ) -> Option<()> {
+        if self.sequential.write(device, address, page, sink)? {
+            return Some(());
         }
         if self.isolation.room(device) < self.isolation.capacity() * device.pages_per_block() / 4 {
-            self.drain(device, sink);
+            self.drain(device, sink)?;
         }
         while self.random.is_full(device) {
-            self.reclaim(device, sink);
+            self.reclaim(device, sink)?;
         }
-        self.random.append(device, address, page, sink);
+        self.random.append(device, address, page, sink)
     }
 
     fn blocks(&self) -> Vec<u32> {

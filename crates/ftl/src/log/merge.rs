@@ -16,15 +16,16 @@ use crate::recovery::NONE;
 impl LogDevice {
     /// Merges the logical block of a log block whose pages are all at their own offsets, by the cheapest merge that
     /// fits: switch, partial or full.
-    pub fn merge_in_place<S: FlashSink>(&mut self, lbn: u32, block: u32, sink: &mut S) -> MergeCost {
-        if !self.can_complete(lbn, block, None) {
-            return self.merge_fully(lbn, block, sink);
+    pub fn merge_in_place<S: FlashSink>(&mut self, lbn: u32, block: u32, sink: &mut S) -> Option<MergeCost> {
+        if self.can_complete(lbn, block, None) {
+            let first = (block * self.pages_per_block) as usize;
+            let is_complete = !self.p2l[first..first + self.pages_per_block as usize].contains(&NONE);
+            let kind = if is_complete { MergeKind::Switch } else { MergeKind::Partial };
+            if let Some(copies) = self.gather(lbn, 0..self.pages_per_block, block, kind.cause(), sink) {
+                return Some(self.replace_data(lbn, block, copies, kind, sink));
+            }
         }
-        let first = (block * self.pages_per_block) as usize;
-        let is_complete = !self.p2l[first..first + self.pages_per_block as usize].contains(&NONE);
-        let kind = if is_complete { MergeKind::Switch } else { MergeKind::Partial };
-        let copies = self.gather(lbn, 0..self.pages_per_block, block, kind.cause(), sink);
-        self.replace_data(lbn, block, copies, kind, sink)
+        self.merge_fully(lbn, block, sink)
     }
 
     /// The same, in the course of which page `page` of the host request is written to its place.
@@ -34,21 +35,23 @@ impl LogDevice {
         block: u32,
         page: u32,
         sink: &mut S,
-    ) -> MergeCost {
-        if self.can_complete(address.lbn, block, Some(address.offset)) {
-            let copies = self.gather_around(address, block, page, Cause::PartialMerge, sink);
-            return self.replace_data(address.lbn, block, copies, MergeKind::Partial, sink);
+    ) -> Option<MergeCost> {
+        if self.can_complete(address.lbn, block, Some(address.offset))
+            && let Some(copies) = self.gather_around(address, block, page, Cause::PartialMerge, sink)
+        {
+            return Some(self.replace_data(address.lbn, block, copies, MergeKind::Partial, sink));
         }
-        let target = self.take(Role::Data, sink);
-        let copies = self.gather_around(address, target, page, Cause::FullMerge, sink);
+        let (target, copies) = self.fill(Cause::FullMerge, sink, |device, target, sink| {
+            device.gather_around(address, target, page, Cause::FullMerge, sink)
+        })?;
         let cost = self.replace_data(address.lbn, target, copies, MergeKind::Full, sink);
-        self.give_up(block, cost, sink)
+        Some(self.give_up(block, cost, sink))
     }
 
     /// Full merge of a logical block, and the erase of its log block.
-    pub fn merge_fully<S: FlashSink>(&mut self, lbn: u32, block: u32, sink: &mut S) -> MergeCost {
-        let cost = self.full_merge(lbn, sink);
-        self.give_up(block, cost, sink)
+    pub fn merge_fully<S: FlashSink>(&mut self, lbn: u32, block: u32, sink: &mut S) -> Option<MergeCost> {
+        let cost = self.full_merge(lbn, sink)?;
+        Some(self.give_up(block, cost, sink))
     }
 
     /// Erases a log block whose logical block has been merged fully.
@@ -70,30 +73,46 @@ impl LogDevice {
     }
 
     /// Full merge: gathers the valid pages of the logical block in a free block, which becomes its data block.
-    pub fn full_merge<S: FlashSink>(&mut self, lbn: u32, sink: &mut S) -> MergeCost {
+    pub fn full_merge<S: FlashSink>(&mut self, lbn: u32, sink: &mut S) -> Option<MergeCost> {
         if self.l2p[self.pages_of(lbn)].iter().all(|&ppn| ppn == NONE) {
-            return self.replace_data(lbn, NONE, 0, MergeKind::Full, sink);
+            return Some(self.replace_data(lbn, NONE, 0, MergeKind::Full, sink));
         }
-        let target = self.take(Role::Data, sink);
-        let copies = self.gather(lbn, 0..self.pages_per_block, target, Cause::FullMerge, sink);
-        self.replace_data(lbn, target, copies, MergeKind::Full, sink)
+        let (target, copies) = self.fill(Cause::FullMerge, sink, |device, target, sink| {
+            device.gather(lbn, 0..device.pages_per_block, target, Cause::FullMerge, sink)
+        })?;
+        Some(self.replace_data(lbn, target, copies, MergeKind::Full, sink))
     }
 
     /// Gathers the valid pages of the logical block in a free block after a power loss.
-    pub fn merge_for_recovery<S: FlashSink>(&mut self, lbn: u32, sink: &mut S) {
-        let target = self.take(Role::Data, sink);
-        self.gather(lbn, 0..self.pages_per_block, target, Cause::Recovery, sink);
+    pub fn merge_for_recovery<S: FlashSink>(&mut self, lbn: u32, sink: &mut S) -> Option<()> {
+        let (target, _) = self.fill(Cause::Recovery, sink, |device, target, sink| {
+            device.gather(lbn, 0..device.pages_per_block, target, Cause::Recovery, sink)
+        })?;
         let old = std::mem::replace(&mut self.data[lbn as usize], target);
         if old != NONE {
             self.erase(old, Cause::Recovery, sink);
         }
+        Some(())
     }
 
     /// Full merge of the data block and the pages in `log` alone, at least one of which is valid. What is newer in
-    /// other log blocks stays there; of such a page the data block's older copy is copied as well.
-    pub fn overlay_merge<S: FlashSink>(&mut self, lbn: u32, log: u32, sink: &mut S) -> MergeCost {
+    /// other log blocks stays there; of such a page the data block's older copy is copied as well. If a program fails, all
+    /// pages are merged.
+    pub fn overlay_merge<S: FlashSink>(&mut self, lbn: u32, log: u32, sink: &mut S) -> Option<MergeCost> {
+        let mut is_first = true;
+        let (target, copies) = self.fill(Cause::FullMerge, sink, |device, target, sink| {
+            if std::mem::take(&mut is_first) {
+                device.overlay(lbn, log, target, sink)
+            } else {
+                device.gather(lbn, 0..device.pages_per_block, target, Cause::FullMerge, sink)
+            }
+        })?;
+        Some(self.replace_data(lbn, target, copies, MergeKind::Full, sink))
+    }
+
+    /// Copies to a free block what [`Self::overlay_merge`] says; returns how many pages, unless a program fails.
+    fn overlay<S: FlashSink>(&mut self, lbn: u32, log: u32, target: u32, sink: &mut S) -> Option<u32> {
         let (data, pages) = (self.data[lbn as usize], self.pages_per_block);
-        let target = self.take(Role::Data, sink);
         let mut copies = 0;
         for (offset, lpn) in (lbn * pages..(lbn + 1) * pages).enumerate() {
             let newest = self.l2p[lpn as usize];
@@ -101,29 +120,55 @@ impl LogDevice {
             if newest == NONE {
                 continue;
             } else if newest == old || self.holds(log, newest) {
-                self.copy(lpn, target, offset as u32, (Cause::FullMerge, Role::Data), sink);
+                self.copy(lpn, target, offset as u32, (Cause::FullMerge, Role::Data), sink)?;
             } else if data != NONE && self.p2l[old as usize] == lpn {
-                self.copy_outdated(lpn, old, target, offset as u32, sink);
+                self.copy_outdated(lpn, old, target, offset as u32, sink)?;
             } else {
                 continue;
             }
             copies += 1;
         }
-        self.replace_data(lbn, target, copies, MergeKind::Full, sink)
+        Some(copies)
     }
 
-    /// Copies a page that has a newer copy elsewhere.
-    fn copy_outdated<S: FlashSink>(&mut self, lpn: u32, from: u32, block: u32, offset: u32, sink: &mut S) {
+    /// Copies a page that has a newer copy elsewhere; nothing if that fails.
+    fn copy_outdated<S: FlashSink>(
+        &mut self,
+        lpn: u32,
+        from: u32,
+        block: u32,
+        offset: u32,
+        sink: &mut S,
+    ) -> Option<()> {
         let to = block * self.pages_per_block + offset;
+        let oob = Oob { lpn: Lpn(lpn), sequence: self.next_sequence(), role: Role::Data };
+        sink.copy(Ppn(from), Ppn(to), oob, Cause::FullMerge);
+        if !self.succeeded(block, sink) {
+            return None;
+        }
         self.p2l[to as usize] = lpn;
         self.next[block as usize] = offset as u16 + 1;
-        sink.copy(
-            Ppn(from),
-            Ppn(to),
-            Oob { lpn: Lpn(lpn), sequence: self.sequence, role: Role::Data },
-            Cause::FullMerge,
-        );
-        self.sequence += 1;
+        Some(())
+    }
+
+    /// Fills a free block with valid pages by `gather`, and another whenever a program fails; those that failed are empty
+    /// then. Returns the block and the copies that `gather` made in it.
+    #[inline]
+    fn fill<S: FlashSink>(
+        &mut self,
+        cause: Cause,
+        sink: &mut S,
+        mut gather: impl FnMut(&mut Self, u32, &mut S) -> Option<u32>,
+    ) -> Option<(u32, u32)> {
+        let mut failed = Vec::new();
+        loop {
+            let target = self.take(Role::Data, sink)?;
+            if let Some(copies) = gather(self, target, sink) {
+                failed.into_iter().for_each(|block| self.erase(block, cause, sink));
+                return Some((target, copies));
+            }
+            failed.push(target);
+        }
     }
 
     fn pages_of(&self, lbn: u32) -> Range<usize> {
@@ -138,19 +183,28 @@ impl LogDevice {
         page: u32,
         cause: Cause,
         sink: &mut S,
-    ) -> u32 {
-        let before = self.gather(address.lbn, 0..address.offset, to, cause, sink);
-        self.program(address.lpn, to, address.offset, (page, Role::Data), sink);
-        before + self.gather(address.lbn, address.offset + 1..self.pages_per_block, to, cause, sink)
+    ) -> Option<u32> {
+        let before = self.gather(address.lbn, 0..address.offset, to, cause, sink)?;
+        self.program(address.lpn, to, address.offset, (page, Role::Data), sink)?;
+        Some(before + self.gather(address.lbn, address.offset + 1..self.pages_per_block, to, cause, sink)?)
     }
 
-    /// Copies the valid pages of the logical block at `offsets` that are not yet in `to`; returns how many.
+    /// Copies the valid pages of the logical block at `offsets` that are not yet in `to`; returns how many, unless a program
+    /// fails.
     #[inline]
-    fn gather<S: FlashSink>(&mut self, lbn: u32, offsets: Range<u32>, to: u32, cause: Cause, sink: &mut S) -> u32 {
+    fn gather<S: FlashSink>(
+        &mut self,
+        lbn: u32,
+        offsets: Range<u32>,
+        to: u32,
+        cause: Cause,
+        sink: &mut S,
+    ) -> Option<u32> {
         let pages = self.pages_per_block;
         let (first_lpn, first_to) = (lbn * pages, to * pages);
         let mut sequence = self.sequence;
         let mut copies = 0;
+        let mut whole = true;
         // Most pages come from one block after the other: count them by block and book them at its end.
         let (mut from_block, mut from_first, mut taken) = (to, first_to, 0);
         for offset in offsets {
@@ -158,6 +212,13 @@ impl LogDevice {
             let from = self.l2p[lpn as usize];
             if from == NONE || from.wrapping_sub(first_to) < pages {
                 continue;
+            }
+            let ppn = first_to + offset;
+            sink.copy(Ppn(from), Ppn(ppn), Oob { lpn: Lpn(lpn), sequence, role: Role::Data }, cause);
+            sequence += 1;
+            whole = self.succeeded(to, sink);
+            if !whole {
+                break;
             }
             if from.wrapping_sub(from_first) >= pages {
                 self.table.lose(BlockId(from_block), taken);
@@ -167,17 +228,14 @@ impl LogDevice {
             }
             taken += 1;
             copies += 1;
-            let ppn = first_to + offset;
             self.l2p[lpn as usize] = ppn;
             self.p2l[ppn as usize] = lpn;
             self.next[to as usize] = self.next[to as usize].max(offset as u16 + 1);
-            sink.copy(Ppn(from), Ppn(ppn), Oob { lpn: Lpn(lpn), sequence, role: Role::Data }, cause);
-            sequence += 1;
         }
         self.table.lose(BlockId(from_block), taken);
         self.table.gain(BlockId(to), copies as u16);
         self.sequence = sequence;
-        copies
+        whole.then_some(copies)
     }
 
     /// Makes `block` (or nothing) the data block of `lbn` and erases the one before.

@@ -13,8 +13,7 @@
 //!   goes to the log.
 //! - Merges copy valid pages only. Pages never written or trimmed stay holes and cost nothing; on a device
 //!   that was filled first every merge is as expensive as the papers count it.
-//! - A block that cannot be erased is used no more. A program that fails is not handled yet: flash that fails programs
-//!   must not be put below a log-block FTL.
+//! - A page that cannot be programmed leaves its block like one that is full; `failure.rs` says what becomes of it.
 //! - An erase happens where the merge that frees the block happens.
 //! - A trim forgets the newest copy and thereby all older ones. The place of the page in the data block is
 //!   then used up: writing it again is a collision.
@@ -23,6 +22,7 @@
 
 pub mod bast;
 mod device;
+mod failure;
 pub mod fast;
 pub mod faster;
 mod merge;
@@ -107,8 +107,15 @@ pub(crate) trait Log {
     /// Whether it has a sequential log, whose pages it tells ([`ssdlab_nand::Note::Captured`]).
     fn captures(&self) -> bool;
 
-    /// Writes page `page` of the host request to the log, after whatever merges that takes.
-    fn write<S: FlashSink>(&mut self, device: &mut LogDevice, address: PageAddress, page: u32, sink: &mut S);
+    /// Writes page `page` of the host request to the log, after whatever merges that takes. Nothing if its program fails,
+    /// or the drive is stuck for lack of erased blocks.
+    fn write<S: FlashSink>(
+        &mut self,
+        device: &mut LogDevice,
+        address: PageAddress,
+        page: u32,
+        sink: &mut S,
+    ) -> Option<()>;
 
     /// Blocks that belong to the log now.
     fn blocks(&self) -> Vec<u32>;
@@ -170,9 +177,17 @@ impl<L: Log> Ftl for LogFtl<L> {
     #[inline]
     fn write<S: FlashSink>(&mut self, lpn: Lpn, count: u32, _context: WriteContext, sink: &mut S) {
         for page in 0..count {
+            // What failed for the page before may leave no room for this one.
+            if S::FAILS && self.device.is_worn_out() {
+                return;
+            }
             let address = self.device.locate(lpn.0 + page);
-            if !self.device.write_in_place(address, page, sink) {
-                self.log.write(&mut self.device, address, page, sink);
+            while !self.device.write_in_place(address, page, sink)
+                && self.log.write(&mut self.device, address, page, sink).is_none()
+            {
+                if self.device.is_stuck() {
+                    return;
+                }
             }
         }
     }
@@ -189,6 +204,10 @@ impl<L: Log> Ftl for LogFtl<L> {
         self.device.is_worn_out()
     }
 
+    fn keep_for_failures(&mut self, blocks: u32) -> Result<(), String> {
+        self.device.keep_for_failures(blocks)
+    }
+
     fn lookup(&self, lpn: Lpn) -> Option<Ppn> {
         self.device.newest(lpn.0).map(Ppn)
     }
@@ -196,6 +215,10 @@ impl<L: Log> Ftl for LogFtl<L> {
     #[inline(always)]
     fn prefetch(&self, lpn: Lpn) {
         self.device.prefetch(lpn.0);
+    }
+
+    fn free_blocks(&self) -> u32 {
+        self.device.table.free_in_all()
     }
 
     fn erase_counts(&self) -> &[u32] {

@@ -63,6 +63,9 @@ impl<L: Log> LogFtl<L> {
         rest = log.take_up(device, rest);
         for LogBlock { block, .. } in rest {
             device.empty(block, sink)?;
+            if device.is_stuck() {
+                break;
+            }
         }
         Ok(())
     }
@@ -101,10 +104,7 @@ impl LogDevice {
         for &Block { block, next, sound, .. } in &survey.blocks {
             self.next[block.index()] = next as u16;
             if !sound {
-                // Written no further.
-                let first = block.0 * self.pages_per_block;
-                self.p2l[(first + next) as usize..(first + self.pages_per_block) as usize].fill(SPOILED);
-                self.next[block.index()] = self.pages_per_block as u16;
+                self.seal(block.0);
             }
         }
     }
@@ -151,14 +151,17 @@ impl LogDevice {
         LogBlock { block: block.0, role, opened, written, copies, owner, in_place: in_place && !several }
     }
 
-    /// Merges the logical blocks of the valid pages of a block that has no use, and erases it.
+    /// Merges the logical blocks of the valid pages of a block that has no use, and erases it. Where so many blocks have
+    /// failed that there is none to merge to, it stays.
     fn empty<S: FlashSink>(&mut self, block: u32, sink: &mut S) -> Result<(), String> {
         for offset in 0..self.pages_per_block {
             if let Some(address) = self.valid_page(block, offset) {
-                if self.table.free(0) == 0 {
+                if !S::FAILS && self.table.free(0) == 0 {
                     return Err(format!("no erased block is left to take the pages of block {block}"));
                 }
-                self.merge_for_recovery(address.lbn, sink);
+                if self.merge_for_recovery(address.lbn, sink).is_none() {
+                    return Ok(());
+                }
             }
         }
         self.erase(block, Cause::Recovery, sink);

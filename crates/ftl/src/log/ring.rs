@@ -79,34 +79,40 @@ impl Ring {
 
     /// The block and offset that the next page goes to; the ring must not be full.
     #[inline]
-    fn next_place<S: FlashSink>(&mut self, device: &mut LogDevice, sink: &mut S) -> (u32, u32) {
+    fn next_place<S: FlashSink>(&mut self, device: &mut LogDevice, sink: &mut S) -> Option<(u32, u32)> {
         match self.newest() {
-            Some(block) if !device.is_full(block) => (block, device.next(block)),
+            Some(block) if !device.is_full(block) => Some((block, device.next(block))),
             _ => {
                 debug_assert!((self.blocks.len() as u32) < self.capacity, "the ring is full");
-                let block = device.take(self.role, sink);
+                let block = device.take(self.role, sink)?;
                 self.push(block);
-                (block, 0)
+                Some((block, 0))
             }
         }
     }
 
-    /// Appends page `page` of the host request; the ring must not be full.
+    /// Appends page `page` of the host request; the ring must not be full. Nothing if that fails.
     #[inline]
-    pub fn append<S: FlashSink>(&mut self, device: &mut LogDevice, address: PageAddress, page: u32, sink: &mut S) {
-        let (block, offset) = self.next_place(device, sink);
-        device.program(address.lpn, block, offset, (page, self.role), sink);
+    pub fn append<S: FlashSink>(
+        &mut self,
+        device: &mut LogDevice,
+        address: PageAddress,
+        page: u32,
+        sink: &mut S,
+    ) -> Option<()> {
+        let (block, offset) = self.next_place(device, sink)?;
+        device.program(address.lpn, block, offset, (page, self.role), sink)
     }
 
-    /// Appends a copy of a valid page; the ring must not be full.
+    /// Appends a copy of a valid page; the ring must not be full. Nothing if that fails.
     pub fn append_copy<S: FlashSink>(
         &mut self,
         device: &mut LogDevice,
         address: PageAddress,
         cause: Cause,
         sink: &mut S,
-    ) {
-        let (block, offset) = self.next_place(device, sink);
-        device.copy(address.lpn, block, offset, (cause, self.role), sink);
+    ) -> Option<()> {
+        let (block, offset) = self.next_place(device, sink)?;
+        device.copy(address.lpn, block, offset, (cause, self.role), sink)
     }
 }

@@ -173,80 +173,101 @@ impl Sbfast {
     }
 
     /// A page has just been programmed into an SLB.
-    fn written<S: FlashSink>(&mut self, device: &mut LogDevice, slot: u32, sink: &mut S) -> MergeCost {
+    fn written<S: FlashSink>(&mut self, device: &mut LogDevice, slot: u32, sink: &mut S) -> Option<MergeCost> {
         let Slot { lbn, block, .. } = self.slots[slot as usize];
         self.slots[slot as usize].written += 1;
         if self.victim == LogVictim::Lru {
             self.order.renew(slot);
         }
         if device.valid(block) < device.pages_per_block() {
-            return MergeCost::default();
+            return Some(MergeCost::default());
         }
         self.remove(slot, RetireReason::Completed, sink);
         device.merge_in_place(lbn, block, sink)
     }
 
-    fn put<S: FlashSink>(&mut self, device: &mut LogDevice, slot: u32, address: PageAddress, page: u32, sink: &mut S) {
+    fn put<S: FlashSink>(
+        &mut self,
+        device: &mut LogDevice,
+        slot: u32,
+        address: PageAddress,
+        page: u32,
+        sink: &mut S,
+    ) -> Option<()> {
         let block = self.slots[slot as usize].block;
-        device.program(address.lpn, block, address.offset, (page, Role::SequentialLog), sink);
+        device.program(address.lpn, block, address.offset, (page, Role::SequentialLog), sink)?;
         sink.note(Note::Captured(Lpn(address.lpn)));
-        self.written(device, slot, sink);
+        self.written(device, slot, sink).map(|_| ())
     }
 
-    fn take_slot<S: FlashSink>(&mut self, device: &mut LogDevice, lbn: u32, sink: &mut S) -> u32 {
+    fn take_slot<S: FlashSink>(&mut self, device: &mut LogDevice, lbn: u32, sink: &mut S) -> Option<u32> {
         if self.free_slots.is_empty()
             && let Some(victim) = self.order.oldest()
         {
-            self.evict(device, victim, sink);
+            self.evict(device, victim, sink)?;
         }
+        let block = device.take(Role::SequentialLog, sink)?;
         let slot = self.free_slots.pop().expect("an eviction frees its slot");
         let older = self.newest[lbn as usize];
-        let block = device.take(Role::SequentialLog, sink);
         self.slots[slot as usize] = Slot { lbn, block, older, written: 0 };
         self.newest[lbn as usize] = slot;
         self.order.push(slot);
-        slot
+        Some(slot)
     }
 
-    fn evict<S: FlashSink>(&mut self, device: &mut LogDevice, slot: u32, sink: &mut S) {
+    fn evict<S: FlashSink>(&mut self, device: &mut LogDevice, slot: u32, sink: &mut S) -> Option<()> {
         let block = self.slots[slot as usize].block;
         if device.valid(block) == 0 {
             self.remove(slot, RetireReason::Evicted, sink);
             device.erase(block, Cause::Gc, sink);
+            Some(())
         } else {
-            self.merge(device, slot, RetireReason::Evicted, sink);
+            self.merge(device, slot, RetireReason::Evicted, sink)
         }
     }
 
     /// Merges the logical block of an SLB.
-    fn merge<S: FlashSink>(&mut self, device: &mut LogDevice, slot: u32, reason: RetireReason, sink: &mut S) {
+    fn merge<S: FlashSink>(
+        &mut self,
+        device: &mut LogDevice,
+        slot: u32,
+        reason: RetireReason,
+        sink: &mut S,
+    ) -> Option<()> {
         let Slot { lbn, block, .. } = self.slots[slot as usize];
         self.remove(slot, reason, sink);
-        device.merge_in_place(lbn, block, sink);
+        device.merge_in_place(lbn, block, sink).map(|_| ())
     }
 
-    fn append<S: FlashSink>(&mut self, device: &mut LogDevice, address: PageAddress, page: u32, sink: &mut S) {
+    fn append<S: FlashSink>(
+        &mut self,
+        device: &mut LogDevice,
+        address: PageAddress,
+        page: u32,
+        sink: &mut S,
+    ) -> Option<()> {
         if self.random.is_full(device) {
-            self.reclaim(device, sink);
+            self.reclaim(device, sink)?;
         }
-        self.random.append(device, address, page, sink);
+        self.random.append(device, address, page, sink)
     }
 
-    fn reclaim<S: FlashSink>(&mut self, device: &mut LogDevice, sink: &mut S) {
+    fn reclaim<S: FlashSink>(&mut self, device: &mut LogDevice, sink: &mut S) -> Option<()> {
         let victim = self.random.give_up().expect("a full ring has an oldest block");
         device.retire(victim, RetireReason::Oldest, sink);
         let (mut associated, mut cost) = (0, MergeCost::default());
         for offset in 0..device.pages_per_block() {
             let Some(address) = device.valid_page(victim, offset) else { continue };
-            if let Some(slot) = self.newest(address.lbn).filter(|&slot| self.can_put(device, slot, address.offset)) {
-                let (block, why) = (self.slots[slot as usize].block, (Cause::FullMerge, Role::SequentialLog));
-                device.copy(address.lpn, block, address.offset, why, sink);
+            let why = (Cause::FullMerge, Role::SequentialLog);
+            if let Some(slot) = self.newest(address.lbn).filter(|&slot| self.can_put(device, slot, address.offset))
+                && device.copy(address.lpn, self.slots[slot as usize].block, address.offset, why, sink).is_some()
+            {
                 cost.copies += 1;
-                cost += self.written(device, slot, sink);
+                cost += self.written(device, slot, sink)?;
             } else {
                 cost += match self.rlb_merge {
-                    RlbMerge::Victim => device.overlay_merge(address.lbn, victim, sink),
-                    RlbMerge::Block => device.full_merge(address.lbn, sink),
+                    RlbMerge::Victim => device.overlay_merge(address.lbn, victim, sink)?,
+                    RlbMerge::Block => device.full_merge(address.lbn, sink)?,
                 };
                 associated += 1;
             }
@@ -256,6 +277,7 @@ impl Sbfast {
         if associated > 0 {
             sink.note(Note::Reclaimed { associated, cost });
         }
+        Some(())
     }
 }
 
@@ -281,21 +303,29 @@ impl Log for Sbfast {
         true
     }
 
-    fn write<S: FlashSink>(&mut self, device: &mut LogDevice, address: PageAddress, page: u32, sink: &mut S) {
+    fn write<S: FlashSink>(
+        &mut self,
+        device: &mut LogDevice,
+        address: PageAddress,
+        page: u32,
+        sink: &mut S,
+    ) -> Option<()> {
         let newest = self.newest(address.lbn);
         let room = newest.filter(|&slot| self.can_put(device, slot, address.offset));
         let beyond_header = address.offset % self.sub_block_pages;
         if beyond_header == 0 {
-            let slot = room.unwrap_or_else(|| self.take_slot(device, address.lbn, sink));
-            self.put(device, slot, address, page, sink);
-            return;
+            let slot = match room {
+                Some(slot) => slot,
+                None => self.take_slot(device, address.lbn, sink)?,
+            };
+            return self.put(device, slot, address, page, sink);
         }
         let header = address.lpn - beyond_header;
         match newest.filter(|&slot| device.is_in(header, self.slots[slot as usize].block)) {
             Some(_) if let Some(slot) = room => self.put(device, slot, address, page, sink),
             Some(slot) => {
-                self.merge(device, slot, RetireReason::Broken, sink);
-                self.append(device, address, page, sink);
+                self.merge(device, slot, RetireReason::Broken, sink)?;
+                self.append(device, address, page, sink)
             }
             None => self.append(device, address, page, sink),
         }

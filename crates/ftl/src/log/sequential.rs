@@ -60,7 +60,7 @@ impl SequentialLog {
         self.open.map(|open| open.block)
     }
 
-    /// Writes the page if it belongs here; false if it is one for the random log.
+    /// Writes the page if it belongs here; false if it is one for the random log, nothing if that fails.
     ///
     /// ```text
     /// offset 0:                  partial merge of what is here; a new block for this owner, page 0
@@ -74,44 +74,43 @@ impl SequentialLog {
         address: PageAddress,
         page: u32,
         sink: &mut S,
-    ) -> bool {
+    ) -> Option<bool> {
         if address.offset == 0 && self.blocks > 0 {
-            self.merge(device, RetireReason::Restarted, sink);
-            let block = device.take(Role::SequentialLog, sink);
+            self.merge(device, RetireReason::Restarted, sink)?;
+            let block = device.take(Role::SequentialLog, sink)?;
             self.open = Some(Open { block, owner: address.lbn });
-            device.program(address.lpn, block, 0, (page, Role::SequentialLog), sink);
+            device.program(address.lpn, block, 0, (page, Role::SequentialLog), sink)?;
             sink.note(Note::Captured(Lpn(address.lpn)));
-            return true;
+            return Some(true);
         }
         let Some(Open { block, .. }) = self.open.filter(|open| open.owner == address.lbn) else {
-            return false;
+            return Some(false);
         };
         let next = device.next(block);
         if address.offset == next {
-            device.program(address.lpn, block, next, (page, Role::SequentialLog), sink);
+            device.program(address.lpn, block, next, (page, Role::SequentialLog), sink)?;
             sink.note(Note::Captured(Lpn(address.lpn)));
             if device.is_full(block) {
                 self.open = None;
                 device.retire(block, RetireReason::Completed, sink);
-                device.merge_in_place(address.lbn, block, sink);
+                device.merge_in_place(address.lbn, block, sink)?;
             }
-            return true;
+            return Some(true);
         }
         self.open = None;
         device.retire(block, RetireReason::Broken, sink);
-        device.merge_in_place_with(address, block, page, sink);
-        true
+        device.merge_in_place_with(address, block, page, sink).map(|_| true)
     }
 
     /// Partial merge of the block, if there is one.
-    fn merge<S: FlashSink>(&mut self, device: &mut LogDevice, reason: RetireReason, sink: &mut S) -> MergeCost {
-        let Some(Open { block, owner }) = self.open.take() else { return MergeCost::default() };
+    fn merge<S: FlashSink>(&mut self, device: &mut LogDevice, reason: RetireReason, sink: &mut S) -> Option<MergeCost> {
+        let Some(Open { block, owner }) = self.open.take() else { return Some(MergeCost::default()) };
         device.retire(block, reason, sink);
         device.merge_in_place(owner, block, sink)
     }
 
     /// Merges a logical block to free a random log block: partially if it owns the block here, else fully.
-    pub fn merge_block<S: FlashSink>(&mut self, device: &mut LogDevice, lbn: u32, sink: &mut S) -> MergeCost {
+    pub fn merge_block<S: FlashSink>(&mut self, device: &mut LogDevice, lbn: u32, sink: &mut S) -> Option<MergeCost> {
         match self.open {
             Some(open) if open.owner == lbn => self.merge(device, RetireReason::Merged, sink),
             _ => device.full_merge(lbn, sink),

@@ -70,14 +70,15 @@ impl<M: MapModel> PageFtl<M> {
         // broken policy into an error instead of a hang.
         let mut patience = 1_000 + 64 * u64::from(self.blocks.table().len());
         while short(self) && !(S::FAILS && self.stuck) {
-            if S::FAILS && self.planes[plane].victim.is_none() && self.blocks.plane(plane).sealed() == 0 {
-                // So many blocks have failed that nothing is left to collect.
+            let nothing_left = self.planes[plane].victim.is_none() && self.blocks.plane(plane).sealed() == 0;
+            if S::FAILS && (nothing_left || patience == 0) {
+                // So many blocks have failed that collection yields nothing any more.
                 self.stuck = true;
                 return;
             }
+            assert!(patience > 0, "garbage collection makes no progress: every victim was fully valid");
             self.collect(plane, u32::MAX, sink, Self::choose);
             patience -= 1;
-            assert!(patience > 0, "garbage collection makes no progress: every victim was fully valid");
         }
     }
 

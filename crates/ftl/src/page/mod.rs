@@ -425,6 +425,10 @@ impl<M: MapModel> Ftl for PageFtl<M> {
         self.map.prefetch(lpn.0);
     }
 
+    fn free_blocks(&self) -> u32 {
+        self.blocks.table().free_in_all()
+    }
+
     fn erase_counts(&self) -> &[u32] {
         self.blocks.table().erase_counts()
     }

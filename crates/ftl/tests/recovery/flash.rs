@@ -2,7 +2,7 @@
 
 use ssdlab_core::{BlockId, Lpn, Ppn, Rng};
 use ssdlab_ftl::Shape;
-use ssdlab_nand::{Cause, FlashSink, Found, Note, Oob, ProgramOrder, Scan, Source, Trimmed};
+use ssdlab_nand::{Cause, Failure, FlashSink, Found, Note, Oob, ProgramOrder, Scan, Source, Trimmed};
 
 /// What becomes of the operation during which power fails.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -44,6 +44,11 @@ pub struct Flash {
     /// Operations done for recovery.
     pub recovering: u64,
     pub violation: Option<String>,
+    /// One program or erase of so many fails; 0 is none.
+    pub one_in: u64,
+    faults: Rng,
+    pub failure: Option<Failure>,
+    pub failures: u64,
 }
 
 impl Flash {
@@ -66,6 +71,10 @@ impl Flash {
             rng: Rng::named(seed, "torn"),
             recovering: 0,
             violation: None,
+            one_in: 0,
+            faults: Rng::named(seed, "failures"),
+            failure: None,
+            failures: 0,
         }
     }
 
@@ -80,6 +89,19 @@ impl Flash {
 
     pub fn begin_write(&mut self, lpn: u32, stamps: Vec<u64>) {
         self.payload = (lpn, stamps);
+    }
+
+    /// Whether the operation fails; none does that power cut short.
+    pub fn fails(&mut self, failure: Failure) -> bool {
+        let fails = !self.is_off() && self.one_in > 0 && self.faults.below(self.one_in) == 0;
+        self.failure = fails.then_some(failure);
+        self.failures += u64::from(fails);
+        fails
+    }
+
+    /// An erase that changes nothing.
+    pub fn fail_to_erase(&mut self, cause: Cause) {
+        self.begins(cause);
     }
 
     /// The page could not be programmed after all.
@@ -187,6 +209,9 @@ impl FlashSink for Flash {
         if self.is_off() {
             return;
         }
+        if self.bad[block.index()] {
+            self.blame(format!("erase of block {block}, which is bad"));
+        }
         if std::mem::take(&mut self.unsettled) {
             self.blame(format!("erase of block {block} without a barrier after copies"));
         }
@@ -217,7 +242,9 @@ impl FlashSink for Flash {
     }
 
     fn note(&mut self, note: Note) {
-        if let Note::Bad(block) = note {
+        if let Note::Bad(block) = note
+            && !self.is_off()
+        {
             self.bad[block.index()] = true;
         }
     }

@@ -7,6 +7,7 @@ mod failing;
 mod flash;
 mod world;
 
+use failing::Faults;
 use flash::{Flash, Last};
 use proptest::prelude::*;
 use ssdlab_core::{Ppn, Rng};
@@ -14,11 +15,14 @@ use ssdlab_nand::{Found, Scan};
 use world::{Happened, Look, World, requests};
 
 /// Power fails at each operation of some requests, and then at each of the recovery.
-fn exhaust(number: usize, seed: u64) -> Result<Happened, String> {
+fn exhaust(number: usize, seed: u64, faults: Option<Faults>) -> Result<Happened, String> {
     let (ftl, shape) = drives::drive(seed, number);
     let requests = requests(shape, seed, 40);
     let live = |cuts: Vec<(u64, Last)>| {
-        let world = World { ftl, shape, seed, cuts };
+        let mut world = World { ftl, shape, seed, cuts, faults: None };
+        if let Some(faults) = faults {
+            world = world.with_faults(faults);
+        }
         world.live(&requests, Look::RIGHT).map_err(|error| format!("{error}\nin {world:?}"))
     };
     let mut all = Happened { operations: live(Vec::new())?.operations, ..Happened::default() };
@@ -26,6 +30,7 @@ fn exhaust(number: usize, seed: u64) -> Result<Happened, String> {
         for last in [Last::Undone, Last::Torn] {
             let happened = live(vec![(cut, last)])?;
             all.recovering += happened.recovering;
+            all.failures += happened.failures;
             for second in 1..=happened.recovering {
                 for last_again in [Last::Undone, Last::Torn] {
                     let cuts = vec![(cut, last), (second, last_again)];
@@ -45,7 +50,7 @@ fn random_world(seed: u64, number: usize) -> World {
         let most = if rng.below(2) == 0 { 8 } else { 200 };
         (1 + rng.below(most), [Last::Undone, Last::Torn][rng.below(2) as usize])
     });
-    World { ftl, shape, seed, cuts: cuts.collect() }
+    World { ftl, shape, seed, cuts: cuts.collect(), faults: None }
 }
 
 fn lives(world: &World, look: Look) -> Result<Happened, String> {
@@ -104,7 +109,7 @@ fn power_may_fail_at_any_operation_and_again_in_recovery() {
     for (number, name) in drives::names().enumerate() {
         let mut all = Happened::default();
         for seed in 0..3 {
-            let happened = exhaust(number, seed).unwrap_or_else(|error| panic!("{name}: {error}"));
+            let happened = exhaust(number, seed, None).unwrap_or_else(|error| panic!("{name}: {error}"));
             all.recovering += happened.recovering;
             all.lost_in_recovery += happened.lost_in_recovery;
         }

@@ -5,6 +5,7 @@ use ssdlab_ftl::choice::Visitor;
 use ssdlab_ftl::{Ftl, FtlChoice, Shape, WriteContext};
 use ssdlab_nand::{Cause, Found, Scan, Trimmed};
 
+use crate::failing::{Faults, Sink};
 use crate::flash::{Flash, Last};
 
 /// A request of the host.
@@ -42,6 +43,7 @@ pub struct World {
     pub seed: u64,
     /// Operations from one power loss to the next, and what becomes of the last of them; then power stays.
     pub cuts: Vec<(u64, Last)>,
+    pub faults: Option<Faults>,
 }
 
 /// Flash as a recovery sees it that may be wrong.
@@ -84,15 +86,26 @@ pub struct Happened {
     pub lost_in_recovery: u32,
     /// Operations of recovery.
     pub recovering: u64,
+    /// Operations that failed.
+    pub failures: u64,
+    /// Whether the drive was worn out at last.
+    pub worn_out: bool,
 }
 
 impl World {
+    /// The same on flash that fails, with so many blocks more.
+    pub fn with_faults(self, faults: Faults) -> Self {
+        let blocks = self.shape.blocks + self.shape.planes * (faults.kept + faults.spare);
+        Self { shape: Shape { blocks, ..self.shape }, faults: Some(faults), ..self }
+    }
+
     /// Lives through it.
     pub fn live(&self, requests: &[Ask], look: Look) -> Result<Happened, String> {
         let mut host = Host::new(self, look);
         let mut requests = requests.iter().copied();
         loop {
             let end = self.ftl.build(self.shape, self.seed, Life { host: &mut host, requests: &mut requests })??;
+            host.happened.failures = host.flash.failures;
             if end {
                 return Ok(host.happened);
             }
@@ -105,6 +118,7 @@ struct Host {
     shape: Shape,
     flash: Flash,
     look: Look,
+    faults: Option<Faults>,
     cuts: Vec<(u64, Last)>,
     /// Stamp of each logical page.
     pages: Vec<Option<u64>>,
@@ -122,10 +136,12 @@ impl Host {
         let mut flash = Flash::new(world.shape, world.seed);
         let (operations, last) = cuts.pop().unwrap_or((u64::MAX, Last::Undone));
         flash.power_up(operations, last);
+        flash.one_in = world.faults.map_or(0, |faults| faults.one_in);
         Self {
             shape: world.shape,
             flash,
             look,
+            faults: world.faults,
             cuts,
             pages: vec![None; world.shape.logical_pages as usize],
             lost: None,
@@ -162,6 +178,13 @@ impl Host {
         Ok(())
     }
 
+    /// Operations of the first life are those at which power may be lost.
+    fn count_operations(&mut self) {
+        if self.happened.operations == 0 {
+            self.happened.operations = u64::MAX - self.flash.left;
+        }
+    }
+
     fn rules(&self, when: &str) -> Result<(), String> {
         match &self.flash.violation {
             Some(violation) => Err(format!("{when}: {violation}")),
@@ -178,45 +201,74 @@ struct Life<'a, R> {
 
 impl<R: Iterator<Item = Ask>> Life<'_, R> {
     fn live<F: Ftl>(self, mut ftl: F) -> Result<bool, String> {
-        let Self { host, requests } = self;
-        if !std::mem::take(&mut host.fresh) {
-            let (operations, last) = host.cuts.pop().unwrap_or((u64::MAX, Last::Undone));
-            host.flash.power_up(operations, last);
-            let scanned = host.flash.clone();
-            let eyes = Eyes { flash: &scanned, page: host.look.page };
-            ftl.recover(&eyes, &(host.look.trims)(&scanned.trims), &mut host.flash)?;
-            host.happened.recovering = host.flash.recovering;
-            host.rules("recovery")?;
-            if host.flash.is_off() {
-                host.happened.lost_in_recovery += 1;
-                return Ok(false);
-            }
-            host.compare(&ftl).map_err(|error| format!("after recovery: {error}"))?;
-            ftl.check().map_err(|error| format!("after recovery: {error}"))?;
-            if ftl.is_worn_out() {
-                return Err("it is worn out, although nothing failed".into());
-            }
-            if ftl.erase_counts() != host.flash.erases() {
-                return Err("erases are counted wrong".into());
+        match self.host.faults {
+            None => self.live_on::<F, false>(ftl),
+            Some(Faults { kept, .. }) => {
+                ftl.keep_for_failures(kept)?;
+                self.live_on::<F, true>(ftl)
             }
         }
-        for request in requests {
+    }
+
+    /// Takes up what power left, unless it is gone again.
+    fn recover<F: Ftl, const FAILS: bool>(host: &mut Host, ftl: &mut F) -> Result<(), String> {
+        let (operations, last) = host.cuts.pop().unwrap_or((u64::MAX, Last::Undone));
+        host.flash.power_up(operations, last);
+        let scanned = host.flash.clone();
+        let eyes = Eyes { flash: &scanned, page: host.look.page };
+        ftl.recover(&eyes, &(host.look.trims)(&scanned.trims), &mut Sink::<FAILS>(&mut host.flash))?;
+        host.happened.recovering = host.flash.recovering;
+        host.rules("recovery")?;
+        if host.flash.is_off() {
+            host.happened.lost_in_recovery += 1;
+            return Ok(());
+        }
+        host.compare(ftl).map_err(|error| format!("after recovery: {error}"))?;
+        ftl.check().map_err(|error| format!("after recovery: {error}"))?;
+        if ftl.is_worn_out() && !FAILS {
+            return Err("it is worn out, although nothing failed".into());
+        }
+        let counts = (0..).map(BlockId).zip(ftl.erase_counts().iter().zip(host.flash.erases()));
+        let wrong = counts.filter(|(block, (counted, done))| counted != done && !host.flash.is_bad(*block)).next();
+        wrong.map_or(Ok(()), |(block, _)| Err(format!("erases of block {block} are counted wrong")))
+    }
+
+    fn live_on<F: Ftl, const FAILS: bool>(self, mut ftl: F) -> Result<bool, String> {
+        let Self { host, requests } = self;
+        if !std::mem::take(&mut host.fresh) {
+            Self::recover::<F, FAILS>(host, &mut ftl)?;
+            if host.flash.is_off() {
+                return Ok(false);
+            }
+        }
+        while !ftl.is_worn_out()
+            && let Some(request) = requests.next()
+        {
             let mut stamps = Vec::new();
             match request {
                 Ask::Write(first, count) => {
                     stamps = (host.stamps..host.stamps + u64::from(count)).collect();
                     host.stamps += u64::from(count);
                     host.flash.begin_write(first, stamps.clone());
-                    ftl.write(Lpn(first), count, WriteContext::default(), &mut host.flash);
+                    ftl.write(Lpn(first), count, WriteContext::default(), &mut Sink::<FAILS>(&mut host.flash));
                 }
-                Ask::Trim(first, count) => ftl.trim(Lpn(first), count, &mut host.flash),
+                Ask::Trim(first, count) => ftl.trim(Lpn(first), count, &mut Sink::<FAILS>(&mut host.flash)),
                 Ask::Collect(plane, pages) => {
-                    ftl.background(plane, 3, pages, &mut host.flash);
+                    ftl.background(plane, 3, pages, &mut Sink::<FAILS>(&mut host.flash));
                 }
             }
             host.rules(&format!("{request:?}"))?;
             if host.flash.is_off() {
                 host.lost = Some((request, stamps));
+                return Ok(false);
+            }
+            if ftl.is_worn_out() {
+                // Whether it was served to its end nobody is told. It is worn out after a power loss, too, or goes on.
+                host.lost = Some((request, stamps));
+                host.happened.worn_out = true;
+                host.count_operations();
+                ftl.check().map_err(|error| format!("worn out after {request:?}: {error}"))?;
+                host.compare(&ftl).map_err(|error| format!("worn out after {request:?}: {error}"))?;
                 return Ok(false);
             }
             match request {
@@ -230,13 +282,13 @@ impl<R: Iterator<Item = Ask>> Life<'_, R> {
             }
             ftl.check().map_err(|error| format!("after {request:?}: {error}"))?;
         }
-        ftl.read(Lpn(0), host.shape.logical_pages, Cause::Host, &mut host.flash);
+        ftl.read(Lpn(0), host.shape.logical_pages, Cause::Host, &mut Sink::<FAILS>(&mut host.flash));
         host.rules("the last read")?;
         if host.flash.is_off() {
             return Ok(false);
         }
         host.compare(&ftl)?;
-        host.happened.operations = u64::MAX - host.flash.left;
+        host.count_operations();
         Ok(true)
     }
 }

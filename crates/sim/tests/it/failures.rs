@@ -3,9 +3,10 @@
 
 use proptest::prelude::*;
 use ssdlab_core::{BlockId, Lpn, Ppn, Rng};
-use ssdlab_ftl::map::{MapModel, SegmentCache, WholeMap, segments};
+use ssdlab_ftl::choice::{LOG_FTLS, Visitor};
+use ssdlab_ftl::map::{SegmentCache, WholeMap, segments};
 use ssdlab_ftl::page::PageFtl;
-use ssdlab_ftl::{Ftl, WriteContext};
+use ssdlab_ftl::{Ftl, FtlChoice, WriteContext};
 use ssdlab_nand::{Cause, Failure, FlashSink, Note, Oob, Source};
 use ssdlab_sim::Setup;
 use ssdlab_sim::check::shadow::{Checker, Shadow};
@@ -90,7 +91,7 @@ impl FlashSink for Failing {
 }
 
 /// Writes at random until the FTL is worn out or all writes are done; then reads everything. The flash as it is then.
-fn wear<M: MapModel>(setup: &Setup, mut ftl: PageFtl<M>, one_in: u64, seed: u64) -> Result<Failing, String> {
+fn wear<F: Ftl>(setup: &Setup, mut ftl: F, one_in: u64, seed: u64) -> Result<Failing, String> {
     ftl.keep_for_failures(3)?;
     let mut flash = Failing::new(setup, one_in, seed);
     let mut rng = Rng::named(seed, "writes");
@@ -139,10 +140,64 @@ proptest! {
         // Sixteen entries to a map page, four to a segment, four segments in RAM.
         setup.geometry.page_bytes = 1024;
         let map = segments::INFO.set(&[("cache", 1024), ("segment", 256), ("entry", 64)]).expect("in range");
-        setup.ftl = ssdlab_ftl::FtlChoice::Page(ssdlab_testkit::SMALL_OPTIONS, map);
+        setup.ftl = FtlChoice::Page(ssdlab_testkit::SMALL_OPTIONS, map);
         let map = SegmentCache::new(setup.logical_pages, setup.geometry.page_bytes, &map).expect("a sound cache");
         let ftl = PageFtl::with_map(setup.shape(), ssdlab_testkit::SMALL_OPTIONS, map, seed).expect("large enough");
         prop_assert_eq!(wear(&setup, ftl, one_in, seed).err(), None);
+    }
+
+    #[test]
+    fn log_blocks_survive_failing_programs_and_erases(
+        seed in any::<u64>(),
+        one_in in 1_000_u64..10_000,
+        number in 0..LOG_FTLS.len(),
+    ) {
+        prop_assert_eq!(wear_log_blocks(number, one_in, seed).err(), None);
+    }
+}
+
+struct Wear<'a> {
+    setup: &'a Setup,
+    one_in: u64,
+    seed: u64,
+}
+
+impl Visitor for Wear<'_> {
+    type Output = Result<Failing, String>;
+
+    fn plain<F: Ftl + Send + 'static>(self, ftl: F) -> Self::Output {
+        wear(self.setup, ftl, self.one_in, self.seed)
+    }
+
+    fn cached_map<F: Ftl + Send + 'static>(self, ftl: F) -> Self::Output {
+        self.plain(ftl)
+    }
+
+    fn log_blocks<F: Ftl + Send + 'static>(self, ftl: F, _captures: bool) -> Self::Output {
+        self.plain(ftl)
+    }
+}
+
+/// An FTL with twelve log blocks, and 38 blocks beyond these and the data blocks.
+fn wear_log_blocks(number: usize, one_in: u64, seed: u64) -> Result<Failing, String> {
+    let mut setup = small_setup(90, 8, 0);
+    setup.logical_pages = 40 * 8;
+    let info = LOG_FTLS[number];
+    let sub_block = info.parameters.iter().any(|parameter| parameter.name == "sub_block");
+    let settings: &[(&str, u64)] = if sub_block { &[("sub_block", 4)] } else { &[] };
+    let choice = info.set(settings).map_err(|_| "no such settings")?;
+    setup.ftl = FtlChoice::Log(choice, 12);
+    setup.ftl.build(setup.shape(), seed, Wear { setup: &setup, one_in, seed })?
+}
+
+#[test]
+fn log_blocks_fail_until_the_drive_is_worn_out() {
+    for (number, info) in LOG_FTLS.iter().enumerate() {
+        let reserve = info.role.reserve_blocks as usize;
+        let flash = wear_log_blocks(number, 100, 1).unwrap_or_else(|lost| panic!("{}: {lost}", info.name));
+        // 38 spare blocks less what merges need and the three kept for failures; some that count may be in use yet.
+        let most = 38 - reserve - 3 + 1;
+        assert!((most - 8..=most).contains(&flash.bad.len()), "{}: {} blocks are bad", info.name, flash.bad.len());
     }
 }
 

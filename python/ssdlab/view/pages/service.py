@@ -75,6 +75,7 @@ def _summary(report: Mapping[str, Any]) -> Iterator[Facts]:
     yield Facts(
         [
             ("blocks", text.count(health["blocks"])),
+            ("erased blocks", text.count(health["free_blocks"])),
             ("bad blocks", text.count(health["bad_blocks"])),
             ("erases of a block", f"{health['least_erases']:,} to {health['most_erases']:,}"),
             ("pages that could not be read", text.count(health["media_errors"])),

@@ -1,0 +1,79 @@
+//! A write buffer with power-loss protection: what it saves, and that what it holds is there whatever comes.
+
+use ssdlab_device::{Drive, FaultBackend, FaultPlan, MemoryBackend};
+
+use crate::drives::{Kind, buffered, protected, roomy, smallest};
+use crate::world::{Lie, Stop, World};
+
+fn page_bytes(kind: &Kind) -> usize {
+    kind.geometry.page_bytes as usize
+}
+
+/// Overwrites in RAM and flushes program nothing, where an unprotected buffer programs at each flush.
+#[test]
+fn a_flush_programs_nothing() {
+    for kind in smallest() {
+        let programs = |kind: Kind| {
+            let mut drive = Drive::create(MemoryBackend::new(kind.geometry), kind.options).expect("a sound drive");
+            for round in 0..10_u8 {
+                drive.write(0, &vec![round; page_bytes(&kind)], round % 2 == 0).expect("it can be written");
+                drive.flush().expect("it can be flushed");
+            }
+            drive.counts().programs[0]
+        };
+        assert_eq!((programs(protected(kind)), programs(buffered(kind))), (0, 10), "{}", kind.name);
+    }
+}
+
+/// The next mount finds the pages even if the drive has another buffer then, or none.
+#[test]
+fn what_it_holds_is_there_for_a_drive_with_any_buffer() {
+    for kind in smallest() {
+        for after in [kind, buffered(kind), protected(kind)] {
+            let before = protected(kind);
+            let mut drive = Drive::create(MemoryBackend::new(kind.geometry), before.options).expect("a sound drive");
+            drive.write(0, &vec![7; page_bytes(&kind)], false).expect("it can be written");
+            // A part of a page, of which the rest is zeros.
+            drive.write(page_bytes(&kind) as u64 + 3, &[9; 5], false).expect("it can be written");
+            assert_eq!(drive.buffered_pages(), 2);
+            let mut drive = Drive::off(drive.into_backend(), after.options).expect("a sound drive");
+            let report = drive.mount().expect("it can be mounted");
+            assert_eq!((report.operations.programs[0], drive.buffered_pages()), (2, 0), "{}", kind.name);
+            let mut read = vec![1; 2 * page_bytes(&kind)];
+            drive.read(0, &mut read).expect("it can be read");
+            let mut expected = [vec![7; page_bytes(&kind)], vec![0; page_bytes(&kind)]].concat();
+            expected[page_bytes(&kind) + 3..page_bytes(&kind) + 8].fill(9);
+            assert_eq!(read, expected, "{}", kind.name);
+        }
+    }
+}
+
+#[test]
+fn a_drive_that_is_shut_down_holds_nothing_back() {
+    for kind in smallest().into_iter().map(protected) {
+        let mut drive = Drive::create(MemoryBackend::new(kind.geometry), kind.options).expect("a sound drive");
+        drive.write(0, &[3], false).expect("it can be written");
+        drive.shut_down().expect("it can be shut down");
+        let mut drive = Drive::off(drive.into_backend(), kind.options).expect("a sound drive");
+        let report = drive.mount().expect("it can be mounted");
+        assert!(report.clean && report.operations.programmed() == 0, "{}: {report:?}", kind.name);
+    }
+}
+
+/// A drive that can only be read keeps what was acknowledged and never reached the flash, over many mounts.
+#[test]
+fn a_worn_out_drive_keeps_it() {
+    for kind in roomy().into_iter().map(protected) {
+        let plan = FaultPlan { programs: 40, erases: 40, seed: 3, ..FaultPlan::default() };
+        let mut world = World::new(&kind, MemoryBackend::new(kind.geometry), plan, 3, Lie::None);
+        let stopped = (0..100_000).find_map(|_| world.request().err());
+        assert!(matches!(stopped, Some(Stop::WornOut)), "{}: {stopped:?}", kind.name);
+        for mount in 0..3 {
+            world = world.reopened(&kind, |flash| {
+                FaultBackend::new(flash.into_inner(), FaultPlan::default()).expect("it can be read")
+            });
+            world.drive.mount().unwrap_or_else(|error| panic!("{}: {error}", kind.name));
+            world.take_stock().unwrap_or_else(|stop| panic!("{}, mount {mount}: {stop:?}", kind.name));
+        }
+    }
+}

@@ -1,0 +1,66 @@
+"""What a served drive has done, as metrics of Prometheus."""
+
+from collections.abc import Iterator
+
+from prometheus_client import Metric
+from prometheus_client.core import (
+    CounterMetricFamily,
+    GaugeMetricFamily,
+    HistogramMetricFamily,
+    SummaryMetricFamily,
+)
+from prometheus_client.registry import Collector
+
+from ssdlab.model.service import DriveServer
+from ssdlab.view.pages.quantities import OPERATIONS
+
+SECOND_NS = 1e9
+
+
+class Metrics(Collector):
+    """The figures of a server, taken anew whenever they are asked for."""
+
+    def __init__(self, server: DriveServer) -> None:
+        self._server = server
+
+    def collect(self) -> Iterator[Metric]:
+        """All metrics, each with the help that its scrape shows."""
+        report = self._server.service().report
+        host, health = report["host"], report["health"]
+        requests = CounterMetricFamily("ssdlab_requests", "Requests of clients that were done.", labels=["op"])
+        for op in ("read", "write", "trim", "flush"):
+            requests.add_metric([op], host[f"{op}_requests"])
+        yield requests
+        moved = CounterMetricFamily("ssdlab_bytes", "Bytes of these requests.", labels=["op"])
+        for op, key in (("read", "bytes_read"), ("write", "bytes_written"), ("trim", "bytes_trimmed")):
+            moved.add_metric([op], host[key])
+        yield moved
+        flash = CounterMetricFamily("ssdlab_flash_operations", "Flash operations.", labels=["operation", "cause"])
+        for kind in OPERATIONS:
+            for cause, count in report["flash"][kind].items():
+                flash.add_metric([kind.removesuffix("s"), cause], count)
+        yield flash
+        if report["write_amplification"] is not None:
+            help = "Pages programmed for each page that clients wrote, since the drive was opened."
+            yield GaugeMetricFamily("ssdlab_write_amplification", help, report["write_amplification"])
+        yield GaugeMetricFamily("ssdlab_free_blocks", "Erased blocks.", health["free_blocks"])
+        yield GaugeMetricFamily("ssdlab_bad_blocks", "Blocks that are not used any more.", health["bad_blocks"])
+        yield GaugeMetricFamily("ssdlab_blocks", "Blocks in all.", health["blocks"])
+        yield GaugeMetricFamily("ssdlab_buffered_pages", "Pages in the write buffer.", report["buffered_pages"])
+        yield GaugeMetricFamily("ssdlab_clients", "Clients that are connected.", self._server.connections)
+        if report["times"] is not None:
+            yield from self._times(report["times"])
+
+    def _times(self, times: dict[str, float]) -> Iterator[Metric]:
+        response = HistogramMetricFamily(
+            "ssdlab_response_seconds", "Response times of the simulated drive.", labels=["op"]
+        )
+        for op, counts, sum_ns in self._server.response_times():
+            buckets = [(repr(most_ns / SECOND_NS), float(count)) for most_ns, count in counts]
+            response.add_metric([op], [*buckets[:-1], ("+Inf", buckets[-1][1])], sum_ns / SECOND_NS)
+        yield response
+        replies, mean_ns = times["replies"], times["lag_mean_ns"]
+        lag = SummaryMetricFamily("ssdlab_lag_seconds", "Times by which replies left later than they were due.")
+        lag.add_metric([], replies, replies * mean_ns / SECOND_NS)
+        yield lag
+        yield GaugeMetricFamily("ssdlab_lag_max_seconds", "The longest of these.", times["lag_max_ns"] / SECOND_NS)

@@ -1,0 +1,150 @@
+"""An address at which Prometheus finds metrics: a port of this machine alone, or a unix socket."""
+
+import errno
+import os
+import socket
+import socketserver
+import stat
+from ipaddress import ip_address
+from pathlib import Path
+from threading import Thread
+from types import TracebackType
+from typing import Any, Self
+from wsgiref.simple_server import WSGIRequestHandler, WSGIServer
+
+from prometheus_client import CollectorRegistry, make_wsgi_app
+from prometheus_client.registry import Collector
+
+from ssdlab import text
+from ssdlab._ssdlab import ConfigError
+
+PATH = "/metrics"
+"""Where the metrics are by convention; every other path gives them, too."""
+
+
+class Endpoint:
+    """Answers scrapes while it lasts.
+
+    Args:
+        place: An address with a port, such as `127.0.0.1:9090`, or the path of a unix socket.
+        collector: What is asked for metrics.
+
+    Raises:
+        ConfigError: If the address can be reached from other machines, or is none.
+        OSError: If nobody can listen there.
+    """
+
+    def __init__(self, place: str, collector: Collector) -> None:
+        self._path = None if _is_address(place) else Path(place)
+        self._server = _bound(place, self._path)
+        registry = CollectorRegistry(auto_describe=False)
+        registry.register(collector)
+        self._server.set_app(make_wsgi_app(registry))
+        self._thread = Thread(target=self._server.serve_forever, name="metrics", daemon=True)
+
+    @property
+    def address(self) -> str:
+        """What a scraper is told, or `curl --unix-socket`."""
+        if self._path is not None:
+            return str(self._path)
+        host, port = self._server.socket.getsockname()[:2]
+        return f"http://{f'[{host}]' if ':' in host else host}:{port}{PATH}"
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._server.shutdown()
+        self._thread.join()
+        self._server.server_close()
+        if self._path is not None:
+            self._path.unlink(missing_ok=True)
+
+
+def _bound(place: str, path: Path | None) -> "_Server":
+    if path is not None:
+        _remove_stale(path)
+    address = _loopback(place) if path is None else place
+    try:
+        return (_Server if path is None else _UnixServer)(address, _Handler)
+    except OSError as error:
+        # That a path is too long has no number.
+        raise OSError(error.errno or errno.ENAMETOOLONG, error.strerror or str(error), place) from None
+
+
+def _is_address(place: str) -> bool:
+    """Paths that end like a port are written with a slash."""
+    return "/" not in place and place.rpartition(":")[2].isdigit()
+
+
+def _loopback(place: str) -> tuple[str, int]:
+    host, _, port = place.rpartition(":")
+    try:
+        address = ip_address(host.removeprefix("[").removesuffix("]"))
+        if address.is_loopback and int(port) < 1 << 16:
+            return str(address), int(port)
+    except ValueError:
+        pass
+    raise ConfigError(
+        f"--metrics {text.path(place)}: no port of this machine alone; write 127.0.0.1:9090, or the path of a socket"
+    )
+
+
+def _remove_stale(path: Path) -> None:
+    """Removes a socket that a server left behind; anything else stays, and cannot be bound."""
+    try:
+        if not stat.S_ISSOCK(path.lstat().st_mode):
+            raise _taken(path, "exists and is no socket; remove it, or choose another path")
+    except FileNotFoundError:
+        return
+    with socket.socket(socket.AF_UNIX) as attempt:
+        try:
+            attempt.connect(str(path))
+        except ConnectionRefusedError:
+            path.unlink()
+            return
+    raise _taken(path, "another server listens there; choose another path")
+
+
+def _taken(path: Path, why: str) -> OSError:
+    return FileExistsError(errno.EEXIST, why, str(path))
+
+
+class _Handler(WSGIRequestHandler):
+    """One request; nothing is logged."""
+
+    def log_message(self, format: str, *arguments: Any) -> None:
+        pass
+
+
+class _Server(socketserver.ThreadingMixIn, WSGIServer):
+    """A scraper that stalls holds up no other."""
+
+    daemon_threads = True
+
+    def __init__(self, address: Any, handler: type[_Handler]) -> None:
+        if isinstance(address, tuple) and ":" in address[0]:
+            self.address_family = socket.AF_INET6
+        super().__init__(address, handler)
+
+    def server_bind(self) -> None:
+        # Not that of HTTPServer, which asks the network what the machine is called.
+        socketserver.TCPServer.server_bind(self)
+        self.server_name, self.server_port = "localhost", 0
+        self.setup_environ()
+
+
+class _UnixServer(_Server):
+    address_family = socket.AF_UNIX
+
+    def server_bind(self) -> None:
+        # The file of the socket comes into being with the mode of this.
+        os.fchmod(self.socket.fileno(), 0o600)
+        super().server_bind()
+
+    def get_request(self) -> tuple[socket.socket, Any]:
+        accepted, _ = self.socket.accept()
+        return accepted, ("local", 0)
