@@ -36,6 +36,8 @@ pub(crate) struct Held {
     pub written: Vec<Range<usize>>,
     /// Whether one write was of all of them; otherwise the rest is read before it is programmed, as in the timed drive.
     pub whole: bool,
+    /// Version of the copy on the flash that the rest is read from; for a protected buffer alone.
+    pub base: Option<u64>,
     /// Pages accepted before.
     pub number: u64,
 }
@@ -98,6 +100,11 @@ impl Buffer {
         self.pages.get(&lpn)
     }
 
+    /// All pages that wait.
+    pub fn waiting(&self) -> impl Iterator<Item = (u32, &Held)> {
+        self.pages.iter().map(|(&lpn, held)| (lpn, held))
+    }
+
     pub fn len(&self) -> u32 {
         self.pages.len() as u32
     }
@@ -106,13 +113,20 @@ impl Buffer {
         self.len() < self.options.pages || self.pages.contains_key(&lpn)
     }
 
-    /// Takes bytes of a page, which has room.
-    pub fn accept(&mut self, lpn: u32, context: WriteContext, at: usize, bytes: &[u8], page_bytes: usize) {
+    /// Takes bytes of a page, which has room; `base` is [`Held::base`].
+    pub fn accept(
+        &mut self,
+        (lpn, base): (u32, Option<u64>),
+        context: WriteContext,
+        at: usize,
+        bytes: &[u8],
+        page_bytes: usize,
+    ) {
         let held = self.pages.entry(lpn).or_insert_with(|| {
             self.order.push_back((lpn, self.accepted));
             self.accepted += 1;
             let page = vec![0; page_bytes].into_boxed_slice();
-            Held { context, page, written: Vec::new(), whole: false, number: self.accepted - 1 }
+            Held { context, page, written: Vec::new(), whole: false, base, number: self.accepted - 1 }
         });
         held.context = context;
         held.write(at, bytes);
@@ -161,10 +175,10 @@ mod tests {
     fn pages_wait_between_the_marks_and_are_overwritten_there() {
         let mut buffer = buffer(4, 3, 1);
         for lpn in [7, 8, 7] {
-            buffer.accept(lpn, WriteContext::default(), 0, &[lpn as u8; 8], 8);
+            buffer.accept((lpn, None), WriteContext::default(), 0, &[lpn as u8; 8], 8);
             assert_eq!(drain(&mut buffer, false), []);
         }
-        buffer.accept(9, WriteContext::default(), 0, &[9; 8], 8);
+        buffer.accept((9, None), WriteContext::default(), 0, &[9; 8], 8);
         assert_eq!(drain(&mut buffer, false), [7, 8]);
         assert_eq!(drain(&mut buffer, true), [9]);
     }
@@ -173,10 +187,10 @@ mod tests {
     fn a_page_trimmed_and_written_again_is_as_old_as_its_last_write() {
         let mut buffer = buffer(4, 4, 0);
         for lpn in [1, 2] {
-            buffer.accept(lpn, WriteContext::default(), 0, &[0; 8], 8);
+            buffer.accept((lpn, None), WriteContext::default(), 0, &[0; 8], 8);
         }
         buffer.forget(1);
-        buffer.accept(1, WriteContext::default(), 0, &[0; 8], 8);
+        buffer.accept((1, None), WriteContext::default(), 0, &[0; 8], 8);
         assert_eq!(drain(&mut buffer, true), [2, 1]);
     }
 
@@ -190,7 +204,7 @@ mod tests {
             for number in 1..6_u8 {
                 let at = rng.below(15) as usize;
                 let end = at + 1 + rng.below(16 - at as u64) as usize;
-                buffer.accept(0, WriteContext::default(), at, &vec![number; end - at], 16);
+                buffer.accept((0, None), WriteContext::default(), at, &vec![number; end - at], 16);
                 known[at..end].fill(Some(number));
             }
             let mut page = [0; 16];

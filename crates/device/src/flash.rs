@@ -115,6 +115,18 @@ impl<B: Backend> Medium<B> {
         })
     }
 
+    /// The version of the page that is programmed there.
+    pub fn version(&self, ppn: Ppn) -> Result<Option<u64>, Fault> {
+        let pages = self.backend.geometry().pages_per_block;
+        let mut spares = vec![0; pages as usize * SPARE_BYTES];
+        self.backend.read_spares(self.block_of(ppn), &mut spares)?;
+        let spare = spares.chunks_exact(SPARE_BYTES).nth((ppn.0 % pages) as usize).expect("a page of the block");
+        Ok(match Content::decode(ppn, spare.try_into().expect("a spare area")) {
+            Content::Programmed(spare) => Some(spare.version),
+            Content::Erased | Content::Damaged => None,
+        })
+    }
+
     fn program_page(&mut self, ppn: Ppn, spare: &Spare, page: &[u8]) {
         let block = self.block_of(ppn);
         if let Some(log) = &mut self.log {

@@ -1,14 +1,21 @@
-//! Where a write buffer with power-loss protection keeps its pages: RAM that capacitors feed.
+//! Where a write buffer with power-loss protection keeps its pages: RAM that capacitors feed, a journal beside the flash.
 //!
 //! ```text
-//! 0      head: checksum, slots, bytes of a slot, generation
-//! 4 KiB  slots: checksum, number of the write, page, whole or not, parts written, then these parts and the page
+//! 0      head, 4 KiB: head: checksum, generation, where its journal begins, how long it may be
+//! then   two journals by turns; a record: checksum, sequence number, page, kind, parts written | these | the page
 //! ```
-//! A page goes to a free slot before the one that it had is cleared, so that wherever the power is cut one of the two is
-//! whole; the higher number is newer. A slot is cleared when its page is on flash, or trimmed there. The next mount
-//! programs what it finds, whatever buffer the drive has then: as if the capacitors had lasted for that.
+//! Whatever the buffer takes is a record before it is acknowledged, and so is a trim of a page that has one. Checksums are
+//! seeded with generation and place, so that a journal ends where a record is not whole. When one is long, what waits is
+//! written to the other, whose head comes last.
+//!
+//! A page written in part belongs to the version that the flash held then. If a computer that lost its power has kept
+//! another, both the part and what came between were not flushed, and the part is dropped.
+//!
+//! What the flash has got since is not written down: a record is outdated if the flash holds a version of its page that is
+//! no lower than the sequence number which the drive had come to then. The next mount programs and trims what is not,
+//! whatever buffer the drive has by then: as if the capacitors had lasted for that.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use ssdlab_ftl::WriteContext;
@@ -17,22 +24,41 @@ use twox_hash::XxHash3_64;
 use crate::backend::{Backend, Fault, Slot};
 use crate::buffer::Held;
 
-const HEAD_BYTES: usize = 24;
-const FIRST_SLOT: u64 = 4 << 10;
-/// Of a slot, before parts and page.
-const SLOT_HEAD_BYTES: usize = 28;
+const HEAD_BYTES: usize = 32;
+const HEAD_EVERY: u64 = 4 << 10;
+const FIRST_JOURNAL: u64 = 2 * HEAD_EVERY;
+/// Of a record, before parts and page.
+const RECORD_BYTES: usize = 40;
 const PART_BYTES: usize = 8;
 
-/// The slots, and what is in them.
+/// What a record is of.
+const TRIM: u32 = 0;
+const PART: u32 = 1;
+const WHOLE: u32 = 2;
+
+/// Of a page that is not on the flash.
+const NO_VERSION: u64 = u64::MAX;
+
+/// The journal that is written now.
 #[derive(Debug)]
 pub(crate) struct Ram {
-    slot_bytes: u64,
-    /// Seed of the checksums: what an earlier layout left is no page.
     generation: u64,
-    free: Vec<u32>,
-    slots: BTreeMap<u32, u32>,
-    /// Writes so far.
-    number: u64,
+    begin: u64,
+    end: u64,
+    at: u64,
+    /// Where it is long enough.
+    long_at: u64,
+    /// Pages with a record, the latest of which is no trim.
+    named: BTreeSet<u32>,
+}
+
+/// What a journal says of a page.
+#[derive(Debug, Default)]
+pub(crate) struct Kept {
+    /// The sequence number of a trim.
+    pub trimmed: Option<u64>,
+    /// What was written since, and its sequence number.
+    pub page: Option<(u64, Held)>,
 }
 
 fn word(bytes: &[u8], at: usize) -> u32 {
@@ -43,6 +69,7 @@ fn long(bytes: &[u8], at: usize) -> u64 {
     u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"))
 }
 
+/// Numbers, and the checksum of all in the first eight bytes.
 fn sealed(mut bytes: Vec<u8>, seed: u64) -> Vec<u8> {
     let checksum = XxHash3_64::oneshot_with_seed(seed, &bytes[8..]);
     bytes[..8].copy_from_slice(&checksum.to_le_bytes());
@@ -53,119 +80,139 @@ fn is_whole(bytes: &[u8], seed: u64) -> bool {
     long(bytes, 0) == XxHash3_64::oneshot_with_seed(seed, &bytes[8..])
 }
 
-/// A page found in a slot.
-struct Found {
-    number: u64,
-    slot: u32,
-    lpn: u32,
-    held: Held,
+/// A record of what the buffer holds of a page, or of a trim.
+fn record(lpn: u32, sequence: u64, held: Option<&Held>) -> Vec<u8> {
+    let (written, page) = held.map_or((&[][..], &[][..]), |held| (&held.written[..], &held.page[..]));
+    let kind = held.map_or(TRIM, |held| if held.whole { WHOLE } else { PART });
+    let base = held.and_then(|held| held.base).unwrap_or(NO_VERSION);
+    let mut bytes = [0, sequence, base].map(u64::to_le_bytes).concat();
+    for number in [lpn, kind, written.len() as u32, page.len() as u32] {
+        bytes.extend(number.to_le_bytes());
+    }
+    for Range { start, end } in written {
+        bytes.extend((*start as u32).to_le_bytes());
+        bytes.extend((*end as u32).to_le_bytes());
+    }
+    bytes.extend(page);
+    bytes
 }
 
 impl Ram {
-    /// RAM for so many pages, on a drive that has none or one with nothing in it.
-    pub fn new(backend: &mut impl Backend, before: Option<Self>, pages: u32, page_bytes: u32) -> Result<Self, Fault> {
-        // Every second byte written is the most parts that a page can have.
-        let most_bytes = SLOT_HEAD_BYTES + (page_bytes as usize).div_ceil(2) * PART_BYTES + page_bytes as usize;
-        // One more, for a page that is overwritten.
-        let (slots, slot_bytes) = (pages + 1, most_bytes as u32);
-        let generation = before.map_or(0, |ram| ram.generation + 1);
-        let mut head = vec![0; 8];
-        head.extend(slots.to_le_bytes());
-        head.extend(slot_bytes.to_le_bytes());
-        head.extend(generation.to_le_bytes());
-        backend.write_log(Slot::Ram, 0, &sealed(head, 0))?;
-        Ok(Self::empty(slots, slot_bytes, generation))
+    /// Begins a journal with what waits in a buffer of so many pages; everything done before is safe then.
+    pub fn begin<'a>(
+        backend: &mut impl Backend,
+        before: Option<&Self>,
+        pages: u32,
+        sequence: u64,
+        waiting: impl Iterator<Item = (u32, &'a Held)>,
+    ) -> Result<Self, Fault> {
+        let page_bytes = u64::from(backend.geometry().page_bytes);
+        // A page in many parts takes five times its bytes at most.
+        let buffer_bytes = (u64::from(pages) + 8) * (page_bytes + 128);
+        let length = 16 * buffer_bytes;
+        let begin = match before {
+            Some(before) if FIRST_JOURNAL + length > before.begin => before.end,
+            _ => FIRST_JOURNAL,
+        };
+        let generation = before.map_or(0, |before| before.generation + 1);
+        let mut ram = Self { generation, begin, end: begin + length, at: begin, long_at: 0, named: BTreeSet::new() };
+        backend.sync()?;
+        for (lpn, held) in waiting {
+            ram.keep(backend, lpn, sequence, held)?;
+        }
+        ram.long_at = ram.at + 4 * buffer_bytes;
+        backend.sync()?;
+        let head = [0, generation, begin, ram.end].map(u64::to_le_bytes).concat();
+        backend.write_log(Slot::Ram, generation % 2 * HEAD_EVERY, &sealed(head, 0))?;
+        backend.sync()?;
+        Ok(ram)
     }
 
-    fn empty(slots: u32, slot_bytes: u32, generation: u64) -> Self {
-        let free = (0..slots).rev().collect();
-        Self { slot_bytes: slot_bytes.into(), generation, free, slots: BTreeMap::new(), number: 0 }
-    }
-
-    /// The RAM and what the latest loss of power left in it, oldest first; nothing if there never was any.
-    pub fn load(backend: &mut impl Backend) -> Result<Option<(Self, Vec<(u32, Held)>)>, Fault> {
-        let mut head = [0; HEAD_BYTES];
-        backend.read_log(Slot::Ram, 0, &mut head)?;
-        if !is_whole(&head, 0) {
-            return Ok(None);
-        }
-        let mut ram = Self::empty(word(&head, 8), word(&head, 12), long(&head, 16));
-        let mut found = Vec::new();
-        for slot in ram.free.clone() {
-            found.extend(ram.read(backend, slot)?);
-        }
-        found.sort_by_key(|found| found.number);
-        for &Found { number, slot, lpn, .. } in &found {
-            ram.number = number + 1;
-            ram.free.retain(|&free| free != slot);
-            if let Some(older) = ram.slots.insert(lpn, slot) {
-                ram.clear(backend, older)?;
+    /// The newest journal, and what it says of each page; nothing if there never was one.
+    pub fn load(backend: &impl Backend) -> Result<Option<(Self, BTreeMap<u32, Kept>)>, Fault> {
+        let mut newest: Option<Self> = None;
+        for at in [0, HEAD_EVERY] {
+            let mut head = [0; HEAD_BYTES];
+            backend.read_log(Slot::Ram, at, &mut head)?;
+            let (generation, begin, end) = (long(&head, 8), long(&head, 16), long(&head, 24));
+            if is_whole(&head, 0) && newest.as_ref().is_none_or(|newest| newest.generation < generation) {
+                newest = Some(Self { generation, begin, end, at: begin, long_at: end, named: BTreeSet::new() });
             }
         }
-        found.retain(|found| ram.slots[&found.lpn] == found.slot);
-        Ok(Some((ram, found.into_iter().map(|found| (found.lpn, found.held)).collect())))
-    }
-
-    /// Keeps a page as the buffer has it now.
-    pub fn keep(&mut self, backend: &mut impl Backend, lpn: u32, held: &Held) -> Result<(), Fault> {
-        let mut bytes = vec![0; 8];
-        bytes.extend(self.number.to_le_bytes());
-        bytes.extend(lpn.to_le_bytes());
-        bytes.extend(u32::from(held.whole).to_le_bytes());
-        bytes.extend((held.written.len() as u32).to_le_bytes());
-        for Range { start, end } in &held.written {
-            bytes.extend((*start as u32).to_le_bytes());
-            bytes.extend((*end as u32).to_le_bytes());
+        let Some(mut ram) = newest else { return Ok(None) };
+        let mut kept: BTreeMap<u32, Kept> = BTreeMap::new();
+        while let Some((lpn, sequence, held)) = ram.next(backend)? {
+            let kept = kept.entry(lpn).or_default();
+            match held {
+                Some(held) => kept.page = Some((sequence, held)),
+                None => *kept = Kept { trimmed: Some(sequence), page: None },
+            }
         }
-        bytes.extend(&*held.page);
-        let slot = self.free.pop().expect("the buffer holds fewer pages than there are slots");
-        backend.write_log(Slot::Ram, self.at(slot), &sealed(bytes, self.seed(slot)))?;
-        self.number += 1;
-        match self.slots.insert(lpn, slot) {
-            Some(older) => self.clear(backend, older),
-            None => Ok(()),
+        Ok(Some((ram, kept)))
+    }
+
+    /// Keeps a page as the buffer has it now; the drive has come to this sequence number.
+    pub fn keep(&mut self, backend: &mut impl Backend, lpn: u32, sequence: u64, held: &Held) -> Result<(), Fault> {
+        self.append(backend, record(lpn, sequence, Some(held)))?;
+        self.named.insert(lpn);
+        Ok(())
+    }
+
+    /// Says of those of these pages that have a record that they are trimmed.
+    pub fn trim(&mut self, backend: &mut impl Backend, lpns: Range<u32>, sequence: u64) -> Result<(), Fault> {
+        let named: Vec<u32> = self.named.range(lpns).copied().collect();
+        for lpn in named {
+            self.append(backend, record(lpn, sequence, None))?;
+            self.named.remove(&lpn);
         }
+        Ok(())
     }
 
-    /// Forgets a page that is on flash or trimmed there, if it is here.
-    pub fn forget(&mut self, backend: &mut impl Backend, lpn: u32) -> Result<(), Fault> {
-        match self.slots.remove(&lpn) {
-            Some(slot) => self.clear(backend, slot),
-            None => Ok(()),
-        }
+    /// Whether it is time to begin another.
+    pub fn is_long(&self) -> bool {
+        self.at >= self.long_at
     }
 
-    fn at(&self, slot: u32) -> u64 {
-        FIRST_SLOT + u64::from(slot) * self.slot_bytes
+    fn seed(&self) -> u64 {
+        self.generation << 48 ^ self.at
     }
 
-    fn seed(&self, slot: u32) -> u64 {
-        self.generation << 32 | u64::from(slot)
+    fn append(&mut self, backend: &mut impl Backend, record: Vec<u8>) -> Result<(), Fault> {
+        let record = sealed(record, self.seed());
+        assert!(self.at + record.len() as u64 <= self.end, "a journal of the buffer grew beyond its end");
+        backend.write_log(Slot::Ram, self.at, &record)?;
+        self.at += record.len() as u64;
+        Ok(())
     }
 
-    fn clear(&mut self, backend: &mut impl Backend, slot: u32) -> Result<(), Fault> {
-        self.free.push(slot);
-        backend.write_log(Slot::Ram, self.at(slot), &[0; SLOT_HEAD_BYTES])
-    }
-
-    fn read(&self, backend: &impl Backend, slot: u32) -> Result<Option<Found>, Fault> {
-        let page_bytes = backend.geometry().page_bytes as usize;
-        let mut bytes = vec![0; SLOT_HEAD_BYTES];
-        backend.read_log(Slot::Ram, self.at(slot), &mut bytes)?;
-        let (number, lpn, whole, parts) = (long(&bytes, 8), word(&bytes, 16), word(&bytes, 20), word(&bytes, 24));
-        let parts_end = SLOT_HEAD_BYTES + parts as usize * PART_BYTES;
-        if parts == 0 || (parts_end + page_bytes) as u64 > self.slot_bytes {
+    /// The next record, if it is whole: page, sequence number, and what was written unless it is a trim.
+    fn next(&mut self, backend: &impl Backend) -> Result<Option<(u32, u64, Option<Held>)>, Fault> {
+        if self.at + RECORD_BYTES as u64 > self.end {
             return Ok(None);
         }
-        bytes.resize(parts_end + page_bytes, 0);
-        backend.read_log(Slot::Ram, self.at(slot), &mut bytes)?;
-        if !is_whole(&bytes, self.seed(slot)) {
+        let mut bytes = vec![0; RECORD_BYTES];
+        backend.read_log(Slot::Ram, self.at, &mut bytes)?;
+        let [lpn, kind, parts, page_bytes] = [24, 28, 32, 36].map(|at| word(&bytes, at));
+        let parts_end = RECORD_BYTES as u64 + u64::from(parts) * PART_BYTES as u64;
+        if self.at + parts_end + u64::from(page_bytes) > self.end {
             return Ok(None);
         }
-        let part = |at: &[u8]| word(at, 0) as usize..word(at, 4) as usize;
-        let written = bytes[SLOT_HEAD_BYTES..parts_end].chunks_exact(PART_BYTES).map(part).collect();
-        let page = bytes[parts_end..].into();
-        let held = Held { context: WriteContext::default(), page, written, whole: whole != 0, number: 0 };
-        Ok(Some(Found { number, slot, lpn, held }))
+        let parts_end = parts_end as usize;
+        bytes.resize(parts_end + page_bytes as usize, 0);
+        backend.read_log(Slot::Ram, self.at, &mut bytes)?;
+        if !is_whole(&bytes, self.seed()) {
+            return Ok(None);
+        }
+        self.at += bytes.len() as u64;
+        let part = |part: &[u8]| word(part, 0) as usize..word(part, 4) as usize;
+        let held = (kind != TRIM).then(|| Held {
+            context: WriteContext::default(),
+            page: bytes[parts_end..].into(),
+            written: bytes[RECORD_BYTES..parts_end].chunks_exact(PART_BYTES).map(part).collect(),
+            whole: kind == WHOLE,
+            base: Some(long(&bytes, 16)).filter(|&base| base != NO_VERSION),
+            number: 0,
+        });
+        Ok(Some((lpn, long(&bytes, 8), held)))
     }
 }

@@ -35,6 +35,12 @@ impl PageTable {
         }
     }
 
+    /// Above the sequence number of every page.
+    pub fn next_sequence(&self) -> u64 {
+        let programmed = self.states.iter().zip(&self.sequences).filter(|&(&state, _)| state >= PROGRAMMED);
+        programmed.map(|(_, &sequence)| sequence + 1).max().unwrap_or(0)
+    }
+
     pub fn set(&mut self, ppn: Ppn, content: Content) {
         let at = ppn.index();
         self.states[at] = match content {

@@ -164,14 +164,16 @@ impl<B: Backend> Drive<B> {
         self.writable()?;
         let covered = self.page.covered(offset, end);
         let (first, count) = (covered.start as u32, (covered.end - covered.start) as u32);
+        if let Some(buffer) = &mut self.buffer {
+            (first..first + count).for_each(|lpn| buffer.forget(lpn));
+        }
+        if let Some(ram) = &mut self.ram {
+            let kept = ram.trim(&mut self.medium.backend, first..first + count, self.medium.sequence);
+            self.medium.note_fault(kept);
+            self.stop_at_fault()?;
+        }
         let ftl = self.ftl.as_mut().ok_or(DriveError::Off)?;
         ftl.trim(Lpn(first), count, &mut Flash { medium: &mut self.medium, payload: Payload::None });
-        if let Some(buffer) = &mut self.buffer {
-            for lpn in first..first + count {
-                buffer.forget(lpn);
-                forget_kept(&mut self.ram, &mut self.medium, lpn);
-            }
-        }
         self.settle()?;
         if fua { self.flush() } else { Ok(()) }
     }
@@ -297,14 +299,20 @@ impl<B: Backend> Drive<B> {
             if self.buffer.as_ref().is_some_and(|buffer| !buffer.has_room_for(lpn as u32)) {
                 self.drain(false)?;
             }
+            let in_part = part.end - part.start < page_bytes;
+            let base = if self.ram.is_some() && in_part { self.version_on_flash(Lpn(lpn as u32))? } else { None };
             let Some(buffer) = &mut self.buffer else { break };
             let piece = &bytes[(part.start - offset) as usize..(part.end - offset) as usize];
             let at = (part.start - lpn * page_bytes) as usize;
-            buffer.accept(lpn as u32, WriteContext::default(), at, piece, page_bytes as usize);
+            buffer.accept((lpn as u32, base), WriteContext::default(), at, piece, page_bytes as usize);
             if let (Some(ram), Some(held)) = (&mut self.ram, buffer.held(lpn as u32)) {
-                let kept = ram.keep(&mut self.medium.backend, lpn as u32, held);
+                let kept = ram.keep(&mut self.medium.backend, lpn as u32, self.medium.sequence, held);
+                let is_long = ram.is_long();
                 self.medium.note_fault(kept);
                 self.stop_at_fault()?;
+                if is_long {
+                    self.settle()?;
+                }
             }
         }
         self.drain(false)
@@ -339,21 +347,9 @@ impl<B: Backend> Drive<B> {
             // A page that wore the drive out may not be there.
             if !ftl.is_worn_out() {
                 buffer.forget(lpn);
-                forget_kept(&mut self.ram, &mut self.medium, lpn);
             }
         }
         Ok(())
-    }
-}
-
-/// Forgets a page of the protected buffer that is on flash or trimmed there. If that fails it is programmed again, or the
-/// trim was not acknowledged.
-fn forget_kept<B: Backend>(ram: &mut Option<Ram>, medium: &mut Medium<B>, lpn: u32) {
-    if let Some(ram) = ram
-        && medium.fault.is_none()
-    {
-        let forgotten = ram.forget(&mut medium.backend, lpn);
-        medium.note_fault(forgotten);
     }
 }
 

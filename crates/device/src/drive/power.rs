@@ -1,14 +1,16 @@
 //! A drive made, switched on and off, and stopped by a fault.
 
-use ssdlab_core::PageSize;
+use std::collections::BTreeMap;
+
+use ssdlab_core::{Lpn, PageSize};
 
 use super::{Drive, Options};
 use crate::backend::Backend;
-use crate::buffer::{Buffer, WriteBuffer};
+use crate::buffer::{Buffer, Held, WriteBuffer};
 use crate::error::DriveError;
 use crate::flash::{Flash, Medium, Payload};
 use crate::mount::{MountReport, Surveyed};
-use crate::protected::Ram;
+use crate::protected::{Kept, Ram};
 use crate::translation::{Boxed, Translation};
 
 impl<B: Backend> Drive<B> {
@@ -72,6 +74,7 @@ impl<B: Backend> Drive<B> {
         let before = self.medium.counts;
         let mut ftl = self.build()?;
         let Surveyed { table, trims, mut report } = self.medium.survey()?;
+        self.medium.sequence = self.medium.sequence.max(table.next_sequence());
         let mut flash = Flash { medium: &mut self.medium, payload: Payload::None };
         let recovered = ftl.recover(&table, &trims, &mut flash);
         if recovered.is_ok() {
@@ -96,27 +99,63 @@ impl<B: Backend> Drive<B> {
         Ok(report)
     }
 
-    /// Programs what a protected buffer held when the power was lost; then the buffer is empty. A drive that can only be
-    /// read keeps it.
+    /// Brings to the flash what a protected buffer held when the power was lost; then the buffer is empty. A drive that can
+    /// only be read keeps it.
     fn power_buffer(&mut self) -> Result<(), DriveError> {
-        let loaded = Ram::load(&mut self.medium.backend)?;
-        let (mut before, pages) = loaded.map_or((None, Vec::new()), |(ram, pages)| (Some(ram), pages));
+        let loaded = Ram::load(&self.medium.backend)?;
+        let (before, kept) = loaded.map_or((None, BTreeMap::new()), |(ram, kept)| (Some(ram), kept));
+        let was_empty = kept.is_empty();
+        let mut pages = Vec::new();
+        for (lpn, Kept { trimmed, page }) in kept {
+            let mut version = self.version_on_flash(Lpn(lpn))?;
+            if version.is_some_and(|version| trimmed.is_some_and(|sequence| version < sequence)) {
+                let ftl = self.ftl.as_mut().ok_or(DriveError::Off)?;
+                ftl.trim(Lpn(lpn), 1, &mut Flash { medium: &mut self.medium, payload: Payload::None });
+                self.stop_at_fault()?;
+                version = None;
+            }
+            let is_newer = |sequence| version.is_none_or(|version| version < sequence);
+            let fits = |&(sequence, ref held): &(u64, Held)| is_newer(sequence) && (held.whole || held.base == version);
+            pages.extend(page.filter(fits).map(|(_, held)| (lpn, held)));
+        }
         if !pages.is_empty() {
             let all = WriteBuffer { pages: pages.len() as u32, high: 1, low: 0, protected: true };
-            (self.buffer, self.ram) = (Some(Buffer::of(all, pages)), before);
+            self.buffer = Some(Buffer::of(all, pages));
             match self.drain(true) {
                 Err(DriveError::ReadOnly { .. }) => return Ok(()),
                 other => other?,
             }
             self.settle()?;
-            before = self.ram.take();
         }
         self.buffer = self.options.buffer.map(Buffer::new);
-        if let Some(WriteBuffer { pages, protected: true, .. }) = self.options.buffer {
-            let page_bytes = self.geometry().page_bytes;
-            self.ram = Some(Ram::new(&mut self.medium.backend, before, pages, page_bytes)?);
-        }
+        self.ram = match (self.options.buffer, before) {
+            (Some(WriteBuffer { protected: true, .. }), before) => self.new_ram(before.as_ref())?,
+            (_, Some(before)) if !was_empty => {
+                // What it says is outdated, and stays so when the flash forgets versions by trims.
+                Ram::begin(&mut self.medium.backend, Some(&before), 0, 0, std::iter::empty())?;
+                None
+            }
+            _ => None,
+        };
         Ok(())
+    }
+
+    /// RAM that holds what waits in a protected buffer, after `before`.
+    pub(super) fn new_ram(&mut self, before: Option<&Ram>) -> Result<Option<Ram>, DriveError> {
+        let (Some(buffer), Some(WriteBuffer { pages, .. })) = (&self.buffer, self.options.buffer) else {
+            return Ok(None);
+        };
+        let sequence = self.medium.sequence;
+        Ok(Some(Ram::begin(&mut self.medium.backend, before, pages, sequence, buffer.waiting())?))
+    }
+
+    /// The version of the copy of a page that is on the flash.
+    pub(super) fn version_on_flash(&self, lpn: Lpn) -> Result<Option<u64>, DriveError> {
+        let ftl = self.ftl.as_ref().ok_or(DriveError::Off)?;
+        Ok(match ftl.lookup(lpn) {
+            Some(ppn) => self.medium.version(ppn)?,
+            None => None,
+        })
     }
 
     /// Switches the power off at once: RAM forgets what it holds, unless it is protected.
@@ -133,7 +172,7 @@ impl<B: Backend> Drive<B> {
     pub fn shut_down(&mut self) -> Result<(), DriveError> {
         match self.drain(true) {
             // It stays where it is.
-            Err(DriveError::ReadOnly { .. }) if self.ram.is_some() => {}
+            Err(DriveError::ReadOnly { .. }) if self.buffer.as_ref().is_some_and(Buffer::is_protected) => {}
             other => other?,
         }
         self.settle()?;
@@ -150,9 +189,12 @@ impl<B: Backend> Drive<B> {
         self.stop_at_fault()
     }
 
-    /// After each request: a fault switches the drive off, a long journal makes it write a checkpoint.
+    /// After each request: a fault switches the drive off, a long journal makes it write a checkpoint or begin another.
     pub(super) fn settle(&mut self) -> Result<(), DriveError> {
         self.stop_at_fault()?;
+        if let Some(ram) = self.ram.take_if(|ram| ram.is_long()) {
+            self.ram = self.new_ram(Some(&ram)).inspect_err(|_| self.cut_power())?;
+        }
         let long = |log: &crate::log::Log| log.records() >= u64::from(self.options.journal_records);
         if self.medium.log.as_ref().is_some_and(long) { self.checkpoint() } else { Ok(()) }
     }

@@ -61,7 +61,7 @@ impl Trial {
         match (0..self.requests).try_for_each(|_| world.request()) {
             Ok(()) | Err(Stop::WornOut) => return Ok(0),
             Err(Stop::Off) => {}
-            Err(stop) => return Err(self.broken(&format!("{stop:?}"), after, None)),
+            Err(stop) => return Err(self.broken(&stop.what(), after, None)),
         }
         let flash = |world: &World<B>| world.drive.backend().clone();
         let cut = flash(&world);
@@ -98,7 +98,7 @@ impl Trial {
         }
         let text = |stop| match stop {
             Stop::Off | Stop::WornOut => Ok(()),
-            stop => Err(format!("{stop:?}")),
+            stop => Err(stop.what()),
         };
         if mounted.map_err(|error| error.to_string())?.full_scan {
             return Err("the log was lost".into());

@@ -121,7 +121,10 @@ fn fill(kind: &Kind, room: u64) -> Result<bool, String> {
     }
     // It cannot be written yet, and says so again.
     match world.drive.mount() {
-        Ok(_) => world.take_stock().map_err(|stop| broken("still full", stop))?,
+        Ok(_) => match world.take_stock() {
+            Ok(()) | Err(Stop::Full) => {}
+            Err(stop) => return Err(broken("still full", stop)),
+        },
         Err(DriveError::Medium(error)) if error.kind() == io::ErrorKind::StorageFull => {}
         Err(error) => return Err(broken("still full", Stop::Broken(error.to_string()))),
     }

@@ -21,6 +21,16 @@ pub enum Stop {
     Broken(String),
 }
 
+impl Stop {
+    /// In words.
+    pub fn what(self) -> String {
+        match self {
+            Self::Broken(what) => what,
+            stop => format!("{stop:?}"),
+        }
+    }
+}
+
 /// What one does wrong on purpose; see `mutants.rs`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Lie {
