@@ -68,11 +68,6 @@ impl LatencyHistogram {
         self.max = self.max.max(other.max);
     }
 
-    /// Durations below `2^power` nanoseconds, exactly.
-    pub fn below(&self, power: u32) -> u64 {
-        self.counts[..bucket_of(1 << power)].iter().sum()
-    }
-
     /// Number of durations recorded.
     pub fn count(&self) -> u64 {
         self.count
@@ -185,19 +180,6 @@ mod tests {
         assert_eq!((left.count(), left.min_ns(), left.max_ns()), (8, 1_000_000_002, 1_000_000_009));
         assert_eq!(left.mean_ns(), 1_000_000_005.0);
         assert_eq!(left.std_dev_ns(), 2.0);
-    }
-
-    #[test]
-    fn durations_below_a_power_of_two_are_counted_one_by_one() {
-        let mut rng = crate::Rng::named(3, "durations");
-        let durations: Vec<u64> =
-            (0..1_000).map(|_| rng.next_u64() >> rng.below(64)).chain([63, 64, 1 << 20]).collect();
-        let mut histogram = LatencyHistogram::default();
-        durations.iter().for_each(|&nanos| histogram.record(nanos));
-        for power in 0..64 {
-            let expected = durations.iter().filter(|&&nanos| nanos < 1 << power).count();
-            assert_eq!(histogram.below(power), expected as u64, "2^{power}");
-        }
     }
 
     #[test]
