@@ -1,5 +1,6 @@
 //! A drive where its bytes are kept: found there, or made.
 
+use std::fs;
 use std::path::Path;
 
 use ssdlab_nand::Geometry;
@@ -39,7 +40,13 @@ pub fn open<B: Backend>(
     };
     let flash = over(flash).map_err(DriveError::from)?;
     if is_new {
-        return Ok((Drive::create(flash, options)?, None));
+        let made = Drive::create(flash, options).inspect_err(|_| {
+            if let Some(path) = path {
+                // Half a drive is none. That it cannot be removed says nothing more than why it could not be made.
+                let _ = fs::remove_file(path);
+            }
+        });
+        return Ok((made?, None));
     }
     let mut drive = Drive::off(flash, options)?;
     let report = drive.mount()?;

@@ -62,15 +62,12 @@ impl Outcome {
         for (name, column) in outcome.series.columns() {
             series.set_item(name, column.into_pyarray(py))?;
         }
-        let latency = PyDict::new(py);
-        for (op, histogram) in Op::ALL.iter().zip(&outcome.latency) {
-            latency.set_item(op.name(), buckets(py, histogram)?)?;
-        }
+        let latency = latency_columns(py, &outcome.latency)?;
         Ok(Self {
             summary,
             series: series.unbind(),
             erase_counts: outcome.erase_counts.into_pyarray(py).unbind(),
-            latency: latency.unbind(),
+            latency,
             log: outcome.log.map(|figures| log_columns(py, figures)).transpose()?,
             activity: outcome.activity.map(|activity| activity_columns(py, activity)).transpose()?,
             dispatched: dispatched.map(|inner| Py::new(py, Requests { inner })).transpose()?,
@@ -89,6 +86,15 @@ fn log_columns(py: Python<'_>, figures: LogFigures) -> PyResult<Py<PyDict>> {
     columns.set_item("reclaim_times", column(|&(_, _, times)| times).into_pyarray(py))?;
     columns.set_item("associativity", figures.associativity.into_pyarray(py))?;
     columns.set_item("utilisation", figures.utilisation.into_pyarray(py))?;
+    Ok(columns.unbind())
+}
+
+/// Each operation and the [`buckets`] of its response times.
+pub fn latency_columns(py: Python<'_>, latency: &[LatencyHistogram; 4]) -> PyResult<Py<PyDict>> {
+    let columns = PyDict::new(py);
+    for (op, histogram) in Op::ALL.iter().zip(latency) {
+        columns.set_item(op.name(), buckets(py, histogram)?)?;
+    }
     Ok(columns.unbind())
 }
 

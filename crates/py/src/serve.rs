@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 use ssdlab_nbd::{Address, Ending, Entry, Options, Server, ServerError, Tls};
 use ssdlab_serve::{OpenError, Served, Wishes, open};
 
@@ -15,6 +16,7 @@ use crate::config::Config;
 use crate::errors::{ConfigError, SsdlabError, config_error, detached, drive_error, drive_file_error, sim_error};
 use crate::memory;
 use crate::requests::Requests;
+use crate::run::latency_columns;
 
 /// How often the end of the server is looked for.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
@@ -134,6 +136,12 @@ impl DriveServer {
     fn report(&self, py: Python<'_>) -> PyResult<String> {
         let report = detached(py, None, || self.drive.report(self.server.lag()))?;
         serde_json::to_string(&report).map_err(|error| SsdlabError::new_err(error.to_string()))
+    }
+
+    /// Response times as simulated: operation to (lower_ns, upper_ns, count), one entry per non-empty bucket; None where
+    /// replies leave at once.
+    fn latency(&self, py: Python<'_>) -> PyResult<Option<Py<PyDict>>> {
+        self.drive.latency().map(|latency| latency_columns(py, &latency)).transpose()
     }
 
     /// Takes the requests that were recorded since this was called last.

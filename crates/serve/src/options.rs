@@ -16,8 +16,6 @@ pub enum OptionsError {
 
 /// The drive of bytes that a set-up describes.
 ///
-/// A protected write buffer is left out: what it holds survives a loss of power, as does what is on flash.
-///
 /// # Errors
 /// If something lies above the drive.
 pub fn drive_options(setup: &Setup) -> Result<Options, OptionsError> {
@@ -28,7 +26,7 @@ pub fn drive_options(setup: &Setup) -> Result<Options, OptionsError> {
         return Err(OptionsError::BlockLayer);
     }
     let buffer = match setup.clock {
-        Clock::Event(_, drive) => drive.buffer.filter(|buffer| !buffer.protected),
+        Clock::Event(_, drive) => drive.buffer,
         Clock::Count | Clock::Serial(_) => None,
     };
     let buffer = buffer.map(|buffer| {
@@ -40,7 +38,7 @@ pub fn drive_options(setup: &Setup) -> Result<Options, OptionsError> {
                 (high, ((low * pages) as u32).min(high - 1))
             }
         };
-        WriteBuffer { pages: buffer.pages, high, low }
+        WriteBuffer { pages: buffer.pages, high, low, protected: buffer.protected }
     });
     Ok(Options {
         logical_pages: setup.logical_pages,

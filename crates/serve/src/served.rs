@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use ssdlab_core::PageSize;
+use ssdlab_core::{LatencyHistogram, PageSize};
 use ssdlab_device::{Backend, Drive, DriveError, MountReport, Zeroed};
 use ssdlab_nbd::{BlockSizes, Done, Errno, Export, Extent, Lag, Leave, Zeroing};
 use ssdlab_sim::{FlashSummary, HostCounters, LatencyByOp};
@@ -96,6 +96,11 @@ impl Served {
         }
     }
 
+    /// Response times by [`Op`], as simulated; none where replies leave at once.
+    pub fn latency(&self) -> Option<[LatencyHistogram; 4]> {
+        self.clock.as_ref().map(|clock| clock.measured().latency)
+    }
+
     /// Takes the requests recorded since this was called last, in order of time.
     pub fn take_record(&self) -> Vec<Request> {
         self.lock().record.as_mut().map(std::mem::take).unwrap_or_default()
@@ -120,8 +125,9 @@ impl Served {
         operation: impl FnOnce(&mut Bytes) -> Result<(), DriveError>,
     ) -> Result<Leave, Errno> {
         let mut state = self.lock();
-        // A fault of what holds the bytes switches the drive off. Where nothing waited in RAM, nothing was lost by that.
-        if !state.drive.is_on() && state.drive.options().buffer.is_none() {
+        // A fault of what holds the bytes switches the drive off. Where nothing waited in volatile RAM, nothing was lost by
+        // that.
+        if !state.drive.is_on() && state.drive.options().buffer.is_none_or(|buffer| buffer.protected) {
             state.drive.mount().map_err(|error| number(&error))?;
         }
         operation(&mut state.drive).map_err(|error| number(&error))?;

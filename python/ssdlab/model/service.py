@@ -9,6 +9,7 @@ from typing import Any, Literal, Self
 
 from ssdlab import _ssdlab
 from ssdlab._ssdlab import ConfigError
+from ssdlab.lazy import Counts
 from ssdlab.model.config import Config, Overrides, config_of
 from ssdlab.model.finding import Finding
 
@@ -108,11 +109,11 @@ class DriveServer:
             report["times"]["scale"] = self._scale
         return Service(report, self.config, self.uris, self._file)
 
-    def response_times(self) -> list[tuple[str, list[tuple[int, int]], int]]:
-        """Of each kind of request how many had at most such a response time in nanoseconds, the last counting every one,
-        and the sum of all. Empty where replies leave at once.
+    def latency(self) -> "dict[str, tuple[Counts, ...]] | None":
+        """Response times of the simulated drive by kind of request: least and upper bounds in nanoseconds and the counts
+        between them. None where replies leave at once.
         """
-        return self._rust.response_times()
+        return self._rust.latency()
 
     def take_record(self) -> _ssdlab.Requests:
         """Takes the requests that were recorded since this was called last."""

@@ -1,6 +1,7 @@
 """What a served drive has done, as metrics of Prometheus."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from prometheus_client import Metric
 from prometheus_client.core import (
@@ -15,6 +16,8 @@ from ssdlab.model.service import DriveServer
 from ssdlab.view.pages.quantities import OPERATIONS
 
 SECOND_NS = 1e9
+POWERS = range(10, 37)
+"""Response times are counted up to these powers of two, in nanoseconds: from a microsecond to a minute."""
 
 
 class Metrics(Collector):
@@ -51,13 +54,19 @@ class Metrics(Collector):
         if report["times"] is not None:
             yield from self._times(report["times"])
 
-    def _times(self, times: dict[str, float]) -> Iterator[Metric]:
+    def _times(self, times: Mapping[str, Any]) -> Iterator[Metric]:
         response = HistogramMetricFamily(
             "ssdlab_response_seconds", "Response times of the simulated drive.", labels=["op"]
         )
-        for op, counts, sum_ns in self._server.response_times():
-            buckets = [(repr(most_ns / SECOND_NS), float(count)) for most_ns, count in counts]
-            response.add_metric([op], [*buckets[:-1], ("+Inf", buckets[-1][1])], sum_ns / SECOND_NS)
+        for op, (lower_ns, _, counts) in (self._server.latency() or {}).items():
+            # No bucket of the histogram lies on both sides of a power of two, so that these are exact.
+            buckets = [
+                (repr((bound - 1) / SECOND_NS), float(counts[lower_ns < bound].sum()))
+                for bound in (1 << power for power in POWERS)
+            ]
+            summary = times["latency"][op]
+            sum_ns = summary["mean_ns"] * summary["count"] if summary else 0.0
+            response.add_metric([op], [*buckets, ("+Inf", float(counts.sum()))], sum_ns / SECOND_NS)
         yield response
         replies, mean_ns = times["replies"], times["lag_mean_ns"]
         lag = SummaryMetricFamily("ssdlab_lag_seconds", "Times by which replies left later than they were due.")
