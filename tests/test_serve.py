@@ -1,5 +1,6 @@
 """A drive that is served: its bytes survive, its flash does what a simulation of the same requests does."""
 
+import errno
 import json
 import random
 import signal
@@ -150,6 +151,58 @@ def test_replies_take_the_time_of_the_drive(tmp_path: Path) -> None:
         assert latency["count"] == 1
 
 
+@contextmanager
+def small_disk(tmp_path: Path, size: str) -> Iterator[Path]:
+    """A file system with so much room."""
+    where = tmp_path / "disk"
+    where.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", f"size={size}", "small", str(where)]
+    if subprocess.run(mount, capture_output=True, timeout=30, check=False).returncode != 0:
+        pytest.skip("no file system may be mounted here; crates/device/tests/it/full_disk.rs does not need one")
+    try:
+        yield where
+    finally:
+        subprocess.run(["umount", str(where)], timeout=30, check=True)
+
+
+@pytest.mark.parametrize("buffer", [{}, {"drive.buffer": "eager", "drive.buffer.eager.plp": True}])
+@pytest.mark.parametrize("ftl", ["page", "fast"])
+def test_a_full_disk_loses_nothing(tmp_path: Path, ftl: str, buffer: dict[str, object]) -> None:
+    config = ssdlab.Config(overrides={**SMALL, "drive.buffer.eager.size": "64KiB", **buffer, "ftl": ftl})
+    chance = random.Random(4)
+    with small_disk(tmp_path, "3MiB") as where:
+        file = where / "disk.drive"
+        with ssdlab.DriveServer(config, socket=tmp_path / "s", file=file), connected(tmp_path / "s") as client:
+            model = [bytes(PAGE)] * (client.size // PAGE)
+
+            def fill() -> int | None:
+                """Writes every page once; the error, if there is one."""
+                for page in chance.sample(range(len(model)), len(model)):
+                    data = chance.randbytes(PAGE)
+                    try:
+                        client.write(page * PAGE, data)
+                    except NbdError as error:
+                        return int(str(error))
+                    model[page] = data
+                return None
+
+            assert fill() == errno.ENOSPC
+            assert fill() == errno.ENOSPC, "there is still no room"
+            subprocess.run(["mount", "-o", "remount,size=200MiB", str(where)], timeout=30, check=True)
+            assert fill() is None
+            assert client.read(0, client.size) == b"".join(model)
+        with ssdlab.DriveServer(config, socket=tmp_path / "s", file=file), connected(tmp_path / "s") as client:
+            assert client.read(0, client.size) == b"".join(model)
+
+
+def test_a_drive_that_a_disk_cannot_hold_leaves_no_file(tmp_path: Path) -> None:
+    with small_disk(tmp_path, "64KiB") as where:
+        with pytest.raises(OSError, match="No space left") as raised:
+            ssdlab.DriveServer(small(), socket=tmp_path / "s", file=where / "disk.drive")
+        assert raised.value.errno == errno.ENOSPC
+        assert list(where.iterdir()) == []
+
+
 def test_a_server_that_is_late_says_so(tmp_path: Path) -> None:
     with ssdlab.DriveServer(small(), socket=tmp_path / "s", scale=1e-6) as server, connected(tmp_path / "s") as client:
         for page in range(50):
@@ -179,6 +232,8 @@ def test_the_record_is_a_trace(tmp_path: Path) -> None:
         (["--set", "cache.policy=lru"], "leave out cache.policy"),
         (["--set", "block.scheduler=noop"], "leave out block.scheduler"),
         (["--file", "."], ".: "),
+        (["--file", "nowhere/disk.drive"], "nowhere/disk.drive: No such file or directory"),
+        (["--file", "/dev/null/disk.drive"], "/dev/null/disk.drive: Not a directory"),
         (["--file", "foreign"], "foreign: it is no drive of ssdlab; give another path"),
         (["--file", "other.drive"], "it was created with"),
         (["--socket", "x" * 120], "the path of a socket has at most 107 bytes"),
