@@ -110,8 +110,8 @@ class DriveServer:
         return Service(report, self.config, self.uris, self._file)
 
     def latency(self) -> "dict[str, tuple[Counts, ...]] | None":
-        """Response times of the simulated drive by kind of request: least and upper bounds in nanoseconds and the counts
-        between them. None where replies leave at once.
+        """Response times of the simulated drive by kind of request: lower and upper bounds in nanoseconds, and the
+        counts between them. None where replies leave at once.
         """
         return self._rust.latency()
 
