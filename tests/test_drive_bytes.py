@@ -72,8 +72,8 @@ def test_a_buffer_forgets_what_was_not_flushed() -> None:
 
 def test_with_power_loss_protection_every_write_is_safe() -> None:
     drive = Drive({**BUFFERED, "drive.buffer.watermark.plp": True})
-    drive.write(0, b"safe")
-    assert drive.buffered_pages == 0
+    drive.write(0, b"safe", fua=True)
+    assert (drive.buffered_pages, sum(drive.operations.programs.values())) == (1, 0)
     drive.cut_power()
     drive.mount()
     assert drive.read(0, 4) == b"safe"
@@ -107,6 +107,28 @@ def test_errors_have_their_numbers() -> None:
     with pytest.raises(OSError, match="logical page 0 cannot be read") as error:
         damaged.read(0, 1)
     assert error.value.errno == errno.EIO
+
+
+@pytest.mark.parametrize("ftl", FTLS)
+def test_programs_that_fail_cost_blocks_and_no_data(ftl: str) -> None:
+    drive = Drive({**SMALL, "ftl": ftl}, faults=Faults(programs=400, seed=2))
+    pages = drive.capacity_bytes // drive.page_bytes
+    content = [bytes(drive.page_bytes)] * pages
+    chance = np.random.default_rng(3)
+    with pytest.raises(OSError, match="worn out and can only be read") as error:
+        for _ in range(100_000):
+            page = int(chance.integers(pages))
+            data = chance.bytes(drive.page_bytes)
+            drive.write(page * drive.page_bytes, data)
+            content[page] = data
+    assert error.value.errno == errno.EROFS
+    assert drive.health["bad_blocks"] > 0
+    for _ in range(2):
+        found = [drive.read(at * drive.page_bytes, drive.page_bytes) for at in range(pages)]
+        # The page that was refused may be there.
+        assert [at for at in range(pages) if found[at] not in (content[at], data if at == page else content[at])] == []
+        drive.cut_power()
+        drive.mount()
 
 
 def test_operations_are_those_of_a_simulation() -> None:

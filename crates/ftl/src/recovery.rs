@@ -7,7 +7,9 @@
 //! - If power fails during the erase, what is left in the block is outdated or equal to a copy elsewhere.
 //! - A page being programmed for the host is not acknowledged. It is there or not.
 //!
-//! A block that was interrupted while being written is written no further if its last page cannot be read.
+//! A block that was interrupted while being written is written no further if its last page cannot be read. One whose last
+//! page could not be programmed looks the same, so that recovery need not know which blocks have failed: those of which the
+//! erase fails too are bad then, the others are tried once more.
 
 use std::cmp::Ordering;
 use std::collections::BTreeSet;

@@ -20,7 +20,7 @@ class Faults:
     """Which faults the flash of a drive has, each once in so many operations; 0 is never."""
 
     programs: int = 0
-    """Programs for each that the chip reports as failed; for page mapping alone."""
+    """Programs for each that the chip reports as failed."""
     erases: int = 0
     """Erases for each that the chip reports as failed."""
     reads: int = 0
