@@ -30,6 +30,7 @@ mod serve;
 mod source;
 mod steps;
 mod suggest;
+mod volumes;
 mod writer;
 
 use pyo3::prelude::*;
@@ -77,6 +78,8 @@ mod _ssdlab {
     use steps::{record_steps, steps_drive};
     #[pymodule_export]
     use suggest::{named, nearest};
+    #[pymodule_export]
+    use volumes::{Parted, Partition, VolumeReader};
     #[pymodule_export]
     use writer::{Writer, formats};
 

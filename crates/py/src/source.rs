@@ -7,7 +7,8 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use ssdlab_trace::{
-    Action, Columns, DeviceChoice, Files, Format, Progress, ReadOptions, Request, Source, TraceError, TraceReader,
+    Action, Columns, DeviceChoice, Files, Format, IngestReport, Progress, ReadOptions, Request, Source, TraceError,
+    TraceReader,
 };
 
 use crate::config::Config;
@@ -25,6 +26,34 @@ fn read_batch(py: Python<'_>, source: &mut (dyn Source + Send), max: usize) -> P
 /// The contents of a mutex nobody else holds: `&mut self` proves it.
 pub fn exclusive<T>(mutex: &mut Mutex<T>) -> &mut T {
     mutex.get_mut().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// How a trace is to be read, by the names of things.
+pub fn options(
+    format: Option<&str>,
+    columns: Option<&str>,
+    action: Option<&str>,
+    skip_bad: bool,
+) -> PyResult<ReadOptions> {
+    Ok(ReadOptions {
+        format: format.map(Format::parse).transpose().map_err(|error| trace_error(&error))?,
+        columns: columns.map(Columns::parse).transpose().map_err(|error| trace_error(&error))?,
+        action: action.map(Action::parse).transpose().map_err(|error| trace_error(&error))?.unwrap_or_default(),
+        skip_bad,
+        ..ReadOptions::default()
+    })
+}
+
+/// What was met while reading.
+pub fn report<'py>(py: Python<'py>, report: &IngestReport) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("format", report.format.name())?;
+    dict.set_item("device", report.device.as_deref())?;
+    dict.set_item("counts", counters::rows(&report.counts))?;
+    dict.set_item("other_devices", report.other_devices.clone())?;
+    dict.set_item("first_bad", report.first_bad.as_deref())?;
+    dict.set_item("notes", report.notes.clone())?;
+    Ok(dict)
 }
 
 /// A trace file being read from front to back.
@@ -66,18 +95,12 @@ impl Reader {
                 return Err(PyValueError::new_err(format!("files are \"concat\" or \"merge\", not {other:?}")));
             }
         };
-        let options = ReadOptions {
-            format: format.map(Format::parse).transpose().map_err(|error| trace_error(&error))?,
-            columns: columns.map(Columns::parse).transpose().map_err(|error| trace_error(&error))?,
-            files,
-            device: match device {
-                None => DeviceChoice::First,
-                Some(name) if name == "all" => DeviceChoice::All,
-                Some(name) => DeviceChoice::Named(name),
-            },
-            action: action.map(Action::parse).transpose().map_err(|error| trace_error(&error))?.unwrap_or_default(),
-            skip_bad,
+        let device = match device {
+            None => DeviceChoice::First,
+            Some(name) if name == "all" => DeviceChoice::All,
+            Some(name) => DeviceChoice::Named(name),
         };
+        let options = ReadOptions { files, device, ..options(format, columns, action, skip_bad)? };
         let reader =
             detached(py, None, || TraceReader::open_as(&paths, &options))?.map_err(|error| trace_error(&error))?;
         Ok(Self { inner: Mutex::new(reader) })
@@ -111,15 +134,7 @@ impl Reader {
 
     /// What was met: `counts` as (name, unit, help, value), and `notes` for a person; complete at the end.
     fn report<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let report = exclusive(&mut self.inner).report();
-        let dict = PyDict::new(py);
-        dict.set_item("format", report.format.name())?;
-        dict.set_item("device", report.device.as_deref())?;
-        dict.set_item("counts", counters::rows(&report.counts))?;
-        dict.set_item("other_devices", report.other_devices.clone())?;
-        dict.set_item("first_bad", report.first_bad.as_deref())?;
-        dict.set_item("notes", report.notes.clone())?;
-        Ok(dict)
+        report(py, exclusive(&mut self.inner).report())
     }
 }
 

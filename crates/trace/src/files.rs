@@ -1,5 +1,7 @@
 //! What the files of a trace are: their format, the devices they stand for, whether they belong together.
 
+use std::borrow::BorrowMut;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::error::shown;
@@ -16,7 +18,10 @@ fn detect(input: &mut Input) -> Result<Format, TraceError> {
 }
 
 /// The format of all inputs.
-pub(crate) fn format_of(inputs: &mut [Input], options: &ReadOptions) -> Result<Format, TraceError> {
+pub(crate) fn format_of<I: BorrowMut<Input>>(
+    inputs: impl Iterator<Item = Result<I, TraceError>>,
+    options: &ReadOptions,
+) -> Result<Format, TraceError> {
     let given = match (&options.columns, options.format) {
         (Some(_), None | Some(Format::Columns)) => Some(Format::Columns),
         (Some(_), Some(other)) => {
@@ -35,6 +40,8 @@ pub(crate) fn format_of(inputs: &mut [Input], options: &ReadOptions) -> Result<F
     }
     let mut found: Option<(String, Format)> = None;
     for input in inputs {
+        let mut input = input?;
+        let input = input.borrow_mut();
         let (path, format) = (shown(input.path()), detect(input)?);
         match &found {
             Some((first, other)) if *other != format => {
@@ -54,16 +61,18 @@ pub(crate) fn format_of(inputs: &mut [Input], options: &ReadOptions) -> Result<F
 
 /// Names files as the devices that they are where their format has none: all one if they are concatenated, and by their
 /// paths if files of different directories have the same name.
-pub(crate) fn name_devices(inputs: &mut [Input], files: Files) {
-    let names: Vec<Vec<u8>> = inputs.iter().map(|input| input.device().to_vec()).collect();
-    for (at, input) in inputs.iter_mut().enumerate() {
-        if files == Files::Concatenated {
-            input.set_device(&names[0]);
-        } else if names.iter().filter(|name| **name == names[at]).count() > 1 {
-            let path = input.path().as_os_str().as_encoded_bytes().to_vec();
-            input.set_device(&path);
-        }
+pub(crate) fn device_names(paths: &[&Path], files: Files) -> Vec<Vec<u8>> {
+    let name = |path: &Path| path.file_name().unwrap_or_default().as_encoded_bytes().to_vec();
+    let mut times = BTreeMap::new();
+    for path in paths {
+        *times.entry(name(path)).or_insert(0) += 1;
     }
+    let named = |path: &&Path| match files {
+        Files::Concatenated => name(paths[0]),
+        _ if times[&name(path)] > 1 => path.as_os_str().as_encoded_bytes().to_vec(),
+        _ => name(path),
+    };
+    paths.iter().map(named).collect()
 }
 
 /// Whether files are by nature parts of one recording: those of blktrace, one for each CPU.

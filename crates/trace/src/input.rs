@@ -86,8 +86,8 @@ pub(crate) struct Input {
 }
 
 impl Input {
-    /// Opens `origin` and looks through its compression.
-    pub fn open(origin: &Origin) -> Result<Self, TraceError> {
+    /// Opens `origin`, the device `device` where its format names none, and looks through its compression.
+    pub fn open(origin: &Origin, device: Vec<u8>) -> Result<Self, TraceError> {
         let path = origin.path().to_path_buf();
         let (inner, size) = origin.reader()?;
         let read = Arc::new(AtomicU64::new(0));
@@ -108,7 +108,6 @@ impl Input {
             (Box::new(whole), "")
         };
         let window = vec![0; WINDOW_BYTES];
-        let device = path.file_name().unwrap_or_default().as_encoded_bytes().to_vec();
         Ok(Self { path, device, reader, compression, window, start: 0, end: 0, position: 0, read, size })
     }
 
@@ -171,14 +170,9 @@ impl Input {
         &self.path
     }
 
-    /// Its name as a device: that of the file, unless it is of the device of another file or shares its name with one.
+    /// Its name as a device.
     pub fn device(&self) -> &[u8] {
         &self.device
-    }
-
-    /// Names it as a device.
-    pub fn set_device(&mut self, name: &[u8]) {
-        self.device = name.to_vec();
     }
 
     /// Bytes of the file read so far (before decompression), and in all.
@@ -193,7 +187,7 @@ mod tests {
     use std::io::Write;
 
     fn memory(bytes: &[u8]) -> Result<Input, TraceError> {
-        Input::open(&Origin::Memory(bytes.into()))
+        Input::open(&Origin::Memory(bytes.into()), Vec::new())
     }
 
     fn all(bytes: &[u8]) -> Result<Vec<u8>, TraceError> {
@@ -239,7 +233,8 @@ mod tests {
 
     #[test]
     fn missing_empty_and_directory_are_told_apart() {
-        let open = |path: &str| Input::open(&Origin::File(path.into(), path.into())).err().unwrap().to_string();
+        let open =
+            |path: &str| Input::open(&Origin::File(path.into(), path.into()), Vec::new()).err().unwrap().to_string();
         assert!(open("no/such/trace.csv").contains("cannot be opened"), "{}", open("no/such/trace.csv"));
         assert!(open("src").contains("is a directory; name the trace files inside it"));
         #[cfg(unix)]

@@ -58,6 +58,8 @@ pub(crate) enum Device {
 pub(crate) struct Tables {
     pub devices: Names,
     pub streams: Names,
+    /// Whether times are whole seconds, over which requests are to be spread.
+    pub whole_seconds: bool,
 }
 
 impl Tables {
@@ -65,7 +67,7 @@ impl Tables {
     pub fn new() -> Self {
         let mut streams = Names::new(STREAMS_MAX);
         streams.id(b"");
-        Self { devices: Names::new(DEVICES_MAX), streams }
+        Self { devices: Names::new(DEVICES_MAX), streams, whole_seconds: false }
     }
 
     /// The stream of a process id. Process 0 is the idle task, in whose name interrupts act: no stream.
@@ -96,6 +98,8 @@ enum Layout {
     Measure(Vec<u64>),
     /// Every device in its own range, from and to.
     Ranges(Vec<(u64, u64)>),
+    /// Every device at its own addresses; the device of each request is told.
+    Told(Vec<u32>),
 }
 
 /// Checks entries, keeps the tables and counts.
@@ -105,17 +109,38 @@ pub(crate) struct Intake {
     layout: Layout,
     /// Requests of each device that was not chosen, by id.
     others: Vec<u64>,
+    /// Whether a file stood for its device.
+    file_is_device: bool,
 }
 
 impl Intake {
     pub fn new(format: Format, choice: &DeviceChoice) -> Self {
         let mut tables = Tables::new();
+        tables.whole_seconds = format == Format::Tencent;
         let layout = match choice {
             DeviceChoice::First => Layout::Undecided,
             DeviceChoice::All => Layout::Measure(Vec::new()),
             DeviceChoice::Named(name) => Layout::One(tables.devices.id(name.as_bytes())),
         };
-        Self { tables, report: IngestReport::new(format), layout, others: Vec::new() }
+        Self { tables, report: IngestReport::new(format), layout, others: Vec::new(), file_is_device: false }
+    }
+
+    /// Takes every device, and tells that of each request.
+    pub fn telling(format: Format) -> Self {
+        let layout = Layout::Told(Vec::new());
+        Self { layout, ..Self::new(format, &DeviceChoice::First) }
+    }
+
+    /// Moves the devices of the requests since it was last asked to `out`.
+    pub fn tell(&mut self, out: &mut Vec<u32>) {
+        if let Layout::Told(devices) = &mut self.layout {
+            out.append(devices);
+        }
+    }
+
+    /// Whether a file stood for its device, as its format names none.
+    pub fn file_is_device(&self) -> bool {
+        self.file_is_device
     }
 
     /// Takes one entry of a file; `file` gives the id of the file as a device, where that is needed.
@@ -149,9 +174,13 @@ impl Intake {
         }
         let device = match io.device {
             Device::Id(id) => id,
-            Device::File => file(&mut self.tables.devices),
+            Device::File => {
+                self.file_is_device = true;
+                file(&mut self.tables.devices)
+            }
         };
         let base = match &mut self.layout {
+            Layout::Told(_) => 0,
             Layout::One(chosen) if *chosen == device => 0,
             Layout::One(_) => {
                 self.count_other(device);
@@ -188,13 +217,24 @@ impl Intake {
             request.offset = base + io.offset;
             if io.bytes > u64::from(u32::MAX) {
                 counts.split_overlong += 1;
+                let before = out.len();
                 split(request, io.bytes, out);
+                self.note(device, out.len() - before);
                 return Ok(());
             }
             request.bytes = io.bytes as u32;
         }
         out.push(request);
+        self.note(device, 1);
         Ok(())
+    }
+
+    /// Notes the device of the last requests, if it is to be told.
+    #[inline]
+    fn note(&mut self, device: u32, requests: usize) {
+        if let Layout::Told(devices) = &mut self.layout {
+            devices.resize(devices.len() + requests, device);
+        }
     }
 
     #[cold]

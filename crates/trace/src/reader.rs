@@ -5,10 +5,10 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::decode::{BATCH, Decoder};
-use crate::files::{are_parts, format_of, missing_siblings, name_devices};
+use crate::files::{are_parts, device_names, format_of, missing_siblings};
 use crate::input::{Input, Origin};
 use crate::intake::Intake;
 use crate::reorder::{Reorder, WINDOW};
@@ -16,28 +16,33 @@ use crate::spread::Spread;
 use crate::{DeviceChoice, Files, Format, IngestReport, Progress, ReadOptions, Request, Source, TraceError};
 
 /// One file and the requests decoded from it.
-struct Lane {
+pub(crate) struct Lane {
     input: Input,
     decoder: Box<dyn Decoder>,
-    batch: Vec<Request>,
+    pub batch: Vec<Request>,
     next: usize,
     more: bool,
 }
 
 impl Lane {
-    fn new(input: Input, format: Format, options: &ReadOptions) -> Self {
+    pub fn new(input: Input, format: Format, options: &ReadOptions) -> Self {
         let decoder = format.decoder(options);
         Self { input, decoder, batch: Vec::new(), next: 0, more: true }
     }
 
     /// Decodes the next batch; `false` at the end.
-    fn refill(&mut self, intake: &mut Intake) -> Result<bool, TraceError> {
+    pub fn refill(&mut self, intake: &mut Intake) -> Result<bool, TraceError> {
         self.batch.clear();
         self.next = 0;
         while self.more && self.batch.is_empty() {
             self.more = self.decoder.decode(&mut self.input, intake, &mut self.batch)?;
         }
         Ok(!self.batch.is_empty())
+    }
+
+    /// Bytes of the file read so far.
+    pub fn read_bytes(&self) -> u64 {
+        self.input.progress().0
     }
 }
 
@@ -89,12 +94,12 @@ impl TraceReader {
 
     pub(crate) fn over(origins: &[Origin], options: &ReadOptions) -> Result<Self, TraceError> {
         let open = || -> Result<Vec<Input>, TraceError> {
-            let mut inputs = origins.iter().map(Input::open).collect::<Result<Vec<_>, _>>()?;
-            name_devices(&mut inputs, options.files);
-            Ok(inputs)
+            let paths: Vec<&Path> = origins.iter().map(Origin::path).collect();
+            let names = device_names(&paths, options.files);
+            origins.iter().zip(names).map(|(origin, name)| Input::open(origin, name)).collect()
         };
         let mut inputs = open()?;
-        let format = format_of(&mut inputs, options)?;
+        let format = format_of(inputs.iter_mut().map(Ok), options)?;
         if inputs.len() > 1 && options.files == Files::Parts && !are_parts(&inputs, format) {
             return Err(TraceError::Format(format!(
                 "{} files are given, which may be different traces; pass --concat to replay them one after the other, or \
@@ -131,7 +136,7 @@ impl TraceReader {
             merging: false,
             merged: Vec::new(),
             reorder: Reorder::new(WINDOW),
-            spread: (format == Format::Tencent).then(Spread::new),
+            spread: None,
             ready: Vec::new(),
             next: 0,
             first_ns: None,
@@ -177,6 +182,9 @@ impl TraceReader {
                 &mut self.merged
             };
             let over = batch.is_empty();
+            if self.intake.tables.whole_seconds && self.spread.is_none() {
+                self.spread = Some(Spread::new());
+            }
             let counts = &mut self.intake.report.counts;
             counts.requests += batch.len() as u64;
             let target = if self.spread.is_some() { &mut ordered } else { &mut self.ready };

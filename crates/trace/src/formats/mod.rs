@@ -19,6 +19,7 @@ mod objects;
 mod spc;
 mod systor17;
 mod tencent;
+pub(crate) mod volume;
 mod vscsi;
 
 pub use columns::Columns;
@@ -34,6 +35,8 @@ use ssdlab_core::suggest::{named, nearest};
 pub enum Format {
     /// Our own text format; keeps every field.
     Csv,
+    /// Our own binary format, of one volume of a fleet.
+    Volume,
     /// MSR Cambridge.
     Msr,
     /// SPC-1 and UMass (Financial, WebSearch).
@@ -107,6 +110,8 @@ macro_rules! formats {
 formats! {
     Csv, "ssdlab-csv", "time_ns,op,sector,bytes,flags,pid; keeps every field",
         sniff_lines::<csv::Csv>, Lines<csv::Csv>, Some(|| Box::new(csv::CsvEncoder));
+    Volume, "ssdlab-volume", "binary; a volume of a fleet, as 'ssdlab fleet' parts a trace",
+        volume::Volume::sniff, Records<volume::Volume>, None;
     Msr, "msr", "MSR Cambridge CSV (FILETIME, bytes)",
         sniff_lines::<msr::Msr>, Lines<msr::Msr>, Some(|| Box::new(msr::MsrEncoder));
     Spc, "spc", "SPC-1 / UMass Financial and WebSearch (ASU, 512 B blocks, seconds)",
@@ -237,7 +242,8 @@ mod tests {
     fn an_unknown_name_proposes_the_nearest() {
         let message = Format::parse("vcsi1").unwrap_err().to_string();
         assert!(
-            message.starts_with("\"vcsi1\" is not a trace format; did you mean vscsi1? known: ssdlab-csv, msr"),
+            message
+                .starts_with("\"vcsi1\" is not a trace format; did you mean vscsi1? known: ssdlab-csv, ssdlab-volume"),
             "{message}"
         );
         assert_eq!(Format::parse("Oracle_General").unwrap(), Format::OracleGeneral);
@@ -301,7 +307,7 @@ mod tests {
     fn what_fits_nothing_names_the_way_out() {
         let message = detect("hello\nworld\n").unwrap_err().to_string();
         assert!(
-            message.starts_with("memory: no trace format fits; name it with --format NAME (ssdlab-csv, msr,"),
+            message.starts_with("memory: no trace format fits; name it with --format NAME (ssdlab-csv, ssdlab-volume,"),
             "{message}"
         );
     }

@@ -1,0 +1,137 @@
+//! Traces of many volumes, parted into a file for each.
+
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+
+use numpy::PyReadonlyArray1;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use ssdlab_trace::{Parted as Batch, Partition as Files};
+
+use crate::errors::{TraceError, detached, trace_error};
+use crate::requests::Requests;
+use crate::source::{exclusive, options, report};
+
+/// Files of a trace being read one after the other, with the volume of each request.
+#[pyclass(module = "ssdlab._ssdlab")]
+pub struct VolumeReader {
+    // Python objects must be `Sync`, which a boxed reader is not.
+    inner: Mutex<ssdlab_trace::VolumeReader>,
+}
+
+#[pymethods]
+impl VolumeReader {
+    /// Opens files, each with the name that messages give it.
+    #[new]
+    #[pyo3(signature = (paths, format=None, columns=None, action=None, skip_bad=false))]
+    fn new(
+        py: Python<'_>,
+        paths: Vec<(PathBuf, PathBuf)>,
+        format: Option<&str>,
+        columns: Option<&str>,
+        action: Option<&str>,
+        skip_bad: bool,
+    ) -> PyResult<Self> {
+        let options = options(format, columns, action, skip_bad)?;
+        let reader = detached(py, None, || ssdlab_trace::VolumeReader::open_as(&paths, &options))?;
+        Ok(Self { inner: Mutex::new(reader.map_err(|error| trace_error(&error))?) })
+    }
+
+    /// The next requests, at least `max` if there are as many; none at the end.
+    fn read(&mut self, py: Python<'_>, max: usize) -> PyResult<Parted> {
+        let (reader, mut inner) = (exclusive(&mut self.inner), Batch::default());
+        detached(py, None, || reader.fill(&mut inner, max))?.map_err(|error| trace_error(&error))?;
+        Ok(Parted { inner })
+    }
+
+    /// `(bytes read, bytes in all)`.
+    fn progress(&mut self) -> (u64, Option<u64>) {
+        let progress = exclusive(&mut self.inner).progress();
+        (progress.done, progress.total)
+    }
+
+    /// Name of the format.
+    fn format(&mut self) -> &'static str {
+        exclusive(&mut self.inner).format().name()
+    }
+
+    /// Whether the requests are for objects of a cache, which lie at no address of a drive.
+    fn holds_objects(&mut self) -> bool {
+        exclusive(&mut self.inner).format().holds_objects()
+    }
+
+    /// Whether the format names volumes, as far as has been read; else each file is one.
+    fn names_volumes(&mut self) -> bool {
+        exclusive(&mut self.inner).names_volumes()
+    }
+
+    /// What was met, as `Reader.report` has it.
+    fn report<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        report(py, exclusive(&mut self.inner).report())
+    }
+}
+
+/// Requests in file order, with the volume of each.
+#[pyclass(frozen, module = "ssdlab._ssdlab")]
+pub struct Parted {
+    inner: Batch,
+}
+
+#[pymethods]
+impl Parted {
+    /// Of requests whose times are those of the trace, numbers of volumes in order of appearance, and the names of all
+    /// volumes and streams met so far.
+    #[staticmethod]
+    fn of(
+        requests: &Requests,
+        volumes: PyReadonlyArray1<'_, u32>,
+        names: Vec<String>,
+        streams: Vec<String>,
+    ) -> PyResult<Self> {
+        let (requests, volumes) = (requests.inner.clone(), volumes.as_slice()?.to_vec());
+        if volumes.len() != requests.len() || volumes.iter().any(|&volume| volume as usize >= names.len()) {
+            return Err(TraceError::new_err("each request needs the number of a volume that has a name"));
+        }
+        Ok(Self { inner: Batch { requests, volumes, names, streams, whole_seconds: false } })
+    }
+
+    fn __len__(&self) -> usize {
+        self.inner.requests.len()
+    }
+}
+
+/// Name, file, requests, reads, writes, bytes read, bytes written, end of addresses, first and last time in ns.
+type Volume = (String, String, u64, u64, u64, u64, u64, u64, u64, u64);
+
+/// The files of volumes being written; any thread may add to them.
+#[pyclass(frozen, module = "ssdlab._ssdlab")]
+pub struct Partition {
+    inner: Mutex<Files>,
+}
+
+#[pymethods]
+impl Partition {
+    /// Of a folder that is there and empty.
+    #[new]
+    fn new(folder: PathBuf) -> Self {
+        Self { inner: Mutex::new(Files::new(&folder)) }
+    }
+
+    /// Appends requests to the files of their volumes.
+    fn add(&self, py: Python<'_>, batch: &Parted) -> PyResult<()> {
+        let add = || self.inner.lock().unwrap_or_else(PoisonError::into_inner).add(&batch.inner);
+        detached(py, None, add)?.map_err(|error| trace_error(&error))
+    }
+
+    /// What is known of each volume.
+    fn volumes(&self) -> Vec<Volume> {
+        let files = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        let of = |(number, its): (usize, &ssdlab_trace::VolumeTotals)| {
+            let (name, file) = (its.name.clone(), Files::file_name(number));
+            let (requests, reads, writes) = (its.requests, its.reads, its.writes);
+            let (read, written, end) = (its.read_bytes, its.written_bytes, its.end_bytes);
+            (name, file, requests, reads, writes, read, written, end, its.first_ns, its.last_ns)
+        };
+        files.volumes().iter().enumerate().map(of).collect()
+    }
+}

@@ -1,0 +1,380 @@
+//! Parts a trace of many volumes into a file for each, in one pass and bounded memory.
+//!
+//! A [`VolumeReader`] decodes files one after the other and tells the volume of each request; a [`Partition`] appends
+//! the requests of a batch to the files of their volumes. What order and spread of times need is done where a volume is
+//! read, so that its requests are those that a reader of the whole trace takes for the volume alone. Both can work at
+//! the same time, on different threads.
+
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use crate::files::{device_names, format_of};
+use crate::formats::volume::{self, Name, RECORD};
+use crate::input::{Input, Origin};
+use crate::intake::Intake;
+use crate::reader::Lane;
+use crate::{Files, Format, IngestReport, Op, Progress, ReadOptions, Request, TraceError};
+
+/// Requests in file order, with the volume of each.
+#[derive(Debug, Default)]
+pub struct Parted {
+    /// With absolute times, in the epoch of their trace.
+    pub requests: Vec<Request>,
+    /// Numbers of volumes, in order of appearance.
+    pub volumes: Vec<u32>,
+    /// Names of the volumes met so far.
+    pub names: Vec<String>,
+    /// Names of the streams met so far, by [`Request::stream`]; the first is empty.
+    pub streams: Vec<String>,
+    /// Whether times are whole seconds that are to be spread.
+    pub whole_seconds: bool,
+}
+
+/// Reads files one after the other.
+pub struct VolumeReader {
+    origins: Vec<Origin>,
+    devices: Vec<Vec<u8>>,
+    options: ReadOptions,
+    format: Format,
+    intake: Intake,
+    /// The file being read, and the number of those before it.
+    lane: Option<Lane>,
+    behind: usize,
+    /// Bytes of the files.
+    sizes: Vec<u64>,
+}
+
+impl VolumeReader {
+    /// Opens files that messages know by other names; devices and files of `options` are of no account.
+    pub fn open_as(named: &[(PathBuf, PathBuf)], options: &ReadOptions) -> Result<Self, TraceError> {
+        let origins: Vec<Origin> = named.iter().map(|(path, name)| Origin::File(path.clone(), name.clone())).collect();
+        Self::over(origins, options)
+    }
+
+    fn over(origins: Vec<Origin>, options: &ReadOptions) -> Result<Self, TraceError> {
+        let paths: Vec<&Path> = origins.iter().map(Origin::path).collect();
+        let devices = device_names(&paths, Files::Merged);
+        // One at a time, as there may be more files than can be open; a file that is missing is told now.
+        let open = |origin| Input::open(origin, Vec::new());
+        let sizes = origins.iter().map(|origin| Ok(open(origin)?.progress().1)).collect::<Result<_, TraceError>>()?;
+        let format = format_of(origins.iter().map(open), options)?;
+        let intake = Intake::telling(format);
+        let options = options.clone();
+        Ok(Self { origins, devices, options, format, intake, lane: None, behind: 0, sizes })
+    }
+
+    /// Appends at least `max` requests, if there are as many; none at the end.
+    pub fn fill(&mut self, out: &mut Parted, max: usize) -> Result<(), TraceError> {
+        while out.requests.len() < max {
+            let Some(lane) = &mut self.lane else {
+                let Some(origin) = self.origins.get(self.behind) else { break };
+                let input = Input::open(origin, self.devices[self.behind].clone())?;
+                self.lane = Some(Lane::new(input, self.format, &self.options));
+                continue;
+            };
+            if lane.refill(&mut self.intake)? {
+                self.intake.report.counts.requests += lane.batch.len() as u64;
+                out.requests.extend_from_slice(&lane.batch);
+            } else {
+                self.lane = None;
+                self.behind += 1;
+            }
+        }
+        let tables = &self.intake.tables;
+        if tables.devices.folded() {
+            let why = "the trace has more than 65,536 volumes; give fewer of its files";
+            return Err(TraceError::Device(why.into()));
+        }
+        out.names = tables.devices.list().to_vec();
+        out.streams = tables.streams.list().to_vec();
+        out.whole_seconds = tables.whole_seconds;
+        self.intake.tell(&mut out.volumes);
+        Ok(())
+    }
+
+    /// The format, given or recognised.
+    pub fn format(&self) -> Format {
+        self.format
+    }
+
+    /// Whether the format names the device of a request; else files are devices.
+    pub fn names_volumes(&self) -> bool {
+        !self.intake.file_is_device()
+    }
+
+    /// What has been met so far.
+    pub fn report(&self) -> &IngestReport {
+        &self.intake.report
+    }
+
+    /// Bytes read, and in all.
+    pub fn progress(&self) -> Progress {
+        let current = self.lane.as_ref().map_or(0, Lane::read_bytes);
+        let done = self.sizes[..self.behind].iter().sum::<u64>() + current;
+        Progress { done, total: Some(self.sizes.iter().sum()) }
+    }
+}
+
+/// What is known of a volume.
+#[derive(Clone, Debug, Default)]
+pub struct VolumeTotals {
+    /// Its name in the trace.
+    pub name: String,
+    /// Requests of any kind.
+    pub requests: u64,
+    /// Of those, reads.
+    pub reads: u64,
+    /// Of those, writes.
+    pub writes: u64,
+    /// Bytes that are read.
+    pub read_bytes: u64,
+    /// Bytes that are written.
+    pub written_bytes: u64,
+    /// The first byte behind all that are addressed.
+    pub end_bytes: u64,
+    /// Time of the earliest request, in the epoch of the trace.
+    pub first_ns: u64,
+    /// Time of the latest.
+    pub last_ns: u64,
+    /// Streams whose names its file holds, that of none included.
+    streams_named: usize,
+}
+
+impl VolumeTotals {
+    fn add(&mut self, request: &Request) {
+        if self.requests == 0 {
+            (self.first_ns, self.last_ns) = (request.time_ns, request.time_ns);
+        }
+        self.first_ns = self.first_ns.min(request.time_ns);
+        self.last_ns = self.last_ns.max(request.time_ns);
+        self.requests += 1;
+        self.end_bytes = self.end_bytes.max(request.end());
+        let (read, written) = (request.op == Op::Read, request.op == Op::Write);
+        self.reads += u64::from(read);
+        self.writes += u64::from(written);
+        self.read_bytes += u64::from(read) * u64::from(request.bytes);
+        self.written_bytes += u64::from(written) * u64::from(request.bytes);
+    }
+}
+
+/// Writes a file for each volume.
+#[derive(Debug)]
+pub struct Partition {
+    folder: PathBuf,
+    volumes: Vec<VolumeTotals>,
+    /// The records of a batch by volume; kept for its room.
+    sorted: Vec<[u8; RECORD]>,
+}
+
+impl Partition {
+    /// Of a folder that is there and empty.
+    pub fn new(folder: &Path) -> Self {
+        Self { folder: folder.to_path_buf(), volumes: Vec::new(), sorted: Vec::new() }
+    }
+
+    /// What is known of each volume, by number.
+    pub fn volumes(&self) -> &[VolumeTotals] {
+        &self.volumes
+    }
+
+    /// Name of the file of a volume.
+    pub fn file_name(volume: usize) -> String {
+        format!("{volume:06}.ssdlab-volume")
+    }
+
+    /// Appends a batch to the files.
+    ///
+    /// # Errors
+    /// If a file cannot be written.
+    pub fn add(&mut self, batch: &Parted) -> Result<(), TraceError> {
+        for name in &batch.names[self.volumes.len()..] {
+            self.volumes.push(VolumeTotals { name: name.clone(), ..VolumeTotals::default() });
+        }
+        // A counting sort: where the records of each volume begin, then each record to its place.
+        let mut next = vec![0_usize; self.volumes.len() + 1];
+        for &volume in &batch.volumes {
+            next[volume as usize + 1] += 1;
+        }
+        for volume in 0..self.volumes.len() {
+            next[volume + 1] += next[volume];
+        }
+        self.sorted.resize(batch.requests.len(), [0; RECORD]);
+        for (request, &volume) in batch.requests.iter().zip(&batch.volumes) {
+            let place = &mut next[volume as usize];
+            self.sorted[*place] = volume::record(request);
+            *place += 1;
+            self.volumes[volume as usize].add(request);
+        }
+        let mut begin = 0;
+        for volume in 0..self.volumes.len() {
+            // After the sort, where one begins is where the next began before.
+            let end = next[volume];
+            if begin < end {
+                self.append(volume, begin..end, batch)?;
+            }
+            begin = end;
+        }
+        Ok(())
+    }
+
+    fn append(&mut self, volume: usize, records: std::ops::Range<usize>, batch: &Parted) -> Result<(), TraceError> {
+        let path = self.folder.join(Self::file_name(volume));
+        let totals = &mut self.volumes[volume];
+        let mut head = Vec::new();
+        if totals.streams_named == 0 {
+            head.extend_from_slice(&volume::head(batch.whole_seconds));
+            volume::name(Name::Volume, &totals.name, &mut head);
+            totals.streams_named = 1;
+        }
+        for stream in batch.streams.get(totals.streams_named..).unwrap_or_default() {
+            volume::name(Name::Stream, stream, &mut head);
+        }
+        totals.streams_named = totals.streams_named.max(batch.streams.len());
+        let mut written = File::options().append(true).create(true).open(&path);
+        if let Ok(file) = &mut written {
+            let all = file.write_all(&head).and_then(|()| file.write_all(self.sorted[records].as_flattened()));
+            written = all.and(written);
+        }
+        written.map(drop).map_err(|error| TraceError::io(&path, format!("cannot be written: {error}; make room there")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::{DeviceChoice, Source, TraceReader};
+
+    /// A folder that goes with the test.
+    struct Folder(PathBuf);
+
+    impl Folder {
+        fn new(name: &str) -> Self {
+            let path = std::env::temp_dir().join(format!("ssdlab-partition-{name}-{}", std::process::id()));
+            let _ = std::fs::remove_dir_all(&path);
+            std::fs::create_dir_all(&path).unwrap();
+            Self(path)
+        }
+    }
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            let _ = std::fs::remove_dir_all(&self.0);
+        }
+    }
+
+    fn parted(files: &[&str], format: Format, batch: usize, folder: &Path) -> Result<Partition, TraceError> {
+        let origins = files.iter().map(|text| Origin::Memory(text.as_bytes().into())).collect();
+        let options = ReadOptions { format: Some(format), ..ReadOptions::default() };
+        let mut reader = VolumeReader::over(origins, &options)?;
+        let mut partition = Partition::new(folder);
+        loop {
+            let mut out = Parted::default();
+            reader.fill(&mut out, batch)?;
+            assert_eq!(out.requests.len(), out.volumes.len());
+            if out.requests.is_empty() {
+                return Ok(partition);
+            }
+            partition.add(&out)?;
+        }
+    }
+
+    fn drain(mut reader: TraceReader) -> (Vec<Request>, Vec<String>) {
+        let mut out = Vec::new();
+        while reader.fill(&mut out, 1000).unwrap() > 0 {}
+        (out, reader.streams().to_vec())
+    }
+
+    fn of_volume(folder: &Path, volume: usize) -> (Vec<Request>, Vec<String>) {
+        let path = folder.join(Partition::file_name(volume));
+        drain(TraceReader::open(&[path], &ReadOptions::default()).unwrap())
+    }
+
+    fn of_device(text: &str, format: Format, name: &str) -> (Vec<Request>, Vec<String>) {
+        let device = DeviceChoice::Named(name.into());
+        let options = ReadOptions { format: Some(format), device, ..ReadOptions::default() };
+        drain(TraceReader::over(&[Origin::Memory(text.as_bytes().into())], &options).unwrap())
+    }
+
+    fn line(format: Format, (volume, time, sector, sectors, write): (u8, u32, u32, u32, bool)) -> String {
+        match format {
+            Format::Tencent => format!("{},{sector},{sectors},{},{volume}\n", time / 40, u8::from(write)),
+            _ => {
+                let op = if write { 'W' } else { 'R' };
+                format!("{volume},{op},{},{},{time}\n", u64::from(sector) * 512, u64::from(sectors) * 512)
+            }
+        }
+    }
+
+    proptest! {
+        /// Goal: a volume's file gives what a reader of the trace takes for that volume, and all files together every
+        /// request. Method: random volumes and times, out of order and in whole seconds, whatever the batches.
+        #[test]
+        fn a_volume_is_as_in_its_trace(
+            rows in prop::collection::vec((0_u8..6, 0_u32..500, 0_u32..4000, 1_u32..64, any::<bool>()), 1..300),
+            batch in 1_usize..200,
+            format in prop_oneof![Just(Format::Alibaba), Just(Format::Tencent)],
+        ) {
+            let text: String = rows.iter().map(|row| line(format, *row)).collect();
+            let folder = Folder::new("as-in-its-trace");
+            let partition = parted(&[&text], format, batch, &folder.0).unwrap();
+            let mut twin: BTreeMap<String, [u64; 6]> = BTreeMap::new();
+            for &(volume, _, sector, sectors, write) in &rows {
+                let its = twin.entry(volume.to_string()).or_default();
+                let (w, bytes) = (u64::from(write), u64::from(sectors) * 512);
+                let more = [1, 1 - w, w, (1 - w) * bytes, w * bytes];
+                for (sum, part) in its.iter_mut().zip(more) {
+                    *sum += part;
+                }
+                its[5] = its[5].max(u64::from(sector) * 512 + bytes);
+            }
+            prop_assert_eq!(partition.volumes().len(), twin.len());
+            for (number, its) in partition.volumes().iter().enumerate() {
+                let counted = [its.requests, its.reads, its.writes, its.read_bytes, its.written_bytes, its.end_bytes];
+                prop_assert_eq!(counted, twin[&its.name]);
+                prop_assert_eq!(of_volume(&folder.0, number), of_device(&text, format, &its.name));
+            }
+        }
+    }
+
+    #[test]
+    fn streams_keep_their_numbers_and_names() {
+        let text = "0,W,0,512,0x1,70\n10,W,8,512,0x1,71\n20,R,8,512,0x0,\n30,W,16,512,0x1,72\n";
+        let folder = Folder::new("streams");
+        parted(&[text], Format::Csv, 2, &folder.0).unwrap();
+        let whole = drain(
+            TraceReader::over(
+                &[Origin::Memory(text.as_bytes().into())],
+                &ReadOptions { format: Some(Format::Csv), ..ReadOptions::default() },
+            )
+            .unwrap(),
+        );
+        assert_eq!(of_volume(&folder.0, 0), whole);
+        assert_eq!(whole.1, ["", "70", "71", "72"]);
+    }
+
+    #[test]
+    fn a_volume_goes_on_in_the_next_file() {
+        let folder = Folder::new("next");
+        let partition = parted(&["1,W,0,512,10\n2,W,0,512,11\n", "2,R,0,512,20\n"], Format::Alibaba, 1, &folder.0);
+        let totals: Vec<(String, u64, u64, u64)> =
+            partition.unwrap().volumes().iter().map(|v| (v.name.clone(), v.requests, v.first_ns, v.last_ns)).collect();
+        assert_eq!(totals, [("1".into(), 1, 10_000, 10_000), ("2".into(), 2, 11_000, 20_000)]);
+        assert_eq!(
+            of_volume(&folder.0, 1).0.iter().map(|r| (r.time_ns, r.op)).collect::<Vec<_>>(),
+            [(0, Op::Write), (9000, Op::Read)]
+        );
+    }
+
+    #[test]
+    fn a_folder_that_takes_nothing_is_named() {
+        let folder = Folder::new("gone");
+        let gone = folder.0.join("gone");
+        let message = parted(&["1,W,0,512,10\n"], Format::Alibaba, 1, &gone).err().unwrap().to_string();
+        assert!(message.contains("gone/000000.ssdlab-volume: cannot be written: "), "{message}");
+    }
+}
