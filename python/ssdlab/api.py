@@ -28,6 +28,9 @@ from ssdlab.study import experiments
 from ssdlab.study.calibration import Calibration, calibrate, calibrate_target
 from ssdlab.study.compare import Comparison, compare
 from ssdlab.study.drive_advice import DriveAdvice, advise_drive
+from ssdlab.study.fleet.result import Fleet
+from ssdlab.study.fleet.running import fleet, open_fleet
+from ssdlab.study.fleet.synthetic import generate_fleet
 from ssdlab.study.store.study import Study
 from ssdlab.study.sweep.running import open_study, sweep
 from ssdlab.study.tuning.result import Tuned
@@ -44,6 +47,7 @@ __all__ = [
     "DriveServer",
     "Explanation",
     "Faults",
+    "Fleet",
     "FrequencyColumns",
     "InternalError",
     "IntervalColumns",
@@ -79,7 +83,10 @@ __all__ = [
     "corpus",
     "experiments",
     "explain",
+    "fleet",
     "generate",
+    "generate_fleet",
+    "open_fleet",
     "open_study",
     "presets",
     "read_trace",

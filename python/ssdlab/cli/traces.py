@@ -26,17 +26,24 @@ Format = Annotated[
     ),
 ]
 
+Columns = Annotated[
+    str | None,
+    options.option(
+        "--columns SPEC",
+        "What the columns of any text hold, by number from 0 or by heading, with units: "
+        "time=0:us,op=2,offset=3:sectors,size=4.",
+        PANEL,
+    ),
+]
+Action = Annotated[
+    str | None,
+    options.option("--action EVENT", "Which event of blkparse and blktrace requests: queue, issue or complete.", PANEL),
+]
+SkipBad = Annotated[bool, options.option("--skip-bad", "Count malformed lines instead of stopping.", PANEL)]
+
 _OPTIONS: dict[str, Any] = {
     "format": Format,
-    "columns": Annotated[
-        str | None,
-        options.option(
-            "--columns SPEC",
-            "What the columns of any text hold, by number from 0 or by heading, with units: "
-            "time=0:us,op=2,offset=3:sectors,size=4.",
-            PANEL,
-        ),
-    ],
+    "columns": Columns,
     "concat": Annotated[
         bool, options.option("--concat", "Replay several files one after the other, on the same addresses.", PANEL)
     ],
@@ -51,13 +58,8 @@ _OPTIONS: dict[str, Any] = {
             PANEL,
         ),
     ],
-    "action": Annotated[
-        str | None,
-        options.option(
-            "--action EVENT", "Which event of blkparse and blktrace requests: queue, issue or complete.", PANEL
-        ),
-    ],
-    "skip_bad": Annotated[bool, options.option("--skip-bad", "Count malformed lines instead of stopping.", PANEL)],
+    "action": Action,
+    "skip_bad": SkipBad,
 }
 _DEFAULTS = {"format": None, "columns": None, "concat": False, "merge": False, "device": None, "action": None,
              "skip_bad": False}  # fmt: skip

@@ -72,8 +72,13 @@ def table_of(requests: _ssdlab.Requests, streams: Sequence[str] = ()) -> "pa.Tab
 class ParquetReader:
     """One pass over the Parquet files of a trace."""
 
-    def __init__(self, named: Sequence[tuple[Path, Path]]) -> None:
-        """Opens files, each with its name in messages; each begins when the one before it ends."""
+    def __init__(self, named: Sequence[tuple[Path, Path]], beside: str | None = None) -> None:
+        """Opens files, each with its name in messages; each begins when the one before it ends.
+
+        Args:
+            named: The files.
+            beside: A further column to be read.
+        """
         self._names = [name for _, name in named]
         self._opened = [self._open(path, name) for path, name in named]
         self._frames = [
@@ -92,6 +97,9 @@ class ParquetReader:
         self._shift_ns: int | None = 0
         self._pending: pa.RecordBatch | None = None
         self._name = self._names[0]
+        self._more = [] if beside is None else [beside]
+        self.beside: pa.Array | None = None
+        """The further column of the requests that were last read."""
 
     @staticmethod
     def _open(path: Path, name: Path) -> Any:
@@ -112,7 +120,7 @@ class ParquetReader:
             self._name, self._frame = name, frame
             self._shift_ns = None if number else 0
             try:
-                yield from file.iter_batches(BATCH, columns=frame.names)
+                yield from file.iter_batches(BATCH, columns=[*frame.names, *self._more])
             except (OSError, pa.ArrowException) as error:
                 reason = str(error).splitlines()[0].rstrip(".")
                 raise TraceError(f"{text.path(name)}: cannot be read on: {reason}; copy it again") from None
@@ -136,6 +144,7 @@ class ParquetReader:
         except TraceError as error:
             raise TraceError(f"{text.path(self._name)}: from row {self._done} of the trace on: {error}") from None
         self._done += batch.num_rows
+        self.beside = batch.column(self._more[0]) if self._more else None
         return requests
 
     def _in_order(self, times: Any) -> Any:

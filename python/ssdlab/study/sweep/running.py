@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from ssdlab._ssdlab import ConfigError
 from ssdlab.model.config import Config, Overrides, config_of
@@ -136,8 +136,19 @@ def workers(jobs: int | None, cluster: str | None) -> Workers:
     return LocalWorkers(jobs or os.cpu_count() or 1) if cluster is None else DaskWorkers(cluster)
 
 
+class Planned(Protocol):
+    """What is asked of a study."""
+
+    @property
+    def runs(self) -> Mapping[str, Run]:
+        """By key."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The plan as the folder keeps it."""
+
+
 def run(
-    planned: Plan,
+    planned: Planned,
     folder: Path | None,
     *,
     jobs: int | None,

@@ -37,6 +37,8 @@ class TraceRef(NamedTuple):
     sha256: tuple[str, ...]
     """Of each file."""
     format: str | None
+    columns: str | None
+    files: str | None
     device: str | None
     action: str | None
     skip_bad: bool
@@ -53,18 +55,27 @@ class TraceRef(NamedTuple):
             if not path.is_file():
                 raise TraceError(f"{text.path(path)}: is no file that can be read again and again; give one that is")
         digests = identified({"kind": "trace", "paths": paths})["sha256"]
-        return cls(paths, tuple(digests), trace.format, trace.device, trace.action, trace.skip_bad)
+        return cls(
+            paths, tuple(digests), trace.format, trace.columns, trace.files, trace.device, trace.action, trace.skip_bad
+        )
 
     @property
     def identity(self) -> str:
         """What of it decides about a result: contents, names and options, not where the files lie."""
         names = [Path(path).name for path in self.paths]
-        return json.dumps([self.sha256, names, self.format, self.device, self.action, self.skip_bad])
+        return json.dumps([self.sha256, names, *self[2:]])
 
     def file(self) -> TraceFile:
         """The trace to be read."""
         return TraceFile(
-            *self.paths, format=self.format, device=self.device, action=self.action, skip_bad=self.skip_bad
+            *self.paths,
+            format=self.format,
+            columns=self.columns,
+            concat=self.files == "concat",
+            merge=self.files == "merge",
+            device=self.device,
+            action=self.action,
+            skip_bad=self.skip_bad,
         )
 
 
@@ -80,20 +91,28 @@ class Run(NamedTuple):
     """What a process that does it takes, about."""
 
     @classmethod
-    def of(cls, config: Config, trace: TraceRef | None) -> "Run":
-        """The run of a configuration on a trace, or on its own workload."""
+    def of(cls, config: Config, trace: TraceRef | None, capacity_bytes: int | None = None) -> "Run":
+        """The run of a configuration on a trace, or on its own workload.
+
+        Args:
+            config: The configuration.
+            trace: The trace.
+            capacity_bytes: Most that the drive holds, if its trace sizes it.
+        """
         toml = config.to_toml()
         identity = "" if trace is None else trace.identity
         key = hashlib.sha256("\n".join((program(), identity, toml)).encode()).hexdigest()[:32]
-        return cls(key, toml, trace, memory_bytes(config))
+        return cls(key, toml, trace, memory_bytes(config, capacity_bytes))
 
 
-def memory_bytes(config: Config) -> int:
+def memory_bytes(config: Config, capacity_bytes: int | None = None) -> int:
     """What a process takes that simulates a drive, about; a trace may add to it with `host.fit` and `device.fill`."""
     needed = ("device.capacity", "nand.page_size", "device.op", "check")
     # A TOML scalar is a JSON scalar.
     given: dict[str, Any] = {key: json.loads(value) for key, value, _ in config.settings if key in needed}
-    pages = _ssdlab.size(given.get("device.capacity", SIZED_BY_TRACE)) / _ssdlab.size(given["nand.page_size"])
+    if capacity_bytes is None:
+        capacity_bytes = _ssdlab.size(given.get("device.capacity", SIZED_BY_TRACE))
+    pages = capacity_bytes / _ssdlab.size(given["nand.page_size"])
     pages *= 1 + _ssdlab.share(given["device.op"])
     return BASE_BYTES + round(pages * (PAGE_BYTES + (CHECK_BYTES if given["check"] else 0)))
 

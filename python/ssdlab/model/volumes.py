@@ -1,0 +1,294 @@
+"""Traces of many volumes, parted into a file for each: the partitioned dataset of a fleet.
+
+    volumes.json              what was read and how, and what is known of each volume
+    000000.ssdlab-volume ...  the requests of a volume, which every command reads as a trace
+
+One pass makes it, in memory that does not depend on the number of volumes: requests are decoded in this thread, and
+sorted by volume and appended to their files in another. A pass that was killed begins again; a dataset that is there is
+taken if its files are those that are asked for.
+"""
+
+import json
+import shutil
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+from ssdlab import _ssdlab, text
+from ssdlab._ssdlab import TraceError
+from ssdlab.lazy import np, pa, pq
+from ssdlab.model.frame import Words
+from ssdlab.model.parquet import ParquetReader, is_parquet
+from ssdlab.model.requests import BATCH, Monitor
+from ssdlab.model.source import ingest_dict
+from ssdlab.model.trace_file import TraceFile
+
+SHAPE = 1
+"""Version of the dataset."""
+
+INDEX = "volumes.json"
+
+PART_REQUESTS = 1 << 21
+"""Requests that are sorted by volume at a time: some 50 MB, of which a few are held."""
+
+VOLUME_COLUMNS = ("volume", "volume_id", "device", "device_id", "disk", "lun")
+"""What the column of a Parquet trace is called that names volumes."""
+
+
+class Volume(NamedTuple):
+    """What is known of a volume."""
+
+    name: str
+    file: str
+    """In the folder of the dataset."""
+    requests: int
+    reads: int
+    writes: int
+    read_bytes: int
+    written_bytes: int
+    end_bytes: int
+    """The first byte behind all that are addressed."""
+    first_ns: int
+    """Time of its first request, in the epoch of the trace."""
+    last_ns: int
+
+
+class Volumes(NamedTuple):
+    """A partitioned dataset."""
+
+    folder: Path
+    source: dict[str, Any]
+    """What was read, and how."""
+    ingest: dict[str, Any]
+    """What was met while reading."""
+    volumes: tuple[Volume, ...]
+    """In order of appearance."""
+
+    @classmethod
+    def read(cls, folder: Path) -> "Volumes":
+        """The dataset in a folder.
+
+        Raises:
+            TraceError: If there is none that this version reads.
+        """
+        path = folder / INDEX
+        try:
+            found = json.loads(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            raise TraceError(f"{text.path(folder)}: holds no volumes; 'ssdlab fleet run --out' makes them") from None
+        if not isinstance(found, dict) or found.get("shape") != SHAPE:
+            raise TraceError(f"{text.path(folder)}: was written by another version of ssdlab; name another folder")
+        return cls(folder, found["source"], found["ingest"], tuple(Volume(*one) for one in found["volumes"]))
+
+    def path(self, volume: Volume) -> Path:
+        """The file of a volume."""
+        return self.folder / volume.file
+
+    @property
+    def seconds(self) -> float:
+        """From the first request of any to the last of any."""
+        last_ns = max(one.last_ns for one in self.volumes)
+        return (last_ns - min(one.first_ns for one in self.volumes)) / 1e9
+
+
+class _Reader(Protocol):
+    """One pass over the requests of all volumes."""
+
+    def read(self, max: int) -> _ssdlab.Parted: ...
+    def progress(self) -> tuple[int, int | None]: ...
+    def names_volumes(self) -> bool: ...
+    def format(self) -> str: ...
+    def report(self) -> dict[str, Any]: ...
+
+
+def files_of(paths: Sequence[Path]) -> list[Path]:
+    """The files that are named, and those in folders that are, by name.
+
+    Raises:
+        TraceError: If a folder holds none.
+    """
+    found = []
+    for path in paths:
+        if not path.is_dir():
+            found.append(path)
+            continue
+        inside = sorted(one for one in path.iterdir() if one.is_file() and not one.name.startswith("."))
+        if not inside:
+            raise TraceError(f"{text.path(path)}: holds no files; name the folder with those of the trace")
+        found += inside
+    return found
+
+
+def part(trace: TraceFile, folder: Path, monitor: Monitor | None = None) -> Volumes:
+    """The dataset of a trace in a folder, which is made unless it is there.
+
+    Args:
+        trace: Files and folders of files, read one after the other.
+        folder: The folder.
+        monitor: Told how far the pass is, in the phase `part`. If it returns something true, KeyboardInterrupt is
+            raised.
+
+    Raises:
+        TraceError: If a file cannot be read, or if the trace names no volumes.
+        OSError: If the folder cannot be written.
+    """
+    if trace.device is not None or trace.files is not None:
+        raise TraceError("a fleet takes all devices of all its files; leave device, concat and merge out")
+    paths = files_of(trace.paths)
+    source = _described(trace, paths)
+    if (folder / INDEX).exists() and (known := Volumes.read(folder)).source == source:
+        return known
+    making = folder.with_name(f"{folder.name}.part")
+    shutil.rmtree(making, ignore_errors=True)
+    making.mkdir(parents=True)
+    partition, report = _passed(trace, paths, making, monitor)
+    volumes = [Volume(*one) for one in partition.volumes()]
+    index = {"shape": SHAPE, "source": source, "ingest": ingest_dict(report), "volumes": volumes}
+    (making / INDEX).write_text(json.dumps(index) + "\n", encoding="utf-8")
+    shutil.rmtree(folder, ignore_errors=True)
+    making.rename(folder)
+    return Volumes.read(folder)
+
+
+def _described(trace: TraceFile, paths: Sequence[Path]) -> dict[str, Any]:
+    """What tells whether a dataset is of a trace."""
+    about = trace.describe() | {"paths": [str(path.absolute()) for path in paths]}
+    try:
+        states = [path.stat() for path in paths]
+    except OSError as error:
+        raise TraceError(f"{text.path(Path(error.filename))}: {error.strerror}; check the path") from None
+    return {**about, "bytes": [one.st_size for one in states], "changed_ns": [one.st_mtime_ns for one in states]}
+
+
+def _passed(
+    trace: TraceFile, paths: Sequence[Path], folder: Path, monitor: Monitor | None
+) -> tuple[_ssdlab.Partition, dict[str, Any]]:
+    """The one pass."""
+    reader = _opened(trace, paths)
+    partition = _ssdlab.Partition(folder)
+    requests = 0
+    with ThreadPoolExecutor(1) as pool:
+        adding: Future[None] | None = None
+        while len(batch := reader.read(PART_REQUESTS)):
+            if requests == 0:
+                _check_volumes(reader, paths)
+            requests += len(batch)
+            if adding is not None:
+                adding.result()
+            adding = pool.submit(partition.add, batch)
+            if monitor is not None and monitor("part", *reader.progress(), requests):
+                raise KeyboardInterrupt("stopped while parting the trace; nothing of it is kept")
+        if adding is not None:
+            adding.result()
+    if not requests:
+        raise TraceError(f"{text.path(paths[0])}: holds no requests; give a trace that does")
+    return partition, reader.report()
+
+
+def _opened(trace: TraceFile, paths: Sequence[Path]) -> _Reader:
+    if trace.format == "parquet" or (trace.format is None and any(map(is_parquet, paths))):
+        return _ParquetVolumes(paths)
+    named = [(path, path) for path in paths]
+    reader = _ssdlab.VolumeReader(named, trace.format, trace.columns, trace.action, trace.skip_bad)
+    if reader.holds_objects():
+        raise TraceError(
+            f"{text.path(paths[0])}: holds objects of a cache ({reader.format()}), which lie at no address of a drive; "
+            "simulate caches with 'ssdlab cache sim --objects'"
+        )
+    return reader
+
+
+def _check_volumes(reader: _Reader, paths: Sequence[Path]) -> None:
+    if len(paths) == 1 and not reader.names_volumes():
+        column = (
+            f"call the column that names them {VOLUME_COLUMNS[0]}"
+            if isinstance(reader, _ParquetVolumes)
+            else "say which column names them with --columns ...,device=N"
+        )
+        raise TraceError(
+            f"{text.path(paths[0])}: {reader.format()} names no volumes, so all requests are of one; run it with "
+            f"'ssdlab run', give a file for each volume, or {column}"
+        )
+
+
+class _ParquetVolumes:
+    """Parquet files one after the other: a column names volumes, or each file is one."""
+
+    def __init__(self, paths: Sequence[Path]) -> None:
+        self._paths = paths
+        names = [path.name for path in paths]
+        self._names = [path.name if names.count(path.name) == 1 else str(path) for path in paths]
+        self._columns = [_volume_column(path) for path in paths]
+        self._numbers: dict[str, int] = {}
+        self._streams: dict[str, int] = {}
+        self._behind = 0
+        self._rows = 0
+        self._reader: ParquetReader | None = None
+
+    def read(self, max: int) -> _ssdlab.Parted:
+        """The next requests, about as many as are asked for; none at the end."""
+        requests, volumes = [], []
+        while sum(map(len, requests)) < max and self._behind < len(self._paths):
+            path, column = self._paths[self._behind], self._columns[self._behind]
+            if self._reader is None:
+                self._reader = ParquetReader([(path, path)], column)
+            batch = self._reader.read(BATCH)
+            if not len(batch):
+                self._reader, self._behind = None, self._behind + 1
+                continue
+            requests.append(self._renamed(batch, self._reader.streams()))
+            volumes.append(self._volumes(path, len(batch), self._reader.beside))
+            self._rows += len(batch)
+        return _ssdlab.Parted.of(
+            _ssdlab.Requests.concatenate(requests),
+            np.concatenate(volumes) if volumes else np.zeros(0, np.uint32),
+            [*self._numbers],
+            ["", *self._streams],
+        )
+
+    def _volumes(self, path: Path, rows: int, column: "pa.Array | None") -> Any:
+        if column is None:
+            return np.full(rows, self._numbers.setdefault(self._names[self._behind], len(self._numbers)), np.uint32)
+        if column.null_count:
+            raise TraceError(f"{text.path(path)}: {column.null_count} rows name no volume; fill or drop them")
+        values = column.cast(pa.string()).dictionary_encode()
+        words = Words(values.indices.to_numpy(zero_copy_only=False), values.dictionary.to_pylist())
+        numbers = [self._numbers.setdefault(word, len(self._numbers)) for word in words.words]
+        return np.array(numbers, np.uint32)[words.numbers]
+
+    def _renamed(self, batch: _ssdlab.Requests, names: Sequence[str]) -> _ssdlab.Requests:
+        """Requests with the numbers of streams that all files have in common."""
+        if not names:
+            return batch
+        to = [0, *(self._streams.setdefault(name, len(self._streams) + 1) for name in names[1:])]
+        columns = batch.columns()
+        columns["stream"] = np.array(to, np.uint16)[columns["stream"]]
+        return _ssdlab.Requests.from_columns(**columns)
+
+    def progress(self) -> tuple[int, int | None]:
+        """Rows read."""
+        return self._rows, None
+
+    def names_volumes(self) -> bool:
+        """Whether a column does."""
+        return any(self._columns)
+
+    def format(self) -> str:
+        """Name of the format."""
+        return "parquet"
+
+    def report(self) -> dict[str, Any]:
+        """What was met on the way."""
+        counts = [("requests", "requests", "Requests handed out.", self._rows)]
+        return {"format": "parquet", "device": None, "counts": counts, "other_devices": [], "first_bad": None,
+                "notes": []}  # fmt: skip
+
+
+def _volume_column(path: Path) -> str | None:
+    """The column that names volumes; None if there is none, or no such file, of which its reader tells."""
+    try:
+        names = pq.read_schema(path).names if path.is_file() else []
+    except (OSError, pa.ArrowException):
+        return None
+    return next((name for name in names if _ssdlab.named(str(name), list(VOLUME_COLUMNS))), None)

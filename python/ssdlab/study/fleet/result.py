@@ -1,0 +1,242 @@
+"""What came of a fleet."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from ssdlab.lazy import np, npt, pa
+from ssdlab.model.finding import Contents, Finding, Plot
+from ssdlab.model.volumes import Volume, Volumes
+from ssdlab.study.fleet.packing import Drive
+from ssdlab.study.store.study import Study
+from ssdlab.study.survey.outcome import Outcome
+
+USUAL = (
+    "write_amplification",
+    "latency.all.p99_ns",
+    "latency.all.p99_9_ns",
+    "cache.miss_ratio",
+    "map.all.hit_ratio:max",
+    "lifetime.years:max",
+)
+"""Figures whose distributions are shown unless others are named; of those that the drives have."""
+
+SHARES = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99, 1.0)
+"""Of the drives, at which a distribution is told."""
+
+BUSIEST = (0.01, 0.1, 0.2)
+"""Shares of the volumes whose requests are counted together."""
+
+SERVICE_YEARS = 5.0
+"""How long drives are to serve, unless another time is asked for."""
+
+
+class Cdf(NamedTuple):
+    """The distribution of a figure over drives."""
+
+    figure: str
+    values: "npt.NDArray[np.float64]"
+    """Of each drive that has one, rising."""
+    shares: "npt.NDArray[np.float64]"
+    """Of the drives whose value is at most that."""
+
+    def at(self, share: float) -> float:
+        """The least value that so many drives do not exceed: that of a drive."""
+        return float(self.values[max(math.ceil(share * len(self.values)), 1) - 1])
+
+    @property
+    def mean(self) -> float:
+        """Over the drives."""
+        return math.fsum(self.values) / len(self.values)
+
+
+class Needed(NamedTuple):
+    """Drives that a fleet takes over years."""
+
+    years: float
+    drives: int
+    """At a time."""
+    worn_out: int
+    """Of those, how many are worn out before the years are over."""
+    bought: int
+    """With those that take the place of worn-out ones."""
+
+
+class Fleet(Finding):
+    """What the volumes of a trace do on drives.
+
+    Saved are `report.html`, `fleet.json`, `drives.csv` and `drives.parquet` with a row for each drive, `volumes.csv` with
+    a row for each volume, and `cdf.csv` with the distributions.
+    """
+
+    _page = "fleet"
+    _json = "fleet.json"
+    saved = "report.html, fleet.json, drives.csv, drives.parquet, volumes.csv and cdf.csv"
+
+    def __init__(self, study: Study, volumes: Volumes, years: float = SERVICE_YEARS) -> None:
+        self.study = study
+        """The runs of the drives; its axis is `drive`."""
+        self.dataset = volumes
+        """The parted trace."""
+        self.years = years
+        """How long drives are to serve."""
+        found = {one.file: one for one in volumes.volumes}
+        told = study.plan["fleet"]
+        names = [point.values["drive"] for point in study.points]
+        self.rule: str = told["pack"]
+        """By which volumes share drives."""
+        self.drives = tuple(
+            Drive(name, tuple(found[file] for file in files))
+            for name, files in zip(names, told["drives"], strict=True)
+        )
+        """Every drive, in the order of the runs."""
+
+    @property
+    def volumes(self) -> tuple[Volume, ...]:
+        """Every volume, in order of appearance."""
+        return self.dataset.volumes
+
+    @property
+    def partial(self) -> bool:
+        """Whether some drives are still to be run."""
+        return self.study.partial
+
+    @property
+    def table(self) -> "pa.Table":
+        """A row for each drive that was run: what the study tells, and what is known of its volumes."""
+        found = self.study.table
+        its = [self.drives[run].volumes for run in found["run"].to_pylist()]
+        known = {
+            "volumes": [len(volumes) for volumes in its],
+            "trace.requests": [sum(one.requests for one in volumes) for volumes in its],
+            "trace.read_bytes": [sum(one.read_bytes for one in volumes) for volumes in its],
+            "trace.written_bytes": [sum(one.written_bytes for one in volumes) for volumes in its],
+        }
+        for name, values in known.items():
+            found = found.append_column(name, pa.array(values, pa.int64()))
+        return found
+
+    def outcomes(self) -> list[Outcome]:
+        """The figures whose distributions are shown: those that were asked for, or the usual ones that drives have."""
+        if self.study.plan["outcomes"]:
+            return self.study.outcomes()
+        known = self.study.figures
+        return [Outcome.of(one, known) for one in USUAL if one.partition(":")[0] in known]
+
+    def asked_for(self, outcomes: Sequence[str], years: float = SERVICE_YEARS) -> "Fleet":
+        """The same fleet with other figures to show, or other years to serve.
+
+        Raises:
+            ConfigError: If no drive has a figure of that name.
+        """
+        return Fleet(self.study.asked_for(outcomes) if outcomes else self.study, self.dataset, years)
+
+    def cdf(self, figure: str) -> Cdf:
+        """The distribution of a figure over drives.
+
+        Args:
+            figure: Its dotted path in a result, such as `write_amplification`.
+
+        Raises:
+            ConfigError: If no drive has a figure of that name.
+        """
+        name = Outcome.of(figure, self.study.figures).figure
+        known = [float(value) for value in self.study.table[name].to_pylist() if value is not None]
+        return Cdf(name, np.sort(np.array(known)), np.arange(1, len(known) + 1) / len(known))
+
+    @property
+    def write_amplification(self) -> float | None:
+        """Of the fleet: pages that flash programs for each page that hosts write; None if nothing is written."""
+        columns = self.study.table.column_names
+        if "write_amplification" not in columns:
+            return None
+        rows = self.study.table.select(["write_amplification", "host.pages_written"]).to_pylist()
+        written = sum(row["host.pages_written"] for row in rows if row["write_amplification"] is not None)
+        programmed = math.fsum(
+            row["write_amplification"] * row["host.pages_written"]
+            for row in rows
+            if row["write_amplification"] is not None
+        )
+        return programmed / written if written else None
+
+    def needed(self) -> Needed:
+        """How many drives the fleet takes for `years`: a drive that lasts for less is replaced by its like."""
+        if "lifetime.years" in self.study.table.column_names:
+            lives = [value for value in self.study.table["lifetime.years"].to_pylist() if value is not None]
+        else:
+            lives = []
+        spent = [max(math.ceil(self.years / life), 1) for life in lives]
+        worn_out = sum(one > 1 for one in spent)
+        return Needed(self.years, len(self.drives), worn_out, len(self.drives) + sum(spent) - len(spent))
+
+    def busiest(self, share: float) -> float:
+        """The share of all requests that go to the busiest volumes.
+
+        Args:
+            share: Of the volumes; at least one counts.
+        """
+        requests = sorted((one.requests for one in self.volumes), reverse=True)
+        return sum(requests[: max(round(share * len(requests)), 1)]) / sum(requests)
+
+    @property
+    def late(self) -> int:
+        """Requests that came so far out of order that they got another time."""
+        column = "ingest.counts.late"
+        if column not in self.study.table.column_names:
+            return 0
+        return sum(value or 0 for value in self.study.table[column].to_pylist())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Volumes, drives and distributions, ready for JSON."""
+        cdfs = [self.cdf(one.figure) for one in self.outcomes()]
+        return {
+            "pack": self.rule,
+            "asked": self.study.asked,
+            "finished": self.study.finished,
+            "write_amplification": self.write_amplification,
+            "needed": self.needed()._asdict(),
+            "busiest": [{"volumes": share, "requests": self.busiest(share)} for share in BUSIEST],
+            "distributions": [
+                {
+                    "figure": one.figure,
+                    "drives": len(one.values),
+                    "mean": one.mean,
+                    "quantiles": [{"share": share, "value": one.at(share)} for share in SHARES],
+                }
+                for one in cdfs
+            ],
+            "drives": [
+                {
+                    **self.study.points[row["run"]].values,
+                    "volumes": [one.name for one in self.drives[row["run"]].volumes],
+                    **row,
+                }
+                for row in self.study.table.select(["run", "key", "error", *(one.figure for one in cdfs)]).to_pylist()
+            ],
+        }
+
+    def _source(self) -> Mapping[str, Any] | None:
+        return self.study._source()
+
+    def _configuration(self) -> dict[str, Any]:
+        return self.study._configuration()
+
+    def _tables(self) -> Contents:
+        of = {one.file: drive.name for drive in self.drives for one in drive.volumes}
+        volumes: list[Sequence[object]] = [[*Volume._fields, "drive"]]
+        volumes += [[*one, of[one.file]] for one in self.volumes]
+        rows: list[Sequence[object]] = [["figure", "value", "share"]]
+        for one in self.outcomes():
+            cdf = self.cdf(one.figure)
+            rows += [[cdf.figure, value, share] for value, share in zip(cdf.values, cdf.shares, strict=True)]
+        return {
+            "drives.csv": self.table,
+            "drives.parquet": self.table,
+            "volumes.csv": volumes,
+            "cdf.csv": rows,
+        }
+
+    plot = Plot("fleet.cdfs")
+
+    def __repr__(self) -> str:
+        return f"<ssdlab.Fleet of {len(self.volumes)} volumes on {len(self.drives)} drives>"

@@ -1,0 +1,168 @@
+"""Running the drives of a fleet."""
+
+import os
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ssdlab import _ssdlab, text
+from ssdlab._ssdlab import ConfigError
+from ssdlab.model.config import Config, Overrides, config_of
+from ssdlab.model.requests import Monitor
+from ssdlab.model.trace_file import TraceFile
+from ssdlab.model.volumes import INDEX, Volumes, part
+from ssdlab.study.fleet.packing import ALONE, Drive, packed
+from ssdlab.study.fleet.result import Fleet
+from ssdlab.study.store.folder import read_plan, records_of
+from ssdlab.study.store.study import Study
+from ssdlab.study.sweep import running
+from ssdlab.study.work.run import Run, TraceRef
+
+VOLUMES, STUDY = "volumes", "study"
+"""Folders of a fleet: the partitioned dataset, and the study of its drives."""
+
+DRIVE = "drive"
+"""The axis of the study."""
+
+Traces = str | os.PathLike[str] | TraceFile | Sequence[str | os.PathLike[str]]
+"""Files and folders of files of many volumes."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Every run of a fleet."""
+
+    drives: Sequence[Drive]
+    rule: str
+    base: Config
+    volumes: Volumes
+    outcomes: Sequence[str]
+    keys: Sequence[str]
+    """Of the run of each drive."""
+    runs: Mapping[str, Run]
+    """By key; drives with equal requests under equal names share one."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """As the plan of a study, ready for JSON."""
+        seed = int(self.base["seed"])
+        names = [one.name for one in self.drives]
+        return {
+            "design": {"name": "grid", "samples": None, "resolution": None, "seed": 1},
+            "axes": [{"keys": [DRIVE], "levels": [[name] for name in names], "range": False, "log": False}],
+            "seeds": 1,
+            "outcomes": [*self.outcomes],
+            "source": {"kind": "trace", "paths": self.volumes.source["paths"]},
+            "configuration": self.base.to_dict(),
+            "columns": [DRIVE],
+            "points": [([name], seed, key) for name, key in zip(names, self.keys, strict=True)],
+            "fleet": {"pack": self.rule, "drives": [[one.file for one in drive.volumes] for drive in self.drives]},
+        }
+
+
+def plan(volumes: Volumes, base: Config, rule: str, drives: int | None, outcomes: Sequence[str]) -> Plan:
+    """The runs of a fleet.
+
+    Raises:
+        ConfigError: If the configuration is wrong, there is no such rule, or a volume has no room.
+    """
+    base.check()
+    replayed = base.for_trace()
+    given = {key: value for key, value, _ in replayed.settings}
+    # Only where addresses beyond it are an error is a drive full.
+    room = _ssdlab.size(str(base["device.capacity"])) if replayed["host.fit"] == "error" else None
+    dealt = packed(volumes.volumes, rule, drives, room)
+    keys, runs = [], {}
+    for drive in dealt:
+        paths = [volumes.path(one) for one in drive.volumes]
+        trace = TraceRef.of(TraceFile(*paths, merge=len(paths) > 1))
+        sized = None if "device.capacity" in given else drive.touched_bytes
+        run = Run.of(base, trace, sized)
+        keys.append(run.key)
+        runs.setdefault(run.key, run)
+    return Plan(dealt, rule, base, volumes, outcomes, keys, runs)
+
+
+def fleet(
+    trace: Traces,
+    config: Config | Overrides | None = None,
+    *,
+    pack: str = ALONE,
+    drives: int | None = None,
+    outcomes: Sequence[str] = (),
+    out: str | os.PathLike[str] | None = None,
+    jobs: int | None = None,
+    cluster: str | None = None,
+    retry: bool = False,
+    monitor: Monitor | None = None,
+) -> Fleet:
+    """Runs the volumes of a trace on drives, and keeps the results in a folder.
+
+    One pass parts the trace into a file for each volume; then each drive is a run like that of `simulate`, side by side
+    in processes of their own. What the folder holds is not done again: a fleet that was stopped or killed goes on where
+    it was, and another configuration or packing takes the parted trace as it is. Ctrl-C ends with KeyboardInterrupt;
+    what is finished is kept.
+
+    Args:
+        trace: Files whose format names volumes (Alibaba, Tencent, MSR, SYSTOR, Parquet with a column `volume`), read one
+            after the other; of those that do not, each is a volume. Folders stand for the files in them, by name.
+        config: What all drives are; `device.capacity` is that of a drive.
+        pack: Which volumes share a drive: `alone`, `round-robin`, `write-rate` or `name`.
+        drives: How many drives there are; if left out, as few as have room for all volumes.
+        outcomes: Figures that are shown first; the usual ones if left out.
+        out: Folder; results are returned and not kept if left out.
+        jobs: Worker processes; one per processor if left out.
+        cluster: Address of a Dask scheduler whose workers do the runs instead.
+        retry: Run again what failed before.
+        monitor: Told how far parting (`part`) and the runs (`runs`) are. If it returns something true, those that go on
+            end.
+
+    Raises:
+        ConfigError: If settings or the packing are wrong, a volume has no room, or the folder cannot be used.
+        TraceError: If a file cannot be read, or the trace names no volumes.
+        OSError: If the folder cannot be written; what is finished is kept.
+    """
+    if out is None:
+        with tempfile.TemporaryDirectory(prefix="ssdlab-fleet-") as made:
+            return fleet(
+                trace, config, pack=pack, drives=drives, outcomes=outcomes, out=made, jobs=jobs, cluster=cluster,
+                monitor=monitor,
+            )  # fmt: skip
+    base, folder = config_of(config), Path(out)
+    base.check()
+    _check(folder)
+    volumes = part(_files(trace), folder / VOLUMES, monitor)
+    planned = plan(volumes, base, pack, drives, outcomes)
+    study = running.run(planned, folder / STUDY, jobs=jobs, cluster=cluster, retry=retry, monitor=monitor)
+    return Fleet(study, volumes)
+
+
+def _files(trace: Traces) -> TraceFile:
+    if isinstance(trace, TraceFile):
+        return trace
+    return TraceFile(*([trace] if isinstance(trace, str | os.PathLike) else trace))
+
+
+def _check(folder: Path) -> None:
+    """Refuses a folder that holds something else."""
+    if folder.exists() and not folder.is_dir():
+        raise ConfigError(f"{text.path(folder)}: is a file; name a folder")
+    inside = {one.name for one in folder.iterdir()} if folder.is_dir() else set()
+    foreign = inside - {VOLUMES, f"{VOLUMES}.part", STUDY}
+    if foreign:
+        raise ConfigError(
+            f"{text.path(folder)}: holds {text.path(min(foreign))} and no fleet; name another folder, or a new one"
+        )
+
+
+def open_fleet(path: str | os.PathLike[str]) -> Fleet:
+    """A fleet from its folder; what it holds so far, if it is still being run.
+
+    Raises:
+        ConfigError: If the folder holds no fleet that this version reads.
+    """
+    folder = Path(path)
+    if not (folder / VOLUMES / INDEX).exists() or not (folder / STUDY).is_dir():
+        raise ConfigError(f"{text.path(folder)}: holds no fleet; 'ssdlab fleet run --out FOLDER' makes one")
+    return Fleet(Study(read_plan(folder / STUDY), records_of(folder / STUDY)), Volumes.read(folder / VOLUMES))

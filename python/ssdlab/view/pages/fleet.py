@@ -1,0 +1,93 @@
+"""The page of a fleet: how figures are distributed over its drives."""
+
+from ssdlab import text
+from ssdlab.study.fleet.packing import RULES
+from ssdlab.study.fleet.result import BUSIEST, SHARES, Fleet
+from ssdlab.view.page import Facts, Figure, Page, Paragraph, Row, Section, Table
+from ssdlab.view.pages.figures import form
+
+MOST_ROWS = 20
+"""Drives that a terminal shows."""
+
+HEADERS = {0.0: "least", 0.5: "median", 1.0: "most"}
+
+
+def page(found: Fleet) -> Page:
+    """The page of a fleet."""
+    outcomes = found.outcomes()
+    volumes, drives = text.count(len(found.volumes)), text.count(len(found.drives))
+    left = text.count(found.study.asked - found.study.finished)
+    remarks = [f"{text.count(times)} drives failed: {error}" for error, times in found.study.failures.items()]
+    if found.late:
+        remarks.append(
+            f"{text.count(found.late)} requests lie so far out of order that they got another time; give files in the "
+            "order of their times"
+        )
+    sections = [Section("", [Facts(_facts(found), tiles=True)])]
+    if outcomes:
+        sections += [
+            Section("Distributions over drives", [_distributions(found)]),
+            Section("Cumulative distributions", [Figure(found.plot)], terminal=False),
+        ]
+    return Page(
+        title=f"{volumes} volumes on {drives} drives",
+        lead=[Paragraph(f"{found.rule}: {RULES[found.rule]}", "soft")],
+        partial=f"{left} of {drives} drives are still to be run" if found.partial else "",
+        remarks=remarks,
+        sections=[*sections, Section("Drives that do worst", [_drives(found)])],
+    )
+
+
+def _facts(found: Fleet) -> list[tuple[str, str]]:
+    requests = sum(one.requests for one in found.volumes)
+    needed = found.needed()
+    rows = [
+        ("requests", text.count(requests)),
+        ("written", text.size(sum(one.written_bytes for one in found.volumes))),
+        ("read", text.size(sum(one.read_bytes for one in found.volumes))),
+        ("time", text.duration(1e9 * found.dataset.seconds)),
+    ]
+    rows += [
+        (f"requests to the busiest {text.decimal(100 * share)} % of volumes", text.percent(found.busiest(share)))
+        for share in BUSIEST
+    ]
+    if found.write_amplification is not None:
+        rows.append(("write amplification of the fleet", text.ratio(found.write_amplification)))
+    span = text.years(needed.years)
+    rows += [
+        (f"drives worn out within {span}", text.count(needed.worn_out)),
+        (f"drives needed for {span}", text.count(needed.bought)),
+    ]
+    return rows
+
+
+def _distributions(found: Fleet) -> Table:
+    rows: list[Row] = []
+    for one in found.outcomes():
+        cdf, write = found.cdf(one.figure), form(one.figure)
+        told = [write(cdf.at(share)) for share in SHARES]
+        rows.append([one.figure, text.count(len(cdf.values)), *told, write(cdf.mean)])
+    heads = [HEADERS.get(share, f"{text.significant(100 * share)} %") for share in SHARES]
+    note = "A column of a share has the least value that so many drives do not exceed."
+    return Table(("figure", "drives", *heads, "mean"), rows, note=note)
+
+
+def _drives(found: Fleet) -> Table:
+    """The drives, worst first by the first figure; those that failed last."""
+    outcomes = found.outcomes()
+    names = [one.figure for one in outcomes]
+    table = found.table.select(["run", *names, "volumes", "trace.requests", "trace.written_bytes"]).to_pylist()
+    if outcomes:
+        sense = 1 if outcomes[0].large else -1
+        table.sort(key=lambda row: (row[names[0]] is None, sense * (row[names[0]] or 0.0)))
+    rows: list[Row] = [
+        [
+            text.path(found.drives[row["run"]].name),
+            text.count(row["volumes"]),
+            text.count(row["trace.requests"]),
+            text.size(row["trace.written_bytes"]),
+            *(text.MISSING if row[name] is None else form(name)(row[name]) for name in names),
+        ]
+        for row in table
+    ]
+    return Table(("drive", "volumes", "requests", "written", *names), rows, most=MOST_ROWS)
