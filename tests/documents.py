@@ -36,6 +36,7 @@ DOCUMENTS = (
     "docs/schedulers.md",
     "docs/plan.md",
     "docs/studies.md",
+    "docs/fleet.md",
 )
 SLOW_DOCUMENTS = ("docs/tuning.md",)
 """Documents whose examples take minutes; tier `deep` tests them."""

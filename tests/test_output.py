@@ -47,6 +47,9 @@ COMMANDS: dict[str, list[str]] = {
     "study plot": ["study"],
     "study effects": ["study"],
     "study pareto": ["study", "-O", "write_amplification", "-O", "wear.erases"],
+    "fleet run": ["fleet.csv", "--set", "time=count"],
+    "fleet show": ["fleet"],
+    "fleet generate": ["generated.csv", "--volumes", "3", "--requests", "100"],
     "calibrate": CALIBRATE,
     "validate": ["--quick"],
     "list": [],
@@ -107,6 +110,9 @@ def test_every_command_prints_one_shape(
     monkeypatch.setattr(amplification, "quick_rows", lambda: [*amplification.rows()][:1])
     if command.startswith("study"):
         ssdlab.sweep({"device.op": ["20%", "30%"]}, ssdlab.Config("tlc-chip", overrides=SMALL), out="study")
+    if command in ("fleet run", "fleet show"):
+        ssdlab.generate_fleet("fleet.csv", volumes=2, requests=100)
+        ssdlab.fleet("fleet.csv", {"time": "count"}, out="fleet")
     assert not cli.app([*command.split(), *COMMANDS[command], "--json"], standalone_mode=False)
     found = json.loads(capsys.readouterr().out)
     jsonschema.validate(found, SCHEMA)

@@ -1,0 +1,78 @@
+"""What parting a trace by volume costs beside plain ingest, and what a fleet takes in time and memory.
+
+`--short` for a hundredth of the requests; `--requests N` for others than ten millions. Memory is the largest that this
+process, which parts, and a worker had at a time.
+"""
+
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import ssdlab
+from ssdlab.model import volumes
+from ssdlab.model.requests import batches
+
+SPEED = 10_000_000
+"""Requests."""
+VOLUMES = 1000
+TRIES = 3
+"""Of a pass; the fastest counts."""
+
+SPENT = """
+import resource, sys
+import ssdlab
+ssdlab.fleet(sys.argv[1], {"time": "count"}, out=sys.argv[2])
+print(*(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)))
+"""
+
+
+def seconds(trace: Path) -> float:
+    """What plain ingest takes."""
+    began = time.perf_counter()
+    for _ in batches(ssdlab.TraceFile(trace).open()):
+        pass
+    return time.perf_counter() - began
+
+
+def parting(trace: Path, folder: Path) -> float:
+    """What parting takes."""
+    shutil.rmtree(folder, ignore_errors=True)
+    began = time.perf_counter()
+    volumes.part(ssdlab.TraceFile(trace), folder)
+    return time.perf_counter() - began
+
+
+def main() -> None:
+    """Prints a table."""
+    asked = int(sys.argv[sys.argv.index("--requests") + 1]) if "--requests" in sys.argv else SPEED
+    requests = asked // (100 if "--short" in sys.argv else 1)
+    rows: list[tuple[str, str]] = []
+    with tempfile.TemporaryDirectory() as made:
+        folder = Path(made)
+        one = ssdlab.generate_fleet(folder / "one.csv", volumes=1, requests=requests).path
+        began = time.perf_counter()
+        many = ssdlab.generate_fleet(folder / "many.csv", volumes=VOLUMES, requests=requests).path
+        rows.append((f"generating {requests:,} requests to {VOLUMES:,} volumes", f"{time.perf_counter() - began:.1f} s"))
+        plain = min(seconds(one) for _ in range(TRIES))
+        one.unlink()
+        parted = min(parting(many, folder / "volumes") for _ in range(TRIES))
+        rows.append(("plain ingest of as many requests to one volume", f"{requests / plain / 1e6:.1f} M/s"))
+        rows.append(("parting them by volume", f"{requests / parted / 1e6:.1f} M/s, {100 * plain / parted:.0f} %"))
+        shutil.rmtree(folder / "volumes")
+        began = time.perf_counter()
+        done = subprocess.run(
+            [sys.executable, "-c", SPENT, str(many), str(folder / "fleet")], stdout=subprocess.PIPE, check=True, text=True
+        )
+        own, worker = (int(one) * 1024 / 2**20 for one in done.stdout.split())
+        rows.append(("the whole fleet, counting", f"{time.perf_counter() - began:.1f} s"))
+        rows.append(("most memory of the process that parts, and of a worker", f"{own:.0f} MiB, {worker:.0f} MiB"))
+    print("\n### Fleets\n\n| what | figure |\n|---|---|")
+    for what, figure in rows:
+        print(f"| {what} | {figure} |")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,457 @@
+"""Fleets: volumes are those of the trace, drives are single runs, and a fleet is the same however it was run."""
+
+import json
+import random
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import ssdlab
+from conftest import Cli
+from ssdlab.model import volumes as parted
+from ssdlab.study.fleet import packing, synthetic
+from ssdlab.study.fleet.packing import RULES, packed
+from ssdlab.study.store.folder import RUNS
+from ssdlab.study.work import local
+from ssdlab.study.work.run import Run
+from tiers import examples
+
+CONFIG: dict[str, object] = {"nand.pages_per_block": 32, "time": "event"}
+SETS = [word for key, value in CONFIG.items() for word in ("--set", f"{key}={value}")]
+
+
+def rows(seed: int, requests: int = 400, volumes: int = 5) -> list[tuple[int, int, int, int, bool]]:
+    """Volume, time in microseconds, sector, sectors, and whether it writes; no two at a time."""
+    draw = random.Random(seed)
+    times = sorted(draw.sample(range(40_000_000), requests))
+    of = [min(int(draw.expovariate(0.7)), volumes - 1) for _ in times]
+    return [
+        (volume, time, draw.randrange(4000) * 8, draw.choice([1, 8, 16, 40]), draw.random() < 0.7)
+        for volume, time in zip(of, times, strict=True)
+    ]
+
+
+def alibaba(folder: Path, seed: int) -> list[Path]:
+    """A file with all volumes."""
+    lines = [f"{v},{'RW'[w]},{s * 512},{n * 512},{1_577_808_000_000_000 + t}" for v, t, s, n, w in rows(seed)]
+    return [_written(folder / "io_traces.csv", lines)]
+
+
+def tencent(folder: Path, seed: int) -> list[Path]:
+    """A file an hour, in whole seconds."""
+    all = rows(seed)
+    lines = [f"{1_538_323_200 + t // 1_000_000},{s},{n},{int(w)},{v}" for v, t, s, n, w in all]
+    return [_written(folder / f"201810010{at}.csv", lines[at * 200 : at * 200 + 200]) for at in range(2)]
+
+
+def msr(folder: Path, seed: int) -> list[Path]:
+    """A file for each volume."""
+    found = []
+    for volume in range(5):
+        lines = [
+            f"{128_166_372_000_000_000 + 10 * t},hm,{v},{'Write' if w else 'Read'},{s * 512},{n * 512},1"
+            for v, t, s, n, w in rows(seed)
+            if v == volume
+        ]
+        found.append(_written(folder / f"hm_{volume}.csv", lines))
+    return found
+
+
+def systor(folder: Path, seed: int) -> list[Path]:
+    """Two files for each volume."""
+    found = []
+    for volume in range(5):
+        its = [row for row in rows(seed) if row[0] == volume]
+        for hour, part in enumerate((its[: len(its) // 2], its[len(its) // 2 :])):
+            lines = [f"{1_455_592_800 + t / 1e6:.9f},0.1,{'RW'[w]},{v},{s * 512},{n * 512}" for v, t, s, n, w in part]
+            header = "Timestamp,Response,IOType,LUN,Offset,Size"
+            found.append(_written(folder / f"201602160{hour}-LUN{volume}.csv", [header, *lines]))
+    return sorted(found)
+
+
+def _written(path: Path, lines: list[str]) -> Path:
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="ascii")
+    return path
+
+
+FORMATS = {"alibaba": alibaba, "tencent": tencent, "msr": msr, "systor17": systor}
+
+
+@pytest.fixture
+def small_parts(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Partitions are written in many pieces."""
+    monkeypatch.setattr(parted, "PART_REQUESTS", 64)
+    return
+
+
+def same(one: ssdlab.Trace, other: ssdlab.Trace) -> bool:
+    """Whether two traces hold equal requests of equal streams."""
+    pairs = zip(one.columns().values(), other.columns().values(), strict=True)
+    return all(np.array_equal(*pair) for pair in pairs) and one.streams == other.streams
+
+
+@pytest.mark.usefixtures("small_parts")
+@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("seed", range(examples(30) // 10))
+def test_partitions_hold_what_the_trace_has_of_each_volume(format: str, seed: int, tmp_path: Path) -> None:
+    (tmp_path / "trace").mkdir()
+    files = FORMATS[format](tmp_path / "trace", seed)
+    found = parted.part(ssdlab.TraceFile(tmp_path / "trace"), tmp_path / "volumes")
+    assert found.ingest["format"] == format
+    for one in found.volumes:
+        whole = ssdlab.read_trace(*files, device=one.name, merge=len(files) > 1)
+        own = ssdlab.read_trace(found.path(one))
+        assert same(own, whole), f"{format}, seed {seed}, volume {one.name}"
+        written, read = own.op == 1, own.op == 0
+        assert one.requests == len(own)
+        assert (one.reads, one.writes) == (read.sum(), written.sum())
+        assert (one.read_bytes, one.written_bytes) == (own.bytes[read].sum(), own.bytes[written].sum())
+        assert one.end_bytes == (own.offset + own.bytes).max()
+    assert sum(one.requests for one in found.volumes) == len(rows(seed))
+
+
+@pytest.mark.usefixtures("small_parts")
+def test_a_column_of_parquet_names_volumes(tmp_path: Path) -> None:
+    table = pa.table({
+        "volume": pa.array(["a", "b", "a", "a", "b"]).dictionary_encode(),
+        "time_us": [10, 20, 30, 40, 50], "op": ["W", "R", "R", "W", "W"],
+        "lba": [0, 8, 16, 24, 32], "size": [512, 4096, 512, 512, 8192], "process": ["x", "y", "x", "z", "y"],
+    })  # fmt: skip
+    pq.write_table(table, tmp_path / "t.parquet")
+    found = parted.part(ssdlab.TraceFile(tmp_path / "t.parquet"), tmp_path / "volumes")
+    traces = {one.name: ssdlab.read_trace(found.path(one)) for one in found.volumes}
+    assert [*traces] == ["a", "b"] and traces["a"].time_ns.tolist() == [0, 20_000, 30_000]
+    assert traces["b"].offset.tolist() == [4096, 16_384] and traces["b"].op.tolist() == [0, 1]
+    assert traces["a"].streams == ("", "x", "y", "z")
+    assert traces["a"].columns()["stream"].tolist() == [1, 1, 3] and traces["b"].columns()["stream"].tolist() == [2, 2]
+
+
+def test_files_that_name_no_volumes_are_volumes(tmp_path: Path) -> None:
+    for name, offset in (("a", 0), ("b", 4096)):
+        trace = ssdlab.Trace.from_columns(op=["write"], offset=[offset], bytes=[512], stream=[name])
+        trace.save(tmp_path / f"{name}.csv")
+        trace.save(tmp_path / f"{name}.parquet")
+    for suffix in ("csv", "parquet"):
+        files = [tmp_path / f"{name}.{suffix}" for name in "ab"]
+        found = parted.part(ssdlab.TraceFile(*files), tmp_path / suffix)
+        assert [(one.name, one.end_bytes) for one in found.volumes] == [(f"a.{suffix}", 512), (f"b.{suffix}", 4608)]
+
+
+@pytest.fixture(scope="module")
+def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A trace of five volumes."""
+    return alibaba(tmp_path_factory.mktemp("fleet"), 1)[0]
+
+
+@pytest.fixture(scope="module")
+def alone(trace: Path) -> Path:
+    """Its volumes on drives of their own."""
+    ssdlab.fleet(trace, CONFIG, out=trace.parent / "alone")
+    return trace.parent / "alone"
+
+
+def test_drives_are_single_runs(trace: Path, alone: Path, cli: Cli) -> None:
+    found = ssdlab.open_fleet(alone)
+    assert not found.partial and len(found.drives) == len(found.volumes) == 5
+    for run, drive in enumerate(found.drives):
+        path = found.dataset.path(drive.volumes[0])
+        printed = cli("run", path, *SETS, "--json")
+        assert json.loads(printed.stdout)["result"] == found.study.result(run)
+        # The trace itself holds more lines, and the rest is the same.
+        whole = json.loads(cli("run", trace, "--device", drive.name, *SETS, "--json").stdout)["result"]
+        assert {**whole, "ingest": None} == {**found.study.result(run), "ingest": None}
+
+
+def test_drives_that_volumes_share_are_runs_of_merged_files(trace: Path, alone: Path, tmp_path: Path, cli: Cli) -> None:
+    found = ssdlab.fleet(trace, CONFIG, pack="round-robin", drives=2, out=tmp_path / "f")
+    assert [[one.name for one in drive.volumes] for drive in found.drives] == [
+        [one.name for one in found.volumes[start::2]] for start in range(2)
+    ]
+    for run, drive in enumerate(found.drives):
+        paths = [found.dataset.path(one) for one in drive.volumes]
+        printed = cli("run", *paths, "--merge", *SETS, "--json")
+        assert json.loads(printed.stdout)["result"] == found.study.result(run)
+    # All volumes on a drive are all devices of the trace side by side.
+    whole = ssdlab.fleet(trace, CONFIG, pack="name", drives=1, out=tmp_path / "f")
+    side_by_side = json.loads(json.dumps(ssdlab.simulate(CONFIG, ssdlab.TraceFile(trace, device="all")).to_dict()))
+    names = [one.name for one in whole.drives[0].volumes]
+    assert names == sorted(names) and whole.study.result(0)["host"] == side_by_side["host"]
+
+
+@pytest.mark.parametrize("jobs", [1, 3])
+def test_neither_jobs_nor_pieces_matter(
+    trace: Path, alone: Path, tmp_path: Path, jobs: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parted, "PART_REQUESTS", jobs * 50)
+    ssdlab.fleet(trace, CONFIG, out=tmp_path / "f", jobs=jobs)
+    for name in (RUNS, "results.parquet", "plan.json"):
+        assert (tmp_path / "f" / "study" / name).read_bytes() == (alone / "study" / name).read_bytes()
+    for path in (alone / "volumes").glob("*.ssdlab-volume"):
+        assert path.read_bytes() == (tmp_path / "f" / "volumes" / path.name).read_bytes()
+
+
+def runs_of(do: Callable[[], object]) -> int:
+    """Runs that a call does."""
+    keys: list[str] = []
+    own = local.LocalWorkers.do
+    with pytest.MonkeyPatch.context() as patch:
+
+        def noted(self: local.LocalWorkers, run: Run) -> Any:
+            keys.append(run.key)
+            return own(self, run)
+
+        patch.setattr(local.LocalWorkers, "do", noted)
+        do()
+    return len(keys)
+
+
+def test_what_is_there_is_not_done_again(trace: Path, tmp_path: Path) -> None:
+    def run(**more: Any) -> int:
+        return runs_of(lambda: ssdlab.fleet(trace, CONFIG, out=tmp_path / "f", **more))
+
+    assert run() == 5
+    made = (tmp_path / "f" / "volumes" / parted.INDEX).stat()
+    assert run() == 0
+    # Two drives have several volumes, and one has the same as before.
+    assert run(pack="name", drives=3) == 2
+    assert run() == 0
+    assert (tmp_path / "f" / "volumes" / parted.INDEX).stat() == made
+    # A trace that was changed is parted again, and only what is new is run.
+    with trace.open("r+", encoding="ascii") as file:
+        kept = file.read()
+        file.write("0,W,0,4096,1577808999000000\n")
+    try:
+        assert run() == 1
+    finally:
+        trace.write_text(kept, encoding="ascii")
+
+
+KILLED = """
+import sys
+import ssdlab
+from ssdlab.model import volumes
+volumes.PART_REQUESTS = 64
+ssdlab.fleet(sys.argv[1], {config!r}, out=sys.argv[2])
+"""
+
+
+def test_a_fleet_that_is_killed_at_any_moment_comes_to_the_same(trace: Path, alone: Path, tmp_path: Path) -> None:
+    """SIGKILL again and again at random moments, until a client comes to its end."""
+    for attempt in range(max(1, examples(60) // 20)):
+        draw = random.Random(attempt)
+        folder = tmp_path / f"killed{attempt}"
+        for kills in range(200):
+            command = [sys.executable, "-c", KILLED.format(config=CONFIG), str(trace), str(folder)]
+            with subprocess.Popen(command) as client:
+                try:
+                    client.wait(timeout=draw.uniform(0.0, 1.0) + 0.3 * kills)
+                    assert client.returncode == 0
+                    break
+                except subprocess.TimeoutExpired:
+                    client.send_signal(signal.SIGKILL)
+        else:
+            pytest.fail(f"200 clients were killed (seed {attempt})")
+        assert (folder / "study" / RUNS).read_bytes() == (alone / "study" / RUNS).read_bytes(), f"seed {attempt}"
+        assert {path.name for path in folder.iterdir()} == {"volumes", "study"}
+
+
+def test_distributions_are_those_of_the_drives(alone: Path) -> None:
+    found = ssdlab.open_fleet(alone)
+    results = [found.study.result(run) for run in range(5)]
+    for figure in ("host.pages_written", "latency.all.p99_ns"):
+        values = sorted(_figure(one, figure) for one in results)
+        cdf = found.cdf(figure)
+        assert cdf.values.tolist() == values and cdf.shares.tolist() == [0.2, 0.4, 0.6, 0.8, 1.0]
+        for share in (0.0, 0.1, 0.2, 0.21, 0.5, 0.99, 1.0):
+            assert cdf.at(share) == np.quantile(values, share, method="inverted_cdf")
+        assert cdf.mean == pytest.approx(np.mean(values), rel=1e-12)
+    programs = sum(sum(one["flash"]["programs"].values()) for one in results)
+    assert found.write_amplification == pytest.approx(programs / sum(one["host"]["pages_written"] for one in results))
+    requests = sorted((one.requests for one in found.volumes), reverse=True)
+    assert found.busiest(0.01) == requests[0] / sum(requests)
+    assert found.busiest(0.4) == sum(requests[:2]) / sum(requests) and found.busiest(1.0) == 1.0
+
+
+def _figure(result: dict[str, Any], path: str) -> float:
+    for name in path.split("."):
+        result = result[name]
+    assert isinstance(result, int | float)
+    return result
+
+
+def test_drives_that_wear_out_are_bought_again(alone: Path) -> None:
+    found = ssdlab.open_fleet(alone)
+    lives = [one["lifetime"]["years"] for one in (found.study.result(run) for run in range(5))]
+    known = sorted(life for life in lives if life is not None)
+    for years in (known[0] / 2, known[0], known[0] * 1.5, known[-1] * 10):
+        needed = found.asked_for([], years).needed()
+        spent = sum(max(-int(-years // life), 1) for life in known)
+        assert needed == (years, 5, sum(life < years for life in known), spent + lives.count(None))
+
+
+def test_a_fleet_is_saved_whole(alone: Path, tmp_path: Path) -> None:
+    found = ssdlab.open_fleet(alone)
+    found.save(tmp_path / "out")
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {
+        "report.html", "fleet.json", "drives.csv", "drives.parquet", "volumes.csv", "cdf.csv"
+    }  # fmt: skip
+    assert pq.read_table(tmp_path / "out" / "drives.parquet").equals(found.table)
+    assert (tmp_path / "out" / "report.html").read_text(encoding="utf-8").count("<svg") == 1
+    lines = (tmp_path / "out" / "cdf.csv").read_text(encoding="utf-8").splitlines()
+    assert lines[0] == "figure,value,share" and len(lines) == 1 + sum(
+        len(found.cdf(one.figure).values) for one in found.outcomes()
+    )
+
+
+def volume(name: str, end: int = 0, written: int = 0) -> parted.Volume:
+    return parted.Volume(name, f"{name}.ssdlab-volume", 1, 0, 1, 0, written, end, 0, 0)
+
+
+MIB = 1 << 20
+
+
+def test_rules_pack_by_hand() -> None:
+    def names(volumes: list[parted.Volume], rule: str, drives: int | None, room: int | None = None) -> list[list[str]]:
+        return [[one.name for one in drive.volumes] for drive in packed(volumes, rule, drives, room)]
+
+    some = [volume("d10"), volume("d9"), volume("d1"), volume("a"), volume("d2")]
+    assert names(some, "alone", None) == [[one.name] for one in some]
+    assert names(some, "round-robin", 2) == [["d10", "d1", "d2"], ["d9", "a"]]
+    assert names(some, "name", 2) == [["a", "d1", "d2"], ["d9", "d10"]]
+    writing = [volume(str(written), MIB, written) for written in (1, 7, 5, 4, 3)]
+    assert names(writing, "write-rate", 2) == [["7", "3"], ["5", "4", "1"]]
+    # Five volumes of a mebibyte each, and a drive has room for two.
+    assert names(writing, "round-robin", None, 2 * MIB) == [["1", "4"], ["7", "3"], ["5"]]
+    # An end within a mebibyte takes all of it from the next volume.
+    assert [one.end_bytes for one in packed([volume("a", 5), volume("b", 7)], "name", 1, None)] == [MIB + 7]
+
+
+@pytest.mark.parametrize("seed", range(examples(30) // 10))
+def test_every_rule_keeps_every_volume_and_the_room(seed: int) -> None:
+    draw = random.Random(seed)
+    volumes = [volume(f"v{at}", draw.randrange(1, 40 * MIB), draw.randrange(10**6)) for at in range(draw.randrange(1, 60))]
+    for rule in RULES:
+        drives = packed(volumes, rule, None, 40 * MIB)
+        assert sorted(one.name for drive in drives for one in drive.volumes) == sorted(one.name for one in volumes)
+        assert all(drive.end_bytes <= 40 * MIB for drive in drives), f"seed {seed}, {rule}"
+    rates = [sum(one.written_bytes for one in drive.volumes) for drive in packed(volumes, "write-rate", len(volumes) // 4 + 1, None)]
+    # Of the greedy rule: no drive lies above another by more than its least volume.
+    assert max(rates) - min(rates) <= max(one.written_bytes for one in volumes), f"seed {seed}"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["plain.csv"], "plain.csv: ssdlab-csv names no volumes, so all requests are of one; run it with 'ssdlab run'"),
+        (["plain.parquet"], "call the column that names them volume"),
+        (["fleet.csv", "--pack", "round-robbin"], "did you mean round-robin"),
+        (["fleet.csv", "--pack", "name"], "say how many drives there are with --drives"),
+        (["fleet.csv", "--drives", "2"], "each volume has its own drive"),
+        (["fleet.csv", "--pack", "name", "--drives", "6"], "give a number from 1 to 5"),
+        (["fleet.csv", "--set", "device.capacity=8MiB"], "5 of 5 volumes are too large: raise device.capacity, or pass"),
+        (["fleet.csv", "--pack", "name", "--drives", "1", "--set", "device.capacity=20MiB"], "volumes of drive 0 take"),
+        (["missing.csv"], "missing.csv: No such file"),
+        (["empty"], "empty: holds no files"),
+        (["cache.csv", "--format", "cache-csv"], "holds objects of a cache"),
+        (["fleet.csv", "--set", "device.opp=3%"], "did you mean device.op"),
+    ],
+)
+def test_bad_input_is_one_clear_error(
+    trace: Path, cli: Cli, tmp_path: Path, arguments: list[str], message: str
+) -> None:
+    (tmp_path / "fleet.csv").symlink_to(trace)
+    plain = ssdlab.Trace.from_columns(op=["write"], offset=[0], bytes=[512])
+    plain.save(tmp_path / "plain.csv")
+    plain.save(tmp_path / "plain.parquet")
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "cache.csv").write_text("5633898,42932745,512,-1\n", encoding="ascii")
+    done = cli("fleet", "run", *arguments, "--out", "f", check=False)
+    assert done.returncode == 2 and message in done.stderr and "Traceback" not in done.stderr
+    assert len(done.stderr.splitlines()) == 1 and not (tmp_path / "f" / "study").exists()
+
+
+def test_folders_of_others_are_left_alone(trace: Path, cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "f").mkdir()
+    (tmp_path / "f" / "mine.txt").write_text("mine", encoding="ascii")
+    done = cli("fleet", "run", trace, "--out", "f", check=False)
+    assert done.returncode == 2 and "holds mine.txt and no fleet" in done.stderr
+    done = cli("fleet", "show", "f", check=False)
+    assert done.returncode == 2 and "holds no fleet; 'ssdlab fleet run --out FOLDER' makes one" in done.stderr
+
+
+def test_a_drive_that_fails_is_a_row_and_a_remark(trace: Path, tmp_path: Path) -> None:
+    # What is packed needs more than there is.
+    found = ssdlab.fleet(trace, {**CONFIG, "device.capacity": "8MiB", "host.fit": "compact"}, out=tmp_path / "f")
+    errors = found.study.table["error"].to_pylist()
+    assert any(errors) and not all(errors)
+    assert sum(remark.startswith(tuple("123456789")) and "drives failed" in remark for remark in found.page().remarks) >= 1
+
+
+def test_requests_far_out_of_order_are_told(tmp_path: Path) -> None:
+    lines = [f"1,W,0,512,{time}" for time in (*range(200_000, 400_000), 5)]
+    found = ssdlab.fleet(_written(tmp_path / "late.csv", lines), {**CONFIG, "time": "count"})
+    assert found.late == 1 and any("give files in the order of their times" in one for one in found.page().remarks)
+
+
+def test_published_shares_come_out() -> None:
+    """Goal: drawn volumes have the shares that were published. Method: many volumes, against each share, within four
+    standard errors of a share.
+    """
+    drawn, random_ = 20_000, synthetic._Random(1)
+    for name, median_gib, large_random in (("alibaba", 2.0, 0.204), ("tencent", 23.0, 0.358)):
+        profile = synthetic.PROFILES[name]
+        rate, writes, span, randomness = (
+            np.array(getattr(profile, what).draw(drawn, random_)) for what in ("rate", "writes", "span", "random")
+        )
+        for share, published in (
+            (np.exp(rate) < 10, 0.816), (np.exp(rate) > 100, 0.019), (np.exp(writes) > 1, 0.915),
+            (np.exp(writes) > 100, 0.424), (np.exp(span) < median_gib * 2**30, 0.5),
+            (1 / (1 + np.exp(-randomness)) > 0.5, large_random),
+        ):  # fmt: skip
+            assert abs(share.mean() - published) < 4 * (published * (1 - published) / drawn) ** 0.5
+
+
+def test_a_synthetic_fleet_is_as_asked(tmp_path: Path) -> None:
+    made = ssdlab.generate_fleet(tmp_path / "f.csv", volumes=40, requests=20_000, seed=3)
+    ssdlab.generate_fleet(tmp_path / "f.parquet", volumes=40, requests=20_000, seed=3)
+    ssdlab.generate_fleet(tmp_path / "g.csv", volumes=40, requests=20_000, seed=4)
+    assert (made.volumes, made.requests) == (40, 20_000)
+    text = (tmp_path / "f.csv").read_bytes()
+    assert text.count(b"\n") == 20_000 and text != (tmp_path / "g.csv").read_bytes()
+    found = [parted.part(ssdlab.TraceFile(tmp_path / f"f.{it}"), tmp_path / it) for it in ("csv", "parquet")]
+    for one, other in zip(found[0].volumes, found[1].volumes, strict=True):
+        trace, twin = (ssdlab.read_trace(its.path(its_own)) for its, its_own in zip(found, (one, other), strict=True))
+        assert np.array_equal(trace.offset, twin.offset) and np.array_equal(trace.op, twin.op)
+    assert len(found[0].volumes) == 40
+    ssdlab.generate_fleet(tmp_path / "f.csv", volumes=40, requests=20_000, seed=3)
+    assert (tmp_path / "f.csv").read_bytes() == text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["f.csv", "--like", "alibabba"], "did you mean alibaba"),
+        (["f.csv", "--volumes", "70000"], "give a number from 1 to 65536"),
+        (["f.csv", "--requests", "10"], "there are 1000 volumes"),
+        (["f.bin", "--volumes", "2", "--requests", "10"], "end it in .csv"),
+        (["f.csv", "--seed", "-1"], "give a number from 0"),
+        (["no/f.csv", "--volumes", "2", "--requests", "10"], "No such file"),
+    ],
+)
+def test_a_fleet_that_cannot_be_made_leaves_nothing(
+    cli: Cli, tmp_path: Path, arguments: list[str], message: str
+) -> None:
+    done = cli("fleet", "generate", *arguments, check=False)
+    assert done.returncode == 2 and message in done.stderr and not [*tmp_path.iterdir()]
+
+
+def test_the_natural_order_of_names() -> None:
+    assert sorted(["a10b", "a9", "10", "9", "a"], key=packing._natural) == ["9", "10", "a", "a9", "a10b"]
