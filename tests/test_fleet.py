@@ -5,7 +5,7 @@ import random
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -86,10 +86,9 @@ FORMATS = {"alibaba": alibaba, "tencent": tencent, "msr": msr, "systor17": systo
 
 
 @pytest.fixture
-def small_parts(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Partitions are written in many pieces."""
     monkeypatch.setattr(parted, "PART_REQUESTS", 64)
-    return
 
 
 def same(one: ssdlab.Trace, other: ssdlab.Trace) -> bool:
@@ -337,13 +336,15 @@ def test_rules_pack_by_hand() -> None:
 @pytest.mark.parametrize("seed", range(examples(30) // 10))
 def test_every_rule_keeps_every_volume_and_the_room(seed: int) -> None:
     draw = random.Random(seed)
-    volumes = [volume(f"v{at}", draw.randrange(1, 40 * MIB), draw.randrange(10**6)) for at in range(draw.randrange(1, 60))]
+    ends = [draw.randrange(1, 40 * MIB) for _ in range(draw.randrange(1, 60))]
+    volumes = [volume(f"v{at}", end, draw.randrange(10**6)) for at, end in enumerate(ends)]
     for rule in RULES:
         drives = packed(volumes, rule, None, 40 * MIB)
         assert sorted(one.name for drive in drives for one in drive.volumes) == sorted(one.name for one in volumes)
         assert all(drive.end_bytes <= 40 * MIB for drive in drives), f"seed {seed}, {rule}"
-    rates = [sum(one.written_bytes for one in drive.volumes) for drive in packed(volumes, "write-rate", len(volumes) // 4 + 1, None)]
-    # Of the greedy rule: no drive lies above another by more than its least volume.
+    few = packed(volumes, "write-rate", len(volumes) // 4 + 1, None)
+    rates = [sum(one.written_bytes for one in drive.volumes) for drive in few]
+    # No drive lies above another by more than a volume: the last that it got went to the one that had least.
     assert max(rates) - min(rates) <= max(one.written_bytes for one in volumes), f"seed {seed}"
 
 
@@ -356,7 +357,7 @@ def test_every_rule_keeps_every_volume_and_the_room(seed: int) -> None:
         (["fleet.csv", "--pack", "name"], "say how many drives there are with --drives"),
         (["fleet.csv", "--drives", "2"], "each volume has its own drive"),
         (["fleet.csv", "--pack", "name", "--drives", "6"], "give a number from 1 to 5"),
-        (["fleet.csv", "--set", "device.capacity=8MiB"], "5 of 5 volumes are too large: raise device.capacity, or pass"),
+        (["fleet.csv", "--set", "device.capacity=8MiB"], "5 of 5 volumes are too large: raise device.capacity"),
         (["fleet.csv", "--pack", "name", "--drives", "1", "--set", "device.capacity=20MiB"], "volumes of drive 0 take"),
         (["missing.csv"], "missing.csv: No such file"),
         (["empty"], "empty: holds no files"),
@@ -392,7 +393,7 @@ def test_a_drive_that_fails_is_a_row_and_a_remark(trace: Path, tmp_path: Path) -
     found = ssdlab.fleet(trace, {**CONFIG, "device.capacity": "8MiB", "host.fit": "compact"}, out=tmp_path / "f")
     errors = found.study.table["error"].to_pylist()
     assert any(errors) and not all(errors)
-    assert sum(remark.startswith(tuple("123456789")) and "drives failed" in remark for remark in found.page().remarks) >= 1
+    assert any("drives failed: " in remark for remark in found.page().remarks)
 
 
 def test_requests_far_out_of_order_are_told(tmp_path: Path) -> None:

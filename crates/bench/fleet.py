@@ -55,7 +55,9 @@ def main() -> None:
         one = ssdlab.generate_fleet(folder / "one.csv", volumes=1, requests=requests).path
         began = time.perf_counter()
         many = ssdlab.generate_fleet(folder / "many.csv", volumes=VOLUMES, requests=requests).path
-        rows.append((f"generating {requests:,} requests to {VOLUMES:,} volumes", f"{time.perf_counter() - began:.1f} s"))
+        rows.append(
+            (f"generating {requests:,} requests to {VOLUMES:,} volumes", f"{time.perf_counter() - began:.1f} s")
+        )
         plain = min(seconds(one) for _ in range(TRIES))
         one.unlink()
         parted = min(parting(many, folder / "volumes") for _ in range(TRIES))
@@ -64,7 +66,10 @@ def main() -> None:
         shutil.rmtree(folder / "volumes")
         began = time.perf_counter()
         done = subprocess.run(
-            [sys.executable, "-c", SPENT, str(many), str(folder / "fleet")], stdout=subprocess.PIPE, check=True, text=True
+            [sys.executable, "-c", SPENT, str(many), str(folder / "fleet")],
+            stdout=subprocess.PIPE,
+            check=True,
+            text=True,
         )
         own, worker = (int(one) * 1024 / 2**20 for one in done.stdout.split())
         rows.append(("the whole fleet, counting", f"{time.perf_counter() - began:.1f} s"))

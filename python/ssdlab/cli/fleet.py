@@ -119,7 +119,9 @@ ssdlab fleet show fleets/alibaba -O flash.erases -O latency.read.p99_9_ns --year
 """
 )
 def show(
-    path: Annotated[Path, typer.Argument(metavar="PATH", help="Folder of a fleet, that --out of 'ssdlab fleet run' named.")],
+    path: Annotated[
+        Path, typer.Argument(metavar="PATH", help="Folder of a fleet, that --out of 'ssdlab fleet run' named.")
+    ],
     outcome: options.Outcomes = [],
     years: Years = SERVICE_YEARS,
     json: options.Json = False,

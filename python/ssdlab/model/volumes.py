@@ -95,11 +95,20 @@ class Volumes(NamedTuple):
 class _Reader(Protocol):
     """One pass over the requests of all volumes."""
 
-    def read(self, max: int) -> _ssdlab.Parted: ...
-    def progress(self) -> tuple[int, int | None]: ...
-    def names_volumes(self) -> bool: ...
-    def format(self) -> str: ...
-    def report(self) -> dict[str, Any]: ...
+    def read(self, max: int) -> _ssdlab.Parted:
+        """The next requests; none at the end."""
+
+    def progress(self) -> tuple[int, int | None]:
+        """How much has been read, and how much there is where that is known, in a unit of the reader."""
+
+    def names_volumes(self) -> bool:
+        """Whether the trace names volumes; else each file is one."""
+
+    def format(self) -> str:
+        """Name of the format."""
+
+    def report(self) -> dict[str, Any]:
+        """What was met on the way; complete at the end."""
 
 
 def files_of(paths: Sequence[Path]) -> list[Path]:
@@ -228,7 +237,8 @@ class _ParquetVolumes:
 
     def read(self, max: int) -> _ssdlab.Parted:
         """The next requests, about as many as are asked for; none at the end."""
-        requests, volumes = [], []
+        requests: list[_ssdlab.Requests] = []
+        volumes: list[Any] = []
         while sum(map(len, requests)) < max and self._behind < len(self._paths):
             path, column = self._paths[self._behind], self._columns[self._behind]
             if self._reader is None:

@@ -63,12 +63,14 @@ def packed(volumes: Sequence[Volume], rule: str, drives: int | None, capacity_by
         largest = max(large, key=lambda one: one.end_bytes)
         raise ConfigError(
             f"volume {text.path(largest.name)} ends at {text.size(largest.end_bytes)}, and a drive holds "
-            f"{text.size(capacity_bytes)}; {text.count(len(large))} of {text.count(len(volumes))} volumes are too large: "
-            "raise device.capacity, or pass --fit compact to leave out what they do not use"
+            f"{text.size(capacity_bytes)}; {text.count(len(large))} of {text.count(len(volumes))} volumes are too "
+            "large: raise device.capacity, or pass --fit compact to leave out what they do not use"
         )
     if rule == ALONE:
         if drives is not None:
-            raise ConfigError(f"--drives {drives}: each volume has its own drive; say with --pack how they share drives")
+            raise ConfigError(
+                f"--drives {drives}: each volume has its own drive; say with --pack how they share drives"
+            )
         return [Drive(one.name, (one,)) for one in volumes]
     if drives is None:
         if capacity_bytes is None:

@@ -65,8 +65,8 @@ class Needed(NamedTuple):
 class Fleet(Finding):
     """What the volumes of a trace do on drives.
 
-    Saved are `report.html`, `fleet.json`, `drives.csv` and `drives.parquet` with a row for each drive, `volumes.csv` with
-    a row for each volume, and `cdf.csv` with the distributions.
+    Saved are `report.html`, `fleet.json`, `drives.csv` and `drives.parquet` with a row for each drive, `volumes.csv`
+    with a row for each volume, and `cdf.csv` with the distributions.
     """
 
     _page = "fleet"
@@ -86,8 +86,7 @@ class Fleet(Finding):
         self.rule: str = told["pack"]
         """By which volumes share drives."""
         self.drives = tuple(
-            Drive(name, tuple(found[file] for file in files))
-            for name, files in zip(names, told["drives"], strict=True)
+            Drive(name, tuple(found[file] for file in files)) for name, files in zip(names, told["drives"], strict=True)
         )
         """Every drive, in the order of the runs."""
 

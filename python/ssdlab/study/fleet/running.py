@@ -73,7 +73,8 @@ def plan(volumes: Volumes, base: Config, rule: str, drives: int | None, outcomes
     # Only where addresses beyond it are an error is a drive full.
     room = _ssdlab.size(str(base["device.capacity"])) if replayed["host.fit"] == "error" else None
     dealt = packed(volumes.volumes, rule, drives, room)
-    keys, runs = [], {}
+    keys: list[str] = []
+    runs: dict[str, Run] = {}
     for drive in dealt:
         paths = [volumes.path(one) for one in drive.volumes]
         trace = TraceRef.of(TraceFile(*paths, merge=len(paths) > 1))
@@ -105,8 +106,8 @@ def fleet(
     what is finished is kept.
 
     Args:
-        trace: Files whose format names volumes (Alibaba, Tencent, MSR, SYSTOR, Parquet with a column `volume`), read one
-            after the other; of those that do not, each is a volume. Folders stand for the files in them, by name.
+        trace: Files whose format names volumes (Alibaba, Tencent, MSR, SYSTOR, Parquet with a column `volume`), read
+            one after the other; of those that do not, each is a volume. Folders stand for the files in them, by name.
         config: What all drives are; `device.capacity` is that of a drive.
         pack: Which volumes share a drive: `alone`, `round-robin`, `write-rate` or `name`.
         drives: How many drives there are; if left out, as few as have room for all volumes.

@@ -42,8 +42,8 @@ LEAST_SPAN_BYTES = 1 << 20
 DEVICE_BYTES = 1 << 30
 """Of a device that a generator of requests takes for granted."""
 THETA = 0.9
-"""Skew of random requests: the tenth of the blocks that is written most takes a third of the writes and more in three of
-four volumes, says the analysis of 2020."""
+"""Skew of random requests. Beside the sequential requests of the median volume, which favour no page, a tenth of its
+pages then takes some 28 % of all; the analysis of 2020 has 31.2 % of the writes at the first quartile of volumes."""
 
 
 class Spread(NamedTuple):
@@ -75,8 +75,8 @@ class Profile(NamedTuple):
 
     volumes: int
     requests: float
-    """Of the whole trace: working sets are made smaller by how much fewer are asked for, so that pages are written again
-    as often."""
+    """Of the whole trace: working sets are made smaller by how much fewer are asked for, so that pages are written
+    again as often."""
     rate: Spread
     """Logarithm of requests per second of a volume."""
     writes: Spread
@@ -131,7 +131,7 @@ class _Random:
 
     def shares(self, count: int) -> "npt.NDArray[np.float64]":
         """From 0 to below 1."""
-        return self.integers(count) * 2.0**-53
+        return self.integers(count).astype(np.float64) * 2.0**-53
 
 
 class Made(NamedTuple):
