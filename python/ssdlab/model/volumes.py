@@ -152,7 +152,8 @@ def part(trace: TraceFile, folder: Path, monitor: Monitor | None = None) -> Volu
     shutil.rmtree(making, ignore_errors=True)
     making.mkdir(parents=True)
     partition, report = _passed(trace, paths, making, monitor)
-    volumes = [Volume(*one) for one in partition.volumes()]
+    # Of some, all requests may be of no bytes, which nobody replays.
+    volumes = [one for one in (Volume(*its) for its in partition.volumes()) if one.requests]
     index = {"shape": SHAPE, "source": source, "ingest": ingest_dict(report), "volumes": volumes}
     (making / INDEX).write_text(json.dumps(index) + "\n", encoding="utf-8")
     shutil.rmtree(folder, ignore_errors=True)
@@ -269,10 +270,13 @@ class _ParquetVolumes:
 
     def _renamed(self, batch: _ssdlab.Requests, names: Sequence[str]) -> _ssdlab.Requests:
         """Requests with the numbers of streams that all files have in common."""
-        if not names:
-            return batch
-        to = [0, *(self._streams.setdefault(name, len(self._streams) + 1) for name in names[1:])]
         columns = batch.columns()
+        last = int(columns["stream"].max())
+        if last == 0:
+            return batch
+        # A stream without a name is called by its number.
+        named = [*names, *map(str, range(max(len(names), 1), last + 1))]
+        to = [0, *(self._streams.setdefault(name, len(self._streams) + 1) for name in named[1:])]
         columns["stream"] = np.array(to, np.uint16)[columns["stream"]]
         return _ssdlab.Requests.from_columns(**columns)
 

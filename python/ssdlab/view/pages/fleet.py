@@ -48,7 +48,7 @@ def _facts(found: Fleet) -> list[tuple[str, str]]:
         ("time", text.duration(1e9 * found.dataset.seconds)),
     ]
     rows += [
-        (f"requests to the busiest {text.decimal(100 * share)} % of volumes", text.percent(found.busiest(share)))
+        (f"requests to the busiest {100 * share:g} % of volumes", text.percent(found.busiest(share)))
         for share in BUSIEST
     ]
     if found.write_amplification is not None:
@@ -67,7 +67,7 @@ def _distributions(found: Fleet) -> Table:
         cdf, write = found.cdf(one.figure), form(one.figure)
         told = [write(cdf.at(share)) for share in SHARES]
         rows.append([one.figure, text.count(len(cdf.values)), *told, write(cdf.mean)])
-    heads = [HEADERS.get(share, f"{text.significant(100 * share)} %") for share in SHARES]
+    heads = [HEADERS.get(share, f"{100 * share:g} %") for share in SHARES]
     note = "A column of a share has the least value that so many drives do not exceed."
     return Table(("figure", "drives", *heads, "mean"), rows, note=note)
 
