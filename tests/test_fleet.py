@@ -25,6 +25,7 @@ from ssdlab.study.work.run import Run
 from tiers import examples
 
 CONFIG: dict[str, object] = {"nand.pages_per_block": 32, "time": "event"}
+SMALL_BLOCKS = ["--set", "nand.pages_per_block=32"]
 SETS = [word for key, value in CONFIG.items() for word in ("--set", f"{key}={value}")]
 
 
@@ -135,7 +136,7 @@ def test_a_fleet_that_is_killed_at_any_moment_comes_to_the_same(trace: Path, alo
             command = [sys.executable, "-c", KILLED.format(config=CONFIG), str(trace), str(folder)]
             with subprocess.Popen(command) as client:
                 try:
-                    client.wait(timeout=draw.uniform(0.0, 1.0) + 0.3 * kills)
+                    client.wait(timeout=draw.uniform(0.0, 1.0) + 0.8 * kills)
                     assert client.returncode == 0
                     break
                 except subprocess.TimeoutExpired:
@@ -217,7 +218,7 @@ def test_rules_pack_by_hand() -> None:
     assert [one.end_bytes for one in packed([volume("a", 5), volume("b", 7)], "name", 1, None)] == [MIB + 7]
 
 
-@pytest.mark.parametrize("seed", range(examples(30) // 10))
+@pytest.mark.parametrize("seed", range(max(1, examples(30) // 10)))
 def test_every_rule_keeps_every_volume_and_the_room(seed: int) -> None:
     draw = random.Random(seed)
     ends = [draw.randrange(1, 40 * MIB) for _ in range(draw.randrange(1, 60))]
@@ -241,8 +242,14 @@ def test_every_rule_keeps_every_volume_and_the_room(seed: int) -> None:
         (["fleet.csv", "--pack", "name"], "say how many drives there are with --drives"),
         (["fleet.csv", "--drives", "2"], "each volume has its own drive"),
         (["fleet.csv", "--pack", "name", "--drives", "6"], "give a number from 1 to 5"),
-        (["fleet.csv", "--set", "device.capacity=8MiB"], "5 of 5 volumes are too large: raise device.capacity"),
-        (["fleet.csv", "--pack", "name", "--drives", "1", "--set", "device.capacity=20MiB"], "volumes of drive 0 take"),
+        (
+            ["fleet.csv", *SMALL_BLOCKS, "--set", "device.capacity=8MiB"],
+            "5 of 5 volumes are too large: raise device.capacity",
+        ),
+        (
+            ["fleet.csv", "--pack", "name", "--drives", "1", *SMALL_BLOCKS, "--set", "device.capacity=20MiB"],
+            "volumes of drive 0 take",
+        ),
         (["missing.csv"], "missing.csv: No such file"),
         (["empty"], "empty: holds no files"),
         (["cache.csv", "--format", "cache-csv"], "holds objects of a cache"),
