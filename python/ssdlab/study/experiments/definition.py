@@ -12,6 +12,7 @@ from ssdlab.model.config import Config, Overrides, Sets, _rebuilt, set_by
 from ssdlab.model.requests import Monitor
 from ssdlab.model.trace import Trace
 from ssdlab.model.trace_file import TraceFile
+from ssdlab.study.experiments.claim import Claim
 from ssdlab.study.experiments.expression import Value
 from ssdlab.study.experiments.reference import Cells
 from ssdlab.text import suggestion
@@ -63,6 +64,8 @@ class Axis:
     """Label to the name of the trace that is replayed there, where there is one."""
     below: Mapping[str, Settings]
     """Label to what is set for the drive below the scheduler, where there is something; see `Table.below`."""
+    values: Mapping[str, Value]
+    """Label to what of a run is the value of its cells, where that is not the table's."""
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -111,10 +114,12 @@ class Table:
     title: str
     unit: str
     """Of its values; empty where they have none."""
-    value: Value
-    """What of a run is a cell's value; with `given`, of its numbers, and of those in the labels by name of the axis."""
+    value: Value | None
+    """What of a run is the value of a cell whose row and column do not say; None where all do. See `value_of`."""
     given: Mapping[str, Given]
-    """What `value` is worked out from, by name, where nothing is simulated; empty where cells are."""
+    """What values are worked out from, by name, where nothing is simulated; empty where cells are."""
+    sources: tuple[str, ...]
+    """Names of the tables of the experiment that values are worked out from instead of from runs of their own."""
     model: str | None
     """The model that works out the cells from their settings, where nothing is simulated; see `models.MODELS`."""
     rows: Axis
@@ -144,13 +149,36 @@ class Table:
     """Whether each column has a winner or each row."""
     lines: Line | None
     """Whether the chart has a line for each column or for each row; None: along the rows if they are in an order."""
+    claim: Claim | None
+    """What the document says of the table in words."""
     note: str
     """What a reader should know: assumptions, readings of the document, what is missing."""
 
     @property
     def simulated(self) -> bool:
-        """Whether cells come from runs."""
-        return not self.given and self.model is None
+        """Whether cells come from runs of their own."""
+        return not self.given and not self.sources and self.model is None
+
+    @property
+    def alternatives(self) -> bool:
+        """Whether the rows are alternatives for one row of the document."""
+        return self.reference is not None and len({*self.reference}) == 1 < len(self.reference)
+
+    def value_of(self, row: str, column: str) -> Value:
+        """What is the value of a cell: arithmetic on its run, or on the numbers that it is worked out from."""
+        found = self.columns.values.get(column) or self.rows.values.get(row) or self.value
+        assert found is not None, "the reader asks for a value of each cell"
+        return found
+
+    @property
+    def values(self) -> tuple[Value, ...]:
+        """The values that its cells have, each once."""
+        cells = (self.value_of(row, column) for row in self.rows.labels for column in self.columns.labels)
+        return tuple(dict.fromkeys(cells))
+
+    def numbers(self, row: str, column: str) -> dict[str, float | None]:
+        """The numbers in the labels of a cell by name of the axis."""
+        return {self.rows.name: Axis.number(row), self.columns.name: Axis.number(column)}
 
     @property
     def difference_unit(self) -> str:
@@ -183,6 +211,16 @@ class Experiment:
     traces: Mapping[str, Replay]
     """What tables replay, by name."""
     tables: tuple[Table, ...]
+
+    def table(self, name: str) -> Table:
+        """The table of that name, which must be there."""
+        return next(table for table in self.tables if table.name == name)
+
+    def behind(self, table: Table) -> tuple[Table, ...]:
+        """A table and those whose cells it needs, each behind those that it needs itself."""
+        needed = [*table.sources, *([table.claim.winners_of] if table.claim and table.claim.winners_of else ())]
+        found = [one for name in needed for one in self.behind(self.table(name))]
+        return tuple({one.name: one for one in (*found, table)}.values())
 
     def select(self, names: Iterable[str]) -> tuple[Table, ...]:
         """The tables of these names in the order of the experiment; all of them for no names.
@@ -221,7 +259,12 @@ class Experiment:
 
     def replayed(self, table: Table) -> tuple[Replay, ...]:
         """The traces that cells of a table replay, in the order of the experiment."""
-        used = {table.replays(row, column) for row in table.rows.labels for column in table.columns.labels}
+        used = {
+            one.replays(row, column)
+            for one in self.behind(table)
+            for row in one.rows.labels
+            for column in one.columns.labels
+        }
         return tuple(replay for name, replay in self.traces.items() if name in used)
 
     def arguments(self, table: Table, row: str, column: str) -> Settings:

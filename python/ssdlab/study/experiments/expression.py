@@ -1,16 +1,43 @@
 """Values of cells: arithmetic on the figures of a run, such as `1e3 * wear.erases / host.pages_written`."""
 
 import ast
-from collections.abc import Mapping
+import statistics
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 Summary = Mapping[str, Any]
+Numbers = list[float]
+
+
+def _part_max(values: Sequence[float], part: float, parts: float) -> float:
+    """The largest number in one of equally long parts of a column, counted from 1."""
+    first, last = (len(values) * edge // int(parts) for edge in (int(part) - 1, int(part)))
+    if not 0 <= first < last <= len(values):
+        raise _MissingError
+    return max(values[first:last])
+
+
+def _share_within(values: Sequence[float], times: Sequence[float], limit: float) -> float:
+    """The share of 1 of what occurred so many `times` each whose value is at most a limit."""
+    within = sum(often for value, often in zip(values, times, strict=True) if value <= limit)
+    return within / sum(times)
+
+
+FUNCTIONS: Mapping[str, tuple[Callable[..., float], tuple[type, ...]]] = {
+    "max": (max, ()),
+    "mean": (statistics.fmean, ()),
+    "min": (min, ()),
+    "part_max": (_part_max, (list, float, float)),
+    "share_within": (_share_within, (list, list, float)),
+}
+"""Name to function with the kinds of its arguments: `list` for a column, `float` for a number; none for any numbers and
+columns, all put together."""
 
 
 @dataclass(frozen=True)
 class Value:
-    """An expression in dotted paths of `Result.summary`, numbers, `+ - * /` and parentheses."""
+    """An expression in dotted paths of figures and columns, numbers, `+ - * /`, parentheses and functions."""
 
     text: str
     """As it was written."""
@@ -38,23 +65,34 @@ class _MissingError(Exception):
     """A path leads to no figure."""
 
 
-def figure(summary: Summary, path: str) -> float | None:
-    """The figure that a dotted path leads to, or None."""
+def _node(summary: Summary, path: str) -> Any:
+    """What a dotted path leads to; None if nothing."""
     node: Any = summary
     for part in path.split("."):
         if not isinstance(node, Mapping) or part not in node:
             return None
         node = node[part]
+    return node
+
+
+def figure(summary: Summary, path: str) -> float | None:
+    """The figure that a dotted path leads to, or None."""
+    node = _node(summary, path)
     return float(node) if isinstance(node, int | float) and not isinstance(node, bool) else None
 
 
+def is_known(summary: Summary, path: str) -> bool:
+    """Whether a dotted path leads to a figure or to a column."""
+    return figure(summary, path) is not None or isinstance(_node(summary, path), list)
+
+
 def figure_paths(summary: Summary, prefix: str = "") -> list[str]:
-    """Every path that leads to a figure."""
+    """Every path that leads to a figure or to a column."""
     found: list[str] = []
     for key, node in summary.items():
         if isinstance(node, Mapping):
             found += figure_paths(node, f"{prefix}{key}.")
-        elif figure(summary, key) is not None:
+        elif is_known(summary, key):
             found.append(f"{prefix}{key}")
     return found
 
@@ -74,6 +112,13 @@ def _paths(node: ast.expr) -> list[str]:
             return [*_paths(left), *_paths(right)]
         case ast.UnaryOp(ast.USub(), operand):
             return _paths(operand)
+        case ast.Call(ast.Name(name), arguments, []):
+            if name not in FUNCTIONS:
+                raise ValueError(f"{name!r} is not one of the functions {', '.join(FUNCTIONS)}")
+            kinds = FUNCTIONS[name][1]
+            if not arguments or (kinds and len(arguments) != len(kinds)):
+                raise ValueError(f"{ast.unparse(node)!r} is not {name} of {len(kinds) or 'some'} arguments")
+            return [path for argument in arguments for path in _paths(argument)]
         case ast.Constant(value) if isinstance(value, int | float) and not isinstance(value, bool):
             return []
         case ast.Name() | ast.Attribute():
@@ -95,9 +140,32 @@ def _evaluate(node: ast.expr, summary: Summary) -> float:
             return a / b
         case ast.UnaryOp(_, operand):
             return -_evaluate(operand, summary)
+        case ast.Call(ast.Name(name), arguments):
+            return _call(name, arguments, summary)
         case ast.Constant(value) if isinstance(value, int | float):
             return float(value)
     found = figure(summary, _path(node))
     if found is None:
         raise _MissingError
     return found
+
+
+def _call(name: str, arguments: list[ast.expr], summary: Summary) -> float:
+    function, kinds = FUNCTIONS[name]
+    if not kinds:
+        return function([number for argument in arguments for number in _column(argument, summary, alone=True)])
+    values = (
+        _column(argument, summary) if kind is list else _evaluate(argument, summary)
+        for argument, kind in zip(arguments, kinds, strict=True)
+    )
+    return function(*values)
+
+
+def _column(node: ast.expr, summary: Summary, *, alone: bool = False) -> Numbers:
+    """The numbers of a column; a number `alone` where that is allowed."""
+    found = _node(summary, _path(node)) if isinstance(node, ast.Name | ast.Attribute) else None
+    if isinstance(found, list) and found:
+        return found
+    if alone and not isinstance(found, list):
+        return [_evaluate(node, summary)]
+    raise _MissingError

@@ -18,7 +18,8 @@ def read_reference(
     """The cells of a reference by the labels of the table.
 
     The header holds the labels of the columns; the first column that is not in `where` holds the labels of the rows.
-    A file of one row needs no such column. Only lines that `where` describes count.
+    A file of one row needs no such column, and its row is that of each of `rows`. Only lines that `where` describes
+    count.
 
     Args:
         path: The CSV file.
@@ -57,17 +58,20 @@ def read_reference(
         line = dict(zip(header, cells, strict=True))
         if any(line[column] != value for column, value in where.items()):
             continue
-        label = rows[0] if names is None else line[names]
+        label = "" if names is None else line[names]
         if label in found:
-            raise ConfigError(
-                f"{place}:{number}: row {label!r} is there twice; pick one with where = {{ column = value }}"
-            )
-        if label in rows:
+            row = "a row without label" if names is None else f"row {label!r}"
+            raise ConfigError(f"{place}:{number}: {row} is there twice; pick one with where = {{ column = value }}")
+        if names is None or label in rows:
             found[label] = tuple(_number(line[column], f"{place}:{number}") for column in columns)
+    if names is None:
+        if not found:
+            raise ConfigError(f"{place}: has no row; write one below the labels of the columns")
+        return tuple(found[""] for _ in rows)
     for label in rows:
         if label not in found:
-            known = list(dict.fromkeys(line[header.index(names)] for line in lines[1:])) if names else []
-            column = f" in column {names}" if names else ""
+            known = list(dict.fromkeys(line[header.index(names)] for line in lines[1:]))
+            column = f" in column {names}"
             raise ConfigError(
                 f"{place}: has no row {label!r}{column}{suggestion(label, known)}; it has {_listed(known)}"
             )

@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeAlias
 from ssdlab.lazy import Numbers, np, npt
 from ssdlab.model.finding import Contents, Finding, Plot
 from ssdlab.model.source import identified
+from ssdlab.study.experiments.claim import Verdict, best_of
 from ssdlab.study.experiments.definition import Anchor, Experiment, Replay, Table
 
 Array = Numbers
@@ -81,6 +82,8 @@ class TableResult:
     """What is odd about it: what needs mending, what was met while reading its traces."""
     missing: tuple[Replay, ...] = ()
     """Traces that it needs and the user has not supplied."""
+    rival: "TableResult | None" = None
+    """The table whose winners its claim is about, if it is about winners of another."""
 
     @property
     def rows(self) -> tuple[str, ...]:
@@ -132,6 +135,14 @@ class TableResult:
         return float(np.sqrt(np.mean(known**2))) if known.size else None
 
     @property
+    def row_rms(self) -> dict[str, float]:
+        """The same of each row that has differences, where the rows are alternatives; else empty."""
+        if not self.table.alternatives:
+            return {}
+        rows = {label: line[~np.isnan(line)] for label, line in zip(self.rows, self.difference, strict=True)}
+        return {label: float(np.sqrt(np.mean(known**2))) for label, known in rows.items() if known.size}
+
+    @property
     def largest(self) -> tuple[str, str, float] | None:
         """Row, column and value of the largest difference, with its sign; None if there are none."""
         difference = self.difference
@@ -169,6 +180,26 @@ class TableResult:
             found.append(Winner(name, tuple(labels[one] for one in tops), tuple(labels[one] for one in best), excess))
         return tuple(found)
 
+    def verdict(self, which: Literal["document", "ours"]) -> Verdict | None:
+        """In how much of the table the document's claim holds; None without one, or where nothing can be said."""
+        claim = self.table.claim
+        if claim is None:
+            return None
+        values: Array = getattr(self, which)
+        if not claim.best and claim.winners_of is None:
+            found = claim.bounds(self.rows, self.columns, values)
+            return found if found.of else None
+        by_column = self.table.by == "column"
+        what, labels, names = ("columns", self.rows, self.columns) if by_column else ("rows", self.columns, self.rows)
+        judge = self if self.rival is None else self.rival
+        judged: Array = getattr(judge, which)
+        claimed = [labels.index(label) for label in claim.best or labels]
+        lines = []
+        for name, line, other in zip(names, *((one.T if by_column else one) for one in (values, judged)), strict=True):
+            if not (np.isnan(line).any() or np.isnan(other).any()):
+                lines.append((name, claimed[_top(line[claimed], self.table)], other))
+        return best_of(what, labels, [(name, one, _top(other, judge.table), other) for name, one, other in lines])
+
     def stars(self, which: Which) -> set[tuple[int, int]]:
         """Row and column of the cells that win in the document or here; none for differences."""
         found = set()
@@ -185,8 +216,14 @@ class TableResult:
             "name": self.table.name,
             "title": self.table.title,
             "unit": self.table.unit,
-            "value": self.table.value.text,
+            "value": None if self.table.value is None else self.table.value.text,
+            "values": {
+                label: value.text
+                for axis in (self.table.rows, self.table.columns)
+                for label, value in axis.values.items()
+            },
             "from": {name: given.file for name, given in self.table.given.items()},
+            "tables": [*self.table.sources],
             "model": self.table.model,
             "rows": list(self.rows),
             "cols": list(self.columns),
@@ -202,9 +239,21 @@ class TableResult:
             "tolerance": self.table.tolerance,
             "misses": [[self.rows[row], self.columns[column]] for row, column in np.argwhere(self.misses).tolist()],
             "winners": [winner.to_dict() for winner in self.winners],
+            "row_rms": self.row_rms,
+            "claim": self._claim(),
             "note": self.table.note,
             "remarks": list(self.remarks),
             "missing_traces": [replay.name for replay in self.missing],
+        }
+
+    def _claim(self) -> dict[str, Any] | None:
+        if self.table.claim is None:
+            return None
+        document, ours = self.verdict("document"), self.verdict("ours")
+        return {
+            "says": self.table.claim.says,
+            "document": None if document is None else document.to_dict(),
+            "ours": None if ours is None else ours.to_dict(),
         }
 
     plot = Plot("experiment.heat_map")
@@ -285,6 +334,11 @@ class ExperimentResult(Finding):
     def __repr__(self) -> str:
         partial = ", partial" if self.partial else ""
         return f"<ssdlab result of experiment {self.experiment.name}: {len(self.tables)} tables{partial}>"
+
+
+def _top(values: Array, table: Table) -> int:
+    """Index of the best value, the first of equal ones."""
+    return int(values.argmin() if table.better == "low" else values.argmax())
 
 
 def _listed(values: Array) -> list[list[float | None]]:

@@ -9,14 +9,15 @@ from itertools import zip_longest
 
 from ssdlab import text
 from ssdlab._ssdlab import ConfigError
-from ssdlab.lazy import np
+from ssdlab.lazy import Counts, np
 from ssdlab.model.config import Config, Overrides, as_written
 from ssdlab.model.requests import Monitor
+from ssdlab.model.result import Result
 from ssdlab.model.source import ingest_remarks
 from ssdlab.model.trace import Trace
 from ssdlab.study.executor import Executor
-from ssdlab.study.experiments.definition import Axis, Experiment, Replay, Table, Traces
-from ssdlab.study.experiments.expression import Summary, figure, figure_paths
+from ssdlab.study.experiments.definition import Experiment, Replay, Table, Traces
+from ssdlab.study.experiments.expression import Summary, figure_paths, is_known
 from ssdlab.study.experiments.models import MODELS
 from ssdlab.study.experiments.replay import Library, Source, describe, supplied
 from ssdlab.study.experiments.result import Array, ExperimentResult, TableResult, cells_of, is_own
@@ -48,6 +49,7 @@ class Finished:
     """What is kept of a run."""
 
     summary: Summary
+    """Its figures, and the columns that values read."""
     remarks: tuple[str, ...]
     """What a person should know about how its trace was read."""
 
@@ -67,15 +69,16 @@ def run(
     # The same configuration in words and the same trace are the same run.
     configs: dict[str, Config] = {}
     groups: dict[Key, Group] = {}
-    plan: list[Cells] = []
-    for table in tables:
-        cells: Cells = {}
+    needed = {one.name: one for table in tables for one in experiment.behind(table)}
+    plan: dict[str, Cells] = {}
+    for table in needed.values():
+        if not table.simulated:
+            continue
+        cells = plan.setdefault(table.name, {})
         for row in table.rows.labels:
             for column in table.columns.labels:
                 name = table.replays(row, column)
                 cells[row, column] = []
-                if not table.simulated:
-                    continue
                 below: list[Config | None] = [None]
                 if table.below is not None:
                     below = [*experiment.configs_below(table, row, column, sets)]
@@ -90,21 +93,27 @@ def run(
                         if group is not None:
                             group.replays[key] = config_below
                     cells[row, column].append(key)
-        plan.append(cells)
     for config in configs.values():
         config.check()
-    finished = _simulate(groups, jobs, monitor)
+    paths = {path for table in needed.values() for value in table.values for path in value.paths}
+    finished = _simulate(groups, paths, jobs, monitor)
     runs = sum(group.runs for group in groups.values())
+    results: dict[str, TableResult] = {}
+    by_seed: dict[str, Array] = {}
+    for table in needed.values():
+        if table.simulated:
+            by_seed[table.name], remarks = _measured(table, plan[table.name], finished)
+        elif table.sources:
+            by_seed[table.name], remarks = _derived(table, [needed[name] for name in table.sources], by_seed), ()
+        else:
+            by_seed[table.name], remarks = _worked_out(experiment, table)
+        missing = _missing(experiment, table, sources)
+        results[table.name] = _result(table, by_seed[table.name], remarks, missing, results)
     return ExperimentResult(
         experiment=experiment,
         overrides=tuple(sets),
         traces=describe(sources),
-        tables=tuple(
-            _worked_out(experiment, table)
-            if not table.simulated
-            else _measured(table, cells, finished, _missing(experiment, table, sources))
-            for table, cells in zip(tables, plan, strict=True)
-        ),
+        tables=tuple(results[table.name] for table in tables),
         runs=runs,
         finished=len(finished),
     )
@@ -115,8 +124,10 @@ def _missing(experiment: Experiment, table: Table, sources: Mapping[str, Source]
     return tuple(one for one in experiment.replayed(table) if one.supplied and one.name not in sources)
 
 
-def _simulate(groups: Mapping[Key, Group], jobs: int | None, monitor: Monitor | None) -> dict[Key, Finished]:
-    """The runs that came to their end."""
+def _simulate(
+    groups: Mapping[Key, Group], paths: set[str], jobs: int | None, monitor: Monitor | None
+) -> dict[Key, Finished]:
+    """The runs that came to their end, with the columns among the `paths`."""
     finished: dict[Key, Finished] = {}
     executor = Executor("runs", sum(group.runs for group in groups.values()), jobs=jobs, monitor=monitor)
 
@@ -125,7 +136,7 @@ def _simulate(groups: Mapping[Key, Group], jobs: int | None, monitor: Monitor | 
         result = executor.simulate(config, source)
         if result is None:
             return None
-        finished[key] = Finished(result.summary, tuple(ingest_remarks(result.ingest)))
+        finished[key] = Finished({**result.summary, **_columns(result, paths)}, tuple(ingest_remarks(result.ingest)))
         return result.dispatched
 
     def all_of(key: Key, group: Group) -> None:
@@ -138,46 +149,103 @@ def _simulate(groups: Mapping[Key, Group], jobs: int | None, monitor: Monitor | 
     return finished
 
 
-def _measured(table: Table, cells: Cells, finished: Mapping[Key, Finished], missing: tuple[Replay, ...]) -> TableResult:
-    """The table with a value in each cell whose runs are all there."""
-    shape = len(table.rows.labels), len(table.columns.labels)
-    seeds = max(map(len, cells.values()))
-    by_seed = np.full((seeds, *shape), np.nan)
+def _columns(result: Result, paths: set[str]) -> dict[str, dict[str, list[int]]]:
+    """The columns of a run that are among the paths, by the names of the files that hold them."""
+    files: dict[str, Mapping[str, Counts]] = {"series": result.series}
+    if result.log is not None:
+        names = ("copies", "erases", "ns", "times")
+        files["log_reclaims"] = {name: getattr(result.log, f"reclaim_{name}") for name in names}
+    return {
+        file: {name: column.tolist() for name, column in columns.items() if f"{file}.{name}" in paths}
+        for file, columns in files.items()
+    }
+
+
+def _result(
+    table: Table,
+    by_seed: Array,
+    remarks: tuple[str, ...],
+    missing: tuple[Replay, ...],
+    above: Mapping[str, TableResult],
+) -> TableResult:
+    """The table with the means over the seeds."""
+    simulated = table.simulated or any(above[name].seeds for name in table.sources)
+    by_seed = np.array([_changes(table, values) for values in by_seed])
+    shape = by_seed.shape[1:]
+    ours = [statistics.fmean(values) for values in by_seed.reshape(len(by_seed), -1).T.tolist()]
+    other = table.claim.winners_of if table.claim is not None else None
+    return TableResult(
+        table=table,
+        document=_document(table),
+        ours=np.array(ours).reshape(shape),
+        spread=by_seed.max(axis=0) - by_seed.min(axis=0) if simulated else np.full(shape, np.nan),
+        seeds=len(by_seed) if simulated else 0,
+        remarks=remarks,
+        missing=missing,
+        rival=None if other is None else above[other],
+    )
+
+
+def _measured(table: Table, cells: Cells, finished: Mapping[Key, Finished]) -> tuple[Array, tuple[str, ...]]:
+    """By seed, row and column the value of each cell whose runs are all there, and what is odd about them."""
+    by_seed = np.full((max(map(len, cells.values())), len(table.rows.labels), len(table.columns.labels)), np.nan)
     summaries: list[Summary] = []
     remarks: dict[str, None] = {}
     for index, (at, keys) in enumerate(cells.items()):
         if not all(key in finished for key in keys):
             continue
         done = [finished[key] for key in keys]
-        summaries += [one.summary for one in done]
+        # A figure beats the number in a label of an axis of the same name.
+        numbers = {name: number for name, number in table.numbers(*at).items() if number is not None}
+        own = [{**numbers, **one.summary} for one in done]
+        summaries += own
         remarks |= {f"trace {table.replays(*at)}: {remark}": None for one in done for remark in one.remarks}
-        values = [value for one in done if (value := table.value.of(one.summary)) is not None]
+        values = [value for one in own if (value := table.value_of(*at).of(one)) is not None]
         # Beyond what a float holds there is no number to compare.
         if len(values) == len(keys) and all(map(math.isfinite, values)):
-            by_seed.reshape(seeds, -1)[:, index] = values
-    by_seed = np.array([_changes(table, values) for values in by_seed])
-    ours = [statistics.fmean(values) for values in by_seed.reshape(seeds, -1).T.tolist()]
-    return TableResult(
-        table=table,
-        document=_document(table),
-        ours=np.array(ours).reshape(shape),
-        spread=by_seed.max(axis=0) - by_seed.min(axis=0),
-        seeds=seeds,
-        remarks=(*_remarks(table, summaries), *remarks),
-        missing=missing,
-    )
+            by_seed.reshape(len(by_seed), -1)[:, index] = values
+    return by_seed, (*_remarks(table, summaries), *remarks)
 
 
-def _worked_out(experiment: Experiment, table: Table) -> TableResult:
-    """The table with what its value makes of given numbers, or of the figures of a model."""
-    ours = np.full((len(table.rows.labels), len(table.columns.labels)), np.nan)
+def _derived(table: Table, sources: list[Table], by_seed: Mapping[str, Array]) -> Array:
+    """By seed, row and column what the values make of the cells of other tables.
+
+    Of a table with the same columns a value reads the same cell, of any other all cells of the row but those that are
+    relative to themselves.
+    """
+    shown = {one.name: np.array([_changes(one, values) for values in by_seed[one.name]]) for one in sources}
+    seeds = len(by_seed[sources[0].name])
+    found = np.full((seeds, len(table.rows.labels), len(table.columns.labels)), np.nan)
+    for seed, row, column in np.ndindex(found.shape):
+        figures: dict[str, object] = dict(table.numbers(table.rows.labels[row], table.columns.labels[column]))
+        for one in sources:
+            if one.columns.name == table.columns.name:
+                values = [float(shown[one.name][seed, row, column])]
+                figures[one.name] = values[0]
+            else:
+                line = shown[one.name][seed, row]
+                own = is_own(cells_of(one.change_to, one))[row] if one.change_to else np.full(len(line), False)
+                values = line[~own].tolist()
+                figures[one.name] = values
+            if any(map(math.isnan, values)):
+                del figures[one.name]
+        value = table.value_of(table.rows.labels[row], table.columns.labels[column]).of(figures)
+        found[seed, row, column] = np.nan if value is None else value
+    return found
+
+
+def _worked_out(experiment: Experiment, table: Table) -> tuple[Array, tuple[str, ...]]:
+    """What values make of given numbers, or of the figures of a model, as for one seed; and what is odd about it."""
+    found = np.full((1, len(table.rows.labels), len(table.columns.labels)), np.nan)
     summaries: list[Summary] = []
-    for at in np.ndindex(ours.shape):
+    for at in np.ndindex(found.shape[1:]):
         row, column = table.rows.labels[at[0]], table.columns.labels[at[1]]
         figures: Summary
         if table.model is None:
-            numbers = {table.rows.name: Axis.number(row), table.columns.name: Axis.number(column)}
-            figures = {**numbers, **{name: one.cells[at[0]][at[1]] for name, one in table.given.items()}}
+            figures = {
+                **table.numbers(row, column),
+                **{name: one.cells[at[0]][at[1]] for name, one in table.given.items()},
+            }
         else:
             try:
                 figures = MODELS[table.model](experiment.arguments(table, row, column))
@@ -185,16 +253,9 @@ def _worked_out(experiment: Experiment, table: Table) -> TableResult:
                 place = f"{experiment.file}: table {table.name}: row {row}, column {column}"
                 raise ConfigError(f"{place}: {error}") from None
             summaries.append(figures)
-        value = table.value.of(figures)
-        ours[at] = np.nan if value is None else value
-    return TableResult(
-        table=table,
-        document=_document(table),
-        ours=_changes(table, ours),
-        spread=np.full(ours.shape, np.nan),
-        seeds=0,
-        remarks=tuple(_remarks(table, summaries)),
-    )
+        value = table.value_of(row, column).of(figures)
+        found[0][at] = np.nan if value is None else value
+    return found, tuple(_remarks(table, summaries))
 
 
 def _document(table: Table) -> Array:
@@ -216,11 +277,12 @@ def _changes(table: Table, values: Array) -> Array:
 
 
 def _remarks(table: Table, summaries: list[Summary]) -> list[str]:
-    """What is odd about the value: a path that leads nowhere is a figure that no run has, or a slip of the pen."""
+    """What is odd about the values: a path that leads nowhere is a figure that no run has, or a slip of the pen."""
     known = {path for summary in summaries for path in figure_paths(summary)}
     where = "run" if table.simulated else "cell"
     return [
-        f"no {where} has the figure {text.path(path)} of {table.value.text!r}{suggestion(path, known)}"
-        for path in table.value.paths
-        if summaries and all(figure(summary, path) is None for summary in summaries)
+        f"no {where} has the figure {text.path(path)} of {value.text!r}{suggestion(path, known)}"
+        for value in table.values
+        for path in value.paths
+        if summaries and not any(is_known(summary, path) for summary in summaries)
     ]

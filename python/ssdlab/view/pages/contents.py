@@ -24,6 +24,6 @@ def page(experiment: Experiment) -> Page:
 
 def _row(table: Planned) -> tuple[str, ...]:
     size = f"{len(table.rows.labels)} x {len(table.columns.labels)}"
-    has_reference = text.MISSING if table.reference is None else "compared"
-    seeds = text.MISSING if not table.simulated else str(len(table.seeds) or 1)
-    return table.name, table.title, table.unit, size, seeds, has_reference
+    seeds = str(len(table.seeds) or 1) if table.simulated else text.MISSING
+    document = [word for word, has in (("compared", table.reference), ("claim", table.claim)) if has]
+    return table.name, table.title, table.unit, size, seeds, ", ".join(document) or text.MISSING

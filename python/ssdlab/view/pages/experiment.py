@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from ssdlab import text
+from ssdlab.study.experiments.claim import Missed
 from ssdlab.study.experiments.models import MEASURED
 from ssdlab.study.experiments.result import Array, ExperimentResult, TableResult, Which
 from ssdlab.view.page import Beside, Cell, Figure, Item, Page, Paragraph, Row, Section, Table
@@ -143,6 +144,8 @@ def sentences(result: TableResult) -> list[str]:
     found = [f"ours need a trace: supply {replay.help} with --trace {replay.name}=FILE" for replay in result.missing]
     if table.given:
         found.append(f"ours: worked out from {', '.join(one.file for one in table.given.values())}, not simulated")
+    if table.sources:
+        found.append(f"ours: worked out from the tables {', '.join(table.sources)}")
     if table.model is not None:
         how = "measured on this machine by" if table.model in MEASURED else "worked out by the model"
         found.append(f"ours: {how} {table.model}, not simulated")
@@ -156,10 +159,13 @@ def sentences(result: TableResult) -> list[str]:
         if table.tolerance is not None:
             misses = int(result.misses.sum())
             found[-1] += f"; {misses} beyond {table.tolerance:g} {unit}"
+        if rows := result.row_rms:
+            found.append("  rms of each row: " + ", ".join(f"{label} {value:.2f}" for label, value in rows.items()))
     elif table.reference is None and not table.note:
         found.append("no values of the document: ours stand alone")
     found += _changes(result)
     found += _winners(result)
+    found += _claim(result)
     spreads = [float(value) for value in result.spread.flat if not math.isnan(value)]
     if result.seeds > 1 and spreads:
         spread = max(spreads)
@@ -201,3 +207,24 @@ def _winners(result: TableResult) -> list[str]:
                 f"  {winner.of}: document {' and '.join(winner.document)}, ours {' and '.join(winner.ours)}{excess}"
             )
     return found
+
+
+def _claim(result: TableResult) -> list[str]:
+    """In how much of the table the document's claim holds, in its own values and in ours."""
+    claim = result.table.claim
+    if claim is None:
+        return []
+    found = [f"claim: {claim.says}"]
+    for name, verdict in (("document", result.verdict("document")), ("ours", result.verdict("ours"))):
+        if verdict is not None:
+            found.append(f"  {name}: holds in {verdict.held} of {verdict.of} {verdict.what}")
+            found += [f"    not in {one.place}: {_missed(result, one)}" for one in verdict.missed]
+    return found
+
+
+def _missed(result: TableResult, missed: Missed) -> str:
+    """What is there instead of what is claimed."""
+    if missed.value is not None:
+        return f"{number_format(result.document, result.ours)(missed.value)} {result.table.unit}".rstrip()
+    off = "" if missed.excess is None else f", where {missed.claimed} is {missed.excess:.2f} % off"
+    return f"{missed.best}{off}"

@@ -1,0 +1,101 @@
+"""Tables of a TOML document, read strictly: a misspelt key is an error and not a table that quietly differs."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeVar
+
+from ssdlab._ssdlab import ConfigError
+from ssdlab.study.experiments.definition import Scalar, Settings
+from ssdlab.text import suggestion
+
+_TYPES: dict[type, tuple[str, str]] = {
+    str: ("text", '"..."'),
+    float: ("a number", "3"),
+    list: ("a list", "[...]"),
+    dict: ("a table", "{ ... }"),
+}
+"""Types of values in words, and how they are written."""
+
+T = TypeVar("T")
+
+
+class Keys:
+    """The keys of one table of a TOML document."""
+
+    def __init__(self, place: str, values: Mapping[str, Any], known: Iterable[str]) -> None:
+        self.place = place
+        self._values = values
+        known = tuple(known)
+        for key in values:
+            if key not in known:
+                raise self.error(key, f"no such key{suggestion(key, known)}; known here: {', '.join(known)}")
+
+    def error(self, key: str, what: str) -> ConfigError:
+        """What is wrong with a key, to be raised."""
+        return ConfigError(f"{self.place}: {key}: {what}")
+
+    def has(self, key: str) -> bool:
+        """Whether a key is there."""
+        return key in self._values
+
+    def holds(self, key: str, kind: type) -> bool:
+        """Whether a key is there with a value of that type."""
+        return isinstance(self._values.get(key), kind)
+
+    def get(self, key: str, kind: type[T], default: T | None = None) -> T:
+        """The value of a key, which must be there unless it has a default."""
+        value = self._values.get(key, default)
+        if value is None:
+            raise self.error(key, f"is missing; add {key} = {_TYPES[kind][1]}")
+        if kind is float and isinstance(value, int) and not isinstance(value, bool):
+            value = float(value)
+        if not isinstance(value, kind):
+            raise self.error(key, f"{value!r} is not {_TYPES[kind][0]}; write it like {_TYPES[kind][1]}")
+        return value
+
+    def text(self, key: str) -> str:
+        """Text that must be there and say something."""
+        value = self.get(key, str).strip()
+        if not value:
+            raise self.error(key, "is empty; write what it is")
+        return value
+
+    def choice(self, key: str, choices: tuple[str, ...], default: str) -> Any:
+        """One of a few words."""
+        value = self.get(key, str, default)
+        if value not in choices:
+            raise self.error(key, f"{value!r} is not one of {', '.join(choices)}{suggestion(value, choices)}")
+        return value
+
+    def seeds(self, default: tuple[int, ...]) -> tuple[int, ...]:
+        """The seeds of `seeds`, each there once."""
+        values: list[Any] = self.get("seeds", list, list(default))
+        if any(not isinstance(one, int) or isinstance(one, bool) or one < 0 for one in values):
+            raise self.error("seeds", f"{values} is not a list of whole numbers; write it like [1, 2, 3]")
+        if len({*values}) < len(values) or (self.has("seeds") and not values):
+            raise self.error("seeds", f"{values} holds none or one twice; write each once, or leave it out")
+        return tuple(values)
+
+    def name(self, key: str, value: str) -> str:
+        """A word that can be the name of a file and be written on a command line."""
+        if not value.replace("_", "").replace("-", "").isalnum():
+            raise self.error(key, f"{value!r} holds more than letters, digits, - and _; leave them out")
+        return value
+
+    def settings(self, key: str) -> Settings:
+        """The settings below a key as dotted paths."""
+        return settings_of(f"{self.place}: [{key}]", self.get(key, dict, {}))
+
+
+def settings_of(place: str, values: Mapping[str, Any], prefix: str = "") -> dict[str, Scalar]:
+    """Nested tables as dotted paths."""
+    found: dict[str, Scalar] = {}
+    for key, value in values.items():
+        if "." in key or not key:
+            raise ConfigError(f"{place}: {prefix}{key!r}: is quoted; write dotted keys without quotes")
+        if isinstance(value, dict):
+            found |= settings_of(place, value, f"{prefix}{key}.")
+        elif isinstance(value, str | int | float):
+            found[prefix + key] = value
+        else:
+            raise ConfigError(f"{place}: {prefix}{key}: is a {type(value).__name__}; a setting is text or a number")
+    return found
