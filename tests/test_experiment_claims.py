@@ -206,8 +206,9 @@ def test_rows_are_alternatives_for_one_row_of_the_document(cli: Cli, sums: Path)
     assert table.document.tolist() == [[10, 10, 20]] * 2
     expected = [np.sqrt(np.mean(np.array(line) ** 2)) for line in ([0, 100, 25], [-20, -60, -50])]
     assert table.row_rms == pytest.approx(dict(zip(("light", "heavy"), expected, strict=True)))
-    out = cli("experiment", "run", sums).stdout
-    assert f"  rms of each row: light {expected[0]:.2f}, heavy {expected[1]:.2f}" in out
+    out = cli("experiment", "run", sums).stdout.splitlines()
+    assert f"  light: {expected[0]:.2f}" in out and f"  heavy: {expected[1]:.2f}" in out
+    assert sum(" document  " in line for line in out) == 1
     (sums.parent / "theirs.csv").write_text("a,b,c\n1,1,1\n2,2,2\n")
     with pytest.raises(ssdlab.ConfigError, match=r"theirs\.csv:3: a row without label is there twice"):
         ssdlab.experiments.load(sums)
@@ -319,3 +320,10 @@ def test_a_wrong_sum_or_claim_is_one_line(sums: Path, before: str, after: str, w
     assert len(str(caught.value).splitlines()) == 1
     for word in ("sums.toml: ", *words):
         assert word in str(caught.value)
+
+
+def test_the_copies_of_files_in_one_row_are_those_of_the_table() -> None:
+    tables = {table.name: table for table in ssdlab.experiments.load("thrashing").tables}
+    square, row = (tables[name].reference for name in ("copy_files_seconds", "copy_files_assumptions"))
+    assert square is not None and row is not None
+    assert row[0] == sum(square, ()) and tables["copy_files_assumptions"].alternatives

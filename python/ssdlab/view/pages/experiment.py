@@ -87,7 +87,9 @@ def _rows(result: TableResult) -> Iterator[Row]:
                 else Cell(f"{signed(float(difference[at]))}  ")
                 for at in cells
             ]
-            lines.insert(0, ("document", values(result.document, best_there, cells)))
+            # Alternatives have one row of the document in common.
+            if row == 0 or not result.table.alternatives:
+                lines.insert(0, ("document", values(result.document, best_there, cells)))
             lines.append((f"differs, {result.table.difference_unit}", differs))
         if result.seeds > 1:
             lines.append(("spread", [Cell(f"{write(float(result.spread[at]))}  ", "soft") for at in cells]))
@@ -150,17 +152,19 @@ def sentences(result: TableResult) -> list[str]:
         how = "measured on this machine by" if table.model in MEASURED else "worked out by the model"
         found.append(f"ours: {how} {table.model}, not simulated")
     largest, rms = result.largest, result.rms
-    if largest is not None and rms is not None:
+    compared = f"difference ({_COMPARISONS[table.compare]})"
+    if table.alternatives:
+        found.append(f"{compared}: rms of each row, in {unit}, of which the document's is the same")
+        found += [f"  {label}: {value:.2f}" for label, value in result.row_rms.items()]
+    elif largest is not None and rms is not None:
         row, column, value = largest
         found.append(
-            f"difference ({_COMPARISONS[table.compare]}): rms {rms:.2f} {unit}, "
+            f"{compared}: rms {rms:.2f} {unit}, "
             f"largest {signed(value)} {unit} ({table.rows.name} {row}, {table.columns.name} {column})"
         )
         if table.tolerance is not None:
             misses = int(result.misses.sum())
             found[-1] += f"; {misses} beyond {table.tolerance:g} {unit}"
-        if rows := result.row_rms:
-            found.append("  rms of each row: " + ", ".join(f"{label} {value:.2f}" for label, value in rows.items()))
     elif table.reference is None and not table.note:
         found.append("no values of the document: ours stand alone")
     found += _changes(result)
