@@ -114,6 +114,20 @@ def test_one_table_alone_brings_those_that_it_needs(sums: Path, result: Experime
         assert alone[name].to_dict() == result[name].to_dict()
 
 
+def test_a_value_reads_the_column_that_it_is_in(sums: Path) -> None:
+    text = SUMS.replace("light = {}\nheavy = {}", "load_1 = {}\nload_2 = {}")
+    text = text.replace('value = "rate * guess"', 'value = "max(column.rate) - guess + mean(column.load)"')
+    sums.write_text(text)
+    for file in ("rates", "theirs", "guesses"):
+        path = sums.parent / f"{file}.csv"
+        path.write_text(path.read_text().replace("light", "load_1").replace("heavy", "load_2"))
+    found = ssdlab.experiments.load(sums).run(tables=["product"])["product"].ours
+    assert found == pytest.approx(np.array([[10 - 1.5, 20 - 1, 25 - 0.5], [10 - 0.5, 20 - 1, 25 - 1.5]]) + 1.5)
+    sums.write_text(text.replace("column.load", "column.gain"))
+    with pytest.raises(ssdlab.ConfigError, match=r"product: value: no 'column\.gain' without a run"):
+        ssdlab.experiments.load(sums)
+
+
 def test_what_lacks_a_cell_has_no_value(sums: Path) -> None:
     (sums.parent / "rates.csv").write_text("load,a,b,c\nlight,,20,25\nheavy,8,4,10\n")
     found = ssdlab.experiments.load(sums).run()
@@ -235,14 +249,26 @@ def test_rows_are_alternatives_for_one_row_of_the_document(cli: Cli, sums: Path)
         ("share_within(c, times, 0)", 0.0),
         ("share_within(c, times, 9)", 1.0),
         ("share_within(c, never, 9)", None),
+        # 2 x^3 - x + 1 at four places and at five.
+        ("cubic(at, cube, 4)", 125.0),
+        ("cubic(more, cube5, a / 2)", 29.75),
+        ("cubic(at, more, 4)", None),
+        ("cubic(times, c, 4)", None),
         ("mean(nothing)", None),
         ("mean(empty)", None),
         ("c + 1", None),
     ],
 )
 def test_functions_of_columns(expression: str, value: float | None) -> None:
-    column = {"c": [1, 4, 2, 3], "times": [2, 1, 2, 3], "never": [0, 0, 0, 0], "empty": []}
+    column = {"at": [0, 1, 2, 3], "cube": [1, 2, 15, 52], "more": [-1, 0, 1, 2, 3], "cube5": [0, 1, 2, 15, 52]}
+    column |= {"c": [1, 4, 2, 3], "times": [2, 1, 2, 3], "never": [0, 0, 0, 0], "empty": []}
     assert Value(expression).of({"a": 5, "b": 2.5, "k": 2, **column}) == value
+
+
+def test_a_cubic_fits_best() -> None:
+    places, values = [4, 8, 16, 32, 64], [46.1, 58.9, 62.3, 61.4, 43.7]
+    fitted = [Value(f"cubic(at, values, {at})").of({"at": places, "values": values}) for at in places]
+    assert fitted == pytest.approx(np.polyval(np.polyfit(places, values, 3), places).tolist())
 
 
 @pytest.mark.parametrize("expression", ["sum(a)", "mean()", "part_max(a, 1)", "min(a, key=b)", "a.min(b)"])

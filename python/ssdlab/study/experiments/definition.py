@@ -27,6 +27,9 @@ Settings = Mapping[str, Scalar]
 Compare = Literal["value", "points", "offset", "ratio"]
 Line = Literal["column", "row"]
 
+COLUMN = "column"
+"""What the values of a table that is worked out from others call the cells above and below a cell: `column.NAME`."""
+
 Path = str | os.PathLike[str]
 Traces = Mapping[str, Path | Iterable[Path] | Trace | TraceFile]
 """Name of a trace to its file, its files in order, or the trace itself."""

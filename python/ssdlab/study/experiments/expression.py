@@ -4,6 +4,7 @@ import ast
 import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any
 
 Summary = Mapping[str, Any]
@@ -24,7 +25,36 @@ def _share_within(values: Sequence[float], times: Sequence[float], limit: float)
     return within / sum(times)
 
 
+def _cubic(at: Sequence[float], values: Sequence[float], x: float) -> float:
+    """At x, the cubic with the least squares of distances to values at four places or more.
+
+    In fractions, so that the last digit is the same on every machine.
+    """
+    if len({*at}) < CUBIC or len(at) != len(values):
+        raise _MissingError
+    powers = [[Fraction(one) ** power for power in range(CUBIC)] for one in at]
+    exact = [Fraction(value) for value in values]
+    # Normal equations, a row for each power with its right side, solved by elimination; they are positive definite.
+    none = Fraction(0)
+    rows = [
+        [sum((line[row] * line[column] for line in powers), none) for column in range(CUBIC)]
+        + [sum((line[row] * value for line, value in zip(powers, exact, strict=True)), none)]
+        for row in range(CUBIC)
+    ]
+    for pivot in range(CUBIC):
+        rows[pivot] = [one / rows[pivot][pivot] for one in rows[pivot]]
+        for row in range(CUBIC):
+            if row != pivot:
+                factor = rows[row][pivot]
+                rows[row] = [one - factor * other for one, other in zip(rows[row], rows[pivot], strict=True)]
+    return float(sum(rows[power][CUBIC] * Fraction(x) ** power for power in range(CUBIC)))
+
+
+CUBIC = 4
+"""Coefficients of a cubic."""
+
 FUNCTIONS: Mapping[str, tuple[Callable[..., float], tuple[type, ...]]] = {
+    "cubic": (_cubic, (list, list, float)),
     "max": (max, ()),
     "mean": (statistics.fmean, ()),
     "min": (min, ()),

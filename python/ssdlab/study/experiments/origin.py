@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from ssdlab._ssdlab import ConfigError
-from ssdlab.study.experiments.definition import Axis, Given, Table
+from ssdlab.study.experiments.definition import COLUMN, Axis, Given, Table
 from ssdlab.study.experiments.expression import Value
 from ssdlab.study.experiments.keys import Keys
 from ssdlab.study.experiments.models import MODELS
@@ -29,7 +29,8 @@ def origins(
     values = [*rows.values.values(), *columns.values.values(), *([value] if value else ())]
     if keys.holds("from", list):
         sources = _sources(keys, rows, above)
-        _check_paths(keys, values, sources, rows, columns)
+        same = [name for name in sources if above[name].columns.name == columns.name]
+        _check_paths(keys, values, sources, rows, columns, [f"{COLUMN}.{name}" for name in (*same, rows.name)])
         return {}, sources
     files: dict[str, Any] = keys.get("from", dict)
     if not files:
@@ -60,15 +61,24 @@ def _sources(keys: Keys, rows: Axis, above: Mapping[str, Table]) -> tuple[str, .
     return tuple(names)
 
 
-def _check_paths(keys: Keys, values: list[Value], names: Collection[str], rows: Axis, columns: Axis) -> None:
-    """Checks that values have a meaning without a run: they read all `names`, the numbers in labels, and no more."""
+def _check_paths(
+    keys: Keys,
+    values: list[Value],
+    names: Collection[str],
+    rows: Axis,
+    columns: Axis,
+    more: Collection[str] = (),
+) -> None:
+    """Checks that values have a meaning without a run: they read all `names`, the numbers in labels, and no `more`."""
     # An axis that is both would have two numbers in a cell.
     axes = {} if rows.name == columns.name else {axis.name: axis for axis in (rows, columns)}
     paths = [path for value in values for path in value.paths]
+    known = (*names, *axes, *more)
     for path in paths:
-        if path not in (*names, *axes):
-            known = ", ".join((*names, *axes))
-            raise keys.error("value", f"no {path!r} without a run{suggestion(path, (*names, *axes))}; it has {known}")
+        if path not in known:
+            why = f"no {path!r} without a run{suggestion(path, known)}; it has {', '.join(known)}"
+            raise keys.error("value", why)
+    paths = [path.removeprefix(f"{COLUMN}.") for path in paths]
     for name in axes:
         lacking = [label for label in axes[name].labels if Axis.number(label) is None]
         if name in paths and lacking:

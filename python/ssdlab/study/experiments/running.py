@@ -16,7 +16,7 @@ from ssdlab.model.result import Result
 from ssdlab.model.source import ingest_remarks
 from ssdlab.model.trace import Trace
 from ssdlab.study.executor import Executor
-from ssdlab.study.experiments.definition import Experiment, Replay, Table, Traces
+from ssdlab.study.experiments.definition import COLUMN, Axis, Experiment, Replay, Table, Traces
 from ssdlab.study.experiments.expression import Summary, figure_paths, is_known
 from ssdlab.study.experiments.models import MODELS
 from ssdlab.study.experiments.replay import Library, Source, describe, supplied
@@ -102,11 +102,12 @@ def run(
     by_seed: dict[str, Array] = {}
     for table in needed.values():
         if table.simulated:
-            by_seed[table.name], remarks = _measured(table, plan[table.name], finished)
+            values, remarks = _measured(table, plan[table.name], finished)
         elif table.sources:
-            by_seed[table.name], remarks = _derived(table, [needed[name] for name in table.sources], by_seed), ()
+            values, remarks = _derived(table, [needed[name] for name in table.sources], by_seed), ()
         else:
-            by_seed[table.name], remarks = _worked_out(experiment, table)
+            values, remarks = _worked_out(experiment, table)
+        by_seed[table.name] = np.array([_changes(table, of_seed) for of_seed in values])
         missing = _missing(experiment, table, sources)
         results[table.name] = _result(table, by_seed[table.name], remarks, missing, results)
     return ExperimentResult(
@@ -170,7 +171,6 @@ def _result(
 ) -> TableResult:
     """The table with the means over the seeds."""
     simulated = table.simulated or any(above[name].seeds for name in table.sources)
-    by_seed = np.array([_changes(table, values) for values in by_seed])
     shape = by_seed.shape[1:]
     ours = [statistics.fmean(values) for values in by_seed.reshape(len(by_seed), -1).T.tolist()]
     other = table.claim.winners_of if table.claim is not None else None
@@ -210,28 +210,32 @@ def _measured(table: Table, cells: Cells, finished: Mapping[Key, Finished]) -> t
 def _derived(table: Table, sources: list[Table], by_seed: Mapping[str, Array]) -> Array:
     """By seed, row and column what the values make of the cells of other tables.
 
-    Of a table with the same columns a value reads the same cell, of any other all cells of the row but those that are
-    relative to themselves.
+    Of a table with the same columns a value reads the same cell, and as `column` the cells above and below it with the
+    numbers in their labels; of any other all cells of the row but those that are relative to themselves.
     """
-    shown = {one.name: np.array([_changes(one, values) for values in by_seed[one.name]]) for one in sources}
     seeds = len(by_seed[sources[0].name])
     found = np.full((seeds, len(table.rows.labels), len(table.columns.labels)), np.nan)
     for seed, row, column in np.ndindex(found.shape):
-        figures: dict[str, object] = dict(table.numbers(table.rows.labels[row], table.columns.labels[column]))
+        at = table.rows.labels[row], table.columns.labels[column]
+        columns: dict[str, object] = {table.rows.name: [Axis.number(label) for label in table.rows.labels]}
+        figures: dict[str, object] = {**table.numbers(*at), COLUMN: columns}
         for one in sources:
+            cells = by_seed[one.name][seed]
             if one.columns.name == table.columns.name:
-                values = [float(shown[one.name][seed, row, column])]
-                figures[one.name] = values[0]
+                figures[one.name] = None if np.isnan(cells[row, column]) else float(cells[row, column])
+                columns[one.name] = _known(cells[:, column])
             else:
-                line = shown[one.name][seed, row]
-                own = is_own(cells_of(one.change_to, one))[row] if one.change_to else np.full(len(line), False)
-                values = line[~own].tolist()
-                figures[one.name] = values
-            if any(map(math.isnan, values)):
-                del figures[one.name]
-        value = table.value_of(table.rows.labels[row], table.columns.labels[column]).of(figures)
+                own = is_own(cells_of(one.change_to, one)) if one.change_to else np.full(cells.shape, False)
+                figures[one.name] = _known(cells[row, ~own[row]])
+        value = table.value_of(*at).of(figures)
         found[seed, row, column] = np.nan if value is None else value
     return found
+
+
+def _known(values: Array) -> list[float] | None:
+    """The values, if all of them are known."""
+    found: list[float] = values.tolist()
+    return None if any(map(math.isnan, found)) else found
 
 
 def _worked_out(experiment: Experiment, table: Table) -> tuple[Array, tuple[str, ...]]:
