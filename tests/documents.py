@@ -28,6 +28,7 @@ DOCUMENTS = (
     "docs/timing.md",
     "docs/advice.md",
     "docs/explain.md",
+    "docs/diagnose.md",
     "docs/cache.md",
     "docs/compress.md",
     "docs/filebench.md",

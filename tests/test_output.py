@@ -58,6 +58,7 @@ COMMANDS: dict[str, list[str]] = {
     "config check": [],
     "config show": [],
     "config explain": ["nand.read"],
+    "diagnose": [*SMALL_SETS, "--set", "time=event"],
     "explain": ["bast-thrashing"],
     "trace formats": [],
     "trace convert": [OLTP, "converted.csv"],

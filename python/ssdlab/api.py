@@ -10,12 +10,14 @@ from ssdlab._ssdlab import (
 )
 from ssdlab.analyse import cache, compress, corpus
 from ssdlab.analyse import map_cache as advise
+from ssdlab.analyse.diagnose import diagnose
 from ssdlab.analyse.drive.errors import CalibrationError
 from ssdlab.analyse.intervals import FrequencyColumns, IntervalColumns, WindowColumns, WriteIntervals
 from ssdlab.analyse.steps import Explanation, explain
 from ssdlab.analyse.workload import TraceAnalysis
 from ssdlab.model.columns import LatencyColumns
 from ssdlab.model.config import Config, Preset, Setting, config_schema, presets
+from ssdlab.model.diagnosis import Diagnosis
 from ssdlab.model.drive import Drive, Faults, MountReport
 from ssdlab.model.pool import Loader, Pool, PoolStatistics
 from ssdlab.model.requests import Monitor
@@ -42,6 +44,7 @@ __all__ = [
     "Comparison",
     "Config",
     "ConfigError",
+    "Diagnosis",
     "Drive",
     "DriveAdvice",
     "DriveServer",
@@ -81,6 +84,7 @@ __all__ = [
     "compress",
     "config_schema",
     "corpus",
+    "diagnose",
     "experiments",
     "explain",
     "fleet",

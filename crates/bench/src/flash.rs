@@ -43,6 +43,7 @@ fn setup(capacity_bytes: u64, op: f64) -> Setup {
         cache: None,
         block: None,
         gantt: None,
+        watch_waits: false,
         fit: Fit::Error,
         repeat: Repeat::ONCE,
         warmup_requests: 4096,

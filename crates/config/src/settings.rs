@@ -82,6 +82,7 @@ fn settings(checker: &mut Checker<'_>, extent_bytes: Option<u64>) -> Read<Option
         cache,
         block,
         gantt,
+        watch_waits: false,
         fit,
         warmup_requests: checker.count("host.warmup")?,
         precondition,

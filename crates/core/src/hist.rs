@@ -44,6 +44,12 @@ fn lower_bound(bucket: usize) -> u64 {
 }
 
 impl LatencyHistogram {
+    /// The bucket that a duration falls into; longer durations never fall into a lower one.
+    #[inline]
+    pub fn bucket(nanos: u64) -> usize {
+        bucket_of(nanos)
+    }
+
     /// Adds one duration.
     #[inline]
     pub fn record(&mut self, nanos: u64) {

@@ -4,12 +4,13 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use numpy::{IntoPyArray, PyArray1};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use ssdlab_config::Settings;
 use ssdlab_core::LatencyHistogram;
 use ssdlab_nand::MergeCost;
-use ssdlab_sim::{Control, LogFigures, Monitor, States, Status};
+use ssdlab_sim::{Control, LogFigures, Monitor, Setup, States, Status, WhatIf};
 use ssdlab_trace::{Op, Packed, SliceSource, Source};
 
 use crate::activity::activity_columns;
@@ -170,10 +171,15 @@ impl Monitor for PythonMonitor<'_> {
 /// some twenty times a second and ends the run by returning something true. The name of a phase may be followed by a
 /// comma and more words.
 ///
+/// With `watch_waits` it is found out what response times are made of; with `what_if`, a name of `what_ifs`, one thing of
+/// the drive is changed.
+///
 /// The drive goes on from the one saved in `state`, or is kept in `kept` once it is preconditioned and taken from there if
 /// it is there; it is saved in `save_state` after the run.
 #[pyfunction]
-#[pyo3(signature = (config, source, space=None, monitor=None, *, state=None, kept=None, save_state=None))]
+#[pyo3(signature = (
+    config, source, space=None, monitor=None, *, state=None, kept=None, save_state=None, watch_waits=false, what_if=None
+))]
 #[allow(clippy::too_many_arguments)]
 pub fn simulate(
     py: Python<'_>,
@@ -184,9 +190,16 @@ pub fn simulate(
     state: Option<PathBuf>,
     kept: Option<PathBuf>,
     save_state: Option<PathBuf>,
+    watch_waits: bool,
+    what_if: Option<&str>,
 ) -> PyResult<Outcome> {
     let space = space.map(AddressSpace::known).transpose()?;
-    let settings = config.inner.settings(space.as_ref().map(Space::end_bytes)).map_err(|error| config_error(&error))?;
+    let mut settings =
+        config.inner.settings(space.as_ref().map(Space::end_bytes)).map_err(|error| config_error(&error))?;
+    settings.setup.watch_waits = watch_waits;
+    if let Some(name) = what_if {
+        settings.setup = changed(&settings.setup, name)?;
+    }
     memory::require(&settings.setup)?;
     let toml = config.inner.to_toml();
     let mut monitor = PythonMonitor::new(monitor.as_ref());
@@ -218,6 +231,14 @@ pub fn simulate(
         Some(error) => Err(error),
         None => Outcome::new(py, outcome?, monitor.notes),
     }
+}
+
+fn changed(setup: &Setup, name: &str) -> PyResult<Setup> {
+    WhatIf::ALL
+        .iter()
+        .find(|what_if| what_if.name() == name)
+        .and_then(|what_if| what_if.applied_to(setup))
+        .ok_or_else(|| PyValueError::new_err(format!("what_if: {name:?} changes nothing of this drive")))
 }
 
 fn run(

@@ -132,8 +132,13 @@ pub(crate) fn prepare_drive<P: TimedParts>(
 ) -> Result<Prepared<P>, SimError> {
     let (summary, control) = state::prepare(&mut stack, states, trace, monitor)?;
     let geometry = stack.setup.geometry;
+    let watch_waits = stack.setup.watch_waits;
     let stack = stack.with_flash(|before| {
-        ParallelFlash::new(&geometry, timing, options.array(), before.counts(), before.into_witness())
+        let mut flash = ParallelFlash::new(&geometry, timing, options.array(), before.counts(), before.into_witness());
+        if watch_waits {
+            flash.watch_waits();
+        }
+        flash
     });
     Ok(Prepared { drive: TimedDrive::new(stack, options)?, summary, control })
 }

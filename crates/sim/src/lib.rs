@@ -44,6 +44,7 @@ pub use host::cache::{CacheSummary, PoolsSummary};
 pub use host::fit::{Fitted, Fitter, Runs, runs};
 pub use live::{LiveDrive, live, live_from};
 pub use observe::activity::{Activity, DriveSummary, GanttBar, Interference, Spread, StreamSummary};
+pub use observe::diagnosis::{Finding, Subject};
 pub use observe::lifetime::{LifetimeSummary, WriteRate};
 pub use observe::log::{CaptureCounters, CaptureSummary, LogFigures, LogSummary, MergeTally, Merges};
 pub use observe::map::{LookupTally, MapSummary};
@@ -52,10 +53,12 @@ pub use observe::summary::{
     CheckSummary, DeviceSummary, FlashSummary, HostCounters, LatencyByOp, LatencySummary, PreconditionSummary,
     RepeatSummary, Summary, TimeSummary, WearSummary,
 };
+pub use observe::waits::{PART_NAMES, PARTS, Part, Parts, PartsByPercentile, ResponseSummary};
 pub use run::error::SimError;
 pub use run::monitor::{Control, Monitor, Phase, Status};
 pub use run::{Outcome, run, run_with_states};
 pub use setup::drive::{Arbitration, Collect, CollectGoal, DriveOptions, FlushPolicy, Front, Protocol, WriteBuffer};
 pub use setup::host::{BlockOptions, CacheOptions, CompressedOptions, Fit, MOST_PARAMETERS, Repeat, Replay};
+pub use setup::what_if::WhatIf;
 pub use setup::{Clock, Method, Overwrite, Precondition, Setup};
 pub use state::{States, cache_key};

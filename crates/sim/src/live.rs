@@ -47,7 +47,7 @@ pub trait LiveDrive: Send {
 /// If it is impossible, has a cache above it, or does not know time.
 pub fn live(setup: &Setup, monitor: &mut dyn Monitor) -> Result<Option<Box<dyn LiveDrive>>, SimError> {
     check(setup)?;
-    let setup = Setup { replay: Replay::Open { time_scale: 1.0 }, gantt: None, ..*setup };
+    let setup = Setup { replay: Replay::Open { time_scale: 1.0 }, gantt: None, watch_waits: false, ..*setup };
     assemble(&setup, GoingLive { ftl: None, monitor })
 }
 
@@ -60,7 +60,7 @@ pub fn live_from(setup: &Setup, ftl: &mut dyn BufRead) -> Result<Box<dyn LiveDri
     check(setup)?;
     let precondition = Precondition { fill: 0.0, overwrite: Overwrite::None };
     let replay = Replay::Open { time_scale: 1.0 };
-    let setup = Setup { replay, gantt: None, precondition, check: false, ..*setup };
+    let setup = Setup { replay, gantt: None, watch_waits: false, precondition, check: false, ..*setup };
     let drive = assemble(&setup, GoingLive { ftl: Some(ftl), monitor: &mut () })?;
     Ok(drive.expect("nobody stops a drive that is not preconditioned"))
 }

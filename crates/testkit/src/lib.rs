@@ -43,6 +43,7 @@ pub fn small_setup(blocks: u32, pages_per_block: u32, spare_blocks: u32) -> Setu
         cache: None,
         block: None,
         gantt: None,
+        watch_waits: false,
         fit: Fit::Error,
         repeat: Repeat::ONCE,
         warmup_requests: 0,

@@ -130,6 +130,7 @@ pub fn setups() -> impl Strategy<Value = Setup> {
                 cache: None,
                 block: None,
                 gantt: None,
+                watch_waits: false,
                 fit: Fit::Wrap,
                 repeat: Repeat::ONCE,
                 warmup_requests: 0,

@@ -31,6 +31,7 @@ COMMANDS = {
     "calibrate": "Find the size of regions and batches for the I/O scheduler pardispatcher by a micro-test.",
     "validate": "Compare write amplification with theory, or generated Filebench workloads with captured ones.",
     "experiment": "Reproduce tables of published documents and set ours beside them, cell by cell.",
+    "diagnose": "Say what bounds a run, what slow requests waited for, and what would change it.",
     "explain": "Play an FTL step by step on a small drive, in a page of its own.",
     "trace": "Look at, convert and generate traces.",
     "advise": "Choose the design of a drive by a trace, without simulating every choice.",

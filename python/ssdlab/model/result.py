@@ -14,6 +14,7 @@ from ssdlab.model.columns import (
     histograms_arrow,
 )
 from ssdlab.model.config import Config
+from ssdlab.model.diagnosis import Diagnosis
 from ssdlab.model.finding import Contents, Finding, Plot
 from ssdlab.model.source import ingest_dict, source_text
 from ssdlab.model.trace import Trace
@@ -91,6 +92,12 @@ class Result(Finding):
         time = self.summary["time"]
         rate: float | None = None if time is None else time["iops"]
         return rate
+
+    def diagnose(self) -> Diagnosis:
+        """What is the matter: findings with their evidence, and what response times are made of."""
+        return Diagnosis(
+            source=self.source, configuration=self.config.to_dict(), summary=self.summary, partial=self.partial
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Everything but the columns, ready for JSON: `result` in `result.json`."""

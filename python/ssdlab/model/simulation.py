@@ -28,6 +28,8 @@ def simulate(
     state: str | os.PathLike[str] | None = None,
     save_state: str | os.PathLike[str] | None = None,
     keep: bool = True,
+    diagnose: bool = True,
+    what_if: str | None = None,
 ) -> Result:
     """Runs one simulation: preconditions the device, replays the warm-up, replays and measures the rest.
 
@@ -49,6 +51,9 @@ def simulate(
             stopped.
         keep: Whether the preconditioned drive is kept for the next run in the directory that `ssdlab cache-dir` names;
             results are the same either way.
+        diagnose: Whether it is found out what response times are made of, where `time` is `event`: see
+            `Result.diagnose`. The run takes some percent longer.
+        what_if: One thing of the drive to change, a `name` of `Diagnosis.what_ifs`; such a drive is not kept.
 
     Raises:
         ConfigError: If the configuration does not fit together, or not with the trace.
@@ -74,9 +79,17 @@ def simulate(
     requests = source._requests if isinstance(source, Trace) else reader
     saved = None if save_state is None else _savable(Path(save_state))
     from_state = None if state is None else Path(state)
-    with keeping(config, space) if keep and state is None else nullcontext() as kept:
+    with keeping(config, space) if keep and state is None and what_if is None else nullcontext() as kept:
         outcome = _ssdlab.simulate(
-            config._inner, requests, space, monitor, state=from_state, kept=kept, save_state=saved
+            config._inner,
+            requests,
+            space,
+            monitor,
+            state=from_state,
+            kept=kept,
+            save_state=saved,
+            watch_waits=diagnose,
+            what_if=what_if,
         )
     for note in outcome.notes:
         _LOG.warning(note)

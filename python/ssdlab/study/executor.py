@@ -66,7 +66,7 @@ class Executor:
         if self.stopped.is_set():
             return None
         try:
-            result = simulate(config, trace, monitor=watch)
+            result = simulate(config, trace, monitor=watch, diagnose=False)
         except KeyboardInterrupt:
             # Told to end while looking for the end of the trace: signals reach the main thread only.
             return None

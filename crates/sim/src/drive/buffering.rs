@@ -1,6 +1,7 @@
 //! Requests and the write buffer: writes accepted into it, pages programmed from it, reads and trims that look into it.
 
 use ssdlab_core::Pages;
+use ssdlab_nand::backend::parallel::JobKind;
 use ssdlab_trace::{Op, Request, flag};
 
 use super::buffer::{Accepted, Buffer};
@@ -9,6 +10,7 @@ use super::stack::{Stack, context_of};
 use super::{BUFFERED, Flight, TimedDrive};
 use crate::check::buffer::BufferOracle;
 use crate::host::issue::Issuer;
+use crate::observe::waits::Part;
 use crate::run::error::SimError;
 
 /// A write that waits for room in the buffer.
@@ -64,6 +66,7 @@ impl<P: TimedParts> TimedDrive<P> {
             self.stalled.pop_front();
             // A request that wraps around the device has a second run of pages.
             if self.stalled.front().is_none_or(|next| next.flight != flight) {
+                self.charge(flight, Part::FullBuffer);
                 let flags = self.flights[flight].request.flags;
                 if flags & (flag::FUA | flag::PREFLUSH) != 0 {
                     self.make_safe(flight, issuer);
@@ -93,6 +96,7 @@ impl<P: TimedParts> TimedDrive<P> {
                 break;
             }
             self.unsafe_flights.pop_front();
+            self.charge(index, Part::Flush);
             self.served(index, self.flights[index].submitted_ns, issuer);
         }
         self.accept_pages(issuer);
@@ -107,7 +111,7 @@ impl<P: TimedParts> TimedDrive<P> {
             if let Some(oracle) = &mut self.oracle {
                 oracle.flush(held.lpn, held.version);
             }
-            self.stack.sinks.flash.submit(BUFFERED | slot, held.request, false);
+            self.stack.sinks.flash.submit(BUFFERED | slot, held.request, JobKind::BufferedPage);
             self.stack.write(held.context, Pages { first: held.lpn, count: 1, head: !held.whole, tail: false });
             let left = self.stack.sinks.flash.submitted();
             debug_assert!(left > 0, "a page written is a page programmed");

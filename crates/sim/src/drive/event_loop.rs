@@ -2,7 +2,7 @@
 
 use ssdlab_ftl::Ftl;
 use ssdlab_nand::backend::Flash;
-use ssdlab_nand::backend::parallel::{Done, NEVER};
+use ssdlab_nand::backend::parallel::{Done, JobKind, NEVER};
 
 use super::parts::TimedParts;
 use super::{BUFFERED, COLLECTION, HOST, TimedDrive, Until};
@@ -119,6 +119,9 @@ impl<P: TimedParts> TimedDrive<P> {
             Some(block) => {
                 block.submit(issued, origin, now_ns);
                 self.pull();
+                if let Some(waits) = &mut self.waits {
+                    waits.stayed_above();
+                }
                 self.finish_host_requests(0, issuer);
             }
         }
@@ -205,6 +208,9 @@ impl<P: TimedParts> TimedDrive<P> {
             buffer.programmed(owner & !BUFFERED);
             self.page_left_buffer(issuer);
         } else {
+            if let (Some(waits), Some(parts)) = (&mut self.waits, self.stack.sinks.flash.take_waits()) {
+                waits.flash(owner, &parts);
+            }
             self.served(owner, began_ns, issuer);
         }
         if let Some(violation) = self.oracle.as_ref().and_then(|oracle| oracle.violation.clone()) {
@@ -233,7 +239,7 @@ impl<P: TimedParts> TimedDrive<P> {
         };
         let CollectGoal { blocks, step } = goal;
         while let Some(plane) = self.uncollected.pop() {
-            self.stack.sinks.flash.submit(COLLECTION + plane, 0, true);
+            self.stack.sinks.flash.submit(COLLECTION + plane, 0, JobKind::Collection);
             let worked = self.stack.ftl.background(plane, blocks, step, &mut self.stack.sinks);
             let left = self.stack.sinks.flash.submitted();
             debug_assert_eq!(worked, left > 0, "work is flash operations");

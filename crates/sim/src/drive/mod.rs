@@ -38,6 +38,7 @@ use crate::host::issue::Issuer;
 use crate::observe::activity::Meters;
 use crate::observe::measurement::{Measurement, OfDrive};
 use crate::observe::summary::PreconditionSummary;
+use crate::observe::waits::Waits;
 use crate::run::Outcome;
 use crate::run::error::SimError;
 use crate::run::monitor::{Control, Monitor, Phase};
@@ -93,6 +94,8 @@ pub(crate) struct TimedDrive<P: TimedParts> {
     fitter: Fitter,
     measurement: Measurement,
     meters: Meters,
+    /// What response times are made of; none unless that was asked for.
+    waits: Option<Box<Waits>>,
     cache: Option<CacheStage>,
     block: Option<BlockStage>,
     flights: Slab<Flight>,
@@ -132,6 +135,7 @@ impl<P: TimedParts> TimedDrive<P> {
         let closed_loop = !matches!(stack.setup.replay, Replay::Open { .. });
         let capacity_bytes = stack.setup.capacity_bytes();
         let block = stack.setup.block.map(|block| BlockStage::new(&block, capacity_bytes, closed_loop)).transpose()?;
+        let waits = stack.setup.watch_waits.then(Box::default);
         let cache = stack.setup.cache.map(|cache| CacheStage::new(&stack.setup, cache)).transpose()?;
         Ok(Self {
             options,
@@ -139,6 +143,7 @@ impl<P: TimedParts> TimedDrive<P> {
             stack,
             measurement,
             meters: Meters::new(0),
+            waits,
             flights: Slab::default(),
             queues: Queues::new(options.front.protocol),
             inside: [0; 4],
@@ -175,13 +180,16 @@ impl<P: TimedParts> TimedDrive<P> {
         let buffer = self.buffer.as_ref().map(|buffer| buffer.counters);
         let unwritten = i64::from(waiting) - i64::from(self.waiting_at_start);
         let absorbed = buffer.map_or(0, |counters| counters.pages_overwritten + counters.pages_trimmed) as i64;
-        let (summary, activity) = self.meters.finish(
+        let dies = self.stack.sinks.flash.die_time();
+        let response = self.waits.zip(dies).map(|(waits, dies)| waits.finish(dies));
+        let (mut summary, activity) = self.meters.finish(
             &self.stack.setup.geometry,
             self.stack.sinks.flash.recorded(),
             buffer,
             self.block,
             now_ns,
         );
+        summary.response = response;
         let buffered_pages = i64::from(held) - i64::from(self.held_at_start);
         let drive = OfDrive { summary, activity, absorbed_pages: absorbed + unwritten, buffered_pages };
         let partial = control == Control::Stop;
@@ -231,6 +239,9 @@ impl<P: TimedParts> Replayer for TimedDrive<P> {
         self.measurement = Measurement::start(&mut self.stack);
         self.stack.sinks.flash.record(self.stack.setup.gantt);
         self.meters = Meters::new(self.measurement.start_ns());
+        if let (Some(waits), Some(dies)) = (&mut self.waits, self.stack.sinks.flash.die_time()) {
+            waits.start_measuring(dies);
+        }
         if let Some(cache) = &mut self.cache {
             cache.start_measuring();
         }
@@ -346,6 +357,7 @@ mod tests {
             cache: None,
             block: None,
             gantt: None,
+            watch_waits: false,
             fit: Fit::Error,
             repeat: Repeat::ONCE,
             warmup_requests: 0,

@@ -1,6 +1,7 @@
 //! The path of a request through the drive: from its queue through controller and link to FTL and flash, and back.
 
 use ssdlab_ftl::Ftl;
+use ssdlab_nand::backend::parallel::JobKind;
 use ssdlab_sched::RequestId;
 use ssdlab_trace::{Op, Request};
 
@@ -9,6 +10,7 @@ use super::parts::TimedParts;
 use super::{Flight, TimedDrive};
 use crate::host::block::{BlockStage, HostRequest};
 use crate::host::issue::{Issued, Issuer};
+use crate::observe::waits::Part;
 use crate::run::error::SimError;
 
 const NANOS_PER_SECOND: u64 = 1_000_000_000;
@@ -32,7 +34,11 @@ impl<P: TimedParts> TimedDrive<P> {
             origin,
             block,
         };
-        self.queues.push(queue, self.flights.insert(flight));
+        let index = self.flights.insert(flight);
+        if let Some(waits) = &mut self.waits {
+            waits.enter(index, issued_ns);
+        }
+        self.queues.push(queue, index);
     }
 
     /// Takes requests from the queues while the drive has room for them.
@@ -54,6 +60,7 @@ impl<P: TimedParts> TimedDrive<P> {
                 Op::Trim | Op::Flush => false,
             };
             self.inside[op as usize] += 1;
+            self.charge(index, Part::HostQueue);
             if !self.path.command(index, now_ns) {
                 self.receive(index, issuer)?;
             }
@@ -78,6 +85,7 @@ impl<P: TimedParts> TimedDrive<P> {
 
     /// Moves in the data of a write.
     pub(super) fn receive(&mut self, index: u32, issuer: &mut Issuer<'_>) -> Result<(), SimError> {
+        self.charge(index, Part::Controller);
         let Request { op, bytes, .. } = self.flights[index].request;
         if op == Op::Write && self.path.receive(index, bytes, self.now_ns()) {
             return Ok(());
@@ -94,9 +102,19 @@ impl<P: TimedParts> TimedDrive<P> {
         }
     }
 
+    /// The time since a request was charged last went to this.
+    #[inline(always)]
+    pub(super) fn charge(&mut self, index: u32, part: Part) {
+        let now_ns = self.now_ns();
+        if let Some(waits) = &mut self.waits {
+            waits.charge(index, part, now_ns);
+        }
+    }
+
     /// Hands a request to buffer and FTL.
     pub(super) fn submit(&mut self, index: u32, issuer: &mut Issuer<'_>) -> Result<(), SimError> {
         let now_ns = self.now_ns();
+        self.charge(index, Part::Link);
         self.tell_epoch(now_ns);
         self.stack.requests += 1;
         let flight = &mut self.flights[index];
@@ -115,7 +133,7 @@ impl<P: TimedParts> TimedDrive<P> {
             }
             _ => {}
         }
-        self.stack.sinks.flash.submit(index, self.stack.requests, false);
+        self.stack.sinks.flash.submit(index, self.stack.requests, JobKind::Request);
         let (buffer, oracle) = (&mut self.buffer, &mut self.oracle);
         self.stack.take(&request, |stack, offset, end| match buffer {
             Some(buffer) => access_behind(stack, buffer, oracle, &request, offset, end),
@@ -145,6 +163,9 @@ impl<P: TimedParts> TimedDrive<P> {
         let now_ns = self.now_ns();
         let Flight { request, issued_ns, taken_ns, waited_ns, queue, met_other, origin, block, .. } =
             self.flights[index];
+        if let Some(waits) = &mut self.waits {
+            waits.leave(index, now_ns);
+        }
         self.inside[request.op as usize] -= 1;
         self.meters.left_drive(request.op, met_other, now_ns - taken_ns);
         self.flights.remove(index);
@@ -185,6 +206,9 @@ impl<P: TimedParts> TimedDrive<P> {
         let latency_ns = now_ns - issued_ns;
         self.meters.request_done(request, now_ns, latency_ns, waited_ns);
         self.measurement.request_done(&self.stack, request.op, latency_ns);
+        if let Some(waits) = &mut self.waits {
+            waits.request_done(request.op, latency_ns);
+        }
         match &mut self.cache {
             None => issuer.completed(request, now_ns),
             Some(cache) => cache.completed(origin, now_ns),

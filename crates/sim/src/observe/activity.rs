@@ -9,6 +9,7 @@ use ssdlab_trace::{Op, Request};
 use crate::drive::buffer::BufferCounters;
 use crate::host::block::{BlockStage, BlockSummary};
 use crate::observe::summary::{LatencyByOp, LatencySummary};
+use crate::observe::waits::ResponseSummary;
 
 /// Streams whose response times are kept apart; those that come later are reported together.
 const MOST_STREAMS: usize = 256;
@@ -106,6 +107,8 @@ pub struct DriveSummary {
     pub block: Option<BlockSummary>,
     /// Write buffer; none without one.
     pub buffer: Option<BufferCounters>,
+    /// What response times are made of; none unless that was watched.
+    pub response: Option<ResponseSummary>,
 }
 
 /// One flash operation in the recorded window, or one transfer for it.
@@ -304,6 +307,7 @@ impl Meters {
             fairness: self.fairness(),
             block,
             buffer,
+            response: None,
         };
         let rows = |bins: &Bins| (0..bins.rows()).map(|row| bins.row(row).to_vec()).collect();
         let kind = |kind: Kind| match kind {

@@ -1,9 +1,11 @@
 //! Measurement: the figures of a run, its series, merges, map look-ups, busy times of dies and channels.
 
 pub(crate) mod activity;
+pub(crate) mod diagnosis;
 pub(crate) mod lifetime;
 pub(crate) mod log;
 pub(crate) mod map;
 pub(crate) mod measurement;
 pub(crate) mod series;
 pub(crate) mod summary;
+pub(crate) mod waits;

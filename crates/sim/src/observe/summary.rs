@@ -7,6 +7,7 @@ use ssdlab_trace::Op;
 
 use crate::host::cache::CacheSummary;
 use crate::observe::activity::DriveSummary;
+use crate::observe::diagnosis::Finding;
 use crate::observe::lifetime::LifetimeSummary;
 use crate::observe::log::LogSummary;
 use crate::observe::map::MapSummary;
@@ -324,6 +325,8 @@ pub struct Summary {
     pub lifetime: LifetimeSummary,
     /// Data check, if it was on.
     pub check: Option<CheckSummary>,
+    /// What is the matter, the weightiest first.
+    pub diagnosis: Vec<Finding>,
 }
 
 impl DeviceSummary {

@@ -177,6 +177,7 @@ mod tests {
             cache: None,
             block: None,
             gantt: None,
+            watch_waits: false,
             fit: Fit::Error,
             repeat: Repeat::ONCE,
             warmup_requests: 0,

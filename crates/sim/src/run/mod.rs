@@ -18,6 +18,7 @@ use crate::drive::serial::SerialDrive;
 use crate::drive::stack::Stack;
 use crate::host::cache::source::{Cached, Shared};
 use crate::observe::activity::Activity;
+use crate::observe::diagnosis::diagnose;
 use crate::observe::log::LogFigures;
 use crate::observe::series::Series;
 use crate::observe::summary::Summary;
@@ -34,6 +35,8 @@ use repeat::Replays;
 pub struct Outcome {
     /// Figures of the measured phase, that of the last replay.
     pub summary: Summary,
+    /// Between the first and the last arrival of the trace, at the speed of the replay.
+    pub trace_ns: u64,
     /// The measured phase in epochs.
     pub series: Series,
     /// Erases of each block during the measured phase.
@@ -87,10 +90,12 @@ fn run_once(
                    and host.repeat to \"until-steady\"";
         return Err(SimError::Setup(why.into()));
     }
-    match (setup.cache, setup.clock) {
-        (Some(options), Clock::Count | Clock::Serial(_)) => run_through_cache(setup, states, options, source, monitor),
-        _ => assemble(setup, Replaying { states, source: Replays::new(source), monitor }),
-    }
+    let mut outcome = match (setup.cache, setup.clock) {
+        (Some(options), Clock::Count | Clock::Serial(_)) => run_through_cache(setup, states, options, source, monitor)?,
+        _ => assemble(setup, Replaying { states, source: Replays::new(source), monitor })?,
+    };
+    outcome.summary.diagnosis = diagnose(setup, &outcome.summary, outcome.trace_ns);
+    Ok(outcome)
 }
 
 /// Runs what a cache leaves of `source` against a device that serves one request after the other.

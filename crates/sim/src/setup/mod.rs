@@ -2,6 +2,7 @@
 
 pub mod drive;
 pub mod host;
+pub mod what_if;
 
 use ssdlab_ftl::{FtlChoice, Shape};
 use ssdlab_nand::backend::parallel::Window;
@@ -87,6 +88,8 @@ pub struct Setup {
     pub block: Option<BlockOptions>,
     /// Stretch of which every flash operation is recorded; needs [`Clock::Event`].
     pub gantt: Option<Window>,
+    /// Whether it is found out what the response time of each request is made of, where time is [`Clock::Event`].
+    pub watch_waits: bool,
     /// Addresses beyond the device.
     pub fit: Fit,
     /// How often the trace is replayed; the last replay is measured.

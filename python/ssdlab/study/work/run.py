@@ -130,7 +130,7 @@ def execute(run: Run) -> Outcome:
     """Does a run. What it raises is an outcome as well: another time it would be the same."""
     try:
         config = _rebuilt(None, [("configuration", run.toml)], [])
-        result = simulate(config, None if run.trace is None else run.trace.file())
+        result = simulate(config, None if run.trace is None else run.trace.file(), diagnose=False)
     except SsdlabError as error:
         return Outcome(None, f"{type(error).__name__}: {error}")
     return Outcome(json.dumps(result.to_dict()), None)

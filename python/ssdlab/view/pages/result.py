@@ -6,6 +6,7 @@ from ssdlab import text
 from ssdlab.model.result import Result
 from ssdlab.model.source import chosen, source_text
 from ssdlab.view.page import Beside, Cell, Facts, Figure, Page, Paragraph, Section, Style, Table
+from ssdlab.view.pages import diagnosis
 from ssdlab.view.pages.quantities import (
     CAUSES,
     MERGE_COUNTS,
@@ -49,6 +50,7 @@ def page(result: Result) -> Page:
         remarks=remarks(result.summary, result.ingest),
         sections=[
             _headlines(result),
+            *diagnosis.of_run(result.summary),
             _summary(result),
             *_flash(result),
             *_merges(result),
@@ -57,9 +59,16 @@ def page(result: Result) -> Page:
             Section("Erases per block", [Figure(result.plot_erase_counts)], terminal=False),
             _configuration(result),
         ],
+        conclusion=_conclusion(result),
         footer="Sizes in binary units (1 KiB = 1,024 B) except bandwidth and endurance, which are decimal. "
         "Quantiles are exact to 1.6 %.",
     )
+
+
+def _conclusion(result: Result) -> list[Paragraph]:
+    """What is the matter, where time is modelled well enough to know it."""
+    lines = diagnosis.top(result.summary["diagnosis"]) if result.activity is not None else []
+    return [Paragraph(line) for line in lines]
 
 
 def stopped(result: Result) -> str:

@@ -59,6 +59,9 @@ impl<W: Witness> ParallelFlash<W> {
         if self.record.keeps_segments() {
             self.record.emitted(index, self.submission.request);
         }
+        if let Some(waits) = &mut self.waits {
+            waits.emitted(index, die, job != NONE, self.now_ns);
+        }
         self.chain(block, index);
         if from_block != NONE {
             if kind == Kind::Copyback && from_block != block {

@@ -43,6 +43,7 @@ mod record;
 pub mod scheduler;
 mod timeline;
 mod untimed;
+mod waits;
 mod witness;
 mod work;
 
@@ -56,6 +57,7 @@ pub use ops::Kind;
 pub use record::{Record, Segment};
 pub use timeline::Bins;
 pub use untimed::UntimedFlash;
+pub use waits::{DieTime, WAITS, Wait};
 pub use witness::InTime;
 pub use witness::{Seen, Witness};
 
@@ -65,6 +67,7 @@ use agenda::Agenda;
 use die::Die;
 use ops::{NONE, Ops};
 use scheduler::DieSchedulerInfo;
+use waits::Waits;
 
 /// How the dies of an array work.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -82,6 +85,17 @@ pub struct Window {
     pub from: Nanos,
     /// Its length.
     pub length: Nanos,
+}
+
+/// What a job is for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum JobKind {
+    /// A request, which waits for what the host's data needs, whatever collection or merges take.
+    Request,
+    /// A page of the write buffer, likewise.
+    BufferedPage,
+    /// A step of collection ahead of need: it waits for everything emitted.
+    Collection,
 }
 
 /// A request, a page of the write buffer or a step of collection, which ends with its operations.
@@ -177,6 +191,8 @@ pub struct ParallelFlash<W = ()> {
     /// Sum over the dies of the time that they held a command.
     held_ns: u64,
     record: Record,
+    /// What requests wait for; none unless that was asked for.
+    waits: Option<Box<Waits>>,
     witness: W,
 }
 
@@ -211,6 +227,7 @@ impl<W: Witness> ParallelFlash<W> {
             done: VecDeque::new(),
             held_ns: 0,
             record: Record::new(dies, channels, 0, None),
+            waits: None,
             witness,
         }
     }
@@ -218,6 +235,24 @@ impl<W: Witness> ParallelFlash<W> {
     /// Starts recording anew, with every operation of `window` one by one.
     pub fn record(&mut self, window: Option<Window>) {
         self.record = Record::new(self.dies.len(), self.channels.len(), self.now_ns, window);
+    }
+
+    /// From now on, while nothing is under way, it finds out what requests wait for.
+    pub fn watch_waits(&mut self) {
+        debug_assert_eq!(self.ops.len(), 0, "operations are watched from their emission on");
+        self.waits = Some(Box::new(Waits::new(self.dies.len(), self.now_ns)));
+    }
+
+    /// What the time of the next request that is done went to, from its submission on, in the order of
+    /// [`Self::take_done`]; none unless waits are watched.
+    #[inline]
+    pub fn take_waits(&mut self) -> Option<[u64; WAITS]> {
+        self.waits.as_mut()?.take_done()
+    }
+
+    /// What the dies did so far, summed over them; none unless waits are watched.
+    pub fn die_time(&self) -> Option<DieTime> {
+        self.waits.as_ref().map(|waits| waits.dies(self.now_ns))
     }
 
     /// What was recorded.
@@ -249,13 +284,15 @@ impl<W: Witness> ParallelFlash<W> {
         self.now_ns = time_ns;
     }
 
-    /// Begins a job for `owner`: what is emitted until [`Self::submitted`] belongs to it. With `everything` it is done
-    /// when all of that is; otherwise when what the host's data needs is, whatever collection or merges take. `request` is
-    /// a number by which a recording names the request of the host behind it; 0 if there is none.
-    pub fn submit(&mut self, owner: u32, request: u64, everything: bool) {
-        let job = Job { left: 0, began_ns: NEVER, owner, everything };
+    /// Begins a job for `owner`: what is emitted until [`Self::submitted`] belongs to it. `request` is a number by which
+    /// a recording names the request of the host behind it; 0 if there is none.
+    pub fn submit(&mut self, owner: u32, request: u64, kind: JobKind) {
+        let job = Job { left: 0, began_ns: NEVER, owner, everything: kind == JobKind::Collection };
         let index = self.jobs.insert(job);
         self.submission = Submission { job: index, request, ..NOTHING_SUBMITTED };
+        if let Some(waits) = &mut self.waits {
+            waits.submit(kind == JobKind::Request);
+        }
     }
 
     /// Ends a job's submission; says how many operations it waits for. If there are none, it is over and

@@ -63,6 +63,23 @@ impl<W: Witness> ParallelFlash<W> {
             self.held_ns += self.now_ns - die.held_since_ns;
             die.held_since_ns = NEVER;
         }
+        self.watch_die(number);
+    }
+
+    /// A die may be at something else now.
+    #[inline]
+    fn watch_die(&mut self, number: u32) {
+        if let Some(waits) = &mut self.waits {
+            waits.look(number, &self.dies[number as usize], &self.ops, self.now_ns);
+        }
+    }
+
+    /// The cells begin or resume work on a command, or end or interrupt it.
+    #[inline]
+    fn watch_cells(&mut self, command: &Command, begin: bool) {
+        if let Some(waits) = &mut self.waits {
+            waits.cells(command.first, &self.ops, begin, self.now_ns);
+        }
     }
 
     /// On an idle die.
@@ -77,6 +94,7 @@ impl<W: Witness> ParallelFlash<W> {
                 command.began_ns = self.now_ns;
                 command.ends_ns += self.now_ns;
                 self.agenda.set(number as usize, command.ends_ns);
+                self.watch_cells(&command, true);
                 let die = &mut self.dies[number as usize];
                 die.suspended = None;
                 die.cells = Cells::Busy(command);
@@ -137,6 +155,7 @@ impl<W: Witness> ParallelFlash<W> {
             return false;
         }
         self.record_cells(number, &command);
+        self.watch_cells(&command, false);
         command.suspensions += 1;
         command.ends_ns = left_ns;
         self.agenda.set(number as usize, self.now_ns + time.0);
@@ -193,10 +212,16 @@ impl<W: Witness> ParallelFlash<W> {
     #[inline]
     fn take(&mut self, number: u32, index: u32) {
         self.dies[number as usize].begin(index, &mut self.ops);
-        let job = self.ops[index].job;
+        let Op { job, kind, .. } = self.ops[index];
         if job != NONE {
             let job = &mut self.jobs[job];
             job.began_ns = job.began_ns.min(self.now_ns);
+        }
+        if let Some(waits) = &mut self.waits
+            && kind == Kind::Program
+        {
+            // From here on its data waits for the bus.
+            waits.charge_die(index, self.now_ns);
         }
     }
 
@@ -216,6 +241,7 @@ impl<W: Witness> ParallelFlash<W> {
         command.ends_ns = self.now_ns + duration_ns;
         self.agenda.set(number as usize, command.ends_ns);
         self.dies[number as usize].cells = Cells::Busy(command);
+        self.watch_cells(&command, true);
         if W::ON {
             let mut index = command.first;
             while index != NONE {
@@ -272,6 +298,9 @@ impl<W: Witness> ParallelFlash<W> {
             self.end(index);
         }
         command.transfer = next;
+        if next == NONE && !command.reads {
+            self.watch_loaded(&command);
+        }
         let die = &mut self.dies[number as usize];
         if next != NONE {
             die.registers = Registers::Moving(command);
@@ -283,18 +312,32 @@ impl<W: Witness> ParallelFlash<W> {
         self.begin_transfer(channel);
     }
 
+    /// The data of all programs of a command is in the registers.
+    #[inline]
+    fn watch_loaded(&mut self, command: &Command) {
+        if let Some(waits) = &mut self.waits {
+            let mut index = command.first;
+            while index != NONE {
+                waits.charge_bus(index, self.now_ns);
+                index = self.ops[index].next;
+            }
+        }
+    }
+
     pub(super) fn cells_done(&mut self, resource: u32) {
         let die = &mut self.dies[resource as usize];
         match std::mem::replace(&mut die.cells, Cells::Idle) {
             Cells::Suspending => {}
             Cells::Busy(command) => {
                 self.record_cells(resource, &command);
+                self.watch_cells(&command, false);
                 if command.reads {
                     self.pass(command);
                     if matches!(self.dies[resource as usize].registers, Registers::Free) {
                         self.transfer(resource, command);
                         if !self.commands.cache_read {
                             // Nothing can begin before the data has left.
+                            self.watch_die(resource);
                             return;
                         }
                     } else {
@@ -323,6 +366,10 @@ impl<W: Witness> ParallelFlash<W> {
         while index != NONE {
             if W::ON {
                 self.witness.ended(self.seen(index));
+            }
+            if let Some(waits) = &mut self.waits {
+                // From here on its data waits for the bus.
+                waits.charge_die(index, self.now_ns);
             }
             self.ops[index].passed = true;
             let behind = std::mem::replace(&mut self.ops[index].behind, NONE);
@@ -376,10 +423,28 @@ impl<W: Witness> ParallelFlash<W> {
         }
     }
 
+    /// The same, after an operation has ended.
+    #[inline]
+    fn release_after(&mut self, ended: u32, waiter: u32) {
+        if let Some(waits) = &mut self.waits
+            && self.ops[ended].job != NONE
+            && self.ops[ended].job == self.ops[waiter].job
+        {
+            waits.inherit(ended, waiter, self.now_ns);
+        }
+        self.release(waiter);
+    }
+
     /// An operation is over.
     #[inline]
     fn end(&mut self, index: u32) {
-        let Op { block, from_block, gate, job, behind, behind_from, .. } = self.ops[index];
+        let Op { kind, block, from_block, gate, job, behind, behind_from, .. } = self.ops[index];
+        if let Some(waits) = &mut self.waits {
+            match kind {
+                Kind::Read => waits.charge_bus(index, self.now_ns),
+                Kind::Program | Kind::Erase | Kind::Copyback => waits.charge_die(index, self.now_ns),
+            }
+        }
         for block in [block, from_block] {
             if block != NONE && self.blocks[block as usize].last == index {
                 self.blocks[block as usize].last = NONE;
@@ -387,11 +452,11 @@ impl<W: Witness> ParallelFlash<W> {
         }
         for waiter in [behind, behind_from] {
             if waiter != NONE {
-                self.release(waiter);
+                self.release_after(index, waiter);
             }
         }
         while let Some(waiter) = self.ops.take_waiter(index) {
-            self.release(waiter);
+            self.release_after(index, waiter);
         }
         if gate != NONE {
             let left = &mut self.gates[gate];
@@ -402,13 +467,18 @@ impl<W: Witness> ParallelFlash<W> {
                 self.release(erase);
             }
         }
+        let mut job_done = false;
         if job != NONE {
             let state = &mut self.jobs[job];
             state.left -= 1;
-            if state.left == 0 {
+            job_done = state.left == 0;
+            if job_done {
                 self.done.push_back(Done { owner: state.owner, began_ns: state.began_ns });
                 self.jobs.remove(job);
             }
+        }
+        if let Some(waits) = &mut self.waits {
+            waits.ended(index, job_done);
         }
         self.ops.remove(index);
     }

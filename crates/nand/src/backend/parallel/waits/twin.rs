@@ -1,0 +1,352 @@
+//! Goal: what requests are charged for is what happened. Method: random arrays with random requests are watched from
+//! outside; a log of what every die held between two events tells, interval by interval, what an operation waited for.
+
+use std::collections::HashMap;
+
+use ssdlab_core::{BlockId, Lpn, Nanos, Ppn, Rng};
+
+use super::super::die::{Cells, Command, Registers};
+use super::super::ops::{Kind, NONE};
+use super::super::scheduler::DIE_SCHEDULERS;
+use super::super::{ArrayOptions, JobKind, NEVER, ParallelFlash};
+use super::{WAITS, Wait};
+use crate::backend::Flash;
+use crate::{
+    Cause, Commands, Counts, FlashSink, Geometry, Interruption, Oob, PageTimes, Parallelism, ProgramOrder, Role,
+    Source, StripeOrder, Suspend, Timing,
+};
+
+const BLOCKS_PER_PLANE: u32 = 4;
+const PAGES_PER_BLOCK: u32 = 8;
+const WORLDS: u64 = 400;
+
+/// Die, and number among its operations.
+type Id = (u32, u64);
+
+/// An operation as it was emitted.
+#[derive(Clone, Copy, Debug)]
+struct Emitted {
+    job: u32,
+    at_ns: u64,
+    kind: Kind,
+    cause: Cause,
+    block: u32,
+}
+
+/// What a die holds from one event to the next.
+#[derive(Clone, Debug, Default)]
+struct Held {
+    /// Operations that the cells work on, and whether they were interrupted.
+    cells: Vec<Id>,
+    interrupted: Vec<Id>,
+    suspending: bool,
+    /// Operations whose data waits for the bus or is on it.
+    on_bus: Vec<Id>,
+    /// Programs whose data is in the registers.
+    loaded: Vec<Id>,
+}
+
+struct World {
+    flash: ParallelFlash,
+    dies: u32,
+    emitted: HashMap<Id, Emitted>,
+    /// Operations in the order of their emission.
+    order: Vec<Id>,
+    /// Begin of each interval, and what each die holds in it.
+    log: Vec<(u64, Vec<Held>)>,
+    ended: Vec<(Id, u64)>,
+    cache_program: bool,
+}
+
+impl World {
+    fn new(rng: &mut Rng) -> Self {
+        let mut coin = || rng.below(2) == 0;
+        let commands =
+            Commands { multiplane: coin(), cache_read: coin(), cache_program: coin(), suspend: Suspend::Never };
+        let copyback = coin();
+        let interruption = Interruption { time: Nanos(rng.below(300)), limit: 1 + rng.below(3) as u32 };
+        let suspend = match rng.below(3) {
+            0 => Suspend::Never,
+            1 => Suspend::Erase(interruption),
+            _ => Suspend::EraseAndProgram(interruption),
+        };
+        let mut level = |most: u64| 1 + rng.below(most) as u32;
+        let parallelism = Parallelism {
+            channels: level(3),
+            ways: level(2),
+            dies: level(2),
+            planes: level(2),
+            order: StripeOrder::CWDP,
+        };
+        let geometry = Geometry {
+            page_bytes: 4096,
+            pages_per_block: PAGES_PER_BLOCK,
+            blocks: BLOCKS_PER_PLANE * parallelism.planes(),
+            order: ProgramOrder::Any,
+            parallelism,
+        };
+        let timing = Timing {
+            read: PageTimes::of(&[Nanos(90), Nanos(131)]).expect("two"),
+            program: PageTimes::uniform(Nanos(700)),
+            erase: Nanos(2_900),
+            transfer_per_kib: Nanos(1 + rng.below(60)),
+            copyback,
+            partial_read: false,
+        };
+        let scheduler = DIE_SCHEDULERS[rng.below(DIE_SCHEDULERS.len() as u64) as usize];
+        let options = ArrayOptions { commands: Commands { suspend, ..commands }, scheduler };
+        let mut flash = ParallelFlash::new(&geometry, &timing, options, Counts::default(), ());
+        flash.watch_waits();
+        let dies = parallelism.dies();
+        let cache_program = commands.cache_program;
+        let (emitted, order, log, ended) = (HashMap::new(), Vec::new(), Vec::new(), Vec::new());
+        Self { flash, dies, emitted, order, log, ended, cache_program }
+    }
+
+    fn held(&self) -> Vec<Held> {
+        let id = |index: u32| (u32::from(self.flash.ops[index].die), self.flash.ops[index].number);
+        let list = |first: u32| {
+            let next = |&index: &u32| Some(self.flash.ops[index].next).filter(|&next| next != NONE);
+            std::iter::successors(Some(first), next).map(id).collect::<Vec<_>>()
+        };
+        let all = |command: Command| list(command.first);
+        let of_die = |die: u32| {
+            let die = &self.flash.dies[die as usize];
+            let mut held = Held::default();
+            match die.cells {
+                Cells::Busy(command) => held.cells = all(command),
+                Cells::Full(command) => held.on_bus = all(command),
+                Cells::Suspending => held.suspending = true,
+                Cells::Idle => {}
+            }
+            match die.registers {
+                // Pages of a read that have left are over.
+                Registers::Moving(command) if command.reads => held.on_bus.extend(list(command.transfer)),
+                Registers::Moving(command) => held.on_bus.extend(all(command)),
+                Registers::Loaded(command) => held.loaded = all(command),
+                Registers::Free => {}
+            }
+            held.interrupted = die.suspended.map(all).unwrap_or_default();
+            held
+        };
+        (0..self.dies).map(of_die).collect()
+    }
+
+    /// Looks at the dies after something has happened.
+    fn look(&mut self) {
+        let now_ns = self.flash.now_ns();
+        let held = self.held();
+        if let Some((_, before)) = self.log.last() {
+            let ids = |held: &Held| {
+                [&held.cells, &held.interrupted, &held.on_bus, &held.loaded].into_iter().flatten().copied().collect()
+            };
+            for (before, now) in before.iter().zip(&held) {
+                let (before, now): (Vec<Id>, Vec<Id>) = (ids(before), ids(now));
+                self.ended.extend(before.into_iter().filter(|id| !now.contains(id)).map(|id| (id, now_ns)));
+            }
+        }
+        self.log.push((now_ns, held));
+    }
+
+    fn advance(&mut self) {
+        self.flash.advance();
+        self.look();
+    }
+
+    /// Emits what `emit` does as a job.
+    fn job(&mut self, owner: u32, kind: JobKind, emit: impl FnOnce(&mut Watched<'_>)) {
+        self.flash.submit(owner, 0, kind);
+        let Self { flash, emitted, order, .. } = self;
+        let mut watched = Watched { flash, emitted, order, job: owner, kind };
+        emit(&mut watched);
+        self.flash.submitted();
+        self.look();
+    }
+
+    fn kind_of(&self, id: Id) -> Wait {
+        let Emitted { cause, kind, .. } = self.emitted[&id];
+        match cause {
+            Cause::Host if kind == Kind::Read => Wait::HostReads,
+            Cause::Host => Wait::HostWrites,
+            Cause::ReadModifyWrite => Wait::PartialPages,
+            Cause::MapLoad | Cause::MapWriteBack | Cause::MapUpdate | Cause::MapGc => Wait::Map,
+            _ => Wait::Collection,
+        }
+    }
+
+    /// What an operation of `job` is charged for while its die holds this.
+    fn charged(&self, id: Id, job: u32, held: &Held) -> Wait {
+        let read_out = held.on_bus.contains(&id);
+        if read_out {
+            return Wait::Bus;
+        }
+        if let Some(&first) = held.cells.first() {
+            let kind = self.kind_of(first);
+            let own = |id: &&Id| {
+                let op = self.emitted[id];
+                op.job == job && op.cause == Cause::Host && self.kind_of(**id) == kind
+            };
+            return if held.cells.iter().any(|id| own(&id)) { Wait::Own } else { kind };
+        }
+        let interrupted = held.interrupted.first().map(|&id| self.kind_of(id));
+        match interrupted {
+            Some(kind) if held.suspending => kind,
+            _ if !held.on_bus.is_empty() || !held.loaded.is_empty() => Wait::Bus,
+            Some(kind) => kind,
+            None => Wait::Order,
+        }
+    }
+
+    /// The operations of the same job for whose ends this one waits.
+    fn waits_for(&self, id: Id) -> Vec<Id> {
+        let op = self.emitted[&id];
+        let before =
+            || self.order.iter().copied().take_while(|&other| other != id).collect::<Vec<_>>().into_iter().rev();
+        let own = |other: &Id| self.emitted[other].job == op.job;
+        let latest = |cause: Cause, most: usize| {
+            before().filter(own).filter(|other| self.emitted[other].cause == cause).take(most).collect::<Vec<_>>()
+        };
+        let mut found = match (op.kind, op.cause) {
+            (Kind::Read, Cause::Host | Cause::ReadModifyWrite) => latest(Cause::MapLoad, 1),
+            (Kind::Program, Cause::Host) => latest(Cause::ReadModifyWrite, 2),
+            _ => Vec::new(),
+        };
+        let behind = before().find(|other| self.emitted[other].block == op.block).filter(own);
+        found.extend(behind.filter(|behind| {
+            let first = self.emitted[behind].kind;
+            let overlaps = self.cache_program && first == Kind::Program && op.kind == Kind::Program;
+            first != Kind::Read && !overlaps
+        }));
+        found
+    }
+
+    /// What an operation was charged for from its emission to its end, from the log alone.
+    fn path(&self, id: Id) -> [u64; WAITS] {
+        let Emitted { job, at_ns, .. } = self.emitted[&id];
+        let end = |id: Id| self.ended.iter().rposition(|&(ended, _)| ended == id).expect("it ended");
+        let last = self.waits_for(id).into_iter().max_by_key(|&id| end(id));
+        let (mut parts, from_ns) = match last {
+            Some(other) => (self.path(other), self.ended[end(other)].1),
+            None => ([0; WAITS], at_ns),
+        };
+        let until_ns = self.ended[end(id)].1;
+        for (index, (begin_ns, held)) in self.log.iter().enumerate() {
+            let next_ns = self.log.get(index + 1).map_or(*begin_ns, |&(next_ns, _)| next_ns);
+            let (begin_ns, next_ns) = ((*begin_ns).max(from_ns), next_ns.min(until_ns));
+            if begin_ns < next_ns {
+                parts[self.charged(id, job, &held[id.0 as usize]) as usize] += next_ns - begin_ns;
+            }
+        }
+        parts
+    }
+}
+
+/// Flash that notes what is emitted.
+struct Watched<'w> {
+    flash: &'w mut ParallelFlash,
+    emitted: &'w mut HashMap<Id, Emitted>,
+    order: &'w mut Vec<Id>,
+    job: u32,
+    kind: JobKind,
+}
+
+impl Watched<'_> {
+    fn note(&mut self, ppn: u32, kind: Kind, cause: Cause) {
+        let block = ppn / PAGES_PER_BLOCK;
+        let die = self.flash.places[(block / BLOCKS_PER_PLANE) as usize].die;
+        let number = self.flash.dies[die as usize].emitted;
+        let waited = matches!(cause, Cause::Host | Cause::ReadModifyWrite | Cause::MapLoad);
+        let job = if waited && self.kind == JobKind::Request { self.job } else { NONE };
+        let at_ns = self.flash.now_ns();
+        self.order.push((die, number));
+        self.emitted.insert((die, number), Emitted { job, at_ns, kind, cause, block });
+    }
+
+    fn read(&mut self, ppn: u32, cause: Cause) {
+        self.note(ppn, Kind::Read, cause);
+        self.flash.read(Ppn(ppn), cause);
+    }
+
+    fn program(&mut self, ppn: u32, source: Source, cause: Cause) {
+        self.note(ppn, Kind::Program, cause);
+        self.flash.program(Ppn(ppn), Oob { lpn: Lpn(0), sequence: 0, role: Role::Data }, source, cause);
+    }
+
+    fn erase(&mut self, block: u32, cause: Cause) {
+        self.note(block * PAGES_PER_BLOCK, Kind::Erase, cause);
+        self.flash.erase(BlockId(block), cause);
+    }
+}
+
+fn requests_of(rng: &mut Rng, world: &mut World, jobs: u32) {
+    let pages = world.dies * world.flash.planes_per_die * BLOCKS_PER_PLANE * PAGES_PER_BLOCK;
+    for owner in 0..jobs {
+        for _ in 0..rng.below(7) {
+            if world.flash.next_ns() != NEVER {
+                world.advance();
+            }
+        }
+        let kind = match rng.below(6) {
+            0 => JobKind::BufferedPage,
+            1 => JobKind::Collection,
+            _ => JobKind::Request,
+        };
+        world.job(owner, kind, |flash| {
+            let mut page = || rng.below(u64::from(pages)) as u32;
+            if kind == JobKind::Collection || page() % 4 == 0 {
+                // Collection: copies, then an erase; as a rule for a request that needs the room.
+                let (from, to) = (page(), page());
+                flash.read(from, Cause::Gc);
+                flash.program(to, Source::Copy(Ppn(from)), Cause::Gc);
+                flash.erase(from / PAGES_PER_BLOCK, Cause::Gc);
+            }
+            if kind == JobKind::Collection {
+                return;
+            }
+            let count = 1 + page() % 4;
+            let writes = kind == JobKind::BufferedPage || page() % 2 == 0;
+            let (load, partial) = (page() % 3 == 0, page() % 3 == 0);
+            if load {
+                flash.read(page(), Cause::MapLoad);
+                flash.program(page(), Source::Map, Cause::MapWriteBack);
+            }
+            if writes && partial {
+                flash.read(page(), Cause::ReadModifyWrite);
+            }
+            let first = page();
+            for page in 0..count {
+                let ppn = (first + page * (1 + first % 9)) % pages;
+                if writes {
+                    flash.program(ppn, Source::Host(page), Cause::Host);
+                } else {
+                    flash.read(ppn, Cause::Host);
+                }
+            }
+        });
+    }
+    while world.flash.next_ns() != NEVER {
+        world.advance();
+    }
+}
+
+#[test]
+fn requests_are_charged_for_what_the_log_tells() {
+    let mut seen = [0; WAITS];
+    for seed in 0..WORLDS {
+        let mut rng = Rng::named(seed, "waits");
+        let mut world = World::new(&mut rng);
+        requests_of(&mut rng, &mut world, 40);
+        while let Some(done) = world.flash.take_done() {
+            let job = done.owner;
+            // Nobody waits for the others.
+            let Some(last) = world.ended.iter().rev().find(|(id, _)| world.emitted[id].job == job) else { continue };
+            let expected = world.path(last.0);
+            let found = world.flash.take_waits().expect("they are watched");
+            let elapsed_ns = last.1 - world.emitted[&last.0].at_ns;
+            assert_eq!(found.iter().sum::<u64>(), elapsed_ns, "world {seed}, request {job}: the parts are the whole");
+            assert_eq!(found, expected, "world {seed}, request {job}");
+            seen.iter_mut().zip(found).for_each(|(seen, part)| *seen += part);
+        }
+    }
+    assert!(seen.iter().all(|&ns| ns > 0), "every cause occurs: {seen:?}");
+}

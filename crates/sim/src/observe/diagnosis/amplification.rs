@@ -1,0 +1,99 @@
+//! Why write amplification is what it is, and how blocks wear.
+
+use ssdlab_nand::Cause;
+
+use super::{Finding, Subject};
+use crate::observe::summary::Summary;
+use crate::setup::Setup;
+use crate::setup::what_if::WhatIf;
+
+/// Less than this share of what is programmed, or of what it is a share of, is not worth a finding.
+const NOTEWORTHY: f64 = 0.1;
+
+/// Blocks are erased evenly where none is erased so many times as often as the mean.
+const UNEVEN_WEAR: f64 = 2.0;
+/// With fewer erases of a block on average, chance makes them uneven.
+const ENOUGH_ERASES: f64 = 10.0;
+
+/// What is programmed beside the host's data, spare that the FTL holds back, partial pages, uneven wear.
+pub(super) fn findings(setup: &Setup, summary: &Summary) -> Vec<Finding> {
+    let mut found = Vec::new();
+    let counts = &summary.flash.0;
+    let programmed = counts.programmed();
+    let share = |causes: &[Cause]| {
+        let of: u64 = causes.iter().map(|&cause| counts.programs[cause as usize]).sum();
+        of as f64 / programmed.max(1) as f64
+    };
+    let noteworthy = |share: f64| share >= NOTEWORTHY;
+    let about = Subject::WriteAmplification;
+
+    let collected = share(&[Cause::Gc]);
+    if noteworthy(collected) && summary.log.is_none() {
+        let erased = counts.erases[Cause::Gc as usize] * u64::from(setup.geometry.pages_per_block);
+        // A victim's valid pages are copied, then it is erased.
+        let valid = counts.programs[Cause::Gc as usize] as f64 / erased.max(1) as f64;
+        found.push(
+            Finding::new(about, "collection", collected)
+                .with("valid_share_of_victims", valid)
+                .with("effective_op_over_logical", summary.device.effective_op_over_logical)
+                .with_any("write_amplification", summary.write_amplification)
+                .tried_by(&[WhatIf::Spare, WhatIf::Placement]),
+        );
+    }
+    let merged = share(&[
+        Cause::Gc,
+        Cause::SwitchMerge,
+        Cause::PartialMerge,
+        Cause::FullMerge,
+        Cause::SecondChance,
+        Cause::Isolation,
+    ]);
+    if let Some(log) = summary.log.as_ref().filter(|_| noteworthy(merged)) {
+        found.push(
+            Finding::new(about, "merges", merged)
+                .with("full", log.merges.full.count as f64)
+                .with("partial", log.merges.partial.count as f64)
+                .with("switch", log.merges.switch.count as f64)
+                .with_any("associativity", log.associativity_mean)
+                .with_any("write_amplification", summary.write_amplification)
+                .tried_by(&[WhatIf::Spare]),
+        );
+    }
+    let map = share(&[Cause::MapWriteBack, Cause::MapUpdate, Cause::MapGc]);
+    if noteworthy(map) {
+        found.push(
+            Finding::new(about, "map", map)
+                .with_any("hit_ratio", summary.map.and_then(|map| map.all.hit_ratio))
+                .with_any("write_amplification", summary.write_amplification)
+                .tried_by(&[WhatIf::Map]),
+        );
+    }
+    let partial = summary.host.partial_pages_written as f64 / summary.host.pages_written.max(1) as f64;
+    if noteworthy(partial) {
+        found.push(
+            Finding::new(about, "partial_pages", partial)
+                .with("pages", summary.host.partial_pages_written as f64)
+                .with("page_bytes", f64::from(setup.geometry.page_bytes)),
+        );
+    }
+    let device = &summary.device;
+    let held_back = f64::from(device.reserve_blocks) * f64::from(device.pages_per_block)
+        / (device.physical_pages - device.logical_pages).max(1) as f64;
+    if held_back >= 0.5 && noteworthy(collected) {
+        found.push(
+            Finding::new(about, "spare_held_back", held_back)
+                .with("op_over_logical", device.op_over_logical)
+                .with("effective_op_over_logical", device.effective_op_over_logical)
+                .tried_by(&[WhatIf::Spare]),
+        );
+    }
+    let wear = &summary.wear;
+    if wear.erase_mean >= ENOUGH_ERASES && f64::from(wear.erase_max) >= UNEVEN_WEAR * wear.erase_mean {
+        found.push(
+            Finding::new(Subject::Wear, "uneven_wear", 1.0 - wear.erase_mean / f64::from(wear.erase_max))
+                .with("erase_mean", wear.erase_mean)
+                .with("erase_max", f64::from(wear.erase_max)),
+        );
+    }
+    found
+}

@@ -1,0 +1,128 @@
+//! What bounds throughput: the resource that is busy most, if one is; else what requests wait for; else the host.
+
+use ssdlab_nand::backend::parallel::Wait;
+
+use super::{Finding, Subject};
+use crate::observe::activity::DriveSummary;
+use crate::observe::summary::{Summary, TimeSummary};
+use crate::observe::waits::{Part, ResponseSummary};
+use crate::setup::drive::{DriveOptions, Front};
+use crate::setup::host::Replay;
+use crate::setup::what_if::WhatIf;
+use crate::setup::{Clock, Setup};
+
+/// A resource that is busy for this share of the time bounds throughput: what is left is lost to requests that come
+/// unevenly.
+const SATURATED: f64 = 0.7;
+
+/// A part that is this share of the response times bounds throughput where nothing is saturated.
+const PREVAILING: f64 = 0.5;
+
+const NANOS_PER_SECOND: f64 = 1e9;
+
+/// What bounds throughput; none where there is no drive in time, or no time passed.
+pub(super) fn limit(setup: &Setup, summary: &Summary) -> Option<Finding> {
+    let Clock::Event(_, options) = setup.clock else { return None };
+    let (time, drive) = (summary.time.as_ref()?, summary.drive.as_ref()?);
+    if time.elapsed_ns == 0 {
+        return None;
+    }
+    let busy = [
+        ("controller", controller(summary, &options, time), WhatIf::Controller),
+        ("link", link(summary, &options.front, time), WhatIf::Link),
+        ("channels", drive.channel_utilisation.mean, WhatIf::Channels),
+        ("dies", drive.die_utilisation.mean, WhatIf::Dies),
+    ];
+    let busiest = busy.iter().fold(busy[0], |most, one| if one.1 > most.1 { *one } else { most });
+    let found = if busiest.1 >= SATURATED {
+        match busiest.0 {
+            "dies" => at_work(summary, drive, busiest.1),
+            name => Finding::new(Subject::Throughput, name, busiest.1).tried_by(&[busiest.2]),
+        }
+    } else if drive.die_utilisation.max >= SATURATED {
+        uneven("uneven_dies", drive.die_utilisation.max, drive.die_utilisation.mean).tried_by(&[WhatIf::Dies])
+    } else if drive.channel_utilisation.max >= SATURATED {
+        uneven("uneven_channels", drive.channel_utilisation.max, drive.channel_utilisation.mean)
+            .tried_by(&[WhatIf::Channels])
+    } else {
+        waiting(setup, drive.response.as_ref()).unwrap_or_else(|| host(setup, drive, busiest.1))
+    };
+    Some(
+        busy.iter()
+            .fold(found, |found, &(name, share, _)| found.with(name, share))
+            .with("outstanding", drive.queue_depth_mean),
+    )
+}
+
+fn controller(summary: &Summary, options: &DriveOptions, time: &TimeSummary) -> f64 {
+    let host = &summary.host;
+    let requests = host.read_requests + host.write_requests + host.trim_requests + host.flush_requests;
+    requests as f64 * options.front.command.0 as f64 / time.elapsed_ns as f64
+}
+
+/// Of two directions, the busier.
+fn link(summary: &Summary, front: &Front, time: &TimeSummary) -> f64 {
+    let Some(rate) = front.link_bytes_per_s else { return 0.0 };
+    let busy = |bytes: u64| bytes as f64 / rate as f64 * NANOS_PER_SECOND / time.elapsed_ns as f64;
+    let (out, inward) = (busy(summary.host.bytes_read), busy(summary.host.bytes_written));
+    if front.full_duplex { out.max(inward) } else { out + inward }
+}
+
+/// The work that keeps the dies busy most.
+fn at_work(summary: &Summary, drive: &DriveSummary, utilisation: f64) -> Finding {
+    let Some(response) = &drive.response else {
+        return Finding::new(Subject::Throughput, "dies", utilisation).tried_by(&[WhatIf::Dies]);
+    };
+    let internal = if summary.log.is_some() { "merges" } else { "collection" };
+    let kinds = [
+        (Wait::HostReads, "host_reads", &[WhatIf::Dies][..]),
+        (Wait::HostWrites, "host_writes", &[WhatIf::Dies]),
+        (Wait::PartialPages, "partial_pages", &[WhatIf::Dies]),
+        (Wait::Collection, internal, &[WhatIf::Spare, WhatIf::Placement, WhatIf::Dies]),
+        (Wait::Map, "map", &[WhatIf::Map, WhatIf::Dies]),
+    ];
+    let cells_ns: u64 = kinds.iter().map(|(kind, ..)| response.dies_ns[*kind as usize]).sum();
+    let share = |kind: Wait| response.dies_ns[kind as usize] as f64 / cells_ns.max(1) as f64;
+    let largest = kinds.iter().fold(&kinds[0], |most, kind| if share(kind.0) > share(most.0) { kind } else { most });
+    let found = Finding::new(Subject::Throughput, largest.1, utilisation * share(largest.0)).tried_by(largest.2);
+    kinds.iter().fold(found, |found, (kind, name, _)| found.with(of_cells(name), share(*kind)))
+}
+
+/// The name of a share of the cells' work.
+fn of_cells(kind: &str) -> &'static str {
+    match kind {
+        "host_reads" => "cells_host_reads",
+        "host_writes" => "cells_host_writes",
+        "partial_pages" => "cells_partial_pages",
+        "map" => "cells_map",
+        _ => "cells_collection",
+    }
+}
+
+fn uneven(name: &'static str, max: f64, mean: f64) -> Finding {
+    Finding::new(Subject::Throughput, name, max).with("busiest", max)
+}
+
+/// What prevails in the response times where nothing is saturated.
+fn waiting(setup: &Setup, response: Option<&ResponseSummary>) -> Option<Finding> {
+    let all = &response?.all.all;
+    let queue =
+        if setup.block.is_some() { ("block_layer", WhatIf::NoBlockLayer) } else { ("queue_slots", WhatIf::Slots) };
+    [
+        (Part::FullBuffer, "full_buffer", WhatIf::Buffer),
+        (Part::Flush, "flush", WhatIf::Protected),
+        (Part::HostQueue, queue.0, queue.1),
+    ]
+    .into_iter()
+    .map(|(part, name, what_if)| Finding::new(Subject::Throughput, name, all.share(part as usize)).tried_by(&[what_if]))
+    .find(|found| found.share >= PREVAILING)
+}
+
+/// The host asks for no more.
+fn host(setup: &Setup, drive: &DriveSummary, busiest: f64) -> Finding {
+    let open = matches!(setup.replay, Replay::Open { .. });
+    let name = if open { "arrivals" } else { "host_depth" };
+    Finding::new(Subject::Throughput, name, 1.0 - busiest)
+        .with("dies_count", f64::from(drive.dies))
+        .tried_by(&[WhatIf::Depth])
+}

@@ -1,0 +1,173 @@
+//! One thing changed: set-ups that tell what a drive would do if one resource were faster, larger or gone.
+
+use serde::Serialize;
+use ssdlab_core::Nanos;
+use ssdlab_ftl::map::ram;
+use ssdlab_ftl::page::PageOptions;
+use ssdlab_ftl::{FtlChoice, placement};
+use ssdlab_nand::{Geometry, PageTimes, Timing};
+
+use super::drive::{DriveOptions, Front, Protocol, WriteBuffer};
+use super::host::{CacheOptions, Replay};
+use super::{Clock, Setup};
+
+/// One change.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WhatIf {
+    /// Cells read, program and erase twice as fast.
+    Dies,
+    /// Channels move data twice as fast.
+    Channels,
+    /// The link moves data twice as fast.
+    Link,
+    /// The controller works twice as fast.
+    Controller,
+    /// The write buffer holds twice as many pages.
+    Buffer,
+    /// The write buffer survives a power loss.
+    Protected,
+    /// The drive takes twice as many requests at a time.
+    Slots,
+    /// The host keeps twice as many requests outstanding.
+    Depth,
+    /// There is no block layer.
+    NoBlockLayer,
+    /// Flash beyond the capacity is twice as much; of a log-block FTL, log blocks are.
+    Spare,
+    /// Survivors of collection are written to blocks of their own.
+    Placement,
+    /// The whole map is in RAM.
+    Map,
+    /// The cache above the drive holds twice as many pages.
+    Cache,
+}
+
+impl WhatIf {
+    /// Every change.
+    pub const ALL: [Self; 13] = [
+        Self::Dies,
+        Self::Channels,
+        Self::Link,
+        Self::Controller,
+        Self::Buffer,
+        Self::Protected,
+        Self::Slots,
+        Self::Depth,
+        Self::NoBlockLayer,
+        Self::Spare,
+        Self::Placement,
+        Self::Map,
+        Self::Cache,
+    ];
+
+    /// Name in results.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Dies => "dies",
+            Self::Channels => "channels",
+            Self::Link => "link",
+            Self::Controller => "controller",
+            Self::Buffer => "buffer",
+            Self::Protected => "protected",
+            Self::Slots => "slots",
+            Self::Depth => "depth",
+            Self::NoBlockLayer => "no_block_layer",
+            Self::Spare => "spare",
+            Self::Placement => "placement",
+            Self::Map => "map",
+            Self::Cache => "cache",
+        }
+    }
+
+    /// The set-up with this change; none where there is nothing to change.
+    pub fn applied_to(self, setup: &Setup) -> Option<Setup> {
+        let changed = match self {
+            Self::Dies => timed(setup, |timing, _| {
+                let half = |times: PageTimes| {
+                    let halves: Vec<Nanos> = times.by_type().iter().map(|time| Nanos(time.0 / 2)).collect();
+                    PageTimes::of(&halves).expect("as many page types as before")
+                };
+                timing.read = half(timing.read);
+                timing.program = half(timing.program);
+                timing.erase = Nanos(timing.erase.0 / 2);
+            })?,
+            Self::Channels => timed(setup, |timing, _| {
+                timing.transfer_per_kib = Nanos(timing.transfer_per_kib.0 / 2);
+            })?,
+            Self::Link => in_front(setup, |front| {
+                front.link_bytes_per_s = front.link_bytes_per_s.map(|rate| rate.saturating_mul(2));
+            })?,
+            Self::Controller => in_front(setup, |front| front.command = Nanos(front.command.0 / 2))?,
+            Self::Slots => in_front(setup, |front| match &mut front.protocol {
+                Protocol::Direct => {}
+                Protocol::SingleQueue { depth } => *depth = depth.saturating_mul(2),
+                Protocol::MultiQueue { depth, slots, .. } => {
+                    *depth = depth.saturating_mul(2);
+                    *slots = slots.saturating_mul(2);
+                }
+            })?,
+            Self::Buffer => buffered(setup, |buffer| buffer.pages = buffer.pages.saturating_mul(2))?,
+            Self::Protected => buffered(setup, |buffer| buffer.protected = true)?,
+            Self::Depth => match setup.replay {
+                Replay::Closed { depth, per_stream, think } => {
+                    Setup { replay: Replay::Closed { depth: depth.checked_mul(2)?, per_stream, think }, ..*setup }
+                }
+                Replay::Processes { .. } | Replay::Open { .. } => return None,
+            },
+            Self::NoBlockLayer => Setup { block: None, ..*setup },
+            Self::Spare => with_spare(setup)?,
+            Self::Placement => match setup.ftl {
+                FtlChoice::Page(options, map) => {
+                    let options = PageOptions { placement: &placement::own::INFO, ..options };
+                    let changed = Setup { ftl: FtlChoice::Page(options, map), ..*setup };
+                    // What collection lives on stays the same.
+                    let blocks = setup.geometry.blocks + changed.reserve_blocks() - setup.reserve_blocks();
+                    Setup { geometry: Geometry { blocks, ..setup.geometry }, ..changed }
+                }
+                FtlChoice::Log(..) => return None,
+            },
+            Self::Map => match setup.ftl {
+                FtlChoice::Page(options, _) => Setup { ftl: FtlChoice::Page(options, ram::INFO.defaults()), ..*setup },
+                FtlChoice::Log(..) => return None,
+            },
+            Self::Cache => {
+                let cache = setup.cache?;
+                let capacity_pages = cache.capacity_pages.checked_mul(2)?;
+                Setup { cache: Some(CacheOptions { capacity_pages, ..cache }), ..*setup }
+            }
+        };
+        (changed != *setup).then_some(changed)
+    }
+}
+
+fn timed(setup: &Setup, change: impl Fn(&mut Timing, &mut DriveOptions)) -> Option<Setup> {
+    let Clock::Event(mut timing, mut drive) = setup.clock else { return None };
+    change(&mut timing, &mut drive);
+    Some(Setup { clock: Clock::Event(timing, drive), ..*setup })
+}
+
+fn in_front(setup: &Setup, change: impl Fn(&mut Front)) -> Option<Setup> {
+    timed(setup, |_, drive| change(&mut drive.front))
+}
+
+fn buffered(setup: &Setup, change: impl Fn(&mut WriteBuffer)) -> Option<Setup> {
+    timed(setup, |_, drive| {
+        if let Some(buffer) = &mut drive.buffer {
+            change(buffer);
+        }
+    })
+}
+
+/// As many blocks again as there are beyond the capacity, equally many in each plane.
+fn with_spare(setup: &Setup) -> Option<Setup> {
+    let geometry = &setup.geometry;
+    let data_blocks = setup.logical_pages.div_ceil(geometry.pages_per_block);
+    let (spare, ftl) = match setup.ftl {
+        FtlChoice::Page(..) => (geometry.blocks.checked_sub(data_blocks)?, setup.ftl),
+        FtlChoice::Log(choice, log_blocks) => (log_blocks, FtlChoice::Log(choice, log_blocks.checked_mul(2)?)),
+    };
+    let blocks = geometry.blocks.checked_add(spare)?.next_multiple_of(geometry.parallelism.planes());
+    blocks.checked_mul(geometry.pages_per_block)?;
+    Some(Setup { geometry: Geometry { blocks, ..*geometry }, ftl, ..*setup })
+}

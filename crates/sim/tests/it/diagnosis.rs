@@ -1,0 +1,197 @@
+//! Goal: the first finding names what limits a drive. Method: drives built so that one thing does; relieved of it, they are
+//! faster.
+
+use ssdlab_core::{Nanos, Rng};
+use ssdlab_ftl::map::dftl;
+use ssdlab_ftl::{FtlChoice, log};
+use ssdlab_nand::{PageTimes, Parallelism, Timing};
+use ssdlab_sim::{
+    BlockOptions, Clock, DriveOptions, Finding, FlushPolicy, Front, Overwrite, Precondition, Protocol, Replay, Setup,
+    Subject, Summary, WhatIf, WriteBuffer, run,
+};
+use ssdlab_testkit::SMALL_OPTIONS;
+use ssdlab_testkit::drives::{PLAIN, TIMING, array, drive_setup};
+use ssdlab_trace::{Op, Request, SliceSource};
+
+const PAGE: u64 = 4096;
+const REQUESTS: u64 = 2_000;
+
+fn diagnosed(setup: &Setup, requests: &[Request]) -> Summary {
+    let setup = Setup { watch_waits: true, ..*setup };
+    run(&setup, &mut SliceSource::new(requests), &mut ()).expect("runs").summary
+}
+
+fn iops(summary: &Summary) -> f64 {
+    summary.time.expect("timed").iops.expect("time passed")
+}
+
+/// Requests of a page each at random pages.
+fn random(setup: &Setup, op: Op) -> Vec<Request> {
+    let mut rng = Rng::named(7, "diagnosis");
+    let mut page = || rng.below(setup.logical_pages.into());
+    (0..REQUESTS).map(|_| at(op, page() * PAGE, PAGE as u32)).collect()
+}
+
+fn at(op: Op, offset: u64, bytes: u32) -> Request {
+    Request { time_ns: 0, offset, bytes, op, flags: 0, stream: 0 }
+}
+
+/// A drive with `timing` and `drive`, every page written.
+fn full(parallelism: Parallelism, depth: u32, timing: Timing, drive: DriveOptions) -> Setup {
+    let mut setup = drive_setup(parallelism, 24, 16, depth);
+    setup.precondition.fill = 1.0;
+    Setup { clock: Clock::Event(timing, drive), ..setup }
+}
+
+fn in_front(front: Front) -> DriveOptions {
+    DriveOptions { front, ..PLAIN }
+}
+
+fn buffered(pages: u32) -> DriveOptions {
+    DriveOptions { buffer: Some(WriteBuffer { pages, flush: FlushPolicy::Eager, protected: false }), ..PLAIN }
+}
+
+/// The name of the first finding, the drive and its requests, and the change that confirms it with the least gain.
+type Planted = (&'static str, Setup, Vec<Request>, Option<(WhatIf, f64)>);
+
+fn planted() -> Vec<Planted> {
+    let eight = array(4, 2, 1, 1);
+    let front = PLAIN.front;
+    let mut found = Vec::new();
+    let mut plant = |name, setup: Setup, requests, confirmed| found.push((name, setup, requests, confirmed));
+
+    let setup = full(eight, 16, TIMING, in_front(Front { command: Nanos(1_000), ..front }));
+    plant("controller", setup, random(&setup, Op::Read), Some((WhatIf::Controller, 1.8)));
+    let slow_link = Front { link_bytes_per_s: Some(2_000_000_000), ..front };
+    let setup = full(eight, 16, TIMING, in_front(slow_link));
+    plant("link", setup, random(&setup, Op::Read), Some((WhatIf::Link, 1.8)));
+    let slow_bus = Timing { transfer_per_kib: Nanos(250), ..TIMING };
+    let setup = full(array(1, 8, 1, 1), 32, slow_bus, PLAIN);
+    plant("channels", setup, random(&setup, Op::Read), Some((WhatIf::Channels, 1.8)));
+    let setup = full(array(1, 1, 1, 1), 8, TIMING, PLAIN);
+    plant("host_reads", setup, random(&setup, Op::Read), Some((WhatIf::Dies, 1.5)));
+    let mut setup = full(array(2, 1, 1, 1), 8, TIMING, PLAIN);
+    setup.precondition.fill = 0.0;
+    let fresh = (0..u64::from(setup.logical_pages)).map(|page| at(Op::Write, page * PAGE, PAGE as u32)).collect();
+    plant("host_writes", setup, fresh, Some((WhatIf::Dies, 1.8)));
+    let mut setup = full(array(2, 1, 1, 1), 16, TIMING, PLAIN);
+    setup.precondition.overwrite = Overwrite::Passes(3.0);
+    plant("collection", setup, random(&setup, Op::Write), Some((WhatIf::Spare, 1.3)));
+    let mut setup = full(Parallelism::SINGLE, 4, TIMING, PLAIN);
+    setup.ftl = FtlChoice::Log(log::fast::INFO.defaults(), 3);
+    plant("merges", setup, random(&setup, Op::Write), Some((WhatIf::Spare, 1.1)));
+    let mut setup = full(array(2, 2, 1, 1), 32, TIMING, PLAIN);
+    setup.ftl = FtlChoice::Page(SMALL_OPTIONS, dftl::INFO.set(&[("cmt", 4)]).expect("in range"));
+    setup.geometry.blocks += 8;
+    plant("map", setup, random(&setup, Op::Read), Some((WhatIf::Map, 1.3)));
+    let slow_reads = Timing { read: PageTimes::uniform(Nanos(4_000)), ..TIMING };
+    let mut setup = full(array(2, 1, 1, 1), 16, slow_reads, PLAIN);
+    setup.geometry.blocks *= 2;
+    let whole = random(&setup, Op::Write);
+    let parts = whole.iter().map(|&request| Request { bytes: 512, ..request }).collect();
+    plant("partial_pages", setup, parts, Some((WhatIf::Dies, 1.5)));
+    let setup = full(eight, 16, TIMING, buffered(2));
+    plant("full_buffer", setup, random(&setup, Op::Write)[..400].to_vec(), Some((WhatIf::Buffer, 1.5)));
+    let setup = full(eight, 1, TIMING, buffered(64));
+    let flush = at(Op::Flush, 0, 0);
+    let synced = random(&setup, Op::Write)[..400].iter().flat_map(|&write| [write, flush]).collect();
+    plant("flush", setup, synced, Some((WhatIf::Protected, 1.8)));
+    let one_slot = Front { protocol: Protocol::SingleQueue { depth: 1 }, ..front };
+    let setup = full(eight, 32, TIMING, in_front(one_slot));
+    plant("queue_slots", setup, random(&setup, Op::Read), Some((WhatIf::Slots, 1.5)));
+    let mut setup = full(eight, 32, TIMING, PLAIN);
+    setup.block = Some(BlockOptions { slots: 1, ..BlockOptions::of("none") });
+    plant("block_layer", setup, random(&setup, Op::Read), Some((WhatIf::NoBlockLayer, 2.0)));
+    let setup = full(eight, 16, TIMING, PLAIN);
+    let on_one_die =
+        random(&setup, Op::Read).iter().map(|read| Request { offset: read.offset / PAGE / 8 * 8 * PAGE, ..*read });
+    plant("uneven_dies", setup, on_one_die.collect(), Some((WhatIf::Dies, 1.5)));
+    let setup = full(eight, 1, TIMING, PLAIN);
+    plant("host_depth", setup, random(&setup, Op::Read), Some((WhatIf::Depth, 1.6)));
+    let setup = Setup { replay: Replay::AS_TRACED, ..full(eight, 1, TIMING, PLAIN) };
+    let sparse = (0..).zip(random(&setup, Op::Read)).map(|(n, read)| Request { time_ns: n * 10_000, ..read });
+    plant("arrivals", setup, sparse.collect(), None);
+    found
+}
+
+#[test]
+fn the_first_finding_names_what_limits_a_drive_and_the_change_confirms_it() {
+    for (name, setup, requests, confirmed) in planted() {
+        let summary = diagnosed(&setup, &requests);
+        let first = &summary.diagnosis[0];
+        assert_eq!((first.about, first.name), (Subject::Throughput, name), "{name}: {:#?}", summary.diagnosis);
+        let Some((what_if, gain)) = confirmed else {
+            assert_eq!(first.what_ifs, [], "{name}");
+            continue;
+        };
+        assert!(first.what_ifs.contains(&what_if), "{name}: {first:?}");
+        let changed = diagnosed(&what_if.applied_to(&setup).expect("a change"), &requests);
+        let gained = iops(&changed) / iops(&summary);
+        assert!(gained >= gain, "{name}: {what_if:?} gains {gained}");
+    }
+}
+
+fn named(summary: &Summary, about: Subject, name: &str) -> Finding {
+    let found = summary.diagnosis.iter().find(|finding| finding.about == about && finding.name == name);
+    found.unwrap_or_else(|| panic!("{name}: {:#?}", summary.diagnosis)).clone()
+}
+
+fn without(summary: &Summary, name: &str) {
+    assert!(summary.diagnosis.iter().all(|finding| finding.name != name), "{name}: {:#?}", summary.diagnosis);
+}
+
+/// Copies of collection are its share of what is programmed; a victim's valid pages are the pages copied.
+#[test]
+fn write_amplification_is_explained_by_the_victims() {
+    let mut setup = full(array(2, 1, 1, 1), 16, TIMING, PLAIN);
+    setup.precondition.overwrite = Overwrite::Passes(3.0);
+    let summary = diagnosed(&setup, &random(&setup, Op::Write));
+    let found = named(&summary, Subject::WriteAmplification, "collection");
+    let amplification = summary.write_amplification.expect("written");
+    assert!((found.share - (1.0 - 1.0 / amplification)).abs() < 1e-9);
+    // In a steady state a block erased yields its pages less those that were valid: WA = 1 / (1 - valid).
+    let valid = found.evidence["valid_share_of_victims"];
+    assert!((amplification * (1.0 - valid) - 1.0).abs() < 0.05, "{amplification} with victims {valid} valid");
+}
+
+#[test]
+fn inputs_that_deceive_are_found() {
+    let mut setup = full(array(2, 1, 1, 1), 4, TIMING, PLAIN);
+    let writes = random(&setup, Op::Write);
+    // A drive that is empty, and a trace that leaves it so.
+    setup.precondition.fill = 0.0;
+    let few = &writes[..100];
+    let summary = diagnosed(&setup, few);
+    named(&summary, Subject::Input, "never_full");
+    named(&summary, Subject::Input, "too_short");
+    without(&summary, "times_ignored");
+    // Overwritten at random and by the trace for long: nothing is wrong.
+    setup.precondition = Precondition { fill: 1.0, overwrite: Overwrite::Passes(1.0) };
+    let summary = diagnosed(&setup, &writes);
+    ["never_full", "too_short", "times_ignored", "queue_grows"].iter().for_each(|name| without(&summary, name));
+    // The trace has times: a closed loop ignores them, an open one may not keep up.
+    let hasty: Vec<Request> = (0..).zip(&writes).map(|(n, write)| Request { time_ns: n * 10, ..*write }).collect();
+    named(&diagnosed(&setup, &hasty), Subject::Input, "times_ignored");
+    let open = Setup { replay: Replay::AS_TRACED, ..setup };
+    let summary = diagnosed(&open, &hasty);
+    named(&summary, Subject::Input, "queue_grows");
+    without(&summary, "times_ignored");
+    // A map cache of four entries.
+    setup.ftl = FtlChoice::Page(SMALL_OPTIONS, dftl::INFO.set(&[("cmt", 4)]).expect("in range"));
+    setup.geometry.blocks += 8;
+    named(&diagnosed(&setup, &writes), Subject::Input, "map_cache_too_small");
+}
+
+/// A change changes what it says, once, or is none.
+#[test]
+fn a_change_is_one_or_none() {
+    let setup = full(array(2, 1, 1, 1), 4, TIMING, PLAIN);
+    let applies = |what_if: &WhatIf| what_if.applied_to(&setup).is_some();
+    let some: Vec<WhatIf> = WhatIf::ALL.into_iter().filter(applies).collect();
+    // No link, controller, buffer, slots, block layer, map in flash or cache is there to be changed.
+    assert_eq!(some, [WhatIf::Dies, WhatIf::Channels, WhatIf::Depth, WhatIf::Spare, WhatIf::Placement]);
+    let more = WhatIf::Spare.applied_to(&setup).expect("spare");
+    let spare = |setup: &Setup| setup.geometry.pages() - u64::from(setup.logical_pages);
+    assert_eq!(spare(&more), 2 * spare(&setup));
+    assert!(WhatIf::Placement.applied_to(&WhatIf::Placement.applied_to(&setup).expect("shared")).is_none());
+}

@@ -1,0 +1,140 @@
+//! Goal: the parts of response times are all of them. Method: random drives under random schedulers; moments by hand.
+
+use proptest::prelude::*;
+use ssdlab_core::Nanos;
+use ssdlab_sched::SCHEDULERS;
+use ssdlab_sim::{
+    BlockOptions, Clock, DriveOptions, FlushPolicy, Front, LatencySummary, Outcome, PART_NAMES, Parts,
+    PartsByPercentile, Replay, ResponseSummary, Setup, WriteBuffer, run,
+};
+use ssdlab_testkit::drives::{PLAIN, TIMING, array, drive_setup, on_any_drive};
+use ssdlab_testkit::strategies::requests;
+use ssdlab_trace::{Op, Request, SliceSource};
+
+fn replay(setup: &Setup, requests: &[Request]) -> Outcome {
+    run(setup, &mut SliceSource::new(requests), &mut ()).expect("runs")
+}
+
+fn response(outcome: &Outcome) -> &ResponseSummary {
+    outcome.summary.drive.as_ref().expect("a drive").response.as_ref().expect("watched")
+}
+
+/// The parts of a group are the whole, and of a percentile they are of requests as slow as that.
+fn adds_up(parts: Option<PartsByPercentile>, latency: Option<LatencySummary>) {
+    let (Some(parts), Some(latency)) = (parts, latency) else {
+        assert_eq!((parts.is_none(), latency.is_none()), (true, true));
+        return;
+    };
+    assert_eq!(parts.all.requests, latency.count);
+    assert!((parts.all.sum_ns as f64 - latency.mean_ns * latency.count as f64).abs() <= 1e-9 * parts.all.sum_ns as f64);
+    for (group, quantile_ns) in [
+        (parts.all, None),
+        (parts.p50, Some(latency.p50_ns)),
+        (parts.p99, Some(latency.p99_ns)),
+        (parts.p99_9, Some(latency.p99_9_ns)),
+    ] {
+        assert_eq!(group.parts_ns.iter().sum::<u128>(), group.sum_ns);
+        assert!(group.requests > 0);
+        if let Some(quantile_ns) = quantile_ns {
+            assert!(group.sum_ns <= u128::from(group.requests) * u128::from(latency.max_ns));
+            assert!(latency.count > 100 || quantile_ns >= latency.min_ns);
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ssdlab_tiers::cases(1_500))]
+
+    /// On any drive, below any scheduler, with any requests.
+    #[test]
+    fn the_parts_are_the_whole_on_any_drive(
+        setup in on_any_drive(),
+        scheduler in prop::option::of(prop::sample::select(SCHEDULERS)),
+        requests in requests(200),
+    ) {
+        let block = scheduler.map(|info| BlockOptions::of(info.name));
+        let setup = Setup { watch_waits: true, block, check: false, ..setup };
+        let outcome = replay(&setup, &requests);
+        let found = response(&outcome);
+        let latency = outcome.summary.latency.clone().expect("timed");
+        adds_up(Some(found.all), latency.all);
+        adds_up(found.read, latency.read);
+        adds_up(found.write, latency.write);
+        // All dies, all the time.
+        let drive = outcome.summary.drive.as_ref().expect("a drive");
+        let elapsed_ns = outcome.summary.time.expect("timed").elapsed_ns;
+        prop_assert_eq!(found.dies_ns.iter().sum::<u64>(), elapsed_ns * u64::from(drive.dies));
+        // To watch changes nothing.
+        let mut unwatched = replay(&Setup { watch_waits: false, ..setup }, &requests).summary;
+        let mut watched = outcome.summary.clone();
+        watched.diagnosis.clear();
+        unwatched.diagnosis.clear();
+        watched.drive.as_mut().expect("a drive").response = None;
+        prop_assert_eq!(watched, unwatched);
+    }
+}
+
+const PAGE: u64 = 4096;
+
+fn request(op: Op, page: u64, pages: u32) -> Request {
+    Request { time_ns: 0, offset: page * PAGE, bytes: pages * PAGE as u32, op, flags: 0, stream: 0 }
+}
+
+/// A full drive of one die, with `drive` and so many requests outstanding.
+fn one_die(drive: DriveOptions, depth: u32) -> Setup {
+    let mut setup = drive_setup(array(1, 1, 1, 1), 12, 8, depth);
+    setup.precondition.fill = 1.0;
+    Setup { clock: Clock::Event(TIMING, drive), watch_waits: true, ..setup }
+}
+
+/// Parts by name, those that are not 0.
+fn named(parts: &Parts) -> Vec<(&'static str, u128)> {
+    PART_NAMES.into_iter().zip(parts.parts_ns).filter(|(_, ns)| *ns > 0).collect()
+}
+
+/// 100 ns to read, 20 ns to move a page, 1,000 ns to program.
+#[test]
+fn requests_wait_for_what_is_before_them() {
+    // Three reads: the second waits for the first, the third for both.
+    let reads = [0, 3, 9].map(|page| request(Op::Read, page, 1));
+    let found = replay(&one_die(PLAIN, 3), &reads);
+    assert_eq!(named(&response(&found).all.all), [("host_reads", 300), ("bus", 20 + 40 + 60), ("own_work", 300)]);
+    // Two pages of one request: it waits for itself.
+    let found = replay(&one_die(PLAIN, 1), &[request(Op::Read, 0, 2)]);
+    assert_eq!(named(&response(&found).all.all), [("bus", 40), ("own_work", 200)]);
+    // A write, and a read of another page behind it.
+    let found = replay(&one_die(PLAIN, 2), &[request(Op::Write, 0, 1), request(Op::Read, 30, 1)]);
+    let read = response(&found).read.expect("a read").all;
+    assert_eq!(named(&read), [("host_writes", 1_000), ("bus", 40), ("own_work", 100)]);
+    // Half a page is written: the rest is read first.
+    let half = Request { bytes: 2048, ..request(Op::Write, 5, 1) };
+    let found = replay(&one_die(PLAIN, 1), &[half]);
+    assert_eq!(named(&response(&found).all.all), [("partial_pages", 100), ("bus", 40), ("own_work", 1_000)]);
+}
+
+#[test]
+fn the_way_through_the_drive_is_charged_to_its_stations() {
+    let front = Front { link_bytes_per_s: Some(4_096_000_000), command: Nanos(70), ..PLAIN.front };
+    let found = replay(&one_die(DriveOptions { front, ..PLAIN }, 2), &[0, 9].map(|page| request(Op::Read, page, 1)));
+    // The controller takes 70 ns for each, the link 1,000 ns. The second read comes to the die 70 ns later.
+    assert_eq!(
+        named(&response(&found).all.all),
+        [("host_reads", 30), ("bus", 60), ("own_work", 200), ("controller", 210), ("link", 1_000 + 1_880)]
+    );
+    // One page of buffer: the second write waits until the first is programmed, a flush for all.
+    let buffer = Some(WriteBuffer { pages: 1, flush: FlushPolicy::Eager, protected: false });
+    let flush = Request { offset: 0, bytes: 0, ..request(Op::Flush, 0, 0) };
+    let writes = [request(Op::Write, 0, 1), request(Op::Write, 20, 1), flush];
+    let found = replay(&one_die(DriveOptions { buffer, ..PLAIN }, 1), &writes);
+    assert_eq!(named(&response(&found).all.all), [("full_buffer", 1_020), ("flush", 1_020)]);
+}
+
+/// A request that the drive does not take yet waits in the queue.
+#[test]
+fn what_comes_too_early_waits_in_the_queue() {
+    let front = Front { protocol: ssdlab_sim::Protocol::SingleQueue { depth: 1 }, ..PLAIN.front };
+    let setup = Setup { replay: Replay::AS_TRACED, ..one_die(DriveOptions { front, ..PLAIN }, 1) };
+    let late = Request { time_ns: 40, ..request(Op::Read, 9, 1) };
+    let found = replay(&setup, &[request(Op::Read, 0, 1), late]);
+    assert_eq!(named(&response(&found).all.all), [("bus", 40), ("own_work", 200), ("host_queue", 80)]);
+}

@@ -1,0 +1,47 @@
+"""Diagnosing a run, and trying what would change it."""
+
+from ssdlab._ssdlab import ConfigError, SimulationError
+from ssdlab.model.config import Config, Overrides, config_of
+from ssdlab.model.diagnosis import Diagnosis, WhatIf
+from ssdlab.model.requests import Monitor
+from ssdlab.model.simulation import simulate
+from ssdlab.model.trace_file import Given
+
+MOST = 6
+"""Changes that are tried: those of the weightiest findings."""
+
+
+def diagnose(
+    config: Config | Overrides | None = None,
+    trace: Given | None = None,
+    *,
+    what_ifs: bool = True,
+    monitor: Monitor | None = None,
+) -> Diagnosis:
+    """Runs a simulation and says what is the matter.
+
+    Args:
+        config: What to simulate, as of `simulate`.
+        trace: What to replay, as of `simulate`.
+        what_ifs: Whether the changes that findings name are tried, up to six, each by another run.
+        monitor: Told how far each run is. If it returns something true, the rest is left out.
+
+    Raises:
+        ConfigError: As of `simulate`.
+        TraceError: If the trace cannot be read.
+        SimulationError: If a request lies beyond the device and `host.fit` is `error`, or a check fails.
+    """
+    config = config_of(config)
+    result = simulate(config, trace, monitor=monitor)
+    found = result.diagnose()
+    names = dict.fromkeys(name for finding in found.findings for name in finding["what_ifs"])
+    for name in [*names][:MOST] if what_ifs and not found.partial else []:
+        try:
+            changed = simulate(config, trace, monitor=monitor, what_if=name)
+        except (ConfigError, SimulationError) as error:
+            found.what_ifs.append(WhatIf(name, None, str(error)))
+            continue
+        if changed.partial:
+            break
+        found.what_ifs.append(WhatIf(name, changed.summary))
+    return found

@@ -1,0 +1,59 @@
+"""`ssdlab diagnose`."""
+
+from pathlib import Path
+from typing import Annotated
+
+from ssdlab import text
+from ssdlab._ssdlab import ConfigError
+from ssdlab.analyse.diagnose import diagnose as diagnosed
+from ssdlab.cli import options
+from ssdlab.cli.command import App
+from ssdlab.cli.output import deliver
+from ssdlab.cli.progress import watching
+from ssdlab.cli.traces import reads_trace
+from ssdlab.model.diagnosis import Diagnosis, saved_diagnosis
+from ssdlab.model.trace_file import TraceFile
+
+app = App()
+
+EXAMPLES = """
+ssdlab diagnose trace.csv.gz --preset tlc-nvme
+ssdlab diagnose --workload zipf --set time=event --no-what-ifs
+ssdlab diagnose out/result.json
+"""
+
+
+@app.command(examples=EXAMPLES)
+@reads_trace
+def diagnose(
+    trace: TraceFile | None = None,
+    preset: options.Preset = None,
+    config: options.ConfigFiles = [],
+    set: options.Sets = [],
+    workload: options.Workload = None,
+    fit: options.Fit = None,
+    repeat: options.Repeat = None,
+    no_what_ifs: Annotated[
+        bool, options.option("--no-what-ifs", "Do not try what findings say would change them.")
+    ] = False,
+    json: options.Json = False,
+    out: Annotated[Path | None, options.out(Diagnosis)] = None,
+) -> int:
+    """Prints what bounds throughput, what slow requests waited for, why write amplification is what it is, and what of
+    the input is suspicious; then it runs the same requests against drives with one thing changed.
+
+    TRACE may also be the result.json of a run; then nothing is run.
+    """
+    if trace and workload:
+        raise ConfigError("a trace and --workload exclude each other; leave one of them out")
+    saved = trace is not None and all(path.suffix == ".json" for path in trace.paths)
+    short = options.shortcuts(workload=workload, fit=fit, repeat=repeat)
+    if saved and trace:
+        if len(trace.paths) > 1 or preset or config or set or short:
+            name = text.path(trace.paths[0])
+            raise ConfigError(f"{name}: is a run that is over; leave out the settings, or give the trace of the run")
+        return deliver(saved_diagnosis(trace.paths[0]), json=json, out=out)
+    settings = options.configuration(preset, config, set, short)
+    with watching("diagnose") as watch:
+        found = diagnosed(settings, trace, what_ifs=not no_what_ifs, monitor=watch)
+    return deliver(found, json=json, out=out)

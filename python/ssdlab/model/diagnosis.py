@@ -1,0 +1,132 @@
+"""What is the matter with a run."""
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ssdlab import text
+from ssdlab._ssdlab import ConfigError
+from ssdlab.model.envelope import SHAPE
+from ssdlab.model.finding import Finding
+
+Summary = Mapping[str, Any]
+
+
+class WhatIf(NamedTuple):
+    """One thing changed, and what came of it."""
+
+    name: str
+    """What was changed: `dies`, `channels`, `link` or `controller` twice as fast; `buffer`, `slots`, `depth`, `spare` or
+    `cache` twice as much; `protected`, `no_block_layer`, `placement` or `map`."""
+    summary: Summary | None
+    """The figures of the run with the change, those of `Result.summary`; None if there is no such drive."""
+    why_not: str = ""
+    """Why there is none."""
+
+
+class Diagnosis(Finding):
+    """Findings about a run, the weightiest first, with what response times are made of and what changes would do.
+
+    First stands what bounds throughput, then what slow reads and writes are made of, then the rest by share.
+    """
+
+    _page = "diagnosis"
+    _json = "diagnosis.json"
+    saved = "report.html and diagnosis.json"
+
+    def __init__(
+        self,
+        *,
+        source: Mapping[str, Any],
+        configuration: dict[str, Any] | None,
+        summary: Summary,
+        partial: bool,
+        what_ifs: Sequence[WhatIf] = (),
+    ) -> None:
+        self.source = dict(source)
+        """Where the requests came from, as of the result."""
+        self.summary = summary
+        """The figures of the run."""
+        self.what_ifs = list(what_ifs)
+        """The changes that were tried."""
+        self._settings = configuration
+        self._stopped = partial
+
+    @property
+    def findings(self) -> list[dict[str, Any]]:
+        """Each finding: `about`, `name`, `share`, `evidence` and `what_ifs`.
+
+        `share` is between 0 and 1, of what it is about; `evidence` are figures; `what_ifs` are names of changes that
+        would tell whether it is so.
+        """
+        found: list[dict[str, Any]] = self.summary["diagnosis"]
+        return found
+
+    @property
+    def response(self) -> dict[str, Any] | None:
+        """What the response times of `all` requests, `read` and `write` are made of.
+
+        For `all` of them and around `p50`, `p99` and `p99_9`: the `requests`, the `sum_ns` of their response times and
+        its `parts_ns`, which add up to it. None unless `time` is `event`.
+        """
+        drive = self.summary["drive"]
+        found: dict[str, Any] | None = None if drive is None else drive["response"]
+        return found
+
+    @property
+    def partial(self) -> bool:
+        """Whether the run was stopped before its end."""
+        return self._stopped
+
+    def to_dict(self) -> dict[str, Any]:
+        """Findings, the parts of response times and the changes tried, ready for JSON."""
+        return {
+            "findings": self.findings,
+            "response": self.response,
+            "what_ifs": [self._changed(one) for one in self.what_ifs],
+        }
+
+    def _changed(self, what_if: WhatIf) -> dict[str, Any]:
+        after = None if what_if.summary is None else _figures(what_if.summary)
+        return {"name": what_if.name, "before": _figures(self.summary), "after": after, "why_not": what_if.why_not}
+
+    def _source(self) -> Mapping[str, Any]:
+        return self.source
+
+    def _configuration(self) -> dict[str, Any] | None:
+        return self._settings
+
+
+def _figures(summary: Summary) -> dict[str, float | None]:
+    time, latency = summary["time"] or {}, summary["latency"] or {}
+    return {
+        "iops": time.get("iops"),
+        "read_p99_ns": (latency.get("read") or {}).get("p99_ns"),
+        "write_p99_ns": (latency.get("write") or {}).get("p99_ns"),
+        "write_amplification": summary["write_amplification"],
+    }
+
+
+def saved_diagnosis(path: str | os.PathLike[str]) -> Diagnosis:
+    """The diagnosis of a run that was saved: of its `result.json`, or of what `ssdlab run --json` printed.
+
+    Raises:
+        ConfigError: If it is no such file, or one of another version.
+    """
+    name = text.path(path)
+    try:
+        found = json.loads(Path(path).read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise ConfigError(f"{name}: is no JSON ({error}); give the result.json of 'ssdlab run --out DIR'") from None
+    kind = found.get("kind") if isinstance(found, dict) else None
+    if kind != "result":
+        raise ConfigError(f"{name}: kind: is {kind!r}, not the result of a run; give the result.json of 'ssdlab run'")
+    shape = (found.get("version") or {}).get("shape")
+    result = found.get("result") or {}
+    if shape != SHAPE or "diagnosis" not in result:
+        raise ConfigError(f"{name}: version: was written by another version of ssdlab; run it again with this one")
+    return Diagnosis(
+        source=found["source"], configuration=found["configuration"], summary=result, partial=found["partial"]
+    )

@@ -1,0 +1,340 @@
+"""The page of a diagnosis: findings, parts of response times and changes in words."""
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from typing import Any
+
+from ssdlab import text
+from ssdlab.model.diagnosis import Diagnosis, Summary
+from ssdlab.model.source import chosen, source_text
+from ssdlab.view.page import Page, Paragraph, Section, Table
+
+Finding = Mapping[str, Any]
+Evidence = Mapping[str, float]
+
+TOP = 3
+"""Findings that stand on the page of a run."""
+
+PARTS = {
+    "own_work": "own work of the cells",
+    "host_reads": "behind host reads",
+    "host_writes": "behind host writes",
+    "partial_pages": "rest of partial pages",
+    "collection": "behind collection or merges",
+    "map": "map in flash",
+    "bus": "channel",
+    "order": "operations elsewhere first",
+    "controller": "controller",
+    "link": "link",
+    "full_buffer": "full write buffer",
+    "flush": "flush",
+    "host_queue": "queues of host and drive",
+}
+"""Parts of a response time in words."""
+
+WHAT_IFS = {
+    "dies": "cells twice as fast",
+    "channels": "channels twice as fast",
+    "link": "link twice as fast",
+    "controller": "controller twice as fast",
+    "buffer": "write buffer twice as large",
+    "protected": "write buffer that survives a power loss",
+    "slots": "drive that takes twice as many requests at a time",
+    "depth": "twice as many requests outstanding",
+    "no_block_layer": "no block layer",
+    "spare": "twice the spare",
+    "placement": "survivors of collection in blocks of their own",
+    "map": "map wholly in RAM",
+    "cache": "cache twice as large",
+}
+"""Changes in words."""
+
+WORK = {
+    "host_reads": "reads of the host",
+    "host_writes": "programs of the host's data",
+    "partial_pages": "reads of the rest of pages written in part",
+    "collection": "collection",
+    "merges": "merges",
+    "map": "the map in flash",
+}
+"""What keeps dies busy, in words."""
+
+_Words = tuple[str, str]
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %"
+
+
+def _utilisations(evidence: Evidence) -> str:
+    busy = [f"{name} {_percent(evidence[name])}" for name in ("dies", "channels", "link", "controller")]
+    return f"busy: {', '.join(busy)}; {text.decimal(evidence['outstanding'])} requests outstanding on average"
+
+
+def _resource(name: str, evidence: Evidence, _share: float) -> _Words:
+    number = "are" if name.endswith("s") else "is"
+    return f"the {name} {number} busy {_percent(evidence[name])} of the time", _utilisations(evidence)
+
+
+def _work(name: str, evidence: Evidence, _share: float) -> _Words:
+    kind = "collection" if name == "merges" else name
+    return (
+        f"the dies are busy {_percent(evidence['dies'])} of the time, with {WORK[name]} for "
+        f"{_percent(evidence[f'cells_{kind}'])} of it",
+        _utilisations(evidence),
+    )
+
+
+def _uneven(name: str, evidence: Evidence, _share: float) -> _Words:
+    kind = name.removeprefix("uneven_")
+    return (
+        f"one of the {kind} is busy {_percent(evidence['busiest'])} of the time, the mean {_percent(evidence[kind])}: "
+        "requests do not spread",
+        _utilisations(evidence),
+    )
+
+
+def _waiting(headline: str, evidence: Evidence, share: float) -> _Words:
+    return f"{headline} takes {_percent(share)} of the response times", _utilisations(evidence)
+
+
+def _host(evidence: Evidence, _share: float) -> _Words:
+    return (
+        f"the host keeps {text.decimal(evidence['outstanding'])} requests outstanding, the drive has "
+        f"{text.count(evidence['dies_count'])} dies",
+        _utilisations(evidence),
+    )
+
+
+def _arrivals(evidence: Evidence, _share: float) -> _Words:
+    return "the drive keeps up with the arrivals of its requests", _utilisations(evidence)
+
+
+_Wording = Callable[[Evidence, float], _Words]
+
+THROUGHPUT: Mapping[str, _Wording] = {
+    **{name: partial(_resource, name) for name in ("controller", "link", "channels", "dies")},
+    **{name: partial(_work, name) for name in WORK},
+    **{name: partial(_uneven, name) for name in ("uneven_dies", "uneven_channels")},
+    "full_buffer": partial(_waiting, "waiting for room in the write buffer"),
+    "flush": partial(_waiting, "waiting for flushes"),
+    "block_layer": partial(_waiting, "waiting in the block layer"),
+    "queue_slots": partial(_waiting, "waiting until the drive takes a request"),
+    "host_depth": _host,
+    "arrivals": _arrivals,
+}
+"""What bounds throughput: headline and evidence."""
+
+
+def _slow(kind: str, finding: Finding) -> _Words:
+    evidence = finding["evidence"]
+    return (
+        f"slow {kind}: {_percent(finding['share'])} of their time at p99 is {PARTS[finding['name']]}",
+        f"response time {text.duration(evidence['p50_ns'])} at p50 ({_percent(evidence['p50_share'])} of it), "
+        f"{text.duration(evidence['p99_ns'])} at p99, {text.duration(evidence['p99_9_ns'])} at p99.9 "
+        f"({_percent(evidence['p99_9_share'])})",
+    )
+
+
+def _amplified(evidence: Evidence) -> str:
+    amplification = evidence.get("write_amplification")
+    return "" if amplification is None else f"write amplification {text.ratio(amplification)}; "
+
+
+def _collected(evidence: Evidence, share: float) -> _Words:
+    return (
+        f"write amplification: {_percent(share)} of what is programmed are copies of collection",
+        f"{_amplified(evidence)}a victim is {_percent(evidence['valid_share_of_victims'])} valid; collection lives on "
+        f"{_percent(evidence['effective_op_over_logical'])} of spare",
+    )
+
+
+def _merged(evidence: Evidence, share: float) -> _Words:
+    kinds = ", ".join(f"{text.count(evidence[kind])} {kind}" for kind in ("full", "partial", "switch"))
+    associated = evidence.get("associativity")
+    each = "" if associated is None else f"; {text.decimal(associated)} logical blocks in a reclaim"
+    return (
+        f"write amplification: {_percent(share)} of what is programmed are copies of merges",
+        f"{_amplified(evidence)}merges: {kinds}{each}",
+    )
+
+
+def _map_written(evidence: Evidence, share: float) -> _Words:
+    hits = evidence.get("hit_ratio")
+    return (
+        f"write amplification: {_percent(share)} of what is programmed are pages of the map",
+        f"{_amplified(evidence)}look-ups served from RAM: {text.MISSING if hits is None else _percent(hits)}",
+    )
+
+
+def _partial(evidence: Evidence, share: float) -> _Words:
+    return (
+        f"{_percent(share)} of the pages that the host writes are written in part",
+        f"{text.count(evidence['pages'])} pages of {text.size(evidence['page_bytes'])} are read before they are "
+        "programmed; writes of whole pages, or smaller pages, would avoid that",
+    )
+
+
+def _held_back(evidence: Evidence, share: float) -> _Words:
+    return (
+        f"the FTL holds back {_percent(share)} of the spare",
+        f"of {_percent(evidence['op_over_logical'])} over-provisioning collection has "
+        f"{_percent(evidence['effective_op_over_logical'])}",
+    )
+
+
+def _worn(evidence: Evidence, _share: float) -> _Words:
+    return (
+        "blocks wear unevenly",
+        f"{text.decimal(evidence['erase_mean'])} erases of a block on average, {text.count(evidence['erase_max'])} of "
+        "the most worn",
+    )
+
+
+def _never_full(evidence: Evidence, _share: float) -> _Words:
+    return (
+        "the drive never gets full: nothing had to be erased",
+        f"{text.count(evidence['pages_written'])} pages written, {text.count(evidence['physical_pages'])} in flash; "
+        "write amplification and wear say nothing of steady state: --set precondition.overwrite=steady",
+    )
+
+
+def _short(evidence: Evidence, _share: float) -> _Words:
+    return (
+        "the trace is too short for a steady state",
+        f"the host wrote {text.significant(evidence['capacities_written'])} times the capacity; "
+        "--repeat until-steady replays it until it is steady",
+    )
+
+
+def _ignored(evidence: Evidence, _share: float) -> _Words:
+    took = evidence.get("elapsed_ns")
+    return (
+        "the trace has times, and the replay ignores them",
+        f"the trace lasts {text.duration(evidence['trace_ns'])}"
+        + ("" if took is None else f", the replay {text.duration(took)}")
+        + "; --set host.replay=open keeps to its times",
+    )
+
+
+def _behind(evidence: Evidence, _share: float) -> _Words:
+    return (
+        "requests come faster than the drive serves them: response times are those of a growing queue",
+        f"the drive finished {text.duration(evidence['behind_ns'])} after the last arrival",
+    )
+
+
+def _misses(what: str, evidence: Evidence, _share: float) -> _Words:
+    return f"the working set is larger than the {what}", f"{_percent(evidence['miss_ratio'])} of the look-ups miss"
+
+
+OTHERS: Mapping[tuple[str, str], _Wording] = {
+    ("write_amplification", "collection"): _collected,
+    ("write_amplification", "merges"): _merged,
+    ("write_amplification", "map"): _map_written,
+    ("write_amplification", "partial_pages"): _partial,
+    ("write_amplification", "spare_held_back"): _held_back,
+    ("wear", "uneven_wear"): _worn,
+    ("input", "never_full"): _never_full,
+    ("input", "too_short"): _short,
+    ("input", "times_ignored"): _ignored,
+    ("input", "queue_grows"): _behind,
+    ("input", "map_cache_too_small"): partial(_misses, "cache of the map"),
+    ("input", "cache_too_small"): partial(_misses, "cache"),
+}
+"""The other findings: headline and evidence."""
+
+
+def words(finding: Finding) -> _Words:
+    """A finding as a headline and its evidence."""
+    about, name, share, evidence = finding["about"], finding["name"], finding["share"], finding["evidence"]
+    if about == "throughput":
+        headline, shown = THROUGHPUT[name](evidence, share)
+        return f"throughput is bounded: {headline}", shown
+    if about in ("slow_reads", "slow_writes"):
+        return _slow(about.removeprefix("slow_"), finding)
+    return OTHERS[about, name](evidence, share)
+
+
+def top(findings: "list[dict[str, Any]]") -> list[str]:
+    """The weightiest findings, a line each."""
+    return [f"{number}. {words(finding)[0]}" for number, finding in enumerate(findings[:TOP], 1)]
+
+
+def page(diagnosis: Diagnosis) -> Page:
+    """The page of a diagnosis."""
+    sections = [Section("Findings", [*_findings(diagnosis)])]
+    if diagnosis.response is not None:
+        sections.append(Section("What requests wait for", [parts_table(diagnosis.response)]))
+    if diagnosis.what_ifs:
+        untried = [
+            Paragraph(f"{WHAT_IFS[one.name]}: could not be tried: {one.why_not}", "soft")
+            for one in diagnosis.what_ifs
+            if one.summary is None
+        ]
+        sections.append(Section("What if", [_changes(diagnosis), *untried]))
+    return Page(
+        title=source_text(diagnosis.source),
+        chosen=chosen(diagnosis.source),
+        partial="the run was stopped before its end" if diagnosis.partial else "",
+        sections=sections,
+    )
+
+
+def _findings(diagnosis: Diagnosis) -> Iterator[Paragraph]:
+    for number, finding in enumerate(diagnosis.findings, 1):
+        headline, evidence = words(finding)
+        yield Paragraph(f"{number}. {headline}", "strong")
+        yield Paragraph(evidence)
+        if finding["what_ifs"]:
+            yield Paragraph(f"would tell: {', '.join(WHAT_IFS[name] for name in finding['what_ifs'])}", "soft")
+    if not diagnosis.findings:
+        yield Paragraph("nothing stands out")
+
+
+COLUMNS = {"all": "all", "p50": "p50", "p99": "p99", "p99_9": "p99.9"}
+
+
+def parts_table(response: Mapping[str, Any]) -> Table:
+    """The mean response times around percentiles by their parts."""
+    groups = [(f"{op}s {word}", response[op][key]) for op in ("read", "write") if response[op]
+              for key, word in COLUMNS.items()]  # fmt: skip
+
+    def mean(group: Mapping[str, Any], ns: int) -> str:
+        return text.duration(ns / group["requests"]) if ns else text.MISSING
+
+    rows = [
+        (label, *(mean(group, group["parts_ns"].get(part, 0)) for _, group in groups))
+        for part, label in PARTS.items()
+        if any(part in group["parts_ns"] for _, group in groups)
+    ]
+    whole = ("response time", *(mean(group, group["sum_ns"]) for _, group in groups))
+    note = "Means over the requests around a percentile q: those between the percentiles q ± (1 - q) / 2. The parts "
+    note += "add up to the response time."
+    return Table(("", *(label for label, _ in groups)), [*rows, whole], "Parts of response times", note=note, wide=True)
+
+
+def _changes(diagnosis: Diagnosis) -> Table:
+    found = diagnosis.to_dict()["what_ifs"]
+    columns = {
+        "iops": ("requests/s", text.short_count),
+        "read_p99_ns": ("reads p99", text.duration),
+        "write_p99_ns": ("writes p99", text.duration),
+        "write_amplification": ("write amplification", text.ratio),
+    }
+
+    def cells(figures: Mapping[str, float | None]) -> list[str]:
+        values = [(figures[key], write) for key, (_, write) in columns.items()]
+        return [text.MISSING if value is None else write(value) for value, write in values]
+
+    rows = [("as it is", *cells(found[0]["before"]))]
+    rows += [(WHAT_IFS[one["name"]], *cells(one["after"])) for one in found if one["after"]]
+    return Table(("", *(label for label, _ in columns.values())), rows, "The same requests with one thing changed")
+
+
+def of_run(summary: Summary) -> Iterator[Section]:
+    """What the report of a run says of it."""
+    response = (summary["drive"] or {}).get("response")
+    if response is None:
+        return
+    yield Section("What requests wait for", [parts_table(response)], terminal=False)

@@ -1,0 +1,89 @@
+"""What a diagnosis says, and of what."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+import ssdlab
+from conftest import ROOT, SMALL_SETS, Cli
+from ssdlab.view.pages import diagnosis as words
+
+
+@pytest.fixture
+def in_time(small: ssdlab.Config) -> ssdlab.Config:
+    """The small device at work on many requests."""
+    return small.with_overrides({"time": "event", "workload.requests": 3000, "workload.reads": "50%"})
+
+
+def test_parts_add_up_to_the_response_times(in_time: ssdlab.Config) -> None:
+    result = ssdlab.simulate(in_time)
+    response = result.diagnose().response
+    assert response is not None
+    for op in ("all", "read", "write"):
+        assert response[op]["all"]["requests"] == result.summary["latency"][op]["count"]
+        for group in ("all", "p50", "p99", "p99_9"):
+            parts = response[op][group]
+            assert sum(parts["parts_ns"].values()) == parts["sum_ns"] > 0
+            assert set(parts["parts_ns"]) <= set(words.PARTS)
+    assert ssdlab.simulate(in_time, diagnose=False).summary["drive"]["response"] is None
+
+
+def test_findings_are_in_words(in_time: ssdlab.Config) -> None:
+    found = ssdlab.simulate(in_time).diagnose()
+    assert found.findings[0]["about"] == "throughput"
+    for finding in found.findings:
+        headline, evidence = words.words(finding)
+        assert headline and evidence and "nan" not in headline + evidence
+        assert set(finding["what_ifs"]) <= set(words.WHAT_IFS)
+    html = found.report_html()
+    assert all(part in html for part in ("Findings", "What requests wait for", "own work of the cells"))
+
+
+def test_the_document_names_what_is_found_and_nothing_else() -> None:
+    text = (ROOT / "docs" / "diagnose.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (`\w+`(?:, `\w+`)*) \| (`\w+`(?:, `\w+`)*|a part, below) \|", text, re.MULTILINE)
+    told = {(about, name) for subjects, names in rows for about in re.findall(r"`(\w+)`", subjects)
+            for name in re.findall(r"`(\w+)`", names)}  # fmt: skip
+    assert told == {("throughput", name) for name in words.THROUGHPUT} | {*words.OTHERS}
+    assert all(f"`{name}`" in text for name in (*words.PARTS, *words.WHAT_IFS))
+
+
+def test_a_run_ends_with_the_weightiest(cli: Cli) -> None:
+    arguments = [*SMALL_SETS, "--set", "workload.requests=2000"]
+    last = cli("run", *arguments, "--set", "time=event").stdout.splitlines()[-3:]
+    assert [line[:3] for line in last] == ["1. ", "2. ", "3. "]
+    assert "1. " not in cli("run", *arguments).stdout
+
+
+def test_a_saved_run_is_diagnosed_as_it_was(cli: Cli, tmp_path: Path) -> None:
+    arguments = [*SMALL_SETS, "--set", "time=event", "--set", "workload.requests=2000"]
+    cli("run", *arguments, "--out", "out")
+    saved = json.loads(cli("diagnose", "out/result.json", "--json").stdout)
+    fresh = json.loads(cli("diagnose", *arguments, "--no-what-ifs", "--json").stdout)
+    assert saved["result"] == fresh["result"] and saved["kind"] == "diagnosis"
+    tried = json.loads(cli("diagnose", *arguments, "--json").stdout)["result"]
+    assert tried["findings"] == fresh["result"]["findings"]
+    names = [one["name"] for one in tried["what_ifs"]]
+    assert names and len(names) == len(set(names))
+    assert all(one["after"]["iops"] > 0 for one in tried["what_ifs"])
+
+
+@pytest.mark.parametrize(
+    ("content", "arguments", "message"),
+    [
+        ("{", [], "is no JSON"),
+        ("[1]", [], "kind: is None, not the result of a run"),
+        ('{"kind": "comparison"}', [], "kind: is 'comparison', not the result of a run"),
+        ('{"kind": "result", "version": {"shape": 0}, "result": {}}', [], "written by another version of ssdlab"),
+        ("{}", ["--set", "seed=2"], "leave out the settings, or give the trace of the run"),
+    ],
+)
+def test_what_is_no_saved_run_is_refused(
+    content: str, arguments: list[str], message: str, cli: Cli, tmp_path: Path
+) -> None:
+    (tmp_path / "run.json").write_text(content, encoding="utf-8")
+    done = cli("diagnose", "run.json", *arguments, check=False)
+    assert done.returncode == 2 and message in done.stderr and done.stderr.startswith("ssdlab: run.json: ")
+    assert len(done.stderr.splitlines()) == 1
