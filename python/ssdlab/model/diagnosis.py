@@ -18,8 +18,8 @@ class WhatIf(NamedTuple):
     """One thing changed, and what came of it."""
 
     name: str
-    """What was changed: `dies`, `channels`, `link` or `controller` twice as fast; `buffer`, `slots`, `depth`, `spare` or
-    `cache` twice as much; `protected`, `no_block_layer`, `placement` or `map`."""
+    """What was changed: `dies`, `channels`, `link` or `controller` twice as fast; `buffer`, `slots`, `depth`, `spare`
+    or `cache` twice as much; `protected`, `no_block_layer`, `placement` or `map`."""
     summary: Summary | None
     """The figures of the run with the change, those of `Result.summary`; None if there is no such drive."""
     why_not: str = ""

@@ -40,10 +40,9 @@ pub(super) fn limit(setup: &Setup, summary: &Summary) -> Option<Finding> {
             name => Finding::new(Subject::Throughput, name, busiest.1).tried_by(&[busiest.2]),
         }
     } else if drive.die_utilisation.max >= SATURATED {
-        uneven("uneven_dies", drive.die_utilisation.max, drive.die_utilisation.mean).tried_by(&[WhatIf::Dies])
+        uneven("uneven_dies", drive.die_utilisation.max).tried_by(&[WhatIf::Dies])
     } else if drive.channel_utilisation.max >= SATURATED {
-        uneven("uneven_channels", drive.channel_utilisation.max, drive.channel_utilisation.mean)
-            .tried_by(&[WhatIf::Channels])
+        uneven("uneven_channels", drive.channel_utilisation.max).tried_by(&[WhatIf::Channels])
     } else {
         waiting(setup, drive.response.as_ref()).unwrap_or_else(|| host(setup, drive, busiest.1))
     };
@@ -99,7 +98,7 @@ fn of_cells(kind: &str) -> &'static str {
     }
 }
 
-fn uneven(name: &'static str, max: f64, mean: f64) -> Finding {
+fn uneven(name: &'static str, max: f64) -> Finding {
     Finding::new(Subject::Throughput, name, max).with("busiest", max)
 }
 

@@ -18,7 +18,7 @@ use crate::{
 
 const BLOCKS_PER_PLANE: u32 = 4;
 const PAGES_PER_BLOCK: u32 = 8;
-const WORLDS: u64 = 400;
+const WORLDS: u64 = 150;
 
 /// Die, and number among its operations.
 type Id = (u32, u64);
