@@ -82,7 +82,7 @@ fn planted() -> Vec<Planted> {
     plant("merges", setup, random(&setup, Op::Write), Some((WhatIf::Spare, 1.1)));
     let mut setup = full(array(2, 2, 1, 1), 32, TIMING, PLAIN);
     setup.ftl = FtlChoice::Page(SMALL_OPTIONS, dftl::INFO.set(&[("cmt", 4)]).expect("in range"));
-    setup.geometry.blocks += 8;
+    setup.geometry.blocks += 48;
     plant("map", setup, random(&setup, Op::Read), Some((WhatIf::Map, 1.3)));
     let slow_reads = Timing { read: PageTimes::uniform(Nanos(4_000)), ..TIMING };
     let mut setup = full(array(2, 1, 1, 1), 16, slow_reads, PLAIN);
@@ -104,7 +104,7 @@ fn planted() -> Vec<Planted> {
     plant("block_layer", setup, random(&setup, Op::Read), Some((WhatIf::NoBlockLayer, 2.0)));
     let setup = full(eight, 16, TIMING, PLAIN);
     let on_one_die =
-        random(&setup, Op::Read).iter().map(|read| Request { offset: read.offset / PAGE / 8 * 8 * PAGE, ..*read });
+        random(&setup, Op::Read).into_iter().map(|read| Request { offset: read.offset / PAGE / 8 * 8 * PAGE, ..read });
     plant("uneven_dies", setup, on_one_die.collect(), Some((WhatIf::Dies, 1.5)));
     let setup = full(eight, 1, TIMING, PLAIN);
     plant("host_depth", setup, random(&setup, Op::Read), Some((WhatIf::Depth, 1.6)));
@@ -116,19 +116,24 @@ fn planted() -> Vec<Planted> {
 
 #[test]
 fn the_first_finding_names_what_limits_a_drive_and_the_change_confirms_it() {
+    let mut wrong = Vec::new();
     for (name, setup, requests, confirmed) in planted() {
         let summary = diagnosed(&setup, &requests);
         let first = &summary.diagnosis[0];
-        assert_eq!((first.about, first.name), (Subject::Throughput, name), "{name}: {:#?}", summary.diagnosis);
+        if (first.about, first.name) != (Subject::Throughput, name) {
+            wrong.push(format!("{name}: {first:?}"));
+        }
         let Some((what_if, gain)) = confirmed else {
             assert_eq!(first.what_ifs, [], "{name}");
             continue;
         };
-        assert!(first.what_ifs.contains(&what_if), "{name}: {first:?}");
         let changed = diagnosed(&what_if.applied_to(&setup).expect("a change"), &requests);
         let gained = iops(&changed) / iops(&summary);
-        assert!(gained >= gain, "{name}: {what_if:?} gains {gained}");
+        if !first.what_ifs.contains(&what_if) || gained < gain {
+            wrong.push(format!("{name}: {what_if:?} gains {gained}, of {:?}", first.what_ifs));
+        }
     }
+    assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
 fn named(summary: &Summary, about: Subject, name: &str) -> Finding {
@@ -178,7 +183,7 @@ fn inputs_that_deceive_are_found() {
     without(&summary, "times_ignored");
     // A map cache of four entries.
     setup.ftl = FtlChoice::Page(SMALL_OPTIONS, dftl::INFO.set(&[("cmt", 4)]).expect("in range"));
-    setup.geometry.blocks += 8;
+    setup.geometry.blocks += 24;
     named(&diagnosed(&setup, &writes), Subject::Input, "map_cache_too_small");
 }
 
