@@ -81,7 +81,8 @@ fn planted() -> Vec<Planted> {
     setup.ftl = FtlChoice::Log(log::fast::INFO.defaults(), 3);
     plant("merges", setup, random(&setup, Op::Write), Some((WhatIf::Spare, 1.1)));
     let mut setup = full(array(2, 2, 1, 1), 32, TIMING, PLAIN);
-    setup.ftl = FtlChoice::Page(SMALL_OPTIONS, dftl::INFO.set(&[("cmt", 4)]).expect("in range"));
+    // Many pages of the map, so that they spread.
+    setup.ftl = FtlChoice::Page(SMALL_OPTIONS, dftl::INFO.set(&[("cmt", 4), ("entry", 64)]).expect("in range"));
     setup.geometry.blocks += 48;
     plant("map", setup, random(&setup, Op::Read), Some((WhatIf::Map, 1.3)));
     let slow_reads = Timing { read: PageTimes::uniform(Nanos(4_000)), ..TIMING };

@@ -3,7 +3,7 @@
 use ssdlab_nand::backend::parallel::Wait;
 
 use super::{Finding, Subject};
-use crate::observe::activity::DriveSummary;
+use crate::observe::activity::{DriveSummary, Spread};
 use crate::observe::summary::{Summary, TimeSummary};
 use crate::observe::waits::{Part, ResponseSummary};
 use crate::setup::drive::{DriveOptions, Front};
@@ -14,6 +14,12 @@ use crate::setup::{Clock, Setup};
 /// A resource that is busy for this share of the time bounds throughput: what is left is lost to requests that come
 /// unevenly.
 const SATURATED: f64 = 0.7;
+
+/// One of a kind does too much if it does so many times as much as the mean.
+const UNEVEN: f64 = 2.0;
+
+/// With so many requests outstanding for each die, it is not the host that keeps a drive from being busy.
+const ENOUGH: f64 = 2.0;
 
 /// A part that is this share of the response times bounds throughput where nothing is saturated.
 const PREVAILING: f64 = 0.5;
@@ -34,17 +40,23 @@ pub(super) fn limit(setup: &Setup, summary: &Summary) -> Option<Finding> {
         ("dies", drive.die_utilisation.mean, WhatIf::Dies),
     ];
     let busiest = busy.iter().fold(busy[0], |most, one| if one.1 > most.1 { *one } else { most });
+    let is_uneven = |of: &Spread| of.max >= SATURATED && of.max >= UNEVEN * of.mean;
+    let by_use = || match busiest.0 {
+        "dies" => at_work(summary, drive, busiest.1),
+        name => Finding::new(Subject::Throughput, name, busiest.1).tried_by(&[busiest.2]),
+    };
     let found = if busiest.1 >= SATURATED {
-        match busiest.0 {
-            "dies" => at_work(summary, drive, busiest.1),
-            name => Finding::new(Subject::Throughput, name, busiest.1).tried_by(&[busiest.2]),
-        }
-    } else if drive.die_utilisation.max >= SATURATED {
-        uneven("uneven_dies", drive.die_utilisation.max).tried_by(&[WhatIf::Dies])
-    } else if drive.channel_utilisation.max >= SATURATED {
-        uneven("uneven_channels", drive.channel_utilisation.max).tried_by(&[WhatIf::Channels])
+        by_use()
+    } else if is_uneven(&drive.die_utilisation) {
+        uneven("uneven_dies", &drive.die_utilisation).tried_by(&[WhatIf::Dies])
+    } else if is_uneven(&drive.channel_utilisation) {
+        uneven("uneven_channels", &drive.channel_utilisation).tried_by(&[WhatIf::Channels])
+    } else if let Some(found) = waiting(setup, drive.response.as_ref()) {
+        found
+    } else if drive.queue_depth_mean >= ENOUGH * f64::from(drive.dies) {
+        by_use()
     } else {
-        waiting(setup, drive.response.as_ref()).unwrap_or_else(|| host(setup, drive, busiest.1))
+        host(setup, drive, busiest.1)
     };
     Some(
         busy.iter()
@@ -98,8 +110,8 @@ fn of_cells(kind: &str) -> &'static str {
     }
 }
 
-fn uneven(name: &'static str, max: f64) -> Finding {
-    Finding::new(Subject::Throughput, name, max).with("busiest", max)
+fn uneven(name: &'static str, of: &Spread) -> Finding {
+    Finding::new(Subject::Throughput, name, of.max).with("busiest", of.max)
 }
 
 /// What prevails in the response times where nothing is saturated.
