@@ -204,10 +204,16 @@ def test_names_are_read_whatever_their_case(cli: Cli, trace: Path) -> None:
         (["run", "-w", "zip"], '--workload: workload.pattern: "zip" is not one of'),
         (["compare", "--case", "a: seed=x", "--case", "b: seed=2"], "--case a: seed: expected a whole number"),
         (["calibrate", "--size", "3"], '--size: workload.size: "3" is not a size'),
-        (["advise", "mapcache", "t.csv", "--target", "95"], '--target: "95" may mean 95% or, as a share of 1, 9500%'),
+        (
+            ["advise", "mapcache", "t.csv", "--target", "95"],
+            '--target: "95" is not a share: the % sign is missing; write "95%"',
+        ),
         (["cache", "bench", "--pages", "many"], '--pages: "many" is not a whole number'),
         (["cache", "bench", "--writes", "0.1"], '--writes: "0.1" may mean 0.1% or'),
-        (["cache", "plan", "--memory", "1GiB", "--data", "8GiB", "--share", "40"], '--share: "40" may mean 40% or'),
+        (
+            ["cache", "plan", "--memory", "1GiB", "--data", "8GiB", "--share", "40"],
+            '--share: "40" is not a share: the % sign is missing; write "40%"',
+        ),
     ],
 )
 def test_the_option_that_was_typed_is_to_blame(cli: Cli, arguments: list[str], said: str) -> None:

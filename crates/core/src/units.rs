@@ -123,27 +123,33 @@ pub fn write_percent(percent: f64) -> String {
 
 /// Reads a share such as `"7%"` as the fraction 0.07.
 pub fn parse_percent(text: &str) -> Result<f64, UnitError> {
-    let fail = |why: &str| UnitError(format!("{text:?} is not a share: {why}; write it like \"7%\" or \"12.5%\""));
+    let fail = |why: &str, remedy: &str| UnitError(format!("{text:?} is not a share: {why}; write {remedy}"));
+    let malformed = |why| fail(why, "it like \"7%\" or \"12.5%\"");
     let Some(number) = text.trim().strip_suffix('%').map(str::trim_end) else {
-        return Err(ambiguous_share(text).unwrap_or_else(|| fail("the % sign is missing")));
+        const UNSIGNED: &str = "the % sign is missing";
+        return Err(match text.trim().parse::<f64>() {
+            Ok(number) if (0.0..=MOST_WHOLES).contains(&number) => ambiguous_share(text, number),
+            Ok(number) if number.is_finite() && number > 0.0 => fail(UNSIGNED, &format!("{:?}", write_percent(number))),
+            _ => malformed(UNSIGNED),
+        });
     };
     if !number.starts_with(|c: char| c.is_ascii_digit()) || number.contains(['e', 'E']) {
-        return Err(fail("it does not start with a number"));
+        return Err(malformed("it does not start with a number"));
     }
-    let value: f64 = number.parse().map_err(|_| fail("the number cannot be read"))?;
+    let value: f64 = number.parse().map_err(|_| malformed("the number cannot be read"))?;
     Ok(value / 100.0)
 }
 
-/// A number without its sign may be meant in percent or as a share of 1: both spellings.
-fn ambiguous_share(text: &str) -> Option<UnitError> {
+/// A larger number without its sign is meant in percent: nothing takes a share of more than 1000%.
+const MOST_WHOLES: f64 = 10.0;
+
+/// A number without its sign that may be meant in percent or as a share of 1: both spellings.
+fn ambiguous_share(text: &str, number: f64) -> UnitError {
     let text = text.trim();
-    let number: f64 = text.parse().ok().filter(|number: &f64| number.is_finite() && *number >= 0.0)?;
     // The product is a decimal number; what binary adds to it is no part of it.
     let of_one = (number * 1e11).round() / 1e9;
     let [percent, share] = [number, of_one].map(write_percent);
-    Some(UnitError(format!(
-        "{text:?} may mean {percent} or, as a share of 1, {share}; write \"{percent}\" or \"{share}\""
-    )))
+    UnitError(format!("{text:?} may mean {percent} or, as a share of 1, {share}; write \"{percent}\" or \"{share}\""))
 }
 
 /// Reads a number such as `"1000"`, `"1_000"`, `"20k"`, `"1.5M"` or `"1e6"`; its prefixes are decimal.
@@ -271,6 +277,8 @@ mod tests {
         let ambiguous = |text| parse_percent(text).unwrap_err().to_string();
         assert_eq!(ambiguous("7"), "\"7\" may mean 7% or, as a share of 1, 700%; write \"7%\" or \"700%\"");
         assert_eq!(ambiguous("0.07"), "\"0.07\" may mean 0.07% or, as a share of 1, 7%; write \"0.07%\" or \"7%\"");
+        assert_eq!(ambiguous("95"), "\"95\" is not a share: the % sign is missing; write \"95%\"");
+        assert!(ambiguous("-7").ends_with("missing; write it like \"7%\" or \"12.5%\""));
         assert_eq!([parse_rate("20k/s"), parse_rate("20K/s")], [Ok(20_000.0), Ok(20_000.0)]);
         assert_eq!(parse_bandwidth("3.5GB/s"), Ok(3_500_000_000));
         assert!(parse_bandwidth("600Mb/s").unwrap_err().to_string().contains("counts bits"));
