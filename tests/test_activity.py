@@ -13,8 +13,8 @@ import faked
 import ssdlab
 from conftest import SMALL, SMALL_SETS, Cli
 from ssdlab.model.columns import GanttColumns
+from ssdlab.view.charts import activity as activity_plots
 from ssdlab.view.pages import quantities, remarks
-from ssdlab.view.plots import activity as activity_plots
 from tiers import examples
 
 EVENT = {

@@ -11,9 +11,9 @@ import pytest
 import ssdlab
 from conftest import ROOT, SMALL_SETS, Cli
 from ssdlab import _ssdlab
+from ssdlab.view.charts import log as log_plots
+from ssdlab.view.charts import result as plots
 from ssdlab.view.pages import quantities
-from ssdlab.view.plots import log as log_plots
-from ssdlab.view.plots import result as plots
 
 LOGGED = ("bast", "fast", "faster", "sbfast")
 STREAMS = {"workload.pattern": "streams", "workload.requests": 20_000, "workload.reads": "10%"}

@@ -6,8 +6,8 @@ import pytest
 
 import ssdlab
 from conftest import SMALL_SETS, Cli
+from ssdlab.view.charts import result as plots
 from ssdlab.view.pages import quantities
-from ssdlab.view.plots import result as plots
 
 MAPS: dict[str, dict[str, str | int]] = {
     "segments": {"ftl.page.map.segments.cache": "4KiB", "ftl.page.map.segments.segment": "1KiB"},

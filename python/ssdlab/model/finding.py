@@ -3,7 +3,7 @@
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from functools import partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -14,6 +14,7 @@ from ssdlab.model.files import filling, naming, write
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from ssdlab.view.chart import Chart
     from ssdlab.view.page import Page
 
 Contents = Mapping[str, "str | pa.Table | Sequence[Sequence[object]]"]
@@ -39,6 +40,20 @@ class Plot:
 
     def _draw(self, found: object, *arguments: Any, **options: Any) -> "Figure":
         return self._load()(found, *arguments, **options)
+
+
+class Charted(Plot):
+    """A method that draws a chart: a function of a module below `ssdlab.view.charts`, whose data a page has as well."""
+
+    def _load(self) -> "Callable[..., Figure]":
+        charts: Callable[[object], Chart] = getattr(room(f"view.charts.{self._module}"), self._function)
+
+        @wraps(charts)
+        def draw(found: object) -> "Figure":
+            figure: Figure = room("view.plots.drawing").drawn(charts(found))
+            return figure
+
+        return draw
 
 
 class Finding(ABC):

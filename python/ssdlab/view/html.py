@@ -6,23 +6,11 @@ import jinja2
 from markupsafe import Markup
 
 from ssdlab import _ssdlab
-from ssdlab.view import glossary
+from ssdlab.lazy import room
+from ssdlab.view import explore, glossary
 from ssdlab.view import page as pages
-from ssdlab.view.plots import style
-
-# The page sets these by colour scheme; figures elsewhere keep matplotlib's.
-VARIABLES = {
-    style.INK: "var(--ink)",
-    style.GRID: "var(--grid)",
-    style.BLUE: "var(--blue)",
-    style.ORANGE: "var(--orange)",
-    style.GREEN: "var(--green)",
-    style.PURPLE: "var(--purple)",
-    style.SKY: "var(--sky)",
-    style.AMBER: "var(--amber)",
-    style.YELLOW: "var(--yellow)",
-    style.GREY: "var(--grey)",
-}
+from ssdlab.view.chart import Chart
+from ssdlab.view.colours import VARIABLES
 
 
 def render(page: pages.Page) -> str:
@@ -31,12 +19,22 @@ def render(page: pages.Page) -> str:
         loader=jinja2.PackageLoader("ssdlab.view", "."), autoescape=True, trim_blocks=True, lstrip_blocks=True
     )
     numbers = count()
+    charts: list[Chart] = []
 
-    def inline(figure: pages.Figure) -> Markup:
-        """The figure as inline SVG whose colours follow the page and whose ids are its own."""
-        code, name = style.svg(figure.draw()), f"f{next(numbers)}"
+    def inline(figure: pages.Figure, title: str) -> Markup:
+        """A chart to explore, or a figure as inline SVG whose colours follow the page and whose ids are its own."""
+        drawn = figure.draw()
+        if isinstance(drawn, Chart):
+            if drawn.is_empty:
+                return Markup('<p class="soft">{}</p>').format(drawn.panels[0].empty)
+            charts.append(drawn)
+            place = '<div class="chart" role="img" aria-label="{}" data-chart="{}"></div><output class="soft"></output>'
+            return Markup(place).format(title, len(charts) - 1)
+        # Whoever has figures of matplotlib has loaded it.
+        code: str = room("view.plots.style").svg(drawn)
+        name = f"f{next(numbers)}"
         for colour, variable in VARIABLES.items():
-            code = code.replace(colour, variable)
+            code = code.replace(colour, f"var({variable})")
         for reference in ('id="', 'href="#', "url(#"):
             code = code.replace(reference, f"{reference}{name}-")
         return Markup(code)
@@ -49,6 +47,9 @@ def render(page: pages.Page) -> str:
         cell=_cell,
         kind=lambda item: type(item).__name__,
         glossary=glossary.used,
+        charts=charts,
+        explore=explore,
+        code=Markup,
     )
 
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 if TYPE_CHECKING:
     from matplotlib import figure
 
+    from ssdlab.view.chart import Chart
+
 Style = Literal["", "strong", "soft", "code", "best", "gap", "bad"]
 """How text stands out: `best` wins a comparison, `gap` is odd, `bad` is wrong."""
 
@@ -57,7 +59,7 @@ class Table:
 class Figure:
     """A figure, drawn where it can be shown."""
 
-    draw: "Callable[[], figure.Figure]"
+    draw: "Callable[[], figure.Figure | Chart]"
     title: str = ""
     note: str = ""
 

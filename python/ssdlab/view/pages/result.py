@@ -1,10 +1,13 @@
 """The page of one run."""
 
 from collections.abc import Iterator
+from functools import partial
 
 from ssdlab import text
 from ssdlab.model.result import Result
 from ssdlab.model.source import chosen, source_text
+from ssdlab.view.charts import activity, latency, log
+from ssdlab.view.charts import result as run
 from ssdlab.view.page import Beside, Cell, Facts, Figure, Page, Paragraph, Section, Style, Table
 from ssdlab.view.pages import diagnosis
 from ssdlab.view.pages.quantities import (
@@ -56,7 +59,7 @@ def page(result: Result) -> Page:
             *_merges(result),
             *_times(result),
             *_drive(result),
-            Section("Erases per block", [Figure(result.plot_erase_counts)], terminal=False),
+            Section("Erases per block", [Figure(partial(run.erase_counts, result))], terminal=False),
             _configuration(result),
         ],
         conclusion=_conclusion(result),
@@ -91,24 +94,24 @@ def _counted(title: str, headers: "tuple[str, ...]", rows: "list[tuple[str, list
 
 
 def _flash(result: Result) -> Iterator[Section]:
-    yield Section("Write amplification over time", [Figure(result.plot_write_amplification)], terminal=False)
+    yield Section("Write amplification over time", [Figure(partial(run.write_amplification, result))], terminal=False)
     causes, counts = operations(result.summary)
     rows = [(kind, [*map(text.count, of), text.count(sum(of))]) for kind, of in counts]
     headers = (*(CAUSES.get(cause, cause) for cause in causes), "total")
     tables = [_counted("Flash operations", headers, rows)] if causes else []
-    yield Section("Operations by cause", [*tables, Figure(result.plot_operations)])
+    yield Section("Operations by cause", [*tables, Figure(partial(run.operations, result))])
 
 
 def _merges(result: Result) -> Iterator[Section]:
     if result.log is None:
         return
     rows = [(kind, [text.count(count) for count in counts]) for kind, counts in merges(result.summary)]
-    figures = [Figure(result.plot_reclaim_cost, "What one reclaim of log space costs, cumulative")]
+    figures = [Figure(partial(log.reclaim_cost, result), "What one reclaim of log space costs, cumulative")]
     # A chart of one bar tells what the summary tells: BAST merges one block, and FAST fills all log blocks.
     if (result.log.associativity > 0).sum() > 1:
-        figures.append(Figure(result.plot_associativity, "Logical blocks merged in one reclaim"))
+        figures.append(Figure(partial(log.associativity, result), "Logical blocks merged in one reclaim"))
     if (result.log.utilisation > 0).sum() > 1:
-        figures.append(Figure(result.plot_log_utilisation, "How full log blocks are when they leave"))
+        figures.append(Figure(partial(log.utilisation, result), "How full log blocks are when they leave"))
     yield Section("Merges", [_counted("Merges", tuple(MERGE_COUNTS.values()), rows), *figures])
     streams, more = captures(result.summary)
     if streams:
@@ -133,12 +136,12 @@ def _times(result: Result) -> Iterator[Section]:
     rows = [(name, *cells) for name, cells in times]
     items: list[Table | Figure | Paragraph] = [
         Table(("", "requests", *QUANTILES), rows, title_of_times(result.config), wide=True),
-        Figure(result.plot_latency),
+        Figure(partial(latency.histogram, result)),
     ]
     if waited:
         items.append(
             Figure(
-                result.plot_latency_percentiles,
+                partial(latency.percentiles, result),
                 "Response time by percentile",
                 "Where a line bends up its tail begins; where the dashed line nears it, slow requests were slow "
                 "because they waited.",
@@ -161,7 +164,7 @@ def _times(result: Result) -> Iterator[Section]:
         "Peaks where the shading rises coincide with internal work, such as garbage collection, that kept dies from "
         "the host."
     )
-    course = Figure(result.plot_response_time, note=why if waited else "")
+    course = Figure(partial(latency.response_time, result), note=why if waited else "")
     yield Section(f"{name} over the run", [course], terminal=False)
 
 
@@ -170,20 +173,22 @@ def _drive(result: Result) -> Iterator[Section]:
         return
     figures = [
         Figure(
-            result.plot_utilisation,
+            partial(activity.utilisation, result),
             "Utilisation over time",
             "The stronger the colour, the busier. Rows that stand out are hot spots; pale dies on a strong channel "
             "wait for the bus.",
         ),
         Figure(
-            result.plot_queue_depth,
+            partial(activity.queue_depth, result),
             "Requests outstanding",
             "Where more are outstanding than there are dies, requests wait for one another.",
         ),
     ]
     if result.activity.gantt.die.size:
         note = "Gaps in the lanes of dies while their channel is busy tell of waiting for the bus; hatched bars stand "
-        figures.append(Figure(result.plot_gantt, "Operation by operation", note + "in the way of the host."))
+        figures.append(
+            Figure(partial(activity.gantt, result), "Operation by operation", note + "in the way of the host.")
+        )
     yield Section("Channels and dies", figures, terminal=False)
 
 

@@ -3,8 +3,9 @@
 from matplotlib.figure import Figure
 
 from ssdlab.analyse.cache.benchmark import CacheBench
+from ssdlab.view.colours import BLUE, GREY, ORANGE
 from ssdlab.view.pages.cache_bench import share_text
-from ssdlab.view.plots.style import BLUE, GREY, ORANGE, canvas, colour, on_the_right, styled
+from ssdlab.view.plots.style import canvas, colour, on_the_right, styled
 
 
 @styled

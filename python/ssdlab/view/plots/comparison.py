@@ -6,9 +6,10 @@ from matplotlib.figure import Figure
 
 from ssdlab import text
 from ssdlab.study.compare import Comparison, Spread
+from ssdlab.view.colours import INK
 from ssdlab.view.pages.quantities import Quantity
 from ssdlab.view.pages.result import HEADLINES
-from ssdlab.view.plots.style import INK, Canvas, canvas, colour, dash, nothing, on_the_right, styled, written
+from ssdlab.view.plots.style import Canvas, canvas, colour, dash, nothing, on_the_right, styled, written
 
 
 @styled

@@ -6,8 +6,9 @@ from matplotlib.figure import Figure
 
 from ssdlab import text
 from ssdlab.analyse.compress import Cell, CompressBench
+from ssdlab.view.colours import BLUE, GREY
 from ssdlab.view.pages.compress import size_text, threads_text
-from ssdlab.view.plots.style import BLUE, GREY, at_values, canvas, colour, nothing, on_the_right, styled
+from ssdlab.view.plots.style import at_values, canvas, colour, nothing, on_the_right, styled
 
 MOST_FILES = 24
 """Files drawn by themselves; more could not be told apart."""

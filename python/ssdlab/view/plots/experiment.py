@@ -10,11 +10,12 @@ from matplotlib.figure import Figure
 
 from ssdlab import text
 from ssdlab.study.experiments.result import Array, TableResult, Which
+from ssdlab.view.colours import BLUE, GREEN, INK, ORANGE, PURPLE, SKY
 from ssdlab.view.pages import experiment as words
 from ssdlab.view.plots import style
 
 DARK, LIGHT = "#111418", "#ffffff"
-PALETTE = (style.BLUE, style.ORANGE, style.GREEN, style.PURPLE, style.SKY)
+PALETTE = (BLUE, ORANGE, GREEN, PURPLE, SKY)
 
 
 @style.styled
@@ -97,7 +98,7 @@ def lines(result: TableResult) -> Figure:
         axes.plot(places, here, color=colour, marker="o", markersize=3.5, linewidth=1.5, label=name)
         axes.plot(places, there, color=colour, linestyle=(0, (3, 2)), linewidth=1.1)
     if table.reference is not None:
-        axes.plot([], [], color=style.INK, linestyle=(0, (3, 2)), linewidth=1.1, label="document")
+        axes.plot([], [], color=INK, linestyle=(0, (3, 2)), linewidth=1.1, label="document")
     axes.set_xticks(places, x.labels)
     axes.set_xlabel(x.name.replace("_", " "))
     axes.set_ylabel(table.unit or table.title)

@@ -10,7 +10,8 @@ from matplotlib.ticker import MaxNLocator, MultipleLocator
 from ssdlab import text
 from ssdlab.analyse.intervals import WriteIntervals
 from ssdlab.lazy import Counts
-from ssdlab.view.plots.style import BLUE, GREEN, INK, ORANGE, SKY, canvas, nothing, styled, written
+from ssdlab.view.colours import BLUE, GREEN, INK, ORANGE, SKY
+from ssdlab.view.plots.style import canvas, nothing, styled, written
 
 
 def _half_octaves(highest: int) -> npt.NDArray[np.int64]:

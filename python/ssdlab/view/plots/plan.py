@@ -4,7 +4,8 @@ from matplotlib.figure import Figure
 
 from ssdlab.analyse.cache.planning.model import MODELS
 from ssdlab.analyse.cache.planning.result import SHARES, CachePlan
-from ssdlab.view.plots.style import GREY, canvas, colour, on_the_right, styled
+from ssdlab.view.colours import GREY
+from ssdlab.view.plots.style import canvas, colour, on_the_right, styled
 
 DASHES = dict(zip(MODELS, (":", "-"), strict=True))
 

@@ -12,21 +12,9 @@ from ssdlab.study.survey.curves import Curves
 from ssdlab.study.survey.effects import Effects
 from ssdlab.study.survey.front import Front
 from ssdlab.study.sweep.quantity import quantity
+from ssdlab.view.colours import BLUE, GREY, INK, ORANGE
 from ssdlab.view.pages.figures import form
-from ssdlab.view.plots.style import (
-    BLUE,
-    GREY,
-    INK,
-    ORANGE,
-    Canvas,
-    canvas,
-    colour,
-    dash,
-    nothing,
-    on_the_right,
-    styled,
-    written,
-)
+from ssdlab.view.plots.style import Canvas, canvas, colour, dash, nothing, on_the_right, styled, written
 
 MOST_CURVES = 12
 """More cannot be told apart."""

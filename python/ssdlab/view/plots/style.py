@@ -1,4 +1,4 @@
-"""The look of all figures. Colours are Okabe and Ito's, safe for colour-blind readers."""
+"""The look of all figures."""
 
 import functools
 import io
@@ -12,14 +12,10 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
 from ssdlab import text
+from ssdlab.view.colours import AMBER, BLUE, GREEN, GREY, GRID, INK, ORANGE, PURPLE, SKY
 
 P = ParamSpec("P")
 
-BLUE, ORANGE, GREEN, PURPLE, SKY = "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9"
-AMBER, YELLOW, GREY = "#e69f00", "#f0e442", "#7f858c"
-INK, GRID = "#24292f", "#d0d7de"
-
-OP_COLOURS = {"read": BLUE, "write": ORANGE, "trim": GREEN, "flush": PURPLE}
 COLOURS = (BLUE, ORANGE, GREEN, PURPLE, SKY, AMBER, GREY)
 """Of what has no colour of its own, in turns."""
 DASHES = ("-", "--", ":")

@@ -12,7 +12,8 @@ from matplotlib.ticker import MultipleLocator
 from ssdlab import text
 from ssdlab.analyse.workload import PAGE, SECTOR, TraceAnalysis
 from ssdlab.lazy import Numbers
-from ssdlab.view.plots.style import BLUE, OP_COLOURS, ORANGE, SKY, Canvas, canvas, nothing, power, styled, written
+from ssdlab.view.colours import BLUE, OF_OPERATION, ORANGE, SKY
+from ssdlab.view.plots.style import Canvas, canvas, nothing, power, styled, written
 
 BARS = 256
 """Most bars of a figure; beyond, neighbours are drawn as one."""
@@ -29,7 +30,7 @@ def _kinds(columns: object, *ops: str) -> Iterator[_Kind]:
     for op in ops or ("read", "write", "trim"):
         counts = getattr(columns, f"{op}es" if op == "flush" else f"{op}s").astype(float)
         if counts.any():
-            yield _Kind(op, counts, OP_COLOURS[op])
+            yield _Kind(op, counts, OF_OPERATION[op])
 
 
 def _sizes_on(axis: Axis) -> None:
@@ -242,7 +243,7 @@ def alignments(result: TraceAnalysis) -> Figure:
         shares = [result.alignment_shares(int(bytes))[op] for bytes in powers]
         if shares[0] is not None:
             values = np.array(shares, float) * 100
-            axes.plot(powers, values, "o-", color=OP_COLOURS[op], markersize=4, label=op)
+            axes.plot(powers, values, "o-", color=OF_OPERATION[op], markersize=4, label=op)
     axes.set_xscale("log", base=2)
     axes.set_xticks(powers, [power(float(bytes)) for bytes in powers], fontsize=8)
     axes.set_ylim(0, 105)

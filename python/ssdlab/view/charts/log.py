@@ -1,15 +1,12 @@
-"""Figures of what a log-block FTL did."""
+"""Charts of what a log-block FTL did."""
 
-import numpy as np
-import numpy.typing as npt
-from matplotlib.figure import Figure
-
-from ssdlab import text
+from ssdlab.lazy import Counts, np
 from ssdlab.model.columns import LogColumns
 from ssdlab.model.result import Result
-from ssdlab.view.plots.bars import bars
-from ssdlab.view.plots.style import ORANGE, canvas, nothing, styled, written
-from ssdlab.view.plots.time import time_unit
+from ssdlab.view.chart import Axis, Chart, Line, Panel, nothing
+from ssdlab.view.charts.counted import bars
+from ssdlab.view.charts.time import time_unit
+from ssdlab.view.colours import ORANGE
 
 NO_RECLAIMS = "No log space was reclaimed by full merges."
 
@@ -20,54 +17,49 @@ def _log(result: Result) -> LogColumns:
     return result.log
 
 
-@styled
-def _counted_bars(counts: "npt.NDArray[np.uint64]", label: str, of: str, why_empty: str) -> Figure:
+def _counted_bars(counts: Counts, label: str, of: str, why_empty: str) -> Chart:
     """Histogram of values counted by index."""
-    figure, axes = canvas(2.6)
     values = np.flatnonzero(counts)
     if not values.size:
-        nothing(axes, why_empty)
-        return figure
-    bars(axes, values.astype(float), counts[values].astype(float), label)
-    axes.set_ylabel(of)
-    return figure
+        return nothing(why_empty, 2.6)
+    return bars(values.astype(float), counts[values].astype(float), label, of, 2.6)
 
 
-def associativity(result: Result) -> Figure:
+def associativity(result: Result) -> Chart:
     """How many reclaims of log space merged how many logical blocks."""
     label = "logical blocks merged in one reclaim"
     return _counted_bars(_log(result).associativity, label, "reclaims", NO_RECLAIMS)
 
 
-def utilisation(result: Result) -> Figure:
+def utilisation(result: Result) -> Chart:
     """How many log blocks left the log with how many of their pages programmed."""
     label = f"pages programmed, of {result.summary['device']['pages_per_block']}, when a log block leaves the log"
     return _counted_bars(_log(result).utilisation, label, "log blocks", "No block left the log.")
 
 
-@styled
-def reclaim_cost(result: Result) -> Figure:
+def reclaim_cost(result: Result) -> Chart:
     """Cumulative distribution of what one reclaim of log space costs: time, or pages copied without time."""
     log = _log(result)
-    figure, axes = canvas(2.8)
     if not log.reclaim_times.size:
-        nothing(axes, NO_RECLAIMS)
-        return figure
+        return nothing(NO_RECLAIMS, 2.8)
     if result.summary["time"] is None:
         cost = log.reclaim_copies.astype(float)
-        axes.set_xlabel("pages copied in one reclaim of log space")
-        written(axes.xaxis, text.count)
+        x = Axis("pages copied in one reclaim of log space", form="count")
     else:
         unit, scale = time_unit(float(log.reclaim_ns.max()))
         cost = log.reclaim_ns / scale
-        axes.set_xlabel(f"duration of one reclaim of log space ({unit})")
+        x = Axis(f"duration of one reclaim of log space ({unit})")
     order = np.argsort(cost, kind="stable")
     share = np.cumsum(log.reclaim_times[order].astype(float)) * 100 / log.reclaim_times.sum()
-    longest = float(cost.max()) or 1.0
     # From nothing at the left edge to all at the right one, whatever lies between.
-    x = np.concatenate(([0.0], cost[order], [longest * 1.04]))
-    axes.step(x, np.concatenate(([0.0], share, [100.0])), where="post", color=ORANGE, linewidth=1.8)
-    axes.set_xlim(0, longest * 1.04)
-    axes.set_ylim(0, 102)
-    axes.set_ylabel("share of the reclaims (%)")
-    return figure
+    right = (float(cost.max()) or 1.0) * 1.04
+    line = Line(
+        "",
+        np.concatenate(([0.0], cost[order], [right])),
+        np.concatenate(([0.0], share, [100.0])),
+        ORANGE,
+        width=1.8,
+        step=True,
+    )
+    y = Axis("share of the reclaims (%)", low=0, high=102)
+    return Chart([Panel([line], Axis(x.title, x.form, low=0, high=right), y)], 2.8)

@@ -1,0 +1,1 @@
+"""What figures show, one module for each subject."""

@@ -1,0 +1,154 @@
+"""Charts of what dies and channels did."""
+
+from ssdlab import text
+from ssdlab.lazy import Counts, np, npt
+from ssdlab.model.columns import ActivityColumns
+from ssdlab.model.result import Result
+from ssdlab.view.chart import Area, Axis, Chart, Heat, Level, Mark, Panel, Spans, nothing
+from ssdlab.view.charts.time import bin_edges, time_axis, time_unit
+from ssdlab.view.colours import BLUE, GREEN, INK, ORANGE, PURPLE
+
+KIND_COLOURS = {"read": BLUE, "program": ORANGE, "erase": PURPLE, "copyback": GREEN}
+HOST_CAUSES = ("host", "rmw", "map_load")
+"""Causes of what a request of the host asks for; all other work is internal."""
+OPERATIONS = 600
+"""Most operations and transfers in a Gantt chart; more would be lines."""
+LANES = 48
+"""Most lanes of a Gantt chart."""
+LABELS = 16
+"""Most labels beside the rows of a heat map."""
+NOTHING = "No time passed."
+
+
+def _activity(result: Result) -> ActivityColumns:
+    if result.activity is None:
+        raise ValueError('what dies and channels did is known only with time = "event"')
+    return result.activity
+
+
+def utilisation(result: Result) -> Chart:
+    """Share of the time in which each die and each channel worked, over simulated time: the stronger, the busier."""
+    activity = _activity(result)
+    dies, channels = len(activity.dies_busy_ns), len(activity.channels_busy_ns)
+    if not result.summary["time"]["elapsed_ns"]:
+        return nothing(NOTHING)
+    heights = [float(np.clip(rows * 0.16, 0.6, most)) for rows, most in ((dies, 4.5), (channels, 2.0))]
+    # Channels are named at the middle of their dies, and kept apart by lines where these are not all there is.
+    named = range(0, channels, -(-channels // LABELS))
+    per_channel = dies // channels
+    rows = Axis(low=dies - 0.5, high=-0.5, ticks=[((at + 0.5) * per_channel - 0.5, str(at)) for at in named])
+    lines = [first - 0.5 for first in range(per_channel, dies, per_channel)] if per_channel > 1 else []
+    x, _ = time_axis(result)
+    above = Panel(
+        [_heat(result, activity.die_bin_ns, activity.dies_busy_ns, "die")],
+        x,
+        rows,
+        title="dies, by channel: % busy",
+        dividers=lines,
+        height=heights[0],
+    )
+    below = Panel(
+        [_heat(result, activity.channel_bin_ns, activity.channels_busy_ns, "channel")],
+        x,
+        Axis(low=channels - 0.5, high=-0.5, ticks=[(at, str(at)) for at in named]),
+        title="channels: % busy",
+        height=heights[1],
+    )
+    return Chart([above, below], sum(heights) + 1.2)
+
+
+def _heat(result: Result, bin_ns: int, busy_ns: Counts, row: str) -> Heat:
+    """One row for each row of `busy_ns`, the first on top, over time."""
+    if not busy_ns.size:
+        # Not one of them ever worked: no bin was begun.
+        busy_ns, bin_ns = np.zeros((len(busy_ns), 1), np.uint64), result.summary["time"]["elapsed_ns"]
+    edges = bin_edges(result, bin_ns, busy_ns.shape[1])
+    return Heat(edges / time_axis(result)[1], busy_ns / np.diff(edges) * 100, BLUE, row)
+
+
+def queue_depth(result: Result) -> Chart:
+    """Requests outstanding over simulated time, with their mean and their most."""
+    activity = _activity(result)
+    if not activity.outstanding_ns.size:
+        return nothing(NOTHING, 2.6)
+    edges = bin_edges(result, activity.queue_bin_ns, len(activity.outstanding_ns))
+    depth = activity.outstanding_ns / np.diff(edges)
+    x, scale = time_axis(result)
+    drive = result.summary["drive"]
+    mean, most = drive["queue_depth_mean"], drive["queue_depth_max"]
+    marks: list[Mark] = [
+        Area("", edges / scale, depth, BLUE),
+        Level(f"mean {text.decimal(mean)}", mean, ORANGE),
+        Level(f"most {text.count(most)}", most, INK),
+    ]
+    y = Axis("requests outstanding", "short count", low=0, high=max(most, 1) * 1.05, whole=True)
+    return Chart([Panel(marks, x, y)], 2.6)
+
+
+def gantt(result: Result) -> Chart:
+    """The recorded window, operation by operation: a lane for each channel and below it one for each plane of its dies.
+
+    Says what it leaves out: lanes beyond `LANES`, operations and transfers beyond `OPERATIONS`.
+    """
+    activity = _activity(result)
+    bars, drive = activity.gantt, result.summary["drive"]
+    dies_per_channel, planes = drive["dies"] // drive["channels"], drive["planes_per_die"]
+    if not bars.die.size:
+        return nothing("No flash operation was recorded: gantt.window says when to.", 1.6)
+    die, plane = bars.die.astype(int), bars.plane.astype(int)
+    channel, of_channel = np.divmod(die, dies_per_channel)
+    lanes_of_channel = 1 + dies_per_channel * planes
+    lane = channel * lanes_of_channel + np.where(bars.bus, 0, 1 + of_channel * planes + plane)
+    # Idle lanes tell something, too, but not where there are too many of them.
+    lanes = np.arange(drive["channels"] * lanes_of_channel)
+    if len(lanes) > LANES:
+        lanes = np.unique(lane)
+    in_lanes = np.flatnonzero(np.isin(lane, lanes[:LANES]))
+    drawn = in_lanes[np.argsort(bars.begin_ns[in_lanes], kind="stable")][:OPERATIONS]
+
+    row, bus = np.searchsorted(lanes, lane[drawn]).astype(float), bars.bus[drawn]
+    begin, end = bars.begin_ns[drawn].astype(float), bars.end_ns[drawn].astype(float)
+    origin = float(begin.min())
+    unit, scale = time_unit(float(end.max()) - origin)
+    kind = np.array(bars.kind)[drawn]
+    heights = np.where(bus, 0.5, 0.8)
+    internal = ~np.isin(np.array(bars.cause)[drawn], HOST_CAUSES)
+    marks = []
+    for name, colour in KIND_COLOURS.items():
+        for hatched in (False, True):
+            chosen = (kind == name) & (internal == hatched)
+            if chosen.any():
+                of_kind = Spans(name, row, (begin - origin) / scale, (end - origin) / scale, heights, colour, hatched)
+                marks.append(of_kind.only(chosen))
+    since = f" since {text.count(origin)} ns" if origin else ""
+    names, dividers = _lane_names(lanes[:LANES], dies_per_channel, planes)
+    omitted = []
+    if len(lanes) > LANES:
+        omitted.append(f"{LANES} of {text.count(len(lanes))} lanes")
+    if len(drawn) < len(in_lanes):
+        omitted.append(f"the first {OPERATIONS} of {text.count(len(in_lanes))} bars")
+    if activity.gantt_truncated:
+        omitted.append("what the record had room for")
+    panel = Panel(
+        marks,
+        Axis(f"simulated time{since} ({unit})", low=0, high=(float(end.max()) - origin) / scale),
+        Axis(low=len(names) - 0.4, high=-0.6, ticks=list(enumerate(names))),
+        note=f"Shown: {', '.join(omitted)}" if omitted else "",
+        dividers=dividers,
+    )
+    return Chart([panel], 1.3 + 0.17 * len(names), "internal")
+
+
+def _lane_names(lanes: "npt.NDArray[np.int64]", dies_per_channel: int, planes: int) -> tuple[list[str], list[float]]:
+    """Names of the lanes, the first on top, and where lines above the channels are."""
+    names, dividers = [], []
+    for row, lane in enumerate(lanes.tolist()):
+        channel, rest = divmod(lane, 1 + dies_per_channel * planes)
+        if rest == 0:
+            names.append(f"channel {channel}")
+            dividers.append(row - 0.5)
+        else:
+            die, plane = divmod(rest - 1, planes)
+            of_plane = f", plane {plane}" if planes > 1 else ""
+            names.append(f"die {channel * dies_per_channel + die}{of_plane}")
+    return names, dividers

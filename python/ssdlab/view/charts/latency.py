@@ -1,0 +1,106 @@
+"""Charts of response times."""
+
+from collections.abc import Sequence
+
+from ssdlab.lazy import np
+from ssdlab.model.result import Result
+from ssdlab.view.chart import Area, Axis, Chart, Line, Mark, Panel, nothing
+from ssdlab.view.charts.time import bin_edges, course, durations, time_axis
+from ssdlab.view.colours import AMBER, OF_OPERATION
+from ssdlab.view.times import name_of_times
+
+NO_TIME = "No request took any time."
+
+
+def _timed(result: Result) -> None:
+    if result.summary["latency"] is None:
+        raise ValueError("time was not modelled: there are no response times to draw (set time to serial or event)")
+
+
+def _internal(result: Result) -> Sequence[Area]:
+    """What share of the dies' time went to work that was not for the host's data, on an axis to the right."""
+    activity = result.activity
+    if activity is None or not activity.internal_busy_ns.any():
+        return []
+    edges = bin_edges(result, activity.internal_bin_ns, len(activity.internal_busy_ns))
+    share = activity.internal_busy_ns / np.diff(edges) / len(activity.dies_busy_ns) * 100
+    scaled = edges / time_axis(result)[1]
+    return [Area("internal work", scaled, share, AMBER, opacity=0.35, outlined=False, right=True)]
+
+
+def response_time(result: Result) -> Chart:
+    """Mean and maximum response time of each epoch by operation, over simulated time; internal work is shaded."""
+    _timed(result)
+    if max(np.count_nonzero(result.series[f"{op}_latency_max_ns"]) for op in ("read", "write")) == 1:
+        return nothing("Requests took time in a single epoch, which makes no course.")
+    x, axis = course(result)
+    lines: list[Mark] = []
+    for op in ("read", "write"):
+        requests, total, longest = (
+            result.series[f"{op}_{name}"].astype(float) for name in ("requests", "latency_sum_ns", "latency_max_ns")
+        )
+        # What took no time has no place on a logarithmic axis: the line is broken there.
+        took = longest > 0
+        if not took.any():
+            continue
+        mean = np.divide(total, requests, out=np.full_like(total, np.nan), where=took)
+        upper = np.where(took, longest, np.nan)
+        lines.append(Line(f"{op}, maximum", x, upper, OF_OPERATION[op], width=0.9, opacity=0.6))
+        lines.append(Line(f"{op}, mean", x, mean, OF_OPERATION[op]))
+    if not lines:
+        return nothing(NO_TIME)
+    shading = _internal(result)
+    right = Axis("internal work (% of dies)", low=0, high=100) if shading else None
+    return Chart([Panel([*shading, *lines], axis, durations(name_of_times(result.config)), right)])
+
+
+def histogram(result: Result) -> Chart:
+    """Share of the requests of each operation by response time, in bins of equal width on a logarithmic axis."""
+    _timed(result)
+    # A flush costs nothing here; what takes no time has no place on a logarithmic axis.
+    shown = {op: columns for op, columns in result.latency.items() if (columns.upper_ns > 1).any()}
+    if not shown:
+        return nothing(NO_TIME)
+    low = min(float(np.maximum(columns.lower_ns, 1).min()) for columns in shown.values())
+    high = max(float(columns.upper_ns.max()) for columns in shown.values())
+    edges = np.logspace(np.log10(low * 0.8), np.log10(high * 1.25), 90)
+    areas = []
+    for op, columns in shown.items():
+        middle = np.sqrt(np.maximum(columns.lower_ns, 1) * columns.upper_ns.astype(float))
+        share, _ = np.histogram(middle, edges, weights=columns.requests.astype(float))
+        areas.append(Area(op, edges, share * 100 / columns.requests.sum(), OF_OPERATION[op]))
+    y = Axis("share of the operation's requests (%)", low=0)
+    return Chart([Panel(areas, durations(name_of_times(result.config)), y)])
+
+
+def percentiles(result: Result) -> Chart:
+    """Response times of reads and writes by percentile, and how long they waited where that is known.
+
+    The axis is logarithmic in the share of slower requests: each step to the right is a tenth of those before.
+    """
+    _timed(result)
+    waiting = {} if result.activity is None else result.activity.waiting
+    lines, right, lowest = [], 1.0, np.inf
+    for op in ("read", "write"):
+        for times, label, dashed in ((result.latency[op], op, False), (waiting.get(op), f"{op}, waiting", True)):
+            # What took no time has no place on a logarithmic axis.
+            if times is None or not (times.upper_ns > 1).any():
+                continue
+            requests = times.requests.astype(float)
+            total = requests.sum()
+            # The slowest request stands for the last of `total` equal shares, so its line ends amid that.
+            slower = np.append(total - (np.cumsum(requests) - requests), 0.5) / total
+            longest = np.append(times.upper_ns, times.upper_ns[-1]) - 1.0
+            x = -np.log10(slower)
+            y = np.where(longest > 0, longest, np.nan)
+            lines.append(Line(label, x, y, OF_OPERATION[op], dashed=dashed, step=True))
+            right = max(right, float(x[-1]))
+            if not dashed:
+                lowest = min(lowest, float(np.nanmin(y)))
+    if not lines:
+        return nothing(NO_TIME, 3.6)
+    nines = range(1, int(right) + 1)
+    ticks = [(float(np.log10(2)), "50 %"), *((n, f"{100 - 100 / 10.0**n:.{max(n - 2, 0)}f} %") for n in nines)]
+    across = Axis("share of the operation's requests that are not slower", low=0, high=right, ticks=ticks)
+    # A wait of a nanosecond is none, and would flatten the rest.
+    return Chart([Panel(lines, across, durations(name_of_times(result.config), low=lowest / 10))], 3.6)

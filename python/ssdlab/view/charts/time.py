@@ -1,0 +1,39 @@
+"""Axes of simulated time."""
+
+from ssdlab.lazy import Numbers, np
+from ssdlab.model.result import Result
+from ssdlab.view.chart import Axis
+
+
+def time_unit(longest_ns: float) -> tuple[str, float]:
+    """The unit that suits an axis up to so many nanoseconds, and its length in nanoseconds."""
+    for unit, scale in (("h", 3.6e12), ("min", 6e10), ("s", 1e9), ("ms", 1e6)):
+        if longest_ns >= 3 * scale:
+            return unit, scale
+    return "µs", 1e3
+
+
+def bin_edges(result: Result, bin_ns: int, bins: int) -> Numbers:
+    """Where bins of simulated time begin and end, in nanoseconds; the last ends with the run."""
+    edges: Numbers = np.minimum(np.arange(bins + 1) * float(bin_ns), result.summary["time"]["elapsed_ns"])
+    return edges
+
+
+def course(result: Result) -> tuple[Numbers, Axis]:
+    """Where the epochs end, and the axis that they are on: simulated time or, without time, requests."""
+    if result.summary["time"] is None:
+        return result.series["requests"].astype(float), Axis("requests replayed", form="short count")
+    axis, scale = time_axis(result)
+    return result.series["time_ns"] / scale, axis
+
+
+def time_axis(result: Result) -> tuple[Axis, float]:
+    """The axis of the whole run in simulated time, and the length of its unit in nanoseconds."""
+    elapsed_ns = float(result.summary["time"]["elapsed_ns"])
+    unit, scale = time_unit(elapsed_ns)
+    return Axis(f"simulated time ({unit})", low=0, high=elapsed_ns / scale, over_time=True), scale
+
+
+def durations(title: str, low: float | None = None) -> Axis:
+    """A logarithmic axis of nanoseconds."""
+    return Axis(title, form="duration", log=True, low=low)

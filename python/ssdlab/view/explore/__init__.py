@@ -1,0 +1,51 @@
+"""Charts that the reader of a page explores: zoom, values under the pointer, series on and off, logarithms, files.
+
+`charts.js` turns charts into options of ECharts, which a page carries packed: `echarts.min.js.gz` is
+`dist/echarts.min.js` of the npm package, unchanged but for `gzip -9n`.
+"""
+
+import base64
+import json
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from typing import Any
+
+from ssdlab.lazy import np
+from ssdlab.view.chart import Chart
+from ssdlab.view.colours import VARIABLES
+
+HERE = Path(__file__).parent
+ECHARTS = "6.1.0"
+ECHARTS_SHA256 = "b66b25aeb4df84e33199dc21694014d336d222cbd9deb0e5a7c14bd6aa0d0fd0"
+"""Of the file as npm has it."""
+
+
+def library() -> str:
+    """ECharts as a page carries it."""
+    return base64.b64encode((HERE / "echarts.min.js.gz").read_bytes()).decode()
+
+
+def script() -> str:
+    """What draws the charts."""
+    return (HERE / "charts.js").read_text(encoding="utf-8")
+
+
+def data(charts: list[Chart]) -> str:
+    """Charts as `charts.js` reads them, to stand in a script of a page."""
+    written = json.dumps([_plain(chart) for chart in charts], separators=(",", ":"), allow_nan=False)
+    # An end tag within the data would end the script that holds it.
+    return written.replace("</", "<\\/")
+
+
+def _plain(value: Any) -> Any:
+    """As JSON has it: numbers of six digits, which no screen can tell from more; none where there is no number."""
+    if is_dataclass(value):
+        named = {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
+        return named | {"kind": type(value).__name__}
+    if isinstance(value, np.ndarray):
+        return [_plain(one) for one in value.tolist()]
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    if isinstance(value, float):
+        return float(f"{value:.6g}") if np.isfinite(value) else None
+    return VARIABLES.get(value, value) if isinstance(value, str) else value
