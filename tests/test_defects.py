@@ -12,8 +12,10 @@ import ssdlab
 from conftest import ROOT, SMALL, SMALL_SETS, Cli
 from ssdlab import cache
 from ssdlab.analyse.cache.planning.advice import BUSY, busy
+from ssdlab.view.chart import Chart
 from ssdlab.view.page import Beside, Figure, Item, Page
 from ssdlab.view.pages.cache_bench import verdict
+from ssdlab.view.plots.drawing import drawn
 
 OLTP = ROOT / "traces" / "oltp.csv.zst"
 
@@ -23,7 +25,8 @@ def figures(page: Page) -> Iterator[Drawn]:
 
     def of(item: Item) -> Iterator[Drawn]:
         if isinstance(item, Figure):
-            yield item.draw()
+            figure = item.draw()
+            yield drawn(figure) if isinstance(figure, Chart) else figure
         elif isinstance(item, Beside):
             for one in item.items:
                 yield from of(one)

@@ -1,9 +1,5 @@
-"""The page of `ssdlab explain` in a real browser: forward and back it shows what the simulation says, offline.
+"""The page of `ssdlab explain` in a real browser: forward and back it shows what the simulation says, offline."""
 
-Needs the packages `playwright` and `axe-playwright-python`, and Chromium on the path; `apt-get install chromium`.
-"""
-
-import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -12,13 +8,11 @@ from typing import Any
 import pytest
 
 import ssdlab
+from browser import Opened, browser, violations
 from ssdlab.analyse import steps
 from ssdlab.view import stepper
 
-playwright = pytest.importorskip("playwright.sync_api", reason="the package playwright is not installed")
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-if CHROMIUM is None:
-    pytest.skip("there is no Chromium on the path; apt-get install chromium", allow_module_level=True)
+__all__ = ["browser"]
 
 SCENES = steps.scenes()
 
@@ -38,29 +32,6 @@ WALK = """() => {
 
 CELLS = """(lane) => [...document.querySelectorAll(".lane")[lane].querySelectorAll(".cell")].map((cell) =>
   [cell.textContent, cell.classList.contains("valid"), cell.classList.contains("old")])"""
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with playwright.sync_playwright() as started:
-        chromium = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield chromium
-        chromium.close()
-
-
-class Opened:
-    """A page, and whatever it complains of or asks the network for."""
-
-    def __init__(self, browser: Any, path: Path, **options: Any) -> None:
-        self.page = browser.new_page(**options)
-        self.faults: list[str] = []
-        self.page.on(
-            "console", lambda said: self.faults.append(said.text) if said.type in ("error", "warning") else None
-        )
-        self.page.on("pageerror", lambda error: self.faults.append(str(error)))
-        self.page.on("request", lambda asked: self.faults.append(asked.url) if asked.url != path.as_uri() else None)
-        self.page.goto(path.as_uri())
-        self.page.evaluate("() => ready")
 
 
 @pytest.fixture
@@ -223,12 +194,10 @@ class TestSimulatorInThePage:
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("name", ["fast-thrashing", "faster-isolation", "dftl-miss"])
 def test_everybody_can_use_it(name: str, scheme: str, page_of: Any) -> None:
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-playwright-python is not installed")
     page = page_of(name, color_scheme=scheme, reduced_motion="reduce")
     for tick in ("Math.floor(player.last / 2)", "player.last"):
         page.evaluate(f"() => player.go({tick})")
-        violations = axe.Axe().run(page).response["violations"]
-        assert [(one["id"], one["nodes"][0]["html"]) for one in violations] == []
+        assert violations(page) == []
 
 
 @pytest.mark.parametrize("name", SCENES)

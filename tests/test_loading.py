@@ -119,12 +119,13 @@ print(json.dumps([before, sorted(sys.modules)]), file=sys.stderr)
 """
 
 
-def test_a_report_loads_what_draws_and_nothing_loads_pandas(tmp_path: Path) -> None:
+def test_a_report_loads_neither_matplotlib_nor_pandas(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", SAVED, str(tmp_path)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     before, after = (packages(set(modules)) for modules in json.loads(done.stderr))
     assert before & (SLOW - {"numpy"}) == set()
-    assert after & SLOW == {"numpy", "pyarrow", "matplotlib", "jinja2"}
+    # The page draws.
+    assert after & SLOW == {"numpy", "pyarrow", "jinja2"}
     assert "gantt" in {path.stem.removeprefix("activity_") for path in tmp_path.glob("*.parquet")}
 
 

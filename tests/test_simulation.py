@@ -18,6 +18,7 @@ import pytest
 import ssdlab
 from conftest import ROOT, SMALL
 from ssdlab import _ssdlab
+from ssdlab.view import explore
 from ssdlab.view.pages import quantities, remarks
 
 
@@ -145,9 +146,13 @@ def test_the_report_needs_nothing_else(small: ssdlab.Config) -> None:
     for title in ("Summary", "Write amplification over time", "Operations by cause", "Service times",
                   "Service time over the run", "Erases per block", "Configuration"):  # fmt: skip
         assert f"<h2>{title}</h2>" in html
-    assert html.count("<svg") == 5
-    for reference in ("<script", "<link", "@import", "src="):
-        assert reference not in html
+    assert html.count('class="chart"') == 5 and "<svg" not in html
+    # What draws is in the page; `tests/test_report_page.py` watches the network as well.
+    library = explore.library()
+    assert html.count(library) == 1
+    for reference in ("<link", "@import", "src="):
+        assert reference not in html.replace(library, "")
+    assert html.count("<script") == 3
     ids = [part.split('"')[0] for part in html.split(' id="')[1:]]
     assert len(ids) == len(set(ids))
 

@@ -10,7 +10,7 @@ use pyo3::types::{PyDict, PyTuple};
 use ssdlab_config::Settings;
 use ssdlab_core::LatencyHistogram;
 use ssdlab_nand::MergeCost;
-use ssdlab_sim::{Control, LogFigures, Monitor, Setup, States, Status, WhatIf};
+use ssdlab_sim::{Control, LogFigures, Monitor, Setup, SoFar, States, Status, WhatIf};
 use ssdlab_trace::{Op, Packed, SliceSource, Source};
 
 use crate::activity::activity_columns;
@@ -116,6 +116,8 @@ fn phase_text(status: &Status) -> String {
 /// Passes signals and progress to Python, and its wish to stop back.
 pub struct PythonMonitor<'a> {
     callback: Option<&'a Py<PyAny>>,
+    /// Shown the figures each time before that.
+    watch: Option<&'a Py<PyAny>>,
     /// When it was asked last; at the start it never was.
     last: Option<Instant>,
     pub error: Option<PyErr>,
@@ -125,7 +127,11 @@ pub struct PythonMonitor<'a> {
 impl<'a> PythonMonitor<'a> {
     /// Nobody was asked yet.
     pub fn new(callback: Option<&'a Py<PyAny>>) -> Self {
-        Self { callback, last: None, error: None, notes: Vec::new() }
+        Self { callback, watch: None, last: None, error: None, notes: Vec::new() }
+    }
+
+    fn is_due(&self) -> bool {
+        self.last.is_none_or(|last| last.elapsed() >= REPORT_EVERY)
     }
 
     fn ask(&self, status: &Status) -> PyResult<bool> {
@@ -143,8 +149,11 @@ impl<'a> PythonMonitor<'a> {
 
 impl Monitor for PythonMonitor<'_> {
     fn report(&mut self, status: &Status) -> Control {
-        if self.last.is_some_and(|last| last.elapsed() < REPORT_EVERY) {
+        if !self.is_due() {
             return Control::Continue;
+        }
+        if self.error.is_some() {
+            return Control::Stop;
         }
         let answer = self.ask(status);
         self.last = Some(Instant::now());
@@ -156,6 +165,17 @@ impl Monitor for PythonMonitor<'_> {
                 Control::Stop
             }
         }
+    }
+
+    fn watches(&self) -> bool {
+        self.watch.is_some() && self.error.is_none() && self.is_due()
+    }
+
+    fn watch(&mut self, so_far: &SoFar) {
+        let Some(watch) = self.watch else { return };
+        let figures = serde_json::to_string(so_far).map_err(|error| SsdlabError::new_err(error.to_string()));
+        let told = figures.and_then(|figures| Python::attach(|py| watch.call1(py, (figures,))));
+        self.error = told.err();
     }
 
     fn note(&mut self, text: &str) {
@@ -171,14 +191,16 @@ impl Monitor for PythonMonitor<'_> {
 /// some twenty times a second and ends the run by returning something true. The name of a phase may be followed by a
 /// comma and more words.
 ///
-/// With `watch_waits` it is found out what response times are made of; with `what_if`, a name of `what_ifs`, one thing of
-/// the drive is changed.
+/// `watch(figures)` is told before that, from the first request on, what the drive has done: `SoFar` as JSON. With
+/// `watch_waits` it is found out what response times are made of; with `what_if`, a name of `what_ifs`, one thing of the
+/// drive is changed.
 ///
 /// The drive goes on from the one saved in `state`, or is kept in `kept` once it is preconditioned and taken from there if
 /// it is there; it is saved in `save_state` after the run.
 #[pyfunction]
 #[pyo3(signature = (
-    config, source, space=None, monitor=None, *, state=None, kept=None, save_state=None, watch_waits=false, what_if=None
+    config, source, space=None, monitor=None, *, watch=None, state=None, kept=None, save_state=None, watch_waits=false,
+    what_if=None
 ))]
 #[allow(clippy::too_many_arguments)]
 pub fn simulate(
@@ -187,6 +209,7 @@ pub fn simulate(
     source: &Bound<'_, PyAny>,
     space: Option<&AddressSpace>,
     monitor: Option<Py<PyAny>>,
+    watch: Option<Py<PyAny>>,
     state: Option<PathBuf>,
     kept: Option<PathBuf>,
     save_state: Option<PathBuf>,
@@ -202,7 +225,7 @@ pub fn simulate(
     }
     memory::require(&settings.setup)?;
     let toml = config.inner.to_toml();
-    let mut monitor = PythonMonitor::new(monitor.as_ref());
+    let mut monitor = PythonMonitor { watch: watch.as_ref(), ..PythonMonitor::new(monitor.as_ref()) };
     let packing = space.as_ref().and_then(Space::packing);
     let states = States { from: state.as_deref(), cache: kept.as_deref(), save: save_state.as_deref() };
     let mut run = |source: &mut (dyn Source + Send)| match packing {

@@ -49,6 +49,7 @@ pub use observe::lifetime::{LifetimeSummary, WriteRate};
 pub use observe::log::{CaptureCounters, CaptureSummary, LogFigures, LogSummary, MergeTally, Merges};
 pub use observe::map::{LookupTally, MapSummary};
 pub use observe::series::Series;
+pub use observe::so_far::SoFar;
 pub use observe::summary::{
     CheckSummary, DeviceSummary, FlashSummary, HostCounters, LatencyByOp, LatencySummary, PreconditionSummary,
     RepeatSummary, Summary, TimeSummary, WearSummary,

@@ -28,8 +28,8 @@ def render(page: pages.Page) -> str:
             if drawn.is_empty:
                 return Markup('<p class="soft">{}</p>').format(drawn.panels[0].empty)
             charts.append(drawn)
-            place = '<div class="chart" role="img" aria-label="{}" data-chart="{}"></div><output class="soft"></output>'
-            return Markup(place).format(title, len(charts) - 1)
+            place = Markup('<div class="chart" role="img" aria-label="{}" data-chart="{}"></div>')
+            return place.format(title, len(charts) - 1)
         # Whoever has figures of matplotlib has loaded it.
         code: str = room("view.plots.style").svg(drawn)
         name = f"f{next(numbers)}"

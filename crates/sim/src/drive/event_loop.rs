@@ -20,6 +20,9 @@ impl<P: TimedParts> TimedDrive<P> {
         loop {
             let host_ns = loop {
                 issuer.held_up = self.holds_up();
+                if issuer.is_watched() {
+                    issuer.watch(|requests| self.measurement.so_far(&self.stack, requests));
+                }
                 match issuer.next(self.now_ns())? {
                     Next::Issue(issued) => {
                         if let Some(ahead) = issuer.ahead(LOOKAHEAD) {

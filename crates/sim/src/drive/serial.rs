@@ -143,6 +143,9 @@ impl<P: Parts<Flash: OneByOne>> Replayer for SerialDrive<P> {
                 if bytes_since_look > LOOK_BYTES || index + 1 == count {
                     bytes_since_look = 0;
                     let status = Status::replaying(phase, source.progress(), self.stack.requests);
+                    if monitor.watches() {
+                        monitor.watch(&self.measurement.so_far(&self.stack, status.requests));
+                    }
                     if monitor.report(&status) == Control::Stop {
                         self.measurement.arrived(batch[0].time_ns, request.time_ns);
                         return Ok(Control::Stop);

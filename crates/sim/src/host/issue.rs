@@ -16,6 +16,7 @@ use std::collections::{BinaryHeap, VecDeque};
 use ssdlab_nand::backend::parallel::NEVER;
 use ssdlab_trace::{Op, Request, Source, flag};
 
+use crate::observe::so_far::SoFar;
 use crate::run::error::SimError;
 use crate::run::monitor::{Control, Monitor, Phase, Status};
 use crate::setup::host::Replay;
@@ -156,6 +157,18 @@ impl<'s> Issuer<'s> {
     #[inline]
     pub fn ahead(&self, ahead: usize) -> Option<&Request> {
         self.batch.get(self.next + ahead)
+    }
+
+    /// Whether the monitor is asked next, and is to be shown the figures before that.
+    #[inline]
+    pub fn is_watched(&self) -> bool {
+        let asks = self.next >= self.batch.len() || self.bytes_since_look > LOOK_BYTES;
+        asks && self.monitor.watches()
+    }
+
+    /// Shows the monitor what the drive has done; `figures` is given the number of requests replayed.
+    pub fn watch(&mut self, figures: impl FnOnce(u64) -> SoFar) {
+        self.monitor.watch(&figures(self.issued));
     }
 
     /// Fetches the next batch if there is none; false at the end.

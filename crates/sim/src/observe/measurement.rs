@@ -15,6 +15,7 @@ use crate::observe::activity::{Activity, DriveSummary};
 use crate::observe::lifetime::Life;
 use crate::observe::log::{Measured, Meter};
 use crate::observe::series::{Series, Tally};
+use crate::observe::so_far::SoFar;
 use crate::observe::summary::{
     CheckSummary, DeviceSummary, FlashSummary, HostCounters, LatencyByOp, PreconditionSummary, Summary, TimeSummary,
     WearSummary,
@@ -96,6 +97,21 @@ impl Measurement {
     pub fn written<P: Parts>(&self, stack: &Stack<P>) -> Written {
         let programmed = (stack.sinks.flash.counts() - self.start.counts).programmed();
         Written { host_pages: stack.host.pages_written, programmed }
+    }
+
+    /// What has been done since measuring began; `requests` is the number of those replayed.
+    pub fn so_far<P: Parts>(&self, stack: &Stack<P>, requests: u64) -> SoFar {
+        let flash = &stack.sinks.flash;
+        let timed = |figure: u64| P::Flash::TIMED.then_some(figure);
+        SoFar {
+            requests,
+            elapsed_ns: timed(flash.now_ns() - self.start.time_ns),
+            busy_ns: timed(flash.busy_ns() - self.start.busy_ns),
+            write_amplification: self.written(stack).amplification(),
+            latency: P::Flash::TIMED.then(|| LatencyByOp::of(&self.latency)),
+            free_blocks: stack.ftl.free_blocks(),
+            blocks: stack.ftl.erase_counts().len() as u32,
+        }
     }
 
     /// The figures of the measured phase.

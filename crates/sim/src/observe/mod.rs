@@ -7,5 +7,6 @@ pub(crate) mod log;
 pub(crate) mod map;
 pub(crate) mod measurement;
 pub(crate) mod series;
+pub(crate) mod so_far;
 pub(crate) mod summary;
 pub(crate) mod waits;

@@ -2,6 +2,8 @@
 
 use ssdlab_trace::Progress;
 
+use crate::observe::so_far::SoFar;
+
 /// Part of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Phase {
@@ -62,6 +64,14 @@ pub enum Control {
 pub trait Monitor {
     /// Told how far the run is; may end it.
     fn report(&mut self, status: &Status) -> Control;
+
+    /// Whether it is to be shown the figures before it is asked next.
+    fn watches(&self) -> bool {
+        false
+    }
+
+    /// Shown what the drive has done up to now.
+    fn watch(&mut self, _so_far: &SoFar) {}
 
     /// Told what a person should know of the run that is none of its results.
     fn note(&mut self, _text: &str) {}

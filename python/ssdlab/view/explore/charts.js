@@ -3,7 +3,7 @@
 
 const INK = "--ink", GRID = "--grid", PAGE = "--page";
 const INCH = 96, WIDTH_INCHES = 7.6;
-const LEGEND = 30, TITLE = 22, BELOW = 46, ASIDE = 64;
+const LEGEND = 30, TITLE = 22, BELOW = 42, ASIDE = 64;
 
 const drawn = [];
 
@@ -24,6 +24,7 @@ const FORMS = {
 };
 const onAxis = (of) => (value) => of.form === "duration" ? FORMS.duration(value).replace(/\.0+ /, " ") : FORMS[of.form](value);
 
+const isRound = (value) => value !== null && value % 10 === 0;
 const isBackwards = (of) => of.low !== null && of.high !== null && of.low > of.high;
 
 function axis(of, grid, side, end) {
@@ -39,11 +40,13 @@ function axis(of, grid, side, end) {
     minInterval: of.whole ? 1 : 0,
     name: end ? of.title : "", nameLocation: "middle", nameGap: across ? 28 : 50,
     nameTextStyle: { color: variable(INK) },
-    axisLine: { show: across, lineStyle: { color: variable(INK) } },
+    axisLine: { show: across, onZero: false, lineStyle: { color: variable(INK) } },
     axisTick: { show: across, customValues: values.length ? values : undefined },
     axisLabel: {
       show: end, color: variable(INK), hideOverlap: true, formatter: values.length ? name : onAxis(of),
-      customValues: values.length ? values : undefined, showMinLabel: true, showMaxLabel: values.length > 0 || undefined,
+      customValues: values.length ? values : undefined, lineHeight: 14,
+      // An end of data is no round number.
+      showMinLabel: values.length > 0 || isRound(min), showMaxLabel: values.length > 0 || isRound(max),
     },
     splitLine: { show: !isRows && side !== "right", lineStyle: { color: variable(GRID) } },
   };
@@ -179,7 +182,7 @@ function option(chart, height) {
       text: panel.title || panel.note, top: grids[at].top - TITLE, left: grids[at].left - 4,
       textStyle: { color: ink, fontSize: 12, fontWeight: "normal" },
     })),
-    legend: { show: names.length > 0, data: names, top: 0, type: "scroll", textStyle: { color: ink }, icon: "roundRect", itemHeight: 8 },
+    legend: { show: names.length > 0, data: names.map((name) => entry(name, marks)), top: 0, type: "scroll", textStyle: { color: ink } },
     xAxis: panels.map((panel, at) => axis(panel.x, at, "bottom", at === panels.length - 1)),
     yAxis: [
       ...panels.map((panel, at) => axis(panel.y, at, "left", true)),
@@ -206,6 +209,10 @@ function option(chart, height) {
   };
 }
 
+// Lines are told by their dashes as well.
+const entry = (name, marks) =>
+  marks.some(({ mark }) => mark.name === name && ["Line", "Level"].includes(mark.kind)) ? { name } : { name, icon: "roundRect" };
+
 const leftOf = (panel) => panel.y.ticks.length
   ? 14 + 7 * Math.max(...panel.y.ticks.flatMap(([, name]) => name.split("\n").map((line) => line.length)))
   : ASIDE;
@@ -214,6 +221,7 @@ class Drawn {
   constructor(element, chart) {
     [this.element, this.chart] = [element, chart];
     const narrow = Math.min(1, element.clientWidth / (WIDTH_INCHES * INCH));
+    this.reading = document.createElement("output");
     this.height = Math.max(chart.height * INCH * Math.max(narrow, 0.8), 150);
     element.style.height = `${this.height}px`;
     this.plot = echarts.init(element, null, { renderer: "svg" });
@@ -262,7 +270,7 @@ class Drawn {
     const row = Math.round(height), cell = mark.edges.findIndex((edge) => edge > time) - 1;
     const percent = mark.percent[row]?.[cell];
     if (percent !== undefined) {
-      this.element.nextElementSibling.textContent = `${mark.row} ${row}, from ${number(mark.edges[cell])}: ${number(percent)} %`;
+      this.reading.textContent = `${mark.row} ${row}, from ${number(mark.edges[cell])}: ${number(percent)} %`;
     }
   }
 
@@ -298,6 +306,7 @@ function save(name, url) {
 function tools(one, number) {
   const row = document.createElement("div");
   row.className = "tools";
+  row.append(one.reading);
   const add = (text, act) => {
     const button = Object.assign(document.createElement("button"), { type: "button", textContent: text });
     button.addEventListener("click", act);
@@ -307,7 +316,7 @@ function tools(one, number) {
   if (one.canBeLogarithmic) add("Logarithmic", () => one.switchLogarithmic());
   add("Save CSV", () => save(`figure-${number}.csv`, URL.createObjectURL(new Blob([one.csv()], { type: "text/csv" }))));
   add("Save SVG", () => save(`figure-${number}.svg`, one.plot.getDataURL({ type: "svg" })));
-  one.element.nextElementSibling.after(row);
+  one.element.after(row);
 }
 
 async function load() {

@@ -12,6 +12,7 @@ use ssdlab_trace::{Progress, Request, Source, TraceError};
 use super::{Cache, CacheSummary};
 use crate::host::fit::{Fitted, Fitter};
 use crate::host::issue::BATCH;
+use crate::observe::so_far::SoFar;
 use crate::run::error::SimError;
 use crate::run::monitor::{Control, Monitor, Phase, Status};
 use crate::run::repeat::Replays;
@@ -25,6 +26,14 @@ pub(crate) struct Shared<'a, 'm>(pub &'a RefCell<&'m mut (dyn Monitor + 'm)>);
 impl Monitor for Shared<'_, '_> {
     fn report(&mut self, status: &Status) -> Control {
         self.0.borrow_mut().report(status)
+    }
+
+    fn watches(&self) -> bool {
+        self.0.borrow().watches()
+    }
+
+    fn watch(&mut self, so_far: &SoFar) {
+        self.0.borrow_mut().watch(so_far);
     }
 
     fn note(&mut self, text: &str) {
