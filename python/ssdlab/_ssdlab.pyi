@@ -445,6 +445,7 @@ def simulate(
     space: AddressSpace | None = None,
     monitor: Callable[[str, int, int | None, int], object] | None = None,
     *,
+    watch: Callable[[str], object] | None = None,
     state: Path | None = None,
     kept: Path | None = None,
     save_state: Path | None = None,

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextColumn
+from rich.console import Console, RenderableType
+from rich.progress import BarColumn, Progress, ProgressColumn, TaskID, TaskProgressColumn, TextColumn
 from rich.status import Status
 
 from ssdlab import text
@@ -105,20 +105,35 @@ def _clock(seconds: float) -> str:
     return f"{minutes}:{rest:02}"
 
 
-class Display:
-    """What standard error shows: bars on a terminal, now and then a line elsewhere."""
+class _Bars(Progress):
+    """Bars, with something above them."""
 
-    def __init__(self, request: Request) -> None:
+    def __init__(self, *columns: ProgressColumn, above: RenderableType | None, **more: Any) -> None:
+        self._above = above
+        super().__init__(*columns, **more)
+
+    def get_renderables(self) -> Iterator[RenderableType]:
+        """What is above, and the bars."""
+        if self._above is not None:
+            yield self._above
+        yield from super().get_renderables()
+
+
+class Display:
+    """What standard error shows: bars on a terminal, below `above` if that is given; now and then a line elsewhere."""
+
+    def __init__(self, request: Request, above: RenderableType | None = None) -> None:
         self.began = time.monotonic()
         self.request = request
         console = Console(stderr=True)
         self.bars: Progress | None = None
         if console.is_terminal:
-            self.bars = Progress(
+            self.bars = _Bars(
                 TextColumn("{task.description}"),
                 BarColumn(bar_width=24),
                 TaskProgressColumn(),
                 TextColumn("{task.fields[facts]}"),
+                above=above,
                 console=console,
                 transient=True,
             )
@@ -129,10 +144,10 @@ class Display:
 
 
 @contextmanager
-def display() -> Iterator[Display]:
-    """Shows progress while it lasts. Ctrl-C asks the runs to end."""
+def display(above: RenderableType | None = None) -> Iterator[Display]:
+    """Shows progress while it lasts, on a terminal below `above`. Ctrl-C asks the runs to end."""
     with asked_for() as request:
-        shown = Display(request)
+        shown = Display(request, above)
         try:
             yield shown
         finally:
@@ -141,9 +156,9 @@ def display() -> Iterator[Display]:
 
 
 @contextmanager
-def watching(label: str) -> Iterator[Watch]:
-    """Shows the progress of one run while it lasts."""
-    with display() as shown:
+def watching(label: str, above: RenderableType | None = None) -> Iterator[Watch]:
+    """Shows the progress of one run while it lasts, on a terminal below `above`."""
+    with display(above) as shown:
         watch = shown.watch(label)
         yield watch
         watch.finish()

@@ -10,6 +10,7 @@ from ssdlab.cli.command import App
 from ssdlab.cli.output import deliver
 from ssdlab.cli.progress import watching
 from ssdlab.cli.traces import reads_trace
+from ssdlab.lazy import room
 from ssdlab.model.result import Result
 from ssdlab.model.simulation import simulate
 from ssdlab.model.trace_file import TraceFile
@@ -23,6 +24,7 @@ ssdlab run trace.csv.gz
 zstdcat trace.csv.zst | ssdlab run - --repeat 3
 ssdlab run log.txt --columns time=0:us,op=2,offset=3:sectors,size=4
 ssdlab run oltp.csv --repeat until-steady --out out/oltp
+ssdlab run oltp.csv --live
 ssdlab run trace.csv.gz --preset tlc-nvme --set device.op=12.5%
 ssdlab run aging.csv --save-state aged.drive
 ssdlab run trace.csv --state aged.drive
@@ -48,6 +50,14 @@ def run(
     fit: options.Fit = None,
     repeat: options.Repeat = None,
     check: options.Check = False,
+    live: Annotated[
+        bool,
+        options.option(
+            "--live",
+            "Show throughput, response times, write amplification, free blocks and dies as it goes, on a terminal.",
+            options.OUTPUT,
+        ),
+    ] = False,
     json: options.Json = False,
     out: Annotated[Path | None, options.out(Result)] = None,
     state: Annotated[
@@ -69,8 +79,12 @@ def run(
         raise ConfigError("a trace and --workload exclude each other; leave one of them out")
     short = options.shortcuts(workload=workload, fit=fit, repeat=repeat, check=check)
     settings = options.configuration(preset, config, set, short)
-    with watching("run") as watch:
-        result = simulate(settings, trace, monitor=watch, state=state, save_state=save_state, keep=not no_cache)
+    view = room("cli.live").view() if live else None
+    with watching("run", view) as watch:
+        result = simulate(
+            settings, trace, monitor=watch, watch=view and view.update, state=state, save_state=save_state,
+            keep=not no_cache,
+        )  # fmt: skip
     if result.partial and watch.phase in BEFORE_MEASURING:
         raise KeyboardInterrupt(f"the run was {BEFORE_MEASURING[watch.phase]}, and nothing was measured yet")
     if result.partial and save_state:

@@ -15,6 +15,7 @@ from ssdlab import text
 from ssdlab._ssdlab import ConfigError
 from ssdlab.cli import options
 from ssdlab.cli.command import App
+from ssdlab.cli.live import facts
 from ssdlab.cli.output import deliver, show
 from ssdlab.cli.progress import status
 from ssdlab.interrupt import STATUS
@@ -216,12 +217,8 @@ class _Line:
             return
         report = self._server.service().report
         requests = sum(count for name, count in report["host"].items() if name.endswith("_requests"))
-        parts = [f"{text.short_count((requests - self._before) / (now - self._at))} requests/s"]
-        if report["write_amplification"] is not None:
-            parts.append(f"write amplification {text.ratio(report['write_amplification'])}")
         latency = report["times"] and report["times"]["latency"]["all"]
-        if latency:
-            parts.append(f"p99 {text.duration(latency['p99_ns'])}")
+        parts = facts((requests - self._before) / (now - self._at), report["write_amplification"], latency)
         parts.append(f"free blocks: {text.count(report['health']['free_blocks'])}")
         parts.append(f"clients: {self._server.connections}")
         self._status.update(", ".join(parts))

@@ -3,7 +3,7 @@
 import json
 import logging
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ def simulate(
     trace: Given | None = None,
     *,
     monitor: Monitor | None = None,
+    watch: Callable[[Mapping[str, Any]], object] | None = None,
     state: str | os.PathLike[str] | None = None,
     save_state: str | os.PathLike[str] | None = None,
     keep: bool = True,
@@ -45,6 +46,9 @@ def simulate(
         trace: A trace in memory, a file (streamed), or None for the workload that `config` describes.
         monitor: Told some twenty times a second how far the run is. If it returns something true, the run ends
             and `Result.partial` is set.
+        watch: Told each time before that, once requests are replayed, what the drive has done since measuring began:
+            `requests` (from the first on), `elapsed_ns`, `busy_ns` (mean over the dies), `write_amplification`,
+            `latency` (by operation, as in `Result.summary`), `free_blocks` of `blocks`.
         state: A drive that was saved with `save_state`, to go on from instead of preconditioning one; settings of
             `precondition` then do nothing. Capacity, geometry, FTL and `check` must be those that it was saved with.
         save_state: File to save the drive in after the run, shut down in good order. Nothing is saved if the run is
@@ -81,16 +85,9 @@ def simulate(
     from_state = None if state is None else Path(state)
     with keeping(config, space) if keep and state is None and what_if is None else nullcontext() as kept:
         outcome = _ssdlab.simulate(
-            config._inner,
-            requests,
-            space,
-            monitor,
-            state=from_state,
-            kept=kept,
-            save_state=saved,
-            watch_waits=diagnose,
-            what_if=what_if,
-        )
+            config._inner, requests, space, monitor, watch=watch and _decoded(watch), state=from_state, kept=kept,
+            save_state=saved, watch_waits=diagnose, what_if=what_if,
+        )  # fmt: skip
     for note in outcome.notes:
         _LOG.warning(note)
 
@@ -117,6 +114,15 @@ def simulate(
         activity=outcome.activity,
         dispatched=None if outcome.dispatched is None else Trace(outcome.dispatched, names),
     )
+
+
+def _decoded(watch: Callable[[Mapping[str, Any]], object]) -> Callable[[str], None]:
+    """`watch` as the extension calls it."""
+
+    def told(figures: str) -> None:
+        watch(json.loads(figures))
+
+    return told
 
 
 def _savable(path: Path) -> Path:

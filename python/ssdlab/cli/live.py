@@ -1,0 +1,116 @@
+"""What a drive shows of itself while it works."""
+
+import sys
+import time
+from collections import deque
+from collections.abc import Mapping
+from typing import Any
+
+from rich.table import Table
+from rich.text import Text
+
+from ssdlab import text
+
+SAMPLE_SECONDS = 0.5
+"""Between two figures of a course."""
+SAMPLES = 40
+BARS = "▁▂▃▄▅▆▇█"
+LEAST_RATIO = 1.0
+"""Where the course of write amplification begins; its bars are what is beyond."""
+
+
+def facts(requests_per_s: float, write_amplification: float | None, latency: Mapping[str, Any] | None) -> list[str]:
+    """A drive in a line: `latency` is that of all requests."""
+    parts = [f"{text.short_count(requests_per_s)} requests/s"]
+    if write_amplification is not None:
+        parts.append(f"write amplification {text.ratio(write_amplification)}")
+    if latency:
+        parts.append(f"p99 {text.duration(latency['p99_ns'])}")
+    return parts
+
+
+def course(values: "deque[float]", least: float = 0.0) -> str:
+    """Values as bars of one line, the highest as high as the line.
+
+    >>> course(deque([0, 1, 2, 4]))
+    '▁▂▄█'
+    """
+    most = max((value - least for value in values), default=0.0)
+    heights = (max(value - least, 0.0) / most if most > 0 else 0.0 for value in values)
+    return "".join(BARS[round(height * (len(BARS) - 1))] for height in heights)
+
+
+class View:
+    """A table of what a simulated drive has done, with the courses of the last seconds."""
+
+    def __init__(self) -> None:
+        self._now: Mapping[str, Any] | None = None
+        self._sampled: Mapping[str, Any] | None = None
+        self._sampled_at = 0.0
+        self._courses: dict[str, deque[float]] = {}
+
+    def update(self, figures: Mapping[str, Any]) -> None:
+        """Takes new figures, as `simulate` gives them to its `watch`."""
+        self._now = figures
+        at = time.monotonic()
+        if at - self._sampled_at >= SAMPLE_SECONDS or self._began_anew():
+            self._sample(figures)
+            self._sampled, self._sampled_at = figures, at
+
+    def _began_anew(self) -> bool:
+        """Whether measuring has begun since the last sample: figures count from there."""
+        now, before = self._now, self._sampled
+        return now is None or before is None or (now["elapsed_ns"] or 0) < (before["elapsed_ns"] or 0)
+
+    def _sample(self, figures: Mapping[str, Any]) -> None:
+        before = self._sampled
+        rates: dict[str, float | None] = {"write amplification": figures["write_amplification"]}
+        if before and not self._began_anew() and figures["elapsed_ns"] is not None:
+            passed_ns = figures["elapsed_ns"] - before["elapsed_ns"]
+            if passed_ns > 0:
+                rates["throughput"] = (figures["requests"] - before["requests"]) / passed_ns * 1e9
+                rates["dies"] = (figures["busy_ns"] - before["busy_ns"]) / passed_ns
+        for name, value in rates.items():
+            if value is not None:
+                self._courses.setdefault(name, deque(maxlen=SAMPLES)).append(value)
+
+    def __rich__(self) -> Table | Text:
+        """The table; before the first request there is nothing to show."""
+        figures = self._now
+        if figures is None:
+            return Text("")
+        rows = Table.grid(padding=(0, 2))
+        for name, value, line in self._rows(figures):
+            rows.add_row(Text(name), Text(value), Text(line, style="cyan"))
+        return rows
+
+    def _rows(self, figures: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+        def latest(name: str) -> float | None:
+            return self._courses[name][-1] if name in self._courses else None
+
+        rows = []
+        throughput, dies = latest("throughput"), latest("dies")
+        if throughput is not None:
+            rows.append(("throughput", f"{text.short_count(throughput)} IOPS", course(self._courses["throughput"])))
+        latency = figures["latency"] and figures["latency"]["all"]
+        if latency:
+            times = ", ".join(f"{name} {text.duration(latency[f'{name}_ns'])}" for name in ("p50", "p99", "max"))
+            rows.append(("response time", times, ""))
+        if figures["write_amplification"] is not None:
+            line = course(self._courses["write amplification"], LEAST_RATIO)
+            rows.append(("write amplification", text.ratio(figures["write_amplification"]), line))
+        free, blocks = figures["free_blocks"], figures["blocks"]
+        rows.append(("free blocks", f"{text.count(free)} of {text.count(blocks)}", ""))
+        if dies is not None:
+            rows.append(("dies", f"{text.percent(min(dies, 1.0))} busy", course(self._courses["dies"])))
+        if figures["elapsed_ns"] is not None:
+            rows.append(("simulated time", text.duration(figures["elapsed_ns"]), ""))
+        return rows
+
+
+def view() -> View | None:
+    """A view on standard error; says so and is none where that is no terminal."""
+    if sys.stderr.isatty():
+        return View()
+    print("ssdlab: --live shows nothing: standard error is no terminal", file=sys.stderr)
+    return None
