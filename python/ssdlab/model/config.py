@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from ssdlab import _ssdlab, text
 from ssdlab._ssdlab import ConfigError
+from ssdlab.lazy import room
 
 Overrides = Mapping[str, object] | Iterable[str]
 
@@ -203,6 +204,10 @@ class Config:
             ConfigError: One line for each fault.
         """
         self._inner.check(0 if self._inner.needs_extent() else None)
+
+    def _repr_html_(self) -> str:
+        html: str = room("view.html").in_notebook(room("view.pages.configuration").page(self))
+        return html
 
     def __repr__(self) -> str:
         return f"<ssdlab.Config with {len(self.settings)} settings, {len(self._sets)} overridden>"

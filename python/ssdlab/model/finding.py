@@ -50,7 +50,7 @@ class Charted(Plot):
 
         @wraps(charts)
         def draw(found: object) -> "Figure":
-            figure: Figure = room("view.plots.drawing").drawn(charts(found))
+            figure: Figure = room("view.plots.drawing").drawn(charts(found), charts.__name__.replace("_", " "))
             return figure
 
         return draw
@@ -114,6 +114,11 @@ class Finding(ABC):
     def report_html(self) -> str:
         """The report as one HTML page that needs nothing else. Equal findings give equal pages."""
         html: str = room("view.html").render(self.page())
+        return html
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the tables; figures are those of the methods that plot."""
+        html: str = room("view.html").in_notebook(self.page())
         return html
 
     def _tables(self) -> Contents:

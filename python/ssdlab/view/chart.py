@@ -147,7 +147,7 @@ class Chart:
 
     panels: Sequence[Panel]
     height: float = 3.2
-    """In inches, where the width is 7.6."""
+    """In inches; the width is `WIDTH` of the style of figures."""
     hatching: str = ""
     """What hatched bars are."""
 

@@ -1,9 +1,11 @@
 """Pages as HTML: everything in one file, readable offline, in light and in dark, on screen and paper."""
 
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import count
 
 import jinja2
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from ssdlab import _ssdlab
 from ssdlab.lazy import room
@@ -12,12 +14,25 @@ from ssdlab.view import page as pages
 from ssdlab.view.chart import Chart
 from ssdlab.view.colours import VARIABLES
 
+OPEN_SECTIONS = 2
+"""Of a page in a notebook, from the first on; the others are folded."""
+FRAME_INCHES = 0.6
+"""What a frame has beyond its chart."""
 
-def render(page: pages.Page) -> str:
-    """The page. Equal pages give equal bytes."""
+
+def _template(name: str) -> jinja2.Template:
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("ssdlab.view", "."), autoescape=True, trim_blocks=True, lstrip_blocks=True
     )
+    return environment.get_template(name)
+
+
+def _kind(item: object) -> str:
+    return type(item).__name__
+
+
+def render(page: pages.Page) -> str:
+    """The page. Equal pages give equal bytes."""
     numbers = count()
     charts: list[Chart] = []
 
@@ -39,13 +54,12 @@ def render(page: pages.Page) -> str:
             code = code.replace(reference, f"{reference}{name}-")
         return Markup(code)
 
-    template = environment.get_template("page.html.jinja")
-    return template.render(
+    return _template("page.html.jinja").render(
         page=page,
         version=_ssdlab.__version__,
         inline=inline,
         cell=_cell,
-        kind=lambda item: type(item).__name__,
+        kind=_kind,
         glossary=glossary.used,
         charts=charts,
         explore=explore,
@@ -55,3 +69,26 @@ def render(page: pages.Page) -> str:
 
 def _cell(cell: "str | pages.Cell") -> pages.Cell:
     return pages.Cell(cell) if isinstance(cell, str) else cell
+
+
+def in_notebook(page: pages.Page) -> str:
+    """What a notebook shows of a page: its first section and, folded, the others; figures are drawn by themselves."""
+    sections = [replace(one, items=[*_without_figures(one.items)]) for one in page.sections]
+    shown = replace(page, sections=[one for one in sections if one.items])
+    return _template("notebook.html.jinja").render(page=shown, cell=_cell, kind=_kind, open=OPEN_SECTIONS)
+
+
+def _without_figures(items: Sequence[pages.Item]) -> Iterator[pages.Item]:
+    for item in items:
+        if isinstance(item, pages.Beside):
+            yield pages.Beside([one for one in item.items if not isinstance(one, pages.Figure)])
+        elif not isinstance(item, pages.Figure):
+            yield item
+
+
+def frame(chart: Chart, title: str) -> str:
+    """A chart to explore in a frame of its own, for a notebook."""
+    page = _template("frame.html.jinja").render(title=title, charts=[chart], explore=explore, code=Markup)
+    height = f"{chart.height + FRAME_INCHES:g}in"
+    style = f"width: 100%; height: {height}; border: 0"
+    return f'<iframe title="{escape(title)}" srcdoc="{escape(page)}" style="{style}"></iframe>'

@@ -155,7 +155,6 @@ class CacheBench(Finding):
 
     plot = Plot("cache_bench.shares")
     plot_hits = Plot("cache_bench.hits")
-    _repr_html_ = Finding.report_html
 
 
 def bench(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any, Literal, TypeAlias
 
-from ssdlab.lazy import Numbers, np, npt
+from ssdlab.lazy import Numbers, np, npt, room
 from ssdlab.model.finding import Contents, Finding, Plot
 from ssdlab.model.source import identified
 from ssdlab.study.experiments.claim import Verdict, best_of
@@ -84,6 +84,10 @@ class TableResult:
     """Traces that it needs and the user has not supplied."""
     rival: "TableResult | None" = None
     """The table whose winners its claim is about, if it is about winners of another."""
+
+    def _repr_html_(self) -> str:
+        html: str = room("view.html").in_notebook(room("view.pages.experiment").page_of_table(self))
+        return html
 
     @property
     def rows(self) -> tuple[str, ...]:

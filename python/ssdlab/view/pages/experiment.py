@@ -30,6 +30,11 @@ def page(result: ExperimentResult) -> Page:
     )
 
 
+def page_of_table(result: TableResult) -> Page:
+    """The page of one of its tables."""
+    return Page(title=result.table.title, sections=[_section(result)])
+
+
 def _marks(result: ExperimentResult) -> Iterator[str]:
     """What the marks mean that there are."""
     if any(table.winners for table in result.tables):

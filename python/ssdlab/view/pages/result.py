@@ -8,8 +8,9 @@ from ssdlab.model.result import Result
 from ssdlab.model.source import chosen, source_text
 from ssdlab.view.charts import activity, latency, log
 from ssdlab.view.charts import result as run
-from ssdlab.view.page import Beside, Cell, Facts, Figure, Page, Paragraph, Section, Style, Table
+from ssdlab.view.page import Beside, Facts, Figure, Page, Paragraph, Section, Table
 from ssdlab.view.pages import diagnosis
+from ssdlab.view.pages.configuration import table
 from ssdlab.view.pages.quantities import (
     CAUSES,
     MERGE_COUNTS,
@@ -195,10 +196,5 @@ def _drive(result: Result) -> Iterator[Section]:
 def _configuration(result: Result) -> Section:
     # A trace was replayed: what the workload would have been is of no interest.
     generated = result.source["kind"] == "workload"
-    styles: tuple[Style, ...] = ("code", "code", "soft")
-    rows = [
-        [Cell(one, style) for one, style in zip((key, value.strip('"'), origin), styles, strict=True)]
-        for key, value, origin in result.config.settings
-        if generated or not key.startswith("workload.")
-    ]
-    return Section("Configuration", [Table(("setting", "value", "set by"), rows, left=3)], terminal=False)
+    settings = [one for one in result.config.settings if generated or not one.key.startswith("workload.")]
+    return Section("Configuration", [table(settings)], terminal=False)

@@ -11,9 +11,10 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from ssdlab import text
+from ssdlab.lazy import room
 from ssdlab.view.chart import Area, Axis, Chart, Columns, Form, Heat, Level, Line, Mark, Panel, Share, Spans
 from ssdlab.view.colours import GRID, INK
-from ssdlab.view.plots.style import Canvas, at_values, canvas, nothing, styled, written
+from ssdlab.view.plots.style import WIDTH, Canvas, at_values, nothing, styled, written
 
 HATCH = "/////"
 LEGEND_COLUMNS = 4
@@ -30,14 +31,25 @@ FORMS: dict[Form, Callable[[float], str]] = {
 }  # fmt: skip
 
 
+class Drawing(Canvas):
+    """A chart as a matplotlib figure; a notebook shows it to explore."""
+
+    def __init__(self, chart: Chart, title: str) -> None:
+        super().__init__(figsize=(WIDTH, chart.height), layout="constrained")
+        self._chart, self._title = chart, title
+
+    def _repr_html_(self) -> str:
+        html: str = room("view.html").frame(self._chart, self._title)
+        return html
+
+
 @styled
-def drawn(chart: Chart) -> Figure:
-    """The chart, in the style of all figures."""
+def drawn(chart: Chart, title: str = "chart") -> Figure:
+    """The chart, in the style of all figures; `title` is for those who cannot see it."""
+    figure = Drawing(chart, title)
     if len(chart.panels) == 1:
-        figure, axes = canvas(chart.height)
-        panels = [axes]
+        panels = [figure.add_subplot()]
     else:
-        figure = Canvas(figsize=(7.6, chart.height), layout="constrained")
         ratios = [panel.height for panel in chart.panels]
         panels = list(figure.subplots(len(chart.panels), sharex=True, height_ratios=ratios))
     for axes, panel in zip(panels, chart.panels, strict=True):

@@ -54,6 +54,10 @@ def styled(draw: Callable[P, Figure]) -> Callable[P, Figure]:
     return in_style
 
 
+WIDTH = 7.6
+"""Of figures, in inches."""
+
+
 class Canvas(Figure):
     """A matplotlib figure that notebooks show without pyplot."""
 
@@ -78,7 +82,7 @@ def svg(figure: Figure) -> str:
 
 def canvas(height: float = 3.2) -> tuple[Canvas, Axes]:
     """A new figure of the common width, `height` inches high."""
-    figure = Canvas(figsize=(7.6, height), layout="constrained")
+    figure = Canvas(figsize=(WIDTH, height), layout="constrained")
     return figure, figure.add_subplot()
 
 

@@ -1,0 +1,24 @@
+"""The page of a configuration: what was set, and what was left as it is."""
+
+from collections.abc import Iterable
+
+from ssdlab.model.config import Config, Setting
+from ssdlab.view.page import Cell, Page, Section, Style, Table
+
+
+def page(config: Config) -> Page:
+    """The page of a configuration."""
+    made = [setting for setting in config.settings if not setting.origin.startswith("default")]
+    left = [setting for setting in config.settings if setting.origin.startswith("default")]
+    sections = [("Set", made), ("Defaults", left)]
+    return Page("Configuration", sections=[Section(title, [table(those)]) for title, those in sections if those])
+
+
+def table(settings: Iterable[Setting]) -> Table:
+    """Settings with who set them."""
+    styles: tuple[Style, ...] = ("code", "code", "soft")
+    rows = [
+        [Cell(one, style) for one, style in zip((key, value.strip('"'), origin), styles, strict=True)]
+        for key, value, origin in settings
+    ]
+    return Table(("setting", "value", "set by"), rows, left=3)
