@@ -28,6 +28,7 @@ COMMANDS = {
     "tune": "Find the configuration with the best outcome that meets constraints.",
     "study": "Show, draw and analyse what a sweep found: curves, effects, the Pareto front.",
     "fleet": "Run the many volumes of a trace on drives: distributions over the fleet; make synthetic fleets.",
+    "view": "Open the page of a run, or of a study, in a browser.",
     "calibrate": "Find the size of regions and batches for the I/O scheduler pardispatcher by a micro-test.",
     "validate": "Compare write amplification with theory, or generated Filebench workloads with captured ones.",
     "experiment": "Reproduce tables of published documents and set ours beside them, cell by cell.",
