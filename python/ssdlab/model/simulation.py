@@ -12,6 +12,7 @@ from ssdlab import _ssdlab, text
 from ssdlab._ssdlab import ConfigError
 from ssdlab.model.config import Config, Overrides, config_of
 from ssdlab.model.kept import keeping
+from ssdlab.model.notebook import following
 from ssdlab.model.requests import Monitor
 from ssdlab.model.result import Result
 from ssdlab.model.trace import Trace
@@ -45,7 +46,7 @@ def simulate(
         config: What to simulate: a configuration, or settings on top of the defaults; the defaults if left out.
         trace: A trace in memory, a file (streamed), or None for the workload that `config` describes.
         monitor: Told some twenty times a second how far the run is. If it returns something true, the run ends
-            and `Result.partial` is set.
+            and `Result.partial` is set. Where a notebook gives none, progress is shown below the cell.
         watch: Told each time before that, once requests are replayed, what the drive has done since measuring began:
             `requests` (from the first on), `elapsed_ns`, `busy_ns` (mean over the dies), `write_amplification`,
             `latency` (by operation, as in `Result.summary`), `free_blocks` of `blocks`.
@@ -83,9 +84,10 @@ def simulate(
     requests = source._requests if isinstance(source, Trace) else reader
     saved = None if save_state is None else _savable(Path(save_state))
     from_state = None if state is None else Path(state)
-    with keeping(config, space) if keep and state is None and what_if is None else nullcontext() as kept:
+    keeps = keeping(config, space) if keep and state is None and what_if is None else nullcontext()
+    with keeps as kept, following(monitor) as shown:
         outcome = _ssdlab.simulate(
-            config._inner, requests, space, monitor, watch=watch and _decoded(watch), state=from_state, kept=kept,
+            config._inner, requests, space, shown, watch=watch and _decoded(watch), state=from_state, kept=kept,
             save_state=saved, watch_waits=diagnose, what_if=what_if,
         )  # fmt: skip
     for note in outcome.notes:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from ssdlab._ssdlab import ConfigError
 from ssdlab.lazy import room
 from ssdlab.model.config import Config, Overrides, Sets, _rebuilt, set_by
+from ssdlab.model.notebook import following
 from ssdlab.model.requests import Monitor
 from ssdlab.model.trace import Trace
 from ssdlab.model.trace_file import TraceFile
@@ -352,9 +353,10 @@ class Experiment:
             SimulationError: If a simulation cannot start or go on.
             InternalError: On a defect of ssdlab.
         """
-        result: ExperimentResult = room("study.experiments.running").run(
-            self, self.select(tables), overrides, traces or {}, jobs, monitor
-        )
+        with following(monitor) as shown:
+            result: ExperimentResult = room("study.experiments.running").run(
+                self, self.select(tables), overrides, traces or {}, jobs, shown
+            )
         return result
 
     def __repr__(self) -> str:

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 from ssdlab._ssdlab import ConfigError
 from ssdlab.model.config import Config, Overrides, config_of
+from ssdlab.model.notebook import following
 from ssdlab.model.requests import Monitor
 from ssdlab.model.trace_file import Given, TraceFile, source_of
 from ssdlab.study.executor import Executor
@@ -84,7 +85,8 @@ def sweep(
         outcomes=outcomes,
     )  # fmt: skip
     folder = None if out is None else Path(out)
-    return run(plan(asked, many=True), folder, jobs=jobs, cluster=cluster, retry=retry, monitor=monitor)
+    with following(monitor) as shown:
+        return run(plan(asked, many=True), folder, jobs=jobs, cluster=cluster, retry=retry, monitor=shown)
 
 
 def question(
