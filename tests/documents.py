@@ -79,11 +79,11 @@ def _console(text: str) -> str:
         output = done.stdout + (done.stderr if done.returncode else "")
         if "Traceback" in output:
             raise AssertionError(f"{command}\n{output}")
-        lines += [command, *_elided(shown.splitlines(), [line.rstrip() for line in output.splitlines()])]
+        lines += [command, *elided(shown.splitlines(), [line.rstrip() for line in output.splitlines()])]
     return "".join(f"{line}\n" for line in lines)
 
 
-def _elided(shown: list[str], output: list[str]) -> list[str]:
+def elided(shown: list[str], output: list[str]) -> list[str]:
     """`output` with as many lines kept before and after `...` as the document shows, or all of it."""
     if "..." not in shown:
         return output

@@ -2,8 +2,11 @@
 
 import html
 import re
+import sys
+import types
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import nbformat
 import pytest
@@ -11,7 +14,9 @@ import pytest
 import ssdlab
 import tutorial
 from conftest import SMALL
-from documents import workplace
+from documents import elided, workplace
+from ssdlab.model import notebook as progress
+from ssdlab.view.plots.drawing import Drawing
 from tiers import TIER
 
 VOID = {"meta", "br", "input", "hr"}
@@ -33,12 +38,13 @@ class Balanced(HTMLParser):
         assert self.open.pop() == tag
 
     def handle_data(self, data: str) -> None:
-        self.words.append(data)
+        if self.open[-1:] != ["style"]:
+            self.words.append(data)
 
 
-def words(shown: object) -> str:
+def words(shown: Any) -> str:
     """What a reader of the notebook reads."""
-    code: str = shown._repr_html_()  # type: ignore[attr-defined]
+    code = shown._repr_html_()
     parser = Balanced()
     parser.feed(code)
     assert parser.open == [] and "<svg" not in code
@@ -51,40 +57,85 @@ def test_a_notebook_shows_results_configurations_and_studies(small: ssdlab.Confi
     shown = words(small)
     assert shown.startswith("Configuration")
     assert shown.index("Set setting") < shown.index("device.capacity 16MiB") < shown.index("Defaults")
-    compared = ssdlab.compare({"7 %": {"device.op": "20%"}, "30 %": {"device.op": "30%"}}, base=small)
-    assert "30 %" in words(compared)
+    compared = ssdlab.compare({"more": small.with_overrides({"device.op": "30%"}), "as it is": small}, jobs=1)
+    assert "as it is" in words(compared)
     study = ssdlab.sweep({"device.op": ["20%", "30%"]}, small, outcomes=["write_amplification"], jobs=1)
     assert "device.op" in words(study) and "write_amplification" in words(study)
 
 
 def test_a_figure_is_explored_in_a_frame_of_its_own(small: ssdlab.Config) -> None:
     figure = ssdlab.simulate(small).plot_latency()
-    frame = figure._repr_html_()  # type: ignore[attr-defined]
-    page = html.unescape(re.search(r'srcdoc="([^"]*)"', frame)[1])  # type: ignore[index]
+    assert isinstance(figure, Drawing)
+    frame = figure._repr_html_()
+    written = re.search(r'srcdoc="([^"]*)"', frame)
+    assert written
+    page = html.unescape(written[1])
     assert 'title="histogram"' in frame and page.count('class="chart"') == 1 and "Draws the charts of a page" in page
-    assert "<svg" in figure._repr_svg_()  # type: ignore[attr-defined]
+    assert "<svg" in figure._repr_svg_()
 
 
 def test_every_block_of_the_tutorial_is_in_the_notebook() -> None:
     text = tutorial.TUTORIAL.read_text(encoding="utf-8")
-    made, kept = tutorial.notebook(text), nbformat.read(tutorial.NOTEBOOK, as_version=4)
-    assert [(one["cell_type"], one["source"]) for one in kept["cells"]] == [
-        (one["cell_type"], one["source"]) for one in made["cells"]
-    ], "run tests/tutorial.py"
+    made = tutorial.notebook(text)
+    assert nbformat.read(tutorial.NOTEBOOK, as_version=4) == made, "run tests/tutorial.py"
     code = [one["source"] for one in made["cells"] if one["cell_type"] == "code"]
     assert sum(one.startswith("!") for one in code) == len(re.findall(r"^\$ ", text, re.MULTILINE))
-    assert not [out for cell in kept["cells"] for out in cell.get("outputs", []) if out["output_type"] == "error"]
+    assert len(code) - 1 == len(re.findall(r"^\$ |^```python|^`[^`\n]+`:$", text, re.MULTILINE))
+
+
+def printed(cell: Any) -> list[str]:
+    """The lines of its output, without the spaces at their ends."""
+    text = "".join(one["text"] for one in cell["outputs"] if one["output_type"] == "stream" and one["name"] == "stdout")
+    return [line.rstrip() for line in text.splitlines()]
 
 
 @pytest.mark.skipif(TIER != "deep", reason="takes minutes; SSDLAB_TESTS=deep runs it")
-def test_the_notebook_runs() -> None:
+def test_the_notebook_prints_what_the_document_shows() -> None:
+    shown, run = (tutorial.notebook(tutorial.TUTORIAL.read_text(encoding="utf-8")) for _ in range(2))
     with workplace():
         folder = Path("docs")
         folder.mkdir()
-        done = tutorial.executed(tutorial.notebook(tutorial.TUTORIAL.read_text(encoding="utf-8")), folder)
-    assert all(cell["execution_count"] for cell in done["cells"] if cell["cell_type"] == "code")
+        tutorial.execute(run, folder)
+    for expected, cell in zip(shown["cells"], run["cells"], strict=True):
+        if cell["cell_type"] == "code":
+            lines = elided(printed(expected), printed(cell))
+            assert [line for line in lines if line] == [line for line in printed(expected) if line], cell["source"]
 
 
 def test_settings_of_the_small_device_are_those_that_were_made(small: ssdlab.Config) -> None:
     made = words(small).split("Defaults")[0]
     assert all(key in made for key in SMALL)
+
+
+class Recorded:
+    """Stands for `IPython.display`: what a cell shows, and what takes its place."""
+
+    def __init__(self) -> None:
+        self.shown: list[str] = []
+
+    def HTML(self, code: str) -> str:  # noqa: N802
+        return code
+
+    def display(self, code: str, display_id: bool) -> "Recorded":
+        assert display_id
+        self.shown.append(code)
+        return self
+
+    def update(self, code: str) -> None:
+        self.shown.append(code)
+
+
+def test_a_notebook_shows_progress_and_leaves_nothing(monkeypatch: pytest.MonkeyPatch, small: ssdlab.Config) -> None:
+    display = Recorded()
+    monkeypatch.setattr(progress, "QUIET_SECONDS", 0)
+    monkeypatch.setattr(progress, "UPDATE_SECONDS", 0)
+    assert ssdlab.simulate(small).write_amplification and display.shown == []
+    shell = types.SimpleNamespace(get_ipython=lambda: types.SimpleNamespace(kernel=True))
+    monkeypatch.setitem(sys.modules, "IPython", shell)
+    monkeypatch.setitem(sys.modules, "IPython.display", display)
+    ssdlab.simulate(small)
+    first, *_, last = display.shown
+    assert first.startswith("<progress") and last == ""
+    display.shown.clear()
+    ssdlab.simulate(small, monitor=lambda *_: False)
+    assert display.shown == []

@@ -64,7 +64,7 @@ def test_where_there_is_no_browser_the_address_is_printed(saved: Path, tmp_path:
 
 def test_the_page_of_a_study_is_of_what_is_finished(tmp_path: Path) -> None:
     folder = tmp_path / "study"
-    ssdlab.sweep({"device.op": ["10%", "20%"]}, base=ssdlab.Config("tlc-chip", overrides=SMALL), out=folder, jobs=1)
+    ssdlab.sweep({"device.op": ["10%", "20%"]}, config=ssdlab.Config("tlc-chip", overrides=SMALL), out=folder, jobs=1)
     done, asked = view(folder, tmp_path)
     assert done.returncode == 0 and asked == (folder / "report.html").as_uri()
     page = (folder / "report.html").read_text()

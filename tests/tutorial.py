@@ -1,6 +1,6 @@
-"""The tutorial as a notebook: its text, its commands and Python as cells, with what they give today.
+"""The tutorial as a notebook: its text, its commands and Python as cells, with the outputs that the document shows.
 
-Run this file to write `docs/tutorial.ipynb` from `docs/tutorial.md`.
+Those are today's: `tests/test_documents.py` compares them. Run this file to write `docs/tutorial.ipynb`.
 """
 
 import re
@@ -10,7 +10,7 @@ from typing import Any
 import nbclient
 import nbformat
 
-from documents import BLOCK, ROOT, workplace
+from documents import BLOCK, ROOT
 
 TUTORIAL, NOTEBOOK = ROOT / "docs" / "tutorial.md", ROOT / "docs" / "tutorial.ipynb"
 CELL_SECONDS = 600
@@ -20,69 +20,59 @@ import os
 os.environ["COLUMNS"] = "100"
 """
 """The notebook lies in `docs`, and its commands are those of somebody above; output is as wide as in the document."""
-
-
-def cells(text: str) -> list[Any]:
-    """The cells of a document; what its commands printed comes anew."""
-    made, at = [], 0
-    for match in BLOCK.finditer(text):
-        made.append(_prose(text[at : match.start()]))
-        path, kind, code = match.groups()
-        if kind == "console":
-            commands = re.findall(r"^\$ ((?:.*\\\n)*.*)$", code, re.MULTILINE)
-            made += [nbformat.v4.new_code_cell(f"!{command}") for command in commands]
-        elif kind == "python":
-            made.append(nbformat.v4.new_code_cell(code.rstrip("\n")))
-        elif path:
-            made.append(nbformat.v4.new_code_cell(f"%%writefile {path}\n{code.rstrip()}"))
-        at = match.end()
-    made.append(_prose(text[at:]))
-    kept = [nbformat.v4.new_code_cell(FIRST.rstrip()), *(cell for cell in made if cell is not None)]
-    for number, cell in enumerate(kept):
-        # Ids are random otherwise, and equal documents must give equal notebooks.
-        cell["id"] = f"cell-{number}"
-    # The title comes first.
-    kept[0], kept[1] = kept[1], kept[0]
-    return kept
-
-
-def _prose(text: str) -> Any:
-    return nbformat.v4.new_markdown_cell(text.strip()) if text.strip() else None
+COMMAND = re.compile(r"^\$ ((?:.*\\\n)*.*)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)
+"""A command of a console, and what it prints."""
 
 
 def notebook(text: str) -> Any:
-    """A notebook that was not run."""
+    """The notebook of a document."""
+    cells, at = [_code(FIRST)], 0
+    for match in BLOCK.finditer(text):
+        cells += _prose(text[at : match.start()])
+        path, kind, code = match.groups()
+        if kind == "console":
+            cells += [_code(f"!{command}", printed) for command, printed in COMMAND.findall(code)]
+        elif kind == "python":
+            cells.append(_code(code))
+        elif kind == "text":
+            cells[-1]["outputs"] = [nbformat.v4.new_output("stream", name="stdout", text=code)]
+        else:
+            cells.append(_code(f"%%writefile {path}\n{code}", f"Writing {path}\n"))
+        at = match.end()
+    cells += _prose(text[at:])
+    # The title comes first.
+    cells[0], cells[1] = cells[1], cells[0]
+    executed = 0
+    for number, cell in enumerate(cells):
+        # Ids are random otherwise, and equal documents must give equal notebooks.
+        cell["id"] = f"cell-{number}"
+        if cell["cell_type"] == "code":
+            executed += 1
+            cell["execution_count"] = executed
     kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    return nbformat.v4.new_notebook(cells=cells(text), metadata={"kernelspec": kernel})
-
-
-def executed(made: Any, folder: Path) -> Any:
-    """The notebook with its outputs, run in `folder`, and without when that was.
-
-    Raises:
-        CellExecutionError: If a cell fails.
-    """
-    client = nbclient.NotebookClient(
-        made,
-        timeout=CELL_SECONDS,
-        kernel_name="python3",
-        record_timing=False,
-        resources={"metadata": {"path": str(folder)}},
-    )
-    client.execute()
-    made["metadata"].pop("language_info", None)
+    made = nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": kernel})
     nbformat.validate(made)
     return made
 
 
-def main() -> None:
-    """Writes the notebook."""
-    with workplace():
-        folder = Path("docs")
-        folder.mkdir()
-        done = executed(notebook(TUTORIAL.read_text(encoding="utf-8")), folder)
-    nbformat.write(done, NOTEBOOK)
+def _prose(text: str) -> list[Any]:
+    return [nbformat.v4.new_markdown_cell(text.strip())] if text.strip() else []
+
+
+def _code(code: str, printed: str = "") -> Any:
+    outputs = [nbformat.v4.new_output("stream", name="stdout", text=printed)] if printed.strip() else []
+    return nbformat.v4.new_code_cell(code.rstrip("\n"), outputs=outputs)
+
+
+def execute(made: Any, folder: Path) -> None:
+    """Runs a notebook in a folder, which replaces its outputs.
+
+    Raises:
+        CellExecutionError: If a cell fails.
+    """
+    resources = {"metadata": {"path": str(folder)}}
+    nbclient.NotebookClient(made, timeout=CELL_SECONDS, record_timing=False, resources=resources).execute()
 
 
 if __name__ == "__main__":
-    main()
+    nbformat.write(notebook(TUTORIAL.read_text(encoding="utf-8")), NOTEBOOK)
