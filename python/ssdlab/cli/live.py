@@ -33,7 +33,7 @@ def course(values: "deque[float]", least: float = 0.0) -> str:
     """Values as bars of one line, the highest as high as the line.
 
     >>> course(deque([0, 1, 2, 4]))
-    '▁▂▄█'
+    '▁▃▅█'
     """
     most = max((value - least for value in values), default=0.0)
     heights = (max(value - least, 0.0) / most if most > 0 else 0.0 for value in values)

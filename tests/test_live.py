@@ -1,0 +1,138 @@
+"""What is seen of a run while it goes on: the figures that `simulate` gives, and the table on the terminal."""
+
+import io
+import os
+import pty
+import subprocess
+import sys
+from collections import deque
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+import ssdlab
+from conftest import SMALL, SMALL_SETS, Cli
+from ssdlab.cli.live import View, course, facts
+
+FIRST_LOOK = 4096
+"""Requests before figures are given first."""
+
+
+def watched(config: ssdlab.Config) -> tuple[ssdlab.Result, list[Mapping[str, Any]]]:
+    seen: list[Mapping[str, Any]] = []
+    return ssdlab.simulate(config, watch=seen.append), seen
+
+
+@pytest.mark.parametrize("time", ["serial", "event", "count"])
+def test_figures_are_those_of_the_result_as_it_grows(small: ssdlab.Config, time: str) -> None:
+    # As many requests as are replayed before the first look, so that this is the last one as well.
+    result, seen = watched(small.with_overrides({"time": time, "workload.requests": FIRST_LOOK}))
+    assert seen
+    figures = seen[0]
+    assert figures["blocks"] == len(result.erase_counts) and figures["requests"] == FIRST_LOOK
+    assert 0 < figures["free_blocks"] < figures["blocks"]
+    if time == "count":
+        assert figures["elapsed_ns"] is figures["busy_ns"] is figures["latency"] is None
+        assert figures["write_amplification"] == result.write_amplification
+        return
+    assert 0 < figures["busy_ns"] <= figures["elapsed_ns"] <= result.summary["time"]["elapsed_ns"]
+    if time == "serial":
+        assert figures["write_amplification"] == result.write_amplification
+        assert figures["latency"] == result.summary["latency"]
+        assert figures["busy_ns"] == result.summary["time"]["busy_ns"]
+
+
+def test_free_blocks_are_those_that_nothing_was_written_to(small: ssdlab.Config) -> None:
+    empty = {"precondition.fill": "0%", "precondition.overwrite": "none"}
+    sequential = {"workload.pattern": "sequential", "workload.reads": "0%", "workload.size": "4KiB"}
+    result, seen = watched(small.with_overrides({**empty, **sequential, "time": "serial"}))
+    pages_per_block = SMALL["nand.pages_per_block"]
+    assert isinstance(pages_per_block, int)
+    written = FIRST_LOOK // pages_per_block
+    assert seen[0]["requests"] == FIRST_LOOK
+    assert seen[0]["blocks"] - seen[0]["free_blocks"] in (written, written + 1), "and the one that is open"
+    assert result.summary["device"]["pages_per_block"] == pages_per_block
+
+
+def test_what_watches_may_fail(small: ssdlab.Config) -> None:
+    def fails(_figures: Mapping[str, Any]) -> None:
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        ssdlab.simulate(small, watch=fails)
+
+
+def figures(requests: int, milliseconds: int, **more: Any) -> dict[str, Any]:
+    latency = {"all": {"p50_ns": 90_000, "p99_ns": 1_250_000, "max_ns": 9_000_000}}
+    return {
+        "requests": requests, "elapsed_ns": milliseconds * 1_000_000, "busy_ns": milliseconds * 500_000,
+        "write_amplification": 2.5, "latency": latency, "free_blocks": 123, "blocks": 1024, **more,
+    }  # fmt: skip
+
+
+def shown(view: View) -> dict[str, str]:
+    out = io.StringIO()
+    Console(file=out, width=100).print(view)
+    rows = (line.split("  ", 1) for line in out.getvalue().splitlines() if line.strip())
+    return {name: rest.strip() for name, rest in rows}
+
+
+def test_a_view_tells_rates_since_the_sample_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ssdlab.cli.live.SAMPLE_SECONDS", 0.0)
+    view = View()
+    assert shown(view) == {}
+    view.update(figures(1000, 100))
+    assert "throughput" not in shown(view)
+    view.update(figures(3000, 200))
+    rows = shown(view)
+    assert rows["throughput"].startswith("20.0 k IOPS")
+    assert rows["dies"].startswith("50.00 % busy")
+    assert rows["response time"] == "p50 90.0 µs, p99 1.25 ms, max 9.00 ms"
+    assert rows["write amplification"].startswith("2.500") and rows["free blocks"] == "123 of 1,024"
+    assert rows["simulated time"] == "200 ms"
+    # Measuring begins: time starts anew, and no rate is told across that.
+    view.update(figures(3100, 1))
+    view.update(figures(3200, 2))
+    assert shown(view)["throughput"].startswith("100 k IOPS")
+    counted = View()
+    counted.update(figures(1000, 0, elapsed_ns=None, busy_ns=None, latency=None, write_amplification=None))
+    assert shown(counted) == {"free blocks": "123 of 1,024"}
+
+
+def test_courses_and_lines() -> None:
+    assert course(deque([0.0, 1.0, 2.0, 4.0])) == "▁▃▅█" and course(deque([0.0])) == "▁"
+    assert course(deque([1.0, 3.0]), least=1.0) == "▁█"
+    assert facts(1234, 2.0, {"p99_ns": 5000}) == ["1.23 k requests/s", "write amplification 2.000", "p99 5.00 µs"]
+    assert facts(0, None, None) == ["0 requests/s"]
+
+
+def test_without_a_terminal_live_says_that_it_shows_nothing(cli: Cli) -> None:
+    done = cli("run", *SMALL_SETS, "--live")
+    assert done.stderr == "ssdlab: --live shows nothing: standard error is no terminal\n"
+    assert done.stdout == cli("run", *SMALL_SETS).stdout
+
+
+def test_on_a_terminal_a_run_shows_the_drive_at_work() -> None:
+    master, slave = pty.openpty()
+    long = ["--set", "workload.requests=3M", "--set", "precondition.overwrite=none"]
+    command = [sys.executable, "-m", "ssdlab", "run", *SMALL_SETS, *long, "--live"]
+    environment = {**os.environ, "COLUMNS": "100", "LINES": "30", "TERM": "xterm"}
+    run = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=slave, env=environment)
+    os.close(slave)
+    said = b""
+    while True:
+        try:
+            part = os.read(master, 65536)
+        except OSError:
+            # The other end is closed.
+            break
+        if not part:
+            break
+        said += part
+    os.close(master)
+    assert run.wait() == 0
+    text = said.decode()
+    for row in ("throughput", "response time", "write amplification", "free blocks", "dies", "run: measure"):
+        assert row in text
