@@ -210,3 +210,15 @@ def test_what_cannot_be_is_refused_with_a_remedy(cli: Cli, tmp_path: Path) -> No
 def test_a_notebook_shows_the_page_in_a_frame() -> None:
     html = ssdlab.explain("bast-locality")._repr_html_()
     assert html.startswith("<iframe title=") and "&lt;!doctype html&gt;" in html
+
+
+def test_the_ftl_of_a_run_is_explained_on_a_small_drive(small: ssdlab.Config) -> None:
+    ftl = {"ftl": "fast", "ftl.fast.log": "4"}
+    found = ssdlab.simulate(small.with_overrides({**ftl, "workload.requests": 500})).explain("0 4 8 12 0 4")
+    alone = steps.explain(
+        ssdlab.Config(overrides=[*steps.SMALL, *(f"{key}={value}" for key, value in ftl.items())]), "0"
+    )
+    assert found.recordings[0]["drive"] == alone.recordings[0]["drive"]
+    assert found.scene.requests == "0 4 8 12 0 4" and "<iframe" in found._repr_html_()
+    with pytest.raises(ConfigError, match="nothing is requested"):
+        ssdlab.simulate(small).explain("")

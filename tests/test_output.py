@@ -83,7 +83,7 @@ COMMANDS: dict[str, list[str]] = {
 ENDLESS = {"serve"}
 """Run until they are stopped; tests of their own compare what they print with the schema."""
 
-OF_ITS_OWN = {"config schema"}
+OF_ITS_OWN = {"view", "config schema"}
 """Prints a JSON schema and nothing else: that is its output, for editors."""
 
 

@@ -18,9 +18,15 @@ from ssdlab._ssdlab import ConfigError
 from ssdlab.lazy import room
 from ssdlab.model.config import Config, Overrides, config_of
 from ssdlab.model.files import naming, replacing
+from ssdlab.model.result import Result
 from ssdlab.model.source import Source
 
 SCENES = Path(__file__).parent / "scenes"
+SMALL = (
+    "time=serial", "device.capacity=128KiB", "device.op=100%", "nand.page_size=4KiB", "nand.pages_per_block=4",
+    "nand.order=any", "nand.channels=1", "nand.ways=1", "nand.dies=1", "nand.planes=1",
+)  # fmt: skip
+"""A drive that is small enough to draw: 32 pages and as much beyond, in one plane."""
 _KEYS = {"title", "text", "before", "requests", "drive", "ftl"}
 _OPERATIONS = {0: "r", 1: "", 2: "t"}
 """How requests write the operations of a trace that are shown; a flush has no pages."""
@@ -205,6 +211,17 @@ def explain(what: "str | os.PathLike[str] | Config | Overrides | Iterable[Config
     several = not isinstance(what, Config | Mapping) and not isinstance(next(iter(what), None), str)
     configs = [config_of(one) for one in what] if several else [config_of(what)]  # type: ignore[union-attr,arg-type]
     return Explanation(of_configs(configs, requests))
+
+
+def of_result(result: Result, requests: str) -> Explanation:
+    """The FTL of a run, step by step on a small drive.
+
+    Raises:
+        ConfigError: If a setting of the FTL does not fit the small drive, or a request is wrong.
+    """
+    own = [one for one in result.config.settings if one.key.partition(".")[0] == "ftl" and one.origin != "default"]
+    ftl = [f"{one.key}={one.value}" for one in own]
+    return explain(Config(overrides=[*SMALL, *ftl]), requests)
 
 
 def of_configs(configs: Iterable[Config], requests: str) -> Scene:

@@ -25,15 +25,9 @@ ssdlab explain --set ftl=bast --requests '0 4 8 12' --beside ftl=fast
 ssdlab explain --set ftl=fast --trace trace.csv --skip 1000 --most 50
 """
 
-SMALL = (
-    "time=serial", "device.capacity=128KiB", "device.op=100%", "nand.page_size=4KiB", "nand.pages_per_block=4",
-    "nand.order=any", "nand.channels=1", "nand.ways=1", "nand.dies=1", "nand.planes=1",
-)  # fmt: skip
-"""The drive of settings alone: 32 pages and as much beyond, in one plane."""
-
 
 def _configs(preset: str | None, files: list[Path], sets: list[str], beside: list[str]) -> list[Config]:
-    small = [] if preset or files else [*SMALL]
+    small = [] if preset or files else [*steps.SMALL]
     cases = [sets, [*sets, *beside]] if beside else [sets]
     return [options.configuration(preset, files, [*small, *case], []) for case in cases]
 

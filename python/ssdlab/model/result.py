@@ -1,10 +1,10 @@
 """What a simulation yields."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ssdlab import text
-from ssdlab.lazy import np, npt, pa
+from ssdlab.lazy import np, npt, pa, room
 from ssdlab.model.arrow import table
 from ssdlab.model.columns import (
     ActivityColumns,
@@ -18,6 +18,9 @@ from ssdlab.model.diagnosis import Diagnosis
 from ssdlab.model.finding import Charted, Contents, Finding
 from ssdlab.model.source import ingest_dict, source_text
 from ssdlab.model.trace import Trace
+
+if TYPE_CHECKING:
+    from ssdlab.analyse.steps import Explanation
 
 
 class Result(Finding):
@@ -108,6 +111,18 @@ class Result(Finding):
 
     def _configuration(self) -> dict[str, Any]:
         return self.config.to_dict()
+
+    def explain(self, requests: str) -> "Explanation":
+        """What the FTL of the run does step by step, as a page to play: on a drive of 32 pages, which can be drawn.
+
+        Args:
+            requests: Pages to write such as `"5 4-7"`; `r5` reads and `t5` trims.
+
+        Raises:
+            ConfigError: If a setting of the FTL does not fit the small drive, or a request is wrong.
+        """
+        explanation: Explanation = room("analyse.steps").of_result(self, requests)
+        return explanation
 
     def to_arrow(self) -> "pa.Table":
         """`series` as a pyarrow Table."""
