@@ -3,6 +3,7 @@
 import io
 import os
 import pty
+import signal
 import subprocess
 import sys
 from collections import deque
@@ -15,9 +16,12 @@ from rich.console import Console
 import ssdlab
 from conftest import SMALL, SMALL_SETS, Cli
 from ssdlab.cli.live import View, course, facts
+from ssdlab.interrupt import STATUS
 
 FIRST_LOOK = 4096
 """Requests before figures are given first."""
+EMPTY = {"precondition.fill": "0%", "precondition.overwrite": "none"}
+"""Nothing is reported before the first request."""
 
 
 def watched(config: ssdlab.Config) -> tuple[ssdlab.Result, list[Mapping[str, Any]]]:
@@ -27,11 +31,12 @@ def watched(config: ssdlab.Config) -> tuple[ssdlab.Result, list[Mapping[str, Any
 
 @pytest.mark.parametrize("time", ["serial", "event", "count"])
 def test_figures_are_those_of_the_result_as_it_grows(small: ssdlab.Config, time: str) -> None:
-    # As many requests as are replayed before the first look, so that this is the last one as well.
-    result, seen = watched(small.with_overrides({"time": time, "workload.requests": FIRST_LOOK}))
-    assert seen
-    figures = seen[0]
-    assert figures["blocks"] == len(result.erase_counts) and figures["requests"] == FIRST_LOOK
+    # So few requests that the first look is the last one, and so much data that there is garbage.
+    few = {"device.capacity": "8MiB", "workload.requests": 1000, "workload.size": "16KiB", "workload.reads": "0%"}
+    result, seen = watched(small.with_overrides({**EMPTY, **few, "time": time}))
+    figures = seen[-1]
+    assert figures["blocks"] == len(result.erase_counts) and figures["requests"] == 1000
+    assert (result.write_amplification or 0) > 1
     assert 0 < figures["free_blocks"] < figures["blocks"]
     if time == "count":
         assert figures["elapsed_ns"] is figures["busy_ns"] is figures["latency"] is None
@@ -45,9 +50,8 @@ def test_figures_are_those_of_the_result_as_it_grows(small: ssdlab.Config, time:
 
 
 def test_free_blocks_are_those_that_nothing_was_written_to(small: ssdlab.Config) -> None:
-    empty = {"precondition.fill": "0%", "precondition.overwrite": "none"}
     sequential = {"workload.pattern": "sequential", "workload.reads": "0%", "workload.size": "4KiB"}
-    result, seen = watched(small.with_overrides({**empty, **sequential, "time": "serial"}))
+    result, seen = watched(small.with_overrides({**EMPTY, **sequential, "time": "serial"}))
     pages_per_block = SMALL["nand.pages_per_block"]
     assert isinstance(pages_per_block, int)
     written = FIRST_LOOK // pages_per_block
@@ -61,7 +65,7 @@ def test_what_watches_may_fail(small: ssdlab.Config) -> None:
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        ssdlab.simulate(small, watch=fails)
+        ssdlab.simulate(small.with_overrides(EMPTY), watch=fails)
 
 
 def figures(requests: int, milliseconds: int, **more: Any) -> dict[str, Any]:
@@ -116,23 +120,26 @@ def test_without_a_terminal_live_says_that_it_shows_nothing(cli: Cli) -> None:
 
 def test_on_a_terminal_a_run_shows_the_drive_at_work() -> None:
     master, slave = pty.openpty()
-    long = ["--set", "workload.requests=3M", "--set", "precondition.overwrite=none"]
-    command = [sys.executable, "-m", "ssdlab", "run", *SMALL_SETS, *long, "--live"]
+    endless = ["--set", "workload.requests=4G", "--set", "precondition.overwrite=none"]
+    command = [sys.executable, "-m", "ssdlab", "run", *SMALL_SETS, *endless, "--live"]
     environment = {**os.environ, "COLUMNS": "100", "LINES": "30", "TERM": "xterm"}
     run = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=slave, env=environment)
     os.close(slave)
-    said = b""
-    while True:
-        try:
-            part = os.read(master, 65536)
-        except OSError:
-            # The other end is closed.
-            break
-        if not part:
-            break
+    left, said = {"throughput", "response time", "write amplification", "free blocks", "dies", "run: measure"}, b""
+    stopped = False
+    while part := _read(master):
         said += part
+        left = {row for row in left if row.encode() not in said}
+        if not left and not stopped:
+            run.send_signal(signal.SIGINT)
+            stopped = True
     os.close(master)
-    assert run.wait() == 0
-    text = said.decode()
-    for row in ("throughput", "response time", "write amplification", "free blocks", "dies", "run: measure"):
-        assert row in text
+    assert run.wait() == STATUS and not left, said.decode()
+
+
+def _read(terminal: int) -> bytes:
+    """What is there; nothing once the other end is closed."""
+    try:
+        return os.read(terminal, 65536)
+    except OSError:
+        return b""

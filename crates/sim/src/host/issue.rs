@@ -163,7 +163,7 @@ impl<'s> Issuer<'s> {
     #[inline]
     pub fn is_watched(&self) -> bool {
         let asks = self.next >= self.batch.len() || self.bytes_since_look > LOOK_BYTES;
-        asks && self.monitor.watches()
+        asks && !self.batch.is_empty() && self.monitor.watches()
     }
 
     /// Shows the monitor what the drive has done; `figures` is given the number of requests replayed.
