@@ -103,7 +103,20 @@ def test_every_command_of_the_table_has_help(name: str) -> None:
     assert command.name == name and command.help.startswith(COMMANDS[name])
     assert isinstance(command, TyperGroup) == (
         name
-        not in ("run", "view", "serve", "compare", "sweep", "tune", "explain", "calibrate", "validate", "list", "cache-dir")
+        not in (
+            "run",
+            "view",
+            "serve",
+            "compare",
+            "sweep",
+            "tune",
+            "diagnose",
+            "explain",
+            "calibrate",
+            "validate",
+            "list",
+            "cache-dir",
+        )
     )
 
 

@@ -86,9 +86,6 @@ pub trait Ftl {
     /// Erases of every block since construction.
     fn erase_counts(&self) -> &[u32];
 
-    /// Erased blocks that are in no use.
-    fn free_blocks(&self) -> u32;
-
     /// Bytes of memory held for maps and block state.
     fn memory_bytes(&self) -> u64;
 

@@ -284,10 +284,6 @@ impl LogDevice {
         self.table.erase_counts()
     }
 
-    pub fn free_blocks(&self) -> u32 {
-        self.table.free_in_all()
-    }
-
     pub fn memory_bytes(&self) -> u64 {
         let maps = (self.l2p.len() + self.p2l.len() + self.data.len()) * size_of::<u32>();
         (maps + self.next.len() * size_of::<u16>()) as u64 + self.table.memory_bytes()

@@ -225,10 +225,6 @@ impl<L: Log> Ftl for LogFtl<L> {
         self.device.erase_counts()
     }
 
-    fn free_blocks(&self) -> u32 {
-        self.device.free_blocks()
-    }
-
     fn memory_bytes(&self) -> u64 {
         self.device.memory_bytes() + self.log.memory_bytes()
     }

@@ -433,10 +433,6 @@ impl<M: MapModel> Ftl for PageFtl<M> {
         self.blocks.table().erase_counts()
     }
 
-    fn free_blocks(&self) -> u32 {
-        self.blocks.table().free_in_all()
-    }
-
     fn memory_bytes(&self) -> u64 {
         (self.l2p.len() + self.p2l.len()) as u64 * 4 + self.blocks.memory_bytes() + self.map.memory_bytes()
     }
