@@ -11,7 +11,8 @@ import termios
 
 import pytest
 
-from conftest import PATIENCE_SECONDS, ROOT
+from conftest import ROOT
+from forked import PATIENCE_SECONDS
 
 OLTP = str(ROOT / "traces" / "oltp.csv.zst")
 

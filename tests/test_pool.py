@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import ssdlab
-from conftest import PATIENCE_SECONDS
+from forked import PATIENCE_SECONDS
 from ssdlab import Pool
 
 PAGE = 4096

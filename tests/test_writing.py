@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from conftest import PATIENCE_SECONDS, SMALL_SETS, Cli, without_progress
+from conftest import SMALL_SETS, Cli, without_progress
+from forked import PATIENCE_SECONDS
 
 FEW = ["run", *SMALL_SETS, "--set", "workload.requests=1000"]
 

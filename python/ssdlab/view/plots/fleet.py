@@ -4,7 +4,8 @@ from matplotlib.figure import Figure
 
 from ssdlab.study.fleet.result import Fleet
 from ssdlab.view.pages.figures import form
-from ssdlab.view.plots.style import BLUE, Canvas, styled, written
+from ssdlab.view.colours import BLUE
+from ssdlab.view.plots.style import Canvas, styled, written
 
 COLUMNS = 2
 WIDE = 30
