@@ -3,8 +3,8 @@
 from matplotlib.figure import Figure
 
 from ssdlab.study.fleet.result import Fleet
-from ssdlab.view.pages.figures import form
 from ssdlab.view.colours import BLUE
+from ssdlab.view.pages.figures import form
 from ssdlab.view.plots.style import Canvas, styled, written
 
 COLUMNS = 2

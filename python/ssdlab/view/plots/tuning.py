@@ -3,8 +3,8 @@
 from matplotlib.figure import Figure
 
 from ssdlab.study.tuning.result import Tuned
-from ssdlab.view.pages.figures import form
 from ssdlab.view.colours import BLUE, GREY, ORANGE
+from ssdlab.view.pages.figures import form
 from ssdlab.view.plots.style import canvas, nothing, on_the_right, styled, written
 
 
