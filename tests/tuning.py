@@ -22,7 +22,7 @@ from ssdlab.study.work.run import TraceRef
 
 TRACES = Path(__file__).parent.parent / "traces"
 
-TRIALS, BATCH, REPEATS = 80, 4, 9
+TRIALS, BATCH, REPEATS = 80, 4, 5
 SEEDS = range(1)
 
 
@@ -30,7 +30,8 @@ class Problem(NamedTuple):
     """A question that a user would ask."""
 
     name: str
-    trace: str
+    trace: str | None
+    """None for a generated workload."""
     settings: Mapping[str, object]
     axes: Sequence[str]
     goal: str
@@ -39,6 +40,11 @@ class Problem(NamedTuple):
 
 SMALL_BLOCKS = {"time": "count", "nand.pages_per_block": 64}
 """So that spare space comes in small steps, as on a large drive."""
+
+HOT_AND_COLD = {
+    "time": "count", "device.capacity": "16MiB", "nand.channels": 1, "nand.ways": 1, "nand.pages_per_block": 32,
+    "workload.pattern": "hot_cold", "workload.requests": 20_000,
+}  # fmt: skip
 
 PROBLEMS = (
     Problem(
@@ -55,11 +61,11 @@ PROBLEMS = (
         "device.physical_bytes", ["write_amplification<=1.8"],
     ),
     Problem(
-        "longest life for fileserver, at most 3.1 GB of flash", "fileserver", SMALL_BLOCKS,
+        "longest life under a hot and cold workload, at most 20 MiB of flash for 16 MiB", None, HOT_AND_COLD,
         ["device.op=5%..60%", "ftl.page.gc", "ftl.page.gc.d_choices.d=2..64:log",
-         "ftl.page.gc.windowed_greedy.window=8..512:log", "ftl.page.survivors", "ftl.page.allocation",
-         "ftl.page.trigger", "ftl.page.trigger.batch.low=2..8", "ftl.page.trigger.batch.high=4..32:log"],
-        "lifetime.host_tbw_bytes:max", ["device.physical_bytes<=3100MB"],
+         "ftl.page.gc.windowed_greedy.window=4..64:log", "ftl.page.survivors", "ftl.page.allocation",
+         "ftl.page.trigger", "ftl.page.trigger.batch.low=2..6", "ftl.page.trigger.batch.high=4..12"],
+        "lifetime.host_tbw_bytes:max", ["device.physical_bytes<=20MiB"],
     ),
 )  # fmt: skip
 
@@ -70,7 +76,7 @@ class Bench:
     def __init__(self, problem: Problem, workers: LocalWorkers, store: Store) -> None:
         self.goal, self.constraints = Goal.of(problem.goal), [Constraint.of(one) for one in problem.constraints]
         self.space = Space.of([axis(one) for one in problem.axes])
-        trace = TraceRef.of(TraceFile(TRACES / f"{problem.trace}.csv.zst"))
+        trace = TraceRef.of(TraceFile(TRACES / f"{problem.trace}.csv.zst")) if problem.trace else None
         self.runs = Runs(
             Config(overrides=problem.settings), trace, goals=[self.goal], constraints=self.constraints, store=store,
             workers=workers, monitor=None,
@@ -106,6 +112,8 @@ class Row(NamedTuple):
     name: str
     tuned: float | None
     random: float | None
+    ahead: bool
+    """Whether the search has the better median."""
     wins: int
     losses: int
 
@@ -124,6 +132,7 @@ def compared(problem: Problem, repeats: int = REPEATS) -> Row:
         problem.name,
         None if tuned == worst else tuned,
         None if random == worst else random,
+        ahead=sign * tuned > sign * random,
         wins=sum(sign * ours > sign * theirs for ours, theirs in both),
         losses=sum(sign * ours < sign * theirs for ours, theirs in both),
     )
