@@ -221,13 +221,21 @@ def test_more_trials_go_on_and_what_is_there_is_not_run_again(folder: Path, tmp_
 
 
 def test_what_is_interrupted_keeps_what_is_finished(tmp_path: Path) -> None:
-    found = tuned(tmp_path / "t", monitor=lambda _phase, done, _total, _requests: done >= 8)
-    assert found.partial and 0 < len(found.tried) < 8 and found.best is None
+    found = tuned(tmp_path / "t", monitor=lambda _phase, done, _total, _requests: done > 8)
+    assert found.partial and len(found.tried) == 4 and found.best is None
     assert "trials are still to be done" in found.page().partial
     found.save(tmp_path / "t")
     assert not (tmp_path / "t" / "best-1.toml").exists()
     whole = tuned(tmp_path / "t")
     assert not whole.partial and whole.trials[: len(found.tried)] == found.trials
+
+
+def test_a_search_of_which_nothing_can_be_run_says_why() -> None:
+    trace = tuning.TRACES / "pgbench.csv.zst"
+    found = ssdlab.tune(["device.op=20%..80%"], BASE, trace, outcomes=["wear.erases"], trials=4, repeats=1)
+    page = found.page()
+    assert found.best is None and not found.partial and page.conclusion[0].text == "Nothing could be run."
+    assert page.remarks[0].startswith("4 trials failed, most often: SimulationError: request ")
 
 
 def test_finalists_are_judged_by_fresh_seeds() -> None:

@@ -58,7 +58,7 @@ class Tuned(Finding):
         asked: int,
         trials: Sequence[Trial],
         finalists: Sequence[Finalist],
-        unchanged: Measured,
+        unchanged: Measured | None,
         importance: Mapping[str, Mapping[str, float]],
     ) -> None:
         self._base = base
@@ -77,14 +77,14 @@ class Tuned(Finding):
         self.finalists = tuple(finalists)
         """The best of the search, best first by fresh seeds; of several outcomes, those on the front."""
         self.unchanged = unchanged
-        """What the configuration came to as it was given, with the fresh seeds."""
+        """What the configuration came to as it was given, with the fresh seeds; None if these are still to be run."""
         self.importance = {name: dict(shares) for name, shares in importance.items()}
         """By outcome and constraint: how much each axis decides whether a point is among the best tenth."""
 
     @property
     def partial(self) -> bool:
         """Whether trials or repeats are still to be done."""
-        return len(self.tried) < self.asked or not self.finalists
+        return len(self.tried) < self.asked or self.unchanged is None
 
     @property
     def tried(self) -> list[Trial]:
@@ -142,7 +142,7 @@ class Tuned(Finding):
             "tried": len(self.tried),
             "warm": len(self.trials) - len(self.tried),
             "feasible": self.feasible,
-            "unchanged": self._named(self.unchanged),
+            "unchanged": None if self.unchanged is None else self._named(self.unchanged),
             "finalists": [
                 {
                     "settings": dict(one.point),

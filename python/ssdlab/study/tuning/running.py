@@ -307,13 +307,14 @@ def _take(folder: Path, space: Space, runs: Runs, search: Search, seeds: range) 
 
 def _repeat(
     tried: Sequence[Trial], runs: Runs, goals: Sequence[Goal], constraints: Sequence[Constraint], fresh: range
-) -> tuple[list[Finalist], Measured]:
-    """The best with fresh seeds, and the configuration as it was given."""
+) -> tuple[list[Finalist], Measured | None]:
+    """The best with fresh seeds, and the configuration as it was given; None if that was not run."""
     found: list[Finalist] = []
-    for some in finalists(tried, goals, constraints):
+    # Where nothing could be run, the configuration as it was given may tell why.
+    for some in finalists(tried, goals, constraints) or [[]]:
         runs.begin("repeats", (len(some) + 1) * len(fresh))
         if runs.stopped or not runs.do([*(one.point for one in some), {}], fresh):
-            return [], Measured(error="not run")
+            return [], None
         found += [
             Finalist(runs.config(one.point), one.point, one.measured, runs.measured(one.point, fresh), False)
             for one in some

@@ -60,9 +60,9 @@ def _remarks(found: Tuned) -> list[str]:
     return told
 
 
-def _values(found: Tuned, measured: Measured) -> list[str]:
+def _values(found: Tuned, measured: Measured | None) -> list[str]:
     names = [one.figure for one in everything(found.goals, found.constraints)]
-    if measured.error is not None:
+    if measured is None or measured.error is not None:
         return [text.MISSING] * len(names)
     return [
         estimated(name, estimate(values))
@@ -107,7 +107,7 @@ def _sets(one: Finalist) -> str:
 
 def _concluded(found: Tuned) -> list[str]:
     """What to take, and how sure that is."""
-    if found.partial and not found.finalists:
+    if found.partial:
         return []
     if not found.finalists:
         return ["Nothing could be run."]
