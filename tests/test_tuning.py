@@ -182,7 +182,7 @@ def test_what_it_says_is_what_single_runs_say(folder: Path) -> None:
             assert searched.goals[1] == tuple(its["write_amplification"] for its in single)
             assert searched.goals[0] == tuple(its["device"]["physical_bytes"] / 1e6 for its in single)
     fresh = [ssdlab.simulate(BASE.with_overrides({"seed": seed})).write_amplification for seed in (3, 4, 5)]
-    assert list(found.unchanged.goals[1]) == fresh
+    assert found.unchanged is not None and list(found.unchanged.goals[1]) == fresh
     front = [one for one in found.finalists if one.best]
     assert len(front) > 1
     for at, one in enumerate(front, 1):
