@@ -81,10 +81,11 @@ fn planted() -> Vec<Planted> {
     setup.ftl = FtlChoice::Log(log::fast::INFO.defaults(), 3);
     plant("merges", setup, random(&setup, Op::Write), Some((WhatIf::Spare, 1.1)));
     let mut setup = full(array(2, 2, 1, 1), 32, TIMING, PLAIN);
-    // Many pages of the map, so that they spread.
+    // Many pages of the map, so that they spread, and writes that collection need not make room for: each loads an entry
+    // and writes another back.
     setup.ftl = FtlChoice::Page(SMALL_OPTIONS, dftl::INFO.set(&[("cmt", 4), ("entry", 64)]).expect("in range"));
     setup.geometry.blocks += 48;
-    plant("map", setup, random(&setup, Op::Read), Some((WhatIf::Map, 1.3)));
+    plant("map", setup, random(&setup, Op::Write)[..800].to_vec(), Some((WhatIf::Map, 1.5)));
     let slow_reads = Timing { read: PageTimes::uniform(Nanos(4_000)), ..TIMING };
     let mut setup = full(array(2, 1, 1, 1), 16, slow_reads, PLAIN);
     setup.geometry.blocks *= 2;
