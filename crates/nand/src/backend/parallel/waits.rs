@@ -224,14 +224,13 @@ impl Waits {
             return;
         }
         let (die, own) = (self.dies[path.die as usize].until(now_ns), self.owns[path.own].until(now_ns));
-        for state in 0..STATES {
-            path.charged[state] += die[state] - path.die_sums[state];
+        for ((charged, now), before) in path.charged.iter_mut().zip(die).zip(path.die_sums) {
+            *charged += now - before;
         }
-        for state in 0..own.len() {
-            let own_ns = own[state] - path.own_sums[state];
-            path.charged[state] -= own_ns;
-            path.charged[Wait::Own as usize] += own_ns;
+        for ((charged, now), before) in path.charged.iter_mut().zip(own).zip(path.own_sums) {
+            *charged -= now - before;
         }
+        path.charged[Wait::Own as usize] += own.iter().sum::<u64>() - path.own_sums.iter().sum::<u64>();
         (path.until_ns, path.die_sums, path.own_sums) = (now_ns, die, own);
     }
 

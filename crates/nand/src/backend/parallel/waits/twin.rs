@@ -1,7 +1,7 @@
 //! Goal: what requests are charged for is what happened. Method: random arrays with random requests are watched from
 //! outside; a log of what every die held between two events tells, interval by interval, what an operation waited for.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use ssdlab_core::{BlockId, Lpn, Nanos, Ppn, Rng};
 
@@ -49,7 +49,7 @@ struct Held {
 struct World {
     flash: ParallelFlash,
     dies: u32,
-    emitted: HashMap<Id, Emitted>,
+    emitted: BTreeMap<Id, Emitted>,
     /// Operations in the order of their emission.
     order: Vec<Id>,
     /// Begin of each interval, and what each die holds in it.
@@ -99,7 +99,7 @@ impl World {
         flash.watch_waits();
         let dies = parallelism.dies();
         let cache_program = commands.cache_program;
-        let (emitted, order, log, ended) = (HashMap::new(), Vec::new(), Vec::new(), Vec::new());
+        let (emitted, order, log, ended) = (BTreeMap::new(), Vec::new(), Vec::new(), Vec::new());
         Self { flash, dies, emitted, order, log, ended, cache_program }
     }
 
@@ -244,7 +244,7 @@ impl World {
 /// Flash that notes what is emitted.
 struct Watched<'w> {
     flash: &'w mut ParallelFlash,
-    emitted: &'w mut HashMap<Id, Emitted>,
+    emitted: &'w mut BTreeMap<Id, Emitted>,
     order: &'w mut Vec<Id>,
     job: u32,
     kind: JobKind,
