@@ -111,7 +111,8 @@ def test_errors_have_their_numbers() -> None:
 
 @pytest.mark.parametrize("ftl", FTLS)
 def test_programs_that_fail_cost_blocks_and_no_data(ftl: str) -> None:
-    drive = Drive({**SMALL, "ftl": ftl}, faults=Faults(programs=400, seed=2))
+    log = {} if ftl == "page" else {f"ftl.{ftl}.log": 8}
+    drive = Drive({**SMALL, "device.op": "50%", "ftl": ftl, **log}, faults=Faults(programs=400, seed=2))
     pages = drive.capacity_bytes // drive.page_bytes
     content = [bytes(drive.page_bytes)] * pages
     chance = np.random.default_rng(3)

@@ -6,6 +6,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 import urllib.request
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,7 +18,7 @@ import ssdlab
 from nbd_client import connected
 from ssdlab.view.metrics import Metrics
 from ssdlab.view.scrape import Endpoint
-from test_serve import PAGE, served, sets, small
+from test_serve import PAGE, answers, served, sets, small
 
 Samples = Mapping[tuple[str, frozenset[tuple[str, str]]], float]
 
@@ -141,6 +142,10 @@ def test_serve_has_metrics(tmp_path: Path) -> None:
     with served(tmp_path, "--metrics", str(place), *sets()) as (process, path):
         with connected(path) as client:
             client.write(0, bytes(PAGE))
+            until = time.monotonic() + 60
+            while not answers(place):
+                assert time.monotonic() < until, "nobody answers a scrape"
+                time.sleep(0.02)
             samples = scraped(place)
         process.send_signal(signal.SIGINT)
         output, errors = process.communicate(timeout=60)

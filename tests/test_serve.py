@@ -33,6 +33,12 @@ SMALL = {
     "precondition.fill": "0%",
     "precondition.overwrite": "none",
 }
+PROTECTED = {
+    "time": "event",
+    "drive.buffer": "watermark",
+    "drive.buffer.watermark.size": "64KiB",
+    "drive.buffer.watermark.plp": True,
+}
 FTLS = ("page", "bast", "fast", "faster", "sbfast")
 
 
@@ -165,12 +171,12 @@ def small_disk(tmp_path: Path, size: str) -> Iterator[Path]:
         subprocess.run(["umount", str(where)], timeout=30, check=True)
 
 
-@pytest.mark.parametrize("buffer", [{}, {"drive.buffer": "eager", "drive.buffer.eager.plp": True}])
+@pytest.mark.parametrize("buffer", [{}, PROTECTED], ids=["no buffer", "protected buffer"])
 @pytest.mark.parametrize("ftl", ["page", "fast"])
 def test_a_full_disk_loses_nothing(tmp_path: Path, ftl: str, buffer: dict[str, object]) -> None:
-    config = ssdlab.Config(overrides={**SMALL, "drive.buffer.eager.size": "64KiB", **buffer, "ftl": ftl})
+    config = ssdlab.Config(overrides={**SMALL, **buffer, "ftl": ftl})
     chance = random.Random(4)
-    with small_disk(tmp_path, "3MiB") as where:
+    with small_disk(tmp_path, "3m") as where:
         file = where / "disk.drive"
         with ssdlab.DriveServer(config, socket=tmp_path / "s", file=file), connected(tmp_path / "s") as client:
             model = [bytes(PAGE)] * (client.size // PAGE)
@@ -188,7 +194,7 @@ def test_a_full_disk_loses_nothing(tmp_path: Path, ftl: str, buffer: dict[str, o
 
             assert fill() == errno.ENOSPC
             assert fill() == errno.ENOSPC, "there is still no room"
-            subprocess.run(["mount", "-o", "remount,size=200MiB", str(where)], timeout=30, check=True)
+            subprocess.run(["mount", "-o", "remount,size=200m", str(where)], timeout=30, check=True)
             assert fill() is None
             assert client.read(0, client.size) == b"".join(model)
         with ssdlab.DriveServer(config, socket=tmp_path / "s", file=file), connected(tmp_path / "s") as client:
@@ -196,7 +202,7 @@ def test_a_full_disk_loses_nothing(tmp_path: Path, ftl: str, buffer: dict[str, o
 
 
 def test_a_drive_that_a_disk_cannot_hold_leaves_no_file(tmp_path: Path) -> None:
-    with small_disk(tmp_path, "64KiB") as where:
+    with small_disk(tmp_path, "4k") as where:
         with pytest.raises(OSError, match="No space left") as raised:
             ssdlab.DriveServer(small(), socket=tmp_path / "s", file=where / "disk.drive")
         assert raised.value.errno == errno.ENOSPC

@@ -24,7 +24,9 @@ impl LogDevice {
     pub fn keep_for_failures(&mut self, blocks: u32) -> Result<(), String> {
         self.kept += blocks;
         if self.is_worn_out() {
-            return Err(format!("{blocks} blocks kept for failures leave too few for data blocks and log"));
+            return Err(format!(
+                "no {blocks} blocks are left to keep for programs that fail; take fewer log blocks or more spare space"
+            ));
         }
         Ok(())
     }

@@ -228,8 +228,8 @@ impl<R: Iterator<Item = Ask>> Life<'_, R> {
         if ftl.is_worn_out() && !FAILS {
             return Err("it is worn out, although nothing failed".into());
         }
-        let counts = (0..).map(BlockId).zip(ftl.erase_counts().iter().zip(host.flash.erases()));
-        let wrong = counts.filter(|(block, (counted, done))| counted != done && !host.flash.is_bad(*block)).next();
+        let mut counts = (0..).map(BlockId).zip(ftl.erase_counts().iter().zip(host.flash.erases()));
+        let wrong = counts.find(|(block, (counted, done))| counted != done && !host.flash.is_bad(*block));
         wrong.map_or(Ok(()), |(block, _)| Err(format!("erases of block {block} are counted wrong")))
     }
 
