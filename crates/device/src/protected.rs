@@ -61,6 +61,9 @@ pub(crate) struct Kept {
     pub page: Option<(u64, Held)>,
 }
 
+/// A journal, and what it says of each page.
+pub(crate) type Loaded = (Ram, BTreeMap<u32, Kept>);
+
 fn word(bytes: &[u8], at: usize) -> u32 {
     u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes"))
 }
@@ -129,7 +132,7 @@ impl Ram {
     }
 
     /// The newest journal, and what it says of each page; nothing if there never was one.
-    pub fn load(backend: &impl Backend) -> Result<Option<(Self, BTreeMap<u32, Kept>)>, Fault> {
+    pub fn load(backend: &impl Backend) -> Result<Option<Loaded>, Fault> {
         let mut newest: Option<Self> = None;
         for at in [0, HEAD_EVERY] {
             let mut head = [0; HEAD_BYTES];
