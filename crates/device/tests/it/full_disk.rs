@@ -138,10 +138,7 @@ fn fill(kind: &Kind, room: u64) -> Result<bool, String> {
 #[test]
 fn a_disk_that_is_full_at_any_write_loses_nothing() {
     for kind in all_buffers(smallest()) {
-        let last = (0..).find_map(|room| match fill(&kind, room) {
-            Ok(ended) => ended.then_some(room),
-            Err(broken) => panic!("{broken}"),
-        });
+        let last = (0..).find(|&room| fill(&kind, room).unwrap_or_else(|broken| panic!("{broken}")));
         assert!(last.is_some_and(|writes| writes > 60), "{}: {last:?}", kind.name);
     }
 }
