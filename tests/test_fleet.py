@@ -136,7 +136,7 @@ def test_a_fleet_that_is_killed_at_any_moment_comes_to_the_same(trace: Path, alo
             command = [sys.executable, "-c", KILLED.format(config=CONFIG), str(trace), str(folder)]
             with subprocess.Popen(command) as client:
                 try:
-                    client.wait(timeout=draw.uniform(0.0, 1.0) + 0.8 * kills)
+                    client.wait(timeout=draw.uniform(0.0, 1.0) + 2.0 * kills)
                     assert client.returncode == 0
                     break
                 except subprocess.TimeoutExpired:
@@ -175,7 +175,7 @@ def test_drives_that_wear_out_are_bought_again(alone: Path) -> None:
     found = ssdlab.open_fleet(alone)
     lives = [one["lifetime"]["years"] for one in (found.study.result(run) for run in range(5))]
     known = sorted(life for life in lives if life is not None)
-    for years in (known[0] / 2, known[0], known[0] * 1.5, known[-1] * 10):
+    for years in (known[0] / 2, known[0], known[0] * 1.5, known[-1] * 9.5):
         needed = found.asked_for([], years).needed()
         spent = sum(max(-int(-years // life), 1) for life in known)
         assert needed == (years, 5, sum(life < years for life in known), spent + lives.count(None))

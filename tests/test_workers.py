@@ -119,10 +119,10 @@ from ssdlab.study.work.run import execute
 def dying(run):
     with open({log!r}, "a") as log:
         log.write(run.key + "\\n")
-    first = {once!r} in run.toml and not Path({mark!r}).exists()
+    first = {once!r} in run.config.to_toml() and not Path({mark!r}).exists()
     if first:
         Path({mark!r}).touch()
-    if first or {always!r} in run.toml:
+    if first or {always!r} in run.config.to_toml():
         os.kill(os.getpid(), 9)
     return execute(run)
 

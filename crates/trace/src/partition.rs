@@ -207,9 +207,9 @@ impl Partition {
             self.volumes[volume as usize].add(request);
         }
         let mut begin = 0;
-        for volume in 0..self.volumes.len() {
+        next.pop();
+        for (volume, end) in next.into_iter().enumerate() {
             // After the sort, where one begins is where the next began before.
-            let end = next[volume];
             if begin < end {
                 self.append(volume, begin..end, batch)?;
             }

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from ssdlab import _ssdlab, text
 from ssdlab._ssdlab import SsdlabError, TraceError
-from ssdlab.model.config import Config, _rebuilt
+from ssdlab.model.config import Config
 from ssdlab.model.simulation import simulate
 from ssdlab.model.source import identified
 from ssdlab.model.trace_file import TraceFile
@@ -84,8 +84,8 @@ class Run(NamedTuple):
 
     key: str
     """Checksum of all that decides about its result."""
-    toml: str
-    """The resolved configuration."""
+    config: Config
+    """With its layers: what a trace decides depends on what was said, and what is a default."""
     trace: TraceRef | None
     memory_bytes: int
     """What a process that does it takes, about."""
@@ -101,8 +101,12 @@ class Run(NamedTuple):
         """
         toml = config.to_toml()
         identity = "" if trace is None else trace.identity
+        if trace is not None and (replayed := config.for_trace()) is not config:
+            # A trace sizes what nobody has said.
+            unsaid = [one.key for one in replayed.settings if one.origin.startswith("default")]
+            identity = json.dumps([identity, unsaid])
         key = hashlib.sha256("\n".join((program(), identity, toml)).encode()).hexdigest()[:32]
-        return cls(key, toml, trace, memory_bytes(config, capacity_bytes))
+        return cls(key, config, trace, memory_bytes(config, capacity_bytes))
 
 
 def memory_bytes(config: Config, capacity_bytes: int | None = None) -> int:
@@ -129,8 +133,7 @@ class Outcome(NamedTuple):
 def execute(run: Run) -> Outcome:
     """Does a run. What it raises is an outcome as well: another time it would be the same."""
     try:
-        config = _rebuilt(None, [("configuration", run.toml)], [])
-        result = simulate(config, None if run.trace is None else run.trace.file(), diagnose=False)
+        result = simulate(run.config, None if run.trace is None else run.trace.file(), diagnose=False)
     except SsdlabError as error:
         return Outcome(None, f"{type(error).__name__}: {error}")
     return Outcome(json.dumps(result.to_dict()), None)
