@@ -137,7 +137,7 @@ from ssdlab.study.work import run as work
 execute = work.execute
 
 def dying(run):
-    if "seed = 3\\n" in run.toml:
+    if "seed = 3\\n" in run.config.to_toml():
         os.kill(os.getpid(), 9)
     return execute(run)
 

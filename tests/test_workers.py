@@ -198,4 +198,5 @@ def test_memory_admits_no_more_than_there_is(tmp_path: Path) -> None:
 def test_a_defect_of_a_run_is_a_row() -> None:
     run = next(iter(planned({"seed": "1..2:2"}).runs.values()))
     assert execute(run).error is None
-    assert "ConfigError" in (execute(run._replace(toml="seed = -1\n")).error or "")
+    broken = ssdlab.Config(overrides={"device.capacity": "8MiB"})
+    assert "ConfigError" in (execute(run._replace(config=broken)).error or "")
