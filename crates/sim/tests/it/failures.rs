@@ -195,9 +195,10 @@ fn log_blocks_fail_until_the_drive_is_worn_out() {
     for (number, info) in LOG_FTLS.iter().enumerate() {
         let reserve = info.role.reserve_blocks as usize;
         let flash = wear_log_blocks(number, 100, 1).unwrap_or_else(|lost| panic!("{}: {lost}", info.name));
-        // 38 spare blocks less what merges need and the three kept for failures; some that count may be in use yet.
-        let most = 38 - reserve - 3 + 1;
-        assert!((most - 8..=most).contains(&flash.bad.len()), "{}: {} blocks are bad", info.name, flash.bad.len());
+        // 38 spare blocks less what merges need. The three kept may have failed in the last request, or none of them;
+        // some that have failed may be in use yet.
+        let most = 38 - reserve;
+        assert!((most - 11..=most).contains(&flash.bad.len()), "{}: {} blocks are bad", info.name, flash.bad.len());
     }
 }
 
