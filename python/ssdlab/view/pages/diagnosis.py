@@ -311,7 +311,7 @@ def parts_table(response: Mapping[str, Any]) -> Table:
     whole = ("response time", *(mean(group, group["sum_ns"]) for _, group in groups))
     note = "Means over the requests around a percentile q: those between the percentiles q ± (1 - q) / 2. The parts "
     note += "add up to the response time."
-    return Table(("", *(label for label, _ in groups)), [*rows, whole], "Parts of response times", note=note, wide=True)
+    return Table(("", *(label for label, _ in groups)), [*rows, whole], "Parts of response times", note=note)
 
 
 def _changes(diagnosis: Diagnosis) -> Table:
