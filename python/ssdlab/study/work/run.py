@@ -133,7 +133,7 @@ class Outcome(NamedTuple):
 def execute(run: Run) -> Outcome:
     """Does a run. What it raises is an outcome as well: another time it would be the same."""
     try:
-        result = simulate(run.config, None if run.trace is None else run.trace.file(), diagnose=False)
+        result = simulate(run.config, None if run.trace is None else run.trace.file())
     except SsdlabError as error:
         return Outcome(None, f"{type(error).__name__}: {error}")
     return Outcome(json.dumps(result.to_dict()), None)
