@@ -12,7 +12,7 @@ SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates presets -nam
 SIMULATOR := python/ssdlab/view/stepper/simulator.wasm
 WASM := wasm32-unknown-unknown
 
-.PHONY: help run test test-rust test-python crash interop lint bench validate docs site man wasm wheel manylinux \
+.PHONY: help run test test-rust test-python crash interop lint lint-rust lint-python bench validate docs site man wasm wheel manylinux \
     check-wheel lock clean
 .DEFAULT_GOAL := help
 
@@ -39,9 +39,13 @@ interop: $(INSTALLED) ## Use a served drive with the programs of others (install
 	$(BIN)/python tests/interop/run.py --drives --certificates crates/nbd/tests/data \
 	    --server '$(BIN)/ssdlab serve --socket {socket} -s device.capacity={size}B -s ftl=fast -s nand.pages_per_block=32 -s device.op=20%'
 
-lint: $(INSTALLED) ## Run formatters and linters in check mode
+lint: lint-rust lint-python ## Run formatters and linters in check mode
+
+lint-rust:
 	cargo fmt --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
+
+lint-python: $(INSTALLED)
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
