@@ -9,6 +9,7 @@ use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use crate::decode::BATCH;
 use crate::files::{device_names, format_of};
 use crate::formats::volume::{self, Name, RECORD};
 use crate::input::{Input, Origin};
@@ -66,6 +67,7 @@ impl VolumeReader {
 
     /// Appends at least `max` requests, if there are as many; none at the end.
     pub fn fill(&mut self, out: &mut Parted, max: usize) -> Result<(), TraceError> {
+        out.requests.reserve(max + BATCH);
         while out.requests.len() < max {
             let Some(lane) = &mut self.lane else {
                 let Some(origin) = self.origins.get(self.behind) else { break };
