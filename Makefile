@@ -12,8 +12,8 @@ SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates presets -nam
 SIMULATOR := python/ssdlab/view/stepper/simulator.wasm
 WASM := wasm32-unknown-unknown
 
-.PHONY: help run test test-rust test-python crash interop lint lint-rust lint-python bench validate docs site man wasm wheel manylinux \
-    check-wheel lock clean
+.PHONY: help run test test-rust test-python crash interop lint lint-rust lint-python bench validate docs site man wasm \
+    wheel manylinux check-wheel lock clean
 .DEFAULT_GOAL := help
 
 help: ## Show this list
