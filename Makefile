@@ -56,6 +56,7 @@ bench: $(INSTALLED) $(PEERS)/.installed ## Measure speed; prints the machine, ta
 	@$(BIN)/python crates/bench/python_overhead.py target/release/ssdlab-bench
 	@$(BIN)/python crates/bench/start_up.py
 	@$(BIN)/python crates/bench/sweep.py
+	@$(BIN)/python crates/bench/fleet.py
 	@$(BIN)/python crates/bench/against_libcachesim.py $(PEERS)/bin/python
 	cargo build --release --locked --quiet -p ssdlab-nbd --example memory
 	@$(BIN)/python crates/bench/against_nbdkit.py 'target/release/examples/memory --socket {socket} --size {size}'
