@@ -6,7 +6,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use ssdlab_core::Rng;
-use ssdlab_trace::{Format, Op, Request, fuzz, open_writer};
+use ssdlab_trace::{Format, Op, Parted, Partition, Request, fuzz, open_writer};
 
 const MUTATIONS: u64 = 1_500;
 
@@ -43,9 +43,20 @@ fn written(format: Format) -> Vec<u8> {
             Request { time_ns: n * 1_000_100, offset, bytes, op, flags: n as u8, stream: n as u16 % 3 }
         })
         .collect();
-    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("smoke.{}", format.name()));
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
+    let streams = ["", "17", "99"].map(String::from);
+    if format == Format::Volume {
+        let path = folder.join(Partition::file_name(0));
+        // A partition appends.
+        let _ = std::fs::remove_file(&path);
+        let (volumes, names) = (vec![0; requests.len()], vec!["7".into()]);
+        let parted = Parted { requests, volumes, names, streams: streams.into(), whole_seconds: false };
+        Partition::new(&folder).add(&parted).unwrap();
+        return std::fs::read(path).unwrap();
+    }
+    let path = folder.join(format!("smoke.{}", format.name()));
     let mut writer = open_writer(&path, format).unwrap();
-    writer.write(&requests, &["", "17", "99"].map(String::from)).unwrap();
+    writer.write(&requests, &streams).unwrap();
     writer.finish().unwrap();
     std::fs::read(path).unwrap()
 }

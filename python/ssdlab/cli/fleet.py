@@ -38,8 +38,8 @@ Years = Annotated[
 @app.command(
     examples="""
 ssdlab fleet run io_traces.csv.gz --out fleets/alibaba
-ssdlab fleet run msr/ --set device.capacity=2TiB --fit error --pack write-rate --out fleets/msr
-ssdlab fleet run fleet.csv --pack round-robin --drives 40 -p tlc-nvme -O write_amplification
+ssdlab fleet run msr/ -s device.capacity=2TiB --pack write-rate
+ssdlab fleet run fleet.csv --pack round-robin --drives 40 -p tlc-nvme
 """
 )
 def run(
@@ -115,7 +115,7 @@ def run(
 @app.command(
     examples="""
 ssdlab fleet show fleets/alibaba --out out/alibaba
-ssdlab fleet show fleets/alibaba -O flash.erases -O latency.read.p99_9_ns --years 3
+ssdlab fleet show fleets/alibaba -O latency.read.p99_9_ns --years 3
 """
 )
 def show(
@@ -135,7 +135,7 @@ def show(
 @app.command(
     examples="""
 ssdlab fleet generate fleet.csv --requests 10M
-ssdlab fleet generate fleet.csv.zst --like tencent --volumes 500 --requests 5M --seed 2
+ssdlab fleet generate fleet.csv.zst --like tencent --volumes 500
 """
 )
 def generate(

@@ -198,7 +198,7 @@ def compare(
             # One failure fails the comparison: the others need not go on.
             return bool(watch and watch(phase, done, total, requests)) or executor.stopped.is_set()
 
-        return simulate(config, trace, monitor=told, diagnose=False)
+        return simulate(config, trace, monitor=told)
 
     results = executor.run([partial(one, label, config) for label, config in runs])
     return Comparison({label: results[at * seeds : (at + 1) * seeds] for at, label in enumerate(configs)})

@@ -26,6 +26,8 @@ fn measured(mut outcome: Outcome) -> String {
     outcome.summary.repeat = None;
     outcome.summary.precondition = Default::default();
     outcome.summary.check = None;
+    // Findings tell how much was written before, too.
+    outcome.summary.diagnosis.clear();
     let summary = serde_json::to_string(&outcome.summary).expect("serialises");
     let Outcome { series, erase_counts, latency, log, activity, .. } = outcome;
     format!("{summary} {:?} {erase_counts:?} {latency:?} {log:?} {activity:?}", series.columns())

@@ -53,6 +53,8 @@ fn text(outcome: &Outcome) -> String {
 /// The same without what came before the first request.
 fn text_of_run(mut outcome: Outcome) -> String {
     outcome.summary.precondition = PreconditionSummary::default();
+    // Findings tell of it, too.
+    outcome.summary.diagnosis.clear();
     text(&outcome)
 }
 
