@@ -9,7 +9,7 @@
 use crate::decode::RecordFormat;
 use crate::fault::Fault;
 use crate::intake::{Device, Entry, Io, Skip, Tables};
-use crate::{Op, ReadOptions, Request};
+use crate::{Op, ReadOptions, Request, flag};
 
 /// Bytes of a record.
 pub(crate) const RECORD: usize = 24;
@@ -66,6 +66,9 @@ fn u64_at(record: &[u8; RECORD], at: usize) -> u64 {
     u64::from_le_bytes(bytes)
 }
 
+/// All that a request may have.
+const FLAGS: u8 = flag::SYNC | flag::META | flag::AHEAD | flag::FUA | flag::PREFLUSH;
+
 impl RecordFormat for Volume {
     const HEAD: usize = RECORD;
 
@@ -96,6 +99,9 @@ impl RecordFormat for Volume {
         let Some(&stream) = self.streams.get(usize::from(number)) else {
             return Err(Fault::new("stream", &record[22..24], "has no name before it"));
         };
+        if record[21] & !FLAGS != 0 {
+            return Err(Fault::new("flags", &record[21..22], "are not all known"));
+        }
         let io = Io {
             time_ns: u64_at(record, 0),
             op,
@@ -144,8 +150,8 @@ pub(crate) fn record(request: &Request) -> [u8; RECORD] {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Format;
     use crate::testing::{detect_bytes, error_bytes, read_bytes};
-    use crate::{Format, flag};
 
     fn file(whole_seconds: bool, names: &[(Name, &str)], requests: &[Request]) -> Vec<u8> {
         let mut out = head(whole_seconds).to_vec();
