@@ -25,7 +25,6 @@ DOCUMENTS = (
     "docs/tutorial.md",
     "docs/experiments.md",
     "docs/ftls.md",
-    "docs/timing.md",
     "docs/advice.md",
     "docs/explain.md",
     "docs/diagnose.md",
@@ -37,10 +36,9 @@ DOCUMENTS = (
     "docs/schedulers.md",
     "docs/plan.md",
     "docs/studies.md",
-    "docs/fleet.md",
 )
-SLOW_DOCUMENTS = ("docs/tuning.md",)
-"""Documents whose examples take minutes; tier `deep` tests them."""
+SLOW_DOCUMENTS = ("docs/fleet.md", "docs/timing.md", "docs/tuning.md")
+"""Documents whose examples take long; tier `deep` tests them."""
 BLOCK = re.compile(r"^(?:`([^`\n]+)`:\n\n)?```(console|python|text|toml|csv)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 

@@ -1,13 +1,12 @@
 //! What tests do to a shard.
 
-use super::{Found, Shard, Slot, State};
-use crate::PageId;
+use super::{Shard, Slot, State};
 
 impl Shard {
     /// Flips a bit of a compressed page, as failing memory would.
     #[cfg(all(test, not(feature = "shuttle")))]
-    pub fn corrupt(&mut self, id: PageId) -> bool {
-        let Found::Compressed(at) = self.look_up(id) else { return false };
+    pub fn corrupt(&mut self, id: crate::PageId) -> bool {
+        let super::Found::Compressed(at) = self.look_up(id) else { return false };
         let State::Compressed(compressed) = &mut self.slots[at as usize].state else { return false };
         self.slabs.flip_bit(compressed.place);
         true
