@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 import forked
@@ -18,6 +19,10 @@ from tiers import TIER
 # No test writes to the home of whoever runs it, and none takes a drive that another session made.
 os.environ["SSDLAB_CACHE_DIR"] = _DRIVES = tempfile.mkdtemp(prefix="ssdlab-drives-")
 atexit.register(shutil.rmtree, _DRIVES, ignore_errors=True)
+
+# A change is judged by what it changes, not by the luck of its examples (crates/tiers does the same).
+hypothesis.settings.register_profile("tier", derandomize=TIER != "deep")
+hypothesis.settings.load_profile("tier")
 
 ROOT = Path(__file__).parent.parent
 SMALL = {

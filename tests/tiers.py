@@ -1,7 +1,7 @@
 """How hard tests try, by one variable for Rust and Python: `SSDLAB_TESTS` is `quick`, `ci` (the default) or `deep`.
 
 `quick` leaves out what is marked `slow` and tries a twentieth of the examples of property tests, for an edit; `deep`
-tries twenty times as many, for a night. `crates/tiers` reads the same variable.
+tries twenty times as many and others each time, for a night. `crates/tiers` reads the same variable.
 """
 
 import os

@@ -176,6 +176,8 @@ impl<F: Ftl> Recorder<F> {
                 Op::Read => self.ftl.read(Lpn(lpn), 1, Cause::Host, &mut emitted),
                 Op::Trim => {
                     self.ftl.trim(Lpn(lpn), 1, &mut emitted);
+                    // Flash is told first, to survive a loss of power; the FTL holds the page until its map is looked up.
+                    emitted.sort_by_key(|operation| matches!(operation, FlashOp::Trimmed(..)));
                     0
                 }
             };
