@@ -88,7 +88,7 @@ fn overwrite_by<P: Parts>(
             for request in &batch {
                 let request = fitter.fit(request)?.request;
                 if matches!(request.op, Op::Write | Op::Trim) {
-                    stack.take(&request, |stack, offset, end| stack.access(&request, offset, end));
+                    stack.take_all(&request);
                 }
             }
             requests += batch.len() as u64;

@@ -99,7 +99,7 @@ impl<P: Parts<Flash: OneByOne>> SerialDrive<P> {
     fn access_elsewhere(&mut self, request: &Request) -> Result<(), SimError> {
         let Fitted { request, wrapped } = self.fitter.place(*request)?;
         self.stack.host.wrapped_requests += u64::from(wrapped);
-        self.stack.take(&request, |stack, offset, end| stack.access(&request, offset, end));
+        self.stack.take_all(&request);
         Ok(())
     }
 }

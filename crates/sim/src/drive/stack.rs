@@ -57,6 +57,12 @@ impl<P: Parts> Stack<P> {
         }
     }
 
+    /// Serves a request that may reach beyond the end of the device; compiled once, apart from the ways that are fast.
+    #[inline(never)]
+    pub fn take_all(&mut self, request: &Request) {
+        self.take(request, |stack, offset, end| stack.access(request, offset, end));
+    }
+
     /// Serves the bytes `offset..end` of a request.
     #[inline(always)]
     pub fn access(&mut self, request: &Request, offset: u64, end: u64) {

@@ -25,7 +25,7 @@ pub(crate) trait Meter: FlashSink {
     fn restart(&mut self);
 
     /// What was measured; `cost_ns` gives the time of a merge where time is modelled.
-    fn figures(&mut self, host_pages_written: u64, cost_ns: impl Fn(MergeCost) -> Option<u64>) -> Measured;
+    fn figures(&mut self, host_pages_written: u64, cost_ns: &dyn Fn(MergeCost) -> Option<u64>) -> Measured;
 }
 
 /// What meters yield.
@@ -46,7 +46,7 @@ impl Meter for () {
 
     fn restart(&mut self) {}
 
-    fn figures(&mut self, _host_pages_written: u64, _cost_ns: impl Fn(MergeCost) -> Option<u64>) -> Measured {
+    fn figures(&mut self, _host_pages_written: u64, _cost_ns: &dyn Fn(MergeCost) -> Option<u64>) -> Measured {
         Measured::default()
     }
 }
@@ -284,7 +284,7 @@ impl Meter for LogMeter {
         *self = Self::new(self.pages_per_block, self.captures);
     }
 
-    fn figures(&mut self, host_pages_written: u64, cost_ns: impl Fn(MergeCost) -> Option<u64>) -> Measured {
+    fn figures(&mut self, host_pages_written: u64, cost_ns: &dyn Fn(MergeCost) -> Option<u64>) -> Measured {
         let mut all = CaptureCounters::default();
         let mut capture_by_stream = Vec::new();
         for (number, (run, counts)) in self.streams.iter_mut().enumerate() {
@@ -347,7 +347,7 @@ mod tests {
         write(&mut meter, 1, 11, 2, &[11, 12]);
         write(&mut meter, 2, 7, 1, &[]);
         write(&mut meter, 1, 40, 1, &[40]);
-        let summary = meter.figures(7, |_| None).log.expect("measures").summary;
+        let summary = meter.figures(7, &|_| None).log.expect("measures").summary;
         let all = summary.capture.expect("captures");
         assert_eq!((all.sub_streams, all.random_pages), (2, 2));
         assert_eq!((all.hit_ratio, all.hit_quality), (Some(0.5), Some(2.0 / 3.0)));
@@ -361,7 +361,7 @@ mod tests {
     fn a_log_that_cannot_capture_has_no_captures() {
         let mut meter = LogMeter::new(4, false);
         write(&mut meter, 1, 10, 2, &[]);
-        let summary = meter.figures(2, |_| None).log.expect("measures").summary;
+        let summary = meter.figures(2, &|_| None).log.expect("measures").summary;
         assert_eq!((summary.capture, summary.capture_by_stream), (None, vec![]));
     }
 
@@ -375,7 +375,7 @@ mod tests {
             meter.note(Note::Retired { block: BlockId(0), written, reason: RetireReason::Full });
         }
         meter.note(Note::Merged { lbn: 0, kind: MergeKind::Full, cost: cost(4, 1), data: Some(BlockId(0)) });
-        let figures = meter.figures(10, |cost| Some(u64::from(cost.copies) * 10)).log.expect("measures");
+        let figures = meter.figures(10, &|cost| Some(u64::from(cost.copies) * 10)).log.expect("measures");
         let summary = &figures.summary;
         assert_eq!((summary.reclaims, summary.associativity_mean), (2, Some(2.0)));
         assert_eq!((summary.reclaim_mean_ns, summary.utilisation_mean), (Some(80.0), Some(0.625)));

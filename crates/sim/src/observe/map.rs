@@ -98,7 +98,7 @@ impl Meter for MapMeter {
         *self = Self::new(self.pages);
     }
 
-    fn figures(&mut self, host_pages_written: u64, _cost_ns: impl Fn(MergeCost) -> Option<u64>) -> Measured {
+    fn figures(&mut self, host_pages_written: u64, _cost_ns: &dyn Fn(MergeCost) -> Option<u64>) -> Measured {
         let tally = |count: u64, hits: u64| LookupTally {
             count,
             hits,

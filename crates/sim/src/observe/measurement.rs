@@ -22,6 +22,7 @@ use crate::observe::summary::{
 };
 use crate::run::Outcome;
 use crate::run::steady::Written;
+use crate::setup::Setup;
 use crate::setup::host::Replay;
 
 const NANOS_PER_SECOND: f64 = 1e9;
@@ -41,6 +42,20 @@ struct Start {
     time_ns: u64,
     busy_ns: u64,
     erases: Vec<u32>,
+}
+
+/// State when measuring ended.
+struct End<'a> {
+    /// Whether time was modelled.
+    timed: bool,
+    counts: Counts,
+    now_ns: u64,
+    busy_ns: u64,
+    host: HostCounters,
+    erases: &'a [u32],
+    device: DeviceSummary,
+    measured: Measured,
+    check: Option<CheckSummary>,
 }
 
 /// What a drive with a front of its own adds.
@@ -123,27 +138,53 @@ impl Measurement {
         drive: Option<OfDrive>,
     ) -> Outcome {
         self.series.finish(totals(stack, &self.latency, &self.start));
-        let counts = stack.sinks.flash.counts() - self.start.counts;
-        let host = stack.host;
+        let Sinks { flash, checker, meter } = &mut stack.sinks;
+        let (flash_operations_checked, page_reads_checked) = checker.checked();
+        let end = End {
+            timed: P::Flash::TIMED,
+            counts: flash.counts(),
+            now_ns: flash.now_ns(),
+            busy_ns: flash.busy_ns(),
+            host: stack.host,
+            erases: stack.ftl.erase_counts(),
+            device: DeviceSummary::of(&stack.setup, stack.ftl.memory_bytes(), stack.ftl.mapping_table_bytes()),
+            measured: meter.figures(stack.host.pages_written, &|cost| flash.cost_ns(cost)),
+            check: P::Checker::ON.then_some(CheckSummary { flash_operations_checked, page_reads_checked }),
+        };
+        self.outcome(&stack.setup, end, precondition, partial, drive)
+    }
+
+    /// The figures, whatever the parts of the drive.
+    fn outcome(
+        self,
+        setup: &Setup,
+        end: End<'_>,
+        precondition: PreconditionSummary,
+        partial: bool,
+        drive: Option<OfDrive>,
+    ) -> Outcome {
+        let End { timed, now_ns, host, device, .. } = end;
+        let counts = end.counts - self.start.counts;
         // Conservation, checked in release builds too: a run that breaks it must not be reported.
         let absorbed_pages = drive.as_ref().map_or(0, |drive| drive.absorbed_pages);
         let asked_for = host.pages_written.wrapping_add_signed(-absorbed_pages);
         assert_eq!(counts.programs[Cause::Host as usize], asked_for, "programs the host asked for");
-        let write_amplification = self.written(stack).amplification();
+        let write_amplification =
+            Written { host_pages: host.pages_written, programmed: counts.programmed() }.amplification();
         let erase_counts: Vec<u32> =
-            stack.ftl.erase_counts().iter().zip(&self.start.erases).map(|(now, before)| now - before).collect();
-        let elapsed_ns = stack.sinks.flash.now_ns() - self.start.time_ns;
+            end.erases.iter().zip(&self.start.erases).map(|(now, before)| now - before).collect();
+        let elapsed_ns = now_ns - self.start.time_ns;
         let seconds = elapsed_ns as f64 / NANOS_PER_SECOND;
         let mut all = LatencyHistogram::default();
         self.latency.iter().for_each(|histogram| all.merge(histogram));
         let per_second = |amount: f64| (seconds > 0.0).then(|| amount / seconds);
         let arrivals_ns = self.arrivals_ns.unwrap_or_default();
-        let (first_arrival_ns, last_arrival_ns) = match stack.setup.replay {
+        let (first_arrival_ns, last_arrival_ns) = match setup.replay {
             Replay::Open { time_scale } => (scaled(arrivals_ns.0, time_scale), scaled(arrivals_ns.1, time_scale)),
             Replay::Closed { .. } | Replay::Processes { .. } => arrivals_ns,
         };
-        let time = P::Flash::TIMED.then(|| {
-            let busy_ns = stack.sinks.flash.busy_ns() - self.start.busy_ns;
+        let time = timed.then(|| {
+            let busy_ns = end.busy_ns - self.start.busy_ns;
             TimeSummary {
                 elapsed_ns,
                 busy_ns,
@@ -151,14 +192,13 @@ impl Measurement {
                 iops: per_second(all.count() as f64),
                 bytes_read_per_s: per_second(host.bytes_read as f64),
                 bytes_written_per_s: per_second(host.bytes_written as f64),
-                behind_ns: match stack.setup.replay {
-                    Replay::Open { .. } => Some(stack.sinks.flash.now_ns().saturating_sub(last_arrival_ns)),
+                behind_ns: match setup.replay {
+                    Replay::Open { .. } => Some(now_ns.saturating_sub(last_arrival_ns)),
                     Replay::Closed { .. } | Replay::Processes { .. } => None,
                 },
             }
         });
-        let latency = P::Flash::TIMED.then(|| LatencyByOp::of(&self.latency));
-        let device = DeviceSummary::of(&stack.setup, stack.ftl.memory_bytes(), stack.ftl.mapping_table_bytes());
+        let latency = timed.then(|| LatencyByOp::of(&self.latency));
         let buffered = drive.as_ref().map_or(0, |drive| drive.buffered_pages) as f64;
         let lifetime = Life {
             capacity_bytes: device.capacity_bytes,
@@ -168,12 +208,10 @@ impl Measurement {
             written_bytes: host.bytes_written,
             absorbed_share: 1.0 - buffered / host.pages_written.max(1) as f64,
             trace_ns: last_arrival_ns - first_arrival_ns,
-            elapsed_ns: P::Flash::TIMED.then_some(elapsed_ns),
+            elapsed_ns: timed.then_some(elapsed_ns),
         };
-        let capacities_written = host.pages_written as f64 / f64::from(stack.setup.logical_pages);
-        let (flash_operations_checked, page_reads_checked) = stack.sinks.checker.checked();
-        let Sinks { flash, meter, .. } = &mut stack.sinks;
-        let Measured { log, map } = meter.figures(host.pages_written, |cost| flash.cost_ns(cost));
+        let capacities_written = host.pages_written as f64 / f64::from(setup.logical_pages);
+        let Measured { log, map } = end.measured;
         let (drive, activity) = drive.map(|drive| (drive.summary, drive.activity)).unzip();
         Outcome {
             summary: Summary {
@@ -193,7 +231,7 @@ impl Measurement {
                 map,
                 wear: WearSummary::of(&erase_counts),
                 lifetime: lifetime.summary(),
-                check: P::Checker::ON.then_some(CheckSummary { flash_operations_checked, page_reads_checked }),
+                check: end.check,
                 diagnosis: Vec::new(),
             },
             trace_ns: last_arrival_ns - first_arrival_ns,

@@ -35,7 +35,7 @@ pub(crate) trait Replayer {
 /// Replays `source` as often as the set-up asks for, if `control` lets it. What is measured at the end is the last
 /// replay without its warm-up.
 pub(crate) fn replay_all(
-    drive: &mut impl Replayer,
+    drive: &mut dyn Replayer,
     source: &mut Replays<'_>,
     monitor: &mut dyn Monitor,
     control: Control,

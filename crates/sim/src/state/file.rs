@@ -74,7 +74,7 @@ pub(super) fn open(path: &Path, lines: &[Line]) -> Result<impl BufRead + use<>, 
 pub(super) fn write(
     path: &Path,
     lines: Vec<Line>,
-    state: impl FnOnce(&mut Archive<'_>) -> io::Result<()>,
+    state: &mut dyn FnMut(&mut Archive<'_>) -> io::Result<()>,
 ) -> io::Result<()> {
     // Others may be writing the same drive, on other threads too.
     static PARTS: AtomicU64 = AtomicU64::new(0);
@@ -90,7 +90,11 @@ pub(super) fn write(
     written
 }
 
-fn write_part(part: &Path, lines: Vec<Line>, state: impl FnOnce(&mut Archive<'_>) -> io::Result<()>) -> io::Result<()> {
+fn write_part(
+    part: &Path,
+    lines: Vec<Line>,
+    state: &mut dyn FnMut(&mut Archive<'_>) -> io::Result<()>,
+) -> io::Result<()> {
     let mut file = File::create(part)?;
     file.write_all(MAGIC)?;
     file.write_all(&FORMAT.to_le_bytes())?;

@@ -14,6 +14,7 @@ use std::path::Path;
 
 use ssdlab_core::{Archive, Archived};
 use ssdlab_ftl::{Ftl, Line};
+use ssdlab_nand::Counts;
 use ssdlab_nand::backend::{Flash, Resume};
 
 use crate::check::shadow::Checker;
@@ -26,6 +27,59 @@ use crate::run::monitor::{Control, Monitor};
 use crate::run::repeat::Replays;
 use crate::setup::{Overwrite, Setup};
 use file::Unusable;
+
+/// A drive at rest, of whatever parts.
+pub(crate) trait Kept {
+    /// What it is.
+    fn setup(&self) -> &Setup;
+
+    /// Preconditions it, overwritten by `trace` if that is asked for.
+    fn precondition(
+        &mut self,
+        trace: Option<&mut Replays<'_>>,
+        monitor: &mut dyn Monitor,
+    ) -> Result<(PreconditionSummary, Control), SimError>;
+
+    /// What its flash has done.
+    ///
+    /// # Errors
+    /// If the data check found something wrong.
+    fn counts(&self) -> Result<Counts, SimError>;
+
+    /// Saves or loads it.
+    fn archive(&mut self, summary: &mut PreconditionSummary, archive: &mut Archive<'_>) -> Archived;
+}
+
+impl<P: Parts<Flash: Resume>> Kept for Stack<P> {
+    fn setup(&self) -> &Setup {
+        &self.setup
+    }
+
+    fn precondition(
+        &mut self,
+        trace: Option<&mut Replays<'_>>,
+        monitor: &mut dyn Monitor,
+    ) -> Result<(PreconditionSummary, Control), SimError> {
+        precondition::prepare(self, trace, monitor)
+    }
+
+    fn counts(&self) -> Result<Counts, SimError> {
+        self.stop_at_violation()?;
+        Ok(self.sinks.flash.counts())
+    }
+
+    fn archive(&mut self, summary: &mut PreconditionSummary, archive: &mut Archive<'_>) -> Archived {
+        let mut counts = self.sinks.flash.counts();
+        archive.value(summary)?;
+        archive.value(&mut counts)?;
+        self.ftl.archive(archive)?;
+        self.sinks.checker.archive(archive)?;
+        if let Archive::Load(_) = archive {
+            self.sinks.flash.resume(counts, self.sinks.checker.programmed());
+        }
+        Ok(())
+    }
+}
 
 /// Where the drive of a run comes from and goes to.
 #[derive(Clone, Copy, Default, Debug)]
@@ -59,27 +113,28 @@ fn cached_lines(setup: &Setup) -> Vec<Line> {
 }
 
 /// Prepares the device: goes on from a saved drive, or preconditions it, overwritten by `trace` if that is asked for.
-pub(crate) fn prepare<P: Parts<Flash: Resume>>(
-    stack: &mut Stack<P>,
+pub(crate) fn prepare(
+    stack: &mut dyn Kept,
     states: States<'_>,
     trace: Option<&mut Replays<'_>>,
     monitor: &mut dyn Monitor,
 ) -> Result<(PreconditionSummary, Control), SimError> {
     if let Some(path) = states.from {
-        let summary = load(stack, path, &shape::shape(&stack.setup)).map_err(|unusable| refused(path, unusable))?;
+        let lines = shape::shape(stack.setup());
+        let summary = load(stack, path, &lines).map_err(|unusable| refused(path, unusable))?;
         return Ok((summary, Control::Continue));
     }
-    let Some(path) = states.cache.filter(|_| !depends_on_trace(&stack.setup)) else {
-        return precondition::prepare(stack, trace, monitor);
+    let Some(path) = states.cache.filter(|_| !depends_on_trace(stack.setup())) else {
+        return stack.precondition(trace, monitor);
     };
-    let lines = cached_lines(&stack.setup);
+    let lines = cached_lines(stack.setup());
     match load(stack, path, &lines) {
         Ok(summary) => return Ok((summary, Control::Continue)),
         Err(Unusable::Missing) => {}
         // Half of it may be in the stack.
         Err(unusable) => return Err(SimError::Cached { path: path.into(), why: why(unusable) }),
     }
-    let (summary, control) = precondition::prepare(stack, trace, monitor)?;
+    let (summary, control) = stack.precondition(trace, monitor)?;
     if control == Control::Continue {
         // A run does not fail because the next one will take longer.
         if let Err(error) = write(stack, summary, path, lines) {
@@ -107,55 +162,24 @@ fn why(unusable: Unusable) -> String {
 }
 
 /// Saves the drive after a run.
-pub(crate) fn save<P: Parts<Flash: Resume>>(
-    stack: &mut Stack<P>,
-    mut summary: PreconditionSummary,
-    path: &Path,
-) -> Result<(), SimError> {
-    stack.stop_at_violation()?;
+pub(crate) fn save(stack: &mut dyn Kept, mut summary: PreconditionSummary, path: &Path) -> Result<(), SimError> {
     // A run that goes on from here counts all of it as written before its first request.
-    summary.count(&stack.sinks.flash.counts());
-    let lines = shape::shape(&stack.setup);
+    summary.count(&stack.counts()?);
+    let lines = shape::shape(stack.setup());
     write(stack, summary, path, lines).map_err(|error| SimError::Unsaved { path: path.into(), why: error.to_string() })
 }
 
-fn write<P: Parts<Flash: Resume>>(
-    stack: &mut Stack<P>,
-    mut summary: PreconditionSummary,
-    path: &Path,
-    lines: Vec<Line>,
-) -> Archived {
-    file::write(path, lines, |archive| archive_drive(stack, &mut summary, archive))
+fn write(stack: &mut dyn Kept, mut summary: PreconditionSummary, path: &Path, lines: Vec<Line>) -> Archived {
+    file::write(path, lines, &mut |archive| stack.archive(&mut summary, archive))
 }
 
-fn load<P: Parts<Flash: Resume>>(
-    stack: &mut Stack<P>,
-    path: &Path,
-    lines: &[Line],
-) -> Result<PreconditionSummary, Unusable> {
+fn load(stack: &mut dyn Kept, path: &Path, lines: &[Line]) -> Result<PreconditionSummary, Unusable> {
     let mut frames = file::open(path, lines)?;
     let mut summary = PreconditionSummary::default();
-    archive_drive(stack, &mut summary, &mut Archive::Load(&mut frames))?;
+    stack.archive(&mut summary, &mut Archive::Load(&mut frames))?;
     // The end has a checksum as well.
     match frames.fill_buf()? {
         [] => Ok(summary),
         _ => Err(Unusable::Unreadable("it goes on behind its end".into())),
     }
-}
-
-/// Saves or loads a drive at rest.
-fn archive_drive<P: Parts<Flash: Resume>>(
-    stack: &mut Stack<P>,
-    summary: &mut PreconditionSummary,
-    archive: &mut Archive<'_>,
-) -> Archived {
-    let mut counts = stack.sinks.flash.counts();
-    archive.value(summary)?;
-    archive.value(&mut counts)?;
-    stack.ftl.archive(archive)?;
-    stack.sinks.checker.archive(archive)?;
-    if let Archive::Load(_) = archive {
-        stack.sinks.flash.resume(counts, stack.sinks.checker.programmed());
-    }
-    Ok(())
 }
