@@ -123,10 +123,16 @@ struct Path {
     own: u32,
     die: u32,
     charged: [u64; WAITS],
-    /// How far it is charged, and where the sums stood then.
+    /// How far it is charged, and where the sums stood when its die was what it waited for again.
     until_ns: u64,
     die_sums: DieTime,
     own_sums: [u64; 2],
+}
+
+impl Path {
+    /// That of an operation which is not charged.
+    const NOBODYS: Self =
+        Self { own: NONE, die: NONE, charged: [0; WAITS], until_ns: 0, die_sums: [0; STATES], own_sums: [0; 2] };
 }
 
 /// Charges operations of requests.
@@ -166,14 +172,16 @@ impl Waits {
 
     /// An operation enters the queue of its die; `waited_for` says whether its job waits for it.
     pub fn emitted(&mut self, index: u32, die: u32, waited_for: bool, now_ns: u64) {
-        let own = if self.charges && waited_for { self.own_of(die) } else { NONE };
-        let sums = if own == NONE { [0; STATES] } else { self.dies[die as usize].until(now_ns) };
-        let path = Path { own, die, charged: [0; WAITS], until_ns: now_ns, die_sums: sums, own_sums: [0; 2] };
         let index = index as usize;
         if self.paths.len() <= index {
-            self.paths.resize(index + 1, path);
+            self.paths.resize(index + 1, Path::NOBODYS);
         }
-        self.paths[index] = path;
+        self.paths[index].own = NONE;
+        if self.charges && waited_for {
+            let own = self.own_of(die);
+            let die_sums = self.dies[die as usize].until(now_ns);
+            self.paths[index] = Path { own, die, charged: [0; WAITS], until_ns: now_ns, die_sums, own_sums: [0; 2] };
+        }
     }
 
     fn own_of(&mut self, die: u32) -> u32 {
@@ -191,9 +199,11 @@ impl Waits {
     #[inline]
     pub fn look(&mut self, number: u32, die: &Die, ops: &Ops, now_ns: u64) {
         let running = &mut self.dies[number as usize];
-        running.sums[running.state as usize] += now_ns - running.since_ns;
-        running.since_ns = now_ns;
-        running.state = Wait::at(die, ops);
+        let state = Wait::at(die, ops);
+        if state != running.state {
+            running.sums[running.state as usize] += now_ns - running.since_ns;
+            (running.since_ns, running.state) = (now_ns, state);
+        }
     }
 
     /// The cells begin or resume work on the operations of a command, or end or interrupt it.
@@ -216,7 +226,7 @@ impl Waits {
         }
     }
 
-    /// Charges an operation for what its die did.
+    /// Charges an operation for what its die did; from here on its data is on the bus, or it ends.
     #[inline]
     pub fn charge_die(&mut self, index: u32, now_ns: u64) {
         let path = &mut self.paths[index as usize];
@@ -231,19 +241,34 @@ impl Waits {
             *charged -= now - before;
         }
         path.charged[Wait::Own as usize] += own.iter().sum::<u64>() - path.own_sums.iter().sum::<u64>();
-        (path.until_ns, path.die_sums, path.own_sums) = (now_ns, die, own);
+        path.until_ns = now_ns;
     }
 
-    /// Charges an operation whose data waited for the bus or was on it.
+    /// Charges an operation whose data waited for the bus or was on it, and ends.
     #[inline]
     pub fn charge_bus(&mut self, index: u32, now_ns: u64) {
         let path = &mut self.paths[index as usize];
         if path.own != NONE {
             path.charged[Wait::Bus as usize] += now_ns - path.until_ns;
             path.until_ns = now_ns;
-            path.die_sums = self.dies[path.die as usize].until(now_ns);
-            path.own_sums = self.owns[path.own].until(now_ns);
         }
+    }
+
+    /// Charges one whose data is in the registers and waits for the cells now.
+    #[inline]
+    pub fn loaded(&mut self, index: u32, now_ns: u64) {
+        if self.paths[index as usize].own != NONE {
+            self.charge_bus(index, now_ns);
+            self.wait_for_die(index, now_ns);
+        }
+    }
+
+    /// From now on the operation waits for its die.
+    #[inline]
+    fn wait_for_die(&mut self, index: u32, now_ns: u64) {
+        let path = &mut self.paths[index as usize];
+        path.die_sums = self.dies[path.die as usize].until(now_ns);
+        path.own_sums = self.owns[path.own].until(now_ns);
     }
 
     /// An operation takes over what one of the same request, which has just ended, was charged for.
@@ -255,8 +280,7 @@ impl Waits {
         }
         path.charged = charged;
         path.until_ns = now_ns;
-        path.die_sums = self.dies[path.die as usize].until(now_ns);
-        path.own_sums = self.owns[path.own].until(now_ns);
+        self.wait_for_die(to, now_ns);
     }
 
     /// An operation has ended, and with it its job or not.

@@ -318,7 +318,7 @@ impl<W: Witness> ParallelFlash<W> {
         if let Some(waits) = &mut self.waits {
             let mut index = command.first;
             while index != NONE {
-                waits.charge_bus(index, self.now_ns);
+                waits.loaded(index, self.now_ns);
                 index = self.ops[index].next;
             }
         }
