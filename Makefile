@@ -1,9 +1,10 @@
-# Every target sets up what it needs: a virtual environment in .venv with the locked tools, and the extension
-# built from source into it. Stamp files make a repeated set-up free.
+# Every target sets up what it needs: a virtual environment in .venv, the extension built from source into it, and for
+# tests and documents the tools of developers. Stamp files make a repeated set-up free.
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+RUNTIME := $(VENV)/.runtime
 TOOLS := $(VENV)/.tools
 PEERS := $(VENV)-peers
 SITE := $(VENV)-site
@@ -28,7 +29,7 @@ test-rust:
 	cargo test --workspace --locked --no-fail-fast
 	cargo test --package ssdlab-pool --features shuttle --locked
 
-test-python: $(INSTALLED) $(SIMULATOR)
+test-python: $(TOOLS) $(INSTALLED) $(SIMULATOR)
 	$(BIN)/pytest --numprocesses auto --dist worksteal
 
 crash: ## Cut the power of small drives of every FTL at a million operations; prints how many and how long
@@ -45,13 +46,13 @@ lint-rust:
 	cargo fmt --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 
-lint-python: $(INSTALLED)
+lint-python: $(TOOLS) $(INSTALLED)
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/stubtest ssdlab._ssdlab
 
-bench: $(INSTALLED) $(PEERS)/.installed ## Measure speed; prints the machine, tables and result hashes
+bench: $(TOOLS) $(INSTALLED) $(PEERS)/.installed ## Measure speed; prints the machine, tables and result hashes
 	cargo run --release --locked --quiet -p ssdlab-bench
 	@$(BIN)/python crates/bench/python_overhead.py target/release/ssdlab-bench
 	@$(BIN)/python crates/bench/start_up.py
@@ -64,7 +65,7 @@ bench: $(INSTALLED) $(PEERS)/.installed ## Measure speed; prints the machine, ta
 validate: $(INSTALLED) ## Compare write amplification with published theory, row by row
 	$(BIN)/ssdlab validate
 
-docs: $(INSTALLED) ## Put current outputs into the documents
+docs: $(TOOLS) $(INSTALLED) ## Put current outputs into the documents
 	$(BIN)/python tests/documents.py
 	$(BIN)/python tests/tutorial.py
 
@@ -77,28 +78,30 @@ man: $(INSTALLED) ## Write man pages and completions to dist/share, for packager
 
 wasm: $(SIMULATOR) ## Build the simulator that pages of `ssdlab explain` carry, as WebAssembly
 
-wheel: $(TOOLS) $(SIMULATOR) ## Build a wheel for Python 3.11 and later, and the source distribution, into dist/
+wheel: $(RUNTIME) $(SIMULATOR) ## Build a wheel for Python 3.11 and later, and the source distribution, into dist/
 	rm -f dist/*.whl dist/*.tar.gz
 	PATH=$(CURDIR)/$(BIN):$$PATH MATURIN_PEP517_ARGS='--locked --compatibility pypi' \
 	    $(BIN)/pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir dist .
 	$(BIN)/maturin sdist --out dist
 
-manylinux: $(TOOLS) $(SIMULATOR) ## Build a wheel for Linux with glibc 2.17 and later into dist/ (installs zig)
+manylinux: $(RUNTIME) $(SIMULATOR) ## Build a wheel for Linux with glibc 2.17 and later into dist/ (installs zig)
 	$(BIN)/pip install --quiet --disable-pip-version-check 'maturin[zig]'
 	PATH=$(CURDIR)/$(BIN):$$PATH $(BIN)/maturin build --release --locked --zig --out dist
 
 check-wheel: wheel ## Install the wheel into a clean environment and run it; compile the source distribution
 	rm -rf dist/clean
 	$(PYTHON) -m venv dist/clean
-	sed -n 's/ *\\$$//; /^[a-z]/p' requirements.lock > dist/clean/pins.txt
+	sed -n 's/ *\\$$//; /^[a-z]/p' requirements-dev.lock > dist/clean/pins.txt
 	dist/clean/bin/pip install --quiet --disable-pip-version-check --constraint dist/clean/pins.txt dist/*.whl
 	tar -xzf dist/*.tar.gz -C dist/clean
 	CARGO_TARGET_DIR=$(CURDIR)/target cargo check --quiet --manifest-path dist/clean/ssdlab-*/crates/py/Cargo.toml
 	dist/clean/bin/python packaging/check_installed.py
 
-lock: $(TOOLS) ## Pin the newest versions of all Python packages (needs uv)
+lock: ## Pin the newest versions of all Python packages (needs uv)
 	uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-header \
-	    --group dev pyproject.toml --output-file requirements.lock
+	    --group dev pyproject.toml --output-file requirements-dev.lock
+	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
+	    --constraint requirements-dev.lock --group build pyproject.toml --output-file requirements.lock
 	uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-header \
 	    packaging/site/requirements.in --output-file packaging/site/requirements.lock
 
@@ -127,14 +130,19 @@ $(SIMULATOR): $(SOURCES) wasm/Cargo.toml wasm/Cargo.lock wasm/src/lib.rs
 	    echo "pages of ssdlab explain will play recordings only; for a simulator in them: rustup target add $(WASM)"; \
 	fi
 
-$(TOOLS): requirements.lock
+$(RUNTIME): requirements.lock
 	@$(PYTHON) -c 'import sys; sys.exit("ssdlab needs Python 3.11 or later, %s is %d.%d: run make PYTHON=python3.11" \
 	    % (sys.executable, *sys.version_info[:2]) if sys.version_info < (3, 11) else 0)'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
 	@touch $@
 
-$(INSTALLED): $(TOOLS) $(SOURCES)
+# After the extension: two installations at a time would meet in one environment.
+$(TOOLS): $(RUNTIME) requirements-dev.lock | $(INSTALLED)
+	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock
+	@touch $@
+
+$(INSTALLED): $(RUNTIME) $(SOURCES)
 	PATH=$(CURDIR)/$(BIN):$$PATH MATURIN_PEP517_ARGS=--locked \
 	    $(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@
