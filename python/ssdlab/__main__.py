@@ -1,5 +1,6 @@
 """`ssdlab`, and `python -m ssdlab`: the command line."""
 
+import os
 import sys
 
 from ssdlab import interrupt
@@ -10,6 +11,8 @@ def main() -> None:
     """Runs the command line and exits."""
     # Before the commands are loaded, which takes a while.
     interrupt.leave_at_once()
+    # No command multiplies large matrices, and threads of BLAS that have nothing to do burn a processor for a while.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     sys.exit(room("cli").main())
 
 
