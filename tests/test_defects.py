@@ -90,7 +90,9 @@ def test_a_dot_is_found_by_this_test() -> None:
 
 
 def test_headings_write_kib_as_it_is(cli: Cli) -> None:
-    pages = [cli("cache", "sim", OLTP, "--size", "64KiB,1MiB").stdout, cli("compress", "bench", "--runs", "1").stdout]
+    cached = cli("cache", "sim", OLTP, "--size", "64KiB,1MiB").stdout
+    compressed = cli("compress", "bench", "--runs", "1", "--codec", "lz4", "--page", "8KiB,64KiB", "--threads", "1").stdout
+    pages = [cached, compressed]
     pages += [page for _, page in [("analyze", ssdlab.TraceFile(OLTP).analyze().report_html())]]
     for page in pages:
         assert "KiB" in page and not re.search(r"\d\s?(kib|KIB|Kib)\b", page)

@@ -85,7 +85,7 @@ fn compare(info: &PolicyInfo, draws: &[u64; 4], capacity: u64, accesses: Vec<Acc
 }
 
 proptest! {
-    #![proptest_config(ssdlab_tiers::cases(300))]
+    #![proptest_config(ssdlab_tiers::cases(150))]
 
     #[test]
     fn policies_are_their_twins(
@@ -106,7 +106,7 @@ proptest! {
 const MANY: u32 = 600;
 
 proptest! {
-    #![proptest_config(ssdlab_tiers::cases(6))]
+    #![proptest_config(ssdlab_tiers::cases(2))]
 
     /// What only larger caches do, such as to adapt in small steps.
     #[test]
