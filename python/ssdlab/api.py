@@ -26,7 +26,7 @@ from ssdlab.model.service import DriveServer, Service
 from ssdlab.model.simulation import simulate
 from ssdlab.model.trace import Trace, generate
 from ssdlab.model.trace_file import TraceFile, read_trace
-from ssdlab.study import experiments
+from ssdlab.study import experiments, screening
 from ssdlab.study.calibration import Calibration, calibrate, calibrate_target
 from ssdlab.study.compare import Comparison, compare
 from ssdlab.study.drive_advice import DriveAdvice, advise_drive
@@ -94,6 +94,7 @@ __all__ = [
     "open_study",
     "presets",
     "read_trace",
+    "screening",
     "simulate",
     "sweep",
     "tune",

@@ -13,14 +13,24 @@ from ssdlab.cli.output import deliver, print_json
 from ssdlab.cli.output import show as show_page
 from ssdlab.cli.progress import watching
 from ssdlab.lazy import room
-from ssdlab.study import experiments
-from ssdlab.study.experiments import ExperimentResult
+from ssdlab.study import experiments, screening
+from ssdlab.study.experiments import Experiment, ExperimentResult
+from ssdlab.study.screening import Screening
 
 app = App()
 
 
+def _load(name: str) -> Experiment | Screening:
+    return screening.load(name) if name in screening.names() else experiments.load(name)
+
+
+def _shipped() -> list[tuple[str, str]]:
+    """Names with titles."""
+    return [(name, _load(name).title) for name in sorted([*experiments.names(), *screening.names()])]
+
+
 def _complete_name(incomplete: str) -> list[tuple[str, str]]:
-    return [(name, experiments.load(name).title) for name in experiments.names() if name.startswith(incomplete)]
+    return [(name, title) for name, title in _shipped() if name.startswith(incomplete)]
 
 
 Name = Annotated[
@@ -36,13 +46,13 @@ Name = Annotated[
 @app.command("list", examples="ssdlab experiment list")
 def list_experiments(json: options.Json = False) -> None:
     """List the experiments that ship with ssdlab."""
-    names = experiments.names()
+    shipped = _shipped()
     if json:
-        print_json("experiments", [{"name": name, "title": experiments.load(name).title} for name in names])
+        print_json("experiments", [{"name": name, "title": title} for name, title in shipped])
         return
-    width = max(map(len, names))
-    for name in names:
-        print(f"{name:<{width}}  {experiments.load(name).title}")
+    width = max(len(name) for name, _ in shipped)
+    for name, title in shipped:
+        print(f"{name:<{width}}  {title}")
 
 
 @app.command(
@@ -56,8 +66,8 @@ def show(
     toml: Annotated[bool, options.option("--toml", "Print the TOML file: a starting point for your own.")] = False,
     json: options.Json = False,
 ) -> None:
-    """Tell what an experiment reproduces and which tables it has."""
-    experiment = experiments.load(name)
+    """Tell what an experiment reproduces, and which tables it has or which factors it screens."""
+    experiment = _load(name)
     if toml and json:
         raise ConfigError("--toml and --json exclude each other; give one of them")
     if toml:
@@ -65,7 +75,7 @@ def show(
     elif json:
         print_json("definition", experiment.to_dict())
     else:
-        show_page(room("view.pages.contents").page(experiment))
+        show_page(room("view.pages.contents").page_of(experiment))
 
 
 def _traces(pairs: list[str]) -> dict[str, list[Path]]:
@@ -85,6 +95,7 @@ ssdlab experiment run sbfast --out out/sbfast
 ssdlab experiment run sbfast -t exec_time_sbs_by_slen --set ftl.sbfast.slb=8
 ssdlab experiment run sbfast -t exec_time_msr_web0 --trace web_0=web_0.csv.gz
 ssdlab experiment run my/experiment --json | jq '.tables[0].ours'
+ssdlab experiment run pardispatcher-conditions --full --out out/conditions
 """
 )
 def run(
@@ -98,6 +109,7 @@ def run(
             "A trace that the experiment asks for; may be repeated, also for several files of one trace.",
         ),
     ] = [],
+    full: Annotated[bool, options.option("--full", "The long form of an experiment that screens conditions.")] = False,
     jobs: options.Jobs = None,
     json: options.Json = False,
     out: Annotated[Path | None, options.out(ExperimentResult)] = None,
@@ -107,8 +119,21 @@ def run(
     --set beats every setting of the experiment. Simulations run in parallel, equal ones once; the output does not
     depend on how many at a time. Cells that need a trace stay empty without it. Differences are shown, not judged:
     the exit status is 0. Ctrl-C prints the cells that are finished.
+
+    An experiment that screens conditions has effects of factors instead of cells. Its runs are kept below --out, where
+    the same command goes on after an interruption.
     """
-    experiment = experiments.load(name)
+    experiment = _load(name)
+    if isinstance(experiment, Screening):
+        if table or trace:
+            raise ConfigError(f"{experiment.name} has neither tables nor traces; leave --table and --trace out")
+        with watching(experiment.name) as watch:
+            screened = experiment.run(
+                form="full" if full else "short", overrides=set, out=out, jobs=jobs, monitor=watch
+            )
+        return deliver(screened, json=json, out=out)
+    if full:
+        raise ConfigError(f"{experiment.name} has one form only; leave --full out")
     with watching(experiment.name) as watch:
         result = experiment.run(tables=table, overrides=set, traces=_traces(trace), jobs=jobs, monitor=watch)
     return deliver(result, json=json, out=out)

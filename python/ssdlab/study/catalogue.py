@@ -10,7 +10,7 @@ from ssdlab.analyse import steps
 from ssdlab.analyse.cache.policies import CacheAdmission, CachePolicy, admissions, policies
 from ssdlab.model.config import config_schema, presets
 from ssdlab.model.conversion import FORMATS
-from ssdlab.study import experiments
+from ssdlab.study import experiments, screening
 from ssdlab.text import suggestion
 
 KNOWN_AS = {
@@ -146,7 +146,9 @@ def _codecs() -> tuple[Entry, ...]:
 
 
 def _experiments() -> tuple[Entry, ...]:
-    return tuple(Entry(name, experiments.load(name).title) for name in experiments.names())
+    found = [Entry(name, experiments.load(name).title) for name in experiments.names()]
+    found += [Entry(name, screening.load(name).title) for name in screening.names()]
+    return tuple(sorted(found))
 
 
 def _scenes() -> tuple[Entry, ...]:

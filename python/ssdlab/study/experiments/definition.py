@@ -292,7 +292,7 @@ class Experiment:
             (f"{self.file}: [axis.{table.columns.name}] {column}", table.columns.settings[column]),
         ]
         if table.replays(row, column):
-            common = [(place, _without(settings, "workload")) for place, settings in common]
+            common = [(place, without(settings, "workload")) for place, settings in common]
         if table.below is not None:
             common.append((f"{self.file}: table {table.name}: [below]", {"block.record": True}))
         return self._seeded(common, table, overrides)
@@ -307,7 +307,7 @@ class Experiment:
         """
         layers: list[tuple[str, Settings]] = [
             (f"{self.file}: preset", {"preset": self.preset} if self.preset else {}),
-            (f"{self.file}: [set]", _without(self.settings, "workload", "block")),
+            (f"{self.file}: [set]", without(self.settings, "workload", "block")),
             (f"{self.file}: table {table.name}: [below]", table.below or {}),
             (f"{self.file}: [axis.{table.rows.name}] {row}: below", table.rows.below.get(row, {})),
             (f"{self.file}: [axis.{table.columns.name}] {column}: below", table.columns.below.get(column, {})),
@@ -319,7 +319,7 @@ class Experiment:
         sets = set_by("--set", overrides)
         seeds = () if any(one.startswith("seed=") for _, one in sets) else table.seeds
         return [
-            _config(self.file, [*layers, (f"{self.file}: seeds", seed)], sets)
+            config_of_layers(self.file, [*layers, (f"{self.file}: seeds", seed)], sets)
             for seed in ([{"seed": seed} for seed in seeds] or [{}])
         ]
 
@@ -363,7 +363,7 @@ class Experiment:
         return f"<ssdlab experiment {self.name}: {len(self.tables)} tables of {self.document}>"
 
 
-def _config(file: str, layers: list[tuple[str, Settings]], sets: Sets) -> Config:
+def config_of_layers(file: str, layers: list[tuple[str, Settings]], sets: Sets) -> Config:
     """A configuration of named layers, of which the last `preset` lies below all; later ones win."""
     try:
         return _rebuilt(None, [(name, _toml(settings)) for name, settings in layers], sets)
@@ -376,7 +376,8 @@ def _config(file: str, layers: list[tuple[str, Settings]], sets: Sets) -> Config
         raise ConfigError("\n".join(lines)) from None
 
 
-def _without(settings: Settings, *sections: str) -> Settings:
+def without(settings: Settings, *sections: str) -> Settings:
+    """The settings but for those of some sections."""
     return {key: value for key, value in settings.items() if key.partition(".")[0] not in sections}
 
 

@@ -10,6 +10,8 @@ from ssdlab.text import suggestion
 _TYPES: dict[type, tuple[str, str]] = {
     str: ("text", '"..."'),
     float: ("a number", "3"),
+    int: ("a whole number", "3"),
+    bool: ("true or false", "true"),
     list: ("a list", "[...]"),
     dict: ("a table", "{ ... }"),
 }

@@ -26,8 +26,15 @@ DESIGNS = {
 SEARCH = "search"
 """The design of a study whose points `ssdlab tune` chooses, one batch after the other."""
 
-MEANINGS = {**DESIGNS, SEARCH: "points that a search for the best tried"}
-"""What every study is, swept or tuned."""
+SCREENING = "screening"
+"""The design of a study that screens conditions, and then refines those that matter."""
+
+MEANINGS = {
+    **DESIGNS,
+    SEARCH: "points that a search for the best tried",
+    SCREENING: "a fraction of all combinations of two levels, then all of those that matter",
+}
+"""What every study is, swept, tuned or screened."""
 
 SAMPLED = ("random", "latin-hypercube", "sobol", "saltelli")
 """Designs that take a number of samples, and ranges without steps."""

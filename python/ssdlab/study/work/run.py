@@ -12,6 +12,7 @@ from ssdlab.model.config import Config
 from ssdlab.model.simulation import simulate
 from ssdlab.model.source import identified
 from ssdlab.model.trace_file import TraceFile
+from ssdlab.study.work.below import Below
 
 BASE_BYTES = 96 << 20
 """What a process of Python with the models takes before it has a drive."""
@@ -89,6 +90,15 @@ class Run(NamedTuple):
     trace: TraceRef | None
     memory_bytes: int
     """What a process that does it takes, about."""
+    below: Below | None = None
+    """The drive that replays what the scheduler gives to that of `config`, if there is one."""
+
+    @classmethod
+    def on_two(cls, config: Config, below: Below) -> "Run":
+        """The run of a workload on a drive, and of what its scheduler gives to it on another."""
+        first, second = cls.of(config, None), cls.of(below.config, None)
+        key = hashlib.sha256("\n".join((first.key, second.key, json.dumps(below.taking))).encode()).hexdigest()[:32]
+        return cls(key, config, None, max(first.memory_bytes, second.memory_bytes), below)
 
     @classmethod
     def of(cls, config: Config, trace: TraceRef | None, capacity_bytes: int | None = None) -> "Run":
@@ -133,7 +143,10 @@ class Outcome(NamedTuple):
 def execute(run: Run) -> Outcome:
     """Does a run. What it raises is an outcome as well: another time it would be the same."""
     try:
-        result = simulate(run.config, None if run.trace is None else run.trace.file())
+        if run.below is None:
+            result = simulate(run.config, None if run.trace is None else run.trace.file()).to_dict()
+        else:
+            result = run.below.results(run.config)
     except SsdlabError as error:
         return Outcome(None, f"{type(error).__name__}: {error}")
-    return Outcome(json.dumps(result.to_dict()), None)
+    return Outcome(json.dumps(result), None)

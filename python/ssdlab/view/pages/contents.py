@@ -3,9 +3,37 @@
 from ssdlab import text
 from ssdlab.study.experiments.definition import Experiment
 from ssdlab.study.experiments.definition import Table as Planned
-from ssdlab.view.page import Page, Paragraph, Section, Table
+from ssdlab.study.screening.definition import Screening
+from ssdlab.view.page import Item, Page, Paragraph, Section, Table
 
 HEADERS = ("table", "title", "unit", "cells", "seeds", "document")
+
+
+def page_of(experiment: Experiment | Screening) -> Page:
+    """The page of either kind."""
+    return factors_page(experiment) if isinstance(experiment, Screening) else page(experiment)
+
+
+def factors_page(screening: Screening) -> Page:
+    """The factors of a screening with their levels, and how much each form runs."""
+    items: list[Item] = []
+    for name, form in screening.forms.items():
+        runs = len(screening.schedulers) * form.seeds * form.design.size(form.axes)
+        title = f"{name} form: {text.count(runs)} runs, then all combinations of at most {form.refined} factors for each claim"
+        items.append(
+            Table(("factor", "lower", "upper"), [[one.name, *one.levels] for one in form.factors], title, left=3)
+        )
+    claims = [Paragraph(f"claim: {one.says}") for one in screening.claims]
+    others = ", ".join(screening.others)
+    return Page(
+        title=screening.title,
+        lead=[
+            Paragraph(f"reproduces: {screening.document}"),
+            Paragraph(f"sets {screening.tested} against {others}"),
+            *claims,
+        ],
+        sections=[Section("", items)],
+    )
 
 
 def page(experiment: Experiment) -> Page:

@@ -1,0 +1,70 @@
+"""From a screening to its runs: a row for each point, scheduler and seed."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ssdlab._ssdlab import ConfigError
+from ssdlab.study.screening.definition import Form, Screening
+from ssdlab.study.store.table import Point as Row
+from ssdlab.study.sweep.axes import Point
+from ssdlab.study.sweep.design import SCREENING
+from ssdlab.study.work.run import Run
+
+PART, SCHEDULER = "part", "scheduler"
+"""Columns of the study beside the factors."""
+
+FIRST = "screening"
+"""The part with all factors; the others are called as the claim that they refine."""
+
+
+@dataclass
+class Plan:
+    """All rows so far; parts are added to it, as each follows from what the one before it came to."""
+
+    screening: Screening
+    form: Form
+    overrides: tuple[str, ...]
+    rows: list[Row] = field(default_factory=list)
+    runs: dict[str, Run] = field(default_factory=dict)
+    """By key; equal rows have one."""
+
+    def __post_init__(self) -> None:
+        if any(one.partition("=")[0].strip() == "seed" for one in self.overrides):
+            raise ConfigError("--set seed: a screening has seeds of its own, from 1 on; leave it out")
+
+    def add(self, part: str, points: Sequence[Point], first_seed: int) -> None:
+        """Adds the rows of points, with as many seeds as the form has.
+
+        Raises:
+            ConfigError: If settings do not fit each other.
+        """
+        screening = self.screening
+        for point in points:
+            for seed in range(first_seed, first_seed + self.form.seeds):
+                for scheduler in screening.schedulers:
+                    run = screening.run_at(point, scheduler, seed, self.form, self.overrides)
+                    self.runs.setdefault(run.key, run)
+                    self.rows.append(Row({PART: part, **point, SCHEDULER: scheduler}, seed, run.key))
+
+    def to_dict(self) -> dict[str, Any]:
+        """As the plan of a study, ready for JSON."""
+        levels: Mapping[str, Sequence[str]] = {
+            PART: [*dict.fromkeys(row.values[PART] for row in self.rows)],
+            **{one.name: [*one.levels] for one in self.form.factors},
+            SCHEDULER: [*self.screening.schedulers],
+        }
+        return {
+            "design": {"name": SCREENING, "samples": None, "resolution": self.form.resolution, "seed": 1},
+            "axes": [
+                {"keys": [name], "levels": [[label] for label in labels], "range": False, "log": False}
+                for name, labels in levels.items()
+            ],
+            # A row has its seed: it is a part of the point.
+            "seeds": 1,
+            "outcomes": [path for one in self.screening.figures for path in one.value.paths],
+            "source": None,
+            "configuration": next(iter(self.runs.values())).config.to_dict(),
+            "columns": [*levels],
+            "points": [([row.values[name] for name in levels], row.seed, row.key) for row in self.rows],
+        }

@@ -1,0 +1,124 @@
+"""Reading screenings: strict, so that a misspelt key is an error and not a study that quietly differs."""
+
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ssdlab import text
+from ssdlab._ssdlab import ConfigError
+from ssdlab.study.experiments.expression import Value
+from ssdlab.study.experiments.keys import Keys, settings_of
+from ssdlab.study.screening.definition import BASELINES, Claim, Factor, Figure, Form, Level, Screening
+from ssdlab.study.sweep import factorial
+from ssdlab.study.work.below import EVENTS, Taking
+
+KEYS = ("title", "document", "set", "below", "tested", "scheduler", "factor", "figure", "claim", "form")
+FORMS = ("short", "full")
+BELOW, TAKING = "below", "trace"
+"""Tables among the settings of a level that are no section of a configuration."""
+
+
+def read(path: Path, file: str) -> Screening:
+    """The screening of a file, which messages show as `file`.
+
+    Raises:
+        ConfigError: If it cannot be read or is wrong; one line with file, key and remedy.
+    """
+    try:
+        source = path.read_text(encoding="utf-8")
+        found = tomllib.loads(source)
+    except OSError as error:
+        raise ConfigError(f"{file}: {error.strerror}; give the path of a TOML file") from None
+    except ValueError as error:
+        raise ConfigError(f"{file}: {error}; mend it there") from None
+    keys = Keys(file, found, KEYS)
+    schedulers = _levels(f"{file}: [scheduler]", keys.get("scheduler", dict))
+    tested = keys.choice("tested", tuple(schedulers), "")
+    if len(schedulers) < 2:
+        raise keys.error("scheduler", "holds none to set the tested one against; add another")
+    figures = tuple(_figure(keys, name, values) for name, values in keys.get("figure", dict).items())
+    return Screening(
+        name=path.stem,
+        file=file,
+        source=source,
+        title=keys.text("title"),
+        document=keys.text("document"),
+        settings=keys.settings("set"),
+        below=keys.settings("below"),
+        schedulers=schedulers,
+        tested=tested,
+        figures=figures,
+        claims=tuple(_claim(keys, values, [one.name for one in figures]) for values in keys.get("claim", list)),
+        forms={name: _form(keys, name) for name in FORMS},
+    )
+
+
+def _levels(place: str, values: Mapping[str, Any]) -> dict[str, Level]:
+    return {label: _level(f"{place} {label}", its) for label, its in values.items()}
+
+
+def _level(place: str, values: Any) -> Level:
+    if not isinstance(values, dict):
+        raise ConfigError(f"{place}: {values!r} is not a table; write it like {{ SETTING = VALUE }}")
+    for key in (BELOW, TAKING):
+        if not isinstance(values.get(key, {}), dict):
+            raise ConfigError(f"{place}: {key}: is not a table; write it like {key} = {{ NAME = VALUE }}")
+    taking = values.get(TAKING, {})
+    known = Keys(f"{place}: {TAKING}", taking, Taking._fields)
+    for name, kind in Taking.__annotations__.items():
+        if known.has(name):
+            known.get(name, kind)
+    if known.has("events"):
+        known.choice("events", tuple(EVENTS), "")
+    return Level(
+        settings_of(place, {key: value for key, value in values.items() if key not in (BELOW, TAKING)}),
+        settings_of(f"{place}: {BELOW}", values.get(BELOW, {})),
+        taking,
+    )
+
+
+def _factor(keys: Keys, name: str, values: Any) -> Factor:
+    place = f"[factor.{name}]"
+    if not isinstance(values, dict) or len(values) != 2:
+        raise keys.error(place, "is to have two levels; write each as LABEL = { SETTING = VALUE }")
+    return Factor(keys.name(place, name), _levels(f"{keys.place}: {place}", values))
+
+
+def _figure(keys: Keys, name: str, values: Any) -> Figure:
+    its = Keys(f"{keys.place}: [figure.{name}]", values, ("value", "better", "gain"))
+    try:
+        value = Value(its.text("value"))
+    except ValueError as error:
+        raise its.error("value", f"{error}") from None
+    return Figure(name, value, its.choice("better", ("low", "high"), "") == "low", its.text("gain"))
+
+
+def _claim(keys: Keys, values: Any, figures: list[str]) -> Claim:
+    its = Keys(f"{keys.place}: [[claim]]", values, ("figure", "against", "least", "says"))
+    return Claim(
+        figure=its.choice("figure", tuple(figures), ""),
+        against=its.choice("against", BASELINES, ""),
+        least=its.get("least", float),
+        says=its.text("says"),
+    )
+
+
+def _form(keys: Keys, name: str) -> Form:
+    forms = Keys(f"{keys.place}: [form]", keys.get("form", dict), FORMS)
+    its = Keys(
+        f"{keys.place}: [form.{name}]", forms.get(name, dict), ("set", "seeds", "resolution", "refined", "factor")
+    )
+    seeds, resolution, refined = (its.get(key, int) for key in ("seeds", "resolution", "refined"))
+    if seeds < 2:
+        raise its.error("seeds", f"{seeds} does not tell how sure an effect is; ask for two or more")
+    if resolution not in factorial.RESOLUTIONS:
+        raise its.error("resolution", f"{resolution} is not one of {', '.join(map(str, factorial.RESOLUTIONS))}")
+    if refined < 0:
+        raise its.error("refined", f"{refined} is below 0; write how many factors at most")
+    common, own = keys.get("factor", dict), its.get("factor", dict, {})
+    for factor in own:
+        if factor not in common:
+            raise its.error("factor", f"there is no {factor} to have other levels{text.suggestion(factor, common)}")
+    factors = tuple(_factor(keys, factor, values) for factor, values in {**common, **own}.items())
+    return Form(its.settings("set"), seeds, resolution, refined, factors)
