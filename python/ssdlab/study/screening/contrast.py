@@ -47,8 +47,10 @@ def results(study: Study, part: str) -> Results:
 
 def gain(figure: Figure, ours: float, others: Sequence[float], against: str) -> float:
     """By how many % the tested one is better than the best, the mean or the worst of the others; nan if they have 0."""
-    choose = {"best": min if figure.small else max, "mean": statistics.fmean, "worst": max if figure.small else min}
-    other = choose[against](others)
+    if against == "mean":
+        other = statistics.fmean(others)
+    else:
+        other = min(others) if figure.small == (against == "best") else max(others)
     if other == 0:
         return 0.0 if ours == 0 else math.nan
     change = 100 * (ours / other - 1)

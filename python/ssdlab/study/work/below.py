@@ -1,4 +1,4 @@
-"""A trace taken below the scheduler of one drive and replayed on another, in the ways that studies of schedulers do it."""
+"""Traces taken below the scheduler of one drive and replayed on another, as studies of schedulers do it."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple

@@ -19,10 +19,9 @@ def factors_page(screening: Screening) -> Page:
     items: list[Item] = []
     for name, form in screening.forms.items():
         runs = len(screening.schedulers) * form.seeds * form.design.size(form.axes)
-        title = f"{name} form: {text.count(runs)} runs, then all combinations of at most {form.refined} factors for each claim"
-        items.append(
-            Table(("factor", "lower", "upper"), [[one.name, *one.levels] for one in form.factors], title, left=3)
-        )
+        then = f"then all combinations of at most {form.refined} factors for each claim"
+        rows = [(one.name, *one.levels) for one in form.factors]
+        items.append(Table(("factor", "lower", "upper"), rows, f"{name} form: {text.count(runs)} runs, {then}", left=3))
     claims = [Paragraph(f"claim: {one.says}") for one in screening.claims]
     others = ", ".join(screening.others)
     return Page(

@@ -1,7 +1,5 @@
 """The page of a screening: gains, what they depend on, and whether the document's appear."""
 
-from collections.abc import Sequence
-
 from ssdlab import text
 from ssdlab.study.screening import contrast
 from ssdlab.study.screening.contrast import Contrast
@@ -10,7 +8,7 @@ from ssdlab.study.screening.result import Answer, Part, Screened
 from ssdlab.study.survey.effects import Effect
 from ssdlab.study.survey.outcome import Estimate
 from ssdlab.study.sweep.axes import Point
-from ssdlab.view.page import Cell, Figure, Item, Page, Paragraph, Section, Table
+from ssdlab.view.page import Cell, Figure, Item, Page, Paragraph, Row, Section, Table
 
 
 def page(found: Screened) -> Page:
@@ -34,8 +32,8 @@ def page(found: Screened) -> Page:
             Paragraph(f"reproduces: {screening.document}"),
             Paragraph(
                 f"{found.form} form: {len(form.factors)} factors at two levels in {points} points of resolution "
-                f"{form.resolution}, {form.seeds} seeds each; {screening.tested} against {', '.join(screening.others)}; "
-                f"{text.count(found.study.finished)} runs",
+                f"{form.resolution}, {form.seeds} seeds each; {screening.tested} against "
+                f"{', '.join(screening.others)}; {text.count(found.study.finished)} runs",
                 "soft",
             ),
         ],
@@ -91,7 +89,7 @@ def _effects(screening: Screening, first: Part) -> Item:
     if not by_factor:
         return Paragraph("Points are missing, without which effects cannot be told apart.")
     ranked = sorted(by_factor.items(), key=lambda pair: -max(map(_sureness, pair[1].values())))
-    rows = [
+    rows: list[Row] = [
         [name, next(iter(its.values())).level, *(_effect(its.get(one)) for _, one in asked)] for name, its in ranked
     ]
     return Table(("factor", "from → to", *(called for called, _ in asked)), rows, title="Main effects", left=2)
@@ -111,7 +109,7 @@ def _effect(effect: Effect | None) -> Cell:
 def _refined(answer: Answer, part: Part) -> list[Item]:
     """All combinations of what matters to a claim, with fresh seeds."""
     asked = Contrast(answer.claim.figure, answer.claim.against)
-    rows = [
+    rows: list[Row] = [
         [*(point.levels[name] for name in part.factors), _estimate(contrast.at(point))] for point in part.gains[asked]
     ]
     headers = (*part.factors, "gain")
