@@ -21,7 +21,7 @@ app = App()
 
 
 def _load(name: str) -> Experiment | Screening:
-    return screening.load(name) if name in screening.names() else experiments.load(name)
+    return screening.load(name) if screening.holds(name) else experiments.load(name)
 
 
 def _shipped() -> list[tuple[str, str]]:

@@ -368,12 +368,16 @@ def config_of_layers(file: str, layers: list[tuple[str, Settings]], sets: Sets) 
     try:
         return _rebuilt(None, [(name, _toml(settings)) for name, settings in layers], sets)
     except ConfigError as error:
-        message = str(error)
-        for name, _ in layers:
-            # A layer is a document of our making: positions in it would lead nowhere.
-            message = re.sub(rf"(?<={re.escape(name)})(:\d+)+", "", message)
+        message = without_positions(str(error), [name for name, _ in layers])
         lines = (line if line.startswith((file, "--set")) else f"{file}: {line}" for line in message.splitlines())
         raise ConfigError("\n".join(lines)) from None
+
+
+def without_positions(message: str, layers: Iterable[str]) -> str:
+    """A message without lines and columns of layers: these are documents of our making, in which nobody can look."""
+    for name in layers:
+        message = re.sub(rf"(?<={re.escape(name)})(:\d+)+", "", message)
+    return message
 
 
 def without(settings: Settings, *sections: str) -> Settings:

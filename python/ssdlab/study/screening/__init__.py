@@ -8,13 +8,14 @@ makes its runs, `running.py` runs them on the executor of sweeps, `contrast.py` 
 """
 
 import os
+import tomllib
 from pathlib import Path
 
 from ssdlab import text
 from ssdlab.study.screening.definition import Screening
 from ssdlab.study.screening.reader import read
 
-__all__ = ["Screening", "load", "names"]
+__all__ = ["Screening", "holds", "load", "names"]
 
 _SHIPPED = Path(__file__).parent
 
@@ -22,6 +23,16 @@ _SHIPPED = Path(__file__).parent
 def names() -> list[str]:
     """Names of the screenings that ship with ssdlab, sorted."""
     return sorted(path.stem for path in _SHIPPED.glob("*.toml"))
+
+
+def holds(name: str | os.PathLike[str]) -> bool:
+    """Whether that is a screening: the name of one, or a TOML file with factors; faults in it are for reading to tell."""
+    if str(name) in names():
+        return True
+    try:
+        return "factor" in tomllib.loads(Path(name).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
 
 
 def load(screening: str | os.PathLike[str]) -> Screening:

@@ -10,7 +10,7 @@ from ssdlab.lazy import room
 from ssdlab.model.config import Overrides, Sets, as_written, set_by
 from ssdlab.model.notebook import following
 from ssdlab.model.requests import Monitor
-from ssdlab.study.experiments.definition import Settings, config_of_layers, without
+from ssdlab.study.experiments.definition import Settings, config_of_layers, without, without_positions
 from ssdlab.study.experiments.expression import Value
 from ssdlab.study.sweep.axes import Axis, Point
 from ssdlab.study.sweep.design import Design
@@ -183,16 +183,18 @@ class Screening:
         taking: dict[str, object] = {}
         for _, level in levels:
             taking |= level.taking
-        above, below = (
-            config_of_layers(self.file, [(f"{self.file}: {place}", settings) for place, settings in layers], sets)
-            for layers in (first, second)
-        )
-        try:
-            above.check()
-            below.check()
-        except ConfigError as error:
-            places = ", ".join(f"{name} {label}" for name, label in point.items())
-            raise ConfigError(f"{self.file}: {scheduler} at {places}: {error}") from None
+        drives = []
+        for layers in (first, second):
+            named = [(f"{self.file}: {place}", settings) for place, settings in layers]
+            config = config_of_layers(self.file, named, sets)
+            try:
+                config.check()
+            except ConfigError as error:
+                places = ", ".join(f"{name} {label}" for name, label in point.items())
+                told = without_positions(str(error), [name for name, _ in named]).removeprefix(f"{self.file}: ")
+                raise ConfigError(f"{self.file}: {scheduler} at {places}: {told}") from None
+            drives.append(config)
+        above, below = drives
         return Run.on_two(above, Below(below, Taking(**taking)))  # type: ignore[arg-type]
 
     def to_dict(self) -> dict[str, object]:

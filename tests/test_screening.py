@@ -1,0 +1,228 @@
+"""Screenings: traces between two drives, gains and effects against values by hand, and a study that is the same however
+it comes about."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import ssdlab
+from conftest import ROOT, Cli
+from ssdlab.study.experiments.expression import Value
+from ssdlab.study.screening import contrast
+from ssdlab.study.screening.contrast import Contrast
+from ssdlab.study.screening.definition import Figure, Screening
+from ssdlab.study.screening.plan import FIRST
+from ssdlab.study.survey.outcome import PointValues
+from ssdlab.study.sweep.axes import Axis
+from ssdlab.study.sweep.design import Design
+from ssdlab.study.work.below import Taking, issued, taken
+
+SMALL = ROOT / "tests" / "screening.toml"
+PAGE = 4096
+SHIPPED = "pardispatcher-conditions"
+
+
+def trace(*requests: tuple[str, int, int], times: list[int] | None = None) -> ssdlab.Trace:
+    """Requests of operation, offset and bytes."""
+    op, offset, size = zip(*requests, strict=True)
+    return ssdlab.Trace.from_columns(op=[*op], offset=[*offset], bytes=[*size], time_ns=times)
+
+
+def rows(of: ssdlab.Trace) -> list[tuple[int, int, int]]:
+    columns = of.columns()
+    return list(zip(*(columns[name].tolist() for name in ("op", "offset", "bytes")), strict=True))
+
+
+def test_a_partition_moves_addresses_and_sync_marks_writes() -> None:
+    given = trace(("write", 0, PAGE), ("read", PAGE, 512), ("flush", 0, 0))
+    found = issued(given, Taking(partition=63, sync=True))
+    assert rows(found) == [(1, 63 * 512, PAGE), (0, 63 * 512 + PAGE, 512), (3, 0, 0)]
+    assert found.columns()["flags"].tolist() == [1, 0, 0]
+    assert rows(issued(given, Taking())) == rows(given)
+
+
+def test_what_is_taken_below_is_as_worked_out_by_hand() -> None:
+    queued = trace(("write", 0, PAGE), ("read", 8 * PAGE, PAGE), ("write", PAGE, PAGE))
+    # The two writes were merged, and the read went last.
+    dispatched = trace(("write", 0, 2 * PAGE), ("read", 8 * PAGE, PAGE), times=[0, 2_000_000_000])
+    write, read = (1, 0, 2 * PAGE), (0, 8 * PAGE, PAGE)
+    assert rows(taken(dispatched, queued, Taking(), PAGE)) == [write, read]
+    assert rows(taken(dispatched, queued, Taking(reads=False), PAGE)) == [write]
+    assert rows(taken(dispatched, queued, Taking(seconds=1.0), PAGE)) == [write]
+    first, second, third = rows(queued)
+    every = [first, second, write, write, third, read, read]
+    assert rows(taken(dispatched, queued, Taking(events="all"), PAGE)) == every
+    # After a second only the first two pages of what was queued had been dispatched.
+    assert rows(taken(dispatched, queued, Taking(events="all", seconds=1.0), PAGE)) == every[:4]
+    unaligned = trace(("write", 63 * 512, PAGE), ("write", PAGE + 512, 512), ("flush", 0, 0))
+    assert rows(taken(unaligned, queued, Taking(pages=True), PAGE)) == [
+        (1, 7 * PAGE, PAGE),
+        (1, PAGE, PAGE),
+        (3, 0, 0),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("small", "against", "expected"),
+    [(True, "best", 20.0), (True, "mean", 50.0), (True, "worst", 100 * (1 - 40 / 110))]
+    + [(False, "best", 100 * (40 / 110 - 1)), (False, "mean", -50.0), (False, "worst", -20.0)],
+)
+def test_a_gain_is_the_change_in_the_good_direction(small: bool, against: str, expected: float) -> None:
+    figure = Figure("x", Value("x"), small, "better")
+    assert contrast.gain(figure, 40.0, [50.0, 80.0, 110.0], against) == pytest.approx(expected)
+
+
+def test_a_gain_over_nothing_is_none() -> None:
+    figure = Figure("x", Value("x"), True, "fewer")
+    assert contrast.gain(figure, 0.0, [0.0, 0.0], "mean") == 0.0
+    assert np.isnan(contrast.gain(figure, 1.0, [0.0, 0.0], "mean"))
+
+
+@pytest.mark.parametrize(("count", "resolution"), [(5, 3), (6, 4), (16, 4), (7, 5), (29, 4)])
+def test_planted_main_effects_are_found_with_their_sign(count: int, resolution: int) -> None:
+    """Effects from the lower level to the upper, whichever a design begins with."""
+    axes = [Axis((f"f{one}",), ({f"f{one}": "low"}, {f"f{one}": "high"})) for one in range(count)]
+    design = Design("factorial", None, resolution)
+    planted = {one.name: (-1) ** at * (1.0 + at) for at, one in enumerate(axes)}
+
+    def value(point: dict[str, str]) -> float:
+        return 3.0 + sum(size for name, size in planted.items() if point[name] == "high")
+
+    points = []
+    for point in design.points(axes):
+        its = value(dict(point))
+        # Seeds spread by 0.1 to both sides: a variance of 0.02.
+        points.append(PointValues(point, (its - 0.1, its + 0.1)))
+    found = contrast.main_effects(axes, design, points)
+    assert {one.term: one.size for one in found} == pytest.approx(planted)
+    assert {one.level for one in found} == {"low → high"}
+    half = found[0].half_width
+    assert half is not None and half == pytest.approx(
+        contrast.student(len(points)) * 2 * np.sqrt(0.02 / (2 * len(points)))
+    )
+    assert contrast.matters(found, 2) == [axes[-1].name, axes[-2].name]
+    assert contrast.main_effects(axes, design, points[1:]) == []
+
+
+def test_a_screening_is_its_single_runs_and_goes_on_after_an_interruption(tmp_path: Path) -> None:
+    small = ssdlab.screening.load(SMALL)
+    whole = small.run(out=tmp_path / "whole", jobs=2)
+    assert not whole.partial and not whole.study.failures
+
+    # One row by hand.
+    form, row = small.forms["short"], whole.study.points[1]
+    run = small.run_at(
+        {one.name: row.values[one.name] for one in form.factors}, row.values["scheduler"], row.seed, form
+    )
+    assert run.below is not None and row.values["scheduler"] == "cfq"
+    above = ssdlab.simulate(run.config, ssdlab.generate(run.config), diagnose=False)
+    assert above.dispatched is not None
+    replayed = above.dispatched
+    if not run.below.taking.reads:
+        writes = replayed.op != 0
+        replayed = ssdlab.Trace.from_columns(
+            **{name: replayed.columns()[name][writes] for name in ("op", "offset", "bytes")}
+        )
+    below = ssdlab.simulate(run.below.config, replayed)
+    kept = whole.study.result(1)
+    assert kept["below"]["wear"] == below.summary["wear"] and kept["time"] == above.summary["time"]
+    # It is the run of the configuration by itself.
+    assert above.summary["time"] == ssdlab.simulate(run.config).summary["time"]
+
+    # The gains, from the table.
+    table = whole.study.table.to_pylist()
+    first = [one for one in table if one["part"] == FIRST]
+    by_scheduler = {one["scheduler"]: one["below.wear.erases"] for one in first[:3]}
+    others = (by_scheduler["noop"] + by_scheduler["cfq"]) / 2
+    gain = whole.parts[0].gains[Contrast("erases", "mean")][0].values[0]
+    assert gain == pytest.approx(100 * (1 - by_scheduler["deadline"] / others))
+
+    stops = iter([False] * 3 + [True] * 1000)
+    part = small.run(out=tmp_path / "part", jobs=1, monitor=lambda *_: next(stops))
+    assert part.partial and part.study.finished < part.study.asked
+    assert "still to be done" in part.page().partial
+    again = small.run(out=tmp_path / "part", jobs=1)
+    assert again.to_json() == whole.to_json()
+    # A third time nothing is run.
+    seen: list[int | None] = []
+
+    def watch(_phase: str, _done: int, total: int | None, _requests: int) -> bool:
+        seen.append(total)
+        return False
+
+    assert small.run(out=tmp_path / "part", monitor=watch).to_json() == whole.to_json() and not any(seen)
+
+
+def test_the_refinement_takes_what_matters_with_fresh_seeds() -> None:
+    found = ssdlab.screening.load(SMALL).run()
+    first, refined = found.parts
+    assert len(refined.factors) <= 1 and {*refined.kept} | {*refined.factors} == {*first.factors}
+    seeds = {part.name: {seed for _, seed in part.results} for part in found.parts}
+    assert seeds == {FIRST: {1, 2}, refined.name: {3, 4}}
+    (answer,) = found.answers()
+    assert answer.screened == 4 and answer.again is not None and not answer.appears
+    said = found.page().conclusion[0].text
+    assert said.startswith("Half the erases of the others: does not appear in this space.")
+    causes = {one.name: one for one in found.causes(answer)}
+    assert sum(one.tested for name, one in causes.items() if name.startswith("flash.erases")) > 0
+
+
+def test_the_command_prints_it_and_keeps_it(cli: Cli, tmp_path: Path) -> None:
+    done = cli("experiment", "run", SMALL, "--out", "out", "--set", "workload.requests=100")
+    assert "Main effects" in done.stdout and "Operations by cause" in done.stdout
+    saved = json.loads((tmp_path / "out" / "screening.json").read_text(encoding="utf-8"))
+    assert saved["kind"] == "screening" and saved["result"]["overrides"] == ["workload.requests=100"]
+    assert (tmp_path / "out" / "effects.csv").read_text(encoding="utf-8").startswith("part,figure,against,term,")
+    assert "screening of" in cli("study", "show", "out/study").stdout
+    shown = cli("experiment", "show", SHIPPED).stdout
+    assert "A17_slots" in shown and "sets pardispatcher against noop, deadline, anticipatory, cfq" in shown
+    refused = cli("experiment", "run", SMALL, "--table", "x", check=False)
+    assert refused.returncode != 0 and "neither tables nor traces" in refused.stderr
+    refused = cli("experiment", "run", "thrashing", "--full", check=False)
+    assert refused.returncode != 0 and "one form only" in refused.stderr
+
+
+def test_every_point_of_the_shipped_screening_has_a_sound_configuration() -> None:
+    shipped = ssdlab.screening.load(SHIPPED)
+    for form in shipped.forms.values():
+        for number, point in enumerate(form.design.points(form.axes)):
+            shipped.run_at(point, [*shipped.schedulers][number % len(shipped.schedulers)], 1, form)
+
+
+def _without_claim(source: str) -> str:
+    return source.replace('against = "mean"', 'against = "median"')
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda source: source.replace("title", "titel"), "titel: no such key; did you mean title?"),
+        (lambda source: source.replace('tested = "deadline"', 'tested = "fifo"'), "tested: 'fifo' is not one of"),
+        (_without_claim, "against: 'median' is not one of best, mean, worst"),
+        (lambda source: source.replace("reads = false }", "read = false }"), "trace: read: no such key"),
+        (lambda source: source.replace("reads = false }", "reads = 3 }"), "reads: 3 is not true or false"),
+        (lambda source: source.replace("seeds = 2", "seeds = 1"), "does not tell how sure"),
+        (lambda source: source.replace("resolution = 3", "resolution = 7"), "resolution: 7 is not one of"),
+        (lambda source: source.replace("page = {}", "page = {}\nmore = {}"), "is to have two levels"),
+        (lambda source: source.replace("form.full.factor.reads", "form.full.factor.read"), "there is no read"),
+        (lambda source: source + "[", "mend it there"),
+    ],
+)
+def test_a_faulty_file_is_one_clear_error(change: Callable[[str], str], message: str, tmp_path: Path) -> None:
+    path = tmp_path / "faulty.toml"
+    path.write_text(change(SMALL.read_text(encoding="utf-8")), encoding="utf-8")
+    with pytest.raises(ssdlab.ConfigError) as raised:
+        ssdlab.screening.load(path)
+    assert message in str(raised.value) and "faulty.toml" in str(raised.value)
+
+
+def test_settings_are_checked_before_anything_runs(tmp_path: Path) -> None:
+    small: Screening = ssdlab.screening.load(SMALL)
+    with pytest.raises(ssdlab.ConfigError, match="seeds of its own"):
+        small.run(overrides=["seed=3"])
+    with pytest.raises(ssdlab.ConfigError, match="noop at .*bios extents"):
+        small.run(overrides=["device.capacity=16KiB"], out=tmp_path / "none")
+    assert not (tmp_path / "none").exists()
