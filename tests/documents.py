@@ -37,7 +37,7 @@ DOCUMENTS = (
     "docs/plan.md",
     "docs/studies.md",
 )
-SLOW_DOCUMENTS = ("docs/fleet.md", "docs/timing.md", "docs/tuning.md")
+SLOW_DOCUMENTS = ("docs/conditions.md", "docs/fleet.md", "docs/timing.md", "docs/tuning.md")
 """Documents whose examples take long; tier `deep` tests them."""
 BLOCK = re.compile(r"^(?:`([^`\n]+)`:\n\n)?```(console|python|text|toml|csv)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 

@@ -19,7 +19,7 @@ def test_the_catalogue_has_all_registries() -> None:
     assert names["caches"] == {one.name for one in ssdlab.cache.policies()}
     assert names["codecs"] == {name for name, _, _ in _ssdlab.codecs()}
     assert names["formats"] == {one.name for one in FORMATS}
-    assert names["experiments"] == {*ssdlab.experiments.names()}
+    assert names["experiments"] == {*ssdlab.experiments.names(), *ssdlab.screening.names()}
     assert names["scenes"] == {*steps.scenes()}
     keys = {key: {*variants} for key, _, _, variants in _ssdlab.options() if variants}
     listed = {KNOWN_AS.get(name, name): entries for name, entries in names.items()}

@@ -15,7 +15,7 @@ from ssdlab.study.screening import contrast
 from ssdlab.study.screening.contrast import Contrast
 from ssdlab.study.screening.definition import Figure, Screening
 from ssdlab.study.screening.plan import FIRST
-from ssdlab.study.survey.outcome import PointValues
+from ssdlab.study.survey.outcome import PointValues, student
 from ssdlab.study.sweep.axes import Axis
 from ssdlab.study.sweep.design import Design
 from ssdlab.study.work.below import Taking, issued, taken
@@ -67,12 +67,25 @@ def test_what_is_taken_below_is_as_worked_out_by_hand() -> None:
 
 @pytest.mark.parametrize(
     ("small", "against", "expected"),
-    [(True, "best", 20.0), (True, "mean", 50.0), (True, "worst", 100 * (1 - 40 / 110))]
-    + [(False, "best", 100 * (40 / 110 - 1)), (False, "mean", -50.0), (False, "worst", -20.0)],
+    [
+        (True, "best", 20.0),
+        (True, "mean", 50.0),
+        (True, "worst", 100 * (1 - 40 / 110)),
+        (False, "best", 100 * (40 / 110 - 1)),
+        (False, "mean", -50.0),
+        (False, "worst", -20.0),
+    ],
 )
 def test_a_gain_is_the_change_in_the_good_direction(small: bool, against: str, expected: float) -> None:
     figure = Figure("x", Value("x"), small, "better")
-    assert contrast.gain(figure, 40.0, [50.0, 80.0, 110.0], against) == pytest.approx(expected)
+    points = contrast.gain(figure, 40.0, [50.0, 80.0, 110.0], against)
+    assert contrast.percent(figure, points) == pytest.approx(expected)
+
+
+def test_twice_and_half_cancel() -> None:
+    figure = Figure("x", Value("x"), False, "more")
+    both = [PointValues({}, (contrast.gain(figure, ours, [10.0], "mean"),)) for ours in (5.0, 20.0)]
+    assert contrast.overall(both).mean == pytest.approx(0.0)
 
 
 def test_a_gain_over_nothing_is_none() -> None:
@@ -86,7 +99,7 @@ def test_planted_main_effects_are_found_with_their_sign(count: int, resolution: 
     """Effects from the lower level to the upper, whichever a design begins with."""
     axes = [Axis((f"f{one}",), ({f"f{one}": "low"}, {f"f{one}": "high"})) for one in range(count)]
     design = Design("factorial", None, resolution)
-    planted = {one.name: (-1) ** at * (1.0 + at) for at, one in enumerate(axes)}
+    planted = {one.name: (-1.0 if at % 2 else 1.0) * (1.0 + at) for at, one in enumerate(axes)}
 
     def value(point: dict[str, str]) -> float:
         return 3.0 + sum(size for name, size in planted.items() if point[name] == "high")
@@ -100,9 +113,7 @@ def test_planted_main_effects_are_found_with_their_sign(count: int, resolution: 
     assert {one.term: one.size for one in found} == pytest.approx(planted)
     assert {one.level for one in found} == {"low → high"}
     half = found[0].half_width
-    assert half is not None and half == pytest.approx(
-        contrast.student(len(points)) * 2 * np.sqrt(0.02 / (2 * len(points)))
-    )
+    assert half is not None and half == pytest.approx(student(len(points)) * 2 * np.sqrt(0.02 / (2 * len(points))))
     assert contrast.matters(found, 2) == [axes[-1].name, axes[-2].name]
     assert contrast.main_effects(axes, design, points[1:]) == []
 
@@ -137,7 +148,8 @@ def test_a_screening_is_its_single_runs_and_goes_on_after_an_interruption(tmp_pa
     first = [one for one in table if one["part"] == FIRST]
     by_scheduler = {one["scheduler"]: one["below.wear.erases"] for one in first[:3]}
     others = (by_scheduler["noop"] + by_scheduler["cfq"]) / 2
-    gain = whole.parts[0].gains[Contrast("erases", "mean")][0].values[0]
+    points = whole.parts[0].gains[Contrast("erases", "mean")][0].values[0]
+    gain = contrast.percent(small.figure("erases"), points)
     assert gain == pytest.approx(100 * (1 - by_scheduler["deadline"] / others))
 
     stops = iter([False] * 3 + [True] * 1000)
@@ -161,18 +173,20 @@ def test_the_refinement_takes_what_matters_with_fresh_seeds() -> None:
     first, refined = found.parts
     assert len(refined.factors) <= 1 and {*refined.kept} | {*refined.factors} == {*first.factors}
     seeds = {part.name: {seed for _, seed in part.results} for part in found.parts}
-    assert seeds == {FIRST: {1, 2}, refined.name: {3, 4}}
+    assert seeds == {FIRST: {1, 2}, refined.name: {3, 4, 5}}
     (answer,) = found.answers()
     assert answer.screened == 4 and answer.again is not None and not answer.appears
     said = found.page().conclusion[0].text
-    assert said.startswith("Half the erases of the others: does not appear in this space.")
-    causes = {one.name: one for one in found.causes(answer)}
-    assert sum(one.tested for name, one in causes.items() if name.startswith("flash.erases")) > 0
+    assert said.startswith("Half the erases of the others: does not appear.")
+    operations = {one.name: one.by_scheduler for one in found.operations(answer)}
+    for scheduler in ("noop", "cfq", "deadline"):
+        by_cause = sum(its[scheduler] for name, its in operations.items() if name.startswith("below.flash.erases."))
+        assert by_cause == pytest.approx(operations["erases"][scheduler]) and by_cause > 0
 
 
 def test_the_command_prints_it_and_keeps_it(cli: Cli, tmp_path: Path) -> None:
     done = cli("experiment", "run", SMALL, "--out", "out", "--set", "workload.requests=100")
-    assert "Main effects" in done.stdout and "Operations by cause" in done.stdout
+    assert "Main effects" in done.stdout and "operations on the second drive" in done.stdout
     saved = json.loads((tmp_path / "out" / "screening.json").read_text(encoding="utf-8"))
     assert saved["kind"] == "screening" and saved["result"]["overrides"] == ["workload.requests=100"]
     assert (tmp_path / "out" / "effects.csv").read_text(encoding="utf-8").startswith("part,figure,against,term,")
@@ -223,6 +237,6 @@ def test_settings_are_checked_before_anything_runs(tmp_path: Path) -> None:
     small: Screening = ssdlab.screening.load(SMALL)
     with pytest.raises(ssdlab.ConfigError, match="seeds of its own"):
         small.run(overrides=["seed=3"])
-    with pytest.raises(ssdlab.ConfigError, match="noop at .*bios extents"):
+    with pytest.raises(ssdlab.ConfigError, match=r"noop at .*bios extents"):
         small.run(overrides=["device.capacity=16KiB"], out=tmp_path / "none")
     assert not (tmp_path / "none").exists()

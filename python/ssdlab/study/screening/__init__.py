@@ -26,7 +26,7 @@ def names() -> list[str]:
 
 
 def holds(name: str | os.PathLike[str]) -> bool:
-    """Whether that is a screening: the name of one, or a TOML file with factors; faults in it are for reading to tell."""
+    """Whether that is a screening: the name of one, or a TOML file with factors, faulty or not."""
     if str(name) in names():
         return True
     try:

@@ -10,7 +10,7 @@ from ssdlab.study.screening.plan import PART, SCHEDULER
 from ssdlab.study.store.study import Study
 from ssdlab.study.survey import effects
 from ssdlab.study.survey.effects import Effect
-from ssdlab.study.survey.outcome import Estimate, PointValues, estimate, pooled_variance, student
+from ssdlab.study.survey.outcome import Estimate, PointValues, pooled_variance, student
 from ssdlab.study.sweep.axes import Axis
 from ssdlab.study.sweep.design import Design
 
@@ -23,7 +23,7 @@ class Contrast(NamedTuple):
 
 
 Gains = Mapping[Contrast, Sequence[PointValues]]
-"""By contrast the gain in % at each point that has all its runs, by seed."""
+"""By contrast the gain in points at each point that has all its runs, by seed."""
 
 Results = Mapping[tuple[tuple[tuple[str, str], ...], int], Mapping[str, Mapping[str, Any]]]
 """By point and seed the result of each scheduler."""
@@ -46,15 +46,24 @@ def results(study: Study, part: str) -> Results:
 
 
 def gain(figure: Figure, ours: float, others: Sequence[float], against: str) -> float:
-    """By how many % the tested one is better than the best, the mean or the worst of the others; nan if they have 0."""
+    """How much better the tested one is than the best, the mean or the worst of the others, in points: 100 times the
+    logarithm of the ratio; nan where one of them is 0.
+
+    Ratios are averaged as logarithms, so that twice and half as much cancel, and one far value does not decide alone.
+    """
     if against == "mean":
         other = statistics.fmean(others)
     else:
         other = min(others) if figure.small == (against == "best") else max(others)
-    if other == 0:
-        return 0.0 if ours == 0 else math.nan
-    change = 100 * (ours / other - 1)
-    return -change if figure.small else change
+    if ours <= 0 or other <= 0:
+        return 0.0 if ours == other else math.nan
+    return 100 * math.log(other / ours if figure.small else ours / other)
+
+
+def percent(figure: Figure, points: float) -> float:
+    """A gain as people tell it: by how many % less, or more, that is than what the others have."""
+    ratio = math.exp(points / 100)
+    return 100 * (1 - 1 / ratio) if figure.small else 100 * (ratio - 1)
 
 
 def gains(screening: Screening, found: Results) -> Gains:
@@ -112,9 +121,17 @@ def overall(points: Sequence[PointValues]) -> Estimate:
     return Estimate(mean, student(freedom) * math.sqrt(variance / runs) if freedom else None, runs)
 
 
-def at(point: PointValues) -> Estimate:
-    """The gain at a point over its seeds."""
-    return estimate(point.values)
+def each(points: Sequence[PointValues]) -> list[Estimate]:
+    """The gain at each point over its seeds, whose spread is taken as the same for all."""
+    variance, freedom = pooled_variance(points)
+    return [
+        Estimate(
+            point.mean,
+            student(freedom) * math.sqrt(variance / len(point.values)) if freedom else None,
+            len(point.values),
+        )
+        for point in points
+    ]
 
 
 def largest(points: Sequence[PointValues]) -> PointValues:

@@ -83,7 +83,9 @@ class Form:
 
     settings: Settings
     seeds: int
-    """Of each point, in each of both parts."""
+    """Of each point of the first part."""
+    fresh_seeds: int
+    """Of each point of a refinement; others than those."""
     resolution: int
     """Of the design over all factors."""
     refined: int
@@ -127,6 +129,10 @@ class Screening:
     def others(self) -> list[str]:
         """What the tested one is set against."""
         return [name for name in self.schedulers if name != self.tested]
+
+    def figure(self, name: str) -> Figure:
+        """The figure of that name, which must be there."""
+        return next(one for one in self.figures if one.name == name)
 
     def run(
         self,
@@ -209,6 +215,7 @@ class Screening:
             "forms": {
                 name: {
                     "seeds": one.seeds,
+                    "fresh_seeds": one.fresh_seeds,
                     "resolution": one.resolution,
                     "refined": one.refined,
                     "factors": {factor.name: [*factor.levels] for factor in one.factors},

@@ -33,15 +33,15 @@ class Plan:
         if any(one.partition("=")[0].strip() == "seed" for one in self.overrides):
             raise ConfigError("--set seed: a screening has seeds of its own, from 1 on; leave it out")
 
-    def add(self, part: str, points: Sequence[Point], first_seed: int) -> None:
-        """Adds the rows of points, with as many seeds as the form has.
+    def add(self, part: str, points: Sequence[Point], seeds: range) -> None:
+        """Adds the rows of points.
 
         Raises:
             ConfigError: If settings do not fit each other.
         """
         screening = self.screening
         for point in points:
-            for seed in range(first_seed, first_seed + self.form.seeds):
+            for seed in seeds:
                 for scheduler in screening.schedulers:
                     run = screening.run_at(point, scheduler, seed, self.form, self.overrides)
                     self.runs.setdefault(run.key, run)

@@ -15,6 +15,7 @@ from ssdlab.study.work.below import EVENTS, Taking
 
 KEYS = ("title", "document", "set", "below", "tested", "scheduler", "factor", "figure", "claim", "form")
 FORMS = ("short", "full")
+FORM_KEYS = ("set", "seeds", "fresh_seeds", "resolution", "refined", "factor")
 BELOW, TAKING = "below", "trace"
 """Tables among the settings of a level that are no section of a configuration."""
 
@@ -106,12 +107,11 @@ def _claim(keys: Keys, values: Any, figures: list[str]) -> Claim:
 
 def _form(keys: Keys, name: str) -> Form:
     forms = Keys(f"{keys.place}: [form]", keys.get("form", dict), FORMS)
-    its = Keys(
-        f"{keys.place}: [form.{name}]", forms.get(name, dict), ("set", "seeds", "resolution", "refined", "factor")
-    )
-    seeds, resolution, refined = (its.get(key, int) for key in ("seeds", "resolution", "refined"))
-    if seeds < 2:
-        raise its.error("seeds", f"{seeds} does not tell how sure an effect is; ask for two or more")
+    its = Keys(f"{keys.place}: [form.{name}]", forms.get(name, dict), FORM_KEYS)
+    resolution, refined = its.get("resolution", int), its.get("refined", int)
+    for key in ("seeds", "fresh_seeds"):
+        if its.get(key, int) < 2:
+            raise its.error(key, f"{its.get(key, int)} does not tell how sure an effect is; ask for two or more")
     if resolution not in factorial.RESOLUTIONS:
         raise its.error("resolution", f"{resolution} is not one of {', '.join(map(str, factorial.RESOLUTIONS))}")
     if refined < 0:
@@ -121,4 +121,4 @@ def _form(keys: Keys, name: str) -> Form:
         if factor not in common:
             raise its.error("factor", f"there is no {factor} to have other levels{text.suggestion(factor, common)}")
     factors = tuple(_factor(keys, factor, values) for factor, values in {**common, **own}.items())
-    return Form(its.settings("set"), seeds, resolution, refined, factors)
+    return Form(its.settings("set"), its.get("seeds", int), its.get("fresh_seeds", int), resolution, refined, factors)

@@ -1,5 +1,6 @@
 """What a screening found."""
 
+import math
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -46,36 +47,31 @@ class Part:
 
 
 class Answer(NamedTuple):
-    """What became of a claim."""
+    """What became of a claim. Gains are in points."""
 
     claim: Claim
     screened: int
     """Points of the first part."""
     reached: int
     """Of these, those whose mean gain is as large as claimed."""
-    shared: Point
-    """Levels that all of these have; nothing unless there are several."""
+    telling: Mapping[str, tuple[str, int]]
+    """By factor the level that so many of these have, more than by chance."""
     first: float
     """The largest gain of the first part: of so many points the luckiest."""
     again: Estimate | None
     """The largest gain of the refinement, over seeds that the first part did not have."""
     best: PointValues | None
     """Where that is."""
-
-    @property
-    def appears(self) -> bool:
-        """Whether the claimed gain was found again."""
-        return self.again is not None and self.again.mean >= self.claim.least
+    appears: bool
+    """Whether that is as large as claimed, and surely above 0."""
 
 
-class Cause(NamedTuple):
-    """Operations of a cause, as means over seeds."""
+class Operations(NamedTuple):
+    """Figures and operations of a cause, as means over seeds."""
 
     name: str
-    """Path in the result of the second drive."""
-    tested: float
-    others: float
-    """The mean over the others."""
+    """Of the figure, or path in the result of the second drive."""
+    by_scheduler: Mapping[str, float]
 
 
 class Screened(Finding):
@@ -114,32 +110,43 @@ class Screened(Finding):
             points = first.gains.get(asked, [])
             if not points:
                 continue
-            reached = [one for one in points if one.mean >= claim.least]
+            figure = self.screening.figure(claim.figure)
+            reached = [one for one in points if contrast.percent(figure, one.mean) >= claim.least]
             again = refined[claim.says].gains.get(asked, []) if claim.says in refined else []
-            best = contrast.largest(again) if again else None
+            best = max(zip(again, contrast.each(again), strict=True), key=lambda one: one[1].mean, default=None)
             found.append(
                 Answer(
-                    claim, len(points), len(reached), _shared(reached), contrast.largest(points).mean,
-                    None if best is None else contrast.at(best), best,
+                    claim=claim,
+                    screened=len(points),
+                    reached=len(reached),
+                    telling=_telling(reached),
+                    first=contrast.largest(points).mean,
+                    again=None if best is None else best[1],
+                    best=None if best is None else best[0],
+                    appears=best is not None
+                    and contrast.percent(figure, best[1].mean) >= claim.least
+                    and best[1].mean > (best[1].half_width or 0.0),
                 )
-            )  # fmt: skip
+            )
         return found
 
-    def causes(self, answer: Answer) -> list[Cause]:
-        """Operations by cause where the largest gain of a refinement is."""
-        part = next(one for one in self.parts if one.name == answer.claim.says)
+    def operations(self, answer: Answer) -> list[Operations]:
+        """Figures, and operations by cause, of every scheduler where the largest gain of a refinement is."""
         if answer.best is None:
             return []
+        part = next(one for one in self.parts if one.name == answer.claim.says)
         there = tuple(answer.best.levels.items())
         runs = [its for (point, _), its in part.results.items() if point == there]
-        found = []
-        for name in dict.fromkeys(path for its in runs for one in its.values() for path in _operations(one)):
-            by_scheduler = {
-                scheduler: statistics.fmean(figure(its[scheduler], name) or 0.0 for its in runs)
-                for scheduler in self.screening.schedulers
-            }
-            others = statistics.fmean(by_scheduler[one] for one in self.screening.others)
-            found.append(Cause(name.removeprefix("below."), by_scheduler[self.screening.tested], others))
+        found = [
+            Operations(
+                one.name,
+                {name: statistics.fmean(one.value.of(its[name]) or 0.0 for its in runs) for name in runs[0]},
+            )
+            for one in self.screening.figures
+        ]
+        for path in dict.fromkeys(path for its in runs for one in its.values() for path in _operations(one)):
+            means = {name: statistics.fmean(figure(its[name], path) or 0.0 for its in runs) for name in runs[0]}
+            found.append(Operations(path, means))
         return found
 
     def to_dict(self) -> dict[str, Any]:
@@ -176,12 +183,12 @@ class Screened(Finding):
                     "least": one.claim.least,
                     "screened": one.screened,
                     "reached": one.reached,
-                    "shared": dict(one.shared),
+                    "telling": {name: [*level] for name, level in one.telling.items()},
                     "first": one.first,
                     "again": None if one.again is None else one.again._asdict(),
                     "appears": one.appears,
                     "levels": None if one.best is None else dict(one.best.levels),
-                    "causes": [cause._asdict() for cause in self.causes(one)] if one.best is not None else [],
+                    "operations": {its.name: its.by_scheduler for its in self.operations(one)},
                 }
                 for one in self.answers()
             ],
@@ -226,13 +233,17 @@ def _operations(result: Mapping[str, Any]) -> list[str]:
     return found
 
 
-SEVERAL = 5
-"""Points from which on it says something that all have a level: by chance a factor has it in one of sixteen cases."""
+def _telling(points: Sequence[PointValues]) -> dict[str, tuple[str, int]]:
+    """The levels that more of the points have than half of them would by chance, in a design that has each in half.
 
-
-def _shared(points: Sequence[PointValues]) -> dict[str, str]:
-    """The levels that all of several points have."""
-    if len(points) < SEVERAL:
-        return {}
-    first, *others = (point.levels for point in points)
-    return {name: label for name, label in first.items() if all(one[name] == label for one in others)}
+    All factors are looked at together: with so many, one or other would stand out at the usual confidence.
+    """
+    found: dict[str, tuple[str, int]] = {}
+    for name in points[0].levels if points else ():
+        labels = [point.levels[name] for point in points]
+        label = max(dict.fromkeys(labels), key=labels.count)
+        count, total = labels.count(label), len(labels)
+        chance = 2 * sum(math.comb(total, one) for one in range(count, total + 1)) / 2**total
+        if chance * len(points[0].levels) < 1 - CONFIDENCE:
+            found[name] = label, count
+    return found

@@ -34,15 +34,19 @@ def run(
     axes, design = planned.form.axes, planned.form.design
     folder = Path(out) / STUDY
 
-    def study() -> Study:
-        return running.run(planned, folder, jobs=jobs, cluster=None, monitor=monitor)
+    def study(phase: str) -> Study:
+        def told(_phase: str, done: int, total: int | None, requests: int) -> bool:
+            return monitor is not None and bool(monitor(phase, done, total, requests))
 
-    planned.add(FIRST, [*design.points(axes)], 1)
-    found = study()
+        return running.run(planned, folder, jobs=jobs, cluster=None, monitor=told)
+
+    planned.add(FIRST, [*design.points(axes)], range(1, 1 + planned.form.seeds))
+    found = study(FIRST)
     parts = [Part.of(screening, found, FIRST, axes, design, {})]
     if found.partial:
         return Screened(screening=screening, form=form, overrides=planned.overrides, study=found, parts=parts)
     every = Design("factorial")
+    fresh = range(1 + planned.form.seeds, 1 + planned.form.seeds + planned.form.fresh_seeds)
     refined = []
     for claim in screening.claims:
         asked = Contrast(claim.figure, claim.against)
@@ -51,9 +55,9 @@ def run(
         chosen = contrast.matters(parts[0].effects[asked], planned.form.refined)
         around = contrast.largest(parts[0].gains[asked]).levels
         its = [one for one in axes if one.name in chosen]
-        planned.add(claim.says, [{**around, **point} for point in every.points(its)], 1 + planned.form.seeds)
+        planned.add(claim.says, [{**around, **point} for point in every.points(its)], fresh)
         kept = {name: label for name, label in around.items() if name not in chosen}
         refined.append((claim.says, its, kept))
-    found = study()
+    found = study("refinement")
     parts += [Part.of(screening, found, name, its, every, kept) for name, its, kept in refined]
     return Screened(screening=screening, form=form, overrides=planned.overrides, study=found, parts=parts)

@@ -1,12 +1,15 @@
 """The page of a screening: gains, what they depend on, and whether the document's appear."""
 
+import statistics
+
 from ssdlab import text
 from ssdlab.study.screening import contrast
 from ssdlab.study.screening.contrast import Contrast
 from ssdlab.study.screening.definition import BASELINES, Screening
+from ssdlab.study.screening.definition import Figure as Quantity
 from ssdlab.study.screening.result import Answer, Part, Screened
 from ssdlab.study.survey.effects import Effect
-from ssdlab.study.survey.outcome import Estimate
+from ssdlab.study.survey.outcome import CONFIDENCE, Estimate
 from ssdlab.study.sweep.axes import Point
 from ssdlab.view.page import Cell, Figure, Item, Page, Paragraph, Row, Section, Table
 
@@ -25,7 +28,7 @@ def page(found: Screened) -> Page:
     for answer in answers:
         part = next((one for one in found.parts if one.name == answer.claim.says), None)
         if part is not None and answer.best is not None:
-            sections.append(Section("", [*_refined(answer, part), _causes(found, answer)]))
+            sections.append(Section("", [*_refined(screening, answer, part), _operations(found, answer)]))
     return Page(
         title=screening.title,
         lead=[
@@ -40,59 +43,56 @@ def page(found: Screened) -> Page:
         partial=f"{left} of {found.study.asked} runs are still to be done" if found.partial else "",
         remarks=[f"{text.count(times)} runs failed: {error}" for error, times in found.study.failures.items()],
         sections=sections,
-        legend="gains in %, effects in points of gain, ± half the width of the 95 % confidence interval over seeds; "
-        "of as many factors as here one or two seem to matter by chance",
+        legend="with 95 % confidence intervals over seeds; a point is 100 times the logarithm of a ratio, about 1 %; "
+        f"of {len(form.factors)} factors {(1 - CONFIDENCE) * len(form.factors):.1f} leave out 0 by chance",
         conclusion=[] if found.partial else [Paragraph(_answered(screening, one)) for one in answers],
     )
 
 
-def _percent(value: float) -> str:
+def _signed(value: float) -> str:
     return f"{value:+.1f}"
 
 
-def _estimate(found: Estimate) -> str:
-    return f"{_percent(found.mean)} ± {found.half_width:.1f}" if found.half_width is not None else _percent(found.mean)
-
-
-def _asked(screening: Screening) -> list[tuple[str, Contrast]]:
-    """Every contrast with what it is called."""
-    return [
-        (f"{figure.gain} than the {against}", Contrast(figure.name, against))
-        for figure in screening.figures
-        for against in BASELINES
-    ]
+def _gain(figure: Quantity, found: Estimate) -> str:
+    """A gain in % with its interval."""
+    mean = _signed(contrast.percent(figure, found.mean))
+    if found.half_width is None:
+        return mean
+    low, high = (contrast.percent(figure, found.mean + sign * found.half_width) for sign in (-1, 1))
+    return f"{mean} ({_signed(low)} to {_signed(high)})"
 
 
 def _gains(screening: Screening, first: Part) -> Table:
     rows = []
-    for called, asked in _asked(screening):
-        points = first.gains.get(asked, ())
-        if not points:
-            rows.append([called, *[text.MISSING] * 4])
-            continue
-        means = sorted(point.mean for point in points)
-        above = sum(mean > 0 for mean in means)
-        rows.append(
-            [called, _estimate(contrast.overall(points)), _percent(means[0]), _percent(means[-1]),
-             f"{above} of {len(means)}"]
-        )  # fmt: skip
-    return Table(("gain", "mean", "least", "largest", "above 0"), rows, title="Gains over all conditions")
+    for figure in screening.figures:
+        for against in BASELINES:
+            called = f"{figure.gain} than the {against}"
+            points = first.gains.get(Contrast(figure.name, against), ())
+            if not points:
+                rows.append([called, *[text.MISSING] * 4])
+                continue
+            means = sorted(point.mean for point in points)
+            least, largest = (_signed(contrast.percent(figure, one)) for one in (means[0], means[-1]))
+            above = f"{sum(mean > 0 for mean in means)} of {len(means)}"
+            rows.append([called, _gain(figure, contrast.overall(points)), least, largest, above])
+    return Table(("gain, %", "mean", "least", "largest", "above 0"), rows, title="Gains over all conditions")
 
 
 def _effects(screening: Screening, first: Part) -> Item:
-    """Main effects on the gains over the best and the mean of the others, those that are surest first."""
-    asked = [(called, one) for called, one in _asked(screening) if one.against != "worst"]
+    """Main effects on what claims are about, those that are surest first."""
+    asked = [Contrast(one.figure, one.against) for one in screening.claims]
     by_factor: dict[str, dict[Contrast, Effect]] = {}
-    for _, one in asked:
+    for one in asked:
         for effect in first.effects.get(one, ()):
             by_factor.setdefault(effect.term, {})[one] = effect
     if not by_factor:
         return Paragraph("Points are missing, without which effects cannot be told apart.")
     ranked = sorted(by_factor.items(), key=lambda pair: -max(map(_sureness, pair[1].values())))
     rows: list[Row] = [
-        [name, next(iter(its.values())).level, *(_effect(its.get(one)) for _, one in asked)] for name, its in ranked
+        [name, next(iter(its.values())).level, *(_effect(its.get(one)) for one in asked)] for name, its in ranked
     ]
-    return Table(("factor", "from → to", *(called for called, _ in asked)), rows, title="Main effects", left=2)
+    headers = ("factor", "from → to", *(f"{one.figure}, {one.against}" for one in asked))
+    return Table(headers, rows, title="Main effects, in points", left=2)
 
 
 def _sureness(effect: Effect) -> float:
@@ -103,31 +103,41 @@ def _effect(effect: Effect | None) -> Cell:
     if effect is None:
         return Cell(text.MISSING)
     half = "" if effect.half_width is None else f" ± {effect.half_width:.1f}"
-    return Cell(f"{_percent(effect.size)}{half}", "strong" if _sureness(effect) > 1 else "")
+    return Cell(f"{_signed(effect.size)}{half}", "strong" if _sureness(effect) > 1 else "")
 
 
-def _refined(answer: Answer, part: Part) -> list[Item]:
+def _refined(screening: Screening, answer: Answer, part: Part) -> list[Item]:
     """All combinations of what matters to a claim, with fresh seeds."""
-    asked = Contrast(answer.claim.figure, answer.claim.against)
+    points = part.gains[Contrast(answer.claim.figure, answer.claim.against)]
+    figure = screening.figure(answer.claim.figure)
     rows: list[Row] = [
-        [*(point.levels[name] for name in part.factors), _estimate(contrast.at(point))] for point in part.gains[asked]
+        [*(point.levels[name] for name in part.factors), _gain(figure, gain)]
+        for point, gain in zip(points, contrast.each(points), strict=True)
     ]
-    headers = (*part.factors, "gain")
     title = f"Refined, with fresh seeds: {answer.claim.says}"
     return [
-        Table(headers, rows, title=title, left=len(part.factors)),
+        Table((*part.factors, "gain, %"), rows, title=title, left=len(part.factors)),
         Paragraph(f"There: {_named(part.kept)}.", "soft"),
     ]
 
 
-def _causes(found: Screened, answer: Answer) -> Table:
+def _operations(found: Screened, answer: Answer) -> Table:
+    tested, others = found.screening.tested, found.screening.others
     rows = []
-    for cause in found.causes(answer):
-        if cause.tested or cause.others:
-            change = f"{100 * (cause.tested / cause.others - 1):+.1f} %" if cause.others else text.MISSING
-            rows.append([cause.name, text.count(cause.tested), text.count(cause.others), change])
-    title = "Operations by cause at its largest gain"
-    return Table(("cause", found.screening.tested, "mean of the others", "change"), rows, title=title)
+    for one in found.operations(answer):
+        its = one.by_scheduler
+        if not any(its.values()):
+            continue
+        mean = statistics.fmean(its[name] for name in others)
+        change = f"{100 * (its[tested] / mean - 1):+.1f}" if mean else text.MISSING
+        name = one.name.removeprefix("below.")
+        rows.append([name, *(_plain(its[scheduler]) for scheduler in (*others, tested)), change])
+    headers = ("mean over seeds", *others, tested, "to their mean, %")
+    return Table(headers, rows, title="Figures, and operations on the second drive by cause, at its largest gain")
+
+
+def _plain(value: float) -> str:
+    return text.count(value) if value >= 1 or value == 0 else f"{value:.3g}"
 
 
 def _named(point: Point) -> str:
@@ -136,11 +146,15 @@ def _named(point: Point) -> str:
 
 def _answered(screening: Screening, answer: Answer) -> str:
     """What became of a claim, in a sentence or two."""
+    figure = screening.figure(answer.claim.figure)
     said = answer.claim.says[0].upper() + answer.claim.says[1:]
-    found = f"{answer.reached} of {answer.screened} screened points have such a mean gain"
-    shared = f", all of them with {_named(answer.shared)}" if answer.shared else ""
+    reached = f"{answer.reached} of {answer.screened} screened points have such a mean gain"
+    if answer.telling:
+        levels = ", ".join(f"{count} of them with {name} {label}" for name, (label, count) in answer.telling.items())
+        reached = f"{reached}, {levels}"
+    first = _signed(contrast.percent(figure, answer.first))
     if answer.again is None:
-        return f"{said}: {found}{shared}; the largest is {_percent(answer.first)} %, which was not run again."
-    again = f"around the largest, {_percent(answer.first)} %, fresh seeds find {_estimate(answer.again)} % at most"
-    verdict = "appears" if answer.appears else "does not appear in this space"
-    return f"{said}: {verdict}. {found}{shared}; {again}."
+        return f"{said}: {reached}; the largest is {first} %, which was not run again."
+    verdict = "appears" if answer.appears else "does not appear"
+    again = f"around the largest, {first} %, fresh seeds find {_gain(figure, answer.again)} % at most"
+    return f"{said}: {verdict}. {reached}; {again}."
