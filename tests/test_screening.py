@@ -15,6 +15,8 @@ from ssdlab.study.screening import contrast
 from ssdlab.study.screening.contrast import Contrast
 from ssdlab.study.screening.definition import Figure, Screening
 from ssdlab.study.screening.plan import FIRST
+from ssdlab.study.screening.result import _telling
+from ssdlab.study.survey import effects
 from ssdlab.study.survey.outcome import PointValues, student
 from ssdlab.study.sweep.axes import Axis
 from ssdlab.study.sweep.design import Design
@@ -94,8 +96,10 @@ def test_a_gain_over_nothing_is_none() -> None:
     assert np.isnan(contrast.gain(figure, 1.0, [0.0, 0.0], "mean"))
 
 
-@pytest.mark.parametrize(("count", "resolution"), [(5, 3), (6, 4), (16, 4), (7, 5), (29, 4)])
-def test_planted_main_effects_are_found_with_their_sign(count: int, resolution: int) -> None:
+@pytest.mark.parametrize(
+    ("count", "resolution", "base"), [(3, None, 3), (5, 3, 3), (6, 4, 5), (16, 4, 5), (7, 5, 6), (29, 4, 6)]
+)
+def test_planted_main_effects_are_found_with_their_sign(count: int, resolution: int | None, base: int) -> None:
     """Effects from the lower level to the upper, whichever a design begins with."""
     axes = [Axis((f"f{one}",), ({f"f{one}": "low"}, {f"f{one}": "high"})) for one in range(count)]
     design = Design("factorial", None, resolution)
@@ -109,13 +113,25 @@ def test_planted_main_effects_are_found_with_their_sign(count: int, resolution: 
         its = value(dict(point))
         # Seeds spread by 0.1 to both sides: a variance of 0.02.
         points.append(PointValues(point, (its - 0.1, its + 0.1)))
+    assert len(points) == 2**base
     found = contrast.main_effects(axes, design, points)
     assert {one.term: one.size for one in found} == pytest.approx(planted)
     assert {one.level for one in found} == {"low → high"}
-    half = found[0].half_width
-    assert half is not None and half == pytest.approx(student(len(points)) * 2 * np.sqrt(0.02 / (2 * len(points))))
-    assert contrast.matters(found, 2) == [axes[-1].name, axes[-2].name]
+    # Of a fraction the effects are large among themselves; with all combinations only seeds blur them.
+    of_seeds = student(len(points)) * 2 * np.sqrt(0.02 / (2 * len(points)))
+    expected = of_seeds if count == base else effects.margin([*planted.values()])
+    assert [one.half_width for one in found] == [pytest.approx(expected)] * count
+    assert contrast.strongest(found, 2) == [axes[-1].name, axes[-2].name]
     assert contrast.main_effects(axes, design, points[1:]) == []
+
+
+def test_a_level_tells_something_when_chance_would_hardly_give_it() -> None:
+    def points(total: int) -> list[PointValues]:
+        return [PointValues({"x": "a", "y": "bc"[one % 2]}, (1.0,)) for one in range(total)]
+
+    # By chance all of n points have one level of a factor in 2 of 2^n cases, for two factors in twice as many.
+    assert _telling(points(6)) == {} and _telling([]) == {}
+    assert _telling(points(7)) == {"x": ("a", 7)}
 
 
 def test_a_screening_is_its_single_runs_and_goes_on_after_an_interruption(tmp_path: Path) -> None:
@@ -171,7 +187,7 @@ def test_a_screening_is_its_single_runs_and_goes_on_after_an_interruption(tmp_pa
 def test_the_refinement_takes_what_matters_with_fresh_seeds() -> None:
     found = ssdlab.screening.load(SMALL).run()
     first, refined = found.parts
-    assert len(refined.factors) <= 1 and {*refined.kept} | {*refined.factors} == {*first.factors}
+    assert len(refined.factors) == 1 and {*refined.kept} | {*refined.factors} == {*first.factors}
     seeds = {part.name: {seed for _, seed in part.results} for part in found.parts}
     assert seeds == {FIRST: {1, 2}, refined.name: {3, 4, 5}}
     (answer,) = found.answers()

@@ -264,3 +264,14 @@ def test_figures_and_axes_that_are_not_there() -> None:
     found = study.pareto(["write_amplification", "device.physical_bytes"])
     # Less copying costs more flash: both are on the front.
     assert [one.levels["device.op"] for one in found.front] == ["30%", "20%"]
+
+
+def test_lenths_margin_is_worked_out_by_hand_and_errs_as_often_as_it_says() -> None:
+    # The median 2 makes 3, and 100 is not below 2.5 times that; the median of the others, 2, makes 3 again.
+    assert effects.margin([1, -1, 2, -2, 3, 100]) == pytest.approx(3 * student(2))
+    draw = random.Random(7)
+    wrong = 0
+    for _ in range(400):
+        noise = [draw.gauss(0, 1) for _ in range(29)]
+        wrong += sum(abs(one) > effects.margin(noise) for one in noise)
+    assert 0.02 < wrong / (400 * 29) < 0.07

@@ -2,9 +2,10 @@
 
 A screening is data: a TOML file with two levels of each factor, the contrast (the thing and the others), and what a
 document says of it. A two-level fractional factorial over all factors, run under each of the contrast, tells which
-factors matter; all combinations of these are then run around the point where the thing did best, with seeds that the
-first part did not have, so that a lucky point is found out. `definition.py` holds it, `reader.py` reads it, `plan.py`
-makes its runs, `running.py` runs them on the executor of sweeps, `contrast.py` and `result.py` say what came of it.
+factors have the largest effects; all combinations of these are then run around the point where the thing did best, with
+seeds that the first part did not have, so that a lucky point is found out. `definition.py` holds it, `reader.py` reads
+it, `plan.py` makes its runs, `running.py` runs them on the executor of sweeps, `contrast.py` and `result.py` say what
+came of it.
 """
 
 import os

@@ -11,6 +11,7 @@ from ssdlab.study.store.study import Study
 from ssdlab.study.survey import effects
 from ssdlab.study.survey.effects import Effect
 from ssdlab.study.survey.outcome import Estimate, PointValues, pooled_variance, student
+from ssdlab.study.sweep import factorial
 from ssdlab.study.sweep.axes import Axis
 from ssdlab.study.sweep.design import Design
 
@@ -87,7 +88,11 @@ def gains(screening: Screening, found: Results) -> Gains:
 
 
 def main_effects(axes: Sequence[Axis], design: Design, points: Sequence[PointValues]) -> list[Effect]:
-    """What going from the lower to the upper level of each factor does to a gain; none unless all points are there."""
+    """What going from the lower to the upper level of each factor does to a gain; none unless all points are there.
+
+    How sure an effect is follows from the spread between seeds, or from that of the effects among themselves, if that
+    is larger: in a fraction interactions of three factors add to main effects.
+    """
     columns = design.columns(axes)
     if len(points) < design.size(axes):
         return []
@@ -104,13 +109,15 @@ def main_effects(axes: Sequence[Axis], design: Design, points: Sequence[PointVal
         oriented.append(
             one._replace(level=f"{last} → {first}", size=-one.size) if turned else one
         )  # fmt: skip
-    return oriented
+    if factorial.resolution_of(columns) is None:
+        return oriented
+    among = effects.margin([one.size for one in oriented])
+    return [one._replace(half_width=max(among, one.half_width or 0.0)) for one in oriented]
 
 
-def matters(found: Sequence[Effect], most: int) -> list[str]:
-    """The factors whose intervals leave out 0, the largest effect first."""
-    sure = [one for one in found if one.half_width is not None and abs(one.size) > one.half_width]
-    return [one.term for one in sorted(sure, key=lambda one: -abs(one.size))[:most]]
+def strongest(found: Sequence[Effect], most: int) -> list[str]:
+    """The factors with the largest effects."""
+    return [one.term for one in sorted(found, key=lambda one: -abs(one.size))[:most]]
 
 
 def overall(points: Sequence[PointValues]) -> Estimate:

@@ -1,4 +1,4 @@
-"""Running a screening: all factors, then all combinations of those that matter."""
+"""Running a screening: all factors, then all combinations of those with the largest effects."""
 
 import os
 import tempfile
@@ -52,7 +52,7 @@ def run(
         asked = Contrast(claim.figure, claim.against)
         if asked not in parts[0].gains:
             continue
-        chosen = contrast.matters(parts[0].effects[asked], planned.form.refined)
+        chosen = contrast.strongest(parts[0].effects[asked], planned.form.refined)
         around = contrast.largest(parts[0].gains[asked]).levels
         its = [one for one in axes if one.name in chosen]
         planned.add(claim.says, [{**around, **point} for point in every.points(its)], fresh)

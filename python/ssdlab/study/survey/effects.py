@@ -1,6 +1,7 @@
 """What axes do to an outcome: main effects, interactions, and which share of its variance each explains."""
 
 import math
+import statistics
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import Any, NamedTuple
@@ -148,6 +149,18 @@ def two_level(
         effects.append(Effect(name, level, size, half))
         shares.append(Share(name, _ratio(len(points) * size * size / 4, total)))
     return effects, shares, notes
+
+
+def margin(sizes: Sequence[float]) -> float:
+    """From where on an effect stands out from the others, if most of them are nothing: Lenth's margin of error.
+
+    It takes in what interactions add to main effects that a fraction does not tell from them, as the spread between
+    seeds does not (Lenth, "Quick and easy analysis of unreplicated factorials", Technometrics 31, 1989).
+    """
+    found = sorted(map(abs, sizes))
+    first = 1.5 * statistics.median(found)
+    error = 1.5 * statistics.median([size for size in found if size < 2.5 * first] or [0.0])
+    return student(len(found) / 3) * error
 
 
 def complete(axes: Sequence[str], points: Sequence[PointValues]) -> tuple[list[Effect], list[Share]]:

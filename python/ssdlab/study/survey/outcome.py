@@ -60,7 +60,7 @@ def estimate(values: Sequence[float]) -> Estimate:
     return Estimate(mean, student(count - 1) * math.sqrt(variance / count), count)
 
 
-def student(freedom: int) -> float:
+def student(freedom: float) -> float:
     """How many standard errors the interval is wide on each side, with so many degrees of freedom."""
     return float(special.stdtrit(freedom, (1 + CONFIDENCE) / 2))
 

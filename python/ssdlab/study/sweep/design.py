@@ -32,7 +32,7 @@ SCREENING = "screening"
 MEANINGS = {
     **DESIGNS,
     SEARCH: "points that a search for the best tried",
-    SCREENING: "a fraction of all combinations of two levels, then all of those that matter",
+    SCREENING: "a fraction of all combinations of two levels, then all of the strongest",
 }
 """What every study is, swept, tuned or screened."""
 

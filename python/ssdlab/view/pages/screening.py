@@ -43,7 +43,8 @@ def page(found: Screened) -> Page:
         partial=f"{left} of {found.study.asked} runs are still to be done" if found.partial else "",
         remarks=[f"{text.count(times)} runs failed: {error}" for error, times in found.study.failures.items()],
         sections=sections,
-        legend="with 95 % confidence intervals over seeds; a point is 100 times the logarithm of a ratio, about 1 %; "
+        legend="gains with 95 % confidence intervals over seeds, effects ± that of seeds, or of the effects among "
+        "themselves if that is larger; a point is 100 times the logarithm of a ratio, about 1 %; "
         f"of {len(form.factors)} factors {(1 - CONFIDENCE) * len(form.factors):.1f} leave out 0 by chance",
         conclusion=[] if found.partial else [Paragraph(_answered(screening, one)) for one in answers],
     )
@@ -107,7 +108,7 @@ def _effect(effect: Effect | None) -> Cell:
 
 
 def _refined(screening: Screening, answer: Answer, part: Part) -> list[Item]:
-    """All combinations of what matters to a claim, with fresh seeds."""
+    """All combinations of what is strongest for a claim, with fresh seeds."""
     points = part.gains[Contrast(answer.claim.figure, answer.claim.against)]
     figure = screening.figure(answer.claim.figure)
     rows: list[Row] = [
