@@ -97,7 +97,7 @@ def test_a_gain_over_nothing_is_none() -> None:
 
 
 @pytest.mark.parametrize(
-    ("count", "resolution", "base"), [(3, None, 3), (5, 3, 3), (6, 4, 5), (16, 4, 5), (7, 5, 6), (29, 4, 6)]
+    ("count", "resolution", "base"), [(3, None, 3), (5, 3, 3), (6, 4, 4), (16, 4, 5), (7, 5, 6), (29, 4, 6)]
 )
 def test_planted_main_effects_are_found_with_their_sign(count: int, resolution: int | None, base: int) -> None:
     """Effects from the lower level to the upper, whichever a design begins with."""
