@@ -181,11 +181,11 @@ def test_a_screening_is_its_single_runs_and_goes_on_after_an_interruption(tmp_pa
         seen.append(total)
         return False
 
-    assert small.run(out=tmp_path / "part", monitor=watch).to_json() == whole.to_json() and not any(seen)
+    assert small.run(out=tmp_path / "part", monitor=watch, jobs=1).to_json() == whole.to_json() and not any(seen)
 
 
 def test_the_refinement_takes_what_matters_with_fresh_seeds() -> None:
-    found = ssdlab.screening.load(SMALL).run()
+    found = ssdlab.screening.load(SMALL).run(jobs=1)
     first, refined = found.parts
     assert len(refined.factors) == 1 and {*refined.kept} | {*refined.factors} == {*first.factors}
     seeds = {part.name: {seed for _, seed in part.results} for part in found.parts}
@@ -201,7 +201,7 @@ def test_the_refinement_takes_what_matters_with_fresh_seeds() -> None:
 
 
 def test_the_command_prints_it_and_keeps_it(cli: Cli, tmp_path: Path) -> None:
-    done = cli("experiment", "run", SMALL, "--out", "out", "--set", "workload.requests=100")
+    done = cli("experiment", "run", SMALL, "--out", "out", "--jobs", 1, "--set", "workload.requests=100")
     assert "Main effects" in done.stdout and "operations on the second drive" in done.stdout
     saved = json.loads((tmp_path / "out" / "screening.json").read_text(encoding="utf-8"))
     assert saved["kind"] == "screening" and saved["result"]["overrides"] == ["workload.requests=100"]
@@ -238,6 +238,8 @@ def _without_claim(source: str) -> str:
         (lambda source: source.replace("resolution = 3", "resolution = 7"), "resolution: 7 is not one of"),
         (lambda source: source.replace("page = {}", "page = {}\nmore = {}"), "is to have two levels"),
         (lambda source: source.replace("form.full.factor.reads", "form.full.factor.read"), "there is no read"),
+        (lambda source: source.replace("reads = false }", "partition = -1 }"), "partition: -1 is below 0"),
+        (lambda source: source.replace("[figure.erases]", "[figure]\nx = 3\n[figure.erases]"), "3 is not a table"),
         (lambda source: source + "[", "mend it there"),
     ],
 )
@@ -247,6 +249,16 @@ def test_a_faulty_file_is_one_clear_error(change: Callable[[str], str], message:
     with pytest.raises(ssdlab.ConfigError) as raised:
         ssdlab.screening.load(path)
     assert message in str(raised.value) and "faulty.toml" in str(raised.value)
+
+
+def test_what_no_run_has_is_said(tmp_path: Path) -> None:
+    path = tmp_path / "other.toml"
+    source = SMALL.read_text(encoding="utf-8").replace("below.wear.erases", "below.wear.eraser")
+    path.write_text(source, encoding="utf-8")
+    found = ssdlab.screening.load(path).run(overrides=["workload.requests=20"], jobs=1)
+    assert "no point has a value of 'below.wear.eraser'" in found.page().remarks[0] and found.answers() == []
+    unrecorded = ssdlab.screening.load(SMALL).run(overrides=["workload.requests=20", "block.record=false"], jobs=1)
+    assert unrecorded.study.failures and all("block.record" in error for error in unrecorded.study.failures)
 
 
 def test_settings_are_checked_before_anything_runs(tmp_path: Path) -> None:

@@ -180,6 +180,7 @@ class Screening:
             ("[form]", form.settings),
             *((place, level.settings) for place, level in levels),
             ("seed", {"seed": seed}),
+            ("trace", {"block.record": True}),
         ]
         second = [
             *((place, without(settings, *ABOVE_ONLY)) for place, settings in first),

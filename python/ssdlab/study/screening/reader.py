@@ -70,6 +70,9 @@ def _level(place: str, values: Any) -> Level:
     for name, kind in Taking.__annotations__.items():
         if known.has(name):
             known.get(name, kind)
+    for name in ("partition", "seconds"):
+        if taking.get(name, 0) < 0:
+            raise known.error(name, f"{taking[name]} is below 0; leave it out")
     if known.has("events"):
         known.choice("events", tuple(EVENTS), "")
     return Level(
@@ -86,8 +89,14 @@ def _factor(keys: Keys, name: str, values: Any) -> Factor:
     return Factor(keys.name(place, name), _levels(f"{keys.place}: {place}", values))
 
 
+def _table(place: str, values: Any, known: tuple[str, ...]) -> Keys:
+    if not isinstance(values, dict):
+        raise ConfigError(f"{place}: {values!r} is not a table; write {known[0]} = ... below it")
+    return Keys(place, values, known)
+
+
 def _figure(keys: Keys, name: str, values: Any) -> Figure:
-    its = Keys(f"{keys.place}: [figure.{name}]", values, ("value", "better", "gain"))
+    its = _table(f"{keys.place}: [figure.{name}]", values, ("value", "better", "gain"))
     try:
         value = Value(its.text("value"))
     except ValueError as error:
@@ -96,7 +105,7 @@ def _figure(keys: Keys, name: str, values: Any) -> Figure:
 
 
 def _claim(keys: Keys, values: Any, figures: list[str]) -> Claim:
-    its = Keys(f"{keys.place}: [[claim]]", values, ("figure", "against", "least", "says"))
+    its = _table(f"{keys.place}: [[claim]]", values, ("figure", "against", "least", "says"))
     return Claim(
         figure=its.choice("figure", tuple(figures), ""),
         against=its.choice("against", BASELINES, ""),

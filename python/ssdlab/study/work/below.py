@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from ssdlab import _ssdlab
+from ssdlab._ssdlab import ConfigError
 from ssdlab.lazy import np
 from ssdlab.model.config import Config
 from ssdlab.model.simulation import simulate
@@ -48,10 +49,15 @@ class Below(NamedTuple):
     taking: Taking
 
     def results(self, above: Config) -> dict[str, Any]:
-        """What `Result.to_dict` has of the first run, and as `below` of the second."""
+        """What `Result.to_dict` has of the first run, and as `below` of the second.
+
+        Raises:
+            SsdlabError: If one of them fails, or the first has no scheduler whose requests are recorded.
+        """
         queued = issued(generate(above), self.taking)
         first = simulate(above, queued, diagnose=False)
-        assert first.dispatched is not None, "the plan has it recorded"
+        if first.dispatched is None:
+            raise ConfigError("block.record: nothing below the scheduler was recorded; set it, with a block.scheduler")
         page_bytes = _ssdlab.WrittenPages(self.config["nand.page_size"]).page_bytes()
         second = simulate(self.config, taken(first.dispatched, queued, self.taking, page_bytes), diagnose=False)
         return {**first.to_dict(), "below": second.to_dict()}
