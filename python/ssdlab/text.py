@@ -7,7 +7,8 @@ from ssdlab import _ssdlab
 MISSING = "–"
 """What stands where there is no value."""
 
-_BINARY = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
+BINARY = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
+"""Units of bytes, each 1,024 of the one before."""
 _DECIMAL = ("B", "kB", "MB", "GB", "TB", "PB")
 _TIMES = (("ns", 1.0), ("µs", 1e3), ("ms", 1e6), ("s", 1e9), ("min", 120e9), ("h", 7200e9))
 # From two minutes and two hours on, in minutes and hours.
@@ -62,16 +63,16 @@ def percent(share: float) -> str:
 
 def size(value: float) -> str:
     """Bytes in binary units: capacities and volumes."""
-    return _scaled(value, _BINARY, 1024)
+    return _scaled(value, BINARY, 1024)
 
 
 def exact_size(value: int) -> str:
     """Bytes to the last one, as settings take them: `64MiB`."""
     index = 0
-    while index + 1 < len(_BINARY) and value and value % 1024 == 0:
+    while index + 1 < len(BINARY) and value and value % 1024 == 0:
         value //= 1024
         index += 1
-    return f"{value}{_BINARY[index]}"
+    return f"{value}{BINARY[index]}"
 
 
 def size_decimal(value: float) -> str:

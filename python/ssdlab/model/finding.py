@@ -3,9 +3,9 @@
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial, wraps
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 from ssdlab.lazy import pa, room
 from ssdlab.model.envelope import envelope, written
@@ -21,8 +21,25 @@ Contents = Mapping[str, "str | pa.Table | Sequence[Sequence[object]]"]
 """Names of files to what they hold: text, a table, or rows of cells."""
 
 
+class Drawable:
+    """What a finding shows in one figure: called, it draws it with matplotlib, for papers."""
+
+    def __init__(self, load: "Callable[[], Callable[..., Chart]]", found: object) -> None:
+        self._load, self._found = load, found
+
+    def chart(self, *arguments: Any, **options: Any) -> "Chart":
+        """Its data, which a page lets its reader explore."""
+        return self._load()(self._found, *arguments, **options)
+
+    def __call__(self, *arguments: Any, **options: Any) -> "Figure":
+        """The figure."""
+        title = self._load().__name__.replace("_", " ")
+        figure: Figure = room("view.plots.drawing").drawn(self.chart(*arguments, **options), title)
+        return figure
+
+
 class Plot:
-    """A method that draws a figure: a function of a module below `ssdlab.view.plots`.
+    """A method that draws a figure: a function of a module below `ssdlab.view.charts` makes its data.
 
     The module is loaded when a figure is drawn, and for help on the method of the class; a page that no one draws names
     its figures as well.
@@ -31,30 +48,25 @@ class Plot:
     def __init__(self, function: str) -> None:
         self._module, self._function = function.split(".")
 
+    @overload
+    def __get__(self, found: None, owner: type) -> "Callable[..., Figure]": ...
+
+    @overload
+    def __get__(self, found: object, owner: type | None = None) -> Drawable: ...
+
     def __get__(self, found: object, owner: type | None = None) -> "Callable[..., Figure]":
-        return self._load() if found is None else partial(self._draw, found)
+        if found is not None:
+            return Drawable(self._load, found)
 
-    def _load(self) -> "Callable[..., Figure]":
-        draw: Callable[..., Figure] = getattr(room(f"view.plots.{self._module}"), self._function)
-        return draw
-
-    def _draw(self, found: object, *arguments: Any, **options: Any) -> "Figure":
-        return self._load()(found, *arguments, **options)
-
-
-class Charted(Plot):
-    """A method that draws a chart: a function of a module below `ssdlab.view.charts`, whose data a page has as well."""
-
-    def _load(self) -> "Callable[..., Figure]":
-        charts: Callable[[object], Chart] = getattr(room(f"view.charts.{self._module}"), self._function)
-
-        @wraps(charts)
-        def draw(found: object) -> "Figure":
-            figure: Figure = room("view.plots.drawing").drawn(charts(found), charts.__name__.replace("_", " "))
-            return figure
+        @wraps(self._load())
+        def draw(found: object, *arguments: Any, **options: Any) -> "Figure":
+            return Drawable(self._load, found)(*arguments, **options)
 
         return draw
 
+    def _load(self) -> "Callable[..., Chart]":
+        chart: Callable[..., Chart] = getattr(room(f"view.charts.{self._module}"), self._function)
+        return chart
 
 class Finding(ABC):
     """The base of all findings.

@@ -15,7 +15,7 @@ from ssdlab.model.columns import (
 )
 from ssdlab.model.config import Config
 from ssdlab.model.diagnosis import Diagnosis
-from ssdlab.model.finding import Charted, Contents, Finding
+from ssdlab.model.finding import Contents, Finding, Plot
 from ssdlab.model.source import ingest_dict, source_text
 from ssdlab.model.trace import Trace
 
@@ -183,18 +183,18 @@ class Result(Finding):
         }
         return {"config.toml": self.config.to_toml(), **{f"{name}.parquet": table for name, table in parts.items()}}
 
-    plot_write_amplification = Charted("result.write_amplification")
-    plot_operations = Charted("result.operations")
-    plot_erase_counts = Charted("result.erase_counts")
-    plot_latency = Charted("latency.histogram")
-    plot_latency_percentiles = Charted("latency.percentiles")
-    plot_response_time = Charted("latency.response_time")
-    plot_reclaim_cost = Charted("log.reclaim_cost")
-    plot_associativity = Charted("log.associativity")
-    plot_log_utilisation = Charted("log.utilisation")
-    plot_utilisation = Charted("activity.utilisation")
-    plot_queue_depth = Charted("activity.queue_depth")
-    plot_gantt = Charted("activity.gantt")
+    plot_write_amplification = Plot("result.write_amplification")
+    plot_operations = Plot("result.operations")
+    plot_erase_counts = Plot("result.erase_counts")
+    plot_latency = Plot("latency.histogram")
+    plot_latency_percentiles = Plot("latency.percentiles")
+    plot_response_time = Plot("latency.response_time")
+    plot_reclaim_cost = Plot("log.reclaim_cost")
+    plot_associativity = Plot("log.associativity")
+    plot_log_utilisation = Plot("log.utilisation")
+    plot_utilisation = Plot("activity.utilisation")
+    plot_queue_depth = Plot("activity.queue_depth")
+    plot_gantt = Plot("activity.gantt")
 
     def __repr__(self) -> str:
         amplification = text.MISSING if self.write_amplification is None else f"{self.write_amplification:.3f}"

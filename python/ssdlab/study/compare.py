@@ -142,7 +142,10 @@ class Comparison(Finding):
         return {"comparison.csv": rows, "comparison.parquet": self.to_arrow()}
 
     plot = Plot("comparison.headlines")
+    plot_differences = Plot("comparison.differences")
+    plot_latency_percentiles = Plot("comparison.percentiles")
     plot_write_amplification = Plot("comparison.write_amplification")
+    plot_course = Plot("comparison.course")
 
     def __repr__(self) -> str:
         return f"<ssdlab.Comparison of {', '.join(self.runs)}: {self.seeds} seeds each>"

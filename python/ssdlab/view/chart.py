@@ -1,13 +1,32 @@
 """A chart: what a figure shows, as data. A page lets its reader explore it, and matplotlib draws it for papers."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from ssdlab.lazy import Numbers, np, npt
+from ssdlab import text
+from ssdlab.lazy import Counts, Numbers, np, npt
 
-Form = Literal["number", "count", "short count", "duration"]
-"""How an axis writes its values: `duration` takes nanoseconds, the counts are those of `ssdlab.text`."""
+Form = Literal[
+    "number", "count", "short count", "duration", "size", "decimal size", "bandwidth", "ratio", "percent", "significant"
+]
+"""How an axis writes its values."""
+
+FORMS: Mapping[Form, Callable[[float], str]] = {
+    "number": lambda value: f"{value:.4g}",
+    "count": text.count,
+    "short count": text.short_count,
+    "duration": text.duration,
+    "size": text.size,
+    "decimal size": text.size_decimal,
+    "bandwidth": text.bandwidth,
+    "ratio": text.ratio,
+    "percent": text.percent,
+    "significant": text.significant,
+}
+"""What writes a value that is not negative; `explore/options.js` has the same."""
+
+Dash = Literal["solid", "dashed", "dotted"]
 
 
 @dataclass(frozen=True)
@@ -19,6 +38,7 @@ class Axis:
     low: float | None = None
     high: float | None = None
     log: bool = False
+    """Whether it is logarithmic; sizes are marked at powers of two."""
     whole: bool = False
     """Whether only whole numbers are marked."""
     ticks: Sequence[tuple[float, str]] = ()
@@ -42,9 +62,45 @@ class Line:
     colour: str
     width: float = 1.6
     opacity: float = 1.0
-    dashed: bool = False
+    dash: Dash = "solid"
     step: bool = False
     """Whether a value holds until the next."""
+    dots: bool = False
+    """Whether each point is marked."""
+
+
+@dataclass(frozen=True)
+class Points:
+    """Dots."""
+
+    name: str
+    x: Numbers
+    y: Numbers
+    colour: str
+    size: float = 4.0
+
+
+@dataclass(frozen=True)
+class Band:
+    """What lies between two heights, filled."""
+
+    name: str
+    x: Numbers
+    low: Numbers
+    high: Numbers
+    colour: str
+
+
+@dataclass(frozen=True)
+class Whiskers:
+    """Ranges, upright at places of the axis across or, where they belong to rows, along these."""
+
+    name: str
+    at: Numbers
+    low: Numbers
+    high: Numbers
+    colour: str
+    along: bool = False
 
 
 @dataclass(frozen=True)
@@ -59,6 +115,8 @@ class Area:
     outlined: bool = True
     right: bool = False
     """Whether its heights are those of the axis on the right."""
+    stacked: bool = False
+    """Whether it stands on the stacked areas before it, which have the same edges."""
 
 
 @dataclass(frozen=True)
@@ -72,12 +130,25 @@ class Columns:
 
 @dataclass(frozen=True)
 class Level:
-    """A line across, at one height."""
+    """A line across at one height or, upright, at one place of the axis across."""
 
     name: str
     height: float
     colour: str
-    dashed: bool = True
+    dash: Dash = "dashed"
+    upright: bool = False
+
+
+@dataclass(frozen=True)
+class Bars:
+    """Bars from zero along rows."""
+
+    name: str
+    rows: Numbers
+    lengths: Numbers
+    colour: str
+    thickness: float = 0.6
+    """As a share of a row."""
 
 
 @dataclass(frozen=True)
@@ -91,14 +162,30 @@ class Share:
 
 @dataclass(frozen=True)
 class Heat:
-    """Rows of cells over successive edges: the stronger the colour, the more of 100 %."""
+    """Rows of cells over successive edges: the stronger the colour, the more of `most`."""
 
     edges: Numbers
-    percent: Numbers
+    values: Numbers
     """Shape (rows, cells)."""
     colour: str
-    row: str
-    """What a row is, such as `die`."""
+    names: Sequence[str]
+    """Of the rows."""
+    most: float = 100.0
+    unit: str = "%"
+    log: bool = False
+    """Whether the colour grows with the logarithm of one more."""
+
+
+@dataclass(frozen=True)
+class Cells:
+    """A table of values, the first row on top: coloured by how far each is from zero, either way, and written."""
+
+    strengths: Numbers
+    """Shape (rows, columns), from -1 to 1."""
+    texts: Sequence[Sequence[str]]
+    colour: str
+    below: str
+    """The colour of what is below zero."""
 
 
 @dataclass(frozen=True)
@@ -113,14 +200,20 @@ class Spans:
     """As shares of a row."""
     colour: str
     hatched: bool = False
+    requests: Counts | None = None
+    """The numbers of the requests that they serve, 0 for none; who reads a page picks one."""
+    causes: Sequence[str] = ()
+    """What each is done for."""
 
     def only(self, chosen: "npt.NDArray[np.bool_]") -> "Spans":
         """Those of the bars that are chosen."""
         columns = (self.rows[chosen], self.begin[chosen], self.end[chosen], self.heights[chosen])
-        return Spans(self.name, *columns, self.colour, self.hatched)
+        requests = None if self.requests is None else self.requests[chosen]
+        causes = [cause for cause, one in zip(self.causes, chosen, strict=bool(self.causes)) if one]
+        return Spans(self.name, *columns, self.colour, self.hatched, requests, causes)
 
 
-Mark = Line | Area | Columns | Level | Share | Heat | Spans
+Mark = Line | Points | Band | Whiskers | Area | Columns | Level | Bars | Share | Heat | Cells | Spans
 
 
 @dataclass(frozen=True)
@@ -143,13 +236,17 @@ class Panel:
 
 @dataclass(frozen=True)
 class Chart:
-    """Panels below each other, which share the axis across."""
+    """Panels below each other."""
 
     panels: Sequence[Panel]
     height: float = 3.2
     """In inches; the width is `WIDTH` of the style of figures."""
     hatching: str = ""
     """What hatched bars are."""
+    shared: bool = True
+    """Whether the panels share the axis across; else each has its own."""
+    legend: str = ""
+    """What the names of its marks are values of."""
 
     @property
     def is_empty(self) -> bool:
@@ -160,3 +257,19 @@ class Chart:
 def nothing(why: str, height: float = 3.2) -> Chart:
     """A chart that says why there is nothing to draw."""
     return Chart([Panel([], empty=why)], height)
+
+
+def rows(names: Sequence[str], title: str = "") -> Axis:
+    """The axis of rows with names, the first on top."""
+    return Axis(title, low=len(names) - 0.5, high=-0.5, ticks=[*enumerate(names)])
+
+
+def places(names: Sequence[str], title: str = "") -> Axis:
+    """The axis across of places with names, from the left."""
+    return Axis(title, low=-0.5, high=len(names) - 0.5, ticks=[*enumerate(names)])
+
+
+def scale_of(values: Sequence[float]) -> tuple[str, float]:
+    """The binary unit that suits an axis up to the highest of some bytes, and its length in bytes."""
+    _, unit = text.size(max(values, default=0.0)).split()
+    return unit, 1024.0 ** text.BINARY.index(unit)

@@ -1,5 +1,7 @@
 """The colours of all figures: Okabe and Ito's, safe for colour-blind readers."""
 
+from ssdlab.view.chart import Dash
+
 BLUE, ORANGE, GREEN, PURPLE, SKY = "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9"
 AMBER, YELLOW, GREY = "#e69f00", "#f0e442", "#7f858c"
 INK, GRID = "#24292f", "#d0d7de"
@@ -19,3 +21,22 @@ VARIABLES = {
     GREY: "--grey",
 }
 """The variables of a page's style sheet, which sets them by colour scheme; figures elsewhere keep these colours."""
+
+_TURNS = (BLUE, ORANGE, GREEN, PURPLE, SKY, AMBER, GREY)
+_DASHES: tuple[Dash, ...] = ("solid", "dashed", "dotted")
+
+
+def colour(index: int) -> str:
+    """The colour of what has none of its own and comes at this place."""
+    return _TURNS[index % len(_TURNS)]
+
+
+def dash(index: int) -> Dash:
+    """The dash of the line at this place: another one when the colours are used up."""
+    return _DASHES[index // len(_TURNS) % len(_DASHES)]
+
+
+def blended(share: float) -> str:
+    """A colour between blue, at 0, and orange, at 1."""
+    low, high = ([int(its[at : at + 2], 16) for at in (1, 3, 5)] for its in (BLUE, ORANGE))
+    return "#" + "".join(f"{round(one + (other - one) * share):02x}" for one, other in zip(low, high, strict=True))

@@ -2,17 +2,14 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import count
 
 import jinja2
 from markupsafe import Markup, escape
 
 from ssdlab import _ssdlab
-from ssdlab.lazy import room
 from ssdlab.view import explore, glossary
 from ssdlab.view import page as pages
 from ssdlab.view.chart import Chart
-from ssdlab.view.colours import VARIABLES
 
 OPEN_SECTIONS = 2
 """Of a page in a notebook, from the first on; the others are folded."""
@@ -33,26 +30,16 @@ def _kind(item: object) -> str:
 
 def render(page: pages.Page) -> str:
     """The page. Equal pages give equal bytes."""
-    numbers = count()
     charts: list[Chart] = []
 
     def inline(figure: pages.Figure, title: str) -> Markup:
-        """A chart to explore, or a figure as inline SVG whose colours follow the page and whose ids are its own."""
-        drawn = figure.draw()
-        if isinstance(drawn, Chart):
-            if drawn.is_empty:
-                return Markup('<p class="soft">{}</p>').format(drawn.panels[0].empty)
-            charts.append(drawn)
-            place = Markup('<div class="chart" role="img" aria-label="{}" data-chart="{}"></div>')
-            return place.format(title, len(charts) - 1)
-        # Whoever has figures of matplotlib has loaded it.
-        code: str = room("view.plots.style").svg(drawn)
-        name = f"f{next(numbers)}"
-        for colour, variable in VARIABLES.items():
-            code = code.replace(colour, f"var({variable})")
-        for reference in ('id="', 'href="#', "url(#"):
-            code = code.replace(reference, f"{reference}{name}-")
-        return Markup(code)
+        """A chart to explore, or why there is none."""
+        chart = figure.draw()
+        if chart.is_empty:
+            return Markup('<p class="soft">{}</p>').format(chart.panels[0].empty)
+        charts.append(chart)
+        place = Markup('<div class="chart" role="img" aria-label="{}" data-chart="{}"></div>')
+        return place.format(title, len(charts) - 1)
 
     return _template("page.html.jinja").render(
         page=page,

@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 if TYPE_CHECKING:
-    from matplotlib import figure
-
     from ssdlab.view.chart import Chart
 
 Style = Literal["", "strong", "soft", "code", "best", "gap", "bad"]
@@ -59,7 +57,7 @@ class Table:
 class Figure:
     """A figure, drawn where it can be shown."""
 
-    draw: "Callable[[], figure.Figure | Chart]"
+    draw: "Callable[[], Chart]"
     title: str = ""
     note: str = ""
 

@@ -7,6 +7,7 @@ from ssdlab.model.result import Result
 from ssdlab.view.chart import Area, Axis, Chart, Heat, Level, Mark, Panel, Spans, nothing
 from ssdlab.view.charts.time import bin_edges, time_axis, time_unit
 from ssdlab.view.colours import BLUE, GREEN, INK, ORANGE, PURPLE
+from ssdlab.view.pages.quantities import CAUSES
 
 KIND_COLOURS = {"read": BLUE, "program": ORANGE, "erase": PURPLE, "copyback": GREEN}
 HOST_CAUSES = ("host", "rmw", "map_load")
@@ -63,7 +64,8 @@ def _heat(result: Result, bin_ns: int, busy_ns: Counts, row: str) -> Heat:
         # Not one of them ever worked: no bin was begun.
         busy_ns, bin_ns = np.zeros((len(busy_ns), 1), np.uint64), result.summary["time"]["elapsed_ns"]
     edges = bin_edges(result, bin_ns, busy_ns.shape[1])
-    return Heat(edges / time_axis(result)[1], busy_ns / np.diff(edges) * 100, BLUE, row)
+    names = [f"{row} {number}" for number in range(len(busy_ns))]
+    return Heat(edges / time_axis(result)[1], busy_ns / np.diff(edges) * 100, BLUE, names)
 
 
 def queue_depth(result: Result) -> Chart:
@@ -112,13 +114,17 @@ def gantt(result: Result) -> Chart:
     unit, scale = time_unit(float(end.max()) - origin)
     kind = np.array(bars.kind)[drawn]
     heights = np.where(bus, 0.5, 0.8)
-    internal = ~np.isin(np.array(bars.cause)[drawn], HOST_CAUSES)
+    cause = np.array(bars.cause)[drawn].tolist()
+    internal = ~np.isin(cause, HOST_CAUSES)
     marks = []
     for name, colour in KIND_COLOURS.items():
         for hatched in (False, True):
             chosen = (kind == name) & (internal == hatched)
             if chosen.any():
-                of_kind = Spans(name, row, (begin - origin) / scale, (end - origin) / scale, heights, colour, hatched)
+                of_kind = Spans(
+                    name, row, (begin - origin) / scale, (end - origin) / scale, heights, colour, hatched,
+                    bars.request[drawn], [CAUSES.get(one, one) for one in cause],
+                )  # fmt: skip
                 marks.append(of_kind.only(chosen))
     since = f" since {text.count(origin)} ns" if origin else ""
     names, dividers = _lane_names(lanes[:LANES], dies_per_channel, planes)

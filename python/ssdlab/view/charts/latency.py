@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 
-from ssdlab.lazy import np
+from ssdlab.lazy import Numbers, np
+from ssdlab.model.columns import LatencyColumns
 from ssdlab.model.result import Result
-from ssdlab.view.chart import Area, Axis, Chart, Line, Mark, Panel, nothing
+from ssdlab.view.chart import Area, Axis, Chart, Dash, Line, Mark, Panel, nothing
 from ssdlab.view.charts.time import bin_edges, course, durations, time_axis
 from ssdlab.view.colours import AMBER, OF_OPERATION
 from ssdlab.view.times import name_of_times
@@ -57,8 +58,8 @@ def response_time(result: Result) -> Chart:
 def histogram(result: Result) -> Chart:
     """Share of the requests of each operation by response time, in bins of equal width on a logarithmic axis."""
     _timed(result)
-    # A flush costs nothing here; what takes no time has no place on a logarithmic axis.
-    shown = {op: columns for op, columns in result.latency.items() if (columns.upper_ns > 1).any()}
+    # A flush costs nothing here.
+    shown = {op: columns for op, columns in result.latency.items() if took_time(columns)}
     if not shown:
         return nothing(NO_TIME)
     low = min(float(np.maximum(columns.lower_ns, 1).min()) for columns in shown.values())
@@ -73,6 +74,30 @@ def histogram(result: Result) -> Chart:
     return Chart([Panel(areas, durations(name_of_times(result.config)), y)])
 
 
+def by_percentile(times: LatencyColumns) -> tuple[Numbers, Numbers]:
+    """The steps of a distribution: shares of requests that are not slower, each a tenth of the slower ones apart, and
+    the longest time of these; no number where they took no time, which has no place on a logarithmic axis.
+    """
+    requests = times.requests.astype(float)
+    total = requests.sum()
+    # The slowest request stands for the last of `total` equal shares, so its line ends amid that.
+    slower = np.append(total - (np.cumsum(requests) - requests), 0.5) / total
+    longest = np.append(times.upper_ns, times.upper_ns[-1]) - 1.0
+    return -np.log10(slower), np.where(longest > 0, longest, np.nan)
+
+
+def percentile_axis(right: float) -> Axis:
+    """The axis of shares of requests that are not slower, as `by_percentile` has them."""
+    nines = range(1, int(right) + 1)
+    ticks = [(float(np.log10(2)), "50 %"), *((n, f"{100 - 100 / 10.0**n:.{max(n - 2, 0)}f} %") for n in nines)]
+    return Axis("share of the operation's requests that are not slower", low=0, high=right, ticks=ticks)
+
+
+def took_time(times: LatencyColumns | None) -> bool:
+    """Whether any request took time; what takes none has no place on a logarithmic axis."""
+    return times is not None and bool((times.upper_ns > 1).any())
+
+
 def percentiles(result: Result) -> Chart:
     """Response times of reads and writes by percentile, and how long they waited where that is known.
 
@@ -82,25 +107,20 @@ def percentiles(result: Result) -> Chart:
     waiting = {} if result.activity is None else result.activity.waiting
     lines, right, lowest = [], 1.0, np.inf
     for op in ("read", "write"):
-        for times, label, dashed in ((result.latency[op], op, False), (waiting.get(op), f"{op}, waiting", True)):
-            # What took no time has no place on a logarithmic axis.
-            if times is None or not (times.upper_ns > 1).any():
+        measured: tuple[tuple[LatencyColumns | None, str, Dash], ...] = (
+            (result.latency[op], op, "solid"),
+            (waiting.get(op), f"{op}, waiting", "dashed"),
+        )
+        for times, label, dash in measured:
+            if times is None or not took_time(times):
                 continue
-            requests = times.requests.astype(float)
-            total = requests.sum()
-            # The slowest request stands for the last of `total` equal shares, so its line ends amid that.
-            slower = np.append(total - (np.cumsum(requests) - requests), 0.5) / total
-            longest = np.append(times.upper_ns, times.upper_ns[-1]) - 1.0
-            x = -np.log10(slower)
-            y = np.where(longest > 0, longest, np.nan)
-            lines.append(Line(label, x, y, OF_OPERATION[op], dashed=dashed, step=True))
+            x, y = by_percentile(times)
+            lines.append(Line(label, x, y, OF_OPERATION[op], dash=dash, step=True))
             right = max(right, float(x[-1]))
-            if not dashed:
+            if dash == "solid":
                 lowest = min(lowest, float(np.nanmin(y)))
     if not lines:
         return nothing(NO_TIME, 3.6)
-    nines = range(1, int(right) + 1)
-    ticks = [(float(np.log10(2)), "50 %"), *((n, f"{100 - 100 / 10.0**n:.{max(n - 2, 0)}f} %") for n in nines)]
-    across = Axis("share of the operation's requests that are not slower", low=0, high=right, ticks=ticks)
     # A wait of a nanosecond is none, and would flatten the rest.
-    return Chart([Panel(lines, across, durations(name_of_times(result.config), low=lowest / 10))], 3.6)
+    y_axis = durations(name_of_times(result.config), low=lowest / 10)
+    return Chart([Panel(lines, percentile_axis(right), y_axis)], 3.6)

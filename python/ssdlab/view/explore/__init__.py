@@ -1,6 +1,6 @@
 """Charts that the reader of a page explores: zoom, values under the pointer, series on and off, logarithms, files.
 
-`charts.js` turns charts into options of ECharts, which a page carries packed: `echarts.min.js.gz` is
+`options.js` turns charts into options of ECharts, which a page carries packed: `echarts.min.js.gz` is
 `dist/echarts.min.js` of the npm package, unchanged but for `gzip -9n`.
 """
 
@@ -15,6 +15,7 @@ from ssdlab.view.chart import Chart
 from ssdlab.view.colours import VARIABLES
 
 HERE = Path(__file__).parent
+SCRIPTS = ("options.js", "requests.js", "charts.js")
 ECHARTS = "6.1.0"
 ECHARTS_SHA256 = "b66b25aeb4df84e33199dc21694014d336d222cbd9deb0e5a7c14bd6aa0d0fd0"
 """Of the file as npm has it."""
@@ -27,11 +28,11 @@ def library() -> str:
 
 def script() -> str:
     """What draws the charts."""
-    return (HERE / "charts.js").read_text(encoding="utf-8")
+    return "".join((HERE / name).read_text(encoding="utf-8") for name in SCRIPTS)
 
 
 def data(charts: list[Chart]) -> str:
-    """Charts as `charts.js` reads them, to stand in a script of a page."""
+    """Charts as `options.js` reads them, to stand in a script of a page."""
     written = json.dumps([_plain(chart) for chart in charts], separators=(",", ":"), allow_nan=False)
     # An end tag within the data would end the script that holds it.
     return written.replace("</", "<\\/")

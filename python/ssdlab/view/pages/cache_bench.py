@@ -27,8 +27,8 @@ def page(found: CacheBench) -> Page:
         partial=f"{len(found.cells)} of {found.asked} cells were measured" if found.partial else "",
         remarks=_remarks(found),
         sections=[
-            *([Section("Pages a second", [Figure(found.plot)], terminal=False)] if len(found.cells) > 1 else []),
-            Section("Hits", [Figure(found.plot_hits)], terminal=False),
+            *([Section("Pages a second", [Figure(found.plot.chart)], terminal=False)] if len(found.cells) > 1 else []),
+            Section("Hits", [Figure(found.plot_hits.chart)], terminal=False),
             Section("Figures", [Table(HEADERS, _rows(found), "Figures", left=2)]),
         ],
         legend=LEGEND,

@@ -33,7 +33,7 @@ def _drawn(found: CacheSimulation | MissRatioCurves) -> list[Section]:
     if len(found.capacities) == 1:
         return []
     note = "Misses of all accesses, against the size of the cache. Caches are empty at first."
-    return [Section("Miss ratios", [Figure(found.plot)], note=note, terminal=False)]
+    return [Section("Miss ratios", [Figure(found.plot.chart)], note=note, terminal=False)]
 
 
 def _headlines(found: CacheSimulation | MissRatioCurves) -> list[tuple[str, str]]:

@@ -36,7 +36,7 @@ def page(found: Calibration) -> Page:
 
 def _drawn(found: Calibration, op: str) -> list[Figure]:
     """The curves; of a single number in flight the table tells all there is."""
-    return [Figure(partial(found.plot, op))] if len(found.in_flight) > 1 else []
+    return [Figure(partial(found.plot.chart, op))] if len(found.in_flight) > 1 else []
 
 
 def _how(found: Calibration) -> str:

@@ -1,10 +1,13 @@
 """The page of a comparison: a column for each case."""
 
+from collections.abc import Iterator
+from functools import partial
 from typing import NamedTuple
 
 from ssdlab import text
 from ssdlab.model.source import source_text
 from ssdlab.study.compare import Comparison, Spread
+from ssdlab.view.charts.latency import took_time
 from ssdlab.view.page import Cell, Figure, Page, Paragraph, Row, Section, Table
 from ssdlab.view.pages.quantities import QUANTITIES, Quantity
 from ssdlab.view.pages.remarks import clock_remark, remarks, sized_by_trace
@@ -49,8 +52,7 @@ def page(found: Comparison, *, all: bool = False) -> Page:
         remarks=notes,
         sections=[
             Section("Settings that differ", [_settings(found)], terminal=False),
-            Section("At a glance", [Figure(found.plot)], terminal=False),
-            Section("Write amplification over the run", [Figure(found.plot_write_amplification)], terminal=False),
+            *_drawn(found),
             Section(
                 "",
                 [
@@ -66,6 +68,23 @@ def page(found: Comparison, *, all: bool = False) -> Page:
         ],
         legend=_legend(found),
     )
+
+
+def _drawn(found: Comparison) -> Iterator[Section]:
+    """What the cases did, and how they differ."""
+    yield Section("At a glance", [Figure(found.plot.chart)], terminal=False)
+    if len(found.runs) > 1:
+        note = "Changes of the means from those of the first case."
+        yield Section("Differences", [Figure(found.plot_differences.chart)], note=note, terminal=False)
+    ops = [op for op in ("read", "write") if any(took_time(one.latency.get(op)) for one in found.results.values())]
+    if ops:
+        note = "Below the curves: how many times the response time of the first case at the same percentile."
+        figures = [Figure(partial(found.plot_latency_percentiles.chart, op), f"{op.capitalize()}s") for op in ops]
+        yield Section("Response time by percentile", figures, note=note, terminal=False)
+    figure = Figure(found.plot_write_amplification.chart)
+    yield Section("Write amplification over the run", [figure], terminal=False)
+    if ops:
+        yield Section("Over simulated time", [Figure(found.plot_course.chart)], terminal=False)
 
 
 def _legend(found: Comparison) -> str:

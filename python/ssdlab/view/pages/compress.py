@@ -46,7 +46,7 @@ def page(found: CompressBench) -> Page:
         remarks=found.corpus.remarks(),
         sections=[
             *(
-                Section(heading, [Figure(partial(found.plot, name))], terminal=False)
+                Section(heading, [Figure(partial(found.plot.chart, name))], terminal=False)
                 for name, heading in FIGURES.items()
                 if name not in BY_PAGE or sum(size is not None for size in found.page_sizes) > 1
             ),

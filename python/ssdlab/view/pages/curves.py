@@ -12,7 +12,7 @@ def page(found: Curves) -> Page:
     headers = (found.x, *(between if found.by else (found.outcome.figure,)))
     rows = [[x, *(estimated(found.outcome.figure, cells.get((x, by))) for by in between)] for x in along]
     averaged = [Paragraph(f"averaged over {', '.join(found.others)}")] if found.others else []
-    figures = [Figure(found.plot), *([Figure(found.plot_map)] if found.by and len(between) > 1 else [])]
+    figures = [Figure(found.plot.chart), *([Figure(found.plot_map.chart)] if found.by and len(between) > 1 else [])]
     seeds = any(one.estimate.half_width is not None for one in found.cells)
     return Page(
         title=f"{found.outcome.figure} over {found.x}" + (f", by {found.by}" if found.by else ""),

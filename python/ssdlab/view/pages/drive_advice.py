@@ -23,7 +23,7 @@ def page(found: DriveAdvice) -> Page:
         partial=f"{left} of {found.study.asked} runs are still to be done" if found.partial else "",
         remarks=[f"{text.count(times)} runs failed: {error}" for error, times in found.study.failures.items()],
         sections=[
-            Section("What spare space buys", [Figure(found.plot)], terminal=False),
+            Section("What spare space buys", [Figure(found.plot.chart)], terminal=False),
             Section("", [Table(headers, rows, left=len(found.study.columns))]),
         ],
         legend="mean ± half the width of its 95 % confidence interval over seeds" if seeds else "",

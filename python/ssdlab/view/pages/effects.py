@@ -51,7 +51,7 @@ def page(found: Effects) -> Page:
         title=f"effects on {figure}, {'more' if found.outcome.large else 'less'} of which is better",
         lead=[Paragraph(found.about, "soft"), Paragraph(f"mean over the design: {write(found.mean)}")],
         remarks=found.notes,
-        sections=[Section("At a glance", [Figure(found.plot)], terminal=False), Section("", items)],
+        sections=[Section("At a glance", [Figure(found.plot.chart)], terminal=False), Section("", items)],
     )
 
 

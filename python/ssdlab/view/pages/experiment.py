@@ -52,10 +52,10 @@ def _section(result: TableResult) -> Section:
         (f"Difference, {table.difference_unit}", "difference"),
     )
     drawn: list[Item] = [
-        Beside([Figure(partial(result.plot, which), title) for title, which in maps if _any(getattr(result, which))])
+        Beside([Figure(partial(result.plot.chart, which), title) for title, which in maps if _any(getattr(result, which))])
     ]
     if _any(result.ours) and _is_course(result):
-        drawn.append(Figure(result.plot_lines))
+        drawn.append(Figure(result.plot_lines.chart))
     words = [*(Paragraph(f"note: {remark}", "gap") for remark in result.remarks), *map(Paragraph, sentences(result))]
     if table.note:
         words.append(Paragraph(table.note, "soft"))

@@ -4,22 +4,29 @@ from collections.abc import Callable
 
 from ssdlab import text
 from ssdlab.study.survey.outcome import Estimate
+from ssdlab.view.chart import FORMS, Form
 
-FORMS: tuple[tuple[str, Callable[[float], str]], ...] = (
-    ("_ns", text.duration),
-    ("bytes_read_per_s", text.bandwidth),
-    ("bytes_written_per_s", text.bandwidth),
-    ("_bytes", text.size),
-    ("write_amplification", text.ratio),
-    ("iops", text.short_count),
-    ("utilisation", text.percent),
-    ("_share", text.percent),
+BY_END: tuple[tuple[str, Form], ...] = (
+    ("_ns", "duration"),
+    ("bytes_read_per_s", "bandwidth"),
+    ("bytes_written_per_s", "bandwidth"),
+    ("_bytes", "size"),
+    ("write_amplification", "ratio"),
+    ("iops", "short count"),
+    ("utilisation", "percent"),
+    ("_share", "percent"),
 )
+
+
+def form_name(figure: str) -> Form:
+    """How an axis writes values of a figure."""
+    return next((name for end, name in BY_END if figure.endswith(end)), "number")
 
 
 def form(figure: str) -> Callable[[float], str]:
     """How values of a figure are written."""
-    return next((form for end, form in FORMS if figure.endswith(end)), _plain)
+    name = form_name(figure)
+    return _plain if name == "number" else FORMS[name]
 
 
 def _plain(value: float) -> str:

@@ -27,7 +27,7 @@ def page(found: Fleet) -> Page:
     if outcomes:
         sections += [
             Section("Distributions over drives", [_distributions(found)]),
-            Section("Cumulative distributions", [Figure(found.plot)], terminal=False),
+            Section("Cumulative distributions", [Figure(found.plot.chart)], terminal=False),
         ]
     return Page(
         title=f"{volumes} volumes on {drives} drives",

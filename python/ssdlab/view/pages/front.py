@@ -19,7 +19,7 @@ def page(found: Front) -> Page:
         title=f"{len(found.front)} of {len(found.candidates)} points are on the front",
         lead=[Paragraph(found.about, "soft")],
         sections=[
-            Section("The front among all points", [Figure(found.plot)], terminal=False),
+            Section("The front among all points", [Figure(found.plot.chart)], terminal=False),
             Section("", [Table(headers, rows, left=len(found.axes))]),
         ],
         legend="no other point is as good in every outcome and better in one",

@@ -9,11 +9,11 @@ from ssdlab.view.page import Facts, Figure, Page, Section, Table
 def page(found: WriteIntervals) -> Page:
     """The page of write intervals."""
     figures = (
-        ("Page writes invalidated as the log grows", found.plot_invalidated),
-        ("Write intervals", found.plot_intervals),
-        ("Writes over time and address", found.plot_time_address),
-        ("Writes of a page", found.plot_frequency),
-        ("Writes on the most written pages", found.plot_concentration),
+        ("Page writes invalidated as the log grows", found.plot_invalidated.chart),
+        ("Write intervals", found.plot_intervals.chart),
+        ("Writes over time and address", found.plot_time_address.chart),
+        ("Writes of a page", found.plot_frequency.chart),
+        ("Writes on the most written pages", found.plot_concentration.chart),
     )
     tiles = [
         ("page writes", text.count(found.page_writes)),

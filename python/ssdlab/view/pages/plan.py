@@ -46,7 +46,7 @@ def page(plan: CachePlan) -> Page:
         partial="stopped while the cache at work was measured" if plan.partial else "",
         remarks=plan.remarks,
         sections=[
-            Section("", [Paragraph(_verdict(plan), "strong"), Figure(plan.plot)]),
+            Section("", [Paragraph(_verdict(plan), "strong"), Figure(plan.plot.chart)]),
             Section("Compressors", [Table(COMPRESSORS, _compressors(plan))]),
             Section("Choices", [Table(CHOICES, _choices(plan), chosen, left=2)]),
             Section("Corrections", [Table(CORRECTIONS, _corrections(plan), mended)]),

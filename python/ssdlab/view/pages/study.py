@@ -31,7 +31,7 @@ def page(found: Study) -> Page:
         partial=f"{left} of {text.count(found.asked)} runs are still to be done" if found.partial else "",
         remarks=[f"{text.count(times)} runs failed: {error}" for error, times in found.failures.items()],
         sections=[
-            *([Section("All axes at once", [Figure(found.plot)], terminal=False)] if outcomes else []),
+            *([Section("All axes at once", [Figure(found.plot.chart)], terminal=False)] if outcomes else []),
             Section("", [Table(headers, rows, left=len(found.columns), most=MOST_ROWS)]),
         ],
         legend="mean ± half the width of its 95 % confidence interval over seeds" if found.plan["seeds"] > 1 else "",

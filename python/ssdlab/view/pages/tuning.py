@@ -15,7 +15,7 @@ def page(found: Tuned) -> Page:
     goals = ", ".join(f"{goal.name} ({goal.sense})" for goal in found.goals)
     constraints = f", with {', '.join(one.name for one in found.constraints)}" if found.constraints else ""
     defined = [f"{goal.name} = {goal.value.text}" for goal in found.goals if goal.name != goal.value.text]
-    figures = [Figure(found.plot), *([Figure(found.plot_front)] if len(found.goals) > 1 else [])]
+    figures = [Figure(found.plot.chart), *([Figure(found.plot_front.chart)] if len(found.goals) > 1 else [])]
     warm = len(found.trials) - len(found.tried)
     counted = f"{text.count(len(found.tried))} trials{f' and {text.count(warm)} points of a study' if warm else ''}"
     return Page(

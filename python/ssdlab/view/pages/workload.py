@@ -18,28 +18,28 @@ TOP = 8
 def page(analysis: TraceAnalysis) -> Page:
     """The page of an analysis."""
     figures = (
-        ("Accesses by address", analysis.plot_ranges, "A request counts where it begins."),
+        ("Accesses by address", analysis.plot_ranges.chart, "A request counts where it begins."),
         (
             "Distance from the request before",
-            analysis.plot_deviations,
+            analysis.plot_deviations.chart,
             f"Number of the range of {text.size(analysis.range_bytes)} in which a request begins, less that of the "
             "request before, of whatever kind; counted by the request's own kind.",
         ),
-        ("Sizes", analysis.plot_sizes, ""),
+        ("Sizes", analysis.plot_sizes.chart, ""),
         (
             "Working set",
-            analysis.plot_working_set,
+            analysis.plot_working_set.chart,
             "Distinct pages of 4 KiB that reads and writes touch in windows of equal numbers of requests.",
         ),
-        ("Reads and writes over the trace", analysis.plot_mix, ""),
+        ("Reads and writes over the trace", analysis.plot_mix.chart, ""),
         (
             "Sequential runs",
-            analysis.plot_runs,
+            analysis.plot_runs.chart,
             "A request continues the run of its kind that ended where it begins, if that is among the runs still open: "
             "the latest 32, and those continued meanwhile.",
         ),
-        ("Time between requests", analysis.plot_gaps, ""),
-        ("Alignment", analysis.plot_alignments, ""),
+        ("Time between requests", analysis.plot_gaps.chart, ""),
+        ("Alignment", analysis.plot_alignments.chart, ""),
     )
     return Page(
         title=source_text(analysis.source),

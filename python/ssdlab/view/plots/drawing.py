@@ -1,6 +1,7 @@
 """Charts as matplotlib draws them."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -8,27 +9,35 @@ from matplotlib.axes import Axes
 from matplotlib.axis import Axis as Drawn
 from matplotlib.colors import LinearSegmentedColormap, to_rgb
 from matplotlib.figure import Figure
-from matplotlib.patches import Patch
+from matplotlib.patches import Patch, StepPatch
 
-from ssdlab import text
 from ssdlab.lazy import room
-from ssdlab.view.chart import Area, Axis, Chart, Columns, Form, Heat, Level, Line, Mark, Panel, Share, Spans
+from ssdlab.view.chart import (
+    FORMS, Area, Axis, Band, Bars, Cells, Chart, Columns, Dash, Form, Heat, Level, Line, Mark, Panel, Points, Share,
+    Spans, Whiskers,
+)  # fmt: skip
 from ssdlab.view.colours import GRID, INK
 from ssdlab.view.plots.style import WIDTH, Canvas, at_values, nothing, styled, written
 
 HATCH = "/////"
 LEGEND_COLUMNS = 4
+ROWS_IN_SMALL = 8
+"""From so many names on they are written small."""
+STRONGEST = 0.55
+"""Of the colour of a cell, so that what is written in it can be read."""
+DASHES: dict[Dash, str] = {"solid": "-", "dashed": "--", "dotted": ":"}
 
 
-def _power_of_ten(nanoseconds: float) -> str:
-    """A power of ten of nanoseconds, as an axis names it."""
-    number, unit = text.duration(nanoseconds).split()
-    return f"{float(number.replace(',', '')):g} {unit}"
+def _on_axis(form: Form) -> Callable[[float], str]:
+    """What writes the values of an axis: without the zeros at the end of a fraction, and negative ones as well."""
 
+    def write(value: float) -> str:
+        number, *unit = FORMS[form](abs(value)).split()
+        if unit and "." in number:
+            number = number.rstrip("0").rstrip(".")
+        return " ".join([f"{'-' if value < 0 else ''}{number}", *unit])
 
-FORMS: dict[Form, Callable[[float], str]] = {
-    "count": text.count, "short count": text.short_count, "duration": _power_of_ten,
-}  # fmt: skip
+    return write
 
 
 class Drawing(Canvas):
@@ -51,14 +60,14 @@ def drawn(chart: Chart, title: str = "chart") -> Figure:
         panels = [figure.add_subplot()]
     else:
         ratios = [panel.height for panel in chart.panels]
-        panels = list(figure.subplots(len(chart.panels), sharex=True, height_ratios=ratios))
+        panels = list(figure.subplots(len(chart.panels), sharex=chart.shared, height_ratios=ratios))
     for axes, panel in zip(panels, chart.panels, strict=True):
-        _draw(figure, axes, panel, last=axes is panels[-1])
+        _draw(axes, panel, named=axes is panels[-1] or not chart.shared)
     _legend(figure, chart)
     return figure
 
 
-def _draw(figure: Figure, axes: Axes, panel: Panel, *, last: bool) -> None:
+def _draw(axes: Axes, panel: Panel, *, named: bool) -> None:
     if not panel.marks:
         nothing(axes, panel.empty)
         return
@@ -74,7 +83,7 @@ def _draw(figure: Figure, axes: Axes, panel: Panel, *, last: bool) -> None:
         axes.patch.set_visible(False)
     for height in panel.dividers:
         axes.axhline(height, color=GRID, linewidth=0.8)
-    _scale(axes, "x", panel.x if last else Axis(low=panel.x.low, high=panel.x.high))
+    _scale(axes, "x", panel.x if named else replace(panel.x, title=""))
     _scale(axes, "y", panel.y)
     if panel.title or panel.note:
         axes.set_title(panel.title or panel.note, fontsize=10 if panel.title else 9, loc="left")
@@ -84,13 +93,13 @@ def _scale(axes: Axes, side: Literal["x", "y"], of: Axis) -> None:
     axis: Drawn = axes.xaxis if side == "x" else axes.yaxis
     limit = axes.set_xlim if side == "x" else axes.set_ylim
     if of.log:
-        axes.set(**{f"{side}scale": "log"})
-    if of.form in FORMS:
-        written(axis, FORMS[of.form], whole=of.whole)
+        axes.set(**{f"{side}scale": "log"}, base=2) if of.form == "size" else axes.set(**{f"{side}scale": "log"})
+    if of.form != "number":
+        written(axis, _on_axis(of.form), whole=of.whole)
     if of.ticks:
         names = dict(of.ticks)
         at_values(axis, list(names), lambda value: names[value])
-        axis.set_tick_params(labelsize=8 if len(names) > 8 else 10)
+        axis.set_tick_params(labelsize=8 if len(names) > ROWS_IN_SMALL else 10)
     if of.low is not None or of.high is not None:
         limit(of.low, of.high)
     elif side == "x":
@@ -108,19 +117,39 @@ def _mark(mark: Mark, axes: Axes) -> None:
 
 def _line(line: Line, axes: Axes) -> None:
     # Beside other lines a single point is a dot.
-    marker = "." if np.isfinite(line.y).sum() == 1 else ""
-    dash = "--" if line.dashed else "-"
+    marker = "o" if line.dots else "." if np.isfinite(line.y).sum() == 1 else ""
     style = "steps-post" if line.step else "default"
     axes.plot(
-        line.x, line.y, marker=marker, color=line.colour, alpha=line.opacity, linewidth=line.width, linestyle=dash,
-        drawstyle=style, label=line.name or None,
+        line.x, line.y, marker=marker, markersize=3 if line.dots else None, color=line.colour, alpha=line.opacity,
+        linewidth=line.width, linestyle=DASHES[line.dash], drawstyle=style, label=line.name or None,
     )  # fmt: skip
 
 
+def _points(points: Points, axes: Axes) -> None:
+    axes.plot(points.x, points.y, "o", color=points.colour, markersize=points.size, label=points.name or None)
+
+
+def _band(band: Band, axes: Axes) -> None:
+    axes.fill_between(band.x, band.low, band.high, color=band.colour, alpha=0.2, linewidth=0)
+
+
+def _whiskers(of: Whiskers, axes: Axes) -> None:
+    middle, half = (of.low + of.high) / 2, (of.high - of.low) / 2
+    place = (middle, of.at, None, half) if of.along else (of.at, middle, half, None)
+    axes.errorbar(*place, fmt="none", ecolor=of.colour, elinewidth=0.8, capsize=2)
+
+
 def _area(area: Area, axes: Axes) -> None:
-    axes.stairs(area.heights, area.edges, color=area.colour, alpha=area.opacity, fill=True, label=area.name or None)
+    below = np.zeros(len(area.heights))
+    for step in axes.patches:
+        if area.stacked and isinstance(step, StepPatch):
+            below = np.asarray(step.get_data().values)
+    top = below + area.heights
+    axes.stairs(
+        top, area.edges, baseline=below, color=area.colour, alpha=area.opacity, fill=True, label=area.name or None
+    )
     if area.outlined:
-        axes.stairs(area.heights, area.edges, color=area.colour, linewidth=1.2)
+        axes.stairs(top, area.edges, color=area.colour, linewidth=1.2)
 
 
 def _columns(columns: Columns, axes: Axes) -> None:
@@ -130,8 +159,12 @@ def _columns(columns: Columns, axes: Axes) -> None:
 
 
 def _level(level: Level, axes: Axes) -> None:
-    dash = "--" if level.dashed else "-"
-    axes.axhline(level.height, color=level.colour, linewidth=1.2, linestyle=dash, label=level.name)
+    draw = axes.axvline if level.upright else axes.axhline
+    draw(level.height, color=level.colour, linewidth=1.2, linestyle=DASHES[level.dash], label=level.name)
+
+
+def _bars(bars: Bars, axes: Axes) -> None:
+    axes.barh(bars.rows, bars.lengths, bars.thickness, color=bars.colour, label=bars.name or None)
 
 
 def _share(share: Share, axes: Axes) -> None:
@@ -141,14 +174,27 @@ def _share(share: Share, axes: Axes) -> None:
     axes.barh(range(len(begun)), share.lengths, left=begun, height=0.6, color=share.colour, label=share.name)
 
 
-def _heat(heat: Heat, axes: Axes) -> None:
+def _ramp(colour: str, strongest: float = 1.0) -> LinearSegmentedColormap:
     # Opacity rather than colour, so that it reads on any page.
-    ramp = [(*to_rgb(heat.colour), opacity) for opacity in (0.0, 1.0)]
-    rows = len(heat.percent)
+    return LinearSegmentedColormap.from_list("heat", [(*to_rgb(colour), opacity) for opacity in (0.0, strongest)])
+
+
+def _heat(heat: Heat, axes: Axes) -> None:
+    rows = len(heat.values)
     width = heat.edges[1] - heat.edges[0]
     extent = (0, len(heat.edges[1:]) * width, rows - 0.5, -0.5)
-    colours = LinearSegmentedColormap.from_list("heat", ramp)
-    axes.imshow(heat.percent, colours, vmin=0, vmax=100, aspect="auto", interpolation="none", extent=extent)
+    values, most = (np.log1p(heat.values), np.log1p(heat.most)) if heat.log else (heat.values, heat.most)
+    axes.imshow(values, _ramp(heat.colour), vmin=0, vmax=most, aspect="auto", interpolation="none", extent=extent)
+    axes.grid(visible=False)
+
+
+def _cells(cells: Cells, axes: Axes) -> None:
+    for sign, colour in ((1, cells.colour), (-1, cells.below)):
+        strengths = np.clip(np.nan_to_num(sign * cells.strengths), 0, 1)
+        axes.imshow(strengths, _ramp(colour, STRONGEST), vmin=0, vmax=1, aspect="auto", interpolation="none")
+    for row, texts in enumerate(cells.texts):
+        for column, written_there in enumerate(texts):
+            axes.text(column, row, written_there, ha="center", va="center", fontsize=8.5)
     axes.grid(visible=False)
 
 
@@ -160,16 +206,21 @@ def _spans(spans: Spans, axes: Axes) -> None:
 
 
 _MARKS: dict[type[Mark], Callable[..., None]] = {
-    Line: _line, Area: _area, Columns: _columns, Level: _level, Share: _share, Heat: _heat, Spans: _spans,
+    Line: _line, Points: _points, Band: _band, Whiskers: _whiskers, Area: _area, Columns: _columns, Level: _level,
+    Bars: _bars, Share: _share, Heat: _heat, Cells: _cells, Spans: _spans,
 }  # fmt: skip
 
 
 def _legend(figure: Figure, chart: Chart) -> None:
     """Above the axes: marks may be anywhere in them."""
-    handles = [handle for axes in figure.axes for handle in axes.get_legend_handles_labels()[0]]
+    named = {
+        str(name): handle for axes in figure.axes for handle, name in zip(*axes.get_legend_handles_labels(), strict=True)
+    }
+    handles = [*named.values()]
     spans = [mark for panel in chart.panels for mark in panel.marks if isinstance(mark, Spans)]
     handles += [Patch(facecolor=colour, label=name) for name, colour in {one.name: one.colour for one in spans}.items()]
     if any(one.hatched for one in spans):
         handles.append(Patch(facecolor="none", edgecolor=INK, hatch=HATCH, label=chart.hatching))
     if handles:
-        figure.legend(handles=handles, loc="outside upper center", ncols=min(len(handles), LEGEND_COLUMNS))
+        columns = min(len(handles), LEGEND_COLUMNS)
+        figure.legend(handles=handles, loc="outside upper center", ncols=columns, title=chart.legend or None)

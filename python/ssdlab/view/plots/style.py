@@ -11,15 +11,9 @@ from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
-from ssdlab import text
-from ssdlab.view.colours import AMBER, BLUE, GREEN, GREY, GRID, INK, ORANGE, PURPLE, SKY
+from ssdlab.view.colours import GRID, INK
 
 P = ParamSpec("P")
-
-COLOURS = (BLUE, ORANGE, GREEN, PURPLE, SKY, AMBER, GREY)
-"""Of what has no colour of its own, in turns."""
-DASHES = ("-", "--", ":")
-"""Of lines, changed when the colours are used up."""
 
 STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",
@@ -80,26 +74,10 @@ def svg(figure: Figure) -> str:
     return whole[whole.index("<svg") :]
 
 
-def canvas(height: float = 3.2) -> tuple[Canvas, Axes]:
-    """A new figure of the common width, `height` inches high."""
-    figure = Canvas(figsize=(WIDTH, height), layout="constrained")
-    return figure, figure.add_subplot()
-
-
 def nothing(axes: Axes, why: str) -> None:
     """Says why there is nothing to draw."""
     axes.set_axis_off()
     axes.text(0.5, 0.5, why, ha="center", va="center", transform=axes.transAxes)
-
-
-def colour(index: int) -> str:
-    """The colour of what comes at this place."""
-    return COLOURS[index % len(COLOURS)]
-
-
-def dash(index: int) -> str:
-    """The dash of what comes at this place."""
-    return DASHES[index // len(COLOURS) % len(DASHES)]
 
 
 def written(axis: Axis, form: Callable[[float], str], *, whole: bool = False) -> None:
@@ -116,14 +94,3 @@ def at_values(axis: Axis, values: Sequence[float], form: Callable[[float], str])
     axis.set_major_locator(FixedLocator(values))
     axis.set_minor_locator(NullLocator())
     axis.set_major_formatter(FuncFormatter(lambda value, _: form(value)))
-
-
-def power(bytes: float) -> str:
-    """A power of two of bytes, as an axis names it."""
-    number, unit = text.size(bytes).split()
-    return f"{float(number.replace(',', '')):g} {unit}"
-
-
-def on_the_right(axes: Axes, title: str | None = None) -> None:
-    """A legend beside the axes, where it hides nothing."""
-    axes.legend(title=title, loc="center left", bbox_to_anchor=(1.01, 0.5))

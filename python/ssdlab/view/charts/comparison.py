@@ -1,0 +1,174 @@
+"""Charts of a comparison: a case has the same colour in all of them."""
+
+from collections.abc import Iterator
+
+from ssdlab import text
+from ssdlab.lazy import Numbers, np
+from ssdlab.model.result import Result
+from ssdlab.study.compare import Comparison, Spread
+from ssdlab.view.chart import FORMS, Axis, Bars, Chart, Form, Level, Line, Mark, Panel, Whiskers, nothing, rows
+from ssdlab.view.charts.latency import by_percentile, percentile_axis, took_time
+from ssdlab.view.charts.time import durations, time_unit
+from ssdlab.view.colours import GREY, INK, colour, dash
+from ssdlab.view.pages.quantities import Quantity
+from ssdlab.view.pages.result import HEADLINES, OF_A_DRIVE
+
+MOST_CHANGE = 1_000.0
+"""Percent; a change beyond would flatten the others."""
+FORM_OF: dict[object, Form] = {write: name for name, write in FORMS.items()}
+
+
+def _name(label: str) -> str:
+    return text.path(label)[:40]
+
+
+def _measured(found: Comparison) -> Iterator[tuple[Quantity, dict[str, Spread]]]:
+    """The quantities that a person looks for first, with the spreads of the cases that have them; one that is zero in
+    all cases is none to look for.
+    """
+    for quantity in (*HEADLINES, *OF_A_DRIVE):
+        values = {
+            label: [value for one in runs if (value := quantity.value(one.summary)) is not None]
+            for label, runs in found.runs.items()
+        }
+        if any(map(any, values.values())):
+            yield quantity, {label: Spread.of(of) for label, of in values.items() if of}
+
+
+def headlines(found: Comparison) -> Chart:
+    """The figures that a person looks for first, a bar for each case; thin lines are standard deviations over seeds."""
+    labels = [*found.runs]
+    panels = []
+    for quantity, spreads in _measured(found):
+        marks: list[Mark] = []
+        for label, (mean, deviation) in spreads.items():
+            at = labels.index(label)
+            row = np.array([float(at)])
+            marks.append(Bars(_name(label), row, np.array([mean]), colour(at), 0.7))
+            if deviation:
+                low, high = np.array([mean - deviation]), np.array([mean + deviation])
+                marks.append(Whiskers(_name(label), row, low, high, INK, along=True))
+        across = Axis("", FORM_OF[quantity.format], low=0)
+        panels.append(Panel(marks, across, rows([_name(label) for label in labels]), title=quantity.label))
+    if not panels:
+        return nothing("No case has a figure to draw.", 1.6)
+    return Chart(panels, 0.4 + len(panels) * (0.7 + 0.2 * len(labels)), shared=False)
+
+
+def differences(found: Comparison) -> Chart:
+    """By how much each case differs from the first one in the figures that a person looks for first."""
+    first, *others = found.runs
+    changes: dict[str, dict[str, float]] = {}
+    for quantity, spreads in _measured(found):
+        base = spreads.get(first)
+        if base and base.mean:
+            changes[quantity.label] = {
+                label: 100 * (spreads[label].mean / base.mean - 1) for label in others if label in spreads
+            }
+    if not others or not changes:
+        return nothing("There is nothing to compare with the first case.", 1.6)
+    thickness = 0.8 / len(others)
+    marks: list[Mark] = []
+    for number, label in enumerate(others):
+        its = [(row, of[label]) for row, of in enumerate(changes.values()) if label in of]
+        at = np.array([row + (number - (len(others) - 1) / 2) * thickness for row, _ in its])
+        lengths = np.array([change for _, change in its])
+        marks.append(Bars(_name(label), at, lengths, colour(number + 1), thickness * 0.95))
+    shown = np.clip([0.0, *(change for of in changes.values() for change in of.values())], None, MOST_CHANGE)
+    low, high = float(shown.min()) * 1.05, float(shown.max()) * 1.05
+    across = Axis(f"change from {_name(first)} (%)", low=low, high=high if high > low else low + 1)
+    return Chart([Panel(marks, across, rows([*changes]))], 1.2 + len(changes) * max(0.25, 0.12 * len(others)))
+
+
+def percentiles(found: Comparison, op: str = "read") -> Chart:
+    """Response times of an operation by percentile with the first seed of each case, and below them how many times
+    those of the first case they are.
+    """
+    curves: dict[int, tuple[Numbers, Numbers]] = {}
+    for at, result in enumerate(found.results.values()):
+        times = result.latency.get(op)
+        if times is not None and took_time(times):
+            curves[at] = by_percentile(times)
+    if not curves:
+        return nothing(f"No {op} took any time.", 3.6)
+    labels = [*found.results]
+    lines = [Line(_name(labels[at]), x, y, colour(at), dash=dash(at), step=True) for at, (x, y) in curves.items()]
+    right = max(1.0, *(float(x[-1]) for x, _ in curves.values()))
+    across = percentile_axis(right)
+    lowest = min(float(np.nanmin(y)) for _, y in curves.values())
+    above = Panel(lines, across, durations(f"response time of {op}s", low=lowest / 1.5), height=2.0)
+    if 0 not in curves or len(curves) == 1:
+        return Chart([above], 3.6)
+    times = [
+        Line(_name(labels[at]), *_times_of(curves[0], curve), colour(at), dash=dash(at), step=True)
+        for at, curve in curves.items()
+        if at
+    ]
+    below = Panel([Level("", 1.0, GREY), *times], across, Axis(f"times {_name(labels[0])[:14]}", log=True))
+    return Chart([above, below], 5.0)
+
+
+def _times_of(first: tuple[Numbers, Numbers], other: tuple[Numbers, Numbers]) -> tuple[Numbers, Numbers]:
+    """How many times the first distribution another one is, at every step of both, as far as both go."""
+    x = np.union1d(first[0], other[0])
+    x = x[x <= min(first[0][-1], other[0][-1])]
+    here, there = (of[1][np.clip(np.searchsorted(of[0], x, side="right") - 1, 0, None)] for of in (other, first))
+    return x, here / there
+
+
+def write_amplification(found: Comparison) -> Chart:
+    """Write amplification of the run so far of each case, with its first seed."""
+    lines = []
+    for row, (label, result) in enumerate(found.results.items()):
+        host = np.cumsum(result.series["host_pages_written"].astype(float))
+        flash = np.cumsum(result.series["flash_pages_programmed"].astype(float))
+        wrote = host > 0
+        if wrote.sum() > 1:
+            x = result.series["requests"].astype(float)[wrote]
+            lines.append(Line(_name(label), x, flash[wrote] / host[wrote], colour(row), 1.5, dash=dash(row)))
+    if not lines:
+        return nothing("The host wrote too little for a curve.")
+    return Chart([Panel(lines, Axis("requests replayed", "short count"), Axis("write amplification so far"))])
+
+
+def course(found: Comparison) -> Chart:
+    """Requests per second and mean response times of each epoch over simulated time, with the first seed of each case."""
+    timed = {
+        at: result
+        for at, result in enumerate(found.results.values())
+        if result.summary["time"] is not None and result.summary["time"]["elapsed_ns"]
+    }
+    if not timed:
+        return nothing("Time was not modelled.")
+    labels = [*found.results]
+    longest = max(float(result.summary["time"]["elapsed_ns"]) for result in timed.values())
+    unit, scale = time_unit(longest)
+    across = Axis(f"simulated time ({unit})", low=0, high=longest / scale, over_time=True)
+
+    def drawn(title: str, form: Form, of: "dict[int, Numbers]", *, log: bool) -> Panel:
+        lines = [
+            Line(_name(labels[at]), timed[at].series["time_ns"] / scale, values, colour(at), 1.3, dash=dash(at))
+            for at, values in of.items()
+            if np.isfinite(values).any()
+        ]
+        return Panel(lines, across, Axis(title, form, low=None if log else 0, log=log))
+
+    panels = [drawn("requests/s", "short count", {at: _rate(one) for at, one in timed.items()}, log=False)]
+    for op in ("read", "write"):
+        means = drawn(f"{op}s, mean", "duration", {at: _mean_ns(one, op) for at, one in timed.items()}, log=True)
+        panels += [means] if means.marks else []
+    return Chart(panels, 0.8 + 1.7 * len(panels))
+
+
+def _rate(result: Result) -> Numbers:
+    """Requests per second of each epoch; no number where no time passed."""
+    took_ns = np.diff(result.series["time_ns"].astype(float), prepend=0.0)
+    done = np.diff(result.series["requests"].astype(float), prepend=0.0)
+    return np.divide(done, took_ns, out=np.full_like(done, np.nan), where=took_ns > 0) * 1e9
+
+
+def _mean_ns(result: Result, op: str) -> Numbers:
+    """The mean response time of each epoch; no number where none took time."""
+    total = result.series[f"{op}_latency_sum_ns"].astype(float)
+    requests = result.series[f"{op}_requests"].astype(float)
+    return np.divide(total, requests, out=np.full_like(total, np.nan), where=total > 0)

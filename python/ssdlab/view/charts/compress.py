@@ -1,0 +1,124 @@
+"""Charts of a measurement of codecs: those of Harper 2018 that compare compressors."""
+
+from collections.abc import Callable
+
+from ssdlab import text
+from ssdlab.analyse.compress import Cell, CompressBench
+from ssdlab.lazy import Numbers, np
+from ssdlab.view.chart import Axis, Band, Bars, Chart, Line, Mark, Panel, Whiskers, nothing, rows
+from ssdlab.view.colours import BLUE, GREY, colour
+from ssdlab.view.pages.compress import size_text, threads_text
+
+MOST_FILES = 24
+"""Files drawn by themselves; more could not be told apart."""
+
+
+def _largest(found: CompressBench) -> int | None:
+    """Whole files, or the largest page measured."""
+    return None if None in found.page_sizes else max(size for size in found.page_sizes if size is not None)
+
+
+def _usual(found: CompressBench) -> int | None:
+    """The 8 KiB of the document, or the first size measured."""
+    return 8192 if 8192 in found.page_sizes else found.page_sizes[0]
+
+
+def _beside(number: int, of: int, count: int) -> tuple[Numbers, float]:
+    """Where the bars of one of some groups lie in each of `count` rows, and how thick they are."""
+    thickness = 0.8 / of
+    return np.arange(count) + (number - (of - 1) / 2) * thickness, thickness * 0.95
+
+
+def overall(found: CompressBench) -> Chart:
+    """Ratio of each codec over all files, by bytes and as the mean of the files (figure 6a)."""
+    cells = [found.cell(codec, _largest(found)) for codec in found.codecs]
+    marks = []
+    for number, (name, field, its) in enumerate((("by bytes", "ratio", BLUE), ("mean of files", "mean_ratio", GREY))):
+        at, thickness = _beside(number, 2, len(cells))
+        marks.append(Bars(name, at, np.array([getattr(cell, field) for cell in cells], float), its, thickness))
+    across = Axis(f"ratio, {size_text(_largest(found))}", low=0)
+    return Chart([Panel(marks, across, rows(found.codecs))], 1.2 + 0.36 * len(cells))
+
+
+def files(found: CompressBench) -> Chart:
+    """Ratio of each file with each codec (figure 6b)."""
+    members = found.corpus.members[:MOST_FILES]
+    marks = []
+    for index, codec in enumerate(found.codecs):
+        at, thickness = _beside(index, len(found.codecs), len(members))
+        ratios = [file.ratio for file in found.cell(codec, _largest(found)).files[: len(members)]]
+        marks.append(Bars(codec, at, np.array(ratios, float), colour(index), thickness))
+    names = rows([text.path(member.name)[-32:] for member in members])
+    across = Axis(f"ratio, {size_text(_largest(found))}", low=0)
+    return Chart([Panel(marks, across, names)], 1.2 + 0.32 * len(members))
+
+
+def _by_page(found: CompressBench, label: str, value: Callable[[Cell], tuple[float, float, float]]) -> Chart:
+    """A curve for each codec against the size of a page: median, with the range of the runs."""
+    sizes = sorted(size for size in found.page_sizes if size is not None)
+    if not sizes:
+        return nothing("No pages were measured, only whole files.")
+    at = np.array(sizes, float)
+    marks: list[Mark] = []
+    for index, codec in enumerate(found.codecs):
+        middle, low, high = np.array([value(found.cell(codec, size)) for size in sizes], float).T
+        if (high > low).any():
+            marks.append(Band(codec, at, low, high, colour(index)))
+        marks.append(Line(codec, at, middle, colour(index), dots=True))
+    across = Axis("page", "size", log=True, ticks=[(size, text.size(size)) for size in sizes])
+    return Chart([Panel(marks, across, Axis(label, low=0))])
+
+
+def ratio(found: CompressBench) -> Chart:
+    """Ratio over all files by size of a page (figures 7a to 7d)."""
+    return _by_page(found, "ratio by bytes", lambda cell: (cell.ratio, cell.ratio, cell.ratio))
+
+
+def compress(found: CompressBench) -> Chart:
+    """Processor time to compress a page (figure 8a)."""
+    name = f"µs to compress a page, {threads_text(found.threads[0])}"
+    return _by_page(
+        found, name, lambda cell: (cell.compress_cpu_us.median, cell.compress_cpu_us.low, cell.compress_cpu_us.high)
+    )
+
+
+def decompress(found: CompressBench) -> Chart:
+    """Processor time to restore a page (figure 8b)."""
+    name = f"µs to restore a page, {threads_text(found.threads[0])}"
+    return _by_page(
+        found,
+        name,
+        lambda cell: (cell.decompress_cpu_us.median, cell.decompress_cpu_us.low, cell.decompress_cpu_us.high),
+    )
+
+
+def rate(found: CompressBench) -> Chart:
+    """Pages compressed and restored each second by all threads (figures 9a to 9d)."""
+    size = _usual(found)
+    panels = []
+    for title, field in (("compressed", "compress"), ("restored", "decompress")):
+        marks: list[Mark] = []
+        for index, threads in enumerate(found.threads):
+            rates = [getattr(found.cell(codec, size, threads), f"{field}_bytes_s") for codec in found.codecs]
+            low, median, high = (np.array([getattr(one, of) / 1e6 for one in rates]) for of in ("low", "median", "high"))
+            at, thickness = _beside(index, len(found.threads), len(rates))
+            name = threads_text(threads)
+            marks.append(Bars(name, at, median, colour(index), thickness))
+            marks.append(Whiskers(name, at, np.minimum(low, median), np.maximum(high, median), GREY, along=True))
+        panels.append(Panel(marks, Axis(f"MB/s {title}, {size_text(size)}", low=0), rows(found.codecs)))
+    return Chart(panels, 1.6 + 0.5 * len(found.codecs), shared=False)
+
+
+FIGURES: dict[str, Callable[[CompressBench], Chart]] = {
+    "overall": overall,
+    "files": files,
+    "ratio": ratio,
+    "compress": compress,
+    "decompress": decompress,
+    "rate": rate,
+}
+
+
+def draw(found: CompressBench, figure: str) -> Chart:
+    """A figure by its name: `overall`, `files`, `ratio`, `compress`, `decompress` or `rate`."""
+    return FIGURES[figure](found)

@@ -1,0 +1,78 @@
+"""Charts of a table of an experiment."""
+
+from collections.abc import Sequence
+
+from ssdlab import text
+from ssdlab.lazy import Numbers, np
+from ssdlab.study.experiments.result import Array, TableResult, Which
+from ssdlab.view.chart import Axis, Cells, Chart, Line, Mark, Panel, places, rows
+from ssdlab.view.colours import BLUE, GREEN, ORANGE, PURPLE, SKY, blended
+from ssdlab.view.pages import experiment as words
+
+PALETTE = (BLUE, ORANGE, GREEN, PURPLE, SKY)
+
+
+def heat_map(result: TableResult, which: Which = "ours") -> Chart:
+    """Heat map of the document's values, of ours, or of the difference; winners carry a star.
+
+    Raises:
+        ValueError: If there is no such value in any cell.
+    """
+    values: Array = getattr(result, which)
+    if np.isnan(values).all():
+        raise ValueError(f"{result.table.name} has no values to draw: {which} is empty in every cell")
+    write = words.signed if which == "difference" else words.number_format(result.document, result.ours)
+    stars = result.stars(which)
+    texts = [
+        [
+            text.MISSING if np.isnan(value) else f"{write(float(value))} *" if (row, column) in stars else write(value)
+            for column, value in enumerate(its)
+        ]
+        for row, its in enumerate(values.tolist())
+    ]
+    across = places(result.columns, result.table.columns.name.replace("_", " "))
+    down = rows(result.rows, result.table.rows.name.replace("_", " "))
+    cells = Cells(_strengths(result, which), texts, BLUE if which != "difference" else ORANGE, BLUE)
+    return Chart([Panel([cells], across, down)], max(1.6, 0.36 * len(values) + 1.1))
+
+
+def _strengths(result: TableResult, which: Which) -> Numbers:
+    if which == "difference":
+        # Same colour for the same distance either way; a table that is right to 0.1 % stays pale.
+        limit = max(1.0, float(np.nanmax(np.abs(result.difference))))
+        return result.difference / limit
+    # One scale for both tables, unless their levels are not comparable.
+    values: Array = getattr(result, which)
+    shown = values if result.table.anchor else np.array([result.document, result.ours])
+    low, high = float(np.nanmin(shown)), float(np.nanmax(shown))
+    return (values - low) / ((high - low) or 1.0)
+
+
+def lines(result: TableResult) -> Chart:
+    """Ours as lines and the document's as dashed ones, along the axis whose labels are in an order.
+
+    Raises:
+        ValueError: If neither axis is, as its labels hold no numbers.
+    """
+    along = words.ordered(result)
+    if along is None:
+        raise ValueError(f"{result.table.name} has no axis in an order: neither rows nor columns are numbers")
+    table = result.table
+    ours, document = (result.ours.T, result.document.T) if along == "rows" else (result.ours, result.document)
+    x, names = (table.rows, table.columns) if along == "rows" else (table.columns, table.rows)
+    at = np.arange(len(x.labels), dtype=float)
+    marks: list[Mark] = []
+    for name, colour, here, there in zip(names.labels, _colours(names.labels), ours, document, strict=True):
+        marks.append(Line(name, at, here, colour, 1.5, dots=True))
+        marks.append(Line(f"{name}, document", at, there, colour, 1.1, dash="dashed"))
+    if table.reference is None:
+        marks = marks[::2]
+    y = Axis(table.unit or table.title)
+    return Chart([Panel(marks, places(x.labels, x.name.replace("_", " ")), y)], 3.6, legend=names.name.replace("_", " "))
+
+
+def _colours(labels: Sequence[str]) -> list[str]:
+    if len(labels) <= len(PALETTE):
+        return [*PALETTE[: len(labels)]]
+    # Neighbours alike, as the labels are in an order.
+    return [blended(at / (len(labels) - 1)) for at in range(len(labels))]

@@ -1,0 +1,89 @@
+"""Charts of write intervals."""
+
+from ssdlab import text
+from ssdlab.analyse.intervals import WriteIntervals
+from ssdlab.lazy import Counts, Numbers, np
+from ssdlab.view.chart import Area, Axis, Chart, Heat, Level, Line, Mark, Panel, Points, nothing
+from ssdlab.view.colours import BLUE, GREEN, INK, ORANGE, SKY
+
+MARKED_ADDRESSES = 5
+
+
+def _half_octaves(highest: int) -> Numbers:
+    """Whole numbers some 1.4 apart from 1 to beyond `highest`."""
+    edges: Numbers = np.unique(np.round(2 ** (np.arange(0, 130) / 2)).astype(float))
+    return edges[: int(np.searchsorted(edges, highest, side="right")) + 1]
+
+
+def _shares(values: Counts, weights: Counts, colour: str, title: str, of: str) -> Panel:
+    """Weights by value on a logarithmic axis, in percent of all of them."""
+    edges = _half_octaves(int(values.max()))
+    counts, _ = np.histogram(values, edges, weights=weights.astype(float))
+    across = Axis(title, "short count", float(edges[0]), float(edges[-1]), log=True)
+    return Panel([Area("", edges, counts * 100 / weights.sum(), colour)], across, Axis(of, low=0))
+
+
+def intervals(result: WriteIntervals) -> Chart:
+    """Page writes by interval, the logs marked."""
+    histogram = result.histogram
+    if not histogram.writes.size:
+        return nothing("No page was written twice.", 3.6)
+    drawn = _shares(
+        histogram.lower, histogram.writes, BLUE, "write interval (page writes)", "share of overwrites (%)"
+    )
+    logs = [
+        Level(f"log of {log}", float(pages), ORANGE, upright=True)
+        for log, pages in zip(result.logs, result.windows.log_pages.tolist(), strict=True)
+        if drawn.x.high is not None and pages < drawn.x.high
+    ]
+    return Chart([Panel([*drawn.marks, *logs], drawn.x, drawn.y)], 3.6)
+
+
+def invalidated(result: WriteIntervals) -> Chart:
+    """The share of page writes invalidated before their eviction as the log grows; dots are the logs asked for."""
+    log_pages, share = result.curve()
+    size = log_pages / result.written_pages * 100
+    asked = result.windows.log_pages / result.written_pages * 100
+    hot, warm = (
+        column / result.page_writes * 100 for column in (result.windows.hot_writes, result.windows.warm_writes)
+    )
+    right = max(100.0, float(asked.max(initial=0)) * 1.1)
+    # Beyond the longest interval nothing more is invalidated.
+    size, share = np.append(size, max(2 * right, size[-1])), np.append(share, share[-1]) * 100
+    marks: list[Mark] = [
+        Line("with a second chance", size / 2, share, GREEN, step=True),
+        Line("first in, first out", size, share, BLUE, step=True),
+        Points("with a second chance", asked, hot + warm, GREEN),
+        Points("first in, first out", asked, hot, BLUE),
+    ]
+    across = Axis("log (% of the written pages)", low=0, high=right)
+    return Chart([Panel(marks, across, Axis("page writes invalidated (%)", low=0, high=100))])
+
+
+def time_address(result: WriteIntervals) -> Chart:
+    """Page writes over time and address; the denser, the darker, on a logarithmic scale."""
+    counts = result.time_address.T.astype(float)
+    low, high = (page * result.page_bytes for page in result.extent_pages)
+    rows = len(counts)
+    first = [low + (high - low) * row / rows for row in range(rows)]
+    edges = np.linspace(0, result.page_writes, counts.shape[1] + 1)
+    heat = Heat(edges, counts, BLUE, [*map(text.size, first)], float(counts.max()), "page writes", log=True)
+    marked = np.linspace(0, rows, MARKED_ADDRESSES)
+    ticks = [(float(at) - 0.5, text.size(low + (high - low) * float(at) / rows)) for at in marked]
+    down = Axis("address", low=-0.5, high=rows - 0.5, ticks=ticks)
+    return Chart([Panel([heat], Axis("page writes", "short count", 0, result.page_writes), down)], 4.2)
+
+
+def frequency(result: WriteIntervals) -> Chart:
+    """Written pages by how often they were written."""
+    found = result.frequency
+    return Chart([_shares(found.writes, found.pages, SKY, "writes of a page", "share of written pages (%)")])
+
+
+def concentration(result: WriteIntervals) -> Chart:
+    """The share of page writes that goes to the most written pages."""
+    pages, writes = result.concentration()
+    ends = np.array([0.0, 100.0])
+    marks = [Line("measured", pages * 100, writes * 100, ORANGE), Line("all alike", ends, ends, INK, 0.8, dash="dotted")]
+    across = Axis("most written pages (% of the written pages)", low=0, high=100)
+    return Chart([Panel(marks, across, Axis("page writes (%)", low=0, high=100))])

@@ -1,0 +1,22 @@
+"""Charts of advice on map caches."""
+
+from ssdlab import text
+from ssdlab.analyse.map_cache import MapCacheAdvice
+from ssdlab.lazy import np
+from ssdlab.view.chart import Axis, Chart, Line, Mark, Panel, Points
+from ssdlab.view.colours import colour
+
+
+def shares(advice: MapCacheAdvice) -> Chart:
+    """Requests per second in percent of those with the whole map in RAM, against the cache, by segment size."""
+    caches = advice.caches.astype(float)
+    marks: list[Mark] = []
+    for column, segment in enumerate(advice.segments.tolist()):
+        curve, its, name = advice.curve(segment), colour(column), text.size(segment)
+        shares = np.asarray(curve.iops_share, float) * 100
+        marks.append(Line(name, np.asarray(curve.cache_bytes, float), shares, its, 1.4, step=True))
+        marks.append(Points(name, caches, 100 * advice.iops_share[:, column], its))
+    ticks = [(one, text.size(one)) for one in advice.caches.tolist()]
+    across = Axis("map cache", "size", float(caches.min()) / 1.2, float(caches.max()) * 1.2, log=True, ticks=ticks)
+    panel = Panel(marks, across, Axis("requests/s (% of the whole map in RAM)", high=101))
+    return Chart([panel], 3.6, legend="segment")

@@ -1,0 +1,25 @@
+"""Charts of a plan."""
+
+from ssdlab.analyse.cache.planning.model import MODELS
+from ssdlab.analyse.cache.planning.result import SHARES, CachePlan
+from ssdlab.lazy import np
+from ssdlab.view.chart import Axis, Chart, Dash, Level, Line, Mark, Panel
+from ssdlab.view.colours import GREY, colour
+
+DASHES: dict[str, Dash] = dict(zip(MODELS, ("dotted", "solid"), strict=True))
+
+
+def curves(plan: CachePlan) -> Chart:
+    """Microseconds for a page against the share of the memory that is compressed; dotted by the document's model."""
+    shares = np.asarray(SHARES, float)
+    marks: list[Mark] = [
+        Line(
+            f"{one.name}, {model}", shares, np.asarray(plan.curve(one.name, model), float), colour(number), 1.4,
+            dash=DASHES[model],
+        )
+        for number, one in enumerate(plan.compressors)
+        for model in MODELS
+    ]  # fmt: skip
+    marks.append(Level("raw", plan.raw_us, GREY, "solid"))
+    panel = Panel(marks, Axis("memory compressed (%)", low=0, high=100), Axis("us a page", low=0))
+    return Chart([panel], 3.8)

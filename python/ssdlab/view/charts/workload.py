@@ -1,0 +1,180 @@
+"""Charts of an analysis of a workload."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from ssdlab import text
+from ssdlab.analyse.workload import PAGE, SECTOR, TraceAnalysis
+from ssdlab.lazy import Numbers, np
+from ssdlab.view.chart import Area, Axis, Chart, Line, Mark, Panel, nothing, scale_of
+from ssdlab.view.colours import BLUE, OF_OPERATION, ORANGE, SKY
+
+BARS = 256
+"""Most bars of a figure; beyond, neighbours are drawn as one."""
+SHARE = "share of the operation's requests (%)"
+
+
+class _Kind(NamedTuple):
+    op: str
+    counts: Numbers
+    colour: str
+
+
+def _kinds(columns: object, *ops: str) -> Iterator[_Kind]:
+    """Columns by operation of those that occur."""
+    for op in ops or ("read", "write", "trim"):
+        counts = getattr(columns, f"{op}es" if op == "flush" else f"{op}s").astype(float)
+        if counts.any():
+            yield _Kind(op, counts, OF_OPERATION[op])
+
+
+def _areas(edges: Numbers, kinds: Iterator[_Kind], values: Numbers, *, stacked: bool) -> list[Mark]:
+    """The requests of each operation by value; stacked, they stand on one another."""
+    return [
+        Area(
+            kind.op, edges, np.histogram(values, edges, weights=kind.counts)[0], kind.colour,
+            opacity=0.9 if stacked else 0.25, outlined=not stacked, stacked=stacked,
+        )
+        for kind in kinds
+    ]  # fmt: skip
+
+
+def _shares(edges: Numbers, kinds: Iterator[_Kind], values: Numbers) -> list[Mark]:
+    """The share of the requests of each operation by value."""
+    each = (_Kind(kind.op, kind.counts * 100 / kind.counts.sum(), kind.colour) for kind in kinds)
+    return _areas(edges, each, values, stacked=False)
+
+
+def ranges(result: TraceAnalysis) -> Chart:
+    """Requests by address; operations stand on one another."""
+    width = float(result.counted_range_bytes)
+    first = result.ranges.first_byte.astype(float)
+    low, high = first.min(), first.max() + width
+    per_bar = max(1, int(np.ceil((high - low) / width / BARS)))
+    unit, scale = scale_of([high])
+    edges = np.arange(low, high + width * per_bar, width * per_bar) / scale
+    marks = _areas(edges, _kinds(result.ranges), (first + width / 2) / scale, stacked=True)
+    title = f"address ({unit}; bars of {text.size(width * per_bar)})"
+    across = Axis(title, low=float(edges[0]), high=float(edges[-1]))
+    return Chart([Panel(marks, across, Axis("requests", "short count", low=0, whole=True))], 3.6)
+
+
+def deviations(result: TraceAnalysis, *, log: bool = True) -> Chart:
+    """Requests by how far they begin from the one before.
+
+    Args:
+        result: The analysis.
+        log: Whether the counts are on a logarithmic axis; then operations stand beside, not on, one another.
+    """
+    columns = result.deviations
+    if not columns.lower.size:
+        return nothing("There is one request only.", 3.6)
+    middle = (columns.lower + (columns.upper - 1 - columns.lower) // 2).astype(float)
+    reach = max(float(np.abs(middle).max()), 1.0)
+    per_bar = max(1, int(np.ceil((2 * reach + 1) / BARS)))
+    bars = int(np.ceil((reach + 0.5 - per_bar / 2) / per_bar))
+    edges: Numbers = (np.arange(-bars - 1.0, bars + 1.0) + 0.5) * per_bar
+    marks = _areas(edges, _kinds(columns), middle, stacked=not log)
+    bars_text = f", bars of {per_bar}" if per_bar > 1 else ""
+    title = f"deviation from the request before (ranges of {text.size(result.range_bytes)}{bars_text})"
+    across = Axis(title, "count", float(edges[0]), float(edges[-1]))
+    return Chart([Panel(marks, across, Axis("requests", "short count", 0.6 if log else 0, log=log, whole=True))], 3.6)
+
+
+def sizes(result: TraceAnalysis) -> Chart:
+    """Share of the requests of each operation by size, on a logarithmic axis."""
+    columns = result.sizes
+    sectors = columns.lower.astype(float)
+    # Sixteenths of an octave, powers of two in the middle of theirs.
+    last = int(np.ceil(np.log2(sectors.max()) * 16)) + 1
+    edges = 2.0 ** ((np.arange(last + 1) - 0.5) / 16)
+    marks = _shares(edges * SECTOR, _kinds(columns), sectors * SECTOR)
+    across = Axis("size", "size", 0.7 * SECTOR, max(float(edges[-1]), 16.0) * 1.4 * SECTOR, log=True)
+    return Chart([Panel(marks, across, Axis(SHARE, low=0))])
+
+
+def _requests_axis(result: TraceAnalysis) -> tuple[Numbers, Axis]:
+    """Edges of the windows, and the axis of requests that they are on."""
+    edges = np.append(result.windows.first_request, sum(result.requests.values())).astype(float)
+    title = f"requests (windows of {text.count(result.window_requests)})"
+    return edges, Axis(title, "short count", float(edges[0]), float(edges[-1]), whole=True)
+
+
+def working_set(result: TraceAnalysis) -> Chart:
+    """Footprint so far, and below it the working set of each window."""
+    edges, across = _requests_axis(result)
+    windows = result.windows
+    so_far = np.append(0, windows.pages_so_far).astype(float) * PAGE
+    own, new = (pages.astype(float) * PAGE for pages in (windows.pages, windows.new_pages))
+    (above_unit, above), (below_unit, below) = (scale_of([float(of.max())]) for of in (so_far, own))
+    return Chart(
+        [
+            Panel(
+                [Line("touched so far", edges, so_far / above, ORANGE, 1.8)],
+                across,
+                Axis(f"touched so far ({above_unit})", low=0),
+            ),
+            Panel(
+                [
+                    Area("working set", edges, own / below, BLUE, opacity=0.0),
+                    Area("of it touched for the first time", edges, new / below, SKY, opacity=0.5, outlined=False),
+                ],
+                across,
+                Axis(f"in a window ({below_unit})", low=0),
+            ),
+        ],
+        4.4,
+    )
+
+
+def mix(result: TraceAnalysis) -> Chart:
+    """Share of each operation in the requests of each window."""
+    edges, across = _requests_axis(result)
+    windows = result.windows
+    total = (windows.reads + windows.writes + windows.trims + windows.flushes).astype(float)
+    marks = [
+        Area(kind.op, edges, kind.counts / total * 100, kind.colour, opacity=0.9, outlined=False, stacked=True)
+        for kind in _kinds(windows, "read", "write", "trim", "flush")
+    ]
+    return Chart([Panel(marks, across, Axis("share of the window's requests (%)", low=0, high=100))])
+
+
+def runs(result: TraceAnalysis) -> Chart:
+    """Share of the requests of each operation in runs of at least some length."""
+    columns = result.runs
+    lengths = columns.lower.astype(float)
+    right = float(columns.upper.max())
+    lines = []
+    for kind in _kinds(columns):
+        requests = kind.counts * lengths
+        share = requests[::-1].cumsum()[::-1] / requests.sum() * 100
+        # Of runs at least as long as the next length, from just beyond this one on.
+        lines.append(Line(kind.op, np.append(1.0, lengths), np.append(share, 0.0), kind.colour, step=True))
+    across = Axis("length of the sequential run (requests)", "short count", 1, max(right, 10), log=True, whole=True)
+    return Chart([Panel(lines, across, Axis("requests in runs at least as long (%)", low=0, high=100))])
+
+
+def gaps(result: TraceAnalysis) -> Chart:
+    """Share of the requests of each operation by the time since the one before of it."""
+    columns = result.gaps
+    if not columns.upper_ns.size or columns.upper_ns.max() <= 1:
+        return nothing("All requests arrive at once.")
+    # What takes no time stands at the left end of a logarithmic axis.
+    middle = np.sqrt(np.maximum(columns.lower_ns, 1) * columns.upper_ns.astype(float))
+    edges = np.logspace(np.log10(middle.min() * 0.8), np.log10(middle.max() * 1.25), 90)
+    marks = _shares(edges, _kinds(columns, "read", "write", "trim", "flush"), middle)
+    title = "time since the request before of the same operation"
+    across = Axis(title, "duration", float(edges[0]), float(edges[-1]), log=True)
+    return Chart([Panel(marks, across, Axis(SHARE, low=0))])
+
+
+def alignments(result: TraceAnalysis) -> Chart:
+    """Share of the requests of each operation whose address and size are multiples of a power of two."""
+    powers = 512 << np.arange(12)
+    lines = []
+    for op in ("read", "write", "trim"):
+        shares = [result.alignment_shares(int(bytes))[op] for bytes in powers]
+        if shares[0] is not None:
+            lines.append(Line(op, powers.astype(float), np.array(shares, float) * 100, OF_OPERATION[op], dots=True))
+    across = Axis("address and size are multiples of", "size", log=True)
+    return Chart([Panel(lines, across, Axis(SHARE, low=0, high=105))])

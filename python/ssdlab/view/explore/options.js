@@ -1,0 +1,321 @@
+// Turns charts into options of ECharts. What a chart is, `chart.py` says.
+"use strict";
+
+const INK = "--ink", GRID = "--grid", PAGE = "--page";
+const INCH = 96, WIDTH_INCHES = 7.6;
+const LEGEND = 30, TITLE = 22, BELOW = 42, LABELS = 22, ASIDE = 64;
+const STRONGEST = 0.55, NARROWEST_LETTER = 6.5;
+
+const variable = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+const colourOf = (mark) => mark.colour.startsWith("--") ? variable(mark.colour) : mark.colour;
+
+// Numbers as `text.py` writes them.
+const digits = (value) => value >= 99.95 ? Math.round(value).toLocaleString("en") : value.toFixed(value >= 9.995 ? 1 : 2);
+const number = (value) => String(Number(value.toPrecision(4)));
+const plain = (value) => Math.round(value).toLocaleString("en");
+const scaled = (value, units) => {
+  const [unit, scale] = units.find(([, scale]) => value >= scale * 0.9995) ?? ["", 1];
+  return scale === 1 ? `${plain(value)}${unit}` : `${digits(value / scale)}${unit}`;
+};
+const steps = (units, step) => units.map((unit, at) => [` ${unit}`, step ** at]).reverse();
+const BYTES = steps(["B", "KiB", "MiB", "GiB", "TiB", "PiB"], 1024), DECIMAL = steps(["B", "kB", "MB", "GB", "TB", "PB"], 1000);
+const duration = (value) =>
+  value >= 7200e9 * 0.9995 ? `${digits(value / 3600e9)} h`
+    : value >= 120e9 * 0.9995 ? `${digits(value / 60e9)} min`
+    : scaled(value, [[" s", 1e9], [" ms", 1e6], [" µs", 1e3], [" ns", 1]]);
+const FORMS = {
+  "number": number,
+  "count": plain,
+  "short count": (value) => scaled(value, [[" G", 1e9], [" M", 1e6], [" k", 1e3]]),
+  "duration": duration,
+  "size": (value) => scaled(value, BYTES),
+  "decimal size": (value) => scaled(value, DECIMAL),
+  "bandwidth": (value) => `${scaled(value, DECIMAL)}/s`,
+  "ratio": (value) => value.toFixed(3),
+  "percent": (value) => `${(100 * value).toFixed(2)} %`,
+  "significant": (value) => value > 0 && value < 0.995 ? value.toPrecision(3) : digits(value),
+};
+const written = (form) => (value) => value < 0 ? `-${FORMS[form](-value)}` : FORMS[form](value);
+// Without the zeros at the end of a fraction.
+const onAxis = (of) => (value) => written(of.form)(value).replace(/(\.\d*?)0+(?= )/, "$1").replace(/\.(?= )/, "");
+
+const isRound = (value) => value !== null && value % 10 === 0;
+const isBackwards = (of) => of.low !== null && of.high !== null && of.low > of.high;
+
+function axis(of, grid, side, end, room) {
+  const low = of.log && of.low <= 0 ? null : of.low;
+  const [min, max] = isBackwards(of) ? [of.high, of.low] : [low, of.high];
+  const isRows = isBackwards(of), across = side === "bottom";
+  const values = of.ticks.map(([value]) => value);
+  const name = (value) => of.ticks.reduce((best, tick) =>
+    Math.abs(tick[0] - value) < Math.abs(best[0] - value) ? tick : best)[1];
+  return {
+    type: of.log ? "log" : "value", logBase: of.form === "size" ? 2 : 10, gridIndex: grid, position: side, inverse: isRows,
+    min: min ?? (across ? "dataMin" : undefined), max: max ?? (across ? "dataMax" : undefined),
+    minInterval: of.whole ? 1 : 0,
+    name: end ? of.title : "", nameLocation: "middle", nameGap: across ? 28 : 50,
+    nameTextStyle: { color: variable(INK) },
+    axisLine: { show: across, onZero: false, lineStyle: { color: variable(INK) } },
+    axisTick: { show: across, customValues: values.length ? values : undefined },
+    axisLabel: {
+      show: end, color: variable(INK), hideOverlap: true, formatter: values.length ? name : onAxis(of),
+      customValues: values.length ? values : undefined, lineHeight: 14,
+      ...(isRows ? { width: room - 12, overflow: "truncate" } : {}),
+      // An end of data is no round number.
+      showMinLabel: values.length > 0 || isRound(min), showMaxLabel: values.length > 0 || isRound(max),
+    },
+    splitLine: { show: !isRows && side !== "right", lineStyle: { color: variable(GRID) } },
+  };
+}
+
+const rectangle = (color, place) => (params, api) => {
+  const [x, y, toX, toY] = place(params.dataIndex);
+  const [left, top] = api.coord([x, y]), [right, bottom] = api.coord([toX, toY]);
+  const shape = echarts.graphic.clipRectByRect(
+    { x: Math.min(left, right), y: Math.min(top, bottom), width: Math.max(Math.abs(right - left), 0.5),
+      height: Math.abs(bottom - top) },
+    params.coordSys);
+  return shape && { type: "rect", shape, style: { fill: color } };
+};
+
+// Cells are painted, as there are tens of thousands of them.
+const painted = (mark, color) => (params, api) => {
+  const { x, y, width, height } = params.coordSys, fine = 2;
+  const canvas = document.createElement("canvas");
+  [canvas.width, canvas.height] = [Math.max(1, width * fine), Math.max(1, height * fine)];
+  const context = canvas.getContext("2d");
+  context.fillStyle = color;
+  const strength = (value) => mark.log ? Math.log1p(value) / Math.log1p(mark.most) : value / mark.most;
+  mark.values.forEach((cells, row) => {
+    const top = Math.round((api.coord([0, row - 0.5])[1] - y) * fine);
+    const bottom = Math.round((api.coord([0, row + 0.5])[1] - y) * fine);
+    cells.forEach((value, cell) => {
+      const left = Math.round((api.coord([mark.edges[cell], 0])[0] - x) * fine);
+      const right = Math.round((api.coord([mark.edges[cell + 1], 0])[0] - x) * fine);
+      if (right < 0 || left > canvas.width) return;
+      context.globalAlpha = strength(value);
+      context.fillRect(left, Math.min(top, bottom), right - left, Math.abs(bottom - top));
+    });
+  });
+  return { type: "image", silent: true, style: { image: canvas, x, y, width, height } };
+};
+
+const points = (x, y) => x.map((value, at) => [value, y[at]]);
+
+// Shares of a row begin where those before them end.
+function shares(panel, mark) {
+  const before = panel.marks.slice(0, panel.marks.indexOf(mark)).filter(({ kind }) => kind === "Share");
+  return mark.lengths.map((length, row) => [before.reduce((sum, one) => sum + one.lengths[row], 0), length]);
+}
+
+// Areas that are stacked begin where those before them end. What is not above zero is at the foot of a logarithmic axis.
+function heights(panel, mark) {
+  const before = mark.stacked ? panel.marks.slice(0, panel.marks.indexOf(mark)).filter(({ stacked }) => stacked) : [];
+  const least = panel.y.log ? panel.y.low ?? lowest(panel) : -Infinity;
+  return mark.heights.map((height, at) => {
+    const below = before.reduce((sum, one) => sum + one.heights[at], 0);
+    return [below, height === null ? null : Math.max(below + height, least)];
+  });
+}
+
+const lowest = (panel) => Math.min(...panel.marks.flatMap((mark) => mark.heights ?? mark.y ?? [])
+  .filter((value) => value !== null && value > 0));
+
+const polygon = (corners, style) => (params, api) => params.dataIndex > 0 ? undefined : {
+  type: "polygon", silent: true, style, shape: { points: corners.map((corner) => api.coord(corner)) },
+};
+
+const stroke = (color, ends) => (params, api) => {
+  const [from, to] = ends(params.dataIndex).map((end) => api.coord(end));
+  const across = Math.abs(to[0] - from[0]) > Math.abs(to[1] - from[1]) ? [0, 3] : [3, 0];
+  const line = ([x1, y1], [x2, y2]) => ({ type: "line", shape: { x1, y1, x2, y2 }, style: { stroke: color, lineWidth: 1 } });
+  const cap = ([x, y]) => line([x - across[0], y - across[1]], [x + across[0], y + across[1]]);
+  return { type: "group", children: [line(from, to), cap(from), cap(to)] };
+};
+
+// What is written in a cell is left out where it has no room; the pointer reads it.
+const cell = (mark, row, column, ink) => (params, api) => {
+  const strength = mark.strengths[row][column], text = mark.texts[row][column];
+  const [left, top] = api.coord([column - 0.5, row - 0.5]), [right, bottom] = api.coord([column + 0.5, row + 0.5]);
+  const [x, y] = [Math.min(left, right), Math.min(top, bottom)], [width, height] = [Math.abs(right - left), Math.abs(bottom - top)];
+  const fill = colourOf({ colour: strength < 0 ? mark.below : mark.colour });
+  const label = { type: "text", silent: true, style:
+    { text, x: x + width / 2, y: y + height / 2, align: "center", verticalAlign: "middle", fill: ink, fontSize: 11 } };
+  const back = { type: "rect", shape: { x, y, width, height }, style: { fill, opacity: STRONGEST * Math.abs(strength ?? 0) } };
+  return { type: "group", children: text.length * NARROWEST_LETTER < width ? [back, label] : [back] };
+};
+
+function series(panel, mark, at, right) {
+  const color = colourOf(mark);
+  const common = { name: mark.name, color, xAxisIndex: at, yAxisIndex: mark.right ? right : at, animation: false };
+  const line = { ...common, type: "line", symbol: "none", emphasis: { disabled: true } };
+  const custom = { ...common, type: "custom", clip: true, encode: { x: -1, y: -1 } };
+  switch (mark.kind) {
+    case "Line": {
+      const isAlone = mark.y.filter((value) => value !== null).length === 1;
+      return { ...line, data: points(mark.x, mark.y), symbol: isAlone || mark.dots ? "circle" : "none", symbolSize: 4.5,
+        step: mark.step ? "end" : false, itemStyle: { color },
+        lineStyle: { width: mark.width, opacity: mark.opacity, type: mark.dash } };
+    }
+    case "Points":
+      return { ...common, type: "scatter", data: points(mark.x, mark.y), symbolSize: 1.6 * mark.size };
+    case "Band":
+      return { ...custom, data: mark.x.map((x, at) => [x, mark.low[at], mark.high[at]]), encode: { x: 0, y: [1, 2] },
+        tooltip: { show: false }, renderItem: polygon(
+          [...points(mark.x, mark.low), ...points(mark.x, mark.high).reverse()], { fill: color, opacity: 0.2 }) };
+    case "Whiskers": {
+      const place = (at, value) => mark.along ? [value, mark.at[at]] : [mark.at[at], value];
+      return { ...custom, data: mark.at.map((where, at) => [where, mark.low[at], mark.high[at]]),
+        encode: mark.along ? { x: [1, 2], y: -1 } : { x: 0, y: [1, 2] },
+        renderItem: stroke(color, (at) => [place(at, mark.low[at]), place(at, mark.high[at])]) };
+    }
+    case "Area": {
+      const tops = heights(panel, mark).map(([, top]) => top), below = heights(panel, mark).map(([foot]) => foot);
+      const stairs = (of) => mark.edges.flatMap((edge, at) =>
+        [...at ? [[edge, of[at - 1]]] : [], ...at < of.length ? [[edge, of[at]]] : []]);
+      const drawn = { ...line, data: points(mark.edges, [...tops, tops.at(-1)]), step: "end", z: 1,
+        lineStyle: { width: mark.outlined ? 1.2 : 0 } };
+      return mark.stacked ? { ...custom, z: 1, data: mark.heights.map((height, at) => [mark.edges[at], tops[at], height]),
+        encode: { x: 0, y: 1 }, renderItem: polygon([...stairs(tops), ...stairs(below).reverse()], { fill: color, opacity: mark.opacity }) }
+        : { ...drawn, areaStyle: { opacity: mark.opacity, origin: "start" } };
+    }
+    case "Level": {
+      const ends = [[panel.x.low ?? 0, mark.height], [panel.x.high ?? 0, mark.height]];
+      return { ...line, data: mark.upright ? [] : ends, lineStyle: { width: 1.2, type: mark.dash },
+        markLine: mark.upright ? {
+          silent: true, symbol: "none", label: { show: false }, data: [{ xAxis: mark.height }],
+          lineStyle: { color, width: 1.2, type: mark.dash },
+        } : undefined };
+    }
+    case "Columns": {
+      const inset = (at) => 0.05 * (mark.edges[at + 1] - mark.edges[at]);
+      return { ...custom, data: mark.heights.map((height, at) => [mark.edges[at], mark.edges[at + 1], height]),
+        encode: { x: [0, 1], y: 2 }, renderItem: rectangle(color, (at) =>
+          [mark.edges[at] + inset(at), 0, mark.edges[at + 1] - inset(at), mark.heights[at]]) };
+    }
+    case "Bars":
+      return { ...custom, data: mark.lengths.map((length, at) => [length, mark.rows[at]]), encode: { x: 0, y: -1 },
+        renderItem: rectangle(color, (at) =>
+          [0, mark.rows[at] - mark.thickness / 2, mark.lengths[at], mark.rows[at] + mark.thickness / 2]) };
+    case "Share": {
+      const parts = shares(panel, mark);
+      return { ...custom, data: parts, renderItem: rectangle(color, (row) =>
+        [parts[row][0], row - 0.3, parts[row][0] + parts[row][1], row + 0.3]) };
+    }
+    case "Spans":
+      return { ...custom, data: mark.begin.map((begin, at) => [begin, mark.end[at], mark.rows[at]]),
+        renderItem: hatched(mark, rectangle(color, (at) =>
+          [mark.begin[at], mark.rows[at] - mark.heights[at] / 2, mark.end[at], mark.rows[at] + mark.heights[at] / 2])) };
+    case "Heat":
+      return { ...custom, data: [[0]], clip: false, renderItem: painted(mark, color) };
+    case "Cells": {
+      const cells = mark.texts.flatMap((texts, row) => texts.map((text, column) => [column, row, text]));
+      return { ...custom, data: cells, renderItem: (params, api) =>
+        cell(mark, cells[params.dataIndex][1], cells[params.dataIndex][0], variable(INK))(params, api) };
+    }
+  }
+}
+
+const hatched = (mark, render) => (params, api) => {
+  const item = render(params, api);
+  if (item && mark.hatched) {
+    item.style.decal = { symbol: "rect", color: variable(INK), dashArrayX: [1, 0], dashArrayY: [1, 4], rotation: -Math.PI / 4 };
+  }
+  return item;
+};
+
+const escaped = (text) => text.replace(/[&<>]/g, (one) => `&#${one.charCodeAt(0)};`);
+
+function tip(chart, marks) {
+  const nameOf = (axis, at) => (axis.ticks[Math.round(at)]?.[1] ?? "").replace("\n", ", ");
+  const values = (panel, mark, at, value) => {
+    const y = written((mark.right ? panel.right : panel.y).form), x = written(panel.x.form);
+    const ranged = mark.kind === "Whiskers" && (mark.along ? x : y);
+    switch (mark.kind) {
+      case "Columns": return `${x(Math.ceil(value[0]))}${value[1] - value[0] > 1 ? ` – ${x(Math.floor(value[1]))}` : ""}: ${y(value[2])}`;
+      case "Bars": return `${[nameOf(panel.y, value[1]), mark.name].filter((name, at, all) => name && all.indexOf(name) === at).join(", ")}: ${x(value[0])}`;
+      case "Whiskers": return `${mark.name}${mark.name && ", "}range: ${ranged(value[1])} – ${ranged(value[2])}`;
+      case "Points": return `${mark.name}${mark.name && ": "}${panel.x.ticks.length ? "" : `${x(value[0])}, `}${y(value[1])}`;
+      case "Cells": return `${nameOf(panel.y, value[1])}, ${nameOf(panel.x, value[0])}: ${value[2]}`;
+      case "Share": return `${nameOf(panel.y, at)}, ${mark.name}: ${number(value[1])} %`;
+      case "Spans": return `${nameOf(panel.y, value[2])}, ${mark.name}${mark.hatched ? `, ${chart.hatching}` : ""}: ` +
+        `${number(value[0])} – ${number(value[1])}` + (mark.requests?.[at] ? `, request ${plain(mark.requests[at])}` : "") +
+        (mark.causes.length ? `, ${mark.causes[at]}` : "");
+      case "Area": return `${mark.name}${mark.name && ": "}${y(mark.heights[Math.min(at, mark.heights.length - 1)])}`;
+      default: return `${mark.name}${mark.name && ": "}${y(value[1])}`;
+    }
+  };
+  return (found) => {
+    const all = (Array.isArray(found) ? found : [found]).filter(({ seriesIndex, value }) =>
+      value && value[1] !== null && value[1] !== undefined && marks[seriesIndex].mark.kind !== "Band");
+    const lines = all.map(({ seriesIndex, dataIndex, value }) =>
+      escaped(values(marks[seriesIndex].panel, marks[seriesIndex].mark, dataIndex, value)));
+    if (!Array.isArray(found) || !all.length) return lines.join("<br>");
+    const { panel } = marks[all[0].seriesIndex];
+    const name = panel.x.ticks.length ? "" : `${escaped(panel.x.title)}: ${written(panel.x.form)(found[0].axisValue)}`;
+    return [name, ...lines].filter(Boolean).join("<br>");
+  };
+}
+
+function option(chart, height, width) {
+  const { panels } = chart, ink = variable(INK);
+  const marks = panels.flatMap((panel, at) => panel.marks.map((mark) => ({ panel, mark, at })));
+  const names = [...new Set(marks.map(({ mark }) => mark.name).filter(Boolean))];
+  const above = names.length ? LEGEND : 8;
+  // Panels that share the axis across have it below the last one.
+  const between = (panel) => chart.shared ? 10 : panel.x.title ? BELOW : LABELS;
+  const feet = panels.slice(0, -1).reduce((sum, panel) => sum + between(panel), 0) + (chart.shared ? BELOW : between(panels.at(-1)) + 4);
+  const room = height - above - feet - panels.reduce((sum, { title, note }) => sum + (title || note ? TITLE : 0), 0);
+  const whole = panels.reduce((sum, panel) => sum + panel.height, 0);
+  let top = above;
+  const grids = panels.map((panel, at) => {
+    top += (panel.title || panel.note ? TITLE : 0) + (at ? between(panels[at - 1]) : 0);
+    const grid = { top, height: room * panel.height / whole, left: leftOf(panel, width), right: panel.right ? ASIDE : 16 };
+    top += grid.height;
+    return grid;
+  });
+  const right = panels.length;
+  const tracks = marks.some(({ mark }) => mark.kind === "Line" || (mark.kind === "Area" && !mark.stacked));
+  return {
+    animation: false, textStyle: { color: ink, fontFamily: "inherit" }, grid: grids,
+    title: panels.map((panel, at) => ({
+      text: panel.title || panel.note, top: grids[at].top - TITLE, left: grids[at].left - 4,
+      textStyle: { color: ink, fontSize: 12, fontWeight: "normal" },
+    })),
+    legend: { show: names.length > 0, data: names.map((name) => entry(name, marks)), top: 0, type: "scroll", textStyle: { color: ink } },
+    xAxis: panels.map((panel, at) => axis(panel.x, at, "bottom", !chart.shared || at === panels.length - 1)),
+    yAxis: [
+      ...panels.map((panel, at) => axis(panel.y, at, "left", true, leftOf(panel, width))),
+      ...panels.flatMap((panel, at) => panel.right ? [axis(panel.right, at, "right", true)] : []),
+    ],
+    series: marks.map(({ panel, mark, at }, index) => ({
+      ...series(panel, mark, at, right),
+      ...(index === marks.findIndex((one) => one.at === at) && panel.dividers.length ? { markLine: {
+        silent: true, symbol: "none", label: { show: false }, lineStyle: { color: variable(GRID), type: "solid" },
+        data: panel.dividers.map((yAxis) => ({ yAxis })),
+      } } : {}),
+    })),
+    tooltip: {
+      trigger: tracks ? "axis" : "item", confine: true, transitionDuration: 0, formatter: tip(chart, marks),
+      backgroundColor: variable(PAGE), borderColor: variable(GRID), textStyle: { color: ink, fontSize: 12 },
+      axisPointer: { label: { show: false }, lineStyle: { color: variable(GRID) } },
+    },
+    dataZoom: (chart.shared ? [panels.map((_, at) => at)] : panels.map((_, at) => [at])).map((xAxisIndex) => ({
+      type: "inside", xAxisIndex, filterMode: "none",
+      zoomOnMouseWheel: "ctrl", moveOnMouseMove: "shift", moveOnMouseWheel: false, preventDefaultMouseMove: false,
+    })),
+    // Only its tool to select a range is used, which a drag over the chart begins.
+    toolbox: { top: -100, feature: { dataZoom: { yAxisIndex: "none", filterMode: "none" } } },
+  };
+}
+
+// Lines are told by their dashes as well.
+const entry = (name, marks) =>
+  marks.some(({ mark }) => mark.name === name && ["Line", "Level"].includes(mark.kind)) ? { name } : { name, icon: "roundRect" };
+
+// Names beside rows take a third of a narrow figure at most.
+const leftOf = (panel, width) => {
+  const lines = panel.y.ticks.flatMap(([, name]) => name.split("\n"));
+  const title = panel.y.title && lines.length ? 18 : 0;
+  return lines.length ? Math.min(14 + title + 7 * Math.max(...lines.map((line) => line.length)), width / 3) : ASIDE;
+};
