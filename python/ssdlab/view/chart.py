@@ -204,13 +204,15 @@ class Spans:
     """The numbers of the requests that they serve, 0 for none; who reads a page picks one."""
     causes: Sequence[str] = ()
     """What each is done for."""
+    ready: Numbers | None = None
+    """When the operation before of the same request was over; no number where there is none."""
 
     def only(self, chosen: "npt.NDArray[np.bool_]") -> "Spans":
         """Those of the bars that are chosen."""
         columns = (self.rows[chosen], self.begin[chosen], self.end[chosen], self.heights[chosen])
-        requests = None if self.requests is None else self.requests[chosen]
-        causes = [cause for cause, one in zip(self.causes, chosen, strict=bool(self.causes)) if one]
-        return Spans(self.name, *columns, self.colour, self.hatched, requests, causes)
+        requests, ready = (None if column is None else column[chosen] for column in (self.requests, self.ready))
+        causes = [self.causes[at] for at in np.flatnonzero(chosen)] if self.causes else []
+        return Spans(self.name, *columns, self.colour, self.hatched, requests, causes, ready)
 
 
 Mark = Line | Points | Band | Whiskers | Area | Columns | Level | Bars | Share | Heat | Cells | Spans
@@ -243,6 +245,8 @@ class Chart:
     """In inches; the width is `WIDTH` of the style of figures."""
     hatching: str = ""
     """What hatched bars are."""
+    dashes: str = ""
+    """What dashed lines are, where they have the names of others."""
     shared: bool = True
     """Whether the panels share the axis across; else each has its own."""
     legend: str = ""

@@ -1,7 +1,7 @@
 """Charts of what dies and channels did."""
 
 from ssdlab import text
-from ssdlab.lazy import Counts, np, npt
+from ssdlab.lazy import Counts, Numbers, np, npt
 from ssdlab.model.columns import ActivityColumns
 from ssdlab.model.result import Result
 from ssdlab.view.chart import Area, Axis, Chart, Heat, Level, Mark, Panel, Spans, nothing
@@ -12,8 +12,8 @@ from ssdlab.view.pages.quantities import CAUSES
 KIND_COLOURS = {"read": BLUE, "program": ORANGE, "erase": PURPLE, "copyback": GREEN}
 HOST_CAUSES = ("host", "rmw", "map_load")
 """Causes of what a request of the host asks for; all other work is internal."""
-OPERATIONS = 600
-"""Most operations and transfers in a Gantt chart; more would be lines."""
+OPERATIONS = 2_000
+"""Most operations and transfers in a Gantt chart; more would be lines, even on a page that zooms."""
 LANES = 48
 """Most lanes of a Gantt chart."""
 LABELS = 16
@@ -114,6 +114,7 @@ def gantt(result: Result) -> Chart:
     unit, scale = time_unit(float(end.max()) - origin)
     kind = np.array(bars.kind)[drawn]
     heights = np.where(bus, 0.5, 0.8)
+    ready = _ready(bars.request[drawn], die[drawn], begin, end)
     cause = np.array(bars.cause)[drawn].tolist()
     internal = ~np.isin(cause, HOST_CAUSES)
     marks = []
@@ -123,7 +124,7 @@ def gantt(result: Result) -> Chart:
             if chosen.any():
                 of_kind = Spans(
                     name, row, (begin - origin) / scale, (end - origin) / scale, heights, colour, hatched,
-                    bars.request[drawn], [CAUSES.get(one, one) for one in cause],
+                    bars.request[drawn], [CAUSES.get(one, one) for one in cause], (ready - origin) / scale,
                 )  # fmt: skip
                 marks.append(of_kind.only(chosen))
     since = f" since {text.count(origin)} ns" if origin else ""
@@ -143,6 +144,15 @@ def gantt(result: Result) -> Chart:
         dividers=dividers,
     )
     return Chart([panel], 1.3 + 0.17 * len(names), "internal")
+
+
+def _ready(request: Counts, die: "npt.NDArray[np.int64]", begin: Numbers, end: Numbers) -> Numbers:
+    """When the latest operation before of the same request on the same die was over; no number where there is none."""
+    ready = np.full(len(begin), np.nan)
+    for at in np.flatnonzero(request):
+        before = end[(request == request[at]) & (die == die[at]) & (end <= begin[at])]
+        ready[at] = before.max() if before.size else np.nan
+    return ready
 
 
 def _lane_names(lanes: "npt.NDArray[np.int64]", dies_per_channel: int, planes: int) -> tuple[list[str], list[float]]:

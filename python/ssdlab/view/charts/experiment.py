@@ -64,11 +64,13 @@ def lines(result: TableResult) -> Chart:
     marks: list[Mark] = []
     for name, colour, here, there in zip(names.labels, _colours(names.labels), ours, document, strict=True):
         marks.append(Line(name, at, here, colour, 1.5, dots=True))
-        marks.append(Line(f"{name}, document", at, there, colour, 1.1, dash="dashed"))
+        marks.append(Line(name, at, there, colour, 1.1, dash="dashed"))
     if table.reference is None:
         marks = marks[::2]
-    y = Axis(table.unit or table.title)
-    return Chart([Panel(marks, places(x.labels, x.name.replace("_", " ")), y)], 3.6, legend=names.name.replace("_", " "))
+    across, up = places(x.labels, x.name.replace("_", " ")), Axis(table.unit or table.title)
+    note = "dashed: document" if table.reference is not None else ""
+    legend = names.name.replace("_", " ")
+    return Chart([Panel(marks, across, up, note=note)], 3.6, dashes="document", legend=legend)
 
 
 def _colours(labels: Sequence[str]) -> list[str]:

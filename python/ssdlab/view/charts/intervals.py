@@ -6,8 +6,6 @@ from ssdlab.lazy import Counts, Numbers, np
 from ssdlab.view.chart import Area, Axis, Chart, Heat, Level, Line, Mark, Panel, Points, nothing
 from ssdlab.view.colours import BLUE, GREEN, INK, ORANGE, SKY
 
-MARKED_ADDRESSES = 5
-
 
 def _half_octaves(highest: int) -> Numbers:
     """Whole numbers some 1.4 apart from 1 to beyond `highest`."""
@@ -68,8 +66,9 @@ def time_address(result: WriteIntervals) -> Chart:
     first = [low + (high - low) * row / rows for row in range(rows)]
     edges = np.linspace(0, result.page_writes, counts.shape[1] + 1)
     heat = Heat(edges, counts, BLUE, [*map(text.size, first)], float(counts.max()), "page writes", log=True)
-    marked = np.linspace(0, rows, MARKED_ADDRESSES)
-    ticks = [(float(at) - 0.5, text.size(low + (high - low) * float(at) / rows)) for at in marked]
+    step = 2.0 ** np.floor(np.log2((high - low) / 4))
+    marked = np.arange(np.ceil(low / step) * step, high + 1, step)
+    ticks = [(float((at - low) / (high - low) * rows - 0.5), text.size(float(at))) for at in marked]
     down = Axis("address", low=-0.5, high=rows - 0.5, ticks=ticks)
     return Chart([Panel([heat], Axis("page writes", "short count", 0, result.page_writes), down)], 4.2)
 

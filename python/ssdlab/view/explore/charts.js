@@ -132,6 +132,10 @@ function tools(one, number) {
   add("Save PNG", async () => save(`figure-${number}.png`, await picture(one)));
   add("Save SVG", () => save(`figure-${number}.svg`, one.plot.getDataURL({ type: "svg" })));
   one.element.after(row);
+  if (barsOf(one.chart).length) {
+    one.requests = new Requests(one);
+    row.after(one.requests.element);
+  }
 }
 
 async function load() {

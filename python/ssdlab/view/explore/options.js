@@ -3,7 +3,7 @@
 
 const INK = "--ink", GRID = "--grid", PAGE = "--page";
 const INCH = 96, WIDTH_INCHES = 7.6;
-const LEGEND = 30, TITLE = 22, BELOW = 42, LABELS = 22, ASIDE = 64;
+const LEGEND = 30, TITLE = 22, BELOW = 42, LABELS = 28, ASIDE = 64;
 const STRONGEST = 0.55, NARROWEST_LETTER = 6.5;
 
 const variable = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
@@ -39,18 +39,22 @@ const written = (form) => (value) => value < 0 ? `-${FORMS[form](-value)}` : FOR
 // Without the zeros at the end of a fraction.
 const onAxis = (of) => (value) => written(of.form)(value).replace(/(\.\d*?)0+(?= )/, "$1").replace(/\.(?= )/, "");
 
-const isRound = (value) => value !== null && value % 10 === 0;
+const baseOf = (of) => of.form === "size" ? 2 : 10;
+const isRound = (value, of) => value !== null &&
+  (of.log ? Number.isInteger(Math.log(value) / Math.log(baseOf(of))) : value % 10 === 0);
+// Of a logarithmic axis of sizes: ECharts marks powers of a thousand otherwise.
+const POWERS_OF_FOUR = Array.from({ length: 30 }, (_, at) => 4 ** at);
 const isBackwards = (of) => of.low !== null && of.high !== null && of.low > of.high;
 
-function axis(of, grid, side, end, room) {
+function axis(of, grid, side, end, { room, lines } = {}) {
   const low = of.log && of.low <= 0 ? null : of.low;
   const [min, max] = isBackwards(of) ? [of.high, of.low] : [low, of.high];
   const isRows = isBackwards(of), across = side === "bottom";
-  const values = of.ticks.map(([value]) => value);
+  const values = of.ticks.length ? of.ticks.map(([value]) => value) : of.log && of.form === "size" ? POWERS_OF_FOUR : [];
   const name = (value) => of.ticks.reduce((best, tick) =>
     Math.abs(tick[0] - value) < Math.abs(best[0] - value) ? tick : best)[1];
   return {
-    type: of.log ? "log" : "value", logBase: of.form === "size" ? 2 : 10, gridIndex: grid, position: side, inverse: isRows,
+    type: of.log ? "log" : "value", logBase: baseOf(of), scale: true, gridIndex: grid, position: side, inverse: isRows,
     min: min ?? (across ? "dataMin" : undefined), max: max ?? (across ? "dataMax" : undefined),
     minInterval: of.whole ? 1 : 0,
     name: end ? of.title : "", nameLocation: "middle", nameGap: across ? 28 : 50,
@@ -58,13 +62,13 @@ function axis(of, grid, side, end, room) {
     axisLine: { show: across, onZero: false, lineStyle: { color: variable(INK) } },
     axisTick: { show: across, customValues: values.length ? values : undefined },
     axisLabel: {
-      show: end, color: variable(INK), hideOverlap: true, formatter: values.length ? name : onAxis(of),
+      show: end, color: variable(INK), hideOverlap: true, formatter: of.ticks.length ? name : onAxis(of),
       customValues: values.length ? values : undefined, lineHeight: 14,
       ...(isRows ? { width: room - 12, overflow: "truncate" } : {}),
       // An end of data is no round number.
-      showMinLabel: values.length > 0 || isRound(min), showMaxLabel: values.length > 0 || isRound(max),
+      showMinLabel: values.length > 0 || isRound(min, of), showMaxLabel: values.length > 0 || isRound(max, of),
     },
-    splitLine: { show: !isRows && side !== "right", lineStyle: { color: variable(GRID) } },
+    splitLine: { show: lines ?? (!isRows && side !== "right"), lineStyle: { color: variable(GRID) } },
   };
 }
 
@@ -145,7 +149,7 @@ const cell = (mark, row, column, ink) => (params, api) => {
   return { type: "group", children: text.length * NARROWEST_LETTER < width ? [back, label] : [back] };
 };
 
-function series(panel, mark, at, right) {
+function series(panel, mark, at, right, chosen) {
   const color = colourOf(mark);
   const common = { name: mark.name, color, xAxisIndex: at, yAxisIndex: mark.right ? right : at, animation: false };
   const line = { ...common, type: "line", symbol: "none", emphasis: { disabled: true } };
@@ -204,7 +208,7 @@ function series(panel, mark, at, right) {
     }
     case "Spans":
       return { ...custom, data: mark.begin.map((begin, at) => [begin, mark.end[at], mark.rows[at]]),
-        renderItem: hatched(mark, rectangle(color, (at) =>
+        renderItem: told(mark, chosen, rectangle(color, (at) =>
           [mark.begin[at], mark.rows[at] - mark.heights[at] / 2, mark.end[at], mark.rows[at] + mark.heights[at] / 2])) };
     case "Heat":
       return { ...custom, data: [[0]], clip: false, renderItem: painted(mark, color) };
@@ -216,11 +220,13 @@ function series(panel, mark, at, right) {
   }
 }
 
-const hatched = (mark, render) => (params, api) => {
+// Bars of other requests than the chosen one step back.
+const told = (mark, chosen, render) => (params, api) => {
   const item = render(params, api);
   if (item && mark.hatched) {
     item.style.decal = { symbol: "rect", color: variable(INK), dashArrayX: [1, 0], dashArrayY: [1, 4], rotation: -Math.PI / 4 };
   }
+  if (item && chosen && mark.requests[params.dataIndex] !== chosen) item.style.opacity = 0.2;
   return item;
 };
 
@@ -242,12 +248,12 @@ function tip(chart, marks) {
         `${number(value[0])} – ${number(value[1])}` + (mark.requests?.[at] ? `, request ${plain(mark.requests[at])}` : "") +
         (mark.causes.length ? `, ${mark.causes[at]}` : "");
       case "Area": return `${mark.name}${mark.name && ": "}${y(mark.heights[Math.min(at, mark.heights.length - 1)])}`;
-      default: return `${mark.name}${mark.name && ": "}${y(value[1])}`;
+      default: return `${mark.name}${mark.dash === "dashed" && chart.dashes ? `, ${chart.dashes}` : ""}${mark.name && ": "}${y(value[1])}`;
     }
   };
   return (found) => {
     const all = (Array.isArray(found) ? found : [found]).filter(({ seriesIndex, value }) =>
-      value && value[1] !== null && value[1] !== undefined && marks[seriesIndex].mark.kind !== "Band");
+      value && marks[seriesIndex] && value[1] !== null && value[1] !== undefined && marks[seriesIndex].mark.kind !== "Band");
     const lines = all.map(({ seriesIndex, dataIndex, value }) =>
       escaped(values(marks[seriesIndex].panel, marks[seriesIndex].mark, dataIndex, value)));
     if (!Array.isArray(found) || !all.length) return lines.join("<br>");
@@ -270,7 +276,9 @@ function option(chart, height, width) {
   let top = above;
   const grids = panels.map((panel, at) => {
     top += (panel.title || panel.note ? TITLE : 0) + (at ? between(panels[at - 1]) : 0);
-    const grid = { top, height: room * panel.height / whole, left: leftOf(panel, width), right: panel.right ? ASIDE : 16 };
+    const grid = { top, height: room * panel.height / whole, left: leftOf(panel, width), right: panel.right ? ASIDE : 16,
+      // Panels that share the axis across stand exactly below each other.
+      outerBoundsMode: chart.shared && panels.length > 1 ? "none" : "auto" };
     top += grid.height;
     return grid;
   });
@@ -283,18 +291,19 @@ function option(chart, height, width) {
       textStyle: { color: ink, fontSize: 12, fontWeight: "normal" },
     })),
     legend: { show: names.length > 0, data: names.map((name) => entry(name, marks)), top: 0, type: "scroll", textStyle: { color: ink } },
-    xAxis: panels.map((panel, at) => axis(panel.x, at, "bottom", !chart.shared || at === panels.length - 1)),
+    xAxis: panels.map((panel, at) => axis(panel.x, at, "bottom", !chart.shared || at === panels.length - 1,
+      { lines: panel.marks.some(({ kind }) => kind === "Cells") ? false : undefined })),
     yAxis: [
-      ...panels.map((panel, at) => axis(panel.y, at, "left", true, leftOf(panel, width))),
+      ...panels.map((panel, at) => axis(panel.y, at, "left", true, { room: leftOf(panel, width) })),
       ...panels.flatMap((panel, at) => panel.right ? [axis(panel.right, at, "right", true)] : []),
     ],
     series: marks.map(({ panel, mark, at }, index) => ({
-      ...series(panel, mark, at, right),
+      ...series(panel, mark, at, right, chart.chosen),
       ...(index === marks.findIndex((one) => one.at === at) && panel.dividers.length ? { markLine: {
         silent: true, symbol: "none", label: { show: false }, lineStyle: { color: variable(GRID), type: "solid" },
         data: panel.dividers.map((yAxis) => ({ yAxis })),
       } } : {}),
-    })),
+    })).concat(linked(chart)),
     tooltip: {
       trigger: tracks ? "axis" : "item", confine: true, transitionDuration: 0, formatter: tip(chart, marks),
       backgroundColor: variable(PAGE), borderColor: variable(GRID), textStyle: { color: ink, fontSize: 12 },

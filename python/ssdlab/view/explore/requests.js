@@ -1,0 +1,91 @@
+// A Gantt chart whose bars name requests: the reader picks one, and is told its operations and what each waited for.
+const SLOWEST = 8;
+const HEADERS = ["operation", "at", "begins", "takes", "waited", "for"];
+
+const barsOf = (chart) => chart.panels.flatMap(({ marks }) => marks.filter(({ requests }) => requests).flatMap((mark) =>
+  mark.begin.map((begin, at) => ({
+    begin, end: mark.end[at], ready: mark.ready[at], row: mark.rows[at], request: mark.requests[at],
+    what: `${mark.name}, ${mark.causes[at]}`,
+  }))));
+
+/** What kept the lane of a bar busy from when its request was ready; without an operation before, what ended just then. */
+function waited(bars, bar) {
+  const others = bars.filter(({ row, request }) => row === bar.row && request !== bar.request);
+  return bar.ready === null ? others.filter(({ end }) => end === bar.begin)
+    : others.filter(({ begin, end }) => end > bar.ready && begin < bar.begin);
+}
+
+class Requests {
+  constructor(one) {
+    [this.one, this.bars] = [one, barsOf(one.chart)];
+    const ends = new Map();
+    for (const { request, begin, end } of this.bars.filter(({ request }) => request)) {
+      const [first, last] = ends.get(request) ?? [begin, end];
+      ends.set(request, [Math.min(first, begin), Math.max(last, end)]);
+    }
+    this.slowest = [...ends].map(([request, [first, last]]) => [request, last - first])
+      .sort(([one, took], [other, its]) => its - took || one - other).slice(0, SLOWEST);
+    this.element = document.createElement("div");
+    this.element.className = "requests";
+    this.told = document.createElement("div");
+    this.told.setAttribute("aria-live", "polite");
+    const picks = Object.assign(document.createElement("div"), { className: "tools" });
+    picks.append(Object.assign(document.createElement("output"), {
+      textContent: "Requests that took longest here, from first to last operation; or click a bar:" }));
+    this.buttons = this.slowest.map(([request, took]) => {
+      const button = Object.assign(document.createElement("button"), { type: "button", textContent: `${plain(request)}: ${number(took)}` });
+      button.addEventListener("click", () => this.pick(one.chart.chosen === request ? null : request));
+      picks.append(button);
+      return [request, button];
+    });
+    this.element.append(picks, this.told);
+    one.plot.on("click", ({ seriesIndex, dataIndex }) => {
+      const mark = one.chart.panels.flatMap(({ marks }) => marks)[seriesIndex];
+      if (mark?.requests?.[dataIndex]) this.pick(mark.requests[dataIndex]);
+    });
+    this.pick(null);
+  }
+
+  /** Shows a request by itself, or, of null, all. */
+  pick(request) {
+    this.one.chart.chosen = request;
+    for (const [its, button] of this.buttons) button.setAttribute("aria-pressed", String(its === request));
+    this.one.draw();
+    this.told.replaceChildren(...request === null ? [] : [this.table(request)]);
+  }
+
+  /** The operations of a request: what, where, when, and behind whom. */
+  rows(request) {
+    const [panel] = this.one.chart.panels;
+    return this.bars.filter((bar) => bar.request === request).sort((one, other) => one.begin - other.begin).map((bar) => [
+      bar.what, panel.y.ticks[bar.row][1], number(bar.begin), number(bar.end - bar.begin),
+      bar.ready === null ? "not known" : number(bar.begin - bar.ready),
+      waited(this.bars, bar).map(({ request, what }) => request ? `request ${plain(request)} (${what})` : what).join("; ") || "–",
+    ]);
+  }
+
+  table(request) {
+    const scroll = Object.assign(document.createElement("div"), { className: "scroll", tabIndex: 0 });
+    const table = document.createElement("table");
+    table.createCaption().textContent = `Request ${plain(request)}, ${this.one.chart.panels[0].x.title}`;
+    const head = table.createTHead().insertRow();
+    for (const name of HEADERS) head.append(Object.assign(document.createElement("th"), { scope: "col", textContent: name }));
+    const body = table.createTBody();
+    for (const row of this.rows(request)) {
+      const line = body.insertRow();
+      for (const text of row) line.insertCell().textContent = text;
+    }
+    scroll.append(table);
+    return scroll;
+  }
+}
+
+// The operations of the request that is picked, joined in their order.
+function linked(chart) {
+  if (!chart.chosen) return [];
+  const bars = barsOf(chart).filter(({ request }) => request === chart.chosen).sort((one, other) => one.begin - other.begin);
+  return [{
+    type: "line", silent: true, animation: false, symbol: "none", z: 5, tooltip: { show: false },
+    data: bars.flatMap(({ row, begin, end }) => [[begin, row], [end, row]]), lineStyle: { width: 1, color: variable(INK) },
+  }];
+}

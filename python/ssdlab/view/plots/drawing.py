@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -213,9 +213,10 @@ _MARKS: dict[type[Mark], Callable[..., None]] = {
 
 def _legend(figure: Figure, chart: Chart) -> None:
     """Above the axes: marks may be anywhere in them."""
-    named = {
-        str(name): handle for axes in figure.axes for handle, name in zip(*axes.get_legend_handles_labels(), strict=True)
-    }
+    named: dict[str, Any] = {}
+    for axes in figure.axes:
+        for handle, name in zip(*axes.get_legend_handles_labels(), strict=True):
+            named.setdefault(str(name), handle)
     handles = [*named.values()]
     spans = [mark for panel in chart.panels for mark in panel.marks if isinstance(mark, Spans)]
     handles += [Patch(facecolor=colour, label=name) for name, colour in {one.name: one.colour for one in spans}.items()]
