@@ -179,7 +179,7 @@ def test_equal_traces_save_equal_bytes(tmp_path: Path) -> None:
 
 def test_the_page_needs_nothing_else() -> None:
     html = ssdlab.TraceFile(OLTP).analyze().report_html()
-    assert html.count("<svg") == 8
+    assert html.count("data-chart=") == 8
     for reference in ("<script", "<link", "@import", "src=", 'href="http'):
         assert reference not in html
     ids = [part.split('"')[0] for part in html.split(' id="')[1:]]
@@ -190,7 +190,7 @@ def test_the_page_needs_nothing_else() -> None:
 def test_the_smallest_traces_have_pages(ops: list[str]) -> None:
     size = [0 if op == "flush" else 1000 for op in ops]
     found = ssdlab.Trace.from_columns(op=ops, offset=[0 for _ in ops], bytes=size).analyze()
-    assert found.report_html().count("<svg") == 8
+    assert found.report_html().count("data-chart=") == 8
     assert found.plot_deviations(log=False).axes
     assert tables(found)[0].title == "Requests"
 

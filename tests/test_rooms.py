@@ -89,7 +89,7 @@ def test_what_is_loaded_late_is_there() -> None:
                 continue
             module, _, function = str(argument.value).rpartition(".")
             if node.func.id == "Plot":
-                drawn = tree(PACKAGE / "view" / "plots" / f"{module}.py").body
+                drawn = tree(PACKAGE / "view" / "charts" / f"{module}.py").body
                 assert function in {one.name for one in drawn if isinstance(one, ast.FunctionDef)}, argument.value
             else:
                 at = PACKAGE.joinpath(*str(argument.value).split("."))

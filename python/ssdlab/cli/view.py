@@ -1,12 +1,15 @@
 """`ssdlab view`."""
 
+import sys
 import webbrowser
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from ssdlab.cli import options
 from ssdlab.cli.command import App
+from ssdlab.lazy import room
 from ssdlab.study.saved import page_of
 
 app = App()
@@ -17,6 +20,7 @@ app = App()
 ssdlab view out/oltp
 ssdlab view out/oltp/result.json
 ssdlab view studies/op
+ssdlab view out/oltp --serve
 """
 )
 def view(
@@ -24,9 +28,26 @@ def view(
         Path,
         typer.Argument(metavar="RUN|STUDY", help="Folder that --out named, its JSON file, or the folder of a study."),
     ],
+    serve: Annotated[
+        bool,
+        options.option(
+            "--serve",
+            "Answer the browser from here, until Ctrl-C: the page shows operations that it has no room for, as well.",
+        ),
+    ] = False,
 ) -> int:
     """The page of a study is written anew, with what is finished, into its folder."""
     page = page_of(path).absolute()
-    opened = webbrowser.open(page.as_uri())
-    print(page.as_uri() if opened else f"there is no browser here; open {page.as_uri()} in one")
+    if not serve:
+        _open(page.as_uri())
+        return 0
+    with room("view.local").LocalServer(page) as server:
+        _open(server.address)
+        sys.stdout.flush()
+        server.serve_forever()
     return 0
+
+
+def _open(address: str) -> None:
+    opened = webbrowser.open(address)
+    print(address if opened else f"there is no browser here; open {address} in one")

@@ -1,8 +1,11 @@
 """Charts of what dies and channels did."""
 
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
 from ssdlab import text
 from ssdlab.lazy import Counts, Numbers, np, npt
-from ssdlab.model.columns import ActivityColumns
+from ssdlab.model.columns import ActivityColumns, GanttColumns
 from ssdlab.model.result import Result
 from ssdlab.view.chart import Area, Axis, Chart, Heat, Level, Mark, Panel, Spans, nothing
 from ssdlab.view.charts.time import bin_edges, time_axis, time_unit
@@ -93,21 +96,39 @@ def gantt(result: Result) -> Chart:
     Says what it leaves out: lanes beyond `LANES`, operations and transfers beyond `OPERATIONS`.
     """
     activity = _activity(result)
-    bars, drive = activity.gantt, result.summary["drive"]
+    return operations(activity.gantt, result.summary["drive"], truncated=activity.gantt_truncated)
+
+
+def in_order(bars: GanttColumns, drive: Mapping[str, Any]) -> "_Ordered":
+    """What a Gantt chart shows of bars, as they begin."""
     dies_per_channel, planes = drive["dies"] // drive["channels"], drive["planes_per_die"]
-    if not bars.die.size:
-        return nothing("No flash operation was recorded: gantt.window says when to.", 1.6)
-    die, plane = bars.die.astype(int), bars.plane.astype(int)
-    channel, of_channel = np.divmod(die, dies_per_channel)
+    channel, of_channel = np.divmod(bars.die.astype(int), dies_per_channel)
     lanes_of_channel = 1 + dies_per_channel * planes
-    lane = channel * lanes_of_channel + np.where(bars.bus, 0, 1 + of_channel * planes + plane)
+    lane = channel * lanes_of_channel + np.where(bars.bus, 0, 1 + of_channel * planes + bars.plane.astype(int))
     # Idle lanes tell something, too, but not where there are too many of them.
     lanes = np.arange(drive["channels"] * lanes_of_channel)
     if len(lanes) > LANES:
         lanes = np.unique(lane)
     in_lanes = np.flatnonzero(np.isin(lane, lanes[:LANES]))
-    drawn = in_lanes[np.argsort(bars.begin_ns[in_lanes], kind="stable")][:OPERATIONS]
+    return _Ordered(lanes, lane, in_lanes[np.argsort(bars.begin_ns[in_lanes], kind="stable")])
 
+
+class _Ordered(NamedTuple):
+    lanes: "npt.NDArray[np.int64]"
+    lane: "npt.NDArray[np.int64]"
+    """Of each bar."""
+    order: "npt.NDArray[np.int64]"
+    """Bars in the lanes that are shown."""
+
+
+def operations(bars: GanttColumns, drive: Mapping[str, Any], *, truncated: bool, first: int = 0) -> Chart:
+    """As `gantt`, from the operation on that is the `first` in the order of beginnings, from 0."""
+    dies_per_channel, planes = drive["dies"] // drive["channels"], drive["planes_per_die"]
+    lanes, lane, in_lanes = in_order(bars, drive)
+    drawn = in_lanes[first : first + OPERATIONS]
+    if not drawn.size:
+        return nothing("No flash operation was recorded: gantt.window says when to.", 1.6)
+    die = bars.die.astype(int)
     row, bus = np.searchsorted(lanes, lane[drawn]).astype(float), bars.bus[drawn]
     begin, end = bars.begin_ns[drawn].astype(float), bars.end_ns[drawn].astype(float)
     origin = float(begin.min())
@@ -133,8 +154,9 @@ def gantt(result: Result) -> Chart:
     if len(lanes) > LANES:
         omitted.append(f"{LANES} of {text.count(len(lanes))} lanes")
     if len(drawn) < len(in_lanes):
-        omitted.append(f"the first {OPERATIONS} of {text.count(len(in_lanes))} bars")
-    if activity.gantt_truncated:
+        which = f"{text.count(first + 1)} to {text.count(first + len(drawn))}" if first else f"the first {OPERATIONS}"
+        omitted.append(f"{which} of {text.count(len(in_lanes))} bars")
+    if truncated:
         omitted.append("what the record had room for")
     panel = Panel(
         marks,

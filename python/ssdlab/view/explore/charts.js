@@ -121,11 +121,7 @@ function tools(one, number) {
   const row = document.createElement("div");
   row.className = "tools";
   row.append(one.reading);
-  const add = (text, act) => {
-    const button = Object.assign(document.createElement("button"), { type: "button", textContent: text });
-    button.addEventListener("click", act);
-    row.append(button);
-  };
+  const add = (text, act) => button(row, text, act);
   add("Show all", () => one.showAll());
   if (one.canBeLogarithmic) add("Logarithmic", () => one.switchLogarithmic());
   add("Save CSV", () => save(`figure-${number}.csv`, URL.createObjectURL(new Blob([one.csv()], { type: "text/csv" }))));

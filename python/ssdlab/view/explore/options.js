@@ -46,7 +46,7 @@ const isRound = (value, of) => value !== null &&
 const POWERS_OF_FOUR = Array.from({ length: 30 }, (_, at) => 4 ** at);
 const isBackwards = (of) => of.low !== null && of.high !== null && of.low > of.high;
 
-function axis(of, grid, side, end, { room, lines } = {}) {
+function axis(of, grid, side, end, { room, lines, longest } = {}) {
   const low = of.log && of.low <= 0 ? null : of.low;
   const [min, max] = isBackwards(of) ? [of.high, of.low] : [low, of.high];
   const isRows = isBackwards(of), across = side === "bottom";
@@ -58,13 +58,13 @@ function axis(of, grid, side, end, { room, lines } = {}) {
     min: min ?? (across ? "dataMin" : undefined), max: max ?? (across ? "dataMax" : undefined),
     minInterval: of.whole ? 1 : 0,
     name: end ? of.title : "", nameLocation: "middle", nameGap: across ? 28 : 50,
-    nameTextStyle: { color: variable(INK) },
+    nameTextStyle: { color: variable(INK) }, nameTruncate: { maxWidth: longest },
     axisLine: { show: across, onZero: false, lineStyle: { color: variable(INK) } },
     axisTick: { show: across, customValues: values.length ? values : undefined },
     axisLabel: {
       show: end, color: variable(INK), hideOverlap: true, formatter: of.ticks.length ? name : onAxis(of),
       customValues: values.length ? values : undefined, lineHeight: 14,
-      ...(isRows ? { width: room - 12, overflow: "truncate" } : {}),
+      ...(isRows ? { width: room - 14, overflow: "truncate" } : {}),
       // An end of data is no round number.
       showMinLabel: values.length > 0 || isRound(min, of), showMaxLabel: values.length > 0 || isRound(max, of),
     },
@@ -226,6 +226,7 @@ const told = (mark, chosen, render) => (params, api) => {
   if (item && mark.hatched) {
     item.style.decal = { symbol: "rect", color: variable(INK), dashArrayX: [1, 0], dashArrayY: [1, 4], rotation: -Math.PI / 4 };
   }
+  if (item) Object.assign(item.style, { stroke: variable(PAGE), lineWidth: item.shape.width > 3 ? 0.6 : 0 });
   if (item && chosen && mark.requests[params.dataIndex] !== chosen) item.style.opacity = 0.2;
   return item;
 };
@@ -292,9 +293,9 @@ function option(chart, height, width) {
     })),
     legend: { show: names.length > 0, data: names.map((name) => entry(name, marks)), top: 0, type: "scroll", textStyle: { color: ink } },
     xAxis: panels.map((panel, at) => axis(panel.x, at, "bottom", !chart.shared || at === panels.length - 1,
-      { lines: panel.marks.some(({ kind }) => kind === "Cells") ? false : undefined })),
+      { lines: panel.marks.some(({ kind }) => kind === "Cells") ? false : undefined, longest: width - grids[at].left })),
     yAxis: [
-      ...panels.map((panel, at) => axis(panel.y, at, "left", true, { room: leftOf(panel, width) })),
+      ...panels.map((panel, at) => axis(panel.y, at, "left", true, { room: leftOf(panel, width), longest: grids[at].height })),
       ...panels.flatMap((panel, at) => panel.right ? [axis(panel.right, at, "right", true)] : []),
     ],
     series: marks.map(({ panel, mark, at }, index) => ({
@@ -326,5 +327,5 @@ const entry = (name, marks) =>
 const leftOf = (panel, width) => {
   const lines = panel.y.ticks.flatMap(([, name]) => name.split("\n"));
   const title = panel.y.title && lines.length ? 18 : 0;
-  return lines.length ? Math.min(14 + title + 7 * Math.max(...lines.map((line) => line.length)), width / 3) : ASIDE;
+  return lines.length ? Math.min(22 + title + 7 * Math.max(...lines.map((line) => line.length)), width / 3) : ASIDE;
 };

@@ -2,6 +2,13 @@
 const SLOWEST = 8;
 const HEADERS = ["operation", "at", "begins", "takes", "waited", "for"];
 
+function button(row, textContent, act) {
+  const made = Object.assign(document.createElement("button"), { type: "button", textContent });
+  made.addEventListener("click", act);
+  row.append(made);
+  return made;
+}
+
 const barsOf = (chart) => chart.panels.flatMap(({ marks }) => marks.filter(({ requests }) => requests).flatMap((mark) =>
   mark.begin.map((begin, at) => ({
     begin, end: mark.end[at], ready: mark.ready[at], row: mark.rows[at], request: mark.requests[at],
@@ -17,39 +24,63 @@ function waited(bars, bar) {
 
 class Requests {
   constructor(one) {
-    [this.one, this.bars] = [one, barsOf(one.chart)];
+    this.one = one;
+    this.element = Object.assign(document.createElement("div"), { className: "requests" });
+    this.told = document.createElement("div");
+    this.told.setAttribute("aria-live", "polite");
+    this.picks = Object.assign(document.createElement("div"), { className: "tools" });
+    this.element.append(this.picks, this.told);
+    one.plot.on("click", ({ seriesIndex, dataIndex }) => {
+      const mark = one.chart.panels.flatMap(({ marks }) => marks)[seriesIndex];
+      if (mark?.requests?.[dataIndex]) this.pick(mark.requests[dataIndex]);
+    });
+    this.read();
+    if (location.protocol === "http:") this.offerMore();
+  }
+
+  /** Lists the slowest requests of what is drawn. */
+  read() {
+    this.bars = barsOf(this.one.chart);
     const ends = new Map();
     for (const { request, begin, end } of this.bars.filter(({ request }) => request)) {
       const [first, last] = ends.get(request) ?? [begin, end];
       ends.set(request, [Math.min(first, begin), Math.max(last, end)]);
     }
-    this.slowest = [...ends].map(([request, [first, last]]) => [request, last - first])
+    const slowest = [...ends].map(([request, [first, last]]) => [request, last - first])
       .sort(([one, took], [other, its]) => its - took || one - other).slice(0, SLOWEST);
-    this.element = document.createElement("div");
-    this.element.className = "requests";
-    this.told = document.createElement("div");
-    this.told.setAttribute("aria-live", "polite");
-    const picks = Object.assign(document.createElement("div"), { className: "tools" });
-    picks.append(Object.assign(document.createElement("output"), {
+    this.picks.replaceChildren(Object.assign(document.createElement("output"), {
       textContent: "Requests that took longest here, from first to last operation; or click a bar:" }));
-    this.buttons = this.slowest.map(([request, took]) => {
-      const button = Object.assign(document.createElement("button"), { type: "button", textContent: `${plain(request)}: ${number(took)}` });
-      button.addEventListener("click", () => this.pick(one.chart.chosen === request ? null : request));
-      picks.append(button);
-      return [request, button];
-    });
-    this.element.append(picks, this.told);
-    one.plot.on("click", ({ seriesIndex, dataIndex }) => {
-      const mark = one.chart.panels.flatMap(({ marks }) => marks)[seriesIndex];
-      if (mark?.requests?.[dataIndex]) this.pick(mark.requests[dataIndex]);
+    this.buttons = slowest.map(([request, took]) => {
+      const act = () => this.pick(this.one.chart.chosen === request ? null : request);
+      return [request, button(this.picks, `${plain(request)}: ${number(took)}`, act)];
     });
     this.pick(null);
+  }
+
+  /** Where `ssdlab view --serve` has them, operations that the page has no room for. */
+  offerMore() {
+    const row = Object.assign(document.createElement("div"), { className: "tools" });
+    const step = (name) => button(row, name, () => this.show(this.next[name]));
+    const steps = [step("Earlier operations"), step("Later operations")];
+    this.offer = (earlier, later) => {
+      this.next = { "Earlier operations": earlier, "Later operations": later };
+      steps.forEach((one) => { one.disabled = this.next[one.textContent] === null; });
+    };
+    this.offer(null, this.bars.length);
+    this.element.prepend(row);
+  }
+
+  async show(first) {
+    const { charts: [chart], earlier, later } = await (await fetch(`operations?first=${first}`)).json();
+    this.one.chart = chart;
+    this.read();
+    this.offer(earlier, later);
   }
 
   /** Shows a request by itself, or, of null, all. */
   pick(request) {
     this.one.chart.chosen = request;
-    for (const [its, button] of this.buttons) button.setAttribute("aria-pressed", String(its === request));
+    for (const [its, press] of this.buttons) press.setAttribute("aria-pressed", String(its === request));
     this.one.draw();
     this.told.replaceChildren(...request === null ? [] : [this.table(request)]);
   }

@@ -1,0 +1,115 @@
+"""What was saved, for a browser of this machine: the page, the files beside it, and stretches of what they hold."""
+
+import hmac
+import json
+import secrets
+import socketserver
+from collections.abc import Mapping
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, unquote, urlsplit
+
+from ssdlab.lazy import pq
+from ssdlab.model.columns import GanttColumns
+from ssdlab.view import explore
+from ssdlab.view.charts.activity import OPERATIONS as MOST
+from ssdlab.view.charts.activity import in_order, operations
+
+OPERATIONS = "operations"
+"""Where the operations are that a page has no room for: a Gantt chart of those from the one numbered `first` on."""
+COLUMNS, RESULT = "activity_gantt.parquet", "result.json"
+TYPES = {".html": "text/html; charset=utf-8", ".json": "application/json", ".csv": "text/csv", ".toml": "text/plain"}
+
+
+class LocalServer(ThreadingHTTPServer):
+    """Answers those who know its token, on the loopback alone, with what a folder holds; it changes nothing.
+
+    Args:
+        page: The page, in its folder.
+
+    Raises:
+        OSError: If nobody can listen on the loopback.
+    """
+
+    daemon_threads = True
+
+    def __init__(self, page: Path) -> None:
+        self.page, self.token = page, secrets.token_urlsafe()
+        super().__init__(("127.0.0.1", 0), _Handler)
+
+    def server_bind(self) -> None:
+        # Not that of HTTPServer, which asks the network what the machine is called.
+        socketserver.TCPServer.server_bind(self)
+        self.server_name, self.server_port = self.server_address[:2]
+
+    @property
+    def address(self) -> str:
+        """What a browser is told."""
+        return f"http://{self.server_name}:{self.server_port}/{self.token}/"
+
+
+class _Handler(BaseHTTPRequestHandler):
+    """One request, which can only be a GET; nothing is logged."""
+
+    server: LocalServer
+    timeout = 30
+
+    def do_GET(self) -> None:
+        asked = urlsplit(self.path)
+        token, _, name = unquote(asked.path).removeprefix("/").partition("/")
+        # Whoever is led here by another name than the address has come through another page.
+        host = self.headers.get("Host")
+        known = hmac.compare_digest(token.encode(), self.server.token.encode())
+        if not known or host != f"{self.server.server_name}:{self.server.server_port}":
+            return self._refuse(HTTPStatus.FORBIDDEN, "the address lacks the token that ssdlab view --serve printed")
+        folder = self.server.page.parent
+        if name == OPERATIONS and (folder / COLUMNS).is_file():
+            first = parse_qs(asked.query).get("first", ["0"])[-1]
+            if not first.isdecimal():
+                return self._refuse(HTTPStatus.BAD_REQUEST, f"first={first} is no number of an operation")
+            return self._answer(_operations(folder, int(first)).encode(), TYPES[".json"])
+        # A name that the folder holds leads nowhere else.
+        files = {path.name: path for path in folder.iterdir() if path.is_file() and not path.is_symlink()}
+        path = files.get(name or self.server.page.name)
+        if path is None:
+            return self._refuse(HTTPStatus.NOT_FOUND, "the folder holds no such file")
+        return self._answer(path.read_bytes(), TYPES.get(path.suffix, "application/octet-stream"))
+
+    def _answer(self, body: bytes, kind: str, status: HTTPStatus = HTTPStatus.OK) -> None:
+        self.send_response(status)
+        headers = {
+            "Content-Type": kind,
+            "Content-Length": str(len(body)),
+            "Cache-Control": "no-store",
+            "Referrer-Policy": "no-referrer",
+            "X-Content-Type-Options": "nosniff",
+        }
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(body)
+
+    def _refuse(self, status: HTTPStatus, why: str) -> None:
+        self._answer(f"{why}\n".encode(), "text/plain; charset=utf-8", status)
+
+    def log_message(self, format: str, *arguments: Any) -> None:
+        pass
+
+
+def _operations(folder: Path, first: int) -> str:
+    table = pq.read_table(folder / COLUMNS)
+    columns: Mapping[str, Any] = {
+        name: table[name].to_pylist() if name in ("kind", "cause") else table[name].to_numpy()
+        for name in GanttColumns._fields
+    }
+    drive = json.loads((folder / RESULT).read_text(encoding="utf-8"))["result"]["drive"]
+    truncated = (table.schema.metadata or {}).get(b"truncated") == b"true"
+    bars = GanttColumns(**columns)
+    of = len(in_order(bars, drive).order)
+    # Whoever asks for what is beyond the last operation gets the last ones.
+    first = min(first, max(0, (of - 1) // MOST * MOST))
+    chart = operations(bars, drive, truncated=truncated, first=first)
+    earlier, later = max(0, first - MOST) if first else None, first + MOST if first + MOST < of else None
+    return f'{{"charts":{explore.data([chart])},"earlier":{json.dumps(earlier)},"later":{json.dumps(later)}}}'
