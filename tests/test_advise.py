@@ -178,9 +178,8 @@ def small_pages() -> int:
 
 def test_the_figure_has_a_curve_for_each_segment_size() -> None:
     found = advise.map_cache(zipf(2000), small(), caches=["4KiB", "16KiB"], segments=["1KiB", "4KiB"])
-    (axes,) = found.plot().axes
-    legend = axes.get_legend()
-    assert legend is not None and [entry.get_text() for entry in legend.get_texts()] == ["1.00 KiB", "4.00 KiB"]
+    (legend,) = found.plot().legends
+    assert [entry.get_text() for entry in legend.get_texts()] == ["1.00 KiB", "4.00 KiB"]
 
 
 @pytest.mark.parametrize(

@@ -158,9 +158,8 @@ def test_what_is_saved_is_what_was_found(tmp_path: Path) -> None:
         assert json.loads((saved / "caches.json").read_text())["result"] == json.loads(json.dumps(found.to_dict()))
         page = (saved / "report.html").read_text()
         assert "Miss ratios" in page and "data-chart=" in page and page == found.report_html()
-        (axes,) = found.plot().axes
-        legend = axes.get_legend()
-        assert legend is not None and [entry.get_text() for entry in legend.get_texts()] == ["lru", "arc"]
+        (legend,) = found.plot().legends
+        assert [entry.get_text() for entry in legend.get_texts()] == ["lru", "arc"]
 
 
 @pytest.mark.parametrize(

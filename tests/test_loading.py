@@ -128,16 +128,25 @@ result = ssdlab.simulate(ssdlab.Config(overrides={**overrides, "gantt.window.len
 result.page()
 before = sorted(sys.modules)
 result.save(sys.argv[1])
+requests = ssdlab.generate({"device.capacity": "16MiB", "workload.requests": 500})
+others = [
+    ssdlab.compare({"a": overrides, "b": {**overrides, "device.op": "30%"}}),
+    requests.analyze(),
+    requests.intervals(),
+    ssdlab.cache.simulate(requests, ["lru"], ["1%", "10%"]),
+]
+for found in others:
+    found.report_html()
 print(json.dumps([before, sorted(sys.modules)]), file=sys.stderr)
 """
 
 
-def test_a_report_loads_neither_matplotlib_nor_pandas(tmp_path: Path) -> None:
+def test_reports_load_neither_matplotlib_nor_pandas(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", SAVED, str(tmp_path)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     before, after = (packages(set(modules)) for modules in json.loads(done.stderr))
     assert before & (SLOW - {"numpy"}) == set()
-    # The page draws.
+    # The pages draw.
     assert after & SLOW == {"numpy", "pyarrow", "jinja2"}
     assert "gantt" in {path.stem.removeprefix("activity_") for path in tmp_path.glob("*.parquet")}
 

@@ -1,13 +1,19 @@
 """`ssdlab view` opens the page of what was saved, and says what is wrong with it."""
 
+import http.client
 import json
 import os
 import shlex
+import signal
 import stat
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from urllib.parse import urlsplit
 
+import pyarrow.parquet as pq
 import pytest
 
 import ssdlab
@@ -47,6 +53,83 @@ def view(path: Path, tmp_path: Path, *, browser: bool = True) -> tuple[subproces
         env=environment,
     )
     return done, asked.read_text().strip() if asked.exists() else ""
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run with more flash operations on record than its page draws."""
+    folder = tmp_path_factory.mktemp("recorded")
+    busy = {"device.capacity": "32MiB", "time": "event", "workload.requests": 4_000, "gantt.window.length": "1s"}
+    ssdlab.simulate(ssdlab.Config(overrides=busy)).save(folder)
+    return folder
+
+
+@contextmanager
+def served(folder: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """The command while it answers, and its address."""
+    running = subprocess.Popen(
+        [sys.executable, "-m", "ssdlab", "view", str(folder), "--serve"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "BROWSER": "true"},
+    )
+    try:
+        assert running.stdout is not None
+        yield running, running.stdout.readline().split()[-1]
+    finally:
+        running.kill()
+        running.communicate()
+
+
+def asked(address: str, method: str = "GET", **headers: str) -> tuple[int, bytes]:
+    place = urlsplit(address)
+    connection = http.client.HTTPConnection(place.netloc, timeout=30)
+    try:
+        connection.request(method, place.path + (f"?{place.query}" if place.query else ""), headers=headers)
+        answer = connection.getresponse()
+        return answer.status, answer.read()
+    finally:
+        connection.close()
+
+
+def test_a_browser_is_given_what_the_folder_holds_and_nothing_else(recorded: Path) -> None:
+    with served(recorded) as (running, address):
+        assert address.startswith("http://127.0.0.1:")
+        for name in ("", "report.html", "activity_gantt.parquet"):
+            assert asked(address + name) == (200, (recorded / (name or "report.html")).read_bytes())
+        (recorded / "link").symlink_to("/etc/passwd")
+        for name in ("../x", "..%2f..%2fetc%2fpasswd", "%2e%2e/x", "/etc/passwd", "link", "none.parquet", "."):
+            assert asked(address + name)[0] == 404, name
+        (recorded / "link").unlink()
+        site, _, token = address.removesuffix("/").rpartition("/")
+        for place in ("/", f"/{token[:-1]}/", f"/{token}x/", "/report.html", f"//{token}/"):
+            assert asked(site + place)[0] == 403, place
+        assert asked(address, Host="example.org")[0] == 403
+        for method in ("POST", "PUT", "DELETE", "HEAD"):
+            assert asked(address, method)[0] == 501, method
+        running.send_signal(signal.SIGINT)
+        assert running.wait(30) == 130 and running.communicate()[1] == "ssdlab: interrupted\n"
+
+
+def test_operations_that_a_page_has_no_room_for_are_answered(recorded: Path) -> None:
+    columns = pq.read_table(recorded / "activity_gantt.parquet")
+    with served(recorded) as (_, address):
+        requests: list[int] = []
+        first: int | None = 0
+        while first is not None:
+            status, body = asked(f"{address}operations?first={first}")
+            found = json.loads(body)
+            assert status == 200 and found["earlier"] == (max(0, first - 2_000) if first else None)
+            marks = found["charts"][0]["panels"][0]["marks"]
+            assert sum(len(mark["begin"]) for mark in marks) <= 2_000
+            requests += [request for mark in marks for request in mark["requests"]]
+            first = found["later"]
+        assert sorted(requests) == sorted(columns["request"].to_pylist()) and len(requests) > 4_000
+        assert asked(f"{address}operations?first=999999999")[0] == 200
+        for wrong in ("-1", "x", "1e3"):
+            status, body = asked(f"{address}operations?first={wrong}")
+            assert (status, body) == (400, f"first={wrong} is no number of an operation\n".encode())
 
 
 @pytest.mark.parametrize("name", ["", "result.json"])

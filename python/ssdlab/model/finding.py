@@ -68,6 +68,7 @@ class Plot:
         chart: Callable[..., Chart] = getattr(room(f"view.charts.{self._module}"), self._function)
         return chart
 
+
 class Finding(ABC):
     """The base of all findings.
 

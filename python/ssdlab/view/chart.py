@@ -210,8 +210,9 @@ class Spans:
     def only(self, chosen: "npt.NDArray[np.bool_]") -> "Spans":
         """Those of the bars that are chosen."""
         columns = (self.rows[chosen], self.begin[chosen], self.end[chosen], self.heights[chosen])
-        requests, ready = (None if column is None else column[chosen] for column in (self.requests, self.ready))
-        causes = [self.causes[at] for at in np.flatnonzero(chosen)] if self.causes else []
+        requests = None if self.requests is None else self.requests[chosen]
+        ready = None if self.ready is None else self.ready[chosen]
+        causes = [self.causes[at] for at in np.flatnonzero(chosen).tolist()] if self.causes else []
         return Spans(self.name, *columns, self.colour, self.hatched, requests, causes, ready)
 
 

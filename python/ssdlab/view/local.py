@@ -40,9 +40,11 @@ class LocalServer(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Handler)
 
     def server_bind(self) -> None:
+        """Binds to the loopback."""
         # Not that of HTTPServer, which asks the network what the machine is called.
         socketserver.TCPServer.server_bind(self)
-        self.server_name, self.server_port = self.server_address[:2]
+        host, self.server_port = self.socket.getsockname()
+        self.server_name = str(host)
 
     @property
     def address(self) -> str:

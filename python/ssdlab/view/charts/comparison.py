@@ -99,12 +99,12 @@ def percentiles(found: Comparison, op: str = "read") -> Chart:
     above = Panel(lines, across, durations(f"response time of {op}s", low=lowest / 1.5), height=2.0)
     if 0 not in curves or len(curves) == 1:
         return Chart([above], 3.6)
-    times = [
+    ratios = [
         Line(_name(labels[at]), *_times_of(curves[0], curve), colour(at), dash=dash(at), step=True)
         for at, curve in curves.items()
         if at
     ]
-    below = Panel([Level("", 1.0, GREY), *times], across, Axis(f"times {_name(labels[0])[:14]}", log=True))
+    below = Panel([Level("", 1.0, GREY), *ratios], across, Axis(f"times {_name(labels[0])[:14]}", log=True))
     return Chart([above, below], 5.0)
 
 
@@ -132,7 +132,7 @@ def write_amplification(found: Comparison) -> Chart:
 
 
 def course(found: Comparison) -> Chart:
-    """Requests per second and mean response times of each epoch over simulated time, with the first seed of each case."""
+    """Requests per second and mean response times of each epoch over simulated time, with each case's first seed."""
     timed = {
         at: result
         for at, result in enumerate(found.results.values())
@@ -164,11 +164,13 @@ def _rate(result: Result) -> Numbers:
     """Requests per second of each epoch; no number where no time passed."""
     took_ns = np.diff(result.series["time_ns"].astype(float), prepend=0.0)
     done = np.diff(result.series["requests"].astype(float), prepend=0.0)
-    return np.divide(done, took_ns, out=np.full_like(done, np.nan), where=took_ns > 0) * 1e9
+    rate: Numbers = np.divide(done, took_ns, out=np.full_like(done, np.nan), where=took_ns > 0) * 1e9
+    return rate
 
 
 def _mean_ns(result: Result, op: str) -> Numbers:
     """The mean response time of each epoch; no number where none took time."""
     total = result.series[f"{op}_latency_sum_ns"].astype(float)
     requests = result.series[f"{op}_requests"].astype(float)
-    return np.divide(total, requests, out=np.full_like(total, np.nan), where=total > 0)
+    means: Numbers = np.divide(total, requests, out=np.full_like(total, np.nan), where=total > 0)
+    return means

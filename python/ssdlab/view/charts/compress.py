@@ -26,7 +26,8 @@ def _usual(found: CompressBench) -> int | None:
 def _beside(number: int, of: int, count: int) -> tuple[Numbers, float]:
     """Where the bars of one of some groups lie in each of `count` rows, and how thick they are."""
     thickness = 0.8 / of
-    return np.arange(count) + (number - (of - 1) / 2) * thickness, thickness * 0.95
+    at: Numbers = np.arange(count, dtype=float) + (number - (of - 1) / 2) * thickness
+    return at, thickness * 0.95
 
 
 def overall(found: CompressBench) -> Chart:
@@ -100,7 +101,7 @@ def rate(found: CompressBench) -> Chart:
         marks: list[Mark] = []
         for index, threads in enumerate(found.threads):
             rates = [getattr(found.cell(codec, size, threads), f"{field}_bytes_s") for codec in found.codecs]
-            low, median, high = (np.array([getattr(one, of) / 1e6 for one in rates]) for of in ("low", "median", "high"))
+            low, median, high = np.array([(one.low, one.median, one.high) for one in rates]).T / 1e6
             at, thickness = _beside(index, len(found.threads), len(rates))
             name = threads_text(threads)
             marks.append(Bars(name, at, median, colour(index), thickness))

@@ -26,9 +26,7 @@ def intervals(result: WriteIntervals) -> Chart:
     histogram = result.histogram
     if not histogram.writes.size:
         return nothing("No page was written twice.", 3.6)
-    drawn = _shares(
-        histogram.lower, histogram.writes, BLUE, "write interval (page writes)", "share of overwrites (%)"
-    )
+    drawn = _shares(histogram.lower, histogram.writes, BLUE, "write interval (page writes)", "share of overwrites (%)")
     logs = [
         Level(f"log of {log}", float(pages), ORANGE, upright=True)
         for log, pages in zip(result.logs, result.windows.log_pages.tolist(), strict=True)
@@ -83,6 +81,9 @@ def concentration(result: WriteIntervals) -> Chart:
     """The share of page writes that goes to the most written pages."""
     pages, writes = result.concentration()
     ends = np.array([0.0, 100.0])
-    marks = [Line("measured", pages * 100, writes * 100, ORANGE), Line("all alike", ends, ends, INK, 0.8, dash="dotted")]
+    marks = [
+        Line("measured", pages * 100, writes * 100, ORANGE),
+        Line("all alike", ends, ends, INK, 0.8, dash="dotted"),
+    ]
     across = Axis("most written pages (% of the written pages)", low=0, high=100)
     return Chart([Panel(marks, across, Axis("page writes (%)", low=0, high=100))])

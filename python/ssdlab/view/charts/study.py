@@ -9,9 +9,7 @@ from ssdlab.study.survey.curves import Curves
 from ssdlab.study.survey.effects import Effects
 from ssdlab.study.survey.front import Front
 from ssdlab.study.sweep.quantity import quantity
-from ssdlab.view.chart import (
-    Axis, Band, Bars, Cells, Chart, Line, Mark, Panel, Points, Whiskers, nothing, places, rows,
-)  # fmt: skip
+from ssdlab.view.chart import Axis, Band, Bars, Cells, Chart, Line, Mark, Panel, Points, Whiskers, nothing, places, rows
 from ssdlab.view.colours import BLUE, GREY, INK, ORANGE, blended, colour, dash
 from ssdlab.view.pages.figures import form, form_name
 
@@ -96,8 +94,8 @@ def front(found: Front) -> Chart:
         some = [one.outcomes for one in found.candidates if one.best == best]
         x, y = (np.array([one[axis].mean for one in some], float) for axis in (0, 1))
         marks.append(Points(label, x, y, its, size))
-    axes = (Axis(one.figure, form_name(one.figure)) for one in found.outcomes[:2])
-    return Chart([Panel(marks, *axes)], 3.6)
+    across, up = (Axis(one.figure, form_name(one.figure)) for one in found.outcomes[:2])
+    return Chart([Panel(marks, across, up)], 3.6)
 
 
 def parallel(found: Study) -> Chart:

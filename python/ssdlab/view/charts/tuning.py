@@ -40,5 +40,5 @@ def front(found: Tuned) -> Chart:
         Points(label, np.array([one[0] for one in its], float), np.array([one[1] for one in its], float), tint, size)
         for its, tint, size, label in ((kept, GREY, 3.0, "trials"), (best, ORANGE, 5.0, "on the front"))
     ]
-    axes = (Axis(one.name, form_name(one.name)) for one in (first, second))
-    return Chart([Panel(marks, *axes)], 3.6)
+    across, up = (Axis(one.name, form_name(one.name)) for one in (first, second))
+    return Chart([Panel(marks, across, up)], 3.6)

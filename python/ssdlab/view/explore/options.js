@@ -10,9 +10,10 @@ const variable = (name) => getComputedStyle(document.documentElement).getPropert
 const colourOf = (mark) => mark.colour.startsWith("--") ? variable(mark.colour) : mark.colour;
 
 // Numbers as `text.py` writes them.
-const digits = (value) => value >= 99.95 ? Math.round(value).toLocaleString("en") : value.toFixed(value >= 9.995 ? 1 : 2);
+const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0, roundingMode: "halfEven" });
+const plain = (value) => whole.format(value);
+const digits = (value) => value >= 99.95 ? plain(value) : value.toFixed(value >= 9.995 ? 1 : 2);
 const number = (value) => String(Number(value.toPrecision(4)));
-const plain = (value) => Math.round(value).toLocaleString("en");
 const scaled = (value, units) => {
   const [unit, scale] = units.find(([, scale]) => value >= scale * 0.9995) ?? ["", 1];
   return scale === 1 ? `${plain(value)}${unit}` : `${digits(value / scale)}${unit}`;

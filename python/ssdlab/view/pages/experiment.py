@@ -52,7 +52,9 @@ def _section(result: TableResult) -> Section:
         (f"Difference, {table.difference_unit}", "difference"),
     )
     drawn: list[Item] = [
-        Beside([Figure(partial(result.plot.chart, which), title) for title, which in maps if _any(getattr(result, which))])
+        Beside(
+            [Figure(partial(result.plot.chart, which), title) for title, which in maps if _any(getattr(result, which))]
+        )
     ]
     if _any(result.ours) and _is_course(result):
         drawn.append(Figure(result.plot_lines.chart))

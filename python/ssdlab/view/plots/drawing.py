@@ -13,9 +13,26 @@ from matplotlib.patches import Patch, StepPatch
 
 from ssdlab.lazy import room
 from ssdlab.view.chart import (
-    FORMS, Area, Axis, Band, Bars, Cells, Chart, Columns, Dash, Form, Heat, Level, Line, Mark, Panel, Points, Share,
-    Spans, Whiskers,
-)  # fmt: skip
+    FORMS,
+    Area,
+    Axis,
+    Band,
+    Bars,
+    Cells,
+    Chart,
+    Columns,
+    Dash,
+    Form,
+    Heat,
+    Level,
+    Line,
+    Mark,
+    Panel,
+    Points,
+    Share,
+    Spans,
+    Whiskers,
+)
 from ssdlab.view.colours import GRID, INK
 from ssdlab.view.plots.style import WIDTH, Canvas, at_values, nothing, styled, written
 
@@ -135,15 +152,15 @@ def _band(band: Band, axes: Axes) -> None:
 
 def _whiskers(of: Whiskers, axes: Axes) -> None:
     middle, half = (of.low + of.high) / 2, (of.high - of.low) / 2
-    place = (middle, of.at, None, half) if of.along else (of.at, middle, half, None)
-    axes.errorbar(*place, fmt="none", ecolor=of.colour, elinewidth=0.8, capsize=2)
+    x, y, across, up = (middle, of.at, half, None) if of.along else (of.at, middle, None, half)
+    axes.errorbar(x, y, up, across, fmt="none", ecolor=of.colour, elinewidth=0.8, capsize=2)
 
 
 def _area(area: Area, axes: Axes) -> None:
     below = np.zeros(len(area.heights))
     for step in axes.patches:
         if area.stacked and isinstance(step, StepPatch):
-            below = np.asarray(step.get_data().values)
+            below = np.asarray(step.get_data()[0])
     top = below + area.heights
     axes.stairs(
         top, area.edges, baseline=below, color=area.colour, alpha=area.opacity, fill=True, label=area.name or None

@@ -1,0 +1,222 @@
+"""Pages of findings other than a run, and the operations of a run, in a real browser: drawn is what was found."""
+
+import csv
+import io
+import math
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ssdlab
+from browser import Opened, browser, violations
+from ssdlab import cache
+from ssdlab.model.columns import GanttColumns, LatencyColumns
+from ssdlab.model.finding import Finding
+from ssdlab.view.chart import FORMS
+
+__all__ = ["browser"]
+
+TIMED = {
+    "device.capacity": "32MiB",
+    "nand.pages_per_block": 64,
+    "nand.channels": 2,
+    "nand.dies": 2,
+    "time": "event",
+    "workload.requests": 4_000,
+    "workload.reads": "40%",
+}
+CASES: dict[str, dict[str, Any]] = {
+    "greedy": TIMED,
+    "fifo": {**TIMED, "ftl.page.gc": "fifo"},
+    "more spare": {**TIMED, "device.op": "30%"},
+}
+REQUESTS = ssdlab.generate({"device.capacity": "32MiB", "workload.requests": 2_000, "workload.reads": "40%"})
+
+
+@pytest.fixture(scope="module")
+def explored(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[Finding], Any]]:
+    opened: list[Opened] = []
+
+    def explored(found: Finding) -> Any:
+        path = tmp_path_factory.mktemp("page") / "report.html"
+        path.write_text(found.report_html(), encoding="utf-8")
+        assert path.stat().st_size < 5_000_000
+        opened.append(Opened(browser, path))
+        return opened[-1].page
+
+    yield explored
+    for one in opened:
+        assert one.faults == []
+        one.page.close()
+
+
+@pytest.fixture(scope="module")
+def compared() -> ssdlab.Comparison:
+    return ssdlab.compare(CASES, seeds=2)
+
+
+@pytest.fixture(scope="module")
+def comparison(explored: Callable[[Finding], Any], compared: ssdlab.Comparison) -> Any:
+    """The page of the comparison."""
+    return explored(compared)
+
+
+def marks(page: Any, label: str, panel: int = 0) -> list[dict[str, Any]]:
+    """The marks of the chart that is headed so."""
+    script = "(l) => drawn.find(({ element }) => element.ariaLabel === l).chart"
+    found: list[dict[str, Any]] = page.evaluate(script, label)["panels"][panel]["marks"]
+    return found
+
+
+def quantile(times: LatencyColumns, share: float) -> float:
+    """The longest time of the bucket in which the request lies that so many are not slower than; the slow way."""
+    faster, total = 0, int(times.requests.sum())
+    for upper, requests in zip(times.upper_ns.tolist(), times.requests.tolist(), strict=True):
+        faster += requests
+        if faster / total >= share:
+            return float(upper - 1)
+    raise AssertionError(share)
+
+
+def test_curves_of_a_comparison_are_those_of_the_histograms(comparison: Any, compared: ssdlab.Comparison) -> None:
+    page = comparison
+    for op in ("read", "write"):
+        above, below = (marks(page, f"{op.capitalize()}s", panel) for panel in (0, 1))
+        assert [line["name"] for line in above] == [*CASES] and [one["name"] for one in below[1:]] == [*CASES][1:]
+        for share in (0.5, 0.9, 0.99):
+            longest = {case: quantile(one.latency[op], share) for case, one in compared.results.items()}
+            for drawn, expected in (
+                (above, longest),
+                (below[1:], {case: value / longest["greedy"] for case, value in longest.items()}),
+            ):
+                for line in drawn:
+                    at = max(i for i, x in enumerate(line["x"]) if x <= -math.log10(1 - share) + 1e-9)
+                    assert line["y"][at] == pytest.approx(expected[line["name"]], rel=1e-5), (op, share, line["name"])
+
+
+def test_bars_of_a_comparison_are_its_figures(comparison: Any, compared: ssdlab.Comparison) -> None:
+    page = comparison
+    figures = {case: compared.figures(case) for case in CASES}
+    bars = {mark["name"]: mark["lengths"][0] for mark in marks(page, "At a glance") if mark["kind"] == "Bars"}
+    assert bars == {case: pytest.approx(of["write_amplification"].mean, rel=1e-5) for case, of in figures.items()}
+    chart = "drawn.find(({ element }) => element.ariaLabel === 'Differences').chart"
+    labels = page.evaluate(f"() => {chart}.panels[0].y.ticks.map(([, name]) => name)")
+    changes = {mark["name"]: dict(zip(labels, mark["lengths"], strict=True)) for mark in marks(page, "Differences")}
+    assert [*changes] == ["fifo", "more spare"]
+    for label, figure in (("requests per second", "time.iops"), ("99 % of reads within", "latency.read.p99_ns")):
+        for case, of in changes.items():
+            change = 100 * (figures[case][figure].mean / figures["greedy"][figure].mean - 1)
+            assert of[label] == pytest.approx(change, rel=1e-4), (case, figure)
+
+
+def test_a_case_keeps_its_colour_and_comes_and_goes_in_all_charts(comparison: Any) -> None:
+    page = comparison
+    colours = page.evaluate(
+        "() => drawn.flatMap(({ chart }) => chart.panels.flatMap(({ marks }) => marks))"
+        ".filter(({ name, kind }) => name && kind !== 'Whiskers').map(({ name, colour }) => [name, colour])"
+    )
+    assert len({colour for _, colour in colours}) == len({name for name, _ in colours}) == 3
+    assert len({tuple(one) for one in colours}) == 3
+    toggle = "() => drawn[0].plot.dispatchAction({ type: 'legendToggleSelect', name: 'fifo' })"
+    page.evaluate(toggle)
+    shown = page.evaluate("() => drawn.map(({ plot }) => plot.getOption().legend[0].selected.fifo)")
+    assert len(shown) == 6 and not any(shown)
+    page.evaluate(toggle)
+    assert all(page.evaluate("() => drawn.map(({ plot }) => plot.getOption().legend[0].selected.fifo)"))
+
+
+def test_everybody_can_use_a_comparison_and_take_its_figures_away(comparison: Any) -> None:
+    page = comparison
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        assert violations(page) == []
+    for width in (400, 900, 1600):
+        page.set_viewport_size({"width": width, "height": 900})
+        assert page.evaluate("() => document.documentElement.scrollWidth") <= width
+    for at in (0, 2):
+        with page.expect_download() as saved:
+            page.locator(".tools").nth(at).get_by_role("button", name="Save PNG").press("Enter")
+        assert Path(saved.value.path()).read_bytes().startswith(b"\x89PNG")
+        rows = [*csv.reader(io.StringIO(page.evaluate("(at) => drawn[at].csv()", at)))]
+        assert any(row[0] == "more spare" for row in rows)
+
+
+REPORTS: dict[str, tuple[int, Callable[[], Finding]]] = {
+    "analysis": (7, lambda: REQUESTS.analyze()),
+    "intervals": (5, lambda: REQUESTS.intervals()),
+    "caches": (1, lambda: cache.simulate(REQUESTS, ["lru", "sieve"], ["1%", "10%"])),
+    "curves": (1, lambda: cache.mrc(REQUESTS, ["lru", "sieve"], ["1%", "10%"], sample="50%")),
+    "plan": (1, lambda: cache.plan("2GiB", "4GiB", paper=True)),
+    "sweep": (
+        1,
+        lambda: ssdlab.sweep({"device.op": ["20%", "30%"]}, ssdlab.Config(overrides=TIMED), jobs=1),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REPORTS)
+def test_every_report_is_explored(explored: Callable[[Finding], Any], name: str) -> None:
+    count, found = REPORTS[name]
+    page = explored(found())
+    assert page.evaluate("() => drawn.length") == count
+    # Whatever is drawn: a path, a shape or a picture, beyond axes and legend.
+    assert page.evaluate("() => drawn.every(({ element }) => element.querySelector('svg path[fill], svg image'))")
+    assert violations(page) == []
+
+
+def test_pages_write_values_as_the_terminal_does(comparison: Any) -> None:
+    page = comparison
+    for form, write in FORMS.items():
+        for value in (0.0, 0.00412, 0.5, 1.0, 12.345, 999.7, 1023.6, 65_536.0, 1.5e6, 2.5e9, 7.3e12):
+            if form != "number":
+                said = page.evaluate("([form, value]) => FORMS[form](value)", [form, value])
+                assert said == write(value), (form, value)
+
+
+def slowly_waited(bars: GanttColumns, at: int) -> set[int]:
+    """The bars that kept the place of one busy since its request was ready there; found by looking at every one."""
+    begin, end = bars.begin_ns.tolist(), bars.end_ns.tolist()
+    same = [i for i in range(len(begin)) if bars.request[i] == bars.request[at] and bars.die[i] == bars.die[at]]
+    before = [end[i] for i in same if end[i] <= begin[at]]
+    channels = 2
+
+    def place(i: int) -> tuple[int, ...]:
+        die = int(bars.die[i])
+        return (die // channels,) if bars.bus[i] else (-1, die, int(bars.plane[i]))
+
+    others = [i for i in range(len(begin)) if place(i) == place(at) and bars.request[i] != bars.request[at]]
+    if not before:
+        return {i for i in others if end[i] == begin[at]}
+    return {i for i in others if end[i] > max(before) and begin[i] < begin[at]}
+
+
+def test_a_picked_request_says_what_it_waited_for(explored: Callable[[Finding], Any]) -> None:
+    window = {"gantt.window.from": "20ms", "gantt.window.length": "5ms"}
+    result = ssdlab.simulate(ssdlab.Config(overrides={**TIMED, **window}))
+    assert result.activity is not None
+    bars = result.activity.gantt
+    page = explored(result)
+    page.locator(".requests button").first.press("Enter")
+    request = page.evaluate("() => drawn.find(({ requests }) => requests).chart.chosen")
+    took = {
+        of: int(bars.end_ns[bars.request == of].max() - bars.begin_ns[bars.request == of].min())
+        for of in set(bars.request.tolist()) - {0}
+    }
+    assert took[request] == max(took.values())
+    own = sorted(np.flatnonzero(bars.request == request).tolist(), key=lambda i: bars.begin_ns[i])
+    rows = page.locator(".requests tbody tr")
+    assert rows.count() == len(own)
+    waits = 0
+    for row, at in enumerate(own):
+        told = rows.nth(row).locator("td").last.inner_text()
+        blockers = slowly_waited(bars, at)
+        waits += len(blockers)
+        assert {f"{int(bars.request[i]):,}" for i in blockers if bars.request[i]} == {
+            one.split()[1] for one in told.split("; ") if one.startswith("request")
+        }, (row, told)
+    assert waits > 0 and violations(page) == []
+    page.locator(".requests button").first.press("Enter")
+    assert page.locator(".requests tbody").count() == 0
