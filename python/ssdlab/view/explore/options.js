@@ -4,6 +4,8 @@
 const INK = "--ink", GRID = "--grid", PAGE = "--page";
 const INCH = 96, WIDTH_INCHES = 7.6;
 const LEGEND = 30, TITLE = 22, BELOW = 42, LABELS = 28, ASIDE = 64;
+// The letters of a page may be wider than ECharts reckons.
+const FIT = 0.85;
 const STRONGEST = 0.55, NARROWEST_LETTER = 6.5;
 
 const variable = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
@@ -47,7 +49,7 @@ const isRound = (value, of) => value !== null &&
 const POWERS_OF_FOUR = Array.from({ length: 30 }, (_, at) => 4 ** at);
 const isBackwards = (of) => of.low !== null && of.high !== null && of.low > of.high;
 
-function axis(of, grid, side, end, { room, lines, longest } = {}) {
+function axis(of, grid, side, end, { room, lines, longest = Infinity } = {}) {
   const low = of.log && of.low <= 0 ? null : of.low;
   const [min, max] = isBackwards(of) ? [of.high, of.low] : [low, of.high];
   const isRows = isBackwards(of), across = side === "bottom";
@@ -59,13 +61,13 @@ function axis(of, grid, side, end, { room, lines, longest } = {}) {
     min: min ?? (across ? "dataMin" : undefined), max: max ?? (across ? "dataMax" : undefined),
     minInterval: of.whole ? 1 : 0,
     name: end ? of.title : "", nameLocation: "middle", nameGap: across ? 28 : 50,
-    nameTextStyle: { color: variable(INK) }, nameTruncate: { maxWidth: longest },
+    nameTextStyle: { color: variable(INK) }, nameTruncate: { maxWidth: FIT * longest },
     axisLine: { show: across, onZero: false, lineStyle: { color: variable(INK) } },
     axisTick: { show: across, customValues: values.length ? values : undefined },
     axisLabel: {
       show: end, color: variable(INK), hideOverlap: true, formatter: of.ticks.length ? name : onAxis(of),
       customValues: values.length ? values : undefined, lineHeight: 14,
-      ...(isRows ? { width: room - 14, overflow: "truncate" } : {}),
+      ...(isRows ? { width: FIT * (room - 14), overflow: "truncate" } : {}),
       // An end of data is no round number.
       showMinLabel: values.length > 0 || isRound(min, of), showMaxLabel: values.length > 0 || isRound(max, of),
     },

@@ -1,1 +1,1 @@
-"""Figures, drawn with matplotlib; one module for each kind of finding."""
+"""Charts as matplotlib draws them, for papers."""
