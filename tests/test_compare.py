@@ -59,7 +59,7 @@ def test_only_rows_that_differ_are_shown(found: ssdlab.Comparison) -> None:
     assert written[0].endswith(" *") and "±" in written[0] and not written[1].endswith(" *")
     report = found.report_html()
     assert "Equal in all cases" in report and "capacity" in report and "Settings that differ" in report
-    assert report.count("data-chart=") == 2
+    assert report.count("data-chart=") == 6
 
 
 def test_what_the_deviations_reach_is_as_good() -> None:

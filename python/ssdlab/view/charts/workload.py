@@ -116,7 +116,7 @@ def working_set(result: TraceAnalysis) -> Chart:
             ),
             Panel(
                 [
-                    Area("working set", edges, own / below, BLUE, opacity=0.0),
+                    Area("working set", edges, own / below, BLUE, opacity=0.1),
                     Area("of it touched for the first time", edges, new / below, SKY, opacity=0.5, outlined=False),
                 ],
                 across,

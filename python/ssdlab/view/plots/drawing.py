@@ -110,7 +110,8 @@ def _scale(axes: Axes, side: Literal["x", "y"], of: Axis) -> None:
     axis: Drawn = axes.xaxis if side == "x" else axes.yaxis
     limit = axes.set_xlim if side == "x" else axes.set_ylim
     if of.log:
-        axes.set(**{f"{side}scale": "log"}, base=2) if of.form == "size" else axes.set(**{f"{side}scale": "log"})
+        scaled = axes.set_xscale if side == "x" else axes.set_yscale
+        scaled("log", base=2 if of.form == "size" else 10)
     if of.form != "number":
         written(axis, _on_axis(of.form), whole=of.whole)
     if of.ticks:
