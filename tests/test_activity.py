@@ -199,7 +199,7 @@ def test_a_gantt_chart_has_a_bar_for_each_operation(timed: ssdlab.Result) -> Non
     channels=st.sampled_from([1, 2, 8, 32]),
     per_channel=st.sampled_from([1, 3, 8]),
     planes=st.integers(1, 4),
-    operations=st.sampled_from([0, 1, 40, 900]),
+    operations=st.sampled_from([0, 1, 40, 3_000]),
     truncated=st.booleans(),
 )
 def test_any_drive_can_be_drawn(
@@ -225,9 +225,9 @@ def test_any_drive_can_be_drawn(
 
 
 def test_a_gantt_chart_says_what_it_leaves_out(serial: ssdlab.Result) -> None:
-    busy = faked.drive(serial, channels=16, dies=64, planes=4, operations=4_000, truncated=True)
+    busy = faked.drive(serial, channels=16, dies=64, planes=4, operations=12_000, truncated=True)
     assert busy.plot_gantt().axes[0].get_title(loc="left") == (
-        "Shown: 48 of 272 lanes, the first 600 of 1,351 bars, what the record had room for"
+        "Shown: 48 of 272 lanes, the first 2,000 of 4,131 bars, what the record had room for"
     )
 
 

@@ -128,7 +128,7 @@ result = ssdlab.simulate(ssdlab.Config(overrides={**overrides, "gantt.window.len
 result.page()
 before = sorted(sys.modules)
 result.save(sys.argv[1])
-requests = ssdlab.generate({"device.capacity": "16MiB", "workload.requests": 500})
+requests = ssdlab.generate({"device.capacity": "64MiB", "workload.requests": 500})
 others = [
     ssdlab.compare({"a": overrides, "b": {**overrides, "device.op": "30%"}}),
     requests.analyze(),

@@ -59,6 +59,9 @@ class _Handler(BaseHTTPRequestHandler):
     timeout = 30
 
     def do_GET(self) -> None:
+        if self.path == "/favicon.ico":
+            # Browsers ask for a picture of the site unasked.
+            return self._answer(b"", TYPES[".html"], HTTPStatus.NO_CONTENT)
         asked = urlsplit(self.path)
         token, _, name = unquote(asked.path).removeprefix("/").partition("/")
         # Whoever is led here by another name than the address has come through another page.
