@@ -154,11 +154,8 @@ def operations(bars: GanttColumns, drive: Mapping[str, Any], *, truncated: bool,
     if len(lanes) > LANES:
         omitted.append(f"{LANES} of {text.count(len(lanes))} lanes")
     if len(drawn) < len(in_lanes):
-        which = (
-            f"{text.count(first + 1)} to {text.count(first + len(drawn))}"
-            if first
-            else f"the first {text.count(OPERATIONS)}"
-        )
+        last = text.count(first + len(drawn))
+        which = f"{text.count(first + 1)} to {last}" if first else f"the first {last}"
         omitted.append(f"{which} of {text.count(len(in_lanes))} bars")
     if truncated:
         omitted.append("what the record had room for")

@@ -151,8 +151,11 @@ const ready = (async () => {
     drawn.push(one);
     tools(one, drawn.length);
   }
-  const again = () => drawn.forEach((one) => { one.plot.resize(); one.draw(); });
+  const again = () => drawn.filter(({ element }) => element.clientWidth).forEach((one) => { one.plot.resize(); one.draw(); });
   addEventListener("resize", again);
   addEventListener("beforeprint", again);
+  // What was folded while the page changed its width has kept the old one.
+  const unfolded = () => { if (drawn.some(({ element, plot }) => element.clientWidth && element.clientWidth !== plot.getWidth())) again(); };
+  document.querySelectorAll("details").forEach((fold) => fold.addEventListener("toggle", unfolded));
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", again);
 })();

@@ -17,7 +17,7 @@ const plain = (value) => whole.format(value);
 const digits = (value) => value >= 99.95 ? plain(value) : value.toFixed(value >= 9.995 ? 1 : 2);
 const number = (value) => String(Number(value.toPrecision(4)));
 const scaled = (value, units) => {
-  const [unit, scale] = units.find(([, scale]) => value >= scale * 0.9995) ?? ["", 1];
+  const [unit, scale] = units.find(([, scale]) => value >= scale * 0.9995) ?? units.find(([, scale]) => scale === 1) ?? ["", 1];
   return scale === 1 ? `${plain(value)}${unit}` : `${digits(value / scale)}${unit}`;
 };
 const steps = (units, step) => units.map((unit, at) => [` ${unit}`, step ** at]).reverse();
