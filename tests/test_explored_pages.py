@@ -140,7 +140,7 @@ def test_everybody_can_use_a_comparison_and_take_its_figures_away(comparison: An
     page.get_by_role("heading", name="Differences").click()
     page.set_viewport_size({"width": 500, "height": 900})
     page.get_by_role("heading", name="Differences").click()
-    fits = "() => drawn.every(({ element, plot }) => element.clientWidth > 0 && element.clientWidth === plot.getWidth())"
+    fits = "() => drawn.every(({ element, plot }) => plot.getWidth() > 0 && element.clientWidth === plot.getWidth())"
     page.wait_for_function(fits)
     for at in (0, 2):
         with page.expect_download() as saved:
