@@ -12,13 +12,14 @@ const variable = (name) => getComputedStyle(document.documentElement).getPropert
 const colourOf = (mark) => mark.colour.startsWith("--") ? variable(mark.colour) : mark.colour;
 
 // Numbers as `text.py` writes them.
-const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0, roundingMode: "halfEven" });
+const rounded = { maximumFractionDigits: 0, roundingMode: "halfEven" };
+const whole = new Intl.NumberFormat("en", rounded), ungrouped = new Intl.NumberFormat("en", { ...rounded, useGrouping: false });
 const plain = (value) => whole.format(value);
 const digits = (value) => value >= 99.95 ? plain(value) : value.toFixed(value >= 9.995 ? 1 : 2);
 const number = (value) => String(Number(value.toPrecision(4)));
 const scaled = (value, units) => {
   const [unit, scale] = units.find(([, scale]) => value >= scale * 0.9995) ?? units.find(([, scale]) => scale === 1) ?? ["", 1];
-  return scale === 1 ? `${plain(value)}${unit}` : `${digits(value / scale)}${unit}`;
+  return scale === 1 ? `${ungrouped.format(value)}${unit}` : `${digits(value / scale)}${unit}`;
 };
 const steps = (units, step) => units.map((unit, at) => [` ${unit}`, step ** at]).reverse();
 const BYTES = steps(["B", "KiB", "MiB", "GiB", "TiB", "PiB"], 1024), DECIMAL = steps(["B", "kB", "MB", "GB", "TB", "PB"], 1000);
