@@ -22,7 +22,7 @@ def page(found: Screened) -> Page:
     left = found.study.asked - found.study.finished
     answers = found.answers()
     sections = [
-        Section("At a glance", [Figure(found.plot)], terminal=False),
+        Section("At a glance", [Figure(found.plot.chart)], terminal=False),
         Section("", [_gains(screening, first), _effects(screening, first)]),
     ]
     for answer in answers:

@@ -1,0 +1,28 @@
+"""Charts of screenings."""
+
+from ssdlab import text
+from ssdlab.lazy import np
+from ssdlab.study.screening.contrast import Contrast
+from ssdlab.study.screening.result import Screened
+from ssdlab.view.chart import Axis, Bars, Chart, Panel, Whiskers, rows
+from ssdlab.view.colours import INK, colour
+
+
+def effects(found: Screened) -> Chart:
+    """The main effects of all factors on the gains over the mean of the others, with their confidence intervals."""
+    first = found.parts[0]
+    names = rows([text.path(name)[:32] for name in first.factors])
+    panels = []
+    for number, figure in enumerate(found.screening.figures):
+        its = {one.term: one for one in first.effects.get(Contrast(figure.name, "mean"), ())}
+        known = [(row, its[name]) for row, name in enumerate(first.factors) if name in its]
+        if not known:
+            panels.append(Panel([], empty="points are missing"))
+            continue
+        at = np.array([row for row, _ in known], float)
+        sizes = np.array([one.size for _, one in known], float)
+        half = np.array([one.half_width or 0.0 for _, one in known], float)
+        bars = Bars("", at, sizes, colour(number), 0.7)
+        whiskers = Whiskers("", at, sizes - half, sizes + half, INK, along=True)
+        panels.append(Panel([bars, whiskers], Axis(f"points of {figure.gain}"), names))
+    return Chart(panels, 0.9 + 0.2 * len(first.factors) * len(panels), shared=False)
