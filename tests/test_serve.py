@@ -209,6 +209,29 @@ def test_a_drive_that_a_disk_cannot_hold_leaves_no_file(tmp_path: Path) -> None:
         assert list(where.iterdir()) == []
 
 
+def test_a_disk_smaller_than_the_drive_is_told_of(tmp_path: Path) -> None:
+    with small_disk(tmp_path, "3m") as where:
+        file = where / "disk.drive"
+        for size, is_told in (("3m", True), ("200m", False)):
+            subprocess.run(["mount", "-o", f"remount,size={size}", str(where)], timeout=30, check=True)
+            with served(tmp_path, "--file", str(file), *sets()) as (process, path):
+                with connected(path) as client:
+                    client.write(0, b"here")
+                process.send_signal(signal.SIGTERM)
+                output, _ = process.communicate(timeout=60)
+            assert (f"{file} may grow by " in output) == is_told, output
+
+
+def test_a_file_larger_than_may_be_made_is_one_clear_error(tmp_path: Path) -> None:
+    file = tmp_path / "disk.drive"
+    limited = ["prlimit", "--fsize=1000000", sys.executable, "-m", "ssdlab"]
+    command = [*limited, "serve", *sets(), "--socket", str(tmp_path / "s"), "--file", str(file)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 2
+    assert "larger than may be made there; lower device.capacity, or give another path" in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_server_that_is_late_says_so(tmp_path: Path) -> None:
     with ssdlab.DriveServer(small(), socket=tmp_path / "s", scale=1e-6) as server, connected(tmp_path / "s") as client:
         for page in range(50):
@@ -235,6 +258,7 @@ def test_the_record_is_a_trace(tmp_path: Path) -> None:
     [
         (["--time", "slow"], "--time slow: write none, real, or a number such as 10"),
         (["--listen", "nowhere"], "--listen nowhere: no address with a port; write 127.0.0.1:10809"),
+        (["--set", "device.capacity=4TiB"], "lower device.capacity, or keep the bytes in a file"),
         (["--set", "cache.policy=lru"], "leave out cache.policy"),
         (["--set", "block.scheduler=noop"], "leave out block.scheduler"),
         (["--file", "."], ".: "),

@@ -18,6 +18,7 @@ use ssdlab_sim::{Clock, Setup};
 use crate::config::Config;
 use crate::counters;
 use crate::errors::{ConfigError, config_error, detached, drive_error, drive_file_error};
+use crate::memory;
 
 type Inner = Drive<FaultBackend<Box<dyn Backend>>>;
 
@@ -38,6 +39,7 @@ impl FlashDrive {
     fn new(py: Python<'_>, config: &Config, path: Option<PathBuf>, faults: Vec<(String, u64)>) -> PyResult<Self> {
         let settings = config.inner.settings(None).map_err(|error| config_error(&error))?;
         let setup = settings.setup;
+        memory::require_drive(&setup, path.is_some())?;
         let plan = plan(&faults)?;
         let options = options(&setup, &plan)?;
         let over = |flash| FaultBackend::new(flash, plan);

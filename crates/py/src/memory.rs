@@ -1,6 +1,7 @@
 //! Whether a device fits into memory: the system may kill a process that takes more, without a word.
 
 use pyo3::PyErr;
+use ssdlab_device::SPARE_BYTES;
 use ssdlab_sim::Setup;
 
 use crate::errors::ConfigError;
@@ -11,21 +12,41 @@ const PER_PAGE: u64 = 4;
 const PER_PAGE_CHECKED: u64 = 12;
 /// Everything that is kept per block.
 const PER_BLOCK: u64 = 40;
+/// What a mount reads of each physical page: state, logical page, version and sequence number.
+const PER_PAGE_MOUNTED: u64 = 21;
+
+const FEWER_PAGES: &str = "lower device.capacity, or raise nand.page_size or nand.pages_per_block";
 
 /// Fails if the tables of the device are larger than the memory that is free.
 pub fn require(setup: &Setup) -> Result<(), PyErr> {
-    let geometry = &setup.geometry;
-    let pages = u64::from(setup.logical_pages) + u64::from(geometry.blocks) * u64::from(geometry.pages_per_block);
     let per_page = PER_PAGE + if setup.check { PER_PAGE_CHECKED } else { 0 };
-    let needed = pages * per_page + u64::from(geometry.blocks) * PER_BLOCK;
+    demand(setup, tables(setup, per_page), FEWER_PAGES)
+}
+
+/// Fails if a drive that holds bytes needs more than the memory that is free, with all of its bytes unless they are in a
+/// file: it is to be filled, not to end its process when it is half full.
+pub fn require_drive(setup: &Setup, is_in_file: bool) -> Result<(), PyErr> {
+    let Setup { geometry, .. } = setup;
+    let tables = tables(setup, PER_PAGE) + geometry.pages() * PER_PAGE_MOUNTED;
+    if is_in_file {
+        return demand(setup, tables, FEWER_PAGES);
+    }
+    let bytes = geometry.pages() * (u64::from(geometry.page_bytes) + SPARE_BYTES as u64);
+    demand(setup, tables + bytes, "lower device.capacity, or keep the bytes in a file")
+}
+
+fn tables(setup: &Setup, per_page: u64) -> u64 {
+    (u64::from(setup.logical_pages) + setup.geometry.pages()) * per_page + u64::from(setup.geometry.blocks) * PER_BLOCK
+}
+
+fn demand(setup: &Setup, needed: u64, remedy: &str) -> Result<(), PyErr> {
     let Some(shortage) = shortage(needed) else { return Ok(()) };
     let free = shortage.free.filter(|_| !shortage.refused);
     let free = free.map_or("the system refuses that much".into(), |free| format!("{} are free", gib(free)));
     Err(ConfigError::new_err(format!(
-        "a device of {} blocks of {} pages needs {} of memory and {free}; lower device.capacity, or raise \
-         nand.page_size or nand.pages_per_block",
-        geometry.blocks,
-        geometry.pages_per_block,
+        "a device of {} blocks of {} pages needs {} of memory and {free}; {remedy}",
+        setup.geometry.blocks,
+        setup.geometry.pages_per_block,
         gib(needed)
     )))
 }

@@ -59,7 +59,7 @@ impl DriveServer {
         record: bool,
     ) -> PyResult<Self> {
         let setup = config.inner.settings(None).map_err(|error| config_error(&error))?.setup;
-        memory::require(&setup)?;
+        memory::require_drive(&setup, file.is_some())?;
         let mut addresses: Vec<_> = socket.map(Address::Unix).into_iter().collect();
         if let Some(listen) = listen {
             let address: SocketAddr = listen.parse().map_err(|_| {

@@ -94,7 +94,7 @@ def serve(
         try:
             with _metrics(server, metrics) as scraped, _recording(server, record) as write:
                 if not json:
-                    _introduce(server, path, listen, scraped)
+                    _introduce(server, path, listen, scraped, file)
                 with _Line(server) as line:
                     while (ended := server.wait(TICK_SECONDS)) is None:
                         write()
@@ -171,9 +171,11 @@ def _metrics(server: DriveServer, place: str | None) -> Iterator[str | None]:
         yield endpoint.address
 
 
-def _introduce(server: DriveServer, path: Path, listen: str | None, scraped: str | None) -> None:
+def _introduce(server: DriveServer, path: Path, listen: str | None, scraped: str | None, file: Path | None) -> None:
     uri = server.uris[0]
     print(f"serving {text.size(server.service().report['capacity_bytes'])} at {uri}")
+    if file is not None:
+        _compare_with_disk(file)
     if listen is not None:
         print(f"also at {server.uris[-1]}: whoever reaches it can read and write the drive")
     if scraped is not None:
@@ -190,6 +192,17 @@ Ctrl-C ends it in good order.
 """
     )
     sys.stdout.flush()
+
+
+def _compare_with_disk(file: Path) -> None:
+    """Says so if the disk is too small for the file: it is sparse, and grows as the drive is written."""
+    kept, disk = file.stat(), os.statvfs(file)
+    growth, free = kept.st_size - kept.st_blocks * 512, disk.f_bavail * disk.f_frsize
+    if growth > free:
+        print(
+            f"{text.path(file)} may grow by {text.size(growth)}, and its disk has {text.size(free)} free: when that is "
+            "full, writes fail and nothing acknowledged is lost; make room, or lower device.capacity"
+        )
 
 
 class _Line:

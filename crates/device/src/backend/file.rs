@@ -78,6 +78,14 @@ pub enum FileError {
         /// Its value now.
         now: String,
     },
+    /// The file system has a limit.
+    #[error("{path}: a file of {bytes} bytes is larger than may be made there; lower device.capacity, or give another path")]
+    TooLarge {
+        /// The file.
+        path: PathBuf,
+        /// Its length.
+        bytes: u64,
+    },
     /// The system refuses.
     #[error("{path}: {error}")]
     Io {
@@ -94,6 +102,7 @@ impl FileError {
         let errno = match self {
             Self::Exists(_) => Errno::EXIST,
             Self::InUse(_) => Errno::BUSY,
+            Self::TooLarge { .. } => Errno::FBIG,
             Self::Io { error, .. } => return error.raw_os_error().unwrap_or(Errno::IO.raw_os_error()),
             Self::Foreign(_) | Self::Version { .. } | Self::Differs { .. } => Errno::INVAL,
             Self::Damaged(_) | Self::Truncated { .. } => Errno::IO,
@@ -144,7 +153,10 @@ impl FileBackend {
         if let Err(error) = written {
             // What failed is told; that the rest of it cannot be removed would say nothing more.
             let _ = fs::remove_file(path);
-            return Err(io(error));
+            return Err(match error.kind() {
+                io::ErrorKind::FileTooLarge => FileError::TooLarge { path: path.into(), bytes },
+                _ => io(error),
+            });
         }
         Ok(backend)
     }

@@ -170,18 +170,18 @@ impl Buffer {
 
     /// The next slot to be programmed now, if there is one.
     pub fn flush_next(&mut self) -> Option<(u32, Held)> {
+        if let Some((high, low)) = self.marks {
+            let filled = self.waiting;
+            self.draining = if self.draining { filled > low } else { filled >= high };
+        }
         while let Some(&(slot, number)) = self.order.front() {
             let held = &mut self.slots[slot as usize];
             if held.state != State::Waiting || held.number != number {
                 self.order.pop_front();
                 continue;
             }
-            if let Some((high, low)) = self.marks {
-                let filled = self.waiting;
-                self.draining = if self.draining { filled > low } else { filled >= high };
-                if !self.draining && number >= self.forced {
-                    return None;
-                }
+            if self.marks.is_some() && !self.draining && number >= self.forced {
+                return None;
             }
             self.order.pop_front();
             held.state = State::Programming;
@@ -265,6 +265,17 @@ mod tests {
         assert_eq!(buffer.accept(5, (1, WriteContext::default()), true, 0), Accepted::Stored);
         buffer.programmed(programming[1].0);
         assert!(buffer.newest(8).is_none());
+    }
+
+    #[test]
+    fn a_buffer_drained_to_the_last_page_fills_up_again() {
+        let mut buffer = buffer(4, FlushPolicy::Watermark { high: 0.5, low: 0.0 });
+        for lpn in [1, 2, 3] {
+            buffer.accept(lpn, (1, WriteContext::default()), true, 0);
+            let programming = flushed(&mut buffer);
+            assert_eq!(programming.len(), if lpn == 2 { 2 } else { 0 });
+            programming.iter().for_each(|&(slot, _)| buffer.programmed(slot));
+        }
     }
 
     #[test]

@@ -1,17 +1,19 @@
 //! Goal: a drive that holds bytes does to its flash what a simulation of it does. Method: random devices and requests on
 //! both: the same operations by cause as a run, and, one for one, those that the FTL emits for the pages of each request.
 
+mod buffered;
+
 use std::cell::RefCell;
 
 use proptest::prelude::*;
 use ssdlab_core::{BlockId, Lpn, PageSize, Pages, Ppn};
-use ssdlab_device::{Backend, Content, Drive, Fault, MemoryBackend, Options, Slot, SpareBytes};
+use ssdlab_device::{Backend, Content, Drive, Fault, MemoryBackend, Options, Slot, SpareBytes, WriteBuffer};
 use ssdlab_ftl::{Ftl, WriteContext};
 use ssdlab_nand::{Cause, FlashOp, Geometry, Oob, Source};
 use ssdlab_sim::{Overwrite, Precondition, Setup, run};
 use ssdlab_testkit::any_ftl::{AnyFtl, visit};
 use ssdlab_testkit::strategies::{requests, setups};
-use ssdlab_trace::{Op, Request, SliceSource};
+use ssdlab_trace::{Op, Request, SliceSource, flag};
 
 /// An operation that reached the flash.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -109,31 +111,49 @@ impl AnyFtl for Emitted<'_> {
                 Op::Flush => {}
             }
         }
-        let mut done = Vec::new();
-        for operation in log {
-            match operation {
-                FlashOp::Read(ppn, _) | FlashOp::ReadPart(ppn, ..) => done.push(Done::Read(ppn)),
-                FlashOp::Program(ppn, oob, Source::Host(_) | Source::Map, _) => done.push(Done::Program(ppn, oob)),
-                FlashOp::Program(ppn, oob, Source::Copy(from), _) | FlashOp::Copy(from, ppn, oob, _) => {
-                    done.extend([Done::Read(from), Done::Program(ppn, oob)]);
-                }
-                FlashOp::Erase(block, _) => done.push(Done::Erase(block)),
-                _ => {}
-            }
-        }
-        done
+        done(log)
     }
+}
+
+/// What reaches the flash of what an FTL emits.
+fn done(log: Vec<FlashOp>) -> Vec<Done> {
+    let mut done = Vec::new();
+    for operation in log {
+        match operation {
+            FlashOp::Read(ppn, _) | FlashOp::ReadPart(ppn, ..) => done.push(Done::Read(ppn)),
+            FlashOp::Program(ppn, oob, Source::Host(_) | Source::Map, _) => done.push(Done::Program(ppn, oob)),
+            FlashOp::Program(ppn, oob, Source::Copy(from), _) | FlashOp::Copy(from, ppn, oob, _) => {
+                done.extend([Done::Read(from), Done::Program(ppn, oob)]);
+            }
+            FlashOp::Erase(block, _) => done.push(Done::Erase(block)),
+            _ => {}
+        }
+    }
+    done
 }
 
 fn serve(drive: &mut Drive<Recording>, request: &Request) {
     let bytes = request.bytes as usize;
     let served = match request.op {
         Op::Read => drive.read(request.offset, &mut vec![0; bytes]),
-        Op::Write => drive.write(request.offset, &vec![7; bytes], false),
+        Op::Write => drive.write(request.offset, &vec![7; bytes], request.flags & flag::FUA != 0),
         Op::Trim => drive.trim(request.offset, request.bytes.into(), false),
         Op::Flush => drive.flush(),
     };
     served.expect("the drive serves what lies on it");
+}
+
+/// The requests that lie on the device.
+fn within(setup: &Setup, requests: Vec<Request>) -> Vec<Request> {
+    let capacity = setup.capacity_bytes();
+    requests.into_iter().filter(|request| request.offset + u64::from(request.bytes) <= capacity).collect()
+}
+
+fn recorded(setup: &Setup, buffer: Option<WriteBuffer>) -> Drive<Recording> {
+    let Setup { geometry, logical_pages, ftl, seed, .. } = *setup;
+    let options = Options { logical_pages, ftl, seed, buffer, journal_records: 64, spare_for_failures: 0 };
+    let flash = Recording { flash: MemoryBackend::new(geometry), done: RefCell::default() };
+    Drive::create(flash, options).expect("a sound drive")
 }
 
 proptest! {
@@ -142,15 +162,10 @@ proptest! {
     #[test]
     fn a_drive_with_bytes_does_what_the_simulation_does(mut setup in setups(), requests in requests(200)) {
         setup.precondition = Precondition { fill: 0.0, overwrite: Overwrite::None };
-        let capacity = setup.capacity_bytes();
-        let requests: Vec<Request> =
-            requests.into_iter().filter(|request| request.offset + u64::from(request.bytes) <= capacity).collect();
+        let requests = within(&setup, requests);
         let outcome = run(&setup, &mut SliceSource::new(&requests), &mut ()).expect("the data check finds nothing");
 
-        let Setup { geometry, logical_pages, ftl, seed, .. } = setup;
-        let options = Options { logical_pages, ftl, seed, buffer: None, journal_records: 64, spare_for_failures: 0 };
-        let flash = Recording { flash: MemoryBackend::new(geometry), done: RefCell::default() };
-        let mut drive = Drive::create(flash, options).expect("a sound drive");
+        let mut drive = recorded(&setup, None);
         requests.iter().for_each(|request| serve(&mut drive, request));
 
         prop_assert_eq!(*drive.counts(), outcome.summary.flash.0);

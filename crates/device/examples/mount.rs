@@ -1,0 +1,203 @@
+//! How long the mount of a drive takes: `mount [GIBIBYTES]`, 64 of them if left out. Part of `make bench`.
+//!
+//! The drive is full, as that is the most there is to read. Spare areas and log are in memory, as they are where the
+//! system has the file in its cache; the data of pages is not kept, as a mount that follows a flush reads none.
+#![allow(clippy::print_stdout, reason = "a benchmark prints its findings")]
+
+use std::error::Error;
+use std::time::Instant;
+
+use ssdlab_core::{BlockId, Ppn, Rng};
+use ssdlab_device::{Backend, Content, Drive, Fault, MountReport, Options, SPARE_BYTES, Slot, SpareBytes};
+use ssdlab_ftl::map::ram;
+use ssdlab_ftl::page::{Allocation, PageOptions, Trigger};
+use ssdlab_ftl::{FtlChoice, gc, placement};
+use ssdlab_nand::{Geometry, Parallelism, ProgramOrder};
+
+const PAGE_BYTES: u32 = 4096;
+const PAGES_PER_BLOCK: u32 = 512;
+/// Writes between the latest checkpoint and the loss of power.
+const JOURNALLED_PAGES: u64 = 100_000;
+const ROUNDS: usize = 3;
+
+/// Flash that keeps spare areas and logs.
+#[derive(Clone)]
+struct SpareAreas {
+    geometry: Geometry,
+    spares: Vec<u8>,
+    logs: [Vec<u8>; 3],
+}
+
+impl SpareAreas {
+    fn new(geometry: Geometry) -> Self {
+        let spares = vec![0; geometry.pages() as usize * SPARE_BYTES];
+        Self { geometry, spares, logs: [const { Vec::new() }; 3] }
+    }
+
+    fn of_block(&self, block: BlockId) -> std::ops::Range<usize> {
+        let bytes = self.geometry.pages_per_block as usize * SPARE_BYTES;
+        block.index() * bytes..(block.index() + 1) * bytes
+    }
+}
+
+impl Backend for SpareAreas {
+    fn geometry(&self) -> &Geometry {
+        &self.geometry
+    }
+
+    fn read(&self, ppn: Ppn, page: &mut [u8], spare: &mut SpareBytes) -> Result<(), Fault> {
+        page.fill(0);
+        spare.copy_from_slice(&self.spares[ppn.index() * SPARE_BYTES..][..SPARE_BYTES]);
+        Ok(())
+    }
+
+    fn read_spares(&self, block: BlockId, spares: &mut [u8]) -> Result<(), Fault> {
+        spares.copy_from_slice(&self.spares[self.of_block(block)]);
+        Ok(())
+    }
+
+    fn program(&mut self, ppn: Ppn, _page: &[u8], spare: &SpareBytes) -> Result<(), Fault> {
+        self.spares[ppn.index() * SPARE_BYTES..][..SPARE_BYTES].copy_from_slice(spare);
+        Ok(())
+    }
+
+    fn erase(&mut self, block: BlockId) -> Result<(), Fault> {
+        let erased = self.of_block(block);
+        self.spares[erased].fill(0);
+        Ok(())
+    }
+
+    fn sync(&mut self) -> Result<(), Fault> {
+        Ok(())
+    }
+
+    fn is_bad(&self, _block: BlockId) -> bool {
+        false
+    }
+
+    fn mark_bad(&mut self, _block: BlockId) -> Result<(), Fault> {
+        Err(Fault::Failed)
+    }
+
+    fn read_log(&self, slot: Slot, offset: u64, bytes: &mut [u8]) -> Result<(), Fault> {
+        let log = &self.logs[slot as usize];
+        let from = log.len().min(offset as usize);
+        let there = (log.len() - from).min(bytes.len());
+        bytes[..there].copy_from_slice(&log[from..from + there]);
+        bytes[there..].fill(0);
+        Ok(())
+    }
+
+    fn write_log(&mut self, slot: Slot, offset: u64, bytes: &[u8]) -> Result<(), Fault> {
+        let log = &mut self.logs[slot as usize];
+        let end = offset as usize + bytes.len();
+        log.resize(log.len().max(end), 0);
+        log[offset as usize..end].copy_from_slice(bytes);
+        Ok(())
+    }
+}
+
+/// Page mapping over so many pages, with 7 % more of them.
+fn drive_of(pages: u32) -> Result<Drive<SpareAreas>, Box<dyn Error>> {
+    let spare = pages / PAGES_PER_BLOCK * 7 / 100 + 8;
+    let blocks = pages.div_ceil(PAGES_PER_BLOCK) + spare;
+    let (order, parallelism) = (ProgramOrder::Ascending, Parallelism::SINGLE);
+    let geometry = Geometry { page_bytes: PAGE_BYTES, pages_per_block: PAGES_PER_BLOCK, blocks, order, parallelism };
+    let page = PageOptions {
+        gc: gc::greedy::INFO.defaults(),
+        placement: &placement::shared::INFO,
+        trigger: Trigger::Victim,
+        allocation: Allocation::Fifo,
+    };
+    let options = Options {
+        logical_pages: pages,
+        ftl: FtlChoice::Page(page, ram::INFO.defaults()),
+        seed: 1,
+        buffer: None,
+        journal_records: Options::journal_records(blocks),
+        spare_for_failures: 0,
+    };
+    Ok(Drive::create(SpareAreas::new(geometry), options)?)
+}
+
+/// Opens the drive as it is found after its process has ended: the fastest of some rounds, and what the mount read.
+fn opened(drive: Drive<SpareAreas>, shown: &str) -> Result<Drive<SpareAreas>, Box<dyn Error>> {
+    let options = *drive.options();
+    let found = drive.into_backend();
+    let mut seconds = f64::MAX;
+    for left in (0..ROUNDS).rev() {
+        let flash = found.clone();
+        let began = Instant::now();
+        let mut drive = Drive::off(flash, options)?;
+        let MountReport { log_bytes_read, spares_read, .. } = drive.mount()?;
+        seconds = seconds.min(began.elapsed().as_secs_f64());
+        if left == 0 {
+            let log_mebibytes = log_bytes_read as f64 / f64::from(1 << 20);
+            println!("| {shown} | {seconds:.2} | {log_mebibytes:.1} | {spares_read} |");
+            return Ok(drive);
+        }
+    }
+    unreachable!("there are rounds")
+}
+
+fn report(mut drive: Drive<SpareAreas>, history: &str) -> Result<Drive<SpareAreas>, Box<dyn Error>> {
+    let pages = drive.capacity_bytes() / u64::from(PAGE_BYTES);
+    drive.shut_down()?;
+    drive = opened(drive, &format!("{history}, shut down"))?;
+    let mut rng = Rng::named(2, "journalled");
+    let page = vec![0; PAGE_BYTES as usize];
+    for _ in 0..JOURNALLED_PAGES.min(pages / 20) {
+        drive.write(rng.below(pages) * u64::from(PAGE_BYTES), &page, false)?;
+    }
+    drive.flush()?;
+    drive = opened(drive, &format!("{history}, power lost after a flush"))?;
+    drive.backend_mut().logs.iter_mut().for_each(Vec::clear);
+    drive = opened(drive, &format!("{history}, without a log"))?;
+    Ok(drive)
+}
+
+/// The time that a pass over the spare areas takes, which a mount without a log cannot beat.
+fn pass(drive: &Drive<SpareAreas>) -> Result<(), Box<dyn Error>> {
+    let flash = drive.backend();
+    let mut spares = vec![0; PAGES_PER_BLOCK as usize * SPARE_BYTES];
+    let began = Instant::now();
+    let mut written = 0_u64;
+    for block in (0..flash.geometry.blocks).map(BlockId) {
+        flash.read_spares(block, &mut spares)?;
+        let areas = (block.0 * PAGES_PER_BLOCK..).map(Ppn).zip(spares.chunks_exact(SPARE_BYTES));
+        for (ppn, spare) in areas {
+            written += u64::from(Content::decode(ppn, spare.try_into()?) != Content::Erased);
+        }
+    }
+    println!("| checksums of all spare areas alone | {:.2} | | {written} |", began.elapsed().as_secs_f64());
+    Ok(())
+}
+
+fn run(pages: u32) -> Result<(), Box<dyn Error>> {
+    println!("\n### Mount of a drive of {:.0} GiB, all of it written\n", f64::from(pages) / f64::from(1 << 18));
+    println!("| drive | seconds | MiB of the log | spare areas read |\n|---|---|---|---|");
+    let mut drive = drive_of(pages)?;
+    let run = vec![0; 256 * PAGE_BYTES as usize];
+    for first in (0..pages).step_by(256) {
+        let bytes = 256.min(pages - first) * PAGE_BYTES;
+        drive.write(u64::from(first) * u64::from(PAGE_BYTES), &run[..bytes as usize], false)?;
+    }
+    drive = report(drive, "written once")?;
+    let mut rng = Rng::named(1, "overwritten");
+    for _ in 0..pages / 2 {
+        let page = rng.below(pages.into()) * u64::from(PAGE_BYTES);
+        drive.write(page, &run[..PAGE_BYTES as usize], false)?;
+    }
+    drive = report(drive, "half overwritten at random")?;
+    pass(&drive)
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let gibibytes: u32 = std::env::args().nth(1).map_or(Ok(64), |argument| argument.parse())?;
+    run(gibibytes << 18)
+}
+
+#[test]
+fn a_small_drive_is_mounted_as_the_large_one() {
+    run(20_000).expect("it is mounted");
+}

@@ -1,0 +1,139 @@
+//! Goal: with a write buffer, protected from losses of power or not, a drive that holds bytes does to its flash what a
+//! drive in time with the same buffer does. Method: as without one; the buffer of the other side is a list of the pages
+//! that wait.
+//!
+//! Requests find the drive in time idle: a page that is being programmed holds its place there, while a drive of bytes
+//! programs at once. For the same reason a write takes no more pages than have room.
+
+use proptest::prelude::*;
+use ssdlab_core::{Lpn, Nanos, PageSize, Pages};
+use ssdlab_device::WriteBuffer;
+use ssdlab_ftl::{Ftl, WriteContext};
+use ssdlab_nand::{Cause, FlashOp};
+use ssdlab_sim::{Clock, Collect, DriveOptions, FlushPolicy, Overwrite, Precondition, Replay, Setup, run};
+use ssdlab_testkit::any_ftl::{AnyFtl, visit};
+use ssdlab_testkit::drives::on_any_drive;
+use ssdlab_testkit::strategies::requests;
+use ssdlab_trace::{Op, Request, SliceSource, flag};
+
+use super::{Done, done, recorded, serve, within};
+
+/// Longer than any write and all that it sets off take.
+const IDLE: Nanos = Nanos(1_000_000_000);
+
+/// A buffer, as either drive is told of it.
+fn buffers() -> impl Strategy<Value = (FlushPolicy, WriteBuffer)> {
+    let marks = (1_u32..20).prop_flat_map(|pages| (Just(pages), 1..=pages)).prop_flat_map(|(pages, high)| {
+        let watermarks = (0..high).prop_map(move |low| {
+            // From the middle of a page rounding down leads back to it.
+            let share = |count: u32| (f64::from(count) + 0.5) / f64::from(pages);
+            (FlushPolicy::Watermark { high: share(high), low: share(low) }, (pages, high, low))
+        });
+        prop_oneof![1 => Just((FlushPolicy::Eager, (pages, 1, 0))), 3 => watermarks]
+    });
+    (marks, any::<bool>())
+        .prop_map(|((flush, (pages, high, low)), protected)| (flush, WriteBuffer { pages, high, low, protected }))
+}
+
+/// Requests of which no write stalls, as fewer than `high` pages wait when it comes; some are to be safe at once.
+fn stalling_none(requests: Vec<Request>, size: PageSize, buffer: &WriteBuffer) -> Vec<Request> {
+    let room = u64::from(buffer.pages - (buffer.high - 1)) * size.bytes();
+    let fitted = requests.into_iter().enumerate().map(|(number, request)| match request.op {
+        Op::Write => {
+            let bytes = u64::from(request.bytes).min(room - request.offset % size.bytes()) as u32;
+            Request { bytes, flags: if number % 5 == 0 { flag::FUA } else { 0 }, ..request }
+        }
+        _ => request,
+    });
+    fitted.collect()
+}
+
+/// What the FTL emits behind the buffer, and how many pages wait at the end.
+struct Emitted<'a> {
+    setup: &'a Setup,
+    buffer: WriteBuffer,
+    requests: &'a [Request],
+}
+
+impl AnyFtl for Emitted<'_> {
+    type Output = (Vec<Done>, usize);
+
+    fn visit<F: Ftl>(self, mut ftl: F) -> Self::Output {
+        let size = PageSize::new(self.setup.geometry.page_bytes);
+        let WriteBuffer { high, low, protected, .. } = self.buffer;
+        let mut log: Vec<FlashOp> = Vec::new();
+        // Pages that wait, oldest first, and whether one write was of all of their bytes.
+        let mut waiting: Vec<(u32, bool)> = Vec::new();
+        ftl.preload(&mut log);
+        for request in self.requests {
+            let (offset, end) = (request.offset, request.offset + u64::from(request.bytes));
+            let Pages { first, count, head, tail } = size.split(offset, end);
+            match request.op {
+                Op::Read => {
+                    for lpn in (first..first + count).filter(|&lpn| !waiting.contains(&(lpn, true))) {
+                        ftl.read(Lpn(lpn), 1, Cause::Host, &mut log);
+                    }
+                }
+                Op::Write => {
+                    for lpn in first..first + count {
+                        let whole = !(head && lpn == first || tail && lpn + 1 == first + count);
+                        match waiting.iter_mut().find(|(page, _)| *page == lpn) {
+                            Some((_, was_whole)) => *was_whole |= whole,
+                            None => waiting.push((lpn, whole)),
+                        }
+                    }
+                }
+                Op::Trim => {
+                    let covered = size.covered(offset, end);
+                    waiting.retain(|&(lpn, _)| !covered.contains(&lpn.into()));
+                    ftl.trim(Lpn(covered.start as u32), (covered.end - covered.start) as u32, &mut log);
+                }
+                Op::Flush => {}
+            }
+            let is_flush = request.op == Op::Flush || request.flags & flag::FUA != 0;
+            let left = match waiting.len() {
+                _ if is_flush && !protected => 0,
+                filled if filled >= high as usize => low as usize,
+                filled => filled,
+            };
+            for (lpn, whole) in waiting.drain(..waiting.len() - left) {
+                if !whole {
+                    ftl.read(Lpn(lpn), 1, Cause::ReadModifyWrite, &mut log);
+                }
+                ftl.write(Lpn(lpn), 1, WriteContext::default(), &mut log);
+            }
+        }
+        (done(log), waiting.len())
+    }
+}
+
+proptest! {
+    #![proptest_config(ssdlab_tiers::cases(1_500))]
+
+    #[test]
+    fn a_buffered_drive_with_bytes_does_what_the_simulation_does(
+        mut setup in on_any_drive(),
+        (flush, buffer) in buffers(),
+        requests in requests(200),
+    ) {
+        let Clock::Event(timing, drive) = setup.clock else { panic!("a drive in time") };
+        let WriteBuffer { pages, protected, .. } = buffer;
+        let in_time = ssdlab_sim::WriteBuffer { pages, flush, protected };
+        setup.clock = Clock::Event(timing, DriveOptions { buffer: Some(in_time), collect: Collect::Foreground, ..drive });
+        setup.replay = Replay::Closed { depth: 1, per_stream: false, think: IDLE };
+        setup.precondition = Precondition { fill: 0.0, overwrite: Overwrite::None };
+        let size = PageSize::new(setup.geometry.page_bytes);
+        let requests = within(&setup, stalling_none(requests, size, &buffer));
+        let outcome = run(&setup, &mut SliceSource::new(&requests), &mut ()).expect("the data check finds nothing");
+
+        let mut drive = recorded(&setup, Some(buffer));
+        requests.iter().for_each(|request| serve(&mut drive, request));
+
+        prop_assert_eq!(*drive.counts(), outcome.summary.flash.0);
+        prop_assert_eq!(drive.erase_counts().iter().map(|&erases| u64::from(erases)).sum::<u64>(), outcome.summary.wear.erases);
+        prop_assert_eq!(drive.check(), Ok(()));
+        let waiting = drive.buffered_pages() as usize;
+        let emitted = visit(&setup, Emitted { setup: &setup, buffer, requests: &requests });
+        prop_assert_eq!((drive.into_backend().done.into_inner(), waiting), emitted);
+    }
+}
