@@ -1,7 +1,9 @@
-"""Requests per second of fio over a unix socket: our server against `nbdkit memory`, in turns, in the same run.
+"""Requests per second of fio over a unix socket: servers of ours against `nbdkit memory`, in turns, in the same run.
 
-The argument is a command that starts a server at `{socket}` with `{size}` bytes, and ends with its standard input. Both
-serve memory that was written once, so that neither answers from holes.
+    python crates/bench/against_nbdkit.py NAME='COMMAND' ...
+
+A command starts a server at `{socket}` with `{size}` bytes, perhaps in `{file}`, that ends on SIGTERM. All are written
+once before, so that none answers from holes.
 """
 
 import json
@@ -13,7 +15,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 SIZE = 512 << 20
@@ -34,10 +36,13 @@ NBDKIT = "nbdkit --foreground --unix {socket} memory {size}"
 
 
 @contextmanager
-def serving(command: str, socket: Path) -> Iterator[str]:
+def serving(command: str, folder: Path) -> Iterator[str]:
     """The URI of a server that was written once."""
-    words = shlex.split(command.format(socket=socket, size=SIZE))
-    process = subprocess.Popen(words, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    folder.mkdir()
+    socket = folder / "socket"
+    words = shlex.split(command.format(socket=socket, size=SIZE, file=folder / "file"))
+    silent = subprocess.DEVNULL
+    process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=silent, stderr=silent)
     try:
         while not socket.exists():
             if process.poll() is not None:
@@ -63,25 +68,26 @@ def fio(uri: str, pattern: str, block: str, depth: int, jobs: int, *options: str
         return float(job["read"]["iops"] + job["write"]["iops"])
 
 
-def main(command: str) -> None:
+def main(commands: dict[str, str]) -> None:
     """Prints a table of medians."""
     for program in ("fio", "nbdkit"):
         if not shutil.which(program):
             print(f"not compared with nbdkit: {program} is missing; Debian has it in the package of that name")
             return
     timed = (f"--runtime={SECONDS}", "--time_based")
-    with tempfile.TemporaryDirectory(prefix="ssdlab-nbd-") as folder:
-        ours_socket, theirs_socket = Path(folder, "ours"), Path(folder, "theirs")
-        with serving(command, ours_socket) as ours, serving(NBDKIT, theirs_socket) as theirs:
-            print(f"medians of {ROUNDS} rounds in turns, thousand requests per second\n")
-            print(f"{'load':36} {'ours':>7} {'nbdkit':>7} {'ratio':>6}")
-            for name, (pattern, block, depth, jobs) in LOADS.items():
-                rounds = [
-                    [fio(uri, pattern, block, depth, jobs, *timed) for uri in (ours, theirs)] for _ in range(ROUNDS)
-                ]
-                own, other = (statistics.median(column) for column in zip(*rounds, strict=True))
-                print(f"{name:36} {own / 1e3:7.1f} {other / 1e3:7.1f} {own / other:5.2f}x", flush=True)
+    print("\n### NBD: requests of fio against `nbdkit memory`\n")
+    print(f"Medians of {ROUNDS} rounds in turns, thousand requests per second.\n")
+    print("| load | nbdkit |" + "".join(f" {name} | ratio |" for name in commands))
+    print("|---|---|" + "---|---|" * len(commands))
+    with tempfile.TemporaryDirectory(prefix="ssdlab-nbd-") as folder, ExitStack() as servers:
+        every = {"nbdkit": NBDKIT, **commands}
+        uris = [servers.enter_context(serving(command, Path(folder, name))) for name, command in every.items()]
+        for load, (pattern, block, depth, jobs) in LOADS.items():
+            rounds = [[fio(uri, pattern, block, depth, jobs, *timed) for uri in uris] for _ in range(ROUNDS)]
+            theirs, *ours = (statistics.median(column) for column in zip(*rounds, strict=True))
+            cells = "".join(f" {own / 1e3:.1f} | **{own / theirs:.2f}** |" for own in ours)
+            print(f"| {load} | {theirs / 1e3:.1f} |{cells}", flush=True)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(dict(argument.split("=", 1) for argument in sys.argv[1:]))
