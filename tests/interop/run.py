@@ -48,13 +48,15 @@ def main() -> int:
     parser.add_argument("--server", required=True, metavar="COMMAND", help="with {socket} and {size}")
     parser.add_argument("--certificates", metavar="FOLDER", type=Path, help="of a server that takes --tls FOLDER")
     parser.add_argument("--drives", action="store_true", help="the server takes --file FILE and keeps a drive there")
-    parser.add_argument("--only", metavar="NAME", help="a check, such as qemu.patterns")
+    parser.add_argument(
+        "--only", metavar="NAME", action="append", default=[], help="a check, such as qemu.patterns; may be repeated"
+    )
     options = parser.parse_args()
     install()
     done: dict[str, list[str]] = {"ok": [], "FAILED": [], "not done": []}
     for check in CHECKS:
         name = f"{check.__module__}.{check.__name__}"
-        if options.only not in (None, name):
+        if options.only and name not in options.only:
             continue
         began = time.monotonic()
         why = ""
