@@ -79,7 +79,9 @@ pub enum FileError {
         now: String,
     },
     /// The file system has a limit.
-    #[error("{path}: a file of {bytes} bytes is larger than may be made there; lower device.capacity, or give another path")]
+    #[error(
+        "{path}: a file of {bytes} bytes is larger than may be made there; lower device.capacity, or give another path"
+    )]
     TooLarge {
         /// The file.
         path: PathBuf,
