@@ -10,6 +10,9 @@ PEERS := $(VENV)-peers
 SITE := $(VENV)-site
 INSTALLED := $(VENV)/.installed
 SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates presets -name '*.rs' -o -name '*.toml')
+# A served drive that maps pages, for benchmarks.
+SERVE = $(BIN)/ssdlab serve --socket {socket} -s device.capacity={size}B -s drive.buffer=none -s device.op=20% \
+    -s nand.pages_per_block=64
 SIMULATOR := python/ssdlab/view/stepper/simulator.wasm
 WASM := wasm32-unknown-unknown
 
@@ -37,7 +40,7 @@ crash: ## Cut the power of small drives of every FTL at a million operations; pr
 	    wherever_the_power_is_cut -- --nocapture
 
 interop: $(INSTALLED) ## Use a served drive with the programs of others (installs them from Debian if it may)
-	$(BIN)/python tests/interop/run.py --drives --certificates crates/nbd/tests/data \
+	$(BIN)/python tests/interop/run.py $(or $(CHECKS),--drives) --certificates crates/nbd/tests/data \
 	    --server '$(BIN)/ssdlab serve --socket {socket} -s device.capacity={size}B -s ftl=fast -s nand.pages_per_block=32 -s device.op=20%'
 
 lint: lint-rust lint-python ## Run formatters and linters in check mode
@@ -59,8 +62,10 @@ bench: $(TOOLS) $(INSTALLED) $(PEERS)/.installed ## Measure speed; prints the ma
 	@$(BIN)/python crates/bench/sweep.py
 	@$(BIN)/python crates/bench/fleet.py
 	@$(BIN)/python crates/bench/against_libcachesim.py $(PEERS)/bin/python
+	cargo run --release --locked --quiet -p ssdlab-device --example mount
 	cargo build --release --locked --quiet -p ssdlab-nbd --example memory
-	@$(BIN)/python crates/bench/against_nbdkit.py 'target/release/examples/memory --socket {socket} --size {size}'
+	@$(BIN)/python crates/bench/against_nbdkit.py memory='target/release/examples/memory --socket {socket} --size {size}' \
+	    drive='$(SERVE)' file='$(SERVE) --file {file}'
 
 validate: $(INSTALLED) ## Compare write amplification with published theory, row by row
 	$(BIN)/ssdlab validate
