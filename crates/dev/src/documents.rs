@@ -59,11 +59,12 @@ fn is_path(quoted: &str) -> bool {
     (file || quoted.contains('/')) && quoted.chars().all(|c| c.is_ascii_alphanumeric() || "_-./".contains(c))
 }
 
-/// Whether a Rust or Python source declares `name`.
+/// Whether a source in Rust, Python or JavaScript declares `name`.
 fn declares(source: &str, name: &str) -> bool {
     source.lines().any(|line| {
         let words: Vec<&str> = line.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
-        let keyword = |word| ["static", "const", "enum", "struct", "trait", "fn", "def", "class"].contains(&word);
+        let keyword =
+            |word| ["static", "const", "enum", "struct", "trait", "fn", "def", "class", "function"].contains(&word);
         let assigned = line.strip_prefix(name).is_some_and(|rest| rest.starts_with([':', ' ']));
         assigned || words.windows(2).any(|pair| keyword(pair[0]) && pair[1] == name)
     })
