@@ -2,6 +2,8 @@
 # tests and documents the tools of developers. Stamp files make a repeated set-up free.
 
 PYTHON ?= python3
+CARGO := cargo
+WORKERS := auto
 VENV := .venv
 BIN := $(VENV)/bin
 RUNTIME := $(VENV)/.runtime
@@ -29,11 +31,11 @@ run: $(INSTALLED) ## Build, replay a shipped trace against an SSD, print the res
 test: test-rust test-python ## Run every test
 
 test-rust:
-	cargo test --workspace --locked --no-fail-fast
-	cargo test --package ssdlab-pool --features shuttle --locked
+	$(CARGO) test --workspace --locked --no-fail-fast
+	$(CARGO) test --package ssdlab-pool --features shuttle --locked
 
 test-python: $(TOOLS) $(INSTALLED) $(SIMULATOR)
-	$(BIN)/pytest --numprocesses auto --dist worksteal
+	$(BIN)/pytest --numprocesses $(WORKERS) --dist worksteal
 
 crash: ## Cut the power of small drives of every FTL at a million operations; prints how many and how long
 	SSDLAB_CRASH_POINTS=1000000 cargo test --release --locked --quiet -p ssdlab-device --test it \
@@ -46,8 +48,8 @@ interop: $(INSTALLED) ## Use a served drive with the programs of others (install
 lint: lint-rust lint-python ## Run formatters and linters in check mode
 
 lint-rust:
-	cargo fmt --check
-	cargo clippy --workspace --all-targets --locked -- -D warnings
+	$(CARGO) fmt --check
+	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 
 lint-python: $(TOOLS) $(INSTALLED)
 	$(BIN)/ruff check
