@@ -2,7 +2,7 @@
 # tests and documents the tools of developers. Stamp files make a repeated set-up free.
 
 PYTHON ?= python3
-CARGO := cargo
+NICE :=
 WORKERS := auto
 VENV := .venv
 BIN := $(VENV)/bin
@@ -31,8 +31,8 @@ run: $(INSTALLED) ## Build, replay a shipped trace against an SSD, print the res
 test: test-rust test-python ## Run every test
 
 test-rust:
-	$(CARGO) test --workspace --locked --no-fail-fast
-	$(CARGO) test --package ssdlab-pool --features shuttle --locked
+	$(NICE) cargo test --workspace --locked --no-fail-fast
+	$(NICE) cargo test --package ssdlab-pool --features shuttle --locked
 
 test-python: $(TOOLS) $(INSTALLED) $(SIMULATOR)
 	$(BIN)/pytest --numprocesses $(WORKERS) --dist worksteal
@@ -48,8 +48,8 @@ interop: $(INSTALLED) ## Use a served drive with the programs of others (install
 lint: lint-rust lint-python ## Run formatters and linters in check mode
 
 lint-rust:
-	$(CARGO) fmt --check
-	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+	$(NICE) cargo fmt --check
+	$(NICE) cargo clippy --workspace --all-targets --locked -- -D warnings
 
 lint-python: $(TOOLS) $(INSTALLED)
 	$(BIN)/ruff check
