@@ -1,12 +1,12 @@
 """Reading screenings: strict, so that a misspelt key is an error and not a study that quietly differs."""
 
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from ssdlab import text
 from ssdlab._ssdlab import ConfigError
+from ssdlab.model.toml_file import read_toml
 from ssdlab.study.experiments.expression import Value
 from ssdlab.study.experiments.keys import Keys, settings_of
 from ssdlab.study.screening.definition import BASELINES, Claim, Factor, Figure, Form, Level, Screening
@@ -26,13 +26,7 @@ def read(path: Path, file: str) -> Screening:
     Raises:
         ConfigError: If it cannot be read or is wrong; one line with file, key and remedy.
     """
-    try:
-        source = path.read_text(encoding="utf-8")
-        found = tomllib.loads(source)
-    except OSError as error:
-        raise ConfigError(f"{file}: {error.strerror}; give the path of a TOML file") from None
-    except ValueError as error:
-        raise ConfigError(f"{file}: {error}; mend it there") from None
+    source, found = read_toml(path, file)
     keys = Keys(file, found, KEYS)
     schedulers = _levels(f"{file}: [scheduler]", keys.get("scheduler", dict))
     tested = keys.choice("tested", tuple(schedulers), "")

@@ -18,7 +18,6 @@
 Keys of one table of `axes` are linked.
 """
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +25,7 @@ from typing import Any
 
 from ssdlab import text
 from ssdlab._ssdlab import ConfigError
+from ssdlab.model.toml_file import read_toml
 
 KINDS: dict[str, tuple[type, ...]] = {
     "preset": (str,),
@@ -71,12 +71,7 @@ def read(path: Path) -> Written:
         ConfigError: If it cannot be read, or says what no sweep has.
     """
     name = text.path(path)
-    try:
-        found = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ConfigError(f"{name}: {error.strerror}; give the path of a TOML file") from None
-    except ValueError as error:
-        raise ConfigError(f"{name}: {error}; mend it there") from None
+    _, found = read_toml(path, name)
     for key, value in found.items():
         if key not in KINDS:
             raise ConfigError(
