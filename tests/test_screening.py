@@ -217,6 +217,7 @@ def test_the_command_prints_it_and_keeps_it(cli: Cli, tmp_path: Path) -> None:
 
 def test_every_point_of_the_shipped_screening_has_a_sound_configuration() -> None:
     shipped = ssdlab.screening.load(SHIPPED)
+    assert ssdlab.screening.load(SHIPPED.upper()).name == shipped.name
     for form in shipped.forms.values():
         for number, point in enumerate(form.design.points(form.axes)):
             shipped.run_at(point, [*shipped.schedulers][number % len(shipped.schedulers)], 1, form)

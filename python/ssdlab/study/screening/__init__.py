@@ -12,7 +12,7 @@ import os
 import tomllib
 from pathlib import Path
 
-from ssdlab import text
+from ssdlab import _ssdlab, text
 from ssdlab.study.screening.definition import Screening
 from ssdlab.study.screening.reader import read
 
@@ -28,7 +28,7 @@ def names() -> list[str]:
 
 def holds(name: str | os.PathLike[str]) -> bool:
     """Whether that is a screening: the name of one, or a TOML file with factors, faulty or not."""
-    if str(name) in names():
+    if _ssdlab.named(str(name), names()):
         return True
     try:
         return "factor" in tomllib.loads(Path(name).read_text(encoding="utf-8"))
@@ -42,6 +42,6 @@ def load(screening: str | os.PathLike[str]) -> Screening:
     Raises:
         ConfigError: If the file cannot be read or is wrong; one line with file, key and remedy.
     """
-    if str(screening) in names():
-        return read(_SHIPPED / f"{screening}.toml", f"{screening}.toml")
+    if shipped := _ssdlab.named(str(screening), names()):
+        return read(_SHIPPED / f"{shipped}.toml", f"{shipped}.toml")
     return read(Path(screening), text.path(screening))

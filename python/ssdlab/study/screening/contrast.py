@@ -106,9 +106,7 @@ def main_effects(axes: Sequence[Axis], design: Design, points: Sequence[PointVal
         first, _, last = one.level.partition(" → ")
         # A design may begin with the upper level.
         turned = last != upward[one.term]
-        oriented.append(
-            one._replace(level=f"{last} → {first}", size=-one.size) if turned else one
-        )  # fmt: skip
+        oriented.append(one._replace(level=f"{last} → {first}", size=-one.size) if turned else one)
     if factorial.resolution_of(columns) is None:
         return oriented
     among = effects.margin([one.size for one in oriented])

@@ -171,9 +171,9 @@ class Screening:
             ConfigError: If its settings are wrong, or do not fit each other; with the file.
         """
         levels = [
-            (f"factor {one.name}: {point[one.name]}", one.levels[point[one.name]])
-            for one in form.factors
-        ] + [(f"scheduler {scheduler}", self.schedulers[scheduler])]  # fmt: skip
+            *((f"factor {one.name}: {point[one.name]}", one.levels[point[one.name]]) for one in form.factors),
+            (f"scheduler {scheduler}", self.schedulers[scheduler]),
+        ]
         sets: Sets = set_by("--set", overrides)
         first = [
             ("[set]", self.settings),
