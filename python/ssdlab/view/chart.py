@@ -274,6 +274,17 @@ def places(names: Sequence[str], title: str = "") -> Axis:
     return Axis(title, low=-0.5, high=len(names) - 0.5, ticks=[*enumerate(names)])
 
 
+def beside(number: int, of: int) -> tuple[float, float]:
+    """How far the bar of one of some groups lies from the middle of its row, and how thick it is."""
+    thickness = 0.8 / of
+    return (number - (of - 1) / 2) * thickness, thickness * 0.95
+
+
+def is_wide(least: float, largest: float) -> bool:
+    """Whether values reach so far that their axis is to be logarithmic."""
+    return least > 0 and largest / least > 30
+
+
 def scale_of(values: Sequence[float]) -> tuple[str, float]:
     """The binary unit that suits an axis up to the highest of some bytes, and its length in bytes."""
     _, unit = text.size(max(values, default=0.0)).split()

@@ -6,7 +6,7 @@ from ssdlab import text
 from ssdlab.lazy import Numbers, np
 from ssdlab.model.result import Result
 from ssdlab.study.compare import Comparison, Spread
-from ssdlab.view.chart import FORMS, Axis, Bars, Chart, Form, Level, Line, Mark, Panel, Whiskers, nothing, rows
+from ssdlab.view.chart import FORMS, Axis, Bars, Chart, Form, Level, Line, Mark, Panel, Whiskers, beside, nothing, rows
 from ssdlab.view.charts.latency import by_percentile, percentile_axis, took_time
 from ssdlab.view.charts.time import durations, time_unit
 from ssdlab.view.colours import GREY, INK, colour, dash
@@ -67,13 +67,13 @@ def differences(found: Comparison) -> Chart:
             }
     if not others or not changes:
         return nothing("There is nothing to compare with the first case.", 1.6)
-    thickness = 0.8 / len(others)
     marks: list[Mark] = []
     for number, label in enumerate(others):
+        aside, thickness = beside(number, len(others))
         its = [(row, of[label]) for row, of in enumerate(changes.values()) if label in of]
-        at = np.array([row + (number - (len(others) - 1) / 2) * thickness for row, _ in its])
+        at = np.array([row + aside for row, _ in its])
         lengths = np.array([change for _, change in its])
-        marks.append(Bars(_name(label), at, lengths, colour(number + 1), thickness * 0.95))
+        marks.append(Bars(_name(label), at, lengths, colour(number + 1), thickness))
     shown = np.clip([0.0, *(change for of in changes.values() for change in of.values())], None, MOST_CHANGE)
     low, high = float(shown.min()) * 1.05, float(shown.max()) * 1.05
     across = Axis(f"change from {_name(first)} (%)", low=low, high=high if high > low else low + 1)

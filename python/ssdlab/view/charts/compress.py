@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 from ssdlab import text
 from ssdlab.analyse.compress import Cell, CompressBench
-from ssdlab.lazy import Numbers, np
-from ssdlab.view.chart import Axis, Band, Bars, Chart, Line, Mark, Panel, Whiskers, nothing, rows
+from ssdlab.lazy import np
+from ssdlab.view.chart import Axis, Band, Bars, Chart, Line, Mark, Panel, Whiskers, beside, nothing, rows
 from ssdlab.view.colours import BLUE, GREY, colour
 from ssdlab.view.pages.compress import size_text, threads_text
 
@@ -23,20 +23,14 @@ def _usual(found: CompressBench) -> int | None:
     return 8192 if 8192 in found.page_sizes else found.page_sizes[0]
 
 
-def _beside(number: int, of: int, count: int) -> tuple[Numbers, float]:
-    """Where the bars of one of some groups lie in each of `count` rows, and how thick they are."""
-    thickness = 0.8 / of
-    at: Numbers = np.arange(count, dtype=float) + (number - (of - 1) / 2) * thickness
-    return at, thickness * 0.95
-
-
 def overall(found: CompressBench) -> Chart:
     """Ratio of each codec over all files, by bytes and as the mean of the files (figure 6a)."""
     cells = [found.cell(codec, _largest(found)) for codec in found.codecs]
     marks = []
     for number, (name, field, its) in enumerate((("by bytes", "ratio", BLUE), ("mean of files", "mean_ratio", GREY))):
-        at, thickness = _beside(number, 2, len(cells))
-        marks.append(Bars(name, at, np.array([getattr(cell, field) for cell in cells], float), its, thickness))
+        aside, thickness = beside(number, 2)
+        ratios = np.array([getattr(cell, field) for cell in cells], float)
+        marks.append(Bars(name, np.arange(len(cells), dtype=np.float64) + aside, ratios, its, thickness))
     across = Axis(f"ratio, {size_text(_largest(found))}", low=0)
     return Chart([Panel(marks, across, rows(found.codecs))], 1.2 + 0.36 * len(cells))
 
@@ -46,8 +40,9 @@ def files(found: CompressBench) -> Chart:
     members = found.corpus.members[:MOST_FILES]
     marks = []
     for index, codec in enumerate(found.codecs):
-        at, thickness = _beside(index, len(found.codecs), len(members))
+        aside, thickness = beside(index, len(found.codecs))
         ratios = [file.ratio for file in found.cell(codec, _largest(found)).files[: len(members)]]
+        at = np.arange(len(members), dtype=np.float64) + aside
         marks.append(Bars(codec, at, np.array(ratios, float), colour(index), thickness))
     names = rows([text.path(member.name)[-32:] for member in members])
     across = Axis(f"ratio, {size_text(_largest(found))}", low=0)
@@ -102,8 +97,8 @@ def rate(found: CompressBench) -> Chart:
         for index, threads in enumerate(found.threads):
             rates = [getattr(found.cell(codec, size, threads), f"{field}_bytes_s") for codec in found.codecs]
             low, median, high = np.array([(one.low, one.median, one.high) for one in rates]).T / 1e6
-            at, thickness = _beside(index, len(found.threads), len(rates))
-            name = threads_text(threads)
+            aside, thickness = beside(index, len(found.threads))
+            at, name = np.arange(len(rates), dtype=np.float64) + aside, threads_text(threads)
             marks.append(Bars(name, at, median, colour(index), thickness))
             marks.append(Whiskers(name, at, np.minimum(low, median), np.maximum(high, median), GREY, along=True))
         panels.append(Panel(marks, Axis(f"MB/s {title}, {size_text(size)}", low=0), rows(found.codecs)))

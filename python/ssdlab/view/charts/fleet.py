@@ -2,12 +2,9 @@
 
 from ssdlab.lazy import np
 from ssdlab.study.fleet.result import Fleet
-from ssdlab.view.chart import Axis, Chart, Line, Panel
+from ssdlab.view.chart import Axis, Chart, Line, Panel, is_wide
 from ssdlab.view.colours import BLUE
 from ssdlab.view.pages.figures import form_name
-
-WIDE = 30
-"""From so large a ratio of the ends on, an axis is logarithmic."""
 
 
 def cdfs(found: Fleet) -> Chart:
@@ -15,7 +12,7 @@ def cdfs(found: Fleet) -> Chart:
     panels = []
     for one in (found.cdf(outcome.figure) for outcome in found.outcomes()):
         line = Line("", np.asarray(one.values, float), np.asarray(one.shares, float), BLUE, 1.4, step=True, dots=True)
-        wide = one.values[0] > 0 and one.values[-1] / one.values[0] > WIDE
-        across = Axis(one.figure, form_name(one.figure), log=bool(wide))
+        wide = bool(is_wide(one.values[0], one.values[-1]))
+        across = Axis(one.figure, form_name(one.figure), log=wide)
         panels.append(Panel([line], across, Axis("share of drives", low=0, high=1.02)))
     return Chart(panels, 0.4 + 2.3 * len(panels), shared=False)

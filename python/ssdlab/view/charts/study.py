@@ -9,7 +9,22 @@ from ssdlab.study.survey.curves import Curves
 from ssdlab.study.survey.effects import Effects
 from ssdlab.study.survey.front import Front
 from ssdlab.study.sweep.quantity import quantity
-from ssdlab.view.chart import Axis, Band, Bars, Cells, Chart, Line, Mark, Panel, Points, Whiskers, nothing, places, rows
+from ssdlab.view.chart import (
+    Axis,
+    Band,
+    Bars,
+    Cells,
+    Chart,
+    Line,
+    Mark,
+    Panel,
+    Points,
+    Whiskers,
+    is_wide,
+    nothing,
+    places,
+    rows,
+)
 from ssdlab.view.colours import BLUE, GREY, INK, ORANGE, blended, colour, dash
 from ssdlab.view.pages.figures import form, form_name
 
@@ -33,7 +48,7 @@ def _positions(values: Sequence[str]) -> tuple[list[float], bool]:
 def _along(values: Sequence[str], title: str) -> tuple[list[float], Axis]:
     """The places of values, and the axis that they are on."""
     at, numeric = _positions(values)
-    wide = numeric and min(at) > 0 and max(at) / min(at) > 30
+    wide = numeric and is_wide(min(at), max(at))
     ticks = [(at[one], text.path(values[one])[:16]) for one in range(0, len(values), -(-len(values) // MOST_LABELS))]
     return at, Axis(title, log=wide, ticks=ticks)
 

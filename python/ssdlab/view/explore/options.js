@@ -178,7 +178,7 @@ function series(panel, mark, at, right, chosen) {
         renderItem: stroke(color, (at) => [place(at, mark.low[at]), place(at, mark.high[at])]) };
     }
     case "Area": {
-      const tops = heights(panel, mark).map(([, top]) => top), below = heights(panel, mark).map(([foot]) => foot);
+      const ends = heights(panel, mark), tops = ends.map(([, top]) => top), below = ends.map(([foot]) => foot);
       const stairs = (of) => mark.edges.flatMap((edge, at) =>
         [...at ? [[edge, of[at - 1]]] : [], ...at < of.length ? [[edge, of[at]]] : []]);
       const drawn = { ...line, data: points(mark.edges, [...tops, tops.at(-1)]), step: "end", z: 1,
