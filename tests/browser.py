@@ -45,3 +45,13 @@ def violations(page: Any) -> list[tuple[str, str]]:
     """What axe-core finds that keeps somebody from using the page."""
     found = axe.Axe().run(page).response["violations"]
     return [(one["id"], one["nodes"][0]["html"]) for one in found]
+
+
+def check_for_everybody(page: Any) -> None:
+    """Nothing keeps anybody from using the page, in either colour scheme, and it fits screens from phones on."""
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        assert violations(page) == []
+    for width in (400, 900, 1600):
+        page.set_viewport_size({"width": width, "height": 900})
+        assert page.evaluate("() => document.documentElement.scrollWidth") <= width

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import ssdlab
-from browser import Opened, browser, violations
+from browser import Opened, browser, check_for_everybody, violations
 from ssdlab import cache
 from ssdlab.model.columns import GanttColumns, LatencyColumns
 from ssdlab.model.finding import Finding
@@ -130,12 +130,7 @@ def test_a_case_keeps_its_colour_and_comes_and_goes_in_all_charts(comparison: An
 
 def test_everybody_can_use_a_comparison_and_take_its_figures_away(comparison: Any) -> None:
     page = comparison
-    for scheme in ("light", "dark"):
-        page.emulate_media(color_scheme=scheme)
-        assert violations(page) == []
-    for width in (400, 900, 1600):
-        page.set_viewport_size({"width": width, "height": 900})
-        assert page.evaluate("() => document.documentElement.scrollWidth") <= width
+    check_for_everybody(page)
     # What is folded while the page grows fills it when it is unfolded.
     page.get_by_role("heading", name="Differences").click()
     page.set_viewport_size({"width": 500, "height": 900})

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import ssdlab
-from browser import Opened, browser, violations
+from browser import Opened, browser, check_for_everybody
 from ssdlab.view import explore
 
 __all__ = ["browser"]
@@ -117,13 +117,7 @@ def test_an_axis_can_be_logarithmic(report: Any) -> None:
 
 
 def test_everybody_can_use_it_at_any_width(report: Any) -> None:
-    page = report()
-    for scheme in ("light", "dark"):
-        page.emulate_media(color_scheme=scheme)
-        assert violations(page) == []
-    for width in (400, 900, 1600):
-        page.set_viewport_size({"width": width, "height": 900})
-        assert page.evaluate("() => document.documentElement.scrollWidth") <= width
+    check_for_everybody(report())
 
 
 def test_the_library_is_the_one_that_npm_has() -> None:
