@@ -1,7 +1,8 @@
 //! How long the mount of a drive takes: `mount [GIBIBYTES]`, 64 of them if left out. Part of `make bench`.
 //!
-//! Times are of the processor, which neighbours disturb less. The drive is full, as that is the most there is to read. Spare areas and log are in memory, as they are where the
-//! system has the file in its cache; the data of pages is not kept, as a mount that follows a flush reads none.
+//! Times are of the processor, which neighbours disturb less. The drive is full, as that is the most there is to read.
+//! Spare areas and log are in memory, as they are where the system has the file in its cache; the data of pages is not
+//! kept, as a mount that follows a flush reads none.
 #![allow(clippy::print_stdout, reason = "a benchmark prints its findings")]
 
 use std::error::Error;
@@ -9,7 +10,9 @@ use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
 use ssdlab_core::{BlockId, Ppn, Rng};
-use ssdlab_device::{Backend, Content, Drive, Fault, MountReport, Options, SPARE_BYTES, Slot, SpareBytes};
+use ssdlab_device::{
+    Backend, Content, Drive, Fault, MemoryBackend, MountReport, Options, SPARE_BYTES, Slot, SpareBytes,
+};
 use ssdlab_ftl::map::ram;
 use ssdlab_ftl::page::{Allocation, PageOptions, Trigger};
 use ssdlab_ftl::{FtlChoice, gc, placement};
@@ -21,23 +24,16 @@ const PAGES_PER_BLOCK: u32 = 512;
 const JOURNALLED_PAGES: u64 = 100_000;
 const ROUNDS: usize = 3;
 
-/// Flash that keeps spare areas and logs.
+/// Flash in memory that keeps no data: its spare areas and logs are those of flash whose pages have no bytes.
 #[derive(Clone)]
 struct SpareAreas {
     geometry: Geometry,
-    spares: Vec<u8>,
-    logs: [Vec<u8>; 3],
+    kept: MemoryBackend,
 }
 
 impl SpareAreas {
     fn new(geometry: Geometry) -> Self {
-        let spares = vec![0; geometry.pages() as usize * SPARE_BYTES];
-        Self { geometry, spares, logs: [const { Vec::new() }; 3] }
-    }
-
-    fn of_block(&self, block: BlockId) -> std::ops::Range<usize> {
-        let bytes = self.geometry.pages_per_block as usize * SPARE_BYTES;
-        block.index() * bytes..(block.index() + 1) * bytes
+        Self { geometry, kept: MemoryBackend::new(Geometry { page_bytes: 0, ..geometry }) }
     }
 }
 
@@ -48,53 +44,39 @@ impl Backend for SpareAreas {
 
     fn read(&self, ppn: Ppn, page: &mut [u8], spare: &mut SpareBytes) -> Result<(), Fault> {
         page.fill(0);
-        spare.copy_from_slice(&self.spares[ppn.index() * SPARE_BYTES..][..SPARE_BYTES]);
-        Ok(())
+        self.kept.read(ppn, &mut [], spare)
     }
 
     fn read_spares(&self, block: BlockId, spares: &mut [u8]) -> Result<(), Fault> {
-        spares.copy_from_slice(&self.spares[self.of_block(block)]);
-        Ok(())
+        self.kept.read_spares(block, spares)
     }
 
     fn program(&mut self, ppn: Ppn, _page: &[u8], spare: &SpareBytes) -> Result<(), Fault> {
-        self.spares[ppn.index() * SPARE_BYTES..][..SPARE_BYTES].copy_from_slice(spare);
-        Ok(())
+        self.kept.program(ppn, &[], spare)
     }
 
     fn erase(&mut self, block: BlockId) -> Result<(), Fault> {
-        let erased = self.of_block(block);
-        self.spares[erased].fill(0);
-        Ok(())
+        self.kept.erase(block)
     }
 
     fn sync(&mut self) -> Result<(), Fault> {
-        Ok(())
+        self.kept.sync()
     }
 
-    fn is_bad(&self, _block: BlockId) -> bool {
-        false
+    fn is_bad(&self, block: BlockId) -> bool {
+        self.kept.is_bad(block)
     }
 
-    fn mark_bad(&mut self, _block: BlockId) -> Result<(), Fault> {
-        Err(Fault::Failed)
+    fn mark_bad(&mut self, block: BlockId) -> Result<(), Fault> {
+        self.kept.mark_bad(block)
     }
 
     fn read_log(&self, slot: Slot, offset: u64, bytes: &mut [u8]) -> Result<(), Fault> {
-        let log = &self.logs[slot as usize];
-        let from = log.len().min(offset as usize);
-        let there = (log.len() - from).min(bytes.len());
-        bytes[..there].copy_from_slice(&log[from..from + there]);
-        bytes[there..].fill(0);
-        Ok(())
+        self.kept.read_log(slot, offset, bytes)
     }
 
     fn write_log(&mut self, slot: Slot, offset: u64, bytes: &[u8]) -> Result<(), Fault> {
-        let log = &mut self.logs[slot as usize];
-        let end = offset as usize + bytes.len();
-        log.resize(log.len().max(end), 0);
-        log[offset as usize..end].copy_from_slice(bytes);
-        Ok(())
+        self.kept.write_log(slot, offset, bytes)
     }
 }
 
@@ -158,7 +140,10 @@ fn report(mut drive: Drive<SpareAreas>, history: &str) -> Result<Drive<SpareArea
     }
     drive.flush()?;
     drive = opened(drive, &format!("{history}, power lost after a flush"))?;
-    drive.backend_mut().logs.iter_mut().for_each(Vec::clear);
+    for slot in [Slot::A, Slot::B] {
+        // A log is found by its header.
+        drive.backend_mut().write_log(slot, 0, &[0; 64])?;
+    }
     drive = opened(drive, &format!("{history}, without a log"))?;
     Ok(drive)
 }
