@@ -9,7 +9,8 @@ use crate::{Cause, Counts, FlashSink, Geometry, MergeCost, Oob, PageTimes, Sourc
 pub struct SerialFlash {
     counts: Counts,
     now_ns: u64,
-    busy_ns: u64,
+    /// Time in which nothing was asked of it.
+    idle_ns: u64,
     transfer_ns: u64,
     /// Bus time of a copy.
     copy_transfer_ns: u64,
@@ -25,7 +26,7 @@ impl SerialFlash {
         Self {
             counts: Counts::default(),
             now_ns: 0,
-            busy_ns: 0,
+            idle_ns: 0,
             transfer_ns,
             copy_transfer_ns: if timing.copyback { 0 } else { 2 * transfer_ns },
             pages_per_block: geometry.pages_per_block,
@@ -42,7 +43,6 @@ impl SerialFlash {
     #[inline(always)]
     fn work(&mut self, duration_ns: u64) {
         self.now_ns += duration_ns;
-        self.busy_ns += duration_ns;
     }
 }
 
@@ -92,7 +92,7 @@ impl Flash for SerialFlash {
     }
 
     fn busy_ns(&self) -> u64 {
-        self.busy_ns
+        self.now_ns - self.idle_ns
     }
 
     fn cost_ns(&self, cost: MergeCost) -> Option<u64> {
@@ -109,11 +109,14 @@ impl Resume for SerialFlash {
 impl OneByOne for SerialFlash {
     #[inline(always)]
     fn idle_until(&mut self, time_ns: u64) {
-        self.now_ns = self.now_ns.max(time_ns);
+        if time_ns > self.now_ns {
+            self.idle_ns += time_ns - self.now_ns;
+            self.now_ns = time_ns;
+        }
     }
 
     fn reset_clock(&mut self) {
         self.now_ns = 0;
-        self.busy_ns = 0;
+        self.idle_ns = 0;
     }
 }

@@ -102,8 +102,15 @@ impl<P: TimedParts> TimedDrive<P> {
         self.accept_pages(issuer);
     }
 
-    /// Programs pages of the buffer as its policy says.
+    /// Programs pages of the buffer, if there is one, as its policy says.
+    #[inline(always)]
     pub(super) fn go_on_flushing(&mut self) {
+        if self.buffer.is_some() {
+            self.flush_pages();
+        }
+    }
+
+    fn flush_pages(&mut self) {
         let Some(buffer) = &mut self.buffer else { return };
         while self.stack.sinks.flash.under_way() < self.most_under_way
             && let Some((slot, held)) = buffer.flush_next()

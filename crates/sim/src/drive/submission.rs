@@ -142,9 +142,11 @@ impl<P: TimedParts> TimedDrive<P> {
         if self.stack.sinks.flash.submitted() == 0 {
             self.served(index, now_ns, issuer);
         }
-        // A page trimmed in the buffer is one less to wait for.
-        self.page_left_buffer(issuer);
-        self.go_on_flushing();
+        if self.buffer.is_some() {
+            // A page trimmed in the buffer is one less to wait for.
+            self.page_left_buffer(issuer);
+            self.go_on_flushing();
+        }
         Ok(())
     }
 

@@ -42,6 +42,7 @@ impl Clock {
     }
 
     /// Time of request number `index`; to be called once for each, in order.
+    #[inline]
     pub fn tick(&mut self, index: u64) -> u64 {
         match self {
             Self::Closed => 0,

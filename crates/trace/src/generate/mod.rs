@@ -178,6 +178,7 @@ impl Addresses {
     }
 
     /// Where the next request goes, which is to be `bytes` long.
+    #[inline]
     fn next(&mut self, bytes: u32, rng: &mut Rng) -> Target {
         let slot = match &mut self.pattern {
             Drawn::Uniform { slots } => rng.below(*slots),
@@ -285,6 +286,7 @@ impl Parts {
     }
 
     /// Request number `index`.
+    #[inline]
     fn next(&mut self, index: u64) -> Request {
         let bytes = self.sizes.draw();
         let Target { offset, bytes, stream } = self.addresses.next(bytes, &mut self.address_rng);
