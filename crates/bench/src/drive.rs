@@ -100,7 +100,7 @@ pub(crate) fn timed(setup: &Setup, requests: u64, reads: f64) -> (f64, f64, Summ
 /// Events per second of processor time of the flash array alone: random reads of programmed pages, `depth` under way at any time.
 fn bare(setup: &Setup, depth: u32, reads: u64) -> f64 {
     let Clock::Event(timing, drive) = setup.clock else { unreachable!("the set-up has a drive") };
-    let mut flash = ParallelFlash::new(&setup.geometry, &timing, drive.array(), Counts::default(), ());
+    let mut flash = ParallelFlash::new(&setup.geometry, &timing, drive.array(), Counts::default(), None);
     let mut rng = Rng::named(1, "bare");
     let mut read = |flash: &mut ParallelFlash, owner| {
         flash.submit(owner, 0, JobKind::Request);

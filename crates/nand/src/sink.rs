@@ -138,6 +138,79 @@ impl FlashSink for () {
     fn erase(&mut self, _block: BlockId, _cause: Cause) {}
 }
 
+/// A sink that may be absent.
+impl<S: FlashSink> FlashSink for Option<Box<S>> {
+    const FAILS: bool = S::FAILS;
+
+    #[inline(always)]
+    fn failure(&mut self) -> Option<Failure> {
+        self.as_mut()?.failure()
+    }
+
+    #[inline(always)]
+    fn read(&mut self, ppn: Ppn, cause: Cause) {
+        if let Some(sink) = self {
+            sink.read(ppn, cause);
+        }
+    }
+
+    #[inline(always)]
+    fn read_part(&mut self, ppn: Ppn, bytes: u32, cause: Cause) {
+        if let Some(sink) = self {
+            sink.read_part(ppn, bytes, cause);
+        }
+    }
+
+    #[inline(always)]
+    fn program(&mut self, ppn: Ppn, oob: Oob, source: Source, cause: Cause) {
+        if let Some(sink) = self {
+            sink.program(ppn, oob, source, cause);
+        }
+    }
+
+    #[inline(always)]
+    fn erase(&mut self, block: BlockId, cause: Cause) {
+        if let Some(sink) = self {
+            sink.erase(block, cause);
+        }
+    }
+
+    #[inline(always)]
+    fn use_as(&mut self, block: BlockId, mode: BlockMode) {
+        if let Some(sink) = self {
+            sink.use_as(block, mode);
+        }
+    }
+
+    #[inline(always)]
+    fn barrier(&mut self) {
+        if let Some(sink) = self {
+            sink.barrier();
+        }
+    }
+
+    #[inline(always)]
+    fn trimmed(&mut self, lpn: Lpn, count: u32, sequence: u64) {
+        if let Some(sink) = self {
+            sink.trimmed(lpn, count, sequence);
+        }
+    }
+
+    #[inline(always)]
+    fn copy(&mut self, from: Ppn, to: Ppn, oob: Oob, cause: Cause) {
+        if let Some(sink) = self {
+            sink.copy(from, to, oob, cause);
+        }
+    }
+
+    #[inline(always)]
+    fn note(&mut self, note: Note) {
+        if let Some(sink) = self {
+            sink.note(note);
+        }
+    }
+}
+
 /// Both sinks see every operation.
 impl<A: FlashSink, B: FlashSink> FlashSink for (A, B) {
     const FAILS: bool = A::FAILS || B::FAILS;

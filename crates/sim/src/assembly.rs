@@ -70,35 +70,33 @@ impl<U: Purpose> Visitor for Assembly<'_, U> {
 }
 
 impl<U: Purpose> Assembly<'_, U> {
-    /// Compiles the drive for each flash and checker.
+    /// Compiles the drive for each flash. Only what counts without a check is compiled for that: elsewhere a branch does.
     fn with_meter<F, M>(self, ftl: F, meter: M) -> Result<U::Output, SimError>
     where
         F: Ftl + Send + 'static,
         M: Meter + Send + 'static,
     {
         let Self { setup, purpose } = self;
-        let serial = |timing| SerialFlash::new(&timing, &setup.geometry);
-        let counting = CountingFlash::default;
-        match (setup.clock, setup.check) {
-            (Clock::Count, false) => one_by_one(setup, purpose, ftl, Sinks { flash: counting(), checker: (), meter }),
-            (Clock::Count, true) => {
-                one_by_one(setup, purpose, ftl, Sinks { flash: counting(), checker: Shadow::new(setup), meter })
+        let geometry = &setup.geometry;
+        if let (Clock::Count, false) = (setup.clock, setup.check) {
+            let flash = CountingFlash::default();
+            return one_by_one(setup, purpose, ftl, Sinks { flash, checker: (), meter });
+        }
+        let checker = setup.check.then(|| Box::new(Shadow::new(setup)));
+        match setup.clock {
+            Clock::Count => {
+                let flash = UntimedFlash::new(geometry, None);
+                one_by_one(setup, purpose, ftl, Sinks { flash, checker, meter })
             }
-            (Clock::Serial(timing), false) => {
-                one_by_one(setup, purpose, ftl, Sinks { flash: serial(timing), checker: (), meter })
+            Clock::Serial(timing) => {
+                let flash = SerialFlash::new(&timing, geometry);
+                one_by_one(setup, purpose, ftl, Sinks { flash, checker, meter })
             }
-            (Clock::Serial(timing), true) => {
-                one_by_one(setup, purpose, ftl, Sinks { flash: serial(timing), checker: Shadow::new(setup), meter })
-            }
-            (Clock::Event(timing, options), false) => {
-                let flash = UntimedFlash::new(&setup.geometry, ());
-                let stack = Stack::new(setup, ftl, Sinks { flash, checker: (), meter });
-                purpose.in_time::<Combined<F, ParallelFlash<()>, (), M>>(stack, &timing, options)
-            }
-            (Clock::Event(timing, options), true) => {
-                let flash = UntimedFlash::new(&setup.geometry, InTime::new(&setup.geometry));
-                let stack = Stack::new(setup, ftl, Sinks { flash, checker: Shadow::new(setup), meter });
-                purpose.in_time::<Combined<F, ParallelFlash<InTime>, Shadow, M>>(stack, &timing, options)
+            Clock::Event(timing, options) => {
+                let witness = setup.check.then(|| Box::new(InTime::new(geometry)));
+                let stack =
+                    Stack::new(setup, ftl, Sinks { flash: UntimedFlash::new(geometry, witness), checker, meter });
+                purpose.in_time::<Combined<F, ParallelFlash, Option<Box<Shadow>>, M>>(stack, &timing, options)
             }
         }
     }

@@ -13,7 +13,7 @@ use crate::setup::Setup;
 /// A sink that may check what it sees. The unit type checks nothing and compiles to nothing.
 pub trait Checker {
     /// Whether it checks.
-    const ON: bool;
+    fn is_on(&self) -> bool;
 
     /// The host is about to write `count` pages from `lpn`.
     fn expect_write(&mut self, lpn: Lpn, count: u32);
@@ -38,7 +38,10 @@ pub trait Checker {
 }
 
 impl Checker for () {
-    const ON: bool = false;
+    #[inline(always)]
+    fn is_on(&self) -> bool {
+        false
+    }
 
     #[inline(always)]
     fn expect_write(&mut self, _lpn: Lpn, _count: u32) {}
@@ -63,6 +66,51 @@ impl Checker for () {
 
     fn archive(&mut self, _archive: &mut Archive<'_>) -> Archived {
         Ok(())
+    }
+}
+
+/// A checker that may be absent, which is known when a run begins.
+impl<C: Checker> Checker for Option<Box<C>> {
+    #[inline(always)]
+    fn is_on(&self) -> bool {
+        self.is_some()
+    }
+
+    #[inline(always)]
+    fn expect_write(&mut self, lpn: Lpn, count: u32) {
+        if let Some(checker) = self {
+            checker.expect_write(lpn, count);
+        }
+    }
+
+    #[inline(always)]
+    fn expect_trim(&mut self, lpn: Lpn, count: u32) {
+        if let Some(checker) = self {
+            checker.expect_trim(lpn, count);
+        }
+    }
+
+    #[inline(always)]
+    fn verify_read<F: Ftl>(&mut self, ftl: &F, lpn: Lpn, count: u32) {
+        if let Some(checker) = self {
+            checker.verify_read(ftl, lpn, count);
+        }
+    }
+
+    fn violation(&self) -> Option<&str> {
+        self.as_ref()?.violation()
+    }
+
+    fn checked(&self) -> (u64, u64) {
+        self.as_ref().map_or((0, 0), |checker| checker.checked())
+    }
+
+    fn programmed(&self) -> impl Iterator<Item = Ppn> {
+        self.iter().flat_map(|checker| checker.programmed())
+    }
+
+    fn archive(&mut self, archive: &mut Archive<'_>) -> Archived {
+        self.as_mut().map_or(Ok(()), |checker| checker.archive(archive))
     }
 }
 
@@ -139,7 +187,9 @@ impl Shadow {
     }
 }
 
+// Out of line, so that its code does not stand in the way of drives that are not checked.
 impl FlashSink for Shadow {
+    #[inline(never)]
     fn read(&mut self, ppn: Ppn, cause: Cause) {
         let result = self.array.read(ppn);
         let data = self.accept(result);
@@ -163,10 +213,12 @@ impl FlashSink for Shadow {
         }
     }
 
+    #[inline(never)]
     fn trimmed(&mut self, lpn: Lpn, _count: u32, sequence: u64) {
         self.follow(sequence, || format!("trim from page {lpn}"));
     }
 
+    #[inline(never)]
     fn program(&mut self, ppn: Ppn, oob: Oob, source: Source, _cause: Cause) {
         self.follow(oob.sequence, || format!("program of page {ppn}"));
         let lpn = oob.lpn;
@@ -202,6 +254,7 @@ impl FlashSink for Shadow {
         }
     }
 
+    #[inline(never)]
     fn erase(&mut self, block: BlockId, _cause: Cause) {
         if self.unsettled {
             self.blame(format!("erase of block {block} without a barrier after copies"));
@@ -223,16 +276,21 @@ impl FlashSink for Shadow {
 }
 
 impl Checker for Shadow {
-    const ON: bool = true;
+    fn is_on(&self) -> bool {
+        true
+    }
 
+    #[inline(never)]
     fn expect_write(&mut self, lpn: Lpn, count: u32) {
         self.begin_write(lpn, count);
     }
 
+    #[inline(never)]
     fn expect_trim(&mut self, lpn: Lpn, count: u32) {
         self.versions[lpn.index()..lpn.index() + count as usize].fill(0);
     }
 
+    #[inline(never)]
     fn verify_read<F: Ftl>(&mut self, ftl: &F, lpn: Lpn, count: u32) {
         let reads = std::mem::take(&mut self.host_reads);
         let mut served = reads.iter();

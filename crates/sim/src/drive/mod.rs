@@ -21,7 +21,8 @@ mod submission;
 use std::collections::VecDeque;
 
 use ssdlab_core::{Pages, Slab};
-use ssdlab_nand::backend::{CountingFlash, Flash, Resume};
+use ssdlab_nand::backend::parallel::UntimedFlash;
+use ssdlab_nand::backend::{Flash, Resume};
 use ssdlab_sched::RequestId;
 use ssdlab_trace::{Request, SliceSource, Source};
 
@@ -29,7 +30,7 @@ use crate::check::buffer::BufferOracle;
 use crate::check::shadow::Checker;
 use crate::drive::buffer::{Buffer, BufferCounters};
 use crate::drive::buffering::Stalled;
-use crate::drive::parts::{AtRest, TimedParts};
+use crate::drive::parts::{TimedParts, Untimed};
 use crate::drive::stack::Stack;
 use crate::host::block::BlockStage;
 use crate::host::cache::in_time::CacheStage;
@@ -136,6 +137,7 @@ impl<P: TimedParts> TimedDrive<P> {
         let capacity_bytes = stack.setup.capacity_bytes();
         let block = stack.setup.block.map(|block| BlockStage::new(&block, capacity_bytes, closed_loop)).transpose()?;
         let waits = stack.setup.watch_waits.then(Box::default);
+        let oracle = (stack.sinks.checker.is_on() && options.buffer.is_some()).then(BufferOracle::default);
         let cache = stack.setup.cache.map(|cache| CacheStage::new(&stack.setup, cache)).transpose()?;
         Ok(Self {
             options,
@@ -149,7 +151,7 @@ impl<P: TimedParts> TimedDrive<P> {
             inside: [0; 4],
             path: Path::new(options.front),
             buffer: options.buffer.map(Buffer::new),
-            oracle: (P::Checker::ON && options.buffer.is_some()).then(BufferOracle::default),
+            oracle,
             stalled: VecDeque::new(),
             unsafe_flights: VecDeque::new(),
             most_under_way: options.backlog as usize * parallelism.dies() as usize,
@@ -277,11 +279,12 @@ impl<P: TimedParts> Replayer for TimedDrive<P> {
 }
 
 /// The drive at rest: what waits in its buffer is programmed, and nothing is under way.
-fn shut_down<P: TimedParts>(stack: Stack<P>, buffer: Option<Buffer>) -> Stack<AtRest<P>> {
+fn shut_down<P: TimedParts>(stack: Stack<P>, buffer: Option<Buffer>) -> Stack<Untimed<P>> {
+    let geometry = stack.setup.geometry;
     let mut stack = stack.with_flash(|flash| {
-        let mut counting = CountingFlash::default();
-        counting.resume(flash.counts(), std::iter::empty());
-        counting
+        let mut at_rest = UntimedFlash::new(&geometry, None);
+        at_rest.resume(flash.counts(), std::iter::empty());
+        at_rest
     });
     for held in buffer.iter().flat_map(Buffer::unprogrammed) {
         stack.write(held.context, Pages { first: held.lpn, count: 1, head: !held.whole, tail: false });
@@ -366,7 +369,7 @@ mod tests {
             seed: 1,
         };
         let ftl = PageFtl::new(setup.shape(), options, 1).expect("large enough");
-        let flash = ParallelFlash::new(&setup.geometry, &timing, drive.array(), Counts::default(), ());
+        let flash = ParallelFlash::new(&setup.geometry, &timing, drive.array(), Counts::default(), None);
         let stack = Stack::<Combined<_, _, (), ()>>::new(&setup, ftl, Sinks { flash, checker: (), meter: () });
         let write = Request { time_ns: 0, offset: 0, bytes: 4096, op: Op::Write, flags: 0, stream: 0 };
         let error = TimedDrive::new(stack, drive)

@@ -4,8 +4,8 @@ use std::marker::PhantomData;
 
 use ssdlab_ftl::Ftl;
 use ssdlab_nand::FlashSink;
-use ssdlab_nand::backend::parallel::{ParallelFlash, UntimedFlash, Witness};
-use ssdlab_nand::backend::{CountingFlash, Flash};
+use ssdlab_nand::backend::Flash;
+use ssdlab_nand::backend::parallel::{ParallelFlash, UntimedFlash};
 
 use crate::check::shadow::Checker;
 use crate::observe::log::Meter;
@@ -19,9 +19,9 @@ pub(crate) trait Parts: 'static {
 }
 
 /// Parts of a drive whose dies and channels work at the same time.
-pub(crate) trait TimedParts: Parts<Flash = ParallelFlash<Self::Witness>> {
-    type Witness: Witness + Send + 'static;
-}
+pub(crate) trait TimedParts: Parts<Flash = ParallelFlash> {}
+
+impl<P: Parts<Flash = ParallelFlash>> TimedParts for P {}
 
 /// The combination of four types.
 pub(crate) struct Combined<F, D, C, M>(PhantomData<(F, D, C, M)>);
@@ -39,19 +39,5 @@ where
     type Meter = M;
 }
 
-impl<F, W, C, M> TimedParts for Combined<F, ParallelFlash<W>, C, M>
-where
-    F: Ftl + Send + 'static,
-    W: Witness + Send + 'static,
-    C: Checker + FlashSink + Send + 'static,
-    M: Meter + Send + 'static,
-{
-    type Witness = W;
-}
-
-/// The same parts after time has ended.
-pub(crate) type AtRest<P> = Combined<<P as Parts>::Ftl, CountingFlash, <P as Parts>::Checker, <P as Parts>::Meter>;
-
-/// The same parts before time begins.
-pub(crate) type Untimed<P> =
-    Combined<<P as Parts>::Ftl, UntimedFlash<<P as TimedParts>::Witness>, <P as Parts>::Checker, <P as Parts>::Meter>;
+/// The same parts before time begins, and after it has ended.
+pub(crate) type Untimed<P> = Combined<<P as Parts>::Ftl, UntimedFlash, <P as Parts>::Checker, <P as Parts>::Meter>;

@@ -19,6 +19,8 @@ use crate::setup::{Clock, Setup};
 pub(crate) struct Stack<P: Parts> {
     pub setup: Setup,
     pub page: PageSize,
+    /// Whether the host gets no more of a page than it asked for.
+    partial_read: bool,
     pub ftl: P::Ftl,
     pub sinks: Sinks<P::Flash, P::Checker, P::Meter>,
     /// Requests seen in any phase.
@@ -29,7 +31,11 @@ pub(crate) struct Stack<P: Parts> {
 impl<P: Parts> Stack<P> {
     pub fn new(setup: &Setup, ftl: P::Ftl, sinks: Sinks<P::Flash, P::Checker, P::Meter>) -> Self {
         let page = PageSize::new(setup.geometry.page_bytes);
-        Self { setup: *setup, page, ftl, sinks, requests: 0, host: HostCounters::default() }
+        let partial_read = match setup.clock {
+            Clock::Count => false,
+            Clock::Serial(Timing { partial_read, .. }) | Clock::Event(Timing { partial_read, .. }, _) => partial_read,
+        };
+        Self { setup: *setup, page, partial_read, ftl, sinks, requests: 0, host: HostCounters::default() }
     }
 
     /// The same stack on another flash that continues from the state of this one.
@@ -37,9 +43,9 @@ impl<P: Parts> Stack<P> {
     where
         Q: Parts<Ftl = P::Ftl, Checker = P::Checker, Meter = P::Meter>,
     {
-        let Self { setup, page, ftl, sinks, requests, host } = self;
+        let Self { setup, page, partial_read, ftl, sinks, requests, host } = self;
         let Sinks { flash: before, checker, meter } = sinks;
-        Stack { setup, page, ftl, sinks: Sinks { flash: flash(before), checker, meter }, requests, host }
+        Stack { setup, page, partial_read, ftl, sinks: Sinks { flash: flash(before), checker, meter }, requests, host }
     }
 
     /// Hints that the request will come soon.
@@ -86,7 +92,7 @@ impl<P: Parts> Stack<P> {
     #[inline]
     pub fn read(&mut self, offset: u64, end: u64) {
         let Pages { first, count, .. } = self.page.split(offset, end);
-        let unmapped = if self.partial_read() {
+        let unmapped = if self.partial_read {
             self.read_parts(offset, end)
         } else {
             self.ftl.read(Lpn(first), count, Cause::Host, &mut self.sinks)
@@ -120,12 +126,6 @@ impl<P: Parts> Stack<P> {
         self.ftl.trim(Lpn(first), count, &mut self.sinks);
     }
 
-    fn partial_read(&self) -> bool {
-        let (Clock::Serial(timing) | Clock::Event(timing, _)) = self.setup.clock else { return false };
-        let Timing { partial_read, .. } = timing;
-        partial_read
-    }
-
     /// Reads the bytes `offset..end` page by page, transferring no more than these.
     fn read_parts(&mut self, offset: u64, end: u64) -> u32 {
         let mut unmapped = 0;
@@ -144,7 +144,7 @@ impl<P: Parts> Stack<P> {
 
     #[inline(always)]
     pub fn stop_at_violation(&self) -> Result<(), SimError> {
-        if !P::Checker::ON {
+        if !self.sinks.checker.is_on() {
             return Ok(());
         }
         match self.sinks.checker.violation().or_else(|| self.sinks.flash.violation()) {

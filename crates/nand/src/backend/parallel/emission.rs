@@ -4,11 +4,10 @@ use ssdlab_core::{BlockId, Ppn};
 
 use super::ops::{Kind, NONE, Op};
 use super::scheduler::Class;
-use super::witness::Witness;
 use super::{Gate, ParallelFlash};
 use crate::{Cause, FlashSink, Oob, Place, Source};
 
-impl<W: Witness> ParallelFlash<W> {
+impl ParallelFlash {
     /// Puts an operation into the queue of its die.
     #[inline]
     fn emit(&mut self, kind: Kind, ppn: Ppn, bytes: u32, from: Option<Ppn>, cause: Cause) -> u32 {
@@ -72,8 +71,8 @@ impl<W: Witness> ParallelFlash<W> {
         if kind == Kind::Erase {
             self.wait_at_gate(block, index);
         }
-        if W::ON {
-            self.witness.emitted(self.seen(index));
+        if let Some(witness) = &mut self.witness {
+            witness.emitted(self.ops[index].seen());
         }
         index
     }
@@ -145,7 +144,7 @@ impl<W: Witness> ParallelFlash<W> {
     }
 }
 
-impl<W: Witness> FlashSink for ParallelFlash<W> {
+impl FlashSink for ParallelFlash {
     #[inline]
     fn read(&mut self, ppn: Ppn, cause: Cause) {
         self.read_part(ppn, self.page_bytes, cause);

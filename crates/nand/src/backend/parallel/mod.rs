@@ -59,7 +59,6 @@ pub use timeline::Bins;
 pub use untimed::UntimedFlash;
 pub use waits::{DieTime, WAITS, Wait};
 pub use witness::InTime;
-pub use witness::{Seen, Witness};
 
 use crate::backend::{Flash, cost_ns};
 use crate::{Cause, Commands, Counts, Geometry, MergeCost, Place, Timing};
@@ -162,7 +161,7 @@ const NOTHING_SUBMITTED: Submission =
     Submission { job: NONE, request: 0, read: NONE, read_cause: Cause::Host, load: NONE, partial: [NONE; 2] };
 
 /// A flash array in time.
-pub struct ParallelFlash<W = ()> {
+pub struct ParallelFlash {
     now_ns: u64,
     counts: Counts,
     timing: Timing,
@@ -193,12 +192,19 @@ pub struct ParallelFlash<W = ()> {
     record: Record,
     /// What requests wait for; none unless that was asked for.
     waits: Option<Box<Waits>>,
-    witness: W,
+    /// Checks the order in time; none unless that was asked for.
+    witness: Option<Box<InTime>>,
 }
 
-impl<W: Witness> ParallelFlash<W> {
+impl ParallelFlash {
     /// An array whose operations so far are `counts`, at time 0.
-    pub fn new(geometry: &Geometry, timing: &Timing, options: ArrayOptions, counts: Counts, witness: W) -> Self {
+    pub fn new(
+        geometry: &Geometry,
+        timing: &Timing,
+        options: ArrayOptions,
+        counts: Counts,
+        witness: Option<Box<InTime>>,
+    ) -> Self {
         let parallelism = geometry.parallelism;
         let places: Vec<Place> = (0..parallelism.planes()).map(|plane| parallelism.place(plane)).collect();
         let (dies, channels) = (parallelism.dies() as usize, parallelism.channels as usize);
@@ -338,16 +344,9 @@ impl<W: Witness> ParallelFlash<W> {
         }
         text
     }
-
-    fn seen(&self, index: u32) -> Seen {
-        let op = &self.ops[index];
-        let from = (op.from_block != NONE).then_some((op.from_block, u32::from(op.from_page)));
-        let id = u64::from(op.die) << 48 | op.number;
-        Seen { id, kind: op.kind, block: op.block, page: u32::from(op.page), from }
-    }
 }
 
-impl<W: Witness> Flash for ParallelFlash<W> {
+impl Flash for ParallelFlash {
     const TIMED: bool = true;
 
     fn counts(&self) -> Counts {
@@ -370,6 +369,6 @@ impl<W: Witness> Flash for ParallelFlash<W> {
     }
 
     fn violation(&self) -> Option<&str> {
-        self.witness.violation()
+        self.witness.as_ref()?.violation()
     }
 }

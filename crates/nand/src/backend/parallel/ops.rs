@@ -2,6 +2,7 @@
 
 use ssdlab_core::Slab;
 
+use super::witness::Seen;
 use crate::Cause;
 
 /// No operation.
@@ -58,6 +59,15 @@ pub(crate) struct Op {
     /// Neighbours in the list of ready operations; `next` also links the operations of one command.
     pub previous: u32,
     pub next: u32,
+}
+
+impl Op {
+    /// The operation as the witness sees it.
+    pub fn seen(&self) -> Seen {
+        let from = (self.from_block != NONE).then_some((self.from_block, u32::from(self.from_page)));
+        let id = u64::from(self.die) << 48 | self.number;
+        Seen { id, kind: self.kind, block: self.block, page: u32::from(self.page), from }
+    }
 }
 
 /// One operation waiting for another.

@@ -1,43 +1,43 @@
-//! Flash during preconditioning, before time begins: a witness sees each operation as it is emitted.
+//! Flash that knows no time and can be checked: before the clock of a drive begins, or where there is none.
 
 use ssdlab_core::{BlockId, Ppn};
 
 use super::ops::Kind;
-use super::witness::{Seen, Witness};
-use crate::backend::{Flash, Resume};
+use super::witness::{InTime, Seen};
+use crate::backend::{Flash, OneByOne, Resume};
 use crate::{Cause, Counts, FlashSink, Geometry, MergeCost, Oob, Source};
 
 /// Counts, and shows a witness each operation at once.
-pub struct UntimedFlash<W> {
+pub struct UntimedFlash {
     counts: Counts,
     pages_per_block: u32,
-    witness: W,
+    witness: Option<Box<InTime>>,
 }
 
-impl<W: Witness> UntimedFlash<W> {
-    /// Flash shown to `witness`.
-    pub fn new(geometry: &Geometry, witness: W) -> Self {
+impl UntimedFlash {
+    /// Flash that has done nothing, shown to `witness` if there is one.
+    pub fn new(geometry: &Geometry, witness: Option<Box<InTime>>) -> Self {
         Self { counts: Counts::default(), pages_per_block: geometry.pages_per_block, witness }
     }
 
     /// The witness, to look on when time begins.
-    pub fn into_witness(self) -> W {
+    pub fn into_witness(self) -> Option<Box<InTime>> {
         self.witness
     }
 
     #[inline(always)]
     fn show(&mut self, kind: Kind, ppn: Ppn) {
-        if W::ON {
+        if let Some(witness) = &mut self.witness {
             let (block, page) = (ppn.0 / self.pages_per_block, ppn.0 % self.pages_per_block);
             let seen = Seen { id: u64::MAX, kind, block, page, from: None };
-            self.witness.emitted(seen);
-            self.witness.began(seen);
-            self.witness.ended(seen);
+            witness.emitted(seen);
+            witness.began(seen);
+            witness.ended(seen);
         }
     }
 }
 
-impl<W: Witness> FlashSink for UntimedFlash<W> {
+impl FlashSink for UntimedFlash {
     #[inline(always)]
     fn read(&mut self, ppn: Ppn, cause: Cause) {
         self.counts.read(ppn, cause);
@@ -57,13 +57,14 @@ impl<W: Witness> FlashSink for UntimedFlash<W> {
     }
 }
 
-impl<W: Witness> Flash for UntimedFlash<W> {
+impl Flash for UntimedFlash {
     const TIMED: bool = false;
 
     fn counts(&self) -> Counts {
         self.counts
     }
 
+    #[inline(always)]
     fn now_ns(&self) -> u64 {
         0
     }
@@ -77,13 +78,20 @@ impl<W: Witness> Flash for UntimedFlash<W> {
     }
 
     fn violation(&self) -> Option<&str> {
-        self.witness.violation()
+        self.witness.as_ref()?.violation()
     }
 }
 
-impl<W: Witness> Resume for UntimedFlash<W> {
+impl Resume for UntimedFlash {
     fn resume(&mut self, counts: Counts, programmed: impl Iterator<Item = Ppn>) {
         self.counts = counts;
         programmed.for_each(|ppn| self.show(Kind::Program, ppn));
     }
+}
+
+impl OneByOne for UntimedFlash {
+    #[inline(always)]
+    fn idle_until(&mut self, _time_ns: u64) {}
+
+    fn reset_clock(&mut self) {}
 }

@@ -8,9 +8,9 @@ use std::collections::{BTreeMap, VecDeque};
 use super::ops::Kind;
 use crate::Geometry;
 
-/// An operation as witnesses see it.
+/// An operation as the witness sees it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Seen {
+pub(super) struct Seen {
     /// Unlike any other.
     pub id: u64,
     /// What is done.
@@ -21,34 +21,6 @@ pub struct Seen {
     pub page: u32,
     /// Block and page that a copy came from.
     pub from: Option<(u32, u32)>,
-}
-
-/// Watches operations in simulated time. The unit type sees nothing and compiles to nothing.
-pub trait Witness {
-    /// Whether it looks.
-    const ON: bool;
-
-    /// Emitted by the FTL.
-    #[inline(always)]
-    fn emitted(&mut self, _seen: Seen) {}
-
-    /// The cells begin.
-    #[inline(always)]
-    fn began(&mut self, _seen: Seen) {}
-
-    /// The cells are done.
-    #[inline(always)]
-    fn ended(&mut self, _seen: Seen) {}
-
-    /// The first thing found wrong.
-    #[inline(always)]
-    fn violation(&self) -> Option<&str> {
-        None
-    }
-}
-
-impl Witness for () {
-    const ON: bool = false;
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -107,12 +79,10 @@ impl InTime {
             self.blame(seen, "it overtook another operation on the block");
         }
     }
-}
 
-impl Witness for InTime {
-    const ON: bool = true;
-
-    fn emitted(&mut self, seen: Seen) {
+    /// Emitted by the FTL.
+    #[inline(never)]
+    pub(super) fn emitted(&mut self, seen: Seen) {
         self.blocks[seen.block as usize].order.push_back(seen.id);
         if seen.kind == Kind::Erase {
             self.blocks[seen.block as usize].erases_emitted += 1;
@@ -126,7 +96,9 @@ impl Witness for InTime {
         }
     }
 
-    fn began(&mut self, seen: Seen) {
+    /// The cells begin.
+    #[inline(never)]
+    pub(super) fn began(&mut self, seen: Seen) {
         self.take_turn(seen, seen.block);
         match seen.kind {
             Kind::Read => {
@@ -162,7 +134,9 @@ impl Witness for InTime {
         }
     }
 
-    fn ended(&mut self, seen: Seen) {
+    /// The cells are done.
+    #[inline(never)]
+    pub(super) fn ended(&mut self, seen: Seen) {
         match seen.kind {
             Kind::Read => {}
             Kind::Program | Kind::Copyback => {
@@ -175,7 +149,8 @@ impl Witness for InTime {
         }
     }
 
-    fn violation(&self) -> Option<&str> {
+    /// The first thing found wrong.
+    pub(super) fn violation(&self) -> Option<&str> {
         self.violation.as_deref()
     }
 }

@@ -4,11 +4,10 @@ use super::agenda::NEVER;
 use super::die::{Cells, Command, Registers};
 use super::ops::{Kind, NONE, Op};
 use super::scheduler::Class;
-use super::witness::Witness;
 use super::{Done, ParallelFlash};
 use crate::{Interruption, Suspend};
 
-impl<W: Witness> ParallelFlash<W> {
+impl ParallelFlash {
     /// Lets every die that was woken begin an operation.
     #[inline]
     pub(super) fn settle(&mut self) {
@@ -28,6 +27,7 @@ impl<W: Witness> ParallelFlash<W> {
     }
 
     /// Begins whatever the die can begin now.
+    #[inline]
     fn look(&mut self, number: u32) {
         loop {
             let die = &self.dies[number as usize];
@@ -143,6 +143,7 @@ impl<W: Witness> ParallelFlash<W> {
     }
 
     /// Interrupts a longer operation for a read of the host, if that is next.
+    #[inline]
     fn suspend(&mut self, number: u32, mut command: Command) -> bool {
         let kind = self.ops[command.first].kind;
         let Interruption { time, limit } = match (self.commands.suspend, kind) {
@@ -242,10 +243,10 @@ impl<W: Witness> ParallelFlash<W> {
         self.agenda.set(number as usize, command.ends_ns);
         self.dies[number as usize].cells = Cells::Busy(command);
         self.watch_cells(&command, true);
-        if W::ON {
+        if let Some(witness) = &mut self.witness {
             let mut index = command.first;
             while index != NONE {
-                self.witness.began(self.seen(index));
+                witness.began(self.ops[index].seen());
                 index = self.ops[index].next;
             }
         }
@@ -286,6 +287,7 @@ impl<W: Witness> ParallelFlash<W> {
         self.agenda.set(self.dies.len() + channel, self.now_ns + duration_ns);
     }
 
+    #[inline]
     pub(super) fn transfer_done(&mut self, channel: usize) {
         let number = self.channels[channel].dies.pop_front().expect("a transfer that ends has begun");
         let Registers::Moving(mut command) = self.dies[number as usize].registers else {
@@ -324,6 +326,7 @@ impl<W: Witness> ParallelFlash<W> {
         }
     }
 
+    #[inline]
     pub(super) fn cells_done(&mut self, resource: u32) {
         let die = &mut self.dies[resource as usize];
         match std::mem::replace(&mut die.cells, Cells::Idle) {
@@ -347,8 +350,8 @@ impl<W: Witness> ParallelFlash<W> {
                     let mut index = command.first;
                     while index != NONE {
                         let next = self.ops[index].next;
-                        if W::ON {
-                            self.witness.ended(self.seen(index));
+                        if let Some(witness) = &mut self.witness {
+                            witness.ended(self.ops[index].seen());
                         }
                         self.end(index);
                         index = next;
@@ -364,8 +367,8 @@ impl<W: Witness> ParallelFlash<W> {
     fn pass(&mut self, command: Command) {
         let mut index = command.first;
         while index != NONE {
-            if W::ON {
-                self.witness.ended(self.seen(index));
+            if let Some(witness) = &mut self.witness {
+                witness.ended(self.ops[index].seen());
             }
             if let Some(waits) = &mut self.waits {
                 // From here on its data waits for the bus.

@@ -95,7 +95,7 @@ impl World {
         };
         let scheduler = DIE_SCHEDULERS[rng.below(DIE_SCHEDULERS.len() as u64) as usize];
         let options = ArrayOptions { commands: Commands { suspend, ..commands }, scheduler };
-        let mut flash = ParallelFlash::new(&geometry, &timing, options, Counts::default(), ());
+        let mut flash = ParallelFlash::new(&geometry, &timing, options, Counts::default(), None);
         flash.watch_waits();
         let dies = parallelism.dies();
         let cache_program = commands.cache_program;
