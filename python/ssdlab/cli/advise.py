@@ -120,6 +120,7 @@ def drive(
     reading: Mapping[str, Any] = NO_OPTIONS,
     json: options.Json = False,
     out: Annotated[Path | None, options.out(DriveAdvice)] = None,
+    figures: options.Figures = None,
 ) -> int:
     """Try drives with more and less spare space, and tell which has the least flash that lasts and answers in time.
 
@@ -133,4 +134,4 @@ def drive(
             trace, settings, op=op.split(","), axes=axes, dwpd=dwpd, years=years, p99_ns=bound, seeds=seeds, jobs=jobs,
             reading=reading, monitor=watch,
         )  # fmt: skip
-    return deliver(advice, json=json, out=out)
+    return deliver(advice, json=json, out=out, figures=figures)

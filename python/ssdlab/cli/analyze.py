@@ -22,6 +22,7 @@ def analyze(
     ] = RANGE,
     json: options.Json = False,
     out: Annotated[Path | None, options.out(TraceAnalysis)] = None,
+    figures: options.Figures = None,
 ) -> int:
     """Analyse a workload: accesses by address, distance between requests, sizes, working set, sequences, arrivals.
 
@@ -30,4 +31,4 @@ def analyze(
     """
     with watching("trace") as watch:
         found = trace.analyze(range=range, monitor=watch)
-    return deliver(found, json=json, out=out)
+    return deliver(found, json=json, out=out, figures=figures)

@@ -84,6 +84,7 @@ def sim(
     jobs: options.Jobs = None,
     json: options.Json = False,
     out: Out = None,
+    figures: options.Figures = None,
 ) -> int:
     """Simulate a cache of each policy and each size on a trace.
 
@@ -95,7 +96,7 @@ def sim(
             trace, policy.split(","), size.split(","), **what, ignore_trims=ignore_trims, write_back=write_back,
             dirty=dirty, jobs=jobs, monitor=watch,
         )  # fmt: skip
-    return deliver(found, json=json, out=out)
+    return deliver(found, json=json, out=out, figures=figures)
 
 
 @app.command(examples="ssdlab cache mrc traces/oltp.csv.zst --policy lru,belady,arc --sample 5%")
@@ -134,6 +135,7 @@ def mrc(
     jobs: options.Jobs = None,
     json: options.Json = False,
     out: Out = None,
+    figures: options.Figures = None,
 ) -> int:
     """Show miss ratios against the size of the cache.
 
@@ -146,4 +148,4 @@ def mrc(
             trace, policy.split(","), None if size is None else size.split(","), **what, ignore_trims=ignore_trims,
             sample=sample, replicas=replicas, jobs=jobs, monitor=watch,
         )  # fmt: skip
-    return deliver(found, json=json, out=out)
+    return deliver(found, json=json, out=out, figures=figures)

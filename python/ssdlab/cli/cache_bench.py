@@ -122,6 +122,7 @@ def bench(
     runs: Annotated[int, options.option("--runs INTEGER", "Runs of each cell.", min=1)] = benchmark.RUNS,
     json: options.Json = False,
     out: Annotated[Path | None, options.out(CacheBench)] = None,
+    figures: options.Figures = None,
 ) -> int:
     """Measure a cache with a raw and a compressed pool under one budget, with real pages and threads.
 
@@ -152,7 +153,7 @@ def bench(
             runs=runs,
             monitor=watch,
         )
-    return deliver(found, json=json, out=out)
+    return deliver(found, json=json, out=out, figures=figures)
 
 
 def _share(option: str, written: str) -> float:

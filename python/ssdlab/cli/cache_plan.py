@@ -81,6 +81,7 @@ def plan(
     ] = False,
     json: options.Json = False,
     out: Annotated[Path | None, options.out(CachePlan)] = None,
+    figures: options.Figures = None,
 ) -> int:
     """Tell whether to compress part of a page cache, with which compressor and how much of it.
 
@@ -106,7 +107,7 @@ def plan(
             measure_cache=bench,
             monitor=watch,
         )
-    return deliver(found, json=json, out=out)
+    return deliver(found, json=json, out=out, figures=figures)
 
 
 def _share(written: str) -> float:

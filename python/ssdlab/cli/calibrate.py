@@ -89,6 +89,7 @@ def calibrate(
     jobs: options.Jobs = None,
     json: options.Json = False,
     out: Annotated[Path | None, options.out(Calibration)] = None,
+    figures: options.Figures = None,
 ) -> int:
     """Measures throughput of random requests into one region against its size and the requests in flight,
     reads and writes by themselves. The knee of each curve, the fewest in flight that reach 95 % of its
@@ -122,4 +123,4 @@ def calibrate(
                 seconds=SECONDS if seconds is None else seconds,
                 monitor=watch,
             )
-    return deliver(found, json=json, out=out)
+    return deliver(found, json=json, out=out, figures=figures)

@@ -45,14 +45,15 @@ def load(name: str, summary: str) -> Any:
 class Command(TyperCommand):
     """A command whose help lists options by their panels, and its examples last.
 
-    It refuses the second value of an option that takes one; else the last would silently count.
+    It refuses the second value of an option that takes one, else the last would silently count, and figures that go
+    nowhere.
     """
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Reads the command line.
 
         Raises:
-            ConfigError: If an option that takes one value is given again.
+            ConfigError: If an option that takes one value is given again, or --figures without --out.
         """
         _, _, given = self.make_parser(ctx).parse_args(args=[*args])
         times = Counter(id(one) for one in given)
@@ -60,6 +61,9 @@ class Command(TyperCommand):
             if isinstance(one, TyperOption) and times[id(one)] > 1 and not one.multiple and not one.is_flag:
                 remedy = room("cli.options").ONE_PRESET if one.name == "preset" else "give it once"
                 raise ConfigError(f"{one.opts[0]} is given twice; {remedy}")
+        names = {one.name for one in given}
+        if "figures" in names and "out" not in names:
+            raise ConfigError("--figures: figures are written to a directory; name one with --out DIR")
         return super().parse_args(ctx, args)
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:

@@ -83,6 +83,7 @@ def compare(
     jobs: options.Jobs = None,
     json: options.Json = False,
     out: Annotated[Path | None, options.out(Comparison)] = None,
+    figures: options.Figures = None,
 ) -> int:
     """Shown are the figures in which cases differ; the best value of each row is marked with *. Simulations run in
     parallel; the output does not depend on how many at a time.
@@ -97,4 +98,4 @@ def compare(
         raise ConfigError("two cases have the same label; name them, as in --case 'mine: device.op=7%'")
     with display() as shown:
         found = run_cases(dict(cases), trace, seeds=seeds, jobs=jobs, monitor=shown.watch)
-    return deliver(found, json=json, out=out, page=found.page(all=all))
+    return deliver(found, json=json, out=out, figures=figures, page=found.page(all=all))

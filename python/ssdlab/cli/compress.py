@@ -37,6 +37,7 @@ def bench(
     runs: Annotated[int, options.option("--runs INTEGER", "Timed runs, after one to warm up.", min=1)] = RUNS,
     json: options.Json = False,
     out: Annotated[Path | None, options.out(CompressBench)] = None,
+    figures: options.Figures = None,
 ) -> int:
     """Measure how far codecs shrink pages of files, and how long that takes.
 
@@ -52,4 +53,4 @@ def bench(
             runs=runs,
             monitor=watch,
         )
-    return deliver(found, json=json, out=out)
+    return deliver(found, json=json, out=out, figures=figures)

@@ -38,6 +38,7 @@ def diagnose(
     ] = False,
     json: options.Json = False,
     out: Annotated[Path | None, options.out(Diagnosis)] = None,
+    figures: options.Figures = None,
 ) -> int:
     """Prints what bounds throughput, what slow requests waited for, why write amplification is what it is, and what of
     the input is suspicious; then it runs the same requests against drives with one thing changed.
@@ -52,8 +53,8 @@ def diagnose(
         if len(trace.paths) > 1 or preset or config or set or short:
             name = text.path(trace.paths[0])
             raise ConfigError(f"{name}: is a run that is over; leave out the settings, or give the trace of the run")
-        return deliver(saved_diagnosis(trace.paths[0]), json=json, out=out)
+        return deliver(saved_diagnosis(trace.paths[0]), json=json, out=out, figures=figures)
     settings = options.configuration(preset, config, set, short)
     with watching("diagnose") as watch:
         found = diagnosed(settings, trace, what_ifs=not no_what_ifs, monitor=watch)
-    return deliver(found, json=json, out=out)
+    return deliver(found, json=json, out=out, figures=figures)

@@ -113,6 +113,7 @@ def run(
     jobs: options.Jobs = None,
     json: options.Json = False,
     out: Annotated[Path | None, options.out(ExperimentResult)] = None,
+    figures: options.Figures = None,
 ) -> int:
     """Simulate every cell of an experiment and compare with the document.
 
@@ -131,9 +132,9 @@ def run(
             screened = experiment.run(
                 form="full" if full else "short", overrides=set, out=out, jobs=jobs, monitor=watch
             )
-        return deliver(screened, json=json, out=out)
+        return deliver(screened, json=json, out=out, figures=figures)
     if full:
         raise ConfigError(f"{experiment.name} has one form only; leave --full out")
     with watching(experiment.name) as watch:
         result = experiment.run(tables=table, overrides=set, traces=_traces(trace), jobs=jobs, monitor=watch)
-    return deliver(result, json=json, out=out)
+    return deliver(result, json=json, out=out, figures=figures)

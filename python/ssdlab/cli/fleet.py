@@ -126,10 +126,11 @@ def show(
     years: Years = SERVICE_YEARS,
     json: options.Json = False,
     out: Annotated[Path | None, options.out(Fleet)] = None,
+    figures: options.Figures = None,
 ) -> int:
     """Show how figures are distributed over the drives of a fleet, and how many drives it takes."""
     found = running.open_fleet(path).asked_for(outcome, years)
-    return deliver(found, json=json, out=out)
+    return deliver(found, json=json, out=out, figures=figures)
 
 
 @app.command(

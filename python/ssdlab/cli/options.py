@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
 import typer
 
@@ -13,7 +13,7 @@ from ssdlab._ssdlab import ConfigError
 from ssdlab.model import config as settings
 from ssdlab.model.config import Config, layered
 from ssdlab.model.conversion import FORMATS
-from ssdlab.model.finding import Finding
+from ssdlab.model.finding import FigureFormat, Finding
 
 
 def _complete_preset(incomplete: str) -> list[tuple[str, str]]:
@@ -131,6 +131,14 @@ Check = Annotated[
     ),
 ]
 Json = Annotated[bool, option("--json", "Print JSON and nothing else.", OUTPUT)]
+Figures = Annotated[
+    FigureFormat | None,
+    option(
+        "--figures FORMAT",
+        f"With --out: each figure for papers too, one and two columns wide, as {', '.join(get_args(FigureFormat))}.",
+        OUTPUT,
+    ),
+]
 Jobs = Annotated[
     int | None,
     option("--jobs -j INTEGER", "Simulations at a time; one per processor if left out.", min=1),

@@ -10,7 +10,7 @@ from ssdlab.lazy import room
 from ssdlab.model.files import naming
 
 if TYPE_CHECKING:
-    from ssdlab.model.finding import Finding
+    from ssdlab.model.finding import FigureFormat, Finding
     from ssdlab.view.page import Page
 
 STDOUT = "standard output"
@@ -36,7 +36,14 @@ def print_json(kind: str, result: object, **about: Any) -> None:
     print(shape.written(shape.envelope(kind, result, **about)), end="")
 
 
-def deliver(found: "Finding", *, json: bool, out: Path | None = None, page: "Page | None" = None) -> int:
+def deliver(
+    found: "Finding",
+    *,
+    json: bool,
+    out: Path | None = None,
+    figures: "FigureFormat | None" = None,
+    page: "Page | None" = None,
+) -> int:
     """Prints what was found, as JSON and nothing else or as a page, then saves it in `out`, if that is given.
 
     Returns:
@@ -52,14 +59,15 @@ def deliver(found: "Finding", *, json: bool, out: Path | None = None, page: "Pag
     finally:
         # Neither an output that is full nor a reader that has seen enough keeps it from being saved.
         if out is not None:
-            _save(found, out)
+            _save(found, out, figures)
     if out is not None and not json:
-        print(f"\nwritten to {text.path(out)}: {found.saved}")
+        also = f"; figures as figure-*.{figures}" if figures else ""
+        print(f"\nwritten to {text.path(out)}: {found.saved}{also}")
     return status_of(found.partial)
 
 
-def _save(found: "Finding", out: Path) -> None:
+def _save(found: "Finding", out: Path, figures: "FigureFormat | None") -> None:
     try:
-        found.save(out)
+        found.save(out, figures)
     except KeyboardInterrupt:
         raise KeyboardInterrupt(f"nothing was written to {text.path(out)}") from None

@@ -60,6 +60,7 @@ def run(
     ] = False,
     json: options.Json = False,
     out: Annotated[Path | None, options.out(Result)] = None,
+    figures: options.Figures = None,
     state: Annotated[
         Path | None,
         options.option("--state FILE", "Go on from a drive that was saved, instead of preconditioning one.", DRIVE),
@@ -89,4 +90,4 @@ def run(
         raise KeyboardInterrupt(f"the run was {BEFORE_MEASURING[watch.phase]}, and nothing was measured yet")
     if result.partial and save_state:
         print("ssdlab: the drive is not saved: the run was stopped", file=sys.stderr)
-    return deliver(result, json=json, out=out)
+    return deliver(result, json=json, out=out, figures=figures)

@@ -31,30 +31,31 @@ USUAL = "write_amplification"
 @app.command(
     examples="""
 ssdlab study show studies/op -O write_amplification
-ssdlab study show studies/op --figures
+ssdlab study show studies/op --outcomes
 ssdlab study show studies/op --out out/op
 """
 )
 def show(
     path: Folder,
     outcome: options.Outcomes = [],
-    figures: Annotated[
-        bool, options.option("--figures", "List the figures that can be outcomes instead.", options.OUTPUT)
+    outcomes: Annotated[
+        bool, options.option("--outcomes", "List the figures that can be outcomes instead.", options.OUTPUT)
     ] = False,
     json: options.Json = False,
     out: Annotated[Path | None, options.out(Study)] = None,
+    figures: options.Figures = None,
 ) -> int:
     """Show every point with its outcomes, mean and 95 % confidence interval over seeds."""
     found = Study.read(path)
     if outcome:
         found = found.asked_for(outcome)
-    if figures and json:
+    if outcomes and json:
         print_json("figures", found.figures)
         return 0
-    if figures:
+    if outcomes:
         show_page(room("view.pages.study").figures(found))
         return 0
-    return deliver(found, json=json, out=out)
+    return deliver(found, json=json, out=out, figures=figures)
 
 
 @app.command(
@@ -69,12 +70,13 @@ def plot(
     by: Annotated[str | None, options.option("--by AXIS", "A curve for each of its values.")] = None,
     json: options.Json = False,
     out: Annotated[Path | None, options.out(Curves)] = None,
+    figures: options.Figures = None,
 ) -> int:
     """Set an outcome against one or two axes: curves with confidence bands over seeds, and a heat map.
 
     Axes that are not named are averaged over.
     """
-    return deliver(Study.read(path).curves(outcome, x, by), json=json, out=out)
+    return deliver(Study.read(path).curves(outcome, x, by), json=json, out=out, figures=figures)
 
 
 @app.command(
@@ -87,13 +89,14 @@ def effects(
     outcome: Outcome = USUAL,
     json: options.Json = False,
     out: Annotated[Path | None, options.out(Effects)] = None,
+    figures: options.Figures = None,
 ) -> int:
     """Tell what each axis does to an outcome, alone and with another, and what keeping it at a value loses.
 
     The design says how: contrasts of a factorial, analysis of variance of a grid, Sobol' indices of a Saltelli design,
     differences of one factor at a time, a straight model of other samples.
     """
-    return deliver(Study.read(path).effects(outcome), json=json, out=out)
+    return deliver(Study.read(path).effects(outcome), json=json, out=out, figures=figures)
 
 
 @app.command(
@@ -106,6 +109,7 @@ def pareto(
     outcome: options.Outcomes = [],
     json: options.Json = False,
     out: Annotated[Path | None, options.out(Front)] = None,
+    figures: options.Figures = None,
 ) -> int:
     """List the points that no other beats in all outcomes."""
-    return deliver(Study.read(path).pareto(outcome), json=json, out=out)
+    return deliver(Study.read(path).pareto(outcome), json=json, out=out, figures=figures)

@@ -137,6 +137,7 @@ def intervals(
     ] = ",".join(LOGS),
     json: options.Json = False,
     out: Annotated[Path | None, options.out(WriteIntervals)] = None,
+    figures: options.Figures = None,
 ) -> int:
     """Tell when written pages are written again, and how much of that a log of some size would see.
 
@@ -146,4 +147,4 @@ def intervals(
     """
     with watching("trace") as watch:
         found = trace.intervals(page=page, logs=log.split(","), monitor=watch)
-    return deliver(found, json=json, out=out)
+    return deliver(found, json=json, out=out, figures=figures)

@@ -5,7 +5,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, overload
 
 from ssdlab.lazy import pa, room
 from ssdlab.model.envelope import envelope, written
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
     from ssdlab.view.chart import Chart
     from ssdlab.view.page import Page
+
+FigureFormat = Literal["pdf", "svg", "png"]
+"""How figures for papers are saved."""
 
 Contents = Mapping[str, "str | pa.Table | Sequence[Sequence[object]]"]
 """Names of files to what they hold: text, a table, or rows of cells."""
@@ -138,17 +141,22 @@ class Finding(ABC):
         """What is saved beside report and JSON."""
         return {}
 
-    def save(self, directory: str | os.PathLike[str]) -> None:
+    def save(self, directory: str | os.PathLike[str], figures: FigureFormat | None = None) -> None:
         """Writes it into a directory, which is made if need be: report, JSON, tables.
 
         Each file appears whole or not at all, and equal findings give equal bytes.
+
+        Args:
+            directory: Where to.
+            figures: A format in which each figure of the report is written as well, drawn by matplotlib for papers:
+                `figure-NAME` one column wide (3.5 inches), `figure-NAME-wide` two (7.16 inches).
 
         Raises:
             OSError: If the directory or a file in it cannot be written; what was there before stays as it was.
         """
         folder = Path(directory)
         # What an earlier finding left would pass for part of this one.
-        earlier = [path for pattern in self._optional for path in folder.glob(pattern)]
+        earlier = [path for pattern in (*self._optional, "figure-*") for path in folder.glob(pattern)]
         if not (folder / self._json).exists():
             earlier = []
         with filling(folder) as hidden:
@@ -156,6 +164,10 @@ class Finding(ABC):
             for name, content in contents.items():
                 with naming(folder / name):
                     write(hidden / name, content)
+            drawn = room("view.plots.paper").papers(self.page(), figures) if figures else {}
+            for name, figure in drawn.items():
+                with naming(folder / name):
+                    (hidden / name).write_bytes(figure)
         for path in earlier:
-            if path.name not in contents:
+            if path.name not in {*contents, *drawn}:
                 path.unlink()

@@ -36,7 +36,7 @@ class Outcome(NamedTuple):
         if figure not in known:
             raise ConfigError(
                 f"outcome {text.path(figure)}: no run has a figure of that name{text.suggestion(figure, known)}; "
-                "'ssdlab study show PATH --figures' lists them"
+                "'ssdlab study show PATH --outcomes' lists them"
             )
         return cls(figure, sense == "max")
 

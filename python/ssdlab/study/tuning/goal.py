@@ -98,7 +98,7 @@ def _value(where: str, written: str) -> Value:
         raise ConfigError(f"{where}: {text.path(written.strip())!r} {error}; write a figure, or such as "
                           "device.physical_bytes + 40 * device.mapping_table_bytes") from None  # fmt: skip
     if not value.paths:
-        raise ConfigError(f"{where}: names no figure; 'ssdlab study show PATH --figures' lists them")
+        raise ConfigError(f"{where}: names no figure; 'ssdlab study show PATH --outcomes' lists them")
     return value
 
 

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Literal
 
+import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis as Drawn
@@ -34,10 +35,13 @@ from ssdlab.view.chart import (
     Whiskers,
 )
 from ssdlab.view.colours import GRID, INK
-from ssdlab.view.plots.style import WIDTH, Canvas, at_values, nothing, styled, written
+from ssdlab.view.plots.style import STYLE, WIDTH, Canvas, at_values, nothing, written
 
 HATCH = "/////"
 LEGEND_COLUMNS = 4
+"""In a figure of full width."""
+SMALLEST_SCALE = 0.75
+"""Of the size of text."""
 ROWS_IN_SMALL = 8
 """From so many names on they are written small."""
 STRONGEST = 0.55
@@ -60,8 +64,8 @@ def _on_axis(form: Form) -> Callable[[float], str]:
 class Drawing(Canvas):
     """A chart as a matplotlib figure; a notebook shows it to explore."""
 
-    def __init__(self, chart: Chart, title: str) -> None:
-        super().__init__(figsize=(WIDTH, chart.height), layout="constrained")
+    def __init__(self, chart: Chart, title: str, size: tuple[float, float]) -> None:
+        super().__init__(figsize=size, layout="constrained")
         self._chart, self._title = chart, title
 
     def _repr_html_(self) -> str:
@@ -69,10 +73,15 @@ class Drawing(Canvas):
         return html
 
 
-@styled
-def drawn(chart: Chart, title: str = "chart") -> Figure:
-    """The chart, in the style of all figures; `title` is for those who cannot see it."""
-    figure = Drawing(chart, title)
+def drawn(chart: Chart, title: str = "chart", width: float = WIDTH) -> Figure:
+    """The chart, `width` inches wide, in the style of all figures; `title` is for those who cannot see it."""
+    # Text gets smaller by less than the figure does, which stays as high for its rows.
+    scale = (width / WIDTH) ** 0.5
+    with matplotlib.rc_context({**STYLE, "font.size": STYLE["font.size"] * max(scale, SMALLEST_SCALE)}):
+        return _drawn(Drawing(chart, title, (width, chart.height * scale)), chart)
+
+
+def _drawn(figure: Drawing, chart: Chart) -> Figure:
     if len(chart.panels) == 1:
         panels = [figure.add_subplot()]
     else:
@@ -103,7 +112,7 @@ def _draw(axes: Axes, panel: Panel, *, named: bool) -> None:
     _scale(axes, "x", panel.x if named else replace(panel.x, title=""))
     _scale(axes, "y", panel.y)
     if panel.title or panel.note:
-        axes.set_title(panel.title or panel.note, fontsize=10 if panel.title else 9, loc="left")
+        axes.set_title(panel.title or panel.note, fontsize="medium" if panel.title else "small", loc="left")
 
 
 def _scale(axes: Axes, side: Literal["x", "y"], of: Axis) -> None:
@@ -117,7 +126,7 @@ def _scale(axes: Axes, side: Literal["x", "y"], of: Axis) -> None:
     if of.ticks:
         names = dict(of.ticks)
         at_values(axis, list(names), lambda value: names[value])
-        axis.set_tick_params(labelsize=8 if len(names) > ROWS_IN_SMALL else 10)
+        axis.set_tick_params(labelsize="small" if len(names) > ROWS_IN_SMALL else "medium")
     if of.low is not None or of.high is not None:
         limit(of.low, of.high)
     elif side == "x":
@@ -212,7 +221,7 @@ def _cells(cells: Cells, axes: Axes) -> None:
         axes.imshow(strengths, _ramp(colour, STRONGEST), vmin=0, vmax=1, aspect="auto", interpolation="none")
     for row, texts in enumerate(cells.texts):
         for column, written_there in enumerate(texts):
-            axes.text(column, row, written_there, ha="center", va="center", fontsize=8.5)
+            axes.text(column, row, written_there, ha="center", va="center", fontsize="small")
     axes.grid(visible=False)
 
 
@@ -241,5 +250,5 @@ def _legend(figure: Figure, chart: Chart) -> None:
     if any(one.hatched for one in spans):
         handles.append(Patch(facecolor="none", edgecolor=INK, hatch=HATCH, label=chart.hatching))
     if handles:
-        columns = min(len(handles), LEGEND_COLUMNS)
+        columns = min(len(handles), max(round(LEGEND_COLUMNS * figure.get_figwidth() / WIDTH), 1))
         figure.legend(handles=handles, loc="outside upper center", ncols=columns, title=chart.legend or None)

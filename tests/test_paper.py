@@ -1,0 +1,69 @@
+"""Figures for papers: of every report, in the widths of two-column formats."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+import ssdlab
+from conftest import SMALL, SMALL_SETS, Cli
+from ssdlab.model.finding import Finding
+from ssdlab.view.plots.paper import _titled
+
+POINTS_PER_INCH = 72
+
+
+@pytest.fixture(scope="module")
+def timed() -> Finding:
+    return ssdlab.simulate(ssdlab.Config("tlc-chip", overrides={**SMALL, "time": "event"}))
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.glob("figure-*"))
+
+
+def test_each_figure_is_written_in_both_widths(timed: Finding, tmp_path: Path) -> None:
+    timed.save(tmp_path, "pdf")
+    shown = [title for title, figure in _titled(timed.page()) if not figure.draw().is_empty]
+    assert len(shown) > 4
+    assert len(names(tmp_path)) == 2 * len(shown)
+    for name in names(tmp_path):
+        whole = (tmp_path / name).read_bytes()
+        box = re.search(rb"/MediaBox *\[ *0 0 ([0-9.]+)", whole)
+        assert box is not None
+        inches = 7.16 if name.endswith("-wide.pdf") else 3.5
+        assert float(box[1]) == pytest.approx(inches * POINTS_PER_INCH)
+        assert b"/Type3" not in whole
+
+
+@pytest.mark.parametrize("format", ["pdf", "svg", "png"])
+def test_equal_findings_give_equal_figures(timed: Finding, tmp_path: Path, format: str) -> None:
+    for one in ("a", "b"):
+        timed.save(tmp_path / one, format)  # type: ignore[arg-type]
+    assert names(tmp_path / "a")
+    for name in names(tmp_path / "a"):
+        assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
+
+
+def test_figures_of_an_earlier_finding_do_not_stay(timed: Finding, tmp_path: Path) -> None:
+    timed.save(tmp_path, "svg")
+    timed.save(tmp_path, "pdf")
+    assert {Path(name).suffix for name in names(tmp_path)} == {".pdf"}
+    timed.save(tmp_path)
+    assert names(tmp_path) == []
+
+
+def test_commands_write_them_beside_the_report(tmp_path: Path, cli: Cli) -> None:
+    done = cli("compare", *SMALL_SETS, "--case", "seed=1", "--case", "seed=2", "--out", "out", "--figures", "svg")
+    assert "figures as figure-*.svg" in done.stdout
+    assert names(tmp_path / "out")
+
+
+def test_figures_need_a_directory_and_a_known_format(tmp_path: Path, cli: Cli) -> None:
+    nowhere = cli("run", *SMALL_SETS, "--figures", "pdf", check=False)
+    assert nowhere.returncode == 2
+    assert "--figures: figures are written to a directory; name one with --out DIR" in nowhere.stderr
+    unknown = cli("run", *SMALL_SETS, "--figures", "bmp", "--out", "out", check=False)
+    assert unknown.returncode == 2
+    assert "bmp" in unknown.stderr
+    assert not (tmp_path / "out").exists()
