@@ -26,6 +26,8 @@ class Paragraph(NamedTuple):
 
     text: str
     style: Style = ""
+    belongs: bool = False
+    """Whether it goes on with what the numbered paragraph above it says."""
 
 
 @dataclass(frozen=True)

@@ -51,14 +51,16 @@ def show(page: Page) -> None:
 
 
 def _paragraph(out: Console, paragraph: Paragraph) -> None:
-    indent = "  " if paragraph.style == "code" else ""
-    out.print(Text(indent + paragraph.text, style=STYLES[paragraph.style]))
+    # What belongs to a numbered paragraph stands below its first word.
+    indent = "   " if paragraph.belongs else "  " if paragraph.style == "code" else ""
+    out.print(Text(textwrap.indent(paragraph.text, indent), style=STYLES[paragraph.style]))
 
 
 def _filled(out: Console, note: Paragraph) -> Paragraph:
     """A note as a paragraph of short lines, in which a number and its unit stay together."""
     words = note.text.replace(" %", "\u00a0%")
-    return Paragraph(textwrap.fill(words, min(out.width, NOTE_COLUMNS)).replace("\u00a0", " "), note.style)
+    filled = textwrap.fill(words, min(out.width, NOTE_COLUMNS) - 3 * note.belongs)
+    return note._replace(text=filled.replace("\u00a0", " "))
 
 
 def _items(section: Section) -> Iterator[Paragraph | Facts | Table]:

@@ -285,9 +285,10 @@ def _findings(diagnosis: Diagnosis) -> Iterator[Paragraph]:
     for number, finding in enumerate(diagnosis.findings, 1):
         headline, evidence = words(finding)
         yield Paragraph(f"{number}. {headline}", "strong")
-        yield Paragraph(evidence)
+        yield Paragraph(evidence, belongs=True)
         if finding["what_ifs"]:
-            yield Paragraph(f"would tell: {', '.join(WHAT_IFS[name] for name in finding['what_ifs'])}", "soft")
+            changes = ", ".join(WHAT_IFS[name] for name in finding["what_ifs"])
+            yield Paragraph(f"would tell: {changes}", "soft", belongs=True)
     if not diagnosis.findings:
         yield Paragraph("nothing stands out")
 
