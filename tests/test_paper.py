@@ -3,12 +3,16 @@
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import ssdlab
 from conftest import SMALL, SMALL_SETS, Cli
 from ssdlab.model.finding import Finding
-from ssdlab.view.plots.paper import _titled
+from ssdlab.view.chart import Axis, Bars, Chart, Panel
+from ssdlab.view.colours import BLUE
+from ssdlab.view.page import Figure, Page, Section
+from ssdlab.view.plots.paper import _titled, papers
 
 POINTS_PER_INCH = 72
 
@@ -16,6 +20,14 @@ POINTS_PER_INCH = 72
 @pytest.fixture(scope="module")
 def timed() -> Finding:
     return ssdlab.simulate(ssdlab.Config("tlc-chip", overrides={**SMALL, "time": "event"}))
+
+
+@pytest.fixture(scope="module")
+def curves() -> Finding:
+    """One figure."""
+    pages = np.arange(1000) % 37
+    trace = ssdlab.Trace.from_columns(op=np.zeros(1000, np.uint8), offset=pages * 4096, bytes=np.full(1000, 4096))
+    return ssdlab.cache.mrc(trace, ["lru"], [8, 32, 64])
 
 
 def names(folder: Path) -> list[str]:
@@ -37,20 +49,27 @@ def test_each_figure_is_written_in_both_widths(timed: Finding, tmp_path: Path) -
 
 
 @pytest.mark.parametrize("format", ["pdf", "svg", "png"])
-def test_equal_findings_give_equal_figures(timed: Finding, tmp_path: Path, format: str) -> None:
+def test_equal_findings_give_equal_figures(curves: Finding, tmp_path: Path, format: str) -> None:
     for one in ("a", "b"):
-        timed.save(tmp_path / one, format)  # type: ignore[arg-type]
+        curves.save(tmp_path / one, format)  # type: ignore[arg-type]
     assert names(tmp_path / "a")
     for name in names(tmp_path / "a"):
         assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
 
 
-def test_figures_of_an_earlier_finding_do_not_stay(timed: Finding, tmp_path: Path) -> None:
-    timed.save(tmp_path, "svg")
-    timed.save(tmp_path, "pdf")
+def test_figures_of_an_earlier_finding_do_not_stay(curves: Finding, tmp_path: Path) -> None:
+    curves.save(tmp_path, "svg")
+    curves.save(tmp_path, "pdf")
     assert {Path(name).suffix for name in names(tmp_path)} == {".pdf"}
-    timed.save(tmp_path)
+    curves.save(tmp_path)
     assert names(tmp_path) == []
+
+
+def test_figures_of_equal_title_are_numbered() -> None:
+    chart = Chart([Panel([Bars("", np.arange(2.0), np.arange(2.0), BLUE)], Axis(), Axis())], 1.0)
+    figures = [Figure(lambda: chart), Figure(lambda: chart)]
+    found = papers(Page("A page", sections=[Section("Curves: 1", figures)]), "png")
+    assert list(found) == [f"figure-curves-1{number}{width}.png" for number in ("", "-2") for width in ("", "-wide")]
 
 
 def test_commands_write_them_beside_the_report(tmp_path: Path, cli: Cli) -> None:

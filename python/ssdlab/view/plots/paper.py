@@ -2,6 +2,7 @@
 
 import io
 import re
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -24,22 +25,23 @@ STATELESS: dict[FigureFormat, dict[str, Any]] = {
 
 
 def papers(page: Page, format: FigureFormat) -> dict[str, bytes]:
-    """The figures of a page that show something: names of files to their contents."""
+    """The figures of a page that show something: names of files to their contents. Equal titles are numbered."""
     found: dict[str, bytes] = {}
+    times: Counter[str] = Counter()
     for title, figure in _titled(page):
         chart = figure.draw()
         if chart.is_empty:
             continue
         name = re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")
+        times[name] += 1
+        if times[name] > 1:
+            name = f"{name}-{times[name]}"
         for suffix, width in WIDTHS.items():
-            whole = f"figure-{name}{suffix}.{format}"
-            if whole in found:
-                raise ValueError(f"two figures of {page.title!r} are titled {title!r}")
             canvas = io.BytesIO()
             # Type 42 embeds outlines that publishers accept; type 3, the default, they do not.
             with matplotlib.rc_context({**STYLE, "pdf.fonttype": 42}):
                 drawn(chart, title, width).savefig(canvas, format=format, dpi=300, metadata=STATELESS[format])
-            found[whole] = canvas.getvalue()
+            found[f"figure-{name}{suffix}.{format}"] = canvas.getvalue()
     return found
 
 
