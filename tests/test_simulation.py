@@ -207,7 +207,9 @@ def test_results_do_not_depend_on_threads(small: ssdlab.Config) -> None:
 
 def test_ctrl_c_raises_keyboard_interrupt_at_once() -> None:
     code = (
-        "import ssdlab\n"
+        "import signal\nimport ssdlab\n"
+        # The background jobs of a shell ignore Ctrl-C, and so does what they start.
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "told = []\n"
         "def watch(*_):\n    told or print('go', flush=True)\n    told.append(1)\n"
         "config = ssdlab.Config('tlc-chip', overrides={'workload.requests': 10**12})\n"
