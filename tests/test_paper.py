@@ -12,7 +12,7 @@ from ssdlab.model.finding import Finding
 from ssdlab.view.chart import Axis, Bars, Chart, Panel
 from ssdlab.view.colours import BLUE
 from ssdlab.view.page import Figure, Page, Section
-from ssdlab.view.plots.paper import _titled, papers
+from ssdlab.view.plots.paper import papers, titled
 
 POINTS_PER_INCH = 72
 
@@ -36,7 +36,7 @@ def names(folder: Path) -> list[str]:
 
 def test_each_figure_is_written_in_both_widths(timed: Finding, tmp_path: Path) -> None:
     timed.save(tmp_path, "pdf")
-    shown = [title for title, figure in _titled(timed.page()) if not figure.draw().is_empty]
+    shown = [title for title, figure in titled(timed.page()) if not figure.draw().is_empty]
     assert len(shown) > 4
     assert len(names(tmp_path)) == 2 * len(shown)
     for name in names(tmp_path):
@@ -82,6 +82,8 @@ def test_figures_need_a_directory_and_a_known_format(tmp_path: Path, cli: Cli) -
     nowhere = cli("run", *SMALL_SETS, "--figures", "pdf", check=False)
     assert nowhere.returncode == 2
     assert "--figures: figures are written to a directory; name one with --out DIR" in nowhere.stderr
+    with pytest.raises(ssdlab.ConfigError, match="figures: 'bmp' is none of pdf, svg, png"):
+        papers(Page("A page"), "bmp")  # type: ignore[arg-type]
     unknown = cli("run", *SMALL_SETS, "--figures", "bmp", "--out", "out", check=False)
     assert unknown.returncode == 2
     assert "bmp" in unknown.stderr

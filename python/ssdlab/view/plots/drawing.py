@@ -35,13 +35,11 @@ from ssdlab.view.chart import (
     Whiskers,
 )
 from ssdlab.view.colours import GRID, INK
-from ssdlab.view.plots.style import STYLE, WIDTH, Canvas, at_values, nothing, written
+from ssdlab.view.plots.style import WIDTH, Canvas, at_values, nothing, written
 
 HATCH = "/////"
 LEGEND_COLUMNS = 4
 """In a figure of full width."""
-SMALLEST_SCALE = 0.75
-"""Of the size of text."""
 ROWS_IN_SMALL = 8
 """From so many names on they are written small."""
 STRONGEST = 0.55
@@ -64,8 +62,8 @@ def _on_axis(form: Form) -> Callable[[float], str]:
 class Drawing(Canvas):
     """A chart as a matplotlib figure; a notebook shows it to explore."""
 
-    def __init__(self, chart: Chart, title: str, size: tuple[float, float]) -> None:
-        super().__init__(figsize=size, layout="constrained")
+    def __init__(self, chart: Chart, title: str, width: float) -> None:
+        super().__init__(width, chart.height)
         self._chart, self._title = chart, title
 
     def _repr_html_(self) -> str:
@@ -73,15 +71,15 @@ class Drawing(Canvas):
         return html
 
 
-def drawn(chart: Chart, title: str = "chart", width: float = WIDTH) -> Figure:
+def drawn(chart: Chart, title: str = "chart", width: float = WIDTH) -> Drawing:
     """The chart, `width` inches wide, in the style of all figures; `title` is for those who cannot see it."""
-    # Text gets smaller by less than the figure does, which stays as high for its rows.
-    scale = (width / WIDTH) ** 0.5
-    with matplotlib.rc_context({**STYLE, "font.size": STYLE["font.size"] * max(scale, SMALLEST_SCALE)}):
-        return _drawn(Drawing(chart, title, (width, chart.height * scale)), chart)
+    figure = Drawing(chart, title, width)
+    with matplotlib.rc_context(figure.look):
+        _fill(figure, chart)
+    return figure
 
 
-def _drawn(figure: Drawing, chart: Chart) -> Figure:
+def _fill(figure: Drawing, chart: Chart) -> None:
     if len(chart.panels) == 1:
         panels = [figure.add_subplot()]
     else:
@@ -90,7 +88,6 @@ def _drawn(figure: Drawing, chart: Chart) -> Figure:
     for axes, panel in zip(panels, chart.panels, strict=True):
         _draw(axes, panel, named=axes is panels[-1] or not chart.shared)
     _legend(figure, chart)
-    return figure
 
 
 def _draw(axes: Axes, panel: Panel, *, named: bool) -> None:

@@ -1,9 +1,9 @@
 """The look of all figures."""
 
-import functools
 import io
+import math
 from collections.abc import Callable, Sequence
-from typing import Any, ParamSpec
+from typing import Any
 
 import matplotlib
 from matplotlib.axes import Axes
@@ -11,14 +11,15 @@ from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
+from ssdlab.model.finding import FigureFormat
 from ssdlab.view.colours import GRID, INK
-
-P = ParamSpec("P")
 
 STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",
     # Ids in the SVG are random otherwise, and equal runs must give equal reports.
     "svg.hashsalt": "ssdlab",
+    # Embeds outlines that publishers accept; type 3, the default, they do not.
+    "pdf.fonttype": 42,
     "font.family": "sans-serif",
     "font.size": 10,
     "text.color": INK,
@@ -37,41 +38,48 @@ STYLE: dict[Any, Any] = {
 }
 
 
-def styled(draw: Callable[P, Figure]) -> Callable[P, Figure]:
-    """A function that draws in the style of all figures."""
-
-    @functools.wraps(draw)
-    def in_style(*arguments: P.args, **options: P.kwargs) -> Figure:
-        with matplotlib.rc_context(STYLE):
-            return draw(*arguments, **options)
-
-    return in_style
-
-
 WIDTH = 7.6
 """Of figures, in inches."""
+SMALLEST_TEXT = 0.75
+"""Of a narrow figure, in sizes of that of a wide one."""
+
+STATELESS: dict[FigureFormat, dict[str, Any]] = {
+    "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
+    "svg": {"Date": None, "Creator": None},
+    "png": {"Software": None},
+}
+"""What keeps times and versions out of a file, so that equal figures give equal bytes."""
+
+
+def shrunk(width: float) -> float:
+    """What a figure of this width is high, in heights of one of full width: less than in proportion, for its rows."""
+    return math.sqrt(width / WIDTH)
 
 
 class Canvas(Figure):
     """A matplotlib figure that notebooks show without pyplot."""
 
+    def __init__(self, width: float, height: float) -> None:
+        super().__init__(figsize=(width, height * shrunk(width)), layout="constrained")
+        self.look = {**STYLE, "font.size": STYLE["font.size"] * max(shrunk(width), SMALLEST_TEXT)}
+        """What matplotlib is set to where it is drawn and where it is saved: ticks are made as late as that."""
+
     def _repr_svg_(self) -> str:
-        return svg(self)
+        whole = self.saved("svg", transparent=True).decode()
+        return whole[whole.index("<svg") :]
 
-
-def svg(figure: Figure) -> str:
-    """The figure as an SVG element; equal figures give equal text."""
-    buffer = io.StringIO()
-    layout = figure.get_layout_engine()
-    with matplotlib.rc_context(STYLE):
-        # Laid out here, a figure is drawn once; saving would draw it twice, for the sake of the layout.
-        if layout is not None:
-            layout.execute(figure)
-            figure.set_layout_engine(None)
-        figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
-    figure.set_layout_engine(layout)
-    whole = buffer.getvalue()
-    return whole[whole.index("<svg") :]
+    def saved(self, format: FigureFormat, **options: Any) -> bytes:
+        """The figure as a file; equal figures give equal bytes."""
+        buffer = io.BytesIO()
+        layout = self.get_layout_engine()
+        with matplotlib.rc_context(self.look):
+            # Laid out here, a figure is drawn once; saving would draw it twice, for the sake of the layout.
+            if layout is not None:
+                layout.execute(self)
+                self.set_layout_engine(None)
+            self.savefig(buffer, format=format, metadata=STATELESS[format], **options)
+        self.set_layout_engine(layout)
+        return buffer.getvalue()
 
 
 def nothing(axes: Axes, why: str) -> None:
