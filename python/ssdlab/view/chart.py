@@ -282,7 +282,8 @@ def beside(number: int, of: int) -> tuple[float, float]:
 
 def is_wide(least: float, largest: float) -> bool:
     """Whether values reach so far that their axis is to be logarithmic."""
-    return least > 0 and largest / least > 30
+    # Values of NumPy are compared to what is no bool of Python.
+    return bool(least > 0 and largest / least > 30)
 
 
 def scale_of(values: Sequence[float]) -> tuple[str, float]:

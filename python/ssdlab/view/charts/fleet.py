@@ -12,7 +12,6 @@ def cdfs(found: Fleet) -> Chart:
     panels = []
     for one in (found.cdf(outcome.figure) for outcome in found.outcomes()):
         line = Line("", np.asarray(one.values, float), np.asarray(one.shares, float), BLUE, 1.4, step=True, dots=True)
-        wide = bool(is_wide(one.values[0], one.values[-1]))
-        across = Axis(one.figure, form_name(one.figure), log=wide)
+        across = Axis(one.figure, form_name(one.figure), log=is_wide(one.values[0], one.values[-1]))
         panels.append(Panel([line], across, Axis("share of drives", low=0, high=1.02)))
     return Chart(panels, 0.4 + 2.3 * len(panels), shared=False)
