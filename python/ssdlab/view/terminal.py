@@ -19,6 +19,8 @@ GAP = 2
 """Columns between two columns of a table."""
 WORDS = 32
 """Columns of folded words at most, where numbers stand beside them."""
+BELOW_NUMBER = "   "
+"""What belongs to a numbered paragraph stands below its first word."""
 NOTE_COLUMNS = 110
 """Most columns of a note; other lines are as long as they are, to be searched and piped."""
 
@@ -51,15 +53,14 @@ def show(page: Page) -> None:
 
 
 def _paragraph(out: Console, paragraph: Paragraph) -> None:
-    # What belongs to a numbered paragraph stands below its first word.
-    indent = "   " if paragraph.belongs else "  " if paragraph.style == "code" else ""
+    indent = BELOW_NUMBER if paragraph.belongs else "  " if paragraph.style == "code" else ""
     out.print(Text(textwrap.indent(paragraph.text, indent), style=STYLES[paragraph.style]))
 
 
 def _filled(out: Console, note: Paragraph) -> Paragraph:
     """A note as a paragraph of short lines, in which a number and its unit stay together."""
     words = note.text.replace(" %", "\u00a0%")
-    filled = textwrap.fill(words, min(out.width, NOTE_COLUMNS) - 3 * note.belongs)
+    filled = textwrap.fill(words, min(out.width, NOTE_COLUMNS) - len(BELOW_NUMBER) * note.belongs)
     return note._replace(text=filled.replace("\u00a0", " "))
 
 
