@@ -41,6 +41,8 @@ struct Block {
 }
 
 /// Finds what a chip could not have done.
+///
+/// What it does stands out of line, so that it is not in the way of drives that are not checked.
 #[derive(Debug)]
 pub struct InTime {
     pages_per_block: u32,
