@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import os
 import re
 import signal
 import subprocess
@@ -48,6 +49,14 @@ def test_at_start_up(module: str, tmp_path: Path) -> None:
     """Python tells when it has loaded a module; the many that follow it are still to be loaded."""
     _, said = interrupted(["run", *LONG], rf"\| +{re.escape(module)}$", tmp_path, interpreter=["-X", "importtime"])
     assert said.endswith("ssdlab: interrupted\n") or "stopped" in said or "nothing was measured" in said
+
+
+def test_the_status_is_that_of_an_interrupt_wherever_it_was_raised(tmp_path: Path) -> None:
+    """Python would end by the signal after a KeyboardInterrupt out of an `exec` of text."""
+    (tmp_path / "logging.py").write_text("exec('raise KeyboardInterrupt')", encoding="utf-8")
+    command = [sys.executable, "-m", "ssdlab", "list"]
+    ended = subprocess.run(command, cwd=tmp_path, env={**os.environ, "PYTHONPATH": "."}, capture_output=True, text=True)
+    assert ended.returncode == 130 and ended.stderr.endswith("ssdlab: interrupted\n"), ended.stderr
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,10 @@ def main() -> None:
     interrupt.leave_at_once()
     # No command multiplies large matrices, and threads of BLAS that have nothing to do burn a processor for a while.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    sys.exit(room("cli").main())
+    status = room("cli").main()
+    if status == interrupt.STATUS:
+        interrupt.end()
+    sys.exit(status)
 
 
 if __name__ == "__main__":

@@ -5,12 +5,15 @@ Work that asks a monitor now and then is told through that to end, so that it ca
 does not ask is interrupted like the rest. A second Ctrl-C waits for nobody.
 """
 
+import atexit
 import os
 import signal
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
+from typing import NoReturn
 
 STATUS = 130
 """Exit status of a command that Ctrl-C ended."""
@@ -29,6 +32,19 @@ def leave_at_once() -> None:
 def _leave(_signal: int, _frame: FrameType | None) -> None:
     with suppress(OSError):
         os.write(2, b"ssdlab: interrupted\n")
+    os._exit(STATUS)
+
+
+def end() -> NoReturn:
+    """Ends the program with the status of an interrupt, once nothing is left to do.
+
+    `python -m` would instead end by the signal if KeyboardInterrupt ever went through an `exec` of text, by which
+    dataclasses are made.
+    """
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError):
+            stream.flush()
     os._exit(STATUS)
 
 
