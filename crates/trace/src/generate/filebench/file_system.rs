@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use super::allocator::{Allocator, Extent};
+use super::directories::Directories;
 use super::journal::Journal;
 use super::layout::{BLOCK, GROUP_BLOCKS, Layout};
 use super::page_cache::{NONE, PageCache};
@@ -17,8 +18,6 @@ const INODE_REST_NS: u64 = 60_000_000_000;
 const SMALL_BLOCKS: u32 = 16;
 /// Length of that stretch (MB_DEFAULT_GROUP_PREALLOC).
 const STRETCH_BLOCKS: u32 = 512;
-/// Entries of a block of a directory as its hash tree splits leave them: three quarters of 255 of 16 bytes.
-const ENTRIES_PER_BLOCK: u32 = 191;
 
 /// A request of the file system to the device; a flush has no blocks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -62,6 +61,16 @@ struct File {
     tick: Option<u64>,
 }
 
+/// Which of a file's dirty pages are written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Pages {
+    /// As many as may be.
+    UpTo(u32),
+    One(u32),
+    /// Those that have a block.
+    Placed,
+}
+
 /// What became of dirty pages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Fate {
@@ -94,49 +103,20 @@ pub(super) struct FileSystem {
     pub fate: Fate,
 }
 
-/// The directories that hold the files, each with an inode before those of the files.
-#[derive(Clone, Debug)]
-struct Directories {
-    /// Blocks of all, one directory after another.
-    blocks: Vec<u32>,
-    files_each: u32,
-    blocks_each: u32,
-}
-
-impl Directories {
-    /// Blocks that directories for so many files take.
-    fn size(files: u32, files_each: u32) -> (u32, u32) {
-        let blocks_each = files_each.min(files).div_ceil(ENTRIES_PER_BLOCK);
-        (files.div_ceil(files_each), blocks_each)
-    }
-
-    /// Number of a file's directory.
-    fn of(&self, file: u32) -> u32 {
-        file / self.files_each
-    }
-
-    /// The block with a file's entry; the hash of its name decides.
-    fn entry(&self, file: u32) -> u32 {
-        let hash = file.wrapping_mul(0x9E37_79B1) >> 8;
-        self.blocks[(self.of(file) * self.blocks_each + hash % self.blocks_each) as usize]
-    }
-}
-
 impl FileSystem {
     /// An empty file system in `bytes` for `files` in directories of `files_each`; none if it lacks room for these.
     pub fn new(bytes: u64, cache_pages: u32, files: u32, files_each: u32, max_bio_blocks: u32) -> Option<Self> {
         let layout = Layout::new(bytes);
         let journal = layout.journal();
         let mut allocator = Allocator::new(layout.blocks(), layout.metadata().chain([journal.clone()]));
-        let (directories, blocks_each) = Directories::size(files, files_each);
+        let mut directories = Directories::new(files, files_each);
         let mut extents = Vec::new();
-        if !allocator.allocate(directories * blocks_each, None, 0, &mut extents)
-            || u64::from(directories) + u64::from(files) > layout.inodes().into()
+        if !allocator.allocate(directories.blocks_needed(), None, 0, &mut extents)
+            || u64::from(directories.count()) + u64::from(files) > layout.inodes().into()
         {
             return None;
         }
-        let blocks = extents.iter().flat_map(|extent| extent.start..extent.start + extent.blocks).collect();
-        extents.clear();
+        directories.place(extents.drain(..).flat_map(|extent| extent.start..extent.start + extent.blocks));
         Some(Self {
             layout,
             allocator,
@@ -144,10 +124,10 @@ impl FileSystem {
             journal: Journal::new(journal),
             files: vec![File::default(); files as usize],
             dirty: VecDeque::new(),
-            next_inode: directories,
+            next_inode: directories.count(),
             free_inodes: BTreeSet::new(),
             deleted_inodes: VecDeque::new(),
-            directories: Directories { blocks, files_each, blocks_each },
+            directories,
             max_bio_blocks,
             stretch: Extent { start: 0, blocks: 0 },
             extents,
@@ -194,11 +174,25 @@ impl FileSystem {
             self.next_inode - 1
         });
         self.files[file as usize].inode = inode;
-        self.change_entry(file, now_ns);
+        for directory in self.directories.make(file) {
+            let (blocks, parent) = self.directories.made(directory);
+            for block in blocks {
+                self.change_bitmap(block);
+                self.journal.change(block);
+            }
+            let group = self.layout.inode_group(directory);
+            let inode = [
+                self.layout.inode_bitmap(directory),
+                self.layout.descriptors(group),
+                self.layout.inode_block(directory),
+            ];
+            inode.into_iter().chain(parent).for_each(|block| self.journal.change(block));
+        }
+        self.change_entry(file);
     }
 
     /// Journals what creating and deleting a file change: inode, its bitmap, descriptors, directory and its inode.
-    fn change_entry(&mut self, file: u32, now_ns: u64) {
+    fn change_entry(&mut self, file: u32) {
         let inode = self.files[file as usize].inode;
         let blocks = [
             self.layout.inode_bitmap(inode),
@@ -206,20 +200,20 @@ impl FileSystem {
             self.directories.entry(file),
             self.layout.inode_block(self.directories.of(file)),
         ];
-        blocks.into_iter().for_each(|block| self.journal.change(block, now_ns));
-        self.change_inode(file, now_ns);
+        blocks.into_iter().for_each(|block| self.journal.change(block));
+        self.change_inode(file);
     }
 
-    fn change_inode(&mut self, file: u32, now_ns: u64) {
+    fn change_inode(&mut self, file: u32) {
         let file = &mut self.files[file as usize];
-        self.journal.change(self.layout.inode_block(file.inode), now_ns);
+        self.journal.change(self.layout.inode_block(file.inode));
         file.transaction = self.journal.number();
     }
 
     /// Deletes a file: its pages are dropped, dirty or not, and its blocks are free after the next commit.
     pub fn delete(&mut self, file: u32, now_ns: u64) {
-        self.change_entry(file, now_ns);
-        self.journal.change(Layout::SUPERBLOCK, now_ns);
+        self.change_entry(file);
+        self.journal.change(Layout::SUPERBLOCK);
         let old = std::mem::take(&mut self.files[file as usize]);
         self.fate.deleted += u64::from(old.dirty);
         let mut extent = Extent { start: 0, blocks: 0 };
@@ -234,34 +228,35 @@ impl FileSystem {
                 extent.blocks += 1;
                 continue;
             }
-            self.free(extent, now_ns);
+            self.free(extent);
             extent = Extent { start: page.block, blocks: 1 };
         }
-        self.free(extent, now_ns);
+        self.free(extent);
         self.deleted_inodes.push_back((now_ns, old.inode));
     }
 
-    fn free(&mut self, extent: Extent, now_ns: u64) {
+    fn free(&mut self, extent: Extent) {
         if extent.blocks > 0 {
-            self.change_bitmap(extent.start, now_ns);
+            self.change_bitmap(extent.start);
             self.journal.free(extent);
         }
     }
 
-    fn change_bitmap(&mut self, block: u32, now_ns: u64) {
+    fn change_bitmap(&mut self, block: u32) {
         let group = block / GROUP_BLOCKS;
-        self.journal.change(self.layout.block_bitmap(group), now_ns);
-        self.journal.change(self.layout.descriptors(group), now_ns);
+        self.journal.change(self.layout.block_bitmap(group));
+        self.journal.change(self.layout.descriptors(group));
     }
 
     /// Ends a commit: what it freed can be taken again.
-    pub fn end_commit(&mut self) {
-        for extent in self.journal.end() {
+    pub fn end_commit(&mut self, now_ns: u64) {
+        for extent in self.journal.end(now_ns) {
             self.allocator.release(extent);
         }
     }
 
-    /// Reads pages of a file: those not in memory come in, neighbours on the device with one bio.
+    /// Reads pages of a file: those not in memory come in, neighbours on the device with one bio. Reads alone decide what
+    /// stays in memory (mm/filemap.c, "only do access activations on reads", Linux 4.7).
     pub fn read(&mut self, file: u32, pages: std::ops::Range<u32>, flags: u8, out: &mut Vec<Bio>) {
         let mut joined = Joined { bio: None, max_blocks: self.max_bio_blocks };
         let mut previous = None;
@@ -271,13 +266,14 @@ impl FileSystem {
                 joined.add(Op::Read, block, flags, previous == Some(page.wrapping_sub(1)), out);
                 previous = Some(page);
             }
-            self.use_page(file, page);
+            let frame = self.bring_in(file, page);
+            self.cache.touch(frame);
         }
         out.extend(joined.bio);
     }
 
-    /// Brings a page into memory unless it is there, and counts a use.
-    fn use_page(&mut self, file: u32, page: u32) -> u32 {
+    /// Brings a page into memory unless it is there.
+    fn bring_in(&mut self, file: u32, page: u32) -> u32 {
         let mut frame = self.files[file as usize].pages[page as usize].frame;
         if frame == NONE {
             let (new, gone) = self.cache.insert(file, page);
@@ -287,7 +283,6 @@ impl FileSystem {
             self.files[file as usize].pages[page as usize].frame = new;
             frame = new;
         }
-        self.cache.touch(frame);
         frame
     }
 
@@ -321,13 +316,13 @@ impl FileSystem {
         own.dirty_first = own.dirty_first.min(first);
         own.dirty_end = own.dirty_end.max(end);
         for page in first..end {
-            let frame = self.use_page(file, page);
+            let frame = self.bring_in(file, page);
             let fresh = self.cache.dirty_page(frame);
             self.files[file as usize].dirty += u32::from(fresh);
             self.fate.dirtied += u64::from(fresh);
         }
         if changes {
-            self.change_inode(file, now_ns);
+            self.change_inode(file);
         }
     }
 
@@ -350,40 +345,42 @@ impl FileSystem {
         self.dirty.push_back((since_ns, file));
     }
 
-    /// Writes dirty pages, all or `page`, at most `limit`; returns how many. Pages without a block are given one first.
-    pub fn write_back(
-        &mut self,
-        file: u32,
-        page: Option<u32>,
-        limit: u32,
-        flags: u8,
-        now_ns: u64,
-        out: &mut Vec<Bio>,
-    ) -> Result<u32, Full> {
+    /// Whether a file has dirty pages.
+    pub fn has_dirty(&self, file: u32) -> bool {
+        self.files[file as usize].dirty > 0
+    }
+
+    /// Writes dirty pages; returns how many. Pages without a block are given one first.
+    pub fn write_back(&mut self, file: u32, which: Pages, flags: u8, out: &mut Vec<Bio>) -> Result<u32, Full> {
         let own = &self.files[file as usize];
         if own.dirty == 0 {
             return Ok(0);
         }
+        let (range, limit) = match which {
+            Pages::UpTo(limit) => (own.dirty_first..own.dirty_end, limit),
+            Pages::One(page) => (page..page + 1, 1),
+            Pages::Placed => (own.dirty_first..own.dirty_end, u32::MAX),
+        };
         // Each page may need a block, and a small file a stretch. Nothing is done unless all can be.
-        if self.allocator.free_blocks() < u64::from(own.dirty.min(limit)) + u64::from(STRETCH_BLOCKS) {
+        let blocks = if which == Pages::Placed { 0 } else { own.dirty.min(limit) + STRETCH_BLOCKS };
+        if self.allocator.free_blocks() < blocks.into() {
             return Err(Full);
         }
-        let range = page.map_or(own.dirty_first..own.dirty_end, |page| page..page + 1);
-        let all = page.is_none();
         let mut joined = Joined { bio: None, max_blocks: self.max_bio_blocks };
         let mut written = 0;
         let mut page = range.start;
         while page < range.end && written < limit {
             let own = &self.files[file as usize].pages;
-            if !self.is_dirty(own[page as usize]) {
+            let placed = own[page as usize].block != NONE;
+            if !self.is_dirty(own[page as usize]) || which == Pages::Placed && !placed {
                 page += 1;
                 continue;
             }
-            if own[page as usize].block == NONE {
+            if !placed {
                 let rest = &own[page as usize..(range.end.min(page.saturating_add(limit - written))) as usize];
                 let run = rest.iter().take_while(|&&page| page.block == NONE && self.is_dirty(page)).count() as u32;
                 // Who waits for it has the file open.
-                self.give_blocks(file, page, run, flags & flag::SYNC != 0, now_ns)?;
+                self.give_blocks(file, page, run, flags & flag::SYNC != 0)?;
             }
             let Page { block, frame } = self.files[file as usize].pages[page as usize];
             joined.add(Op::Write, block, flags, true, out);
@@ -395,7 +392,7 @@ impl FileSystem {
         self.fate.written += u64::from(written);
         let own = &mut self.files[file as usize];
         own.dirty -= written;
-        if all {
+        if let Pages::UpTo(_) = which {
             own.dirty_first = page;
         }
         Ok(written)
@@ -406,7 +403,7 @@ impl FileSystem {
     }
 
     /// Gives blocks to `count` pages from `page` on.
-    fn give_blocks(&mut self, file: u32, page: u32, count: u32, open: bool, now_ns: u64) -> Result<(), Full> {
+    fn give_blocks(&mut self, file: u32, page: u32, count: u32, open: bool) -> Result<(), Full> {
         let mut extents = std::mem::take(&mut self.extents);
         if open && self.pages(file) <= SMALL_BLOCKS && self.stretch(count) {
             extents.push(Extent { start: self.stretch.start, blocks: count });
@@ -424,10 +421,10 @@ impl FileSystem {
             page.block = block;
         }
         for extent in extents.drain(..) {
-            self.change_bitmap(extent.start, now_ns);
+            self.change_bitmap(extent.start);
         }
         self.extents = extents;
-        self.change_inode(file, now_ns);
+        self.change_inode(file);
         Ok(())
     }
 

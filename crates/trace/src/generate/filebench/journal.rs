@@ -2,8 +2,9 @@
 //!
 //! Of jbd2 (fs/jbd2/commit.c, checkpoint.c): one transaction runs while at most one commits. A commit logs a descriptor
 //! and the changed blocks one after another, then a commit block that carries a flush before and is durable itself.
-//! What a deletion freed can be taken again only after its commit. A logged block goes home when it has aged, or when the
-//! log needs the room and no later transaction logged it again.
+//! What a deletion freed can be taken again only after its commit. A logged block goes home when the log needs the room
+//! and no later transaction logged it again, or when the pages of the device itself have aged: these are one file to the
+//! flusher (fs/fs-writeback.c), which writes all of its dirty pages once the first of them is old enough.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -24,8 +25,6 @@ pub(super) struct Transaction {
     pub blocks: Vec<u32>,
     /// What it freed.
     pub freed: Vec<Extent>,
-    /// Time of the first change, ns.
-    since_ns: u64,
 }
 
 /// A committed transaction that keeps its part of the log.
@@ -34,7 +33,6 @@ struct Kept {
     number: u32,
     blocks: Vec<u32>,
     log_blocks: u32,
-    since_ns: u64,
 }
 
 /// The log and its transactions.
@@ -49,11 +47,14 @@ pub(super) struct Journal {
     running: Transaction,
     committing: Option<Transaction>,
     kept: VecDeque<Kept>,
+    /// Since when the device has dirty pages of its own, ns; none while it has none.
+    dirty_since_ns: Option<u64>,
     /// The transaction that changed a block last, unless it went home since.
     latest: FxHashMap<u32, u32>,
 }
 
 impl Journal {
+    /// That of a file system mounted at time 0, which writes its superblock.
     pub fn new(place: Range<u32>) -> Self {
         Self {
             place,
@@ -63,6 +64,7 @@ impl Journal {
             running: Transaction::default(),
             committing: None,
             kept: VecDeque::new(),
+            dirty_since_ns: Some(0),
             latest: FxHashMap::default(),
         }
     }
@@ -98,11 +100,8 @@ impl Journal {
     }
 
     /// Changes a block of metadata.
-    pub fn change(&mut self, block: u32, now_ns: u64) {
+    pub fn change(&mut self, block: u32) {
         if self.latest.insert(block, self.number) != Some(self.number) {
-            if self.running.blocks.is_empty() {
-                self.running.since_ns = now_ns;
-            }
             self.running.blocks.push(block);
         }
     }
@@ -130,14 +129,16 @@ impl Journal {
         Vec::new()
     }
 
-    /// Blocks to go home because their transaction is older than `before_ns`; ascending.
+    /// Blocks to go home because the device is dirty since `before_ns` or longer: all that are committed; ascending.
     pub fn aged(&mut self, before_ns: u64) -> Vec<u32> {
         let mut home = Vec::new();
+        if self.dirty_since_ns.is_none_or(|since_ns| since_ns > before_ns) {
+            return home;
+        }
+        self.dirty_since_ns = None;
         for index in 0..self.kept.len() {
-            if self.kept[index].since_ns < before_ns {
-                let (blocks, number) = (std::mem::take(&mut self.kept[index].blocks), self.kept[index].number);
-                home.extend(self.take_home(blocks, number));
-            }
+            let (blocks, number) = (std::mem::take(&mut self.kept[index].blocks), self.kept[index].number);
+            home.extend(self.take_home(blocks, number));
         }
         home.sort_unstable();
         home
@@ -170,10 +171,11 @@ impl Journal {
     }
 
     /// Ends the commit; returns what can be taken again.
-    pub fn end(&mut self) -> Vec<Extent> {
-        let Some(Transaction { blocks, freed, since_ns }) = self.committing.take() else { return Vec::new() };
+    pub fn end(&mut self, now_ns: u64) -> Vec<Extent> {
+        let Some(Transaction { blocks, freed }) = self.committing.take() else { return Vec::new() };
         let log_blocks = logged(blocks.len() as u32) + 1;
-        self.kept.push_back(Kept { number: self.number - 1, blocks, log_blocks, since_ns });
+        self.kept.push_back(Kept { number: self.number - 1, blocks, log_blocks });
+        self.dirty_since_ns.get_or_insert(now_ns);
         freed
     }
 
@@ -194,33 +196,36 @@ mod tests {
     #[test]
     fn a_commit_by_hand() {
         let mut journal = Journal::new(1000..1021);
-        [50, 60, 50].into_iter().for_each(|block| journal.change(block, 7));
+        [50, 60, 50].into_iter().for_each(|block| journal.change(block));
         journal.free(Extent { start: 9, blocks: 2 });
         // One descriptor and two blocks behind the superblock, then the commit block.
         assert_eq!(journal.begin().collect::<Vec<_>>(), [1001, 1002, 1003]);
         assert!(journal.is_committing() && journal.is_clean());
         // The next transaction may change a block that is being committed.
-        journal.change(60, 8);
+        journal.change(60);
         assert_eq!((journal.seal(), journal.number()), (1004, 2));
-        assert_eq!(journal.end(), [Extent { start: 9, blocks: 2 }]);
+        assert_eq!(journal.end(7), [Extent { start: 9, blocks: 2 }]);
         assert!(!journal.is_committing());
-        // Of the first transaction only 50 is to go home; 60 waits for its own commit.
-        assert_eq!(journal.aged(8), [50]);
-        assert_eq!(journal.aged(8), []);
+        // Mounting made the device dirty at 0. Of the first transaction only 50 is to go home; 60 waits for its commit.
+        assert_eq!(journal.aged(0), [50]);
+        journal.begin().for_each(drop);
+        journal.seal();
+        journal.end(9);
+        assert_eq!((journal.aged(8), journal.aged(9), journal.aged(100)), (vec![], vec![60], vec![]));
     }
 
     #[test]
     fn a_log_without_room_sends_its_oldest_blocks_home() {
         let mut journal = Journal::new(0..13);
         for (first, count) in [(100, 3), (102, 4)] {
-            (first..first + count).for_each(|block| journal.change(block, 0));
+            (first..first + count).for_each(|block| journal.change(block));
             assert!(!journal.lacks_room());
             assert_eq!(journal.begin().count() as u32, count + 1);
             journal.seal();
-            journal.end();
+            journal.end(0);
         }
         // 5 + 6 of 12 are used; the next needs three.
-        journal.change(300, 0);
+        journal.change(300);
         assert!(journal.lacks_room());
         assert_eq!(journal.checkpoint(), [100, 101], "102 was logged again");
         assert!(!journal.lacks_room());

@@ -21,6 +21,7 @@
 
 mod allocator;
 mod device;
+mod directories;
 mod file_set;
 mod file_system;
 mod journal;

@@ -1,7 +1,7 @@
 //! Which pages of files are in memory, and which goes when another comes.
 //!
-//! Two lists in order of use, as in mm/vmscan.c and mm/swap.c: a page enters the inactive one, is marked at its next use
-//! and moves to the active one at the use after that. The oldest inactive page goes; the oldest active one moves over
+//! Two lists, as in mm/vmscan.c and mm/swap.c: a page enters the inactive one, is marked when it is read and moves to the
+//! active one when it is read again. The oldest inactive page goes; the oldest active one moves over
 //! when the active list is the longer. A dirty page never goes: it returns to the head of its list. Refaults
 //! (mm/workingset.c) are not told apart from first uses.
 
@@ -74,7 +74,7 @@ impl PageCache {
         (frame, gone)
     }
 
-    /// A use of a page in memory.
+    /// A read of a page in memory.
     pub fn touch(&mut self, frame: u32) {
         let state = self.frames[frame as usize].state;
         if state & (REFERENCED | ACTIVE) == REFERENCED {

@@ -1,8 +1,9 @@
 //! What threads do at their turn.
 
-use super::file_system::{Bio, Full};
+use super::file_system::{Bio, Full, Pages};
 use super::layout::BLOCK;
 use super::personality::{Access, Database, Personality, Role, Step, Work};
+use super::write_back::Committed;
 use super::{Actor, Run};
 use crate::{Op, flag};
 
@@ -18,6 +19,8 @@ enum Durable {
     No,
     /// A page that it wrote is dirty.
     Dirty,
+    /// Its pages that have blocks are on their way, others have none yet.
+    Placed,
     /// Its pages are.
     Pages,
     /// Its inode is too.
@@ -164,9 +167,19 @@ impl Run {
     /// thread is called again.
     fn sync(&mut self, number: u32, file: u32, page: Option<u32>, now_ns: u64) -> Result<bool, Full> {
         let stream = number as u16 + 1;
-        let durable = &mut self.threads[number as usize].durable;
-        match durable {
-            Durable::No | Durable::Dirty => {
+        match self.threads[number as usize].durable {
+            // Pages that have blocks go first; giving blocks to others takes another turn (fs/ext4/inode.c,
+            // `ext4_do_writepages`).
+            Durable::No | Durable::Dirty if page.is_none() => {
+                self.fs.write_back(file, Pages::Placed, flag::SYNC, &mut self.bios)?;
+                let done_ns = self.submit(now_ns, stream);
+                let left = self.fs.has_dirty(file);
+                self.threads[number as usize].durable = if left { Durable::Placed } else { Durable::Pages };
+                let again_ns = if left { now_ns + self.think_ns() } else { done_ns };
+                self.at(again_ns, Actor::Thread(number));
+                Ok(false)
+            }
+            Durable::No | Durable::Dirty | Durable::Placed => {
                 // A page on its way to the device goes again only when it is there, with all that was written meanwhile.
                 if let Some(&(until_ns, _)) = page.and_then(|page| self.moving.get(&(file, page)))
                     && until_ns > now_ns
@@ -174,8 +187,8 @@ impl Run {
                     self.at(until_ns, Actor::Thread(number));
                     return Ok(false);
                 }
-                self.fs.write_back(file, page, u32::MAX, flag::SYNC, now_ns, &mut self.bios)?;
-                *durable = Durable::Pages;
+                self.fs.write_back(file, page.map_or(Pages::UpTo(u32::MAX), Pages::One), flag::SYNC, &mut self.bios)?;
+                self.threads[number as usize].durable = Durable::Pages;
                 let done_ns = self.submit(now_ns, stream);
                 if let Some(page) = page {
                     self.moving.insert((file, page), (done_ns, Op::Write));
@@ -184,8 +197,11 @@ impl Run {
                 Ok(false)
             }
             Durable::Pages => {
-                *durable = Durable::All;
-                if !self.wait_for_commit(number, self.fs.transaction(file), now_ns) {
+                let committed = self.wait_for_commit(number, self.fs.transaction(file), now_ns);
+                if committed != Committed::WithoutFlush {
+                    self.threads[number as usize].durable = Durable::All;
+                }
+                if committed == Committed::Before {
                     // The inode is in the log already; what is left is to flush the pages.
                     self.bios.push(Bio { op: Op::Flush, block: 0, blocks: 0, flags: flag::SYNC | flag::PREFLUSH });
                     let done_ns = self.submit(now_ns, stream);
@@ -194,7 +210,7 @@ impl Run {
                 Ok(false)
             }
             Durable::All => {
-                *durable = Durable::No;
+                self.threads[number as usize].durable = Durable::No;
                 Ok(true)
             }
         }

@@ -1,6 +1,6 @@
 //! The kernel's part: write-back of dirty pages, the limit that makes writers wait, and the commits of the journal.
 
-use super::file_system::{Bio, Full};
+use super::file_system::{Bio, Full, Pages};
 use super::{Actor, FLUSH_NS, Run};
 use crate::{Op, flag};
 
@@ -28,6 +28,17 @@ impl Throttle {
     pub fn new(cache_pages: u32) -> Self {
         Self { background: cache_pages / BACKGROUND, hard: cache_pages / HARD, writing: 0, waiting: Vec::new() }
     }
+}
+
+/// What a thread that needs a transaction committed can count on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Committed {
+    /// It is already.
+    Before,
+    /// The thread is called when it is, and what it wrote is durable too.
+    WithFlush,
+    /// The thread is called when it is, and has to flush what it wrote.
+    WithoutFlush,
 }
 
 /// What jbd2 is at.
@@ -95,7 +106,7 @@ impl Run {
             && let Some((since_ns, file)) = self.fs.oldest_dirty()
             && (since_ns < self.flusher.before_ns || self.fs.cache.dirty() > self.throttle.background)
         {
-            match self.fs.write_back(file, None, BATCH_PAGES - pages, 0, now_ns, &mut self.bios) {
+            match self.fs.write_back(file, Pages::UpTo(BATCH_PAGES - pages), 0, &mut self.bios) {
                 Ok(written) => pages += written,
                 Err(full) if pages == 0 => return Err(full),
                 Err(_) => break,
@@ -122,29 +133,31 @@ impl Run {
         }
     }
 
-    /// Every 5 s what has aged goes: pages, and blocks of metadata in the log.
+    /// Every 5 s what has aged goes: pages of files, and those of the device itself, which is metadata.
     pub(super) fn flush_aged(&mut self, now_ns: u64) {
         self.at(now_ns + FLUSH_NS, Actor::FlushTimer);
         self.flusher.before_ns = now_ns.saturating_sub(EXPIRE_NS);
         self.wake_flusher(now_ns);
-        for block in self.fs.journal.aged(self.flusher.before_ns) {
+        let home = now_ns.checked_sub(EXPIRE_NS).map(|before_ns| self.fs.journal.aged(before_ns));
+        for block in home.into_iter().flatten() {
             self.bios.push(Bio { op: Op::Write, block, blocks: 1, flags: flag::META });
         }
         self.submit(now_ns, self.flusher_stream());
     }
 
-    /// Lets a thread wait until a transaction is committed; false if it is already.
-    pub(super) fn wait_for_commit(&mut self, thread: u32, transaction: u32, now_ns: u64) -> bool {
+    /// Lets a thread wait until a transaction is committed. A commit that has sent its flush does not make durable what
+    /// was written since (fs/jbd2/journal.c, `jbd2_trans_will_send_data_barrier`).
+    pub(super) fn wait_for_commit(&mut self, thread: u32, transaction: u32, now_ns: u64) -> Committed {
         let running = self.fs.journal.number();
         if transaction == running {
             self.commit.waiting.push(thread);
             self.want_commit(now_ns);
-            true
+            Committed::WithFlush
         } else if transaction + 1 == running && self.fs.journal.is_committing() {
             self.commit.committing.push(thread);
-            true
+            if self.commit.stage == Stage::Seal { Committed::WithoutFlush } else { Committed::WithFlush }
         } else {
-            false
+            Committed::Before
         }
     }
 
@@ -184,7 +197,7 @@ impl Run {
             }
             Stage::Idle | Stage::Tail | Stage::Seal => {
                 if self.commit.stage == Stage::Seal {
-                    self.fs.end_commit();
+                    self.fs.end_commit(now_ns);
                     for thread in std::mem::take(&mut self.commit.committing) {
                         self.at(now_ns, Actor::Thread(thread));
                     }

@@ -1,0 +1,125 @@
+//! The tree of directories: those that hold files at its foot, each level above holds as many of the level below.
+
+/// Entries of a block of a directory as its hash tree splits leave them: three quarters of 255 of 16 bytes.
+const ENTRIES_PER_BLOCK: u32 = 191;
+
+/// Directories by number: those of files first, then level by level up to one. Numbers are those of their inodes, which
+/// come before those of files. They are made when their first file is created.
+#[derive(Clone, Debug)]
+pub(super) struct Directories {
+    /// Blocks of all: so many of each that holds files, one of each other.
+    blocks: Vec<u32>,
+    entries_each: u32,
+    blocks_each: u32,
+    /// First directory of each level, and behind the last.
+    levels: Vec<u32>,
+    made: Vec<bool>,
+}
+
+impl Directories {
+    /// For so many files, `entries_each` in a directory; [`Self::place`] gives them blocks.
+    pub fn new(files: u32, entries_each: u32) -> Self {
+        let mut levels = vec![0, files.div_ceil(entries_each)];
+        while let [.., first, end] = levels[..]
+            && end - first > 1
+        {
+            levels.push(end + (end - first).div_ceil(entries_each));
+        }
+        let made = vec![false; *levels.last().unwrap_or(&0) as usize];
+        let blocks_each = entries_each.min(files).div_ceil(ENTRIES_PER_BLOCK);
+        Self { blocks: Vec::new(), entries_each, blocks_each, levels, made }
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> u32 {
+        self.made.len() as u32
+    }
+
+    /// Blocks that they take.
+    pub fn blocks_needed(&self) -> u32 {
+        self.first_block(self.count())
+    }
+
+    /// Gives them their blocks.
+    pub fn place(&mut self, blocks: impl Iterator<Item = u32>) {
+        self.blocks = blocks.collect();
+    }
+
+    /// Their blocks.
+    #[cfg(test)]
+    pub fn blocks(&self) -> &[u32] {
+        &self.blocks
+    }
+
+    /// Number of a file's directory.
+    pub fn of(&self, file: u32) -> u32 {
+        file / self.entries_each
+    }
+
+    /// The block with a file's entry; the hash of its name decides.
+    pub fn entry(&self, file: u32) -> u32 {
+        let hash = file.wrapping_mul(0x9E37_79B1) >> 8;
+        self.blocks[(self.of(file) * self.blocks_each + hash % self.blocks_each) as usize]
+    }
+
+    /// Makes the directories that a file needs; returns those that were not there, the lowest first.
+    pub fn make(&mut self, file: u32) -> Vec<u32> {
+        let mut new = Vec::new();
+        let mut directory = Some(self.of(file));
+        while let Some(number) = directory
+            && !std::mem::replace(&mut self.made[number as usize], true)
+        {
+            new.push(number);
+            directory = self.parent(number);
+        }
+        new
+    }
+
+    /// The blocks of a directory, and that of its parent with its entry.
+    pub fn made(&self, directory: u32) -> (Vec<u32>, Option<u32>) {
+        let blocks = self.first_block(directory)..self.first_block(directory + 1);
+        let parent = self.parent(directory).map(|parent| self.blocks[self.first_block(parent) as usize]);
+        (self.blocks[blocks.start as usize..blocks.end as usize].to_vec(), parent)
+    }
+
+    fn first_block(&self, directory: u32) -> u32 {
+        let holders = directory.min(self.levels[1]);
+        holders * self.blocks_each + (directory - holders)
+    }
+
+    fn parent(&self, directory: u32) -> Option<u32> {
+        let level = self.levels.iter().rposition(|&first| first <= directory)?;
+        let up = self.levels[level + 1];
+        (up < self.count()).then(|| up + (directory - self.levels[level]) / self.entries_each)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tree_by_hand() {
+        // 50 files in directories of four: 13 hold files, 4 hold those, one holds all.
+        let mut tree = Directories::new(50, 4);
+        assert_eq!((tree.count(), tree.blocks_needed()), (18, 18));
+        tree.place(100..118);
+        assert_eq!((tree.of(21), tree.entry(21)), (5, 105));
+        assert_eq!(tree.make(21), [5, 14, 17]);
+        assert_eq!(
+            (tree.made(5), tree.made(14), tree.made(17)),
+            ((vec![105], Some(114)), (vec![114], Some(117)), (vec![117], None))
+        );
+        // The same directory, one beside it, one far away.
+        assert_eq!([tree.make(20), tree.make(18), tree.make(0)], [vec![], vec![4], vec![0, 13]]);
+    }
+
+    #[test]
+    fn a_flat_set_has_one_directory_of_many_blocks() {
+        let mut flat = Directories::new(400, 1_000_000);
+        assert_eq!((flat.count(), flat.blocks_needed()), (1, 3));
+        flat.place(7..10);
+        assert_eq!((flat.make(399), flat.made(0)), (vec![0], (vec![7, 8, 9], None)));
+        assert!((0..400).all(|file| (7..10).contains(&flat.entry(file))));
+    }
+}
