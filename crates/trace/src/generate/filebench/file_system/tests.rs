@@ -45,6 +45,20 @@ fn blocks_are_given_when_pages_are_written_and_bios_end_at_the_limit() {
 }
 
 #[test]
+fn pages_that_have_blocks_can_be_written_alone() {
+    let mut fs = small();
+    fs.create(0, 0);
+    fs.write(0, 0, 5000, 0);
+    let [(_, first, 2)] = write_back(&mut fs, 0, 0)[..] else { panic!("two pages in one bio") };
+    fs.write(0, 5000, 5000, 0);
+    let mut bios = Vec::new();
+    assert_eq!(fs.write_back(0, Pages::Placed, 0, &mut bios), Ok(1));
+    assert_eq!((bios[0].block, bios[0].blocks, bios.len(), fs.has_dirty(0)), (first + 1, 1, 1, true));
+    assert_eq!(write_back(&mut fs, 0, 0), [(Op::Write, first + 2, 1)]);
+    assert!(!fs.has_dirty(0));
+}
+
+#[test]
 fn small_files_that_are_synced_share_a_stretch() {
     let mut fs = small();
     let first = GROUP_BLOCKS;
