@@ -19,6 +19,7 @@
 
 mod backend;
 mod buffer;
+mod column;
 mod drive;
 mod error;
 mod flash;

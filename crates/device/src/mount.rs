@@ -18,7 +18,7 @@ use ssdlab_nand::{Counts, Found, Geometry, Scan, Timing, Trimmed};
 use crate::backend::{Backend, Fault};
 use crate::flash::Medium;
 use crate::log::{Known, Log, Touch};
-use crate::spare::{Content, SPARE_BYTES, Spare, SpareBytes, belongs};
+use crate::spare::{Content, SPARE_BYTES, Spare, SpareBytes, belongs, decode_block};
 use crate::table::PageTable;
 
 /// What a mount did.
@@ -103,8 +103,10 @@ impl<B: Backend> Medium<B> {
             .map(|block| (BlockId(block), log.touch(BlockId(block))))
             .filter(|&(_, touch)| touch != Touch::None)
             .collect();
+        let mut spares = Vec::new();
         for (block, touch) in blocks {
-            self.scan_block(block, touch == Touch::Erased, Verify::From(synced), &mut table, report)?;
+            let erased = touch == Touch::Erased;
+            self.scan_block(block, erased, Verify::From(synced), &mut spares, &mut table, report)?;
         }
         for block in (0..self.closed.len() as u32).map(BlockId) {
             table.bad[block.index()] = self.backend.is_bad(block);
@@ -114,37 +116,37 @@ impl<B: Backend> Medium<B> {
 
     fn survey_all(&mut self, report: &mut MountReport) -> Result<PageTable, Fault> {
         let geometry = *self.backend.geometry();
-        let mut table = PageTable::new(geometry.pages(), geometry.blocks);
+        let mut table = PageTable::erased(&geometry);
+        let mut spares = Vec::new();
         report.full_scan = true;
         (self.log, self.sequence) = (None, 0);
         self.damaged.clear();
         for block in (0..geometry.blocks).map(BlockId) {
             table.bad[block.index()] = self.backend.is_bad(block);
-            self.scan_block(block, false, Verify::Latest, &mut table, report)?;
+            self.scan_block(block, false, Verify::Latest, &mut spares, &mut table, report)?;
         }
         Ok(table)
     }
 
-    /// Reads the spare areas of a block; its erased pages are trusted if it was erased last and all of them are.
+    /// Reads the spare areas of a block, to `spares`; its erased pages are trusted if it was erased last and all of them
+    /// are.
     fn scan_block(
         &mut self,
         block: BlockId,
         was_erased: bool,
         verify: Verify,
+        spares: &mut Vec<u8>,
         table: &mut PageTable,
         report: &mut MountReport,
     ) -> Result<(), Fault> {
         let pages = self.backend.geometry().pages_per_block;
         let first = block.0 * pages;
-        let mut spares = vec![0; pages as usize * SPARE_BYTES];
-        self.backend.read_spares(block, &mut spares)?;
+        spares.resize(pages as usize * SPARE_BYTES, 0);
+        self.backend.read_spares(block, spares)?;
         report.blocks_scanned += 1;
         report.spares_read += u64::from(pages);
-        let contents: Vec<Content> = (first..)
-            .map(Ppn)
-            .zip(spares.chunks_exact(SPARE_BYTES))
-            .map(|(ppn, spare)| Content::decode(ppn, spare.try_into().expect("a spare area")))
-            .collect();
+        let mut contents = Vec::with_capacity(pages as usize);
+        decode_block(block, spares, &mut contents);
         let trusted = was_erased && contents.iter().all(|content| *content == Content::Erased);
         self.closed[block.index()] = !trusted;
         let sequence = |content: &Content| match content {
@@ -155,23 +157,19 @@ impl<B: Backend> Medium<B> {
             Verify::From(sequence) => Some(sequence),
             Verify::Latest => contents.iter().filter_map(sequence).max(),
         };
-        for ((ppn, content), spare) in (first..).map(Ppn).zip(contents).zip(spares.chunks_exact(SPARE_BYTES)) {
-            let known_damaged = self.damaged.contains(&ppn);
-            let suspect = sequence(&content).is_some_and(|sequence| Some(sequence) >= from);
-            let content = match content {
-                Content::Erased if !trusted => Content::Damaged,
-                Content::Programmed(_) if known_damaged => Content::Damaged,
-                Content::Programmed(_) if suspect && !self.is_whole(ppn, spare, report)? => {
-                    self.damaged.insert(ppn);
-                    if let Some(log) = &mut self.log {
-                        log.damaged(&mut self.backend, ppn)?;
-                    }
-                    Content::Damaged
+        for ((ppn, content), spare) in (first..).map(Ppn).zip(&mut contents).zip(spares.chunks_exact(SPARE_BYTES)) {
+            let Some(sequence) = sequence(content) else { continue };
+            if self.damaged.contains(&ppn) {
+                *content = Content::Damaged;
+            } else if Some(sequence) >= from && !self.is_whole(ppn, spare, report)? {
+                *content = Content::Damaged;
+                self.damaged.insert(ppn);
+                if let Some(log) = &mut self.log {
+                    log.damaged(&mut self.backend, ppn)?;
                 }
-                content => content,
-            };
-            table.set(ppn, content);
+            }
         }
+        table.set(block, &contents, !trusted);
         Ok(())
     }
 
@@ -191,13 +189,15 @@ impl<B: Backend> Medium<B> {
     pub fn check_log(&self) -> Result<(), String> {
         let text = |fault: Fault| fault.to_string();
         let Some((log, known)) = Log::load(&self.backend).map_err(text)? else { return Err("there is no log".into()) };
-        let pages = self.backend.geometry().pages_per_block;
-        let mut spares = vec![0; pages as usize * SPARE_BYTES];
-        let mut now = PageTable::new(self.backend.geometry().pages(), 0);
+        let geometry = self.backend.geometry();
+        let pages = geometry.pages_per_block;
+        let (mut spares, mut contents) = (vec![0; pages as usize * SPARE_BYTES], Vec::new());
+        let mut now = PageTable::erased(geometry);
         for block in (0..self.closed.len() as u32).map(BlockId).filter(|&block| log.touch(block) == Touch::None) {
             self.backend.read_spares(block, &mut spares).map_err(text)?;
-            for (ppn, spare) in (block.0 * pages..).map(Ppn).zip(spares.chunks_exact(SPARE_BYTES)) {
-                now.set(ppn, Content::decode(ppn, spare.try_into().expect("a spare area")));
+            decode_block(block, &spares, &mut contents);
+            now.set(block, &contents, false);
+            for ppn in (block.0 * pages..).take(pages as usize).map(Ppn) {
                 let (then, now) = (known.table.page(ppn), now.page(ppn));
                 let closed = then == Found::Unreadable && (self.closed[block.index()] || self.damaged.contains(&ppn));
                 if then != now && !closed {

@@ -7,7 +7,7 @@
 //! Numbers are little-endian. Both checksums are XXH3, seeded with the number of the physical page, so that a page that
 //! was written to the wrong place is damaged too. An erased spare area is all zeros.
 
-use ssdlab_core::{Lpn, Ppn};
+use ssdlab_core::{BlockId, Lpn, Ppn};
 use ssdlab_nand::{Oob, Role};
 use twox_hash::XxHash3_64;
 
@@ -77,6 +77,14 @@ impl Content {
             _ => Self::Damaged,
         }
     }
+}
+
+/// What the spare areas of a block say.
+pub(crate) fn decode_block(block: BlockId, spares: &[u8], contents: &mut Vec<Content>) {
+    let (spares, _) = spares.as_chunks::<SPARE_BYTES>();
+    let pages = (block.0 * spares.len() as u32..).map(Ppn).zip(spares);
+    contents.clear();
+    contents.extend(pages.map(|(ppn, spare)| Content::decode(ppn, spare)));
 }
 
 /// Whether `page` is the one that the spare area of `ppn` was written with.

@@ -1,72 +1,198 @@
 //! What the spare areas of a drive say, in memory: all that recovery asks of the flash.
+//!
+//! It is kept as it stands in a checkpoint, so that a mount copies nothing; blocks that were read again come behind.
 
 use ssdlab_core::{BlockId, Lpn, Ppn};
-use ssdlab_nand::{Found, Oob, Scan};
+use ssdlab_nand::{Found, Geometry, Oob, Scan};
 
+use crate::column::{Column, Line};
 use crate::spare::{Content, ROLES, Spare};
 
-const ERASED: u8 = 0;
-const DAMAGED: u8 = 1;
+const ERASED: u64 = 0;
+const DAMAGED: u64 = 1;
 /// States from here on are roles.
-const PROGRAMMED: u8 = 2;
+const PROGRAMMED: u64 = 2;
+
+const STATES: u64 = PROGRAMMED + ROLES.len() as u64;
+
+/// Of the columns of a block, in their order.
+const SLOPES: [u64; 4] = [0, 1, 1, 0];
+
+/// Pages decoded at a time.
+const LANES: usize = 64;
+
+/// The pages of a block that is not erased, in columns for states (0 erased, 1 damaged, 2 and on: 2 + role), logical
+/// pages, sequence numbers, and what sequence numbers are above versions.
+///
+/// ```text
+/// 0 width of each column (1 each)   4 base of each (8 each)   36 distances of the columns
+/// ```
+#[derive(Clone, Copy)]
+pub(crate) struct BlockPages<'a> {
+    states: Column<'a>,
+    lpns: Column<'a>,
+    sequences: Column<'a>,
+    ages: Column<'a>,
+}
+
+impl<'a> BlockPages<'a> {
+    /// Appends the pages of a block.
+    pub fn encode(contents: &[Content], into: &mut Vec<u8>) {
+        let states = contents.iter().map(|content| match content {
+            Content::Erased => ERASED,
+            Content::Damaged => DAMAGED,
+            Content::Programmed(spare) => PROGRAMMED + spare.oob.role as u64,
+        });
+        let spares = contents.iter().map(|content| match content {
+            Content::Programmed(spare) => Some(spare),
+            Content::Erased | Content::Damaged => None,
+        });
+        let lpns = spares.clone().map(|spare| Some(spare?.oob.lpn.0.into()));
+        let sequences = spares.clone().map(|spare| Some(spare?.oob.sequence));
+        let age = |&Spare { oob, version, .. }: &Spare| oob.sequence.wrapping_sub(version);
+        let (states, ages) = (states.map(Some), spares.map(|spare| spare.map(age)));
+        let lines = [
+            Line::below(SLOPES[0], states.clone()),
+            Line::below(SLOPES[1], lpns.clone()),
+            Line::below(SLOPES[2], sequences.clone()),
+            Line::below(SLOPES[3], ages.clone()),
+        ];
+        into.extend(lines.map(|line| line.width));
+        into.extend(lines.iter().flat_map(|line| line.base.to_le_bytes()));
+        lines[0].distances(states, into);
+        lines[1].distances(lpns, into);
+        lines[2].distances(sequences, into);
+        lines[3].distances(ages, into);
+    }
+
+    /// Takes the pages of a block off the front of `bytes`; none if they are not there.
+    #[inline]
+    pub fn take(count: usize, bytes: &mut &'a [u8]) -> Option<Self> {
+        let (widths, rest) = bytes.split_first_chunk::<4>()?;
+        let (bases, mut rest) = rest.split_first_chunk::<32>()?;
+        let mut column = |number: usize| {
+            let base = u64::from_le_bytes(bases.as_chunks().0[number]);
+            let line = Line { base, slope: SLOPES[number], width: widths[number] };
+            Column::take(line, count, &mut rest)
+        };
+        let pages = Self { states: column(0)?, lpns: column(1)?, sequences: column(2)?, ages: column(3)? };
+        *bytes = rest;
+        Some(pages)
+    }
+
+    /// Which of so many pages are damaged; none if one is in a state that there is not.
+    pub fn damaged(self, count: usize) -> Option<Vec<u32>> {
+        let state = |at: u32| self.states.number(at as usize);
+        if self.states.is_straight() && PROGRAMMED <= state(0) && state(0) < STATES {
+            return Some(Vec::new());
+        }
+        let pages = || 0..count as u32;
+        pages().all(|at| state(at) < STATES).then(|| pages().filter(|&at| state(at) == DAMAGED).collect())
+    }
+
+    #[inline]
+    fn page(&self, at: usize, closed: bool) -> Found {
+        let Self { states, lpns, sequences, ages } = self;
+        found([states.number(at), lpns.number(at), sequences.number(at), ages.number(at)], closed)
+    }
+
+    fn all(&self, closed: bool, pages: &mut [Found]) {
+        let mut numbers = [[0; LANES]; 4];
+        for (first, pages) in (0..).step_by(LANES).zip(pages.chunks_mut(LANES)) {
+            for (column, numbers) in [self.states, self.lpns, self.sequences, self.ages].iter().zip(&mut numbers) {
+                column.numbers(first, &mut numbers[..pages.len()]);
+            }
+            let [states, lpns, sequences, ages] = &numbers;
+            for (at, page) in pages.iter_mut().enumerate() {
+                *page = found([states[at], lpns[at], sequences[at], ages[at]], closed);
+            }
+        }
+    }
+}
+
+/// A page from its state, logical page, sequence number and age.
+#[inline]
+fn found([state, lpn, sequence, age]: [u64; 4], closed: bool) -> Found {
+    match state {
+        ERASED if !closed => Found::Erased,
+        ERASED | DAMAGED => Found::Unreadable,
+        role => {
+            let oob = Oob { lpn: Lpn(lpn as u32), sequence, role: ROLES[(role - PROGRAMMED) as usize] };
+            Found::Programmed { oob, version: sequence.wrapping_sub(age) }
+        }
+    }
+}
+
+/// A block that is not erased.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Written {
+    /// Where its pages are.
+    pub at: usize,
+    /// Whether its erased pages must not be programmed.
+    pub closed: bool,
+}
 
 /// Contents of all pages, and what is known of the blocks.
-#[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct PageTable {
-    states: Vec<u8>,
-    lpns: Vec<u32>,
-    versions: Vec<u64>,
-    sequences: Vec<u64>,
+    bytes: Vec<u8>,
+    written: Vec<Option<Written>>,
+    pages_per_block: usize,
+    /// Above the sequence number of every page.
+    pub sequence: u64,
     pub bad: Vec<bool>,
     pub erases: Vec<u32>,
 }
 
 impl PageTable {
     /// Erased flash.
-    pub fn new(pages: u64, blocks: u32) -> Self {
-        let (pages, blocks) = (pages as usize, blocks as usize);
-        Self {
-            states: vec![ERASED; pages],
-            lpns: vec![0; pages],
-            versions: vec![0; pages],
-            sequences: vec![0; pages],
-            bad: vec![false; blocks],
-            erases: vec![0; blocks],
+    pub fn erased(geometry: &Geometry) -> Self {
+        let blocks = geometry.blocks as usize;
+        Self::of(geometry, Vec::new(), vec![None; blocks], 0, vec![0; blocks])
+    }
+
+    /// Flash with these blocks in `bytes`, where they were found whole.
+    pub fn of(
+        geometry: &Geometry,
+        bytes: Vec<u8>,
+        written: Vec<Option<Written>>,
+        sequence: u64,
+        erases: Vec<u32>,
+    ) -> Self {
+        let (pages_per_block, bad) = (geometry.pages_per_block as usize, vec![false; written.len()]);
+        Self { bytes, written, pages_per_block, sequence, bad, erases }
+    }
+
+    /// Sets all pages of a block; erased ones of a block that is closed cannot be programmed.
+    pub fn set(&mut self, block: BlockId, contents: &[Content], closed: bool) {
+        self.written[block.index()] = Some(Written { at: self.bytes.len(), closed });
+        BlockPages::encode(contents, &mut self.bytes);
+        for content in contents {
+            if let Content::Programmed(spare) = content {
+                self.sequence = self.sequence.max(spare.oob.sequence + 1);
+            }
         }
     }
 
-    /// Above the sequence number of every page.
-    pub fn next_sequence(&self) -> u64 {
-        let programmed = self.states.iter().zip(&self.sequences).filter(|&(&state, _)| state >= PROGRAMMED);
-        programmed.map(|(_, &sequence)| sequence + 1).max().unwrap_or(0)
-    }
-
-    pub fn set(&mut self, ppn: Ppn, content: Content) {
-        let at = ppn.index();
-        self.states[at] = match content {
-            Content::Erased => ERASED,
-            Content::Damaged => DAMAGED,
-            Content::Programmed(Spare { oob, version, .. }) => {
-                self.lpns[at] = oob.lpn.0;
-                self.versions[at] = version;
-                self.sequences[at] = oob.sequence;
-                PROGRAMMED + oob.role as u8
-            }
-        };
+    #[inline]
+    fn pages(&self, written: Written) -> BlockPages<'_> {
+        BlockPages::take(self.pages_per_block, &mut &self.bytes[written.at..]).expect("only whole blocks are placed")
     }
 }
 
 impl Scan for PageTable {
+    #[inline]
     fn page(&self, ppn: Ppn) -> Found {
-        let at = ppn.index();
-        match self.states[at] {
-            ERASED => Found::Erased,
-            DAMAGED => Found::Unreadable,
-            role => {
-                let role = ROLES[usize::from(role - PROGRAMMED)];
-                let oob = Oob { lpn: Lpn(self.lpns[at]), sequence: self.sequences[at], role };
-                Found::Programmed { oob, version: self.versions[at] }
-            }
+        let (block, at) = (ppn.index() / self.pages_per_block, ppn.index() % self.pages_per_block);
+        match self.written[block] {
+            Some(written) => self.pages(written).page(at, written.closed),
+            None => Found::Erased,
+        }
+    }
+
+    fn block(&self, block: BlockId, pages: &mut [Found]) {
+        match self.written[block.index()] {
+            Some(written) => self.pages(written).all(written.closed, pages),
+            None => pages.fill(Found::Erased),
         }
     }
 

@@ -11,9 +11,9 @@
 //! page could not be programmed looks the same, so that recovery need not know which blocks have failed: those of which the
 //! erase fails too are bad then, the others are tried once more.
 
-use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
+use ssdlab_core::mem::prefetch;
 use ssdlab_core::{BlockId, Ppn};
 use ssdlab_nand::{Found, Oob, Role, Scan, Trimmed};
 
@@ -45,6 +45,30 @@ pub(crate) struct Block {
 }
 
 impl Block {
+    /// What its pages tell, none of which counts as valid yet.
+    fn of(block: BlockId, pages: &[Found]) -> Self {
+        let programmed = || {
+            pages.iter().filter_map(|page| match page {
+                Found::Programmed { oob, version } => Some((oob, *version)),
+                Found::Erased | Found::Unreadable => None,
+            })
+        };
+        let last = pages.iter().rposition(|page| !matches!(page, Found::Erased));
+        let (role, opened) = programmed().next().map_or((Role::Data, 0), |(oob, _)| (oob.role, oob.sequence));
+        Self {
+            block,
+            bad: false,
+            erases: 0,
+            next: last.map_or(0, |last| last as u32 + 1),
+            sound: last.is_none_or(|last| !matches!(pages[last], Found::Unreadable)),
+            valid: 0,
+            role,
+            opened,
+            written: programmed().map(|(oob, _)| oob.sequence).max().unwrap_or(0),
+            copies: programmed().take_while(|&(oob, version)| version != oob.sequence).count() as u32,
+        }
+    }
+
     /// Whether it can be written, now or once it is erased.
     pub const fn is_empty(&self) -> bool {
         !self.bad && self.valid == 0
@@ -56,9 +80,10 @@ pub(crate) struct Survey {
     pub blocks: Vec<Block>,
     /// Above every number of a program or trim that was found.
     pub sequence: u64,
-    /// One above the version of the newest copy of each logical page; 0 where there is none.
-    versions: Vec<u64>,
 }
+
+/// Pages whose map entries are fetched ahead of the one that is weighed.
+const AHEAD: usize = 24;
 
 /// Where a survey goes: the flat maps of an FTL.
 pub(crate) struct Maps<'a> {
@@ -81,96 +106,74 @@ impl Survey {
     ) -> Result<Self, String> {
         maps.l2p.fill(NONE);
         let blocks = maps.p2l.len() as u32 / maps.pages_per_block;
-        let versions = vec![0; maps.logical_pages as usize];
-        let mut survey = Self { blocks: Vec::with_capacity(blocks as usize), sequence: 0, versions };
+        let mut survey = Self { blocks: Vec::with_capacity(blocks as usize), sequence: 0 };
+        let mut pages = vec![Found::Erased; maps.pages_per_block as usize];
         for block in (0..blocks).map(BlockId) {
-            let found = survey.look_at(block, maps, scan, without.contains(&block))?;
+            let bad = scan.is_bad(block);
+            if bad {
+                pages.fill(Found::Erased);
+            } else {
+                scan.block(block, &mut pages);
+            }
+            let mut found = Block { bad, erases: scan.erases(block), ..Block::of(block, &pages) };
+            if pages.iter().any(|page| matches!(page, Found::Programmed { .. })) {
+                survey.sequence = survey.sequence.max(found.written + 1);
+            }
+            survey.look_at(&pages, &mut found, maps, scan, without.contains(&block))?;
             survey.blocks.push(found);
         }
         for &Trimmed { lpn, count, sequence } in trims {
             survey.sequence = survey.sequence.max(sequence + 1);
             for lpn in lpn.index()..(lpn.index() + count as usize).min(maps.logical_pages as usize) {
-                if survey.versions[lpn] <= sequence {
+                let known = maps.l2p[lpn];
+                if version(scan, known).is_some_and(|version| version < sequence) {
                     maps.l2p[lpn] = NONE;
-                    survey.versions[lpn] = 0;
+                    survey.blocks[(known / maps.pages_per_block) as usize].valid -= 1;
                 }
             }
-        }
-        for &ppn in maps.l2p.iter().filter(|&&ppn| ppn != NONE) {
-            survey.blocks[(ppn / maps.pages_per_block) as usize].valid += 1;
         }
         Ok(survey)
     }
 
+    /// Maps the pages of the block behind all before.
     fn look_at(
         &mut self,
-        block: BlockId,
+        pages: &[Found],
+        found: &mut Block,
         maps: &mut Maps<'_>,
         scan: &impl Scan,
         ignored: bool,
-    ) -> Result<Block, String> {
-        let bad = scan.is_bad(block);
-        let mut found = Block {
-            block,
-            bad,
-            erases: scan.erases(block),
-            next: 0,
-            sound: true,
-            valid: 0,
-            role: Role::Data,
-            opened: 0,
-            written: 0,
-            copies: 0,
-        };
-        let mut readable = 0;
-        for page in 0..maps.pages_per_block {
-            let ppn = block.0 * maps.pages_per_block + page;
-            let content = if bad { Found::Erased } else { scan.page(Ppn(ppn)) };
-            maps.p2l[ppn as usize] = match content {
+    ) -> Result<(), String> {
+        let first = found.block.0 * maps.pages_per_block;
+        for (at, page) in pages.iter().enumerate() {
+            if let Some(Found::Programmed { oob, .. }) = pages.get(at + AHEAD) {
+                prefetch(maps.l2p, oob.lpn.index());
+            }
+            let ppn = first + at as u32;
+            maps.p2l[ppn as usize] = match *page {
                 Found::Erased => NONE,
                 Found::Unreadable => SPOILED,
-                Found::Programmed { oob: Oob { lpn, sequence, role }, version } => {
+                Found::Programmed { oob: Oob { lpn, sequence, .. }, version } => {
                     if lpn.index() >= maps.l2p.len() {
-                        return Err(format!("page {page} of block {block} holds page {lpn}, which this drive lacks"));
+                        return Err(format!("page {at} of block {} holds page {lpn}, which this drive lacks", found.block));
                     }
-                    if readable == 0 {
-                        (found.role, found.opened) = (role, sequence);
-                    }
-                    if readable == found.copies && version != sequence {
-                        found.copies += 1;
-                    }
-                    readable += 1;
-                    found.written = found.written.max(sequence);
-                    self.sequence = self.sequence.max(sequence + 1);
                     if !ignored && lpn.0 < maps.logical_pages {
-                        self.weigh(maps, scan, (lpn.0, version, sequence), ppn);
+                        let known = maps.l2p[lpn.index()];
+                        if known == NONE || is_newer((version, sequence), scan.page(Ppn(known))) {
+                            maps.l2p[lpn.index()] = ppn;
+                            found.valid += 1;
+                            if known >= first && known != NONE {
+                                found.valid -= 1;
+                            } else if known != NONE {
+                                self.blocks[(known / maps.pages_per_block) as usize].valid -= 1;
+                            }
+                        }
                     }
                     lpn.0
                 }
             };
-            if content != Found::Erased {
-                found.next = page + 1;
-                found.sound = content != Found::Unreadable;
-            }
         }
-        Ok(found)
-    }
-
-    /// Makes a copy the newest known if it is newer.
-    fn weigh(&mut self, maps: &mut Maps<'_>, scan: &impl Scan, copy: (u32, u64, u64), ppn: u32) {
-        let (lpn, version, sequence) = copy;
-        let known = maps.l2p[lpn as usize];
-        let newer = match (version + 1).cmp(&self.versions[lpn as usize]) {
-            Ordering::Equal => match scan.page(Ppn(known)) {
-                Found::Programmed { oob, .. } => oob.sequence < sequence,
-                Found::Erased | Found::Unreadable => true,
-            },
-            order => order.is_gt(),
-        };
-        if newer {
-            maps.l2p[lpn as usize] = ppn;
-            self.versions[lpn as usize] = version + 1;
-        }
+        Ok(())
     }
 
     /// The survey as if nothing were in `block`, which is to be given up; but as it is if the block alone holds a page. In
@@ -184,11 +187,17 @@ impl Survey {
         trims: &[Trimmed],
         given_up: &mut BTreeSet<BlockId>,
     ) -> Result<Self, String> {
+        let before = maps.l2p[..maps.logical_pages as usize].to_vec();
         given_up.insert(block);
         let survey = Self::new(maps, scan, trims, given_up)?;
-        let newest = self.versions.iter().max();
-        let lost = |(before, after): (&u64, &u64)| before != after && !(of_merge && Some(before) == newest);
-        if !self.versions.iter().zip(&survey.versions).any(lost) {
+        let differ = before.iter().zip(maps.l2p.iter()).filter(|(before, after)| before != after);
+        let version = |&ppn: &u32| version(scan, ppn);
+        let mut lost = differ.map(|(before, after)| (version(before), version(after))).filter(|(b, a)| b != a).peekable();
+        if lost.peek().is_none() {
+            return Ok(survey);
+        }
+        let newest = if of_merge { before.iter().filter_map(version).max() } else { None };
+        if lost.all(|(before, _)| of_merge && before == newest) {
             return Ok(survey);
         }
         given_up.remove(&block);
@@ -204,5 +213,24 @@ impl Survey {
     pub fn opened_last(&self, wanted: impl Fn(&Block) -> bool) -> Option<BlockId> {
         let full = self.blocks.iter().filter(|block| !block.bad && block.valid > 0 && wanted(block));
         full.max_by_key(|block| block.opened).map(|block| block.block)
+    }
+}
+
+/// Whether a copy of this version and sequence number is newer than another.
+fn is_newer(copy: (u64, u64), other: Found) -> bool {
+    match other {
+        Found::Programmed { oob, version } => copy > (version, oob.sequence),
+        Found::Erased | Found::Unreadable => true,
+    }
+}
+
+/// The version of the copy at `ppn`, if there is one.
+fn version(scan: &impl Scan, ppn: u32) -> Option<u64> {
+    if ppn == NONE {
+        return None;
+    }
+    match scan.page(Ppn(ppn)) {
+        Found::Programmed { version, .. } => Some(version),
+        Found::Erased | Found::Unreadable => None,
     }
 }

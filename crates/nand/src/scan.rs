@@ -31,6 +31,15 @@ pub trait Scan {
     /// What the spare area of a page says. Nothing is asked about bad blocks.
     fn page(&self, ppn: Ppn) -> Found;
 
+    /// What the spare areas of a block say, for as many pages as it has. Recovery goes through the blocks one by one, so
+    /// what is faster for a block than for its pages counts.
+    fn block(&self, block: BlockId, pages: &mut [Found]) {
+        let first = block.0 * pages.len() as u32;
+        for (ppn, page) in (first..).map(Ppn).zip(pages) {
+            *page = self.page(ppn);
+        }
+    }
+
     /// Whether the block is not to be used any more: it came so, or the FTL has said so ([`crate::Note::Bad`]).
     fn is_bad(&self, block: BlockId) -> bool;
 

@@ -25,7 +25,7 @@ use crate::spare::SpareBytes;
 /// What a drive file begins with.
 const MAGIC: &[u8; 14] = b"ssdlab flash\x1a\n";
 /// Raised with every change of what follows.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 const SUPERBLOCK_BYTES: u64 = 64 << 10;
 /// Of magic, format, length and checksum.
 const HEAD_BYTES: usize = 30;
@@ -206,7 +206,7 @@ impl FileBackend {
     fn laid_out(file: File, geometry: Geometry) -> (Self, u64) {
         let (pages, blocks) = (geometry.pages(), u64::from(geometry.blocks));
         let spares = SUPERBLOCK_BYTES + blocks.next_multiple_of(ALIGNMENT);
-        // A checkpoint takes less than 32 bytes a page, and the journal behind it less than 64 a block.
+        // A checkpoint takes less than 32 bytes a page and 42 a block, the journal behind it less than 22 a block.
         let log_bytes = ((1 << 20) + 32 * pages + 64 * blocks).next_multiple_of(ALIGNMENT);
         let log = spares + spare_at(pages).next_multiple_of(ALIGNMENT);
         let first_page = log + 2 * log_bytes;

@@ -99,6 +99,8 @@ pub struct Drive<B: Backend> {
     medium: Medium<B>,
     /// None while the power is off.
     ftl: Option<Box<dyn Translation>>,
+    /// Built to check the options; the first mount takes it.
+    unused: Option<Box<dyn Translation>>,
     buffer: Option<Buffer>,
     /// What keeps the pages of a protected buffer; none while the power is off.
     ram: Option<Ram>,

@@ -25,7 +25,7 @@ impl<B: Backend> Drive<B> {
             // The FTL must hear of them.
             drive.mount()?;
         } else {
-            let mut ftl = drive.build()?;
+            let mut ftl = drive.erased_ftl()?;
             ftl.preload(&mut Flash { medium: &mut drive.medium, payload: Payload::None });
             drive.ftl = Some(ftl);
             drive.power_buffer()?;
@@ -39,19 +39,25 @@ impl<B: Backend> Drive<B> {
     /// If the options do not fit the flash.
     pub fn off(backend: B, options: Options) -> Result<Self, DriveError> {
         let page_bytes = backend.geometry().page_bytes;
-        let drive = Self {
+        let mut drive = Self {
             options,
             page: PageSize::new(page_bytes),
             medium: Medium::new(backend),
             ftl: None,
+            unused: None,
             buffer: None,
             ram: None,
             page_out: vec![0; page_bytes as usize],
             mounts: 0,
             unsafe_mounts: 0,
         };
-        drive.build()?;
+        drive.unused = Some(drive.build()?);
         Ok(drive)
+    }
+
+    /// An FTL on an erased device.
+    fn erased_ftl(&mut self) -> Result<Box<dyn Translation>, DriveError> {
+        self.unused.take().map_or_else(|| self.build(), Ok)
     }
 
     fn build(&self) -> Result<Box<dyn Translation>, DriveError> {
@@ -72,9 +78,9 @@ impl<B: Backend> Drive<B> {
     pub fn mount(&mut self) -> Result<MountReport, DriveError> {
         self.cut_power();
         let before = self.medium.counts;
-        let mut ftl = self.build()?;
+        let mut ftl = self.erased_ftl()?;
         let Surveyed { table, trims, mut report } = self.medium.survey()?;
-        self.medium.sequence = self.medium.sequence.max(table.next_sequence());
+        self.medium.sequence = self.medium.sequence.max(table.sequence);
         let mut flash = Flash { medium: &mut self.medium, payload: Payload::None };
         let recovered = ftl.recover(&table, &trims, &mut flash);
         if recovered.is_ok() {

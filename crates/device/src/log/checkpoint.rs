@@ -2,13 +2,12 @@
 //!
 //! ```text
 //! header:  magic (8), generation (8), bytes of the body (8), checksum of the body (8), checksum of all that (8)
-//! body:    the next sequence number
-//!          a block each:  erases, state (0 erased, 1 written, 2 closed), and of its pages if it is not erased:
-//!                         state (0 erased, 1 damaged, 2 and on: 2 + role), logical page, sequence and version
-//!          trimmed pages: how many runs, and of each the distance from the one before and its length
+//! body:    the next sequence number (8)
+//!          erases of every block (4 each)
+//!          a block each:  state (1: 0 erased, 1 written, 2 closed), and if it is not erased its pages as in `table.rs`
+//!          trimmed pages: how many runs (4), and of each its first page (4) and its length (4)
 //! ```
-//! Numbers of the body take seven bits a byte. Logical page and sequence are written as the difference from one more than
-//! that of the page before, the version as the difference from the sequence: five bytes or so for a page.
+//! Numbers are little-endian. Blocks written in one go take a few bytes, others six to ten for a page.
 //!
 //! The body is written first and the header when the body is safe, to the slot that is not in use: until then the log in
 //! the other slot is complete.
@@ -16,17 +15,22 @@
 use std::collections::BTreeSet;
 
 use ssdlab_core::{BlockId, Lpn, Ppn};
-use ssdlab_nand::{Geometry, Oob, Trimmed};
+use ssdlab_nand::{Geometry, Trimmed};
 use twox_hash::XxHash3_64;
 
-use super::stream::{Reader, Writer};
+use super::stream::Writer;
 use crate::backend::{Backend, Fault, Slot};
-use crate::spare::{Content, ROLES, SPARE_BYTES, Spare, SpareBytes};
-use crate::table::PageTable;
+use crate::spare::{Content, SPARE_BYTES, Spare, decode_block};
+use crate::table::{BlockPages, PageTable, Written};
 
 const MAGIC: [u8; 8] = *b"ssdchkpt";
 /// Bytes before the body.
 pub(super) const HEADER_BYTES: u64 = 40;
+
+/// States of a block.
+const ERASED: u8 = 0;
+const WRITTEN: u8 = 1;
+const CLOSED: u8 = 2;
 
 /// What a checkpoint is made of beside the spare areas.
 pub(crate) struct Facts<'a> {
@@ -68,7 +72,8 @@ pub(super) fn header<B: Backend>(backend: &B, slot: Slot) -> Result<Option<(u64,
 /// Writes a checkpoint; returns the bytes of header and body.
 pub(super) fn write<B: Backend>(backend: &mut B, slot: Slot, generation: u64, facts: &Facts<'_>) -> Result<u64, Fault> {
     let mut writer = Writer::new(backend, slot, HEADER_BYTES, generation);
-    writer.number(facts.sequence)?;
+    writer.bytes(&facts.sequence.to_le_bytes())?;
+    facts.erases.iter().try_for_each(|erases| writer.bytes(&erases.to_le_bytes()))?;
     let trimmed = write_blocks(&mut writer, facts)?;
     write_trims(&mut writer, &trimmed)?;
     let (end, checksum) = writer.finish()?;
@@ -89,46 +94,40 @@ pub(super) fn write<B: Backend>(backend: &mut B, slot: Slot, generation: u64, fa
 fn write_blocks<B: Backend>(writer: &mut Writer<'_, B>, facts: &Facts<'_>) -> Result<Vec<u32>, Fault> {
     let Geometry { pages_per_block, blocks, .. } = *writer.backend().geometry();
     let mut spares = vec![0; pages_per_block as usize * SPARE_BYTES];
-    let mut trimmed = vec![false; facts.logical_pages as usize];
+    let (mut contents, mut bytes) = (Vec::with_capacity(pages_per_block as usize), Vec::new());
+    let unwritten: Vec<bool> = (0..facts.logical_pages).map(|lpn| !(facts.is_written)(Lpn(lpn))).collect();
+    let mut trimmed = vec![false; unwritten.len()];
     for block in (0..blocks).map(BlockId) {
-        writer.number(facts.erases[block.index()].into())?;
         writer.backend().read_spares(block, &mut spares)?;
         let closed = facts.closed[block.index()];
         if !closed && spares.iter().all(|&byte| byte == 0) {
-            writer.byte(0)?;
+            writer.bytes(&[ERASED])?;
             continue;
         }
-        writer.byte(if closed { 2 } else { 1 })?;
-        let (mut next_lpn, mut next_sequence) = (0, 0);
-        for (ppn, spare) in (block.0 * pages_per_block..).map(Ppn).zip(spares.chunks_exact(SPARE_BYTES)) {
-            let spare: &SpareBytes = spare.try_into().expect("a spare area");
-            match Content::decode(ppn, spare) {
-                Content::Erased => writer.byte(0)?,
-                Content::Programmed(Spare { oob, version, .. }) if !(facts.is_damaged)(ppn) => {
-                    writer.byte(2 + oob.role as u8)?;
-                    writer.difference(i64::from(oob.lpn.0) - next_lpn)?;
-                    writer.difference(oob.sequence as i64 - next_sequence)?;
-                    writer.difference(oob.sequence as i64 - version as i64)?;
-                    (next_lpn, next_sequence) = (i64::from(oob.lpn.0) + 1, oob.sequence as i64 + 1);
-                    if oob.lpn.0 < facts.logical_pages && !(facts.is_written)(oob.lpn) {
-                        trimmed[oob.lpn.index()] = true;
-                    }
+        writer.bytes(&[if closed { CLOSED } else { WRITTEN }])?;
+        decode_block(block, &spares, &mut contents);
+        for (ppn, content) in (block.0 * pages_per_block..).map(Ppn).zip(&mut contents) {
+            match *content {
+                Content::Programmed(_) if (facts.is_damaged)(ppn) => *content = Content::Damaged,
+                Content::Programmed(Spare { oob, .. }) if unwritten.get(oob.lpn.index()) == Some(&true) => {
+                    trimmed[oob.lpn.index()] = true;
                 }
-                Content::Damaged | Content::Programmed(_) => writer.byte(1)?,
+                Content::Programmed(_) | Content::Erased | Content::Damaged => {}
             }
         }
+        bytes.clear();
+        BlockPages::encode(&contents, &mut bytes);
+        writer.bytes(&bytes)?;
     }
     Ok((0..facts.logical_pages).filter(|&lpn| trimmed[lpn as usize]).collect())
 }
 
 fn write_trims<B: Backend>(writer: &mut Writer<'_, B>, trimmed: &[u32]) -> Result<(), Fault> {
     let runs = || trimmed.chunk_by(|before, next| before + 1 == *next);
-    writer.number(runs().count() as u64)?;
-    let mut behind = 0;
+    writer.bytes(&(runs().count() as u32).to_le_bytes())?;
     for run in runs() {
-        writer.number((run[0] - behind).into())?;
-        writer.number(run.len() as u64)?;
-        behind = run[0] + run.len() as u32;
+        writer.bytes(&run[0].to_le_bytes())?;
+        writer.bytes(&(run.len() as u32).to_le_bytes())?;
     }
     Ok(())
 }
@@ -141,50 +140,40 @@ pub(super) fn read<B: Backend>(backend: &B, slot: Slot) -> Result<Option<Checkpo
     if XxHash3_64::oneshot_with_seed(generation, &bytes) != checksum {
         return Ok(None);
     }
-    let parsed = parse(&mut Reader(&bytes), backend.geometry());
+    let parsed = parse(bytes, backend.geometry());
     Ok(parsed.map(|checkpoint| Checkpoint { generation, bytes: HEADER_BYTES + length, ..checkpoint }))
 }
 
-fn parse(reader: &mut Reader<'_>, geometry: &Geometry) -> Option<Checkpoint> {
+/// What a body says, whose checksum was right; none if it is not one.
+fn parse(bytes: Vec<u8>, geometry: &Geometry) -> Option<Checkpoint> {
     let Geometry { pages_per_block, blocks, .. } = *geometry;
-    let sequence = reader.number()?;
+    let mut rest = &bytes[..];
+    let sequence = u64::from_le_bytes(*take(&mut rest)?);
+    let mut numbers = || Some(u32::from_le_bytes(*take(&mut rest)?));
+    let erases = (0..blocks).map(|_| numbers()).collect::<Option<Vec<u32>>>()?;
     let mut damaged = BTreeSet::new();
-    let mut table = PageTable::new(geometry.pages(), blocks);
-    let mut closed = vec![false; blocks as usize];
+    let mut written = Vec::with_capacity(blocks as usize);
     for block in 0..blocks {
-        table.erases[block as usize] = reader.number()? as u32;
-        let state = reader.byte()?;
-        closed[block as usize] = state == 2;
-        let (mut next_lpn, mut next_sequence) = (0, 0);
-        let pages = if state == 0 { 0 } else { pages_per_block };
-        for ppn in (block * pages_per_block..).take(pages as usize).map(Ppn) {
-            let content = match reader.byte()? {
-                0 if state == 2 => Content::Damaged,
-                0 => continue,
-                1 => {
-                    damaged.insert(ppn);
-                    Content::Damaged
-                }
-                role => {
-                    let role = *ROLES.get(usize::from(role) - 2)?;
-                    let lpn = reader.difference()? + next_lpn;
-                    let sequence = reader.difference()? + next_sequence;
-                    let version = (sequence - reader.difference()?) as u64;
-                    (next_lpn, next_sequence) = (lpn + 1, sequence + 1);
-                    let oob = Oob { lpn: Lpn(lpn as u32), sequence: sequence as u64, role };
-                    Content::Programmed(Spare { oob, version, lost: false })
-                }
-            };
-            table.set(ppn, content);
+        let &[state] = take(&mut rest)?;
+        if state == ERASED {
+            written.push(None);
+            continue;
         }
+        written.push(Some(Written { at: bytes.len() - rest.len(), closed: state == CLOSED }));
+        let pages = BlockPages::take(pages_per_block as usize, &mut rest)?.damaged(pages_per_block as usize)?;
+        damaged.extend(pages.into_iter().map(|page| Ppn(block * pages_per_block + page)));
     }
-    let mut trims = Vec::new();
-    let mut lpn = 0;
-    for _ in 0..reader.number()? {
-        lpn += reader.number()? as u32;
-        let count = reader.number()? as u32;
-        trims.push(Trimmed { lpn: Lpn(lpn), count, sequence });
-        lpn += count;
-    }
+    let mut numbers = || Some(u32::from_le_bytes(*take(&mut rest)?));
+    let runs = numbers()?;
+    let trim = |_| Some(Trimmed { lpn: Lpn(numbers()?), count: numbers()?, sequence });
+    let trims = (0..runs).map(trim).collect::<Option<Vec<Trimmed>>>()?;
+    let closed = written.iter().map(|block: &Option<Written>| block.is_some_and(|block| block.closed)).collect();
+    let table = PageTable::of(geometry, bytes, written, sequence, erases);
     Some(Checkpoint { generation: 0, bytes: 0, sequence, table, closed, damaged, trims })
+}
+
+fn take<'a, const BYTES: usize>(rest: &mut &'a [u8]) -> Option<&'a [u8; BYTES]> {
+    let (first, behind) = rest.split_first_chunk()?;
+    *rest = behind;
+    Some(first)
 }

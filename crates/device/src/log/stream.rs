@@ -1,4 +1,4 @@
-//! Bytes of a checkpoint on their way to and from a log, with the checksum of them all.
+//! Bytes of a checkpoint on their way to a log, with the checksum of them all.
 
 use std::hash::Hasher;
 
@@ -6,10 +6,10 @@ use twox_hash::XxHash3_64;
 
 use crate::backend::{Backend, Fault, Slot};
 
-/// Bytes written or read at a time.
+/// Bytes written at a time.
 const CHUNK_BYTES: usize = 256 << 10;
 
-/// Writes numbers to a log.
+/// Writes to a log.
 pub(super) struct Writer<'a, B> {
     backend: &'a mut B,
     slot: Slot,
@@ -27,26 +27,15 @@ impl<'a, B: Backend> Writer<'a, B> {
         self.backend
     }
 
-    pub fn byte(&mut self, byte: u8) -> Result<(), Fault> {
-        if self.chunk.len() == CHUNK_BYTES {
+    pub fn bytes(&mut self, mut bytes: &[u8]) -> Result<(), Fault> {
+        while self.chunk.len() + bytes.len() > CHUNK_BYTES {
+            let (now, later) = bytes.split_at(CHUNK_BYTES - self.chunk.len());
+            self.chunk.extend_from_slice(now);
             self.write_chunk()?;
+            bytes = later;
         }
-        self.chunk.push(byte);
+        self.chunk.extend_from_slice(bytes);
         Ok(())
-    }
-
-    /// Seven bits a byte, the lowest first.
-    pub fn number(&mut self, mut number: u64) -> Result<(), Fault> {
-        while number >= 0x80 {
-            self.byte(number as u8 | 0x80)?;
-            number >>= 7;
-        }
-        self.byte(number as u8)
-    }
-
-    /// A difference, small if it is near zero on either side.
-    pub fn difference(&mut self, difference: i64) -> Result<(), Fault> {
-        self.number((difference << 1 ^ difference >> 63) as u64)
     }
 
     /// Writes what is left: where the bytes end, and their checksum.
@@ -66,44 +55,15 @@ impl<'a, B: Backend> Writer<'a, B> {
     }
 }
 
-/// Reads numbers from bytes whose checksum was right.
-pub(super) struct Reader<'a>(pub &'a [u8]);
-
-impl Reader<'_> {
-    pub fn byte(&mut self) -> Option<u8> {
-        let (&first, rest) = self.0.split_first()?;
-        self.0 = rest;
-        Some(first)
-    }
-
-    #[inline]
-    pub fn number(&mut self) -> Option<u64> {
-        let mut number = 0;
-        for shift in (0..64).step_by(7) {
-            let byte = self.byte()?;
-            number |= u64::from(byte & 0x7F) << shift;
-            if byte & 0x80 == 0 {
-                return Some(number);
-            }
-        }
-        None
-    }
-
-    #[inline]
-    pub fn difference(&mut self) -> Option<i64> {
-        let folded = self.number()?;
-        Some((folded >> 1) as i64 ^ -((folded & 1) as i64))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::backend::MemoryBackend;
     use ssdlab_nand::{Geometry, Parallelism, ProgramOrder};
 
+    /// Goal: what is written arrives, whole and in order. Method: pieces shorter and longer than what is written at a time.
     #[test]
-    fn numbers_come_back_and_an_early_end_is_noticed() {
+    fn bytes_of_any_length_arrive_with_their_checksum() {
         let geometry = Geometry {
             page_bytes: 512,
             pages_per_block: 2,
@@ -112,20 +72,17 @@ mod tests {
             parallelism: Parallelism::SINGLE,
         };
         let mut backend = MemoryBackend::new(geometry);
+        let all: Vec<u8> = (0..5 * CHUNK_BYTES as u32 / 2).map(|at| (at % 251) as u8).collect();
         let mut writer = Writer::new(&mut backend, Slot::B, 3, 9);
-        for number in [0, 127, 128, u64::MAX] {
-            writer.number(number).expect("memory takes it");
-        }
-        for difference in [0, -1, 1, i64::MIN, i64::MAX] {
-            writer.difference(difference).expect("memory takes it");
+        let (one, rest) = all.split_at(1);
+        let (long, rest) = rest.split_at(2 * CHUNK_BYTES);
+        for piece in [one, long, &[], rest] {
+            writer.bytes(piece).expect("memory takes it");
         }
         let (end, checksum) = writer.finish().expect("memory takes it");
         let mut bytes = vec![0; end as usize - 3];
         backend.read_log(Slot::B, 3, &mut bytes).expect("it is there");
+        assert!(bytes == all);
         assert_eq!(checksum, XxHash3_64::oneshot_with_seed(9, &bytes));
-        let mut reader = Reader(&bytes);
-        assert_eq!([0; 4].map(|_| reader.number().unwrap()), [0, 127, 128, u64::MAX]);
-        assert_eq!([0; 5].map(|_| reader.difference().unwrap()), [0, -1, 1, i64::MIN, i64::MAX]);
-        assert_eq!((reader.byte(), Reader(&bytes[4..6]).number()), (None, None));
     }
 }
