@@ -145,33 +145,45 @@ impl Survey {
         ignored: bool,
     ) -> Result<(), String> {
         let first = found.block.0 * maps.pages_per_block;
-        for (at, page) in pages.iter().enumerate() {
+        // Copies of pages of which there is another, and where that is.
+        let mut rivals = Vec::new();
+        for ((at, page), ppn) in pages.iter().enumerate().zip(first..) {
             if let Some(Found::Programmed { oob, .. }) = pages.get(at + AHEAD) {
                 prefetch(maps.l2p, oob.lpn.index());
             }
-            let ppn = first + at as u32;
-            maps.p2l[ppn as usize] = match *page {
+            maps.p2l[ppn as usize] = match page {
                 Found::Erased => NONE,
                 Found::Unreadable => SPOILED,
-                Found::Programmed { oob: Oob { lpn, sequence, .. }, version } => {
+                Found::Programmed { oob: Oob { lpn, .. }, .. } => {
                     if lpn.index() >= maps.l2p.len() {
                         return Err(format!("page {at} of block {} holds page {lpn}, which this drive lacks", found.block));
                     }
                     if !ignored && lpn.0 < maps.logical_pages {
-                        let known = maps.l2p[lpn.index()];
-                        if known == NONE || is_newer((version, sequence), scan.page(Ppn(known))) {
-                            maps.l2p[lpn.index()] = ppn;
-                            found.valid += 1;
-                            if known >= first && known != NONE {
-                                found.valid -= 1;
-                            } else if known != NONE {
-                                self.blocks[(known / maps.pages_per_block) as usize].valid -= 1;
+                        match &mut maps.l2p[lpn.index()] {
+                            known if *known == NONE => {
+                                *known = ppn;
+                                found.valid += 1;
                             }
+                            known => rivals.push((at, *known)),
                         }
                     }
                     lpn.0
                 }
             };
+        }
+        // All are fetched before one is judged: they are far apart, and the processor then waits for many at once.
+        let others: Vec<Found> = rivals.iter().map(|&(_, known)| scan.page(Ppn(known))).collect();
+        for (&(at, before), other) in rivals.iter().zip(others) {
+            let ppn = first + at as u32;
+            let lpn = maps.p2l[ppn as usize] as usize;
+            let known = maps.l2p[lpn];
+            let other = if known == before { other } else { scan.page(Ppn(known)) };
+            if recency(&pages[at]) > recency(&other) {
+                maps.l2p[lpn] = ppn;
+                found.valid += 1;
+                let loser = if known >= first { &mut *found } else { &mut self.blocks[(known / maps.pages_per_block) as usize] };
+                loser.valid -= 1;
+            }
         }
         Ok(())
     }
@@ -216,21 +228,16 @@ impl Survey {
     }
 }
 
-/// Whether a copy of this version and sequence number is newer than another.
-fn is_newer(copy: (u64, u64), other: Found) -> bool {
-    match other {
-        Found::Programmed { oob, version } => copy > (version, oob.sequence),
-        Found::Erased | Found::Unreadable => true,
+/// What tells the newer of two copies; less than all where there is none.
+fn recency(page: &Found) -> Option<(u64, u64)> {
+    match page {
+        Found::Programmed { oob, version } => Some((*version, oob.sequence)),
+        Found::Erased | Found::Unreadable => None,
     }
 }
 
 /// The version of the copy at `ppn`, if there is one.
 fn version(scan: &impl Scan, ppn: u32) -> Option<u64> {
-    if ppn == NONE {
-        return None;
-    }
-    match scan.page(Ppn(ppn)) {
-        Found::Programmed { version, .. } => Some(version),
-        Found::Erased | Found::Unreadable => None,
-    }
+    let there = (ppn != NONE).then(|| scan.page(Ppn(ppn)))?;
+    recency(&there).map(|(version, _)| version)
 }
