@@ -19,8 +19,8 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 SIZE = 512 << 20
-ROUNDS = 5
-SECONDS = 2
+ROUNDS = 9
+SECONDS = 1
 
 LOADS = {
     "4 KiB random read, depth 1": ("randread", "4k", 1, 1),

@@ -11,6 +11,7 @@ use ssdlab_nand::{Cause, Counts, Failure, FlashSink, Note, Oob, Source, Trimmed}
 use crate::backend::{Backend, Fault};
 use crate::log::{Facts, Log};
 use crate::spare::{Content, SPARE_BYTES, Spare, belongs};
+use crate::table::PageTable;
 
 /// Flash and what is known of it beside the map.
 #[derive(Debug)]
@@ -18,6 +19,8 @@ pub(crate) struct Medium<B> {
     pub backend: B,
     /// None while the drive has no log to trust.
     pub log: Option<Log>,
+    /// Blocks that have changed while there was no log.
+    unlogged: BTreeSet<BlockId>,
     pub counts: Counts,
     /// Erases of every block, be they successful or not.
     pub erases: Vec<u32>,
@@ -47,6 +50,7 @@ impl<B: Backend> Medium<B> {
         Self {
             backend,
             log: None,
+            unlogged: BTreeSet::new(),
             counts: Counts::default(),
             erases: vec![0; geometry.blocks as usize],
             closed: vec![false; geometry.blocks as usize],
@@ -69,6 +73,7 @@ impl<B: Backend> Medium<B> {
     /// Forgets what a controller holds in RAM.
     pub fn power_off(&mut self) {
         (self.log, self.fault, self.failure, self.held) = (None, None, None, None);
+        self.unlogged.clear();
     }
 
     /// Keeps a fault, if there is one.
@@ -78,13 +83,25 @@ impl<B: Backend> Medium<B> {
         }
     }
 
-    /// Writes a checkpoint and begins a journal.
-    pub fn checkpoint(&mut self, logical_pages: u32, is_written: &dyn Fn(Lpn) -> bool) -> Result<(), Fault> {
-        let Self { backend, log, erases, closed, damaged, sequence, .. } = self;
-        let is_damaged = |ppn: Ppn| damaged.contains(&ppn);
-        let is_damaged = &is_damaged;
-        let facts = Facts { sequence: *sequence, erases, closed, is_damaged, is_written, logical_pages };
+    /// Writes a checkpoint and begins a journal. Where there was no log, `surveyed` saves reading the flash once more.
+    pub fn checkpoint(
+        &mut self,
+        logical_pages: u32,
+        is_written: &dyn Fn(Lpn) -> bool,
+        surveyed: Option<&PageTable>,
+    ) -> Result<(), Fault> {
+        let Self { backend, log, unlogged, erases, closed, damaged, sequence, .. } = self;
+        let facts = Facts {
+            sequence: *sequence,
+            erases,
+            closed,
+            is_damaged: &|ppn| damaged.contains(&ppn),
+            is_written,
+            logical_pages,
+            surveyed: &|block| surveyed.filter(|_| !unlogged.contains(&block))?.encoded(block),
+        };
         *log = Some(Log::begin(log.as_ref(), backend, &facts)?);
+        unlogged.clear();
         Ok(())
     }
 
@@ -129,10 +146,15 @@ impl<B: Backend> Medium<B> {
 
     fn program_page(&mut self, ppn: Ppn, spare: &Spare, page: &[u8]) {
         let block = self.block_of(ppn);
-        if let Some(log) = &mut self.log {
-            let named = log.program(&mut self.backend, block);
-            if named.is_err() {
-                return self.note_fault(named);
+        match &mut self.log {
+            Some(log) => {
+                let named = log.program(&mut self.backend, block);
+                if named.is_err() {
+                    return self.note_fault(named);
+                }
+            }
+            None => {
+                self.unlogged.insert(block);
             }
         }
         match self.backend.program(ppn, page, &spare.encode(ppn, page)) {
@@ -329,10 +351,15 @@ impl<B: Backend> Move for Flash<'_, B> {
         }
         self.medium.counts.erase(block, cause);
         let medium = &mut *self.medium;
-        if let Some(log) = &mut medium.log {
-            let named = log.erase(&mut medium.backend, block);
-            if named.is_err() {
-                return medium.note_fault(named);
+        match &mut medium.log {
+            Some(log) => {
+                let named = log.erase(&mut medium.backend, block);
+                if named.is_err() {
+                    return medium.note_fault(named);
+                }
+            }
+            None => {
+                medium.unlogged.insert(block);
             }
         }
         medium.erases[block.index()] += 1;

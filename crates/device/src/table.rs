@@ -173,6 +173,15 @@ impl PageTable {
         }
     }
 
+    /// A block as a checkpoint holds it, if it is not erased.
+    pub fn encoded(&self, block: BlockId) -> Option<&[u8]> {
+        let written = self.written[block.index()]?;
+        let from = &self.bytes[written.at..];
+        let mut behind = from;
+        BlockPages::take(self.pages_per_block, &mut behind)?;
+        Some(&from[..from.len() - behind.len()])
+    }
+
     #[inline]
     fn pages(&self, written: Written) -> BlockPages<'_> {
         BlockPages::take(self.pages_per_block, &mut &self.bytes[written.at..]).expect("only whole blocks are placed")

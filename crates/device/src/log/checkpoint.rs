@@ -46,6 +46,8 @@ pub(crate) struct Facts<'a> {
     pub is_written: &'a dyn Fn(Lpn) -> bool,
     /// Logical pages.
     pub logical_pages: u32,
+    /// A block as it was surveyed, of which no copy is trimmed, if it has not changed since.
+    pub surveyed: &'a dyn Fn(BlockId) -> Option<&'a [u8]>,
 }
 
 /// A checkpoint as it was read.
@@ -98,8 +100,13 @@ fn write_blocks<B: Backend>(writer: &mut Writer<'_, B>, facts: &Facts<'_>) -> Re
     let unwritten: Vec<bool> = (0..facts.logical_pages).map(|lpn| !(facts.is_written)(Lpn(lpn))).collect();
     let mut trimmed = vec![false; unwritten.len()];
     for block in (0..blocks).map(BlockId) {
-        writer.backend().read_spares(block, &mut spares)?;
         let closed = facts.closed[block.index()];
+        if let Some(pages) = (facts.surveyed)(block) {
+            writer.bytes(&[if closed { CLOSED } else { WRITTEN }])?;
+            writer.bytes(pages)?;
+            continue;
+        }
+        writer.backend().read_spares(block, &mut spares)?;
         if !closed && spares.iter().all(|&byte| byte == 0) {
             writer.bytes(&[ERASED])?;
             continue;
