@@ -16,11 +16,12 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from operator import truediv
 from pathlib import Path
 
 SIZE = 512 << 20
-ROUNDS = 9
-SECONDS = 1
+ROUNDS = 15
+SECONDS = 0.5
 
 LOADS = {
     "4 KiB random read, depth 1": ("randread", "4k", 1, 1),
@@ -69,14 +70,14 @@ def fio(uri: str, pattern: str, block: str, depth: int, jobs: int, *options: str
 
 
 def main(commands: dict[str, str]) -> None:
-    """Prints a table of medians."""
+    """Prints a table of medians. A ratio is the median of those of the rounds, as a busy machine slows whole rounds."""
     for program in ("fio", "nbdkit"):
         if not shutil.which(program):
             print(f"not compared with nbdkit: {program} is missing; Debian has it in the package of that name")
             return
-    timed = (f"--runtime={SECONDS}", "--time_based")
+    timed = (f"--runtime={SECONDS * 1000:.0f}ms", "--time_based")
     print("\n### NBD: requests of fio against `nbdkit memory`\n")
-    print(f"Medians of {ROUNDS} rounds in turns, thousand requests per second.\n")
+    print(f"Thousand requests per second; medians of {ROUNDS} rounds of {SECONDS} s in turns, and of their ratios.\n")
     print("| load | nbdkit |" + "".join(f" {name} | ratio |" for name in commands))
     print("|---|---|" + "---|---|" * len(commands))
     with tempfile.TemporaryDirectory(prefix="ssdlab-nbd-") as folder, ExitStack() as servers:
@@ -84,9 +85,12 @@ def main(commands: dict[str, str]) -> None:
         uris = [servers.enter_context(serving(command, Path(folder, name))) for name, command in every.items()]
         for load, (pattern, block, depth, jobs) in LOADS.items():
             rounds = [[fio(uri, pattern, block, depth, jobs, *timed) for uri in uris] for _ in range(ROUNDS)]
-            theirs, *ours = (statistics.median(column) for column in zip(*rounds, strict=True))
-            cells = "".join(f" {own / 1e3:.1f} | **{own / theirs:.2f}** |" for own in ours)
-            print(f"| {load} | {theirs / 1e3:.1f} |{cells}", flush=True)
+            theirs, *ours = zip(*rounds, strict=True)
+            cells = "".join(
+                f" {statistics.median(own) / 1e3:.1f} | **{statistics.median(map(truediv, own, theirs)):.2f}** |"
+                for own in ours
+            )
+            print(f"| {load} | {statistics.median(theirs) / 1e3:.1f} |{cells}", flush=True)
 
 
 if __name__ == "__main__":

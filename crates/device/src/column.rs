@@ -23,13 +23,8 @@ impl Line {
                 (base, top) = (base.min(offset), top.max(offset));
             }
         }
-        let width = match top.wrapping_sub(base) as u64 {
-            _ if top <= base => 0,
-            ..=0xFF => 1,
-            ..=0xFFFF => 2,
-            ..=0xFFFF_FFFF => 4,
-            _ => 8,
-        };
+        let range = if top < base { 0 } else { top.wrapping_sub(base) as u64 };
+        let width = [0, 1, 2, 4].into_iter().find(|width| range >> (8 * width) == 0).unwrap_or(8);
         Self { base: base as u64, slope, width }
     }
 

@@ -156,7 +156,10 @@ impl Survey {
                 Found::Unreadable => SPOILED,
                 Found::Programmed { oob: Oob { lpn, .. }, .. } => {
                     if lpn.index() >= maps.l2p.len() {
-                        return Err(format!("page {at} of block {} holds page {lpn}, which this drive lacks", found.block));
+                        return Err(format!(
+                            "page {at} of block {} holds page {lpn}, which this drive lacks",
+                            found.block
+                        ));
                     }
                     if !ignored && lpn.0 < maps.logical_pages {
                         match &mut maps.l2p[lpn.index()] {
@@ -181,7 +184,11 @@ impl Survey {
             if recency(&pages[at]) > recency(&other) {
                 maps.l2p[lpn] = ppn;
                 found.valid += 1;
-                let loser = if known >= first { &mut *found } else { &mut self.blocks[(known / maps.pages_per_block) as usize] };
+                let loser = if known >= first {
+                    &mut *found
+                } else {
+                    &mut self.blocks[(known / maps.pages_per_block) as usize]
+                };
                 loser.valid -= 1;
             }
         }
@@ -204,7 +211,8 @@ impl Survey {
         let survey = Self::new(maps, scan, trims, given_up)?;
         let differ = before.iter().zip(maps.l2p.iter()).filter(|(before, after)| before != after);
         let version = |&ppn: &u32| version(scan, ppn);
-        let mut lost = differ.map(|(before, after)| (version(before), version(after))).filter(|(b, a)| b != a).peekable();
+        let mut lost =
+            differ.map(|(before, after)| (version(before), version(after))).filter(|(b, a)| b != a).peekable();
         if lost.peek().is_none() {
             return Ok(survey);
         }
