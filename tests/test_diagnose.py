@@ -73,10 +73,14 @@ def test_a_saved_run_is_diagnosed_as_it_was(cli: Cli, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "arguments", "message"),
     [
-        ("{", [], "is no JSON"),
-        ("[1]", [], "kind: is None, not the result of a run"),
-        ('{"kind": "comparison"}', [], "kind: is 'comparison', not the result of a run"),
-        ('{"kind": "result", "version": {"shape": 0}, "result": {}}', [], "written by another version of ssdlab"),
+        ("{", [], "is no result of ssdlab; give what --out named"),
+        ("[1]", [], "is no result of ssdlab; give what --out named"),
+        ('{"kind": "comparison", "version": {}, "result": {}}', [], "kind: is 'comparison', not the result of a run"),
+        (
+            '{"kind": "result", "version": {"ssdlab": "0.0.1", "shape": 0}, "result": {}}',
+            [],
+            "was saved by ssdlab 0.0.1, which this version",
+        ),
         ("{}", ["--set", "seed=2"], "leave out the settings, or give the trace of the run"),
     ],
 )

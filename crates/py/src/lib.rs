@@ -73,7 +73,7 @@ mod _ssdlab {
     #[pymodule_export]
     use serve::DriveServer;
     #[pymodule_export]
-    use source::{Generator, Reader};
+    use source::{Generator, Reader, ingest_counters};
     #[pymodule_export]
     use steps::{record_steps, steps_drive};
     #[pymodule_export]

@@ -6,9 +6,10 @@ use std::sync::{Mutex, PoisonError};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use ssdlab_core::counters::Counters;
 use ssdlab_trace::{
-    Action, Columns, DeviceChoice, Files, Format, IngestReport, Progress, ReadOptions, Request, Source, TraceError,
-    TraceReader,
+    Action, Columns, DeviceChoice, Files, Format, IngestCounts, IngestReport, Progress, ReadOptions, Request, Source,
+    TraceError, TraceReader,
 };
 
 use crate::config::Config;
@@ -54,6 +55,12 @@ pub fn report<'py>(py: Python<'py>, report: &IngestReport) -> PyResult<Bound<'py
     dict.set_item("first_bad", report.first_bad.as_deref())?;
     dict.set_item("notes", report.notes.clone())?;
     Ok(dict)
+}
+
+/// Every count of such a report as `(name, unit, help)`.
+#[pyfunction]
+pub fn ingest_counters() -> Vec<(&'static str, &'static str, &'static str)> {
+    IngestCounts::COUNTERS.iter().map(|counter| (counter.name, counter.unit, counter.help)).collect()
 }
 
 /// A trace file being read from front to back.

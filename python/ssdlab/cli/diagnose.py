@@ -11,7 +11,8 @@ from ssdlab.cli.command import App
 from ssdlab.cli.output import deliver
 from ssdlab.cli.progress import watching
 from ssdlab.cli.traces import reads_trace
-from ssdlab.model.diagnosis import Diagnosis, saved_diagnosis
+from ssdlab.model.diagnosis import Diagnosis
+from ssdlab.model.result import Result
 from ssdlab.model.trace_file import TraceFile
 
 app = App()
@@ -53,7 +54,7 @@ def diagnose(
         if len(trace.paths) > 1 or preset or config or set or short:
             name = text.path(trace.paths[0])
             raise ConfigError(f"{name}: is a run that is over; leave out the settings, or give the trace of the run")
-        return deliver(saved_diagnosis(trace.paths[0]), json=json, out=out, figures=figures)
+        return deliver(Result.load(trace.paths[0]).diagnose(), json=json, out=out, figures=figures)
     settings = options.configuration(preset, config, set, short)
     with watching("diagnose") as watch:
         found = diagnosed(settings, trace, what_ifs=not no_what_ifs, monitor=watch)

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from ssdlab.lazy import np, npt, pa
 from ssdlab.model.arrow import table
+from ssdlab.model.requests import OPS
 
 
 class LatencyColumns(NamedTuple):
@@ -101,9 +102,33 @@ def histograms_arrow(histograms: Mapping[str, LatencyColumns]) -> "pa.Table":
     )
 
 
+def histograms_of(table: "pa.Table") -> dict[str, LatencyColumns]:
+    """What `histograms_arrow` made a table of; an operation without rows has an empty histogram."""
+    of = table["op"].to_numpy()
+    columns = [table[name].to_numpy() for name in LatencyColumns._fields]
+    return {op: LatencyColumns(*(column[of == op] for column in columns)) for op in OPS}
+
+
 def bins_arrow(bin_ns: int, sums: "npt.NDArray[np.uint64]", value: str, row: str | None = None) -> "pa.Table":
-    """Sums by bin, or by row and bin, as a table: `row` if there are rows, begin_ns, end_ns, `value`."""
+    """Sums by bin, or by row and bin, as a table: `row` if there are rows, begin_ns, end_ns, `value`.
+
+    `bin_ns` is in the metadata of the schema: without a bin no column tells it.
+    """
     edges = np.arange(sums.shape[-1] + 1, dtype=np.uint64) * np.uint64(bin_ns)
     begin, end = (np.broadcast_to(edge, sums.shape).ravel() for edge in (edges[:-1], edges[1:]))
     rows = {} if row is None else {row: np.repeat(np.arange(len(sums), dtype=np.uint64), sums.shape[1])}
-    return table({**rows, "begin_ns": begin, "end_ns": end, value: sums.ravel()})
+    return table({**rows, "begin_ns": begin, "end_ns": end, value: sums.ravel()}, {"bin_ns": str(bin_ns)})
+
+
+def bins_of(table: "pa.Table", rows: int | None = None) -> "tuple[int, npt.NDArray[np.uint64]]":
+    """What `bins_arrow` made a table of: the length of a bin, and the sums."""
+    sums = table.columns[-1].to_numpy()
+    return int(table.schema.metadata[b"bin_ns"]), sums if rows is None else sums.reshape(rows, -1)
+
+
+def gantt_of(table: "pa.Table") -> GanttColumns:
+    """The operations in a table of them."""
+    texts = ("kind", "cause")
+    return GanttColumns(
+        **{name: table[name].to_pylist() if name in texts else table[name].to_numpy() for name in GanttColumns._fields}
+    )

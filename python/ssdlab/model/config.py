@@ -18,6 +18,9 @@ Sets = list[tuple[str, str]]
 SIZED_BY_TRACE = "default (the trace sizes the default drive)"
 """The origin of `host.fit` where nobody said how large the drive is."""
 
+OF_PRESET = "preset "
+"""What the origin of a setting of a preset begins with, before the preset's name."""
+
 
 class Setting(NamedTuple):
     """One setting of a resolved configuration."""
@@ -228,6 +231,27 @@ def _rebuilt(preset: str | None, files: list[tuple[str, str]], sets: Sets) -> Co
     config._preset, config._files, config._sets = preset, files, sets
     config._inner = _ssdlab.Config(preset, files, sets)
     return config
+
+
+def recorded(settings: Mapping[str, Mapping[str, Any]]) -> Config | None:
+    """The configuration that `Config.to_dict` gave; None if this version has no such defaults, presets or settings."""
+    said = [
+        (one["origin"], f"{key}={json.dumps(one['value'], ensure_ascii=False)}")
+        for key, one in settings.items()
+        if one["origin"] == SIZED_BY_TRACE or not one["origin"].startswith(("default", OF_PRESET))
+    ]
+    # A preset may build on others, whose settings are in it as well.
+    names = dict.fromkeys(
+        one["origin"].removeprefix(OF_PRESET) for one in settings.values() if one["origin"].startswith(OF_PRESET)
+    )
+    for preset in names or [None]:
+        try:
+            config = _rebuilt(preset, [], said)
+        except ConfigError:
+            continue
+        if config.to_dict() == settings:
+            return config
+    return None
 
 
 def presets() -> list[Preset]:

@@ -1,14 +1,8 @@
 """What is the matter with a run."""
 
-import json
-import os
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
-from ssdlab import text
-from ssdlab._ssdlab import ConfigError
-from ssdlab.model.envelope import SHAPE
 from ssdlab.model.finding import Finding
 
 Summary = Mapping[str, Any]
@@ -107,26 +101,3 @@ def _figures(summary: Summary) -> dict[str, float | None]:
         "write_p99_ns": (latency.get("write") or {}).get("p99_ns"),
         "write_amplification": summary["write_amplification"],
     }
-
-
-def saved_diagnosis(path: str | os.PathLike[str]) -> Diagnosis:
-    """The diagnosis of a run that was saved: of its `result.json`, or of what `ssdlab run --json` printed.
-
-    Raises:
-        ConfigError: If it is no such file, or one of another version.
-    """
-    name = text.path(path)
-    try:
-        found = json.loads(Path(path).read_text(encoding="utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise ConfigError(f"{name}: is no JSON ({error}); give the result.json of 'ssdlab run --out DIR'") from None
-    kind = found.get("kind") if isinstance(found, dict) else None
-    if kind != "result":
-        raise ConfigError(f"{name}: kind: is {kind!r}, not the result of a run; give the result.json of 'ssdlab run'")
-    shape = (found.get("version") or {}).get("shape")
-    result = found.get("result") or {}
-    if shape != SHAPE or "diagnosis" not in result:
-        raise ConfigError(f"{name}: version: was written by another version of ssdlab; run it again with this one")
-    return Diagnosis(
-        source=found["source"], configuration=found["configuration"], summary=result, partial=found["partial"]
-    )

@@ -5,9 +5,11 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
-from ssdlab import _ssdlab
+from ssdlab import _ssdlab, text
+from ssdlab._ssdlab import ConfigError
 from ssdlab.model.source import identified
 
 SHAPE = 1
@@ -48,6 +50,44 @@ def envelope(
 def written(envelope: Mapping[str, Any]) -> str:
     """As JSON text: indented, but lists of scalars on one line, so that rows of tables stay rows."""
     return _compact(envelope) + "\n"
+
+
+def read(path: Path) -> dict[str, Any]:
+    """The envelope in a file.
+
+    Raises:
+        ConfigError: If there is none.
+    """
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(
+            f"{text.path(path)}: {error.strerror}; give what --out named, or the JSON file in it"
+        ) from None
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict) or not {"version", "kind", "result"} <= found.keys():
+        raise ConfigError(f"{text.path(path)}: is no result of ssdlab; give what --out named, or the JSON file in it")
+    return found
+
+
+def check_version(path: Path, found: Mapping[str, Any]) -> None:
+    """Refuses an envelope of another shape.
+
+    Raises:
+        ConfigError: Naming the version that wrote it.
+    """
+    version = found["version"]
+    if version.get("shape") != SHAPE:
+        raise of_another_version(path, version)
+
+
+def of_another_version(path: Path, version: Mapping[str, Any]) -> ConfigError:
+    """What is said of a file that this version does not understand."""
+    return ConfigError(
+        f"{text.path(path)}: was saved by ssdlab {version.get('ssdlab')}, which this version, {_ssdlab.__version__}, "
+        "does not read; read it with that version, or run it again"
+    )
 
 
 def _compact(node: Any, indent: str = "") -> str:

@@ -177,7 +177,7 @@ class ParquetReader:
 
     def report(self) -> dict[str, Any]:
         """What was met on the way: nothing is left out of a Parquet trace, so there is just the count."""
-        counts = [("requests", "requests", "Requests handed out.", self._done)]
+        counts = [(*counter, self._done) for counter in _ssdlab.ingest_counters() if counter[0] == "requests"]
         return {"format": "parquet", "device": None, "counts": counts, "other_devices": [], "first_bad": None,
                 "notes": []}  # fmt: skip
 

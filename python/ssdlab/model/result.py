@@ -1,6 +1,8 @@
 """What a simulation yields."""
 
+import os
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ssdlab import text
@@ -77,6 +79,26 @@ class Result(Finding):
         self.dispatched = dispatched
         """The requests that the scheduler gave to the drive, at the times when it did: a trace from below it. None
         unless `block.record` is set."""
+
+    @staticmethod
+    def load(path: str | os.PathLike[str]) -> "Result":
+        """What `save`, or `ssdlab run --out`, wrote: all of it as it was, and equal bytes when saved again.
+
+        Columns are read when they are first asked for. One whose file is not there is a ConfigError then, so that
+        `result.json` by itself, or what `ssdlab run --json` printed, has its figures, findings and configuration.
+
+        Args:
+            path: The directory, or its `result.json`.
+
+        Raises:
+            ConfigError: If it is no result of a run, or one that this version does not understand.
+
+        Example:
+            >>> result = ssdlab.Result.load("out/oltp")  # doctest: +SKIP
+            >>> result.write_amplification  # doctest: +SKIP
+        """
+        loaded: Result = room("model.loaded").LoadedResult(Path(path))
+        return loaded
 
     @property
     def partial(self) -> bool:

@@ -123,8 +123,10 @@ def source_text(source: Mapping[str, Any]) -> str:
 
 
 def identified(source: Mapping[str, Any]) -> dict[str, Any]:
-    """A source with the SHA-256 of each of its files as it is now; None for what is no file, such as a pipe."""
-    if "paths" not in source:
+    """A source with the SHA-256 of each of its files: as it is now, unless it was recorded when the source was read.
+    None for what is no file, such as a pipe.
+    """
+    if "paths" not in source or "sha256" in source:
         return dict(source)
     return {**source, "sha256": [_digest(Path(path)) for path in source["paths"]]}
 
@@ -150,6 +152,19 @@ def ingest_dict(ingest: Mapping[str, Any] | None) -> dict[str, Any] | None:
     return {**ingest, "counts": {name: value for name, _, _, value in ingest["counts"]}}
 
 
+def ingest_of(recorded: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """What `ingest_dict` made ready for JSON, as it was.
+
+    Raises:
+        KeyError: If it counts what nobody counts.
+    """
+    if recorded is None:
+        return None
+    known = {name: (unit, help_text) for name, unit, help_text in _ssdlab.ingest_counters()}
+    counts = [(name, *known[name], value) for name, value in recorded["counts"].items()]
+    return {**recorded, "counts": counts, "other_devices": [(name, count) for name, count in recorded["other_devices"]]}
+
+
 def ingest_remarks(ingest: Mapping[str, Any] | None) -> list[str]:
     """What a person should know about how the trace was read; empty if it was taken as it is."""
     if ingest is None:
@@ -167,5 +182,5 @@ def ingest_remarks(ingest: Mapping[str, Any] | None) -> list[str]:
 
 def chosen(source: Mapping[str, Any]) -> str:
     """How the requests were chosen, beside the files."""
-    given = {key.replace("_", " "): value for key, value in source.items() if key not in ("kind", "paths")}
+    given = {key.replace("_", " "): value for key, value in source.items() if key not in ("kind", "paths", "sha256")}
     return ", ".join(f"{key} {value}" for key, value in given.items())

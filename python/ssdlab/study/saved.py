@@ -1,13 +1,12 @@
 """Pages of what was saved: a finding that `--out` wrote, or a study."""
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from ssdlab import text
-from ssdlab._ssdlab import ConfigError, __version__
-from ssdlab.model.envelope import SHAPE
+from ssdlab._ssdlab import ConfigError
+from ssdlab.model.envelope import check_version, read
 from ssdlab.model.files import naming, replacing
 from ssdlab.study.store.folder import PLAN
 from ssdlab.study.store.study import Study
@@ -27,8 +26,8 @@ def page_of(path: Path) -> Path:
     folder = path.parent if path.is_file() else path
     if (folder / PLAN).exists():
         return _of_study(folder)
-    found = _envelope(path) if path.is_file() else _envelope_in(path)
-    _check_version(path, found)
+    found = read(path) if path.is_file() else _envelope_in(path)
+    check_version(path, found)
     kind = found["kind"]
     missing = [name for name in (PAGE, *COLUMNS.get(kind, ())) if not (folder / name).exists()]
     if missing:
@@ -51,27 +50,8 @@ def _envelope_in(folder: Path) -> Mapping[str, Any]:
         raise ConfigError(f"{text.path(folder)}: is not there; give the folder that --out named, or a study")
     for path in sorted(folder.glob("*.json")):
         try:
-            return _envelope(path)
+            return read(path)
         except ConfigError:
             # Not every JSON file is a finding.
             continue
     raise ConfigError(f"{text.path(folder)}: holds neither a result nor a study; give the folder that --out named")
-
-
-def _envelope(path: Path) -> Mapping[str, Any]:
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError:
-        found = None
-    if not isinstance(found, dict) or not {"version", "kind", "result"} <= found.keys():
-        raise ConfigError(f"{text.path(path)}: is no result of ssdlab; give the folder that --out named, or its JSON")
-    return found
-
-
-def _check_version(path: Path, found: Mapping[str, Any]) -> None:
-    version = found["version"]
-    if version.get("shape") != SHAPE:
-        raise ConfigError(
-            f"{text.path(path)}: was saved by ssdlab {version.get('ssdlab')}, which this version, {__version__}, does "
-            "not read; view it with that version, or run it again"
-        )

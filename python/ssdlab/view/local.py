@@ -4,22 +4,21 @@ import hmac
 import json
 import secrets
 import socketserver
-from collections.abc import Mapping
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from ssdlab.lazy import pq
-from ssdlab.model.columns import GanttColumns
+from ssdlab._ssdlab import ConfigError
+from ssdlab.model.result import Result
 from ssdlab.view import explore
 from ssdlab.view.charts.activity import OPERATIONS as MOST
 from ssdlab.view.charts.activity import in_order, operations
 
 OPERATIONS = "operations"
 """Where the operations are that a page has no room for: a Gantt chart of those from the one numbered `first` on."""
-COLUMNS, RESULT = "activity_gantt.parquet", "result.json"
+COLUMNS = "activity_gantt.parquet"
 TYPES = {".html": "text/html; charset=utf-8", ".json": "application/json", ".csv": "text/csv", ".toml": "text/plain"}
 
 
@@ -74,7 +73,11 @@ class _Handler(BaseHTTPRequestHandler):
             first = parse_qs(asked.query).get("first", ["0"])[-1]
             if not first.isdecimal():
                 return self._refuse(HTTPStatus.BAD_REQUEST, f"first={first} is no number of an operation")
-            return self._answer(_operations(folder, int(first)).encode(), TYPES[".json"])
+            try:
+                found = _operations(folder, int(first))
+            except ConfigError as error:
+                return self._refuse(HTTPStatus.INTERNAL_SERVER_ERROR, str(error))
+            return self._answer(found.encode(), TYPES[".json"])
         # A name that the folder holds leads nowhere else.
         files = {path.name: path for path in folder.iterdir() if path.is_file() and not path.is_symlink()}
         path = files.get(name or self.server.page.name)
@@ -104,17 +107,13 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def _operations(folder: Path, first: int) -> str:
-    table = pq.read_table(folder / COLUMNS)
-    columns: Mapping[str, Any] = {
-        name: table[name].to_pylist() if name in ("kind", "cause") else table[name].to_numpy()
-        for name in GanttColumns._fields
-    }
-    drive = json.loads((folder / RESULT).read_text(encoding="utf-8"))["result"]["drive"]
-    truncated = (table.schema.metadata or {}).get(b"truncated") == b"true"
-    bars = GanttColumns(**columns)
+    result = Result.load(folder)
+    activity, drive = result.activity, result.summary["drive"]
+    assert activity is not None
+    bars = activity.gantt
     of = len(in_order(bars, drive).order)
     # Whoever asks for what is beyond the last operation gets the last ones.
     first = min(first, max(0, (of - 1) // MOST * MOST))
-    chart = operations(bars, drive, truncated=truncated, first=first)
+    chart = operations(bars, drive, truncated=activity.gantt_truncated, first=first)
     earlier, later = max(0, first - MOST) if first else None, first + MOST if first + MOST < of else None
     return f'{{"charts":{explore.data([chart])},"earlier":{json.dumps(earlier)},"later":{json.dumps(later)}}}'

@@ -1,0 +1,224 @@
+"""What was saved loads as it was: every property, and equal bytes when it is saved again."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import ssdlab
+from conftest import SMALL
+from ssdlab.model.config import recorded
+
+FEW = {**SMALL, "workload.requests": 2_000}
+BAD = "time_ns,op,offset,bytes\n0,W,0,4096\n5,W,oops,4096\n9,R,0,0\n4,W,8192,4096\n20,R,4096,4096\n"
+
+Run = Callable[[Path], ssdlab.Result]
+
+
+def simulated(settings: dict[str, Any], *, diagnose: bool = True) -> Run:
+    config = ssdlab.Config("tlc-chip", overrides={**FEW, **settings})
+    return lambda _: ssdlab.simulate(config, keep=False, diagnose=diagnose)
+
+
+def of_a_file(folder: Path) -> ssdlab.Result:
+    """A trace with lines to skip, on a drive that it sizes, with settings from a file."""
+    (folder / "bad.csv").write_text(BAD)
+    (folder / "my.toml").write_text('preset = "tlc-chip"\ndevice.op = "20%"\n')
+    config = ssdlab.Config(file=folder / "my.toml", overrides={"seed": 7, "nand.pages_per_block": 64})
+    return ssdlab.simulate(config, ssdlab.TraceFile(folder / "bad.csv", skip_bad=True), keep=False)
+
+
+def in_memory(folder: Path) -> ssdlab.Result:
+    """Requests of named streams through a scheduler, which are recorded below it."""
+    trace = ssdlab.Trace.from_columns(
+        op=["W", "R", "W", "F"] * 50,
+        offset=[4096 * (n % 7) if n % 4 < 3 else 0 for n in range(200)],
+        bytes=[4096, 4096, 8192, 0] * 50,
+        time_ns=[n * 50_000 for n in range(200)],
+        stream=["db", "log"] * 100,
+    )
+    scheduled = {**FEW, "time": "event", "block.scheduler": "deadline", "block.record": True}
+    return ssdlab.simulate(ssdlab.Config("tlc-chip", overrides=scheduled), trace, keep=False)
+
+
+def stopped(folder: Path) -> ssdlab.Result:
+    def stop(phase: str, *_: object) -> bool:
+        return phase == "measure"
+
+    return ssdlab.simulate(ssdlab.Config("tlc-chip", overrides={**SMALL, "time": "event"}), monitor=stop, keep=False)
+
+
+def idle(folder: Path) -> ssdlab.Result:
+    """Of a drive that did nothing: no bin of its activity was begun."""
+    none = ssdlab.Trace.from_columns(op=[], offset=[], bytes=[])
+    return ssdlab.simulate(ssdlab.Config("tlc-chip", overrides={**FEW, "time": "event"}), none, keep=False)
+
+
+KINDS: dict[str, Run] = {
+    "untimed": simulated({"time": "count", "ftl.page.map": "dftl"}),
+    "in time": simulated({"time": "event", "device.capacity": "32MiB", "nand.dies": 2, "gantt.window.length": "2ms"}),
+    "log blocks": simulated({"ftl": "fast"}),
+    "cache": simulated({"time": "event", "cache.policy": "lru", "cache.size": "256KiB"}, diagnose=False),
+    "trace file": of_a_file,
+    "in memory": in_memory,
+    "stopped": stopped,
+    "idle": idle,
+}
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def pair(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[ssdlab.Result, Path]:
+    """A result, and where it is saved."""
+    folder = tmp_path_factory.mktemp("ftl=page") / "saved"
+    result = KINDS[request.param](folder.parent)
+    result.save(folder)
+    return result, folder
+
+
+def bytes_in(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def test_it_saves_as_it_was_saved(pair: tuple[ssdlab.Result, Path], tmp_path: Path) -> None:
+    _, folder = pair
+    ssdlab.Result.load(folder).save(tmp_path)
+    assert bytes_in(tmp_path) == bytes_in(folder)
+
+
+def same(left: object, right: object) -> None:
+    """Equal in types, lengths and values, however deep."""
+    if isinstance(left, np.ndarray):
+        assert isinstance(right, np.ndarray) and (left.dtype, left.shape) == (right.dtype, right.shape)
+        assert (left == right).all()
+    elif isinstance(left, dict):
+        assert isinstance(right, dict) and [*left] == [*right]
+        for key in left:
+            same(left[key], right[key])
+    elif isinstance(left, tuple | list):
+        assert type(left) is type(right) and isinstance(right, tuple | list) and len(left) == len(right)
+        for ours, theirs in zip(left, right, strict=True):
+            same(ours, theirs)
+    elif isinstance(left, ssdlab.Trace):
+        assert isinstance(right, ssdlab.Trace) and (left.streams, left.ingest) == (right.streams, right.ingest)
+        same(left.columns(), right.columns())
+    else:
+        assert left == right
+
+
+def test_every_property_is_that_of_the_run(pair: tuple[ssdlab.Result, Path]) -> None:
+    result, folder = pair
+    loaded = ssdlab.Result.load(folder)
+    for name in ("summary", "ingest", "series", "erase_counts", "latency", "log", "activity", "dispatched"):
+        same(getattr(result, name), getattr(loaded, name))
+    assert loaded.config.settings == result.config.settings
+    assert {key: value for key, value in loaded.source.items() if key != "sha256"} == result.source
+    assert loaded._repr_html_() == result._repr_html_() and repr(loaded) == repr(result)
+    assert loaded.diagnose().to_dict() == result.diagnose().to_dict()
+    assert (loaded.partial, loaded.iops, loaded.write_amplification) == (
+        result.partial,
+        result.iops,
+        result.write_amplification,
+    )
+    for ours, theirs in zip(result.activity_arrow().values(), loaded.activity_arrow().values(), strict=True):
+        assert ours.equals(theirs, check_metadata=True)
+
+
+def test_its_configuration_can_be_changed_as_that_of_the_run(pair: tuple[ssdlab.Result, Path]) -> None:
+    result, folder = pair
+    loaded = ssdlab.Result.load(folder)
+    for change in ({"device.op": "30%"}, {"time": "count"}, {"seed": 5}):
+        assert loaded.config.with_overrides(change).settings == result.config.with_overrides(change).settings
+
+
+@pytest.mark.parametrize("preset", [None, *(one.name for one in ssdlab.presets())])
+def test_every_configuration_comes_back(preset: str | None) -> None:
+    for change in ({}, {"device.op": "30%"}, {"time": "event", "ftl": "fast"}, {"ftl.page.gc": "fifo"}):
+        config = ssdlab.Config(preset, overrides=change)
+        for one in (config, config.for_trace()):
+            found = recorded(json.loads(json.dumps(one.to_dict())))
+            assert found is not None and found.settings == one.settings and found.to_toml() == one.to_toml()
+
+
+def test_the_trace_is_not_asked_for_again(tmp_path: Path) -> None:
+    of_a_file(tmp_path).save(tmp_path / "out")
+    before = bytes_in(tmp_path / "out")
+    (tmp_path / "bad.csv").unlink()
+    loaded = ssdlab.Result.load(tmp_path / "out")
+    assert len(loaded.source["sha256"][0]) == 64
+    loaded.save(tmp_path / "again")
+    assert bytes_in(tmp_path / "again") == before
+    assert loaded.diagnose().envelope()["source"] == loaded.source
+
+
+def test_the_version_that_simulated_is_kept(tmp_path: Path) -> None:
+    simulated({"time": "count"})(tmp_path).save(tmp_path / "out")
+    path = tmp_path / "out" / "result.json"
+    path.write_text(path.read_text().replace(f'"{ssdlab.__version__}"', '"0.0.7"'))
+    ssdlab.Result.load(path).save(tmp_path / "again")
+    assert (tmp_path / "again" / "result.json").read_text() == path.read_text()
+
+
+def test_figures_need_no_columns_and_columns_say_what_they_need(tmp_path: Path) -> None:
+    result = simulated({"time": "event"})(tmp_path)
+    (tmp_path / "printed.json").write_text(result.to_json())
+    loaded = ssdlab.Result.load(tmp_path / "printed.json")
+    assert loaded.summary == result.summary and loaded.log is None and loaded.dispatched is None
+    assert loaded.diagnose().to_dict() == result.diagnose().to_dict()
+    for name, file in (("series", "series"), ("erase_counts", "erase_counts"), ("activity", "activity_dies")):
+        with pytest.raises(ssdlab.ConfigError, match=rf"{file}\.parquet: is not there; copy it to the JSON file"):
+            getattr(loaded, name)
+    with pytest.raises(ssdlab.ConfigError, match="is not there"):
+        loaded.save(tmp_path / "out")
+    assert [path.name for path in tmp_path.iterdir() if path.name != "out"] == ["printed.json"]
+    with pytest.raises(AttributeError, match="no attribute 'serie'"):
+        loaded.serie  # type: ignore[attr-defined]  # noqa: B018
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> Path:
+    simulated({"time": "count"})(tmp_path).save(tmp_path / "out")
+    return tmp_path / "out"
+
+
+def test_broken_columns_are_named(saved: Path) -> None:
+    (saved / "series.parquet").write_bytes(b"PAR1 and no more")
+    with pytest.raises(ssdlab.ConfigError, match=r"series\.parquet: cannot be read as Parquet: .*; copy it"):
+        ssdlab.Result.load(saved).series  # noqa: B018
+    pq.write_table(pa.table({"other": [1]}), saved / "erase_counts.parquet")
+    with pytest.raises(ssdlab.ConfigError, match=r"out: erase_counts: the Parquet files hold something else .*erases"):
+        ssdlab.Result.load(saved).erase_counts  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda found: found.update(kind="comparison"), "kind: is 'comparison', not the result of a run"),
+        (lambda found: found["version"].update(shape=0), "was saved by ssdlab .*, which this version"),
+        (lambda found: found["configuration"].pop("device.op"), "was saved by ssdlab .*, which this version"),
+        (lambda found: found["configuration"].update({"no.such": {"value": 1, "origin": "--set"}}), "was saved by"),
+        (lambda found: found.pop("result"), "is no result of ssdlab; give what --out named"),
+    ],
+)
+def test_what_this_version_does_not_understand_is_refused(
+    change: Callable[[dict[str, Any]], object], message: str, saved: Path
+) -> None:
+    path = saved / "result.json"
+    found = json.loads(path.read_text())
+    change(found)
+    path.write_text(json.dumps(found))
+    with pytest.raises(ssdlab.ConfigError, match=f"result.json: {message}"):
+        ssdlab.Result.load(saved)
+
+
+def test_where_nothing_was_saved_it_says_so(tmp_path: Path) -> None:
+    for path in (tmp_path, tmp_path / "none", tmp_path / "none.json"):
+        with pytest.raises(ssdlab.ConfigError, match="No such file or directory; give what --out named"):
+            ssdlab.Result.load(path)
+    (tmp_path / "result.json").write_text("{")
+    with pytest.raises(ssdlab.ConfigError, match=r"result\.json: is no result of ssdlab"):
+        ssdlab.Result.load(tmp_path)
