@@ -2,7 +2,6 @@
 
 use std::sync::{Arc, Mutex};
 
-use numpy::IntoPyArray;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use ssdlab_cache::{
@@ -61,12 +60,9 @@ pub fn check_cache(name: &str, changes: Vec<(String, u64)>, one_size: bool) -> P
 /// One cache asked for: policy, changes to its parameters, units of capacity.
 type Asked = (String, Vec<(String, u64)>, u64);
 
-fn choices(asked: Vec<Asked>) -> PyResult<Vec<CacheChoice>> {
-    let choice = |(name, changes, capacity): Asked| {
-        let info = policy(&name).map_err(|error| cache_error(&error))?;
-        Ok(CacheChoice { info, changes, capacity })
-    };
-    asked.into_iter().map(choice).collect()
+fn choice((name, changes, capacity): Asked) -> PyResult<CacheChoice> {
+    let info = policy(&name).map_err(|error| cache_error(&error))?;
+    Ok(CacheChoice { info, changes, capacity })
 }
 
 /// What is kept of a trace while it passes by.
@@ -201,36 +197,33 @@ impl CacheTrace {
         self.sample.as_ref().map(|sample| sample.rate())
     }
 
-    /// Counters by name, u64, with one entry for each cache asked for, and whether that was `finished`: it was, unless
-    /// the monitor stopped it.
+    /// Counters of a cache by name. Here as below, `stopped()` is asked some twenty times a second, and None is returned
+    /// once it says something true.
     fn simulate<'py>(
         &self,
         py: Python<'py>,
-        caches: Vec<Asked>,
-        jobs: usize,
-        monitor: Option<Py<PyAny>>,
-    ) -> PyResult<Bound<'py, PyDict>> {
-        let caches = choices(caches)?;
+        cache: Asked,
+        stopped: &Bound<'py, PyAny>,
+    ) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let cache = choice(cache)?;
         let trace = self.kept(self.trace.as_ref())?;
-        let counts = watched(py, monitor, |watch| ssdlab_sim::simulate_caches(trace, caches, jobs, watch))?;
-        let columns = counters::columns(py, counts.iter().map(|counts| counts.unwrap_or_default()))?;
-        with_finished(columns, &counts)
+        let counts = watched(stopped, |watch| ssdlab_sim::simulate_cache(trace, cache, watch))?;
+        counts.map(|counts| counters::dict(py, &counts)).transpose()
     }
 
-    /// The same for write-back caches, with the pages left dirty as `dirty_pages`; `dirty_percent` of the pages may be
+    /// The same of a write-back cache, with the pages left dirty as `dirty_pages`; `dirty_percent` of the pages may be
     /// dirty.
     fn simulate_write_back<'py>(
         &self,
         py: Python<'py>,
-        caches: Vec<Asked>,
+        cache: Asked,
         dirty_percent: u32,
-        jobs: usize,
-        monitor: Option<Py<PyAny>>,
-    ) -> PyResult<Bound<'py, PyDict>> {
+        stopped: &Bound<'py, PyAny>,
+    ) -> PyResult<Option<Bound<'py, PyDict>>> {
         let Granularity::Pages { page_bytes } = self.granularity else {
             return Err(ConfigError::new_err("only pages are written back; simulate pages"));
         };
-        let caches = choices(caches)?;
+        let cache = choice(cache)?;
         let requests = self.kept(self.requests.as_ref())?;
         let options = StageOptions {
             page_bytes,
@@ -239,58 +232,39 @@ impl CacheTrace {
             background_percent: dirty_percent,
             hard_percent: dirty_percent,
         };
-        let found = watched(py, monitor, |watch| ssdlab_sim::simulate_stages(requests, options, caches, jobs, watch))?;
-        let columns = counters::columns(py, found.iter().map(|one| one.unwrap_or_default().0))?;
-        let dirty: Vec<u64> = found.iter().map(|one| one.unwrap_or_default().1).collect();
-        columns.set_item("dirty_pages", dirty.into_pyarray(py))?;
-        with_finished(columns, &found)
+        let found = watched(stopped, |watch| ssdlab_sim::simulate_stage(requests, options, cache, watch))?;
+        let Some((counts, dirty_pages)) = found else { return Ok(None) };
+        let named = counters::dict(py, &counts)?;
+        named.set_item("dirty_pages", dirty_pages)?;
+        Ok(Some(named))
     }
 
-    /// Miss ratios of caches simulated in full, with one entry for each asked for.
-    fn exact<'py>(
-        &self,
-        py: Python<'py>,
-        caches: Vec<Asked>,
-        jobs: usize,
-        monitor: Option<Py<PyAny>>,
-    ) -> PyResult<Bound<'py, PyDict>> {
-        let caches = choices(caches)?;
+    /// The point of a cache simulated in full, in a list: its miss ratios with their standard errors, and the units of
+    /// each replica's cache, which are 0 where they are exact.
+    fn exact(&self, cache: Asked, stopped: &Bound<'_, PyAny>) -> PyResult<Option<Vec<Point>>> {
+        let cache = choice(cache)?;
         let trace = self.kept(self.trace.as_ref())?;
-        point_columns(py, &watched(py, monitor, |watch| ssdlab_sim::exact_points(trace, caches, jobs, watch))?)
+        Ok(watched(stopped, |watch| ssdlab_sim::exact_point(trace, cache, watch))?.map(|one| vec![point(&one)]))
     }
 
     /// The same from the sample.
-    fn sampled<'py>(
-        &self,
-        py: Python<'py>,
-        caches: Vec<Asked>,
-        jobs: usize,
-        monitor: Option<Py<PyAny>>,
-    ) -> PyResult<Bound<'py, PyDict>> {
-        let caches = choices(caches)?;
+    fn sampled(&self, cache: Asked, stopped: &Bound<'_, PyAny>) -> PyResult<Option<Vec<Point>>> {
+        let cache = choice(cache)?;
         let sample = self.kept(self.sample.as_ref())?;
-        point_columns(py, &watched(py, monitor, |watch| ssdlab_sim::sampled_points(sample, caches, jobs, watch))?)
+        Ok(watched(stopped, |watch| ssdlab_sim::sampled_point(sample, cache, watch))?.map(|one| vec![point(&one)]))
     }
 
-    /// The same of every policy at every capacity, in one pass for each policy.
-    fn one_pass<'py>(
+    /// The points of a policy at every capacity, in one pass.
+    fn one_pass(
         &self,
-        py: Python<'py>,
-        policies: Vec<String>,
+        name: &str,
         capacities: Vec<u64>,
-        jobs: usize,
-        monitor: Option<Py<PyAny>>,
-    ) -> PyResult<Bound<'py, PyDict>> {
-        let infos = policies.iter().map(|name| policy(name)).collect::<Result<_, _>>();
-        let infos = infos.map_err(|error| cache_error(&error))?;
+        stopped: &Bound<'_, PyAny>,
+    ) -> PyResult<Option<Vec<Point>>> {
+        let info = policy(name).map_err(|error| cache_error(&error))?;
         let trace = self.kept(self.trace.as_ref())?;
-        let run = |watch: Watch<'_>| ssdlab_sim::one_pass_points(trace, infos, &capacities, jobs, watch);
-        let of_policy = |points: Option<Vec<CurvePoint>>| match points {
-            Some(points) => points.into_iter().map(Some).collect(),
-            None => vec![None; capacities.len()],
-        };
-        let points: Vec<_> = watched(py, monitor, run)?.into_iter().flat_map(of_policy).collect();
-        point_columns(py, &points)
+        let found = watched(stopped, |watch| ssdlab_sim::one_pass_points(trace, info, capacities, watch))?;
+        Ok(found.map(|points| points.iter().map(point).collect()))
     }
 }
 
@@ -300,50 +274,32 @@ impl CacheTrace {
     }
 }
 
-/// `columns` with one that tells which of `found` were finished.
-fn with_finished<'py, T>(columns: Bound<'py, PyDict>, found: &[Option<T>]) -> PyResult<Bound<'py, PyDict>> {
-    let finished: Vec<bool> = found.iter().map(Option::is_some).collect();
-    columns.set_item("finished", finished.into_pyarray(columns.py()))?;
-    Ok(columns)
+/// Miss ratio and that of units, their standard errors, and units of each replica's cache.
+type Point = (f64, f64, f64, f64, u64);
+
+fn point(point: &CurvePoint) -> Point {
+    (
+        point.miss_ratio,
+        point.unit_miss_ratio,
+        point.standard_error.unwrap_or(0.0),
+        point.unit_standard_error.unwrap_or(0.0),
+        point.scaled_capacity.unwrap_or(0),
+    )
 }
 
-/// Miss ratios with their standard errors and the units of each replica's cache, which are 0 where they are exact; and
-/// which are `finished`.
-fn point_columns<'py>(py: Python<'py>, points: &[Option<CurvePoint>]) -> PyResult<Bound<'py, PyDict>> {
-    let columns = PyDict::new(py);
-    let column = |of: fn(&CurvePoint) -> f64| {
-        points.iter().map(|point| point.as_ref().map_or(f64::NAN, of)).collect::<Vec<f64>>().into_pyarray(py)
-    };
-    columns.set_item("miss_ratio", column(|point| point.miss_ratio))?;
-    columns.set_item("unit_miss_ratio", column(|point| point.unit_miss_ratio))?;
-    columns.set_item("standard_error", column(|point| point.standard_error.unwrap_or(0.0)))?;
-    columns.set_item("unit_standard_error", column(|point| point.unit_standard_error.unwrap_or(0.0)))?;
-    let scaled: Vec<u64> =
-        points.iter().map(|point| point.and_then(|point| point.scaled_capacity).unwrap_or(0)).collect();
-    columns.set_item("scaled_units", scaled.into_pyarray(py))?;
-    with_finished(columns, points)
-}
-
-/// Runs caches with the interpreter released. `monitor("caches", done, total, 0)` is called some twenty times a second
-/// and stops those that are not finished by returning something true.
+/// Runs a cache with the interpreter released.
 fn watched<T: Send>(
-    py: Python<'_>,
-    monitor: Option<Py<PyAny>>,
+    stopped: &Bound<'_, PyAny>,
     run: impl FnOnce(Watch<'_>) -> Result<T, CacheError> + Send,
 ) -> PyResult<T> {
+    let (py, stopped) = (stopped.py(), stopped.clone().unbind());
     let mut raised = None;
-    let mut watch = |done: usize, total: usize| {
-        let answer = Python::attach(|py| {
-            py.check_signals()?;
-            monitor.as_ref().map_or(Ok(false), |monitor| monitor.call1(py, ("caches", done, total, 0))?.is_truthy(py))
-        });
-        match answer {
-            Ok(false) => Control::Continue,
-            Ok(true) => Control::Stop,
-            Err(error) => {
-                raised = Some(error);
-                Control::Stop
-            }
+    let mut watch = || match Python::attach(|py| stopped.call0(py)?.is_truthy(py)) {
+        Ok(false) => Control::Continue,
+        Ok(true) => Control::Stop,
+        Err(error) => {
+            raised = Some(error);
+            Control::Stop
         }
     };
     let found = detached(py, None, || run(&mut watch))?.map_err(|error| cache_error(&error))?;

@@ -1,14 +1,13 @@
-//! Many simulated caches over one trace, several at a time.
+//! Simulated caches over one trace.
 //!
-//! Each cache is a task of its own that only reads what all share, so results do not depend on how many run at once.
-//! The caller's watch is asked some twenty times a second whether to continue. If not, tasks end when they next check,
-//! tasks that never check are left to end by themselves, and the results are those of the tasks that were finished.
+//! A cache only reads what all share, so many can be simulated at a time. Each is a task on a thread of its own; whoever
+//! waits for it is asked some twenty times a second whether to continue. If not, the task ends when it next checks, and
+//! one that never checks is left to end by itself.
 
-use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -48,43 +47,49 @@ pub struct CurvePoint {
     pub scaled_capacity: Option<u64>,
 }
 
-/// Told how many of how many tasks are done; returns whether to continue.
-pub type Watch<'a> = &'a mut (dyn FnMut(usize, usize) -> Control + Send);
+/// Asked whether to continue.
+pub type Watch<'a> = &'a mut (dyn FnMut() -> Control + Send);
 
-type Task<T> = Box<dyn FnOnce(&AtomicBool) -> T + Send>;
-
-/// What each cache sees of the trace, in the order of `caches`; none of those that were stopped.
+/// What a cache sees of the trace; none if it was stopped.
 ///
 /// # Errors
-/// Of the first cache in order that cannot be.
-pub fn simulate_caches(
+/// If there can be no such cache.
+pub fn simulate_cache(
     trace: &Arc<AccessTrace>,
-    caches: Vec<CacheChoice>,
-    jobs: usize,
+    cache: CacheChoice,
     watch: Watch<'_>,
-) -> Result<Vec<Option<Counts>>, CacheError> {
-    let task = |cache: CacheChoice| -> Task<_> {
-        let trace = Arc::clone(trace);
-        Box::new(move |stop| simulate(&trace, &cache, stop))
-    };
-    side_by_side(caches.into_iter().map(task).collect(), jobs, watch)
+) -> Result<Option<Counts>, CacheError> {
+    let trace = Arc::clone(trace);
+    watched(
+        move |stop| {
+            let mut policy = trace.policy(cache.info, &cache.changes, cache.capacity)?;
+            let mut counts = Counts::default();
+            for batch in trace.accesses().chunks(LOOK_EVERY) {
+                if stop.load(Ordering::Relaxed) {
+                    break;
+                }
+                policy.simulate(batch, &mut counts);
+            }
+            Ok(counts)
+        },
+        watch,
+    )
 }
 
-/// What each write-back cache does with the requests, and the pages left dirty in it, in the order of `caches`; none of
-/// those that were stopped. Capacities are those of `caches`.
+/// What a write-back cache does with the requests, and the pages left dirty in it; none if it was stopped. The capacity
+/// is that of `cache`.
 ///
 /// # Errors
-/// As [`simulate_caches`].
-pub fn simulate_stages(
+/// If there can be no such cache.
+pub fn simulate_stage(
     requests: &Arc<Vec<Request>>,
     options: StageOptions,
-    caches: Vec<CacheChoice>,
-    jobs: usize,
+    cache: CacheChoice,
     watch: Watch<'_>,
-) -> Result<Vec<Option<(StageCounters, u64)>>, CacheError> {
-    let task = |cache: CacheChoice| -> Task<_> {
-        let requests = Arc::clone(requests);
-        Box::new(move |stop| {
+) -> Result<Option<(StageCounters, u64)>, CacheError> {
+    let requests = Arc::clone(requests);
+    watched(
+        move |stop| {
             let options = StageOptions { capacity_pages: cache.capacity, ..options };
             let mut stage = Stage::new(cache.info, &cache.changes, options)?;
             for batch in requests.chunks(LOOK_EVERY) {
@@ -96,38 +101,35 @@ pub fn simulate_stages(
                 }
             }
             Ok((stage.counters(), stage.dirty_pages()))
-        })
-    };
-    side_by_side(caches.into_iter().map(task).collect(), jobs, watch)
+        },
+        watch,
+    )
 }
 
-/// The miss ratio of each cache, simulated in full.
+/// The miss ratio of a cache, simulated in full; none if it was stopped.
 ///
 /// # Errors
-/// As [`simulate_caches`].
-pub fn exact_points(
+/// As [`simulate_cache`].
+pub fn exact_point(
     trace: &Arc<AccessTrace>,
-    caches: Vec<CacheChoice>,
-    jobs: usize,
+    cache: CacheChoice,
     watch: Watch<'_>,
-) -> Result<Vec<Option<CurvePoint>>, CacheError> {
-    let counts = simulate_caches(trace, caches, jobs, watch)?;
-    Ok(counts.into_iter().map(|counts| counts.map(exact)).collect())
+) -> Result<Option<CurvePoint>, CacheError> {
+    Ok(simulate_cache(trace, cache, watch)?.map(exact))
 }
 
-/// The miss ratio of each cache, estimated from a sample.
+/// The miss ratio of a cache, estimated from a sample; none if it was stopped.
 ///
 /// # Errors
-/// As [`simulate_caches`].
-pub fn sampled_points(
+/// As [`simulate_cache`].
+pub fn sampled_point(
     sample: &Arc<Sample>,
-    caches: Vec<CacheChoice>,
-    jobs: usize,
+    cache: CacheChoice,
     watch: Watch<'_>,
-) -> Result<Vec<Option<CurvePoint>>, CacheError> {
-    let task = |cache: CacheChoice| -> Task<_> {
-        let sample = Arc::clone(sample);
-        Box::new(move |_| {
+) -> Result<Option<CurvePoint>, CacheError> {
+    let sample = Arc::clone(sample);
+    watched(
+        move |_| {
             let found = sample.estimate(cache.info, &cache.changes, cache.capacity)?;
             Ok(CurvePoint {
                 miss_ratio: found.miss_ratio,
@@ -136,25 +138,25 @@ pub fn sampled_points(
                 unit_standard_error: Some(found.unit_standard_error),
                 scaled_capacity: Some(found.scaled_capacity),
             })
-        })
-    };
-    side_by_side(caches.into_iter().map(task).collect(), jobs, watch)
+        },
+        watch,
+    )
 }
 
-/// The miss ratios of caches of these capacities by each of the policies, which are stack algorithms, in one pass each.
+/// The miss ratios of caches of these capacities by a policy that is a stack algorithm, in one pass; none if it was
+/// stopped.
 ///
 /// # Errors
-/// Of the first policy in order that has no curve in one pass on this trace.
+/// If the policy has no curve in one pass on this trace.
 pub fn one_pass_points(
     trace: &Arc<AccessTrace>,
-    policies: Vec<&'static PolicyInfo>,
-    capacities: &[u64],
-    jobs: usize,
+    info: &'static PolicyInfo,
+    capacities: Vec<u64>,
     watch: Watch<'_>,
-) -> Result<Vec<Option<Vec<CurvePoint>>>, CacheError> {
-    let task = |info: &'static PolicyInfo| -> Task<_> {
-        let (trace, capacities) = (Arc::clone(trace), capacities.to_vec());
-        Box::new(move |_| {
+) -> Result<Option<Vec<CurvePoint>>, CacheError> {
+    let trace = Arc::clone(trace);
+    watched(
+        move |_| {
             let none = CacheError::NoOnePass { why: "the policy is no stack algorithm" };
             let one_pass = info.one_pass.ok_or(none)?;
             let most = capacities.iter().copied().max().unwrap_or(1);
@@ -167,9 +169,9 @@ pub fn one_pass_points(
                 exact(Counts { accesses, misses, units: accesses, missed_units: misses, ..Counts::default() })
             };
             Ok(capacities.iter().map(point).collect())
-        })
-    };
-    side_by_side(policies.into_iter().map(task).collect(), jobs, watch)
+        },
+        watch,
+    )
 }
 
 fn exact(counts: Counts) -> CurvePoint {
@@ -182,67 +184,66 @@ fn exact(counts: Counts) -> CurvePoint {
     }
 }
 
-fn simulate(trace: &AccessTrace, cache: &CacheChoice, stop: &AtomicBool) -> Result<Counts, CacheError> {
-    let mut policy = trace.policy(cache.info, &cache.changes, cache.capacity)?;
-    let mut counts = Counts::default();
-    for batch in trace.accesses().chunks(LOOK_EVERY) {
-        if stop.load(Ordering::Relaxed) {
-            break;
+/// Runs a task on a thread of its own; its result, none if it was stopped.
+fn watched<T: Send + 'static>(
+    task: impl FnOnce(&AtomicBool) -> Result<T, CacheError> + Send + 'static,
+    watch: Watch<'_>,
+) -> Result<Option<T>, CacheError> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let (sender, replies) = mpsc::channel();
+    let told = Arc::clone(&stop);
+    thread::spawn(move || {
+        let result = catch_unwind(AssertUnwindSafe(|| task(&told)));
+        // The receiver is gone if the task was stopped.
+        let _ = sender.send(result);
+    });
+    loop {
+        match replies.recv_timeout(ASK_EVERY) {
+            Ok(Ok(result)) => return result.map(Some),
+            Ok(Err(payload)) => resume_unwind(payload),
+            Err(RecvTimeoutError::Timeout) if watch() == Control::Continue => {}
+            Err(_) => {
+                stop.store(true, Ordering::Relaxed);
+                return Ok(None);
+            }
         }
-        policy.simulate(batch, &mut counts);
     }
-    Ok(counts)
 }
 
-type Reply<T> = (usize, Result<Result<T, CacheError>, Box<dyn Any + Send>>);
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// Runs tasks on up to `jobs` threads; their results in order, none of those that were stopped.
-fn side_by_side<T: Send + 'static>(
-    tasks: Vec<Task<Result<T, CacheError>>>,
-    jobs: usize,
-    watch: Watch<'_>,
-) -> Result<Vec<Option<T>>, CacheError> {
-    let total = tasks.len();
-    let shared = Arc::new((
-        tasks.into_iter().map(|task| Mutex::new(Some(task))).collect::<Vec<_>>(),
-        AtomicUsize::new(0),
-        AtomicBool::new(false),
-    ));
-    let (sender, replies) = mpsc::channel::<Reply<T>>();
-    for _ in 0..jobs.clamp(1, total.max(1)) {
-        let (shared, sender) = (Arc::clone(&shared), sender.clone());
-        thread::spawn(move || {
-            let (tasks, next, stop) = &*shared;
+    #[test]
+    fn a_task_ends_when_it_is_told() {
+        let until_stopped = |stop: &AtomicBool| {
             while !stop.load(Ordering::Relaxed) {
-                let at = next.fetch_add(1, Ordering::Relaxed);
-                let slot = tasks.get(at).map(|slot| slot.lock().unwrap_or_else(PoisonError::into_inner).take());
-                let Some(task) = slot.flatten() else { break };
-                let result = catch_unwind(AssertUnwindSafe(|| task(stop)));
-                // The receiver is gone if the tasks were stopped.
-                let _ = sender.send((at, result));
+                thread::yield_now();
             }
-        });
+            Ok(())
+        };
+        let mut asked = 0;
+        let mut twice = || {
+            asked += 1;
+            if asked < 2 { Control::Continue } else { Control::Stop }
+        };
+        assert_eq!(watched(until_stopped, &mut twice), Ok(None));
+        assert_eq!(asked, 2);
     }
-    drop(sender);
-    let mut results: Vec<Option<Result<T, CacheError>>> = (0..total).map(|_| None).collect();
-    let mut done = 0;
-    while done < total {
-        match replies.recv_timeout(ASK_EVERY) {
-            Ok((at, Ok(result))) => {
-                results[at] = Some(result);
-                done += 1;
-            }
-            Ok((_, Err(payload))) => {
-                shared.2.store(true, Ordering::Relaxed);
-                resume_unwind(payload);
-            }
-            Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => break,
-        }
-        if watch(done, total) == Control::Stop {
-            shared.2.store(true, Ordering::Relaxed);
-            break;
-        }
+
+    #[test]
+    fn one_that_never_checks_is_left() {
+        let (_never, answer) = mpsc::channel::<()>();
+        let stuck = move |_: &AtomicBool| {
+            let _ = answer.recv();
+            Ok(())
+        };
+        assert_eq!(watched(stuck, &mut || Control::Stop), Ok(None));
     }
-    results.into_iter().map(Option::transpose).collect()
+
+    #[test]
+    #[should_panic(expected = "a defect")]
+    fn a_panic_is_that_of_the_caller() {
+        let _ = watched(|_| -> Result<(), CacheError> { panic!("a defect") }, &mut || Control::Continue);
+    }
 }

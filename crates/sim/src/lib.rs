@@ -36,7 +36,7 @@ pub mod setup;
 mod state;
 
 pub use caches::{
-    CacheChoice, CurvePoint, Watch, exact_points, one_pass_points, sampled_points, simulate_caches, simulate_stages,
+    CacheChoice, CurvePoint, Watch, exact_point, one_pass_points, sampled_point, simulate_cache, simulate_stage,
 };
 pub use drive::buffer::BufferCounters;
 pub use host::block::BlockSummary;

@@ -8,7 +8,7 @@ use ssdlab_cache::{AccessTrace, Granularity, POLICIES, PageSizes, Trims, WriteMo
 use ssdlab_core::Nanos;
 use ssdlab_sim::{
     CacheChoice, CacheOptions, Clock, CompressedOptions, Control, MOST_PARAMETERS, Setup, one_pass_points, run,
-    simulate_caches,
+    simulate_cache,
 };
 use ssdlab_testkit::drives::on_any_drive;
 use ssdlab_testkit::strategies::{requests, setups};
@@ -118,34 +118,24 @@ fn choices() -> Vec<CacheChoice> {
 }
 
 #[test]
-fn caches_side_by_side_are_those_one_by_one() {
+fn a_watched_cache_is_one_alone() {
     let trace = trace();
+    let go_on = &mut || Control::Continue;
     let alone: Vec<_> =
         choices().iter().map(|cache| trace.simulate(cache.info, &[], cache.capacity).expect("possible")).collect();
-    for jobs in [1, 3, 100] {
-        let found = simulate_caches(&trace, choices(), jobs, &mut |_, _| Control::Continue);
-        assert_eq!(found, Ok(alone.iter().copied().map(Some).collect::<Vec<_>>()));
+    for (cache, alone) in choices().into_iter().zip(&alone) {
+        assert_eq!(simulate_cache(&trace, cache, go_on), Ok(Some(*alone)));
     }
-    let curve =
-        one_pass_points(&trace, vec![policy("lru").expect("lru")], &[1, 10, 100], 1, &mut |_, _| Control::Continue);
+    let curve = one_pass_points(&trace, policy("lru").expect("lru"), vec![1, 10, 100], go_on);
     let lru = choices().iter().position(|cache| cache.info.name == "lru").expect("lru");
-    let curve = curve.expect("a stack").remove(0).expect("not stopped");
+    let curve = curve.expect("a stack").expect("not stopped");
     let ratios: Vec<f64> = curve.iter().map(|one| one.miss_ratio).collect();
     assert_eq!(ratios, alone[lru..lru + 3].iter().map(ssdlab_cache::Counts::miss_ratio).collect::<Vec<_>>());
 }
 
 #[test]
-fn who_watches_can_stop_and_the_first_error_is_told() {
-    assert_eq!(simulate_caches(&trace(), Vec::new(), 2, &mut |_, _| Control::Stop), Ok(Vec::new()));
-    let all = simulate_caches(&trace(), choices(), 1, &mut |_, _| Control::Continue).expect("they can be");
-    let stop_at_one = &mut |done, _| if done < 1 { Control::Continue } else { Control::Stop };
-    let some = simulate_caches(&trace(), choices(), 1, stop_at_one).expect("they can be");
-    assert_eq!((some[0], some.len()), (all[0], all.len()));
-    // One at a time is under way when it is told to stop.
-    assert!(some.iter().flatten().count() < some.len() && all.iter().all(Option::is_some));
-    let mut wrong = choices();
-    wrong[4].capacity = 0;
-    wrong[7].changes = vec![("nothing".into(), 1)];
-    let error = simulate_caches(&trace(), wrong, 2, &mut |_, _| Control::Continue).expect_err("no capacity");
+fn what_can_be_no_cache_is_an_error() {
+    let none = CacheChoice { capacity: 0, ..choices().remove(4) };
+    let error = simulate_cache(&trace(), none, &mut || Control::Continue).expect_err("no capacity");
     assert_eq!(error, ssdlab_cache::CacheError::NoCapacity);
 }

@@ -6,8 +6,9 @@
 """
 
 import os
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, TypeVar
 
 from ssdlab import _ssdlab
 from ssdlab._ssdlab import ConfigError, TraceError
@@ -15,6 +16,7 @@ from ssdlab.analyse.cache.policies import PAGE, Asked, Items, read_items, read_p
 from ssdlab.analyse.cache.result import CacheSimulation, MissRatioCurves
 from ssdlab.analyse.cache.sizes import read_sizes
 from ssdlab.analyse.finished import finished_part
+from ssdlab.analyse.tasks import Tasks
 from ssdlab.lazy import np
 from ssdlab.model.requests import Monitor
 from ssdlab.model.trace_file import Given, TraceFile, source_of
@@ -27,6 +29,20 @@ MOST_JOBS = 1024
 
 CURVE_SIZES = 12
 """Sizes of a curve unless others are asked for: the footprint, halved again and again."""
+
+POINT = [
+    ("miss_ratio", "f8"),
+    ("unit_miss_ratio", "f8"),
+    ("standard_error", "f8"),
+    ("unit_standard_error", "f8"),
+    ("scaled_units", "u8"),
+]
+"""What of a point of a curve the extension tells."""
+
+Stopped = Callable[[], bool]
+"""Whether a cache is to end."""
+
+T = TypeVar("T")
 
 
 def _gather(trace: Given, items: Items, gathered: "_ssdlab.CacheTrace", monitor: Monitor | None) -> dict[str, Any]:
@@ -50,8 +66,17 @@ def _jobs(jobs: int | None) -> int:
     return jobs or os.cpu_count() or 1
 
 
-def _cells(asked: Sequence[Asked], capacities: Sequence[int]) -> list[tuple[str, list[tuple[str, int]], int]]:
-    return [(one.name, one.changes, capacity) for one in asked for capacity in capacities]
+def _side_by_side(works: Sequence[Callable[[Stopped], T | None]], jobs: int, monitor: Monitor | None) -> list[T | None]:
+    """What simulations of caches yield, in their order; None of those that did not come to their end."""
+    tasks = Tasks("caches", len(works), jobs=jobs, monitor=monitor)
+
+    def one(work: Callable[[Stopped], T | None]) -> T | None:
+        found = None if tasks.stopped.is_set() else work(tasks.stopped.is_set)
+        if found is not None:
+            tasks.count()
+        return found
+
+    return tasks.run([partial(one, work) for work in works])
 
 
 def simulate(
@@ -105,16 +130,19 @@ def simulate(
     gathered = _ssdlab.CacheTrace(granularity, page, not ignore_trims, True, future, write_back, None)
     common = _gather(trace, items, gathered, monitor)
     capacities = sorted({size.of(common["footprint"][2], items) for size in parsed})
-    cells = _cells(asked, capacities)
-    counted = (
-        gathered.simulate_write_back(cells, round(100 * dirty_share), threads, monitor)
-        if write_back
-        else gathered.simulate(cells, threads, monitor)
-    )
-    rows, columns, partial = _finished(counted["finished"], len(asked), len(capacities))
-    kept = {name: _part(values, rows, columns, len(capacities)) for name, values in counted.items()}
+    percent = round(100 * dirty_share)
+    cells = [(one.name, one.changes, capacity) for one in asked for capacity in capacities]
+    works = [
+        partial(gathered.simulate_write_back, cell, percent) if write_back else partial(gathered.simulate, cell)
+        for cell in cells
+    ]
+    counts = _side_by_side(works, threads, monitor)
+    rows, columns, stopped = _finished(np.array([one is not None for one in counts]), len(asked), len(capacities))
+    at = [row * len(capacities) + column for row in rows for column in columns]
+    kept = [one for one in map(counts.__getitem__, at) if one is not None]
     return CacheSimulation(
-        counted=kept, items=items, asked=[asked[row] for row in rows], partial=partial,
+        counted={name: np.array([one[name] for one in kept], np.uint64) for name in kept[0]},
+        items=items, asked=[asked[row] for row in rows], partial=stopped,
         capacities=[capacities[column] for column in columns], **common,
     )  # fmt: skip
 
@@ -125,11 +153,6 @@ def _finished(cells: Any, rows: int, columns: int) -> tuple[list[int], list[int]
     if not kept[0]:
         raise KeyboardInterrupt("stopped while simulating caches")
     return *kept, not bool(cells.all())
-
-
-def _part(values: Any, rows: list[int], columns: list[int], width: int) -> Any:
-    """Some rows and columns of a table given cell by cell, in the same way."""
-    return values.reshape(-1, width)[np.ix_(rows, columns)].reshape(-1)
 
 
 def _refuse_write_back(items: Items, asked: Sequence[Asked], ignore_trims: bool) -> None:
@@ -196,33 +219,30 @@ def mrc(
     other = "simulated" if part is None else "sampled"
     stack = gathered.is_stack()
     methods = ["one pass" if stack and one.one_pass else other for one in asked]
-    ratios = ("miss_ratio", "unit_miss_ratio", "standard_error", "unit_standard_error")
-    types: dict[str, Any] = {**dict.fromkeys(ratios, np.float64), "scaled_units": np.uint64, "finished": np.bool_}
     shape = (len(asked), len(capacities))
-    points = {name: np.zeros(shape, kind) for name, kind in types.items()}
-    for method in dict.fromkeys(methods):
-        rows = [row for row, its in enumerate(methods) if its == method]
-        chosen = [asked[row] for row in rows]
+    works, places = [], []
+    for row, (one, method) in enumerate(zip(asked, methods, strict=True)):
         if method == "one pass":
-            found = gathered.one_pass([one.name for one in chosen], capacities, threads, monitor)
-        elif method == "sampled":
-            found = gathered.sampled(_cells(chosen, capacities), threads, monitor)
-        else:
-            found = gathered.exact(_cells(chosen, capacities), threads, monitor)
-        for name, values in points.items():
-            values[rows] = found[name].reshape(len(rows), len(capacities))
-        if not found["finished"].all():
-            break
-    finished = points.pop("finished")
-    kept_rows, columns, partial = _finished(finished, *shape)
+            works.append(partial(gathered.one_pass, one.name, capacities))
+            places.append((row, slice(None)))
+            continue
+        estimate = gathered.exact if part is None else gathered.sampled
+        for column, capacity in enumerate(capacities):
+            works.append(partial(estimate, (one.name, one.changes, capacity)))
+            places.append((row, slice(column, column + 1)))
+    points, finished = np.zeros(shape, POINT), np.zeros(shape, np.bool_)
+    for place, found in zip(places, _side_by_side(works, threads, monitor), strict=True):
+        if found is not None:
+            points[place], finished[place] = found, True
+    kept_rows, columns, stopped = _finished(finished, *shape)
     return MissRatioCurves(
         methods=[methods[row] for row in kept_rows],
-        points={name: values[np.ix_(kept_rows, columns)] for name, values in points.items()},
+        points={name: np.ascontiguousarray(points[name][np.ix_(kept_rows, columns)]) for name, _ in POINT},
         sample=gathered.sample_rate(),
         items=items,
         asked=[asked[row] for row in kept_rows],
         capacities=[capacities[column] for column in columns],
-        partial=partial,
+        partial=stopped,
         **common,
     )
 
