@@ -255,12 +255,7 @@ impl CacheTrace {
     }
 
     /// The points of a policy at every capacity, in one pass.
-    fn one_pass(
-        &self,
-        name: &str,
-        capacities: Vec<u64>,
-        stopped: &Bound<'_, PyAny>,
-    ) -> PyResult<Option<Vec<Point>>> {
+    fn one_pass(&self, name: &str, capacities: Vec<u64>, stopped: &Bound<'_, PyAny>) -> PyResult<Option<Vec<Point>>> {
         let info = policy(name).map_err(|error| cache_error(&error))?;
         let trace = self.kept(self.trace.as_ref())?;
         let found = watched(stopped, |watch| ssdlab_sim::one_pass_points(trace, info, capacities, watch))?;
