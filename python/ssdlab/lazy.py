@@ -6,8 +6,8 @@
 from importlib import import_module
 
 __all__ = [
-    "Counts", "Numbers", "distributed", "duckdb", "np", "npt", "optuna", "pa", "pd", "pl", "pq", "qmc", "room",
-    "saltelli", "sobol_analysis", "special", "sqlalchemy_pool",
+    "Counts", "Numbers", "distributed", "duckdb", "fsspec", "np", "npt", "optuna", "pa", "pd", "pl", "pq", "qmc",
+    "room", "saltelli", "sobol_analysis", "special", "sqlalchemy_pool",
 ]  # fmt: skip
 
 TYPE_CHECKING = False
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     distributed: Any
     duckdb: Any
+    fsspec: Any
     optuna: Any
     saltelli: Any
     sobol_analysis: Any
@@ -56,7 +57,7 @@ else:
     pd, pl, duckdb = _Module("pandas", "pandas"), _Module("polars", "polars"), _Module("duckdb", "duckdb")
     special, qmc = _Module("scipy.special", "study"), _Module("scipy.stats.qmc", "study")
     saltelli, sobol_analysis = _Module("SALib.sample.sobol", "study"), _Module("SALib.analyze.sobol", "study")
-    distributed = _Module("distributed", "cluster")
+    distributed, fsspec = _Module("distributed", "cluster"), _Module("fsspec", "shared")
     optuna, sqlalchemy_pool = _Module("optuna", "tune"), _Module("sqlalchemy.pool", "tune")
     Counts = Numbers = object
 

@@ -21,8 +21,8 @@ class Tasks:
         phase: What the monitor is told that is going on.
         total: What there is to count, in all.
         jobs: Tasks at a time; one per processor if None.
-        monitor: Told every tenth of a second, and when another is counted, how many were, and how many requests were
-            replayed; by one thread at a time. Something true ends those that run, and begins no more.
+        monitor: Told every tenth of a second, and when a task is done, how many were counted, and how many requests
+            were replayed; by one thread at a time. Something true ends those that run, and begins no more.
     """
 
     def __init__(self, phase: str, total: int, *, jobs: int | None = None, monitor: Monitor | None = None) -> None:
@@ -38,7 +38,6 @@ class Tasks:
         """One more is finished."""
         with self._lock:
             self.finished += 1
-        self._ask()
 
     def run(self, tasks: Sequence[Callable[[], T]]) -> list[T]:
         """What the tasks return, in their order.
@@ -58,10 +57,12 @@ class Tasks:
 
         def guarded(task: Callable[[], T]) -> T:
             try:
-                return task()
+                done = task()
+                self._ask()
             except BaseException:
                 self.stop()
                 raise
+            return done
 
         with ThreadPoolExecutor(max(1, min(self._threads, len(tasks)))) as pool:
             futures = [pool.submit(guarded, task) for task in tasks]

@@ -162,6 +162,8 @@ def writable(written: str) -> Path:
     """Fails now rather than after a long run; makes nothing, as the run may fail as well."""
     if not written:
         raise ConfigError("--out '': names no directory; name one, or leave --out out")
+    if "://" in written:
+        raise ConfigError(f"--out {text.path(written)}: only 'ssdlab sweep' writes to an address; name a directory")
     directory = Path(written)
     existing = next(path for path in (directory, *directory.absolute().parents) if path.exists())
     if not existing.is_dir():

@@ -1,7 +1,7 @@
 """`ssdlab study`."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -10,6 +10,7 @@ from ssdlab.cli.command import App
 from ssdlab.cli.output import deliver, print_json
 from ssdlab.cli.output import show as show_page
 from ssdlab.lazy import room
+from ssdlab.study.store.shared import place
 from ssdlab.study.store.study import Study
 from ssdlab.study.survey.curves import Curves
 from ssdlab.study.survey.effects import Effects
@@ -17,7 +18,12 @@ from ssdlab.study.survey.front import Front
 
 app = App()
 
-Folder = Annotated[Path, typer.Argument(metavar="PATH", help="Folder of a study, that --out of 'ssdlab sweep' named.")]
+Place = Annotated[
+    Any,
+    typer.Argument(
+        metavar="PATH", help="Folder or address of a study, that --out of 'ssdlab sweep' named.", parser=place
+    ),
+]
 Outcome = Annotated[
     str,
     options.option(
@@ -36,7 +42,7 @@ ssdlab study show studies/op --out out/op
 """
 )
 def show(
-    path: Folder,
+    path: Place,
     outcome: options.Outcomes = [],
     outcomes: Annotated[
         bool, options.option("--outcomes", "List the figures that can be outcomes instead.", options.OUTPUT)
@@ -64,7 +70,7 @@ ssdlab study plot studies/op --x device.op --by ftl.page.gc --out out/curves
 """
 )
 def plot(
-    path: Folder,
+    path: Place,
     outcome: Outcome = USUAL,
     x: Annotated[str | None, options.option("--x AXIS", "Along curves; the axis with most values if left out.")] = None,
     by: Annotated[str | None, options.option("--by AXIS", "A curve for each of its values.")] = None,
@@ -85,7 +91,7 @@ ssdlab study effects studies/screening -O latency.all.p99_ns
 """
 )
 def effects(
-    path: Folder,
+    path: Place,
     outcome: Outcome = USUAL,
     json: options.Json = False,
     out: Annotated[Path | None, options.out(Effects)] = None,
@@ -105,7 +111,7 @@ ssdlab study pareto studies/op -O write_amplification -O device.physical_bytes
 """
 )
 def pareto(
-    path: Folder,
+    path: Place,
     outcome: options.Outcomes = [],
     json: options.Json = False,
     out: Annotated[Path | None, options.out(Front)] = None,

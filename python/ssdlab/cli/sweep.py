@@ -14,6 +14,7 @@ from ssdlab.cli.output import deliver
 from ssdlab.cli.progress import watching
 from ssdlab.cli.traces import reads_trace
 from ssdlab.model.trace_file import TraceFile
+from ssdlab.study.store.shared import place
 from ssdlab.study.sweep import running
 from ssdlab.study.sweep.axes import axis
 from ssdlab.study.sweep.design import DEFAULT_SAMPLES, DESIGNS, Design
@@ -38,6 +39,12 @@ ssdlab sweep --file study.toml --out studies/mine --dry-run
 
 def _complete_design(incomplete: str) -> list[tuple[str, str]]:
     return [(name, help) for name, help in DESIGNS.items() if name.startswith(incomplete)]
+
+
+def _kept(written: str) -> Path | str:
+    """Where the study is kept."""
+    where = place(written)
+    return where if isinstance(where, str) else options.writable(str(where))
 
 
 @app.command(examples=EXAMPLES)
@@ -117,12 +124,13 @@ def sweep(
     outcome: options.Outcomes = [],
     json: options.Json = False,
     out: Annotated[
-        Path | None,
+        Any,
         options.option(
             "--out -o DIR",
-            "Folder of the study: what it holds is not run again. Nothing is kept if left out.",
+            "Folder of the study, or an address such as s3://bucket/op: what it holds is not run again. Nothing is "
+            "kept if left out.",
             options.OUTPUT,
-            parser=options.writable,
+            parser=_kept,
         ),
     ] = None,
 ) -> int:

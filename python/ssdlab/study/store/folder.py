@@ -27,22 +27,26 @@ TUNING = "tuning"
 """What of a plan says which search it is of; a sweep has none."""
 
 
-def read_plan(folder: Path) -> dict[str, Any]:
+def read_plan(folder: Path, name: object = None) -> dict[str, Any]:
     """What was asked.
+
+    Args:
+        folder: The folder.
+        name: What messages call it, if not by its path.
 
     Raises:
         ConfigError: If the folder holds no study that this version reads.
     """
-    path = folder / PLAN
+    path, name = folder / PLAN, text.path(folder if name is None else name)
     try:
         plan = json.loads(path.read_text(encoding="utf-8"))
     except (FileNotFoundError, NotADirectoryError):
-        raise ConfigError(f"{text.path(folder)}: holds no study; 'ssdlab sweep --out FOLDER' makes one") from None
+        raise ConfigError(f"{name}: holds no study; 'ssdlab sweep --out FOLDER' makes one") from None
     except ValueError:
-        raise ConfigError(f"{text.path(path)}: is not JSON; make the study again in another folder") from None
+        raise ConfigError(f"{name}: {PLAN} is not JSON; make the study again in another folder") from None
     if not isinstance(plan, dict) or plan.get("shape") != SHAPE:
         raise ConfigError(
-            f"{text.path(folder)}: was written by a version of ssdlab that keeps studies in another shape; read it "
+            f"{name}: was written by a version of ssdlab that keeps studies in another shape; read it "
             "with that version, or make the study again in another folder"
         )
     return plan

@@ -10,6 +10,7 @@ from ssdlab._ssdlab import ConfigError
 from ssdlab.lazy import duckdb, pa, pd, pl
 from ssdlab.model.finding import Contents, Finding, Plot
 from ssdlab.study.store.folder import points_of, read_plan, records_of
+from ssdlab.study.store.shared import reading
 from ssdlab.study.store.table import KEY, SEED, Point, Record, dataset
 from ssdlab.study.survey import curves, effects, front, indices
 from ssdlab.study.survey.outcome import USUAL, Outcome, PointValues, estimate
@@ -41,13 +42,14 @@ class Study(Finding):
         shares of 1 or events per second."""
 
     @classmethod
-    def read(cls, folder: Path) -> "Study":
-        """The study in a folder.
+    def read(cls, where: Path | str) -> "Study":
+        """The study in a folder, or at an address such as `s3://bucket/op`.
 
         Raises:
-            ConfigError: If the folder holds none that this version reads.
+            ConfigError: If there is none that this version reads.
         """
-        return cls(read_plan(folder), records_of(folder))
+        with reading(where) as folder:
+            return cls(read_plan(folder, where), records_of(folder))
 
     @property
     def asked(self) -> int:

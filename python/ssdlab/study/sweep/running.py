@@ -16,6 +16,7 @@ from ssdlab.model.requests import Monitor
 from ssdlab.model.trace_file import Given, TraceFile, source_of
 from ssdlab.study.executor import Executor
 from ssdlab.study.store.folder import Store
+from ssdlab.study.store.shared import place, reading, writing
 from ssdlab.study.store.study import Study
 from ssdlab.study.sweep.axes import Axis, Condition, Values, axis, distinct, of
 from ssdlab.study.sweep.design import Design
@@ -61,7 +62,8 @@ def sweep(
             the command line and of mappings, whose keys are linked. Beside settings, `trace` and `preset`.
         config: The configuration that points are laid on; the defaults if left out.
         trace: What all replay; their own workloads if None.
-        out: Folder of the study. Runs that it holds are not run again. Nothing is kept if left out.
+        out: Folder of the study, or an address in storage that fsspec reaches, such as `s3://bucket/op`. Runs that it
+            holds are not run again. Nothing is kept if left out.
         design: `grid`, `random`, `latin-hypercube`, `sobol`, `one-at-a-time`, `factorial` or `saltelli`.
         samples: Points of the designs that draw or fill; 64 if left out.
         resolution: 3, 4 or 5, of a fractional factorial; all combinations if left out.
@@ -84,9 +86,9 @@ def sweep(
         axes, config, trace, design=Design(design, samples, resolution, seed), without=without, seeds=seeds,
         outcomes=outcomes,
     )  # fmt: skip
-    folder = None if out is None else Path(out)
+    where = None if out is None else place(os.fspath(out))
     with following(monitor) as shown:
-        return run(plan(asked, many=True), folder, jobs=jobs, cluster=cluster, retry=retry, monitor=shown)
+        return run(plan(asked, many=True), where, jobs=jobs, cluster=cluster, retry=retry, monitor=shown)
 
 
 def question(
@@ -151,23 +153,27 @@ class Planned(Protocol):
 
 def run(
     planned: Planned,
-    folder: Path | None,
+    where: Path | str | None,
     *,
     jobs: int | None,
     cluster: str | None,
     retry: bool = False,
     monitor: Monitor | None = None,
 ) -> Study:
-    """Runs what of a plan a folder does not hold; in one that is removed afterwards if it is None.
+    """Runs what of a plan a folder, or an address, does not hold; in a folder that is removed afterwards if it is None.
 
     Raises:
         ConfigError: As `sweep`.
         OSError: As `sweep`.
     """
-    if folder is None:
+    if where is None:
         with tempfile.TemporaryDirectory(prefix="ssdlab-study-") as made:
             return run(planned, Path(made), jobs=jobs, cluster=cluster, monitor=monitor)
-    with workers(jobs, cluster) as crew, Store(folder) as store:
+    if isinstance(where, str):
+        with writing(where) as shared:
+            watch = shared.watched(monitor)
+            return run(planned, shared.folder, jobs=jobs, cluster=cluster, retry=retry, monitor=watch)
+    with workers(jobs, cluster) as crew, Store(where) as store:
         if retry:
             store.forget_failures([*planned.runs])
         left = [one for key, one in planned.runs.items() if key not in store.records]
@@ -190,24 +196,26 @@ def run(
 
 
 def open_study(path: str | os.PathLike[str]) -> Study:
-    """A study from its folder; what it holds so far, if it is still being written.
+    """A study from its folder, or from its address; what it holds so far, if it is still being written.
 
     Raises:
-        ConfigError: If the folder holds no study that this version reads.
+        ConfigError: If there is no study that this version reads.
     """
-    return Study.read(Path(path))
+    return Study.read(place(os.fspath(path)))
 
 
-def preview(planned: Plan, folder: Path | None, *, jobs: int | None) -> Preview:
+def preview(planned: Plan, where: Path | str | None, *, jobs: int | None) -> Preview:
     """What a plan would run, with times from pilot runs, which are not kept.
 
     Raises:
         ConfigError: If the folder holds something else than a study of this program.
     """
     done: set[str] = set()
-    if folder is not None and folder.exists():
-        with Store(folder) as store:
-            done = {*store.records}
+    if where is not None:
+        with reading(where) as folder:
+            if folder.exists():
+                with Store(folder) as store:
+                    done = {*store.records}
     left = [one for key, one in planned.runs.items() if key not in done]
     at_a_time = jobs or os.cpu_count() or 1
     pilots = [*{one.key: one for one in (left[0], left[len(left) // 2], left[-1])}.values()] if left else []
