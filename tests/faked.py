@@ -109,6 +109,14 @@ def drive(
         "queue_bin_ns": bin_ns,
         "outstanding_ns": outstanding,
         "waiting": waiting,
+        "interval_ns": 4 * bin_ns,
+        "course": {
+            (op, kind): in_halves(columns, elapsed_ns, 4 * bin_ns)
+            for op, columns in result.latency.items()
+            if op in ("read", "write")
+            for kind in ("response", "waiting")
+        },
+        "parts_ns": {},
         "gantt": gantt(rng, channels, dies, planes, operations, elapsed_ns // 2),
         "gantt_truncated": truncated,
     }
@@ -124,6 +132,19 @@ def drive(
         activity=activity,
         dispatched=None,
     )
+
+
+def in_halves(times: ssdlab.LatencyColumns, elapsed_ns: int, interval_ns: int) -> dict[str, Any]:
+    """Requests that end at the beginning and, half of each bucket, in the middle of a run."""
+    early, late = times.requests - times.requests // np.uint64(2), times.requests // np.uint64(2)
+    some = late > 0
+    middle = np.full(int(some.sum()), elapsed_ns // 2 // interval_ns, np.uint64)
+    return {
+        "interval": np.concatenate([np.zeros(len(early), np.uint64), middle]),
+        "lower_ns": np.concatenate([times.lower_ns, times.lower_ns[some]]),
+        "upper_ns": np.concatenate([times.upper_ns, times.upper_ns[some]]),
+        "requests": np.concatenate([early, late[some]]),
+    }
 
 
 def gantt(
@@ -162,6 +183,7 @@ def gantt(
     return {
         **{name: np.array(columns[n], np.uint64) for n, name in enumerate(("die", "plane", "begin_ns", "end_ns"))},
         "request": np.arange(len(bars), dtype=np.uint64),
+        "arrived_ns": np.full(len(bars), from_ns, np.uint64),
         "bus": np.array(columns[4], bool),
         "kind": columns[5],
         "cause": columns[6],

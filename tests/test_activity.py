@@ -14,7 +14,7 @@ import ssdlab
 from conftest import SMALL, SMALL_SETS, Cli
 from ssdlab.model.columns import GanttColumns
 from ssdlab.view.charts import activity as activity_plots
-from ssdlab.view.pages import quantities, remarks
+from ssdlab.view.pages import diagnosis, quantities, remarks
 from tiers import examples
 
 EVENT = {
@@ -68,6 +68,24 @@ def test_the_columns_are_those_of_the_summary(timed: ssdlab.Result) -> None:
         assert sum(parts) == pytest.approx(timed.summary["latency"][op]["mean_ns"])
 
 
+def test_intervals_add_up_to_the_run(timed: ssdlab.Result) -> None:
+    activity, response = timed.activity, timed.summary["drive"]["response"]
+    assert activity is not None and {*activity.parts_ns} == {
+        (op, part) for op in ("read", "write") for part in diagnosis.PARTS
+    }
+    for op in ("read", "write"):
+        for kind, whole in (("response", timed.latency[op]), ("waiting", activity.waiting[op])):
+            times = activity.course[op, kind]
+            assert times.interval.max() < 128 and (np.diff(times.interval.astype(np.int64)) >= 0).all()
+            lower, at = np.unique(times.lower_ns, return_inverse=True)
+            assert lower.tolist() == whole.lower_ns.tolist()
+            assert np.bincount(at, times.requests).tolist() == whole.requests.tolist()
+        of_all = {part: int(activity.parts_ns[op, part].sum()) for part in diagnosis.PARTS}
+        assert {part: sum_ns for part, sum_ns in of_all.items() if sum_ns} == response[op]["all"]["parts_ns"]
+    table = timed.activity_arrow()["parts"]
+    assert sum(table["sum_ns"].to_pylist()) == response["all"]["all"]["sum_ns"]
+
+
 def test_the_window_holds_operations_that_lie_in_it(timed: ssdlab.Result) -> None:
     assert timed.activity is not None
     gantt, drive = timed.activity.gantt, timed.summary["drive"]
@@ -76,6 +94,9 @@ def test_the_window_holds_operations_that_lie_in_it(timed: ssdlab.Result) -> Non
     assert gantt.begin_ns.min() < 22_000_000 and gantt.end_ns.min() > 20_000_000
     # Each operation was done for a request that the drive had been given; a write of the trace is a program at least.
     assert 0 < gantt.request.max() <= timed.summary["host"]["read_requests"] + timed.summary["host"]["write_requests"]
+    # A request comes before whatever is done for it, and operations of one tell the same of it.
+    assert (gantt.arrived_ns <= gantt.begin_ns).all() and (gantt.arrived_ns > 0).any()
+    assert len({*zip(gantt.request.tolist(), gantt.arrived_ns.tolist(), strict=True)}) == len({*gantt.request.tolist()})
     assert gantt.die.max() < drive["dies"] and gantt.plane.max() < drive["planes_per_die"]
     assert {*gantt.kind} <= {*activity_plots.KIND_COLOURS} and {*gantt.cause} <= {*quantities.CAUSES}
     assert {*gantt.bus.tolist()} == {True, False}
@@ -96,6 +117,8 @@ def test_files_hold_the_activity_and_go_with_it(timed: ssdlab.Result, serial: ss
         "internal": ["begin_ns", "end_ns", "busy_ns"],
         "queue": ["begin_ns", "end_ns", "outstanding_ns"],
         "waiting": ["op", "lower_ns", "upper_ns", "requests"],
+        "intervals": ["op", "time", "begin_ns", "end_ns", "lower_ns", "upper_ns", "requests"],
+        "parts": ["op", "part", "begin_ns", "end_ns", "sum_ns"],
         "gantt": [*GanttColumns._fields],
     }
     assert tables["gantt"].schema.metadata[b"truncated"] == b"false"

@@ -16,6 +16,7 @@ from ssdlab import cache
 from ssdlab.model.columns import GanttColumns, LatencyColumns
 from ssdlab.model.finding import Finding
 from ssdlab.view.chart import FORMS
+from ssdlab.view.charts.time import time_unit
 
 __all__ = ["browser"]
 
@@ -188,9 +189,8 @@ def slowly_waited(bars: GanttColumns, at: int) -> set[int]:
         return (die // channels,) if bars.bus[i] else (-1, die, int(bars.plane[i]))
 
     others = [i for i in range(len(begin)) if place(i) == place(at) and bars.request[i] != bars.request[at]]
-    if not before:
-        return {i for i in others if end[i] == begin[at]}
-    return {i for i in others if end[i] > max(before) and begin[i] < begin[at]}
+    ready = max(before, default=int(bars.arrived_ns[at]))
+    return {i for i in others if end[i] > ready and begin[i] < begin[at]}
 
 
 def test_a_picked_request_says_what_it_waited_for(explored: Callable[[Finding], Any]) -> None:
@@ -209,14 +209,20 @@ def test_a_picked_request_says_what_it_waited_for(explored: Callable[[Finding], 
     own = sorted(np.flatnonzero(bars.request == request).tolist(), key=lambda i: bars.begin_ns[i])
     rows = page.locator(".requests tbody tr")
     assert rows.count() == len(own)
-    waits = 0
+    waits, waited_at_all = 0, 0
     for row, at in enumerate(own):
         told = rows.nth(row).locator("td").last.inner_text()
+        waited = float(rows.nth(row).locator("td").nth(4).inner_text())
+        unit_ns = time_unit(int(bars.end_ns.max() - bars.begin_ns.min()))[1]
+        same = (bars.request == request) & (bars.die == bars.die[at]) & (bars.end_ns <= bars.begin_ns[at])
+        ready = int(bars.end_ns[same].max()) if same.any() else int(bars.arrived_ns[at])
+        assert waited * unit_ns == pytest.approx(int(bars.begin_ns[at]) - ready, rel=1e-3, abs=100), row
+        waited_at_all += waited > 0 and not same.any()
         blockers = slowly_waited(bars, at)
         waits += len(blockers)
         assert {f"{int(bars.request[i]):,}" for i in blockers if bars.request[i]} == {
             one.split()[1] for one in told.split("; ") if one.startswith("request")
         }, (row, told)
-    assert waits > 0 and violations(page) == []
+    assert waits > 0 and waited_at_all > 0 and violations(page) == []
     page.locator(".requests button").first.press("Enter")
     assert page.locator(".requests tbody").count() == 0

@@ -6,16 +6,20 @@ import csv
 import gzip
 import hashlib
 import io
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import ssdlab
 from browser import Opened, browser, check_for_everybody
 from ssdlab.view import explore
+from ssdlab.view.pages.diagnosis import PARTS
 
 __all__ = ["browser"]
 
@@ -73,7 +77,7 @@ def test_charts_hold_what_the_columns_hold(report: Any, result: ssdlab.Result) -
 def test_a_stretch_of_time_is_chosen_in_all_charts_at_once(report: Any, result: ssdlab.Result) -> None:
     page = report()
     together = page.evaluate("() => drawn.filter((one) => one.isOverTime).length")
-    assert together == 4 and together < page.evaluate("() => drawn.length")
+    assert together == 5 and together < page.evaluate("() => drawn.length")
     at = number_of(page, "Requests outstanding")
     page.locator(".chart").nth(at).scroll_into_view_if_needed()
     box = page.locator(".chart").nth(at).bounding_box()
@@ -90,6 +94,77 @@ def test_a_stretch_of_time_is_chosen_in_all_charts_at_once(report: Any, result: 
     page.get_by_role("button", name="Show all").nth(at).click()
     ranges = page.evaluate("() => drawn.filter((one) => one.isOverTime).map((one) => one.range())")
     assert all(one == pytest.approx([0, whole], rel=1e-5) for one in ranges)
+
+
+def slow_line(saved: pa.Table, op: str, kind: str, begin_ns: float, end_ns: float) -> dict[float, float]:
+    """How many are slower and the longest time, request by request, of the intervals that reach into a stretch."""
+    rows = [
+        row
+        for row in saved.to_pylist()
+        if (row["op"], row["time"]) == (op, kind) and row["begin_ns"] < end_ns and row["end_ns"] > begin_ns
+    ]
+    times = sorted(row["upper_ns"] - 1 for row in rows for _ in range(row["requests"]))
+    line: dict[float, float] = {}
+    for faster, longest in enumerate(times):
+        if not faster or times[faster - 1] != longest:
+            line[-math.log10((len(times) - faster) / len(times))] = longest
+    return line
+
+
+def test_percentiles_follow_the_stretch_of_time(report: Any, result: ssdlab.Result, tmp_path: Path) -> None:
+    result.save(tmp_path)
+    saved = pq.read_table(tmp_path / "activity_intervals.parquet")
+    page = report()
+    time, curve = number_of(page, "Requests outstanding"), number_of(page, "Response time by percentile")
+    lines = f"() => drawn[{curve}].chart.panels[0].marks.map(({{ name, x, y }}) => ({{ name, x, y }}))"
+    told = page.locator(".tools output").nth(curve)
+    whole = page.evaluate(lines)
+    elapsed_ns = result.summary["time"]["elapsed_ns"]
+    assert told.inner_text() == "" and [line["name"] for line in whole] == ["read", "read, waiting", "write"]
+    shown = []
+    for begin, end in ((0.31, 0.42), (0.8, 0.801), (0.0, 0.5)):
+        stretch = [begin * elapsed_ns / 1e6, end * elapsed_ns / 1e6]
+        page.evaluate(f"(stretch) => drawn[{time}].zoom(stretch)", stretch)
+        shown.append(page.evaluate(lines))
+        for line in shown[-1]:
+            op, _, waiting = line["name"].partition(", ")
+            slow = slow_line(saved, op, waiting or "response", begin * elapsed_ns, end * elapsed_ns)
+            assert len(slow) > 1 and line["x"][:-1] == pytest.approx([*slow], abs=1e-9), line["name"]
+            assert [y or 0 for y in line["y"]] == [*slow.values(), [*slow.values()][-1]]
+            # And as it is drawn.
+            points = "([at, name]) => drawn[at].plot.getModel().getSeriesByName(name)[0].getData().count()"
+            assert page.evaluate(points, [curve, line["name"]]) == len(line["x"])
+            if not waiting:
+                requests = round(1 / 10 ** -(line["x"][-1] - math.log10(2)))
+                assert f"{requests:,} {op}s" in told.inner_text()
+    assert shown[0] != shown[1] != shown[2] != whole
+    # What a window that changes its width draws anew stays that stretch.
+    page.set_viewport_size({"width": 700, "height": 900})
+    page.wait_for_function(f"() => drawn[{time}].plot.getWidth() === drawn[{time}].element.clientWidth")
+    assert page.evaluate(f"() => drawn[{time}].range()[1]") == pytest.approx(0.5 * elapsed_ns / 1e6)
+    assert page.evaluate(lines) == shown[2]
+    page.get_by_role("button", name="Show all").nth(time).click()
+    assert page.evaluate(lines) == whole and told.inner_text() == ""
+
+
+def test_parts_of_response_times_over_the_run_are_those_of_the_columns(report: Any, result: ssdlab.Result) -> None:
+    page = report()
+    chart = f"drawn[{number_of(page, 'Parts of response times over the run')}].chart"
+    panels = page.evaluate(f"() => {chart}.panels.map(({{ title, marks }}) => ({{ title, marks }}))")
+    assert result.activity is not None
+    activity = result.activity
+    for op, panel in zip(("read", "write"), panels, strict=True):
+        assert panel["title"].startswith(op)
+        times = activity.course[op, "response"]
+        count = len(activity.parts_ns[op, "own_work"])
+        requests = np.bincount(times.interval.astype(int), times.requests, minlength=count)
+        sums = {PARTS[part]: activity.parts_ns[op, part] for part in PARTS}
+        names = [mark["name"] for mark in panel["marks"]]
+        rest = np.sum([of for name, of in sums.items() if name not in names], axis=0)
+        assert len(names) > 2
+        for mark in panel["marks"]:
+            mean = [ns / n if n else 0 for ns, n in zip(sums.get(mark["name"], rest), requests, strict=True)]
+            assert mark["heights"] == pytest.approx(mean, rel=1e-5)
 
 
 def test_the_pointer_reads_a_cell_of_the_heat_map(report: Any, result: ssdlab.Result) -> None:

@@ -7,7 +7,7 @@ use ssdlab_ftl::gc;
 use ssdlab_ftl::map::ram;
 use ssdlab_ftl::page::{Allocation, PageOptions, Trigger};
 use ssdlab_ftl::{FtlChoice, placement};
-use ssdlab_nand::backend::parallel::{Done, JobKind, ParallelFlash, scheduler};
+use ssdlab_nand::backend::parallel::{Done, JobKind, ParallelFlash, Requester, scheduler};
 use ssdlab_nand::{
     Cause, Commands, Counts, FlashSink, Geometry, PageTimes, Parallelism, ProgramOrder, StripeOrder, Suspend, Timing,
 };
@@ -103,7 +103,7 @@ fn bare(setup: &Setup, depth: u32, reads: u64) -> f64 {
     let mut flash = ParallelFlash::new(&setup.geometry, &timing, drive.array(), Counts::default(), None);
     let mut rng = Rng::named(1, "bare");
     let mut read = |flash: &mut ParallelFlash, owner| {
-        flash.submit(owner, 0, JobKind::Request);
+        flash.submit(owner, Requester::default(), JobKind::Request);
         flash.read(Ppn(rng.below(setup.geometry.pages()) as u32), Cause::Host);
         flash.submitted();
     };

@@ -44,10 +44,18 @@ fn lower_bound(bucket: usize) -> u64 {
 }
 
 impl LatencyHistogram {
+    /// Number of buckets.
+    pub const BUCKETS: usize = BUCKETS;
+
     /// The bucket that a duration falls into; longer durations never fall into a lower one.
     #[inline]
     pub fn bucket(nanos: u64) -> usize {
         bucket_of(nanos)
+    }
+
+    /// Smallest value of a bucket and first value of the next one, in nanoseconds.
+    pub fn bounds(bucket: usize) -> (u64, u64) {
+        (lower_bound(bucket), if bucket + 1 < BUCKETS { lower_bound(bucket + 1) } else { u64::MAX })
     }
 
     /// Adds one duration.
@@ -132,8 +140,8 @@ impl LatencyHistogram {
         (0..BUCKETS)
             .filter(|&bucket| self.counts[bucket] > 0)
             .map(|bucket| {
-                let next = if bucket + 1 < BUCKETS { lower_bound(bucket + 1) } else { u64::MAX };
-                (lower_bound(bucket), next, self.counts[bucket])
+                let (lower, upper) = Self::bounds(bucket);
+                (lower, upper, self.counts[bucket])
             })
             .collect()
     }

@@ -1,15 +1,16 @@
 //! What a drive was doing when, as columns for Python.
 
-use numpy::{IntoPyArray, PyArray2};
+use numpy::{IntoPyArray, PyArray1, PyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use ssdlab_sim::{Activity, GanttBar};
+use ssdlab_sim::{Activity, Course, GanttBar, InInterval, PART_NAMES};
 use ssdlab_trace::Op;
 
 use crate::run::buckets;
 
 /// The fields of [`Activity`] by their names: integers, uint64 arrays (two-dimensional by die or channel, then bin),
-/// `gantt` as a dictionary of equally long columns, `waiting` like the response times of an outcome.
+/// `gantt` as a dictionary of equally long columns, `waiting` like the response times of an outcome; `interval_ns`, and by
+/// intervals of that length the columns of [`InInterval`] in `course` and the parts of response times in `parts_ns`.
 pub fn activity_columns(py: Python<'_>, activity: Activity) -> PyResult<Py<PyDict>> {
     let columns = PyDict::new(py);
     columns.set_item("die_bin_ns", activity.die_bin_ns)?;
@@ -25,9 +26,35 @@ pub fn activity_columns(py: Python<'_>, activity: Activity) -> PyResult<Py<PyDic
         waiting.set_item(op.name(), buckets(py, histogram)?)?;
     }
     columns.set_item("waiting", waiting)?;
+    course_columns(py, &columns, &activity.course)?;
     columns.set_item("gantt", gantt_columns(py, &activity.gantt)?)?;
     columns.set_item("gantt_truncated", activity.gantt_truncated)?;
     Ok(columns.unbind())
+}
+
+fn course_columns(py: Python<'_>, columns: &Bound<'_, PyDict>, course: &Course) -> PyResult<()> {
+    columns.set_item("interval_ns", course.interval_ns)?;
+    let times = PyDict::new(py);
+    for (kind, by_op) in [("response", &course.response), ("waiting", &course.waiting)] {
+        for (op, counted) in Op::ALL.iter().zip(by_op) {
+            let column = |pick: fn(&InInterval) -> u64| counted.iter().map(pick).collect::<Vec<u64>>().into_pyarray(py);
+            let of_op = PyDict::new(py);
+            of_op.set_item("interval", column(|one| one.interval))?;
+            of_op.set_item("lower_ns", column(|one| one.lower_ns))?;
+            of_op.set_item("upper_ns", column(|one| one.upper_ns))?;
+            of_op.set_item("requests", column(|one| one.requests))?;
+            times.set_item((op.name(), kind), of_op)?;
+        }
+    }
+    columns.set_item("course", times)?;
+    let parts = PyDict::new(py);
+    for (op, by_interval) in Op::ALL.iter().zip(course.parts_ns.iter().flatten()) {
+        for (number, name) in PART_NAMES.into_iter().enumerate() {
+            let sums = by_interval.iter().map(|parts| parts[number]);
+            parts.set_item((op.name(), name), PyArray1::from_iter(py, sums))?;
+        }
+    }
+    columns.set_item("parts_ns", parts)
 }
 
 fn gantt_columns<'py>(py: Python<'py>, bars: &[GanttBar]) -> PyResult<Bound<'py, PyDict>> {
@@ -38,6 +65,7 @@ fn gantt_columns<'py>(py: Python<'py>, bars: &[GanttBar]) -> PyResult<Bound<'py,
     columns.set_item("begin_ns", column(|bar| bar.begin_ns))?;
     columns.set_item("end_ns", column(|bar| bar.end_ns))?;
     columns.set_item("request", column(|bar| bar.request))?;
+    columns.set_item("arrived_ns", column(|bar| bar.arrived_ns))?;
     columns.set_item("bus", bars.iter().map(|bar| bar.bus).collect::<Vec<bool>>().into_pyarray(py))?;
     columns.set_item("kind", bars.iter().map(|bar| bar.kind).collect::<Vec<_>>())?;
     columns.set_item("cause", bars.iter().map(|bar| bar.cause).collect::<Vec<_>>())?;

@@ -19,6 +19,19 @@ class LatencyColumns(NamedTuple):
     """Requests in the bucket."""
 
 
+class IntervalColumns(NamedTuple):
+    """Histograms of times of requests by the interval in which these were complete; uint64 arrays of equal length."""
+
+    interval: "npt.NDArray[np.uint64]"
+    """Number of the interval, ascending; the first begins with measuring."""
+    lower_ns: "npt.NDArray[np.uint64]"
+    """Smallest value of the bucket, as of `LatencyColumns`, in nanoseconds; ascending within an interval."""
+    upper_ns: "npt.NDArray[np.uint64]"
+    """First value of the next bucket."""
+    requests: "npt.NDArray[np.uint64]"
+    """Requests in the bucket."""
+
+
 class LogColumns(NamedTuple):
     """Distributions of a log-block FTL during the measured phase; uint64 arrays."""
 
@@ -52,6 +65,8 @@ class GanttColumns(NamedTuple):
     request: "npt.NDArray[np.uint64]"
     """Number of the request that it was done for, among those that the drive was given, from 1 and with the warm-up; 0
     for collection ahead of need, and for what was emitted before measuring began."""
+    arrived_ns: "npt.NDArray[np.uint64]"
+    """When the drive was given that request, from the start of measuring; 0 if that was before, or there is none."""
     kind: list[str]
     """`read`, `program`, `erase` or `copyback`."""
     cause: list[str]
@@ -83,6 +98,13 @@ class ActivityColumns(NamedTuple):
     """Requests outstanding times nanoseconds: divided by the length of the bin, their mean number."""
     waiting: dict[str, LatencyColumns]
     """Histograms of the time that requests waited, by operation."""
+    interval_ns: int
+    """Length of an interval of the next two columns in nanoseconds; there are at most 128."""
+    course: "dict[tuple[str, str], IntervalColumns]"
+    """Histograms by interval, of `read` and `write`, of their `response` and `waiting` times."""
+    parts_ns: "dict[tuple[str, str], npt.NDArray[np.uint64]]"
+    """What the response times of `read` and `write` are made of: a sum for each interval, by operation and part; empty
+    unless that was found out."""
     gantt: GanttColumns
     """Operations one by one, in the window that was to be recorded; empty without one."""
     gantt_truncated: bool
@@ -92,7 +114,8 @@ class ActivityColumns(NamedTuple):
     def of(cls, columns: Mapping[str, Any]) -> "ActivityColumns":
         """From the dictionary that the extension yields."""
         waiting = {op: LatencyColumns(*histogram) for op, histogram in columns["waiting"].items()}
-        return cls(**{**columns, "waiting": waiting, "gantt": GanttColumns(**columns["gantt"])})
+        course = {of: IntervalColumns(**times) for of, times in columns["course"].items()}
+        return cls(**{**columns, "waiting": waiting, "course": course, "gantt": GanttColumns(**columns["gantt"])})
 
 
 def histograms_arrow(histograms: Mapping[str, LatencyColumns]) -> "pa.Table":
@@ -107,6 +130,39 @@ def histograms_of(table: "pa.Table") -> dict[str, LatencyColumns]:
     of = table["op"].to_numpy()
     columns = [table[name].to_numpy() for name in LatencyColumns._fields]
     return {op: LatencyColumns(*(column[of == op] for column in columns)) for op in OPS}
+
+
+def intervals_arrow(interval_ns: int, course: "Mapping[tuple[str, str], IntervalColumns]") -> "pa.Table":
+    """Histograms by interval as one table: op, time, begin_ns, end_ns, lower_ns, upper_ns, requests."""
+    return pa.concat_tables(
+        table(
+            {
+                "op": [op] * len(times.interval),
+                "time": [kind] * len(times.interval),
+                "begin_ns": times.interval * np.uint64(interval_ns),
+                "end_ns": (times.interval + np.uint64(1)) * np.uint64(interval_ns),
+                "lower_ns": times.lower_ns,
+                "upper_ns": times.upper_ns,
+                "requests": times.requests,
+            }
+        )
+        for (op, kind), times in course.items()
+    )
+
+
+def parts_arrow(interval_ns: int, parts_ns: "Mapping[tuple[str, str], npt.NDArray[np.uint64]]") -> "pa.Table":
+    """Parts of response times that are not 0, by interval, as one table: op, part, begin_ns, end_ns, sum_ns."""
+    found = [(of, sums, np.flatnonzero(sums).astype(np.uint64)) for of, sums in parts_ns.items()]
+    at = np.concatenate([np.zeros(0, np.uint64), *(at for _, _, at in found)])
+    return table(
+        {
+            "op": [op for (op, _), _, at in found for _ in at],
+            "part": [part for (_, part), _, at in found for _ in at],
+            "begin_ns": at * np.uint64(interval_ns),
+            "end_ns": (at + np.uint64(1)) * np.uint64(interval_ns),
+            "sum_ns": np.concatenate([np.zeros(0, np.uint64), *(sums[at] for _, sums, at in found)]),
+        }
+    )
 
 
 def bins_arrow(bin_ns: int, sums: "npt.NDArray[np.uint64]", value: str, row: str | None = None) -> "pa.Table":

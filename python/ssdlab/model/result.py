@@ -14,6 +14,8 @@ from ssdlab.model.columns import (
     LogColumns,
     bins_arrow,
     histograms_arrow,
+    intervals_arrow,
+    parts_arrow,
 )
 from ssdlab.model.config import Config
 from ssdlab.model.diagnosis import Diagnosis
@@ -178,6 +180,8 @@ class Result(Finding):
 
         `dies`: die, begin_ns, end_ns, busy_ns; `channels`: channel, begin_ns, end_ns, busy_ns; `internal`: begin_ns,
         end_ns, busy_ns; `queue`: begin_ns, end_ns, outstanding_ns; `waiting`: op, lower_ns, upper_ns, requests;
+        `intervals`: op, time, begin_ns, end_ns, lower_ns, upper_ns, requests; `parts`: op, part, begin_ns, end_ns,
+        sum_ns;
         `gantt`: the columns of `GanttColumns`, with `truncated` in the metadata of the schema.
         """
         activity = self.activity
@@ -190,6 +194,8 @@ class Result(Finding):
             "internal": bins_arrow(activity.internal_bin_ns, activity.internal_busy_ns, "busy_ns"),
             "queue": bins_arrow(activity.queue_bin_ns, activity.outstanding_ns, "outstanding_ns"),
             "waiting": histograms_arrow(activity.waiting),
+            "intervals": intervals_arrow(activity.interval_ns, activity.course),
+            "parts": parts_arrow(activity.interval_ns, activity.parts_ns),
             "gantt": table(activity.gantt._asdict(), truncated),
         }
 
@@ -210,6 +216,7 @@ class Result(Finding):
     plot_erase_counts = Plot("result.erase_counts")
     plot_latency = Plot("latency.histogram")
     plot_latency_percentiles = Plot("latency.percentiles")
+    plot_response_parts = Plot("latency.parts")
     plot_response_time = Plot("latency.response_time")
     plot_reclaim_cost = Plot("log.reclaim_cost")
     plot_associativity = Plot("log.associativity")

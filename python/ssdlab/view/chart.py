@@ -53,6 +53,24 @@ class Axis:
 
 
 @dataclass(frozen=True)
+class Intervals:
+    """Histograms of times by intervals of simulated time, of which a page draws the stretch that is chosen."""
+
+    edges: Numbers
+    """Of the intervals, on the axis of simulated time."""
+    unit: str
+    """Of these."""
+    first: Counts
+    """Where the entries of each interval begin; behind these, where the last ends."""
+    longest: Counts
+    """The longest time of each bucket, in ns."""
+    bucket: Counts
+    """Of each entry."""
+    requests: Counts
+    """Of each entry."""
+
+
+@dataclass(frozen=True)
 class Line:
     """Points in a line, which is broken where `y` is no number."""
 
@@ -67,6 +85,8 @@ class Line:
     """Whether a value holds until the next."""
     dots: bool = False
     """Whether each point is marked."""
+    intervals: Intervals | None = None
+    """For a line by percentile, what it is drawn from while a stretch of time is chosen."""
 
 
 @dataclass(frozen=True)
@@ -205,7 +225,8 @@ class Spans:
     causes: Sequence[str] = ()
     """What each is done for."""
     ready: Numbers | None = None
-    """When the operation before of the same request was over; no number where there is none."""
+    """When the operation before of the same request was over, or else when the request came; no number for what is done
+    for none."""
 
     def only(self, chosen: "npt.NDArray[np.bool_]") -> "Spans":
         """Those of the bars that are chosen."""

@@ -12,6 +12,7 @@ use std::collections::{BTreeSet, VecDeque};
 use rustc_hash::FxHashMap;
 use ssdlab_core::counters;
 use ssdlab_ftl::WriteContext;
+use ssdlab_nand::backend::parallel::Requester;
 
 use crate::setup::drive::{FlushPolicy, WriteBuffer};
 
@@ -38,8 +39,8 @@ enum State {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Held {
     pub lpn: u32,
-    /// Number of the request that wrote it last.
-    pub request: u64,
+    /// The request that wrote it last.
+    pub requester: Requester,
     pub context: WriteContext,
     /// Whether all of it is here; otherwise the rest must be read before it is programmed.
     pub whole: bool,
@@ -84,7 +85,7 @@ impl Buffer {
     pub fn new(options: WriteBuffer) -> Self {
         let free = Held {
             lpn: 0,
-            request: 0,
+            requester: Requester::default(),
             context: WriteContext::default(),
             whole: false,
             version: 0,
@@ -143,12 +144,18 @@ impl Buffer {
     }
 
     /// Takes a page of the host.
-    pub fn accept(&mut self, lpn: u32, (request, context): (u64, WriteContext), whole: bool, version: u64) -> Accepted {
+    pub fn accept(
+        &mut self,
+        lpn: u32,
+        (requester, context): (Requester, WriteContext),
+        whole: bool,
+        version: u64,
+    ) -> Accepted {
         if let Some(&slot) = self.newest.get(&lpn) {
             let held = &mut self.slots[slot as usize];
             if held.state == State::Waiting {
                 held.whole |= whole;
-                held.request = request;
+                held.requester = requester;
                 held.context = context;
                 held.version = version;
                 self.counters.pages_overwritten += 1;
@@ -158,7 +165,7 @@ impl Buffer {
         let Some(slot) = self.free.pop() else { return Accepted::Full };
         // If an older version is being programmed, a partial write reads the rest back from flash as usual.
         self.slots[slot as usize] =
-            Held { lpn, request, context, whole, version, state: State::Waiting, number: self.accepted };
+            Held { lpn, requester, context, whole, version, state: State::Waiting, number: self.accepted };
         self.order.push_back((slot, self.accepted));
         self.unsafe_numbers.insert(self.accepted);
         self.newest.insert(lpn, slot);
@@ -238,6 +245,10 @@ impl Buffer {
 mod tests {
     use super::*;
 
+    fn by_somebody() -> (Requester, WriteContext) {
+        Default::default()
+    }
+
     fn buffer(pages: u32, flush: FlushPolicy) -> Buffer {
         Buffer::new(WriteBuffer { pages, flush, protected: false })
     }
@@ -249,20 +260,20 @@ mod tests {
     #[test]
     fn pages_wait_between_the_watermarks_and_are_overwritten_there() {
         let mut buffer = buffer(4, FlushPolicy::Watermark { high: 0.75, low: 0.25 });
-        assert_eq!(buffer.accept(7, (1, WriteContext::default()), true, 0), Accepted::Stored);
-        assert_eq!(buffer.accept(8, (1, WriteContext::default()), true, 0), Accepted::Stored);
-        assert_eq!(buffer.accept(7, (1, WriteContext::default()), true, 0), Accepted::Overwritten);
+        assert_eq!(buffer.accept(7, by_somebody(), true, 0), Accepted::Stored);
+        assert_eq!(buffer.accept(8, by_somebody(), true, 0), Accepted::Stored);
+        assert_eq!(buffer.accept(7, by_somebody(), true, 0), Accepted::Overwritten);
         assert_eq!(flushed(&mut buffer), []);
-        assert_eq!(buffer.accept(9, (1, WriteContext::default()), true, 0), Accepted::Stored);
+        assert_eq!(buffer.accept(9, by_somebody(), true, 0), Accepted::Stored);
         // Three of four are waiting: down to one, oldest first.
         let programming = flushed(&mut buffer);
         assert_eq!(programming.iter().map(|&(_, lpn)| lpn).collect::<Vec<_>>(), [7, 8]);
         // A page being programmed is not overwritten in place.
-        assert_eq!(buffer.accept(7, (1, WriteContext::default()), true, 0), Accepted::Stored);
-        assert_eq!(buffer.accept(5, (1, WriteContext::default()), true, 0), Accepted::Full);
+        assert_eq!(buffer.accept(7, by_somebody(), true, 0), Accepted::Stored);
+        assert_eq!(buffer.accept(5, by_somebody(), true, 0), Accepted::Full);
         buffer.programmed(programming[0].0);
         assert!(buffer.newest(7).is_some() && buffer.newest(8).is_some());
-        assert_eq!(buffer.accept(5, (1, WriteContext::default()), true, 0), Accepted::Stored);
+        assert_eq!(buffer.accept(5, by_somebody(), true, 0), Accepted::Stored);
         buffer.programmed(programming[1].0);
         assert!(buffer.newest(8).is_none());
     }
@@ -271,7 +282,7 @@ mod tests {
     fn a_buffer_drained_to_the_last_page_fills_up_again() {
         let mut buffer = buffer(4, FlushPolicy::Watermark { high: 0.5, low: 0.0 });
         for lpn in [1, 2, 3] {
-            buffer.accept(lpn, (1, WriteContext::default()), true, 0);
+            buffer.accept(lpn, by_somebody(), true, 0);
             let programming = flushed(&mut buffer);
             assert_eq!(programming.len(), if lpn == 2 { 2 } else { 0 });
             programming.iter().for_each(|&(slot, _)| buffer.programmed(slot));
@@ -281,10 +292,10 @@ mod tests {
     #[test]
     fn a_flush_is_over_when_all_that_came_before_is_programmed() {
         let mut buffer = buffer(4, FlushPolicy::Watermark { high: 1.0, low: 0.0 });
-        buffer.accept(1, (1, WriteContext::default()), true, 0);
-        buffer.accept(2, (1, WriteContext::default()), true, 0);
+        buffer.accept(1, by_somebody(), true, 0);
+        buffer.accept(2, by_somebody(), true, 0);
         let mark = buffer.force();
-        buffer.accept(3, (1, WriteContext::default()), true, 0);
+        buffer.accept(3, by_somebody(), true, 0);
         let programming = flushed(&mut buffer);
         assert_eq!(programming.iter().map(|&(_, lpn)| lpn).collect::<Vec<_>>(), [1, 2]);
         buffer.programmed(programming[1].0);
@@ -297,11 +308,11 @@ mod tests {
     #[test]
     fn a_trimmed_page_is_not_programmed() {
         let mut buffer = buffer(2, FlushPolicy::Watermark { high: 1.0, low: 0.0 });
-        buffer.accept(1, (1, WriteContext::default()), true, 0);
+        buffer.accept(1, by_somebody(), true, 0);
         assert!(buffer.trim(1));
         assert!(!buffer.trim(1));
-        buffer.accept(2, (1, WriteContext::default()), true, 0);
-        buffer.accept(3, (1, WriteContext::default()), true, 0);
+        buffer.accept(2, by_somebody(), true, 0);
+        buffer.accept(3, by_somebody(), true, 0);
         assert_eq!(flushed(&mut buffer).len(), 2);
         assert_eq!((buffer.counters.pages_trimmed, buffer.waiting()), (1, 0));
     }

@@ -7,7 +7,7 @@ use ssdlab_trace::{Op, Request, flag};
 use super::buffer::{Accepted, Buffer};
 use super::parts::{Parts, TimedParts};
 use super::stack::{Stack, context_of};
-use super::{BUFFERED, Flight, TimedDrive};
+use super::{BUFFERED, TimedDrive};
 use crate::check::buffer::BufferOracle;
 use crate::host::issue::Issuer;
 use crate::observe::waits::Part;
@@ -49,7 +49,7 @@ impl<P: TimedParts> TimedDrive<P> {
     pub(super) fn accept_pages(&mut self, issuer: &mut Issuer<'_>) {
         while let Some(&Stalled { flight, pages, next }) = self.stalled.front() {
             let buffer = self.buffer.as_mut().expect("writes stall before a buffer");
-            let Flight { request, number, .. } = self.flights[flight];
+            let (request, requester) = (self.flights[flight].request, self.flights[flight].requester());
             let context = context_of(&request);
             for page in next..pages.count {
                 let part = (page == 0 && pages.head) || (page + 1 == pages.count && pages.tail);
@@ -60,7 +60,7 @@ impl<P: TimedParts> TimedDrive<P> {
                     return;
                 }
                 let version = self.oracle.as_mut().map_or(0, |oracle| oracle.write(lpn));
-                let accepted = buffer.accept(lpn, (number, context), !part, version);
+                let accepted = buffer.accept(lpn, (requester, context), !part, version);
                 debug_assert_ne!(accepted, Accepted::Full, "there was room for page {lpn}");
             }
             self.stalled.pop_front();
@@ -118,7 +118,7 @@ impl<P: TimedParts> TimedDrive<P> {
             if let Some(oracle) = &mut self.oracle {
                 oracle.flush(held.lpn, held.version);
             }
-            self.stack.sinks.flash.submit(BUFFERED | slot, held.request, JobKind::BufferedPage);
+            self.stack.sinks.flash.submit(BUFFERED | slot, held.requester, JobKind::BufferedPage);
             self.stack.write(held.context, Pages { first: held.lpn, count: 1, head: !held.whole, tail: false });
             let left = self.stack.sinks.flash.submitted();
             debug_assert!(left > 0, "a page written is a page programmed");

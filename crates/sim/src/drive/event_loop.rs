@@ -2,7 +2,7 @@
 
 use ssdlab_ftl::Ftl;
 use ssdlab_nand::backend::Flash;
-use ssdlab_nand::backend::parallel::{Done, JobKind, NEVER};
+use ssdlab_nand::backend::parallel::{Done, JobKind, NEVER, Requester};
 
 use super::parts::TimedParts;
 use super::{BUFFERED, COLLECTION, HOST, TimedDrive, Until};
@@ -242,7 +242,7 @@ impl<P: TimedParts> TimedDrive<P> {
         };
         let CollectGoal { blocks, step } = goal;
         while let Some(plane) = self.uncollected.pop() {
-            self.stack.sinks.flash.submit(COLLECTION + plane, 0, JobKind::Collection);
+            self.stack.sinks.flash.submit(COLLECTION + plane, Requester::default(), JobKind::Collection);
             let worked = self.stack.ftl.background(plane, blocks, step, &mut self.stack.sinks);
             let left = self.stack.sinks.flash.submitted();
             debug_assert_eq!(worked, left > 0, "work is flash operations");

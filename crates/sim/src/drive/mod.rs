@@ -21,7 +21,7 @@ mod submission;
 use std::collections::VecDeque;
 
 use ssdlab_core::{Pages, Slab};
-use ssdlab_nand::backend::parallel::UntimedFlash;
+use ssdlab_nand::backend::parallel::{Requester, UntimedFlash};
 use ssdlab_nand::backend::{Flash, Resume};
 use ssdlab_sched::RequestId;
 use ssdlab_trace::{Request, SliceSource, Source};
@@ -86,6 +86,13 @@ struct Flight {
     origin: u32,
     /// The request of the block layer that it is; none if there is no block layer.
     block: Option<RequestId>,
+}
+
+impl Flight {
+    /// As operations name it.
+    fn requester(&self) -> Requester {
+        Requester { number: self.number, arrived_ns: self.issued_ns }
+    }
 }
 
 /// A drive and its host.
@@ -184,14 +191,14 @@ impl<P: TimedParts> TimedDrive<P> {
         let absorbed = buffer.map_or(0, |counters| counters.pages_overwritten + counters.pages_trimmed) as i64;
         let dies = self.stack.sinks.flash.die_time();
         let response = self.waits.zip(dies).map(|(waits, dies)| waits.finish(dies));
-        let (mut summary, activity) = self.meters.finish(
+        let (summary, activity) = self.meters.finish(
             &self.stack.setup.geometry,
             self.stack.sinks.flash.recorded(),
             buffer,
             self.block,
+            response,
             now_ns,
         );
-        summary.response = response;
         let buffered_pages = i64::from(held) - i64::from(self.held_at_start);
         let drive = OfDrive { summary, activity, absorbed_pages: absorbed + unwritten, buffered_pages };
         let partial = control == Control::Stop;

@@ -133,7 +133,8 @@ impl<P: TimedParts> TimedDrive<P> {
             }
             _ => {}
         }
-        self.stack.sinks.flash.submit(index, self.stack.requests, JobKind::Request);
+        let requester = self.flights[index].requester();
+        self.stack.sinks.flash.submit(index, requester, JobKind::Request);
         let (buffer, oracle) = (&mut self.buffer, &mut self.oracle);
         self.stack.take(&request, |stack, offset, end| match buffer {
             Some(buffer) => access_behind(stack, buffer, oracle, &request, offset, end),
@@ -206,11 +207,9 @@ impl<P: TimedParts> TimedDrive<P> {
         let now_ns = self.now_ns();
         self.meters.outstanding(now_ns, self.outstanding());
         let latency_ns = now_ns - issued_ns;
-        self.meters.request_done(request, now_ns, latency_ns, waited_ns);
+        let parts = self.waits.as_mut().map(|waits| waits.request_done(request.op, latency_ns));
+        self.meters.request_done(request, now_ns, latency_ns, waited_ns, parts.as_ref());
         self.measurement.request_done(&self.stack, request.op, latency_ns);
-        if let Some(waits) = &mut self.waits {
-            waits.request_done(request.op, latency_ns);
-        }
         match &mut self.cache {
             None => issuer.completed(request, now_ns),
             Some(cache) => cache.completed(origin, now_ns),

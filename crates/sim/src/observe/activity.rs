@@ -8,8 +8,9 @@ use ssdlab_trace::{Op, Request};
 
 use crate::drive::buffer::BufferCounters;
 use crate::host::block::{BlockStage, BlockSummary};
+use crate::observe::intervals::{Course, Intervals};
 use crate::observe::summary::{LatencyByOp, LatencySummary};
-use crate::observe::waits::ResponseSummary;
+use crate::observe::waits::{PARTS, ResponseSummary};
 
 /// Streams whose response times are kept apart; those that come later are reported together.
 const MOST_STREAMS: usize = 256;
@@ -132,6 +133,8 @@ pub struct GanttBar {
     /// write names what it programs, also later from the write buffer, and what had to be collected or loaded for that.
     /// 0 for collection ahead of need, and for what was emitted before measuring began.
     pub request: u64,
+    /// When the drive was given that request, from the start of measuring; 0 if that was before, or there is none.
+    pub arrived_ns: u64,
 }
 
 /// Busy times of dies and channels, in bins of equal time from the start of measuring.
@@ -160,6 +163,8 @@ pub struct Activity {
     pub gantt_truncated: bool,
     /// Waiting times by [`Op`].
     pub waiting: [LatencyHistogram; 4],
+    /// Response and waiting times of reads and writes by intervals of time.
+    pub course: Course,
     /// The requests that the block layer gave to the drive, if they were to be kept; times from the start of measuring.
     pub dispatched: Option<Vec<Request>>,
 }
@@ -208,6 +213,7 @@ pub(crate) struct Meters {
     outstanding: u32,
     since_ns: u64,
     most_outstanding: u32,
+    intervals: Intervals,
 }
 
 impl Meters {
@@ -224,6 +230,7 @@ impl Meters {
             outstanding: 0,
             since_ns: start_ns,
             most_outstanding: 0,
+            intervals: Intervals::new(start_ns),
         }
     }
 
@@ -237,7 +244,15 @@ impl Meters {
     }
 
     #[inline]
-    pub fn request_done(&mut self, request: &Request, now_ns: u64, latency_ns: u64, waited_ns: u64) {
+    pub fn request_done(
+        &mut self,
+        request: &Request,
+        now_ns: u64,
+        latency_ns: u64,
+        waited_ns: u64,
+        parts: Option<&[u64; PARTS]>,
+    ) {
+        self.intervals.request_done(request.op, now_ns, latency_ns, waited_ns, parts);
         self.waiting[request.op as usize].record(waited_ns);
         self.service[request.op as usize].record(latency_ns - waited_ns);
         if matches!(request.op, Op::Read | Op::Write) {
@@ -274,6 +289,7 @@ impl Meters {
         record: &Record,
         buffer: Option<BufferCounters>,
         block: Option<BlockStage>,
+        response: Option<ResponseSummary>,
         now_ns: u64,
     ) -> (DriveSummary, Activity) {
         let (block, dispatched) = block.map(BlockStage::finish).unzip();
@@ -289,6 +305,7 @@ impl Meters {
             |bins: &Bins| -> u128 { (0..bins.rows()).flat_map(|row| bins.row(row)).map(|&sum| u128::from(sum)).sum() };
         let cells_ns = total(&record.cells);
         let parallelism = geometry.parallelism;
+        let course = self.intervals.finish(response.is_some());
         let summary = DriveSummary {
             channels: parallelism.channels,
             dies: parallelism.dies(),
@@ -307,7 +324,7 @@ impl Meters {
             fairness: self.fairness(),
             block,
             buffer,
-            response: None,
+            response,
         };
         let rows = |bins: &Bins| (0..bins.rows()).map(|row| bins.row(row).to_vec()).collect();
         let kind = |kind: Kind| match kind {
@@ -324,7 +341,8 @@ impl Meters {
             end_ns: bar.end_ns,
             kind: kind(bar.kind),
             cause: bar.cause.name(),
-            request: bar.request,
+            request: bar.requester.number,
+            arrived_ns: bar.requester.arrived_ns,
         });
         let activity = Activity {
             die_bin_ns: record.cells.bin_ns(),
@@ -338,6 +356,7 @@ impl Meters {
             gantt: gantt.collect(),
             gantt_truncated: record.truncated,
             waiting: self.waiting,
+            course,
             dispatched: dispatched.flatten(),
         };
         (summary, activity)

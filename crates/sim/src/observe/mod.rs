@@ -2,6 +2,7 @@
 
 pub(crate) mod activity;
 pub(crate) mod diagnosis;
+pub(crate) mod intervals;
 pub(crate) mod lifetime;
 pub(crate) mod log;
 pub(crate) mod map;

@@ -210,14 +210,15 @@ impl Waits {
     }
 
     /// A request of the host is complete with the one that left the drive last. Before that entered the drive, it was in
-    /// the block layer.
-    pub fn request_done(&mut self, op: Op, latency_ns: u64) {
+    /// the block layer. Returns what its response time is made of.
+    pub fn request_done(&mut self, op: Op, latency_ns: u64) -> [u64; PARTS] {
         let mut parts = self.left.parts;
         parts[Part::HostQueue as usize] += latency_ns - parts.iter().sum::<u64>();
         let kept = self.kept[op as usize].bucket(LatencyHistogram::bucket(latency_ns));
         kept.requests += 1;
         kept.sum_ns += u128::from(latency_ns);
         kept.parts_ns.iter_mut().zip(parts).for_each(|(sum, part)| *sum += u128::from(part));
+        parts
     }
 
     pub fn finish(self, dies: DieTime) -> ResponseSummary {

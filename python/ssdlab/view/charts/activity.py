@@ -128,14 +128,13 @@ def operations(bars: GanttColumns, drive: Mapping[str, Any], *, truncated: bool,
     drawn = in_lanes[first : first + OPERATIONS]
     if not drawn.size:
         return nothing("No flash operation was recorded: gantt.window says when to.", 1.6)
-    die = bars.die.astype(int)
     row, bus = np.searchsorted(lanes, lane[drawn]).astype(float), bars.bus[drawn]
     begin, end = bars.begin_ns[drawn].astype(float), bars.end_ns[drawn].astype(float)
     origin = float(begin.min())
     unit, scale = time_unit(float(end.max()) - origin)
     kind = np.array(bars.kind)[drawn]
     heights = np.where(bus, 0.5, 0.8)
-    ready = _ready(bars.request[drawn], die[drawn], begin, end)
+    ready = _ready(bars, drawn)
     cause = np.array(bars.cause)[drawn].tolist()
     internal = ~np.isin(cause, HOST_CAUSES)
     marks = []
@@ -169,12 +168,17 @@ def operations(bars: GanttColumns, drive: Mapping[str, Any], *, truncated: bool,
     return Chart([panel], 1.3 + 0.17 * len(names), "internal")
 
 
-def _ready(request: Counts, die: "npt.NDArray[np.int64]", begin: Numbers, end: Numbers) -> Numbers:
-    """When the latest operation before of the same request on the same die was over; no number where there is none."""
-    ready = np.full(len(begin), np.nan)
+def _ready(bars: GanttColumns, drawn: "npt.NDArray[np.int64]") -> Numbers:
+    """When the latest operation before of the same request on the same die was over, or else when the request came; no
+    number for what is done for none.
+    """
+    request, die, begin, end, arrived = (
+        column[drawn] for column in (bars.request, bars.die, bars.begin_ns, bars.end_ns, bars.arrived_ns)
+    )
+    ready = np.full(len(drawn), np.nan)
     for at in np.flatnonzero(request):
         before = end[(request == request[at]) & (die == die[at]) & (end <= begin[at])]
-        ready[at] = before.max() if before.size else np.nan
+        ready[at] = before.max() if before.size else arrived[at]
     return ready
 
 

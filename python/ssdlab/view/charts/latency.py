@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from ssdlab.lazy import Numbers, np
 from ssdlab.model.columns import LatencyColumns
 from ssdlab.model.result import Result
-from ssdlab.view.chart import Area, Axis, Chart, Dash, Line, Mark, Panel, nothing
-from ssdlab.view.charts.time import bin_edges, course, durations, time_axis
-from ssdlab.view.colours import AMBER, OF_OPERATION
+from ssdlab.view.chart import Area, Axis, Chart, Dash, Intervals, Line, Mark, Panel, nothing
+from ssdlab.view.charts.time import bin_edges, course, durations, time_axis, time_unit
+from ssdlab.view.colours import AMBER, GREEN, GREY, INK, OF_OPERATION, PURPLE, SKY, YELLOW
+from ssdlab.view.pages.diagnosis import PARTS
 from ssdlab.view.times import name_of_times
 
 NO_TIME = "No request took any time."
@@ -98,6 +99,67 @@ def took_time(times: LatencyColumns | None) -> bool:
     return times is not None and bool((times.upper_ns > 1).any())
 
 
+def _intervals(result: Result, op: str, kind: str) -> Intervals | None:
+    """The histograms by interval that the line of an operation is drawn from; none where they are not known."""
+    if result.activity is None:
+        return None
+    times, interval_ns = result.activity.course[op, kind], result.activity.interval_ns
+    count = -(-int(result.summary["time"]["elapsed_ns"]) // interval_ns)
+    # What is complete at the very end of the run belongs to its last interval.
+    interval = np.minimum(times.interval, count - 1)
+    longest, bucket = np.unique(times.upper_ns - np.uint64(1), return_inverse=True)
+    unit, scale = time_unit(float(result.summary["time"]["elapsed_ns"]))
+    return Intervals(
+        bin_edges(result, interval_ns, count) / scale,
+        unit,
+        np.searchsorted(interval, np.arange(count + 1)).astype(np.uint64),
+        longest,
+        bucket.astype(np.uint64),
+        times.requests,
+    )
+
+
+PARTS_SHOWN = 6
+"""Most parts with a colour of their own."""
+COLOURS_OF_OTHERS = (GREEN, PURPLE, SKY, AMBER, YELLOW, INK)
+"""Of the parts that are neither reads nor writes of the host, the largest first."""
+
+
+def parts(result: Result) -> Chart:
+    """What the response times of reads and of writes are made of, as means over intervals of simulated time."""
+    activity = result.activity
+    if activity is None or not activity.parts_ns:
+        raise ValueError('what response times are made of is known only with time = "event", unless it was left out')
+    weights = {part: sum(int(activity.parts_ns[op, part].sum()) for op in ("read", "write")) for part in PARTS}
+    named = sorted((part for part in PARTS if weights[part]), key=lambda part: -weights[part])[:PARTS_SHOWN]
+    colours = {f"host_{op}s": colour for op, colour in OF_OPERATION.items()}
+    others = [part for part in named if part not in colours]
+    colours |= dict(zip(others, COLOURS_OF_OTHERS, strict=False))
+    x, scale = time_axis(result)
+    panels = []
+    for op in ("read", "write"):
+        times = activity.course[op, "response"]
+        sums = {part: activity.parts_ns[op, part].astype(float) for part in PARTS}
+        count = len(sums["own_work"])
+        requests: Numbers = np.bincount(times.interval.astype(np.int64), times.requests, count).astype(float)
+        if not requests.any():
+            continue
+        edges = bin_edges(result, activity.interval_ns, len(requests)) / scale
+
+        def mean(sum_ns: Numbers, requests: Numbers = requests) -> Numbers:
+            return np.divide(sum_ns, requests, out=np.zeros_like(sum_ns), where=requests > 0)
+
+        marks: list[Mark] = [
+            Area(PARTS[part], edges, mean(sums[part]), colours[part], opacity=0.9, outlined=False, stacked=True)
+            for part in named
+        ]
+        rest: Numbers = np.sum([sums[part] for part in PARTS if part not in named], axis=0)
+        if rest.any():
+            marks.append(Area("the rest", edges, mean(rest), GREY, opacity=0.9, outlined=False, stacked=True))
+        panels.append(Panel(marks, x, Axis(form="duration", low=0), title=f"{op}s: mean response time"))
+    return Chart(panels, 0.8 + 2.0 * len(panels)) if panels else nothing(NO_TIME)
+
+
 def percentiles(result: Result) -> Chart:
     """Response times of reads and writes by percentile, and how long they waited where that is known.
 
@@ -115,7 +177,8 @@ def percentiles(result: Result) -> Chart:
             if times is None or not took_time(times):
                 continue
             x, y = by_percentile(times)
-            lines.append(Line(label, x, y, OF_OPERATION[op], dash=dash, step=True))
+            intervals = _intervals(result, op, "waiting" if dash == "dashed" else "response")
+            lines.append(Line(label, x, y, OF_OPERATION[op], dash=dash, step=True, intervals=intervals))
             right = max(right, float(x[-1]))
             if dash == "solid":
                 lowest = min(lowest, float(np.nanmin(y)))

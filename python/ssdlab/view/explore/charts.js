@@ -4,6 +4,9 @@ const FINE = 2;
 const drawn = [];
 
 class Drawn {
+  /** The stretch of simulated time that is chosen; of null, all of it. */
+  static stretch = null;
+
   constructor(element, chart) {
     [this.element, this.chart] = [element, chart];
     const narrow = Math.min(1, element.clientWidth / (WIDTH_INCHES * INCH));
@@ -22,6 +25,7 @@ class Drawn {
     this.plot.setOption(option(this.chart, this.height, this.element.clientWidth), { notMerge: true });
     const cursor = { type: "takeGlobalCursor", key: "dataZoomSelect", dataZoomSelectActive: true };
     this.plot.dispatchAction(cursor);
+    if (this.isOverTime && Drawn.stretch) this.zoom(Drawn.stretch);
   }
 
   get isOverTime() { return this.chart.panels[0].x.over_time; }
@@ -47,8 +51,19 @@ class Drawn {
   tellOthers() {
     if (!this.isOverTime || Drawn.telling) return;
     Drawn.telling = true;
-    for (const other of drawn) if (other !== this && other.isOverTime) other.zoom(this.range());
+    const { low, high } = this.chart.panels[0].x, [begin, end] = this.range();
+    Drawn.stretch = begin <= low && end >= high ? null : [begin, end];
+    for (const other of drawn) {
+      if (other !== this && other.isOverTime) other.zoom([begin, end]);
+      if (followers(other.chart).length) other.follow();
+    }
     Drawn.telling = false;
+  }
+
+  /** Draws the stretch of time that is chosen. */
+  follow() {
+    this.reading.textContent = follow(this.chart, Drawn.stretch);
+    this.draw();
   }
 
   get names() { return new Set(this.chart.panels.flatMap(({ marks }) => marks.map(({ name }) => name))); }

@@ -15,11 +15,10 @@ const barsOf = (chart) => chart.panels.flatMap(({ marks }) => marks.filter(({ re
     what: `${mark.name}, ${mark.causes[at]}`,
   }))));
 
-/** What kept the lane of a bar busy from when its request was ready; without an operation before, what ended just then. */
+/** What kept the lane of a bar busy from when its request was ready for it. */
 function waited(bars, bar) {
   const others = bars.filter(({ row, request }) => row === bar.row && request !== bar.request);
-  return bar.ready === null ? others.filter(({ end }) => end === bar.begin)
-    : others.filter(({ begin, end }) => end > bar.ready && begin < bar.begin);
+  return others.filter(({ begin, end }) => end > bar.ready && begin < bar.begin);
 }
 
 class Requests {
@@ -90,7 +89,7 @@ class Requests {
     const [panel] = this.one.chart.panels;
     return this.bars.filter((bar) => bar.request === request).sort((one, other) => one.begin - other.begin).map((bar) => [
       bar.what, panel.y.ticks[bar.row][1], number(bar.begin), number(bar.end - bar.begin),
-      bar.ready === null ? "not known" : number(bar.begin - bar.ready),
+      number(bar.begin - bar.ready),
       waited(this.bars, bar).map(({ request, what }) => request ? `request ${plain(request)} (${what})` : what).join("; ") || "–",
     ]);
   }

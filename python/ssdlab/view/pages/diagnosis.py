@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any
 
 from ssdlab import text
-from ssdlab.model.diagnosis import Diagnosis, Summary
+from ssdlab.model.diagnosis import Diagnosis
 from ssdlab.model.source import chosen, source_text
 from ssdlab.view.page import Page, Paragraph, Section, Table
 
@@ -331,11 +331,3 @@ def _changes(diagnosis: Diagnosis) -> Table:
     rows = [("as it is", *cells(found[0]["before"]))]
     rows += [(WHAT_IFS[one["name"]], *cells(one["after"])) for one in found if one["after"]]
     return Table(("", *(label for label, _ in columns.values())), rows, "The same requests with one thing changed")
-
-
-def of_run(summary: Summary) -> Iterator[Section]:
-    """What the report of a run says of it."""
-    response = (summary["drive"] or {}).get("response")
-    if response is None:
-        return
-    yield Section("What requests wait for", [parts_table(response)], terminal=False)

@@ -54,7 +54,7 @@ def page(result: Result) -> Page:
         remarks=remarks(result.summary, result.ingest),
         sections=[
             _headlines(result),
-            *diagnosis.of_run(result.summary),
+            *_waits(result),
             _summary(result),
             *_flash(result),
             *_merges(result),
@@ -92,6 +92,14 @@ def _summary(result: Result) -> Section:
 
 def _counted(title: str, headers: "tuple[str, ...]", rows: "list[tuple[str, list[str]]]", note: str = "") -> Table:
     return Table(("", *headers), [(name, *cells) for name, cells in rows], title, note=note)
+
+
+def _waits(result: Result) -> Iterator[Section]:
+    response = (result.summary["drive"] or {}).get("response")
+    if response is None:
+        return
+    course = Figure(partial(latency.parts, result), "Parts of response times over the run")
+    yield Section("What requests wait for", [diagnosis.parts_table(response), course], terminal=False)
 
 
 def _flash(result: Result) -> Iterator[Section]:
@@ -145,7 +153,8 @@ def _times(result: Result) -> Iterator[Section]:
                 partial(latency.percentiles, result),
                 "Response time by percentile",
                 "Where a line bends up its tail begins; where the dashed line nears it, slow requests were slow "
-                "because they waited.",
+                "because they waited. Choose a stretch of time in a figure over the run: the lines are those of the "
+                "requests that ended in it.",
             )
         )
     parts = [(name, *cells) for name, cells in waiting_times(result.summary)]

@@ -56,7 +56,7 @@ impl ParallelFlash {
             next: NONE,
         });
         if self.record.keeps_segments() {
-            self.record.emitted(index, self.submission.request);
+            self.record.emitted(index, self.submission.requester);
         }
         if let Some(waits) = &mut self.waits {
             waits.emitted(index, die, job != NONE, self.now_ns);

@@ -54,7 +54,7 @@ use ssdlab_core::{Nanos, Reciprocal, Slab};
 
 pub use agenda::NEVER;
 pub use ops::Kind;
-pub use record::{Record, Segment};
+pub use record::{Record, Requester, Segment};
 pub use timeline::Bins;
 pub use untimed::UntimedFlash;
 pub use waits::{DieTime, WAITS, Wait};
@@ -146,8 +146,8 @@ struct Channel {
 #[derive(Clone, Copy, Debug)]
 struct Submission {
     job: u32,
-    /// The request that it is for, as given to [`ParallelFlash::submit`].
-    request: u64,
+    /// As given to [`ParallelFlash::submit`].
+    requester: Requester,
     /// The latest read, and why.
     read: u32,
     read_cause: Cause,
@@ -157,8 +157,14 @@ struct Submission {
     partial: [u32; 2],
 }
 
-const NOTHING_SUBMITTED: Submission =
-    Submission { job: NONE, request: 0, read: NONE, read_cause: Cause::Host, load: NONE, partial: [NONE; 2] };
+const NOTHING_SUBMITTED: Submission = Submission {
+    job: NONE,
+    requester: Requester { number: 0, arrived_ns: 0 },
+    read: NONE,
+    read_cause: Cause::Host,
+    load: NONE,
+    partial: [NONE; 2],
+};
 
 /// A flash array in time.
 pub struct ParallelFlash {
@@ -290,12 +296,12 @@ impl ParallelFlash {
         self.now_ns = time_ns;
     }
 
-    /// Begins a job for `owner`: what is emitted until [`Self::submitted`] belongs to it. `request` is a number by which
-    /// a recording names the request of the host behind it; 0 if there is none.
-    pub fn submit(&mut self, owner: u32, request: u64, kind: JobKind) {
+    /// Begins a job for `owner`: what is emitted until [`Self::submitted`] belongs to it. A recording names
+    /// `requester` as the request of the host behind it.
+    pub fn submit(&mut self, owner: u32, requester: Requester, kind: JobKind) {
         let job = Job { left: 0, began_ns: NEVER, owner, everything: kind == JobKind::Collection };
         let index = self.jobs.insert(job);
-        self.submission = Submission { job: index, request, ..NOTHING_SUBMITTED };
+        self.submission = Submission { job: index, requester, ..NOTHING_SUBMITTED };
         if let Some(waits) = &mut self.waits {
             waits.submit(kind == JobKind::Request);
         }

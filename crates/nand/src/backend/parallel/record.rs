@@ -8,6 +8,15 @@ use crate::Cause;
 /// More operations than this are not recorded one by one.
 const MOST_SEGMENTS: usize = 200_000;
 
+/// The request of the host that an operation is emitted for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Requester {
+    /// Its number, from 1; 0 if there is none.
+    pub number: u64,
+    /// When it came.
+    pub arrived_ns: u64,
+}
+
 /// A stretch of work on one operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Segment {
@@ -25,9 +34,9 @@ pub struct Segment {
     pub kind: Kind,
     /// Why.
     pub cause: Cause,
-    /// The request of the host that it was emitted for, as given to [`super::ParallelFlash::submit`]; 0 for collection
-    /// ahead of need, and for what was emitted before recording began.
-    pub request: u64,
+    /// What it was emitted for, as given to [`super::ParallelFlash::submit`], its arrival from the start of recording;
+    /// none for collection ahead of need, and for what was emitted before recording began.
+    pub requester: Requester,
 }
 
 /// What was recorded since the start.
@@ -46,7 +55,7 @@ pub struct Record {
     pub suspensions: u64,
     window: Option<(u64, u64)>,
     /// Request of each operation under way, by its number in the queues.
-    requests: Vec<u64>,
+    requesters: Vec<Requester>,
     /// Operations of the window.
     pub segments: Vec<Segment>,
     /// Whether there were more segments than are kept.
@@ -66,7 +75,7 @@ impl Record {
                 let from = origin_ns.saturating_add(window.from.0);
                 (from, from.saturating_add(window.length.0))
             }),
-            requests: Vec::new(),
+            requesters: Vec::new(),
             segments: Vec::new(),
             truncated: false,
         }
@@ -84,12 +93,12 @@ impl Record {
 
     /// An operation was emitted for a request.
     #[cold]
-    pub(super) fn emitted(&mut self, index: u32, request: u64) {
+    pub(super) fn emitted(&mut self, index: u32, requester: Requester) {
         let index = index as usize;
-        if self.requests.len() <= index {
-            self.requests.resize(index + 1, 0);
+        if self.requesters.len() <= index {
+            self.requesters.resize(index + 1, Requester::default());
         }
-        self.requests[index] = request;
+        self.requesters[index] = requester;
     }
 
     /// Whether operations are recorded one by one.
@@ -122,6 +131,7 @@ impl Record {
             self.truncated = true;
             return;
         }
+        let requester = self.requesters.get(index as usize).copied().unwrap_or_default();
         self.segments.push(Segment {
             die,
             plane: op.plane.into(),
@@ -130,7 +140,7 @@ impl Record {
             end_ns: end_ns - self.origin_ns,
             kind: op.kind,
             cause: op.cause,
-            request: self.requests.get(index as usize).copied().unwrap_or_default(),
+            requester: Requester { arrived_ns: requester.arrived_ns.saturating_sub(self.origin_ns), ..requester },
         });
     }
 }

@@ -8,7 +8,7 @@ use ssdlab_core::{BlockId, Lpn, Nanos, Ppn, Rng};
 use super::super::die::{Cells, Command, Registers};
 use super::super::ops::{Kind, NONE};
 use super::super::scheduler::DIE_SCHEDULERS;
-use super::super::{ArrayOptions, JobKind, NEVER, ParallelFlash};
+use super::super::{ArrayOptions, JobKind, NEVER, ParallelFlash, Requester};
 use super::{WAITS, Wait};
 use crate::backend::Flash;
 use crate::{
@@ -155,7 +155,7 @@ impl World {
 
     /// Emits what `emit` does as a job.
     fn job(&mut self, owner: u32, kind: JobKind, emit: impl FnOnce(&mut Watched<'_>)) {
-        self.flash.submit(owner, 0, kind);
+        self.flash.submit(owner, Requester::default(), kind);
         let Self { flash, emitted, order, .. } = self;
         let mut watched = Watched { flash, emitted, order, job: owner, kind };
         emit(&mut watched);

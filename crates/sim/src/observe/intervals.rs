@@ -1,0 +1,231 @@
+//! Response times, waiting times and what they are made of by intervals of simulated time, so that a stretch of the run
+//! can be looked at by itself. A request counts to the interval in which it is complete.
+//!
+//! How long a run takes is not known at its start, so intervals begin short and double (pairs merge) whenever time goes
+//! beyond the last of them. The histograms are those of [`LatencyHistogram`]: all intervals add up to that of the run.
+
+use ssdlab_core::LatencyHistogram;
+use ssdlab_trace::Op;
+
+use crate::observe::waits::PARTS;
+
+/// So many that an interval is a hundredth of the run, and that a page has room for them.
+const MOST: usize = 128;
+/// Intervals begin at 2^10 ns.
+const FIRST_SHIFT: u32 = 10;
+
+/// Reads and writes, in the order of [`Op`]; other requests are not counted.
+const OPS: usize = 2;
+/// Times of one operation: of response and of waiting.
+const KINDS: usize = 2;
+
+/// What is counted in one interval.
+#[derive(Clone, Debug, Default)]
+struct Interval {
+    /// Requests by column, in ascending order; see [`column`].
+    requests: Vec<(u16, u32)>,
+    /// Sums of the parts of response times, by operation.
+    parts_ns: [[u64; PARTS]; OPS],
+}
+
+impl Interval {
+    fn merge(&mut self, later: &Self) {
+        self.requests.extend_from_slice(&later.requests);
+        self.requests.sort_unstable_by_key(|&(column, _)| column);
+        self.requests.dedup_by(|more, sum| {
+            let is_same = more.0 == sum.0;
+            sum.1 += if is_same { more.1 } else { 0 };
+            is_same
+        });
+        for (sums, more) in self.parts_ns.iter_mut().flatten().zip(later.parts_ns.iter().flatten()) {
+            *sums = sums.saturating_add(*more);
+        }
+    }
+}
+
+/// The number of a bucket among those of all histograms of an interval.
+#[inline]
+fn column(op: usize, kind: usize, bucket: usize) -> usize {
+    (op * KINDS + kind) * LatencyHistogram::BUCKETS + bucket
+}
+
+/// Counts requests as they are complete, one interval after the other.
+#[derive(Debug)]
+pub(crate) struct Intervals {
+    origin_ns: u64,
+    shift: u32,
+    /// The last is under way.
+    intervals: Vec<Interval>,
+    /// Requests of the interval under way by column, and the columns that are not 0.
+    requests: Vec<u32>,
+    used: Vec<u16>,
+}
+
+impl Intervals {
+    pub fn new(origin_ns: u64) -> Self {
+        let columns = column(OPS, 0, 0);
+        Self {
+            origin_ns,
+            shift: FIRST_SHIFT,
+            intervals: vec![Interval::default()],
+            requests: vec![0; columns],
+            used: Vec::new(),
+        }
+    }
+
+    /// A request is complete; `parts` is what its response time is made of, where that is watched.
+    #[inline]
+    pub fn request_done(&mut self, op: Op, now_ns: u64, latency_ns: u64, waited_ns: u64, parts: Option<&[u64; PARTS]>) {
+        if op as usize >= OPS {
+            return;
+        }
+        let at = (now_ns - self.origin_ns) >> self.shift;
+        if at as usize + 1 != self.intervals.len() {
+            self.begin(now_ns - self.origin_ns);
+        }
+        self.count(column(op as usize, 0, LatencyHistogram::bucket(latency_ns)));
+        self.count(column(op as usize, 1, LatencyHistogram::bucket(waited_ns)));
+        if let (Some(parts), Some(interval)) = (parts, self.intervals.last_mut()) {
+            for (sum, part) in interval.parts_ns[op as usize].iter_mut().zip(parts) {
+                *sum = sum.saturating_add(*part);
+            }
+        }
+    }
+
+    #[inline]
+    fn count(&mut self, column: usize) {
+        if self.requests[column] == 0 {
+            self.used.push(column as u16);
+        }
+        self.requests[column] += 1;
+    }
+
+    /// Ends the interval under way and begins that of `time_ns`, a time since the origin.
+    #[cold]
+    fn begin(&mut self, time_ns: u64) {
+        self.end();
+        while time_ns >> self.shift >= MOST as u64 {
+            self.shift += 1;
+            self.intervals = self
+                .intervals
+                .chunks_mut(2)
+                .map(|pair| {
+                    let mut first = std::mem::take(&mut pair[0]);
+                    if let Some(second) = pair.get(1) {
+                        first.merge(second);
+                    }
+                    first
+                })
+                .collect();
+        }
+        self.intervals.resize_with((time_ns >> self.shift) as usize + 1, Interval::default);
+    }
+
+    fn end(&mut self) {
+        self.used.sort_unstable();
+        let requests = &mut self.requests;
+        let counted = self.used.drain(..).map(|column| (column, std::mem::take(&mut requests[usize::from(column)])));
+        self.intervals.last_mut().expect("one is under way").requests = counted.collect();
+    }
+
+    /// What was counted; `watched` says whether parts were.
+    pub fn finish(&mut self, watched: bool) -> Course {
+        self.end();
+        let times = |op: usize, kind: usize| {
+            let first = column(op, kind, 0);
+            let columns = first..column(op, kind + 1, 0);
+            let counted = (0..).zip(&self.intervals).flat_map(|(number, interval)| {
+                interval.requests.iter().map(move |&(column, requests)| (number, usize::from(column), requests))
+            });
+            counted
+                .filter(|(_, column, _)| columns.contains(column))
+                .map(|(interval, column, requests)| {
+                    let (lower_ns, upper_ns) = LatencyHistogram::bounds(column - first);
+                    InInterval { interval, lower_ns, upper_ns, requests: requests.into() }
+                })
+                .collect()
+        };
+        let parts = |op: usize| self.intervals.iter().map(|interval| interval.parts_ns[op]).collect();
+        Course {
+            interval_ns: 1 << self.shift,
+            response: [times(0, 0), times(1, 0)],
+            waiting: [times(0, 1), times(1, 1)],
+            parts_ns: watched.then(|| [parts(0), parts(1)]),
+        }
+    }
+}
+
+/// Requests of one interval in one bucket of a histogram.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct InInterval {
+    /// Number of the interval, from the start of measuring.
+    pub interval: u64,
+    /// Smallest value of the bucket, in nanoseconds.
+    pub lower_ns: u64,
+    /// First value of the next one.
+    pub upper_ns: u64,
+    /// Requests.
+    pub requests: u64,
+}
+
+/// Times of reads and writes by intervals; the arrays hold reads, then writes.
+#[derive(Clone, Debug)]
+pub struct Course {
+    /// Length of an interval, in nanoseconds.
+    pub interval_ns: u64,
+    /// Response times, by interval and then by bucket.
+    pub response: [Vec<InInterval>; OPS],
+    /// Waiting times, likewise.
+    pub waiting: [Vec<InInterval>; OPS],
+    /// Sums of the parts of response times, an entry for each interval; none unless that was watched.
+    pub parts_ns: Option<[Vec<[u64; PARTS]>; OPS]>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    use ssdlab_core::Rng;
+
+    /// Against a list of all requests.
+    #[test]
+    fn each_interval_holds_the_requests_that_end_in_it() {
+        for (seed, longest_step_ns) in [(1, 10), (2, 3_000), (3, 900_000)] {
+            let mut rng = Rng::named(seed, "intervals");
+            let (mut intervals, mut all, mut now_ns) = (Intervals::new(77), Vec::new(), 77);
+            for _ in 0..3_000 {
+                now_ns += rng.below(longest_step_ns) * rng.below(2);
+                let op = Op::ALL[rng.below(4) as usize];
+                let (latency_ns, part) = (rng.below(50_000), rng.below(PARTS as u64) as usize);
+                let mut parts = [0; PARTS];
+                parts[part] = latency_ns;
+                intervals.request_done(op, now_ns, latency_ns, latency_ns / 3, Some(&parts));
+                all.push((op, now_ns - 77, latency_ns, part));
+            }
+            let course = intervals.finish(true);
+            let parts_ns = course.parts_ns.expect("watched");
+            assert!(parts_ns[0].len() <= MOST && (now_ns - 77) / course.interval_ns < MOST as u64, "seed {seed}");
+            for op in [Op::Read, Op::Write] {
+                let of_op = || all.iter().filter(|one| one.0 == op);
+                for (found, divisor) in [(&course.response, 1), (&course.waiting, 3)] {
+                    let found = &found[op as usize];
+                    assert!(found.is_sorted_by_key(|one| (one.interval, one.lower_ns)));
+                    assert_eq!(found.iter().map(|one| one.requests).sum::<u64>(), of_op().count() as u64);
+                    for one in found {
+                        let here = of_op().filter(|(_, end_ns, latency_ns, _)| {
+                            end_ns / course.interval_ns == one.interval
+                                && (one.lower_ns..one.upper_ns).contains(&(latency_ns / divisor))
+                        });
+                        assert_eq!(here.count() as u64, one.requests, "seed {seed}: {one:?}");
+                    }
+                }
+                for (interval, parts) in (0..).zip(&parts_ns[op as usize]) {
+                    for (part, &sum_ns) in parts.iter().enumerate() {
+                        let here = of_op().filter(|one| one.1 / course.interval_ns == interval && one.3 == part);
+                        assert_eq!(here.map(|one| one.2).sum::<u64>(), sum_ns, "seed {seed}");
+                    }
+                }
+            }
+        }
+    }
+}
