@@ -10,6 +10,7 @@ use crate::check::shadow::Checker;
 use crate::drive::parts::Parts;
 use crate::drive::sinks::{PartOfPage, Sinks};
 use crate::host::fit::runs;
+use crate::observe::concentration::Concentration;
 use crate::observe::log::Meter;
 use crate::observe::summary::HostCounters;
 use crate::run::error::SimError;
@@ -26,6 +27,8 @@ pub(crate) struct Stack<P: Parts> {
     /// Requests seen in any phase.
     pub requests: u64,
     pub host: HostCounters,
+    /// On how few pages writes concentrate; none unless that is to be known.
+    pub concentration: Option<Box<Concentration>>,
 }
 
 impl<P: Parts> Stack<P> {
@@ -35,7 +38,16 @@ impl<P: Parts> Stack<P> {
             Clock::Count => false,
             Clock::Serial(Timing { partial_read, .. }) | Clock::Event(Timing { partial_read, .. }, _) => partial_read,
         };
-        Self { setup: *setup, page, partial_read, ftl, sinks, requests: 0, host: HostCounters::default() }
+        Self {
+            setup: *setup,
+            page,
+            partial_read,
+            ftl,
+            sinks,
+            requests: 0,
+            host: HostCounters::default(),
+            concentration: None,
+        }
     }
 
     /// The same stack on another flash that continues from the state of this one.
@@ -43,9 +55,10 @@ impl<P: Parts> Stack<P> {
     where
         Q: Parts<Ftl = P::Ftl, Checker = P::Checker, Meter = P::Meter>,
     {
-        let Self { setup, page, partial_read, ftl, sinks, requests, host } = self;
+        let Self { setup, page, partial_read, ftl, sinks, requests, host, concentration } = self;
         let Sinks { flash: before, checker, meter } = sinks;
-        Stack { setup, page, partial_read, ftl, sinks: Sinks { flash: flash(before), checker, meter }, requests, host }
+        let sinks = Sinks { flash: flash(before), checker, meter };
+        Stack { setup, page, partial_read, ftl, sinks, requests, host, concentration }
     }
 
     /// Hints that the request will come soon.
@@ -110,6 +123,9 @@ impl<P: Parts> Stack<P> {
         }
         if tail {
             self.read_rest(Lpn(first + count - 1));
+        }
+        if let Some(concentration) = &mut self.concentration {
+            concentration.written(first, count);
         }
         self.sinks.checker.expect_write(Lpn(first), count);
         self.sinks.meter.begin_write(context.stream, Lpn(first), count);

@@ -1,7 +1,7 @@
 //! The measured phase: response times, the series, and the difference between its end and its start.
 
 use ssdlab_core::LatencyHistogram;
-use ssdlab_ftl::Ftl;
+use ssdlab_ftl::{Ftl, FtlChoice};
 use ssdlab_nand::backend::Flash;
 use ssdlab_nand::{Cause, Counts};
 use ssdlab_trace::Op;
@@ -12,6 +12,7 @@ use crate::drive::sinks::Sinks;
 use crate::drive::stack::Stack;
 use crate::host::issue::scaled;
 use crate::observe::activity::{Activity, DriveSummary};
+use crate::observe::concentration::Concentration;
 use crate::observe::lifetime::Life;
 use crate::observe::log::{Measured, Meter};
 use crate::observe::series::{Series, Tally};
@@ -74,6 +75,9 @@ impl Measurement {
     pub fn start<P: Parts>(stack: &mut Stack<P>) -> Self {
         stack.host = HostCounters::default();
         stack.sinks.meter.restart();
+        let setup = &stack.setup;
+        let is_watched = setup.watch_waits && matches!(setup.ftl, FtlChoice::Page(..));
+        stack.concentration = is_watched.then(|| Box::new(Concentration::new(setup.logical_pages)));
         Self {
             latency: Default::default(),
             arrivals_ns: None,
@@ -151,7 +155,8 @@ impl Measurement {
             measured: meter.figures(stack.host.pages_written, &|cost| flash.cost_ns(cost)),
             check: stack.sinks.checker.is_on().then_some(CheckSummary { flash_operations_checked, page_reads_checked }),
         };
-        self.outcome(&stack.setup, end, precondition, partial, drive)
+        let written_share = stack.concentration.as_ref().and_then(|concentration| concentration.share());
+        Outcome { written_share, ..self.outcome(&stack.setup, end, precondition, partial, drive) }
     }
 
     /// The figures, whatever the parts of the drive.
@@ -235,6 +240,7 @@ impl Measurement {
                 diagnosis: Vec::new(),
             },
             trace_ns: last_arrival_ns - first_arrival_ns,
+            written_share: None,
             series: self.series,
             erase_counts,
             latency: self.latency,

@@ -37,6 +37,9 @@ pub struct Outcome {
     pub summary: Summary,
     /// Between the first and the last arrival of the trace, at the speed of the replay.
     pub trace_ns: u64,
+    /// Share of the logical pages on which writes as concentrated would fall evenly; none unless [`Setup::watch_waits`] is
+    /// set, for page mapping, or with too few writes.
+    pub written_share: Option<f64>,
     /// The measured phase in epochs.
     pub series: Series,
     /// Erases of each block during the measured phase.
@@ -94,7 +97,7 @@ fn run_once(
         (Some(options), Clock::Count | Clock::Serial(_)) => run_through_cache(setup, states, options, source, monitor)?,
         _ => assemble(setup, Replaying { states, source: Replays::new(source), monitor })?,
     };
-    outcome.summary.diagnosis = diagnose(setup, &outcome.summary, outcome.trace_ns);
+    outcome.summary.diagnosis = diagnose(setup, &outcome);
     Ok(outcome)
 }
 

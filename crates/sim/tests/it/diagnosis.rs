@@ -3,7 +3,8 @@
 
 use ssdlab_core::{Nanos, Rng};
 use ssdlab_ftl::map::dftl;
-use ssdlab_ftl::{FtlChoice, log};
+use ssdlab_ftl::page::PageOptions;
+use ssdlab_ftl::{FtlChoice, log, placement};
 use ssdlab_nand::{PageTimes, Parallelism, Timing};
 use ssdlab_sim::{
     BlockOptions, Clock, DriveOptions, Finding, FlushPolicy, Front, Overwrite, Precondition, Protocol, Replay, Setup,
@@ -201,4 +202,40 @@ fn a_change_is_one_or_none() {
     let spare = |setup: &Setup| setup.geometry.pages() - u64::from(setup.logical_pages);
     assert_eq!(spare(&more), 2 * spare(&setup));
     assert!(WhatIf::Placement.applied_to(&WhatIf::Placement.applied_to(&setup).expect("shared")).is_none());
+}
+
+/// Nine of ten writes to a tenth of the pages, on one frontier: cold pages are copied again and again. With even writes, or
+/// with survivors apart, there is nothing of it.
+#[test]
+fn hot_data_mixed_with_cold_is_found() {
+    let mut setup = drive_setup(array(2, 1, 1, 1), 64, 32, 8);
+    setup.logical_pages = setup.logical_pages * 4 / 5;
+    setup.precondition = Precondition { fill: 1.0, overwrite: Overwrite::None };
+    let FtlChoice::Page(options, map) = setup.ftl else { unreachable!("page mapping") };
+    setup.ftl = FtlChoice::Page(PageOptions { placement: &placement::shared::INFO, ..options }, map);
+    let pages = u64::from(setup.logical_pages);
+    let writes = |hot_of_ten: u64| -> Vec<Request> {
+        let mut rng = Rng::named(3, "hot and cold");
+        let mut page = || match rng.below(10) < hot_of_ten {
+            true => rng.below(pages / 10),
+            false => pages / 10 + rng.below(pages - pages / 10),
+        };
+        (0..12 * pages).map(|_| at(Op::Write, page() * PAGE, PAGE as u32)).collect()
+    };
+    let (skewed, even) = (writes(9), writes(1));
+    let summary = diagnosed(&setup, &skewed);
+    let found = named(&summary, Subject::WriteAmplification, "hot_with_cold");
+    // 1 / (0.9^2 / 0.1 + 0.1^2 / 0.9) of the pages.
+    assert!((found.evidence["written_share"] * 8.111 - 1.0).abs() < 0.02, "{found:?}");
+    assert!(found.evidence["valid_share_of_victims"] >= found.evidence["valid_share_evenly"], "{found:?}");
+    without(&diagnosed(&setup, &even), "hot_with_cold");
+    // The change that it names confirms it, and takes it away.
+    assert_eq!(found.what_ifs, [WhatIf::Placement]);
+    let apart = diagnosed(&WhatIf::Placement.applied_to(&setup).expect("shared"), &skewed);
+    without(&apart, "hot_with_cold");
+    let [mixed, apart] = [&summary, &apart].map(|summary| summary.write_amplification.expect("written"));
+    assert!(apart < 0.9 * mixed && found.evidence["write_amplification_apart"] < apart, "{mixed} {apart}");
+    // Nobody has asked: nothing is counted.
+    let outcome = run(&setup, &mut SliceSource::new(&even), &mut ()).expect("runs");
+    assert_eq!(outcome.written_share, None);
 }

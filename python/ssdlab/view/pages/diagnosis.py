@@ -183,6 +183,18 @@ def _held_back(evidence: Evidence, share: float) -> _Words:
     )
 
 
+def _mixed(evidence: Evidence, share: float) -> _Words:
+    return (
+        f"write amplification: up to {_percent(share)} of what is programmed comes of hot data in the blocks of cold",
+        f"writes are as concentrated as if they fell on {_percent(evidence['written_share'])} of the pages, yet a victim "
+        f"is {_percent(evidence['valid_share_of_victims'])} valid, with even writes "
+        f"{_percent(evidence['valid_share_evenly'])}; apart, write amplification "
+        f"{text.ratio(evidence['write_amplification'])} could fall towards "
+        f"{text.ratio(evidence['write_amplification_apart'])}: --set ftl.page.survivors=own, and a victim policy that "
+        "looks at age",
+    )
+
+
 def _worn(evidence: Evidence, _share: float) -> _Words:
     return (
         "blocks wear unevenly",
@@ -234,6 +246,7 @@ OTHERS: Mapping[tuple[str, str], _Wording] = {
     ("write_amplification", "map"): _map_written,
     ("write_amplification", "partial_pages"): _partial,
     ("write_amplification", "spare_held_back"): _held_back,
+    ("write_amplification", "hot_with_cold"): _mixed,
     ("wear", "uneven_wear"): _worn,
     ("input", "never_full"): _never_full,
     ("input", "too_short"): _short,

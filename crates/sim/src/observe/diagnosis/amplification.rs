@@ -8,7 +8,7 @@ use crate::setup::Setup;
 use crate::setup::what_if::WhatIf;
 
 /// Less than this share of what is programmed, or of what it is a share of, is not worth a finding.
-const NOTEWORTHY: f64 = 0.1;
+pub(super) const NOTEWORTHY: f64 = 0.1;
 
 /// Blocks are erased evenly where none is erased so many times as often as the mean.
 const UNEVEN_WEAR: f64 = 2.0;

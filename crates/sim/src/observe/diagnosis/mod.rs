@@ -5,6 +5,7 @@
 
 mod amplification;
 mod inputs;
+mod mixing;
 mod slow;
 mod throughput;
 
@@ -12,7 +13,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::observe::summary::Summary;
+use crate::run::Outcome;
 use crate::setup::Setup;
 use crate::setup::what_if::WhatIf;
 
@@ -72,14 +73,16 @@ impl Finding {
     }
 }
 
-/// The findings of a run, the weightiest first. `trace_ns` lies between the first and the last arrival of the trace.
-pub(crate) fn diagnose(setup: &Setup, summary: &Summary, trace_ns: u64) -> Vec<Finding> {
+/// The findings of a run, the weightiest first.
+pub(crate) fn diagnose(setup: &Setup, outcome: &Outcome) -> Vec<Finding> {
+    let summary = &outcome.summary;
     let mut found = Vec::new();
     found.extend(throughput::limit(setup, summary));
     found.extend(slow::requests(summary));
     let first = found.len();
     found.extend(amplification::findings(setup, summary));
-    found.extend(inputs::findings(setup, summary, trace_ns));
+    found.extend(mixing::hot_with_cold(setup, summary, outcome.written_share));
+    found.extend(inputs::findings(setup, summary, outcome.trace_ns));
     // Equal shares stay in the order of the subjects.
     found[first..].sort_by(|a, b| b.share.total_cmp(&a.share));
     for finding in &mut found {
