@@ -116,6 +116,13 @@ def drive(
             if op in ("read", "write")
             for kind in ("response", "waiting")
         },
+        "slowest": {
+            **dict.fromkeys(
+                ("offset", "bytes", "ended_ns", "response_ns", "waiting_ns", "part_ns"), np.ones(2, np.uint64)
+            ),
+            "op": ["read", "write"],
+            "part": ["", "own_work"],
+        },
         "parts_ns": {},
         "gantt": gantt(rng, channels, dies, planes, operations, elapsed_ns // 2),
         "gantt_truncated": truncated,

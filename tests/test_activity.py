@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import faked
 import ssdlab
 from conftest import SMALL, SMALL_SETS, Cli
-from ssdlab.model.columns import GanttColumns
+from ssdlab.model.columns import GanttColumns, SlowColumns
 from ssdlab.view.charts import activity as activity_plots
 from ssdlab.view.pages import diagnosis, quantities, remarks
 from tiers import examples
@@ -80,6 +80,19 @@ def test_intervals_add_up_to_the_run(timed: ssdlab.Result) -> None:
             lower, at = np.unique(times.lower_ns, return_inverse=True)
             assert lower.tolist() == whole.lower_ns.tolist()
             assert np.bincount(at, times.requests).tolist() == whole.requests.tolist()
+        slow = activity.slowest
+        longest = {
+            int(ended // activity.interval_ns): int(response)
+            for its, ended, response in zip(slow.op, slow.ended_ns, slow.response_ns, strict=True)
+            if its == op
+        }
+        times = activity.course[op, "response"]
+        assert {*longest} == {*times.interval.tolist()} and max(longest.values()) == timed.summary["latency"][op][
+            "max_ns"
+        ]
+        for interval, response in longest.items():
+            last = np.flatnonzero(times.interval == interval)[-1]
+            assert times.lower_ns[last] <= response < times.upper_ns[last]
         of_all = {part: int(activity.parts_ns[op, part].sum()) for part in diagnosis.PARTS}
         assert {part: sum_ns for part, sum_ns in of_all.items() if sum_ns} == response[op]["all"]["parts_ns"]
     table = timed.activity_arrow()["parts"]
@@ -118,6 +131,7 @@ def test_files_hold_the_activity_and_go_with_it(timed: ssdlab.Result, serial: ss
         "queue": ["begin_ns", "end_ns", "outstanding_ns"],
         "waiting": ["op", "lower_ns", "upper_ns", "requests"],
         "intervals": ["op", "time", "begin_ns", "end_ns", "lower_ns", "upper_ns", "requests"],
+        "slowest": [*SlowColumns._fields],
         "parts": ["op", "part", "begin_ns", "end_ns", "sum_ns"],
         "gantt": [*GanttColumns._fields],
     }

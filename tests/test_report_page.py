@@ -77,7 +77,7 @@ def test_charts_hold_what_the_columns_hold(report: Any, result: ssdlab.Result) -
 def test_a_stretch_of_time_is_chosen_in_all_charts_at_once(report: Any, result: ssdlab.Result) -> None:
     page = report()
     together = page.evaluate("() => drawn.filter((one) => one.isOverTime).length")
-    assert together == 5 and together < page.evaluate("() => drawn.length")
+    assert together == 6 and together < page.evaluate("() => drawn.length")
     at = number_of(page, "Requests outstanding")
     page.locator(".chart").nth(at).scroll_into_view_if_needed()
     box = page.locator(".chart").nth(at).bounding_box()
@@ -165,6 +165,24 @@ def test_parts_of_response_times_over_the_run_are_those_of_the_columns(report: A
         for mark in panel["marks"]:
             mean = [ns / n if n else 0 for ns, n in zip(sums.get(mark["name"], rest), requests, strict=True)]
             assert mark["heights"] == pytest.approx(mean, rel=1e-5)
+
+
+def test_the_slowest_requests_are_told_of(report: Any, result: ssdlab.Result) -> None:
+    page = report()
+    chart = f"drawn[{number_of(page, 'The slowest requests')}]"
+    marks = page.evaluate(f"() => {chart}.chart.panels[0].marks")
+    assert result.activity is not None
+    slow = result.activity.slowest
+    for mark in marks:
+        at = [at for at, op in enumerate(slow.op) if op == mark["name"]]
+        assert mark["y"] == pytest.approx(slow.response_ns[at].astype(float), rel=1e-5)
+        assert mark["x"] == pytest.approx(slow.ended_ns[at] / 1e6, rel=1e-5)
+    first = slow.op.index("read")
+    format = f"{chart}.plot.getOption().tooltip[0].formatter"
+    point = [slow.ended_ns[first] / 1e6, float(slow.response_ns[first])]
+    told = page.evaluate(f"(value) => {format}({{ seriesIndex: 0, dataIndex: 0, value }})", point)
+    assert told.startswith("read: ") and f"at byte {slow.offset[first]:,}" in told
+    assert told.endswith(PARTS[slow.part[first]])
 
 
 def test_the_pointer_reads_a_cell_of_the_heat_map(report: Any, result: ssdlab.Result) -> None:

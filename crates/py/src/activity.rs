@@ -3,14 +3,15 @@
 use numpy::{IntoPyArray, PyArray1, PyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use ssdlab_sim::{Activity, Course, GanttBar, InInterval, PART_NAMES};
+use ssdlab_sim::{Activity, Course, GanttBar, InInterval, PART_NAMES, Slow};
 use ssdlab_trace::Op;
 
 use crate::run::buckets;
 
 /// The fields of [`Activity`] by their names: integers, uint64 arrays (two-dimensional by die or channel, then bin),
 /// `gantt` as a dictionary of equally long columns, `waiting` like the response times of an outcome; `interval_ns`, and by
-/// intervals of that length the columns of [`InInterval`] in `course` and the parts of response times in `parts_ns`.
+/// intervals of that length the columns of [`InInterval`] in `course`, their
+/// slowest requests and the parts of response times in `parts_ns`.
 pub fn activity_columns(py: Python<'_>, activity: Activity) -> PyResult<Py<PyDict>> {
     let columns = PyDict::new(py);
     columns.set_item("die_bin_ns", activity.die_bin_ns)?;
@@ -47,6 +48,18 @@ fn course_columns(py: Python<'_>, columns: &Bound<'_, PyDict>, course: &Course) 
         }
     }
     columns.set_item("course", times)?;
+    let slowest = PyDict::new(py);
+    let column = |pick: fn(&Slow) -> u64| course.slowest.iter().map(pick).collect::<Vec<u64>>().into_pyarray(py);
+    slowest.set_item("op", course.slowest.iter().map(|slow| slow.op.name()).collect::<Vec<_>>())?;
+    slowest.set_item("offset", column(|slow| slow.offset))?;
+    slowest.set_item("bytes", column(|slow| slow.bytes.into()))?;
+    slowest.set_item("ended_ns", column(|slow| slow.ended_ns))?;
+    slowest.set_item("response_ns", column(|slow| slow.latency_ns))?;
+    slowest.set_item("waiting_ns", column(|slow| slow.waited_ns))?;
+    slowest
+        .set_item("part", course.slowest.iter().map(|slow| slow.part.map_or("", |part| part.0)).collect::<Vec<_>>())?;
+    slowest.set_item("part_ns", column(|slow| slow.part.map_or(0, |part| part.1)))?;
+    columns.set_item("slowest", slowest)?;
     let parts = PyDict::new(py);
     for (op, by_interval) in Op::ALL.iter().zip(course.parts_ns.iter().flatten()) {
         for (number, name) in PART_NAMES.into_iter().enumerate() {

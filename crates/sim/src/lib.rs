@@ -45,7 +45,7 @@ pub use host::fit::{Fitted, Fitter, Runs, runs};
 pub use live::{LiveDrive, live, live_from};
 pub use observe::activity::{Activity, DriveSummary, GanttBar, Interference, Spread, StreamSummary};
 pub use observe::diagnosis::{Finding, Subject};
-pub use observe::intervals::{Course, InInterval};
+pub use observe::intervals::{Course, InInterval, Slow};
 pub use observe::lifetime::{LifetimeSummary, WriteRate};
 pub use observe::log::{CaptureCounters, CaptureSummary, LogFigures, LogSummary, MergeTally, Merges};
 pub use observe::map::{LookupTally, MapSummary};

@@ -32,6 +32,27 @@ class IntervalColumns(NamedTuple):
     """Requests in the bucket."""
 
 
+class SlowColumns(NamedTuple):
+    """The slowest read and the slowest write complete in each interval, of equal length; uint64 but for names."""
+
+    op: list[str]
+    """`read` or `write`."""
+    offset: "npt.NDArray[np.uint64]"
+    """Its first byte."""
+    bytes: "npt.NDArray[np.uint64]"
+    """Its length."""
+    ended_ns: "npt.NDArray[np.uint64]"
+    """When it was complete, from the start of measuring."""
+    response_ns: "npt.NDArray[np.uint64]"
+    """Its response time."""
+    waiting_ns: "npt.NDArray[np.uint64]"
+    """How long it waited of that."""
+    part: list[str]
+    """The largest part of its response time; empty unless that was found out."""
+    part_ns: "npt.NDArray[np.uint64]"
+    """How large that is."""
+
+
 class LogColumns(NamedTuple):
     """Distributions of a log-block FTL during the measured phase; uint64 arrays."""
 
@@ -99,9 +120,11 @@ class ActivityColumns(NamedTuple):
     waiting: dict[str, LatencyColumns]
     """Histograms of the time that requests waited, by operation."""
     interval_ns: int
-    """Length of an interval of the next two columns in nanoseconds; there are at most 128."""
+    """Length of an interval of the next three columns in nanoseconds; there are at most 128."""
     course: "dict[tuple[str, str], IntervalColumns]"
     """Histograms by interval, of `read` and `write`, of their `response` and `waiting` times."""
+    slowest: SlowColumns
+    """The slowest requests of each interval."""
     parts_ns: "dict[tuple[str, str], npt.NDArray[np.uint64]]"
     """What the response times of `read` and `write` are made of: a sum for each interval, by operation and part; empty
     unless that was found out."""
@@ -115,7 +138,8 @@ class ActivityColumns(NamedTuple):
         """From the dictionary that the extension yields."""
         waiting = {op: LatencyColumns(*histogram) for op, histogram in columns["waiting"].items()}
         course = {of: IntervalColumns(**times) for of, times in columns["course"].items()}
-        return cls(**{**columns, "waiting": waiting, "course": course, "gantt": GanttColumns(**columns["gantt"])})
+        slowest, gantt = SlowColumns(**columns["slowest"]), GanttColumns(**columns["gantt"])
+        return cls(**{**columns, "waiting": waiting, "course": course, "slowest": slowest, "gantt": gantt})
 
 
 def histograms_arrow(histograms: Mapping[str, LatencyColumns]) -> "pa.Table":

@@ -180,8 +180,8 @@ class Result(Finding):
 
         `dies`: die, begin_ns, end_ns, busy_ns; `channels`: channel, begin_ns, end_ns, busy_ns; `internal`: begin_ns,
         end_ns, busy_ns; `queue`: begin_ns, end_ns, outstanding_ns; `waiting`: op, lower_ns, upper_ns, requests;
-        `intervals`: op, time, begin_ns, end_ns, lower_ns, upper_ns, requests; `parts`: op, part, begin_ns, end_ns,
-        sum_ns;
+        `intervals`: op, time, begin_ns, end_ns, lower_ns, upper_ns, requests; `slowest`: the columns of `SlowColumns`;
+        `parts`: op, part, begin_ns, end_ns, sum_ns;
         `gantt`: the columns of `GanttColumns`, with `truncated` in the metadata of the schema.
         """
         activity = self.activity
@@ -195,6 +195,7 @@ class Result(Finding):
             "queue": bins_arrow(activity.queue_bin_ns, activity.outstanding_ns, "outstanding_ns"),
             "waiting": histograms_arrow(activity.waiting),
             "intervals": intervals_arrow(activity.interval_ns, activity.course),
+            "slowest": table(activity.slowest._asdict()),
             "parts": parts_arrow(activity.interval_ns, activity.parts_ns),
             "gantt": table(activity.gantt._asdict(), truncated),
         }
@@ -217,6 +218,7 @@ class Result(Finding):
     plot_latency = Plot("latency.histogram")
     plot_latency_percentiles = Plot("latency.percentiles")
     plot_response_parts = Plot("latency.parts")
+    plot_slowest = Plot("latency.slowest")
     plot_response_time = Plot("latency.response_time")
     plot_reclaim_cost = Plot("log.reclaim_cost")
     plot_associativity = Plot("log.associativity")

@@ -98,6 +98,8 @@ class Points:
     y: Numbers
     colour: str
     size: float = 4.0
+    notes: Sequence[str] = ()
+    """What a page says of each beside its values."""
 
 
 @dataclass(frozen=True)

@@ -252,7 +252,7 @@ impl Meters {
         waited_ns: u64,
         parts: Option<&[u64; PARTS]>,
     ) {
-        self.intervals.request_done(request.op, now_ns, latency_ns, waited_ns, parts);
+        self.intervals.request_done(request, now_ns, latency_ns, waited_ns, parts);
         self.waiting[request.op as usize].record(waited_ns);
         self.service[request.op as usize].record(latency_ns - waited_ns);
         if matches!(request.op, Op::Read | Op::Write) {

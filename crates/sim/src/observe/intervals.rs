@@ -5,9 +5,9 @@
 //! beyond the last of them. The histograms are those of [`LatencyHistogram`]: all intervals add up to that of the run.
 
 use ssdlab_core::LatencyHistogram;
-use ssdlab_trace::Op;
+use ssdlab_trace::{Op, Request};
 
-use crate::observe::waits::PARTS;
+use crate::observe::waits::{PART_NAMES, PARTS};
 
 /// So many that an interval is a hundredth of the run, and that a page has room for them.
 const MOST: usize = 128;
@@ -26,6 +26,8 @@ struct Interval {
     requests: Vec<(u16, u32)>,
     /// Sums of the parts of response times, by operation.
     parts_ns: [[u64; PARTS]; OPS],
+    /// The first of the slowest requests, by operation.
+    slowest: [Option<Slow>; OPS],
 }
 
 impl Interval {
@@ -39,6 +41,11 @@ impl Interval {
         });
         for (sums, more) in self.parts_ns.iter_mut().flatten().zip(later.parts_ns.iter().flatten()) {
             *sums = sums.saturating_add(*more);
+        }
+        for (slowest, other) in self.slowest.iter_mut().zip(later.slowest) {
+            if other.is_some_and(|other| slowest.is_none_or(|slowest| other.latency_ns > slowest.latency_ns)) {
+                *slowest = other;
+            }
         }
     }
 }
@@ -75,20 +82,42 @@ impl Intervals {
 
     /// A request is complete; `parts` is what its response time is made of, where that is watched.
     #[inline]
-    pub fn request_done(&mut self, op: Op, now_ns: u64, latency_ns: u64, waited_ns: u64, parts: Option<&[u64; PARTS]>) {
-        if op as usize >= OPS {
+    pub fn request_done(
+        &mut self,
+        request: &Request,
+        now_ns: u64,
+        latency_ns: u64,
+        waited_ns: u64,
+        parts: Option<&[u64; PARTS]>,
+    ) {
+        let op = request.op as usize;
+        if op >= OPS {
             return;
         }
         let at = (now_ns - self.origin_ns) >> self.shift;
         if at as usize + 1 != self.intervals.len() {
             self.begin(now_ns - self.origin_ns);
         }
-        self.count(column(op as usize, 0, LatencyHistogram::bucket(latency_ns)));
-        self.count(column(op as usize, 1, LatencyHistogram::bucket(waited_ns)));
-        if let (Some(parts), Some(interval)) = (parts, self.intervals.last_mut()) {
-            for (sum, part) in interval.parts_ns[op as usize].iter_mut().zip(parts) {
+        self.count(column(op, 0, LatencyHistogram::bucket(latency_ns)));
+        self.count(column(op, 1, LatencyHistogram::bucket(waited_ns)));
+        let Some(interval) = self.intervals.last_mut() else { return };
+        if let Some(parts) = parts {
+            for (sum, part) in interval.parts_ns[op].iter_mut().zip(parts) {
                 *sum = sum.saturating_add(*part);
             }
+        }
+        if interval.slowest[op].is_none_or(|slowest| latency_ns > slowest.latency_ns) {
+            let largest =
+                parts.map(|parts| (0..PARTS).fold(0, |most, part| if parts[part] > parts[most] { part } else { most }));
+            interval.slowest[op] = Some(Slow {
+                op: request.op,
+                offset: request.offset,
+                bytes: request.bytes,
+                ended_ns: now_ns - self.origin_ns,
+                latency_ns,
+                waited_ns,
+                part: largest.zip(parts).map(|(part, parts)| (PART_NAMES[part], parts[part])),
+            });
         }
     }
 
@@ -150,6 +179,7 @@ impl Intervals {
             interval_ns: 1 << self.shift,
             response: [times(0, 0), times(1, 0)],
             waiting: [times(0, 1), times(1, 1)],
+            slowest: self.intervals.iter().flat_map(|interval| interval.slowest).flatten().collect(),
             parts_ns: watched.then(|| [parts(0), parts(1)]),
         }
     }
@@ -168,6 +198,25 @@ pub struct InInterval {
     pub requests: u64,
 }
 
+/// The slowest read or write of an interval.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Slow {
+    /// What it was.
+    pub op: Op,
+    /// Where it began.
+    pub offset: u64,
+    /// How long it was.
+    pub bytes: u32,
+    /// When it was complete, from the start of measuring.
+    pub ended_ns: u64,
+    /// Its response time.
+    pub latency_ns: u64,
+    /// How long it waited of that.
+    pub waited_ns: u64,
+    /// The name of the largest part of its response time, and how large that is; none unless that was watched.
+    pub part: Option<(&'static str, u64)>,
+}
+
 /// Times of reads and writes by intervals; the arrays hold reads, then writes.
 #[derive(Clone, Debug)]
 pub struct Course {
@@ -177,6 +226,8 @@ pub struct Course {
     pub response: [Vec<InInterval>; OPS],
     /// Waiting times, likewise.
     pub waiting: [Vec<InInterval>; OPS],
+    /// The slowest read and the slowest write of each interval that has one.
+    pub slowest: Vec<Slow>,
     /// Sums of the parts of response times, an entry for each interval; none unless that was watched.
     pub parts_ns: Option<[Vec<[u64; PARTS]>; OPS]>,
 }
@@ -199,7 +250,8 @@ mod tests {
                 let (latency_ns, part) = (rng.below(50_000), rng.below(PARTS as u64) as usize);
                 let mut parts = [0; PARTS];
                 parts[part] = latency_ns;
-                intervals.request_done(op, now_ns, latency_ns, latency_ns / 3, Some(&parts));
+                let request = Request { time_ns: 0, offset: all.len() as u64, bytes: 1, op, flags: 0, stream: 0 };
+                intervals.request_done(&request, now_ns, latency_ns, latency_ns / 3, Some(&parts));
                 all.push((op, now_ns - 77, latency_ns, part));
             }
             let course = intervals.finish(true);
@@ -217,6 +269,19 @@ mod tests {
                                 && (one.lower_ns..one.upper_ns).contains(&(latency_ns / divisor))
                         });
                         assert_eq!(here.count() as u64, one.requests, "seed {seed}: {one:?}");
+                    }
+                }
+                for interval in 0..=(now_ns - 77) / course.interval_ns {
+                    let here = (0..).zip(&all).filter(|(_, one)| one.0 == op && one.1 / course.interval_ns == interval);
+                    let slowest = here.reduce(|slowest, one| if one.1.2 > slowest.1.2 { one } else { slowest });
+                    let found = course
+                        .slowest
+                        .iter()
+                        .find(|slow| slow.op == op && slow.ended_ns / course.interval_ns == interval);
+                    assert_eq!(found.map(|slow| (slow.offset, slow.latency_ns)), slowest.map(|(n, one)| (n, one.2)));
+                    if let (Some(slow), Some((_, one))) = (found, slowest) {
+                        let part = if one.2 > 0 { one.3 } else { 0 };
+                        assert_eq!((slow.waited_ns, slow.part), (one.2 / 3, Some((PART_NAMES[part], one.2))));
                     }
                 }
                 for (interval, parts) in (0..).zip(&parts_ns[op as usize]) {

@@ -113,8 +113,9 @@ fn operations_name_their_requests() {
     for buffer in [None, Some(buffer)] {
         let mut setup = filled(array(2, 1, 1, 1), DriveOptions { buffer, ..PLAIN }, 4);
         setup.gantt = Some(Window { from: Nanos(0), length: Nanos(1_000_000_000) });
+        setup = open(setup);
         let requests: Vec<_> = (0..40)
-            .map(|n| at(0, if n % 3 == 0 { Op::Read } else { Op::Write }, n * 7 % 25, 1 + n as u32 % 3))
+            .map(|n| at(90 * n, if n % 3 == 0 { Op::Read } else { Op::Write }, n * 7 % 25, 1 + n as u32 % 3))
             .collect();
         let bars = replay(&setup, &requests).activity.expect("a drive").gantt;
         let programs = |number: u64| {
@@ -131,6 +132,8 @@ fn operations_name_their_requests() {
                 assert!(programs(number) <= wanted, "request {number}");
             }
         }
+        assert!(bars.iter().all(|bar| bar.arrived_ns == 90 * (bar.request - 1) && bar.arrived_ns <= bar.begin_ns));
+        assert!(bars.iter().any(|bar| bar.begin_ns > bar.arrived_ns + 1_000), "some waited");
         assert!(bars.iter().all(|bar| (1..=40).contains(&bar.request)), "all is done for a request");
         assert!(bars.iter().any(|bar| bar.cause == "gc"), "also collection that a write had to wait for");
     }

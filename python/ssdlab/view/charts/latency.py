@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 
+from ssdlab import text
 from ssdlab.lazy import Numbers, np
 from ssdlab.model.columns import LatencyColumns
 from ssdlab.model.result import Result
-from ssdlab.view.chart import Area, Axis, Chart, Dash, Intervals, Line, Mark, Panel, nothing
+from ssdlab.view.chart import Area, Axis, Chart, Dash, Intervals, Line, Mark, Panel, Points, nothing
 from ssdlab.view.charts.time import bin_edges, course, durations, time_axis, time_unit
 from ssdlab.view.colours import AMBER, GREEN, GREY, INK, OF_OPERATION, PURPLE, SKY, YELLOW
 from ssdlab.view.pages.diagnosis import PARTS
@@ -158,6 +159,31 @@ def parts(result: Result) -> Chart:
             marks.append(Area("the rest", edges, mean(rest), GREY, opacity=0.9, outlined=False, stacked=True))
         panels.append(Panel(marks, x, Axis(form="duration", low=0), title=f"{op}s: mean response time"))
     return Chart(panels, 0.8 + 2.0 * len(panels)) if panels else nothing(NO_TIME)
+
+
+def slowest(result: Result) -> Chart:
+    """The slowest read and the slowest write of each interval of simulated time: when they were complete and how long they
+    took; a page says where they began, how long they waited and what took most of their time.
+    """
+    if result.activity is None:
+        raise ValueError('single requests are known only with time = "event"')
+    slow = result.activity.slowest
+    x, scale = time_axis(result)
+    marks = []
+    for op in ("read", "write"):
+        chosen = [at for at, its in enumerate(slow.op) if its == op and slow.response_ns[at]]
+        notes = [
+            f"{text.size(int(slow.bytes[at]))} at byte {text.count(int(slow.offset[at]))}, "
+            f"waited {text.duration(int(slow.waiting_ns[at]))}"
+            + (f"; {text.duration(int(slow.part_ns[at]))}: {PARTS[slow.part[at]]}" if slow.part[at] else "")
+            for at in chosen
+        ]
+        if chosen:
+            when, took = (column[chosen].astype(float) for column in (slow.ended_ns, slow.response_ns))
+            marks.append(Points(op, when / scale, took, OF_OPERATION[op], 5, notes))
+    if not marks:
+        return nothing(NO_TIME)
+    return Chart([Panel(marks, x, durations("response time"))])
 
 
 def percentiles(result: Result) -> Chart:

@@ -246,7 +246,7 @@ function tip(chart, marks) {
       case "Columns": return `${x(Math.ceil(value[0]))}${value[1] - value[0] > 1 ? ` – ${x(Math.floor(value[1]))}` : ""}: ${y(value[2])}`;
       case "Bars": return `${[nameOf(panel.y, value[1]), mark.name].filter((name, at, all) => name && all.indexOf(name) === at).join(", ")}: ${x(value[0])}`;
       case "Whiskers": return `${mark.name}${mark.name && ", "}range: ${ranged(value[1])} – ${ranged(value[2])}`;
-      case "Points": return `${mark.name}${mark.name && ": "}${panel.x.ticks.length ? "" : `${x(value[0])}, `}${y(value[1])}`;
+      case "Points": return `${mark.name}${mark.name && ": "}${panel.x.ticks.length ? "" : `${x(value[0])}, `}${y(value[1])}${mark.notes.length ? `, ${mark.notes[at]}` : ""}`;
       case "Cells": return `${nameOf(panel.y, value[1])}, ${nameOf(panel.x, value[0])}: ${value[2]}`;
       case "Share": return `${nameOf(panel.y, at)}, ${mark.name}: ${number(value[1])} %`;
       case "Spans": return `${nameOf(panel.y, value[2])}, ${mark.name}${mark.hatched ? `, ${chart.hatching}` : ""}: ` +

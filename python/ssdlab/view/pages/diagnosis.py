@@ -186,8 +186,8 @@ def _held_back(evidence: Evidence, share: float) -> _Words:
 def _mixed(evidence: Evidence, share: float) -> _Words:
     return (
         f"write amplification: up to {_percent(share)} of what is programmed comes of hot data in the blocks of cold",
-        f"writes are as concentrated as if they fell on {_percent(evidence['written_share'])} of the pages, yet a victim "
-        f"is {_percent(evidence['valid_share_of_victims'])} valid, with even writes "
+        f"writes are as concentrated as if they fell on {_percent(evidence['written_share'])} of the pages, yet a "
+        f"victim is {_percent(evidence['valid_share_of_victims'])} valid, with even writes "
         f"{_percent(evidence['valid_share_evenly'])}; apart, write amplification "
         f"{text.ratio(evidence['write_amplification'])} could fall towards "
         f"{text.ratio(evidence['write_amplification_apart'])}: --set ftl.page.survivors=own, and a victim policy that "

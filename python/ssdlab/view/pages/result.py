@@ -175,7 +175,13 @@ def _times(result: Result) -> Iterator[Section]:
         "the host."
     )
     course = Figure(partial(latency.response_time, result), note=why if waited else "")
-    yield Section(f"{name} over the run", [course], terminal=False)
+    single = Figure(
+        partial(latency.slowest, result),
+        "The slowest requests",
+        "The slowest read and the slowest write that ended in each hundredth of the run; whoever points at one is told "
+        "where it was, how long it waited and what took most of its time.",
+    )
+    yield Section(f"{name} over the run", [course, *([single] if waited else [])], terminal=False)
 
 
 def _drive(result: Result) -> Iterator[Section]:
