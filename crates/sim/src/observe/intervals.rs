@@ -26,6 +26,8 @@ struct Interval {
     requests: Vec<(u16, u32)>,
     /// Sums of the parts of response times, by operation.
     parts_ns: [[u64; PARTS]; OPS],
+    /// Sums of the response times, by operation.
+    sum_ns: [u64; OPS],
     /// The first of the slowest requests, by operation.
     slowest: [Option<Slow>; OPS],
 }
@@ -41,6 +43,9 @@ impl Interval {
         });
         for (sums, more) in self.parts_ns.iter_mut().flatten().zip(later.parts_ns.iter().flatten()) {
             *sums = sums.saturating_add(*more);
+        }
+        for (sum, more) in self.sum_ns.iter_mut().zip(later.sum_ns) {
+            *sum = sum.saturating_add(more);
         }
         for (slowest, other) in self.slowest.iter_mut().zip(later.slowest) {
             if other.is_some_and(|other| slowest.is_none_or(|slowest| other.latency_ns > slowest.latency_ns)) {
@@ -101,10 +106,12 @@ impl Intervals {
         self.count(column(op, 0, LatencyHistogram::bucket(latency_ns)));
         self.count(column(op, 1, LatencyHistogram::bucket(waited_ns)));
         let Some(interval) = self.intervals.last_mut() else { return };
-        if let Some(parts) = parts {
-            for (sum, part) in interval.parts_ns[op].iter_mut().zip(parts) {
-                *sum = sum.saturating_add(*part);
-            }
+        if let Some(parts) = parts
+            && let Some(sum_ns) = interval.sum_ns[op].checked_add(latency_ns)
+        {
+            // The parts are no larger than the whole, which 64 bits hold for half a thousand years of waiting.
+            interval.sum_ns[op] = sum_ns;
+            interval.parts_ns[op].iter_mut().zip(parts).for_each(|(sum, part)| *sum += part);
         }
         if interval.slowest[op].is_none_or(|slowest| latency_ns > slowest.latency_ns) {
             let largest =

@@ -131,25 +131,60 @@ struct Way {
     until_ns: u64,
 }
 
+/// Sums over the requests of one bucket that 64 bits hold, as in [`Parts`].
+#[derive(Clone, Copy, Debug, Default)]
+struct Sums {
+    requests: u64,
+    sum_ns: u64,
+    parts_ns: [u64; PARTS],
+}
+
+impl From<Sums> for Parts {
+    fn from(sums: Sums) -> Self {
+        Self { requests: sums.requests, sum_ns: sums.sum_ns.into(), parts_ns: sums.parts_ns.map(u128::from) }
+    }
+}
+
 /// Requests by bucket of the histogram of response times.
 #[derive(Debug, Default)]
 struct Kept {
     /// Where each bucket is kept, from 1.
     places: Vec<u32>,
-    buckets: Vec<(usize, Parts)>,
+    buckets: Vec<(usize, Sums)>,
+    /// Of the buckets whose sums 64 bits did not hold, what they held before.
+    spilled: Vec<(usize, Parts)>,
 }
 
 impl Kept {
     #[inline]
-    fn bucket(&mut self, bucket: usize) -> &mut Parts {
+    fn bucket(&mut self, bucket: usize) -> &mut Sums {
         if self.places.len() <= bucket {
             self.places.resize(bucket + 1, 0);
         }
         if self.places[bucket] == 0 {
-            self.buckets.push((bucket, Parts::default()));
+            self.buckets.push((bucket, Sums::default()));
             self.places[bucket] = self.buckets.len() as u32;
         }
         &mut self.buckets[self.places[bucket] as usize - 1].1
+    }
+
+    #[inline]
+    fn add(&mut self, latency_ns: u64, parts: &[u64; PARTS]) {
+        let bucket = LatencyHistogram::bucket(latency_ns);
+        // The parts are no larger than the whole.
+        if self.bucket(bucket).sum_ns.checked_add(latency_ns).is_none() {
+            let held = std::mem::take(self.bucket(bucket));
+            self.spilled.push((bucket, held.into()));
+        }
+        let sums = self.bucket(bucket);
+        sums.requests += 1;
+        sums.sum_ns += latency_ns;
+        sums.parts_ns.iter_mut().zip(parts).for_each(|(sum, part)| *sum += part);
+    }
+
+    fn all(&self) -> impl Iterator<Item = (usize, Parts)> {
+        let held = self.buckets.iter().map(|&(bucket, sums)| (bucket, sums.into()));
+        held.chain(self.spilled.iter().copied())
     }
 }
 
@@ -214,18 +249,15 @@ impl Waits {
     pub fn request_done(&mut self, op: Op, latency_ns: u64) -> [u64; PARTS] {
         let mut parts = self.left.parts;
         parts[Part::HostQueue as usize] += latency_ns - parts.iter().sum::<u64>();
-        let kept = self.kept[op as usize].bucket(LatencyHistogram::bucket(latency_ns));
-        kept.requests += 1;
-        kept.sum_ns += u128::from(latency_ns);
-        kept.parts_ns.iter_mut().zip(parts).for_each(|(sum, part)| *sum += u128::from(part));
+        self.kept[op as usize].add(latency_ns, &parts);
         parts
     }
 
     pub fn finish(self, dies: DieTime) -> ResponseSummary {
         let of_some = |ops: &[Kept]| {
             let mut sums = BTreeMap::<usize, Parts>::new();
-            for (bucket, parts) in ops.iter().flat_map(|kept| &kept.buckets) {
-                sums.entry(*bucket).or_default().add(parts);
+            for (bucket, parts) in ops.iter().flat_map(Kept::all) {
+                sums.entry(bucket).or_default().add(&parts);
             }
             by_percentile(&sums)
         };
@@ -286,6 +318,21 @@ mod tests {
         // Whole buckets, of up to 1.6 %.
         assert!((495..=520).contains(&read.p50.requests), "{}", read.p50.requests);
         assert!((10..=26).contains(&read.p99.requests), "{}", read.p99.requests);
+    }
+
+    /// Sums that 64 bits do not hold are not lost.
+    #[test]
+    fn sums_go_on_beyond_64_bits() {
+        let mut waits = Waits::default();
+        let long_ns = u64::MAX / 3;
+        for _ in 0..10 {
+            waits.enter(0, 0);
+            waits.leave(0, long_ns);
+            waits.request_done(Op::Read, long_ns);
+        }
+        let all = waits.finish([0; 7]).read.expect("reads").all;
+        let expected = 10 * u128::from(long_ns);
+        assert_eq!((all.requests, all.sum_ns, all.parts_ns[Part::Link as usize]), (10, expected, expected));
     }
 
     /// A request that was in the block layer before the drive saw it waited there.

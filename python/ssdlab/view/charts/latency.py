@@ -162,8 +162,8 @@ def parts(result: Result) -> Chart:
 
 
 def slowest(result: Result) -> Chart:
-    """The slowest read and the slowest write of each interval of simulated time: when they were complete and how long they
-    took; a page says where they began, how long they waited and what took most of their time.
+    """The slowest read and the slowest write of each interval of simulated time: when they were complete and how long
+    they took; a page says where they began, how long they waited and what took most of their time.
     """
     if result.activity is None:
         raise ValueError('single requests are known only with time = "event"')

@@ -31,6 +31,7 @@ impl ParallelFlash {
                 job = NONE;
             }
         }
+        let watched = self.submission.watched && job != NONE;
         let number = self.dies[die as usize].emitted;
         self.dies[die as usize].emitted += 1;
         let index = self.ops.insert(Op {
@@ -38,6 +39,7 @@ impl ParallelFlash {
             cause,
             class: class as u8,
             passed: false,
+            watched,
             page: (ppn.0 - block * self.pages_per_block) as u16,
             die: die as u16,
             plane: plane as u8,
@@ -58,8 +60,10 @@ impl ParallelFlash {
         if self.record.keeps_segments() {
             self.record.emitted(index, self.submission.requester);
         }
-        if let Some(waits) = &mut self.waits {
-            waits.emitted(index, die, job != NONE, self.now_ns);
+        if let Some(waits) = &mut self.waits
+            && watched
+        {
+            waits.emitted(index, die, self.now_ns);
         }
         self.chain(block, index);
         if from_block != NONE {

@@ -148,6 +148,8 @@ struct Submission {
     job: u32,
     /// As given to [`ParallelFlash::submit`].
     requester: Requester,
+    /// Whether its operations are charged for what they wait for.
+    watched: bool,
     /// The latest read, and why.
     read: u32,
     read_cause: Cause,
@@ -160,6 +162,7 @@ struct Submission {
 const NOTHING_SUBMITTED: Submission = Submission {
     job: NONE,
     requester: Requester { number: 0, arrived_ns: 0 },
+    watched: false,
     read: NONE,
     read_cause: Cause::Host,
     load: NONE,
@@ -302,8 +305,11 @@ impl ParallelFlash {
         let job = Job { left: 0, began_ns: NEVER, owner, everything: kind == JobKind::Collection };
         let index = self.jobs.insert(job);
         self.submission = Submission { job: index, requester, ..NOTHING_SUBMITTED };
-        if let Some(waits) = &mut self.waits {
-            waits.submit(kind == JobKind::Request);
+        if let Some(waits) = &mut self.waits
+            && kind == JobKind::Request
+        {
+            self.submission.watched = true;
+            waits.submit();
         }
     }
 

@@ -30,6 +30,8 @@ pub(crate) struct Op {
     pub class: u8,
     /// Whether the next operation on the block has been released.
     pub passed: bool,
+    /// Whether it is charged for what it waits for.
+    pub watched: bool,
     /// Page of the block.
     pub page: u16,
     pub die: u16,

@@ -12,8 +12,8 @@
 //! waited for another of the same request (an entry of the map, the rest of a page) takes over what that was charged
 //! for. A request is charged what its last operation was.
 //!
-//! Nothing is walked: each die has running sums of what it did, an operation keeps where they stood when it was charged
-//! last.
+//! Nothing is walked: each die has running sums of what it did. They are taken off what an operation is charged when it
+//! begins to wait for the die, and added when it has waited.
 
 use std::collections::VecDeque;
 
@@ -55,17 +55,30 @@ const STATES: usize = 7;
 pub type DieTime = [u64; STATES];
 
 impl Wait {
-    fn of(op: &Op) -> Self {
-        match (op.cause, op.kind) {
-            (Cause::Host, Kind::Read) => Self::HostReads,
-            (Cause::Host, _) => Self::HostWrites,
-            (Cause::ReadModifyWrite, _) => Self::PartialPages,
-            (Cause::MapLoad | Cause::MapWriteBack | Cause::MapUpdate | Cause::MapGc, _) => Self::Map,
-            _ => Self::Collection,
+    /// Reads by cause, then the others.
+    const OF: [[Self; Cause::ALL.len()]; 2] = {
+        let mut of = [[Self::Collection; Cause::ALL.len()]; 2];
+        of[0][Cause::Host as usize] = Self::HostReads;
+        of[1][Cause::Host as usize] = Self::HostWrites;
+        let mut others = 0;
+        while others < 2 {
+            of[others][Cause::ReadModifyWrite as usize] = Self::PartialPages;
+            of[others][Cause::MapLoad as usize] = Self::Map;
+            of[others][Cause::MapWriteBack as usize] = Self::Map;
+            of[others][Cause::MapUpdate as usize] = Self::Map;
+            of[others][Cause::MapGc as usize] = Self::Map;
+            others += 1;
         }
+        of
+    };
+
+    #[inline]
+    fn of(op: &Op) -> Self {
+        Self::OF[usize::from(op.kind != Kind::Read)][op.cause as usize]
     }
 
     /// What a die is at.
+    #[inline]
     fn at(die: &Die, ops: &Ops) -> Self {
         match (&die.cells, &die.registers, &die.suspended) {
             (Cells::Busy(command), ..) => Self::of(&ops[command.first]),
@@ -77,17 +90,17 @@ impl Wait {
     }
 }
 
-/// Running sums of a die.
+/// Running sums of a die. That of [`Wait::Own`] stays 0: the sums are as many as those of an operation, to be added at once.
 #[derive(Clone, Copy, Debug)]
 struct Running {
-    sums: DieTime,
+    sums: [u64; WAITS],
     state: Wait,
     since_ns: u64,
 }
 
 impl Running {
     #[inline]
-    fn until(&self, now_ns: u64) -> DieTime {
+    fn until(&self, now_ns: u64) -> [u64; WAITS] {
         let mut sums = self.sums;
         sums[self.state as usize] += now_ns - self.since_ns;
         sums
@@ -119,20 +132,35 @@ impl Own {
 /// What an operation of a request was charged for since its emission.
 #[derive(Clone, Copy, Debug)]
 struct Path {
-    /// What its die does for its request; none if it is not charged.
+    /// What its die does for its request.
     own: u32,
     die: u32,
+    /// While it waits for its die, less where the sums of that stood when it began to, modulo 2^64.
     charged: [u64; WAITS],
-    /// How far it is charged, and where the sums stood when its die was what it waited for again.
+    /// How far it is charged, while it does not.
     until_ns: u64,
-    die_sums: DieTime,
-    own_sums: [u64; 2],
 }
 
 impl Path {
-    /// That of an operation which is not charged.
-    const NOBODYS: Self =
-        Self { own: NONE, die: NONE, charged: [0; WAITS], until_ns: 0, die_sums: [0; STATES], own_sums: [0; 2] };
+    /// From now on it waits for its die, which did so much.
+    #[inline]
+    fn wait_for_die(&mut self, die: [u64; WAITS], own: [u64; 2]) {
+        self.charged.iter_mut().zip(die).for_each(|(charged, sum)| *charged = charged.wrapping_sub(sum));
+        for (state, sum) in own.into_iter().enumerate() {
+            self.charged[state] = self.charged[state].wrapping_add(sum);
+            self.charged[Wait::Own as usize] = self.charged[Wait::Own as usize].wrapping_sub(sum);
+        }
+    }
+
+    /// It has waited for its die, which did so much.
+    #[inline]
+    fn waited_for_die(&mut self, die: [u64; WAITS], own: [u64; 2]) {
+        self.charged.iter_mut().zip(die).for_each(|(charged, sum)| *charged = charged.wrapping_add(sum));
+        for (state, sum) in own.into_iter().enumerate() {
+            self.charged[state] = self.charged[state].wrapping_sub(sum);
+            self.charged[Wait::Own as usize] = self.charged[Wait::Own as usize].wrapping_add(sum);
+        }
+    }
 }
 
 /// Charges operations of requests.
@@ -142,9 +170,7 @@ pub(super) struct Waits {
     owns: Slab<Own>,
     /// By the number of the operation.
     paths: Vec<Path>,
-    /// Whether what is emitted now is charged.
-    charges: bool,
-    /// Submissions so far, and the latest that each die is used by, with its work for that.
+    /// Submissions of requests so far, and the latest that each die is used by, with its work for that.
     submissions: u64,
     latest: Vec<(u64, u32)>,
     /// Requests that are done, in order.
@@ -154,35 +180,33 @@ pub(super) struct Waits {
 impl Waits {
     pub fn new(dies: usize, now_ns: u64) -> Self {
         Self {
-            dies: vec![Running { sums: [0; STATES], state: Wait::Order, since_ns: now_ns }; dies],
+            dies: vec![Running { sums: [0; WAITS], state: Wait::Order, since_ns: now_ns }; dies],
             owns: Slab::default(),
             paths: Vec::new(),
-            charges: false,
             submissions: 0,
             latest: vec![(0, NONE); dies],
             done: VecDeque::new(),
         }
     }
 
-    /// Operations emitted from now on are those of a request, or of nobody who waits.
-    pub fn submit(&mut self, of_request: bool) {
-        self.charges = of_request;
+    /// Operations that are watched from now on are those of another request.
+    #[inline]
+    pub fn submit(&mut self) {
         self.submissions += 1;
     }
 
-    /// An operation enters the queue of its die; `waited_for` says whether its job waits for it.
-    pub fn emitted(&mut self, index: u32, die: u32, waited_for: bool, now_ns: u64) {
-        let index = index as usize;
-        if self.paths.len() <= index {
-            self.paths.resize(index + 1, Path::NOBODYS);
+    /// An operation that is watched enters the queue of its die.
+    pub fn emitted(&mut self, index: u32, die: u32, now_ns: u64) {
+        let own = self.own_of(die);
+        let path = Path { own, die, charged: [0; WAITS], until_ns: 0 };
+        if self.paths.len() <= index as usize {
+            self.paths.resize(index as usize + 1, path);
         }
-        self.paths[index].own = NONE;
-        if self.charges && waited_for {
-            let own = self.own_of(die);
-            let die_sums = self.dies[die as usize].until(now_ns);
-            self.paths[index] = Path { own, die, charged: [0; WAITS], until_ns: now_ns, die_sums, own_sums: [0; 2] };
-        }
+        self.paths[index as usize] = path;
+        self.wait_for_die(index, now_ns);
     }
+
+    #[inline]
 
     fn own_of(&mut self, die: u32) -> u32 {
         let (submission, own) = self.latest[die as usize];
@@ -206,18 +230,15 @@ impl Waits {
         }
     }
 
-    /// The cells begin or resume work on the operations of a command, or end or interrupt it.
+    /// The cells begin or resume work on the operations of a command for pages of the host, or end or interrupt it.
     #[inline]
     pub fn cells(&mut self, first: u32, ops: &Ops, begin: bool, now_ns: u64) {
         let state = Wait::of(&ops[first]);
-        if !matches!(state, Wait::HostReads | Wait::HostWrites) {
-            return;
-        }
         let mut index = first;
         while index != NONE {
-            let own = self.paths.get(index as usize).map_or(NONE, |path| path.own);
-            if own != NONE && Wait::of(&ops[index]) == state {
-                let own = &mut self.owns[own];
+            let op = &ops[index];
+            if op.watched && Wait::of(op) == state {
+                let own = &mut self.owns[self.paths[index as usize].own];
                 own.sums = own.until(now_ns);
                 own.since_ns = if begin { now_ns } else { NEVER };
                 own.state = state;
@@ -230,17 +251,7 @@ impl Waits {
     #[inline]
     pub fn charge_die(&mut self, index: u32, now_ns: u64) {
         let path = &mut self.paths[index as usize];
-        if path.own == NONE {
-            return;
-        }
-        let (die, own) = (self.dies[path.die as usize].until(now_ns), self.owns[path.own].until(now_ns));
-        for ((charged, now), before) in path.charged.iter_mut().zip(die).zip(path.die_sums) {
-            *charged += now - before;
-        }
-        for ((charged, now), before) in path.charged.iter_mut().zip(own).zip(path.own_sums) {
-            *charged -= now - before;
-        }
-        path.charged[Wait::Own as usize] += own.iter().sum::<u64>() - path.own_sums.iter().sum::<u64>();
+        path.waited_for_die(self.dies[path.die as usize].until(now_ns), self.owns[path.own].until(now_ns));
         path.until_ns = now_ns;
     }
 
@@ -248,54 +259,42 @@ impl Waits {
     #[inline]
     pub fn charge_bus(&mut self, index: u32, now_ns: u64) {
         let path = &mut self.paths[index as usize];
-        if path.own != NONE {
-            path.charged[Wait::Bus as usize] += now_ns - path.until_ns;
-            path.until_ns = now_ns;
-        }
+        path.charged[Wait::Bus as usize] += now_ns - path.until_ns;
+        path.until_ns = now_ns;
     }
 
     /// Charges one whose data is in the registers and waits for the cells now.
     #[inline]
     pub fn loaded(&mut self, index: u32, now_ns: u64) {
-        if self.paths[index as usize].own != NONE {
-            self.charge_bus(index, now_ns);
-            self.wait_for_die(index, now_ns);
-        }
+        self.charge_bus(index, now_ns);
+        self.wait_for_die(index, now_ns);
     }
 
     /// From now on the operation waits for its die.
     #[inline]
     fn wait_for_die(&mut self, index: u32, now_ns: u64) {
         let path = &mut self.paths[index as usize];
-        path.die_sums = self.dies[path.die as usize].until(now_ns);
-        path.own_sums = self.owns[path.own].until(now_ns);
+        path.wait_for_die(self.dies[path.die as usize].until(now_ns), self.owns[path.own].until(now_ns));
     }
 
     /// An operation takes over what one of the same request, which has just ended, was charged for.
     pub fn inherit(&mut self, from: u32, to: u32, now_ns: u64) {
         let charged = self.paths[from as usize].charged;
-        let path = &mut self.paths[to as usize];
-        if path.own == NONE {
-            return;
-        }
-        path.charged = charged;
-        path.until_ns = now_ns;
+        self.paths[to as usize].charged = charged;
         self.wait_for_die(to, now_ns);
     }
 
     /// An operation has ended, and with it its job or not.
     #[inline]
     pub fn ended(&mut self, index: u32, job_done: bool) {
-        let Path { own, charged, .. } = self.paths[index as usize];
-        if own == NONE {
-            return;
-        }
-        self.owns[own].ops -= 1;
-        if self.owns[own].ops == 0 {
-            self.owns.remove(own);
+        let path = &self.paths[index as usize];
+        let own = &mut self.owns[path.own];
+        own.ops -= 1;
+        if own.ops == 0 {
+            self.owns.remove(path.own);
         }
         if job_done {
-            self.done.push_back(charged);
+            self.done.push_back(path.charged);
         }
     }
 

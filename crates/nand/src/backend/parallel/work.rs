@@ -5,7 +5,7 @@ use super::die::{Cells, Command, Registers};
 use super::ops::{Kind, NONE, Op};
 use super::scheduler::Class;
 use super::{Done, ParallelFlash};
-use crate::{Interruption, Suspend};
+use crate::{Cause, Interruption, Suspend};
 
 impl ParallelFlash {
     /// Lets every die that was woken begin an operation.
@@ -77,7 +77,9 @@ impl ParallelFlash {
     /// The cells begin or resume work on a command, or end or interrupt it.
     #[inline]
     fn watch_cells(&mut self, command: &Command, begin: bool) {
-        if let Some(waits) = &mut self.waits {
+        if let Some(waits) = &mut self.waits
+            && self.ops[command.first].cause == Cause::Host
+        {
             waits.cells(command.first, &self.ops, begin, self.now_ns);
         }
     }
@@ -213,12 +215,13 @@ impl ParallelFlash {
     #[inline]
     fn take(&mut self, number: u32, index: u32) {
         self.dies[number as usize].begin(index, &mut self.ops);
-        let Op { job, kind, .. } = self.ops[index];
+        let Op { job, kind, watched, .. } = self.ops[index];
         if job != NONE {
             let job = &mut self.jobs[job];
             job.began_ns = job.began_ns.min(self.now_ns);
         }
         if let Some(waits) = &mut self.waits
+            && watched
             && kind == Kind::Program
         {
             // From here on its data waits for the bus.
@@ -320,7 +323,9 @@ impl ParallelFlash {
         if let Some(waits) = &mut self.waits {
             let mut index = command.first;
             while index != NONE {
-                waits.loaded(index, self.now_ns);
+                if self.ops[index].watched {
+                    waits.loaded(index, self.now_ns);
+                }
                 index = self.ops[index].next;
             }
         }
@@ -370,7 +375,9 @@ impl ParallelFlash {
             if let Some(witness) = &mut self.witness {
                 witness.ended(self.ops[index].seen());
             }
-            if let Some(waits) = &mut self.waits {
+            if let Some(waits) = &mut self.waits
+                && self.ops[index].watched
+            {
                 // From here on its data waits for the bus.
                 waits.charge_die(index, self.now_ns);
             }
@@ -430,7 +437,8 @@ impl ParallelFlash {
     #[inline]
     fn release_after(&mut self, ended: u32, waiter: u32) {
         if let Some(waits) = &mut self.waits
-            && self.ops[ended].job != NONE
+            && self.ops[ended].watched
+            && self.ops[waiter].watched
             && self.ops[ended].job == self.ops[waiter].job
         {
             waits.inherit(ended, waiter, self.now_ns);
@@ -441,8 +449,10 @@ impl ParallelFlash {
     /// An operation is over.
     #[inline]
     fn end(&mut self, index: u32) {
-        let Op { kind, block, from_block, gate, job, behind, behind_from, .. } = self.ops[index];
-        if let Some(waits) = &mut self.waits {
+        let Op { kind, block, from_block, gate, job, behind, behind_from, watched, .. } = self.ops[index];
+        if let Some(waits) = &mut self.waits
+            && watched
+        {
             match kind {
                 Kind::Read => waits.charge_bus(index, self.now_ns),
                 Kind::Program | Kind::Erase | Kind::Copyback => waits.charge_die(index, self.now_ns),
@@ -480,7 +490,9 @@ impl ParallelFlash {
                 self.jobs.remove(job);
             }
         }
-        if let Some(waits) = &mut self.waits {
+        if let Some(waits) = &mut self.waits
+            && watched
+        {
             waits.ended(index, job_done);
         }
         self.ops.remove(index);
