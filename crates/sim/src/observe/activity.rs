@@ -10,7 +10,7 @@ use crate::drive::buffer::BufferCounters;
 use crate::host::block::{BlockStage, BlockSummary};
 use crate::observe::intervals::{Course, Intervals};
 use crate::observe::summary::{LatencyByOp, LatencySummary};
-use crate::observe::waits::{PARTS, ResponseSummary};
+use crate::observe::waits::{MadeOf, ResponseSummary};
 
 /// Streams whose response times are kept apart; those that come later are reported together.
 const MOST_STREAMS: usize = 256;
@@ -250,7 +250,7 @@ impl Meters {
         now_ns: u64,
         latency_ns: u64,
         waited_ns: u64,
-        parts: Option<&[u64; PARTS]>,
+        parts: Option<MadeOf<'_>>,
     ) {
         self.intervals.request_done(request, now_ns, latency_ns, waited_ns, parts);
         self.waiting[request.op as usize].record(waited_ns);

@@ -7,7 +7,7 @@
 use ssdlab_core::LatencyHistogram;
 use ssdlab_trace::{Op, Request};
 
-use crate::observe::waits::{PART_NAMES, PARTS};
+use crate::observe::waits::{MadeOf, PART_NAMES, PARTS};
 
 /// So many that an interval is a hundredth of the run, and that a page has room for them.
 const MOST: usize = 128;
@@ -93,7 +93,7 @@ impl Intervals {
         now_ns: u64,
         latency_ns: u64,
         waited_ns: u64,
-        parts: Option<&[u64; PARTS]>,
+        parts: Option<MadeOf<'_>>,
     ) {
         let op = request.op as usize;
         if op >= OPS {
@@ -111,9 +111,10 @@ impl Intervals {
         {
             // The parts are no larger than the whole, which 64 bits hold for half a thousand years of waiting.
             interval.sum_ns[op] = sum_ns;
-            interval.parts_ns[op].iter_mut().zip(parts).for_each(|(sum, part)| *sum += part);
+            parts.add_to(&mut interval.parts_ns[op]);
         }
         if interval.slowest[op].is_none_or(|slowest| latency_ns > slowest.latency_ns) {
+            let parts = parts.map(MadeOf::parts);
             let largest =
                 parts.map(|parts| (0..PARTS).fold(0, |most, part| if parts[part] > parts[most] { part } else { most }));
             interval.slowest[op] = Some(Slow {
@@ -258,7 +259,7 @@ mod tests {
                 let mut parts = [0; PARTS];
                 parts[part] = latency_ns;
                 let request = Request { time_ns: 0, offset: all.len() as u64, bytes: 1, op, flags: 0, stream: 0 };
-                intervals.request_done(&request, now_ns, latency_ns, latency_ns / 3, Some(&parts));
+                intervals.request_done(&request, now_ns, latency_ns, latency_ns / 3, Some(MadeOf::of(&parts)));
                 all.push((op, now_ns - 77, latency_ns, part));
             }
             let course = intervals.finish(true);

@@ -124,11 +124,48 @@ fn by_state<S: Serializer>(dies: &DieTime, serializer: S) -> Result<S::Ok, S::Er
     serializer.collect_map(dies.iter().enumerate().map(|(state, ns)| (name(state), ns)))
 }
 
+/// What the response time of a request is made of.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct MadeOf<'a> {
+    /// Of it, what went by in the drive and its queues.
+    in_drive: &'a [u64; PARTS],
+    /// And what in the block layer.
+    above_ns: u64,
+}
+
+impl MadeOf<'_> {
+    /// Adds it to sums by part.
+    #[inline]
+    pub fn add_to(self, sums: &mut [u64; PARTS]) {
+        sums.iter_mut().zip(self.in_drive).for_each(|(sum, part)| *sum += part);
+        sums[Part::HostQueue as usize] += self.above_ns;
+    }
+
+    /// That of a request without a block layer.
+    #[cfg(test)]
+    pub fn of(in_drive: &[u64; PARTS]) -> MadeOf<'_> {
+        MadeOf { in_drive, above_ns: 0 }
+    }
+
+    /// By part.
+    pub fn parts(self) -> [u64; PARTS] {
+        let mut parts = [0; PARTS];
+        self.add_to(&mut parts);
+        parts
+    }
+}
+
 /// A request on its way through the drive.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 struct Way {
     parts: [u64; PARTS],
+    issued_ns: u64,
     until_ns: u64,
+}
+
+impl Way {
+    /// One that never was in the drive.
+    const ABOVE: Self = Self { parts: [0; PARTS], issued_ns: 0, until_ns: 0 };
 }
 
 /// Sums over the requests of one bucket that 64 bits hold, as in [`Parts`].
@@ -169,17 +206,19 @@ impl Kept {
     }
 
     #[inline]
-    fn add(&mut self, latency_ns: u64, parts: &[u64; PARTS]) {
+    fn add(&mut self, latency_ns: u64, made_of: MadeOf<'_>) {
         let bucket = LatencyHistogram::bucket(latency_ns);
-        // The parts are no larger than the whole.
-        if self.bucket(bucket).sum_ns.checked_add(latency_ns).is_none() {
-            let held = std::mem::take(self.bucket(bucket));
-            self.spilled.push((bucket, held.into()));
-        }
         let sums = self.bucket(bucket);
         sums.requests += 1;
-        sums.sum_ns += latency_ns;
-        sums.parts_ns.iter_mut().zip(parts).for_each(|(sum, part)| *sum += part);
+        // The parts are no larger than the whole.
+        let Some(sum_ns) = sums.sum_ns.checked_add(latency_ns) else {
+            let held = std::mem::take(sums);
+            made_of.add_to(&mut sums.parts_ns);
+            sums.sum_ns = latency_ns;
+            return self.spilled.push((bucket, held.into()));
+        };
+        sums.sum_ns = sum_ns;
+        made_of.add_to(&mut sums.parts_ns);
     }
 
     fn all(&self) -> impl Iterator<Item = (usize, Parts)> {
@@ -193,8 +232,8 @@ impl Kept {
 pub(crate) struct Waits {
     /// By the number of the flight.
     ways: Vec<Way>,
-    /// The request that left the drive last.
-    left: Way,
+    /// The flight that left the drive last; none of requests that were never in it.
+    left: Option<u32>,
     /// By operation.
     kept: [Kept; 4],
     dies_at_start: DieTime,
@@ -211,9 +250,9 @@ impl Waits {
     pub fn enter(&mut self, flight: u32, issued_ns: u64) {
         let flight = flight as usize;
         if self.ways.len() <= flight {
-            self.ways.resize(flight + 1, Way::default());
+            self.ways.resize(flight + 1, Way::ABOVE);
         }
-        self.ways[flight] = Way { parts: [0; PARTS], until_ns: issued_ns };
+        self.ways[flight] = Way { issued_ns, until_ns: issued_ns, ..Way::ABOVE };
     }
 
     /// The time since a request was charged last went to this.
@@ -236,21 +275,22 @@ impl Waits {
     /// A request is back at the host: what is left is its way over the link.
     pub fn leave(&mut self, flight: u32, now_ns: u64) {
         self.charge(flight, Part::Link, now_ns);
-        self.left = self.ways[flight as usize];
+        self.left = Some(flight);
     }
 
     /// The next requests that are complete were never in the drive.
     pub fn stayed_above(&mut self) {
-        self.left = Way::default();
+        self.left = None;
     }
 
     /// A request of the host is complete with the one that left the drive last. Before that entered the drive, it was in
     /// the block layer. Returns what its response time is made of.
-    pub fn request_done(&mut self, op: Op, latency_ns: u64) -> [u64; PARTS] {
-        let mut parts = self.left.parts;
-        parts[Part::HostQueue as usize] += latency_ns - parts.iter().sum::<u64>();
-        self.kept[op as usize].add(latency_ns, &parts);
-        parts
+    #[inline]
+    pub fn request_done(&mut self, op: Op, latency_ns: u64) -> MadeOf<'_> {
+        let way = self.left.map_or(&Way::ABOVE, |flight| &self.ways[flight as usize]);
+        let made_of = MadeOf { in_drive: &way.parts, above_ns: latency_ns - (way.until_ns - way.issued_ns) };
+        self.kept[op as usize].add(latency_ns, made_of);
+        made_of
     }
 
     pub fn finish(self, dies: DieTime) -> ResponseSummary {

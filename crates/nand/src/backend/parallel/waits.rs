@@ -73,15 +73,14 @@ impl Wait {
     };
 
     #[inline]
-    fn of(op: &Op) -> Self {
+    pub(super) fn of(op: &Op) -> Self {
         Self::OF[usize::from(op.kind != Kind::Read)][op.cause as usize]
     }
 
-    /// What a die is at.
+    /// What a die is at whose cells do not work.
     #[inline]
-    fn at(die: &Die, ops: &Ops) -> Self {
+    pub(super) fn at_rest(die: &Die, ops: &Ops) -> Self {
         match (&die.cells, &die.registers, &die.suspended) {
-            (Cells::Busy(command), ..) => Self::of(&ops[command.first]),
             (Cells::Suspending, _, Some(command)) => Self::of(&ops[command.first]),
             (Cells::Full(_), ..) | (_, Registers::Moving(_) | Registers::Loaded(_), _) => Self::Bus,
             (_, _, Some(command)) => Self::of(&ops[command.first]),
@@ -219,31 +218,42 @@ impl Waits {
         own
     }
 
-    /// A die may be at something else.
+    /// A die is at this, as before or from now on.
     #[inline]
-    pub fn look(&mut self, number: u32, die: &Die, ops: &Ops, now_ns: u64) {
+    pub fn is_at(&mut self, number: u32, state: Wait, now_ns: u64) {
         let running = &mut self.dies[number as usize];
-        let state = Wait::at(die, ops);
         if state != running.state {
             running.sums[running.state as usize] += now_ns - running.since_ns;
             (running.since_ns, running.state) = (now_ns, state);
         }
     }
 
-    /// The cells begin or resume work on the operations of a command for pages of the host, or end or interrupt it.
+    /// The cells begin or resume work on a command for pages of the host.
     #[inline]
-    pub fn cells(&mut self, first: u32, ops: &Ops, begin: bool, now_ns: u64) {
+    pub fn begin_own(&mut self, first: u32, ops: &Ops, now_ns: u64) {
         let state = Wait::of(&ops[first]);
+        self.each_own(first, ops, |own| (own.since_ns, own.state) = (now_ns, state));
+    }
+
+    /// They end or interrupt it.
+    #[inline]
+    pub fn end_own(&mut self, first: u32, ops: &Ops, now_ns: u64) {
+        self.each_own(first, ops, |own| {
+            own.sums = own.until(now_ns);
+            own.since_ns = NEVER;
+        });
+    }
+
+    /// What a die does for the requests of the operations of a command that have its cause.
+    #[inline]
+    fn each_own(&mut self, first: u32, ops: &Ops, act: impl Fn(&mut Own)) {
         let mut index = first;
         while index != NONE {
             let op = &ops[index];
-            if op.watched && Wait::of(op) == state {
-                let own = &mut self.owns[self.paths[index as usize].own];
-                own.sums = own.until(now_ns);
-                own.since_ns = if begin { now_ns } else { NEVER };
-                own.state = state;
+            if op.watched && op.cause == ops[first].cause {
+                act(&mut self.owns[self.paths[index as usize].own]);
             }
-            index = ops[index].next;
+            index = op.next;
         }
     }
 

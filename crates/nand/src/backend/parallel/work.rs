@@ -4,6 +4,7 @@ use super::agenda::NEVER;
 use super::die::{Cells, Command, Registers};
 use super::ops::{Kind, NONE, Op};
 use super::scheduler::Class;
+use super::waits::Wait;
 use super::{Done, ParallelFlash};
 use crate::{Cause, Interruption, Suspend};
 
@@ -66,21 +67,36 @@ impl ParallelFlash {
         self.watch_die(number);
     }
 
-    /// A die may be at something else now.
+    /// A die may be at something else now; that its cells work, [`Self::watch_begin`] has said.
     #[inline]
     fn watch_die(&mut self, number: u32) {
-        if let Some(waits) = &mut self.waits {
-            waits.look(number, &self.dies[number as usize], &self.ops, self.now_ns);
+        if let Some(waits) = &mut self.waits
+            && let die = &self.dies[number as usize]
+            && !matches!(die.cells, Cells::Busy(_))
+        {
+            waits.is_at(number, Wait::at_rest(die, &self.ops), self.now_ns);
         }
     }
 
-    /// The cells begin or resume work on a command, or end or interrupt it.
+    /// The cells begin or resume work on a command.
     #[inline]
-    fn watch_cells(&mut self, command: &Command, begin: bool) {
+    fn watch_begin(&mut self, number: u32, command: &Command) {
+        if let Some(waits) = &mut self.waits {
+            let first = &self.ops[command.first];
+            waits.is_at(number, Wait::of(first), self.now_ns);
+            if first.cause == Cause::Host {
+                waits.begin_own(command.first, &self.ops, self.now_ns);
+            }
+        }
+    }
+
+    /// They end or interrupt it.
+    #[inline]
+    fn watch_end(&mut self, command: &Command) {
         if let Some(waits) = &mut self.waits
             && self.ops[command.first].cause == Cause::Host
         {
-            waits.cells(command.first, &self.ops, begin, self.now_ns);
+            waits.end_own(command.first, &self.ops, self.now_ns);
         }
     }
 
@@ -96,7 +112,7 @@ impl ParallelFlash {
                 command.began_ns = self.now_ns;
                 command.ends_ns += self.now_ns;
                 self.agenda.set(number as usize, command.ends_ns);
-                self.watch_cells(&command, true);
+                self.watch_begin(number, &command);
                 let die = &mut self.dies[number as usize];
                 die.suspended = None;
                 die.cells = Cells::Busy(command);
@@ -158,7 +174,7 @@ impl ParallelFlash {
             return false;
         }
         self.record_cells(number, &command);
-        self.watch_cells(&command, false);
+        self.watch_end(&command);
         command.suspensions += 1;
         command.ends_ns = left_ns;
         self.agenda.set(number as usize, self.now_ns + time.0);
@@ -245,7 +261,7 @@ impl ParallelFlash {
         command.ends_ns = self.now_ns + duration_ns;
         self.agenda.set(number as usize, command.ends_ns);
         self.dies[number as usize].cells = Cells::Busy(command);
-        self.watch_cells(&command, true);
+        self.watch_begin(number, &command);
         if let Some(witness) = &mut self.witness {
             let mut index = command.first;
             while index != NONE {
@@ -338,7 +354,7 @@ impl ParallelFlash {
             Cells::Suspending => {}
             Cells::Busy(command) => {
                 self.record_cells(resource, &command);
-                self.watch_cells(&command, false);
+                self.watch_end(&command);
                 if command.reads {
                     self.pass(command);
                     if matches!(self.dies[resource as usize].registers, Registers::Free) {
