@@ -82,17 +82,16 @@ def test_intervals_add_up_to_the_run(timed: ssdlab.Result) -> None:
             assert np.bincount(at, times.requests).tolist() == whole.requests.tolist()
         slow = activity.slowest
         longest = {
-            int(ended // activity.interval_ns): int(response)
-            for its, ended, response in zip(slow.op, slow.ended_ns, slow.response_ns, strict=True)
+            int(ended // activity.interval_ns): int(took)
+            for its, ended, took in zip(slow.op, slow.ended_ns, slow.response_ns, strict=True)
             if its == op
         }
         times = activity.course[op, "response"]
-        assert {*longest} == {*times.interval.tolist()} and max(longest.values()) == timed.summary["latency"][op][
-            "max_ns"
-        ]
-        for interval, response in longest.items():
+        assert {*longest} == {*times.interval.tolist()}
+        assert max(longest.values()) == timed.summary["latency"][op]["max_ns"]
+        for interval, took in longest.items():
             last = np.flatnonzero(times.interval == interval)[-1]
-            assert times.lower_ns[last] <= response < times.upper_ns[last]
+            assert times.lower_ns[last] <= took < times.upper_ns[last]
         of_all = {part: int(activity.parts_ns[op, part].sum()) for part in diagnosis.PARTS}
         assert {part: sum_ns for part, sum_ns in of_all.items() if sum_ns} == response[op]["all"]["parts_ns"]
     table = timed.activity_arrow()["parts"]

@@ -206,7 +206,6 @@ impl Waits {
     }
 
     #[inline]
-
     fn own_of(&mut self, die: u32) -> u32 {
         let (submission, own) = self.latest[die as usize];
         if submission == self.submissions {
