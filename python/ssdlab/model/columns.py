@@ -1,11 +1,14 @@
 """Columns of a result: histograms, distributions of a log, what dies and channels did."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ssdlab.lazy import np, npt, pa
 from ssdlab.model.arrow import table
 from ssdlab.model.requests import OPS
+
+MOVING = OPS[:2]
+"""Operations that move data: columns by interval are of these."""
 
 
 class LatencyColumns(NamedTuple):
@@ -157,8 +160,11 @@ def histograms_of(table: "pa.Table") -> dict[str, LatencyColumns]:
 
 
 def intervals_arrow(interval_ns: int, course: "Mapping[tuple[str, str], IntervalColumns]") -> "pa.Table":
-    """Histograms by interval as one table: op, time, begin_ns, end_ns, lower_ns, upper_ns, requests."""
-    return pa.concat_tables(
+    """Histograms by interval as one table: op, time, begin_ns, end_ns, lower_ns, upper_ns, requests.
+
+    `interval_ns` is in the metadata of the schema.
+    """
+    tables = [
         table(
             {
                 "op": [op] * len(times.interval),
@@ -171,22 +177,47 @@ def intervals_arrow(interval_ns: int, course: "Mapping[tuple[str, str], Interval
             }
         )
         for (op, kind), times in course.items()
-    )
+    ]
+    return pa.concat_tables(tables).replace_schema_metadata({"interval_ns": str(interval_ns)})
+
+
+def intervals_of(table: "pa.Table") -> "tuple[int, dict[tuple[str, str], IntervalColumns]]":
+    """What `intervals_arrow` made a table of."""
+    interval_ns = int(table.schema.metadata[b"interval_ns"])
+    ops, kinds = (table[name].to_numpy(zero_copy_only=False) for name in ("op", "time"))
+    interval = table["begin_ns"].to_numpy() // np.uint64(interval_ns)
+    columns = [interval, *(table[name].to_numpy() for name in IntervalColumns._fields[1:])]
+    return interval_ns, {
+        (op, kind): IntervalColumns(*(column[(ops == op) & (kinds == kind)] for column in columns))
+        for kind in ("response", "waiting")
+        for op in MOVING
+    }
 
 
 def parts_arrow(interval_ns: int, parts_ns: "Mapping[tuple[str, str], npt.NDArray[np.uint64]]") -> "pa.Table":
-    """Parts of response times that are not 0, by interval, as one table: op, part, begin_ns, end_ns, sum_ns."""
-    found = [(of, sums, np.flatnonzero(sums).astype(np.uint64)) for of, sums in parts_ns.items()]
-    at = np.concatenate([np.zeros(0, np.uint64), *(at for _, _, at in found)])
+    """Parts of response times by interval as one table: op, part, begin_ns, end_ns, sum_ns.
+
+    The names of parts are in the metadata of the schema: without an interval no row tells them.
+    """
+    begin = [np.arange(len(sums), dtype=np.uint64) * np.uint64(interval_ns) for sums in parts_ns.values()]
+    nothing = np.zeros(0, np.uint64)
     return table(
         {
-            "op": [op for (op, _), _, at in found for _ in at],
-            "part": [part for (_, part), _, at in found for _ in at],
-            "begin_ns": at * np.uint64(interval_ns),
-            "end_ns": (at + np.uint64(1)) * np.uint64(interval_ns),
-            "sum_ns": np.concatenate([np.zeros(0, np.uint64), *(sums[at] for _, sums, at in found)]),
-        }
+            "op": [op for (op, _), sums in parts_ns.items() for _ in sums],
+            "part": [part for (_, part), sums in parts_ns.items() for _ in sums],
+            "begin_ns": np.concatenate([nothing, *begin]),
+            "end_ns": np.concatenate([nothing, *begin]) + np.uint64(interval_ns),
+            "sum_ns": np.concatenate([nothing, *parts_ns.values()]),
+        },
+        {"parts": " ".join(dict.fromkeys(part for _, part in parts_ns))},
     )
+
+
+def parts_of(table: "pa.Table") -> "dict[tuple[str, str], npt.NDArray[np.uint64]]":
+    """What `parts_arrow` made a table of."""
+    ops, parts = (table[name].to_numpy(zero_copy_only=False) for name in ("op", "part"))
+    names = table.schema.metadata[b"parts"].decode().split()
+    return {(op, part): table["sum_ns"].to_numpy()[(ops == op) & (parts == part)] for op in MOVING for part in names}
 
 
 def bins_arrow(bin_ns: int, sums: "npt.NDArray[np.uint64]", value: str, row: str | None = None) -> "pa.Table":
@@ -208,7 +239,18 @@ def bins_of(table: "pa.Table", rows: int | None = None) -> "tuple[int, npt.NDArr
 
 def gantt_of(table: "pa.Table") -> GanttColumns:
     """The operations in a table of them."""
-    texts = ("kind", "cause")
-    return GanttColumns(
-        **{name: table[name].to_pylist() if name in texts else table[name].to_numpy() for name in GanttColumns._fields}
-    )
+    return GanttColumns(**_columns(table, GanttColumns._fields))
+
+
+def slowest_of(table: "pa.Table") -> SlowColumns:
+    """The requests in a table of them."""
+    return SlowColumns(**_columns(table, SlowColumns._fields))
+
+
+def _columns(table: "pa.Table", names: Sequence[str]) -> dict[str, Any]:
+    """Columns by name: of texts lists, of numbers arrays."""
+    columns = {name: table[name] for name in names}
+    return {
+        name: column.to_pylist() if pa.types.is_string(column.type) else column.to_numpy()
+        for name, column in columns.items()
+    }

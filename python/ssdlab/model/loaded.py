@@ -7,7 +7,17 @@ from typing import Any
 from ssdlab import text
 from ssdlab._ssdlab import ConfigError, TraceError
 from ssdlab.lazy import np, npt, pa, pq
-from ssdlab.model.columns import ActivityColumns, LatencyColumns, LogColumns, bins_of, gantt_of, histograms_of
+from ssdlab.model.columns import (
+    ActivityColumns,
+    LatencyColumns,
+    LogColumns,
+    bins_of,
+    gantt_of,
+    histograms_of,
+    intervals_of,
+    parts_of,
+    slowest_of,
+)
 from ssdlab.model.config import recorded
 from ssdlab.model.envelope import check_version, of_another_version, read
 from ssdlab.model.result import Result
@@ -109,6 +119,7 @@ def _activity(result: LoadedResult) -> ActivityColumns | None:
         return None
     dies, channels = (bins_of(result._table(f"activity_{rows}"), drive[rows]) for rows in ("dies", "channels"))
     internal, queue = (bins_of(result._table(f"activity_{name}")) for name in ("internal", "queue"))
+    interval_ns, course = intervals_of(result._table("activity_intervals"))
     gantt = result._table("activity_gantt")
     return ActivityColumns(
         *dies,
@@ -116,6 +127,10 @@ def _activity(result: LoadedResult) -> ActivityColumns | None:
         *internal,
         *queue,
         waiting=histograms_of(result._table("activity_waiting")),
+        interval_ns=interval_ns,
+        course=course,
+        slowest=slowest_of(result._table("activity_slowest")),
+        parts_ns=parts_of(result._table("activity_parts")),
         gantt=gantt_of(gantt),
         gantt_truncated=gantt.schema.metadata[b"truncated"] == b"true",
     )
