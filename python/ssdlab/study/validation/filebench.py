@@ -55,9 +55,9 @@ slowed down by 340 MB/s it takes freed blocks again sooner than the captured ext
 
 COMMON = {"cache": "485MiB", "service": "4ms", "depth": 256}
 """Settings of all. The cache was not recorded. With this size webserver, which reads its files in rotation, reads
-571 MiB between two reads of the same page, here as in the capture. The 211 processes of oltp leave less: it reads nothing
-of the files created last, some 370 MiB. The service time is the median from a read to the write of the same page by the
-same thread there."""
+571 MiB between two reads of the same page, here as in the capture. The 211 processes of oltp leave less: it reads
+nothing of the files created last, some 370 MiB. The service time is the median from a read to the write of the same
+page by the same thread there."""
 
 SPAN = "24GiB"
 
