@@ -109,21 +109,23 @@ def drive(
         "queue_bin_ns": bin_ns,
         "outstanding_ns": outstanding,
         "waiting": waiting,
-        "interval_ns": 4 * bin_ns,
         "course": {
-            (op, kind): in_halves(columns, elapsed_ns, 4 * bin_ns)
-            for op, columns in result.latency.items()
-            if op in ("read", "write")
-            for kind in ("response", "waiting")
+            "interval_ns": 4 * bin_ns,
+            "times": {
+                (op, kind): in_halves(columns, elapsed_ns, 4 * bin_ns)
+                for op, columns in result.latency.items()
+                if op in ("read", "write")
+                for kind in ("response", "waiting")
+            },
+            "slowest": {
+                **dict.fromkeys(
+                    ("offset", "bytes", "ended_ns", "response_ns", "waiting_ns", "part_ns"), np.ones(2, np.uint64)
+                ),
+                "op": ["read", "write"],
+                "part": ["bus", "own_work"],
+            },
+            "parts_ns": {},
         },
-        "slowest": {
-            **dict.fromkeys(
-                ("offset", "bytes", "ended_ns", "response_ns", "waiting_ns", "part_ns"), np.ones(2, np.uint64)
-            ),
-            "op": ["read", "write"],
-            "part": ["", "own_work"],
-        },
-        "parts_ns": {},
         "gantt": gantt(rng, channels, dies, planes, operations, elapsed_ns // 2),
         "gantt_truncated": truncated,
     }

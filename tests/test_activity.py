@@ -70,29 +70,29 @@ def test_the_columns_are_those_of_the_summary(timed: ssdlab.Result) -> None:
 
 def test_intervals_add_up_to_the_run(timed: ssdlab.Result) -> None:
     activity, response = timed.activity, timed.summary["drive"]["response"]
-    assert activity is not None and {*activity.parts_ns} == {
-        (op, part) for op in ("read", "write") for part in diagnosis.PARTS
-    }
+    assert activity is not None and activity.course is not None
+    course = activity.course
+    assert {*course.parts_ns} == {(op, part) for op in ("read", "write") for part in diagnosis.PARTS}
     for op in ("read", "write"):
         for kind, whole in (("response", timed.latency[op]), ("waiting", activity.waiting[op])):
-            times = activity.course[op, kind]
+            times = course.times[op, kind]
             assert times.interval.max() < 128 and (np.diff(times.interval.astype(np.int64)) >= 0).all()
             lower, at = np.unique(times.lower_ns, return_inverse=True)
             assert lower.tolist() == whole.lower_ns.tolist()
             assert np.bincount(at, times.requests).tolist() == whole.requests.tolist()
-        slow = activity.slowest
+        slow = course.slowest
         longest = {
-            int(ended // activity.interval_ns): int(took)
+            int(ended // course.interval_ns): int(took)
             for its, ended, took in zip(slow.op, slow.ended_ns, slow.response_ns, strict=True)
             if its == op
         }
-        times = activity.course[op, "response"]
+        times = course.times[op, "response"]
         assert {*longest} == {*times.interval.tolist()}
         assert max(longest.values()) == timed.summary["latency"][op]["max_ns"]
         for interval, took in longest.items():
             last = np.flatnonzero(times.interval == interval)[-1]
             assert times.lower_ns[last] <= took < times.upper_ns[last]
-        of_all = {part: int(activity.parts_ns[op, part].sum()) for part in diagnosis.PARTS}
+        of_all = {part: int(course.parts_ns[op, part].sum()) for part in diagnosis.PARTS}
         assert {part: sum_ns for part, sum_ns in of_all.items() if sum_ns} == response[op]["all"]["parts_ns"]
     table = timed.activity_arrow()["parts"]
     assert sum(table["sum_ns"].to_pylist()) == response["all"]["all"]["sum_ns"]

@@ -151,14 +151,14 @@ def test_parts_of_response_times_over_the_run_are_those_of_the_columns(report: A
     page = report()
     chart = f"drawn[{number_of(page, 'Parts of response times over the run')}].chart"
     panels = page.evaluate(f"() => {chart}.panels.map(({{ title, marks }}) => ({{ title, marks }}))")
-    assert result.activity is not None
-    activity = result.activity
+    assert result.activity is not None and result.activity.course is not None
+    course = result.activity.course
     for op, panel in zip(("read", "write"), panels, strict=True):
         assert panel["title"].startswith(op)
-        times = activity.course[op, "response"]
-        count = len(activity.parts_ns[op, "own_work"])
+        times = course.times[op, "response"]
+        count = len(course.parts_ns[op, "own_work"])
         requests = np.bincount(times.interval.astype(int), times.requests, minlength=count)
-        sums = {PARTS[part]: activity.parts_ns[op, part] for part in PARTS}
+        sums = {PARTS[part]: course.parts_ns[op, part] for part in PARTS}
         names = [mark["name"] for mark in panel["marks"]]
         rest = np.sum([of for name, of in sums.items() if name not in names], axis=0)
         assert len(names) > 2
@@ -171,8 +171,8 @@ def test_the_slowest_requests_are_told_of(report: Any, result: ssdlab.Result) ->
     page = report()
     chart = f"drawn[{number_of(page, 'The slowest requests')}]"
     marks = page.evaluate(f"() => {chart}.chart.panels[0].marks")
-    assert result.activity is not None
-    slow = result.activity.slowest
+    assert result.activity is not None and result.activity.course is not None
+    slow = result.activity.course.slowest
     for mark in marks:
         at = [at for at, op in enumerate(slow.op) if op == mark["name"]]
         assert mark["y"] == pytest.approx(slow.response_ns[at].astype(float), rel=1e-5)

@@ -9,9 +9,8 @@ use ssdlab_trace::Op;
 use crate::run::buckets;
 
 /// The fields of [`Activity`] by their names: integers, uint64 arrays (two-dimensional by die or channel, then bin),
-/// `gantt` as a dictionary of equally long columns, `waiting` like the response times of an outcome; `interval_ns`, and by
-/// intervals of that length the columns of [`InInterval`] in `course`, their
-/// slowest requests and the parts of response times in `parts_ns`.
+/// `gantt` as a dictionary of equally long columns, `waiting` like the response times of an outcome, `course` as
+/// [`course_columns`] has it, or None.
 pub fn activity_columns(py: Python<'_>, activity: Activity) -> PyResult<Py<PyDict>> {
     let columns = PyDict::new(py);
     columns.set_item("die_bin_ns", activity.die_bin_ns)?;
@@ -27,13 +26,16 @@ pub fn activity_columns(py: Python<'_>, activity: Activity) -> PyResult<Py<PyDic
         waiting.set_item(op.name(), buckets(py, histogram)?)?;
     }
     columns.set_item("waiting", waiting)?;
-    course_columns(py, &columns, &activity.course)?;
+    columns.set_item("course", activity.course.map(|course| course_columns(py, &course)).transpose()?)?;
     columns.set_item("gantt", gantt_columns(py, &activity.gantt)?)?;
     columns.set_item("gantt_truncated", activity.gantt_truncated)?;
     Ok(columns.unbind())
 }
 
-fn course_columns(py: Python<'_>, columns: &Bound<'_, PyDict>, course: &Course) -> PyResult<()> {
+/// By intervals of `interval_ns`: the columns of [`InInterval`] by operation and kind in `times`, those of [`Slow`] in
+/// `slowest`, and sums by operation and part in `parts_ns`.
+fn course_columns<'py>(py: Python<'py>, course: &Course) -> PyResult<Bound<'py, PyDict>> {
+    let columns = PyDict::new(py);
     columns.set_item("interval_ns", course.interval_ns)?;
     let times = PyDict::new(py);
     for (kind, by_op) in [("response", &course.response), ("waiting", &course.waiting)] {
@@ -47,7 +49,7 @@ fn course_columns(py: Python<'_>, columns: &Bound<'_, PyDict>, course: &Course) 
             times.set_item((op.name(), kind), of_op)?;
         }
     }
-    columns.set_item("course", times)?;
+    columns.set_item("times", times)?;
     let slowest = PyDict::new(py);
     let column = |pick: fn(&Slow) -> u64| course.slowest.iter().map(pick).collect::<Vec<u64>>().into_pyarray(py);
     slowest.set_item("op", course.slowest.iter().map(|slow| slow.op.name()).collect::<Vec<_>>())?;
@@ -56,18 +58,18 @@ fn course_columns(py: Python<'_>, columns: &Bound<'_, PyDict>, course: &Course) 
     slowest.set_item("ended_ns", column(|slow| slow.ended_ns))?;
     slowest.set_item("response_ns", column(|slow| slow.latency_ns))?;
     slowest.set_item("waiting_ns", column(|slow| slow.waited_ns))?;
-    slowest
-        .set_item("part", course.slowest.iter().map(|slow| slow.part.map_or("", |part| part.0)).collect::<Vec<_>>())?;
-    slowest.set_item("part_ns", column(|slow| slow.part.map_or(0, |part| part.1)))?;
+    slowest.set_item("part", course.slowest.iter().map(|slow| slow.part).collect::<Vec<_>>())?;
+    slowest.set_item("part_ns", column(|slow| slow.part_ns))?;
     columns.set_item("slowest", slowest)?;
     let parts = PyDict::new(py);
-    for (op, by_interval) in Op::ALL.iter().zip(course.parts_ns.iter().flatten()) {
+    for (op, by_interval) in Op::ALL.iter().zip(&course.parts_ns) {
         for (number, name) in PART_NAMES.into_iter().enumerate() {
             let sums = by_interval.iter().map(|parts| parts[number]);
             parts.set_item((op.name(), name), PyArray1::from_iter(py, sums))?;
         }
     }
-    columns.set_item("parts_ns", parts)
+    columns.set_item("parts_ns", parts)?;
+    Ok(columns)
 }
 
 fn gantt_columns<'py>(py: Python<'py>, bars: &[GanttBar]) -> PyResult<Bound<'py, PyDict>> {

@@ -56,6 +56,25 @@ class SlowColumns(NamedTuple):
     """How large that is."""
 
 
+class CourseColumns(NamedTuple):
+    """Times of reads and writes by intervals of simulated time, of which there are at most 128."""
+
+    interval_ns: int
+    """Length of an interval in nanoseconds."""
+    times: "dict[tuple[str, str], IntervalColumns]"
+    """Histograms by interval, of `read` and `write`, of their `response` and `waiting` times."""
+    slowest: SlowColumns
+    """The slowest requests of each interval."""
+    parts_ns: "dict[tuple[str, str], npt.NDArray[np.uint64]]"
+    """What the response times of `read` and `write` are made of: a sum for each interval, by operation and part."""
+
+    @classmethod
+    def of(cls, columns: Mapping[str, Any]) -> "CourseColumns":
+        """From the dictionary that the extension yields."""
+        times = {of: IntervalColumns(**its) for of, its in columns["times"].items()}
+        return cls(**{**columns, "times": times, "slowest": SlowColumns(**columns["slowest"])})
+
+
 class LogColumns(NamedTuple):
     """Distributions of a log-block FTL during the measured phase; uint64 arrays."""
 
@@ -122,15 +141,8 @@ class ActivityColumns(NamedTuple):
     """Requests outstanding times nanoseconds: divided by the length of the bin, their mean number."""
     waiting: dict[str, LatencyColumns]
     """Histograms of the time that requests waited, by operation."""
-    interval_ns: int
-    """Length of an interval of the next three columns in nanoseconds; there are at most 128."""
-    course: "dict[tuple[str, str], IntervalColumns]"
-    """Histograms by interval, of `read` and `write`, of their `response` and `waiting` times."""
-    slowest: SlowColumns
-    """The slowest requests of each interval."""
-    parts_ns: "dict[tuple[str, str], npt.NDArray[np.uint64]]"
-    """What the response times of `read` and `write` are made of: a sum for each interval, by operation and part; empty
-    unless that was found out."""
+    course: CourseColumns | None
+    """Times of requests over the run; none unless it was found out what they are made of."""
     gantt: GanttColumns
     """Operations one by one, in the window that was to be recorded; empty without one."""
     gantt_truncated: bool
@@ -140,9 +152,8 @@ class ActivityColumns(NamedTuple):
     def of(cls, columns: Mapping[str, Any]) -> "ActivityColumns":
         """From the dictionary that the extension yields."""
         waiting = {op: LatencyColumns(*histogram) for op, histogram in columns["waiting"].items()}
-        course = {of: IntervalColumns(**times) for of, times in columns["course"].items()}
-        slowest, gantt = SlowColumns(**columns["slowest"]), GanttColumns(**columns["gantt"])
-        return cls(**{**columns, "waiting": waiting, "course": course, "slowest": slowest, "gantt": gantt})
+        course = None if columns["course"] is None else CourseColumns.of(columns["course"])
+        return cls(**{**columns, "waiting": waiting, "course": course, "gantt": GanttColumns(**columns["gantt"])})
 
 
 def histograms_arrow(histograms: Mapping[str, LatencyColumns]) -> "pa.Table":
@@ -159,7 +170,22 @@ def histograms_of(table: "pa.Table") -> dict[str, LatencyColumns]:
     return {op: LatencyColumns(*(column[of == op] for column in columns)) for op in OPS}
 
 
-def intervals_arrow(interval_ns: int, course: "Mapping[tuple[str, str], IntervalColumns]") -> "pa.Table":
+def course_arrow(course: CourseColumns) -> "dict[str, pa.Table]":
+    """Times over the run as tables: `intervals`, `slowest`, `parts`."""
+    return {
+        "intervals": _intervals_arrow(course.interval_ns, course.times),
+        "slowest": table(course.slowest._asdict()),
+        "parts": _parts_arrow(course.interval_ns, course.parts_ns),
+    }
+
+
+def course_of(intervals: "pa.Table", slowest: "pa.Table", parts: "pa.Table") -> CourseColumns:
+    """What `course_arrow` made tables of."""
+    interval_ns, times = _intervals_of(intervals)
+    return CourseColumns(interval_ns, times, SlowColumns(**_columns(slowest, SlowColumns._fields)), _parts_of(parts))
+
+
+def _intervals_arrow(interval_ns: int, by_interval: "Mapping[tuple[str, str], IntervalColumns]") -> "pa.Table":
     """Histograms by interval as one table: op, time, begin_ns, end_ns, lower_ns, upper_ns, requests.
 
     `interval_ns` is in the metadata of the schema.
@@ -176,13 +202,13 @@ def intervals_arrow(interval_ns: int, course: "Mapping[tuple[str, str], Interval
                 "requests": times.requests,
             }
         )
-        for (op, kind), times in course.items()
+        for (op, kind), times in by_interval.items()
     ]
     return pa.concat_tables(tables).replace_schema_metadata({"interval_ns": str(interval_ns)})
 
 
-def intervals_of(table: "pa.Table") -> "tuple[int, dict[tuple[str, str], IntervalColumns]]":
-    """What `intervals_arrow` made a table of."""
+def _intervals_of(table: "pa.Table") -> "tuple[int, dict[tuple[str, str], IntervalColumns]]":
+    """What `_intervals_arrow` made a table of."""
     interval_ns = int(table.schema.metadata[b"interval_ns"])
     ops, kinds = (table[name].to_numpy(zero_copy_only=False) for name in ("op", "time"))
     interval = table["begin_ns"].to_numpy() // np.uint64(interval_ns)
@@ -194,7 +220,7 @@ def intervals_of(table: "pa.Table") -> "tuple[int, dict[tuple[str, str], Interva
     }
 
 
-def parts_arrow(interval_ns: int, parts_ns: "Mapping[tuple[str, str], npt.NDArray[np.uint64]]") -> "pa.Table":
+def _parts_arrow(interval_ns: int, parts_ns: "Mapping[tuple[str, str], npt.NDArray[np.uint64]]") -> "pa.Table":
     """Parts of response times by interval as one table: op, part, begin_ns, end_ns, sum_ns.
 
     The names of parts are in the metadata of the schema: without an interval no row tells them.
@@ -213,8 +239,8 @@ def parts_arrow(interval_ns: int, parts_ns: "Mapping[tuple[str, str], npt.NDArra
     )
 
 
-def parts_of(table: "pa.Table") -> "dict[tuple[str, str], npt.NDArray[np.uint64]]":
-    """What `parts_arrow` made a table of."""
+def _parts_of(table: "pa.Table") -> "dict[tuple[str, str], npt.NDArray[np.uint64]]":
+    """What `_parts_arrow` made a table of."""
     ops, parts = (table[name].to_numpy(zero_copy_only=False) for name in ("op", "part"))
     names = table.schema.metadata[b"parts"].decode().split()
     return {(op, part): table["sum_ns"].to_numpy()[(ops == op) & (parts == part)] for op in MOVING for part in names}
@@ -240,11 +266,6 @@ def bins_of(table: "pa.Table", rows: int | None = None) -> "tuple[int, npt.NDArr
 def gantt_of(table: "pa.Table") -> GanttColumns:
     """The operations in a table of them."""
     return GanttColumns(**_columns(table, GanttColumns._fields))
-
-
-def slowest_of(table: "pa.Table") -> SlowColumns:
-    """The requests in a table of them."""
-    return SlowColumns(**_columns(table, SlowColumns._fields))
 
 
 def _columns(table: "pa.Table", names: Sequence[str]) -> dict[str, Any]:

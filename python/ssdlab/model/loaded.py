@@ -12,11 +12,9 @@ from ssdlab.model.columns import (
     LatencyColumns,
     LogColumns,
     bins_of,
+    course_of,
     gantt_of,
     histograms_of,
-    intervals_of,
-    parts_of,
-    slowest_of,
 )
 from ssdlab.model.config import recorded
 from ssdlab.model.envelope import check_version, of_another_version, read
@@ -119,7 +117,9 @@ def _activity(result: LoadedResult) -> ActivityColumns | None:
         return None
     dies, channels = (bins_of(result._table(f"activity_{rows}"), drive[rows]) for rows in ("dies", "channels"))
     internal, queue = (bins_of(result._table(f"activity_{name}")) for name in ("internal", "queue"))
-    interval_ns, course = intervals_of(result._table("activity_intervals"))
+    course = None
+    if drive["response"] is not None:
+        course = course_of(*(result._table(f"activity_{name}") for name in ("intervals", "slowest", "parts")))
     gantt = result._table("activity_gantt")
     return ActivityColumns(
         *dies,
@@ -127,10 +127,7 @@ def _activity(result: LoadedResult) -> ActivityColumns | None:
         *internal,
         *queue,
         waiting=histograms_of(result._table("activity_waiting")),
-        interval_ns=interval_ns,
         course=course,
-        slowest=slowest_of(result._table("activity_slowest")),
-        parts_ns=parts_of(result._table("activity_parts")),
         gantt=gantt_of(gantt),
         gantt_truncated=gantt.schema.metadata[b"truncated"] == b"true",
     )

@@ -13,9 +13,8 @@ from ssdlab.model.columns import (
     LatencyColumns,
     LogColumns,
     bins_arrow,
+    course_arrow,
     histograms_arrow,
-    intervals_arrow,
-    parts_arrow,
 )
 from ssdlab.model.config import Config
 from ssdlab.model.diagnosis import Diagnosis
@@ -180,9 +179,10 @@ class Result(Finding):
 
         `dies`: die, begin_ns, end_ns, busy_ns; `channels`: channel, begin_ns, end_ns, busy_ns; `internal`: begin_ns,
         end_ns, busy_ns; `queue`: begin_ns, end_ns, outstanding_ns; `waiting`: op, lower_ns, upper_ns, requests;
-        `intervals`: op, time, begin_ns, end_ns, lower_ns, upper_ns, requests; `slowest`: the columns of `SlowColumns`;
-        `parts`: op, part, begin_ns, end_ns, sum_ns;
         `gantt`: the columns of `GanttColumns`, with `truncated` in the metadata of the schema.
+
+        Where it was found out what response times are made of, also `intervals`: op, time, begin_ns, end_ns, lower_ns,
+        upper_ns, requests; `slowest`: the columns of `SlowColumns`; `parts`: op, part, begin_ns, end_ns, sum_ns.
         """
         activity = self.activity
         if activity is None:
@@ -194,9 +194,7 @@ class Result(Finding):
             "internal": bins_arrow(activity.internal_bin_ns, activity.internal_busy_ns, "busy_ns"),
             "queue": bins_arrow(activity.queue_bin_ns, activity.outstanding_ns, "outstanding_ns"),
             "waiting": histograms_arrow(activity.waiting),
-            "intervals": intervals_arrow(activity.interval_ns, activity.course),
-            "slowest": table(activity.slowest._asdict()),
-            "parts": parts_arrow(activity.interval_ns, activity.parts_ns),
+            **({} if activity.course is None else course_arrow(activity.course)),
             "gantt": table(activity.gantt._asdict(), truncated),
         }
 

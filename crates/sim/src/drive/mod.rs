@@ -151,7 +151,7 @@ impl<P: TimedParts> TimedDrive<P> {
             fitter: Fitter::new(&stack.setup),
             stack,
             measurement,
-            meters: Meters::new(0),
+            meters: Meters::new(0, false),
             waits,
             flights: Slab::default(),
             queues: Queues::new(options.front.protocol),
@@ -247,7 +247,7 @@ impl<P: TimedParts> Replayer for TimedDrive<P> {
     fn start_measuring(&mut self) {
         self.measurement = Measurement::start(&mut self.stack);
         self.stack.sinks.flash.record(self.stack.setup.gantt);
-        self.meters = Meters::new(self.measurement.start_ns());
+        self.meters = Meters::new(self.measurement.start_ns(), self.waits.is_some());
         if let (Some(waits), Some(dies)) = (&mut self.waits, self.stack.sinks.flash.die_time()) {
             waits.start_measuring(dies);
         }

@@ -163,8 +163,8 @@ pub struct Activity {
     pub gantt_truncated: bool,
     /// Waiting times by [`Op`].
     pub waiting: [LatencyHistogram; 4],
-    /// Response and waiting times of reads and writes by intervals of time.
-    pub course: Course,
+    /// Response and waiting times of reads and writes by intervals of time; none unless response times were taken apart.
+    pub course: Option<Course>,
     /// The requests that the block layer gave to the drive, if they were to be kept; times from the start of measuring.
     pub dispatched: Option<Vec<Request>>,
 }
@@ -213,11 +213,13 @@ pub(crate) struct Meters {
     outstanding: u32,
     since_ns: u64,
     most_outstanding: u32,
-    intervals: Intervals,
+    /// None unless response times are taken apart.
+    intervals: Option<Box<Intervals>>,
 }
 
 impl Meters {
-    pub fn new(start_ns: u64) -> Self {
+    /// `watched` says whether response times are taken apart.
+    pub fn new(start_ns: u64, watched: bool) -> Self {
         Self {
             start_ns,
             waiting: Default::default(),
@@ -230,7 +232,7 @@ impl Meters {
             outstanding: 0,
             since_ns: start_ns,
             most_outstanding: 0,
-            intervals: Intervals::new(start_ns),
+            intervals: watched.then(|| Box::new(Intervals::new(start_ns))),
         }
     }
 
@@ -252,7 +254,9 @@ impl Meters {
         waited_ns: u64,
         parts: Option<MadeOf<'_>>,
     ) {
-        self.intervals.request_done(request, now_ns, latency_ns, waited_ns, parts);
+        if let (Some(intervals), Some(parts)) = (&mut self.intervals, parts) {
+            intervals.request_done(request, now_ns, latency_ns, waited_ns, parts);
+        }
         self.waiting[request.op as usize].record(waited_ns);
         self.service[request.op as usize].record(latency_ns - waited_ns);
         if matches!(request.op, Op::Read | Op::Write) {
@@ -305,7 +309,6 @@ impl Meters {
             |bins: &Bins| -> u128 { (0..bins.rows()).flat_map(|row| bins.row(row)).map(|&sum| u128::from(sum)).sum() };
         let cells_ns = total(&record.cells);
         let parallelism = geometry.parallelism;
-        let course = self.intervals.finish(response.is_some());
         let summary = DriveSummary {
             channels: parallelism.channels,
             dies: parallelism.dies(),
@@ -356,7 +359,7 @@ impl Meters {
             gantt: gantt.collect(),
             gantt_truncated: record.truncated,
             waiting: self.waiting,
-            course,
+            course: self.intervals.take().map(|mut intervals| intervals.finish()),
             dispatched: dispatched.flatten(),
         };
         (summary, activity)

@@ -3,6 +3,7 @@
 //!
 //! How long a run takes is not known at its start, so intervals begin short and double (pairs merge) whenever time goes
 //! beyond the last of them. The histograms are those of [`LatencyHistogram`]: all intervals add up to that of the run.
+//! All this costs some percent of a run, so it is kept where response times are taken apart anyway.
 
 use ssdlab_core::LatencyHistogram;
 use ssdlab_trace::{Op, Request};
@@ -85,16 +86,9 @@ impl Intervals {
         }
     }
 
-    /// A request is complete; `parts` is what its response time is made of, where that is watched.
+    /// A request is complete, with what its response time is made of.
     #[inline]
-    pub fn request_done(
-        &mut self,
-        request: &Request,
-        now_ns: u64,
-        latency_ns: u64,
-        waited_ns: u64,
-        parts: Option<MadeOf<'_>>,
-    ) {
+    pub fn request_done(&mut self, request: &Request, now_ns: u64, latency_ns: u64, waited_ns: u64, parts: MadeOf<'_>) {
         let op = request.op as usize;
         if op >= OPS {
             return;
@@ -106,17 +100,14 @@ impl Intervals {
         self.count(column(op, 0, LatencyHistogram::bucket(latency_ns)));
         self.count(column(op, 1, LatencyHistogram::bucket(waited_ns)));
         let Some(interval) = self.intervals.last_mut() else { return };
-        if let Some(parts) = parts
-            && let Some(sum_ns) = interval.sum_ns[op].checked_add(latency_ns)
-        {
+        if let Some(sum_ns) = interval.sum_ns[op].checked_add(latency_ns) {
             // The parts are no larger than the whole, which 64 bits hold for half a thousand years of waiting.
             interval.sum_ns[op] = sum_ns;
             parts.add_to(&mut interval.parts_ns[op]);
         }
         if interval.slowest[op].is_none_or(|slowest| latency_ns > slowest.latency_ns) {
-            let parts = parts.map(MadeOf::parts);
-            let largest =
-                parts.map(|parts| (0..PARTS).fold(0, |most, part| if parts[part] > parts[most] { part } else { most }));
+            let parts = parts.parts();
+            let largest = (0..PARTS).fold(0, |most, part| if parts[part] > parts[most] { part } else { most });
             interval.slowest[op] = Some(Slow {
                 op: request.op,
                 offset: request.offset,
@@ -124,7 +115,8 @@ impl Intervals {
                 ended_ns: now_ns - self.origin_ns,
                 latency_ns,
                 waited_ns,
-                part: largest.zip(parts).map(|(part, parts)| (PART_NAMES[part], parts[part])),
+                part: PART_NAMES[largest],
+                part_ns: parts[largest],
             });
         }
     }
@@ -165,8 +157,8 @@ impl Intervals {
         self.intervals.last_mut().expect("one is under way").requests = counted.collect();
     }
 
-    /// What was counted; `watched` says whether parts were.
-    pub fn finish(&mut self, watched: bool) -> Course {
+    /// What was counted.
+    pub fn finish(&mut self) -> Course {
         self.end();
         let times = |op: usize, kind: usize| {
             let first = column(op, kind, 0);
@@ -188,7 +180,7 @@ impl Intervals {
             response: [times(0, 0), times(1, 0)],
             waiting: [times(0, 1), times(1, 1)],
             slowest: self.intervals.iter().flat_map(|interval| interval.slowest).flatten().collect(),
-            parts_ns: watched.then(|| [parts(0), parts(1)]),
+            parts_ns: [parts(0), parts(1)],
         }
     }
 }
@@ -221,8 +213,10 @@ pub struct Slow {
     pub latency_ns: u64,
     /// How long it waited of that.
     pub waited_ns: u64,
-    /// The name of the largest part of its response time, and how large that is; none unless that was watched.
-    pub part: Option<(&'static str, u64)>,
+    /// The name of the largest part of its response time.
+    pub part: &'static str,
+    /// How large that is.
+    pub part_ns: u64,
 }
 
 /// Times of reads and writes by intervals; the arrays hold reads, then writes.
@@ -236,8 +230,8 @@ pub struct Course {
     pub waiting: [Vec<InInterval>; OPS],
     /// The slowest read and the slowest write of each interval that has one.
     pub slowest: Vec<Slow>,
-    /// Sums of the parts of response times, an entry for each interval; none unless that was watched.
-    pub parts_ns: Option<[Vec<[u64; PARTS]>; OPS]>,
+    /// Sums of the parts of response times, an entry for each interval.
+    pub parts_ns: [Vec<[u64; PARTS]>; OPS],
 }
 
 #[cfg(test)]
@@ -259,11 +253,11 @@ mod tests {
                 let mut parts = [0; PARTS];
                 parts[part] = latency_ns;
                 let request = Request { time_ns: 0, offset: all.len() as u64, bytes: 1, op, flags: 0, stream: 0 };
-                intervals.request_done(&request, now_ns, latency_ns, latency_ns / 3, Some(MadeOf::of(&parts)));
+                intervals.request_done(&request, now_ns, latency_ns, latency_ns / 3, MadeOf::of(&parts));
                 all.push((op, now_ns - 77, latency_ns, part));
             }
-            let course = intervals.finish(true);
-            let parts_ns = course.parts_ns.expect("watched");
+            let course = intervals.finish();
+            let parts_ns = &course.parts_ns;
             assert!(parts_ns[0].len() <= MOST && (now_ns - 77) / course.interval_ns < MOST as u64, "seed {seed}");
             for op in [Op::Read, Op::Write] {
                 let of_op = || all.iter().filter(|one| one.0 == op);
@@ -289,7 +283,7 @@ mod tests {
                     assert_eq!(found.map(|slow| (slow.offset, slow.latency_ns)), slowest.map(|(n, one)| (n, one.2)));
                     if let (Some(slow), Some((_, one))) = (found, slowest) {
                         let part = if one.2 > 0 { one.3 } else { 0 };
-                        assert_eq!((slow.waited_ns, slow.part), (one.2 / 3, Some((PART_NAMES[part], one.2))));
+                        assert_eq!((slow.waited_ns, slow.part, slow.part_ns), (one.2 / 3, PART_NAMES[part], one.2));
                     }
                 }
                 for (interval, parts) in (0..).zip(&parts_ns[op as usize]) {

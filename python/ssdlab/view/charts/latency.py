@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from ssdlab import text
 from ssdlab.lazy import Numbers, np
-from ssdlab.model.columns import LatencyColumns
+from ssdlab.model.columns import CourseColumns, LatencyColumns
 from ssdlab.model.result import Result
 from ssdlab.view.chart import Area, Axis, Chart, Dash, Intervals, Line, Mark, Panel, Points, nothing
 from ssdlab.view.charts.time import bin_edges, course, durations, time_axis, time_unit
@@ -102,9 +102,9 @@ def took_time(times: LatencyColumns | None) -> bool:
 
 def _intervals(result: Result, op: str, kind: str) -> Intervals | None:
     """The histograms by interval that the line of an operation is drawn from; none where they are not known."""
-    if result.activity is None:
+    if result.activity is None or result.activity.course is None:
         return None
-    times, interval_ns = result.activity.course[op, kind], result.activity.interval_ns
+    times, interval_ns = result.activity.course.times[op, kind], result.activity.course.interval_ns
     count = -(-int(result.summary["time"]["elapsed_ns"]) // interval_ns)
     # What is complete at the very end of the run belongs to its last interval.
     interval = np.minimum(times.interval, count - 1)
@@ -120,6 +120,17 @@ def _intervals(result: Result, op: str, kind: str) -> Intervals | None:
     )
 
 
+def _over_the_run(result: Result) -> CourseColumns:
+    """Times over the run.
+
+    Raises:
+        ValueError: If it was not found out what they are made of.
+    """
+    if result.activity is None or result.activity.course is None:
+        raise ValueError('what response times are made of is known only with time = "event", unless it was left out')
+    return result.activity.course
+
+
 PARTS_SHOWN = 6
 """Most parts with a colour of their own."""
 COLOURS_OF_OTHERS = (GREEN, PURPLE, SKY, AMBER, YELLOW, INK)
@@ -128,10 +139,8 @@ COLOURS_OF_OTHERS = (GREEN, PURPLE, SKY, AMBER, YELLOW, INK)
 
 def parts(result: Result) -> Chart:
     """What the response times of reads and of writes are made of, as means over intervals of simulated time."""
-    activity = result.activity
-    if activity is None or not activity.parts_ns:
-        raise ValueError('what response times are made of is known only with time = "event", unless it was left out')
-    weights = {part: sum(int(activity.parts_ns[op, part].sum()) for op in ("read", "write")) for part in PARTS}
+    over_the_run = _over_the_run(result)
+    weights = {part: sum(int(over_the_run.parts_ns[op, part].sum()) for op in ("read", "write")) for part in PARTS}
     named = sorted((part for part in PARTS if weights[part]), key=lambda part: -weights[part])[:PARTS_SHOWN]
     colours = {f"host_{op}s": colour for op, colour in OF_OPERATION.items()}
     others = [part for part in named if part not in colours]
@@ -139,13 +148,13 @@ def parts(result: Result) -> Chart:
     x, scale = time_axis(result)
     panels = []
     for op in ("read", "write"):
-        times = activity.course[op, "response"]
-        sums = {part: activity.parts_ns[op, part].astype(float) for part in PARTS}
+        times = over_the_run.times[op, "response"]
+        sums = {part: over_the_run.parts_ns[op, part].astype(float) for part in PARTS}
         count = len(sums["own_work"])
         requests: Numbers = np.bincount(times.interval.astype(np.int64), times.requests, count).astype(float)
         if not requests.any():
             continue
-        edges = bin_edges(result, activity.interval_ns, len(requests)) / scale
+        edges = bin_edges(result, over_the_run.interval_ns, len(requests)) / scale
 
         def mean(sum_ns: Numbers, requests: Numbers = requests) -> Numbers:
             return np.divide(sum_ns, requests, out=np.zeros_like(sum_ns), where=requests > 0)
@@ -165,9 +174,7 @@ def slowest(result: Result) -> Chart:
     """The slowest read and the slowest write of each interval of simulated time: when they were complete and how long
     they took; a page says where they began, how long they waited and what took most of their time.
     """
-    if result.activity is None:
-        raise ValueError('single requests are known only with time = "event"')
-    slow = result.activity.slowest
+    slow = _over_the_run(result).slowest
     x, scale = time_axis(result)
     marks = []
     for op in ("read", "write"):
@@ -175,7 +182,7 @@ def slowest(result: Result) -> Chart:
         notes = [
             f"{text.size(int(slow.bytes[at]))} at byte {text.count(int(slow.offset[at]))}, "
             f"waited {text.duration(int(slow.waiting_ns[at]))}"
-            + (f"; {text.duration(int(slow.part_ns[at]))}: {PARTS[slow.part[at]]}" if slow.part[at] else "")
+            f"; {text.duration(int(slow.part_ns[at]))}: {PARTS[slow.part[at]]}"
             for at in chosen
         ]
         if chosen:

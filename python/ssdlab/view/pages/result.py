@@ -181,7 +181,8 @@ def _times(result: Result) -> Iterator[Section]:
         "The slowest read and the slowest write that ended in each hundredth of the run; whoever points at one is told "
         "where it was, how long it waited and what took most of its time.",
     )
-    yield Section(f"{name} over the run", [course, *([single] if waited else [])], terminal=False)
+    known = result.activity is not None and result.activity.course is not None
+    yield Section(f"{name} over the run", [course, *([single] if known else [])], terminal=False)
 
 
 def _drive(result: Result) -> Iterator[Section]:
