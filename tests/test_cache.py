@@ -140,6 +140,32 @@ def test_sized_objects_are_counted_in_bytes() -> None:
     assert found.byte_miss_ratio is not None and found.byte_miss_ratio[0, 0] == 9216 / 10240
 
 
+def test_items_expire_by_hand(cli: Cli) -> None:
+    # Page 0 comes in at 0 s and lives for 3 s: the read at 2 s hits and renews nothing, that at 3 s misses and brings it
+    # in anew, that at 5 s hits. Page 1 is asked for after 4 s.
+    seconds, pages = [0, 1, 2, 3, 5, 5], [0, 1, 0, 0, 0, 1]
+    trace = ssdlab.Trace.from_columns(
+        op=["R"] * 6, offset=[4096 * page for page in pages], bytes=[4096] * 6, time_ns=[s * 10**9 for s in seconds]
+    )
+    found = cache.simulate(trace, ["lru", "sieve"], [2], ttl="3s")
+    assert found.expired is not None and found.expired.tolist() == [[2], [2]] and found.hits.tolist() == [[2], [2]]
+    assert found.to_dict()["ttl_s"] == 3 and found.to_dict()["caches"][0]["expired"] == 2
+    # Every page of a request has its time.
+    wide = ssdlab.Trace.from_columns(op=["R"] * 3, offset=[0] * 3, bytes=[8192] * 3, time_ns=[0, 10**9, 4 * 10**9])
+    both = cache.simulate(wide, ["lru"], [2], ttl="3s")
+    assert both.expired is not None and (both.expired[0, 0], both.hits[0, 0]) == (2, 2)
+    ever = cache.simulate(trace, ["lru"], [2])
+    assert ever.expired is None and ever.hits.tolist() == [[4]]
+    for arguments, words in (
+        (["--ttl", "1500ms"], "--ttl 1500ms: items live for whole seconds; write 1s to"),
+        (["--ttl", "5"], "5"),
+        (["--ttl", "5s", "--write-back"], "leave --ttl or --write-back out"),
+        (["--ttl", "5s", "--policy", "belady"], "policy belady does not know which items will have expired"),
+    ):
+        done = cli("cache", "sim", OLTP, *arguments, check=False)
+        assert done.returncode == 2 and words in done.stderr and done.stderr.count("\n") == 1, done.stderr
+
+
 def test_what_is_saved_is_what_was_found(tmp_path: Path) -> None:
     import pyarrow.csv as pc
     import pyarrow.parquet as pq

@@ -295,6 +295,7 @@ class CacheTrace:
         drop_trimmed: bool,
         accesses: bool,
         future: bool,
+        ttl_s: int,
         requests: bool,
         sample: tuple[float | None, int, int] | None,
     ) -> CacheTrace: ...

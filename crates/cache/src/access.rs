@@ -80,11 +80,18 @@ impl AccessTrace {
             let size = if sized { object.bytes } else { object.bytes.min(1) };
             accesses.push(Access::new(universe.number(object.id)?, size));
         }
-        let mut trace = Self::from_accesses(accesses, universe.len())?;
-        if objects.iter().any(|object| object.life.ttl_s > 0) {
-            trace.lives = objects.iter().map(|object| object.life).collect();
-        }
-        Ok(trace)
+        let trace = Self::from_accesses(accesses, universe.len())?;
+        let expire = objects.iter().any(|object| object.life.ttl_s > 0);
+        Ok(if expire { trace.expiring(objects.iter().map(|object| object.life).collect()) } else { trace })
+    }
+
+    /// The same accesses to items that expire; a life for each access.
+    ///
+    /// # Panics
+    /// If there are not as many lives as accesses.
+    pub fn expiring(self, lives: Vec<Life>) -> Self {
+        assert_eq!(self.accesses.len(), lives.len(), "a life for each access");
+        Self { lives, ..self }
     }
 
     /// Accesses to items `0..items`; what they say of the future is found anew.
@@ -160,13 +167,25 @@ impl AccessTrace {
     /// What a cache of `capacity` units sees of it, with `changes` to the defaults of the policy's parameters.
     pub fn simulate(&self, info: &PolicyInfo, changes: &[(String, u64)], capacity: u64) -> Result<Counts, CacheError> {
         let mut policy = self.policy(info, changes, capacity)?;
+        Ok(self.replay(&mut *policy, self.accesses.len().max(1), || true))
+    }
+
+    /// What a policy for these items sees of it: of so many accesses at a time, as long as it is to go on.
+    pub fn replay(&self, policy: &mut dyn Policy, at_a_time: usize, mut goes_on: impl FnMut() -> bool) -> Counts {
         let mut counts = Counts::default();
-        if self.lives.is_empty() {
-            policy.simulate(&self.accesses, &mut counts);
-        } else {
-            Expiry::new(self.items).simulate(&mut *policy, &self.accesses, &self.lives, &mut counts);
+        let mut expiry = (!self.lives.is_empty()).then(|| (Expiry::new(self.items), self.lives.chunks(at_a_time)));
+        for accesses in self.accesses.chunks(at_a_time) {
+            if !goes_on() {
+                break;
+            }
+            match &mut expiry {
+                Some((expiry, lives)) => {
+                    expiry.simulate(policy, accesses, lives.next().unwrap_or_default(), &mut counts);
+                }
+                None => policy.simulate(accesses, &mut counts),
+            }
         }
-        Ok(counts)
+        counts
     }
 }
 

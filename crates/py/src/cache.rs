@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use ssdlab_cache::{
-    ADMISSIONS, Access, AccessTrace, CacheError, Granularity, POLICIES, Sample, SampleOptions, SampleSize, Sampler,
-    Splitter, StageOptions, Trims, WriteMode, policy,
+    ADMISSIONS, Access, AccessTrace, CacheError, Granularity, Life, POLICIES, Sample, SampleOptions, SampleSize,
+    Sampler, Splitter, StageOptions, Trims, WriteMode, policy,
 };
 use ssdlab_core::Parameter;
 use ssdlab_sim::{CacheChoice, Control, CurvePoint, Watch};
@@ -70,6 +70,10 @@ struct Gathering {
     splitter: Splitter,
     accesses: Option<Vec<Access>>,
     future: bool,
+    /// Seconds that items live; 0 for ever.
+    ttl_s: u32,
+    /// Of each access; empty if items live for ever.
+    lives: Vec<Life>,
     requests: Option<Vec<Request>>,
     sampler: Option<Sampler>,
 }
@@ -77,8 +81,14 @@ struct Gathering {
 impl Gathering {
     fn add(&mut self, requests: &[Request]) -> Result<(), CacheError> {
         if let Some(accesses) = &mut self.accesses {
-            for batch in requests.chunks(4096) {
+            // The accesses of a request have its time.
+            let at_a_time = if self.ttl_s > 0 { 1 } else { 4096 };
+            for batch in requests.chunks(at_a_time) {
                 self.splitter.split(batch, accesses)?;
+                if self.ttl_s > 0 {
+                    let time_s = u32::try_from(batch[0].time_ns / 1_000_000_000).unwrap_or(u32::MAX);
+                    self.lives.resize(accesses.len(), Life { time_s, ttl_s: self.ttl_s });
+                }
             }
         }
         if let Some(kept) = &mut self.requests {
@@ -101,14 +111,17 @@ pub struct CacheTrace {
 #[pymethods]
 impl CacheTrace {
     /// `granularity` is `pages` (of the size `page`), `objects` or `sized-objects`. Kept are the accesses with
-    /// `accesses`, with their future if there is `future`, the requests with `requests`, and a sample with `sample`: its rate or else its items, and its replicas.
+    /// `accesses`, with their future if there is `future`, to items that live for `ttl_s` seconds unless that is 0; the
+    /// requests with `requests`, and a sample with `sample`: its rate or else its items, and its replicas.
     #[new]
+    #[expect(clippy::too_many_arguments, reason = "each is named in Python")]
     fn new(
         granularity: &str,
         page: &str,
         drop_trimmed: bool,
         accesses: bool,
         future: bool,
+        ttl_s: u32,
         requests: bool,
         sample: Option<(Option<f64>, u32, u32)>,
     ) -> PyResult<Self> {
@@ -133,6 +146,8 @@ impl CacheTrace {
             splitter: Splitter::new(granularity, trims).map_err(|error| cache_error(&error))?,
             accesses: accesses.then(Vec::new),
             future,
+            ttl_s,
+            lives: Vec::new(),
             requests: requests.then(Vec::new),
             sampler: sampler.transpose().map_err(|error| cache_error(&error))?,
         };
@@ -149,10 +164,11 @@ impl CacheTrace {
     fn finish(&mut self, py: Python<'_>) -> PyResult<()> {
         let Some(gathering) = exclusive(&mut self.gathering).take() else { return Ok(()) };
         let finished = detached(py, None, || {
-            let Gathering { splitter, accesses, future, requests, sampler } = gathering;
+            let Gathering { splitter, accesses, future, lives, requests, sampler, .. } = gathering;
             let items = splitter.universe().len();
             let of = if future { AccessTrace::from_accesses } else { AccessTrace::of_the_past };
             let trace = accesses.map(|accesses| of(accesses, items)).transpose()?;
+            let trace = trace.map(|trace| if lives.is_empty() { trace } else { trace.expiring(lives) });
             let sample = sampler.map(Sampler::finish).transpose()?;
             Ok((trace, requests, sample))
         })?;

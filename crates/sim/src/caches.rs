@@ -63,14 +63,7 @@ pub fn simulate_cache(
     watched(
         move |stop| {
             let mut policy = trace.policy(cache.info, &cache.changes, cache.capacity)?;
-            let mut counts = Counts::default();
-            for batch in trace.accesses().chunks(LOOK_EVERY) {
-                if stop.load(Ordering::Relaxed) {
-                    break;
-                }
-                policy.simulate(batch, &mut counts);
-            }
-            Ok(counts)
+            Ok(trace.replay(&mut *policy, LOOK_EVERY, || !stop.load(Ordering::Relaxed)))
         },
         watch,
     )

@@ -69,6 +69,12 @@ def sim(
     objects: Objects = False,
     sized_objects: SizedObjects = False,
     ignore_trims: IgnoreTrims = False,
+    ttl: Annotated[
+        str | None,
+        options.option(
+            "--ttl TIME", "Items expire so long after they came in, by the times of the trace, as 300s.", CACHES
+        ),
+    ] = None,
     write_back: Annotated[
         bool,
         options.option(
@@ -93,8 +99,8 @@ def sim(
     what = _granularity(page, objects, sized_objects)
     with watching("trace") as watch:
         found = simulate_caches(
-            trace, policy.split(","), size.split(","), **what, ignore_trims=ignore_trims, write_back=write_back,
-            dirty=dirty, jobs=jobs, monitor=watch,
+            trace, policy.split(","), size.split(","), **what, ignore_trims=ignore_trims, ttl=ttl,
+            write_back=write_back, dirty=dirty, jobs=jobs, monitor=watch,
         )  # fmt: skip
     return deliver(found, json=json, out=out, figures=figures)
 

@@ -111,12 +111,14 @@ class CacheSimulation(_Caches):
     """
 
     _columns = (
-        "hits", "misses", "miss_ratio", "bytes_missed", "byte_miss_ratio", "evictions", "too_large",
+        "hits", "misses", "miss_ratio", "bytes_missed", "byte_miss_ratio", "evictions", "too_large", "expired",
         "read_miss_ratio", "write_miss_ratio", "pages_written_back", "pages_dirty",
     )  # fmt: skip
 
-    def __init__(self, *, counted: Mapping[str, Any], **common: Any) -> None:
+    def __init__(self, *, counted: Mapping[str, Any], ttl_s: int | None, **common: Any) -> None:
         super().__init__(**common)
+        self.ttl_s = ttl_s
+        """Seconds that an item lives once it came in; None for ever."""
         write_back = "dirtied" in counted
         if write_back:
             accesses = self._grid(counted["read_pages"] + counted["written_pages"])
@@ -141,6 +143,8 @@ class CacheSimulation(_Caches):
         """Items evicted, or turned away by the policy; None for write-back caches."""
         self.too_large: Counts | None = None if write_back else self._grid(counted["too_large"])
         """Misses of items larger than the cache; None for write-back caches."""
+        self.expired: Counts | None = None if ttl_s is None else self._grid(counted["expired"])
+        """Misses of items that were cached, but had expired; None where items live for ever."""
 
         def missed(touched: str, hit: str) -> "Numbers | None":
             if not write_back:
@@ -160,6 +164,9 @@ class CacheSimulation(_Caches):
         back."""
         self.pages_dirty: Counts | None = self._grid(counted["dirty_pages"]) if write_back else None
         """Pages left dirty at the end; None unless caches write back."""
+
+    def _more(self) -> dict[str, Any]:
+        return {"ttl_s": self.ttl_s}
 
 
 class MissRatioCurves(_Caches):

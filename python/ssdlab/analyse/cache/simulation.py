@@ -87,6 +87,7 @@ def simulate(
     granularity: str = "pages",
     page: str = PAGE,
     ignore_trims: bool = False,
+    ttl: str | None = None,
     write_back: bool = False,
     dirty: str | None = None,
     jobs: int | None = None,
@@ -103,6 +104,8 @@ def simulate(
             and counted; or `"sized-objects"`, the same with their sizes in bytes.
         page: Size of a page.
         ignore_trims: Items stay cached when they are trimmed.
+        ttl: How long an item lives once it came in, such as `"300s"`, in whole seconds; what is asked for later misses,
+            by the times of the trace. For ever if left out.
         write_back: Writes stay in the cache until they have to go below; counts what is written back. Pages only.
         dirty: Share of a write-back cache that may be dirty; all of it if left out.
         jobs: Caches simulated at a time; one per processor if left out.
@@ -125,9 +128,10 @@ def simulate(
         raise ConfigError(f"a dirty share of {dirty} is no whole percentage; write {100 * dirty_share:.0f}%")
     if write_back:
         _refuse_write_back(items, asked, ignore_trims)
+    ttl_s = None if ttl is None else _seconds(ttl, asked, write_back)
     # The accesses tell the footprint even where requests are simulated.
     future = any(one.needs_future for one in asked)
-    gathered = _ssdlab.CacheTrace(granularity, page, not ignore_trims, True, future, write_back, None)
+    gathered = _ssdlab.CacheTrace(granularity, page, not ignore_trims, True, future, ttl_s or 0, write_back, None)
     common = _gather(trace, items, gathered, monitor)
     capacities = sorted({size.of(common["footprint"][2], items) for size in parsed})
     percent = round(100 * dirty_share)
@@ -142,9 +146,23 @@ def simulate(
     kept = [one for one in map(counts.__getitem__, at) if one is not None]
     return CacheSimulation(
         counted={name: np.array([one[name] for one in kept], np.uint64) for name in kept[0]},
-        items=items, asked=[asked[row] for row in rows], partial=stopped,
+        items=items, asked=[asked[row] for row in rows], partial=stopped, ttl_s=ttl_s,
         capacities=[capacities[column] for column in columns], **common,
     )  # fmt: skip
+
+
+def _seconds(ttl: str, asked: Sequence[Asked], write_back: bool) -> int:
+    """The time that items live."""
+    nanos = _ssdlab.nanos(ttl)
+    seconds, rest = divmod(nanos, 1_000_000_000)
+    if rest or not 1 <= seconds < 2**32:
+        raise ConfigError(f"--ttl {ttl}: items live for whole seconds; write 1s to {2**32 - 1}s")
+    if write_back:
+        raise ConfigError("pages that are written back do not expire; leave --ttl or --write-back out")
+    for one in asked:
+        if one.needs_future:
+            raise ConfigError(f"policy {one.name} does not know which items will have expired; leave it or --ttl out")
+    return seconds
 
 
 def _finished(cells: Any, rows: int, columns: int) -> tuple[list[int], list[int], bool]:
@@ -208,7 +226,7 @@ def mrc(
     # Only what is not sampled needs every access.
     exact = part is None or (items.one_size and any(one.one_pass for one in asked))
     future = any(one.needs_future for one in asked)
-    gathered = _ssdlab.CacheTrace(granularity, page, not ignore_trims, exact, future, False, part)
+    gathered = _ssdlab.CacheTrace(granularity, page, not ignore_trims, exact, future, 0, False, part)
     common = _gather(trace, items, gathered, monitor)
     footprint = common["footprint"][2]
     if parsed is None:

@@ -45,6 +45,8 @@ def _headlines(found: CacheSimulation | MissRatioCurves) -> list[tuple[str, str]
     rows = [("accesses", text.count(found.accesses)), (f"different {item}", touched)]
     if isinstance(found, MissRatioCurves) and found.sample_rate is not None:
         rows.append(("sampled", text.percent(found.sample_rate)))
+    if isinstance(found, CacheSimulation) and found.ttl_s is not None:
+        rows.append(("items live for", text.duration(found.ttl_s * 1_000_000_000)))
     return rows
 
 
@@ -76,6 +78,7 @@ def _tables(found: CacheSimulation | MissRatioCurves) -> list[Table]:
         ("byte miss ratio", found.byte_miss_ratio if found.granularity == "sized-objects" else None, text.percent),
         ("hits", found.hits, text.count),
         ("bytes missed", found.bytes_missed, text.size),
+        ("misses of what had expired", found.expired, text.count),
         ("read miss ratio", found.read_miss_ratio, text.percent),
         ("write miss ratio", found.write_miss_ratio, text.percent),
         ("pages written back", found.pages_written_back, text.count),
