@@ -141,8 +141,8 @@ def test_sized_objects_are_counted_in_bytes() -> None:
 
 
 def test_items_expire_by_hand(cli: Cli) -> None:
-    # Page 0 comes in at 0 s and lives for 3 s: the read at 2 s hits and renews nothing, that at 3 s misses and brings it
-    # in anew, that at 5 s hits. Page 1 is asked for after 4 s.
+    # Page 0 comes in at 0 s and lives for 3 s: the read at 2 s hits and renews nothing, that at 3 s misses and brings
+    # it in anew, that at 5 s hits. Page 1 is asked for after 4 s.
     seconds, pages = [0, 1, 2, 3, 5, 5], [0, 1, 0, 0, 0, 1]
     trace = ssdlab.Trace.from_columns(
         op=["R"] * 6, offset=[4096 * page for page in pages], bytes=[4096] * 6, time_ns=[s * 10**9 for s in seconds]
