@@ -61,12 +61,13 @@ def test_columns_are_those_of_the_definition(rows: list[tuple[str, int, int, int
             own = [test for test, op in zip(whole, ops, strict=True) if op == kind]
             assert share == (np.mean(own) if own else None)
     pages: set[int] = set()
+    windows = found.windows
     for row, (op, start, size) in enumerate(zip(ops, starts, sizes, strict=True)):
         touched = set(range(1536 * start // 4096, (1536 * start + 512 * size - 1) // 4096 + 1)) - (
             set(range(10**6)) if op == "trim" else set()
         )
         pages |= touched
-        assert (found.windows.pages[row], found.windows.pages_so_far[row]) == (len(touched), len(pages))
+        assert (windows.pages[row], windows.pages_so_far[row]) == (len(touched), len(pages))
     assert found.footprint_bytes == 4096 * len(pages)
     arrivals = found.to_dict()["arrivals"]
     if len(times) > 1:
