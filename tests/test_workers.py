@@ -34,7 +34,7 @@ def test_a_client_that_is_killed_at_any_moment_comes_to_the_same_dataset(tmp_pat
     base = {**TINY, "workload.requests": 3000}
     undisturbed = ssdlab.sweep(AXES, ssdlab.Config("tlc-chip", overrides=base), out=tmp_path / "whole", seeds=6)
     code = KILLED.format(axes=AXES, base=base)
-    for attempt in range(max(1, examples(60) // 20)):
+    for attempt in range(max(1, examples(40) // 20)):
         draw = random.Random(attempt)
         folder = tmp_path / f"killed{attempt}"
         kills, most = 0, 0
