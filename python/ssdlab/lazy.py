@@ -57,7 +57,7 @@ else:
     pd, pl, duckdb = _Module("pandas", "pandas"), _Module("polars", "polars"), _Module("duckdb", "duckdb")
     special, qmc = _Module("scipy.special", "study"), _Module("scipy.stats.qmc", "study")
     saltelli, sobol_analysis = _Module("SALib.sample.sobol", "study"), _Module("SALib.analyze.sobol", "study")
-    distributed, fsspec = _Module("distributed", "cluster"), _Module("fsspec", "shared")
+    distributed, fsspec = _Module("distributed", "cluster"), _Module("fsspec", "storage")
     optuna, sqlalchemy_pool = _Module("optuna", "tune"), _Module("sqlalchemy.pool", "tune")
     Counts = Numbers = object
 
