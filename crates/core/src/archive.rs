@@ -17,53 +17,66 @@
 //! ```
 //! What a configuration fixes is not written; what is loaded was built from the same configuration.
 
-use std::io::{self, BufRead, Error, ErrorKind, Read, Write};
+use std::io::{self, BufRead, BufReader, Error, ErrorKind, Read, Write};
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::mem::{HugeVec, Mapping, Plain, bytes_of, bytes_of_mut};
+
 /// Where state goes to or comes from.
 pub enum Archive<'a> {
     /// Fields are written.
-    Save(&'a mut dyn Write),
+    Save(&'a mut dyn Output),
     /// Fields are replaced.
-    Load(&'a mut dyn BufRead),
+    Load(&'a mut dyn Input),
 }
 
 /// Whether a field could be written or replaced.
 pub type Archived = io::Result<()>;
 
-/// Bytes converted at a time: they stay in a core's own cache.
-const CHUNK_BYTES: usize = 32 << 10;
-
-/// A number of a large array; little-endian in archives.
-pub trait Plain: Copy {
-    /// Writes numbers as bytes, as many as there are.
-    fn to_bytes(numbers: &[Self], bytes: &mut [u8]);
-
-    /// Reads numbers from bytes, as many as there are.
-    fn from_bytes(bytes: &[u8], numbers: &mut [Self]);
+/// A stream that state is written to. It may put arrays elsewhere than other fields.
+pub trait Output: Write {
+    /// Writes an array.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    fn save_array(&mut self, bytes: &[u8]) -> Archived {
+        self.write_all(bytes)
+    }
 }
 
-macro_rules! plain {
-    ($($number:ty),+) => {$(
-        impl Plain for $number {
-            fn to_bytes(numbers: &[Self], bytes: &mut [u8]) {
-                for (number, bytes) in numbers.iter().zip(bytes.chunks_exact_mut(size_of::<Self>())) {
-                    bytes.copy_from_slice(&number.to_le_bytes());
-                }
-            }
+/// A stream that state is read from.
+pub trait Input: BufRead {
+    /// Reads the next array, which has as many bytes.
+    ///
+    /// # Errors
+    /// If it cannot be read, or is not what was written.
+    fn load_array(&mut self, bytes: &mut [u8]) -> Archived {
+        self.read_exact(bytes)
+    }
 
-            fn from_bytes(bytes: &[u8], numbers: &mut [Self]) {
-                for (number, bytes) in numbers.iter_mut().zip(bytes.chunks_exact(size_of::<Self>())) {
-                    *number = Self::from_le_bytes(bytes.try_into().expect("bytes of one number"));
-                }
-            }
-        }
-    )+};
+    /// The next array in the file where it lies, if there is one; else it is still to be read.
+    ///
+    /// # Errors
+    /// As of [`Self::load_array`].
+    fn map_array(&mut self, _bytes: usize) -> io::Result<Option<Mapping>> {
+        Ok(None)
+    }
 }
 
-plain!(u16, u32, u64);
+impl Output for Vec<u8> {}
+impl Input for &[u8] {}
+impl<R: Read> Input for BufReader<R> {}
+
+/// How a large array is used.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Access {
+    /// Anywhere, so that huge pages pay and most of it is touched soon.
+    AtRandom,
+    /// In runs here and there, so that what is not touched may stay in the file.
+    InRuns,
+}
 
 impl Archive<'_> {
     /// A field that is small.
@@ -79,16 +92,16 @@ impl Archive<'_> {
             }
             Self::Load(from) => {
                 let mut bytes = Vec::new();
-                let length = length(from)?;
+                let length = length(*from)?;
                 // Reads as it goes: a wrong length is found at the end of the input, not by running out of memory.
-                from.take(length).read_to_end(&mut bytes)?;
+                Read::take(&mut **from, length).read_to_end(&mut bytes)?;
                 *value = postcard::from_bytes(&bytes).map_err(|error| Error::new(ErrorKind::InvalidData, error))?;
                 Ok(())
             }
         }
     }
 
-    /// A field that is a large array, whose length the configuration fixes.
+    /// A field that is an array, whose length the configuration fixes; little-endian in archives.
     ///
     /// # Errors
     /// If it cannot be written, or what was written is of another length.
@@ -96,58 +109,65 @@ impl Archive<'_> {
         match self {
             Self::Save(to) => {
                 to.write_all(&(numbers.len() as u64).to_le_bytes())?;
-                let mut chunk = vec![0; CHUNK_BYTES];
-                for numbers in numbers.chunks(CHUNK_BYTES / size_of::<T>()) {
-                    let bytes = &mut chunk[..size_of_val(numbers)];
-                    T::to_bytes(numbers, bytes);
-                    to.write_all(bytes)?;
+                if cfg!(target_endian = "little") {
+                    return to.save_array(bytes_of(numbers));
                 }
-                Ok(())
+                let converted: Vec<T> = numbers.iter().map(|number| number.to_little_endian()).collect();
+                to.save_array(bytes_of(&converted))
             }
             Self::Load(from) => {
-                let written = length(from)?;
-                if written != numbers.len() as u64 {
-                    let message = format!("{written} numbers where {} are expected", numbers.len());
-                    return Err(Error::new(ErrorKind::InvalidData, message));
-                }
-                load(*from, numbers)
+                expect_length(*from, numbers.len())?;
+                read_numbers(*from, numbers)
             }
         }
     }
+
+    /// The same for a large array; before it is loaded it may be empty.
+    ///
+    /// # Errors
+    /// As of [`Self::array`].
+    pub fn huge<T: Plain>(&mut self, numbers: &mut HugeVec<T>, length: usize, access: Access) -> Archived {
+        let Self::Load(from) = self else { return self.array(numbers) };
+        expect_length(*from, length)?;
+        let mapping = match access {
+            Access::AtRandom => None,
+            Access::InRuns => from.map_array(length * size_of::<T>())?,
+        };
+        if let Some(mapping) = mapping {
+            *numbers = HugeVec::mapped(mapping);
+            return Ok(());
+        }
+        if numbers.len() != length {
+            *numbers = HugeVec::zeros(length);
+        }
+        read_numbers(*from, numbers)
+    }
 }
 
-fn length(from: &mut dyn BufRead) -> io::Result<u64> {
+fn length(from: &mut dyn Input) -> io::Result<u64> {
     let mut bytes = [0; 8];
     from.read_exact(&mut bytes)?;
     Ok(u64::from_le_bytes(bytes))
 }
 
-/// Reads numbers straight from the reader's buffer; only one that the buffer cuts in two is put together elsewhere.
-fn load<T: Plain>(from: &mut dyn BufRead, mut numbers: &mut [T]) -> Archived {
-    while !numbers.is_empty() {
-        let buffer = from.fill_buf()?;
-        let whole = (buffer.len() / size_of::<T>()).min(numbers.len());
-        if whole == 0 {
-            let mut cut = [0; 8];
-            let bytes = &mut cut[..size_of::<T>()];
-            from.read_exact(bytes)?;
-            T::from_bytes(bytes, &mut numbers[..1]);
-            numbers = &mut numbers[1..];
-            continue;
-        }
-        let bytes = whole * size_of::<T>();
-        let (now, later) = numbers.split_at_mut(whole);
-        T::from_bytes(&buffer[..bytes], now);
-        from.consume(bytes);
-        numbers = later;
+fn expect_length(from: &mut dyn Input, expected: usize) -> Archived {
+    let written = length(from)?;
+    if written == expected as u64 {
+        return Ok(());
+    }
+    Err(Error::new(ErrorKind::InvalidData, format!("{written} numbers where {expected} are expected")))
+}
+
+fn read_numbers<T: Plain>(from: &mut dyn Input, numbers: &mut [T]) -> Archived {
+    from.load_array(bytes_of_mut(numbers))?;
+    if cfg!(target_endian = "big") {
+        numbers.iter_mut().for_each(|number| *number = number.to_little_endian());
     }
     Ok(())
 }
 
 #[cfg(test)]
 mod tests {
-    use std::io::BufReader;
-
     use super::*;
 
     #[derive(Debug, PartialEq, Clone)]

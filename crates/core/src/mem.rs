@@ -1,15 +1,85 @@
-//! The two places where ssdlab talks to the memory system directly: huge pages and prefetching.
+//! The places where ssdlab talks to the memory system directly: huge pages, files as memory, and prefetching.
 //!
 //! A map of a 64 GiB drive is 64 MiB of `u32` hit at random. With 4 KiB pages each access misses the
 //! TLB as well as the cache, and memory-bound loops run up to twice as slow. This is the only module
 //! of the workspace's pure crates that may contain `unsafe`.
 #![allow(unsafe_code)]
 
-/// A `Vec` whose storage asks the kernel for huge pages before it is first touched.
+use std::fmt;
+use std::io;
+use std::ptr::NonNull;
+
+use memmap2::{MmapAsRawDesc, MmapMut, MmapOptions};
+
+/// A number of a large array, any of whose bit patterns is one.
+pub trait Plain: Copy + Default + sealed::Sealed {
+    /// The number whose bytes in memory are those of this one, little-endian.
+    fn to_little_endian(self) -> Self;
+}
+
+mod sealed {
+    /// Only numbers without padding.
+    pub trait Sealed {}
+}
+
+macro_rules! plain {
+    ($($number:ty),+) => {$(
+        impl sealed::Sealed for $number {}
+        impl Plain for $number {
+            #[inline(always)]
+            fn to_little_endian(self) -> Self {
+                self.to_le()
+            }
+        }
+    )+};
+}
+
+plain!(u16, u32, u64);
+
+/// The bytes of numbers as this machine orders them.
+pub fn bytes_of<T: Plain>(numbers: &[T]) -> &[u8] {
+    // SAFETY: the same memory; numbers have no padding, and bytes need no alignment.
+    unsafe { std::slice::from_raw_parts(numbers.as_ptr().cast(), size_of_val(numbers)) }
+}
+
+/// The same, to be changed.
+pub fn bytes_of_mut<T: Plain>(numbers: &mut [T]) -> &mut [u8] {
+    // SAFETY: as above; whatever bytes are written are numbers.
+    unsafe { std::slice::from_raw_parts_mut(numbers.as_mut_ptr().cast(), size_of_val(numbers)) }
+}
+
+/// A part of a file as memory: what is not touched is never read, and what is changed stays in memory.
+///
+/// The file must not be changed in place as long as this lives. It may be renamed, replaced or removed.
+pub struct Mapping(MmapMut);
+
+impl Mapping {
+    /// Maps `bytes` bytes of a file from `offset` on.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub fn new(file: impl MmapAsRawDesc, offset: u64, bytes: usize) -> io::Result<Self> {
+        // SAFETY: private to this process; nobody changes the file, as is demanded above.
+        let map = unsafe { MmapOptions::new().offset(offset).len(bytes).map_copy(file) };
+        map.map(Self)
+    }
+}
+
+/// A `Vec` of fixed length whose storage asks the kernel for huge pages before it is first touched, or is a
+/// [`Mapping`].
 ///
 /// Where the kernel refuses, it is an ordinary `Vec`: results never depend on it.
-#[derive(Debug, Clone)]
-pub struct HugeVec<T>(Vec<T>);
+pub struct HugeVec<T> {
+    /// All of what it lies in, so that access need not ask which of both that is.
+    slice: NonNull<[T]>,
+    _memory: Vec<T>,
+    _file: Option<Mapping>,
+}
+
+// SAFETY: it owns what it lies in, as a `Vec` does.
+unsafe impl<T: Send> Send for HugeVec<T> {}
+// SAFETY: as above.
+unsafe impl<T: Sync> Sync for HugeVec<T> {}
 
 impl<T: Copy> HugeVec<T> {
     /// `len` copies of `value`.
@@ -17,7 +87,36 @@ impl<T: Copy> HugeVec<T> {
         let mut storage = Vec::with_capacity(len);
         advise_huge(storage.as_mut_ptr() as usize, len * size_of::<T>());
         storage.resize(len, value);
-        Self(storage)
+        Self::in_memory(storage)
+    }
+
+    fn in_memory(mut storage: Vec<T>) -> Self {
+        Self { slice: NonNull::from(storage.as_mut_slice()), _memory: storage, _file: None }
+    }
+}
+
+impl<T: Plain> HugeVec<T> {
+    /// `len` zeros, whose memory is not touched.
+    pub fn zeros(len: usize) -> Self {
+        let mut storage = vec![T::default(); len];
+        advise_huge(storage.as_mut_ptr() as usize, len * size_of::<T>());
+        Self::in_memory(storage)
+    }
+
+    /// The numbers of a file, which are little-endian.
+    pub fn mapped(mut mapping: Mapping) -> Self {
+        let bytes = &mut mapping.0;
+        let address = bytes.as_mut_ptr().cast::<T>();
+        assert!(address.is_aligned(), "a file is mapped in pages");
+        let slice = NonNull::slice_from_raw_parts(
+            NonNull::new(address).expect("no mapping is at address 0"),
+            bytes.len() / size_of::<T>(),
+        );
+        let mut mapped = Self { slice, _memory: Vec::new(), _file: Some(mapping) };
+        if cfg!(target_endian = "big") {
+            mapped.iter_mut().for_each(|number| *number = number.to_little_endian());
+        }
+        mapped
     }
 }
 
@@ -25,14 +124,29 @@ impl<T> std::ops::Deref for HugeVec<T> {
     type Target = [T];
     #[inline(always)]
     fn deref(&self) -> &[T] {
-        &self.0
+        // SAFETY: it lies in what this owns, which is never resized, and holds values of `T`: those of a `Vec`, or bytes any
+        // of which are numbers.
+        unsafe { self.slice.as_ref() }
     }
 }
 
 impl<T> std::ops::DerefMut for HugeVec<T> {
     #[inline(always)]
     fn deref_mut(&mut self) -> &mut [T] {
-        &mut self.0
+        // SAFETY: as above, and nothing else refers to it.
+        unsafe { self.slice.as_mut() }
+    }
+}
+
+impl<T: Copy> Clone for HugeVec<T> {
+    fn clone(&self) -> Self {
+        Self::in_memory(self.to_vec())
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for HugeVec<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
     }
 }
 
@@ -77,5 +191,32 @@ mod tests {
         prefetch(&v, 5);
         prefetch(&v, usize::MAX);
         assert_eq!((v.len(), v[0], v[1 << 20], v[(3 << 20) - 1]), (3 << 20, 7, 9, 7));
+    }
+
+    /// What is changed in memory does not reach the file, and what happens to its name does not reach memory.
+    #[test]
+    fn a_mapped_file_is_read_and_never_written() {
+        let path = std::env::temp_dir().join(format!("ssdlab-mapped.{}", std::process::id()));
+        let numbers: Vec<u32> = (0..4_096).collect();
+        let bytes: Vec<u8> = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
+        std::fs::write(&path, &bytes).expect("a file can be written");
+        let file = std::fs::File::open(&path).expect("it is there");
+        let mut mapped = HugeVec::<u32>::mapped(Mapping::new(&file, 4_096, 8_192).expect("a file can be mapped"));
+        drop(file);
+        mapped[0] = 7;
+        assert_eq!(std::fs::read(&path).expect("it is there"), bytes);
+        std::fs::remove_file(&path).expect("it is there");
+        assert_eq!((mapped.len(), mapped[0], &mapped[1..]), (2_048, 7, &numbers[1_025..3_072]));
+    }
+
+    #[test]
+    fn bytes_of_numbers_are_the_numbers() {
+        let mut numbers = [0x0403_0201_u32.to_little_endian(), 0];
+        bytes_of_mut(&mut numbers)[4] = 9;
+        assert_eq!(bytes_of(&numbers), [1, 2, 3, 4, 9, 0, 0, 0]);
+        assert_eq!(
+            (HugeVec::<u64>::zeros(3).to_vec(), HugeVec::filled(2_u16, 2).clone().to_vec()),
+            (vec![0; 3], vec![2; 2])
+        );
     }
 }

@@ -17,6 +17,15 @@ pub enum FtlChoice {
     Log(LogChoice, u32),
 }
 
+/// What an FTL that is built begins with.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Start {
+    /// An erased device.
+    Erased,
+    /// A state that is loaded next ([`Ftl::archive`]): what that replaces may be left out.
+    Loaded,
+}
+
 /// What is done with an FTL of any type. The families differ in the notes that they emit.
 pub trait Visitor: Sized {
     /// What it yields.
@@ -42,11 +51,16 @@ macro_rules! maps {
             options: PageOptions,
             shape: Shape,
             seed: u64,
+            start: Start,
             visitor: V,
         ) -> Result<V::Output, String> {
             $(if choice.is(&map::$file::INFO) {
                 let map = map::$file::$map::new(shape.logical_pages, shape.page_bytes, choice)?;
-                return Ok(visitor.$family(PageFtl::with_map(shape, options, map, seed)?));
+                let ftl = match start {
+                    Start::Erased => PageFtl::with_map(shape, options, map, seed)?,
+                    Start::Loaded => PageFtl::to_load(shape, options, map, seed)?,
+                };
+                return Ok(visitor.$family(ftl));
             })+
             Err(format!("there is no map {}", choice.info.name))
         }
@@ -93,8 +107,22 @@ impl FtlChoice {
     /// # Errors
     /// If the device is too small for the FTL, or the options contradict themselves.
     pub fn build<V: Visitor>(&self, shape: Shape, seed: u64, visitor: V) -> Result<V::Output, String> {
+        self.build_from(Start::Erased, shape, seed, visitor)
+    }
+
+    /// The same for this start.
+    ///
+    /// # Errors
+    /// As of [`Self::build`].
+    pub fn build_from<V: Visitor>(
+        &self,
+        start: Start,
+        shape: Shape,
+        seed: u64,
+        visitor: V,
+    ) -> Result<V::Output, String> {
         match self {
-            Self::Page(options, map) => build_page(map, *options, shape, seed, visitor),
+            Self::Page(options, map) => build_page(map, *options, shape, seed, start, visitor),
             Self::Log(choice, log_blocks) => build_log(choice, *log_blocks, shape, visitor),
         }
     }

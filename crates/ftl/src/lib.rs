@@ -36,6 +36,7 @@ pub mod placement;
 mod problem;
 mod recovery;
 mod shape;
+mod shares;
 
 pub use choice::FtlChoice;
 pub use context::WriteContext;
@@ -43,6 +44,7 @@ pub use lines::{Line, lines};
 pub use map::CachedEntries;
 pub use problem::Problem;
 pub use shape::Shape;
+pub use shares::Shares;
 
 use ssdlab_core::{Archive, Archived, Lpn, Ppn};
 use ssdlab_nand::{Cause, FlashSink, Scan, Trimmed};
@@ -138,12 +140,16 @@ pub trait Ftl {
         None
     }
 
-    /// Makes the planes from `first` on, which are erased, those of a [`Self::part`] that stands for `shares` such parts.
-    /// Each valid page there is a page of `lpns` here.
-    fn take_over(&mut self, _part: &Self, _first: u32, _shares: u32, _lpns: &mut impl Iterator<Item = u32>)
+    /// Makes the planes of a share, which are erased, those of a [`Self::part`] as it is now.
+    fn take_over(&mut self, _part: &Self, _share: u32, _shares: &Shares)
     where
         Self: Sized,
     {
+        unreachable!("there is no part of this FTL");
+    }
+
+    /// Ends taking over, when all shares have been; before, nothing may be read or written.
+    fn taken_over(&mut self, _shares: &Shares) {
         unreachable!("there is no part of this FTL");
     }
 

@@ -67,7 +67,7 @@ pub fn open(setup: &Setup, wishes: Wishes<'_>) -> Result<Arc<Served>, OpenError>
         Some(_) => {
             let mut state = Vec::new();
             drive.save_ftl(&mut Archive::Save(&mut state)).map_err(DriveError::Medium)?;
-            Some(live_from(setup, &mut &state[..])?)
+            Some(live_from(setup, &state)?)
         }
     };
     // Time begins when the drive is ready.

@@ -1,7 +1,7 @@
 //! Assembles the device that a set-up describes. Each combination of parts is compiled on its own.
 
 use ssdlab_ftl::Ftl;
-use ssdlab_ftl::choice::Visitor;
+use ssdlab_ftl::choice::{Start, Visitor};
 use ssdlab_nand::Timing;
 use ssdlab_nand::backend::parallel::{InTime, ParallelFlash, UntimedFlash};
 use ssdlab_nand::backend::{CountingFlash, Flash, OneByOne, SerialFlash};
@@ -20,7 +20,7 @@ use crate::run::monitor::{Control, Monitor};
 use crate::run::repeat::Replays;
 use crate::setup::drive::DriveOptions;
 use crate::setup::{Clock, Setup};
-use crate::state::{self, States};
+use crate::state::{self, Origin};
 
 /// What is done with a stack once its parts are chosen.
 pub(crate) trait Purpose {
@@ -41,8 +41,9 @@ pub(crate) trait Purpose {
 }
 
 /// Puts the parts together that `setup` asks for.
-pub(crate) fn assemble<U: Purpose>(setup: &Setup, purpose: U) -> Result<U::Output, SimError> {
-    setup.ftl.build(setup.shape(), setup.seed, Assembly { setup, purpose }).map_err(SimError::Setup)?
+pub(crate) fn assemble<U: Purpose>(setup: &Setup, start: Start, purpose: U) -> Result<U::Output, SimError> {
+    let assembly = Assembly { setup, purpose };
+    setup.ftl.build_from(start, setup.shape(), setup.seed, assembly).map_err(SimError::Setup)?
 }
 
 /// Chooses the meter that hears the notes of the FTL.
@@ -85,7 +86,7 @@ impl<U: Purpose> Assembly<'_, U> {
         let checker = setup.check.then(|| Box::new(Shadow::new(setup)));
         match setup.clock {
             Clock::Count => {
-                let flash = UntimedFlash::new(geometry, None);
+                let flash = SerialFlash::without_time(geometry);
                 one_by_one(setup, purpose, ftl, Sinks { flash, checker, meter })
             }
             Clock::Serial(timing) => {
@@ -124,11 +125,11 @@ pub(crate) fn prepare_drive<P: TimedParts>(
     mut stack: Stack<Untimed<P>>,
     timing: &Timing,
     options: DriveOptions,
-    states: States<'_>,
+    origin: Origin<'_>,
     trace: Option<&mut Replays<'_>>,
     monitor: &mut dyn Monitor,
 ) -> Result<Prepared<P>, SimError> {
-    let (summary, control) = state::prepare(&mut stack, states, trace, monitor)?;
+    let (summary, control) = state::prepare(&mut stack, origin, trace, monitor)?;
     let geometry = stack.setup.geometry;
     let watch_waits = stack.setup.watch_waits;
     let stack = stack.with_flash(|before| {

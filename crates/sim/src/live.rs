@@ -4,10 +4,10 @@
 //! the time asked for, so a request that comes then can still affect what follows.
 
 use std::collections::VecDeque;
-use std::io::BufRead;
 
 use ssdlab_core::{Archive, Nanos};
 use ssdlab_ftl::Ftl;
+use ssdlab_ftl::choice::Start;
 use ssdlab_nand::Timing;
 use ssdlab_nand::backend::OneByOne;
 use ssdlab_trace::Request;
@@ -22,7 +22,7 @@ use crate::run::monitor::{Control, Monitor};
 use crate::setup::drive::DriveOptions;
 use crate::setup::host::Replay;
 use crate::setup::{Clock, Overwrite, Precondition, Setup};
-use crate::state::States;
+use crate::state::Origin;
 
 /// A drive that takes requests as they come.
 pub trait LiveDrive: Send {
@@ -48,7 +48,7 @@ pub trait LiveDrive: Send {
 pub fn live(setup: &Setup, monitor: &mut dyn Monitor) -> Result<Option<Box<dyn LiveDrive>>, SimError> {
     check(setup)?;
     let setup = Setup { replay: Replay::Open { time_scale: 1.0 }, gantt: None, watch_waits: false, ..*setup };
-    assemble(&setup, GoingLive { ftl: None, monitor })
+    assemble(&setup, Start::Erased, GoingLive { ftl: None, monitor })
 }
 
 /// The device described by `setup`, whose FTL goes on from the state that [`Ftl::archive`] saved; it is neither
@@ -56,12 +56,12 @@ pub fn live(setup: &Setup, monitor: &mut dyn Monitor) -> Result<Option<Box<dyn L
 ///
 /// # Errors
 /// As of [`live`], and if the state is not one of this FTL.
-pub fn live_from(setup: &Setup, ftl: &mut dyn BufRead) -> Result<Box<dyn LiveDrive>, SimError> {
+pub fn live_from(setup: &Setup, ftl: &[u8]) -> Result<Box<dyn LiveDrive>, SimError> {
     check(setup)?;
     let precondition = Precondition { fill: 0.0, overwrite: Overwrite::None };
     let replay = Replay::Open { time_scale: 1.0 };
     let setup = Setup { replay, gantt: None, watch_waits: false, precondition, check: false, ..*setup };
-    let drive = assemble(&setup, GoingLive { ftl: Some(ftl), monitor: &mut () })?;
+    let drive = assemble(&setup, Start::Loaded, GoingLive { ftl: Some(ftl), monitor: &mut () })?;
     Ok(drive.expect("nobody stops a drive that is not preconditioned"))
 }
 
@@ -77,14 +77,15 @@ fn check(setup: &Setup) -> Result<(), SimError> {
 
 struct GoingLive<'a, 'm> {
     /// State of the FTL; none prepares the device.
-    ftl: Option<&'a mut dyn BufRead>,
+    ftl: Option<&'a [u8]>,
     monitor: &'a mut (dyn Monitor + 'm),
 }
 
 /// Loads the state of an FTL.
-fn load(ftl: &mut impl Ftl, state: Option<&mut dyn BufRead>) -> Result<(), SimError> {
-    let Some(state) = state else { return Ok(()) };
-    ftl.archive(&mut Archive::Load(state)).map_err(|error| SimError::Setup(format!("the state of the FTL: {error}")))
+fn load(ftl: &mut impl Ftl, state: Option<&[u8]>) -> Result<(), SimError> {
+    let Some(mut state) = state else { return Ok(()) };
+    ftl.archive(&mut Archive::Load(&mut state))
+        .map_err(|error| SimError::Setup(format!("the state of the FTL: {error}")))
 }
 
 impl Purpose for GoingLive<'_, '_> {
@@ -95,7 +96,7 @@ impl Purpose for GoingLive<'_, '_> {
         P: Parts<Flash: OneByOne>,
     {
         load(drive.ftl(), self.ftl)?;
-        let (_, control) = drive.prepare(States::default(), None, self.monitor)?;
+        let (_, control) = drive.prepare(Origin::default(), None, self.monitor)?;
         Ok((control == Control::Continue)
             .then(|| -> Box<dyn LiveDrive> { Box::new(Serial { drive, done: VecDeque::new() }) }))
     }
@@ -108,7 +109,7 @@ impl Purpose for GoingLive<'_, '_> {
     ) -> Result<Self::Output, SimError> {
         load(&mut stack.ftl, self.ftl)?;
         let Prepared { drive, control, .. } =
-            prepare_drive::<P>(stack, timing, options, States::default(), None, self.monitor)?;
+            prepare_drive::<P>(stack, timing, options, Origin::default(), None, self.monitor)?;
         Ok((control == Control::Continue)
             .then(|| -> Box<dyn LiveDrive> { Box::new(Parallel { drive, done: Vec::new() }) }))
     }

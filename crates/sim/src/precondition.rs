@@ -4,12 +4,12 @@ mod sampled;
 
 use ssdlab_core::{Lpn, Rng};
 use ssdlab_ftl::{Ftl, WriteContext};
+use ssdlab_nand::Counts;
 use ssdlab_nand::backend::{Flash, Resume};
-use ssdlab_trace::{Op, Progress, Source};
+use ssdlab_trace::{Op, Progress, Request, Source};
 
 use crate::check::shadow::Checker;
 use crate::drive::parts::Parts;
-use crate::drive::sinks::Sinks;
 use crate::drive::stack::Stack;
 use crate::host::fit::Fitter;
 use crate::host::issue::BATCH;
@@ -34,27 +34,59 @@ const SETTLED: f64 = 0.005;
 /// It must settle within this many overwrites of the device.
 const MAX_PASSES: u64 = 16;
 
+/// FTL and flash that pages are written to. Whoever writes need not be compiled for each of their kinds.
+pub(crate) trait Writable {
+    fn counts(&self) -> Counts;
+
+    /// Writes `count` pages from `first`.
+    fn write(&mut self, first: Lpn, count: u32);
+
+    /// Overwrites `count` of the first `pages` pages at random, after those that are `ahead`.
+    fn overwrite(&mut self, pages: u64, count: u64, ahead: &mut [u32; LOOKAHEAD], rng: &mut Rng);
+}
+
+/// A device to be prepared.
+pub(crate) trait Fresh: Writable {
+    fn setup(&self) -> &Setup;
+
+    /// Prepares it from a part of it, if that is to be done.
+    fn sample(&mut self, monitor: &mut dyn Monitor) -> Result<Option<(PreconditionSummary, Control)>, SimError>;
+
+    /// Serves a request.
+    fn take(&mut self, request: &Request);
+
+    /// What the host has asked for.
+    fn host(&mut self) -> &mut HostCounters;
+
+    /// Reads into the drive's RAM what it would have there.
+    fn preload(&mut self);
+
+    /// # Errors
+    /// If the data check found something wrong.
+    fn checked(&self) -> Result<(), SimError>;
+}
+
 /// Prepares the device as its set-up says, without measuring; the second result tells whether the monitor stopped it.
 ///
 /// # Errors
 /// If it cannot be prepared in the way asked for, it is to be overwritten by a trace and there is none, or the trace cannot be read, or the data check finds
 /// something wrong.
-pub(crate) fn prepare<P: Parts<Flash: Resume>>(
-    stack: &mut Stack<P>,
+pub(crate) fn prepare(
+    device: &mut dyn Fresh,
     trace: Option<&mut Replays<'_>>,
     monitor: &mut dyn Monitor,
 ) -> Result<(PreconditionSummary, Control), SimError> {
-    if let Some(prepared) = sampled::prepare(stack, monitor)? {
+    if let Some(prepared) = device.sample(monitor)? {
         return Ok(prepared);
     }
-    let Setup { precondition, seed, .. } = stack.setup;
-    let pages = stack.setup.filled_pages();
+    let Setup { precondition, seed, .. } = *device.setup();
+    let pages = device.setup().filled_pages();
     let mut summary = PreconditionSummary::default();
-    let mut target = Target::<P> { ftl: &mut stack.ftl, sinks: &mut stack.sinks, monitor };
+    let mut target = Target { device, monitor };
     let mut control = target.fill(pages);
     if control == Control::Continue {
         control = match (precondition.overwrite, trace) {
-            (Overwrite::Trace(repeat), Some(trace)) => overwrite_by(trace, repeat, stack, &mut summary, monitor)?,
+            (Overwrite::Trace(repeat), Some(trace)) => overwrite_by(trace, repeat, device, &mut summary, monitor)?,
             (Overwrite::Trace(_), None) => {
                 let why = "precondition.overwrite: there is no trace to overwrite the drive by; set it to \"steady\"";
                 return Err(SimError::Setup(why.into()));
@@ -62,33 +94,33 @@ pub(crate) fn prepare<P: Parts<Flash: Resume>>(
             (at_random, _) => target.overwrite_at_random(at_random, pages, seed, &mut summary),
         };
     }
-    summary.count(&stack.sinks.flash.counts());
-    stack.ftl.preload(&mut stack.sinks);
-    stack.stop_at_violation()?;
+    summary.count(&device.counts());
+    device.preload();
+    device.checked()?;
     Ok((summary, control))
 }
 
 /// Overwrites the device by the writes and trims of a trace, which begins anew after that.
-fn overwrite_by<P: Parts>(
+fn overwrite_by(
     trace: &mut Replays<'_>,
     repeat: Repeat,
-    stack: &mut Stack<P>,
+    device: &mut dyn Fresh,
     summary: &mut PreconditionSummary,
     monitor: &mut dyn Monitor,
 ) -> Result<Control, SimError> {
-    let mut judge = Judge::new(repeat, &stack.setup);
+    let mut judge = Judge::new(repeat, device.setup());
     let mut batch = Vec::with_capacity(BATCH);
     let (mut requests, mut control, mut more) = (0, Control::Continue, true);
     while more && control == Control::Continue {
         judge.begin();
-        stack.host = HostCounters::default();
-        let before = stack.sinks.flash.counts();
-        let mut fitter = Fitter::new(&stack.setup);
+        *device.host() = HostCounters::default();
+        let before = device.counts();
+        let mut fitter = Fitter::new(device.setup());
         while control == Control::Continue && trace.fill(&mut batch, BATCH)? > 0 {
             for request in &batch {
                 let request = fitter.fit(request)?.request;
                 if matches!(request.op, Op::Write | Op::Trim) {
-                    stack.take_all(&request);
+                    device.take(&request);
                 }
             }
             requests += batch.len() as u64;
@@ -98,8 +130,8 @@ fn overwrite_by<P: Parts>(
             control = monitor.report(&Status { phase: Phase::Overwrite, done, total, write_amplification, requests });
         }
         if control == Control::Continue {
-            let programmed = (stack.sinks.flash.counts() - before).programmed();
-            more = judge.end(Written { host_pages: stack.host.pages_written, programmed });
+            let programmed = (device.counts() - before).programmed();
+            more = judge.end(Written { host_pages: device.host().pages_written, programmed });
             trace.start_over()?;
         }
     }
@@ -110,14 +142,58 @@ fn overwrite_by<P: Parts>(
     Ok(control)
 }
 
+impl<P: Parts> Writable for Stack<P> {
+    fn counts(&self) -> Counts {
+        self.sinks.flash.counts()
+    }
+
+    fn write(&mut self, first: Lpn, count: u32) {
+        self.sinks.checker.expect_write(first, count);
+        self.ftl.write(first, count, WriteContext::default(), &mut self.sinks);
+    }
+
+    fn overwrite(&mut self, pages: u64, count: u64, ahead: &mut [u32; LOOKAHEAD], rng: &mut Rng) {
+        for slot in (0..LOOKAHEAD).cycle().take(count as usize) {
+            let lpn = std::mem::replace(&mut ahead[slot], rng.below(pages) as u32);
+            self.ftl.prefetch(Lpn(ahead[slot]));
+            Writable::write(self, Lpn(lpn), 1);
+        }
+    }
+}
+
+impl<P: Parts<Flash: Resume>> Fresh for Stack<P> {
+    fn setup(&self) -> &Setup {
+        &self.setup
+    }
+
+    fn sample(&mut self, monitor: &mut dyn Monitor) -> Result<Option<(PreconditionSummary, Control)>, SimError> {
+        sampled::prepare(self, monitor)
+    }
+
+    fn take(&mut self, request: &Request) {
+        self.take_all(request);
+    }
+
+    fn host(&mut self) -> &mut HostCounters {
+        &mut self.host
+    }
+
+    fn preload(&mut self) {
+        self.ftl.preload(&mut self.sinks);
+    }
+
+    fn checked(&self) -> Result<(), SimError> {
+        self.stop_at_violation()
+    }
+}
+
 /// What preconditioning works on.
-struct Target<'a, P: Parts> {
-    ftl: &'a mut P::Ftl,
-    sinks: &'a mut Sinks<P::Flash, P::Checker, P::Meter>,
+struct Target<'a> {
+    device: &'a mut dyn Writable,
     monitor: &'a mut dyn Monitor,
 }
 
-impl<P: Parts> Target<'_, P> {
+impl Target<'_> {
     /// Overwrites the first `pages` pages, if there are any.
     fn overwrite_at_random(
         &mut self,
@@ -158,9 +234,7 @@ impl<P: Parts> Target<'_, P> {
                 return Control::Stop;
             }
             let count = FILL_CHUNK.min(pages - next) as u32;
-            let lpn = Lpn(next as u32);
-            self.sinks.checker.expect_write(lpn, count);
-            self.ftl.write(lpn, count, WriteContext::default(), self.sinks);
+            self.device.write(Lpn(next as u32), count);
             next += u64::from(count);
         }
         Control::Continue
@@ -169,13 +243,13 @@ impl<P: Parts> Target<'_, P> {
     /// Overwrites `writes` of the first `pages` pages at random and returns the write amplification.
     fn overwrite(&mut self, pages: u64, writes: u64, course: Course, rng: &mut Rng) -> (Option<f64>, Control) {
         let Course { before, planned, mut write_amplification } = course;
-        let began = self.sinks.flash.counts();
+        let began = self.device.counts();
         let (mut marked, mut marked_at) = (began, 0);
         let mut ahead: [u32; LOOKAHEAD] = std::array::from_fn(|_| rng.below(pages) as u32);
         let mut done = 0;
         while done < writes {
             if done - marked_at >= window(pages) {
-                let now = self.sinks.flash.counts();
+                let now = self.device.counts();
                 let programmed = (now - marked).programmed();
                 write_amplification = Written { host_pages: done - marked_at, programmed }.amplification();
                 (marked, marked_at) = (now, done);
@@ -184,15 +258,10 @@ impl<P: Parts> Target<'_, P> {
                 return (None, Control::Stop);
             }
             let count = OVERWRITE_CHUNK.min(writes - done);
-            for slot in (0..LOOKAHEAD).cycle().take(count as usize) {
-                let lpn = std::mem::replace(&mut ahead[slot], rng.below(pages) as u32);
-                self.ftl.prefetch(Lpn(ahead[slot]));
-                self.sinks.checker.expect_write(Lpn(lpn), 1);
-                self.ftl.write(Lpn(lpn), 1, WriteContext::default(), self.sinks);
-            }
+            self.device.overwrite(pages, count, &mut ahead, rng);
             done += count;
         }
-        let programmed = (self.sinks.flash.counts() - began).programmed();
+        let programmed = (self.device.counts() - began).programmed();
         (Written { host_pages: writes, programmed }.amplification(), Control::Continue)
     }
 

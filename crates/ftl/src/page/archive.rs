@@ -1,6 +1,6 @@
 //! The state of the page-mapped FTL, written down and taken up again.
 
-use ssdlab_core::{Archive, Archived};
+use ssdlab_core::{Access, Archive, Archived};
 
 use super::PageFtl;
 use crate::map::MapModel;
@@ -9,9 +9,9 @@ impl<M: MapModel> PageFtl<M> {
     /// Every field, or that the configuration fixes it.
     pub(super) fn archive_all(&mut self, archive: &mut Archive<'_>) -> Archived {
         let Self {
-            shape: _,
+            shape,
             map,
-            logical_pages: _,
+            logical_pages,
             l2p,
             p2l,
             blocks,
@@ -33,8 +33,9 @@ impl<M: MapModel> PageFtl<M> {
             stuck,
         } = self;
         map.archive(archive)?;
-        archive.array(l2p)?;
-        archive.array(p2l)?;
+        let mapped = *logical_pages + map.pages();
+        archive.huge(l2p, mapped as usize, Access::AtRandom)?;
+        archive.huge(p2l, (shape.blocks * shape.pages_per_block) as usize, Access::InRuns)?;
         blocks.archive(archive)?;
         policy.archive(archive)?;
         placement.iter_mut().try_for_each(|placement| placement.archive(archive))?;

@@ -10,7 +10,7 @@ use crate::map::MapModel;
 use crate::placement::Route;
 
 /// Victim pages looked at together; their map entries are fetched one such step ahead.
-pub(super) const GATHER: u32 = 64;
+const GATHER: u32 = 64;
 
 /// A block being emptied.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]

@@ -53,7 +53,7 @@ use crate::blocks::SealedBlocks;
 use crate::gc::{self, VictimPolicy};
 use crate::map::{CachedEntries, MapModel, WholeMap};
 use crate::placement::{MOST_FRONTIERS, Placement, Route};
-use crate::{Ftl, Shape, WriteContext};
+use crate::{Ftl, Shape, Shares, WriteContext};
 use collect::Victim;
 
 /// Maps up to this size stay in a core's own caches: fetching ahead would only cost instructions.
@@ -154,6 +154,18 @@ impl<M: MapModel> PageFtl<M> {
     /// If the blocks cannot hold logical and map pages plus what collection needs, cannot be spread evenly over the
     /// planes, or page numbers exceed 32 bits; if the options contradict themselves.
     pub fn with_map(shape: Shape, options: PageOptions, map: M, seed: u64) -> Result<Self, String> {
+        let mut ftl = Self::to_load(shape, options, map, seed)?;
+        let mapped = shape.logical_pages + ftl.map.pages();
+        ftl.l2p = HugeVec::filled(u32::MAX, mapped as usize);
+        ftl.p2l = HugeVec::filled(u32::MAX, (shape.blocks * shape.pages_per_block) as usize);
+        Ok(ftl)
+    }
+
+    /// The same, without memory for its map until a state is loaded, which must come next.
+    ///
+    /// # Errors
+    /// As of [`Self::with_map`].
+    pub fn to_load(shape: Shape, options: PageOptions, map: M, seed: u64) -> Result<Self, String> {
         let Shape { logical_pages, blocks, pages_per_block, planes, .. } = shape;
         if planes == 0 || !blocks.is_multiple_of(planes) {
             return Err(format!("{blocks} blocks cannot be spread evenly over {planes} planes"));
@@ -168,7 +180,6 @@ impl<M: MapModel> PageFtl<M> {
                  {reserve_blocks} blocks that garbage collection and the map need"
             ));
         }
-        let mapped = u64::from(logical_pages) + u64::from(map_pages);
         if physical >= u64::from(u32::MAX) {
             return Err(format!("{physical} physical pages exceed the {} that page numbers allow", u32::MAX - 1));
         }
@@ -192,8 +203,8 @@ impl<M: MapModel> PageFtl<M> {
         let mut ftl = Self {
             shape,
             logical_pages,
-            l2p: HugeVec::filled(u32::MAX, mapped as usize),
-            p2l: HugeVec::filled(u32::MAX, physical as usize),
+            l2p: HugeVec::filled(u32::MAX, 0),
+            p2l: HugeVec::filled(u32::MAX, 0),
             blocks: SealedBlocks::new(blocks, planes, pages_per_block, options.allocation),
             block_of: Reciprocal::new(pages_per_block),
             plane_of: Reciprocal::new((physical / u64::from(planes)) as u32),
@@ -463,8 +474,12 @@ impl<M: MapModel> Ftl for PageFtl<M> {
         self.part_of(planes, seed)
     }
 
-    fn take_over(&mut self, part: &Self, first: u32, shares: u32, lpns: &mut impl Iterator<Item = u32>) {
-        self.take_over_planes(part, first, shares, lpns);
+    fn take_over(&mut self, part: &Self, share: u32, shares: &Shares) {
+        self.take_over_planes(part, share, shares);
+    }
+
+    fn taken_over(&mut self, shares: &Shares) {
+        shares.mix(&mut self.l2p);
     }
 
     fn archive(&mut self, archive: &mut Archive<'_>) -> Archived {

@@ -27,7 +27,10 @@ impl FlashSink for CountingFlash {
 }
 
 impl Flash for CountingFlash {
-    const TIMED: bool = false;
+    #[inline(always)]
+    fn is_timed(&self) -> bool {
+        false
+    }
 
     fn counts(&self) -> Counts {
         self.0

@@ -14,7 +14,7 @@ use crate::{Counts, FlashSink, MergeCost, Timing};
 /// A sink that knows its operation counts and, if it models time, its clock.
 pub trait Flash: FlashSink {
     /// Whether operations take time.
-    const TIMED: bool;
+    fn is_timed(&self) -> bool;
 
     /// Operations so far.
     fn counts(&self) -> Counts;

@@ -1,6 +1,6 @@
-//! One chip, one operation after the other.
+//! One chip, one operation after the other, in time or without.
 
-use ssdlab_core::{BlockId, Ppn};
+use ssdlab_core::{BlockId, Nanos, Ppn};
 
 use super::{Flash, OneByOne, Resume, cost_ns};
 use crate::{Cause, Counts, FlashSink, Geometry, MergeCost, Oob, PageTimes, Source, Timing};
@@ -8,6 +8,7 @@ use crate::{Cause, Counts, FlashSink, Geometry, MergeCost, Oob, PageTimes, Sourc
 /// One chip that does one operation at a time, in the order emitted.
 pub struct SerialFlash {
     counts: Counts,
+    is_timed: bool,
     now_ns: u64,
     /// Time in which nothing was asked of it.
     idle_ns: u64,
@@ -25,6 +26,7 @@ impl SerialFlash {
         let transfer_ns = timing.transfer(geometry.page_bytes).0;
         Self {
             counts: Counts::default(),
+            is_timed: true,
             now_ns: 0,
             idle_ns: 0,
             transfer_ns,
@@ -33,6 +35,20 @@ impl SerialFlash {
             page_bytes: geometry.page_bytes,
             timing: *timing,
         }
+    }
+
+    /// A chip whose clock stands still.
+    pub fn without_time(geometry: &Geometry) -> Self {
+        let at_once = PageTimes::uniform(Nanos::ZERO);
+        let timing = Timing {
+            read: at_once,
+            program: at_once,
+            erase: Nanos::ZERO,
+            transfer_per_kib: Nanos::ZERO,
+            copyback: false,
+            partial_read: false,
+        };
+        Self { is_timed: false, ..Self::new(&timing, geometry) }
     }
 
     #[inline(always)]
@@ -80,7 +96,10 @@ impl FlashSink for SerialFlash {
 }
 
 impl Flash for SerialFlash {
-    const TIMED: bool = true;
+    #[inline(always)]
+    fn is_timed(&self) -> bool {
+        self.is_timed
+    }
 
     fn counts(&self) -> Counts {
         self.counts
@@ -96,7 +115,7 @@ impl Flash for SerialFlash {
     }
 
     fn cost_ns(&self, cost: MergeCost) -> Option<u64> {
-        Some(cost_ns(&self.timing, self.page_bytes, cost))
+        self.is_timed.then(|| cost_ns(&self.timing, self.page_bytes, cost))
     }
 }
 
@@ -109,7 +128,7 @@ impl Resume for SerialFlash {
 impl OneByOne for SerialFlash {
     #[inline(always)]
     fn idle_until(&mut self, time_ns: u64) {
-        if time_ns > self.now_ns {
+        if self.is_timed && time_ns > self.now_ns {
             self.idle_ns += time_ns - self.now_ns;
             self.now_ns = time_ns;
         }

@@ -1,5 +1,7 @@
 //! The replay of one request after the other.
 
+use std::path::Path;
+
 use ssdlab_nand::backend::{Flash, OneByOne};
 use ssdlab_trace::{Request, Source};
 
@@ -17,7 +19,7 @@ use crate::run::repeat::{Replayer, Replays, replay_all};
 use crate::run::steady::Written;
 use crate::setup::Setup;
 use crate::setup::host::Replay;
-use crate::state::{self, States};
+use crate::state::{self, Origin};
 
 /// Requests whose map entries are fetched ahead.
 pub(crate) const LOOKAHEAD: usize = 16;
@@ -43,27 +45,28 @@ impl<P: Parts<Flash: OneByOne>> SerialDrive<P> {
     /// Prepares the device, overwritten by `trace` if that is asked for; the clock begins after that.
     pub(crate) fn prepare(
         &mut self,
-        states: States<'_>,
+        origin: Origin<'_>,
         trace: Option<&mut Replays<'_>>,
         monitor: &mut dyn Monitor,
     ) -> Result<(PreconditionSummary, Control), SimError> {
-        let prepared = state::prepare(&mut self.stack, states, trace, monitor)?;
+        let prepared = state::prepare(&mut self.stack, origin, trace, monitor)?;
         self.stack.sinks.flash.reset_clock();
         Ok(prepared)
     }
 
     pub(crate) fn run(
         mut self,
-        states: States<'_>,
+        origin: Origin<'_>,
+        save: Option<&Path>,
         source: &mut Replays<'_>,
         monitor: &mut dyn Monitor,
     ) -> Result<Outcome, SimError> {
-        let (precondition, control) = self.prepare(states, Some(source), monitor)?;
+        let (precondition, control) = self.prepare(origin, Some(source), monitor)?;
         let (repeat, control) = replay_all(&mut self, source, monitor, control)?;
         let partial = control == Control::Stop;
         let mut outcome = self.measurement.finish(&mut self.stack, precondition, partial, None);
         outcome.summary.repeat = repeat;
-        if let Some(path) = states.save.filter(|_| !partial) {
+        if let Some(path) = save.filter(|_| !partial) {
             state::save(&mut self.stack, precondition, path)?;
         }
         Ok(outcome)

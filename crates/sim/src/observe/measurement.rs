@@ -37,25 +37,43 @@ pub(crate) struct Measurement {
     series: Series,
 }
 
-/// State when measuring began.
-struct Start {
-    counts: Counts,
-    time_ns: u64,
-    busy_ns: u64,
-    erases: Vec<u32>,
-}
-
-/// State when measuring ended.
-struct End<'a> {
-    /// Whether time was modelled.
+/// What flash and host have done by some moment.
+#[derive(Clone, Copy)]
+struct Moment {
+    /// Whether time is modelled.
     timed: bool,
     counts: Counts,
     now_ns: u64,
     busy_ns: u64,
     host: HostCounters,
+}
+
+impl Moment {
+    fn of<P: Parts>(stack: &Stack<P>) -> Self {
+        let flash = &stack.sinks.flash;
+        Self {
+            timed: flash.is_timed(),
+            counts: flash.counts(),
+            now_ns: flash.now_ns(),
+            busy_ns: flash.busy_ns(),
+            host: stack.host,
+        }
+    }
+}
+
+/// State when measuring began.
+struct Start {
+    at: Moment,
+    erases: Vec<u32>,
+}
+
+/// State when measuring ended.
+struct End<'a> {
+    at: Moment,
     erases: &'a [u32],
     device: DeviceSummary,
     measured: Measured,
+    written_share: Option<f64>,
     check: Option<CheckSummary>,
 }
 
@@ -81,19 +99,14 @@ impl Measurement {
         Self {
             latency: Default::default(),
             arrivals_ns: None,
-            start: Start {
-                counts: stack.sinks.flash.counts(),
-                time_ns: stack.sinks.flash.now_ns(),
-                busy_ns: stack.sinks.flash.busy_ns(),
-                erases: stack.ftl.erase_counts().to_vec(),
-            },
+            start: Start { at: Moment::of(stack), erases: stack.ftl.erase_counts().to_vec() },
             series: Series::new(Tally::default()),
         }
     }
 
     /// When measuring began.
     pub fn start_ns(&self) -> u64 {
-        self.start.time_ns
+        self.start.at.now_ns
     }
 
     /// Requests of the trace arrived between these times.
@@ -104,30 +117,29 @@ impl Measurement {
     /// A request is done.
     #[inline]
     pub fn request_done<P: Parts>(&mut self, stack: &Stack<P>, op: Op, latency_ns: u64) {
-        if P::Flash::TIMED {
+        if stack.sinks.flash.is_timed() {
             self.latency[op as usize].record(latency_ns);
             self.series.request_took(op, latency_ns);
         }
         let (latency, start) = (&self.latency, &self.start);
-        self.series.request_done(|| totals(stack, latency, start));
+        self.series.request_done(|| start.totals(&Moment::of(stack), latency));
     }
 
     /// What has been written since measuring began.
     pub fn written<P: Parts>(&self, stack: &Stack<P>) -> Written {
-        let programmed = (stack.sinks.flash.counts() - self.start.counts).programmed();
-        Written { host_pages: stack.host.pages_written, programmed }
+        self.start.written(&Moment::of(stack))
     }
 
     /// What has been done since measuring began; `requests` is the number of those replayed.
     pub fn so_far<P: Parts>(&self, stack: &Stack<P>, requests: u64) -> SoFar {
-        let flash = &stack.sinks.flash;
-        let timed = |figure: u64| P::Flash::TIMED.then_some(figure);
+        let now = Moment::of(stack);
+        let timed = |figure: u64| now.timed.then_some(figure);
         SoFar {
             requests,
-            elapsed_ns: timed(flash.now_ns() - self.start.time_ns),
-            busy_ns: timed(flash.busy_ns() - self.start.busy_ns),
-            write_amplification: self.written(stack).amplification(),
-            latency: P::Flash::TIMED.then(|| LatencyByOp::of(&self.latency)),
+            elapsed_ns: timed(now.now_ns - self.start.at.now_ns),
+            busy_ns: timed(now.busy_ns - self.start.at.busy_ns),
+            write_amplification: self.start.written(&now).amplification(),
+            latency: now.timed.then(|| LatencyByOp::of(&self.latency)),
             free_blocks: stack.ftl.free_blocks(),
             blocks: stack.ftl.erase_counts().len() as u32,
         }
@@ -135,41 +147,40 @@ impl Measurement {
 
     /// The figures of the measured phase.
     pub fn finish<P: Parts>(
-        mut self,
+        self,
         stack: &mut Stack<P>,
         precondition: PreconditionSummary,
         partial: bool,
         drive: Option<OfDrive>,
     ) -> Outcome {
-        self.series.finish(totals(stack, &self.latency, &self.start));
+        let at = Moment::of(stack);
         let Sinks { flash, checker, meter } = &mut stack.sinks;
         let (flash_operations_checked, page_reads_checked) = checker.checked();
         let end = End {
-            timed: P::Flash::TIMED,
-            counts: flash.counts(),
-            now_ns: flash.now_ns(),
-            busy_ns: flash.busy_ns(),
-            host: stack.host,
+            at,
             erases: stack.ftl.erase_counts(),
             device: DeviceSummary::of(&stack.setup, stack.ftl.memory_bytes(), stack.ftl.mapping_table_bytes()),
             measured: meter.figures(stack.host.pages_written, &|cost| flash.cost_ns(cost)),
+            written_share: stack.concentration.as_ref().and_then(|concentration| concentration.share()),
             check: stack.sinks.checker.is_on().then_some(CheckSummary { flash_operations_checked, page_reads_checked }),
         };
-        let written_share = stack.concentration.as_ref().and_then(|concentration| concentration.share());
-        Outcome { written_share, ..self.outcome(&stack.setup, end, precondition, partial, drive) }
+        self.outcome(&stack.setup, end, precondition, partial, drive)
     }
 
     /// The figures, whatever the parts of the drive.
+    #[inline(never)]
     fn outcome(
-        self,
+        mut self,
         setup: &Setup,
         end: End<'_>,
         precondition: PreconditionSummary,
         partial: bool,
         drive: Option<OfDrive>,
     ) -> Outcome {
-        let End { timed, now_ns, host, device, .. } = end;
-        let counts = end.counts - self.start.counts;
+        let Moment { timed, now_ns, host, .. } = end.at;
+        let device = end.device;
+        self.series.finish(self.start.totals(&end.at, &self.latency));
+        let counts = end.at.counts - self.start.at.counts;
         // Conservation, checked in release builds too: a run that breaks it must not be reported.
         let absorbed_pages = drive.as_ref().map_or(0, |drive| drive.absorbed_pages);
         let asked_for = host.pages_written.wrapping_add_signed(-absorbed_pages);
@@ -178,7 +189,7 @@ impl Measurement {
             Written { host_pages: host.pages_written, programmed: counts.programmed() }.amplification();
         let erase_counts: Vec<u32> =
             end.erases.iter().zip(&self.start.erases).map(|(now, before)| now - before).collect();
-        let elapsed_ns = now_ns - self.start.time_ns;
+        let elapsed_ns = now_ns - self.start.at.now_ns;
         let seconds = elapsed_ns as f64 / NANOS_PER_SECOND;
         let mut all = LatencyHistogram::default();
         self.latency.iter().for_each(|histogram| all.merge(histogram));
@@ -189,7 +200,7 @@ impl Measurement {
             Replay::Closed { .. } | Replay::Processes { .. } => arrivals_ns,
         };
         let time = timed.then(|| {
-            let busy_ns = end.busy_ns - self.start.busy_ns;
+            let busy_ns = end.at.busy_ns - self.start.at.busy_ns;
             TimeSummary {
                 elapsed_ns,
                 busy_ns,
@@ -240,7 +251,7 @@ impl Measurement {
                 diagnosis: Vec::new(),
             },
             trace_ns: last_arrival_ns - first_arrival_ns,
-            written_share: None,
+            written_share: end.written_share,
             series: self.series,
             erase_counts,
             latency: self.latency,
@@ -250,21 +261,30 @@ impl Measurement {
     }
 }
 
-/// Totals since the start of measuring, with the time they were taken at.
-fn totals<P: Parts>(stack: &Stack<P>, latency: &[LatencyHistogram; 4], start: &Start) -> (u64, Tally) {
-    let counts = stack.sinks.flash.counts() - start.counts;
-    let programmed = counts.programmed();
-    let sum_ns = |op: Op| u64::try_from(latency[op as usize].sum_ns()).unwrap_or(u64::MAX);
-    let done = |op: Op| latency[op as usize].count();
-    let tally = Tally {
-        host_pages_written: stack.host.pages_written,
-        flash_pages_programmed: programmed,
-        pages_copied: programmed - counts.programs[Cause::Host as usize],
-        blocks_erased: counts.erased(),
-        read_requests: if P::Flash::TIMED { done(Op::Read) } else { stack.host.read_requests },
-        read_latency_sum_ns: sum_ns(Op::Read),
-        write_requests: if P::Flash::TIMED { done(Op::Write) } else { stack.host.write_requests },
-        write_latency_sum_ns: sum_ns(Op::Write),
-    };
-    (stack.sinks.flash.now_ns() - start.time_ns, tally)
+impl Start {
+    /// What has been written since then.
+    fn written(&self, now: &Moment) -> Written {
+        let programmed = (now.counts - self.at.counts).programmed();
+        Written { host_pages: now.host.pages_written, programmed }
+    }
+
+    /// Totals since then, with the time they were taken at.
+    #[inline(never)]
+    fn totals(&self, now: &Moment, latency: &[LatencyHistogram; 4]) -> (u64, Tally) {
+        let counts = now.counts - self.at.counts;
+        let programmed = counts.programmed();
+        let sum_ns = |op: Op| u64::try_from(latency[op as usize].sum_ns()).unwrap_or(u64::MAX);
+        let done = |op: Op| latency[op as usize].count();
+        let tally = Tally {
+            host_pages_written: now.host.pages_written,
+            flash_pages_programmed: programmed,
+            pages_copied: programmed - counts.programs[Cause::Host as usize],
+            blocks_erased: counts.erased(),
+            read_requests: if now.timed { done(Op::Read) } else { now.host.read_requests },
+            read_latency_sum_ns: sum_ns(Op::Read),
+            write_requests: if now.timed { done(Op::Write) } else { now.host.write_requests },
+            write_latency_sum_ns: sum_ns(Op::Write),
+        };
+        (now.now_ns - self.at.now_ns, tally)
+    }
 }

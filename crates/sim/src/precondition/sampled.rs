@@ -6,19 +6,19 @@
 //! for each of the shares that make up the drive:
 //!     the part is overwritten on, so that no two shares are at the same point of collecting garbage
 //!     its planes take over the blocks of the part as they are: valid pages, wear, order, open blocks
-//!     which logical page a valid page holds is drawn at random
+//!     its logical pages are dealt among those of the drive at random
 //! ```
 //! Sound for uniformly random overwrites and page mapping with the map in RAM: planes get host pages in turn and are
 //! collected each for itself, so that they are alike and independent. Nothing is scaled; the blocks of a plane, and what
-//! each is kept free for, are as many as in the drive. Of the exact way it differs in that no page is left where the fill
-//! in order put it.
+//! each is kept free for, are as many as in the drive. Of the exact way it differs in that pages left where the fill in
+//! order put them do not lie in that order over all planes.
 
-use ssdlab_core::{Lpn, Permutation, Rng};
-use ssdlab_ftl::{Ftl, WriteContext};
+use ssdlab_core::{Lpn, Rng};
+use ssdlab_ftl::{Ftl, Shares, WriteContext};
 use ssdlab_nand::backend::{CountingFlash, Flash, Resume};
 use ssdlab_nand::{Cause, Counts};
 
-use super::{Course, Target};
+use super::{Course, Target, Writable};
 use crate::check::shadow::Checker;
 use crate::drive::parts::{Combined, Parts};
 use crate::drive::sinks::Sinks;
@@ -46,6 +46,9 @@ pub(crate) fn prepare<P: Parts<Flash: Resume>>(
     monitor: &mut dyn Monitor,
 ) -> Result<Option<(PreconditionSummary, Control)>, SimError> {
     let Overwrite::Steady(method) = stack.setup.precondition.overwrite else { return Ok(None) };
+    if stack.setup.filled_pages() == 0 {
+        return Ok(None);
+    }
     let wanted = match method {
         Method::Exact => false,
         Method::Sampled => true,
@@ -78,7 +81,7 @@ fn part_of<P: Parts>(stack: &Stack<P>) -> Option<(P::Ftl, u32)> {
 }
 
 fn take<P: Parts<Flash: Resume>>(
-    mut part: P::Ftl,
+    part: P::Ftl,
     shares: u32,
     stack: &mut Stack<P>,
     monitor: &mut dyn Monitor,
@@ -88,36 +91,37 @@ fn take<P: Parts<Flash: Resume>>(
     let part_pages = pages / u64::from(shares);
     let part_planes = geometry.parallelism.planes() / shares;
     let mut summary = PreconditionSummary { sampled_planes: Some(part_planes), ..PreconditionSummary::default() };
-    let mut sinks = Sinks { flash: CountingFlash::default(), checker: (), meter: () };
-    let mut target = Target::<OfPart<P>> { ftl: &mut part, sinks: &mut sinks, monitor };
-    if target.fill(part_pages) == Control::Stop {
+    let sinks = Sinks { flash: CountingFlash::default(), checker: (), meter: () };
+    let mut part = Stack::<OfPart<P>>::new(&stack.setup, part, sinks);
+    if (Target { device: &mut part, monitor }).fill(part_pages) == Control::Stop {
         return (summary, Control::Stop);
     }
     let mut rng = Rng::named(seed, "precondition");
-    let (amplification, stable, mut control) = target.overwrite_until_steady(part_pages, &mut rng);
+    let (amplification, stable, mut control) =
+        Target { device: &mut part, monitor }.overwrite_until_steady(part_pages, &mut rng);
     summary.write_amplification = amplification;
     summary.stable = Some(stable);
-    let mut lpns = Permutation::new(pages as u32, &mut Rng::named(seed, "sample")).iter();
+    let shared = Shares::new(shares, part_pages as u32, &mut Rng::named(seed, "sample"));
     let mut counts = Counts::default();
     let step = InStep::new(geometry.pages_per_block, part_planes, &mut rng);
     for share in 0..shares {
-        let written = target.sinks.flash.counts().programs[Cause::Host as usize];
+        let written = part.counts().programs[Cause::Host as usize];
         let on = step.next(written + rng.below(part_pages / STRIDE + 1)) - written;
         let course = Course { before: written - part_pages, planned: None, write_amplification: amplification };
         if control == Control::Continue {
-            (_, control) = target.overwrite(part_pages, on, course, &mut rng);
+            (_, control) = Target { device: &mut part, monitor }.overwrite(part_pages, on, course, &mut rng);
         }
         if control == Control::Stop {
             return (summary, control);
         }
-        stack.ftl.take_over(target.ftl, share * part_planes, shares, &mut lpns);
-        counts += target.sinks.flash.counts();
+        stack.ftl.take_over(&part.ftl, share, &shared);
+        counts += part.counts();
     }
+    stack.ftl.taken_over(&shared);
     stack.sinks.flash.resume(counts, std::iter::empty());
     // The pages that the shares do not divide.
-    for lpn in lpns {
-        stack.ftl.write(Lpn(lpn), 1, WriteContext::default(), &mut stack.sinks);
-    }
+    let divided = part_pages as u32 * shares;
+    stack.ftl.write(Lpn(divided), pages as u32 - divided, WriteContext::default(), &mut stack.sinks);
     summary.count(&stack.sinks.flash.counts());
     (summary, Control::Continue)
 }

@@ -6,6 +6,7 @@ pub(crate) mod repeat;
 pub(crate) mod steady;
 
 use std::cell::RefCell;
+use std::path::Path;
 
 use ssdlab_core::LatencyHistogram;
 use ssdlab_nand::Timing;
@@ -25,7 +26,7 @@ use crate::observe::summary::Summary;
 use crate::setup::drive::DriveOptions;
 use crate::setup::host::CacheOptions;
 use crate::setup::{Clock, Overwrite, Setup};
-use crate::state::States;
+use crate::state::{Origin, States};
 use error::SimError;
 use monitor::Monitor;
 use repeat::Replays;
@@ -95,7 +96,7 @@ fn run_once(
     }
     let mut outcome = match (setup.cache, setup.clock) {
         (Some(options), Clock::Count | Clock::Serial(_)) => run_through_cache(setup, states, options, source, monitor)?,
-        _ => assemble(setup, Replaying { states, source: Replays::new(source), monitor })?,
+        _ => replay(setup, states, Replays::new(source), monitor)?,
     };
     outcome.summary.diagnosis = diagnose(setup, &outcome);
     Ok(outcome)
@@ -111,8 +112,8 @@ fn run_through_cache(
 ) -> Result<Outcome, SimError> {
     let monitor = RefCell::new(monitor);
     let mut cached = Cached::new(setup, options, source, Shared(&monitor))?;
-    let below = Replaying { states, source: Replays::as_they_come(&mut cached), monitor: &mut Shared(&monitor) };
-    let mut outcome = assemble(&Cached::setup_below(setup), below)?;
+    let below = Replays::as_they_come(&mut cached);
+    let mut outcome = replay(&Cached::setup_below(setup), states, below, &mut Shared(&monitor))?;
     let (cache, stopped, wrapped) = cached.finish(&outcome.latency)?;
     outcome.summary.cache = Some(cache);
     outcome.summary.partial |= stopped;
@@ -120,22 +121,33 @@ fn run_through_cache(
     Ok(outcome)
 }
 
-/// Runs a source to its end, as often as it is to be repeated.
-struct Replaying<'a, 'm> {
-    states: States<'a>,
-    source: Replays<'a>,
-    monitor: &'a mut (dyn Monitor + 'm),
+/// Runs a source against a device, as often as it is to be repeated.
+fn replay(
+    setup: &Setup,
+    states: States<'_>,
+    source: Replays<'_>,
+    monitor: &mut dyn Monitor,
+) -> Result<Outcome, SimError> {
+    let origin = Origin::open(setup, states)?;
+    assemble(setup, origin.start(), Replaying { origin, save: states.save, source, monitor })
 }
 
-impl Purpose for Replaying<'_, '_> {
+struct Replaying<'a, 's, 'm> {
+    origin: Origin<'a>,
+    save: Option<&'a Path>,
+    source: Replays<'s>,
+    monitor: &'m mut dyn Monitor,
+}
+
+impl Purpose for Replaying<'_, '_, '_> {
     type Output = Outcome;
 
     fn one_by_one<P>(self, drive: SerialDrive<P>) -> Result<Outcome, SimError>
     where
         P: Parts<Flash: OneByOne>,
     {
-        let Self { states, mut source, monitor } = self;
-        drive.run(states, &mut source, monitor)
+        let Self { origin, save, mut source, monitor } = self;
+        drive.run(origin, save, &mut source, monitor)
     }
 
     fn in_time<P: TimedParts>(
@@ -144,9 +156,9 @@ impl Purpose for Replaying<'_, '_> {
         timing: &Timing,
         options: DriveOptions,
     ) -> Result<Outcome, SimError> {
-        let Self { states, mut source, monitor } = self;
+        let Self { origin, save, mut source, monitor } = self;
         let Prepared { drive, summary, control } =
-            prepare_drive::<P>(stack, timing, options, states, Some(&mut source), monitor)?;
-        drive.run(&mut source, monitor, (summary, control), states.save)
+            prepare_drive::<P>(stack, timing, options, origin, Some(&mut source), monitor)?;
+        drive.run(&mut source, monitor, (summary, control), save)
     }
 }

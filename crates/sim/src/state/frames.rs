@@ -95,7 +95,7 @@ impl<R: Read> FrameReader<R> {
     }
 }
 
-fn damaged() -> Error {
+pub(super) fn damaged() -> Error {
     Error::new(ErrorKind::InvalidData, "its checksum is wrong")
 }
 

@@ -5,69 +5,36 @@
 //! at rest, as if it had been shut down in good order: what waits in its write buffer has been programmed, and time
 //! begins anew.
 
+mod arrays;
 mod file;
 mod frames;
 mod shape;
 
-use std::io::BufRead;
 use std::path::Path;
 
 use ssdlab_core::{Archive, Archived};
+use ssdlab_ftl::choice::Start;
 use ssdlab_ftl::{Ftl, Line};
-use ssdlab_nand::Counts;
 use ssdlab_nand::backend::{Flash, Resume};
 
 use crate::check::shadow::Checker;
 use crate::drive::parts::Parts;
 use crate::drive::stack::Stack;
 use crate::observe::summary::PreconditionSummary;
-use crate::precondition;
+use crate::precondition::{self, Fresh};
 use crate::run::error::SimError;
 use crate::run::monitor::{Control, Monitor};
 use crate::run::repeat::Replays;
 use crate::setup::{Overwrite, Setup};
-use file::Unusable;
+use file::{Reader, Unusable};
 
 /// A drive at rest, of whatever parts.
-pub(crate) trait Kept {
-    /// What it is.
-    fn setup(&self) -> &Setup;
-
-    /// Preconditions it, overwritten by `trace` if that is asked for.
-    fn precondition(
-        &mut self,
-        trace: Option<&mut Replays<'_>>,
-        monitor: &mut dyn Monitor,
-    ) -> Result<(PreconditionSummary, Control), SimError>;
-
-    /// What its flash has done.
-    ///
-    /// # Errors
-    /// If the data check found something wrong.
-    fn counts(&self) -> Result<Counts, SimError>;
-
-    /// Saves or loads it.
+pub(crate) trait Kept: Fresh {
+    /// Saves or loads it; loads it if it was built for that.
     fn archive(&mut self, summary: &mut PreconditionSummary, archive: &mut Archive<'_>) -> Archived;
 }
 
 impl<P: Parts<Flash: Resume>> Kept for Stack<P> {
-    fn setup(&self) -> &Setup {
-        &self.setup
-    }
-
-    fn precondition(
-        &mut self,
-        trace: Option<&mut Replays<'_>>,
-        monitor: &mut dyn Monitor,
-    ) -> Result<(PreconditionSummary, Control), SimError> {
-        precondition::prepare(self, trace, monitor)
-    }
-
-    fn counts(&self) -> Result<Counts, SimError> {
-        self.stop_at_violation()?;
-        Ok(self.sinks.flash.counts())
-    }
-
     fn archive(&mut self, summary: &mut PreconditionSummary, archive: &mut Archive<'_>) -> Archived {
         let mut counts = self.sinks.flash.counts();
         archive.value(summary)?;
@@ -112,30 +79,55 @@ fn cached_lines(setup: &Setup) -> Vec<Line> {
     [shape::shape(setup), shape::preconditioning(setup)].concat()
 }
 
+/// Where the drive of a run begins.
+#[derive(Default)]
+pub(crate) struct Origin<'a> {
+    /// A drive that is there, to go on from.
+    saved: Option<(&'a Path, Reader)>,
+    /// Where the preconditioned drive is kept.
+    cache: Option<&'a Path>,
+}
+
+impl<'a> Origin<'a> {
+    /// Finds out what is there.
+    pub fn open(setup: &Setup, states: States<'a>) -> Result<Self, SimError> {
+        if let Some(path) = states.from {
+            let reader = file::open(path, &shape::shape(setup)).map_err(|unusable| refused(path, unusable))?;
+            return Ok(Self { saved: Some((path, reader)), cache: None });
+        }
+        let Some(path) = states.cache.filter(|_| !depends_on_trace(setup)) else { return Ok(Self::default()) };
+        match file::open(path, &cached_lines(setup)) {
+            Ok(reader) => Ok(Self { saved: Some((path, reader)), cache: Some(path) }),
+            Err(Unusable::Missing) => Ok(Self { saved: None, cache: Some(path) }),
+            Err(unusable) => Err(SimError::Cached { path: path.into(), why: why(unusable) }),
+        }
+    }
+
+    /// What the FTL is to be built for.
+    pub fn start(&self) -> Start {
+        if self.saved.is_some() { Start::Loaded } else { Start::Erased }
+    }
+}
+
 /// Prepares the device: goes on from a saved drive, or preconditions it, overwritten by `trace` if that is asked for.
 pub(crate) fn prepare(
     stack: &mut dyn Kept,
-    states: States<'_>,
+    origin: Origin<'_>,
     trace: Option<&mut Replays<'_>>,
     monitor: &mut dyn Monitor,
 ) -> Result<(PreconditionSummary, Control), SimError> {
-    if let Some(path) = states.from {
-        let lines = shape::shape(stack.setup());
-        let summary = load(stack, path, &lines).map_err(|unusable| refused(path, unusable))?;
-        return Ok((summary, Control::Continue));
+    let Origin { saved, cache } = origin;
+    if let Some((path, reader)) = saved {
+        let loaded = load(stack, reader).map_err(|unusable| match cache {
+            // Half of it may be in the stack.
+            Some(_) => SimError::Cached { path: path.into(), why: why(unusable) },
+            None => refused(path, unusable),
+        });
+        return Ok((loaded?, Control::Continue));
     }
-    let Some(path) = states.cache.filter(|_| !depends_on_trace(stack.setup())) else {
-        return stack.precondition(trace, monitor);
-    };
-    let lines = cached_lines(stack.setup());
-    match load(stack, path, &lines) {
-        Ok(summary) => return Ok((summary, Control::Continue)),
-        Err(Unusable::Missing) => {}
-        // Half of it may be in the stack.
-        Err(unusable) => return Err(SimError::Cached { path: path.into(), why: why(unusable) }),
-    }
-    let (summary, control) = stack.precondition(trace, monitor)?;
-    if control == Control::Continue {
+    let (summary, control) = precondition::prepare(stack, trace, monitor)?;
+    if let (Some(path), Control::Continue) = (cache, control) {
+        let lines = cached_lines(stack.setup());
         // A run does not fail because the next one will take longer.
         if let Err(error) = write(stack, summary, path, lines) {
             monitor
@@ -164,7 +156,8 @@ fn why(unusable: Unusable) -> String {
 /// Saves the drive after a run.
 pub(crate) fn save(stack: &mut dyn Kept, mut summary: PreconditionSummary, path: &Path) -> Result<(), SimError> {
     // A run that goes on from here counts all of it as written before its first request.
-    summary.count(&stack.counts()?);
+    stack.checked()?;
+    summary.count(&stack.counts());
     let lines = shape::shape(stack.setup());
     write(stack, summary, path, lines).map_err(|error| SimError::Unsaved { path: path.into(), why: error.to_string() })
 }
@@ -173,13 +166,9 @@ fn write(stack: &mut dyn Kept, mut summary: PreconditionSummary, path: &Path, li
     file::write(path, lines, &mut |archive| stack.archive(&mut summary, archive))
 }
 
-fn load(stack: &mut dyn Kept, path: &Path, lines: &[Line]) -> Result<PreconditionSummary, Unusable> {
-    let mut frames = file::open(path, lines)?;
+fn load(stack: &mut dyn Kept, mut reader: Reader) -> Result<PreconditionSummary, Unusable> {
     let mut summary = PreconditionSummary::default();
-    stack.archive(&mut summary, &mut Archive::Load(&mut frames))?;
-    // The end has a checksum as well.
-    match frames.fill_buf()? {
-        [] => Ok(summary),
-        _ => Err(Unusable::Unreadable("it goes on behind its end".into())),
-    }
+    stack.archive(&mut summary, &mut Archive::Load(&mut reader))?;
+    reader.finish()?;
+    Ok(summary)
 }

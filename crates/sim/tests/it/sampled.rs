@@ -5,7 +5,7 @@
 use ssdlab_core::Nanos;
 use ssdlab_ftl::FtlChoice;
 use ssdlab_ftl::choice::LOG_FTLS;
-use ssdlab_ftl::gc::VICTIMS;
+use ssdlab_ftl::gc::{self, VICTIMS};
 use ssdlab_ftl::map::{dftl, ram};
 use ssdlab_ftl::page::{Allocation, PageOptions, Trigger};
 use ssdlab_ftl::placement::{PLACEMENTS, own};
@@ -42,18 +42,24 @@ fn every_policy() -> impl Iterator<Item = PageOptions> {
     victims.chain(placements).chain([partial])
 }
 
-/// Write amplification of both over four further overwrites of the drive is the same within 0.5 %.
+/// Write amplification of both over four further overwrites of the drive is the same within 0.5 %. Where victims are drawn at
+/// random, that of one drive is 0.6 % (a standard deviation) from that of the next: there the means of several count.
 #[test]
 fn a_sampled_drive_amplifies_writes_as_an_exact_one() {
     for options in every_policy() {
+        let drives = if options.gc.is(&gc::random::INFO) { 8 } else { 1 };
         for spare_share in [0.15, 0.28] {
             let setup = drive(FtlChoice::Page(options, ram::INFO.defaults()), spare_share);
-            let writes = random_writes(&setup, 5, 4 * setup.logical_pages as usize);
             let amplification = |method| {
-                let summary = prepared(&setup, method, &writes).expect("runs").summary;
-                let sampled = summary.precondition.sampled_planes;
-                assert_eq!(sampled, (method == Method::Sampled).then_some(PLANES / 2), "{options:?}");
-                summary.write_amplification.expect("pages were written")
+                let of = |seed| {
+                    let setup = Setup { seed, ..setup };
+                    let writes = random_writes(&setup, 4 + seed, 4 * setup.logical_pages as usize);
+                    let summary = prepared(&setup, method, &writes).expect("runs").summary;
+                    let sampled = summary.precondition.sampled_planes;
+                    assert_eq!(sampled, (method == Method::Sampled).then_some(PLANES / 2), "{options:?}");
+                    summary.write_amplification.expect("pages were written")
+                };
+                (1..=drives).map(of).sum::<f64>() / drives as f64
             };
             let (exact, sampled) = (amplification(Method::Exact), amplification(Method::Sampled));
             let apart = (sampled / exact - 1.0).abs();

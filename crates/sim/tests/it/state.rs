@@ -187,7 +187,8 @@ fn a_damaged_drive_in_the_cache_is_made_anew_with_a_note() {
     let (first, notes) = run();
     assert_eq!(notes, [""; 0]);
     let whole = fs::read(&kept.0).expect("kept");
-    for at in [3, 40, whole.len() / 2, whole.len() - 1] {
+    // In the head, in each array and behind it, and in the frames.
+    for at in (3..whole.len()).step_by(509).chain([whole.len() - 1]) {
         let mut damaged = whole.clone();
         damaged[at] ^= 1;
         fs::write(&kept.0, damaged).expect("writable");
@@ -196,6 +197,36 @@ fn a_damaged_drive_in_the_cache_is_made_anew_with_a_note() {
         assert!(notes[0].starts_with("the drive in the cache is made anew: "), "{notes:?}");
         assert_eq!(fs::read(&kept.0).expect("kept again"), whole, "byte {at}");
     }
+}
+
+/// Removes a file while a run goes on from it.
+struct Removing<'a>(&'a PathBuf);
+
+impl Monitor for Removing<'_> {
+    fn report(&mut self, _status: &Status) -> ssdlab_sim::Control {
+        let _ = fs::remove_file(self.0);
+        ssdlab_sim::Control::Continue
+    }
+}
+
+/// Goal: what goes on from a file neither changes it nor needs it any more. Method: the same run twice at once, and once
+/// more with the file removed in its course.
+#[test]
+fn runs_from_one_file_do_not_disturb_each_other() {
+    let setup = aged(FtlChoice::Page(SMALL_OPTIONS, ram::INFO.defaults()));
+    let kept = Kept::new("shared");
+    run_kept(&setup, States { save: Some(&kept.0), ..States::default() }, &[]).expect("runs");
+    let before = fs::read(&kept.0).expect("kept");
+    let writes = random_writes(&setup, setup.seed, 2_000);
+    let states = States { from: Some(&kept.0), ..States::default() };
+    let go_on = || text(&run_kept(&setup, states, &writes).expect("goes on"));
+    let [one, other] = std::thread::scope(|scope| {
+        [scope.spawn(go_on), scope.spawn(go_on)].map(|thread| thread.join().expect("does not panic"))
+    });
+    assert_eq!(fs::read(&kept.0).expect("still there"), before);
+    let last = run_with_states(&setup, states, &mut SliceSource::new(&writes), &mut Removing(&kept.0));
+    assert!(!kept.0.exists());
+    assert!(one == other && one == text(&last.expect("goes on")));
 }
 
 /// A folder that is not there keeps nothing, which is no reason to fail.

@@ -359,7 +359,10 @@ impl ParallelFlash {
 }
 
 impl Flash for ParallelFlash {
-    const TIMED: bool = true;
+    #[inline(always)]
+    fn is_timed(&self) -> bool {
+        true
+    }
 
     fn counts(&self) -> Counts {
         self.counts

@@ -4,7 +4,7 @@ use ssdlab_core::{BlockId, Ppn};
 
 use super::ops::Kind;
 use super::witness::{InTime, Seen};
-use crate::backend::{Flash, OneByOne, Resume};
+use crate::backend::{Flash, Resume};
 use crate::{Cause, Counts, FlashSink, Geometry, MergeCost, Oob, Source};
 
 /// Counts, and shows a witness each operation at once.
@@ -58,7 +58,9 @@ impl FlashSink for UntimedFlash {
 }
 
 impl Flash for UntimedFlash {
-    const TIMED: bool = false;
+    fn is_timed(&self) -> bool {
+        false
+    }
 
     fn counts(&self) -> Counts {
         self.counts
@@ -87,11 +89,4 @@ impl Resume for UntimedFlash {
         self.counts = counts;
         programmed.for_each(|ppn| self.show(Kind::Program, ppn));
     }
-}
-
-impl OneByOne for UntimedFlash {
-    #[inline(always)]
-    fn idle_until(&mut self, _time_ns: u64) {}
-
-    fn reset_clock(&mut self) {}
 }

@@ -1,0 +1,183 @@
+//! Which logical page of a device each page of its shares becomes: drawn at random, and kind to memory.
+//!
+//! ```text
+//! the pages of each share are a ring that begins anywhere, and is cut into slices
+//! tile k of the logical pages is slice k of every share, in random order
+//! ```
+//! A tile is some 64 Ki pages, so that its part of a map stays in a core's own cache. Pages come into it slice by slice,
+//! as they are, and are put in order when all are there ([`Shares::mix`]): nothing is written at random over a whole map.
+//!
+//! The order of a tile is a Feistel network of random functions (Luby and Rackoff, "How to construct pseudorandom
+//! permutations from pseudorandom functions", 1988), whose results beyond the tile are sent through once more (Black and
+//! Rogaway, "Ciphers with arbitrary finite domains", CT-RSA 2002). So no table says where a page goes.
+
+use std::ops::Range;
+
+use ssdlab_core::{Reciprocal, Rng};
+
+/// Rounds of the network; from four on, pairs of numbers are as good as independent.
+const ROUNDS: usize = 4;
+/// Values of a half of a number within a tile.
+const HALF: usize = 1 << 8;
+/// Most pages of a tile.
+const TILE_PAGES: u32 = (HALF * HALF) as u32;
+
+/// Shares of a device with as many pages each, which together are its first logical pages.
+#[derive(Debug)]
+pub struct Shares {
+    /// Pages of a share.
+    pages: u32,
+    /// Pages of each share in a tile; the last tile may have fewer.
+    slice: Reciprocal,
+    /// Of each share, the page that its ring begins with.
+    begins: Vec<u32>,
+    functions: [[u8; HALF]; ROUNDS],
+    /// Of each tile, what tells its order from those of the others.
+    keys: Vec<[u8; ROUNDS]>,
+}
+
+impl Shares {
+    /// The most shares.
+    pub const MOST: u32 = TILE_PAGES / 2;
+
+    /// `count` shares, at most [`Self::MOST`], of `pages` pages.
+    pub fn new(count: u32, pages: u32, rng: &mut Rng) -> Self {
+        let slice = TILE_PAGES / count;
+        let functions = std::array::from_fn(|_| std::array::from_fn(|_| rng.next_u64() as u8));
+        let begins = (0..count).map(|_| rng.below(u64::from(pages.max(1))) as u32).collect();
+        let keys = (0..pages.div_ceil(slice)).map(|_| std::array::from_fn(|_| rng.next_u64() as u8)).collect();
+        Self { pages, slice: Reciprocal::new(slice), begins, functions, keys }
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> u32 {
+        self.begins.len() as u32
+    }
+
+    /// The logical page that a page of a share becomes.
+    #[inline]
+    pub fn lpn(&self, share: u32, page: u32) -> u32 {
+        // Behind the begin of the ring or, if that wraps, a turn on: the lesser of both. A branch would be as good as random.
+        let behind = page.wrapping_sub(self.begins[share as usize]);
+        let at = behind.min(behind.wrapping_add(self.pages));
+        let tile = Tile::of(self, self.slice.divide(at));
+        tile.first + self.placed(&tile, share * tile.slice + at - tile.begin)
+    }
+
+    /// The pages of a share in runs, each with the place in the map at which it waits for [`Self::mix`].
+    pub fn runs(&self, share: u32) -> impl Iterator<Item = (Range<u32>, u32)> {
+        let (pages, begin) = (self.pages, self.begins[share as usize]);
+        self.tiles().flat_map(move |tile| {
+            let slot = tile.first + share * tile.slice;
+            let from = (begin + tile.begin) % pages;
+            let ahead = tile.slice.min(pages - from);
+            [(from..from + ahead, slot), (0..tile.slice - ahead, slot + ahead)]
+        })
+    }
+
+    /// Puts the entries of a map, which the runs of all shares have filled, in the order of logical pages.
+    pub fn mix(&self, map: &mut [u32]) {
+        let mut waiting = Vec::with_capacity(TILE_PAGES as usize);
+        for tile in self.tiles() {
+            let entries = &mut map[tile.first as usize..][..(tile.slice * self.count()) as usize];
+            waiting.clear();
+            waiting.extend_from_slice(entries);
+            for (number, &entry) in (0..).zip(&waiting) {
+                entries[self.placed(&tile, number) as usize] = entry;
+            }
+        }
+    }
+
+    fn tiles(&self) -> impl Iterator<Item = Tile> {
+        (0..self.keys.len() as u32).map(|number| Tile::of(self, number))
+    }
+
+    /// Where a number within a tile goes.
+    #[inline(always)]
+    fn placed(&self, tile: &Tile, mut number: u32) -> u32 {
+        loop {
+            let (mut left, mut right) = ((number >> 8) as u8, number as u8);
+            for (function, key) in self.functions.iter().zip(tile.keys) {
+                (left, right) = (right, left ^ function[usize::from(right ^ key)]);
+            }
+            number = u32::from(left) << 8 | u32::from(right);
+            if number < tile.slice * self.count() {
+                return number;
+            }
+        }
+    }
+}
+
+/// A run of logical pages, to which each share gives a slice.
+struct Tile {
+    /// Its first logical page.
+    first: u32,
+    /// Where its slice begins in each ring.
+    begin: u32,
+    /// Pages of each share.
+    slice: u32,
+    keys: [u8; ROUNDS],
+}
+
+impl Tile {
+    #[inline(always)]
+    fn of(shares: &Shares, number: u32) -> Self {
+        let begin = number * shares.slice.divisor();
+        let slice = shares.slice.divisor().min(shares.pages - begin);
+        Self { first: begin * shares.count(), begin, slice, keys: shares.keys[number as usize] }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shares(count: u32, pages: u32) -> Shares {
+        Shares::new(count, pages, &mut Rng::named(u64::from(count), "shares"))
+    }
+
+    /// Goal: all logical pages are given away once, and the two ways to fill a map agree. Method: the map that runs and
+    /// mixing make, entry by entry, from one page to tiles that are not full.
+    #[test]
+    fn a_map_filled_in_runs_is_the_one_of_single_pages() {
+        for (count, pages) in [(1, 1), (1, 70_000), (2, 3), (3, 30_001), (32, 2_048), (32, 5_001), (Shares::MOST, 3)] {
+            let shares = shares(count, pages);
+            let mut map = vec![u32::MAX; (count * pages) as usize];
+            for share in 0..count {
+                for (run, slot) in shares.runs(share) {
+                    (slot..).zip(run).for_each(|(slot, page)| map[slot as usize] = share * pages + page);
+                }
+            }
+            shares.mix(&mut map);
+            for (share, page) in (0..count).flat_map(|share| (0..pages).map(move |page| (share, page))) {
+                assert_eq!(map[shares.lpn(share, page) as usize], share * pages + page, "{count} of {pages}");
+            }
+        }
+    }
+
+    /// Goal: pages that follow each other are of any shares, and from anywhere in a slice. Method: how often neighbours
+    /// are of one share, and their mean distance within it, which is a third of a slice.
+    #[test]
+    fn neighbours_are_of_any_shares() {
+        let (count, pages) = (32, 1 << 14);
+        let shares = shares(count, pages);
+        let mut from = vec![(0, 0); (count * pages) as usize];
+        for (share, page) in (0..count).flat_map(|share| (0..pages).map(move |page| (share, page))) {
+            from[shares.lpn(share, page) as usize] = (share, page);
+        }
+        let pairs = (from.len() - 1) as f64;
+        let same: Vec<_> = from.windows(2).filter(|pair| pair[0].0 == pair[1].0).collect();
+        let share = same.len() as f64 / pairs;
+        let expected = 1.0 / f64::from(count);
+        // Six standard deviations, as if pairs were independent.
+        let tolerance = 6.0 * (expected / pairs).sqrt();
+        assert!((share - expected).abs() < tolerance, "{share}");
+        let distance = |pair: &&[(u32, u32)]| f64::from(pair[0].1.abs_diff(pair[1].1));
+        let slice = f64::from(TILE_PAGES / count);
+        // Not those across the end of a ring or of a tile.
+        let near: Vec<f64> = same.iter().map(distance).filter(|&distance| distance < slice).collect();
+        let mean = near.iter().sum::<f64>() / near.len() as f64 / slice;
+        let tolerance = 6.0 * 0.24 / (near.len() as f64).sqrt();
+        assert!((mean - 1.0 / 3.0).abs() < tolerance, "{mean} of {} pairs", near.len());
+    }
+}
