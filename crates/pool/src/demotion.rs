@@ -176,11 +176,13 @@ impl Borrowed<'_> {
         keep_incompressible: bool,
         out: &mut [u8],
     ) -> Made<L::Error> {
-        if job.dirty
-            && let Err(error) = loader.store(job.id, &job.page)
-        {
-            return Made::Refused(error);
+        match store(loader, job) {
+            Ok(()) => self.compress(job, keep_incompressible, out),
+            Err(error) => Made::Refused(error),
         }
+    }
+
+    fn compress<E>(&mut self, job: &Job, keep_incompressible: bool, out: &mut [u8]) -> Made<E> {
         if job.wish != Wish::Compress {
             return Made::Drop;
         }
@@ -198,11 +200,20 @@ impl Borrowed<'_> {
 
     /// As [`Borrowed::make`] with a buffer of the kit, which is returned.
     pub fn make_one<L: Loader>(&mut self, loader: &L, job: &Job, keep_incompressible: bool) -> (Made<L::Error>, &[u8]) {
+        // The loader may panic, and the kit must have its buffer then.
+        if let Err(error) = store(loader, job) {
+            return (Made::Refused(error), &[]);
+        }
         let mut out = std::mem::take(&mut self.kit().outgoing);
-        let made = self.make(loader, job, keep_incompressible, &mut out);
+        let made = self.compress(job, keep_incompressible, &mut out);
         self.kit().outgoing = out;
         (made, &self.kit().outgoing)
     }
+}
+
+/// Stores a page that is newer than its copy there.
+fn store<L: Loader>(loader: &L, job: &Job) -> Result<(), L::Error> {
+    if job.dirty { loader.store(job.id, &job.page) } else { Ok(()) }
 }
 
 /// What the shard is told of a victim.

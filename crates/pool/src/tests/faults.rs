@@ -174,7 +174,8 @@ fn a_faulty_codec_loses_nothing() {
     }
 }
 
-/// The storage panics under workers and under the caller; pages stay, and the cache goes on.
+/// The storage panics under workers and under the caller; pages stay, the cache goes on, and no codec is blamed. Rounds go
+/// on until a worker has met a panic too: on a busy machine the caller may make all room itself.
 #[test]
 fn a_panic_of_the_storage_is_survived() {
     let storage = Storage::default();
@@ -184,7 +185,9 @@ fn a_panic_of_the_storage_is_survived() {
     )
     .unwrap();
     let caught = AtomicU64::new(0);
-    for round in 1..=20 {
+    let (mut round, mut panics) = (0, 0);
+    while round < 20 || pool.transitions().worker_panics == 0 {
+        round += 1;
         storage.store_panics.store(5, SeqCst);
         for id in 0..400 {
             let write = || pool.write(id, &page(id, round)).unwrap();
@@ -192,12 +195,12 @@ fn a_panic_of_the_storage_is_survived() {
                 caught.fetch_add(1, SeqCst);
             }
         }
-        storage.store_panics.store(0, SeqCst);
+        panics += 5 - storage.store_panics.swap(0, SeqCst);
         (0..400).for_each(|id| assert_eq!(read(&pool, id).1, round));
     }
     pool.flush().unwrap();
-    assert!((0..400).all(|id| storage.version(id) == 20));
+    assert!((0..400).all(|id| storage.version(id) == round));
     let counts = pool.transitions();
-    assert_eq!(counts.worker_panics + caught.load(SeqCst), 100, "{counts:?}");
-    assert!(counts.worker_panics > 0, "{counts:?}");
+    assert_eq!(counts.worker_panics + caught.load(SeqCst), panics, "{counts:?}");
+    assert_eq!(counts.codec_panics, 0, "{counts:?}");
 }
