@@ -6,7 +6,9 @@ NICE :=
 WORKERS := auto
 VENV := .venv
 BIN := $(VENV)/bin
+BUILDER := $(VENV)/.builder
 RUNTIME := $(VENV)/.runtime
+COMPILED := $(VENV)/.compiled
 TOOLS := $(VENV)/.tools
 PEERS := $(VENV)-peers
 SITE := $(VENV)-site
@@ -25,7 +27,8 @@ WASM := wasm32-unknown-unknown
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-run: $(INSTALLED) ## Build, replay a shipped trace against an SSD, print the result and write an HTML report
+run: ## Build, replay a shipped trace against an SSD, print the result and write an HTML report
+	@$(MAKE) --no-print-directory --jobs 2 $(INSTALLED)
 	@$(BIN)/ssdlab run traces/varmail.csv.zst --repeat until-steady --out out/varmail
 
 test: test-rust test-python ## Run every test
@@ -137,11 +140,21 @@ $(SIMULATOR): $(SOURCES) wasm/Cargo.toml wasm/Cargo.lock wasm/src/lib.rs
 	    echo "pages of ssdlab explain will play recordings only; for a simulator in them: rustup target add $(WASM)"; \
 	fi
 
-$(RUNTIME): requirements.lock
+# What compiles the extension comes first, so that packages are installed meanwhile.
+$(BUILDER): requirements.lock
 	@$(PYTHON) -c 'import sys; sys.exit("ssdlab needs Python 3.11 or later, %s is %d.%d: run make PYTHON=python3.11" \
 	    % (sys.executable, *sys.version_info[:2]) if sys.version_info < (3, 11) else 0)'
 	$(PYTHON) -m venv $(VENV)
+	sed -n '/^maturin==/,/[^\\]$$/p' requirements.lock > $(VENV)/builder.lock
+	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r $(VENV)/builder.lock
+	@touch $@
+
+$(RUNTIME): $(BUILDER)
 	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	@touch $@
+
+$(COMPILED): $(BUILDER) $(SOURCES)
+	PATH=$(CURDIR)/$(BIN):$$PATH $(BIN)/maturin build --quiet --release --locked --out $(VENV)/wheel
 	@touch $@
 
 # After the extension: two installations at a time would meet in one environment.
@@ -149,7 +162,7 @@ $(TOOLS): $(RUNTIME) requirements-dev.lock | $(INSTALLED)
 	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock
 	@touch $@
 
-$(INSTALLED): $(RUNTIME) $(SOURCES)
+$(INSTALLED): $(RUNTIME) $(COMPILED)
 	PATH=$(CURDIR)/$(BIN):$$PATH MATURIN_PEP517_ARGS=--locked \
 	    $(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@
