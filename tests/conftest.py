@@ -16,9 +16,11 @@ import forked
 import ssdlab
 from tiers import TIER
 
-# No test writes to the home of whoever runs it, and none takes a drive that another session made.
-os.environ["SSDLAB_CACHE_DIR"] = _DRIVES = tempfile.mkdtemp(prefix="ssdlab-drives-")
-atexit.register(shutil.rmtree, _DRIVES, ignore_errors=True)
+# No test writes to the home of whoever runs it, and none takes a drive that another session made. Workers share one
+# place, which they inherit.
+if "PYTEST_XDIST_WORKER" not in os.environ:
+    os.environ["SSDLAB_CACHE_DIR"] = _DRIVES = tempfile.mkdtemp(prefix="ssdlab-drives-")
+    atexit.register(shutil.rmtree, _DRIVES, ignore_errors=True)
 
 # A change is judged by what it changes, not by the luck of its examples (crates/tiers does the same).
 hypothesis.settings.register_profile("tier", derandomize=TIER != "deep")
@@ -52,10 +54,10 @@ def small() -> ssdlab.Config:
 
 @pytest.fixture
 def cli(tmp_path: Path) -> Cli:
-    """Runs `ssdlab` in an empty directory."""
+    """Runs `ssdlab` in an empty directory, without an input or with a pipe that holds `data`."""
 
-    def run(*arguments: object, check: bool = True) -> subprocess.CompletedProcess[str]:
-        done = forked.run([*map(str, arguments)], tmp_path)
+    def run(*arguments: object, check: bool = True, data: bytes | None = None) -> subprocess.CompletedProcess[str]:
+        done = forked.run([*map(str, arguments)], tmp_path, data=data)
         done.stderr = without_progress(done.stderr)
         assert not check or done.returncode == 0, done.stderr
         return done
@@ -72,8 +74,11 @@ SMALL_SETS = [
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skips what takes long in tier `quick`."""
+    """Skips what takes long in tier `quick`, and begins with it in others: what is begun last should be short, or the
+    other processors wait for it.
+    """
     if TIER == "quick":
         for item in items:
             if item.get_closest_marker("slow"):
                 item.add_marker(pytest.mark.skip(reason="slow; SSDLAB_TESTS=ci runs it"))
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None)

@@ -10,6 +10,7 @@ import contextlib
 import io
 import os
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -17,6 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import forked
 from ssdlab.view import glossary
 
 ROOT = Path(__file__).parent.parent
@@ -57,6 +59,15 @@ def workplace() -> Iterator[None]:
             os.environ["PATH"] = path
 
 
+def _run(command: str) -> subprocess.CompletedProcess[str]:
+    """Runs a command as a shell would; a shell does where there is more than one process, or a redirection."""
+    environment = {**os.environ, "COLUMNS": "100"}
+    program, *arguments = shlex.split(command.replace("\\\n", ""))
+    if program == "ssdlab" and not set("|<>") & set(command):
+        return forked.run(arguments, Path.cwd(), environment=environment)
+    return subprocess.run(command, shell=True, env=environment, capture_output=True, text=True, check=False)
+
+
 def _console(text: str) -> str:
     lines: list[str] = []
     for entry in filter(str.strip, re.split(r"^(?=\$ )", text, flags=re.MULTILINE)):
@@ -64,15 +75,7 @@ def _console(text: str) -> str:
         while command.endswith("\\"):
             more, _, shown = shown.partition("\n")
             command += f"\n{more}"
-        environment = {**os.environ, "COLUMNS": "100"}
-        done = subprocess.run(
-            command.removeprefix("$ "),
-            shell=True,
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        done = _run(command.removeprefix("$ "))
         # Standard error of a command that went well is progress, which depends on the machine.
         output = done.stdout + (done.stderr if done.returncode else "")
         if "Traceback" in output:

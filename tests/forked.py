@@ -10,7 +10,10 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import traceback
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack, suppress
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -19,20 +22,48 @@ from typing import Any, NoReturn
 PATIENCE_SECONDS = 600
 """What a process has before a test gives up: it tells a hang from work, however busy the machine."""
 
+MODULES = (
+    "numpy", "pandas", "pyarrow.parquet", "pydantic.plugin._loader", "rich.console", "rich.progress", "rich.table",
+    "ssdlab.api", "ssdlab.view.html", "ssdlab.view.pages.result", "typer._adapters",
+)  # fmt: skip
+"""What commands load when they are called, many of them or slowly."""
 
-def run(arguments: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
-    """Runs `ssdlab` with these arguments in a folder, in the environment of whoever asks, without an input."""
-    with tempfile.TemporaryDirectory(prefix="ssdlab-command-") as kept:
-        out, err = Path(kept) / "out", Path(kept) / "err"
-        asked = {"arguments": arguments, "folder": str(folder), "environment": dict(os.environ)}
+
+def run(
+    arguments: Sequence[str], folder: Path, *, environment: Mapping[str, str] | None = None, data: bytes | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Runs `ssdlab` with these arguments in a folder, in the environment of whoever asks or in another, without an
+    input or with a pipe that holds `data`.
+    """
+    with tempfile.TemporaryDirectory(prefix="ssdlab-command-") as kept, ExitStack() as after:
+        given, out, err = Path(kept) / "in", Path(kept) / "out", Path(kept) / "err"
+        if data is None:
+            given = Path(os.devnull)
+        else:
+            os.mkfifo(given)
+            writer = threading.Thread(target=_write, args=(given, data), daemon=True)
+            writer.start()
+            after.callback(writer.join, PATIENCE_SECONDS)
+        asked = {
+            "arguments": arguments,
+            "folder": str(folder),
+            "environment": dict(os.environ if environment is None else environment),
+        }
         server = _server()
         assert server.stdin is not None and server.stdout is not None
-        server.stdin.write(json.dumps({**asked, "out": str(out), "err": str(err)}).encode() + b"\n")
+        files = {"given": str(given), "out": str(out), "err": str(err)}
+        server.stdin.write(json.dumps({**asked, **files}).encode() + b"\n")
         server.stdin.flush()
         status = int(server.stdout.readline())
         # As text that a process prints is read.
         written = [path.read_bytes().decode().replace("\r\n", "\n") for path in (out, err)]
     return subprocess.CompletedProcess(["ssdlab", *arguments], status, *written)
+
+
+def _write(pipe: Path, data: bytes) -> None:
+    # Whoever reads may have seen enough.
+    with suppress(BrokenPipeError):
+        pipe.write_bytes(data)
 
 
 @cache
@@ -47,14 +78,15 @@ def _end(server: subprocess.Popen[bytes]) -> None:
 
 
 def _serve() -> None:
+    from ssdlab.analyse import corpus
     from ssdlab.cli import COMMANDS
     from ssdlab.cli.command import load
 
     for name in COMMANDS:
         load(name, "")
-    # What most commands load when they are called.
-    for module in ("numpy", "pyarrow.parquet", "rich.console", "rich.progress", "rich.table", "ssdlab.api"):
+    for module in MODULES:
         import_module(module)
+    corpus.default()
     for line in sys.stdin.buffer:
         child = os.fork()
         if child == 0:
@@ -62,7 +94,9 @@ def _serve() -> None:
         print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
 
 
-def _become(*, arguments: list[str], folder: str, environment: dict[str, str], out: str, err: str) -> NoReturn:
+def _become(
+    *, arguments: list[str], folder: str, environment: dict[str, str], given: str, out: str, err: str
+) -> NoReturn:
     """Is `ssdlab` from here on."""
     from ssdlab.__main__ import main
 
@@ -71,7 +105,7 @@ def _become(*, arguments: list[str], folder: str, environment: dict[str, str], o
         os.chdir(folder)
         os.environ.clear()
         os.environ.update(environment)
-        for number, path, flags in [(0, os.devnull, os.O_RDONLY), (1, out, os.O_WRONLY), (2, err, os.O_WRONLY)]:
+        for number, path, flags in [(0, given, os.O_RDONLY), (1, out, os.O_WRONLY), (2, err, os.O_WRONLY)]:
             os.dup2(os.open(path, flags | os.O_CREAT, 0o600), number)
         signal.alarm(PATIENCE_SECONDS)
         sys.argv = ["ssdlab", *arguments]

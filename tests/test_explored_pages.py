@@ -4,6 +4,7 @@ import csv
 import io
 import math
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -11,14 +12,14 @@ import numpy as np
 import pytest
 
 import ssdlab
-from browser import Opened, browser, check_for_everybody, violations
+from browser import Shown, browser, check_for_everybody, violations, window
 from ssdlab import cache
 from ssdlab.model.columns import GanttColumns, LatencyColumns
 from ssdlab.model.finding import Finding
 from ssdlab.view.chart import FORMS
 from ssdlab.view.charts.time import time_unit
 
-__all__ = ["browser"]
+__all__ = ["browser", "window"]
 
 TIMED = {
     "device.capacity": "32MiB",
@@ -37,21 +38,21 @@ CASES: dict[str, dict[str, Any]] = {
 REQUESTS = ssdlab.generate({"device.capacity": "32MiB", "workload.requests": 2_000, "workload.reads": "40%"})
 
 
-@pytest.fixture(scope="module")
-def explored(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[Finding], Any]]:
-    opened: list[Opened] = []
+@contextmanager
+def shown(found: Finding, window: Any, folder: Path) -> Iterator[Any]:
+    """The page of a finding."""
+    path = folder / "report.html"
+    path.write_text(found.report_html(), encoding="utf-8")
+    assert path.stat().st_size < 5_000_000
+    page = Shown(window, path)
+    yield window
+    page.leave()
 
-    def explored(found: Finding) -> Any:
-        path = tmp_path_factory.mktemp("page") / "report.html"
-        path.write_text(found.report_html(), encoding="utf-8")
-        assert path.stat().st_size < 5_000_000
-        opened.append(Opened(browser, path))
-        return opened[-1].page
 
-    yield explored
-    for one in opened:
-        assert one.faults == []
-        one.page.close()
+@pytest.fixture
+def explored(window: Any, tmp_path: Path) -> Iterator[Callable[[Finding], Any]]:
+    with ExitStack() as pages:
+        yield lambda found: pages.enter_context(shown(found, window, tmp_path))
 
 
 @pytest.fixture(scope="module")
@@ -60,9 +61,10 @@ def compared() -> ssdlab.Comparison:
 
 
 @pytest.fixture(scope="module")
-def comparison(explored: Callable[[Finding], Any], compared: ssdlab.Comparison) -> Any:
-    """The page of the comparison."""
-    return explored(compared)
+def comparison(browser: Any, compared: ssdlab.Comparison, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """The page of the comparison, in a window of its own."""
+    with shown(compared, browser.new_page(), tmp_path_factory.mktemp("comparison")) as page:
+        yield page
 
 
 def marks(page: Any, label: str, panel: int = 0) -> list[dict[str, Any]]:

@@ -3,27 +3,15 @@
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 import ssdlab
-from conftest import SMALL_SETS, Cli, without_progress
-from forked import PATIENCE_SECONDS
+from conftest import SMALL_SETS, Cli
 from ssdlab import _ssdlab
 
 ROWS = "".join(f"{n * 1000},{'W' if n % 3 else 'R'},{n % 50 * 8},4096\n" for n in range(400))
-
-
-def piped(arguments: list[object], data: bytes, directory: Path) -> subprocess.CompletedProcess[str]:
-    """Runs `ssdlab` with `data` on its standard input."""
-    done = subprocess.run(
-        [sys.executable, "-m", "ssdlab", *map(str, arguments)],
-        input=data, cwd=directory, capture_output=True, check=False, timeout=PATIENCE_SECONDS,
-    )  # fmt: skip
-    out, error = done.stdout.decode(), without_progress(done.stderr.decode())
-    return subprocess.CompletedProcess(done.args, done.returncode, out, error)
 
 
 @pytest.fixture
@@ -51,19 +39,17 @@ def results(text: str) -> object:
         ["cache", "sim", "TRACE", "--size", "10%"],
     ],
 )
-def test_a_pipe_is_as_good_as_the_file(cli: Cli, trace: Path, tmp_path: Path, command: list[str]) -> None:
+def test_a_pipe_is_as_good_as_the_file(cli: Cli, trace: Path, command: list[str]) -> None:
     of_file = cli(*(trace if word == "TRACE" else word for word in command), "--json")
-    of_pipe = piped([*("-" if word == "TRACE" else word for word in command), "--json"], ROWS.encode(), tmp_path)
-    assert of_pipe.returncode == 0, of_pipe.stderr
+    of_pipe = cli(*("-" if word == "TRACE" else word for word in command), "--json", data=ROWS.encode())
     assert results(of_pipe.stdout) == results(of_file.stdout)
 
 
-def test_compressed_pipes_named_pipes_and_parquet(tmp_path: Path, trace: Path) -> None:
+def test_compressed_pipes_named_pipes_and_parquet(cli: Cli, tmp_path: Path, trace: Path) -> None:
     plain = ssdlab.read_trace(trace)
     for name in ("t.csv.zst", "t.parquet"):
         plain.save(tmp_path / name)
-        done = piped(["trace", "info", "-", "--json"], (tmp_path / name).read_bytes(), tmp_path)
-        assert done.returncode == 0, done.stderr
+        done = cli("trace", "info", "-", "--json", data=(tmp_path / name).read_bytes())
         assert json.loads(done.stdout)["result"]["profile"]["requests"] == plain.profile()["requests"]
     fifo = tmp_path / "pipe"
     os.mkfifo(fifo)
@@ -84,8 +70,8 @@ def test_compressed_pipes_named_pipes_and_parquet(tmp_path: Path, trace: Path) -
         ),
     ],
 )
-def test_a_bad_pipe_is_one_clear_error(tmp_path: Path, arguments: list[object], data: bytes, said: str) -> None:
-    done = piped(arguments, data, tmp_path)
+def test_a_bad_pipe_is_one_clear_error(cli: Cli, arguments: list[object], data: bytes, said: str) -> None:
+    done = cli(*arguments, data=data, check=False)
     assert done.returncode == 2 and done.stderr.startswith(f"ssdlab: {said}"), done.stderr
     assert len(done.stderr.splitlines()) == 1
 

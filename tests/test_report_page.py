@@ -17,11 +17,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import ssdlab
-from browser import Opened, browser, check_for_everybody
+from browser import Shown, browser, check_for_everybody, window
 from ssdlab.view import explore
 from ssdlab.view.pages.diagnosis import PARTS
 
-__all__ = ["browser"]
+__all__ = ["browser", "window"]
 
 BUSY = {
     "device.capacity": "64MiB",
@@ -36,20 +36,19 @@ def result() -> ssdlab.Result:
     return ssdlab.simulate(ssdlab.Config("small-nvme", overrides=BUSY))
 
 
+@pytest.fixture(scope="module")
+def written(result: ssdlab.Result, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("written") / "report.html"
+    path.write_text(result.report_html(), encoding="utf-8")
+    return path
+
+
 @pytest.fixture
-def report(browser: Any, result: ssdlab.Result, tmp_path: Path) -> Iterator[Any]:
-    opened: list[Opened] = []
-
-    def report(**options: Any) -> Any:
-        path = tmp_path / "report.html"
-        path.write_text(result.report_html(), encoding="utf-8")
-        opened.append(Opened(browser, path, **options))
-        return opened[-1].page
-
-    yield report
-    for one in opened:
-        assert one.faults == []
-        one.page.close()
+def report(window: Any, written: Path) -> Iterator[Any]:
+    """The page of the report."""
+    shown = Shown(window, written)
+    yield window
+    shown.leave()
 
 
 def number_of(page: Any, heading: str) -> int:
@@ -60,7 +59,7 @@ def number_of(page: Any, heading: str) -> int:
 
 
 def test_charts_hold_what_the_columns_hold(report: Any, result: ssdlab.Result) -> None:
-    page = report()
+    page = report
     at = number_of(page, "Write amplification over time")
     rows = list(csv.reader(io.StringIO(page.evaluate("(at) => drawn[at].csv()", at))))
     each = np.array([row[1:] for row in rows[1 : len(result.series["time_ns"]) + 1]], dtype=object)
@@ -75,7 +74,7 @@ def test_charts_hold_what_the_columns_hold(report: Any, result: ssdlab.Result) -
 
 
 def test_a_stretch_of_time_is_chosen_in_all_charts_at_once(report: Any, result: ssdlab.Result) -> None:
-    page = report()
+    page = report
     together = page.evaluate("() => drawn.filter((one) => one.isOverTime).length")
     assert together == 6 and together < page.evaluate("() => drawn.length")
     at = number_of(page, "Requests outstanding")
@@ -114,7 +113,7 @@ def slow_line(saved: pa.Table, op: str, kind: str, begin_ns: float, end_ns: floa
 def test_percentiles_follow_the_stretch_of_time(report: Any, result: ssdlab.Result, tmp_path: Path) -> None:
     result.save(tmp_path)
     saved = pq.read_table(tmp_path / "activity_intervals.parquet")
-    page = report()
+    page = report
     time, curve = number_of(page, "Requests outstanding"), number_of(page, "Response time by percentile")
     lines = f"() => drawn[{curve}].chart.panels[0].marks.map(({{ name, x, y }}) => ({{ name, x, y }}))"
     told = page.locator(".tools output").nth(curve)
@@ -148,7 +147,7 @@ def test_percentiles_follow_the_stretch_of_time(report: Any, result: ssdlab.Resu
 
 
 def test_parts_of_response_times_over_the_run_are_those_of_the_columns(report: Any, result: ssdlab.Result) -> None:
-    page = report()
+    page = report
     chart = f"drawn[{number_of(page, 'Parts of response times over the run')}].chart"
     panels = page.evaluate(f"() => {chart}.panels.map(({{ title, marks }}) => ({{ title, marks }}))")
     assert result.activity is not None and result.activity.course is not None
@@ -168,7 +167,7 @@ def test_parts_of_response_times_over_the_run_are_those_of_the_columns(report: A
 
 
 def test_the_slowest_requests_are_told_of(report: Any, result: ssdlab.Result) -> None:
-    page = report()
+    page = report
     chart = f"drawn[{number_of(page, 'The slowest requests')}]"
     marks = page.evaluate(f"() => {chart}.chart.panels[0].marks")
     assert result.activity is not None and result.activity.course is not None
@@ -186,7 +185,7 @@ def test_the_slowest_requests_are_told_of(report: Any, result: ssdlab.Result) ->
 
 
 def test_the_pointer_reads_a_cell_of_the_heat_map(report: Any, result: ssdlab.Result) -> None:
-    page = report()
+    page = report
     chart = page.locator(".chart").nth(number_of(page, "Utilisation over time"))
     chart.scroll_into_view_if_needed()
     chart.hover(position={"x": 200, "y": 60})
@@ -200,7 +199,7 @@ def test_the_pointer_reads_a_cell_of_the_heat_map(report: Any, result: ssdlab.Re
 
 
 def test_an_axis_can_be_logarithmic(report: Any) -> None:
-    page = report()
+    page = report
     at = number_of(page, "Write amplification over time")
     kind = "(at) => drawn[at].plot.getOption().yAxis[0].type"
     assert page.evaluate(kind, at) == "value"
@@ -210,7 +209,7 @@ def test_an_axis_can_be_logarithmic(report: Any) -> None:
 
 
 def test_everybody_can_use_it_at_any_width(report: Any) -> None:
-    check_for_everybody(report())
+    check_for_everybody(report)
 
 
 def test_the_library_is_the_one_that_npm_has() -> None:

@@ -9,18 +9,28 @@ import numpy as np
 import pytest
 
 import ssdlab
+from conftest import ROOT
 from ssdlab import _ssdlab
 from ssdlab.cli.validate import Subject, validate
 from ssdlab.model.requests import batches
 from ssdlab.study.validation import amplification, filebench
+from tiers import TIER
 
 
+@pytest.mark.skipif(TIER == "ci", reason="the tutorial shows the same rows, and its examples are run")
 @pytest.mark.parametrize(
     "row", amplification.quick_rows(), ids=lambda row: f"{row.number}-{row.policy}".replace(" ", "-")
 )
 def test_write_amplification_is_within_one_percent_of_theory(row: amplification.Row) -> None:
     (outcome,) = amplification.run([row]).outcomes
     assert abs(outcome.difference) <= 0.01, f"{outcome.ours} instead of {row.reference}"
+
+
+def test_the_tutorial_shows_that_the_quick_rows_pass() -> None:
+    table = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8").partition("$ ssdlab validate --quick")[2]
+    shown = [line.split() for line in table.partition("```")[0].splitlines() if "%" in line]
+    passed = [int(words[0]) for words in shown if words[-1] == "pass"]
+    assert passed == [row.number for row in amplification.quick_rows()]
 
 
 def test_the_quick_rows_meet_every_kind_of_row() -> None:

@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 import pyarrow.parquet as pq
 import pytest
 
+import forked
 import ssdlab
 from conftest import SMALL
 
@@ -45,13 +46,7 @@ def view(path: Path, tmp_path: Path, *, browser: bool = True) -> tuple[subproces
     if not browser:
         environment["BROWSER"] = ""
         environment.pop("DISPLAY", None)
-    done = subprocess.run(
-        [sys.executable, "-m", "ssdlab", "view", str(path)],
-        capture_output=True,
-        text=True,
-        check=False,
-        env=environment,
-    )
+    done = forked.run(["view", str(path)], tmp_path, environment=environment)
     return done, asked.read_text().strip() if asked.exists() else ""
 
 

@@ -45,7 +45,7 @@ def test_a_client_that_is_killed_at_any_moment_comes_to_the_same_dataset(tmp_pat
                     # Mostly while it writes: from when it holds the lock.
                     while not early and client.poll() is None and not _holds(client.pid, folder):
                         time.sleep(0.01)
-                    client.wait(timeout=draw.uniform(0.0, 0.5) + 0.3 * kills)
+                    client.wait(timeout=draw.uniform(0.0, 0.5) + 0.6 * kills)
                     assert client.returncode == 0
                     break
                 except subprocess.TimeoutExpired:

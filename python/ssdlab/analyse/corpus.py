@@ -6,6 +6,7 @@ import struct
 import sysconfig
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 from ssdlab import _ssdlab, text
@@ -128,6 +129,7 @@ def _fault(path: Path) -> str | None:
     return None if path.is_file() or not path.exists() else "it is no ordinary file"
 
 
+@cache
 def default() -> Corpus:
     """A corpus that is on every machine, so that results can be compared, with contents as caches of pages hold them.
 

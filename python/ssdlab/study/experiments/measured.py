@@ -9,7 +9,7 @@ from typing import Any
 
 from ssdlab import _ssdlab, text
 from ssdlab._ssdlab import ConfigError
-from ssdlab.analyse import compress, corpus
+from ssdlab.analyse import compress
 from ssdlab.analyse.drive import reads
 from ssdlab.analyse.drive.target import inspect
 from ssdlab.study.experiments.arguments import arguments
@@ -71,13 +71,8 @@ def _mean(values: list[float]) -> float | None:
 
 @functools.cache
 def _measured(page: str, threads: int, fresh: bool) -> dict[str, compress.Cell]:
-    found = compress.bench(_corpus(), codecs=CODECS, page_sizes=[page], threads=[threads], runs=RUNS, fresh=fresh)
+    found = compress.bench(codecs=CODECS, page_sizes=[page], threads=[threads], runs=RUNS, fresh=fresh)
     return dict(zip(CODECS, found.cells, strict=True))
-
-
-@functools.cache
-def _corpus() -> corpus.Corpus:
-    return corpus.default()
 
 
 def page_device(settings: Mapping[str, Any]) -> dict[str, Any]:
