@@ -80,7 +80,8 @@ pub fn send<L: Loader>(
                     let mut out = vec![0; page_bytes];
                     start.wait();
                     let mut times = LatencyHistogram::default();
-                    let mut began = Instant::now();
+                    let first = Instant::now();
+                    let mut began = first;
                     for (number, access) in accesses.iter().skip(thread).step_by(threads).enumerate() {
                         if stop.load(Relaxed) {
                             break;
@@ -101,20 +102,23 @@ pub fn send<L: Loader>(
                         times.record((ended - began).as_nanos() as u64);
                         began = ended;
                     }
-                    times
+                    (first, began, times)
                 })
             })
             .collect();
         drop(ended);
         let cpu_ns = process_cpu_ns();
         start.wait();
-        let began = Instant::now();
         until_ended(&ends, &stop, &mut || go_on(done_by_all.load(Relaxed)));
-        taken.elapsed_ns = began.elapsed().as_nanos() as u64;
         taken.cpu_ns = process_cpu_ns() - cpu_ns;
+        // By the clocks of the threads: this one may get a processor long after they have begun, or ended.
+        let mut elapsed: Option<(Instant, Instant)> = None;
         for worker in workers {
-            taken.accesses.merge(&worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+            let (first, last, times) = worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            elapsed = Some(elapsed.map_or((first, last), |(begin, end)| (begin.min(first), end.max(last))));
+            taken.accesses.merge(&times);
         }
+        taken.elapsed_ns = elapsed.map_or(0, |(begin, end)| (end - begin).as_nanos() as u64);
     });
     match failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
         Some(error) => Err(error.into()),
