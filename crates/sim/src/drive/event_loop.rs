@@ -50,7 +50,8 @@ impl<P: TimedParts> TimedDrive<P> {
                 self.path.commands.next_ns().min(self.path.incoming.next_ns()).min(self.path.outgoing.next_ns());
             let block_ns = self.block.as_mut().map_or(NEVER, BlockStage::timer_ns);
             let cache_ns = self.cache.as_ref().map_or(NEVER, CacheStage::next_ns);
-            let next_ns = flash_ns.min(path_ns).min(host_ns).min(self.idle_collection_ns()).min(block_ns).min(cache_ns);
+            let other_ns = path_ns.min(host_ns).min(self.idle_collection_ns()).min(block_ns).min(cache_ns);
+            let next_ns = flash_ns.min(other_ns);
             if next_ns == NEVER {
                 return if self.unfinished() == 0 { Ok(None) } else { Err(self.stuck()) };
             }
@@ -60,7 +61,8 @@ impl<P: TimedParts> TimedDrive<P> {
                 return Ok(Some(next_ns));
             }
             if next_ns == flash_ns {
-                self.stack.sinks.flash.advance();
+                let until_ns = if let Until::Time(until_ns) = until { until_ns.min(other_ns) } else { other_ns };
+                self.advance_flash(until_ns);
                 while let Some(done) = self.stack.sinks.flash.take_done() {
                     self.flash_done(done, issuer)?;
                 }
@@ -78,6 +80,21 @@ impl<P: TimedParts> TimedDrive<P> {
                 }
             }
             self.settle(issuer)?;
+        }
+    }
+
+    /// Lets the flash work until an event, no later than `until_ns`, means something to what is above it: a job is done, or
+    /// more operations may be emitted. At equal times the flash goes first.
+    #[inline]
+    fn advance_flash(&mut self, until_ns: u64) {
+        let flash = &mut self.stack.sinks.flash;
+        let is_full = flash.under_way() >= self.most_under_way;
+        loop {
+            flash.advance();
+            let has_room_now = is_full && flash.under_way() < self.most_under_way;
+            if flash.has_done() || has_room_now || flash.next_ns() > until_ns || flash.next_ns() == NEVER {
+                break;
+            }
         }
     }
 

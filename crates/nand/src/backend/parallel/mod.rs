@@ -292,6 +292,12 @@ impl ParallelFlash {
         self.done.pop_front()
     }
 
+    /// Whether [`Self::take_done`] has one to name.
+    #[inline(always)]
+    pub fn has_done(&self) -> bool {
+        !self.done.is_empty()
+    }
+
     /// Lets time pass without an event; there is none before `time_ns`.
     #[inline]
     pub fn pass_until(&mut self, time_ns: u64) {
