@@ -9,8 +9,10 @@ use super::{PageFtl, Trigger};
 use crate::map::MapModel;
 use crate::placement::Route;
 
-/// Victim pages looked at together; their map entries are fetched one such step ahead.
+/// Most victim pages looked at together; the map entries of as many more are fetched ahead.
 const GATHER: u32 = 64;
+/// And least, as of a few pages mostly none is valid in a victim that is worth choosing.
+const GATHER_LEAST: u32 = 8;
 
 /// A block being emptied.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -195,7 +197,8 @@ impl<M: MapModel> PageFtl<M> {
         let mut left = count;
         let mut live = [(0, 0); GATHER as usize];
         while left > 0 {
-            let after = victim.end.min(victim.next + GATHER);
+            // No more than are wanted: a drive that copies a few at a time would look at the rest again and again.
+            let after = victim.end.min(victim.next + left.clamp(GATHER_LEAST, GATHER));
             let found = self.gather_valid(victim.next, after, &mut live);
             let taken = found.min(left as usize);
             victim.next = if taken < found { live[taken].0 } else { after };
@@ -272,7 +275,7 @@ impl<M: MapModel> PageFtl<M> {
     #[inline]
     fn gather_valid(&self, from: u32, end: u32, live: &mut [(u32, u32); GATHER as usize]) -> usize {
         if self.prefetching {
-            let next = end as usize..self.p2l.len().min((end + GATHER) as usize);
+            let next = end as usize..self.p2l.len().min(end as usize + (end - from) as usize);
             self.p2l[next].iter().for_each(|&lpn| prefetch(&self.l2p, lpn as usize));
         }
         let mut count = 0;

@@ -3,6 +3,8 @@
 //! How long a run takes is not known at its start, so bins begin short and double (pairs merge) whenever time goes
 //! beyond the last of them: memory is bounded, and equal runs give equal bins.
 
+use std::ops::Range;
+
 const BINS: usize = 512;
 /// Bins begin at 2^10 ns.
 const FIRST_SHIFT: u32 = 10;
@@ -17,22 +19,26 @@ pub struct Bins {
     sums: Vec<u64>,
     /// Bins used so far.
     used: usize,
+    /// The last of them, since the origin: what lies within, as almost everything does, is added without further ado.
+    last: Range<u64>,
 }
 
 impl Bins {
     /// Empty bins from `origin_ns` on.
     pub fn new(rows: usize, origin_ns: u64) -> Self {
-        Self { origin_ns, shift: FIRST_SHIFT, rows, sums: vec![0; rows * BINS], used: 0 }
+        Self { origin_ns, shift: FIRST_SHIFT, rows, sums: vec![0; rows * BINS], used: 0, last: 0..0 }
     }
 
     /// Makes room for `time_ns`, a time since the origin.
-    #[inline]
     fn reach(&mut self, time_ns: u64) -> usize {
         while time_ns >> self.shift >= BINS as u64 {
             self.double();
         }
         let bin = (time_ns >> self.shift) as usize;
-        self.used = self.used.max(bin + 1);
+        if bin >= self.used {
+            self.used = bin + 1;
+            self.last = (bin as u64) << self.shift..(bin as u64 + 1) << self.shift;
+        }
         bin
     }
 
@@ -46,11 +52,22 @@ impl Bins {
         }
         self.shift += 1;
         self.used = self.used.div_ceil(2);
+        self.last = 0..0;
     }
 
     /// Adds `weight` for each nanosecond from `from_ns` to `to_ns`. What lies before the origin is left out.
     #[inline]
     pub fn add(&mut self, row: usize, from_ns: u64, to_ns: u64, weight: u64) {
+        let (from, to) = (from_ns.wrapping_sub(self.origin_ns), to_ns.wrapping_sub(self.origin_ns));
+        if from >= self.last.start && to <= self.last.end && from < to {
+            self.sums[row * BINS + self.used - 1] += (to - from) * weight;
+        } else {
+            self.add_across(row, from_ns, to_ns, weight);
+        }
+    }
+
+    #[cold]
+    fn add_across(&mut self, row: usize, from_ns: u64, to_ns: u64, weight: u64) {
         let mut from = from_ns.max(self.origin_ns) - self.origin_ns;
         let to = to_ns.max(self.origin_ns) - self.origin_ns;
         if from >= to {
