@@ -62,7 +62,8 @@ impl<P: TimedParts> TimedDrive<P> {
             }
             if next_ns == flash_ns {
                 let until_ns = if let Until::Time(until_ns) = until { until_ns.min(other_ns) } else { other_ns };
-                self.advance_flash(until_ns);
+                // At equal times the flash goes first.
+                self.stack.sinks.flash.advance_until(until_ns, self.most_under_way);
                 while let Some(done) = self.stack.sinks.flash.take_done() {
                     self.flash_done(done, issuer)?;
                 }
@@ -80,21 +81,6 @@ impl<P: TimedParts> TimedDrive<P> {
                 }
             }
             self.settle(issuer)?;
-        }
-    }
-
-    /// Lets the flash work until an event, no later than `until_ns`, means something to what is above it: a job is done, or
-    /// more operations may be emitted. At equal times the flash goes first.
-    #[inline]
-    fn advance_flash(&mut self, until_ns: u64) {
-        let flash = &mut self.stack.sinks.flash;
-        let is_full = flash.under_way() >= self.most_under_way;
-        loop {
-            flash.advance();
-            let has_room_now = is_full && flash.under_way() < self.most_under_way;
-            if flash.has_done() || has_room_now || flash.next_ns() > until_ns || flash.next_ns() == NEVER {
-                break;
-            }
         }
     }
 

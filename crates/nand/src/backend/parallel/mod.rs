@@ -292,12 +292,6 @@ impl ParallelFlash {
         self.done.pop_front()
     }
 
-    /// Whether [`Self::take_done`] has one to name.
-    #[inline(always)]
-    pub fn has_done(&self) -> bool {
-        !self.done.is_empty()
-    }
-
     /// Lets time pass without an event; there is none before `time_ns`.
     #[inline]
     pub fn pass_until(&mut self, time_ns: u64) {
@@ -333,7 +327,7 @@ impl ParallelFlash {
     }
 
     /// Processes the next event.
-    #[inline]
+    #[inline(always)]
     pub fn advance(&mut self) {
         let (time_ns, resource) = self.agenda.earliest();
         debug_assert!(time_ns != NEVER, "nothing is under way");
@@ -345,6 +339,21 @@ impl ParallelFlash {
         }
         self.settle();
         self.agenda.settle(resource);
+    }
+
+    /// Processes the next event and those after it, no later than `until_ns`, until one means something to whoever emits
+    /// operations: a job is done, or fewer than `most_under_way` operations are under way and they were not before.
+    #[inline]
+    pub fn advance_until(&mut self, until_ns: u64, most_under_way: usize) {
+        let is_full = self.under_way() >= most_under_way;
+        loop {
+            self.advance();
+            let next_ns = self.next_ns();
+            let has_room_now = is_full && self.under_way() < most_under_way;
+            if !self.done.is_empty() || has_room_now || next_ns > until_ns || next_ns == NEVER {
+                break;
+            }
+        }
     }
 
     /// What the queues hold, for an error message.
