@@ -16,6 +16,9 @@ import pytest
 import ssdlab
 from conftest import ROOT, Cli
 from forked import PATIENCE_SECONDS
+from ssdlab.study.work import cluster as work
+from ssdlab.study.work.run import execute, execute_some
+from sweeps import planned
 
 pytest.importorskip("distributed")
 
@@ -91,8 +94,6 @@ def test_traces_reach_workers_that_do_not_have_them(
     cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """By path where they are there; else sent, once to each worker."""
-    from ssdlab.study.work import cluster as work
-
     fit = BASE.with_overrides({"host.fit": "wrap"})
     trace = ROOT / "traces" / "varmail.csv.zst"
     axes = {"device.op": "20%..40%:6"}
@@ -100,9 +101,9 @@ def test_traces_reach_workers_that_do_not_have_them(
     sent: list[str] = []
     send = work.DaskWorkers._send
 
-    def noted(self: work.DaskWorkers, address: str, place: Any, path: str, digest: str) -> str:
-        sent.append(address)
-        return send(self, address, place, path, digest)
+    def noted(self: work.DaskWorkers, place: Any, path: str, digest: str) -> str:
+        sent.append(place.address)
+        return send(self, place, path, digest)
 
     monkeypatch.setattr(work.DaskWorkers, "_send", noted)
     assert ssdlab.sweep(axes, fit, trace, cluster=cluster.address).table.equals(here.table)
@@ -112,6 +113,31 @@ def test_traces_reach_workers_that_do_not_have_them(
     assert ssdlab.sweep(axes, fit, trace, cluster=cluster.address).table.equals(here.table)
     assert len(sent) == len(set(sent)) <= 2
     assert list(cluster.folder.rglob("varmail.csv.zst")) != []
+
+
+def test_short_runs_share_a_task_and_its_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = [work._Asked(one, alone=False) for one in planned({"seed": "1..6:6"}).runs.values()]
+    need = asked[0].run.memory_bytes
+    place = work._Place("tcp://there", threads=2, limit_bytes=3 * need, together=4)
+    assert place.task_of([]) == []
+    assert place.task_of(asked) == asked[:4], "one after another they take the memory of one"
+    place.tasks, place.taken_bytes = 2, 2 * need
+    assert place.task_of(asked) == asked[:4], "the next is sent ahead"
+    assert place.task_of(asked[:3]) == [], "and waits until there are enough for it"
+    place.taken_bytes += 1
+    assert place.task_of(asked) == [], "there is no memory for it"
+    place.tasks, place.taken_bytes, place.alone = 1, need, True
+    assert place.task_of(asked) == [], "nothing begins beside a run that is alone"
+    large = work._Asked(asked[0].run._replace(memory_bytes=4 * need), alone=False)
+    idle = work._Place("tcp://there", threads=1, limit_bytes=3 * need, together=4)
+    lonely = work._Asked(asked[0].run, alone=True)
+    assert idle.task_of([large, lonely, *asked]) == asked[:4]
+
+    runs = [one.run for one in asked]
+    monkeypatch.setattr("ssdlab.study.work.run.TOGETHER_SECONDS", 0.0)
+    assert execute_some(runs) == [execute(runs[0])], "those without time are not begun"
+    monkeypatch.setattr("ssdlab.study.work.run.TOGETHER_SECONDS", 1e9)
+    assert execute_some(runs) == [execute(run) for run in runs]
 
 
 def test_a_worker_that_is_killed_costs_no_run(cluster: Cluster, tmp_path: Path) -> None:

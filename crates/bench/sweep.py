@@ -79,6 +79,11 @@ def main() -> None:
     with distributed.LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None) as cluster:
         swept(planned(TINY, 20), cluster=cluster.scheduler_address)
         whole, _ = swept(fewer, cluster=cluster.scheduler_address)
+        with distributed.Client(cluster, set_as_default=False) as client:
+            began = time.perf_counter()
+            client.gather([client.submit(abs, at, pure=False) for at in range(len(fewer.runs))])
+            empty = (time.perf_counter() - began) / len(fewer.runs)
+    rows.append(("an empty task of Dask, all sent at once", f"{1e3 * empty:.2f} ms"))
     rows.append(
         (
             f"{len(fewer.runs)} tiny runs by Dask, cost of the executor",

@@ -1,17 +1,20 @@
 """Workers of a Dask cluster.
 
 A run is sent to a worker of our choice: one with a free thread and with memory for it. So no worker has more than its
-limit, and a run that ends its worker is known and not only suspected: it is tried again with a worker to itself. Traces
-are read where they lie if the worker finds the same contents there; else they are sent, once to each worker.
+limit, and a run that ends its worker is known and not only suspected: it is tried again with a worker to itself. A task
+of Dask costs several times what a short run takes, so short runs share one. Traces are read where they lie if the
+worker finds the same contents there; else they are sent, once to each worker.
 """
 
 import math
 import threading
 import time
-from collections.abc import Callable, Iterator
-from concurrent.futures import CancelledError
-from contextlib import contextmanager, suppress
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +22,7 @@ from ssdlab import text
 from ssdlab._ssdlab import ConfigError
 from ssdlab.lazy import distributed
 from ssdlab.model.source import identified
-from ssdlab.study.work.run import Outcome, Run, TraceRef, execute, program
+from ssdlab.study.work.run import Outcome, Run, TraceRef, execute_some, program
 from ssdlab.study.work.workers import Stopped, WorkerDied, Workers
 
 SCHEMES = ("tcp", "tls", "ws", "wss", "ucx")
@@ -40,29 +43,53 @@ LOOK_SECONDS = 0.5
 CHUNK_BYTES = 4 << 20
 """A trace is sent in parts of this size."""
 
-AHEAD = 4
-"""Runs that are sent to a worker for each of its threads: while one is done the next are on their way."""
+AHEAD = 2
+"""Tasks that a worker has for each of its threads: while one is done the next is on its way."""
+
+MOST_TOGETHER = 8
+"""Runs that share a task: more would gain little, as the cost of a task is then less than that of its runs."""
 
 LEAST_THREADS, MOST_THREADS = 32, 512
 """Runs that wait for the cluster at a time: more than it has threads, as it may grow."""
 
 
-@dataclass
+@dataclass(eq=False)
+class _Asked:
+    """A run that somebody waits for."""
+
+    run: Run
+    alone: bool
+    outcome: Future[Outcome] = field(default_factory=Future)
+
+
+@dataclass(eq=False)
 class _Place:
     """A worker."""
 
-    slots: int
+    address: str
+    threads: int
     limit_bytes: float
     checked: bool = False
     """Whether it is known to have our program."""
-    running: int = 0
-    taken_bytes: float = 0
+    tasks: int = 0
+    """That it has been sent, and has not answered."""
+    taken_bytes: int = 0
+    """What these take."""
+    together: int = 1
+    """Runs for which a task has time."""
+    alone: bool = False
+    """Whether it does a run beside which nothing may go on."""
     traces: dict[TraceRef, TraceRef] = field(default_factory=dict)
     """Traces by how they are found here."""
     asking: threading.Lock = field(default_factory=threading.Lock)
     gone: bool = False
     waiting: set[threading.Event] = field(default_factory=set)
-    """Of those who wait for a run here, to be told when it ends or cannot end."""
+    """Of those who wait for a task here, to be told when it ends or cannot end."""
+
+    @property
+    def load(self) -> float:
+        """Tasks by thread."""
+        return self.tasks / self.threads
 
     def leave(self) -> None:
         """Tells all who wait that nothing more comes."""
@@ -70,11 +97,17 @@ class _Place:
         for one in [*self.waiting]:
             one.set()
 
-    def has_room(self, bytes: float, *, alone: bool) -> bool:
-        """Whether a run can begin here."""
-        if alone:
-            return self.running == 0
-        return self.running < self.slots and self.taken_bytes + bytes <= self.limit_bytes
+    def task_of(self, asked: Sequence[_Asked]) -> list[_Asked]:
+        """Those of the runs with which a task can begin here, or be sent ahead: then only as many as it has time for.
+
+        A task does its runs one after another, so that it takes the memory of the largest.
+        """
+        if self.alone or self.load >= AHEAD:
+            return []
+        left_bytes = self.limit_bytes - self.taken_bytes
+        fitting = (one for one in asked if not one.alone and one.run.memory_bytes <= left_bytes)
+        found = [*islice(fitting, self.together)]
+        return found if self.load < 1 or len(found) == self.together else []
 
 
 class DaskWorkers(Workers):
@@ -101,11 +134,13 @@ class DaskWorkers(Workers):
             raise ConfigError(
                 f"{self._where}: no scheduler answers ({reason}); check the address, such as tcp://host:8786"
             ) from None
-        self._changed = threading.Condition()
+        self._lock = threading.Lock()
+        self._asked: deque[_Asked] = deque()
         self._places: dict[str, _Place] = {}
         self._stopped = False
         self._lost = False
         self._closed = threading.Event()
+        self._carriers = ThreadPoolExecutor(MOST_THREADS, "carrier")
         try:
             deadline = time.monotonic() + WORKERS_SECONDS
             self._look()
@@ -123,28 +158,26 @@ class DaskWorkers(Workers):
     @property
     def threads(self) -> int:
         """Enough to keep all threads of all workers busy, and those of workers that join."""
-        slots = sum(place.slots for place in self._places.values())
-        return min(max(2 * slots, LEAST_THREADS), MOST_THREADS)
+        threads = sum(place.threads for place in self._places.values())
+        return min(max(AHEAD * MOST_TOGETHER * threads, LEAST_THREADS), MOST_THREADS)
 
     @property
     def most_bytes(self) -> int:
         """The memory of the largest worker."""
-        with self._changed:
+        with self._lock:
             most = max((place.limit_bytes for place in self._places.values()), default=math.inf)
         return 1 << 62 if math.isinf(most) else int(most)
 
     def _look(self) -> None:
         """Takes note of workers that have come and gone."""
         info = self._client.scheduler_info(n_workers=-1)["workers"]
-        for address in self._places.keys() - info.keys():
-            with self._changed:
+        with self._lock:
+            for address in self._places.keys() - info.keys():
                 self._places.pop(address).leave()
-        for address in info.keys() - self._places.keys():
-            limit = info[address]["memory_limit"] or math.inf
-            with self._changed:
-                self._places[address] = _Place(AHEAD * info[address]["nthreads"], limit)
-        with self._changed:
-            self._changed.notify_all()
+            for address in info.keys() - self._places.keys():
+                limit = info[address]["memory_limit"] or math.inf
+                self._places[address] = _Place(address, info[address]["nthreads"], limit)
+        self._hand_out()
 
     def _watch(self) -> None:
         while not self._closed.wait(LOOK_SECONDS):
@@ -154,12 +187,24 @@ class DaskWorkers(Workers):
                 self._look()
             except Exception:
                 # Whatever it is, those who wait have to be told.
-                with self._changed:
-                    self._lost = True
-                    for place in self._places.values():
-                        place.leave()
-                    self._changed.notify_all()
+                self._lost = True
+                self._leave()
                 return
+
+    def _leave(self) -> None:
+        """Tells all who wait that nothing more comes."""
+        with self._lock:
+            for place in self._places.values():
+                place.leave()
+        self._hand_out()
+
+    def _end(self) -> Exception | None:
+        """Why no run begins any more, if none does."""
+        if self._stopped:
+            return Stopped()
+        if self._lost:
+            return ConfigError(f"{self._where}: was lost; what is finished is kept, so start it and sweep again")
+        return None
 
     def once(self, run: Run, *, alone: bool) -> Outcome:
         """Does a run on a worker that has room for it.
@@ -167,13 +212,63 @@ class DaskWorkers(Workers):
         Raises:
             ConfigError: If the worker has another program, or the cluster is lost.
         """
-        with self._room(run, alone=alone) as (address, place):
-            self._check(address, place)
-            sent = run if run.trace is None else run._replace(trace=self._trace(address, place, run.trace))
-            outcome: Outcome = self._ask(address, place, execute, sent)
-            return outcome
+        asked = _Asked(run, alone)
+        with self._lock:
+            self._asked.append(asked)
+        self._hand_out()
+        return asked.outcome.result()
 
-    def _ask(self, address: str, place: _Place, function: Callable[..., Any], *arguments: object) -> Any:
+    def _hand_out(self) -> None:
+        """Sends runs that wait to workers that have room for them."""
+        with self._lock:
+            while self._asked and (end := self._end()):
+                self._asked.popleft().outcome.set_exception(end)
+            while self._asked and (found := self._next()):
+                place, task = found
+                for one in task:
+                    self._asked.remove(one)
+                place.tasks += 1
+                place.alone = task[0].alone
+                bytes = max(one.run.memory_bytes for one in task)
+                place.taken_bytes += bytes
+                self._carriers.submit(self._carry, place, task, bytes)
+
+    def _next(self) -> tuple[_Place, list[_Asked]] | None:
+        """The worker that has least to do, and runs for it."""
+        places = sorted(self._places.values(), key=lambda one: one.load)
+        alone = next((one for one in self._asked if one.alone), None)
+        if alone is not None:
+            # Nothing begins at the place that is emptied for it.
+            empties = next((one for one in places if one.limit_bytes >= alone.run.memory_bytes), None)
+            if empties is not None and empties.tasks == 0:
+                return empties, [alone]
+            places = [one for one in places if one is not empties]
+        return next(((place, task) for place in places if (task := place.task_of(self._asked))), None)
+
+    def _carry(self, place: _Place, task: list[_Asked], bytes: int) -> None:
+        """Has a worker do runs; those for which there was no time wait again."""
+        try:
+            self._check(place)
+            runs = [one.run for one in task]
+            sent = [one if one.trace is None else one._replace(trace=self._trace(place, one.trace)) for one in runs]
+            done: list[Outcome] = self._ask(place, execute_some, sent)
+        except BaseException as error:
+            for one in task:
+                one.outcome.set_exception(error)
+            done, left = [], []
+        else:
+            for one, outcome in zip(task, done, strict=False):
+                one.outcome.set_result(outcome)
+            left = task[len(done) :]
+        with self._lock:
+            self._asked.extendleft(reversed(left))
+            place.together = max(1, len(done) if left else min(2 * len(done), MOST_TOGETHER))
+            place.tasks -= 1
+            place.alone = False
+            place.taken_bytes -= bytes
+        self._hand_out()
+
+    def _ask(self, place: _Place, function: Callable[..., Any], *arguments: object) -> Any:
         """What a function returns on a worker.
 
         Raises:
@@ -182,7 +277,7 @@ class DaskWorkers(Workers):
         """
         # Without a key of its own Dask would take equal tasks for one, and keep what failed.
         future = self._client.submit(
-            function, *arguments, workers=[address], allow_other_workers=False, pure=False, retries=0
+            function, *arguments, workers=[place.address], allow_other_workers=False, pure=False, retries=0
         )
         told = threading.Event()
         place.waiting.add(told)
@@ -210,89 +305,57 @@ class DaskWorkers(Workers):
                 else:
                     future.cancel()
 
-    def _check(self, address: str, place: _Place) -> None:
+    def _check(self, place: _Place) -> None:
         """Refuses a worker that would come to other results."""
         with place.asking:
             if place.checked:
                 return
             try:
-                theirs = self._ask(address, place, program)
+                theirs = self._ask(place, program)
             except (ImportError, AttributeError, RuntimeError) as error:
                 raise ConfigError(
-                    f"{self._where}: worker {address} cannot run ssdlab ({error}); install there what is installed here"
+                    f"{self._where}: worker {place.address} cannot run ssdlab ({error}); install there what is "
+                    "installed here"
                 ) from None
             if theirs != program():
                 raise ConfigError(
-                    f"{self._where}: worker {address} has ssdlab {theirs}, and this is {program()}; install the same "
-                    "everywhere"
+                    f"{self._where}: worker {place.address} has ssdlab {theirs}, and this is {program()}; install the "
+                    "same everywhere"
                 )
             place.checked = True
 
-    @contextmanager
-    def _room(self, run: Run, *, alone: bool) -> Iterator[tuple[str, _Place]]:
-        """A worker for a run while it lasts."""
-
-        def found() -> str | None:
-            free = [
-                (place.running / place.slots, address)
-                for address, place in self._places.items()
-                if place.has_room(run.memory_bytes, alone=alone)
-            ]
-            return min(free)[1] if free else None
-
-        with self._changed:
-            self._changed.wait_for(lambda: self._stopped or self._lost or found() is not None)
-            if self._stopped:
-                raise Stopped
-            if self._lost:
-                raise ConfigError(f"{self._where}: was lost; what is finished is kept, so start it and sweep again")
-            address = found()
-            assert address is not None
-            place = self._places[address]
-            slots = place.slots if alone else 1
-            place.running += slots
-            place.taken_bytes += run.memory_bytes
-        try:
-            yield address, place
-        finally:
-            with self._changed:
-                place.running -= slots
-                place.taken_bytes -= run.memory_bytes
-                self._changed.notify_all()
-
-    def _trace(self, address: str, place: _Place, trace: TraceRef) -> TraceRef:
+    def _trace(self, place: _Place, trace: TraceRef) -> TraceRef:
         """The trace as the worker finds it, sent to it if it does not."""
         with place.asking:
             if trace not in place.traces:
                 paths = [
-                    self._ask(address, place, _found, path, digest) or self._send(address, place, path, digest)
+                    self._ask(place, _found, path, digest) or self._send(place, path, digest)
                     for path, digest in zip(trace.paths, trace.sha256, strict=True)
                 ]
                 place.traces[trace] = trace._replace(paths=tuple(paths))
             return place.traces[trace]
 
-    def _send(self, address: str, place: _Place, path: str, digest: str) -> str:
+    def _send(self, place: _Place, path: str, digest: str) -> str:
         with Path(path).open("rb") as file:
             offset = 0
             while True:
                 chunk = file.read(CHUNK_BYTES)
-                there: str = self._ask(address, place, _receive, digest, Path(path).name, offset, chunk)
+                there: str = self._ask(place, _receive, digest, Path(path).name, offset, chunk)
                 offset += len(chunk)
                 if not chunk:
                     return there
 
     def stop(self) -> None:
         """Gives up what is being done; workers finish what they are at, and nobody hears of it."""
-        with self._changed:
-            self._stopped = True
-            for place in self._places.values():
-                place.leave()
-            self._changed.notify_all()
+        self._stopped = True
+        self._leave()
 
     def close(self) -> None:
         """Leaves the cluster as it is."""
         self._closed.set()
         self._watcher.join()
+        self.stop()
+        self._carriers.shutdown()
         with suppress(Exception):
             self._client.close()
 

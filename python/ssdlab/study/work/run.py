@@ -2,6 +2,8 @@
 
 import hashlib
 import json
+import time
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,6 +22,8 @@ PAGE_BYTES = 16
 """What a simulated drive takes for a flash page: maps, counts, and what precedes its first request."""
 CHECK_BYTES = 24
 """What checking takes for one."""
+TOGETHER_SECONDS = 0.1
+"""After which runs that were sent together, and have not begun, go back: another worker may be free by now."""
 SIZED_BY_TRACE = "16GiB"
 """What a drive counts as whose size its trace decides, which is known only when that has been read."""
 
@@ -150,3 +154,14 @@ def execute(run: Run) -> Outcome:
     except SsdlabError as error:
         return Outcome(None, f"{type(error).__name__}: {error}")
     return Outcome(json.dumps(result), None)
+
+
+def execute_some(runs: Sequence[Run]) -> list[Outcome]:
+    """Does runs, one after another, until they have taken `TOGETHER_SECONDS`; what the first of them came to."""
+    began = time.monotonic()
+    done: list[Outcome] = []
+    for run in runs:
+        if done and time.monotonic() - began >= TOGETHER_SECONDS:
+            break
+        done.append(execute(run))
+    return done
