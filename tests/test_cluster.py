@@ -115,6 +115,16 @@ def test_traces_reach_workers_that_do_not_have_them(
     assert list(cluster.folder.rglob("varmail.csv.zst")) != []
 
 
+def test_a_screening_is_the_same_on_a_cluster(cluster: Cluster, tmp_path: Path, cli: Cli) -> None:
+    small = ROOT / "tests" / "screening.toml"
+    for folder, where in (("here", ["--workers", 1]), ("there", ["--cluster", cluster.address])):
+        cli("experiment", "run", small, "--set", "workload.requests=20", "--out", folder, *where)
+    for name in ("screening.json", "study/runs.parquet"):
+        assert (tmp_path / "there" / name).read_bytes() == (tmp_path / "here" / name).read_bytes(), name
+    done = cli("experiment", "run", "thrashing", "--cluster", cluster.address, check=False)
+    assert done.returncode == 2 and "runs on this machine only; leave --cluster out" in done.stderr
+
+
 def test_short_runs_share_a_task_and_its_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = [work._Asked(one, alone=False) for one in planned({"seed": "1..6:6"}).runs.values()]
     need = asked[0].run.memory_bytes

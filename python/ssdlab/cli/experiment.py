@@ -110,7 +110,8 @@ def run(
         ),
     ] = [],
     full: Annotated[bool, options.option("--full", "The long form of an experiment that screens conditions.")] = False,
-    jobs: options.Jobs = None,
+    jobs: options.Workers = None,
+    cluster: options.Cluster = None,
     json: options.Json = False,
     out: Annotated[Path | None, options.out(ExperimentResult)] = None,
     figures: options.Figures = None,
@@ -122,7 +123,7 @@ def run(
     the exit status is 0. Ctrl-C prints the cells that are finished.
 
     An experiment that screens conditions has effects of factors instead of cells. Its runs are kept below --out, where
-    the same command goes on after an interruption.
+    the same command goes on after an interruption; they may be those of a cluster.
     """
     experiment = _load(name)
     if isinstance(experiment, Screening):
@@ -130,11 +131,13 @@ def run(
             raise ConfigError(f"{experiment.name} has neither tables nor traces; leave --table and --trace out")
         with watching(experiment.name) as watch:
             screened = experiment.run(
-                form="full" if full else "short", overrides=set, out=out, jobs=jobs, monitor=watch
+                form="full" if full else "short", overrides=set, out=out, jobs=jobs, cluster=cluster, monitor=watch
             )
         return deliver(screened, json=json, out=out, figures=figures)
     if full:
         raise ConfigError(f"{experiment.name} has one form only; leave --full out")
+    if cluster is not None:
+        raise ConfigError(f"{experiment.name} runs on this machine only; leave --cluster out")
     with watching(experiment.name) as watch:
         result = experiment.run(tables=table, overrides=set, traces=_traces(trace), jobs=jobs, monitor=watch)
     return deliver(result, json=json, out=out, figures=figures)

@@ -19,7 +19,6 @@ from ssdlab.study.fleet.result import SERVICE_YEARS, Fleet
 app = App()
 
 DRIVES = "Drives"
-RUNS = "Runs"
 
 
 def _complete_rule(incomplete: str) -> list[tuple[str, str]]:
@@ -70,17 +69,9 @@ def run(
     columns: traces.Columns = None,
     action: traces.Action = None,
     skip_bad: traces.SkipBad = False,
-    jobs: Annotated[
-        int | None,
-        options.option(
-            "--jobs --workers -j INTEGER", "Worker processes here; one per processor if left out.", RUNS, min=1
-        ),
-    ] = None,
-    cluster: Annotated[
-        str | None,
-        options.option("--cluster ADDRESS", "Run on the workers of this Dask scheduler, tcp://HOST:PORT.", RUNS),
-    ] = None,
-    retry: Annotated[bool, options.option("--retry", "Run again what failed before.", RUNS)] = False,
+    jobs: options.Workers = None,
+    cluster: options.Cluster = None,
+    retry: options.Retry = False,
     outcome: options.Outcomes = [],
     json: options.Json = False,
     out: Annotated[

@@ -72,6 +72,7 @@ ONE_PRESET = (
 CONFIGURATION = "Configuration"
 TRACE = "Trace"
 OUTPUT = "Output"
+RUNS = "Runs"
 
 Preset = Annotated[
     str | None,
@@ -143,6 +144,14 @@ Jobs = Annotated[
     int | None,
     option("--jobs -j INTEGER", "Simulations at a time; one per processor if left out.", min=1),
 ]
+Workers = Annotated[
+    int | None,
+    option("--jobs --workers -j INTEGER", "Worker processes here; one per processor if left out.", RUNS, min=1),
+]
+Cluster = Annotated[
+    str | None, option("--cluster ADDRESS", "Run on the workers of this Dask scheduler, tcp://HOST:PORT.", RUNS)
+]
+Retry = Annotated[bool, option("--retry", "Run again what failed before.", RUNS)]
 Outcomes = Annotated[
     list[str],
     option(

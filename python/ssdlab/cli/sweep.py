@@ -26,7 +26,6 @@ app = App()
 NO_OPTIONS: Mapping[str, Any] = MappingProxyType({})
 
 DESIGN = "Design"
-RUNS = "Runs"
 
 EXAMPLES = """
 ssdlab sweep -A ftl.page.gc=greedy,fifo -A device.op=7%..28%:4 -o my/study
@@ -106,21 +105,13 @@ def sweep(
     repeat: options.Repeat = None,
     check: options.Check = False,
     reading: Mapping[str, Any] = NO_OPTIONS,
-    jobs: Annotated[
-        int | None,
-        options.option(
-            "--jobs --workers -j INTEGER", "Worker processes here; one per processor if left out.", RUNS, min=1
-        ),
-    ] = None,
-    cluster: Annotated[
-        str | None,
-        options.option("--cluster ADDRESS", "Run on the workers of this Dask scheduler, tcp://HOST:PORT.", RUNS),
-    ] = None,
-    retry: Annotated[bool, options.option("--retry", "Run again what failed before.", RUNS)] = False,
+    jobs: options.Workers = None,
+    cluster: options.Cluster = None,
+    retry: options.Retry = False,
     dry_run: Annotated[
-        bool, options.option("--dry-run", "List the runs, their memory and time, and run only a pilot.", RUNS)
+        bool, options.option("--dry-run", "List the runs, their memory and time, and run only a pilot.", options.RUNS)
     ] = False,
-    yes: Annotated[bool, options.option("--yes", "Run, however many runs there are.", RUNS)] = False,
+    yes: Annotated[bool, options.option("--yes", "Run, however many runs there are.", options.RUNS)] = False,
     outcome: options.Outcomes = [],
     json: options.Json = False,
     out: Annotated[

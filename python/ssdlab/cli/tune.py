@@ -24,7 +24,6 @@ app = App()
 NO_OPTIONS: Mapping[str, Any] = MappingProxyType({})
 
 SEARCHED = "Search"
-RUNS = "Runs"
 
 EXAMPLES = """
 ssdlab tune -A device.op=3%..40% -A ftl.page.gc -O time.iops:max -o my/best
@@ -93,16 +92,8 @@ def tune(
     repeat: options.Repeat = None,
     check: options.Check = False,
     reading: Mapping[str, Any] = NO_OPTIONS,
-    jobs: Annotated[
-        int | None,
-        options.option(
-            "--jobs --workers -j INTEGER", "Worker processes here; one per processor if left out.", RUNS, min=1
-        ),
-    ] = None,
-    cluster: Annotated[
-        str | None,
-        options.option("--cluster ADDRESS", "Run on the workers of this Dask scheduler, tcp://HOST:PORT.", RUNS),
-    ] = None,
+    jobs: options.Workers = None,
+    cluster: options.Cluster = None,
     json: options.Json = False,
     out: Annotated[
         Path | None,

@@ -141,26 +141,29 @@ class Screening:
         overrides: Overrides = (),
         out: str | os.PathLike[str] | None = None,
         jobs: int | None = None,
+        cluster: str | None = None,
         monitor: Monitor | None = None,
     ) -> "Screened":
         """Runs it, what its folder holds already left out.
 
-        The result depends on form and overrides alone: neither on `jobs` nor on interruptions.
+        The result depends on form and overrides alone: neither on `jobs` or `cluster` nor on
+        interruptions.
 
         Args:
             form: How much is run: `short` or `full`.
             overrides: Settings that replace those of the screening, as of `Config`.
             out: Folder, in which `study` becomes the study with every run; nothing is kept if left out.
             jobs: Worker processes at a time; one per processor if None.
+            cluster: Address of a Dask scheduler whose workers do the runs instead.
             monitor: Told how many runs are finished; something true ends them, and what is finished is kept.
 
         Raises:
-            ConfigError: If settings are wrong, or the folder cannot be used.
+            ConfigError: If settings are wrong, or the folder or the cluster cannot be used.
             OSError: If the folder cannot be written; what is finished is kept.
         """
         with following(monitor) as shown:
             found: Screened = room("study.screening.running").run(
-                self, form, tuple(as_written(overrides)), out, jobs, shown
+                self, form, tuple(as_written(overrides)), out, jobs, cluster, shown
             )
         return found
 

@@ -24,12 +24,13 @@ def run(
     overrides: tuple[str, ...],
     out: str | os.PathLike[str] | None,
     jobs: int | None,
+    cluster: str | None,
     monitor: Monitor | None,
 ) -> Screened:
     """See `Screening.run`."""
     if out is None:
         with tempfile.TemporaryDirectory(prefix="ssdlab-screening-") as made:
-            return run(screening, form, overrides, made, jobs, monitor)
+            return run(screening, form, overrides, made, jobs, cluster, monitor)
     planned = Plan(screening, screening.forms[form], overrides)
     axes, design = planned.form.axes, planned.form.design
     folder = Path(out) / STUDY
@@ -38,7 +39,7 @@ def run(
         def told(_phase: str, done: int, total: int | None, requests: int) -> bool:
             return monitor is not None and bool(monitor(phase, done, total, requests))
 
-        return running.run(planned, folder, jobs=jobs, cluster=None, monitor=told)
+        return running.run(planned, folder, jobs=jobs, cluster=cluster, monitor=told)
 
     planned.add(FIRST, [*design.points(axes)], range(1, 1 + planned.form.seeds))
     found = study(FIRST)
