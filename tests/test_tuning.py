@@ -19,6 +19,7 @@ from ssdlab.cli import app
 from ssdlab.study.survey.outcome import estimate
 from ssdlab.study.sweep.axes import Point, axis
 from ssdlab.study.sweep.quantity import quantity
+from ssdlab.study.tuning import space
 from ssdlab.study.tuning.finals import FINALISTS, finalists, judged
 from ssdlab.study.tuning.goal import Constraint, Goal, Measured
 from ssdlab.study.tuning.result import Finalist, Trial, Tuned
@@ -329,7 +330,24 @@ def test_without_optuna_one_line_says_what_to_install(tmp_path: Path) -> None:
     assert done.stderr == "ssdlab: optuna is not installed; pip install 'ssdlab[tune]'\n"
 
 
-@pytest.mark.skipif(TIER != "deep", reason="ten minutes; SSDLAB_TESTS=deep runs it")
+@pytest.mark.parametrize("draws", [1, 2, 40])
+def test_one_that_is_killed_while_it_draws_a_point_draws_the_same(
+    draws: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn, left = space._suggested, iter(range(draws))
+
+    def killed(*arguments: Any) -> Any:
+        next(left)
+        return drawn(*arguments)
+
+    database = tmp_path / "trials.db"
+    with monkeypatch.context() as patched, pytest.raises((RuntimeError, StopIteration)):
+        patched.setattr(space, "_suggested", killed)
+        searched(1, 20, database=database)
+    assert searched(1, 20, database=database) == searched(1, 20)
+
+
+@pytest.mark.skipif(TIER != "deep", reason="twenty minutes; SSDLAB_TESTS=deep runs it")
 @pytest.mark.parametrize("problem", tuning.PROBLEMS, ids=lambda problem: problem.name)
 def test_it_beats_random_search(problem: tuning.Problem) -> None:
     row = tuning.compared(problem)

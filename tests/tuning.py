@@ -1,6 +1,6 @@
 """Whether `ssdlab tune` beats random search: both get as many trials, again and again with other seeds.
 
-Run this file for the table that docs/tuning.md shows; it takes some ten minutes. Tier `deep` tests what it says.
+Run this file for the table that docs/tuning.md shows; it takes ten to twenty minutes. Tier `deep` tests what it says.
 """
 
 import statistics
@@ -22,7 +22,7 @@ from ssdlab.study.work.run import TraceRef
 
 TRACES = Path(__file__).parent.parent / "traces"
 
-TRIALS, BATCH, REPEATS = 80, 4, 5
+TRIALS, BATCH, REPEATS = 80, 4, 15
 SEEDS = range(1)
 
 

@@ -82,29 +82,36 @@ class Search:
 
     def open(self) -> list[Proposal]:
         """The trials of the batch that is under way; of a new one if none is."""
-        asked = [one for one in self._study.get_trials(deepcopy=False) if WARM not in one.user_attrs]
+        for one in self._study.get_trials(deepcopy=False):
+            # Killed while it was drawn: the rest would be drawn otherwise than in one go.
+            if POINT not in one.user_attrs:
+                self._give_up(one.number)
+        asked = self._asked()
         begin = (len(asked) - 1) // self._batch * self._batch if asked else 0
         last = asked[begin:]
-        if all(one.state.is_finished() for one in last):
+        if all(one.finished for one in last):
             begin, last = len(asked), []
         # Whether proposing was interrupted: no trial of a batch ends before all are proposed.
-        if not any(one.state.is_finished() for one in last):
-            for index in range(begin, begin + self._batch):
-                self._propose(index, last[index - begin] if index < len(asked) else None)
-            last = [one for one in self._study.get_trials(deepcopy=False) if WARM not in one.user_attrs][begin:]
-        return [
-            Proposal(one.number, one.user_attrs[POINT], False, False) for one in last if not one.state.is_finished()
-        ]
+        if not any(one.finished for one in last):
+            for index in range(len(asked), begin + self._batch):
+                self._propose(index)
+            last = self._asked()[begin:]
+        return [one for one in last if not one.finished]
 
-    def _propose(self, index: int, begun: Any) -> None:
-        if begun is not None and POINT in begun.user_attrs:
-            return
+    def _asked(self) -> list[Proposal]:
+        return [one for one in self.proposals() if not one.warm]
+
+    def _give_up(self, number: int) -> None:
+        """Has no proposal take account of a trial."""
+        with _quiet():
+            self._study.tell(number, state=optuna.trial.TrialState.FAIL, skip_if_finished=True)
+
+    def _propose(self, index: int) -> None:
         with _quiet():
             self._study.sampler = optuna.samplers.TPESampler(
                 seed=random.Random(f"{self._seed} {index}").getrandbits(32)
             )
-            trial = self._study.ask() if begun is None else self._trial(begun)
-            # What an interrupted trial has drawn it keeps.
+            trial = self._study.ask()
             trial.set_user_attr(POINT, dict(self._space.draw(trial)))
 
     def _trial(self, frozen: Any) -> Any:
