@@ -4,6 +4,7 @@ import http.client
 import json
 import os
 import shlex
+import shutil
 import signal
 import stat
 import subprocess
@@ -19,6 +20,10 @@ import pytest
 import forked
 import ssdlab
 from conftest import SMALL
+from ssdlab import ConfigError, Result
+from ssdlab.view.local import LocalServer
+
+BUSY = {"device.capacity": "32MiB", "time": "event", "workload.requests": 4_000, "gantt.window.length": "1s"}
 
 
 @pytest.fixture(scope="module")
@@ -54,8 +59,7 @@ def view(path: Path, tmp_path: Path, *, browser: bool = True) -> tuple[subproces
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run with more flash operations on record than its page draws."""
     folder = tmp_path_factory.mktemp("recorded")
-    busy = {"device.capacity": "32MiB", "time": "event", "workload.requests": 4_000, "gantt.window.length": "1s"}
-    ssdlab.simulate(ssdlab.Config(overrides=busy)).save(folder)
+    ssdlab.simulate(ssdlab.Config(overrides=BUSY)).save(folder)
     return folder
 
 
@@ -125,6 +129,30 @@ def test_operations_that_a_page_has_no_room_for_are_answered(recorded: Path) -> 
         for wrong in ("-1", "x", "1e3"):
             status, body = asked(f"{address}operations?first={wrong}")
             assert (status, body) == (400, f"first={wrong} is no number of an operation\n".encode())
+
+
+def test_operations_are_read_once_for_each_time_that_a_run_is_saved(
+    recorded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(recorded, tmp_path, dirs_exist_ok=True)
+    reads: list[Path] = []
+    load = Result.load
+    monkeypatch.setattr(Result, "load", lambda path: reads.append(path) or load(path))
+    with LocalServer(tmp_path / "report.html") as server:
+        kept = [server.operations(first) for first in (0, 2_000, 0, 999_999)]
+        assert len(reads) == 1 and kept[0] == kept[2] != kept[1]
+        for first, answer in zip((0, 2_000, 0, 999_999), kept, strict=True):
+            with LocalServer(tmp_path / "report.html") as other:
+                assert other.operations(first) == answer
+        reads.clear()
+        again = ssdlab.simulate(ssdlab.Config(overrides={**BUSY, "seed": 2}))
+        again.save(tmp_path)
+        with LocalServer(tmp_path / "report.html") as other:
+            assert server.operations(0) == other.operations(0) != kept[0]
+        assert len(reads) == 2
+        (tmp_path / "activity_gantt.parquet").write_bytes(b"no Parquet")
+        with pytest.raises(ConfigError, match="cannot be read as Parquet"):
+            server.operations(0)
 
 
 @pytest.mark.parametrize("name", ["", "result.json"])

@@ -1,20 +1,24 @@
-"""What was saved, for a browser of this machine: the page, the files beside it, and stretches of what they hold."""
+"""What was saved, for a browser of this machine: the page, the files beside it, and stretches of what they hold.
+
+Operations are read when they are first asked for, and kept: a run records no more of them than some ten megabytes hold.
+"""
 
 import hmac
 import json
 import secrets
 import socketserver
+import threading
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from ssdlab._ssdlab import ConfigError
 from ssdlab.model.result import Result
 from ssdlab.view import explore
 from ssdlab.view.charts.activity import OPERATIONS as MOST
-from ssdlab.view.charts.activity import in_order, operations
+from ssdlab.view.charts.activity import Recorded, operations, recorded
 
 OPERATIONS = "operations"
 """Where the operations are that a page has no room for: a Gantt chart of those from the one numbered `first` on."""
@@ -36,6 +40,8 @@ class LocalServer(ThreadingHTTPServer):
 
     def __init__(self, page: Path) -> None:
         self.page, self.token = page, secrets.token_urlsafe()
+        self._read: _Read | None = None
+        self._reading = threading.Lock()
         super().__init__(("127.0.0.1", 0), _Handler)
 
     def server_bind(self) -> None:
@@ -49,6 +55,39 @@ class LocalServer(ThreadingHTTPServer):
     def address(self) -> str:
         """What a browser is told."""
         return f"http://{self.server_name}:{self.server_port}/{self.token}/"
+
+    def operations(self, first: int) -> str:
+        """The operations from this one on, as JSON, of what the folder holds now.
+
+        Raises:
+            ConfigError: If it cannot be read.
+        """
+        with self._reading:
+            files = tuple(_state(self.page.parent / name) for name in (Result._json, COLUMNS))
+            if self._read is None or self._read.files != files:
+                self._read = _Read(files, recorded(Result.load(self.page.parent)))
+            found = self._read.found
+        of = len(found.order)
+        # Whoever asks for what is beyond the last operation gets the last ones.
+        first = min(first, max(0, (of - 1) // MOST * MOST))
+        chart = operations(found, first)
+        earlier, later = max(0, first - MOST) if first else None, first + MOST if first + MOST < of else None
+        return f'{{"charts":{explore.data([chart])},"earlier":{json.dumps(earlier)},"later":{json.dumps(later)}}}'
+
+
+class _Read(NamedTuple):
+    files: tuple[object, ...]
+    """In which state the files were."""
+    found: Recorded
+
+
+def _state(path: Path) -> tuple[int, int, int] | None:
+    """What is another whenever a run is saved there."""
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return None
+    return found.st_ino, found.st_mtime_ns, found.st_size
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -74,7 +113,7 @@ class _Handler(BaseHTTPRequestHandler):
             if not first.isdecimal():
                 return self._refuse(HTTPStatus.BAD_REQUEST, f"first={first} is no number of an operation")
             try:
-                found = _operations(folder, int(first))
+                found = self.server.operations(int(first))
             except ConfigError as error:
                 return self._refuse(HTTPStatus.INTERNAL_SERVER_ERROR, str(error))
             return self._answer(found.encode(), TYPES[".json"])
@@ -104,16 +143,3 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *arguments: Any) -> None:
         pass
-
-
-def _operations(folder: Path, first: int) -> str:
-    result = Result.load(folder)
-    activity, drive = result.activity, result.summary["drive"]
-    assert activity is not None
-    bars = activity.gantt
-    of = len(in_order(bars, drive).order)
-    # Whoever asks for what is beyond the last operation gets the last ones.
-    first = min(first, max(0, (of - 1) // MOST * MOST))
-    chart = operations(bars, drive, truncated=activity.gantt_truncated, first=first)
-    earlier, later = max(0, first - MOST) if first else None, first + MOST if first + MOST < of else None
-    return f'{{"charts":{explore.data([chart])},"earlier":{json.dumps(earlier)},"later":{json.dumps(later)}}}'

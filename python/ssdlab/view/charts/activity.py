@@ -1,7 +1,6 @@
 """Charts of what dies and channels did."""
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ssdlab import text
 from ssdlab.lazy import Counts, Numbers, np, npt
@@ -95,13 +94,27 @@ def gantt(result: Result) -> Chart:
 
     Says what it leaves out: lanes beyond `LANES`, operations and transfers beyond `OPERATIONS`.
     """
-    activity = _activity(result)
-    return operations(activity.gantt, result.summary["drive"], truncated=activity.gantt_truncated)
+    return operations(recorded(result))
 
 
-def in_order(bars: GanttColumns, drive: Mapping[str, Any]) -> "_Ordered":
-    """What a Gantt chart shows of bars, as they begin."""
-    dies_per_channel, planes = drive["dies"] // drive["channels"], drive["planes_per_die"]
+class Recorded(NamedTuple):
+    """Recorded operations, and what a Gantt chart shows of them."""
+
+    bars: GanttColumns
+    truncated: bool
+    dies_per_channel: int
+    planes: int
+    lanes: "npt.NDArray[np.int64]"
+    lane: "npt.NDArray[np.int64]"
+    """Of each bar."""
+    order: "npt.NDArray[np.int64]"
+    """Bars in the lanes that are shown, as they begin."""
+
+
+def recorded(result: Result) -> Recorded:
+    """The recorded operations of a drive in time."""
+    activity, drive = _activity(result), result.summary["drive"]
+    bars, dies_per_channel, planes = activity.gantt, drive["dies"] // drive["channels"], drive["planes_per_die"]
     channel, of_channel = np.divmod(bars.die.astype(int), dies_per_channel)
     lanes_of_channel = 1 + dies_per_channel * planes
     lane = channel * lanes_of_channel + np.where(bars.bus, 0, 1 + of_channel * planes + bars.plane.astype(int))
@@ -110,21 +123,13 @@ def in_order(bars: GanttColumns, drive: Mapping[str, Any]) -> "_Ordered":
     if len(lanes) > LANES:
         lanes = np.unique(lane)
     in_lanes = np.flatnonzero(np.isin(lane, lanes[:LANES]))
-    return _Ordered(lanes, lane, in_lanes[np.argsort(bars.begin_ns[in_lanes], kind="stable")])
+    order = in_lanes[np.argsort(bars.begin_ns[in_lanes], kind="stable")]
+    return Recorded(bars, activity.gantt_truncated, dies_per_channel, planes, lanes, lane, order)
 
 
-class _Ordered(NamedTuple):
-    lanes: "npt.NDArray[np.int64]"
-    lane: "npt.NDArray[np.int64]"
-    """Of each bar."""
-    order: "npt.NDArray[np.int64]"
-    """Bars in the lanes that are shown."""
-
-
-def operations(bars: GanttColumns, drive: Mapping[str, Any], *, truncated: bool, first: int = 0) -> Chart:
+def operations(recorded: Recorded, first: int = 0) -> Chart:
     """As `gantt`, from the operation on that is the `first` in the order of beginnings, from 0."""
-    dies_per_channel, planes = drive["dies"] // drive["channels"], drive["planes_per_die"]
-    lanes, lane, in_lanes = in_order(bars, drive)
+    bars, truncated, dies_per_channel, planes, lanes, lane, in_lanes = recorded
     drawn = in_lanes[first : first + OPERATIONS]
     if not drawn.size:
         return nothing("No flash operation was recorded: gantt.window says when to.", 1.6)
@@ -132,10 +137,9 @@ def operations(bars: GanttColumns, drive: Mapping[str, Any], *, truncated: bool,
     begin, end = bars.begin_ns[drawn].astype(float), bars.end_ns[drawn].astype(float)
     origin = float(begin.min())
     unit, scale = time_unit(float(end.max()) - origin)
-    kind = np.array(bars.kind)[drawn]
+    kind, cause = (np.array([column[at] for at in drawn]) for column in (bars.kind, bars.cause))
     heights = np.where(bus, 0.5, 0.8)
     ready = _ready(bars, drawn)
-    cause = np.array(bars.cause)[drawn].tolist()
     internal = ~np.isin(cause, HOST_CAUSES)
     marks = []
     for name, colour in KIND_COLOURS.items():
@@ -144,7 +148,7 @@ def operations(bars: GanttColumns, drive: Mapping[str, Any], *, truncated: bool,
             if chosen.any():
                 of_kind = Spans(
                     name, row, (begin - origin) / scale, (end - origin) / scale, heights, colour, hatched,
-                    bars.request[drawn], [CAUSES.get(one, one) for one in cause], (ready - origin) / scale,
+                    bars.request[drawn], [CAUSES.get(one, one) for one in cause.tolist()], (ready - origin) / scale,
                 )  # fmt: skip
                 marks.append(of_kind.only(chosen))
     since = f" since {text.count(origin)} ns" if origin else ""

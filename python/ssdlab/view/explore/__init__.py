@@ -7,6 +7,7 @@
 import base64
 import json
 from dataclasses import fields, is_dataclass
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -40,13 +41,14 @@ def data(charts: list[Chart]) -> str:
 
 def _plain(value: Any) -> Any:
     """As JSON has it: numbers of six digits, which no screen can tell from more; none where there is no number."""
+    # Most of a chart are numbers.
+    if isinstance(value, float):
+        return float(f"{value:.6g}") if isfinite(value) else None
+    if isinstance(value, str):
+        return VARIABLES.get(value, value)
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
     if is_dataclass(value):
         named = {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
         return named | {"kind": type(value).__name__}
-    if isinstance(value, np.ndarray):
-        return [_plain(one) for one in value.tolist()]
-    if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
-    if isinstance(value, float):
-        return float(f"{value:.6g}") if np.isfinite(value) else None
-    return VARIABLES.get(value, value) if isinstance(value, str) else value
+    return _plain(value.tolist()) if isinstance(value, np.ndarray) else value
