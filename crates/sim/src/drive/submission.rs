@@ -72,12 +72,15 @@ impl<P: TimedParts> TimedDrive<P> {
     pub(super) fn follow_path(&mut self, issuer: &mut Issuer<'_>) -> Result<(), SimError> {
         let now_ns = self.now_ns();
         while let Some(index) = self.path.commands.pop(now_ns) {
+            self.charge(index, Part::Controller);
             self.receive(index, issuer)?;
         }
         while let Some(index) = self.path.incoming.pop(now_ns) {
+            self.charge(index, Part::Link);
             self.submit(index, issuer)?;
         }
         while let Some(index) = self.path.outgoing.pop(now_ns) {
+            self.charge(index, Part::Link);
             self.complete(index, issuer);
         }
         Ok(())
@@ -85,7 +88,6 @@ impl<P: TimedParts> TimedDrive<P> {
 
     /// Moves in the data of a write.
     pub(super) fn receive(&mut self, index: u32, issuer: &mut Issuer<'_>) -> Result<(), SimError> {
-        self.charge(index, Part::Controller);
         let Request { op, bytes, .. } = self.flights[index].request;
         if op == Op::Write && self.path.receive(index, bytes, self.now_ns()) {
             return Ok(());
@@ -114,7 +116,6 @@ impl<P: TimedParts> TimedDrive<P> {
     /// Hands a request to buffer and FTL.
     pub(super) fn submit(&mut self, index: u32, issuer: &mut Issuer<'_>) -> Result<(), SimError> {
         let now_ns = self.now_ns();
-        self.charge(index, Part::Link);
         self.tell_epoch(now_ns);
         self.stack.requests += 1;
         let flight = &mut self.flights[index];
@@ -167,7 +168,7 @@ impl<P: TimedParts> TimedDrive<P> {
         let Flight { request, issued_ns, taken_ns, waited_ns, queue, met_other, origin, block, .. } =
             self.flights[index];
         if let Some(waits) = &mut self.waits {
-            waits.leave(index, now_ns);
+            waits.leave(index);
         }
         self.inside[request.op as usize] -= 1;
         self.meters.left_drive(request.op, met_other, now_ns - taken_ns);

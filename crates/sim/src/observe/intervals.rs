@@ -23,7 +23,7 @@ const KINDS: usize = 2;
 /// What is counted in one interval.
 #[derive(Clone, Debug, Default)]
 struct Interval {
-    /// Requests by column, in ascending order; see [`column`].
+    /// Requests by column; see [`column`].
     requests: Vec<(u16, u32)>,
     /// Sums of the parts of response times, by operation.
     parts_ns: [[u64; PARTS]; OPS],
@@ -34,14 +34,8 @@ struct Interval {
 }
 
 impl Interval {
+    /// All but the requests.
     fn merge(&mut self, later: &Self) {
-        self.requests.extend_from_slice(&later.requests);
-        self.requests.sort_unstable_by_key(|&(column, _)| column);
-        self.requests.dedup_by(|more, sum| {
-            let is_same = more.0 == sum.0;
-            sum.1 += if is_same { more.1 } else { 0 };
-            is_same
-        });
         for (sums, more) in self.parts_ns.iter_mut().flatten().zip(later.parts_ns.iter().flatten()) {
             *sums = sums.saturating_add(*more);
         }
@@ -97,8 +91,8 @@ impl Intervals {
         if at as usize + 1 != self.intervals.len() {
             self.begin(now_ns - self.origin_ns);
         }
-        self.count(column(op, 0, LatencyHistogram::bucket(latency_ns)));
-        self.count(column(op, 1, LatencyHistogram::bucket(waited_ns)));
+        self.count(column(op, 0, parts.bucket), 1);
+        self.count(column(op, 1, LatencyHistogram::bucket(waited_ns)), 1);
         let Some(interval) = self.intervals.last_mut() else { return };
         if let Some(sum_ns) = interval.sum_ns[op].checked_add(latency_ns) {
             // The parts are no larger than the whole, which 64 bits hold for half a thousand years of waiting.
@@ -122,11 +116,17 @@ impl Intervals {
     }
 
     #[inline]
-    fn count(&mut self, column: usize) {
+    fn count(&mut self, column: usize, requests: u32) {
         if self.requests[column] == 0 {
             self.used.push(column as u16);
         }
-        self.requests[column] += 1;
+        self.requests[column] += requests;
+    }
+
+    /// What was counted since the last time.
+    fn take_counted(&mut self) -> Vec<(u16, u32)> {
+        let requests = &mut self.requests;
+        self.used.drain(..).map(|column| (column, std::mem::take(&mut requests[usize::from(column)]))).collect()
     }
 
     /// Ends the interval under way and begins that of `time_ns`, a time since the origin.
@@ -135,31 +135,30 @@ impl Intervals {
         self.end();
         while time_ns >> self.shift >= MOST as u64 {
             self.shift += 1;
-            self.intervals = self
-                .intervals
-                .chunks_mut(2)
-                .map(|pair| {
-                    let mut first = std::mem::take(&mut pair[0]);
-                    if let Some(second) = pair.get(1) {
-                        first.merge(second);
+            let mut intervals = std::mem::take(&mut self.intervals).into_iter();
+            while let Some(mut first) = intervals.next() {
+                if let Some(second) = intervals.next() {
+                    first.merge(&second);
+                    for (column, requests) in first.requests.into_iter().chain(second.requests) {
+                        self.count(usize::from(column), requests);
                     }
-                    first
-                })
-                .collect();
+                    first.requests = self.take_counted();
+                }
+                self.intervals.push(first);
+            }
         }
         self.intervals.resize_with((time_ns >> self.shift) as usize + 1, Interval::default);
     }
 
     fn end(&mut self) {
-        self.used.sort_unstable();
-        let requests = &mut self.requests;
-        let counted = self.used.drain(..).map(|column| (column, std::mem::take(&mut requests[usize::from(column)])));
-        self.intervals.last_mut().expect("one is under way").requests = counted.collect();
+        let counted = self.take_counted();
+        self.intervals.last_mut().expect("one is under way").requests = counted;
     }
 
     /// What was counted.
     pub fn finish(&mut self) -> Course {
         self.end();
+        self.intervals.iter_mut().for_each(|interval| interval.requests.sort_unstable());
         let times = |op: usize, kind: usize| {
             let first = column(op, kind, 0);
             let columns = first..column(op, kind + 1, 0);

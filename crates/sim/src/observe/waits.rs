@@ -127,6 +127,8 @@ fn by_state<S: Serializer>(dies: &DieTime, serializer: S) -> Result<S::Ok, S::Er
 /// What the response time of a request is made of.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MadeOf<'a> {
+    /// Of the histogram of response times.
+    pub bucket: usize,
     /// Of it, what went by in the drive and its queues.
     in_drive: &'a [u64; PARTS],
     /// And what in the block layer.
@@ -144,7 +146,7 @@ impl MadeOf<'_> {
     /// That of a request without a block layer.
     #[cfg(test)]
     pub fn of(in_drive: &[u64; PARTS]) -> MadeOf<'_> {
-        MadeOf { in_drive, above_ns: 0 }
+        MadeOf { bucket: LatencyHistogram::bucket(in_drive.iter().sum()), in_drive, above_ns: 0 }
     }
 
     /// By part.
@@ -185,45 +187,31 @@ impl From<Sums> for Parts {
 /// Requests by bucket of the histogram of response times.
 #[derive(Debug, Default)]
 struct Kept {
-    /// Where each bucket is kept, from 1.
-    places: Vec<u32>,
-    buckets: Vec<(usize, Sums)>,
+    buckets: Vec<Sums>,
     /// Of the buckets whose sums 64 bits did not hold, what they held before.
     spilled: Vec<(usize, Parts)>,
 }
 
 impl Kept {
     #[inline]
-    fn bucket(&mut self, bucket: usize) -> &mut Sums {
-        if self.places.len() <= bucket {
-            self.places.resize(bucket + 1, 0);
-        }
-        if self.places[bucket] == 0 {
-            self.buckets.push((bucket, Sums::default()));
-            self.places[bucket] = self.buckets.len() as u32;
-        }
-        &mut self.buckets[self.places[bucket] as usize - 1].1
-    }
-
-    #[inline]
     fn add(&mut self, latency_ns: u64, made_of: MadeOf<'_>) {
-        let bucket = LatencyHistogram::bucket(latency_ns);
-        let sums = self.bucket(bucket);
-        sums.requests += 1;
+        let bucket = made_of.bucket;
+        if self.buckets.len() <= bucket {
+            self.buckets.resize(bucket + 1, Sums::default());
+        }
+        let sums = &mut self.buckets[bucket];
         // The parts are no larger than the whole.
-        let Some(sum_ns) = sums.sum_ns.checked_add(latency_ns) else {
-            let held = std::mem::take(sums);
-            made_of.add_to(&mut sums.parts_ns);
-            sums.sum_ns = latency_ns;
-            return self.spilled.push((bucket, held.into()));
-        };
-        sums.sum_ns = sum_ns;
+        if sums.sum_ns.checked_add(latency_ns).is_none() {
+            self.spilled.push((bucket, std::mem::take(sums).into()));
+        }
+        sums.requests += 1;
+        sums.sum_ns += latency_ns;
         made_of.add_to(&mut sums.parts_ns);
     }
 
     fn all(&self) -> impl Iterator<Item = (usize, Parts)> {
-        let held = self.buckets.iter().map(|&(bucket, sums)| (bucket, sums.into()));
-        held.chain(self.spilled.iter().copied())
+        let held = self.buckets.iter().enumerate().filter(|(_, sums)| sums.requests > 0);
+        held.map(|(bucket, &sums)| (bucket, sums.into())).chain(self.spilled.iter().copied())
     }
 }
 
@@ -247,6 +235,7 @@ impl Waits {
     }
 
     /// A request enters the drive's queues.
+    #[inline]
     pub fn enter(&mut self, flight: u32, issued_ns: u64) {
         let flight = flight as usize;
         if self.ways.len() <= flight {
@@ -264,17 +253,16 @@ impl Waits {
     }
 
     /// The flash is done with a request.
-    pub fn flash(&mut self, flight: u32, parts: &[u64; WAITS]) {
+    #[inline]
+    pub fn flash(&mut self, flight: u32, parts: &[u64; WAITS], now_ns: u64) {
         let way = &mut self.ways[flight as usize];
-        for (sum, part) in way.parts.iter_mut().zip(parts) {
-            *sum += part;
-            way.until_ns += part;
-        }
+        way.parts[..WAITS].copy_from_slice(parts);
+        way.until_ns = now_ns;
     }
 
-    /// A request is back at the host: what is left is its way over the link.
-    pub fn leave(&mut self, flight: u32, now_ns: u64) {
-        self.charge(flight, Part::Link, now_ns);
+    /// A request is back at the host.
+    #[inline]
+    pub fn leave(&mut self, flight: u32) {
         self.left = Some(flight);
     }
 
@@ -288,7 +276,8 @@ impl Waits {
     #[inline]
     pub fn request_done(&mut self, op: Op, latency_ns: u64) -> MadeOf<'_> {
         let way = self.left.map_or(&Way::ABOVE, |flight| &self.ways[flight as usize]);
-        let made_of = MadeOf { in_drive: &way.parts, above_ns: latency_ns - (way.until_ns - way.issued_ns) };
+        let bucket = LatencyHistogram::bucket(latency_ns);
+        let made_of = MadeOf { bucket, in_drive: &way.parts, above_ns: latency_ns - (way.until_ns - way.issued_ns) };
         self.kept[op as usize].add(latency_ns, made_of);
         made_of
     }
@@ -344,7 +333,8 @@ mod tests {
         for number in 1..=1_000 {
             waits.enter(0, 0);
             waits.charge(0, Part::HostQueue, number * 500);
-            waits.leave(0, number * 1_000);
+            waits.charge(0, Part::Link, number * 1_000);
+            waits.leave(0);
             waits.request_done(Op::Read, number * 1_000);
         }
         let read = waits.finish([0; 7]).read.expect("reads");
@@ -367,7 +357,8 @@ mod tests {
         let long_ns = u64::MAX / 3;
         for _ in 0..10 {
             waits.enter(0, 0);
-            waits.leave(0, long_ns);
+            waits.charge(0, Part::Link, long_ns);
+            waits.leave(0);
             waits.request_done(Op::Read, long_ns);
         }
         let all = waits.finish([0; 7]).read.expect("reads").all;
@@ -380,7 +371,8 @@ mod tests {
     fn what_the_drive_did_not_see_is_the_queue() {
         let mut waits = Waits::default();
         waits.enter(3, 700);
-        waits.leave(3, 1_000);
+        waits.charge(3, Part::Link, 1_000);
+        waits.leave(3);
         waits.request_done(Op::Write, 1_000);
         let write = waits.finish([0; 7]).write.expect("a write").all;
         assert_eq!((write.parts_ns[Part::HostQueue as usize], write.parts_ns[Part::Link as usize]), (700, 300));

@@ -13,14 +13,18 @@
 //! for. A request is charged what its last operation was.
 //!
 //! Nothing is walked: each die has running sums of what it did. They are taken off what an operation is charged when it
-//! begins to wait for the die, and added when it has waited.
+//! begins to wait for the die, and added when it has waited. A die is told when its cells begin and end, and when it
+//! holds the first command and none; the rest follows at the end, because sums are linear:
+//!
+//! ```text
+//! bus = held - cells at work      order = cells at rest - bus
+//! ```
+//! So in running sums [`Wait::Bus`] stands for the time that a command is held, and [`Wait::Order`] for that of rest.
 
 use std::collections::VecDeque;
 
 use ssdlab_core::Slab;
 
-use super::agenda::NEVER;
-use super::die::{Cells, Die, Registers};
 use super::ops::{Kind, NONE, Op, Ops};
 use crate::Cause;
 
@@ -73,92 +77,93 @@ impl Wait {
     };
 
     #[inline]
-    pub(super) fn of(op: &Op) -> Self {
+    fn of(op: &Op) -> Self {
         Self::OF[usize::from(op.kind != Kind::Read)][op.cause as usize]
-    }
-
-    /// What a die is at whose cells do not work.
-    #[inline]
-    pub(super) fn at_rest(die: &Die, ops: &Ops) -> Self {
-        match (&die.cells, &die.registers, &die.suspended) {
-            (Cells::Suspending, _, Some(command)) => Self::of(&ops[command.first]),
-            (Cells::Full(_), ..) | (_, Registers::Moving(_) | Registers::Loaded(_), _) => Self::Bus,
-            (_, _, Some(command)) => Self::of(&ops[command.first]),
-            _ => Self::Order,
-        }
     }
 }
 
-/// Running sums of a die. That of [`Wait::Own`] stays 0: the sums are as many as those of an operation, to be added at once.
+/// Sums by [`Wait`], modulo 2^64, while they run; see above.
+#[derive(Clone, Copy, Debug)]
+struct Sums([u64; WAITS]);
+
+impl Sums {
+    #[inline(always)]
+    fn add(&mut self, wait: Wait, ns: u64) {
+        self.0[wait as usize] = self.0[wait as usize].wrapping_add(ns);
+    }
+
+    #[inline(always)]
+    fn sub(&mut self, wait: Wait, ns: u64) {
+        self.0[wait as usize] = self.0[wait as usize].wrapping_sub(ns);
+    }
+
+    /// What the time went to.
+    #[inline]
+    fn parts(mut self) -> [u64; WAITS] {
+        let [.., held, rest, own] = self.0;
+        let others = self.0[..Wait::Bus as usize].iter().fold(own, |sum, &part| sum.wrapping_add(part));
+        let bus = held.wrapping_sub(others);
+        self.0[Wait::Bus as usize] = bus;
+        self.0[Wait::Order as usize] = rest.wrapping_sub(bus);
+        self.0
+    }
+}
+
+/// What a die does. Its sums are as many as those of an operation, to be added at once; that of [`Wait::Own`] stays 0.
 #[derive(Clone, Copy, Debug)]
 struct Running {
-    sums: [u64; WAITS],
-    state: Wait,
+    /// Of what it is at, less when that began.
+    sums: Sums,
+    /// What the cells work on, also while they interrupt it; else [`Wait::Order`].
+    cells: Wait,
+    is_held: bool,
+    /// The first operation of a command for pages of the host, while the cells work on it; else none.
+    host: u32,
+    /// When they began to.
     since_ns: u64,
 }
 
 impl Running {
+    /// What its sum of the time that it is held lacks.
     #[inline]
-    fn until(&self, now_ns: u64) -> [u64; WAITS] {
-        let mut sums = self.sums;
-        sums[self.state as usize] += now_ns - self.since_ns;
-        sums
+    fn held(&self, now_ns: u64) -> u64 {
+        if self.is_held { now_ns } else { 0 }
+    }
+
+    #[inline]
+    fn turn_to(&mut self, cells: Wait, now_ns: u64) {
+        self.sums.add(self.cells, now_ns);
+        self.sums.sub(cells, now_ns);
+        self.cells = cells;
     }
 }
 
-/// Work of one die on pages that one request asked for: reads and programs.
+/// Work of one die on pages that one request asked for, where these are several: reads and programs.
 #[derive(Clone, Copy, Debug)]
 struct Own {
     /// Operations of the request on the die that have not ended.
     ops: u32,
     sums: [u64; 2],
-    /// Since when the die works on one; [`NEVER`] while it does not.
-    since_ns: u64,
-    state: Wait,
-}
-
-impl Own {
-    #[inline]
-    fn until(&self, now_ns: u64) -> [u64; 2] {
-        let mut sums = self.sums;
-        if self.since_ns != NEVER {
-            sums[self.state as usize] += now_ns - self.since_ns;
-        }
-        sums
-    }
+    /// How far work is counted.
+    until_ns: u64,
 }
 
 /// What an operation of a request was charged for since its emission.
 #[derive(Clone, Copy, Debug)]
 struct Path {
-    /// What its die does for its request.
-    own: u32,
     die: u32,
-    /// While it waits for its die, less where the sums of that stood when it began to, modulo 2^64.
-    charged: [u64; WAITS],
-    /// How far it is charged, while it does not.
-    until_ns: u64,
+    /// What its die does for its request; none while it is the only operation of that on the die.
+    own: u32,
+    /// While it waits for its die, less where the sums of that stood when it began to.
+    charged: Sums,
 }
 
 impl Path {
-    /// From now on it waits for its die, which did so much.
+    /// The die worked for the request so long.
     #[inline]
-    fn wait_for_die(&mut self, die: [u64; WAITS], own: [u64; 2]) {
-        self.charged.iter_mut().zip(die).for_each(|(charged, sum)| *charged = charged.wrapping_sub(sum));
-        for (state, sum) in own.into_iter().enumerate() {
-            self.charged[state] = self.charged[state].wrapping_add(sum);
-            self.charged[Wait::Own as usize] = self.charged[Wait::Own as usize].wrapping_sub(sum);
-        }
-    }
-
-    /// It has waited for its die, which did so much.
-    #[inline]
-    fn waited_for_die(&mut self, die: [u64; WAITS], own: [u64; 2]) {
-        self.charged.iter_mut().zip(die).for_each(|(charged, sum)| *charged = charged.wrapping_add(sum));
-        for (state, sum) in own.into_iter().enumerate() {
-            self.charged[state] = self.charged[state].wrapping_sub(sum);
-            self.charged[Wait::Own as usize] = self.charged[Wait::Own as usize].wrapping_add(sum);
-        }
+    fn worked(&mut self, state: Wait, ns: u64) {
+        self.charged.sub(state, ns);
+        self.charged.add(Wait::Own, ns);
     }
 }
 
@@ -169,7 +174,7 @@ pub(super) struct Waits {
     owns: Slab<Own>,
     /// By the number of the operation.
     paths: Vec<Path>,
-    /// Submissions of requests so far, and the latest that each die is used by, with its work for that.
+    /// Submissions of requests so far; the latest that each die is used by, with its last operation there.
     submissions: u64,
     latest: Vec<(u64, u32)>,
     /// Requests that are done, in order.
@@ -178,8 +183,11 @@ pub(super) struct Waits {
 
 impl Waits {
     pub fn new(dies: usize, now_ns: u64) -> Self {
+        let mut sums = Sums([0; WAITS]);
+        sums.sub(Wait::Order, now_ns);
+        let idle = Running { sums, cells: Wait::Order, is_held: false, host: NONE, since_ns: now_ns };
         Self {
-            dies: vec![Running { sums: [0; WAITS], state: Wait::Order, since_ns: now_ns }; dies],
+            dies: vec![idle; dies],
             owns: Slab::default(),
             paths: Vec::new(),
             submissions: 0,
@@ -196,118 +204,186 @@ impl Waits {
 
     /// An operation that is watched enters the queue of its die.
     pub fn emitted(&mut self, index: u32, die: u32, now_ns: u64) {
-        let own = self.own_of(die);
-        let path = Path { own, die, charged: [0; WAITS], until_ns: 0 };
         if self.paths.len() <= index as usize {
-            self.paths.resize(index as usize + 1, path);
+            self.paths.resize(index as usize + 1, Path { die, own: NONE, charged: Sums([0; WAITS]) });
         }
-        self.paths[index as usize] = path;
-        self.wait_for_die(index, now_ns);
+        let own = self.own_of(die, index);
+        let running = &self.dies[die as usize];
+        let path = &mut self.paths[index as usize];
+        (path.die, path.own) = (die, own);
+        path.charged.0.iter_mut().zip(&running.sums.0).for_each(|(charged, sum)| *charged = sum.wrapping_neg());
+        path.charged.sub(running.cells, now_ns);
+        path.charged.sub(Wait::Bus, running.held(now_ns));
     }
 
+    /// The operations of a request on a die share what that does for the request, from the second on. They are emitted
+    /// before any of them begins.
     #[inline]
-    fn own_of(&mut self, die: u32) -> u32 {
-        let (submission, own) = self.latest[die as usize];
-        if submission == self.submissions {
-            self.owns[own].ops += 1;
-            return own;
+    fn own_of(&mut self, die: u32, index: u32) -> u32 {
+        let (submission, before) = std::mem::replace(&mut self.latest[die as usize], (self.submissions, index));
+        if submission != self.submissions {
+            return NONE;
         }
-        let own = self.owns.insert(Own { ops: 1, sums: [0; 2], since_ns: NEVER, state: Wait::HostReads });
-        self.latest[die as usize] = (self.submissions, own);
-        own
+        let own = &mut self.paths[before as usize].own;
+        if *own == NONE {
+            *own = self.owns.insert(Own { ops: 1, sums: [0; 2], until_ns: 0 });
+        }
+        self.owns[*own].ops += 1;
+        *own
     }
 
-    /// A die is at this, as before or from now on.
+    /// A die holds a command, the first.
     #[inline]
-    pub fn is_at(&mut self, number: u32, state: Wait, now_ns: u64) {
-        let running = &mut self.dies[number as usize];
-        if state != running.state {
-            running.sums[running.state as usize] += now_ns - running.since_ns;
-            (running.since_ns, running.state) = (now_ns, state);
+    pub fn holds(&mut self, number: u32, now_ns: u64) {
+        let die = &mut self.dies[number as usize];
+        die.sums.sub(Wait::Bus, now_ns);
+        die.is_held = true;
+    }
+
+    /// It holds none any more.
+    #[inline]
+    pub fn is_free(&mut self, number: u32, now_ns: u64) {
+        let die = &mut self.dies[number as usize];
+        die.sums.add(Wait::Bus, now_ns);
+        die.is_held = false;
+    }
+
+    /// The cells begin or resume work on a command.
+    #[inline]
+    pub fn cells_begin(&mut self, number: u32, first: u32, ops: &Ops, now_ns: u64) {
+        let die = &mut self.dies[number as usize];
+        let op = &ops[first];
+        die.turn_to(Wait::of(op), now_ns);
+        if op.cause == Cause::Host {
+            (die.host, die.since_ns) = (first, now_ns);
         }
     }
 
-    /// The cells begin or resume work on a command for pages of the host.
+    /// They interrupt it.
     #[inline]
-    pub fn begin_own(&mut self, first: u32, ops: &Ops, now_ns: u64) {
-        let state = Wait::of(&ops[first]);
-        self.each_own(first, ops, |own| (own.since_ns, own.state) = (now_ns, state));
-    }
-
-    /// They end or interrupt it.
-    #[inline]
-    pub fn end_own(&mut self, first: u32, ops: &Ops, now_ns: u64) {
-        self.each_own(first, ops, |own| {
-            own.sums = own.until(now_ns);
-            own.since_ns = NEVER;
-        });
-    }
-
-    /// What a die does for the requests of the operations of a command that have its cause.
-    #[inline]
-    fn each_own(&mut self, first: u32, ops: &Ops, act: impl Fn(&mut Own)) {
-        let mut index = first;
+    pub fn cells_interrupt(&mut self, number: u32, ops: &Ops, now_ns: u64) {
+        let die = &mut self.dies[number as usize];
+        if die.host == NONE {
+            return;
+        }
+        let mut index = std::mem::replace(&mut die.host, NONE);
+        let (state, worked_ns) = (die.cells, now_ns - die.since_ns);
         while index != NONE {
             let op = &ops[index];
-            if op.watched && op.cause == ops[first].cause {
-                act(&mut self.owns[self.paths[index as usize].own]);
+            if op.watched && op.cause == Cause::Host {
+                let path = &mut self.paths[index as usize];
+                if path.own == NONE {
+                    path.worked(state, worked_ns);
+                } else if let own = &mut self.owns[path.own]
+                    && own.until_ns != now_ns
+                {
+                    own.sums[state as usize] += worked_ns;
+                    own.until_ns = now_ns;
+                }
             }
             index = op.next;
         }
     }
 
-    /// Charges an operation for what its die did; from here on its data is on the bus, or it ends.
+    /// They end it.
     #[inline]
-    pub fn charge_die(&mut self, index: u32, now_ns: u64) {
-        let path = &mut self.paths[index as usize];
-        path.waited_for_die(self.dies[path.die as usize].until(now_ns), self.owns[path.own].until(now_ns));
-        path.until_ns = now_ns;
+    pub fn cells_end(&mut self, number: u32, ops: &Ops, now_ns: u64) {
+        self.cells_interrupt(number, ops, now_ns);
+        self.dies[number as usize].turn_to(Wait::Order, now_ns);
     }
 
-    /// Charges an operation whose data waited for the bus or was on it, and ends.
-    #[inline]
-    pub fn charge_bus(&mut self, index: u32, now_ns: u64) {
-        let path = &mut self.paths[index as usize];
-        path.charged[Wait::Bus as usize] += now_ns - path.until_ns;
-        path.until_ns = now_ns;
+    /// What a die did so far for a request: reads and programs.
+    fn own(&self, die: &Running, own: u32, ops: &Ops, now_ns: u64) -> [u64; 2] {
+        let mut sums = self.owns[own].sums;
+        let mut index = die.host;
+        while index != NONE {
+            let op = &ops[index];
+            if op.watched && op.cause == Cause::Host && self.paths[index as usize].own == own {
+                sums[die.cells as usize] += now_ns - die.since_ns;
+                break;
+            }
+            index = op.next;
+        }
+        sums
     }
 
-    /// Charges one whose data is in the registers and waits for the cells now.
+    /// Adds what a die did so far to what an operation is charged, or takes it off.
+    #[inline(always)]
+    fn count_die(&mut self, index: u32, ops: &Ops, now_ns: u64, count: impl Fn(u64, u64) -> u64) {
+        let Path { die, own, .. } = self.paths[index as usize];
+        let die = &self.dies[die as usize];
+        let worked = (own != NONE).then(|| self.own(die, own, ops, now_ns));
+        let charged = &mut self.paths[index as usize].charged.0;
+        charged.iter_mut().zip(die.sums.0).for_each(|(charged, sum)| *charged = count(*charged, sum));
+        let mut count_at = |wait: Wait, ns| charged[wait as usize] = count(charged[wait as usize], ns);
+        count_at(die.cells, now_ns);
+        count_at(Wait::Bus, die.held(now_ns));
+        for (state, worked_ns) in [Wait::HostReads, Wait::HostWrites].into_iter().zip(worked.into_iter().flatten()) {
+            count_at(state, worked_ns.wrapping_neg());
+            count_at(Wait::Own, worked_ns);
+        }
+    }
+
+    /// Charges an operation that ends for what its die did.
     #[inline]
-    pub fn loaded(&mut self, index: u32, now_ns: u64) {
-        self.charge_bus(index, now_ns);
-        self.wait_for_die(index, now_ns);
+    pub fn charge_die(&mut self, index: u32, ops: &Ops, now_ns: u64) {
+        self.count_die(index, ops, now_ns, u64::wrapping_add);
     }
 
     /// From now on the operation waits for its die.
     #[inline]
-    fn wait_for_die(&mut self, index: u32, now_ns: u64) {
-        let path = &mut self.paths[index as usize];
-        path.wait_for_die(self.dies[path.die as usize].until(now_ns), self.owns[path.own].until(now_ns));
+    fn wait_for_die(&mut self, index: u32, ops: &Ops, now_ns: u64) {
+        self.count_die(index, ops, now_ns, u64::wrapping_sub);
+    }
+
+    /// From now on its data waits for the bus or is on it.
+    #[inline]
+    pub fn wait_for_bus(&mut self, index: u32, ops: &Ops, now_ns: u64) {
+        self.charge_die(index, ops, now_ns);
+        let charged = &mut self.paths[index as usize].charged;
+        charged.sub(Wait::Bus, now_ns);
+        charged.sub(Wait::Order, now_ns);
+    }
+
+    /// Charges one whose data was on the bus, and ends.
+    #[inline]
+    pub fn charge_bus(&mut self, index: u32, now_ns: u64) {
+        let charged = &mut self.paths[index as usize].charged;
+        charged.add(Wait::Bus, now_ns);
+        charged.add(Wait::Order, now_ns);
+    }
+
+    /// Charges one whose data is in the registers and waits for the cells now.
+    #[inline]
+    pub fn loaded(&mut self, index: u32, ops: &Ops, now_ns: u64) {
+        self.charge_bus(index, now_ns);
+        self.wait_for_die(index, ops, now_ns);
     }
 
     /// An operation takes over what one of the same request, which has just ended, was charged for.
-    pub fn inherit(&mut self, from: u32, to: u32, now_ns: u64) {
-        let charged = self.paths[from as usize].charged;
-        self.paths[to as usize].charged = charged;
-        self.wait_for_die(to, now_ns);
+    pub fn inherit(&mut self, from: u32, to: u32, ops: &Ops, now_ns: u64) {
+        self.paths[to as usize].charged = self.paths[from as usize].charged;
+        self.wait_for_die(to, ops, now_ns);
     }
 
     /// An operation has ended, and with it its job or not.
     #[inline]
     pub fn ended(&mut self, index: u32, job_done: bool) {
         let path = &self.paths[index as usize];
-        let own = &mut self.owns[path.own];
-        own.ops -= 1;
-        if own.ops == 0 {
-            self.owns.remove(path.own);
+        if path.own != NONE {
+            let own = &mut self.owns[path.own];
+            own.ops -= 1;
+            if own.ops == 0 {
+                self.owns.remove(path.own);
+            }
         }
         if job_done {
-            self.done.push_back(path.charged);
+            self.done.push_back(path.charged.parts());
         }
     }
 
     /// What the next of the requests that are done was charged for.
+    #[inline]
     pub fn take_done(&mut self) -> Option<[u64; WAITS]> {
         self.done.pop_front()
     }
@@ -316,7 +392,10 @@ impl Waits {
     pub fn dies(&self, now_ns: u64) -> DieTime {
         let mut sums = [0; STATES];
         for die in &self.dies {
-            sums.iter_mut().zip(die.until(now_ns)).for_each(|(sum, more)| *sum += more);
+            let mut so_far = die.sums;
+            so_far.add(die.cells, now_ns);
+            so_far.add(Wait::Bus, die.held(now_ns));
+            sums.iter_mut().zip(so_far.parts()).for_each(|(sum, more)| *sum += more);
         }
         sums
     }

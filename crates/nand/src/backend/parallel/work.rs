@@ -4,9 +4,8 @@ use super::agenda::NEVER;
 use super::die::{Cells, Command, Registers};
 use super::ops::{Kind, NONE, Op};
 use super::scheduler::Class;
-use super::waits::Wait;
 use super::{Done, ParallelFlash};
-use crate::{Cause, Interruption, Suspend};
+use crate::{Interruption, Suspend};
 
 impl ParallelFlash {
     /// Lets every die that was woken begin an operation.
@@ -63,18 +62,9 @@ impl ParallelFlash {
         if die.held_since_ns != NEVER && die.is_empty() {
             self.held_ns += self.now_ns - die.held_since_ns;
             die.held_since_ns = NEVER;
-        }
-        self.watch_die(number);
-    }
-
-    /// A die may be at something else now; that its cells work, [`Self::watch_begin`] has said.
-    #[inline]
-    fn watch_die(&mut self, number: u32) {
-        if let Some(waits) = &mut self.waits
-            && let die = &self.dies[number as usize]
-            && !matches!(die.cells, Cells::Busy(_))
-        {
-            waits.is_at(number, Wait::at_rest(die, &self.ops), self.now_ns);
+            if let Some(waits) = &mut self.waits {
+                waits.is_free(number, self.now_ns);
+            }
         }
     }
 
@@ -82,21 +72,7 @@ impl ParallelFlash {
     #[inline]
     fn watch_begin(&mut self, number: u32, command: &Command) {
         if let Some(waits) = &mut self.waits {
-            let first = &self.ops[command.first];
-            waits.is_at(number, Wait::of(first), self.now_ns);
-            if first.cause == Cause::Host {
-                waits.begin_own(command.first, &self.ops, self.now_ns);
-            }
-        }
-    }
-
-    /// They end or interrupt it.
-    #[inline]
-    fn watch_end(&mut self, command: &Command) {
-        if let Some(waits) = &mut self.waits
-            && self.ops[command.first].cause == Cause::Host
-        {
-            waits.end_own(command.first, &self.ops, self.now_ns);
+            waits.cells_begin(number, command.first, &self.ops, self.now_ns);
         }
     }
 
@@ -174,7 +150,9 @@ impl ParallelFlash {
             return false;
         }
         self.record_cells(number, &command);
-        self.watch_end(&command);
+        if let Some(waits) = &mut self.waits {
+            waits.cells_interrupt(number, &self.ops, self.now_ns);
+        }
         command.suspensions += 1;
         command.ends_ns = left_ns;
         self.agenda.set(number as usize, self.now_ns + time.0);
@@ -220,6 +198,9 @@ impl ParallelFlash {
         let die = &mut self.dies[number as usize];
         if die.held_since_ns == NEVER {
             die.held_since_ns = self.now_ns;
+            if let Some(waits) = &mut self.waits {
+                waits.holds(number, self.now_ns);
+            }
         }
         match self.ops[first].kind {
             Kind::Program => self.transfer(number, command),
@@ -240,8 +221,7 @@ impl ParallelFlash {
             && watched
             && kind == Kind::Program
         {
-            // From here on its data waits for the bus.
-            waits.charge_die(index, self.now_ns);
+            waits.wait_for_bus(index, &self.ops, self.now_ns);
         }
     }
 
@@ -340,7 +320,7 @@ impl ParallelFlash {
             let mut index = command.first;
             while index != NONE {
                 if self.ops[index].watched {
-                    waits.loaded(index, self.now_ns);
+                    waits.loaded(index, &self.ops, self.now_ns);
                 }
                 index = self.ops[index].next;
             }
@@ -354,14 +334,15 @@ impl ParallelFlash {
             Cells::Suspending => {}
             Cells::Busy(command) => {
                 self.record_cells(resource, &command);
-                self.watch_end(&command);
+                if let Some(waits) = &mut self.waits {
+                    waits.cells_end(resource, &self.ops, self.now_ns);
+                }
                 if command.reads {
                     self.pass(command);
                     if matches!(self.dies[resource as usize].registers, Registers::Free) {
                         self.transfer(resource, command);
                         if !self.commands.cache_read {
                             // Nothing can begin before the data has left.
-                            self.watch_die(resource);
                             return;
                         }
                     } else {
@@ -394,8 +375,7 @@ impl ParallelFlash {
             if let Some(waits) = &mut self.waits
                 && self.ops[index].watched
             {
-                // From here on its data waits for the bus.
-                waits.charge_die(index, self.now_ns);
+                waits.wait_for_bus(index, &self.ops, self.now_ns);
             }
             self.ops[index].passed = true;
             let behind = std::mem::replace(&mut self.ops[index].behind, NONE);
@@ -457,7 +437,7 @@ impl ParallelFlash {
             && self.ops[waiter].watched
             && self.ops[ended].job == self.ops[waiter].job
         {
-            waits.inherit(ended, waiter, self.now_ns);
+            waits.inherit(ended, waiter, &self.ops, self.now_ns);
         }
         self.release(waiter);
     }
@@ -471,7 +451,7 @@ impl ParallelFlash {
         {
             match kind {
                 Kind::Read => waits.charge_bus(index, self.now_ns),
-                Kind::Program | Kind::Erase | Kind::Copyback => waits.charge_die(index, self.now_ns),
+                Kind::Program | Kind::Erase | Kind::Copyback => waits.charge_die(index, &self.ops, self.now_ns),
             }
         }
         for block in [block, from_block] {
