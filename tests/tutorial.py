@@ -17,9 +17,23 @@ CELL_SECONDS = 600
 FIRST = """\
 %cd -q ..
 import os
+import subprocess
+
 os.environ["COLUMNS"] = "100"
+os.environ.pop("FORCE_COLOR", None)
+
+
+def system(command):
+    done = subprocess.run(command, shell=True, capture_output=True, text=True)
+    print(done.stdout + (done.stderr if done.returncode else ""), end="")
+
+
+get_ipython().system = system
 """
-"""The notebook lies in `docs`, and its commands are those of somebody above; output is as wide as in the document."""
+"""The notebook lies in `docs`, and its commands are those of somebody above; their output is that of the document.
+
+Of itself a notebook gives them a terminal, on which they show colours, progress, and tables in parts.
+"""
 COMMAND = re.compile(r"^\$ ((?:.*\\\n)*.*)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)
 """A command of a console, and what it prints."""
 
