@@ -22,7 +22,13 @@ pub(super) struct Command {
     pub transfer: u32,
     /// Whether it is a read.
     pub reads: bool,
-    /// When the cells last began or resumed work on it.
+}
+
+/// What cells do, or were interrupted in.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Work {
+    pub command: Command,
+    /// When the cells last began or resumed it.
     pub began_ns: u64,
     /// When they end it; while it is suspended, the work that remains.
     pub ends_ns: u64,
@@ -34,7 +40,7 @@ pub(super) struct Command {
 pub(super) enum Cells {
     Idle,
     /// At work on a command.
-    Busy(Command),
+    Busy(Work),
     /// Done reading, while the registers still hold the page before (cache read).
     Full(Command),
     /// On the way from a longer operation to reading.
@@ -57,7 +63,7 @@ pub(super) struct Die {
     ready: [Ready; CLASSES],
     pub cells: Cells,
     pub registers: Registers,
-    pub suspended: Option<Command>,
+    pub suspended: Option<Work>,
     /// Operations emitted so far.
     pub emitted: u64,
     /// Operations begun so far.

@@ -1,7 +1,7 @@
 //! What dies and channels do, event by event.
 
 use super::agenda::NEVER;
-use super::die::{Cells, Command, Registers};
+use super::die::{Cells, Command, Registers, Work};
 use super::ops::{Kind, NONE, Op};
 use super::scheduler::Class;
 use super::{Done, ParallelFlash};
@@ -50,8 +50,9 @@ impl ParallelFlash {
                         break;
                     }
                 }
-                (&Cells::Busy(command), Registers::Free) => {
-                    if !self.suspend(number, command) && !self.begin_cached_program(number, command) {
+                (Cells::Busy(work), Registers::Free) => {
+                    let first = work.command.first;
+                    if !self.suspend(number, first) && !self.begin_cached_program(number, first) {
                         break;
                     }
                 }
@@ -70,9 +71,9 @@ impl ParallelFlash {
 
     /// The cells begin or resume work on a command.
     #[inline]
-    fn watch_begin(&mut self, number: u32, command: &Command) {
+    fn watch_begin(&mut self, number: u32, first: u32) {
         if let Some(waits) = &mut self.waits {
-            waits.cells_begin(number, command.first, &self.ops, self.now_ns);
+            waits.cells_begin(number, first, &self.ops, self.now_ns);
         }
     }
 
@@ -80,18 +81,18 @@ impl ParallelFlash {
     #[inline]
     fn begin_any(&mut self, number: u32) -> bool {
         let die = &self.dies[number as usize];
-        if let Some(mut command) = die.suspended {
+        if let Some(mut work) = die.suspended {
             // It serves the read that it was suspended for, then resumes.
             if self.picked(number) == Some(Class::HostRead) {
                 self.begin(number, Class::HostRead);
             } else {
-                command.began_ns = self.now_ns;
-                command.ends_ns += self.now_ns;
-                self.agenda.set(number as usize, command.ends_ns);
-                self.watch_begin(number, &command);
+                work.began_ns = self.now_ns;
+                work.ends_ns += self.now_ns;
+                self.agenda.set(number as usize, work.ends_ns);
+                self.watch_begin(number, work.command.first);
                 let die = &mut self.dies[number as usize];
                 die.suspended = None;
-                die.cells = Cells::Busy(command);
+                die.cells = Cells::Busy(work);
             }
             return true;
         }
@@ -122,13 +123,13 @@ impl ParallelFlash {
     }
 
     /// While the page before it in the same block is programmed.
-    fn begin_cached_program(&mut self, number: u32, programmed: Command) -> bool {
+    fn begin_cached_program(&mut self, number: u32, programmed: u32) -> bool {
         let die = &self.dies[number as usize];
-        if !self.commands.cache_program || self.ops[programmed.first].kind != Kind::Program {
+        if !self.commands.cache_program || self.ops[programmed].kind != Kind::Program {
             return false;
         }
         let Some(class) = self.picked(number) else { return false };
-        let (next, before) = (&self.ops[die.first_ready(class as usize)], &self.ops[programmed.first]);
+        let (next, before) = (&self.ops[die.first_ready(class as usize)], &self.ops[programmed]);
         if next.kind != Kind::Program || next.block != before.block {
             return false;
         }
@@ -138,26 +139,29 @@ impl ParallelFlash {
 
     /// Interrupts a longer operation for a read of the host, if that is next.
     #[inline]
-    fn suspend(&mut self, number: u32, mut command: Command) -> bool {
-        let kind = self.ops[command.first].kind;
+    fn suspend(&mut self, number: u32, first: u32) -> bool {
+        let kind = self.ops[first].kind;
         let Interruption { time, limit } = match (self.commands.suspend, kind) {
             (Suspend::Erase(it), Kind::Erase) | (Suspend::EraseAndProgram(it), Kind::Erase | Kind::Program) => it,
             _ => return false,
         };
-        let left_ns = command.ends_ns - self.now_ns;
+        let Cells::Busy(mut work) = self.dies[number as usize].cells else {
+            unreachable!("cells are suspended at work")
+        };
+        let left_ns = work.ends_ns - self.now_ns;
         // One that would be done by then anyway is left to end.
-        if command.suspensions >= limit || left_ns <= time.0 || self.picked(number) != Some(Class::HostRead) {
+        if work.suspensions >= limit || left_ns <= time.0 || self.picked(number) != Some(Class::HostRead) {
             return false;
         }
-        self.record_cells(number, &command);
+        self.record_cells(number, &work);
         if let Some(waits) = &mut self.waits {
             waits.cells_interrupt(number, &self.ops, self.now_ns);
         }
-        command.suspensions += 1;
-        command.ends_ns = left_ns;
+        work.suspensions += 1;
+        work.ends_ns = left_ns;
         self.agenda.set(number as usize, self.now_ns + time.0);
         let die = &mut self.dies[number as usize];
-        die.suspended = Some(command);
+        die.suspended = Some(work);
         die.cells = Cells::Suspending;
         self.record.suspensions += 1;
         true
@@ -177,24 +181,25 @@ impl ParallelFlash {
                 if candidate == NONE {
                     break;
                 }
-                let (op, head) = (self.ops[candidate], self.ops[first]);
+                let (op, head) = (&self.ops[candidate], &self.ops[first]);
+                let (plane, next) = (1_u64 << op.plane, op.next);
                 let fits = op.kind == head.kind
-                    && planes & (1 << op.plane) == 0
+                    && planes & plane == 0
                     && (op.page == head.page || op.kind == Kind::Erase)
                     && (!self.scheduler.in_order || op.number == self.dies[number as usize].begun);
                 if fits {
                     self.take(number, candidate);
                     self.ops[last].next = candidate;
-                    planes |= 1 << op.plane;
+                    planes |= plane;
                     last = candidate;
                 } else if self.scheduler.in_order {
                     break;
                 }
-                candidate = op.next;
+                candidate = next;
             }
         }
         let reads = self.ops[first].kind == Kind::Read;
-        let command = Command { first, transfer: first, reads, began_ns: 0, ends_ns: 0, suspensions: 0 };
+        let command = Command { first, transfer: first, reads };
         let die = &mut self.dies[number as usize];
         if die.held_since_ns == NEVER {
             die.held_since_ns = self.now_ns;
@@ -226,7 +231,7 @@ impl ParallelFlash {
     }
 
     /// Puts the cells to work.
-    fn work(&mut self, number: u32, mut command: Command) {
+    fn work(&mut self, number: u32, command: Command) {
         let op = &self.ops[command.first];
         let kind = op.kind;
         let duration_ns = match op.kind {
@@ -237,11 +242,10 @@ impl ParallelFlash {
                 self.timing.read.of_page(op.from_page.into()).0 + self.timing.program.of_page(op.page.into()).0
             }
         };
-        command.began_ns = self.now_ns;
-        command.ends_ns = self.now_ns + duration_ns;
-        self.agenda.set(number as usize, command.ends_ns);
-        self.dies[number as usize].cells = Cells::Busy(command);
-        self.watch_begin(number, &command);
+        let ends_ns = self.now_ns + duration_ns;
+        self.agenda.set(number as usize, ends_ns);
+        self.dies[number as usize].cells = Cells::Busy(Work { command, began_ns: self.now_ns, ends_ns, suspensions: 0 });
+        self.watch_begin(number, command.first);
         if let Some(witness) = &mut self.witness {
             let mut index = command.first;
             while index != NONE {
@@ -332,8 +336,9 @@ impl ParallelFlash {
         let die = &mut self.dies[resource as usize];
         match std::mem::replace(&mut die.cells, Cells::Idle) {
             Cells::Suspending => {}
-            Cells::Busy(command) => {
-                self.record_cells(resource, &command);
+            Cells::Busy(work) => {
+                let command = work.command;
+                self.record_cells(resource, &work);
                 if let Some(waits) = &mut self.waits {
                     waits.cells_end(resource, &self.ops, self.now_ns);
                 }
@@ -387,13 +392,13 @@ impl ParallelFlash {
     }
 
     #[inline]
-    fn record_cells(&mut self, number: u32, command: &Command) {
-        let first = &self.ops[command.first];
-        self.record.cells(number, command.began_ns, self.now_ns, first, first.next != NONE);
+    fn record_cells(&mut self, number: u32, work: &Work) {
+        let first = &self.ops[work.command.first];
+        self.record.cells(number, work.began_ns, self.now_ns, first, first.next != NONE);
         if self.record.keeps_segments() {
-            let mut index = command.first;
+            let mut index = work.command.first;
             while index != NONE {
-                self.record.segment(number, command.began_ns, self.now_ns, (index, &self.ops[index]));
+                self.record.segment(number, work.began_ns, self.now_ns, (index, &self.ops[index]));
                 index = self.ops[index].next;
             }
         }
@@ -402,8 +407,8 @@ impl ParallelFlash {
     /// Records what cells and buses are in the middle of, at the end of a run.
     pub fn record_unfinished(&mut self) {
         for number in 0..self.dies.len() {
-            if let Cells::Busy(command) = self.dies[number].cells {
-                self.record_cells(number as u32, &command);
+            if let Cells::Busy(work) = self.dies[number].cells {
+                self.record_cells(number as u32, &work);
             }
         }
         for (number, channel) in self.channels.iter().enumerate() {

@@ -114,7 +114,7 @@ impl World {
             let die = &self.flash.dies[die as usize];
             let mut held = Held::default();
             match die.cells {
-                Cells::Busy(command) => held.cells = all(command),
+                Cells::Busy(work) => held.cells = all(work.command),
                 Cells::Full(command) => held.on_bus = all(command),
                 Cells::Suspending => held.suspending = true,
                 Cells::Idle => {}
@@ -126,7 +126,7 @@ impl World {
                 Registers::Loaded(command) => held.loaded = all(command),
                 Registers::Free => {}
             }
-            held.interrupted = die.suspended.map(all).unwrap_or_default();
+            held.interrupted = die.suspended.map(|work| all(work.command)).unwrap_or_default();
             held
         };
         (0..self.dies).map(of_die).collect()
