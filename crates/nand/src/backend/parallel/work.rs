@@ -244,7 +244,8 @@ impl ParallelFlash {
         };
         let ends_ns = self.now_ns + duration_ns;
         self.agenda.set(number as usize, ends_ns);
-        self.dies[number as usize].cells = Cells::Busy(Work { command, began_ns: self.now_ns, ends_ns, suspensions: 0 });
+        self.dies[number as usize].cells =
+            Cells::Busy(Work { command, began_ns: self.now_ns, ends_ns, suspensions: 0 });
         self.watch_begin(number, command.first);
         if let Some(witness) = &mut self.witness {
             let mut index = command.first;
