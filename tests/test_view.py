@@ -137,7 +137,12 @@ def test_operations_are_read_once_for_each_time_that_a_run_is_saved(
     shutil.copytree(recorded, tmp_path, dirs_exist_ok=True)
     reads: list[Path] = []
     load = Result.load
-    monkeypatch.setattr(Result, "load", lambda path: reads.append(path) or load(path))
+
+    def counted(path: Path) -> Result:
+        reads.append(path)
+        return load(path)
+
+    monkeypatch.setattr(Result, "load", counted)
     with LocalServer(tmp_path / "report.html") as server:
         kept = [server.operations(first) for first in (0, 2_000, 0, 999_999)]
         assert len(reads) == 1 and kept[0] == kept[2] != kept[1]

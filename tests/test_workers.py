@@ -110,6 +110,25 @@ def test_a_study_that_is_being_written_is_locked(tmp_path: Path, cli: Cli) -> No
     assert ssdlab.sweep(AXES, BASE, out=tmp_path / "s").table.equals(ssdlab.sweep(AXES, BASE).table)
 
 
+LEFT = """
+import os, sys, time
+from ssdlab.study.store.folder import _locked
+from pathlib import Path
+_locked(Path(sys.argv[1]))
+if os.fork() == 0:
+    time.sleep(0.3)
+os._exit(0)
+"""
+
+
+def test_a_lock_that_a_killed_writer_left_to_a_child_is_waited_for(tmp_path: Path) -> None:
+    """As a process that is killed between beginning another and that one's first instruction does."""
+    folder = tmp_path / "s"
+    whole = ssdlab.sweep(AXES, BASE, out=folder).table
+    subprocess.run([sys.executable, "-c", LEFT, str(folder)], check=True)
+    assert ssdlab.sweep(AXES, BASE, out=folder).table.equals(whole)
+
+
 DYING = """
 import os, sys
 from pathlib import Path

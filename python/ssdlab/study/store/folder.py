@@ -4,6 +4,7 @@ import fcntl
 import json
 import os
 import socket
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -195,14 +196,39 @@ def _to_disk(path: Path) -> None:
 def _locked(folder: Path) -> int:
     """The lock, which the system lets go of when this process ends in whatever way."""
     lock = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o666)
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        holder = os.read(lock, 200).decode(errors="replace").strip() or "another process"
-        os.close(lock)
-        raise ConfigError(
-            f"{text.path(folder)}: is being written by {holder}; wait for it, or name another folder"
-        ) from None
+    # A process that was killed while it began another has left it the lock, until that one runs.
+    patience = time.monotonic() + 10
+    while True:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            break
+        except BlockingIOError:
+            holder = os.pread(lock, 200, 0).decode(errors="replace").strip()
+            if not _has_ended(holder) or time.monotonic() > patience:
+                os.close(lock)
+                raise ConfigError(
+                    f"{text.path(folder)}: is being written by {holder or 'another process'}; wait for it, or name "
+                    "another folder"
+                ) from None
+            time.sleep(0.01)
     os.ftruncate(lock, 0)
-    os.write(lock, f"process {os.getpid()} on {socket.gethostname()}\n".encode())
+    os.pwrite(lock, _holder(os.getpid()).encode(), 0)
     return lock
+
+
+def _holder(process: int) -> str:
+    return f"process {process} on {socket.gethostname()}"
+
+
+def _has_ended(holder: str) -> bool:
+    """Whether it is a process of this machine, and is no more."""
+    number = holder.split(" ")[1:2]
+    if not number or not number[0].isdecimal() or holder != _holder(int(number[0])):
+        return False
+    try:
+        os.kill(int(number[0]), 0)
+    except ProcessLookupError:
+        return True
+    except (OSError, OverflowError):
+        pass
+    return False
