@@ -1,7 +1,5 @@
 //! Drives in time: how many requests, flash operations and events are simulated each second.
 
-use std::time::Instant;
-
 use ssdlab_core::{Nanos, Ppn, Rng};
 use ssdlab_ftl::gc;
 use ssdlab_ftl::map::ram;
@@ -17,7 +15,7 @@ use ssdlab_sim::{
 };
 use ssdlab_trace::{Arrival, Generator, Pattern, Workload};
 
-use crate::{Clocked, Scale, machine};
+use crate::{Clocked, Scale, machine, settings_of};
 
 const PAGE_BYTES: u32 = 4096;
 const PAGES_PER_BLOCK: u32 = 256;
@@ -79,7 +77,7 @@ pub(crate) fn setup(capacity_bytes: u64, depth: u32, overwrite: Overwrite) -> Se
     }
 }
 
-/// Seconds of preparing and of replaying, and the figures.
+/// Processor seconds of preparing and of replaying, and the figures.
 pub(crate) fn timed(setup: &Setup, requests: u64, reads: f64) -> (f64, f64, Summary) {
     let workload = Workload {
         pattern: Pattern::Uniform,
@@ -93,10 +91,10 @@ pub(crate) fn timed(setup: &Setup, requests: u64, reads: f64) -> (f64, f64, Summ
     };
     let mut source = Generator::new(&workload).expect("the workload is valid");
     let mut clocked = Clocked { began: None };
-    let start = Instant::now();
+    let start = machine::processor_seconds();
     let outcome = run(setup, &mut source, &mut clocked).expect("the drive is valid");
-    let seconds = clocked.began.expect("there was a warm-up").elapsed().as_secs_f64();
-    (start.elapsed().as_secs_f64() - seconds, seconds, outcome.summary)
+    let seconds = clocked.seconds();
+    (machine::processor_seconds() - start - seconds, seconds, outcome.summary)
 }
 
 /// Events per second of processor time of the flash array alone: random reads of programmed pages, `depth` under way at any time.
@@ -169,12 +167,15 @@ pub fn report(scale: Scale) {
     println!("\nWhat it costs to find out what requests wait for, on a drive of 1 GiB.\n");
     println!("| requests | depth | ns/request | of these for what it waits for | share | result |");
     println!("|---|---|---|---|---|---|");
-    for (label, depth, reads, overwrite) in [
-        ("writes, steady state", 64, 0.0, steady),
-        ("reads", 64, 1.0, Overwrite::None),
-        ("70 % reads, steady state", 64, 0.7, steady),
+    let default = ["device.capacity=1GiB", "host.replay.closed.queue_depth=64"].map(String::from);
+    let default = settings_of("small-nvme", &default).expect("a sound benchmark").setup;
+    let default = Setup { warmup_requests: 4096, ..default };
+    for (label, depth, reads, off) in [
+        ("writes, steady state", 64, 0.0, setup(1 << 30, 64, steady)),
+        ("reads", 64, 1.0, setup(1 << 30, 64, Overwrite::None)),
+        ("70 % reads, steady state", 64, 0.7, setup(1 << 30, 64, steady)),
+        ("70 % reads, steady state, default drive", 64, 0.7, default),
     ] {
-        let off = setup(1 << 30, depth, overwrite);
         let on = Setup { watch_waits: true, ..off };
         let (mut least, mut hash) = ([f64::INFINITY; 2], 0);
         for _ in 0..ROUNDS {

@@ -33,14 +33,22 @@ pub enum Scale {
 
 /// Notes when measuring began.
 pub(crate) struct Clocked {
-    pub began: Option<Instant>,
+    /// In processor seconds, which neighbours disturb less.
+    pub began: Option<f64>,
+}
+
+impl Clocked {
+    /// Processor seconds since the warm-up ended.
+    pub fn seconds(&self) -> f64 {
+        machine::processor_seconds() - self.began.expect("there was a warm-up")
+    }
 }
 
 impl Monitor for Clocked {
     fn report(&mut self, status: &Status) -> Control {
         // The last look before measuring is the end of the warm-up.
         if status.phase == Phase::Warmup {
-            self.began = Some(Instant::now());
+            self.began = Some(machine::processor_seconds());
         }
         Control::Continue
     }
@@ -48,8 +56,13 @@ impl Monitor for Clocked {
 
 /// One chip with these settings.
 fn settings(sets: &[String]) -> Result<Settings, ConfigError> {
+    settings_of("tlc-chip", sets)
+}
+
+/// A preset with these settings.
+fn settings_of(preset: &str, sets: &[String]) -> Result<Settings, ConfigError> {
     let sets: Vec<_> = sets.iter().map(|set| Layer { origin: "--set".into(), text: set.clone() }).collect();
-    Config::resolve(Some("tlc-chip"), &[], &sets)?.settings(None)
+    Config::resolve(Some(preset), &[], &sets)?.settings(None)
 }
 
 /// Seconds of the measured phase of the workload configured by `sets`, which has a warm-up, and the summary.
@@ -58,7 +71,7 @@ fn measured(sets: &[String]) -> (f64, Summary) {
     let mut source = Generator::new(&settings.workload).expect("the workload is valid");
     let mut clocked = Clocked { began: None };
     let outcome = ssdlab_sim::run(&settings.setup, &mut source, &mut clocked).expect("the device is valid");
-    (clocked.began.expect("there was a warm-up").elapsed().as_secs_f64(), outcome.summary)
+    (clocked.seconds(), outcome.summary)
 }
 
 /// Seconds that the workload configured by `sets` takes when called from Rust, and its flash programs.

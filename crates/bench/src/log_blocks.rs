@@ -1,7 +1,5 @@
 //! Untimed log-block FTLs: random and interleaved sequential overwrites against a bare loop that merges blocks.
 
-use std::time::Instant;
-
 use ssdlab_core::{HugeVec, Rng};
 
 use ssdlab_ftl::choice::LOG_FTLS;
@@ -18,7 +16,7 @@ fn bare_merges(pages: u32, merges: u64) -> f64 {
     let mut data: Vec<u32> = (0..blocks).collect();
     let mut spare = blocks;
     let mut rng = Rng::named(1, "merges");
-    let began = Instant::now();
+    let began = machine::processor_seconds();
     for _ in 0..merges {
         let block = rng.below(u64::from(blocks)) as u32;
         let (from, to) = (block * PAGES_PER_BLOCK, spare * PAGES_PER_BLOCK);
@@ -29,7 +27,7 @@ fn bare_merges(pages: u32, merges: u64) -> f64 {
         std::mem::swap(&mut data[block as usize], &mut spare);
     }
     std::hint::black_box((&l2p[0], &p2l[0]));
-    (merges * u64::from(PAGES_PER_BLOCK)) as f64 / began.elapsed().as_secs_f64()
+    (merges * u64::from(PAGES_PER_BLOCK)) as f64 / (machine::processor_seconds() - began)
 }
 
 /// Prints programs and reads per second of each FTL.
