@@ -3,6 +3,7 @@
 import fcntl
 import json
 import os
+import re
 import socket
 import time
 from collections.abc import Mapping, Sequence
@@ -212,21 +213,17 @@ def _locked(folder: Path) -> int:
                 ) from None
             time.sleep(0.01)
     os.ftruncate(lock, 0)
-    os.pwrite(lock, _holder(os.getpid()).encode(), 0)
+    os.pwrite(lock, f"process {os.getpid()} on {socket.gethostname()}\n".encode(), 0)
     return lock
-
-
-def _holder(process: int) -> str:
-    return f"process {process} on {socket.gethostname()}"
 
 
 def _has_ended(holder: str) -> bool:
     """Whether it is a process of this machine, and is no more."""
-    number = holder.split(" ")[1:2]
-    if not number or not number[0].isdecimal() or holder != _holder(int(number[0])):
+    found = re.fullmatch(rf"process (\d+) on {re.escape(socket.gethostname())}", holder)
+    if found is None:
         return False
     try:
-        os.kill(int(number[0]), 0)
+        os.kill(int(found[1]), 0)
     except ProcessLookupError:
         return True
     except (OSError, OverflowError):
