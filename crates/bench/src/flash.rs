@@ -5,11 +5,11 @@ use ssdlab_ftl::map::ram;
 use ssdlab_ftl::page::{Allocation, PageOptions, Trigger};
 use ssdlab_ftl::{FtlChoice, placement};
 use ssdlab_nand::{Geometry, Parallelism, ProgramOrder};
-use ssdlab_sim::{Clock, Fit, Overwrite, Precondition, Repeat, Replay, Setup, run};
-use ssdlab_trace::{Arrival, Generator, Pattern, Workload};
+use ssdlab_sim::{Clock, Fit, Overwrite, Precondition, Repeat, Replay, Setup};
 
 use crate::baseline::Loop;
-use crate::{Clocked, Scale, machine};
+use crate::drive::timed;
+use crate::{Scale, machine};
 
 const PAGE_BYTES: u64 = 4096;
 const BLOCK_SHIFT: u32 = 8;
@@ -51,23 +51,6 @@ fn setup(capacity_bytes: u64, op: f64) -> Setup {
     }
 }
 
-fn stack(setup: &Setup, writes: u64) -> (f64, ssdlab_sim::Summary) {
-    let workload = Workload {
-        pattern: Pattern::Uniform,
-        arrival: Arrival::Closed,
-        requests: writes + setup.warmup_requests,
-        reads: 0.0,
-        sizes: vec![(PAGE_BYTES as u32, 1.0)],
-        align_bytes: PAGE_BYTES as u32,
-        span_bytes: setup.capacity_bytes(),
-        seed: 1,
-    };
-    let mut source = Generator::new(&workload).expect("the workload is valid");
-    let mut clocked = Clocked { began: None };
-    let outcome = run(setup, &mut source, &mut clocked).expect("the device is valid");
-    (clocked.seconds(), outcome.summary)
-}
-
 /// Prints the table of sizes and over-provisionings, ours against the loop's.
 pub fn report(scale: Scale) {
     println!("## Untimed page mapping: uniform random 4 KiB overwrites, greedy, 256-page blocks\n");
@@ -86,7 +69,7 @@ pub fn report(scale: Scale) {
             let (mut ours, mut theirs, mut theirs_wa) = (0.0_f64, 0.0_f64, 0.0);
             let before = machine::resident_bytes();
             machine::reset_peak();
-            let (mut seconds, mut summary) = stack(&setup, writes);
+            let (_, mut seconds, mut summary) = timed(&setup, writes, 0.0);
             let resident = machine::peak_resident_bytes().saturating_sub(before);
 
             let mut device = Loop::filled(setup.logical_pages, setup.geometry.blocks, BLOCK_SHIFT, 1);
@@ -94,7 +77,7 @@ pub fn report(scale: Scale) {
             // In turns, so that a noisy neighbour disturbs both alike.
             for round in 0..rounds {
                 if round > 0 {
-                    (seconds, summary) = stack(&setup, writes);
+                    (_, seconds, summary) = timed(&setup, writes, 0.0);
                 }
                 ours = ours.max(summary.flash.0.programmed() as f64 / seconds);
                 let began = machine::processor_seconds();

@@ -19,8 +19,8 @@ mod text;
 use std::time::Instant;
 
 use ssdlab_config::{Config, ConfigError, Layer, Settings};
-use ssdlab_sim::{Control, Monitor, Phase, Status, Summary};
-use ssdlab_trace::Generator;
+use ssdlab_sim::{Control, Monitor, Phase, Setup, Status, Summary};
+use ssdlab_trace::{Generator, Workload};
 
 /// How much to do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -31,17 +31,9 @@ pub enum Scale {
     Real,
 }
 
-/// Notes when measuring began.
-pub(crate) struct Clocked {
-    /// In processor seconds, which neighbours disturb less.
-    pub began: Option<f64>,
-}
-
-impl Clocked {
-    /// Processor seconds since the warm-up ended.
-    pub fn seconds(&self) -> f64 {
-        machine::processor_seconds() - self.began.expect("there was a warm-up")
-    }
+/// Notes when measuring began, in processor seconds, which neighbours disturb less.
+struct Clocked {
+    began: Option<f64>,
 }
 
 impl Monitor for Clocked {
@@ -65,13 +57,19 @@ fn settings_of(preset: &str, sets: &[String]) -> Result<Settings, ConfigError> {
     Config::resolve(Some(preset), &[], &sets)?.settings(None)
 }
 
-/// Seconds of the measured phase of the workload configured by `sets`, which has a warm-up, and the summary.
+/// Processor seconds of the measured phase of a workload, which has a warm-up, and the summary.
+fn clocked(setup: &Setup, workload: &Workload) -> (f64, Summary) {
+    let mut source = Generator::new(workload).expect("the workload is valid");
+    let mut clocked = Clocked { began: None };
+    let outcome = ssdlab_sim::run(setup, &mut source, &mut clocked).expect("the device is valid");
+    let seconds = machine::processor_seconds() - clocked.began.expect("there was a warm-up");
+    (seconds, outcome.summary)
+}
+
+/// The same of what `sets` configure.
 fn measured(sets: &[String]) -> (f64, Summary) {
     let settings = settings(sets).expect("a sound benchmark");
-    let mut source = Generator::new(&settings.workload).expect("the workload is valid");
-    let mut clocked = Clocked { began: None };
-    let outcome = ssdlab_sim::run(&settings.setup, &mut source, &mut clocked).expect("the device is valid");
-    (clocked.seconds(), outcome.summary)
+    clocked(&settings.setup, &settings.workload)
 }
 
 /// Seconds that the workload configured by `sets` takes when called from Rust, and its flash programs.

@@ -2,12 +2,10 @@
 
 use ssdlab_sim::{BlockOptions, Overwrite, Setup};
 
-use crate::drive::{setup, timed};
+use crate::drive::{fastest, setup};
 use crate::{Scale, machine};
 
 const DEPTH: u32 = 64;
-/// Runs of each, in turn, of which the fastest counts.
-const ROUNDS: u32 = 5;
 
 /// Prints requests per second of drive and stack.
 pub fn report(scale: Scale) {
@@ -31,25 +29,13 @@ pub fn report(scale: Scale) {
             ("mq-deadline", DEPTH, above("mq-deadline", DEPTH)),
             ("pardispatcher", 31, above("pardispatcher", 31)),
         ];
-        let mut best = [f64::INFINITY; 5];
-        let mut results = Vec::new();
-        for _ in 0..ROUNDS {
-            // In turn, so that a slow spell of the machine meets all of them.
-            results = stacks
-                .iter()
-                .zip(&mut best)
-                .map(|((_, _, setup), best)| {
-                    let (_, seconds, summary) = timed(setup, requests, reads);
-                    *best = best.min(seconds);
-                    summary
-                })
-                .collect();
-        }
-        for (((name, slots, _), seconds), summary) in stacks.iter().zip(best).zip(results) {
+        let found = fastest(&stacks.map(|(_, _, setup)| setup), requests, reads);
+        let alone_seconds = found[0].0;
+        for ((name, slots, _), (seconds, summary)) in stacks.into_iter().zip(found) {
             println!(
                 "| {label} | {name} | {slots} | {:.0} | {:.0} % | {:.0} | {:08x} |",
                 requests as f64 / seconds / 1e3,
-                100.0 * best[0] / seconds,
+                100.0 * alone_seconds / seconds,
                 summary.time.and_then(|time| time.iops).unwrap_or(0.0),
                 machine::hash(&format!("{:?} {:?}", summary.flash, summary.time)),
             );
