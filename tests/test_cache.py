@@ -1,9 +1,11 @@
 """Simulated caches: the API, the command line, and the cache as a layer of a run."""
 
 import json
+import math
 import re
 from collections.abc import Callable
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -163,6 +165,63 @@ def test_items_expire_by_hand(cli: Cli) -> None:
         (["--ttl", "5s", "--policy", "belady"], "policy belady does not know which items will have expired"),
     ):
         done = cli("cache", "sim", OLTP, *arguments, check=False)
+        assert done.returncode == 2 and words in done.stderr and done.stderr.count("\n") == 1, done.stderr
+
+
+def expiring_lru(requests: list[tuple[int, int, int]], capacity: int) -> tuple[int, int]:
+    """Hits of an LRU cache, and misses of what had expired; a request has its second, its object and a time to live."""
+    until: dict[int, float] = {}
+    hits = expired = 0
+    for second, key, ttl in requests:
+        if key in until and until[key] > second:
+            hits += 1
+            until[key] = until.pop(key)
+            continue
+        if key in until:
+            expired += 1
+            del until[key]
+        elif len(until) == capacity:
+            del until[next(iter(until))]
+        until[key] = second + ttl if ttl else math.inf
+    return hits, expired
+
+
+def test_requests_tell_how_long_what_they_bring_in_lives(cli: Cli, tmp_path: Path) -> None:
+    random = Random(5)
+    seconds = sorted(random.randrange(4000) for _ in range(3000))
+    requests = [(second, random.randrange(60), random.choice((0, 0, 5, 40, 300))) for second in seconds]
+    expected = [expiring_lru(requests, size) for size in (5, 40)]
+    assert min(min(one) for one in expected) > 10
+    lines = (f"{second},{key},read,100,{ttl or ''}\n" for second, key, ttl in requests)
+    (tmp_path / "keys.csv").write_text("".join(lines))
+    columns = "time=0:s,offset=1,op=2,size=3,stream=4"
+    asked = ["keys.csv", "--objects", "--columns", columns, "--size", "5,40", "--ttl", "stream"]
+    shown = json.loads(cli("cache", "sim", *asked, "--json").stdout)["result"]
+    assert [(one["hits"], one["expired"]) for one in shown["caches"]] == expected and shown["ttl_s"] == "stream"
+    assert "as their stream says" in cli("cache", "sim", *asked).stdout
+    # In memory, where 0 is for ever too; and one time to live for all is that of the option.
+    for name, ttl in ((None, "stream"), (7, "stream"), ("x", "7s")):
+        trace = ssdlab.Trace.from_columns(
+            op=["read"] * len(requests), offset=[key for _, key, _ in requests], bytes=[100] * len(requests),
+            time_ns=[second * 10**9 for second in seconds],
+            stream=[str(of if name is None else name) for *_, of in requests],
+        )  # fmt: skip
+        found = cache.simulate(trace, ["lru"], [40], granularity="objects", ttl=ttl)
+        assert found.expired is not None
+        alike = expected[1] if name is None else expiring_lru([(second, key, 7) for second, key, _ in requests], 40)
+        assert (found.hits[0, 0], found.expired[0, 0]) == alike
+
+
+def test_streams_that_are_no_times_to_live_are_refused(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "named.csv").write_text("0,1,read,100,5s\n")
+    (tmp_path / "many.csv").write_text("".join(f"{ttl},1,read,100,{ttl}\n" for ttl in range(1, 65_600)))
+    for trace, stream, words in (
+        ("named.csv", "", "the trace names no streams; say which column has the seconds: stream=COLUMN"),
+        ("named.csv", ",stream=4", "stream '5s' is no number of seconds, 0 to 4294967295"),
+        ("many.csv", ",stream=4", "more than 65,535 times to live"),
+    ):
+        columns = "time=0:s,offset=1,op=2,size=3" + stream
+        done = cli("cache", "sim", trace, "--objects", "--ttl", "stream", "--columns", columns, check=False)
         assert done.returncode == 2 and words in done.stderr and done.stderr.count("\n") == 1, done.stderr
 
 

@@ -70,9 +70,9 @@ struct Gathering {
     splitter: Splitter,
     accesses: Option<Vec<Access>>,
     future: bool,
-    /// Seconds that items live; 0 for ever.
-    ttl_s: u32,
-    /// Of each access; empty if items live for ever.
+    /// Whether items expire.
+    expire: bool,
+    /// Of each access, with the stream of its request for the time to live; empty if items live for ever.
     lives: Vec<Life>,
     requests: Option<Vec<Request>>,
     sampler: Option<Sampler>,
@@ -81,13 +81,13 @@ struct Gathering {
 impl Gathering {
     fn add(&mut self, requests: &[Request]) -> Result<(), CacheError> {
         if let Some(accesses) = &mut self.accesses {
-            // The accesses of a request have its time.
-            let at_a_time = if self.ttl_s > 0 { 1 } else { 4096 };
+            // The accesses of a request have its time and its stream.
+            let at_a_time = if self.expire { 1 } else { 4096 };
             for batch in requests.chunks(at_a_time) {
                 self.splitter.split(batch, accesses)?;
-                if self.ttl_s > 0 {
+                if self.expire {
                     let time_s = u32::try_from(batch[0].time_ns / 1_000_000_000).unwrap_or(u32::MAX);
-                    self.lives.resize(accesses.len(), Life { time_s, ttl_s: self.ttl_s });
+                    self.lives.resize(accesses.len(), Life { time_s, ttl_s: batch[0].stream.into() });
                 }
             }
         }
@@ -111,8 +111,8 @@ pub struct CacheTrace {
 #[pymethods]
 impl CacheTrace {
     /// `granularity` is `pages` (of the size `page`), `objects` or `sized-objects`. Kept are the accesses with
-    /// `accesses`, with their future if there is `future`, to items that live for `ttl_s` seconds unless that is 0; the
-    /// requests with `requests`, and a sample with `sample`: its rate or else its items, and its replicas.
+    /// `accesses`, with their future if there is `future`, and when they are made where items `expire`; the requests with
+    /// `requests`, and a sample with `sample`: its rate or else its items, and its replicas.
     #[new]
     #[expect(clippy::too_many_arguments, reason = "each is named in Python")]
     fn new(
@@ -121,7 +121,7 @@ impl CacheTrace {
         drop_trimmed: bool,
         accesses: bool,
         future: bool,
-        ttl_s: u32,
+        expire: bool,
         requests: bool,
         sample: Option<(Option<f64>, u32, u32)>,
     ) -> PyResult<Self> {
@@ -146,7 +146,7 @@ impl CacheTrace {
             splitter: Splitter::new(granularity, trims).map_err(|error| cache_error(&error))?,
             accesses: accesses.then(Vec::new),
             future,
-            ttl_s,
+            expire,
             lives: Vec::new(),
             requests: requests.then(Vec::new),
             sampler: sampler.transpose().map_err(|error| cache_error(&error))?,
@@ -160,11 +160,16 @@ impl CacheTrace {
         detached(py, None, || gathering.add(&requests.inner))?.map_err(|error| cache_error(&error))
     }
 
-    /// Nothing more will be added.
-    fn finish(&mut self, py: Python<'_>) -> PyResult<()> {
+    /// Nothing more will be added. Where items expire, `ttls_s` has the seconds that they live, 0 for ever, by the stream
+    /// of the request that brings them in; later streams are as the last.
+    fn finish(&mut self, py: Python<'_>, ttls_s: Vec<u32>) -> PyResult<()> {
         let Some(gathering) = exclusive(&mut self.gathering).take() else { return Ok(()) };
         let finished = detached(py, None, || {
-            let Gathering { splitter, accesses, future, lives, requests, sampler, .. } = gathering;
+            let Gathering { splitter, accesses, future, mut lives, requests, sampler, .. } = gathering;
+            for life in &mut lives {
+                let of_stream = ttls_s.get(life.ttl_s as usize).or(ttls_s.last());
+                life.ttl_s = of_stream.copied().unwrap_or(0);
+            }
             let items = splitter.universe().len();
             let of = if future { AccessTrace::from_accesses } else { AccessTrace::of_the_past };
             let trace = accesses.map(|accesses| of(accesses, items)).transpose()?;

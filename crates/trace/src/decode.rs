@@ -44,8 +44,9 @@ pub(crate) trait RecordFormat: Send + 'static {
     /// A parser at the beginning of a file.
     fn new(options: &ReadOptions) -> Self;
 
-    /// Parses a head of [`Self::HEAD`] bytes; also tells the bytes of the tail, which are skipped.
-    fn record<'a>(&mut self, head: &'a [u8], tables: &mut Tables) -> Result<(Entry, usize), Fault<'a>>;
+    /// Parses the record at the beginning of `bytes`, which hold its head at least; also tells the bytes of its tail. One
+    /// whose tail does not lie in `bytes` wholly is parsed again once it does.
+    fn record<'a>(&mut self, bytes: &'a [u8], tables: &mut Tables) -> Result<(Entry, usize), Fault<'a>>;
 
     /// After a bad record: how many of `bytes` to skip before trying again, at least 1.
     fn resync(&self, bytes: &[u8]) -> usize {
@@ -247,9 +248,11 @@ impl<F: RecordFormat> Records<F> {
         intake: &mut Intake,
         out: &mut Vec<Request>,
     ) -> Result<Option<usize>, TraceError> {
-        let Some(head) = bytes.get(..F::HEAD) else { return Ok(None) };
+        if bytes.len() < F::HEAD {
+            return Ok(None);
+        }
         let mut length = F::HEAD;
-        let result = match self.format.record(head, &mut intake.tables) {
+        let result = match self.format.record(bytes, &mut intake.tables) {
             Ok((entry, tail)) => {
                 length += tail;
                 if length > bytes.len() {

@@ -73,9 +73,9 @@ pub(crate) fn read_several(format: Option<Format>, files: Files, texts: &[&[u8]]
     read_every(texts, &ReadOptions { format, files, ..ReadOptions::default() })
 }
 
-/// Names of the streams of a text.
-pub(crate) fn streams_of(format: Format, text: &str) -> Vec<String> {
-    let reader = reader(&[text.as_bytes()], &options(format)).unwrap();
+/// Names of the streams of a text or of bytes.
+pub(crate) fn streams_of(format: Format, trace: impl AsRef<[u8]>) -> Vec<String> {
+    let reader = reader(&[trace.as_ref()], &options(format)).unwrap();
     drain(reader).unwrap().1.streams().to_vec()
 }
 

@@ -72,7 +72,10 @@ def sim(
     ttl: Annotated[
         str | None,
         options.option(
-            "--ttl TIME", "Items expire so long after they came in, by the times of the trace, as 300s.", CACHES
+            "--ttl TIME",
+            "Items expire so long after they came in, by the times of the trace: 300s; or stream, which is as many "
+            "seconds as the stream of each request is called.",
+            CACHES,
         ),
     ] = None,
     write_back: Annotated[

@@ -63,8 +63,8 @@ impl RecordFormat for Blktrace {
     }
 
     #[inline]
-    fn record<'a>(&mut self, head: &'a [u8], tables: &mut Tables) -> Result<(Entry, usize), Fault<'a>> {
-        let Ok(head) = <&[u8; Self::HEAD]>::try_from(head) else { return Err(Fault::missing("head")) };
+    fn record<'a>(&mut self, bytes: &'a [u8], tables: &mut Tables) -> Result<(Entry, usize), Fault<'a>> {
+        let Some(head) = bytes.first_chunk::<{ Self::HEAD }>() else { return Err(Fault::missing("head")) };
         if u32_at::<false>(head, 0) == MAGIC {
             Ok(self.native::<false>(head, tables))
         } else if u32_at::<true>(head, 0) == MAGIC {

@@ -3,8 +3,9 @@
 //! - `oracleGeneral`, 24 bytes a request, little-endian: u32 time in s, u64 object, u32 bytes, i64 number of the next
 //!   request for it (from 1), -1 for none. Operations are not told.
 //! - `lcs`: a header of 8,192 bytes between two magic numbers (version, figures of the trace), then the same fields; from
-//!   version 2 on with an operation (8 bits) and a tenant (24 bits) behind the size. Versions 3 to 8 add fields behind
-//!   those, which are not needed. Version 2 is written.
+//!   version 2 on with an operation (8 bits) and a tenant (24 bits) behind the size, and from version 3 on with a time to
+//!   live (u32, s, 0 for ever) behind those, which names the stream of the request. Versions 4 to 8 add fields at the end,
+//!   which are not needed. Version 2 is written.
 //! - CSV: the fields of oracleGeneral under the headings below.
 //!
 //! An object becomes a request at the offset of its number, and what addresses a drive an object of the number of its
@@ -29,6 +30,8 @@ const MAGIC: u64 = 0x1234_5678_9abc_def0;
 const LCS_HEADER: usize = 8192;
 /// Bytes behind the first 24 of a record, by version from 1.
 const LCS_TAILS: [usize; 8] = [0, 4, 12, 16, 20, 28, 44, 76];
+/// Where records have their time to live, from which version on.
+const LCS_TTL: (usize, usize) = (24, 3);
 /// Records looked at to recognise oracleGeneral.
 const SNIFF_RECORDS: usize = 64;
 
@@ -101,28 +104,32 @@ impl RecordFormat for Lcs {
         Self { version: 0 }
     }
 
-    fn record<'a>(&mut self, head: &'a [u8], _: &mut Tables) -> Result<(Entry, usize), Fault<'a>> {
+    fn record<'a>(&mut self, record: &'a [u8], tables: &mut Tables) -> Result<(Entry, usize), Fault<'a>> {
         if self.version == 0 {
-            if u64_at(head, 0) != MAGIC {
-                return Err(Fault::new("start_magic", &head[..8], "is not that of lcs"));
+            if u64_at(record, 0) != MAGIC {
+                return Err(Fault::new("start_magic", &record[..8], "is not that of lcs"));
             }
-            let version = usize::try_from(u64_at(head, 8)).unwrap_or(usize::MAX);
+            let version = usize::try_from(u64_at(record, 8)).unwrap_or(usize::MAX);
             if !(1..=LCS_TAILS.len()).contains(&version) {
-                return Err(Fault::new("version", &head[8..16], "is not 1 to 8"));
+                return Err(Fault::new("version", &record[8..16], "is not 1 to 8"));
             }
             self.version = version;
             return Ok((Entry::Skip(Skip::Header), LCS_HEADER - Self::HEAD));
         }
         let tail = LCS_TAILS[self.version - 1];
         let (bytes, kind) = match self.version {
-            1 => (u64::from(u32_at(head, 12)), 0),
-            2 => (u64::from(u32_at(head, 12)), head[16]),
-            _ => (u64_at(head, 12), head[20]),
+            1 => (u64::from(u32_at(record, 12)), 0),
+            2 => (u64::from(u32_at(record, 12)), record[16]),
+            _ => (u64_at(record, 12), record[20]),
         };
         let Some(op) = operation(kind) else { return Ok((Entry::Skip(Skip::UnknownOp), tail)) };
-        let time_ns = u64::from(u32_at(head, 0)) * SECOND_NS;
-        let offset = u64_at(head, 4);
-        Ok((Entry::Io(Io { time_ns, op, offset, bytes, device: Device::File, flags: 0, stream: 0 }), tail))
+        let time_ns = u64::from(u32_at(record, 0)) * SECOND_NS;
+        let offset = u64_at(record, 4);
+        let (ttl_at, since) = LCS_TTL;
+        let in_view = self.version >= since && record.len() >= Self::HEAD + tail;
+        let ttl_s = if in_view { u32_at(record, ttl_at) } else { 0 };
+        let stream = if ttl_s == 0 { 0 } else { tables.streams.number(ttl_s.into()) };
+        Ok((Entry::Io(Io { time_ns, op, offset, bytes, device: Device::File, flags: 0, stream }), tail))
     }
 }
 
@@ -303,7 +310,7 @@ impl Layout for Lcs {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{detect_bytes, error_bytes, read, read_bytes, request};
+    use crate::testing::{detect_bytes, error_bytes, read, read_bytes, request, streams_of};
     use crate::{Format, Request};
 
     fn oracle(rows: &[(u32, u64, u32, i64)]) -> Vec<u8> {
@@ -349,7 +356,9 @@ mod tests {
                     2 => bytes.extend([*size, 12].map(u32::to_le_bytes).as_flattened()),
                     _ => {
                         bytes.extend(u64::from(*size).to_le_bytes());
-                        bytes.extend(1_u32.to_le_bytes());
+                        // The last of them lives for 300 s.
+                        let ttl_s = if *seconds == 12 { 300 } else { 0 };
+                        bytes.extend([1, ttl_s].map(u32::to_le_bytes).as_flattened());
                     }
                 }
                 bytes.resize(begin + 16 + tail, 0);
@@ -357,7 +366,11 @@ mod tests {
             }
             assert_eq!(detect_bytes(&bytes).unwrap(), Format::Lcs);
             let (requests, report) = read_bytes(Format::Lcs, &bytes, &ReadOptions::default()).unwrap();
-            assert_eq!((requests.as_slice(), report.counts.headers), (expected().as_slice(), 1), "version {version}");
+            let mut expected = expected();
+            expected[2].stream = u16::from(version >= 3);
+            assert_eq!((requests.as_slice(), report.counts.headers), (expected.as_slice(), 1), "version {version}");
+            let streams = streams_of(Format::Lcs, &bytes);
+            assert_eq!(streams, ["", "300"][..=usize::from(version >= 3)]);
         }
         let mut bytes = vec![0; 30];
         assert!(error_bytes(Format::Lcs, &bytes).contains("is not that of lcs"));

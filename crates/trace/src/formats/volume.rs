@@ -77,8 +77,8 @@ impl RecordFormat for Volume {
     }
 
     #[inline]
-    fn record<'a>(&mut self, head: &'a [u8], tables: &mut Tables) -> Result<(Entry, usize), Fault<'a>> {
-        let Ok(record) = <&[u8; RECORD]>::try_from(head) else { return Err(Fault::missing("record")) };
+    fn record<'a>(&mut self, bytes: &'a [u8], tables: &mut Tables) -> Result<(Entry, usize), Fault<'a>> {
+        let Some(record) = bytes.first_chunk::<RECORD>() else { return Err(Fault::missing("record")) };
         if !self.begun {
             self.begun = true;
             if !record.starts_with(MAGIC) {

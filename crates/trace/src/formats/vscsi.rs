@@ -69,7 +69,7 @@ impl<const VERSION: u8, const SIZE: usize> RecordFormat for Vscsi<VERSION, SIZE>
 
     #[inline]
     fn record<'a>(&mut self, head: &'a [u8], _: &mut Tables) -> Result<(Entry, usize), Fault<'a>> {
-        let Ok(record) = <&[u8; SIZE]>::try_from(head) else { return Err(Fault::missing("record")) };
+        let Some(record) = head.first_chunk::<SIZE>() else { return Err(Fault::missing("record")) };
         let [version, command, bytes, block, time] = Self::AT;
         if !Self::fits(record) {
             return Err(Fault::new("version", &head[version..version + 2], "is not this format's"));

@@ -115,10 +115,10 @@ class CacheSimulation(_Caches):
         "read_miss_ratio", "write_miss_ratio", "pages_written_back", "pages_dirty",
     )  # fmt: skip
 
-    def __init__(self, *, counted: Mapping[str, Any], ttl_s: int | None, **common: Any) -> None:
+    def __init__(self, *, counted: Mapping[str, Any], ttl_s: int | str | None, **common: Any) -> None:
         super().__init__(**common)
         self.ttl_s = ttl_s
-        """Seconds that an item lives once it came in; None for ever."""
+        """Seconds that an item lives once it came in; `"stream"`: as streams are called; None for ever."""
         write_back = "dirtied" in counted
         if write_back:
             accesses = self._grid(counted["read_pages"] + counted["written_pages"])

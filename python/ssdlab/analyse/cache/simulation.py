@@ -8,7 +8,7 @@
 import os
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from ssdlab import _ssdlab
 from ssdlab._ssdlab import ConfigError, TraceError
@@ -18,7 +18,8 @@ from ssdlab.analyse.cache.sizes import read_sizes
 from ssdlab.analyse.finished import finished_part
 from ssdlab.analyse.tasks import Tasks
 from ssdlab.lazy import np
-from ssdlab.model.requests import Monitor
+from ssdlab.model.requests import Monitor, batches
+from ssdlab.model.source import ingest_dict
 from ssdlab.model.trace_file import Given, TraceFile, source_of
 
 SAMPLE_REPLICAS = 8
@@ -42,16 +43,27 @@ POINT = [
 Stopped = Callable[[], bool]
 """Whether a cache is to end."""
 
+Ttl = int | Literal["stream"] | None
+"""Seconds that items live: as many as the name of the stream of a request says; for ever if None."""
+
+MOST_SECONDS = 2**32 - 1
+"""That items may live."""
+
 T = TypeVar("T")
 
 
-def _gather(trace: Given, items: Items, gathered: "_ssdlab.CacheTrace", monitor: Monitor | None) -> dict[str, Any]:
+def _gather(
+    trace: Given, items: Items, gathered: "_ssdlab.CacheTrace", monitor: Monitor | None, ttl_s: Ttl = None
+) -> dict[str, Any]:
     """Puts the trace through; where it came from, and what was met."""
     source = source_of(trace)
     if isinstance(source, TraceFile) and items.granularity == "pages":
         source.open_addresses("add --objects, or --sized-objects for their sizes")
-    ingest = source.read(gathered, monitor)
-    gathered.finish()
+    reader = source.open()
+    for batch in batches(reader, monitor):
+        gathered.add(batch)
+    ingest = source.report_of(reader)
+    gathered.finish(_told(reader.streams(), ingest) if ttl_s == "stream" else [ttl_s or 0])
     accesses, touched, units = gathered.footprint()
     if accesses == 0:
         raise TraceError("the trace neither reads nor writes, so there is nothing to cache; give one that does")
@@ -105,7 +117,8 @@ def simulate(
         page: Size of a page.
         ignore_trims: Items stay cached when they are trimmed.
         ttl: How long an item lives once it came in, such as `"300s"`, in whole seconds; what is asked for later misses,
-            by the times of the trace. For ever if left out.
+            by the times of the trace. `"stream"`: as many seconds as the stream of the request that brings it in is
+            called. For ever if left out.
         write_back: Writes stay in the cache until they have to go below; counts what is written back. Pages only.
         dirty: Share of a write-back cache that may be dirty; all of it if left out.
         jobs: Caches simulated at a time; one per processor if left out.
@@ -128,11 +141,12 @@ def simulate(
         raise ConfigError(f"a dirty share of {dirty} is no whole percentage; write {100 * dirty_share:.0f}%")
     if write_back:
         _refuse_write_back(items, asked, ignore_trims)
-    ttl_s = None if ttl is None else _seconds(ttl, asked, write_back)
+    ttl_s = None if ttl is None else _ttl(ttl, asked, write_back)
     # The accesses tell the footprint even where requests are simulated.
     future = any(one.needs_future for one in asked)
-    gathered = _ssdlab.CacheTrace(granularity, page, not ignore_trims, True, future, ttl_s or 0, write_back, None)
-    common = _gather(trace, items, gathered, monitor)
+    expire = ttl_s is not None
+    gathered = _ssdlab.CacheTrace(granularity, page, not ignore_trims, True, future, expire, write_back, None)
+    common = _gather(trace, items, gathered, monitor, ttl_s)
     capacities = sorted({size.of(common["footprint"][2], items) for size in parsed})
     percent = round(100 * dirty_share)
     cells = [(one.name, one.changes, capacity) for one in asked for capacity in capacities]
@@ -151,18 +165,37 @@ def simulate(
     )  # fmt: skip
 
 
-def _seconds(ttl: str, asked: Sequence[Asked], write_back: bool) -> int:
+def _ttl(ttl: str, asked: Sequence[Asked], write_back: bool) -> Ttl:
     """The time that items live."""
-    nanos = _ssdlab.nanos(ttl)
-    seconds, rest = divmod(nanos, 1_000_000_000)
-    if rest or not 1 <= seconds < 2**32:
-        raise ConfigError(f"--ttl {ttl}: items live for whole seconds; write 1s to {2**32 - 1}s")
+    found: Ttl = "stream" if ttl == "stream" else _seconds(ttl)
     if write_back:
         raise ConfigError("pages that are written back do not expire; leave --ttl or --write-back out")
     for one in asked:
         if one.needs_future:
             raise ConfigError(f"policy {one.name} does not know which items will have expired; leave it or --ttl out")
+    return found
+
+
+def _seconds(ttl: str) -> int:
+    seconds, rest = divmod(_ssdlab.nanos(ttl), 1_000_000_000)
+    if rest or not 1 <= seconds <= MOST_SECONDS:
+        raise ConfigError(f"--ttl {ttl}: items live for whole seconds; write 1s to {MOST_SECONDS}s, or stream")
     return seconds
+
+
+def _told(streams: Sequence[str], ingest: dict[str, Any] | None) -> list[int]:
+    """Seconds that items live by stream, as streams are called; those without a name for ever."""
+    if not any(streams):
+        raise TraceError("--ttl stream: the trace names no streams; say which column has the seconds: stream=COLUMN")
+    if (counts := ingest_dict(ingest)) and counts["counts"]["streams_folded"]:
+        raise TraceError("--ttl stream: there are more than 65,535 times to live, too many to tell apart; round them")
+    for name in streams:
+        if name and not (name.isascii() and name.isdigit() and int(name) <= MOST_SECONDS):
+            raise TraceError(
+                f"--ttl stream: stream {name!r} is no number of seconds, 0 to {MOST_SECONDS}; "
+                "give the column that has them as stream"
+            )
+    return [int(name or 0) for name in streams]
 
 
 def _finished(cells: Any, rows: int, columns: int) -> tuple[list[int], list[int], bool]:
@@ -226,7 +259,7 @@ def mrc(
     # Only what is not sampled needs every access.
     exact = part is None or (items.one_size and any(one.one_pass for one in asked))
     future = any(one.needs_future for one in asked)
-    gathered = _ssdlab.CacheTrace(granularity, page, not ignore_trims, exact, future, 0, False, part)
+    gathered = _ssdlab.CacheTrace(granularity, page, not ignore_trims, exact, future, False, False, part)
     common = _gather(trace, items, gathered, monitor)
     footprint = common["footprint"][2]
     if parsed is None:

@@ -46,7 +46,9 @@ def _headlines(found: CacheSimulation | MissRatioCurves) -> list[tuple[str, str]
     if isinstance(found, MissRatioCurves) and found.sample_rate is not None:
         rows.append(("sampled", text.percent(found.sample_rate)))
     if isinstance(found, CacheSimulation) and found.ttl_s is not None:
-        rows.append(("items live for", text.duration(found.ttl_s * 1_000_000_000)))
+        told = f"as their {found.ttl_s} says"
+        lives = text.duration(found.ttl_s * 1_000_000_000) if isinstance(found.ttl_s, int) else told
+        rows.append(("items live for", lives))
     return rows
 
 
