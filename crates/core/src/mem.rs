@@ -34,7 +34,7 @@ macro_rules! plain {
     )+};
 }
 
-plain!(u16, u32, u64);
+plain!(u8, u16, u32, u64);
 
 /// The bytes of numbers as this machine orders them.
 pub fn bytes_of<T: Plain>(numbers: &[T]) -> &[u8] {

@@ -1,6 +1,6 @@
 //! Flash in memory, for as long as the process lives.
 
-use ssdlab_core::{BlockId, Ppn};
+use ssdlab_core::{BlockId, HugeVec, Ppn};
 use ssdlab_nand::Geometry;
 
 use super::{Backend, Fault, Slot, spare_at};
@@ -10,8 +10,8 @@ use crate::spare::{SPARE_BYTES, SpareBytes};
 #[derive(Clone, Debug)]
 pub struct MemoryBackend {
     geometry: Geometry,
-    pages: Vec<u8>,
-    spares: Vec<u8>,
+    pages: HugeVec<u8>,
+    spares: HugeVec<u8>,
     bad: Vec<bool>,
     logs: [Vec<u8>; 3],
 }
@@ -22,8 +22,8 @@ impl MemoryBackend {
         let pages = geometry.pages() as usize;
         Self {
             geometry,
-            pages: vec![0; pages * geometry.page_bytes as usize],
-            spares: vec![0; pages * SPARE_BYTES],
+            pages: HugeVec::zeros(pages * geometry.page_bytes as usize),
+            spares: HugeVec::zeros(pages * SPARE_BYTES),
             bad: vec![false; geometry.blocks as usize],
             logs: [const { Vec::new() }; 3],
         }
