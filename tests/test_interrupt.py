@@ -51,12 +51,24 @@ def test_at_start_up(module: str, tmp_path: Path) -> None:
     assert said.endswith("ssdlab: interrupted\n") or "stopped" in said or "nothing was measured" in said
 
 
-def test_the_status_is_that_of_an_interrupt_wherever_it_was_raised(tmp_path: Path) -> None:
-    """Python would end by the signal after a KeyboardInterrupt out of an `exec` of text."""
-    (tmp_path / "logging.py").write_text("exec('raise KeyboardInterrupt')", encoding="utf-8")
-    command = [sys.executable, "-m", "ssdlab", "list"]
-    ended = subprocess.run(command, cwd=tmp_path, env={**os.environ, "PYTHONPATH": "."}, capture_output=True, text=True)
+@pytest.mark.parametrize(
+    ("module", "text", "command"),
+    [
+        # Python would end by the signal after a KeyboardInterrupt out of an `exec` of text.
+        ("logging", "exec('raise KeyboardInterrupt')", ["list"]),
+        # The extension loads numpy once a run has ended; its bindings would panic.
+        ("numpy", "raise KeyboardInterrupt", ["run", *SMALL_SETS, "--json"]),
+    ],
+)
+def test_the_status_is_that_of_an_interrupt_wherever_it_was_raised(
+    module: str, text: str, command: list[str], tmp_path: Path
+) -> None:
+    (tmp_path / f"{module}.py").write_text(text, encoding="utf-8")
+    command = [sys.executable, "-m", "ssdlab", *command]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join((".", os.environ.get("PYTHONPATH", "")))}
+    ended = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
     assert ended.returncode == 130 and ended.stderr.endswith("ssdlab: interrupted\n"), ended.stderr
+    assert "Traceback" not in ended.stderr and "panicked" not in ended.stderr
 
 
 @pytest.fixture(scope="module")

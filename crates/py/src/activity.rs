@@ -1,11 +1,12 @@
 //! What a drive was doing when, as columns for Python.
 
-use numpy::{IntoPyArray, PyArray1, PyArray2};
+use numpy::PyArray2;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use ssdlab_sim::{Activity, Course, GanttBar, InInterval, PART_NAMES, Slow};
 use ssdlab_trace::Op;
 
+use crate::columns::array;
 use crate::run::buckets;
 
 /// The fields of [`Activity`] by their names: integers, uint64 arrays (two-dimensional by die or channel, then bin),
@@ -18,9 +19,9 @@ pub fn activity_columns(py: Python<'_>, activity: Activity) -> PyResult<Py<PyDic
     columns.set_item("channel_bin_ns", activity.channel_bin_ns)?;
     columns.set_item("channels_busy_ns", PyArray2::from_vec2(py, &activity.channels_busy_ns)?)?;
     columns.set_item("internal_bin_ns", activity.internal_bin_ns)?;
-    columns.set_item("internal_busy_ns", activity.internal_busy_ns.into_pyarray(py))?;
+    columns.set_item("internal_busy_ns", array(py, activity.internal_busy_ns)?)?;
     columns.set_item("queue_bin_ns", activity.queue_bin_ns)?;
-    columns.set_item("outstanding_ns", activity.outstanding_ns.into_pyarray(py))?;
+    columns.set_item("outstanding_ns", array(py, activity.outstanding_ns)?)?;
     let waiting = PyDict::new(py);
     for (op, histogram) in Op::ALL.iter().zip(&activity.waiting) {
         waiting.set_item(op.name(), buckets(py, histogram)?)?;
@@ -40,32 +41,32 @@ fn course_columns<'py>(py: Python<'py>, course: &Course) -> PyResult<Bound<'py, 
     let times = PyDict::new(py);
     for (kind, by_op) in [("response", &course.response), ("waiting", &course.waiting)] {
         for (op, counted) in Op::ALL.iter().zip(by_op) {
-            let column = |pick: fn(&InInterval) -> u64| counted.iter().map(pick).collect::<Vec<u64>>().into_pyarray(py);
+            let column = |pick: fn(&InInterval) -> u64| array(py, counted.iter().map(pick).collect());
             let of_op = PyDict::new(py);
-            of_op.set_item("interval", column(|one| one.interval))?;
-            of_op.set_item("lower_ns", column(|one| one.lower_ns))?;
-            of_op.set_item("upper_ns", column(|one| one.upper_ns))?;
-            of_op.set_item("requests", column(|one| one.requests))?;
+            of_op.set_item("interval", column(|one| one.interval)?)?;
+            of_op.set_item("lower_ns", column(|one| one.lower_ns)?)?;
+            of_op.set_item("upper_ns", column(|one| one.upper_ns)?)?;
+            of_op.set_item("requests", column(|one| one.requests)?)?;
             times.set_item((op.name(), kind), of_op)?;
         }
     }
     columns.set_item("times", times)?;
     let slowest = PyDict::new(py);
-    let column = |pick: fn(&Slow) -> u64| course.slowest.iter().map(pick).collect::<Vec<u64>>().into_pyarray(py);
+    let column = |pick: fn(&Slow) -> u64| array(py, course.slowest.iter().map(pick).collect());
     slowest.set_item("op", course.slowest.iter().map(|slow| slow.op.name()).collect::<Vec<_>>())?;
-    slowest.set_item("offset", column(|slow| slow.offset))?;
-    slowest.set_item("bytes", column(|slow| slow.bytes.into()))?;
-    slowest.set_item("ended_ns", column(|slow| slow.ended_ns))?;
-    slowest.set_item("response_ns", column(|slow| slow.latency_ns))?;
-    slowest.set_item("waiting_ns", column(|slow| slow.waited_ns))?;
+    slowest.set_item("offset", column(|slow| slow.offset)?)?;
+    slowest.set_item("bytes", column(|slow| slow.bytes.into())?)?;
+    slowest.set_item("ended_ns", column(|slow| slow.ended_ns)?)?;
+    slowest.set_item("response_ns", column(|slow| slow.latency_ns)?)?;
+    slowest.set_item("waiting_ns", column(|slow| slow.waited_ns)?)?;
     slowest.set_item("part", course.slowest.iter().map(|slow| slow.part).collect::<Vec<_>>())?;
-    slowest.set_item("part_ns", column(|slow| slow.part_ns))?;
+    slowest.set_item("part_ns", column(|slow| slow.part_ns)?)?;
     columns.set_item("slowest", slowest)?;
     let parts = PyDict::new(py);
     for (op, by_interval) in Op::ALL.iter().zip(&course.parts_ns) {
         for (number, name) in PART_NAMES.into_iter().enumerate() {
-            let sums = by_interval.iter().map(|parts| parts[number]);
-            parts.set_item((op.name(), name), PyArray1::from_iter(py, sums))?;
+            let sums = by_interval.iter().map(|parts| parts[number]).collect();
+            parts.set_item((op.name(), name), array(py, sums)?)?;
         }
     }
     columns.set_item("parts_ns", parts)?;
@@ -74,14 +75,14 @@ fn course_columns<'py>(py: Python<'py>, course: &Course) -> PyResult<Bound<'py, 
 
 fn gantt_columns<'py>(py: Python<'py>, bars: &[GanttBar]) -> PyResult<Bound<'py, PyDict>> {
     let columns = PyDict::new(py);
-    let column = |pick: fn(&GanttBar) -> u64| bars.iter().map(pick).collect::<Vec<u64>>().into_pyarray(py);
-    columns.set_item("die", column(|bar| bar.die.into()))?;
-    columns.set_item("plane", column(|bar| bar.plane.into()))?;
-    columns.set_item("begin_ns", column(|bar| bar.begin_ns))?;
-    columns.set_item("end_ns", column(|bar| bar.end_ns))?;
-    columns.set_item("request", column(|bar| bar.request))?;
-    columns.set_item("arrived_ns", column(|bar| bar.arrived_ns))?;
-    columns.set_item("bus", bars.iter().map(|bar| bar.bus).collect::<Vec<bool>>().into_pyarray(py))?;
+    let column = |pick: fn(&GanttBar) -> u64| array(py, bars.iter().map(pick).collect());
+    columns.set_item("die", column(|bar| bar.die.into())?)?;
+    columns.set_item("plane", column(|bar| bar.plane.into())?)?;
+    columns.set_item("begin_ns", column(|bar| bar.begin_ns)?)?;
+    columns.set_item("end_ns", column(|bar| bar.end_ns)?)?;
+    columns.set_item("request", column(|bar| bar.request)?)?;
+    columns.set_item("arrived_ns", column(|bar| bar.arrived_ns)?)?;
+    columns.set_item("bus", array(py, bars.iter().map(|bar| bar.bus).collect())?)?;
     columns.set_item("kind", bars.iter().map(|bar| bar.kind).collect::<Vec<_>>())?;
     columns.set_item("cause", bars.iter().map(|bar| bar.cause).collect::<Vec<_>>())?;
     Ok(columns)

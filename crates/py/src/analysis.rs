@@ -2,14 +2,13 @@
 
 use std::sync::Mutex;
 
-use numpy::IntoPyArray;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use ssdlab_core::{Bytes, LatencyHistogram};
 use ssdlab_trace::Op;
 use ssdlab_trace::analysis::{SequentialRuns, steps};
 
-use crate::columns::columns;
+use crate::columns::{array, columns};
 use crate::errors::{TraceError, detached, trace_error};
 use crate::profile::by_op;
 use crate::requests::Requests;
@@ -106,8 +105,8 @@ impl Analysis {
     fn deviations<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let rows = exclusive(&mut self.inner).deviations();
         let dict = columns(py, KINDS, rows.iter().map(|row| row.2))?;
-        dict.set_item("lower", rows.iter().map(|row| row.0).collect::<Vec<_>>().into_pyarray(py))?;
-        dict.set_item("upper", rows.iter().map(|row| row.1).collect::<Vec<_>>().into_pyarray(py))?;
+        dict.set_item("lower", array(py, rows.iter().map(|row| row.0).collect())?)?;
+        dict.set_item("upper", array(py, rows.iter().map(|row| row.1).collect())?)?;
         Ok(dict)
     }
 

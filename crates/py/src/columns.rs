@@ -1,8 +1,15 @@
-//! Rows as NumPy columns.
+//! NumPy arrays, and rows as columns of them.
 
-use numpy::{Element, IntoPyArray};
+use numpy::{Element, IntoPyArray, PyArray1};
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+
+/// The values as an array. Its first use in a process loads numpy: here, as the bindings panic if that fails, by Ctrl-C too.
+pub fn array<T: Element>(py: Python<'_>, values: Vec<T>) -> PyResult<Bound<'_, PyArray1<T>>> {
+    py.import(intern!(py, "numpy"))?;
+    Ok(values.into_pyarray(py))
+}
 
 /// Columns by name from rows.
 pub fn columns<'py, T: Element, const N: usize>(
@@ -18,7 +25,7 @@ pub fn columns<'py, T: Element, const N: usize>(
     }
     let dict = PyDict::new(py);
     for (name, column) in names.into_iter().zip(columns) {
-        dict.set_item(name, column.into_pyarray(py))?;
+        dict.set_item(name, array(py, column)?)?;
     }
     Ok(dict)
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use numpy::IntoPyArray;
+use numpy::PyArray1;
 use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -15,6 +15,7 @@ use ssdlab_nand::{Cause, Counts, Timing};
 use ssdlab_serve::drive_options;
 use ssdlab_sim::{Clock, Setup};
 
+use crate::columns::array;
 use crate::config::Config;
 use crate::counters;
 use crate::errors::{ConfigError, config_error, detached, drive_error, drive_file_error};
@@ -139,8 +140,8 @@ impl FlashDrive {
         counters::dict(py, &self.locked().health())
     }
 
-    fn erase_counts<'py>(&self, py: Python<'py>) -> Bound<'py, PyAny> {
-        self.locked().erase_counts().to_vec().into_pyarray(py).into_any()
+    fn erase_counts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u32>>> {
+        array(py, self.locked().erase_counts().to_vec())
     }
 
     fn buffered_pages(&self) -> u32 {

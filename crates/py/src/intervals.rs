@@ -2,13 +2,12 @@
 
 use std::sync::Mutex;
 
-use numpy::IntoPyArray;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use ssdlab_core::Bytes;
 use ssdlab_trace::{LogSize, LogWindow};
 
-use crate::columns::columns;
+use crate::columns::{array, columns};
 use crate::errors::{TraceError, detached, trace_error};
 use crate::requests::Requests;
 use crate::source::exclusive;
@@ -108,8 +107,8 @@ impl Intervals {
     }
 
     /// Page writes by time and address as one array of rows, and its numbers of rows and columns.
-    fn time_address<'py>(&mut self, py: Python<'py>) -> (Bound<'py, PyAny>, (u64, u64)) {
+    fn time_address<'py>(&mut self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (u64, u64))> {
         let (counts, steps) = exclusive(&mut self.inner).time_address();
-        (counts.to_vec().into_pyarray(py).into_any(), steps)
+        Ok((array(py, counts.to_vec())?.into_any(), steps))
     }
 }

@@ -2,13 +2,13 @@
 
 use std::sync::Mutex;
 
-use numpy::IntoPyArray;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use ssdlab_advice::{MapSizes, SegmentAdvice};
 use ssdlab_trace::Packing;
 
 use crate::address_space::{AddressSpace, Space};
+use crate::columns::array;
 use crate::config::Config;
 use crate::errors::{ConfigError, config_error, detached, sim_error};
 use crate::quantity::size;
@@ -115,10 +115,10 @@ fn columns(py: Python<'_>, found: SegmentAdvice) -> PyResult<Bound<'_, PyDict>> 
     dict.set_item("first_reads", found.first.reads)?;
     dict.set_item("first_changes", found.first.changes)?;
     dict.set_item("least_busy_ns", found.least_busy_ns)?;
-    dict.set_item("read_hits", found.read_hits.into_pyarray(py))?;
-    dict.set_item("change_hits", found.change_hits.into_pyarray(py))?;
-    dict.set_item("write_backs", found.write_backs.into_pyarray(py))?;
-    dict.set_item("busy_ns", found.busy_ns.into_pyarray(py))?;
-    dict.set_item("read_busy_ns", found.read_busy_ns.into_pyarray(py))?;
+    dict.set_item("read_hits", array(py, found.read_hits)?)?;
+    dict.set_item("change_hits", array(py, found.change_hits)?)?;
+    dict.set_item("write_backs", array(py, found.write_backs)?)?;
+    dict.set_item("busy_ns", array(py, found.busy_ns)?)?;
+    dict.set_item("read_busy_ns", array(py, found.read_busy_ns)?)?;
     Ok(dict)
 }

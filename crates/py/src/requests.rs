@@ -1,11 +1,12 @@
 //! Requests in memory, as columns to and from NumPy.
 
-use numpy::{IntoPyArray, PyReadonlyArray1};
+use numpy::PyReadonlyArray1;
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use ssdlab_trace::{Op, Request};
 
+use crate::columns::array;
 use crate::errors::TraceError;
 
 /// Names of the columns.
@@ -87,12 +88,12 @@ impl Requests {
     fn column<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
         let requests = &self.inner;
         match name {
-            "time_ns" => Ok(column(py, requests, |r| r.time_ns)),
-            "op" => Ok(column(py, requests, |r| r.op as u8)),
-            "offset" => Ok(column(py, requests, |r| r.offset)),
-            "bytes" => Ok(column(py, requests, |r| r.bytes)),
-            "flags" => Ok(column(py, requests, |r| r.flags)),
-            "stream" => Ok(column(py, requests, |r| r.stream)),
+            "time_ns" => column(py, requests, |r| r.time_ns),
+            "op" => column(py, requests, |r| r.op as u8),
+            "offset" => column(py, requests, |r| r.offset),
+            "bytes" => column(py, requests, |r| r.bytes),
+            "flags" => column(py, requests, |r| r.flags),
+            "stream" => column(py, requests, |r| r.stream),
             _ => Err(PyKeyError::new_err(name.to_owned())),
         }
     }
@@ -111,6 +112,6 @@ fn column<'py, T: numpy::Element>(
     py: Python<'py>,
     requests: &[Request],
     field: impl Fn(&Request) -> T,
-) -> Bound<'py, PyAny> {
-    requests.iter().map(field).collect::<Vec<T>>().into_pyarray(py).into_any()
+) -> PyResult<Bound<'py, PyAny>> {
+    Ok(array(py, requests.iter().map(field).collect())?.into_any())
 }

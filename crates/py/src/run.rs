@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use numpy::{IntoPyArray, PyArray1};
+use numpy::PyArray1;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -15,6 +15,7 @@ use ssdlab_trace::{Op, Packed, SliceSource, Source};
 
 use crate::activity::activity_columns;
 use crate::address_space::{AddressSpace, Space};
+use crate::columns::array;
 use crate::config::Config;
 use crate::errors::{SsdlabError, config_error, detached, sim_error, trace_error};
 use crate::memory;
@@ -61,13 +62,13 @@ impl Outcome {
             serde_json::to_string(&outcome.summary).map_err(|error| SsdlabError::new_err(error.to_string()))?;
         let series = PyDict::new(py);
         for (name, column) in outcome.series.columns() {
-            series.set_item(name, column.into_pyarray(py))?;
+            series.set_item(name, array(py, column)?)?;
         }
         let latency = latency_columns(py, &outcome.latency)?;
         Ok(Self {
             summary,
             series: series.unbind(),
-            erase_counts: outcome.erase_counts.into_pyarray(py).unbind(),
+            erase_counts: array(py, outcome.erase_counts)?.unbind(),
             latency,
             log: outcome.log.map(|figures| log_columns(py, figures)).transpose()?,
             activity: outcome.activity.map(|activity| activity_columns(py, activity)).transpose()?,
@@ -80,13 +81,13 @@ impl Outcome {
 fn log_columns(py: Python<'_>, figures: LogFigures) -> PyResult<Py<PyDict>> {
     let columns = PyDict::new(py);
     let costs = &figures.reclaim_costs;
-    let column = |pick: fn(&(MergeCost, u64, u64)) -> u64| costs.iter().map(pick).collect::<Vec<u64>>();
-    columns.set_item("reclaim_copies", column(|(cost, _, _)| u64::from(cost.copies)).into_pyarray(py))?;
-    columns.set_item("reclaim_erases", column(|(cost, _, _)| u64::from(cost.erases)).into_pyarray(py))?;
-    columns.set_item("reclaim_ns", column(|&(_, ns, _)| ns).into_pyarray(py))?;
-    columns.set_item("reclaim_times", column(|&(_, _, times)| times).into_pyarray(py))?;
-    columns.set_item("associativity", figures.associativity.into_pyarray(py))?;
-    columns.set_item("utilisation", figures.utilisation.into_pyarray(py))?;
+    let column = |pick: fn(&(MergeCost, u64, u64)) -> u64| array(py, costs.iter().map(pick).collect());
+    columns.set_item("reclaim_copies", column(|(cost, _, _)| u64::from(cost.copies))?)?;
+    columns.set_item("reclaim_erases", column(|(cost, _, _)| u64::from(cost.erases))?)?;
+    columns.set_item("reclaim_ns", column(|&(_, ns, _)| ns)?)?;
+    columns.set_item("reclaim_times", column(|&(_, _, times)| times)?)?;
+    columns.set_item("associativity", array(py, figures.associativity)?)?;
+    columns.set_item("utilisation", array(py, figures.utilisation)?)?;
     Ok(columns.unbind())
 }
 
@@ -101,8 +102,8 @@ pub fn latency_columns(py: Python<'_>, latency: &[LatencyHistogram; 4]) -> PyRes
 
 pub fn buckets<'py>(py: Python<'py>, histogram: &LatencyHistogram) -> PyResult<Bound<'py, PyTuple>> {
     let buckets = histogram.buckets();
-    let column = |pick: fn(&(u64, u64, u64)) -> u64| buckets.iter().map(pick).collect::<Vec<u64>>().into_pyarray(py);
-    (column(|b| b.0), column(|b| b.1), column(|b| b.2)).into_pyobject(py)
+    let column = |pick: fn(&(u64, u64, u64)) -> u64| array(py, buckets.iter().map(pick).collect());
+    (column(|b| b.0)?, column(|b| b.1)?, column(|b| b.2)?).into_pyobject(py)
 }
 
 /// The phase with the write amplification of overwriting, where there is one.
