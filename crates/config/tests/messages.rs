@@ -214,6 +214,10 @@ fn files() {
             "ftl.bast.log = \"120%\"",
             "my.toml:1: ftl.bast.log: 120% of 4096 data blocks is 4916 log blocks, but beside 4096 data blocks and 1 that merges need, the 4383 blocks of the device leave 286; lower it or raise device.op to 120.05%",
         ),
+        (
+            "time = \"event\"\nblock.scheduler = \"cfq\"\nblock.wbt_lat = \"2ms\"",
+            r#"my.toml:3: block.wbt_lat: the legacy frame, Linux 2.6.32, has no writeback throttling; set it to "0ns" or block.frame to "modern""#,
+        ),
         ("ftl.fast.log = 1", "my.toml:1: ftl.fast.log: 1 log blocks, and at least 2 are needed; raise it"),
         (
             "ftl.sbfast.sub_block = 48",

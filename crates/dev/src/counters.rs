@@ -3,7 +3,7 @@
 use ssdlab_cache::{StageCounters, Transitions};
 use ssdlab_core::Counters;
 use ssdlab_core::counters::Counter;
-use ssdlab_sched::BlockCounters;
+use ssdlab_sched::{BlockCounters, ThrottleCounters};
 use ssdlab_sim::{BufferCounters, HostCounters};
 use std::fmt::Write;
 use std::io::{Error, ErrorKind, Result};
@@ -14,6 +14,7 @@ static TABLES: &[(&str, &[Counter])] = &[
     ("cache.pools.transitions", Transitions::COUNTERS),
     ("host", HostCounters::COUNTERS),
     ("drive.block.counters", BlockCounters::COUNTERS),
+    ("drive.block.throttling", ThrottleCounters::COUNTERS),
     ("drive.buffer", BufferCounters::COUNTERS),
 ];
 

@@ -29,7 +29,9 @@ mod tunable;
 
 pub use bio::{Bio, Direction, Flags, Priority, PriorityClass};
 pub use elevator::{Device, Elevator, MergeIndex, SCHEDULERS, SchedulerInfo, scheduler};
-pub use layer::{BlockCounters, BlockLayer, Dispatched, Frame, Left, NoMerges, Operation, Options, Submitted};
+pub use layer::{
+    BlockCounters, BlockLayer, Dispatched, Frame, Left, NoMerges, Operation, Options, Submitted, ThrottleCounters,
+};
 pub use request::{Request, RequestId, Requests};
 pub use tunable::TunableError;
 

@@ -24,7 +24,8 @@ enum Event {
 fn bios() -> impl Strategy<Value = Bio> {
     // Few, aligned addresses: merges shall happen.
     let flags = prop_oneof![
-        12 => Just(Flags::NONE),
+        8 => Just(Flags::NONE),
+        4 => Just(Flags::BACKGROUND),
         6 => Just(Flags::SYNC),
         3 => Just(Flags::SYNC | Flags::UNPLUG),
         2 => Just(Flags::SYNC | Flags::NOIDLE),
@@ -65,8 +66,17 @@ fn options() -> impl Strategy<Value = (&'static SchedulerInfo, Options)> {
     let scheduler = prop::sample::select(SCHEDULERS.to_vec());
     let merges = prop::sample::select(vec![NoMerges::All, NoMerges::LastOnly, NoMerges::None]);
     let sizes = prop_oneof![Just(1024u32), 8..80u32];
-    (scheduler, any::<bool>(), 1..8u32, 3..40u32, sizes, merges, any::<[bool; 3]>(), any::<u64>()).prop_map(
-        |(info, legacy, slots, nr_requests, max_sectors, no_merges, [volatile_cache, fua, plug], switches)| {
+    (scheduler, any::<bool>(), 1..8u32, 3..40u32, sizes, merges, any::<[bool; 4]>(), any::<u64>()).prop_map(
+        |(
+            info,
+            legacy,
+            slots,
+            nr_requests,
+            max_sectors,
+            no_merges,
+            [volatile_cache, fua, plug, throttles],
+            switches,
+        )| {
             let base = if legacy { Options::legacy } else { Options::modern }(info.name, DEVICE_SECTORS);
             // Every switch of a scheduler at random. Regions of 1 MiB, so that the small device has several.
             let tunables = info.tunables.iter().enumerate().filter_map(|(bit, tunable)| match tunable.name {
@@ -75,8 +85,19 @@ fn options() -> impl Strategy<Value = (&'static SchedulerInfo, Options)> {
             });
             let tunables = tunables.collect();
             let max_sectors = max_sectors.max(64);
-            let options =
-                Options { slots, nr_requests, max_sectors, no_merges, volatile_cache, fua, plug, tunables, ..base };
+            let wbt_lat_ns = u64::from(throttles) * 1_000_000;
+            let options = Options {
+                slots,
+                nr_requests,
+                max_sectors,
+                no_merges,
+                volatile_cache,
+                fua,
+                plug,
+                tunables,
+                wbt_lat_ns,
+                ..base
+            };
             (info, options)
         },
     )

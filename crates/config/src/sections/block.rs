@@ -4,13 +4,15 @@
 use crate::checker::{Checker, Read};
 use crate::kind::{Choices, Kind};
 use crate::parameters::option;
-use crate::table::{Derived, Entries, Fallback, KIB, MEBI, OptionSpec, Section};
+use crate::table::{Derived, Entries, Fallback, KIB, MEBI, OptionSpec, SECOND, Section};
 use crate::value::Value;
+use ssdlab_core::Nanos;
 use ssdlab_core::units::write_bytes;
 use ssdlab_sched::{Device, Frame, NoMerges, SCHEDULERS, SchedulerInfo, TunableError, scheduler};
 use ssdlab_sim::{BlockOptions, Clock};
 
 const SCHEDULER: &str = "block.scheduler";
+const WBT_LAT: &str = "block.wbt_lat";
 
 pub(crate) const SECTION: Section = Section {
     name: "block",
@@ -96,6 +98,14 @@ const LAYER: &[OptionSpec] = &[
         help: "Whether requests wait a little for neighbours: in the legacy frame until four wait or 3 ms are over, in the \
                modern one until their process sleeps.",
         example: "false",
+    },
+    OptionSpec {
+        key: WBT_LAT,
+        kind: Kind::Nanos { min: 0, max: 60 * SECOND },
+        fallback: Fallback::Value("0ns"),
+        help: "Writeback throttling of the modern frame: write-back and discards are held to fewer requests while reads are \
+               at the drive for longer than this; 0 never does. Linux has 2 ms for SSDs, and none under bfq.",
+        example: "2ms",
     },
     OptionSpec {
         key: "block.record",
@@ -194,6 +204,12 @@ impl Checker<'_> {
         options.max_sectors = self.max_sectors()?;
         options.no_merges = self.choice("block.merges", &MERGES)?;
         options.plug = self.flag("block.plug")?;
+        options.wbt_lat = self.nanos(WBT_LAT)?;
+        if options.frame == Frame::Legacy && options.wbt_lat > Nanos::ZERO {
+            let message = "the legacy frame, Linux 2.6.32, has no writeback throttling; set it to \"0ns\" or block.frame to \
+                           \"modern\"";
+            self.report(WBT_LAT, message.to_owned());
+        }
         options.record = self.flag("block.record")?;
         options.volatile_cache = drive.buffer.is_some_and(|buffer| !buffer.protected);
         Ok(Some(options))

@@ -230,7 +230,7 @@ impl BlockLayer {
         self.ends.last = Some(first);
     }
 
-    /// Bios of `second` go to the back of `first`; `second` is freed.
+    /// Bios of `second` go to the back of `first`; `second` is to be given back.
     fn absorb(&mut self, first: RequestId, second: RequestId) {
         let [rq, absorbed] = self.requests.pair_mut(first, second);
         rq.sectors += absorbed.sectors;
@@ -238,8 +238,7 @@ impl BlockLayer {
         rq.arrived = rq.arrived.min(absorbed.arrived);
         rq.bios.append(&mut absorbed.bios);
         self.counters.request_merges += 1;
-        self.freed_by_merge.push(absorbed.is_sync());
-        self.requests.free(second);
+        self.freed_by_merge.push(second);
     }
 
     /// Merges a request that leaves a plug with one that waits, as `blk_mq_sched_try_insert_merge` does.

@@ -1,13 +1,13 @@
 //! The block layer: everything between a bio and the device that is not policy.
 //!
-//! Left out: writeback throttling (wbt), which in Linux 6 holds background writes back before they get here; software
-//! queues for each processor; hardware queues beyond the first.
+//! Left out: software queues for each processor; hardware queues beyond the first.
 
 mod flush;
 mod limits;
 mod merge;
 mod plugs;
 mod queue;
+mod wbt;
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -23,6 +23,9 @@ use flush::{Flushes, Steps};
 use limits::Limits;
 use merge::Ends;
 use plugs::{Plug, Plugs};
+use wbt::Throttle;
+
+pub use wbt::ThrottleCounters;
 
 /// Which block layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,6 +89,9 @@ pub struct Options {
     pub volatile_cache: bool,
     /// Whether the device knows FUA; otherwise a flush follows (modern frame).
     pub fua: bool,
+    /// How long reads may be at the device before write-back is throttled, in nanoseconds; 0 never throttles (modern
+    /// frame). Linux has 2 ms for SSDs and 75 ms for disks, and none under bfq.
+    pub wbt_lat_ns: u64,
 }
 
 impl Options {
@@ -110,6 +116,7 @@ impl Options {
             plug_sectors: 256,
             volatile_cache: true,
             fua: false,
+            wbt_lat_ns: 0,
         }
     }
 
@@ -139,8 +146,8 @@ impl Options {
 pub enum Submitted {
     /// It has been taken; its submitter continues.
     Accepted,
-    /// There is no request for it. The bio keeps its place in the queue; its submitter sleeps until
-    /// [`BlockLayer::woken`] hands it out.
+    /// There is no request for it, or writeback throttling holds it back. The bio keeps its place in the queue; its
+    /// submitter sleeps until [`BlockLayer::woken`] hands it out.
     MustWait,
     /// There was nothing to do: a flush of a device without volatile cache.
     Ended,
@@ -206,7 +213,7 @@ counters! {
 /// What has not ended, for messages about a run that stopped short.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Left {
-    /// Bios that wait for a request.
+    /// Bios that wait for a request, or are throttled.
     pub waiting_bios: usize,
     /// Requests in plugs of tasks.
     pub plugged: usize,
@@ -254,8 +261,8 @@ pub struct BlockLayer {
     /// Bios without a request, by kind: asynchronous, synchronous.
     waiting: [VecDeque<Bio>; 2],
     woken: VecDeque<Bio>,
-    /// Kinds of requests that merging has freed and that are not given back yet.
-    freed_by_merge: Vec<bool>,
+    /// Requests that have become part of others and are not given back yet.
+    freed_by_merge: Vec<RequestId>,
     /// When the plugged queue is unplugged at the latest.
     unplug_at: Option<u64>,
     /// Plugs of tasks (modern frame).
@@ -263,6 +270,7 @@ pub struct BlockLayer {
     /// Requests in them.
     plugged: usize,
     flushes: Flushes,
+    wbt: Option<Box<Throttle>>,
     /// Of what went to the device last.
     last_direction: Option<Direction>,
     counters: BlockCounters,
@@ -272,7 +280,9 @@ impl BlockLayer {
     /// An idle block layer.
     pub fn new(options: Options) -> Result<Self, TunableError> {
         let info = scheduler(&options.scheduler)?;
-        let Options { device_sectors: sectors, rotational, nr_requests, .. } = options;
+        let Options { device_sectors: sectors, rotational, nr_requests, slots, volatile_cache, wbt_lat_ns, .. } =
+            options;
+        let throttles = options.frame == Frame::Modern && wbt_lat_ns > 0;
         let elevator = info.build(&options.tunables, &Device { sectors, rotational, nr_requests })?;
         Ok(Self {
             info,
@@ -294,6 +304,7 @@ impl BlockLayer {
             plugs: Plugs::default(),
             plugged: 0,
             flushes: Flushes::default(),
+            wbt: throttles.then(|| Box::new(Throttle::new(wbt_lat_ns, slots, volatile_cache))),
             last_direction: None,
             counters: BlockCounters::default(),
             options,
@@ -313,21 +324,47 @@ impl BlockLayer {
             self.bio_says_unplug(&bio);
             return Submitted::Accepted;
         }
-        let line = usize::from(bio.is_sync());
-        if !self.waiting[line].is_empty() || !self.take_request(&bio, now) {
-            self.counters.bios_waited += 1;
-            self.waiting[line].push_back(bio);
+        let held_back = self.wbt.as_mut().is_some_and(|wbt| !wbt.admits(&bio, now));
+        if held_back || !self.enter_or_wait(&bio, steps, now) {
             self.unplug(bio.pid, now);
             return Submitted::MustWait;
         }
-        self.enter(&bio, steps, now);
         Submitted::Accepted
     }
 
-    /// Whether asynchronous bios wait for a request.
+    /// Makes a request for a bio, if there is one and no other bio of its kind waits for it; otherwise the bio waits.
+    #[inline(always)]
+    fn enter_or_wait(&mut self, bio: &Bio, steps: Option<Steps>, now: u64) -> bool {
+        let line = usize::from(bio.is_sync());
+        if !self.waiting[line].is_empty() || !self.take_request(bio, now) {
+            self.counters.bios_waited += 1;
+            self.waiting[line].push_back(*bio);
+            return false;
+        }
+        self.enter(bio, steps, now);
+        true
+    }
+
+    /// Whether asynchronous bios wait for a request, or are throttled.
     #[inline]
     pub fn async_bios_wait(&self) -> bool {
-        !self.waiting[0].is_empty()
+        !self.waiting[0].is_empty() || self.wbt.as_ref().is_some_and(|wbt| wbt.holds_up())
+    }
+
+    /// A writer waits for dirty pages to be written: writeback throttling then lets more of them go.
+    pub fn dirty_wait(&mut self, now: u64) {
+        if let Some(wbt) = &mut self.wbt {
+            wbt.dirty_wait(now);
+        }
+    }
+
+    /// Writes that throttling held back and lets go now.
+    fn let_throttled_go(&mut self, now: u64) {
+        while let Some(bio) = self.wbt.as_mut().and_then(|wbt| wbt.granted()) {
+            if self.enter_or_wait(&bio, self.steps(&bio), now) {
+                self.woken.push_back(bio);
+            }
+        }
     }
 
     #[inline(always)]
@@ -343,6 +380,9 @@ impl BlockLayer {
     fn enter(&mut self, bio: &Bio, steps: Option<Steps>, now: u64) {
         let id = self.requests.allocate(*bio, self.options.segments(bio.sectors), now);
         self.counters.requests += 1;
+        if let Some(wbt) = &mut self.wbt {
+            wbt.made(id, bio);
+        }
         match (self.options.frame, steps) {
             (Frame::Legacy, None) => {
                 if self.options.plug && self.queued == 0 && self.ahead.is_empty() && self.unplug_at.is_none() {
@@ -426,7 +466,11 @@ impl BlockLayer {
         }
         let id = self.chosen.take()?;
         self.in_flight += 1;
-        Some(self.describe(id))
+        let dispatched = self.describe(id);
+        if let Some(wbt) = &mut self.wbt {
+            wbt.issued(id, dispatched.operation, now);
+        }
+        Some(dispatched)
     }
 
     #[inline(always)]
@@ -473,6 +517,9 @@ impl BlockLayer {
     #[inline]
     pub fn completed(&mut self, id: RequestId, now: u64, ended: &mut Vec<Bio>) {
         self.in_flight -= 1;
+        if let Some(wbt) = &mut self.wbt {
+            wbt.completed(id, now);
+        }
         // What went through the scheduler is no step of a flush.
         if self.requests[id].in_elevator || !self.step_done(id, now, ended) {
             self.end(id, now, ended);
@@ -491,8 +538,21 @@ impl BlockLayer {
         }
         // As a rule one, for which the call that copies a slice costs more than the copy.
         rq.bios.iter().for_each(|&bio| ended.push(bio));
-        let sync = rq.is_sync();
+        let (sync, direction) = (rq.is_sync(), rq.direction);
+        self.let_go(id, sync, direction, now);
+    }
+
+    /// Gives back a request that has been freed.
+    #[inline(always)]
+    fn let_go(&mut self, id: RequestId, sync: bool, direction: Direction, now: u64) {
+        if let Some(wbt) = &mut self.wbt {
+            wbt.ended(id, direction, now);
+        }
         self.give_back(sync, now);
+        // They wake up later than those that wait for the request itself.
+        if self.wbt.is_some() {
+            self.let_throttled_go(now);
+        }
     }
 
     #[inline(always)]
@@ -522,8 +582,10 @@ impl BlockLayer {
 
     /// Gives back the requests that became part of others.
     fn give_back_merged(&mut self, now: u64) {
-        while let Some(sync) = self.freed_by_merge.pop() {
-            self.give_back(sync, now);
+        while let Some(id) = self.freed_by_merge.pop() {
+            let rq = self.requests.free(id);
+            let (sync, direction) = (rq.is_sync(), rq.direction);
+            self.let_go(id, sync, direction, now);
         }
     }
 
@@ -585,7 +647,8 @@ impl BlockLayer {
             (Some(a), Some(b)) => Some(a.min(b)),
             (a, b) => a.or(b),
         };
-        earlier(earlier(self.unplug_at, self.flush_timer()), self.elevator.timer_ns())
+        let throttle = self.wbt.as_ref().and_then(|wbt| wbt.timer_ns());
+        earlier(earlier(self.unplug_at, self.flush_timer()), earlier(self.elevator.timer_ns(), throttle))
     }
 
     /// The timer that [`BlockLayer::timer_ns`] named has expired.
@@ -603,6 +666,10 @@ impl BlockLayer {
         if due(self.flush_timer()) {
             self.issue_flush(now);
         }
+        if let Some(wbt) = self.wbt.as_mut().filter(|wbt| due(wbt.timer_ns())) {
+            wbt.on_timer(now);
+            self.let_throttled_go(now);
+        }
     }
 
     /// Whether background writers are asked to hold back (legacy frame).
@@ -615,10 +682,16 @@ impl BlockLayer {
         self.counters
     }
 
+    /// What writeback throttling has done so far; none if it is off.
+    pub fn throttle_counters(&self) -> Option<ThrottleCounters> {
+        self.wbt.as_ref().map(|wbt| wbt.counters())
+    }
+
     /// What has not ended.
     pub fn left(&self) -> Left {
         Left {
-            waiting_bios: self.waiting.iter().map(VecDeque::len).sum(),
+            waiting_bios: self.waiting.iter().map(VecDeque::len).sum::<usize>()
+                + self.wbt.as_ref().map_or(0, |wbt| wbt.waiting()),
             plugged: self.plugged,
             queued: self.queued,
             ahead: self.ahead.len() + usize::from(self.chosen.is_some()) + self.flushes.held(),

@@ -142,6 +142,10 @@ impl<P: TimedParts> TimedDrive<P> {
 
     #[inline(never)]
     fn settle_cache(&mut self, issuer: &mut Issuer<'_>) -> Result<(), SimError> {
+        let now_ns = self.now_ns();
+        if let Some(block) = self.block.as_mut().filter(|_| self.cache.as_ref().is_some_and(CacheStage::holds_up)) {
+            block.dirty_wait(now_ns);
+        }
         while self.cache.as_ref().is_some_and(CacheStage::has_work) {
             self.follow_cache(issuer);
             self.take_requests(issuer)?;

@@ -13,7 +13,7 @@ use ssdlab_core::Slab;
 use ssdlab_nand::backend::parallel::NEVER;
 use ssdlab_sched::{
     Bio, BlockCounters, BlockLayer, Direction, Dispatched, Flags, Frame, Left, Operation, Priority, RequestId,
-    SchedulerInfo, Submitted,
+    SchedulerInfo, Submitted, ThrottleCounters,
 };
 use ssdlab_trace::{Op, Request, flag};
 
@@ -32,6 +32,9 @@ pub struct BlockSummary {
     pub scheduler: &'static str,
     /// What was done.
     pub counters: BlockCounters,
+    /// What writeback throttling did, if it is on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub throttling: Option<ThrottleCounters>,
     /// Share of the bios that became part of another request.
     pub merged_share: f64,
     /// Bytes of a read given to the drive, on average; none without reads.
@@ -96,6 +99,7 @@ pub(crate) struct BlockStage {
     marks: Marks,
     /// Counters when measuring began.
     start: BlockCounters,
+    throttling_start: Option<ThrottleCounters>,
     /// Requests given to the drive, if they are to be kept.
     dispatched: Option<Vec<Request>>,
     scheduler: &'static SchedulerInfo,
@@ -127,6 +131,7 @@ impl BlockStage {
             ended: Vec::new(),
             marks: Marks::default(),
             start: BlockCounters::default(),
+            throttling_start: None,
             dispatched,
             scheduler,
             start_ns: 0,
@@ -137,6 +142,7 @@ impl BlockStage {
     /// From now on it is measured.
     pub fn start_measuring(&mut self, now_ns: u64) {
         self.start = self.layer.counters();
+        self.throttling_start = self.layer.throttle_counters();
         self.start_ns = now_ns;
         if let Some(dispatched) = &mut self.dispatched {
             dispatched.clear();
@@ -151,6 +157,10 @@ impl BlockStage {
         let summary = BlockSummary {
             scheduler: self.scheduler.name,
             counters,
+            throttling: self
+                .layer
+                .throttle_counters()
+                .map(|counters| counters - self.throttling_start.unwrap_or_default()),
             merged_share: if counters.bios > 0 { merged as f64 / counters.bios as f64 } else { 0.0 },
             read_bytes_mean: mean(counters.dispatched_read_sectors, counters.dispatched_reads),
             write_bytes_mean: mean(counters.dispatched_write_sectors, counters.dispatched_writes),
@@ -176,9 +186,14 @@ impl BlockStage {
         self.outstanding
     }
 
-    /// Whether an asynchronous bio waits for a request.
+    /// Whether an asynchronous bio waits for a request, or is throttled.
     pub fn holds_up(&self) -> bool {
         self.layer.async_bios_wait()
+    }
+
+    /// A writer waits for dirty pages of the cache above to be written.
+    pub fn dirty_wait(&mut self, now_ns: u64) {
+        self.layer.dirty_wait(now_ns);
     }
 
     pub fn left(&self) -> Left {
@@ -348,8 +363,10 @@ fn sectors_of(offset: u64, end: u64) -> (u64, u64) {
     (start, end.div_ceil(SECTOR) - start)
 }
 
+/// A trace does not tell why the kernel wrote what nobody waited for: as a rule in the background.
 fn flags_of(request: &Request) -> Flags {
-    let mut flags = Flags::NONE;
+    let background = request.op == Op::Write && request.flags & flag::SYNC == 0;
+    let mut flags = if background { Flags::BACKGROUND } else { Flags::NONE };
     if request.flags == 0 && matches!(request.op, Op::Read | Op::Write) {
         return flags;
     }

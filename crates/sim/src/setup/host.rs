@@ -94,6 +94,8 @@ pub struct BlockOptions {
     pub plug: bool,
     /// Whether the drive is known to have a cache that loses data with power.
     pub volatile_cache: bool,
+    /// How long reads may be at the drive before write-back is throttled; zero never throttles (modern frame).
+    pub wbt_lat: Nanos,
     /// Whether the requests given to the drive are kept: a trace from below the scheduler.
     pub record: bool,
 }
@@ -117,6 +119,7 @@ impl BlockOptions {
             no_merges,
             plug,
             volatile_cache: false,
+            wbt_lat: Nanos::ZERO,
             record: false,
         }
     }
@@ -136,6 +139,7 @@ impl BlockOptions {
             no_merges: self.no_merges,
             plug: self.plug,
             volatile_cache: self.volatile_cache,
+            wbt_lat_ns: self.wbt_lat.0,
             tunables,
             ..kernel(self.frame, self.scheduler, sectors)
         }

@@ -268,6 +268,8 @@ QUANTITIES = (
     Quantity("Block layer", "merged into a waiting request", "drive.block.merged_share", text.percent),
     Quantity("Block layer", "requests merged with a neighbour", "drive.block.counters.request_merges", text.count),
     Quantity("Block layer", "bios that waited for a request", "drive.block.counters.bios_waited", text.count),
+    Quantity("Block layer", "writes held back by throttling", "drive.block.throttling.held_back", text.count),
+    Quantity("Block layer", "held back for, all together", "drive.block.throttling.held_back_ns", text.duration),
     Quantity("Block layer", "reads dispatched", "drive.block.counters.dispatched_reads", text.count),
     Quantity("Block layer", "size of one, mean", "drive.block.read_bytes_mean", text.size),
     Quantity("Block layer", "writes dispatched", "drive.block.counters.dispatched_writes", text.count),

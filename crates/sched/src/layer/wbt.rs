@@ -1,0 +1,532 @@
+//! Writeback throttling (block/blk-wbt.c of Linux 6, depths from block/blk-rq-qos.c): write-back and discards are held
+//! to a few requests at a time, to fewer while reads take too long and to more while there are none.
+//!
+//! A window of 100 ms begins with a write. If even the fastest read that ended in it was at the device for longer than
+//! the target, beside three writes, the depth is halved and windows become shorter; if it was faster, or only writes
+//! were there, the depth is doubled. Writes of three kinds may use all of it, half or a quarter:
+//!
+//! | kind | most in flight |
+//! |---|---|
+//! | somebody waits (`SYNC`), metadata, or writers have waited for dirty pages within a second | the depth |
+//! | other | half; a quarter within 100 ms of a read |
+//! | background write-back, discards | a quarter |
+//!
+//! Synchronous writes that are not also `NOIDLE` are `O_DIRECT` to Linux and never held back. Writers of kswapd are not
+//! told apart here. The device's depth is its slots, as SCSI has it; for NVMe Linux takes `nr_requests`, which without
+//! a scheduler is the same.
+
+use std::collections::VecDeque;
+
+use ssdlab_core::counters;
+
+use super::Operation;
+use crate::MS;
+use crate::bio::{Bio, Direction, Flags};
+use crate::request::RequestId;
+
+/// Depth at step 0 (`RWB_DEF_DEPTH`).
+const DEFAULT_DEPTH: u32 = 16;
+/// How long latencies are collected at step 0 and below (`RWB_WINDOW_NSEC`).
+const WINDOW_NS: u64 = 100 * MS;
+/// Writes without which a window tells nothing of reads (`RWB_MIN_WRITE_SAMPLES`).
+const WRITE_SAMPLES: u32 = 3;
+/// Windows in a row that tell nothing, after which a step is taken back (`RWB_UNKNOWN_BUMP`).
+const UNKNOWN_WINDOWS: u32 = 5;
+/// How long reads are near after one was submitted or ended.
+const NEAR_NS: u64 = 100 * MS;
+/// How long a writer's wait for dirty pages counts.
+const DIRTY_WAIT_NS: u64 = 1_000 * MS;
+
+counters! {
+    /// What writeback throttling has done.
+    pub struct ThrottleCounters {
+        held_back: "bios", "Writes and discards that waited because as many as allowed were in flight.";
+        held_back_ns: "ns", "How long those waited that could go on, all together.";
+        steps_down: "events", "Times the depth was lowered: reads took too long, or a raised depth went back.";
+        steps_up: "events", "Times the depth was raised: reads were fast enough, or there were only writes.";
+    }
+}
+
+/// How many writes may be in flight (`struct rq_depth`).
+#[derive(Clone, Copy, Debug)]
+struct Depth {
+    /// What the device takes.
+    device: u32,
+    /// Halvings since the default; negative for doublings.
+    step: i32,
+    most: u32,
+    /// Whether the last doubling met the highest depth.
+    is_highest: bool,
+}
+
+impl Depth {
+    fn new(device: u32) -> Self {
+        Self { device, step: 0, most: Self::at(device, 0).0, is_highest: false }
+    }
+
+    /// The depth at a step, and whether that is the highest (`rq_depth_calc_max_depth`).
+    fn at(device: u32, step: i32) -> (u32, bool) {
+        if device == 1 {
+            // One is at hand when the device is done with another.
+            return if step > 0 { (1, false) } else { (2, true) };
+        }
+        let above_one = DEFAULT_DEPTH.min(device) - 1;
+        if step >= 0 {
+            return (1 + (above_one >> step.min(31)), false);
+        }
+        let (depth, highest) = (1 + (above_one << -step), 3 * device / 4);
+        (depth.min(highest), depth > highest)
+    }
+
+    fn set(&mut self, step: i32) {
+        self.step = step;
+        (self.most, self.is_highest) = Self::at(self.device, step);
+    }
+
+    /// Whether it could be raised.
+    fn raise(&mut self) -> bool {
+        let raised = !self.is_highest;
+        if raised {
+            self.set(self.step - 1);
+        }
+        raised
+    }
+
+    /// Whether it could be lowered; `hard` leaves a raised depth at once.
+    fn lower(&mut self, hard: bool) -> bool {
+        let lowered = self.most > 1;
+        if lowered {
+            self.set(if hard { self.step.max(-1) + 1 } else { self.step + 1 });
+            self.is_highest = false;
+        }
+        lowered
+    }
+
+    /// For writes that nobody waits for while no reads are near.
+    fn normal(&self) -> u32 {
+        if self.most <= 2 { self.most } else { self.most.div_ceil(2) }
+    }
+
+    /// For background write-back.
+    fn background(&self) -> u32 {
+        if self.most <= 2 { 1 } else { (self.most + 3) / 4 }
+    }
+
+    /// How long the next window is: 100 ms over the root of the steps down and one, in whole sixteenths.
+    fn window_ns(&self) -> u64 {
+        match u64::try_from(self.step) {
+            Ok(step @ 1..) => (WINDOW_NS << 4) / ((step + 1) << 8).isqrt(),
+            _ => WINDOW_NS,
+        }
+    }
+}
+
+/// What is counted together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Line {
+    Writes,
+    Discards,
+}
+
+/// The line a bio is counted in, if it is (`wbt_should_throttle`).
+fn line(bio: &Bio) -> Option<Line> {
+    let direct = bio.flags.any(Flags::SYNC) && !bio.flags.any(Flags::NOIDLE);
+    match bio.direction {
+        Direction::Read => None,
+        Direction::Write if bio.flags.any(Flags::DISCARD) => Some(Line::Discards),
+        Direction::Write => (!direct).then_some(Line::Writes),
+    }
+}
+
+/// A request, by its slot.
+#[derive(Clone, Copy, Debug, Default)]
+struct Tracked {
+    line: Option<Line>,
+    /// When it went to the device, to read or to write.
+    issued: Option<(Direction, u64)>,
+}
+
+/// Latencies that ended in a window.
+#[derive(Clone, Copy, Debug, Default)]
+struct Window {
+    fastest_read_ns: Option<u64>,
+    writes: u32,
+}
+
+/// What a window tells (`latency_exceeded`).
+enum Finding {
+    Slow,
+    Fast,
+    OnlyWrites,
+    Unknown,
+}
+
+/// Writeback throttling of one device.
+#[derive(Debug)]
+pub(super) struct Throttle {
+    /// How long reads may be at the device.
+    target_ns: u64,
+    /// Whether the device caches writes: then those that wait go on once it has none left.
+    volatile_cache: bool,
+    depth: Depth,
+    in_flight: [u32; 2],
+    /// By line, with the times since when they wait.
+    waiting: [VecDeque<(Bio, u64)>; 2],
+    /// Those that have waited and count as in flight.
+    granted: VecDeque<Bio>,
+    requests: Vec<Tracked>,
+    window: Window,
+    /// When the present window ends, and how long the latest is.
+    timer: Option<u64>,
+    window_ns: u64,
+    /// Windows in a row that told nothing.
+    unknown: u32,
+    /// A read at the device, and since when.
+    watched: Option<(RequestId, u64)>,
+    /// When a read was submitted or ended last.
+    read_ns: Option<u64>,
+    /// When a writer waited for dirty pages last.
+    dirty_wait_ns: Option<u64>,
+    counters: ThrottleCounters,
+}
+
+impl Throttle {
+    pub fn new(target_ns: u64, device_depth: u32, volatile_cache: bool) -> Self {
+        Self {
+            target_ns,
+            volatile_cache,
+            depth: Depth::new(device_depth),
+            in_flight: [0; 2],
+            waiting: Default::default(),
+            granted: VecDeque::new(),
+            requests: Vec::new(),
+            window: Window::default(),
+            timer: None,
+            window_ns: WINDOW_NS,
+            unknown: 0,
+            watched: None,
+            read_ns: None,
+            dirty_wait_ns: None,
+            counters: ThrottleCounters::default(),
+        }
+    }
+
+    /// Whether a bio that needs a request may go on; otherwise it waits until it is [granted](Throttle::granted) that
+    /// (`wbt_wait`).
+    pub fn admits(&mut self, bio: &Bio, now: u64) -> bool {
+        let Some(line) = line(bio) else {
+            if bio.direction == Direction::Read {
+                self.read_ns = Some(now);
+            }
+            return true;
+        };
+        let admitted = self.waiting[line as usize].is_empty() && self.take(bio, line, now);
+        if !admitted {
+            self.counters.held_back += 1;
+            self.waiting[line as usize].push_back((*bio, now));
+        }
+        admitted
+    }
+
+    /// A bio that waited and may go on.
+    pub fn granted(&mut self) -> Option<Bio> {
+        self.granted.pop_front()
+    }
+
+    /// Whether writes wait.
+    pub fn holds_up(&self) -> bool {
+        !self.waiting[Line::Writes as usize].is_empty()
+    }
+
+    /// Bios that wait.
+    pub fn waiting(&self) -> usize {
+        self.waiting.iter().map(VecDeque::len).sum()
+    }
+
+    /// Counts a bio as in flight, if its limit allows one more (`get_limit`).
+    fn take(&mut self, bio: &Bio, line: Line, now: u64) -> bool {
+        let limit = if line == Line::Discards {
+            self.depth.background()
+        } else if bio.flags.any(Flags::SYNC | Flags::META) || self.has_dirty_wait(now) {
+            self.depth.most
+        } else if bio.flags.any(Flags::BACKGROUND) || is_within(self.read_ns, NEAR_NS, now) {
+            self.depth.background()
+        } else {
+            self.depth.normal()
+        };
+        let in_flight = &mut self.in_flight[line as usize];
+        let taken = *in_flight < limit;
+        *in_flight += u32::from(taken);
+        if taken && self.timer.is_none() {
+            self.begin_window(now);
+        }
+        taken
+    }
+
+    fn has_dirty_wait(&self, now: u64) -> bool {
+        is_within(self.dirty_wait_ns, DIRTY_WAIT_NS, now)
+    }
+
+    /// A writer waits for dirty pages to be written: from now on they are to go fast (`wb_recent_wait`).
+    pub fn dirty_wait(&mut self, now: u64) {
+        self.dirty_wait_ns = Some(now);
+    }
+
+    fn tracked(&mut self, id: RequestId) -> &mut Tracked {
+        if self.requests.len() <= id.slot() {
+            self.requests.resize(id.slot() + 1, Tracked::default());
+        }
+        &mut self.requests[id.slot()]
+    }
+
+    /// A request was made for a bio.
+    pub fn made(&mut self, id: RequestId, bio: &Bio) {
+        self.tracked(id).line = line(bio);
+    }
+
+    /// A request goes to the device (`wbt_issue`).
+    pub fn issued(&mut self, id: RequestId, operation: Operation, now: u64) {
+        let direction = match operation {
+            Operation::Flush => return,
+            Operation::Read => Direction::Read,
+            Operation::Write | Operation::WriteThrough | Operation::Discard => Direction::Write,
+        };
+        self.tracked(id).issued = Some((direction, now));
+        if direction == Direction::Read {
+            self.watched.get_or_insert((id, now));
+        }
+    }
+
+    /// The device has done a request (`blk_stat_add`).
+    pub fn completed(&mut self, id: RequestId, now: u64) {
+        let Some((direction, issued)) = self.tracked(id).issued.take() else { return };
+        if self.timer.is_none() {
+            return;
+        }
+        match direction {
+            Direction::Read => {
+                let fastest = self.window.fastest_read_ns.get_or_insert(now - issued);
+                *fastest = (now - issued).min(*fastest);
+            }
+            Direction::Write => self.window.writes += 1,
+        }
+    }
+
+    /// A request has ended, or has become part of another (`wbt_done`).
+    pub fn ended(&mut self, id: RequestId, direction: Direction, now: u64) {
+        if direction == Direction::Read {
+            self.watched = self.watched.filter(|&(watched, _)| watched != id);
+            self.read_ns = Some(now);
+        }
+        if let Some(line) = self.tracked(id).line.take() {
+            self.give_back(line, now);
+        }
+    }
+
+    /// One less is in flight; those that wait go on when there is room for some (`wbt_rqw_done`).
+    fn give_back(&mut self, line: Line, now: u64) {
+        self.in_flight[line as usize] -= 1;
+        let in_flight = self.in_flight[line as usize];
+        let limit = match line {
+            Line::Discards => self.depth.background(),
+            Line::Writes if self.volatile_cache && !self.has_dirty_wait(now) => 0,
+            Line::Writes => self.depth.normal(),
+        };
+        let room = limit.saturating_sub(in_flight);
+        if in_flight == 0 || (room > 0 && room >= self.depth.background() / 2) {
+            self.wake(line, now);
+        }
+    }
+
+    /// Those that wait go on in their order, as far as limits allow.
+    fn wake(&mut self, line: Line, now: u64) {
+        while let Some(&(bio, since)) = self.waiting[line as usize].front() {
+            if !self.take(&bio, line, now) {
+                return;
+            }
+            self.waiting[line as usize].pop_front();
+            self.counters.held_back_ns += now - since;
+            self.granted.push_back(bio);
+        }
+    }
+
+    fn begin_window(&mut self, now: u64) {
+        self.window_ns = self.depth.window_ns();
+        self.timer = Some(now + self.window_ns);
+    }
+
+    /// When the present window ends.
+    pub fn timer_ns(&self) -> Option<u64> {
+        self.timer
+    }
+
+    /// A window has ended (`wb_timer_fn`).
+    pub fn on_timer(&mut self, now: u64) {
+        self.timer = None;
+        let in_flight: u32 = self.in_flight.iter().sum();
+        match self.finding(now) {
+            Finding::Slow => self.lower(true),
+            Finding::Fast | Finding::OnlyWrites => self.raise(now),
+            Finding::Unknown => {
+                self.unknown += 1;
+                if self.unknown >= UNKNOWN_WINDOWS {
+                    match self.depth.step {
+                        1.. => self.raise(now),
+                        0 => {}
+                        _ => self.lower(false),
+                    }
+                }
+            }
+        }
+        self.window = Window::default();
+        if self.depth.step != 0 || in_flight > 0 {
+            self.begin_window(now);
+        }
+    }
+
+    fn finding(&self, now: u64) -> Finding {
+        let Window { fastest_read_ns, writes } = self.window;
+        // A read may take longer than a window.
+        let pending_ns = self.watched.map_or(0, |(_, issued)| now - issued);
+        if pending_ns > self.window_ns || (pending_ns > self.target_ns && fastest_read_ns.is_none()) {
+            return Finding::Slow;
+        }
+        match fastest_read_ns {
+            Some(fastest_ns) if writes >= WRITE_SAMPLES && fastest_ns > self.target_ns => Finding::Slow,
+            Some(_) if writes >= WRITE_SAMPLES => Finding::Fast,
+            _ if writes > 0 || self.has_dirty_wait(now) || self.in_flight != [0; 2] => Finding::OnlyWrites,
+            _ => Finding::Unknown,
+        }
+    }
+
+    fn raise(&mut self, now: u64) {
+        if self.depth.raise() {
+            self.unknown = 0;
+            self.counters.steps_up += 1;
+            for line in [Line::Writes, Line::Discards] {
+                self.wake(line, now);
+            }
+        }
+    }
+
+    fn lower(&mut self, hard: bool) {
+        if self.depth.lower(hard) {
+            self.unknown = 0;
+            self.counters.steps_down += 1;
+        }
+    }
+
+    pub fn counters(&self) -> ThrottleCounters {
+        self.counters
+    }
+}
+
+/// Whether something was less than so long ago.
+fn is_within(then: Option<u64>, span_ns: u64, now: u64) -> bool {
+    then.is_some_and(|then| now < then + span_ns)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bio::Priority;
+    use crate::request::Requests;
+
+    /// Depths with those of normal and background writes, worked out from `rq_depth_calc_max_depth` and
+    /// `calc_wb_limits`.
+    #[test]
+    fn depths_halve_and_double() {
+        let depths = |device, steps: std::ops::RangeInclusive<i32>| {
+            steps
+                .map(|step| {
+                    let mut depth = Depth::new(device);
+                    depth.set(step);
+                    (step, depth.most, depth.normal(), depth.background(), depth.is_highest)
+                })
+                .collect::<Vec<_>>()
+        };
+        let ncq = [
+            (-1, 24, 12, 6, true),
+            (0, 16, 8, 4, false),
+            (1, 8, 4, 2, false),
+            (2, 4, 2, 1, false),
+            (3, 2, 2, 1, false),
+            (4, 1, 1, 1, false),
+            (5, 1, 1, 1, false),
+        ];
+        assert_eq!(depths(32, -1..=5), ncq);
+        // Three quarters of the device's depth may be less than all of it.
+        assert_eq!(depths(8, -1..=0), [(-1, 6, 3, 2, true), (0, 8, 4, 2, false)]);
+        let nvme = [(-6, 768, 384, 192, true), (-5, 481, 241, 121, false), (-4, 241, 121, 61, false)];
+        assert_eq!(depths(1024, -6..=-4), nvme);
+        assert_eq!(depths(1, -1..=1), [(-1, 2, 2, 1, true), (0, 2, 2, 1, true), (1, 1, 1, 1, false)]);
+    }
+
+    #[test]
+    fn windows_become_shorter_with_each_step() {
+        let window = |step| {
+            let mut depth = Depth::new(32);
+            depth.set(step);
+            depth.window_ns()
+        };
+        // 1.6 s over the whole roots of 512, 768 and 1024: 22, 27 and 32.
+        assert_eq!([-1, 0, 1, 2, 3].map(window), [100_000_000, 100_000_000, 72_727_272, 59_259_259, 50_000_000]);
+    }
+
+    /// Latencies of the reads that end in a window in ms, the writes beside them, the step at its end and how long the
+    /// next window is, if one follows.
+    #[test]
+    fn steps_follow_the_fastest_read() {
+        let table: [(&[u64], u32, i32, Option<u64>); 18] = [
+            // Only writes: up to the highest depth of a device of 32.
+            (&[], 1, -1, Some(100_000_000)),
+            (&[], 1, -1, Some(100_000_000)),
+            // A slow read leaves a raised depth at once. At step 0 the next window begins with a write.
+            (&[3], 3, 0, None),
+            (&[9, 3], 3, 1, Some(72_727_272)),
+            (&[3], 3, 2, Some(59_259_259)),
+            // The fastest counts, and what takes just the target is fast enough.
+            (&[3, 2], 3, 1, Some(72_727_272)),
+            (&[3], 3, 2, Some(59_259_259)),
+            // Beside fewer than three writes slow reads count for nothing.
+            (&[3], 2, 1, Some(72_727_272)),
+            // Windows without writes tell nothing; the fifth of them takes a step back.
+            (&[3], 0, 1, Some(72_727_272)),
+            (&[], 0, 1, Some(72_727_272)),
+            (&[], 0, 1, Some(72_727_272)),
+            (&[], 0, 1, Some(72_727_272)),
+            (&[], 0, 0, None),
+            // No fewer than one.
+            (&[3], 3, 1, Some(72_727_272)),
+            (&[3], 3, 2, Some(59_259_259)),
+            (&[3], 3, 3, Some(50_000_000)),
+            (&[3], 3, 4, Some(45_714_285)),
+            (&[3], 3, 4, Some(45_714_285)),
+        ];
+        let mut throttle = Throttle::new(2 * MS, 32, false);
+        let mut requests = Requests::default();
+        let mut now = 0;
+        for (row, (reads, writes, step, window_ns)) in table.into_iter().enumerate() {
+            let reads = reads.iter().map(|&ms| (Direction::Read, Operation::Read, ms * MS));
+            let writes = (0..writes).map(|_| (Direction::Write, Operation::Write, MS));
+            for (direction, operation, ns) in writes.chain(reads) {
+                let (flags, priority) = (Flags::NONE, Priority::default());
+                let bio = Bio { start: 0, sectors: 8, direction, flags, pid: 0, priority, owner: 0 };
+                assert!(throttle.admits(&bio, now));
+                let id = requests.allocate(bio, 1, now);
+                throttle.made(id, &bio);
+                throttle.issued(id, operation, now);
+                now += ns;
+                throttle.completed(id, now);
+                throttle.ended(id, direction, now);
+                requests.free(id);
+            }
+            now = throttle.timer_ns().expect("a write began a window, or one goes on");
+            throttle.on_timer(now);
+            let next = throttle.timer_ns().map(|time| time - now);
+            assert_eq!((throttle.depth.step, next), (step, window_ns), "row {row}");
+        }
+        assert_eq!(throttle.counters().steps_down, 8);
+        assert_eq!(throttle.counters().steps_up, 4);
+    }
+}
