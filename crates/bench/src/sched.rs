@@ -49,7 +49,7 @@ struct Bench {
 
 impl Bench {
     fn new(info: &SchedulerInfo) -> Self {
-        let device = Device { sectors: SECTORS, rotational: false, nr_requests: 1024 };
+        let device = Device { sectors: SECTORS, rotational: false, nr_requests: 1024, queues: 1 };
         let elevator = info.build(&[], &device).expect("defaults are valid");
         let mut bench = Self { elevator, requests: Requests::default(), rng: Rng::named(1, "schedulers"), now: 0 };
         bench.insert(QUEUED + BATCH);
@@ -62,7 +62,7 @@ impl Bench {
             let (start, pid) = (8 * self.rng.below(SECTORS / 8), self.rng.below(16) as u32);
             let (flags, priority) = (Flags::NONE, Priority::default());
             let bio = Bio { start, sectors: 8, direction, flags, pid, priority, owner: 0 };
-            let id = self.requests.allocate(bio, 1, self.now);
+            let id = self.requests.allocate(bio, 1, 0, self.now);
             self.elevator.insert(&self.requests[id], &self.requests, self.now);
         }
     }
@@ -70,7 +70,7 @@ impl Bench {
     /// Up to a batch of decisions, the last of which may be to wait; their number.
     fn dispatch(&mut self, ids: &mut Vec<RequestId>) -> usize {
         while ids.len() < BATCH {
-            let Some(id) = self.elevator.dispatch(&self.requests, self.now, false) else { return ids.len() + 1 };
+            let Some(id) = self.elevator.dispatch(0, &self.requests, self.now, false) else { return ids.len() + 1 };
             ids.push(id);
         }
         ids.len()

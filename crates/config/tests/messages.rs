@@ -218,6 +218,18 @@ fn files() {
             "time = \"event\"\nblock.scheduler = \"cfq\"\nblock.wbt_lat = \"2ms\"",
             r#"my.toml:3: block.wbt_lat: the legacy frame, Linux 2.6.32, has no writeback throttling; set it to "0ns" or block.frame to "modern""#,
         ),
+        (
+            "time = \"event\"\nblock.scheduler = \"cfq\"\nblock.hardware_queues = 2",
+            r#"my.toml:3: block.hardware_queues: the legacy frame, Linux 2.6.32, has a single queue; set it to 1 or block.frame to "modern""#,
+        ),
+        (
+            "time = \"event\"\nblock.scheduler = \"none\"\nblock.hardware_queues = 2\ndrive.protocol = \"sata\"\nhost.replay.closed.queue_depth = 1",
+            r#"my.toml:3: block.hardware_queues: 2 for the one queue of drive.protocol sata; set it to 1 or drive.protocol to "nvme" or "direct""#,
+        ),
+        (
+            "time = \"event\"\nblock.scheduler = \"none\"\nblock.hardware_queues = 2\ndrive.protocol = \"nvme\"",
+            "my.toml:3: block.hardware_queues: 2, but drive.protocol nvme has 8 queues and each belongs to one; set it to 8 or drive.protocol.nvme.queues to 2",
+        ),
         ("ftl.fast.log = 1", "my.toml:1: ftl.fast.log: 1 log blocks, and at least 2 are needed; raise it"),
         (
             "ftl.sbfast.sub_block = 48",

@@ -38,7 +38,8 @@ pub struct Request {
     pub pid: u32,
     /// Priority of that process.
     pub priority: Priority,
-    /// Processor it comes from: the number of its software queue (modern frame).
+    /// Processor it comes from: the number of its software queue, and where processors are as many as hardware queues,
+    /// of that too (modern frame).
     pub cpu: u16,
     /// When its earliest bio was submitted, in nanoseconds.
     pub arrived: u64,
@@ -53,9 +54,9 @@ pub struct Request {
 }
 
 impl Request {
-    /// A request made for `bio`, whose data lies in `segments` pieces of memory.
+    /// A request made for `bio`, whose data lies in `segments` pieces of memory, on a processor.
     #[inline]
-    pub fn new(id: RequestId, bio: Bio, segments: u32, now: u64) -> Self {
+    pub fn new(id: RequestId, bio: Bio, segments: u32, cpu: u16, now: u64) -> Self {
         Self {
             id,
             start: bio.start,
@@ -64,7 +65,7 @@ impl Request {
             flags: bio.flags,
             pid: bio.pid,
             priority: bio.priority,
-            cpu: 0,
+            cpu,
             arrived: now,
             bios: smallvec![bio],
             segments,
@@ -75,7 +76,7 @@ impl Request {
 
     /// Turns it into the request for another bio in place, which saves a move.
     #[inline(always)]
-    fn renew(&mut self, id: RequestId, bio: Bio, segments: u32, now: u64) {
+    fn renew(&mut self, id: RequestId, bio: Bio, segments: u32, cpu: u16, now: u64) {
         self.id = id;
         self.start = bio.start;
         self.sectors = bio.sectors;
@@ -83,7 +84,7 @@ impl Request {
         self.flags = bio.flags;
         self.pid = bio.pid;
         self.priority = bio.priority;
-        self.cpu = 0;
+        self.cpu = cpu;
         self.arrived = now;
         match &mut self.bios[..] {
             [only] => *only = bio,
@@ -118,17 +119,17 @@ pub struct Requests {
 }
 
 impl Requests {
-    /// Makes a request for `bio`.
+    /// Makes a request for `bio` of a process on a processor.
     #[inline(always)]
-    pub fn allocate(&mut self, bio: Bio, segments: u32, now: u64) -> RequestId {
+    pub fn allocate(&mut self, bio: Bio, segments: u32, cpu: u16, now: u64) -> RequestId {
         let free = self.free.pop();
         let slot = free.map_or(self.slots.len(), |slot| slot as usize);
         debug_assert!(slot < 1 << SLOT_BITS, "limits are far below");
         let id = RequestId(self.allocated << SLOT_BITS | slot as u64);
         self.allocated += 1;
         match free {
-            Some(_) => self.slots[slot].renew(id, bio, segments, now),
-            None => self.slots.push(Request::new(id, bio, segments, now)),
+            Some(_) => self.slots[slot].renew(id, bio, segments, cpu, now),
+            None => self.slots.push(Request::new(id, bio, segments, cpu, now)),
         }
         id
     }

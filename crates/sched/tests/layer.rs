@@ -346,6 +346,99 @@ fn tasks_plug_in_the_modern_frame() {
     assert_eq!(layer.left().plugged, 1);
 }
 
+/// Two hardware queues of two slots each; process 0 has the first, process 1 the other.
+fn two_queues(scheduler: &str, nr_requests: u32) -> BlockLayer {
+    let no_merges = NoMerges::None;
+    let options = Options { queues: 2, slots: 2, nr_requests, no_merges, ..Options::modern(scheduler, SECTORS) };
+    BlockLayer::new(options).unwrap()
+}
+
+fn of(pid: u32, start: u64) -> Bio {
+    Bio { pid, ..read(start, 8) }
+}
+
+#[test]
+fn hardware_queues_have_slots_and_requests_of_their_own() {
+    for scheduler in ["none", "kyber"] {
+        let mut layer = two_queues(scheduler, 4);
+        submit_all(&mut layer, &[of(0, 0), of(0, 8), of(0, 16), of(0, 24)]);
+        // No fifth request of the first queue; the other has four.
+        assert_eq!(layer.submit(of(2, 32), 0), Submitted::MustWait);
+        submit_all(&mut layer, &[of(1, 100), of(3, 108), of(1, 116)]);
+        // Two slots each, one request in turn.
+        let given = pull(&mut layer, 0);
+        assert_eq!(
+            given.iter().map(|one| (one.pid, one.start)).collect::<Vec<_>>(),
+            [(0, 0), (1, 100), (0, 8), (3, 108)]
+        );
+        // A slot of one queue is of no use to the other.
+        layer.completed(given[1].id, MS, &mut Vec::new());
+        assert_eq!(pull(&mut layer, MS).iter().map(|one| one.start).collect::<Vec<_>>(), [116]);
+        layer.completed(given[3].id, MS, &mut Vec::new());
+        assert_eq!(pull(&mut layer, MS), []);
+        assert_eq!(layer.woken(), None);
+        layer.completed(given[0].id, MS, &mut Vec::new());
+        assert_eq!(layer.woken().map(|bio| bio.start), Some(32));
+        assert_eq!(pull(&mut layer, MS).iter().map(|one| one.start).collect::<Vec<_>>(), [16]);
+    }
+}
+
+#[test]
+fn bios_merge_within_a_hardware_queue_or_across_all_of_a_scheduler() {
+    for (scheduler, expected) in [("none", vec![(0, 8), (8, 8)]), ("mq-deadline", vec![(0, 16)])] {
+        let options = Options { queues: 2, ..Options::modern(scheduler, SECTORS) };
+        let mut layer = BlockLayer::new(options).unwrap();
+        submit_all(&mut layer, &[of(0, 0), of(1, 8)]);
+        assert_eq!(extents(&mut layer), expected, "{scheduler}");
+    }
+}
+
+#[test]
+fn a_request_chosen_for_a_full_hardware_queue_waits_in_its_dispatch_list() {
+    let mut layer = two_queues("mq-deadline", 8);
+    // In the order of their sectors, whoever they belong to: the third of process 0 finds its queue full.
+    submit_all(&mut layer, &[of(0, 0), of(0, 8), of(0, 16), of(1, 24), of(1, 32)]);
+    let given = pull(&mut layer, 0);
+    let starts = |given: &[Dispatched]| given.iter().map(|one| one.start).collect::<Vec<_>>();
+    // The first queue takes 0 and the second asks in its turn, gets 8, which is of the first, then 16, which waits.
+    assert_eq!(starts(&given), [0, 8]);
+    assert_eq!((layer.left().queued, layer.left().ahead), (2, 1));
+    // A completion runs the first queue: its dispatch list goes first, and fills it.
+    layer.completed(given[0].id, MS, &mut Vec::new());
+    assert_eq!(starts(&pull(&mut layer, MS)), [16]);
+    // The next one asks the scheduler also for the other queue.
+    layer.completed(given[1].id, MS, &mut Vec::new());
+    assert_eq!(starts(&pull(&mut layer, MS)), [24, 32]);
+}
+
+#[test]
+fn each_hardware_queue_flushes_for_itself() {
+    let mut layer = two_queues("none", 4);
+    let flush = |pid| Bio { pid, flags: Flags::FLUSH, ..write(0, 0) };
+    submit_all(&mut layer, &[flush(0), flush(1)]);
+    let given = pull(&mut layer, 0);
+    assert_eq!(operations(&given), [Operation::Flush; 2]);
+    assert_eq!(given.iter().map(|one| one.pid).collect::<Vec<_>>(), [0, 1]);
+    let mut ended = Vec::new();
+    layer.completed(given[1].id, MS, &mut ended);
+    assert_eq!(ended.iter().map(|bio| bio.pid).collect::<Vec<_>>(), [1]);
+}
+
+#[test]
+fn kyber_counts_tokens_of_the_device() {
+    let options = Options { queues: 2, slots: 300, nr_requests: 300, ..Options::modern("kyber", SECTORS) };
+    let mut layer = BlockLayer::new(Options { no_merges: NoMerges::None, ..options }).unwrap();
+    submit_all(&mut layer, &(0..400).map(|k| of(k % 2, 100 * u64::from(k))).collect::<Vec<_>>());
+    // 256 reads in all, of which the queues have as many.
+    let given = pull(&mut layer, 0);
+    assert_eq!([0, 1].map(|pid| given.iter().filter(|one| one.pid == pid).count()), [128, 128]);
+    // What one queue gives back the other may take.
+    for one in given.iter().filter(|one| one.pid == 0) {
+        layer.completed(one.id, MS, &mut Vec::new());
+    }
+    assert_eq!(pull(&mut layer, MS).len(), 128);
+}
+
 fn operations(dispatched: &[Dispatched]) -> Vec<Operation> {
     dispatched.iter().map(|dispatched| dispatched.operation).collect()
 }

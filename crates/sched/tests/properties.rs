@@ -66,11 +66,11 @@ fn options() -> impl Strategy<Value = (&'static SchedulerInfo, Options)> {
     let scheduler = prop::sample::select(SCHEDULERS.to_vec());
     let merges = prop::sample::select(vec![NoMerges::All, NoMerges::LastOnly, NoMerges::None]);
     let sizes = prop_oneof![Just(1024u32), 8..80u32];
-    (scheduler, any::<bool>(), 1..8u32, 3..40u32, sizes, merges, any::<[bool; 4]>(), any::<u64>()).prop_map(
+    (scheduler, any::<bool>(), (1..8u32, 1..4u16), 3..40u32, sizes, merges, any::<[bool; 4]>(), any::<u64>()).prop_map(
         |(
             info,
             legacy,
-            slots,
+            (slots, queues),
             nr_requests,
             max_sectors,
             no_merges,
@@ -87,6 +87,7 @@ fn options() -> impl Strategy<Value = (&'static SchedulerInfo, Options)> {
             let max_sectors = max_sectors.max(64);
             let wbt_lat_ns = u64::from(throttles) * 1_000_000;
             let options = Options {
+                queues: if legacy { 1 } else { queues },
                 slots,
                 nr_requests,
                 max_sectors,
@@ -142,7 +143,7 @@ impl World {
             assert_eq!(dispatched.sectors == 0, dispatched.operation == Operation::Flush, "{dispatched:?}");
             self.at_device.push(dispatched);
             self.log.push(dispatched);
-            assert!(self.at_device.len() <= self.options.slots as usize);
+            assert!(self.slots_in_use().iter().all(|&used| used <= self.options.slots));
         }
         let left = self.layer.left();
         assert_eq!(left.in_flight, self.at_device.len());
@@ -150,11 +151,20 @@ impl World {
         let plugged = self.options.frame == Frame::Legacy && self.options.plug;
         if self.info.work_conserving && !plugged && left.queued > 0 && left.ahead == 0 {
             assert!(
-                self.at_device.len() == self.options.slots as usize || self.barrier_at_work(),
+                self.slots_in_use().contains(&self.options.slots) || self.barrier_at_work(),
                 "{}: idle with {left}",
                 self.info.name
             );
         }
+    }
+
+    /// Slots in use of each hardware queue.
+    fn slots_in_use(&self) -> Vec<u32> {
+        let mut used = vec![0; usize::from(self.options.queues)];
+        for dispatched in &self.at_device {
+            used[dispatched.pid as usize % usize::from(self.options.queues)] += 1;
+        }
+        used
     }
 
     fn barrier_at_work(&self) -> bool {

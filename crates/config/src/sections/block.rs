@@ -9,9 +9,10 @@ use crate::value::Value;
 use ssdlab_core::Nanos;
 use ssdlab_core::units::write_bytes;
 use ssdlab_sched::{Device, Frame, NoMerges, SCHEDULERS, SchedulerInfo, TunableError, scheduler};
-use ssdlab_sim::{BlockOptions, Clock};
+use ssdlab_sim::{BlockOptions, Clock, Protocol};
 
 const SCHEDULER: &str = "block.scheduler";
+const QUEUES: &str = "block.hardware_queues";
 const WBT_LAT: &str = "block.wbt_lat";
 
 pub(crate) const SECTION: Section = Section {
@@ -27,7 +28,7 @@ static FRAMES: Choices<Frame, 2> = Choices::new([
          chosen ahead",
         Frame::Legacy,
     ),
-    ("modern", "blk-mq of Linux 6 with one hardware queue: processes plug, one pool of requests", Frame::Modern),
+    ("modern", "blk-mq of Linux 6: processes plug, one pool of requests for each hardware queue", Frame::Modern),
 ]);
 
 static MERGES: Choices<NoMerges, 3> = Choices::new([
@@ -63,10 +64,19 @@ const LAYER: &[OptionSpec] = &[
         example: "modern",
     },
     OptionSpec {
+        key: QUEUES,
+        // As many as NVMe queues.
+        kind: Kind::Count { min: 1, max: KIB },
+        fallback: Fallback::Value("1"),
+        help: "Hardware queues of the modern frame, each with its slots and requests. The host has as many processors; \
+               process p, a stream of the trace, runs on processor p modulo their number.",
+        example: "8",
+    },
+    OptionSpec {
         key: "block.slots",
         kind: Kind::Count { min: 1, max: 65_536 },
         fallback: Fallback::Derived(SLOTS),
-        help: "Requests that the drive is given at a time; from 1 on.",
+        help: "Requests that the drive is given at a time by each hardware queue; from 1 on.",
         example: "8",
     },
     OptionSpec {
@@ -74,7 +84,8 @@ const LAYER: &[OptionSpec] = &[
         // As the kernel: fewer than four do not make a queue.
         kind: Kind::Count { min: 4, max: MEBI },
         fallback: Fallback::Derived(NR_REQUESTS),
-        help: "Requests there may be, in the legacy frame of each kind (synchronous or not); whoever finds none sleeps.",
+        help: "Requests there may be in each hardware queue, in the legacy frame of each kind (synchronous or not); whoever \
+               finds none sleeps.",
         example: "256",
     },
     OptionSpec {
@@ -199,6 +210,7 @@ impl Checker<'_> {
         }
         self.refuse_beyond_device(info, &options, capacity_bytes);
         options.frame = self.choice("block.frame", &FRAMES)?;
+        options.queues = self.hardware_queues(options.frame, &drive.front.protocol)?;
         options.slots = self.small("block.slots")?;
         options.nr_requests = self.small("block.nr_requests")?;
         options.max_sectors = self.max_sectors()?;
@@ -218,7 +230,8 @@ impl Checker<'_> {
     fn refuse_beyond_device(&mut self, info: &SchedulerInfo, options: &BlockOptions, capacity_bytes: Option<u64>) {
         let Some(capacity_bytes) = capacity_bytes else { return };
         let changes: Vec<(String, u64)> = options.changes(info).collect();
-        let device = Device { sectors: capacity_bytes / 512, rotational: false, nr_requests: options.nr_requests };
+        let BlockOptions { nr_requests, queues, .. } = *options;
+        let device = Device { sectors: capacity_bytes / 512, rotational: false, nr_requests, queues };
         match info.build(&changes, &device) {
             Err(TunableError::BeyondDevice { name, value, device, unit, .. }) => {
                 let (value, device) = (unit.write(value), unit.write(device));
@@ -228,6 +241,34 @@ impl Checker<'_> {
             Err(error) => self.report(SCHEDULER, error.to_string()),
             Ok(_) => {}
         }
+    }
+
+    /// Where the drive has queues, a hardware queue is one of them.
+    fn hardware_queues(&mut self, frame: Frame, protocol: &Protocol) -> Read<u16> {
+        let queues = self.small(QUEUES)?;
+        let message = match protocol {
+            _ if queues == 1 => None,
+            _ if frame == Frame::Legacy => Some(
+                "the legacy frame, Linux 2.6.32, has a single queue; set it to 1 or block.frame to \"modern\"".to_owned(),
+            ),
+            Protocol::Direct => None,
+            Protocol::SingleQueue { .. } => {
+                let protocol = self.name("drive.protocol")?;
+                let rest = "set it to 1 or drive.protocol to \"nvme\" or \"direct\"";
+                Some(format!("{queues} for the one queue of drive.protocol {protocol}; {rest}"))
+            }
+            Protocol::MultiQueue { queues: of_drive, .. } => (*of_drive != queues).then(|| {
+                format!(
+                    "{queues}, but drive.protocol nvme has {of_drive} queues and each belongs to one; set it to {of_drive} \
+                     or drive.protocol.nvme.queues to {queues}"
+                )
+            }),
+        };
+        if let Some(message) = message {
+            self.report(QUEUES, message);
+        }
+        // The range of the option ends at 1,024.
+        Ok(queues as u16)
     }
 
     fn max_sectors(&mut self) -> Read<u32> {

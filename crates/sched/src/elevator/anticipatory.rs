@@ -32,6 +32,7 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
     help: "batches by kind, and idling for the process served last; Linux 2.6.32",
     frame: Frame::Legacy,
     merge_index: MergeIndex::Hash,
+    by_queue: false,
     work_conserving: false,
     sorted_drain: true,
     bounded_wait: true,
@@ -342,7 +343,7 @@ impl Elevator for Anticipatory {
         stops
     }
 
-    fn dispatch(&mut self, requests: &Requests, now: u64, force: bool) -> Option<RequestId> {
+    fn dispatch(&mut self, _queue: u16, requests: &Requests, now: u64, force: bool) -> Option<RequestId> {
         if force {
             // As if a batch of synchronous requests went on without end.
             (self.batch, self.changed, self.new_batch) = (SYNC, false, false);

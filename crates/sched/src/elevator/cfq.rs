@@ -48,6 +48,7 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
     help: "time slices for processes, with idling; Linux 2.6.32",
     frame: Frame::Legacy,
     merge_index: MergeIndex::Hash,
+    by_queue: false,
     work_conserving: false,
     sorted_drain: true,
     bounded_wait: false,
@@ -554,7 +555,7 @@ impl Elevator for Cfq {
         preempts
     }
 
-    fn dispatch(&mut self, requests: &Requests, now: u64, force: bool) -> Option<RequestId> {
+    fn dispatch(&mut self, _queue: u16, requests: &Requests, now: u64, force: bool) -> Option<RequestId> {
         let queue = if force {
             self.service.first()?.1
         } else {

@@ -22,6 +22,7 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
     help: "sorted batches of one direction with deadlines, reads preferred; Linux 2.6.32",
     frame: Frame::Legacy,
     merge_index: MergeIndex::Hash,
+    by_queue: false,
     work_conserving: true,
     sorted_drain: false,
     bounded_wait: true,
@@ -126,7 +127,7 @@ impl Elevator for Deadline {
         false
     }
 
-    fn dispatch(&mut self, _requests: &Requests, now: u64, _force: bool) -> Option<RequestId> {
+    fn dispatch(&mut self, _queue: u16, _requests: &Requests, now: u64, _force: bool) -> Option<RequestId> {
         let going_on = [Direction::Write, Direction::Read].into_iter().find(|&d| self.next[d as usize].is_some());
         let (direction, id) = match going_on {
             Some(direction) if self.batching < self.fifo_batch => (direction, self.next[direction as usize]?),

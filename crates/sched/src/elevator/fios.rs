@@ -26,6 +26,7 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
     help: "timeslices of device time with parallel issue and read preference (FAST 2012)",
     frame: Frame::Legacy,
     merge_index: MergeIndex::Hash,
+    by_queue: false,
     work_conserving: false,
     sorted_drain: false,
     bounded_wait: false,
@@ -143,7 +144,7 @@ impl Elevator for Fios {
         self.awaited.remove(rq.pid)
     }
 
-    fn dispatch(&mut self, requests: &Requests, _now: u64, force: bool) -> Option<RequestId> {
+    fn dispatch(&mut self, _queue: u16, requests: &Requests, _now: u64, force: bool) -> Option<RequestId> {
         if self.nothing_ready() {
             if !self.awaited.is_empty() && !force {
                 return None;

@@ -27,6 +27,7 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
     help: "start-time fair queueing with throttled dispatch and anticipation (ATC 2013)",
     frame: Frame::Legacy,
     merge_index: MergeIndex::Hash,
+    by_queue: false,
     work_conserving: false,
     sorted_drain: false,
     bounded_wait: true,
@@ -138,7 +139,7 @@ impl Elevator for FlashFq {
         self.awaited.remove(rq.pid)
     }
 
-    fn dispatch(&mut self, requests: &Requests, _now: u64, force: bool) -> Option<RequestId> {
+    fn dispatch(&mut self, _queue: u16, requests: &Requests, _now: u64, force: bool) -> Option<RequestId> {
         let &(start, pid) = self.due.first()?;
         // Processes with requests waiting are due later; so the slowest is this one, or one that has none.
         if !force && self.lagging.first().is_some_and(|&(slowest, _)| start > slowest + self.throttle) {

@@ -9,6 +9,8 @@
 //! Histograms have eight buckets of a quarter of the target. They are evaluated with 500 samples, or after a second
 //! with fewer. Requests wait in a queue of their processor, where bios are merged with the eight latest, until that of the
 //! domain is empty and one of them may go; then those of all processors move to it, one processor after the other.
+//!
+//! Each hardware queue has queues and turns of its own; tokens, latencies and limits are those of the device.
 
 use ssdlab_core::{Parameter, Settings, Unit};
 
@@ -29,6 +31,7 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
     help: "reads and writes limited by measured latencies; Linux 6",
     frame: Frame::Modern,
     merge_index: MergeIndex::Latest,
+    by_queue: true,
     work_conserving: false,
     sorted_drain: false,
     bounded_wait: true,
@@ -54,7 +57,7 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
             help: "Latency aimed at for writes.",
         },
     ],
-    build: |settings, _| Ok(Box::new(Kyber::new(settings))),
+    build: |settings, device| Ok(Box::new(Kyber::new(settings, device.queues))),
 };
 
 /// Reads, writes, discards; the rest (flushes) goes around schedulers here.
@@ -108,12 +111,24 @@ impl Histogram {
     }
 }
 
-/// Requests of one kind.
-#[derive(Debug)]
-struct Domain {
-    /// Requests in order, and those that came since, by processor.
+/// Requests of one kind in a hardware queue: in order, and those that came since, by processor.
+#[derive(Debug, Default)]
+struct Waiting {
     queue: Fifo,
     arrived: Vec<Fifo>,
+}
+
+/// A hardware queue (`struct kyber_hctx_data`).
+#[derive(Debug, Default)]
+struct HardwareQueue {
+    domains: [Waiting; DOMAINS],
+    current: usize,
+    batching: u64,
+}
+
+/// What is known of requests of one kind.
+#[derive(Debug)]
+struct Domain {
     /// One for each request at the device.
     tokens: Tokens,
     target: u64,
@@ -130,9 +145,8 @@ struct Domain {
 
 #[derive(Debug)]
 pub(super) struct Kyber {
+    queues: Vec<HardwareQueue>,
     domains: [Domain; DOMAINS],
-    current: usize,
-    batching: u64,
     /// When latencies are looked at.
     timer: Option<u64>,
     /// When requests at the device were dispatched, and their tokens; those that were forced may have none.
@@ -140,7 +154,7 @@ pub(super) struct Kyber {
     jiffies: Jiffies,
 }
 
-impl Domain {
+impl Waiting {
     fn is_empty(&self) -> bool {
         self.queue.is_empty() && self.arrived.iter().all(Fifo::is_empty)
     }
@@ -180,10 +194,8 @@ impl Domain {
 }
 
 impl Kyber {
-    fn new(settings: &Settings) -> Self {
+    fn new(settings: &Settings, queues: u16) -> Self {
         let domain = |index: usize, target| Domain {
-            queue: Fifo::default(),
-            arrived: Vec::new(),
             tokens: Tokens::new(DEPTH[index]),
             target,
             total: Histogram::default(),
@@ -193,33 +205,36 @@ impl Kyber {
         };
         let (read, write) = (settings.get("read_lat_nsec"), settings.get("write_lat_nsec"));
         Self {
+            queues: (0..queues).map(|_| HardwareQueue::default()).collect(),
             domains: [domain(0, read), domain(1, write), domain(2, DISCARD_NS)],
-            current: 0,
-            batching: 0,
             timer: None,
             dispatched: FxHashMap::default(),
             jiffies: Jiffies::EXACT,
         }
     }
 
-    /// The domain to serve, and the requests of its batch with the one to come.
-    fn choose(&self, force: bool) -> Option<(usize, u64)> {
-        let ready = |&index: &usize| {
-            let domain = &self.domains[index];
-            !domain.is_empty() && (force || domain.tokens.is_free())
-        };
-        if self.batching < BATCH[self.current] && ready(&self.current) {
-            return Some((self.current, self.batching + 1));
-        }
-        // All domains in turn, the current one last: it may be the only one with requests.
-        (1..=DOMAINS).map(|k| (self.current + k) % DOMAINS).find(ready).map(|domain| (domain, 1))
+    /// The queue and domain that a request belongs to; there may be more processors than queues.
+    fn waiting(&mut self, rq: &Request) -> &mut Waiting {
+        let queue = usize::from(rq.cpu) % self.queues.len();
+        &mut self.queues[queue].domains[domain(rq.direction, rq.flags)]
     }
 
-    fn take(&mut self, (domain, batching): (usize, u64), id: RequestId, requests: &Requests, now: u64) {
-        (self.current, self.batching) = (domain, batching);
-        let domain = &mut self.domains[domain];
-        domain.take(id, requests);
-        self.dispatched.insert(id, (now, domain.tokens.take()));
+    /// The domain that a queue is to serve, and the requests of its batch with the one to come.
+    fn choose(&self, queue: u16, force: bool) -> Option<(usize, u64)> {
+        let HardwareQueue { domains, current, batching } = &self.queues[usize::from(queue)];
+        let ready = |&index: &usize| !domains[index].is_empty() && (force || self.domains[index].tokens.is_free());
+        if *batching < BATCH[*current] && ready(current) {
+            return Some((*current, batching + 1));
+        }
+        // All domains in turn, the current one last: it may be the only one with requests.
+        (1..=DOMAINS).map(|k| (current + k) % DOMAINS).find(ready).map(|domain| (domain, 1))
+    }
+
+    fn take(&mut self, queue: u16, (domain, batching): (usize, u64), id: RequestId, requests: &Requests, now: u64) {
+        let queue = &mut self.queues[usize::from(queue)];
+        (queue.current, queue.batching) = (domain, batching);
+        queue.domains[domain].take(id, requests);
+        self.dispatched.insert(id, (now, self.domains[domain].tokens.take()));
     }
 }
 
@@ -229,17 +244,17 @@ fn domain(direction: Direction, flags: Flags) -> usize {
 
 impl Elevator for Kyber {
     fn insert(&mut self, rq: &Request, _requests: &Requests, _now: u64) -> bool {
-        self.domains[domain(rq.direction, rq.flags)].arrived(rq.cpu).push(rq, u64::MAX);
+        self.waiting(rq).arrived(rq.cpu).push(rq, u64::MAX);
         false
     }
 
-    fn dispatch(&mut self, requests: &Requests, now: u64, force: bool) -> Option<RequestId> {
-        let Some(turn) = self.choose(force) else {
-            self.batching = 0;
+    fn dispatch(&mut self, queue: u16, requests: &Requests, now: u64, force: bool) -> Option<RequestId> {
+        let Some(turn) = self.choose(queue, force) else {
+            self.queues[usize::from(queue)].batching = 0;
             return None;
         };
-        let id = self.domains[turn.0].head()?;
-        self.take(turn, id, requests, now);
+        let id = self.queues[usize::from(queue)].domains[turn.0].head()?;
+        self.take(queue, turn, id, requests, now);
         Some(id)
     }
 
@@ -254,13 +269,13 @@ impl Elevator for Kyber {
         self.timer.get_or_insert(self.jiffies.timer(now, PERIOD_NS));
     }
 
-    fn latest(&self, bio: &Bio) -> Vec<RequestId> {
-        let arrived = &self.domains[domain(bio.direction, bio.flags)].arrived;
-        arrived.first().map(|arrived| arrived.newest(CHECKED).collect()).unwrap_or_default()
+    fn latest(&self, queue: u16, bio: &Bio) -> Vec<RequestId> {
+        let arrived = &self.queues[usize::from(queue)].domains[domain(bio.direction, bio.flags)].arrived;
+        arrived.get(usize::from(queue)).map(|arrived| arrived.newest(CHECKED).collect()).unwrap_or_default()
     }
 
     fn merged(&mut self, _survivor: &Request, absorbed: &Request, _requests: &Requests) {
-        self.domains[domain(absorbed.direction, absorbed.flags)].remove(absorbed);
+        self.waiting(absorbed).remove(absorbed);
     }
 
     fn depth(&self, bio: &Bio, nr_requests: u32) -> u32 {
@@ -302,26 +317,26 @@ pub(super) mod oracle {
     use crate::elevator::oracle::{JIFFY_NS, Proposal, Replayed};
 
     pub fn model(changes: &[(String, u64)]) -> Kyber {
-        Kyber::new(&INFO.settings(changes).unwrap())
+        Kyber::new(&INFO.settings(changes).unwrap(), 1)
     }
 
     impl Replayed for Kyber {
         fn propose(&mut self, _requests: &Requests, _now: u64) -> Option<Proposal> {
-            let Some((domain, batching)) = self.choose(false) else {
-                self.batching = 0;
+            let Some((domain, batching)) = self.choose(0, false) else {
+                self.queues[0].batching = 0;
                 return None;
             };
-            self.domains[domain].head().map(|id| Proposal { id, state: [domain as u64, batching, 0] })
+            self.queues[0].domains[domain].head().map(|id| Proposal { id, state: [domain as u64, batching, 0] })
         }
 
         fn follow(&mut self, id: RequestId, proposal: Option<Proposal>, requests: &Requests, now: u64) {
             let domain = domain(requests[id].direction, requests[id].flags);
             let batching = match proposal {
                 Some(Proposal { state: [proposed, batching, _], .. }) if proposed as usize == domain => batching,
-                _ if domain == self.current => self.batching + 1,
+                _ if domain == self.queues[0].current => self.queues[0].batching + 1,
                 _ => 1,
             };
-            self.take((domain, batching), id, requests, now);
+            self.take(0, (domain, batching), id, requests, now);
         }
 
         fn tick(&mut self, phase_ns: u64) {

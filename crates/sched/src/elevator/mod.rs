@@ -58,9 +58,10 @@ pub trait Elevator: Send + Debug {
     /// Takes a request in. Whether the queue is to be run at once although it may be plugged.
     fn insert(&mut self, rq: &Request, requests: &Requests, now: u64) -> bool;
 
-    /// Hands out the request to be given to the device next and takes it out. `force`: whatever there is, without
+    /// Hands out the request to be given to the device next and takes it out. `queue`: the hardware queue that asks; who
+    /// keeps requests [by queue](SchedulerInfo::by_queue) gives one of its own. `force`: whatever there is, without
     /// idling; used to empty the queues ahead of a barrier.
-    fn dispatch(&mut self, requests: &Requests, now: u64, force: bool) -> Option<RequestId>;
+    fn dispatch(&mut self, queue: u16, requests: &Requests, now: u64, force: bool) -> Option<RequestId>;
 
     /// Whether it has a short cut for a request that waits alone, [`Elevator::pass`], and no timers.
     fn passes(&self) -> bool {
@@ -81,8 +82,9 @@ pub trait Elevator: Send + Debug {
         None
     }
 
-    /// The latest requests that `bio` may be merged with, newest first; asked with [`MergeIndex::Latest`] only.
-    fn latest(&self, _bio: &Bio) -> Vec<RequestId> {
+    /// The latest requests of a hardware queue that `bio` may be merged with, newest first; asked with
+    /// [`MergeIndex::Latest`] only.
+    fn latest(&self, _queue: u16, _bio: &Bio) -> Vec<RequestId> {
         Vec::new()
     }
 
@@ -135,6 +137,8 @@ pub struct Device {
     pub rotational: bool,
     /// Requests of the modern frame's pool.
     pub nr_requests: u32,
+    /// Hardware queues; the processors of the host are as many.
+    pub queues: u16,
 }
 
 type Build = fn(&Settings, &Device) -> Result<Box<dyn Elevator>, TunableError>;
@@ -150,6 +154,8 @@ pub struct SchedulerInfo {
     pub frame: Frame,
     /// How bios find the requests they are merged with.
     pub merge_index: MergeIndex,
+    /// Whether each hardware queue has requests of its own; otherwise there is one set of them for the device.
+    pub by_queue: bool,
     /// Whether a device with a free slot never waits while a request does.
     pub work_conserving: bool,
     /// Whether requests taken out ahead of a barrier are put in order of their sectors (`elv_dispatch_sort`; schedulers

@@ -20,6 +20,7 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
     help: "sorted batches of one direction with deadlines and classes of priority; Linux 6",
     frame: Frame::Modern,
     merge_index: MergeIndex::Hash,
+    by_queue: false,
     work_conserving: false,
     sorted_drain: false,
     bounded_wait: true,
@@ -183,7 +184,7 @@ impl Elevator for MqDeadline {
         false
     }
 
-    fn dispatch(&mut self, requests: &Requests, now: u64, force: bool) -> Option<RequestId> {
+    fn dispatch(&mut self, _queue: u16, requests: &Requests, now: u64, force: bool) -> Option<RequestId> {
         let (batch, chosen) = self.choose(now, force);
         self.batch = batch;
         chosen.map(|(class, id)| self.take(class, id, requests))

@@ -1,7 +1,7 @@
 //! `none`: no scheduler (block/blk-mq.c and block/blk-mq-sched.c of Linux 6).
 //!
 //! Requests go to the device as they come; only what finds it busy waits, in order. A bio is merged with one of the
-//! eight latest that wait. The kernel keeps a queue for each processor; here there is one.
+//! eight latest that wait. The kernel keeps a queue for each processor, of which a hardware queue has one here.
 
 use super::lists::Fifo;
 use super::{Elevator, MergeIndex, SchedulerInfo};
@@ -14,32 +14,40 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
     help: "no scheduler: as they come; Linux 6",
     frame: Frame::Modern,
     merge_index: MergeIndex::Latest,
+    by_queue: true,
     work_conserving: true,
     sorted_drain: false,
     bounded_wait: true,
     by_process: false,
     by_sync: false,
     tunables: &[],
-    build: |_, _| Ok(Box::new(NoScheduler::default())),
+    build: |_, device| Ok(Box::new(NoScheduler::new(device.queues))),
 };
 
 /// Requests that a bio may be merged with (`blk_bio_list_merge`).
 pub(super) const CHECKED: usize = 8;
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct NoScheduler {
-    queue: Fifo,
+    queues: Vec<Fifo>,
+}
+
+impl NoScheduler {
+    fn new(queues: u16) -> Self {
+        Self { queues: (0..queues).map(|_| Fifo::default()).collect() }
+    }
 }
 
 impl Elevator for NoScheduler {
     fn insert(&mut self, rq: &Request, _requests: &Requests, _now: u64) -> bool {
-        self.queue.push(rq, u64::MAX);
+        self.queues[usize::from(rq.cpu)].push(rq, u64::MAX);
         false
     }
 
-    fn dispatch(&mut self, _requests: &Requests, _now: u64, _force: bool) -> Option<RequestId> {
-        let id = self.queue.head()?;
-        self.queue.remove(id);
+    fn dispatch(&mut self, queue: u16, _requests: &Requests, _now: u64, _force: bool) -> Option<RequestId> {
+        let queue = &mut self.queues[usize::from(queue)];
+        let id = queue.head()?;
+        queue.remove(id);
         Some(id)
     }
 
@@ -53,11 +61,11 @@ impl Elevator for NoScheduler {
 
     fn completed(&mut self, _rq: &Request, _now: u64) {}
 
-    fn latest(&self, _bio: &Bio) -> Vec<RequestId> {
-        self.queue.newest(CHECKED).collect()
+    fn latest(&self, queue: u16, _bio: &Bio) -> Vec<RequestId> {
+        self.queues[usize::from(queue)].newest(CHECKED).collect()
     }
 
     fn merged(&mut self, _survivor: &Request, absorbed: &Request, _requests: &Requests) {
-        self.queue.remove(absorbed.id);
+        self.queues[usize::from(absorbed.cpu)].remove(absorbed.id);
     }
 }

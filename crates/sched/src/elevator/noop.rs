@@ -14,6 +14,7 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
     help: "first in, first out, with merges; Linux 2.6.32",
     frame: Frame::Legacy,
     merge_index: MergeIndex::Hash,
+    by_queue: false,
     work_conserving: true,
     sorted_drain: true,
     bounded_wait: true,
@@ -34,7 +35,7 @@ impl Elevator for Noop {
         false
     }
 
-    fn dispatch(&mut self, _requests: &Requests, _now: u64, _force: bool) -> Option<RequestId> {
+    fn dispatch(&mut self, _queue: u16, _requests: &Requests, _now: u64, _force: bool) -> Option<RequestId> {
         let id = self.queue.head()?;
         self.queue.remove(id);
         Some(id)

@@ -41,6 +41,7 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
     help: "regions of the device in turn, each turn a sorted batch of one direction",
     frame: Frame::Legacy,
     merge_index: MergeIndex::Hash,
+    by_queue: false,
     work_conserving: true,
     sorted_drain: false,
     bounded_wait: true,
@@ -247,7 +248,7 @@ impl Elevator for ParDispatcher {
         false
     }
 
-    fn dispatch(&mut self, _requests: &Requests, now: u64, _force: bool) -> Option<RequestId> {
+    fn dispatch(&mut self, _queue: u16, _requests: &Requests, now: u64, _force: bool) -> Option<RequestId> {
         let id = self.continued().or_else(|| self.begin(now))?;
         let turn = self.turn.as_mut().expect("it has just been begun or continued");
         turn.left -= 1;

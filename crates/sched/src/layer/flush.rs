@@ -72,6 +72,12 @@ impl Flushes {
         self.barrier.is_some()
     }
 
+    /// When a flush stops waiting for company.
+    pub fn timer_ns(&self) -> Option<u64> {
+        let waits = !self.pending.is_empty() && self.flush.is_none() && !self.data.is_empty();
+        waits.then_some(self.pending_since + PENDING_NS)
+    }
+
     /// Requests that wait for a flush.
     pub fn held(&self) -> usize {
         self.pending.len() + self.running.len() + usize::from(self.barrier.is_some_and(|barrier| !barrier.busy))
@@ -106,56 +112,60 @@ impl BlockLayer {
         if steps.before { self.await_flush(sequence, now) } else { self.write_data(sequence) }
     }
 
+    /// A request goes around the scheduler.
+    fn go_ahead(&mut self, id: RequestId) {
+        let queue = self.home(id);
+        queue.ahead.push_front(id);
+        queue.runs = true;
+    }
+
     fn write_data(&mut self, sequence: Sequence) {
-        self.flushes.data.push_back(sequence);
-        self.ahead.push_front(sequence.id);
+        self.home(sequence.id).flushes.data.push_back(sequence);
+        self.go_ahead(sequence.id);
     }
 
     fn await_flush(&mut self, sequence: Sequence, now: u64) {
-        if self.flushes.pending.is_empty() {
-            self.flushes.pending_since = now;
+        let flushes = &mut self.home(sequence.id).flushes;
+        if flushes.pending.is_empty() {
+            flushes.pending_since = now;
         }
-        self.flushes.pending.push(sequence);
-        let waits_for_company = self.flush_timer().is_some_and(|time| now < time);
+        flushes.pending.push(sequence);
+        let waits_for_company = flushes.timer_ns().is_some_and(|time| now < time);
         if !waits_for_company {
-            self.issue_flush(now);
+            self.issue_flush(self.requests[sequence.id].cpu, now);
         }
     }
 
-    /// When a flush stops waiting for company.
-    pub(super) fn flush_timer(&self) -> Option<u64> {
-        let Flushes { pending, flush, data, pending_since, .. } = &self.flushes;
-        let waits = !pending.is_empty() && flush.is_none() && !data.is_empty();
-        waits.then_some(pending_since + PENDING_NS)
-    }
-
-    /// Issues a flush for all that wait for one, unless one is on its way.
-    pub(super) fn issue_flush(&mut self, now: u64) {
-        if self.flushes.flush.is_none() && !self.flushes.pending.is_empty() {
-            self.flushes.running = std::mem::take(&mut self.flushes.pending);
-            let id = self.new_flush(now);
-            self.ahead.push_front(id);
+    /// Issues a flush for all of a hardware queue that wait for one, unless one is on its way.
+    pub(super) fn issue_flush(&mut self, queue: u16, now: u64) {
+        let flushes = &mut self.queues[usize::from(queue)].flushes;
+        if flushes.flush.is_none() && !flushes.pending.is_empty() {
+            flushes.running = std::mem::take(&mut flushes.pending);
+            let id = self.new_flush(queue, now);
+            self.go_ahead(id);
         }
     }
 
-    fn new_flush(&mut self, now: u64) -> RequestId {
-        let (direction, priority) = (Direction::Write, Priority::default());
-        let bio = Bio { start: 0, sectors: 0, direction, flags: Flags::FLUSH, pid: 0, priority, owner: 0 };
-        let id = self.requests.allocate(bio, 0, now);
-        self.flushes.flush = Some(id);
+    fn new_flush(&mut self, queue: u16, now: u64) -> RequestId {
+        let (direction, priority, pid) = (Direction::Write, Priority::default(), u32::from(queue));
+        let bio = Bio { start: 0, sectors: 0, direction, flags: Flags::FLUSH, pid, priority, owner: 0 };
+        let id = self.requests.allocate(bio, 0, queue, now);
+        self.queues[usize::from(queue)].flushes.flush = Some(id);
         id
     }
 
     /// If `id` is a step of a sequence, begins the next step.
     pub(super) fn step_done(&mut self, id: RequestId, now: u64, ended: &mut Vec<Bio>) -> bool {
-        if self.flushes.barrier.is_some() {
+        let queue = self.requests[id].cpu;
+        let flushes = &mut self.queues[usize::from(queue)].flushes;
+        if flushes.barrier.is_some() {
             self.barrier_step_done(id, now, ended);
             return true;
         }
-        if self.flushes.is_flush(id) {
+        if flushes.is_flush(id) {
+            flushes.flush = None;
             self.requests.free(id);
-            self.flushes.flush = None;
-            for mut sequence in std::mem::take(&mut self.flushes.running) {
+            for mut sequence in std::mem::take(&mut self.queues[usize::from(queue)].flushes.running) {
                 // The flush before the data comes first; once that is done, the next one is the last step.
                 let before = std::mem::take(&mut sequence.steps.before);
                 if before && sequence.steps.data {
@@ -164,8 +174,8 @@ impl BlockLayer {
                     self.end(sequence.id, now, ended);
                 }
             }
-        } else if let Some(position) = self.flushes.data.iter().position(|sequence| sequence.id == id) {
-            let sequence = self.flushes.data.remove(position).expect("it was just found");
+        } else if let Some(position) = flushes.data.iter().position(|sequence| sequence.id == id) {
+            let sequence = flushes.data.remove(position).expect("it was just found");
             if sequence.steps.after {
                 self.await_flush(sequence, now);
             } else {
@@ -174,38 +184,40 @@ impl BlockLayer {
         } else {
             return false;
         }
-        if self.flush_timer().is_none_or(|time| time <= now) {
-            self.issue_flush(now);
+        if self.queues[usize::from(queue)].flushes.timer_ns().is_none_or(|time| time <= now) {
+            self.issue_flush(queue, now);
         }
         true
     }
 
     /// What a barrier at the head of the queue lets pass; `None` if there is no barrier.
     pub(super) fn barrier_turn(&mut self, now: u64) -> Option<Option<RequestId>> {
-        if self.flushes.barrier.is_none() {
-            let &id = self.ahead.front()?;
+        if self.queues[0].flushes.barrier.is_none() {
+            let &id = self.queues[0].ahead.front()?;
             let bio = self.requests[id].bios[0];
             let steps = self.steps(&bio)?;
-            if self.in_flight > 0 {
+            let queue = &mut self.queues[0];
+            if queue.in_flight > 0 {
                 return Some(None);
             }
-            self.ahead.pop_front();
-            self.flushes.barrier = Some(Barrier { sequence: Sequence { id, steps }, busy: false });
+            queue.ahead.pop_front();
+            queue.flushes.barrier = Some(Barrier { sequence: Sequence { id, steps }, busy: false });
         }
-        let barrier = self.flushes.barrier.as_mut()?;
+        let barrier = self.queues[0].flushes.barrier.as_mut()?;
         if std::mem::replace(&mut barrier.busy, true) {
             return Some(None);
         }
         let Sequence { id, steps } = barrier.sequence;
-        Some(Some(if !steps.before && steps.data { id } else { self.new_flush(now) }))
+        Some(Some(if !steps.before && steps.data { id } else { self.new_flush(0, now) }))
     }
 
     fn barrier_step_done(&mut self, id: RequestId, now: u64, ended: &mut Vec<Bio>) {
-        let mut barrier = self.flushes.barrier.take().expect("its step has ended");
+        let flushes = &mut self.queues[0].flushes;
+        let mut barrier = flushes.barrier.take().expect("its step has ended");
         barrier.busy = false;
-        if self.flushes.is_flush(id) {
+        if flushes.is_flush(id) {
+            flushes.flush = None;
             self.requests.free(id);
-            self.flushes.flush = None;
         }
         let steps = &mut barrier.sequence.steps;
         // Steps are done in this order.
@@ -219,7 +231,7 @@ impl BlockLayer {
         if steps.is_nothing() {
             self.end(barrier.sequence.id, now, ended);
         } else {
-            self.flushes.barrier = Some(barrier);
+            self.queues[0].flushes.barrier = Some(barrier);
         }
     }
 }

@@ -172,7 +172,7 @@ impl BlockLayer {
             return None;
         }
         if self.info.merge_index == MergeIndex::Latest {
-            return self.elevator.latest(bio).into_iter().find_map(with);
+            return self.elevator.latest(self.queue_of(bio.pid), bio).into_iter().find_map(with);
         }
         if let Some(found) = self.ends.last.and_then(with) {
             return Some(found);

@@ -1,8 +1,7 @@
 //! The block layer: everything between a bio and the device that is not policy.
-//!
-//! Left out: software queues for each processor; hardware queues beyond the first.
 
 mod flush;
+mod hardware;
 mod limits;
 mod merge;
 mod plugs;
@@ -19,7 +18,8 @@ use crate::bio::{Bio, Direction, Flags};
 use crate::elevator::{Device, Elevator, SchedulerInfo, scheduler};
 use crate::request::{Request, RequestId, Requests};
 use crate::tunable::TunableError;
-use flush::{Flushes, Steps};
+use flush::Steps;
+use hardware::HardwareQueue;
 use limits::Limits;
 use merge::Ends;
 use plugs::{Plug, Plugs};
@@ -33,8 +33,7 @@ pub enum Frame {
     /// The single queue of Linux 2.6.32: the queue is plugged, requests are limited by kind (synchronous or not), one
     /// request is chosen ahead while the device is full, ordering is by barriers.
     Legacy,
-    /// blk-mq of Linux 5 and 6 with one hardware queue: tasks plug, one pool of requests, flush and FUA without
-    /// ordering.
+    /// blk-mq of Linux 5 and 6: tasks plug, each hardware queue has one pool of requests, flush and FUA without ordering.
     Modern,
 }
 
@@ -62,9 +61,11 @@ pub struct Options {
     pub device_sectors: u64,
     /// Whether the device has moving parts.
     pub rotational: bool,
-    /// Requests the device takes at a time.
+    /// Hardware queues (modern frame; the legacy one has a single queue).
+    pub queues: u16,
+    /// Requests the device takes at a time from each of them.
     pub slots: u32,
-    /// Requests there may be; in the legacy frame, of each kind.
+    /// Requests there may be in each of them; in the legacy frame, of each kind.
     pub nr_requests: u32,
     /// Largest request that merging makes, in sectors.
     pub max_sectors: u32,
@@ -103,6 +104,7 @@ impl Options {
             tunables: Vec::new(),
             device_sectors,
             rotational: false,
+            queues: 1,
             slots: 31,
             nr_requests: 128,
             max_sectors: 1024,
@@ -181,7 +183,7 @@ pub struct Dispatched {
     pub sectors: u32,
     /// When its earliest bio was submitted, in nanoseconds; for a flush, when it was issued.
     pub arrived: u64,
-    /// Process of its first bio.
+    /// Process of its first bio; of a flush, one whose hardware queue it takes.
     pub pid: u32,
 }
 
@@ -250,16 +252,14 @@ pub struct BlockLayer {
     lone: Option<(RequestId, u64)>,
     /// Whether there may be one.
     passes: bool,
-    /// The dispatch list: requests past the elevator.
-    ahead: VecDeque<RequestId>,
+    /// At least one.
+    queues: Vec<HardwareQueue>,
+    /// The one whose turn it is.
+    turn: u16,
     /// The request chosen to be next while the device is full.
     chosen: Option<RequestId>,
-    in_flight: u32,
     /// Where the request chosen last ends.
     boundary: u64,
-    limits: Limits,
-    /// Bios without a request, by kind: asynchronous, synchronous.
-    waiting: [VecDeque<Bio>; 2],
     woken: VecDeque<Bio>,
     /// Requests that have become part of others and are not given back yet.
     freed_by_merge: Vec<RequestId>,
@@ -269,7 +269,6 @@ pub struct BlockLayer {
     plugs: Plugs,
     /// Requests in them.
     plugged: usize,
-    flushes: Flushes,
     wbt: Option<Box<Throttle>>,
     /// Of what went to the device last.
     last_direction: Option<Direction>,
@@ -283,7 +282,8 @@ impl BlockLayer {
         let Options { device_sectors: sectors, rotational, nr_requests, slots, volatile_cache, wbt_lat_ns, .. } =
             options;
         let throttles = options.frame == Frame::Modern && wbt_lat_ns > 0;
-        let elevator = info.build(&options.tunables, &Device { sectors, rotational, nr_requests })?;
+        let queues = if options.frame == Frame::Modern { options.queues.max(1) } else { 1 };
+        let elevator = info.build(&options.tunables, &Device { sectors, rotational, nr_requests, queues })?;
         Ok(Self {
             info,
             passes: options.frame == Frame::Modern && elevator.passes(),
@@ -292,18 +292,15 @@ impl BlockLayer {
             ends: Ends::new(nr_requests),
             queued: 0,
             lone: None,
-            ahead: VecDeque::new(),
+            queues: (0..queues).map(|_| HardwareQueue::new(Limits::new(options.frame, nr_requests))).collect(),
+            turn: 0,
             chosen: None,
-            in_flight: 0,
             boundary: 0,
-            limits: Limits::new(options.frame, nr_requests),
-            waiting: Default::default(),
             woken: VecDeque::new(),
             freed_by_merge: Vec::new(),
             unplug_at: None,
             plugs: Plugs::default(),
             plugged: 0,
-            flushes: Flushes::default(),
             wbt: throttles.then(|| Box::new(Throttle::new(wbt_lat_ns, slots, volatile_cache))),
             last_direction: None,
             counters: BlockCounters::default(),
@@ -335,20 +332,22 @@ impl BlockLayer {
     /// Makes a request for a bio, if there is one and no other bio of its kind waits for it; otherwise the bio waits.
     #[inline(always)]
     fn enter_or_wait(&mut self, bio: &Bio, steps: Option<Steps>, now: u64) -> bool {
+        let queue = self.queue_of(bio.pid);
         let line = usize::from(bio.is_sync());
-        if !self.waiting[line].is_empty() || !self.take_request(bio, now) {
+        if !self.queues[usize::from(queue)].waiting[line].is_empty() || !self.take_request(queue, bio, now) {
             self.counters.bios_waited += 1;
-            self.waiting[line].push_back(*bio);
+            self.queues[usize::from(queue)].waiting[line].push_back(*bio);
             return false;
         }
-        self.enter(bio, steps, now);
+        self.enter(queue, bio, steps, now);
         true
     }
 
     /// Whether asynchronous bios wait for a request, or are throttled.
     #[inline]
     pub fn async_bios_wait(&self) -> bool {
-        !self.waiting[0].is_empty() || self.wbt.as_ref().is_some_and(|wbt| wbt.holds_up())
+        self.queues.iter().any(|queue| !queue.waiting[0].is_empty())
+            || self.wbt.as_ref().is_some_and(|wbt| wbt.holds_up())
     }
 
     /// A writer waits for dirty pages to be written: writeback throttling then lets more of them go.
@@ -368,30 +367,32 @@ impl BlockLayer {
     }
 
     #[inline(always)]
-    fn take_request(&mut self, bio: &Bio, now: u64) -> bool {
+    fn take_request(&mut self, queue: u16, bio: &Bio, now: u64) -> bool {
+        let limits = &mut self.queues[usize::from(queue)].limits;
         match self.options.frame {
-            Frame::Modern => self.limits.take(bio.is_sync(), self.elevator.depth(bio, self.options.nr_requests)),
-            Frame::Legacy => self.limits.take_legacy(bio.pid, bio.is_sync(), self.elevator.must_queue(bio), now),
+            Frame::Modern => limits.take(bio.is_sync(), self.elevator.depth(bio, self.options.nr_requests)),
+            Frame::Legacy => limits.take_legacy(bio.pid, bio.is_sync(), self.elevator.must_queue(bio), now),
         }
     }
 
     /// Makes a request for a bio that one has been taken for, and queues it.
     #[inline]
-    fn enter(&mut self, bio: &Bio, steps: Option<Steps>, now: u64) {
-        let id = self.requests.allocate(*bio, self.options.segments(bio.sectors), now);
+    fn enter(&mut self, queue: u16, bio: &Bio, steps: Option<Steps>, now: u64) {
+        let id = self.requests.allocate(*bio, self.options.segments(bio.sectors), queue, now);
         self.counters.requests += 1;
         if let Some(wbt) = &mut self.wbt {
             wbt.made(id, bio);
         }
         match (self.options.frame, steps) {
             (Frame::Legacy, None) => {
-                if self.options.plug && self.queued == 0 && self.ahead.is_empty() && self.unplug_at.is_none() {
+                let is_idle = self.queued == 0 && self.queues[0].ahead.is_empty();
+                if self.options.plug && is_idle && self.unplug_at.is_none() {
                     self.unplug_at = Some(now + self.options.unplug_delay);
                     self.counters.plugs += 1;
                 }
                 self.insert(id, now);
                 // Flushes are at the device without being counted as requests.
-                let waiting = self.limits.total().saturating_sub(self.in_flight);
+                let waiting = self.queues[0].limits.total().saturating_sub(self.queues[0].in_flight);
                 if waiting >= self.options.unplug_threshold && self.unplug_queue() {
                     self.counters.unplugs_threshold += 1;
                 }
@@ -399,11 +400,12 @@ impl BlockLayer {
             }
             (Frame::Legacy, Some(_)) => {
                 // A barrier empties the scheduler ahead of itself and runs the queue.
-                while let Some(id) = self.pull(now, true) {
-                    let position = if self.info.sorted_drain { self.sorted_position(id) } else { self.ahead.len() };
-                    self.ahead.insert(position, id);
+                while let Some(id) = self.pull(0, now, true) {
+                    let ahead = self.queues[0].ahead.len();
+                    let position = if self.info.sorted_drain { self.sorted_position(id) } else { ahead };
+                    self.queues[0].ahead.insert(position, id);
                 }
-                self.ahead.push_back(id);
+                self.queues[0].ahead.push_back(id);
                 if self.unplug_queue() {
                     self.counters.unplugs_bio += 1;
                 }
@@ -436,16 +438,21 @@ impl BlockLayer {
             rq.direction == other.direction && discards[0] == discards[1] && self.steps(&other.bios[0]).is_none()
         };
         let rank = |rq: &Request| (rq.start < self.boundary, rq.start);
-        let passed = self.ahead.iter().rev().map(|&other| &self.requests[other]);
-        self.ahead.len() - passed.take_while(|other| alike(other) && rank(rq) < rank(other)).count()
+        let ahead = &self.queues[0].ahead;
+        let passed = ahead.iter().rev().map(|&other| &self.requests[other]);
+        ahead.len() - passed.take_while(|other| alike(other) && rank(rq) < rank(other)).count()
     }
 
     /// Whether [`BlockLayer::next`] may give something: a request waits for the device, and something is to be done
     /// with it even if the device is full.
     #[inline]
     pub fn has_work(&self) -> bool {
-        let waits = self.queued > 0 || !self.ahead.is_empty() || self.chosen.is_some() || self.flushes.has_barrier();
-        waits && (self.in_flight < self.options.slots || self.options.frame == Frame::Legacy)
+        let may_do = |queue: &HardwareQueue| {
+            let waits =
+                self.queued > 0 || !queue.ahead.is_empty() || self.chosen.is_some() || queue.flushes.has_barrier();
+            waits && (queue.in_flight < self.options.slots || self.options.frame == Frame::Legacy)
+        };
+        self.queues.iter().any(may_do)
     }
 
     /// The next request for the device, if there is one and the device has a free slot.
@@ -454,23 +461,26 @@ impl BlockLayer {
     /// scheduler is committed one request early. blk-mq takes a slot before it asks the scheduler.
     #[inline]
     pub fn next(&mut self, now: u64) -> Option<Dispatched> {
-        let full = self.in_flight >= self.options.slots;
+        let id = if self.queues.len() == 1 { self.take(now) } else { self.take_turns(now) }?;
+        self.home(id).in_flight += 1;
+        let dispatched = self.describe(id);
+        if let Some(wbt) = &mut self.wbt {
+            wbt.issued(id, dispatched.operation, now);
+        }
+        Some(dispatched)
+    }
+
+    /// The next request of the only queue.
+    #[inline(always)]
+    fn take(&mut self, now: u64) -> Option<RequestId> {
+        let full = self.queues[0].in_flight >= self.options.slots;
         if self.unplug_at.is_some() || (full && self.options.frame == Frame::Modern) {
             return None;
         }
         if self.chosen.is_none() {
             self.chosen = self.choose(now);
         }
-        if full {
-            return None;
-        }
-        let id = self.chosen.take()?;
-        self.in_flight += 1;
-        let dispatched = self.describe(id);
-        if let Some(wbt) = &mut self.wbt {
-            wbt.issued(id, dispatched.operation, now);
-        }
-        Some(dispatched)
+        if full { None } else { self.chosen.take() }
     }
 
     #[inline(always)]
@@ -480,7 +490,7 @@ impl BlockLayer {
         {
             return turn;
         }
-        let id = self.ahead.pop_front().or_else(|| self.pull(now, false))?;
+        let id = self.queues[0].ahead.pop_front().or_else(|| self.pull(0, now, false))?;
         self.boundary = self.requests[id].end();
         Some(id)
     }
@@ -489,7 +499,7 @@ impl BlockLayer {
     fn describe(&mut self, id: RequestId) -> Dispatched {
         let rq = &self.requests[id];
         let sectors = u64::from(rq.sectors);
-        let operation = if self.flushes.is_flush(id) {
+        let operation = if self.queues[usize::from(rq.cpu)].flushes.is_flush(id) {
             self.counters.dispatched_flushes += 1;
             Operation::Flush
         } else if rq.direction == Direction::Read {
@@ -516,7 +526,11 @@ impl BlockLayer {
     /// The device has done a request. The bios that have ended with it are appended to `ended`.
     #[inline]
     pub fn completed(&mut self, id: RequestId, now: u64, ended: &mut Vec<Bio>) {
-        self.in_flight -= 1;
+        let queue = self.requests[id].cpu;
+        self.queues[usize::from(queue)].in_flight -= 1;
+        if self.queues.len() > 1 {
+            self.run_after(queue);
+        }
         if let Some(wbt) = &mut self.wbt {
             wbt.completed(id, now);
         }
@@ -538,17 +552,18 @@ impl BlockLayer {
         }
         // As a rule one, for which the call that copies a slice costs more than the copy.
         rq.bios.iter().for_each(|&bio| ended.push(bio));
-        let (sync, direction) = (rq.is_sync(), rq.direction);
-        self.let_go(id, sync, direction, now);
+        self.let_go(id, now);
     }
 
     /// Gives back a request that has been freed.
     #[inline(always)]
-    fn let_go(&mut self, id: RequestId, sync: bool, direction: Direction, now: u64) {
+    fn let_go(&mut self, id: RequestId, now: u64) {
+        let Request { cpu, direction, .. } = self.requests[id];
+        let sync = self.requests[id].is_sync();
         if let Some(wbt) = &mut self.wbt {
             wbt.ended(id, direction, now);
         }
-        self.give_back(sync, now);
+        self.give_back(cpu, sync, now);
         // They wake up later than those that wait for the request itself.
         if self.wbt.is_some() {
             self.let_throttled_go(now);
@@ -556,25 +571,26 @@ impl BlockLayer {
     }
 
     #[inline(always)]
-    fn give_back(&mut self, sync: bool, now: u64) {
-        if !self.limits.give_back(sync) {
+    fn give_back(&mut self, queue: u16, sync: bool, now: u64) {
+        let own = usize::from(queue);
+        if !self.queues[own].limits.give_back(sync) {
             return;
         }
-        if self.waiting.iter().all(VecDeque::is_empty) {
+        if self.queues[own].waiting.iter().all(VecDeque::is_empty) {
             return;
         }
         // In the modern frame a request of either kind may serve the other.
         let lines = if self.options.frame == Frame::Modern { &[true, false][..] } else { &[sync] };
         for &line in lines {
             let line = usize::from(line);
-            let Some(&bio) = self.waiting[line].front() else { continue };
+            let Some(&bio) = self.queues[own].waiting[line].front() else { continue };
             if self.options.frame == Frame::Legacy {
-                self.limits.make_batcher(bio.pid, now);
+                self.queues[own].limits.make_batcher(bio.pid, now);
             }
-            if self.take_request(&bio, now) {
-                self.waiting[line].pop_front();
+            if self.take_request(queue, &bio, now) {
+                self.queues[own].waiting[line].pop_front();
                 self.woken.push_back(bio);
-                self.enter(&bio, self.steps(&bio), now);
+                self.enter(queue, &bio, self.steps(&bio), now);
                 return;
             }
         }
@@ -583,9 +599,8 @@ impl BlockLayer {
     /// Gives back the requests that became part of others.
     fn give_back_merged(&mut self, now: u64) {
         while let Some(id) = self.freed_by_merge.pop() {
-            let rq = self.requests.free(id);
-            let (sync, direction) = (rq.is_sync(), rq.direction);
-            self.let_go(id, sync, direction, now);
+            self.requests.free(id);
+            self.let_go(id, now);
         }
     }
 
@@ -648,7 +663,8 @@ impl BlockLayer {
             (a, b) => a.or(b),
         };
         let throttle = self.wbt.as_ref().and_then(|wbt| wbt.timer_ns());
-        earlier(earlier(self.unplug_at, self.flush_timer()), earlier(self.elevator.timer_ns(), throttle))
+        let flush = self.queues.iter().filter_map(|queue| queue.flushes.timer_ns()).min();
+        earlier(earlier(self.unplug_at, flush), earlier(self.elevator.timer_ns(), throttle))
     }
 
     /// The timer that [`BlockLayer::timer_ns`] named has expired.
@@ -659,12 +675,15 @@ impl BlockLayer {
         }
         if due(self.elevator.timer_ns()) {
             self.elevator.on_timer(now);
+            self.run_all();
             if self.unplug_queue() {
                 self.counters.unplugs_scheduler += 1;
             }
         }
-        if due(self.flush_timer()) {
-            self.issue_flush(now);
+        for queue in 0..self.queues.len() as u16 {
+            if due(self.queues[usize::from(queue)].flushes.timer_ns()) {
+                self.issue_flush(queue, now);
+            }
         }
         if let Some(wbt) = self.wbt.as_mut().filter(|wbt| due(wbt.timer_ns())) {
             wbt.on_timer(now);
@@ -674,7 +693,7 @@ impl BlockLayer {
 
     /// Whether background writers are asked to hold back (legacy frame).
     pub fn is_congested(&self, sync: bool) -> bool {
-        self.limits.is_congested(sync)
+        self.queues[0].limits.is_congested(sync)
     }
 
     /// What has been done so far.
@@ -689,13 +708,14 @@ impl BlockLayer {
 
     /// What has not ended.
     pub fn left(&self) -> Left {
+        let of_queues = |count: fn(&HardwareQueue) -> usize| -> usize { self.queues.iter().map(count).sum() };
         Left {
-            waiting_bios: self.waiting.iter().map(VecDeque::len).sum::<usize>()
+            waiting_bios: of_queues(|queue| queue.waiting.iter().map(VecDeque::len).sum())
                 + self.wbt.as_ref().map_or(0, |wbt| wbt.waiting()),
             plugged: self.plugged,
             queued: self.queued,
-            ahead: self.ahead.len() + usize::from(self.chosen.is_some()) + self.flushes.held(),
-            in_flight: self.in_flight as usize,
+            ahead: of_queues(|queue| queue.ahead.len() + queue.flushes.held()) + usize::from(self.chosen.is_some()),
+            in_flight: of_queues(|queue| queue.in_flight as usize),
         }
     }
 }

@@ -14,7 +14,9 @@ impl BlockLayer {
     /// Gives a request to the scheduler.
     #[inline]
     pub(super) fn insert(&mut self, id: RequestId, now: u64) {
-        self.requests.get_mut(id).in_elevator = true;
+        let rq = self.requests.get_mut(id);
+        rq.in_elevator = true;
+        self.queues[usize::from(rq.cpu)].runs = true;
         self.settle();
         self.queued += 1;
         if self.passes && self.queued == 1 {
@@ -43,20 +45,21 @@ impl BlockLayer {
         }
     }
 
-    /// Takes a request from the scheduler; from then on nothing is merged with it.
+    /// Takes a request from the scheduler, asked by a hardware queue; from then on nothing is merged with it.
     #[inline(always)]
-    pub(super) fn pull(&mut self, now: u64, force: bool) -> Option<RequestId> {
+    pub(super) fn pull(&mut self, queue: u16, now: u64, force: bool) -> Option<RequestId> {
         if self.queued == 0 {
             return None;
         }
         if let Some((id, came)) = self.lone.take() {
-            if self.elevator.pass(&self.requests[id]) {
+            let answers = !self.info.by_queue || self.requests[id].cpu == queue;
+            if answers && self.elevator.pass(&self.requests[id]) {
                 self.queued = 0;
                 return Some(id);
             }
             self.queue(id, came);
         }
-        let id = self.elevator.dispatch(&self.requests, now, force)?;
+        let id = self.elevator.dispatch(queue, &self.requests, now, force)?;
         self.queued -= 1;
         if self.info.merge_index == MergeIndex::Hash {
             self.ends.remove(self.requests[id].end(), id);
@@ -83,7 +86,7 @@ mod tests {
     }
 
     fn device() -> Device {
-        Device { sectors: 1 << 20, rotational: false, nr_requests: 64 }
+        Device { sectors: 1 << 20, rotational: false, nr_requests: 64, queues: 1 }
     }
 
     fn steps() -> impl Strategy<Value = Vec<Step>> {

@@ -513,7 +513,7 @@ mod tests {
                 let (flags, priority) = (Flags::NONE, Priority::default());
                 let bio = Bio { start: 0, sectors: 8, direction, flags, pid: 0, priority, owner: 0 };
                 assert!(throttle.admits(&bio, now));
-                let id = requests.allocate(bio, 1, now);
+                let id = requests.allocate(bio, 1, 0, now);
                 throttle.made(id, &bio);
                 throttle.issued(id, operation, now);
                 now += ns;

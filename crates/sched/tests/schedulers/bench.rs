@@ -16,7 +16,7 @@ pub struct Bench {
 
 impl Bench {
     pub fn new(name: &str, changes: &[(&str, u64)]) -> Self {
-        Self::on(name, changes, Device { sectors: 60 << 21, rotational: false, nr_requests: 256 })
+        Self::on(name, changes, Device { sectors: 60 << 21, rotational: false, nr_requests: 256, queues: 1 })
     }
 
     pub fn on(name: &str, changes: &[(&str, u64)], device: Device) -> Self {
@@ -31,7 +31,7 @@ impl Bench {
     }
 
     pub fn insert(&mut self, bio: Bio) -> bool {
-        let id = self.requests.allocate(bio, 1, self.now);
+        let id = self.requests.allocate(bio, 1, 0, self.now);
         self.inserted.push(id);
         self.elevator.insert(&self.requests[id], &self.requests, self.now)
     }
@@ -57,7 +57,7 @@ impl Bench {
 
     /// What is dispatched next: `r` or `w` and the first sector; nothing if the scheduler waits.
     pub fn next(&mut self) -> String {
-        let Some(id) = self.elevator.dispatch(&self.requests, self.now, false) else { return String::new() };
+        let Some(id) = self.elevator.dispatch(0, &self.requests, self.now, false) else { return String::new() };
         self.at_device.push(id);
         let rq = &self.requests[id];
         format!("{}{}", if rq.direction == Direction::Read { 'r' } else { 'w' }, rq.start)
@@ -99,5 +99,5 @@ pub fn runs(parts: &[(char, &[u64])]) -> String {
 
 /// A device with moving parts.
 pub fn disk() -> Device {
-    Device { sectors: 60 << 21, rotational: true, nr_requests: 256 }
+    Device { sectors: 60 << 21, rotational: true, nr_requests: 256, queues: 1 }
 }

@@ -57,13 +57,13 @@ fn pardispatcher_may_alternate_with_the_intended_direction() {
 fn pardispatcher_does_not_merge_across_regions() {
     let bench = Bench::new("pardispatcher", &[]);
     let mut requests = Requests::default();
-    let id = requests.allocate(Bench::bio(4 * GIB - 8, Direction::Read), 1, 0);
+    let id = requests.allocate(Bench::bio(4 * GIB - 8, Direction::Read), 1, 0, 0);
     assert!(!bench.elevator.allow_merge(&requests[id], &Bench::bio(4 * GIB, Direction::Read)));
     assert!(bench.elevator.allow_merge(&requests[id], &Bench::bio(4 * GIB - 16, Direction::Read)));
     // To the back across regions, if wanted; to the front never, that is looked for in a subqueue.
     let bench = Bench::new("pardispatcher", &[("cross_region_merges", 1)]);
     assert!(bench.elevator.allow_merge(&requests[id], &Bench::bio(4 * GIB, Direction::Read)));
-    let behind = requests.allocate(Bench::bio(4 * GIB, Direction::Read), 1, 0);
+    let behind = requests.allocate(Bench::bio(4 * GIB, Direction::Read), 1, 0, 0);
     assert!(!bench.elevator.allow_merge(&requests[behind], &Bench::bio(4 * GIB - 8, Direction::Read)));
 }
 
@@ -118,7 +118,7 @@ fn pardispatcher_may_begin_with_writes() {
 fn pardispatcher_has_regions_no_larger_than_the_device() {
     let build = |mib: u64, changes: &[(&str, u64)]| {
         let changes: Vec<_> = changes.iter().map(|&(name, value)| (name.to_owned(), value)).collect();
-        let device = Device { sectors: 2048 * mib, rotational: false, nr_requests: 64 };
+        let device = Device { sectors: 2048 * mib, rotational: false, nr_requests: 64, queues: 1 };
         scheduler("pardispatcher").unwrap().build(&changes, &device).map(drop).map_err(|error| error.to_string())
     };
     // The default is cut down, a value that was asked for is refused.
@@ -167,7 +167,7 @@ fn pardispatcher_wraps_or_not() {
 #[test]
 fn pardispatcher_covers_a_device_that_regions_do_not_divide() {
     // 10 GiB in regions of 4: the last one is short.
-    let device = Device { sectors: 10 * GIB, rotational: false, nr_requests: 256 };
+    let device = Device { sectors: 10 * GIB, rotational: false, nr_requests: 256, queues: 1 };
     let mut bench = Bench::on("pardispatcher", &[], device);
     bench.reads([10 * GIB - 8, 8 * GIB - 8, 0]);
     assert_eq!(bench.order(3), runs(&[('r', &[0, 8 * GIB - 8, 10 * GIB - 8])]));

@@ -82,9 +82,11 @@ pub struct BlockOptions {
     pub tunables: [Option<u64>; MOST_TUNABLES],
     /// Which block layer.
     pub frame: Frame,
-    /// Requests that the drive is given at a time.
+    /// Hardware queues (modern frame); the drive has as many, or no queues.
+    pub queues: u16,
+    /// Requests that the drive is given at a time by each of them.
     pub slots: u32,
-    /// Requests there may be; in the legacy frame, of each kind.
+    /// Requests there may be in each of them; in the legacy frame, of each kind.
     pub nr_requests: u32,
     /// Largest request that merging makes, in sectors; larger ones of the host are cut.
     pub max_sectors: u32,
@@ -107,12 +109,14 @@ impl BlockOptions {
     /// If there is no scheduler of this name.
     pub fn of(name: &str) -> Self {
         let info: &'static SchedulerInfo = scheduler(name).expect("a scheduler that is registered");
-        let Options { frame, slots, nr_requests, max_sectors, no_merges, plug, .. } = kernel(info.frame, name, 0);
+        let Options { frame, queues, slots, nr_requests, max_sectors, no_merges, plug, .. } =
+            kernel(info.frame, name, 0);
         let tunables = [None; MOST_TUNABLES];
         Self {
             scheduler: info.name,
             tunables,
             frame,
+            queues,
             slots,
             nr_requests,
             max_sectors,
@@ -133,6 +137,7 @@ impl BlockOptions {
     pub(crate) fn for_device(&self, sectors: u64) -> Options {
         let tunables = scheduler(self.scheduler).map_or(Vec::new(), |info| self.changes(info).collect());
         Options {
+            queues: self.queues,
             slots: self.slots,
             nr_requests: self.nr_requests,
             max_sectors: self.max_sectors,

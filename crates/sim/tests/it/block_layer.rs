@@ -60,11 +60,11 @@ proptest! {
         setup in on_any_drive(),
         requests in requests(300),
         number in 0..SCHEDULERS.len(),
-        slots in 1_u32..32,
+        (queues, slots) in (1_u16..4, 1_u32..32),
         wbt_lat in prop_oneof![Just(0), 1..1_000_000_u64],
     ) {
         let requests = in_sectors(&requests);
-        let block = BlockOptions { slots, wbt_lat: Nanos(wbt_lat), ..BlockOptions::of(SCHEDULERS[number].name) };
+        let block = BlockOptions { queues, slots, wbt_lat: Nanos(wbt_lat), ..BlockOptions::of(SCHEDULERS[number].name) };
         let outcome = replay(&Setup { block: Some(block), ..setup }, &requests);
         let latency = outcome.summary.latency.expect("timed");
         prop_assert_eq!(latency.all.map(|all| all.count), Some(requests.len() as u64));

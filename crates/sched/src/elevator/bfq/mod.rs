@@ -231,7 +231,7 @@ impl Elevator for Bfq {
         waited_for && !self.queues[queue].waited_for
     }
 
-    fn dispatch(&mut self, requests: &Requests, now: u64, force: bool) -> Option<RequestId> {
+    fn dispatch(&mut self, _queue: u16, requests: &Requests, now: u64, force: bool) -> Option<RequestId> {
         self.at(now);
         if self.strict && self.in_driver > 0 && !force {
             return None;

@@ -12,6 +12,7 @@ pub(in crate::elevator) static INFO: SchedulerInfo = SchedulerInfo {
     help: "budgets of sectors for processes, fair by weight, with idling and raised weights; Linux 6",
     frame: Frame::Modern,
     merge_index: MergeIndex::Hash,
+    by_queue: false,
     work_conserving: false,
     sorted_drain: false,
     bounded_wait: true,

@@ -149,8 +149,7 @@ impl<'a> Replay<'a> {
             }
             self.processes.push(bio.pid);
         }
-        let id = self.requests.allocate(bio, 1, now);
-        self.requests.get_mut(id).cpu = cpu;
+        let id = self.requests.allocate(bio, 1, cpu, now);
         self.model.insert(&self.requests[id], &self.requests, now);
         self.queued.entry((bio.start, bio.direction)).or_default().push_back(id);
         self.ends.insert((bio.end(), bio.direction), id);

@@ -27,7 +27,7 @@ fn model(name: &str, tunables: &[(String, u64)], rotational: bool) -> Option<Box
     let info = SCHEDULERS.iter().find(|info| info.name == scheduler)?;
     let known = |(name, _): &&(String, u64)| info.tunables.iter().any(|tunable| tunable.name == name);
     let tunables: Vec<_> = tunables.iter().filter(known).cloned().collect();
-    let device = Device { sectors: u64::MAX, rotational, nr_requests: 1024 };
+    let device = Device { sectors: u64::MAX, rotational, nr_requests: 1024, queues: 1 };
     Some(match scheduler {
         "mq-deadline" => Box::new(mq_deadline::oracle::model(&tunables)),
         "kyber" => Box::new(kyber::oracle::model(&tunables)),
@@ -150,11 +150,11 @@ fn own_capture(elevator: &mut dyn Replayed) -> Capture {
             let (start, pid) = (8 * rng.below(1 << 20), 1 + rng.below(3) as u32);
             let (flags, priority) = (Flags::SYNC, Priority::default());
             let bio = Bio { start, sectors: 8, direction, flags, pid, priority, owner: 0 };
-            let id = requests.allocate(bio, 1, now);
+            let id = requests.allocate(bio, 1, 0, now);
             elevator.insert(&requests[id], &requests, now);
             events.push(Event { now, what: What::Insert { bio, cpu: 0 } });
         }
-        let id = elevator.dispatch(&requests, now, false).expect("nobody is idled for");
+        let id = elevator.dispatch(0, &requests, now, false).expect("nobody is idled for");
         let rq = &requests[id];
         events.push(Event { now, what: What::Dispatch { start: rq.start, direction: rq.direction } });
         at_device.push_back(id);

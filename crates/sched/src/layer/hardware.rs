@@ -1,0 +1,103 @@
+//! Hardware queues of the modern frame (block/blk-mq.c and block/blk-mq-sched.c of Linux 6).
+//!
+//! Each has slots of the device, requests, a dispatch list and flushes of its own. Processors are as many, and process p
+//! runs on processor p modulo their number, so all that it submits goes to one queue.
+//!
+//! A queue is run when a request comes to it or one of its own ends: it takes from its dispatch list, then asks the
+//! scheduler. One that holds the requests of all queues may answer with that of another; if no slot of that one is free
+//! the request waits in its dispatch list, and the queue that asked leaves it at that. Queues that are to be run take
+//! turns, one request each.
+
+use std::collections::VecDeque;
+
+use super::BlockLayer;
+use super::flush::Flushes;
+use super::limits::Limits;
+use crate::bio::Bio;
+use crate::request::RequestId;
+
+/// A hardware queue; the legacy frame has one.
+#[derive(Debug)]
+pub(super) struct HardwareQueue {
+    /// The dispatch list: requests past the elevator.
+    pub ahead: VecDeque<RequestId>,
+    pub in_flight: u32,
+    pub limits: Limits,
+    /// Bios without a request, by kind: asynchronous, synchronous.
+    pub waiting: [VecDeque<Bio>; 2],
+    pub flushes: Flushes,
+    /// Whether it is to be run, where there are several.
+    pub runs: bool,
+}
+
+impl HardwareQueue {
+    pub fn new(limits: Limits) -> Self {
+        Self {
+            ahead: VecDeque::new(),
+            in_flight: 0,
+            limits,
+            waiting: Default::default(),
+            flushes: Flushes::default(),
+            runs: false,
+        }
+    }
+}
+
+impl BlockLayer {
+    /// The hardware queue of a process.
+    #[inline(always)]
+    pub(super) fn queue_of(&self, pid: u32) -> u16 {
+        // Divisions take their time.
+        if self.queues.len() == 1 { 0 } else { (pid % self.queues.len() as u32) as u16 }
+    }
+
+    /// The hardware queue that a request belongs to.
+    #[inline(always)]
+    pub(super) fn home(&mut self, id: RequestId) -> &mut HardwareQueue {
+        &mut self.queues[usize::from(self.requests[id].cpu)]
+    }
+
+    /// All queues are to be run.
+    pub(super) fn run_all(&mut self) {
+        self.queues.iter_mut().for_each(|queue| queue.runs = true);
+    }
+
+    /// A request has ended: its queue is run, and those that the scheduler may have kept waiting for that.
+    pub(super) fn run_after(&mut self, queue: u16) {
+        if self.info.by_queue { self.run_all() } else { self.queues[usize::from(queue)].runs = true }
+    }
+
+    /// The next request of the queues that are to be run.
+    pub(super) fn take_turns(&mut self, now: u64) -> Option<RequestId> {
+        for _ in 0..self.queues.len() {
+            let queue = self.turn;
+            self.turn = (queue + 1) % self.queues.len() as u16;
+            if self.queues[usize::from(queue)].runs {
+                let id = self.run(queue, now);
+                if id.is_some() {
+                    return id;
+                }
+                self.queues[usize::from(queue)].runs = false;
+            }
+        }
+        None
+    }
+
+    fn run(&mut self, queue: u16, now: u64) -> Option<RequestId> {
+        let runs = &mut self.queues[usize::from(queue)];
+        if runs.in_flight >= self.options.slots {
+            return None;
+        }
+        if let Some(id) = runs.ahead.pop_front() {
+            return Some(id);
+        }
+        let id = self.pull(queue, now, false)?;
+        let slots = self.options.slots;
+        let own = self.home(id);
+        if own.in_flight >= slots {
+            own.ahead.push_back(id);
+            return None;
+        }
+        Some(id)
+    }
+}
