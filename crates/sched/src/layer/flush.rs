@@ -138,7 +138,7 @@ impl BlockLayer {
 
     /// Issues a flush for all of a hardware queue that wait for one, unless one is on its way.
     pub(super) fn issue_flush(&mut self, queue: u16, now: u64) {
-        let flushes = &mut self.queues[usize::from(queue)].flushes;
+        let flushes = &mut self.queues[queue].flushes;
         if flushes.flush.is_none() && !flushes.pending.is_empty() {
             flushes.running = std::mem::take(&mut flushes.pending);
             let id = self.new_flush(queue, now);
@@ -150,14 +150,14 @@ impl BlockLayer {
         let (direction, priority, pid) = (Direction::Write, Priority::default(), u32::from(queue));
         let bio = Bio { start: 0, sectors: 0, direction, flags: Flags::FLUSH, pid, priority, owner: 0 };
         let id = self.requests.allocate(bio, 0, queue, now);
-        self.queues[usize::from(queue)].flushes.flush = Some(id);
+        self.queues[queue].flushes.flush = Some(id);
         id
     }
 
     /// If `id` is a step of a sequence, begins the next step.
     pub(super) fn step_done(&mut self, id: RequestId, now: u64, ended: &mut Vec<Bio>) -> bool {
         let queue = self.requests[id].cpu;
-        let flushes = &mut self.queues[usize::from(queue)].flushes;
+        let flushes = &mut self.queues[queue].flushes;
         if flushes.barrier.is_some() {
             self.barrier_step_done(id, now, ended);
             return true;
@@ -165,7 +165,7 @@ impl BlockLayer {
         if flushes.is_flush(id) {
             flushes.flush = None;
             self.requests.free(id);
-            for mut sequence in std::mem::take(&mut self.queues[usize::from(queue)].flushes.running) {
+            for mut sequence in std::mem::take(&mut self.queues[queue].flushes.running) {
                 // The flush before the data comes first; once that is done, the next one is the last step.
                 let before = std::mem::take(&mut sequence.steps.before);
                 if before && sequence.steps.data {
@@ -184,7 +184,7 @@ impl BlockLayer {
         } else {
             return false;
         }
-        if self.queues[usize::from(queue)].flushes.timer_ns().is_none_or(|time| time <= now) {
+        if self.queues[queue].flushes.timer_ns().is_none_or(|time| time <= now) {
             self.issue_flush(queue, now);
         }
         true

@@ -9,11 +9,13 @@
 //! turns, one request each.
 
 use std::collections::VecDeque;
+use std::ops::{Index, IndexMut};
 
-use super::BlockLayer;
 use super::flush::Flushes;
 use super::limits::Limits;
+use super::{BlockLayer, Frame, Options};
 use crate::bio::Bio;
+use crate::elevator::Elevator;
 use crate::request::RequestId;
 
 /// A hardware queue; the legacy frame has one.
@@ -41,6 +43,63 @@ impl HardwareQueue {
             runs: false,
         }
     }
+
+    /// Takes one of its requests for a bio, if there is one.
+    #[inline(always)]
+    pub fn take_request(&mut self, bio: &Bio, elevator: &dyn Elevator, options: &Options, now: u64) -> bool {
+        match options.frame {
+            Frame::Modern => self.limits.take(bio.is_sync(), elevator.depth(bio, options.nr_requests)),
+            Frame::Legacy => self.limits.take_legacy(bio.pid, bio.is_sync(), elevator.must_queue(bio), now),
+        }
+    }
+}
+
+/// The hardware queues of a device. The first is at hand: as a rule there is no other.
+#[derive(Debug)]
+pub(super) struct HardwareQueues {
+    first: HardwareQueue,
+    others: Vec<HardwareQueue>,
+}
+
+impl HardwareQueues {
+    /// So many, with limits each.
+    pub fn new(number: u16, limits: impl Fn() -> Limits) -> Self {
+        let queue = |_| HardwareQueue::new(limits());
+        Self { first: queue(0), others: (1..number).map(queue).collect() }
+    }
+
+    #[inline(always)]
+    pub fn len(&self) -> u16 {
+        self.others.len() as u16 + 1
+    }
+
+    #[inline(always)]
+    pub fn has_others(&self) -> bool {
+        !self.others.is_empty()
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &HardwareQueue> {
+        std::iter::once(&self.first).chain(&self.others)
+    }
+
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut HardwareQueue> {
+        std::iter::once(&mut self.first).chain(&mut self.others)
+    }
+}
+
+impl Index<u16> for HardwareQueues {
+    type Output = HardwareQueue;
+    #[inline(always)]
+    fn index(&self, queue: u16) -> &HardwareQueue {
+        if queue == 0 { &self.first } else { &self.others[usize::from(queue) - 1] }
+    }
+}
+
+impl IndexMut<u16> for HardwareQueues {
+    #[inline(always)]
+    fn index_mut(&mut self, queue: u16) -> &mut HardwareQueue {
+        if queue == 0 { &mut self.first } else { &mut self.others[usize::from(queue) - 1] }
+    }
 }
 
 impl BlockLayer {
@@ -48,13 +107,13 @@ impl BlockLayer {
     #[inline(always)]
     pub(super) fn queue_of(&self, pid: u32) -> u16 {
         // Divisions take their time.
-        if self.queues.len() == 1 { 0 } else { (pid % self.queues.len() as u32) as u16 }
+        if self.queues.has_others() { (pid % u32::from(self.queues.len())) as u16 } else { 0 }
     }
 
     /// The hardware queue that a request belongs to.
     #[inline(always)]
     pub(super) fn home(&mut self, id: RequestId) -> &mut HardwareQueue {
-        &mut self.queues[usize::from(self.requests[id].cpu)]
+        &mut self.queues[self.requests[id].cpu]
     }
 
     /// All queues are to be run.
@@ -63,28 +122,30 @@ impl BlockLayer {
     }
 
     /// A request has ended: its queue is run, and those that the scheduler may have kept waiting for that.
+    #[inline(never)]
     pub(super) fn run_after(&mut self, queue: u16) {
-        if self.info.by_queue { self.run_all() } else { self.queues[usize::from(queue)].runs = true }
+        if self.info.by_queue { self.run_all() } else { self.queues[queue].runs = true }
     }
 
     /// The next request of the queues that are to be run.
+    #[inline(never)]
     pub(super) fn take_turns(&mut self, now: u64) -> Option<RequestId> {
         for _ in 0..self.queues.len() {
             let queue = self.turn;
-            self.turn = (queue + 1) % self.queues.len() as u16;
-            if self.queues[usize::from(queue)].runs {
+            self.turn = (queue + 1) % self.queues.len();
+            if self.queues[queue].runs {
                 let id = self.run(queue, now);
                 if id.is_some() {
                     return id;
                 }
-                self.queues[usize::from(queue)].runs = false;
+                self.queues[queue].runs = false;
             }
         }
         None
     }
 
     fn run(&mut self, queue: u16, now: u64) -> Option<RequestId> {
-        let runs = &mut self.queues[usize::from(queue)];
+        let runs = &mut self.queues[queue];
         if runs.in_flight >= self.options.slots {
             return None;
         }

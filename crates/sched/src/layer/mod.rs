@@ -19,7 +19,7 @@ use crate::elevator::{Device, Elevator, SchedulerInfo, scheduler};
 use crate::request::{Request, RequestId, Requests};
 use crate::tunable::TunableError;
 use flush::Steps;
-use hardware::HardwareQueue;
+use hardware::{HardwareQueue, HardwareQueues};
 use limits::Limits;
 use merge::Ends;
 use plugs::{Plug, Plugs};
@@ -235,6 +235,22 @@ impl fmt::Display for Left {
     }
 }
 
+/// What is to be known of a request that has been freed.
+#[derive(Clone, Copy)]
+struct Freed {
+    id: RequestId,
+    queue: u16,
+    direction: Direction,
+    sync: bool,
+}
+
+impl Freed {
+    #[inline(always)]
+    fn of(rq: &Request) -> Self {
+        Self { id: rq.id, queue: rq.cpu, direction: rq.direction, sync: rq.is_sync() }
+    }
+}
+
 /// The block layer of one device, with its scheduler.
 ///
 /// After any call the caller pulls with [`BlockLayer::next`] until that gives nothing. Time never decreases from call
@@ -252,14 +268,15 @@ pub struct BlockLayer {
     lone: Option<(RequestId, u64)>,
     /// Whether there may be one.
     passes: bool,
-    /// At least one.
-    queues: Vec<HardwareQueue>,
+    queues: HardwareQueues,
     /// The one whose turn it is.
     turn: u16,
     /// The request chosen to be next while the device is full.
     chosen: Option<RequestId>,
     /// Where the request chosen last ends.
     boundary: u64,
+    /// Asynchronous bios without a request, with those that are throttled.
+    async_waiting: usize,
     woken: VecDeque<Bio>,
     /// Requests that have become part of others and are not given back yet.
     freed_by_merge: Vec<RequestId>,
@@ -292,10 +309,11 @@ impl BlockLayer {
             ends: Ends::new(nr_requests),
             queued: 0,
             lone: None,
-            queues: (0..queues).map(|_| HardwareQueue::new(Limits::new(options.frame, nr_requests))).collect(),
+            queues: HardwareQueues::new(queues, || Limits::new(options.frame, nr_requests)),
             turn: 0,
             chosen: None,
             boundary: 0,
+            async_waiting: 0,
             woken: VecDeque::new(),
             freed_by_merge: Vec::new(),
             unplug_at: None,
@@ -321,12 +339,19 @@ impl BlockLayer {
             self.bio_says_unplug(&bio);
             return Submitted::Accepted;
         }
-        let held_back = self.wbt.as_mut().is_some_and(|wbt| !wbt.admits(&bio, now));
-        if held_back || !self.enter_or_wait(&bio, steps, now) {
+        if (self.wbt.is_some() && self.holds_back(&bio, now)) || !self.enter_or_wait(&bio, steps, now) {
             self.unplug(bio.pid, now);
             return Submitted::MustWait;
         }
         Submitted::Accepted
+    }
+
+    /// Whether writeback throttling holds a bio back.
+    #[inline(never)]
+    fn holds_back(&mut self, bio: &Bio, now: u64) -> bool {
+        let held_back = self.wbt.as_mut().is_some_and(|wbt| !wbt.admits(bio, now));
+        self.async_waiting += usize::from(held_back && !bio.is_sync());
+        held_back
     }
 
     /// Makes a request for a bio, if there is one and no other bio of its kind waits for it; otherwise the bio waits.
@@ -334,9 +359,11 @@ impl BlockLayer {
     fn enter_or_wait(&mut self, bio: &Bio, steps: Option<Steps>, now: u64) -> bool {
         let queue = self.queue_of(bio.pid);
         let line = usize::from(bio.is_sync());
-        if !self.queues[usize::from(queue)].waiting[line].is_empty() || !self.take_request(queue, bio, now) {
+        let own = &mut self.queues[queue];
+        if !own.waiting[line].is_empty() || !own.take_request(bio, &*self.elevator, &self.options, now) {
+            own.waiting[line].push_back(*bio);
             self.counters.bios_waited += 1;
-            self.queues[usize::from(queue)].waiting[line].push_back(*bio);
+            self.async_waiting += usize::from(!bio.is_sync());
             return false;
         }
         self.enter(queue, bio, steps, now);
@@ -346,8 +373,7 @@ impl BlockLayer {
     /// Whether asynchronous bios wait for a request, or are throttled.
     #[inline]
     pub fn async_bios_wait(&self) -> bool {
-        self.queues.iter().any(|queue| !queue.waiting[0].is_empty())
-            || self.wbt.as_ref().is_some_and(|wbt| wbt.holds_up())
+        self.async_waiting > 0
     }
 
     /// A writer waits for dirty pages to be written: writeback throttling then lets more of them go.
@@ -358,20 +384,13 @@ impl BlockLayer {
     }
 
     /// Writes that throttling held back and lets go now.
+    #[inline(never)]
     fn let_throttled_go(&mut self, now: u64) {
         while let Some(bio) = self.wbt.as_mut().and_then(|wbt| wbt.granted()) {
+            self.async_waiting -= usize::from(!bio.is_sync());
             if self.enter_or_wait(&bio, self.steps(&bio), now) {
                 self.woken.push_back(bio);
             }
-        }
-    }
-
-    #[inline(always)]
-    fn take_request(&mut self, queue: u16, bio: &Bio, now: u64) -> bool {
-        let limits = &mut self.queues[usize::from(queue)].limits;
-        match self.options.frame {
-            Frame::Modern => limits.take(bio.is_sync(), self.elevator.depth(bio, self.options.nr_requests)),
-            Frame::Legacy => limits.take_legacy(bio.pid, bio.is_sync(), self.elevator.must_queue(bio), now),
         }
     }
 
@@ -452,7 +471,11 @@ impl BlockLayer {
                 self.queued > 0 || !queue.ahead.is_empty() || self.chosen.is_some() || queue.flushes.has_barrier();
             waits && (queue.in_flight < self.options.slots || self.options.frame == Frame::Legacy)
         };
-        self.queues.iter().any(may_do)
+        if self.queues.has_others() {
+            self.queues.iter().any(|queue| queue.runs && may_do(queue))
+        } else {
+            may_do(&self.queues[0])
+        }
     }
 
     /// The next request for the device, if there is one and the device has a free slot.
@@ -461,8 +484,15 @@ impl BlockLayer {
     /// scheduler is committed one request early. blk-mq takes a slot before it asks the scheduler.
     #[inline]
     pub fn next(&mut self, now: u64) -> Option<Dispatched> {
-        let id = if self.queues.len() == 1 { self.take(now) } else { self.take_turns(now) }?;
-        self.home(id).in_flight += 1;
+        let id = if self.queues.has_others() {
+            let id = self.take_turns(now)?;
+            self.home(id).in_flight += 1;
+            id
+        } else {
+            let id = self.take(now)?;
+            self.queues[0].in_flight += 1;
+            id
+        };
         let dispatched = self.describe(id);
         if let Some(wbt) = &mut self.wbt {
             wbt.issued(id, dispatched.operation, now);
@@ -499,7 +529,8 @@ impl BlockLayer {
     fn describe(&mut self, id: RequestId) -> Dispatched {
         let rq = &self.requests[id];
         let sectors = u64::from(rq.sectors);
-        let operation = if self.queues[usize::from(rq.cpu)].flushes.is_flush(id) {
+        // Nothing else comes here without data.
+        let operation = if rq.sectors == 0 {
             self.counters.dispatched_flushes += 1;
             Operation::Flush
         } else if rq.direction == Direction::Read {
@@ -526,16 +557,16 @@ impl BlockLayer {
     /// The device has done a request. The bios that have ended with it are appended to `ended`.
     #[inline]
     pub fn completed(&mut self, id: RequestId, now: u64, ended: &mut Vec<Bio>) {
-        let queue = self.requests[id].cpu;
-        self.queues[usize::from(queue)].in_flight -= 1;
-        if self.queues.len() > 1 {
+        let Request { cpu: queue, in_elevator, .. } = self.requests[id];
+        self.queues[queue].in_flight -= 1;
+        if self.queues.has_others() {
             self.run_after(queue);
         }
         if let Some(wbt) = &mut self.wbt {
             wbt.completed(id, now);
         }
         // What went through the scheduler is no step of a flush.
-        if self.requests[id].in_elevator || !self.step_done(id, now, ended) {
+        if in_elevator || !self.step_done(id, now, ended) {
             self.end(id, now, ended);
         }
         if self.options.frame == Frame::Legacy && self.unplug_queue() {
@@ -552,43 +583,41 @@ impl BlockLayer {
         }
         // As a rule one, for which the call that copies a slice costs more than the copy.
         rq.bios.iter().for_each(|&bio| ended.push(bio));
-        self.let_go(id, now);
+        let freed = Freed::of(rq);
+        self.give_back(freed, now);
     }
 
-    /// Gives back a request that has been freed.
+    /// Gives back what has been freed.
     #[inline(always)]
-    fn let_go(&mut self, id: RequestId, now: u64) {
-        let Request { cpu, direction, .. } = self.requests[id];
-        let sync = self.requests[id].is_sync();
+    fn give_back(&mut self, freed: Freed, now: u64) {
         if let Some(wbt) = &mut self.wbt {
-            wbt.ended(id, direction, now);
+            wbt.ended(freed.id, freed.direction, now);
         }
-        self.give_back(cpu, sync, now);
+        self.pass_on(freed.queue, freed.sync, now);
         // They wake up later than those that wait for the request itself.
         if self.wbt.is_some() {
             self.let_throttled_go(now);
         }
     }
 
+    /// A request of a queue is free again; a bio that waits for one may get it.
     #[inline(always)]
-    fn give_back(&mut self, queue: u16, sync: bool, now: u64) {
-        let own = usize::from(queue);
-        if !self.queues[own].limits.give_back(sync) {
-            return;
-        }
-        if self.queues[own].waiting.iter().all(VecDeque::is_empty) {
+    fn pass_on(&mut self, queue: u16, sync: bool, now: u64) {
+        let own = &mut self.queues[queue];
+        if !own.limits.give_back(sync) || own.waiting.iter().all(VecDeque::is_empty) {
             return;
         }
         // In the modern frame a request of either kind may serve the other.
         let lines = if self.options.frame == Frame::Modern { &[true, false][..] } else { &[sync] };
         for &line in lines {
             let line = usize::from(line);
-            let Some(&bio) = self.queues[own].waiting[line].front() else { continue };
+            let Some(&bio) = own.waiting[line].front() else { continue };
             if self.options.frame == Frame::Legacy {
-                self.queues[own].limits.make_batcher(bio.pid, now);
+                own.limits.make_batcher(bio.pid, now);
             }
-            if self.take_request(queue, &bio, now) {
-                self.queues[own].waiting[line].pop_front();
+            if own.take_request(&bio, &*self.elevator, &self.options, now) {
+                own.waiting[line].pop_front();
+                self.async_waiting -= usize::from(!bio.is_sync());
                 self.woken.push_back(bio);
                 self.enter(queue, &bio, self.steps(&bio), now);
                 return;
@@ -597,11 +626,17 @@ impl BlockLayer {
     }
 
     /// Gives back the requests that became part of others.
+    #[inline(always)]
     fn give_back_merged(&mut self, now: u64) {
         while let Some(id) = self.freed_by_merge.pop() {
-            self.requests.free(id);
-            self.let_go(id, now);
+            self.give_back_one_merged(id, now);
         }
+    }
+
+    #[inline(never)]
+    fn give_back_one_merged(&mut self, id: RequestId, now: u64) {
+        let freed = Freed::of(self.requests.free(id));
+        self.give_back(freed, now);
     }
 
     /// The next bio that waited and now has its request; its submitter continues.
@@ -663,7 +698,11 @@ impl BlockLayer {
             (a, b) => a.or(b),
         };
         let throttle = self.wbt.as_ref().and_then(|wbt| wbt.timer_ns());
-        let flush = self.queues.iter().filter_map(|queue| queue.flushes.timer_ns()).min();
+        let flush = if self.queues.has_others() {
+            self.queues.iter().filter_map(|queue| queue.flushes.timer_ns()).min()
+        } else {
+            self.queues[0].flushes.timer_ns()
+        };
         earlier(earlier(self.unplug_at, flush), earlier(self.elevator.timer_ns(), throttle))
     }
 
@@ -680,8 +719,8 @@ impl BlockLayer {
                 self.counters.unplugs_scheduler += 1;
             }
         }
-        for queue in 0..self.queues.len() as u16 {
-            if due(self.queues[usize::from(queue)].flushes.timer_ns()) {
+        for queue in 0..self.queues.len() {
+            if due(self.queues[queue].flushes.timer_ns()) {
                 self.issue_flush(queue, now);
             }
         }

@@ -16,7 +16,7 @@ impl BlockLayer {
     pub(super) fn insert(&mut self, id: RequestId, now: u64) {
         let rq = self.requests.get_mut(id);
         rq.in_elevator = true;
-        self.queues[usize::from(rq.cpu)].runs = true;
+        self.queues[rq.cpu].runs = true;
         self.settle();
         self.queued += 1;
         if self.passes && self.queued == 1 {

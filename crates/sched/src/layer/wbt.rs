@@ -109,7 +109,7 @@ impl Depth {
 
     /// For background write-back.
     fn background(&self) -> u32 {
-        if self.most <= 2 { 1 } else { (self.most + 3) / 4 }
+        if self.most <= 2 { 1 } else { self.most.div_ceil(4) }
     }
 
     /// How long the next window is: 100 ms over the root of the steps down and one, in whole sixteenths.
@@ -161,7 +161,7 @@ enum Finding {
     Unknown,
 }
 
-/// Writeback throttling of one device.
+/// Writeback throttling of one device. What most block layers do without is not inlined into them.
 #[derive(Debug)]
 pub(super) struct Throttle {
     /// How long reads may be at the device.
@@ -233,11 +233,6 @@ impl Throttle {
         self.granted.pop_front()
     }
 
-    /// Whether writes wait.
-    pub fn holds_up(&self) -> bool {
-        !self.waiting[Line::Writes as usize].is_empty()
-    }
-
     /// Bios that wait.
     pub fn waiting(&self) -> usize {
         self.waiting.iter().map(VecDeque::len).sum()
@@ -280,11 +275,13 @@ impl Throttle {
     }
 
     /// A request was made for a bio.
+    #[inline(never)]
     pub fn made(&mut self, id: RequestId, bio: &Bio) {
         self.tracked(id).line = line(bio);
     }
 
     /// A request goes to the device (`wbt_issue`).
+    #[inline(never)]
     pub fn issued(&mut self, id: RequestId, operation: Operation, now: u64) {
         let direction = match operation {
             Operation::Flush => return,
@@ -298,6 +295,7 @@ impl Throttle {
     }
 
     /// The device has done a request (`blk_stat_add`).
+    #[inline(never)]
     pub fn completed(&mut self, id: RequestId, now: u64) {
         let Some((direction, issued)) = self.tracked(id).issued.take() else { return };
         if self.timer.is_none() {
@@ -313,6 +311,7 @@ impl Throttle {
     }
 
     /// A request has ended, or has become part of another (`wbt_done`).
+    #[inline(never)]
     pub fn ended(&mut self, id: RequestId, direction: Direction, now: u64) {
         if direction == Direction::Read {
             self.watched = self.watched.filter(|&(watched, _)| watched != id);

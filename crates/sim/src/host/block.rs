@@ -175,7 +175,8 @@ impl BlockStage {
         if self.scheduler.by_process && !several_pids {
             rules.push("rules by process: all requests come from one, so there is nobody to be fair to or to idle for");
         }
-        if (self.scheduler.by_sync || self.frame == Frame::Legacy) && writes && !sync_writes {
+        let by_sync = self.scheduler.by_sync || self.frame == Frame::Legacy || self.layer.throttle_counters().is_some();
+        if by_sync && writes && !sync_writes {
             rules.push("rules by kind: no write is marked as synchronous, so every write counts as write-back");
         }
         rules
@@ -365,8 +366,10 @@ fn sectors_of(offset: u64, end: u64) -> (u64, u64) {
 
 /// A trace does not tell why the kernel wrote what nobody waited for: as a rule in the background.
 fn flags_of(request: &Request) -> Flags {
-    let background = request.op == Op::Write && request.flags & flag::SYNC == 0;
-    let mut flags = if background { Flags::BACKGROUND } else { Flags::NONE };
+    let mut flags = match request.op {
+        Op::Write if request.flags & flag::SYNC == 0 => Flags::BACKGROUND,
+        _ => Flags::NONE,
+    };
     if request.flags == 0 && matches!(request.op, Op::Read | Op::Write) {
         return flags;
     }
