@@ -101,6 +101,36 @@ def test_processes_wait_for_what_is_synchronous() -> None:
     assert loose["queue_depth_max"] > 3
 
 
+def test_write_back_is_throttled_and_nothing_said_of_it_otherwise() -> None:
+    sets = {**SMALL, "block.scheduler": "none", "host.replay": "processes"}
+    # One flow of writes that nobody waits for, and two processes that read.
+    blocks = {
+        wbt_lat: ssdlab.simulate(
+            ssdlab.Config("tlc-chip", overrides={**sets, "block.wbt_lat": wbt_lat}), streams(sync=False)
+        ).summary["drive"]["block"]
+        for wbt_lat in ("0ns", "1ns")
+    }
+    assert "throttling" not in blocks["0ns"]
+    assert blocks["0ns"]["counters"]["bios"] == blocks["1ns"]["counters"]["bios"] == 3000
+    # No read is as fast as that.
+    throttling = blocks["1ns"]["throttling"]
+    assert throttling["held_back"] > 0 < throttling["held_back_ns"]
+    assert throttling["steps_down"] > 0
+
+
+def test_hardware_queues_have_requests_of_their_own() -> None:
+    sets = {**SMALL, "block.scheduler": "none", "host.replay.closed.queue_depth": 12, "block.slots": 4}
+    run = {
+        queues: ssdlab.simulate(
+            ssdlab.Config("tlc-chip", overrides={**sets, "block.hardware_queues": queues}), streams(sync=True)
+        ).summary["drive"]["block"]["counters"]
+        for queues in (1, 3)
+    }
+    # Twelve outstanding, and four requests; or four for each of three processes, of which one has most.
+    assert run[1]["bios_waited"] > run[3]["bios_waited"] > 0
+    assert run[1]["bios"] == run[3]["bios"] == 3000
+
+
 @pytest.mark.parametrize(
     ("sets", "message"),
     [
@@ -115,6 +145,14 @@ def test_processes_wait_for_what_is_synchronous() -> None:
         (
             {"block.scheduler": "noop", "block.max_request": "5000B"},
             "block.max_request: 5kB is not a multiple of 512B; write 4608B or 5KiB",
+        ),
+        (
+            {"block.scheduler": "cfq", "block.wbt_lat": "2ms"},
+            "block.wbt_lat: the legacy frame, .* no writeback throttling",
+        ),
+        (
+            {"block.scheduler": "cfq", "block.hardware_queues": 2},
+            "block.hardware_queues: the legacy frame, .* single queue",
         ),
         ({"block.scheduler": "cfq", "time": "serial"}, 'set time to "event" or block.scheduler to "direct"'),
     ],
