@@ -279,6 +279,54 @@ proptest! {
         prop_assert_eq!(first.log, second.log);
     }
 
+    /// Without a scheduler and throttling, hardware queues have nothing in common but the device.
+    #[test]
+    fn hardware_queues_are_layers_of_their_own((_, options) in options(), events in events(), queues in 2..4_u16) {
+        let info = ssdlab_sched::scheduler("none").unwrap();
+        let Options { slots, nr_requests, max_sectors, no_merges, volatile_cache, fua, .. } = options;
+        let base = Options::modern(info.name, DEVICE_SECTORS);
+        let alone = Options { slots, nr_requests, max_sectors, no_merges, volatile_cache, fua, ..base };
+        let mut whole = World::new(info, Options { queues, ..alone.clone() });
+        let mut parts: Vec<World> = (0..queues).map(|_| World::new(info, alone.clone())).collect();
+        let queue = |pid: u32| (pid % u32::from(queues)) as usize;
+        // The same request ends in both: of its queue it is as old.
+        let complete = |whole: &mut World, parts: &mut [World], which: usize| {
+            let Some(which) = which.checked_rem(whole.at_device.len()) else { return };
+            let own = queue(whole.at_device[which].pid);
+            let older = whole.at_device[..which].iter().filter(|one| queue(one.pid) == own).count();
+            whole.complete(which);
+            parts[own].complete(older);
+        };
+        for (owner, (delay, event)) in events.iter().enumerate() {
+            let (now, owner) = (whole.now + 1000 * delay, owner as u32);
+            whole.advance(now);
+            parts.iter_mut().for_each(|part| part.advance(now));
+            match event {
+                Event::Submit(Bio { pid, .. }) | Event::Plug(pid) | Event::Unplug(pid) => {
+                    whole.happen(0, event, owner);
+                    parts[queue(*pid)].happen(0, event, owner);
+                }
+                Event::Complete(which) => complete(&mut whole, &mut parts, *which),
+            }
+        }
+        for pid in 0..4 {
+            whole.happen(0, &Event::Unplug(pid), 0);
+            parts[queue(pid)].happen(0, &Event::Unplug(pid), 0);
+        }
+        while !whole.at_device.is_empty() {
+            complete(&mut whole, &mut parts, 0);
+        }
+        let seen = |one: &Dispatched| (one.operation, one.start, one.sectors, one.arrived);
+        for (number, part) in parts.iter().enumerate() {
+            let own = whole.log.iter().filter(|one| queue(one.pid) == number);
+            prop_assert_eq!(own.map(seen).collect::<Vec<_>>(), part.log.iter().map(seen).collect::<Vec<_>>());
+        }
+        let total = |count: fn(&World) -> u64| parts.iter().map(count).sum::<u64>();
+        prop_assert_eq!(whole.ended.len() as u64, total(|part| part.ended.len() as u64));
+        prop_assert_eq!(whole.layer.counters().bios_waited, total(|part| part.layer.counters().bios_waited));
+        prop_assert_eq!(whole.layer.counters().requests, total(|part| part.layer.counters().requests));
+    }
+
     #[test]
     fn regions_and_kinds_do_not_merge((_, options) in options(), events in events()) {
         let info = ssdlab_sched::scheduler("pardispatcher").unwrap();
