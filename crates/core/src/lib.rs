@@ -5,6 +5,7 @@
 
 pub mod archive;
 pub mod counters;
+pub mod entry;
 pub mod hist;
 pub mod id;
 pub mod list;
@@ -20,6 +21,7 @@ pub mod units;
 
 pub use archive::{Access, Archive, Archived};
 pub use counters::Counters;
+pub use entry::Entry;
 pub use hist::LatencyHistogram;
 pub use id::{BlockId, Lpn, Ppn};
 pub use mem::HugeVec;

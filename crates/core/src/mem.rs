@@ -5,11 +5,14 @@
 //! of the workspace's pure crates that may contain `unsafe`.
 #![allow(unsafe_code)]
 
+use std::alloc::{Layout, alloc_zeroed, handle_alloc_error};
 use std::fmt;
 use std::io;
 use std::ptr::NonNull;
 
 use memmap2::{MmapAsRawDesc, MmapMut, MmapOptions};
+
+use crate::entry::Entry;
 
 /// A number of a large array, any of whose bit patterns is one.
 pub trait Plain: Copy + Default + sealed::Sealed {
@@ -35,6 +38,14 @@ macro_rules! plain {
 }
 
 plain!(u8, u16, u32, u64);
+
+impl sealed::Sealed for Entry {}
+impl Plain for Entry {
+    #[inline(always)]
+    fn to_little_endian(self) -> Self {
+        Self(self.0.to_le())
+    }
+}
 
 /// The bytes of numbers as this machine orders them.
 pub fn bytes_of<T: Plain>(numbers: &[T]) -> &[u8] {
@@ -98,8 +109,19 @@ impl<T: Copy> HugeVec<T> {
 impl<T: Plain> HugeVec<T> {
     /// `len` zeros, whose memory is not touched.
     pub fn zeros(len: usize) -> Self {
-        let mut storage = vec![T::default(); len];
-        advise_huge(storage.as_mut_ptr() as usize, len * size_of::<T>());
+        let layout = Layout::array::<T>(len).expect("memory for a map");
+        if layout.size() == 0 {
+            return Self::in_memory(Vec::new());
+        }
+        // SAFETY: the layout is that of a `Vec` of this capacity and is not empty; zeros are numbers.
+        let storage = unsafe {
+            let memory = alloc_zeroed(layout);
+            if memory.is_null() {
+                handle_alloc_error(layout);
+            }
+            Vec::from_raw_parts(memory.cast::<T>(), len, len)
+        };
+        advise_huge(storage.as_ptr() as usize, layout.size());
         Self::in_memory(storage)
     }
 

@@ -14,13 +14,18 @@
 use std::collections::BTreeSet;
 
 use ssdlab_core::mem::prefetch;
-use ssdlab_core::{BlockId, Ppn};
+use ssdlab_core::{BlockId, Entry, Ppn};
 use ssdlab_nand::{Found, Oob, Role, Scan, Trimmed};
 
 /// Nothing was programmed here, or a page has no copy.
 pub(crate) const NONE: u32 = u32::MAX;
 /// Here is nothing that can be read, and nothing can be programmed before the next erase.
 pub(crate) const SPOILED: u32 = u32::MAX - 1;
+
+/// Whether what a flash page holds can be read.
+pub(crate) fn is_readable(held: u32) -> bool {
+    held != NONE && held != SPOILED
+}
 
 /// What is found in a block.
 #[derive(Clone, Copy, Debug)]
@@ -88,9 +93,9 @@ const AHEAD: usize = 24;
 /// Where a survey goes: the flat maps of an FTL.
 pub(crate) struct Maps<'a> {
     /// Copies of each page, logical ones first.
-    pub l2p: &'a mut [u32],
+    pub l2p: &'a mut [Entry],
     /// What each flash page holds.
-    pub p2l: &'a mut [u32],
+    pub p2l: &'a mut [Entry],
     pub logical_pages: u32,
     pub pages_per_block: u32,
 }
@@ -104,7 +109,7 @@ impl Survey {
         trims: &[Trimmed],
         without: &BTreeSet<BlockId>,
     ) -> Result<Self, String> {
-        maps.l2p.fill(NONE);
+        maps.l2p.fill(Entry::NONE);
         let blocks = maps.p2l.len() as u32 / maps.pages_per_block;
         let mut survey = Self { blocks: Vec::with_capacity(blocks as usize), sequence: 0 };
         let mut pages = vec![Found::Erased; maps.pages_per_block as usize];
@@ -125,9 +130,9 @@ impl Survey {
         for &Trimmed { lpn, count, sequence } in trims {
             survey.sequence = survey.sequence.max(sequence + 1);
             for lpn in lpn.index()..(lpn.index() + count as usize).min(maps.logical_pages as usize) {
-                let known = maps.l2p[lpn];
+                let known = maps.l2p[lpn].page();
                 if version(scan, known).is_some_and(|version| version < sequence) {
-                    maps.l2p[lpn] = NONE;
+                    maps.l2p[lpn] = Entry::NONE;
                     survey.blocks[(known / maps.pages_per_block) as usize].valid -= 1;
                 }
             }
@@ -151,7 +156,7 @@ impl Survey {
             if let Some(Found::Programmed { oob, .. }) = pages.get(at + AHEAD) {
                 prefetch(maps.l2p, oob.lpn.index());
             }
-            maps.p2l[ppn as usize] = match page {
+            let held = match page {
                 Found::Erased => NONE,
                 Found::Unreadable => SPOILED,
                 Found::Programmed { oob: Oob { lpn, .. }, .. } => {
@@ -163,26 +168,27 @@ impl Survey {
                     }
                     if !ignored && lpn.0 < maps.logical_pages {
                         match &mut maps.l2p[lpn.index()] {
-                            known if *known == NONE => {
-                                *known = ppn;
+                            known if *known == Entry::NONE => {
+                                *known = Entry::of(ppn);
                                 found.valid += 1;
                             }
-                            known => rivals.push((at, *known)),
+                            known => rivals.push((at, known.page())),
                         }
                     }
                     lpn.0
                 }
             };
+            maps.p2l[ppn as usize] = Entry::of(held);
         }
         // All are fetched before one is judged: they are far apart, and the processor then waits for many at once.
         let others: Vec<Found> = rivals.iter().map(|&(_, known)| scan.page(Ppn(known))).collect();
         for (&(at, before), other) in rivals.iter().zip(others) {
             let ppn = first + at as u32;
-            let lpn = maps.p2l[ppn as usize] as usize;
-            let known = maps.l2p[lpn];
+            let lpn = maps.p2l[ppn as usize].page() as usize;
+            let known = maps.l2p[lpn].page();
             let other = if known == before { other } else { scan.page(Ppn(known)) };
             if recency(&pages[at]) > recency(&other) {
-                maps.l2p[lpn] = ppn;
+                maps.l2p[lpn] = Entry::of(ppn);
                 found.valid += 1;
                 let loser = if known >= first {
                     &mut *found
@@ -210,7 +216,7 @@ impl Survey {
         given_up.insert(block);
         let survey = Self::new(maps, scan, trims, given_up)?;
         let differ = before.iter().zip(maps.l2p.iter()).filter(|(before, after)| before != after);
-        let version = |&ppn: &u32| version(scan, ppn);
+        let version = |entry: &Entry| version(scan, entry.page());
         let mut lost =
             differ.map(|(before, after)| (version(before), version(after))).filter(|(b, a)| b != a).peekable();
         if lost.peek().is_none() {

@@ -76,7 +76,7 @@ impl Shares {
     }
 
     /// Puts the entries of a map, which the runs of all shares have filled, in the order of logical pages.
-    pub fn mix(&self, map: &mut [u32]) {
+    pub fn mix<T: Copy>(&self, map: &mut [T]) {
         let mut waiting = Vec::with_capacity(TILE_PAGES as usize);
         for tile in self.tiles() {
             let entries = &mut map[tile.first as usize..][..(tile.slice * self.count()) as usize];

@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 
 use ssdlab_core::mem::prefetch;
-use ssdlab_core::{Archive, Archived, BlockId, HugeVec, Lpn, Ppn, Reciprocal};
+use ssdlab_core::{Archive, Archived, BlockId, Entry, HugeVec, Lpn, Ppn, Reciprocal};
 use ssdlab_nand::{Cause, FlashSink, Note, Oob, ProgramOrder, RetireReason, Role, Source};
 
 use crate::Shape;
 use crate::blocks::{Allocation, BlockTable, FreeList};
-use crate::recovery::{NONE, SPOILED};
+use crate::recovery::{NONE, SPOILED, is_readable};
 
 /// A logical page and its place.
 #[derive(Clone, Copy, Debug)]
@@ -28,8 +28,8 @@ pub(crate) struct LogDevice {
     pub(super) pages_per_block: u32,
     pub(super) order: ProgramOrder,
     /// Padded to whole blocks, so that every logical block has all its pages.
-    pub(super) l2p: HugeVec<u32>,
-    pub(super) p2l: HugeVec<u32>,
+    pub(super) l2p: HugeVec<Entry>,
+    pub(super) p2l: HugeVec<Entry>,
     /// Data block of each logical block.
     pub(super) data: Vec<u32>,
     /// Offset behind the last page programmed in each block.
@@ -70,8 +70,8 @@ impl LogDevice {
         Ok(Self {
             pages_per_block,
             order,
-            l2p: HugeVec::filled(NONE, data_blocks as usize * pages_per_block as usize),
-            p2l: HugeVec::filled(NONE, physical as usize),
+            l2p: HugeVec::zeros(data_blocks as usize * pages_per_block as usize),
+            p2l: HugeVec::zeros(physical as usize),
             data: vec![NONE; data_blocks as usize],
             next: vec![0; blocks as usize],
             // Successive blocks lie on successive planes.
@@ -101,14 +101,14 @@ impl LogDevice {
 
     #[inline(always)]
     pub fn newest(&self, lpn: u32) -> Option<u32> {
-        let ppn = self.l2p[lpn as usize];
+        let ppn = self.l2p[lpn as usize].page();
         (ppn != NONE).then_some(ppn)
     }
 
     /// Whether the newest copy of `lpn` lies in `block`.
     #[inline(always)]
     pub fn is_in(&self, lpn: u32, block: u32) -> bool {
-        self.holds(block, self.l2p[lpn as usize])
+        self.holds(block, self.l2p[lpn as usize].page())
     }
 
     #[inline(always)]
@@ -120,8 +120,8 @@ impl LogDevice {
     #[inline(always)]
     pub fn valid_page(&self, block: u32, offset: u32) -> Option<PageAddress> {
         let ppn = block * self.pages_per_block + offset;
-        let lpn = self.p2l[ppn as usize];
-        (self.l2p.get(lpn as usize) == Some(&ppn)).then(|| self.locate(lpn))
+        let lpn = self.p2l[ppn as usize].page();
+        (self.l2p.get(lpn as usize) == Some(&Entry::of(ppn))).then(|| self.locate(lpn))
     }
 
     #[inline(always)]
@@ -139,7 +139,7 @@ impl LogDevice {
     pub fn programmed(&self, block: u32) -> u32 {
         let first = (block * self.pages_per_block) as usize;
         let held = &self.p2l[first..first + self.pages_per_block as usize];
-        held.iter().filter(|&&lpn| lpn != NONE && lpn != SPOILED).count() as u32
+        held.iter().filter(|held| is_readable(held.page())).count() as u32
     }
 
     #[inline(always)]
@@ -151,7 +151,7 @@ impl LogDevice {
     #[inline(always)]
     pub fn can_program(&self, block: u32, offset: u32) -> bool {
         match self.order {
-            ProgramOrder::Any => self.p2l[(block * self.pages_per_block + offset) as usize] == NONE,
+            ProgramOrder::Any => self.p2l[(block * self.pages_per_block + offset) as usize] == Entry::NONE,
             ProgramOrder::Ascending => offset >= self.next(block),
         }
     }
@@ -159,7 +159,7 @@ impl LogDevice {
     /// Writes a page that has no valid copy to its place in the data block, if that can be programmed; whether it did.
     #[inline]
     pub fn write_in_place<S: FlashSink>(&mut self, address: PageAddress, page: u32, sink: &mut S) -> bool {
-        if self.l2p[address.lpn as usize] != NONE {
+        if self.l2p[address.lpn as usize] != Entry::NONE {
             return false;
         }
         let mut block = self.data[address.lbn as usize];
@@ -199,7 +199,7 @@ impl LogDevice {
         (cause, role): (Cause, Role),
         sink: &mut S,
     ) -> Option<()> {
-        let from = Ppn(self.l2p[lpn as usize]);
+        let from = Ppn(self.l2p[lpn as usize].page());
         let to = Ppn(block * self.pages_per_block + offset);
         let oob = Oob { lpn: Lpn(lpn), sequence: self.next_sequence(), role };
         sink.copy(from, to, oob, cause);
@@ -219,11 +219,11 @@ impl LogDevice {
             return None;
         }
         let ppn = block * self.pages_per_block + offset;
-        let old = std::mem::replace(&mut self.l2p[lpn as usize], ppn);
+        let old = std::mem::replace(&mut self.l2p[lpn as usize], Entry::of(ppn)).page();
         if old != NONE {
             self.table.lose(BlockId(self.block_of.divide(old)), 1);
         }
-        self.p2l[ppn as usize] = lpn;
+        self.p2l[ppn as usize] = Entry::of(lpn);
         self.table.gain(BlockId(block), 1);
         let next = &mut self.next[block as usize];
         *next = (*next).max(offset as u16 + 1);
@@ -233,7 +233,7 @@ impl LogDevice {
     /// Reads a page; false if it was never written.
     #[inline]
     pub fn read<S: FlashSink>(&self, lpn: u32, cause: Cause, sink: &mut S) -> bool {
-        let ppn = self.l2p[lpn as usize];
+        let ppn = self.l2p[lpn as usize].page();
         if ppn != NONE {
             sink.read(Ppn(ppn), cause);
         }
@@ -253,7 +253,7 @@ impl LogDevice {
     }
 
     fn forget(&mut self, lpn: u32) {
-        let old = std::mem::replace(&mut self.l2p[lpn as usize], NONE);
+        let old = std::mem::take(&mut self.l2p[lpn as usize]).page();
         if old != NONE {
             self.table.lose(BlockId(self.block_of.divide(old)), 1);
         }
@@ -264,7 +264,7 @@ impl LogDevice {
         debug_assert_eq!(self.valid(block), 0, "block {block} still holds valid pages");
         let first = (block * self.pages_per_block) as usize;
         let after = first + self.next(block) as usize;
-        self.p2l[first..after].fill(NONE);
+        self.p2l[first..after].fill(Entry::NONE);
         self.next[block as usize] = 0;
         sink.barrier();
         sink.erase(BlockId(block), cause);
@@ -339,16 +339,17 @@ impl LogDevice {
         }
         for (lbn, &block) in self.data.iter().enumerate().filter(|&(_, &block)| block != NONE) {
             for offset in 0..self.pages_per_block {
-                let held = self.p2l[(block * self.pages_per_block + offset) as usize];
+                let held = self.p2l[(block * self.pages_per_block + offset) as usize].page();
                 if ![NONE, SPOILED, lbn as u32 * self.pages_per_block + offset].contains(&held) {
                     return Err(format!("data block {block} of logical block {lbn} holds page {held} at {offset}"));
                 }
             }
         }
         let mut valid = vec![0_u32; self.next.len()];
-        for (lpn, &ppn) in self.l2p.iter().enumerate().filter(|&(_, &ppn)| ppn != NONE) {
-            if self.p2l[ppn as usize] as usize != lpn {
-                return Err(format!("page {lpn} is mapped to {ppn}, which holds {}", self.p2l[ppn as usize]));
+        for (lpn, entry) in self.l2p.iter().enumerate().filter(|&(_, &entry)| entry != Entry::NONE) {
+            let ppn = entry.page();
+            if self.p2l[ppn as usize].page() as usize != lpn {
+                return Err(format!("page {lpn} is mapped to {ppn}, which holds {:?}", self.p2l[ppn as usize]));
             }
             valid[self.block_of.divide(ppn) as usize] += 1;
         }

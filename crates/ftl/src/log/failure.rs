@@ -13,11 +13,11 @@
 //! up, the page of the host too: the drive is worn out, and everything written before can be read, as the flat map leads to
 //! it in whatever block.
 
-use ssdlab_core::BlockId;
+use ssdlab_core::{BlockId, Entry};
 use ssdlab_nand::{FlashSink, Note, Role};
 
 use super::device::LogDevice;
-use crate::recovery::{NONE, SPOILED};
+use crate::recovery::SPOILED;
 
 impl LogDevice {
     /// See [`crate::Ftl::keep_for_failures`].
@@ -72,7 +72,7 @@ impl LogDevice {
     pub(super) fn seal(&mut self, block: u32) {
         let first = (block * self.pages_per_block) as usize;
         let held = &mut self.p2l[first..first + self.pages_per_block as usize];
-        held.iter_mut().filter(|held| **held == NONE).for_each(|held| *held = SPOILED);
+        held.iter_mut().filter(|held| **held == Entry::NONE).for_each(|held| *held = Entry::of(SPOILED));
         self.next[block as usize] = self.pages_per_block as u16;
     }
 

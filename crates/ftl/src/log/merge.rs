@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use ssdlab_core::{BlockId, Lpn, Ppn};
+use ssdlab_core::{BlockId, Entry, Lpn, Ppn};
 use ssdlab_nand::{Cause, FlashSink, MergeCost, MergeKind, Note, Oob, Role};
 
 use super::PageAddress;
@@ -19,7 +19,7 @@ impl LogDevice {
     pub fn merge_in_place<S: FlashSink>(&mut self, lbn: u32, block: u32, sink: &mut S) -> Option<MergeCost> {
         if self.can_complete(lbn, block, None) {
             let first = (block * self.pages_per_block) as usize;
-            let is_complete = !self.p2l[first..first + self.pages_per_block as usize].contains(&NONE);
+            let is_complete = !self.p2l[first..first + self.pages_per_block as usize].contains(&Entry::NONE);
             let kind = if is_complete { MergeKind::Switch } else { MergeKind::Partial };
             if let Some(copies) = self.gather(lbn, 0..self.pages_per_block, block, kind.cause(), sink) {
                 return Some(self.replace_data(lbn, block, copies, kind, sink));
@@ -66,15 +66,15 @@ impl LogDevice {
     /// `block` or can still be put there.
     fn can_complete(&self, lbn: u32, block: u32, offset: Option<u32>) -> bool {
         let first = block * self.pages_per_block;
-        (0..self.pages_per_block).zip(&self.l2p[self.pages_of(lbn)]).all(|(page, &ppn)| {
-            let settled = ppn == NONE || ppn == first + page;
+        (0..self.pages_per_block).zip(&self.l2p[self.pages_of(lbn)]).all(|(page, &entry)| {
+            let settled = entry == Entry::NONE || entry == Entry::of(first + page);
             (settled && offset != Some(page)) || self.can_program(block, page)
         })
     }
 
     /// Full merge: gathers the valid pages of the logical block in a free block, which becomes its data block.
     pub fn full_merge<S: FlashSink>(&mut self, lbn: u32, sink: &mut S) -> Option<MergeCost> {
-        if self.l2p[self.pages_of(lbn)].iter().all(|&ppn| ppn == NONE) {
+        if self.l2p[self.pages_of(lbn)].iter().all(|&entry| entry == Entry::NONE) {
             return Some(self.replace_data(lbn, NONE, 0, MergeKind::Full, sink));
         }
         let (target, copies) = self.fill(Cause::FullMerge, sink, |device, target, sink| {
@@ -115,13 +115,13 @@ impl LogDevice {
         let (data, pages) = (self.data[lbn as usize], self.pages_per_block);
         let mut copies = 0;
         for (offset, lpn) in (lbn * pages..(lbn + 1) * pages).enumerate() {
-            let newest = self.l2p[lpn as usize];
+            let newest = self.l2p[lpn as usize].page();
             let old = data.wrapping_mul(pages).wrapping_add(offset as u32);
             if newest == NONE {
                 continue;
             } else if newest == old || self.holds(log, newest) {
                 self.copy(lpn, target, offset as u32, (Cause::FullMerge, Role::Data), sink)?;
-            } else if data != NONE && self.p2l[old as usize] == lpn {
+            } else if data != NONE && self.p2l[old as usize] == Entry::of(lpn) {
                 self.copy_outdated(lpn, old, target, offset as u32, sink)?;
             } else {
                 continue;
@@ -146,7 +146,7 @@ impl LogDevice {
         if !self.succeeded(block, sink) {
             return None;
         }
-        self.p2l[to as usize] = lpn;
+        self.p2l[to as usize] = Entry::of(lpn);
         self.next[block as usize] = offset as u16 + 1;
         Some(())
     }
@@ -209,7 +209,7 @@ impl LogDevice {
         let (mut from_block, mut from_first, mut taken) = (to, first_to, 0);
         for offset in offsets {
             let lpn = first_lpn + offset;
-            let from = self.l2p[lpn as usize];
+            let from = self.l2p[lpn as usize].page();
             if from == NONE || from.wrapping_sub(first_to) < pages {
                 continue;
             }
@@ -228,8 +228,8 @@ impl LogDevice {
             }
             taken += 1;
             copies += 1;
-            self.l2p[lpn as usize] = ppn;
-            self.p2l[ppn as usize] = lpn;
+            self.l2p[lpn as usize] = Entry::of(ppn);
+            self.p2l[ppn as usize] = Entry::of(lpn);
             self.next[to as usize] = self.next[to as usize].max(offset as u16 + 1);
         }
         self.table.lose(BlockId(from_block), taken);

@@ -25,7 +25,7 @@ use ssdlab_core::BlockId;
 use ssdlab_nand::{Cause, FlashSink, Role, Scan, Trimmed};
 
 use super::{Log, LogDevice, LogFtl};
-use crate::recovery::{Block, Maps, NONE, SPOILED, Survey};
+use crate::recovery::{Block, Maps, Survey, is_readable};
 
 /// A block with valid pages that is no data block.
 #[derive(Clone, Copy, Debug)]
@@ -138,10 +138,10 @@ impl LogDevice {
         let Block { block, role, opened, written, copies, .. } = *found;
         let first = block.0 * self.pages_per_block;
         let held = (0..).zip(&self.p2l[first as usize..(first + self.pages_per_block) as usize]);
-        let readable = held.filter(|&(_, &lpn)| lpn != NONE && lpn != SPOILED);
+        let readable = held.map(|(offset, held)| (offset, held.page())).filter(|&(_, lpn)| is_readable(lpn));
         let (mut owner, mut in_place) = (None, true);
         let mut several = false;
-        for (offset, &lpn) in readable {
+        for (offset, lpn) in readable {
             let address = self.locate(lpn);
             in_place &= address.offset == offset;
             several |= owner.is_some_and(|owner| owner != address.lbn);

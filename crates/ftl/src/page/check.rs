@@ -1,6 +1,6 @@
 //! What the page-mapped FTL promises of itself, verified in O(pages).
 
-use ssdlab_core::BlockId;
+use ssdlab_core::{BlockId, Entry};
 
 use super::{PageFtl, Plane};
 use crate::Ftl;
@@ -12,9 +12,10 @@ impl<M: MapModel> PageFtl<M> {
         self.blocks.check()?;
         self.map.check()?;
         let mut valid = vec![0_u32; self.blocks.table().len() as usize];
-        for (lpn, &ppn) in self.l2p.iter().enumerate().filter(|&(_, &ppn)| ppn != u32::MAX) {
-            if self.p2l[ppn as usize] as usize != lpn {
-                return Err(format!("page {lpn} is mapped to {ppn}, which holds {}", self.p2l[ppn as usize]));
+        for (lpn, entry) in self.l2p.iter().enumerate().filter(|&(_, &entry)| entry != Entry::NONE) {
+            let ppn = entry.page();
+            if self.p2l[ppn as usize].page() as usize != lpn {
+                return Err(format!("page {lpn} is mapped to {ppn}, which holds {:?}", self.p2l[ppn as usize]));
             }
             valid[self.block_of(ppn).index()] += 1;
         }

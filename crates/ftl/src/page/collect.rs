@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use ssdlab_core::mem::prefetch;
-use ssdlab_core::{BlockId, Lpn, Ppn};
+use ssdlab_core::{BlockId, Entry, Lpn, Ppn};
 use ssdlab_nand::{Cause, FlashSink, Note, Oob, Role, VictimReason};
 
 use super::{PageFtl, Trigger};
@@ -276,12 +276,13 @@ impl<M: MapModel> PageFtl<M> {
     fn gather_valid(&self, from: u32, end: u32, live: &mut [(u32, u32); GATHER as usize]) -> usize {
         if self.prefetching {
             let next = end as usize..self.p2l.len().min(end as usize + (end - from) as usize);
-            self.p2l[next].iter().for_each(|&lpn| prefetch(&self.l2p, lpn as usize));
+            self.p2l[next].iter().for_each(|held| prefetch(&self.l2p, held.page() as usize));
         }
         let mut count = 0;
-        for (ppn, &lpn) in (from..).zip(&self.p2l[from as usize..end as usize]) {
+        for (ppn, held) in (from..).zip(&self.p2l[from as usize..end as usize]) {
+            let lpn = held.page();
             live[count] = (ppn, lpn);
-            count += usize::from(self.l2p[lpn as usize] == ppn);
+            count += usize::from(self.l2p[lpn as usize] == Entry::of(ppn));
         }
         count
     }
@@ -293,8 +294,8 @@ impl<M: MapModel> PageFtl<M> {
         let role = if cause == Cause::MapGc { Role::Map } else { Role::Data };
         for (number, (to, &(from, lpn))) in (to..).zip(live).enumerate() {
             if !S::FAILS {
-                self.l2p[lpn as usize] = to;
-                self.p2l[to as usize] = lpn;
+                self.l2p[lpn as usize] = Entry::of(to);
+                self.p2l[to as usize] = Entry::of(lpn);
             }
             sink.copy(Ppn(from), Ppn(to), Oob { lpn: Lpn(lpn), sequence, role }, cause);
             sequence += 1;
@@ -303,8 +304,8 @@ impl<M: MapModel> PageFtl<M> {
                     self.sequence = sequence;
                     return number;
                 }
-                self.l2p[lpn as usize] = to;
-                self.p2l[to as usize] = lpn;
+                self.l2p[lpn as usize] = Entry::of(to);
+                self.p2l[to as usize] = Entry::of(lpn);
             }
         }
         self.sequence = sequence;

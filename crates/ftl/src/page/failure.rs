@@ -10,7 +10,7 @@
 //! of one shortage, no erased block is left and collection cannot go on. Whatever is under way is given up then, the page
 //! of the host too: the drive is worn out, and everything written before can be read.
 
-use ssdlab_core::{BlockId, Ppn};
+use ssdlab_core::{BlockId, Entry, Ppn};
 use ssdlab_nand::{Cause, FlashSink, Note, Oob, Source, VictimReason};
 
 use super::collect::Victim;
@@ -71,7 +71,7 @@ impl<M: MapModel> PageFtl<M> {
     /// Leaves page `lpn` as it was before the host began to write it to a plane.
     #[cold]
     pub(super) fn give_up_write(&mut self, plane: usize, lpn: u32) {
-        let old = self.l2p[lpn as usize];
+        let old = self.l2p[lpn as usize].page();
         if self.is_striped() {
             self.planes[plane].valid -= 1;
             if old != u32::MAX {
@@ -87,7 +87,7 @@ impl<M: MapModel> PageFtl<M> {
         let block = self.block_of(ppn);
         let frontier = std::mem::replace(&mut self.planes[plane].frontiers[usize::from(number)], Frontier::CLOSED);
         // The first page of a block tells whether it holds map pages; pages never written must name one that is elsewhere.
-        self.p2l[ppn as usize..frontier.end as usize].fill(lpn);
+        self.p2l[ppn as usize..frontier.end as usize].fill(Entry::of(lpn));
         let left = frontier.left();
         self.planes[plane].unwritten -= left;
         // Open blocks count pages as valid that are not yet written; this one keeps what it has. It is not sealed, so that

@@ -11,7 +11,7 @@
 //! pages of data thus never stand in the way of map pages, and in a plane without a free block to spare there are old
 //! versions to collect.
 
-use ssdlab_core::{BlockId, Lpn, Ppn};
+use ssdlab_core::{BlockId, Entry, Lpn, Ppn};
 use ssdlab_nand::{Cause, FlashSink, Note, Oob, Role, Source, VictimReason};
 
 use super::collect::Victim;
@@ -48,7 +48,7 @@ const VICTIM_BLOCKS: u32 = 2;
 impl<M: MapModel> PageFtl<M> {
     /// Whether a block written to holds map pages. They have blocks of their own, so its first page tells.
     pub(super) fn holds_map(&self, block: BlockId) -> bool {
-        M::CHARGED && self.p2l[block.index() * self.blocks.pages_per_block() as usize] >= self.logical_pages
+        M::CHARGED && self.p2l[block.index() * self.blocks.pages_per_block() as usize].page() >= self.logical_pages
     }
 
     /// Blocks of the plane that must stay unwritten for map pages.
@@ -96,7 +96,7 @@ impl<M: MapModel> PageFtl<M> {
             self.write_map_page(page, Cause::MapWriteBack, sink);
         }
         let Some(page) = lookup.load else { return };
-        let ppn = self.l2p[(self.logical_pages + page) as usize];
+        let ppn = self.l2p[(self.logical_pages + page) as usize].page();
         // A map page that was never written holds no entry: nothing to read.
         if ppn != u32::MAX {
             sink.read_part(Ppn(ppn), self.map.load_bytes(), Cause::MapLoad);
@@ -124,7 +124,7 @@ impl<M: MapModel> PageFtl<M> {
         if S::FAILS && self.stuck {
             return;
         }
-        let read = self.l2p[lpn as usize];
+        let read = self.l2p[lpn as usize].page();
         if read != u32::MAX && !self.map.knows_whole_pages() {
             sink.read(Ppn(read), cause);
         }
@@ -146,8 +146,8 @@ impl<M: MapModel> PageFtl<M> {
             ppn = elsewhere;
         }
         // A failure may have moved the old version.
-        let old = std::mem::replace(&mut self.l2p[lpn as usize], ppn);
-        self.p2l[ppn as usize] = lpn;
+        let old = std::mem::replace(&mut self.l2p[lpn as usize], Entry::of(ppn)).page();
+        self.p2l[ppn as usize] = Entry::of(lpn);
         if old != u32::MAX {
             let (block, home) = (self.block_of(old), self.plane_of(old));
             let valid = self.blocks.valid(block);
@@ -164,7 +164,7 @@ impl<M: MapModel> PageFtl<M> {
 
     /// The plane for the new version of map page `lpn`.
     fn next_map_plane(&mut self, lpn: u32) -> usize {
-        let old = self.l2p[lpn as usize];
+        let old = self.l2p[lpn as usize].page();
         loop {
             let plane = self.map_turn;
             self.map_turn = (plane + 1) % self.planes.len();

@@ -46,7 +46,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 use ssdlab_core::mem::prefetch;
-use ssdlab_core::{Archive, Archived, BlockId, HugeVec, Lpn, Ppn, Reciprocal};
+use ssdlab_core::{Archive, Archived, BlockId, Entry, HugeVec, Lpn, Ppn, Reciprocal};
 use ssdlab_nand::{Cause, FlashSink, Note, Oob, Role, Scan, Source, Trimmed};
 
 use crate::blocks::SealedBlocks;
@@ -108,8 +108,8 @@ pub struct PageFtl<M = WholeMap> {
     map: M,
     logical_pages: u32,
     /// Of logical pages, and behind them of map pages.
-    l2p: HugeVec<u32>,
-    p2l: HugeVec<u32>,
+    l2p: HugeVec<Entry>,
+    p2l: HugeVec<Entry>,
     blocks: SealedBlocks,
     block_of: Reciprocal,
     plane_of: Reciprocal,
@@ -156,8 +156,8 @@ impl<M: MapModel> PageFtl<M> {
     pub fn with_map(shape: Shape, options: PageOptions, map: M, seed: u64) -> Result<Self, String> {
         let mut ftl = Self::to_load(shape, options, map, seed)?;
         let mapped = shape.logical_pages + ftl.map.pages();
-        ftl.l2p = HugeVec::filled(u32::MAX, mapped as usize);
-        ftl.p2l = HugeVec::filled(u32::MAX, (shape.blocks * shape.pages_per_block) as usize);
+        ftl.l2p = HugeVec::zeros(mapped as usize);
+        ftl.p2l = HugeVec::zeros((shape.blocks * shape.pages_per_block) as usize);
         Ok(ftl)
     }
 
@@ -203,8 +203,8 @@ impl<M: MapModel> PageFtl<M> {
         let mut ftl = Self {
             shape,
             logical_pages,
-            l2p: HugeVec::filled(u32::MAX, 0),
-            p2l: HugeVec::filled(u32::MAX, 0),
+            l2p: HugeVec::zeros(0),
+            p2l: HugeVec::zeros(0),
             blocks: SealedBlocks::new(blocks, planes, pages_per_block, options.allocation),
             block_of: Reciprocal::new(pages_per_block),
             plane_of: Reciprocal::new((physical / u64::from(planes)) as u32),
@@ -263,7 +263,7 @@ impl<M: MapModel> PageFtl<M> {
     /// Apart, so that the write path stays short.
     #[inline(never)]
     fn rotate(&mut self, lpn: u32) -> usize {
-        self.uncount(self.l2p[lpn as usize]);
+        self.uncount(self.l2p[lpn as usize].page());
         loop {
             let plane = self.turn;
             self.turn = if plane + 1 == self.planes.len() { 0 } else { plane + 1 };
@@ -372,8 +372,8 @@ impl<M: MapModel> Ftl for PageFtl<M> {
                 };
                 ppn = elsewhere;
             }
-            let old = std::mem::replace(&mut self.l2p[lpn as usize], ppn);
-            self.p2l[ppn as usize] = lpn;
+            let old = std::mem::replace(&mut self.l2p[lpn as usize], Entry::of(ppn)).page();
+            self.p2l[ppn as usize] = Entry::of(lpn);
             if M::CHARGED {
                 self.map.changed(lpn);
             }
@@ -387,7 +387,7 @@ impl<M: MapModel> Ftl for PageFtl<M> {
         let mut unmapped = 0;
         for lpn in lpn.0..lpn.0 + count {
             self.charge(lpn, false, sink);
-            let ppn = self.l2p[lpn as usize];
+            let ppn = self.l2p[lpn as usize].page();
             if ppn == u32::MAX {
                 unmapped += 1;
             } else {
@@ -402,7 +402,7 @@ impl<M: MapModel> Ftl for PageFtl<M> {
         self.sequence += 1;
         for page in lpn.index()..lpn.index() + count as usize {
             self.charge(page as u32, true, sink);
-            let old = std::mem::replace(&mut self.l2p[page], u32::MAX);
+            let old = std::mem::take(&mut self.l2p[page]).page();
             if M::CHARGED {
                 self.map.changed(page as u32);
             }
@@ -426,7 +426,7 @@ impl<M: MapModel> Ftl for PageFtl<M> {
     }
 
     fn lookup(&self, lpn: Lpn) -> Option<Ppn> {
-        let ppn = Ppn(self.l2p[lpn.index()]);
+        let ppn = Ppn(self.l2p[lpn.index()].page());
         ppn.is_some().then_some(ppn)
     }
 

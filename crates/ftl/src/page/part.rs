@@ -4,7 +4,7 @@
 //! are thus alike and independent: two of them are a fair sample of sixty-four. With a map in flash they are not, as map
 //! pages of one victim go to all.
 
-use ssdlab_core::BlockId;
+use ssdlab_core::{BlockId, Entry};
 
 use super::{Frontier, PageFtl, Plane, Victim};
 use crate::map::MapModel;
@@ -41,12 +41,14 @@ impl<M: MapModel> PageFtl<M> {
         }
         for (run, slot) in shares.runs(share) {
             let from = &part.l2p[run.start as usize..run.end as usize];
-            self.l2p[slot as usize..][..from.len()].iter_mut().zip(from).for_each(|(to, ppn)| *to = ppn + page_shift);
+            self.l2p[slot as usize..][..from.len()].iter_mut().zip(from).for_each(|(to, from)| {
+                *to = Entry::of(from.page() + page_shift);
+            });
         }
         // A page that was never written must name one that is elsewhere, as one does that is valid no more.
-        let anchor = shares.lpn(share, 0);
-        for (to, &page) in self.p2l[page_shift as usize..][..part.p2l.len()].iter_mut().zip(&*part.p2l) {
-            *to = if page == u32::MAX { anchor } else { shares.lpn(share, page) };
+        let anchor = Entry::of(shares.lpn(share, 0));
+        for (to, &held) in self.p2l[page_shift as usize..][..part.p2l.len()].iter_mut().zip(&*part.p2l) {
+            *to = if held == Entry::NONE { anchor } else { Entry::of(shares.lpn(share, held.page())) };
         }
     }
 }

@@ -20,7 +20,7 @@
 
 use std::collections::BTreeSet;
 
-use ssdlab_core::BlockId;
+use ssdlab_core::{BlockId, Entry};
 use ssdlab_nand::{Cause, FlashSink, Role, Scan, Trimmed};
 
 use super::collect::Victim;
@@ -90,10 +90,10 @@ impl<M: MapModel> PageFtl<M> {
         for found in written {
             let (block, first) = (found.block, found.block.0 * pages);
             // Pages that are not valid must name one that is elsewhere, and a page that cannot be read is not valid.
-            let anchor = 0;
-            for lpn in &mut self.p2l[first as usize..(first + pages) as usize] {
-                if *lpn as usize >= self.l2p.len() {
-                    *lpn = anchor;
+            let anchor = Entry::of(0);
+            for held in &mut self.p2l[first as usize..(first + pages) as usize] {
+                if held.page() as usize >= self.l2p.len() {
+                    *held = anchor;
                 }
             }
             let plane = self.plane_of(first);
@@ -145,7 +145,7 @@ impl<M: MapModel> PageFtl<M> {
         if self.is_worn_out() {
             return;
         }
-        let mapped = (0..self.logical_pages).filter(|&lpn| self.l2p[lpn as usize] != u32::MAX);
+        let mapped = (0..self.logical_pages).filter(|&lpn| self.l2p[lpn as usize] != Entry::NONE);
         // Nothing is cached, so that every entry that has come about is one to be written.
         let mut pages: Vec<u32> = mapped.filter_map(|lpn| self.map.moved(lpn)).collect();
         pages.dedup();
