@@ -1,43 +1,55 @@
-"""Processor time (user and system) of commands that simulate next to nothing: what loading and reports cost."""
+"""Processor time (user and system) and memory of whole commands: what loading, large drives and reports cost."""
 
-import resource
+import os
 import subprocess
 import sys
 import tempfile
 
 ROUNDS = 7
 TINY = ["device.capacity=16MiB", "nand.pages_per_block=64", "precondition.overwrite=none", "workload.requests=1000"]
-RUN = ["-m", "ssdlab", "run", "--workload", "uniform", *(word for one in TINY for word in ("--set", one))]
+LARGE = [
+    "device.capacity=512GiB", "precondition.fill=0%", "precondition.overwrite=none", "workload.size=8KiB",
+    "host.replay.closed.queue_depth=16",
+]  # fmt: skip
+"""A drive that is empty."""
 
 
-def seconds(arguments: list[str]) -> float:
-    """Processor time of one process, its start included."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run([sys.executable, *arguments], check=True, capture_output=True)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+def running(*settings: str) -> list[str]:
+    """A run of a generated workload."""
+    return ["-m", "ssdlab", "run", "--workload", "uniform", *(word for one in settings for word in ("--set", one))]
+
+
+def taken(arguments: list[str]) -> tuple[float, float]:
+    """Processor time of one process, its start included, and the most MiB that it held."""
+    process = subprocess.Popen([sys.executable, *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    _, status, used = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        sys.exit(f"{' '.join(arguments)} ended with {process.returncode}")
+    return used.ru_utime + used.ru_stime, used.ru_maxrss / 1024
 
 
 def main() -> None:
     """Runs all in turns, so that a noisy neighbour disturbs them alike, and prints the least of each."""
     with tempfile.TemporaryDirectory() as directory:
+        tiny = running(*TINY)
         commands = {
             "the interpreter alone": ["-c", "pass"],
             "`import ssdlab`": ["-c", "import ssdlab"],
             "`ssdlab --help`": ["-m", "ssdlab", "--help"],
             "`ssdlab run --help`": ["-m", "ssdlab", "run", "--help"],
-            "`ssdlab run --json`": [*RUN, "--json"],
-            "`ssdlab run`": RUN,
-            "`ssdlab run --out`": [*RUN, "--out", directory],
+            "`ssdlab run --json`": [*tiny, "--json"],
+            "`ssdlab run`": tiny,
+            "`ssdlab run --out`": [*tiny, "--out", directory],
+            "`ssdlab run --json`, 1 request to 512 GiB": [*running(*LARGE, "workload.requests=1"), "--json"],
+            "`ssdlab run --json`, 1 M requests to 512 GiB": [*running(*LARGE, "workload.requests=1M"), "--json"],
         }
-        taken: dict[str, list[float]] = {name: [] for name in commands}
-        for _ in range(ROUNDS):
-            for name, arguments in commands.items():
-                taken[name].append(seconds(arguments))
+        rounds = [{name: taken(arguments) for name, arguments in commands.items()} for _ in range(ROUNDS)]
     print("\n### Start-up and reports\n")
-    print("| command | processor time |\n|---|---|")
-    for name, times in taken.items():
-        print(f"| {name} | {min(times):.2f} s |")
+    print("| command | processor time | memory |\n|---|---|---|")
+    for name in commands:
+        seconds, mebibytes = (min(figures) for figures in zip(*(one[name] for one in rounds), strict=True))
+        print(f"| {name} | {seconds:.2f} s | {mebibytes:.0f} MiB |")
 
 
 if __name__ == "__main__":

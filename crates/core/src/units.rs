@@ -128,6 +128,8 @@ pub fn parse_percent(text: &str) -> Result<f64, UnitError> {
     let Some(number) = text.trim().strip_suffix('%').map(str::trim_end) else {
         const UNSIGNED: &str = "the % sign is missing";
         return Err(match text.trim().parse::<f64>() {
+            // The same in percent and as a share of 1.
+            Ok(0.0) => return Ok(0.0),
             Ok(number) if (0.0..=MOST_WHOLES).contains(&number) => ambiguous_share(text, number),
             Ok(number) if number.is_finite() && number > 0.0 => fail(UNSIGNED, &format!("{:?}", write_percent(number))),
             _ => malformed(UNSIGNED),
@@ -273,6 +275,7 @@ mod tests {
         assert_eq!((write_percent(7.0), write_percent(12.5)), ("7%".into(), "12.5%".into()));
         assert_eq!(parse_percent("7%"), Ok(0.07));
         assert_eq!(parse_percent("12.5 %"), Ok(0.125));
+        assert_eq!((parse_percent("0"), parse_percent("0.0")), (Ok(0.0), Ok(0.0)));
         assert!(parse_percent("7").is_err() && parse_percent("%").is_err() && parse_percent("nan%").is_err());
         let ambiguous = |text| parse_percent(text).unwrap_err().to_string();
         assert_eq!(ambiguous("7"), "\"7\" may mean 7% or, as a share of 1, 700%; write \"7%\" or \"700%\"");
