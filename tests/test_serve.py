@@ -141,6 +141,7 @@ def test_a_drive_is_shut_down_in_good_order_by_sigterm(tmp_path: Path) -> None:
         assert (process.returncode, errors) == (0, "")
         found = json.loads(output)
         jsonschema.validate(found, json.loads((ROOT / "docs" / "output.schema.json").read_text(encoding="utf-8")))
+        assert found["result"]["health"]["free_blocks"] > 0, "as it was when the power went off"
         mount = found["result"]["mount"]
         assert (mount["clean"], mount["blocks_scanned"]) == (True, 0) if again else mount is None
 
@@ -169,6 +170,21 @@ def small_disk(tmp_path: Path, size: str) -> Iterator[Path]:
         yield where
     finally:
         subprocess.run(["umount", str(where)], timeout=30, check=True)
+
+
+def test_a_server_ends_whose_drive_a_full_disk_has_switched_off(tmp_path: Path) -> None:
+    config = ssdlab.Config(overrides={**SMALL, **PROTECTED, "drive.buffer.watermark.plp": False})
+    with small_disk(tmp_path, "3m") as where:
+        server = ssdlab.DriveServer(config, socket=tmp_path / "s", file=where / "disk.drive")
+        with connected(tmp_path / "s") as client, pytest.raises(NbdError):
+            for page in range(client.size // PAGE):
+                client.write(page * PAGE, random.Random(page).randbytes(PAGE))
+        with pytest.raises(ssdlab.SsdlabError):
+            server.close()
+        assert server.wait(0) == "at once"
+        server.close()
+        # It holds the file.
+        del server
 
 
 @pytest.mark.parametrize("buffer", [{}, PROTECTED], ids=["no buffer", "protected buffer"])

@@ -17,7 +17,10 @@ pub fn lines(shape: &Shape, ftl: &FtlChoice) -> Vec<Line> {
         ProgramOrder::Any => "any",
         ProgramOrder::Ascending => "ascending",
     };
-    let mut lines = vec![
+    let mut lines = Vec::new();
+    ftl_lines(ftl, &mut lines);
+    // The first that differs is told, so the choice of the FTL, on which others depend, comes first.
+    let of_shape = [
         line("device.capacity", write_bytes(u64::from(logical_pages) * u64::from(page_bytes))),
         line("nand.page_size", write_bytes(page_bytes.into())),
         line("nand.pages_per_block", pages_per_block),
@@ -25,7 +28,7 @@ pub fn lines(shape: &Shape, ftl: &FtlChoice) -> Vec<Line> {
         line("device.op (erase blocks)", blocks),
         line("nand.order", order),
     ];
-    ftl_lines(ftl, &mut lines);
+    lines.splice(1..1, of_shape);
     lines
 }
 

@@ -79,7 +79,7 @@ class Drive:
 
     As a context manager it is shut down at the end in good order, unless an exception passes.
 
-    >>> with Drive({"device.capacity": "8MiB"}) as drive:
+    >>> with Drive({"device.capacity": "64MiB"}) as drive:
     ...     drive.write(4096, b"hello")
     ...     drive.cut_power()
     ...     report = drive.mount()

@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Any, Literal, Self
 
 from ssdlab import _ssdlab
-from ssdlab._ssdlab import ConfigError
+from ssdlab._ssdlab import ConfigError, SsdlabError
 from ssdlab.lazy import Counts
 from ssdlab.model.config import Config, Overrides, config_of
 from ssdlab.model.finding import Finding
@@ -125,7 +125,12 @@ class DriveServer:
         Raises:
             SsdlabError: If what clients wrote could not be made safe at the end.
         """
-        self.ended = self.ended or self._rust.wait(seconds)
+        try:
+            self.ended = self.ended or self._rust.wait(seconds)
+        except SsdlabError:
+            # It has ended, and not in good order.
+            self.ended = "at once"
+            raise
         return self.ended
 
     def stop(self) -> None:

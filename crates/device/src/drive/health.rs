@@ -11,7 +11,7 @@ use crate::error::DriveError;
 counters! {
     /// The health of a drive, in the words of NVMe's health log.
     pub struct Health {
-        free_blocks: "blocks", "Erased blocks that nothing is written to yet.";
+        free_blocks: "blocks", "Erased blocks that nothing is written to yet; without power, those when it went off.";
         bad_blocks: "blocks", "Blocks that are not used any more.";
         blocks: "blocks", "Blocks in all.";
         least_erases: "erases", "Erases of the block that was erased least.";
@@ -63,7 +63,7 @@ impl<B: Backend> Drive<B> {
     pub fn health(&self) -> Health {
         let erases = &self.medium.erases;
         Health {
-            free_blocks: self.ftl.as_ref().map_or(0, |ftl| ftl.free_blocks().into()),
+            free_blocks: self.ftl.as_ref().map_or(self.free_blocks, |ftl| ftl.free_blocks()).into(),
             bad_blocks: self.bad_blocks().into(),
             blocks: erases.len() as u64,
             least_erases: erases.iter().min().copied().unwrap_or_default().into(),

@@ -106,6 +106,8 @@ pub struct Drive<B: Backend> {
     ram: Option<Ram>,
     /// A page on its way to the host.
     page_out: Vec<u8>,
+    /// Erased blocks when the power went off last.
+    free_blocks: u32,
     /// Mounts, and those of a drive that had not been shut down.
     mounts: u64,
     unsafe_mounts: u64,

@@ -48,6 +48,7 @@ impl<B: Backend> Drive<B> {
             buffer: None,
             ram: None,
             page_out: vec![0; page_bytes as usize],
+            free_blocks: 0,
             mounts: 0,
             unsafe_mounts: 0,
         };
@@ -167,7 +168,9 @@ impl<B: Backend> Drive<B> {
 
     /// Switches the power off at once: RAM forgets what it holds, unless it is protected.
     pub fn cut_power(&mut self) {
-        self.ftl = None;
+        if let Some(ftl) = self.ftl.take() {
+            self.free_blocks = ftl.free_blocks();
+        }
         (self.buffer, self.ram) = (None, None);
         self.medium.power_off();
     }
