@@ -7,7 +7,7 @@
 //! A slot is free again when its page has been programmed. A page overwritten while it is being programmed takes another
 //! slot; reads find the newest.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::VecDeque;
 
 use rustc_hash::FxHashMap;
 use ssdlab_core::counters;
@@ -67,10 +67,10 @@ pub(crate) struct Buffer {
     newest: FxHashMap<u32, u32>,
     /// Waiting slots with their numbers, oldest first; those that were trimmed are stale.
     order: VecDeque<(u32, u64)>,
-    /// Numbers of pages that have not been programmed.
-    unsafe_numbers: BTreeSet<u64>,
     waiting: u32,
     accepted: u64,
+    /// Whether each page accepted last is gone, programmed or trimmed, from the oldest on that is not.
+    gone: VecDeque<bool>,
     /// Pages with a lower number are flushed under any policy.
     forced: u64,
     /// Whether a watermark policy is draining the buffer.
@@ -98,9 +98,9 @@ impl Buffer {
             free: (0..options.pages).rev().collect(),
             newest: FxHashMap::default(),
             order: VecDeque::new(),
-            unsafe_numbers: BTreeSet::new(),
             waiting: 0,
             accepted: 0,
+            gone: VecDeque::new(),
             forced: 0,
             draining: false,
             marks: match options.flush {
@@ -167,10 +167,10 @@ impl Buffer {
         self.slots[slot as usize] =
             Held { lpn, requester, context, whole, version, state: State::Waiting, number: self.accepted };
         self.order.push_back((slot, self.accepted));
-        self.unsafe_numbers.insert(self.accepted);
         self.newest.insert(lpn, slot);
         self.waiting += 1;
         self.accepted += 1;
+        self.gone.push_back(false);
         self.counters.pages_accepted += 1;
         Accepted::Stored
     }
@@ -223,7 +223,11 @@ impl Buffer {
     fn release(&mut self, slot: u32, lpn: u32, number: u64) {
         self.slots[slot as usize].state = State::Free;
         self.free.push(slot);
-        self.unsafe_numbers.remove(&number);
+        let oldest = self.oldest();
+        self.gone[(number - oldest) as usize] = true;
+        while self.gone.front() == Some(&true) {
+            self.gone.pop_front();
+        }
         if self.newest.get(&lpn) == Some(&slot) {
             self.newest.remove(&lpn);
         }
@@ -237,7 +241,12 @@ impl Buffer {
 
     /// Whether every page accepted before `mark` has been programmed.
     pub fn is_safe(&self, mark: u64) -> bool {
-        self.unsafe_numbers.first().is_none_or(|&number| number >= mark)
+        self.oldest() >= mark
+    }
+
+    /// Number of the oldest page that is not gone, or of the next to come.
+    fn oldest(&self) -> u64 {
+        self.accepted - self.gone.len() as u64
     }
 }
 
