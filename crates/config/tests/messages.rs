@@ -413,6 +413,10 @@ fn sets() {
     for (set, expected) in [
         ("nand.read", r#"--set: "nand.read" is not of the form key=value"#),
         ("=3", r#"--set: "=3" is not of the form key=value"#),
+        (
+            "block.wbt_lat=2ms",
+            r#"--set: block.wbt_lat: there is no block layer with block.scheduler = "direct"; leave it out, or set block.scheduler to one of the modern frame, such as "none""#,
+        ),
         ("nand.reed=25us", "--set: nand.reed: no such setting; did you mean nand.read?"),
         (
             "nand.read=25",

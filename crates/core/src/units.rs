@@ -110,8 +110,11 @@ impl Nanos {
     /// No time.
     pub const ZERO: Self = Self(0);
 
-    /// Reads `"25us"`, `"1.5ms"`, `"70060ns"`, `"2s"`.
+    /// Reads `"25us"`, `"1.5ms"`, `"70060ns"`, `"2s"`; `"0"` is the same in all units.
     pub fn parse(text: &str) -> Result<Self, UnitError> {
+        if text.trim() == "0" {
+            return Ok(Self::ZERO);
+        }
         parse(text, "a duration", TIME_UNITS, SHORT_TIME_UNITS, "\"25us\" or \"1.5ms\"").map(Nanos)
     }
 }
@@ -132,11 +135,19 @@ pub fn parse_percent(text: &str) -> Result<f64, UnitError> {
             Ok(0.0) => return Ok(0.0),
             Ok(number) if (0.0..=MOST_WHOLES).contains(&number) => ambiguous_share(text, number),
             Ok(number) if number.is_finite() && number > 0.0 => fail(UNSIGNED, &format!("{:?}", write_percent(number))),
+            Ok(number) if number < 0.0 => malformed("it is negative"),
             _ => malformed(UNSIGNED),
         });
     };
-    if !number.starts_with(|c: char| c.is_ascii_digit()) || number.contains(['e', 'E']) {
-        return Err(malformed("it does not start with a number"));
+    if number.contains(['e', 'E']) {
+        return Err(malformed("it has an exponent"));
+    }
+    if !number.starts_with(|c: char| c.is_ascii_digit()) {
+        return Err(malformed(if number.starts_with('-') {
+            "it is negative"
+        } else {
+            "it does not start with a number"
+        }));
     }
     let value: f64 = number.parse().map_err(|_| malformed("the number cannot be read"))?;
     Ok(value / 100.0)
@@ -270,18 +281,21 @@ mod tests {
         assert_eq!(Nanos::parse("70.06us"), Ok(Nanos(70_060)));
         assert_eq!(Nanos::parse("2ms"), Ok(Nanos(2_000_000)));
         assert_eq!(["25\u{b5}s", "25\u{3bc}s", "25 US"].map(Nanos::parse), [const { Ok(Nanos(25_000)) }; 3]);
+        assert_eq!(Nanos::parse("0"), Ok(Nanos::ZERO));
         assert!(Nanos::parse("25").unwrap_err().to_string().contains("unit is missing"));
         assert!(Nanos::parse("25µm").unwrap_err().to_string().contains("known: ns, us, ms, s"));
         assert_eq!((write_percent(7.0), write_percent(12.5)), ("7%".into(), "12.5%".into()));
         assert_eq!(parse_percent("7%"), Ok(0.07));
         assert_eq!(parse_percent("12.5 %"), Ok(0.125));
         assert_eq!((parse_percent("0"), parse_percent("0.0")), (Ok(0.0), Ok(0.0)));
+        assert!(parse_percent("-7%").unwrap_err().to_string().contains("it is negative"));
+        assert!(parse_percent("1e1%").unwrap_err().to_string().contains("it has an exponent"));
         assert!(parse_percent("7").is_err() && parse_percent("%").is_err() && parse_percent("nan%").is_err());
         let ambiguous = |text| parse_percent(text).unwrap_err().to_string();
         assert_eq!(ambiguous("7"), "\"7\" may mean 7% or, as a share of 1, 700%; write \"7%\" or \"700%\"");
         assert_eq!(ambiguous("0.07"), "\"0.07\" may mean 0.07% or, as a share of 1, 7%; write \"0.07%\" or \"7%\"");
         assert_eq!(ambiguous("95"), "\"95\" is not a share: the % sign is missing; write \"95%\"");
-        assert!(ambiguous("-7").ends_with("missing; write it like \"7%\" or \"12.5%\""));
+        assert!(ambiguous("-7").ends_with("negative; write it like \"7%\" or \"12.5%\""));
         assert_eq!([parse_rate("20k/s"), parse_rate("20K/s")], [Ok(20_000.0), Ok(20_000.0)]);
         assert_eq!(parse_bandwidth("3.5GB/s"), Ok(3_500_000_000));
         assert!(parse_bandwidth("600Mb/s").unwrap_err().to_string().contains("counts bits"));

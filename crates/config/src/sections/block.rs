@@ -191,6 +191,15 @@ impl Checker<'_> {
     pub(crate) fn block(&mut self, clock: &Clock, capacity_bytes: Option<u64>) -> Read<Option<BlockOptions>> {
         let name = self.name(SCHEDULER)?;
         let Ok(info) = scheduler(name) else {
+            for (key, is_asked_for) in
+                [(QUEUES, self.small(QUEUES)? > 1), (WBT_LAT, self.nanos(WBT_LAT)? > Nanos::ZERO)]
+            {
+                if is_asked_for {
+                    let message = "there is no block layer with block.scheduler = \"direct\"; leave it out, or set \
+                                   block.scheduler to one of the modern frame, such as \"none\"";
+                    self.report(key, message.to_owned());
+                }
+            }
             return Ok(None);
         };
         let Clock::Event(_, drive) = clock else {

@@ -80,7 +80,11 @@ const TUNABLES: &[Parameter] = &[
         help: "How often all regions are looked through for the oldest overdue request; 0: each at its turn only.",
     },
     FRONT_MERGES,
-    Parameter::switch("first_direction", false, "Direction of the first turn of a region: 0 reads, 1 writes."),
+    Parameter::switch(
+        "first_direction",
+        false,
+        "Whether the first turn of a region is one of writes; otherwise it is one of reads.",
+    ),
     Parameter::switch("cross_region_merges", false, "Whether a bio may go to the back of a request of another region."),
     Parameter::switch(
         "late_arrivals",

@@ -78,7 +78,7 @@ pub(super) fn open(path: &Path, lines: &[Line]) -> Result<Reader, Unusable> {
     file.read_exact(&mut format)?;
     let format = u32::from_le_bytes(format);
     if format != FORMAT {
-        return Err(Unusable::Differs(format!("it has format {format}, and this version of ssdlab reads {FORMAT}")));
+        return Err(Unusable::Unreadable(format!("it has format {format}, and this version of ssdlab reads {FORMAT}")));
     }
     let mut frames_at = [0; 8];
     file.read_exact(&mut frames_at)?;

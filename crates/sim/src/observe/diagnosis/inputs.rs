@@ -18,7 +18,8 @@ pub(super) fn findings(setup: &Setup, summary: &Summary, trace_ns: u64) -> Vec<F
     let new = |name, share| Finding::new(Subject::Input, name, share);
     let (host, device) = (&summary.host, &summary.device);
 
-    if host.pages_written > 0 && summary.flash.0.erased() == 0 {
+    // What a warm-up wrote and erased is not counted.
+    if host.pages_written > 0 && summary.flash.0.erased() == 0 && setup.warmup_requests == 0 {
         let before = summary.precondition.host_pages_written;
         let written = before + host.pages_written;
         found.push(
