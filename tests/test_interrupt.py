@@ -44,7 +44,9 @@ def interrupted(arguments: Sequence[str], at: str, folder: Path, *, interpreter:
     return out, seen + rest
 
 
-@pytest.mark.parametrize("module", ["typer", "ssdlab.cli.command", "ssdlab.model.config", "ssdlab.model.result"])
+@pytest.mark.parametrize(
+    "module", ["typer", "typer._adapters", "ssdlab.cli.command", "ssdlab.model.config", "ssdlab.model.result"]
+)
 def test_at_start_up(module: str, tmp_path: Path) -> None:
     """Python tells when it has loaded a module; the many that follow it are still to be loaded."""
     _, said = interrupted(["run", *LONG], rf"\| +{re.escape(module)}$", tmp_path, interpreter=["-X", "importtime"])

@@ -54,9 +54,10 @@ class Commands(Group):
         self.commands = {name: Command(name, help=summary) for name, summary in COMMANDS.items()}
 
     def invoke(self, ctx: Any) -> Any:
-        """Calls a command. Typer would end without a word where one is interrupted."""
+        """Calls a command, which Ctrl-C interrupts. Typer would end without a word then."""
         try:
-            return super().invoke(ctx)
+            with interrupt.raised():
+                return super().invoke(ctx)
         except KeyboardInterrupt as error:
             raise _Interrupted(*error.args) from None
 
@@ -116,10 +117,9 @@ def main() -> int:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
     try:
-        with interrupt.raised():
-            status = app(standalone_mode=False) or 0
-            with naming(STDOUT):
-                sys.stdout.flush()
+        status = app(standalone_mode=False) or 0
+        with interrupt.raised(), naming(STDOUT):
+            sys.stdout.flush()
     except InternalError as error:
         status = _fail(error, 70)
         print(f"ssdlab: it happened with this configuration:\n{error.config}", file=sys.stderr)
@@ -134,7 +134,10 @@ def main() -> int:
         status = 0
     except OSError as error:
         name = f"{text.path(error.filename)}: " if error.filename else ""
-        status = _fail(OSError(f"{name}{error.strerror or error}; {_remedy(error)}"), 2)
+        words = str(error.strerror or error)
+        # A message of ours has its remedy, behind a semicolon.
+        remedy = "" if "; " in words else f"; {_remedy(error)}"
+        status = _fail(OSError(f"{name}{words}{remedy}"), 2)
         if error.filename == STDOUT:
             _write_no_more()
     except (KeyboardInterrupt, _Interrupted) as error:
