@@ -171,7 +171,8 @@ def test_a_folder_that_cannot_be_used(study: Path, tmp_path: Path, cli: Cli) -> 
         assert done.returncode == 2 and message in done.stderr, done.stderr
     # What another program made can still be read.
     assert ssdlab.open_study(tmp_path / "s").table.equals(ssdlab.open_study(study).table)
-    for folder in ("old", "other", "nowhere"):
+    (tmp_path / "s" / "results.parquet").write_bytes((study / "results.parquet").read_bytes()[:500])
+    for folder in ("old", "other", "nowhere", "s"):
         done = cli("study", "show", folder, check=False)
         assert done.returncode == 2 and "Traceback" not in done.stderr
 

@@ -177,7 +177,10 @@ def _ttl(ttl: str, asked: Sequence[Asked], write_back: bool) -> Ttl:
 
 
 def _seconds(ttl: str) -> int:
-    seconds, rest = divmod(_ssdlab.nanos(ttl), 1_000_000_000)
+    try:
+        seconds, rest = divmod(_ssdlab.nanos(ttl), 1_000_000_000)
+    except ConfigError:
+        seconds, rest = 0, 0
     if rest or not 1 <= seconds <= MOST_SECONDS:
         raise ConfigError(f"--ttl {ttl}: items live for whole seconds; write 1s to {MOST_SECONDS}s, or stream")
     return seconds

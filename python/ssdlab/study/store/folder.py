@@ -69,7 +69,12 @@ def records_of(folder: Path) -> dict[str, Record]:
         result = None if entry["result"] is None else json.dumps(entry["result"])
         found[entry["key"]] = Record(result, entry["error"])
     if (folder / RESULTS).exists():
-        packed = pq.read_table(folder / RESULTS).to_pydict()
+        try:
+            packed = pq.read_table(folder / RESULTS).to_pydict()
+        except pa.ArrowInvalid as fault:
+            why = str(fault).splitlines()[0]
+            remedy = "remove it, and the runs in it are made again"
+            raise ConfigError(f"{folder / RESULTS}: is damaged ({why}); {remedy}") from None
         for key, error, result in zip(packed["key"], packed["error"], packed["result"], strict=True):
             found.setdefault(key, Record(result, error))
     return found

@@ -42,7 +42,9 @@ def _headlines(found: CacheSimulation | MissRatioCurves) -> list[tuple[str, str]
     touched = text.count(found.items)
     if found.unit_bytes is not None:
         touched += f" ({text.size(found.footprint_units * found.unit_bytes)})"
-    rows = [("accesses", text.count(found.accesses)), (f"different {item}", touched)]
+    sampled = isinstance(found, MissRatioCurves) and found.sample_rate is not None
+    different = f"different {item}" + (", estimated" if sampled else "")
+    rows = [("accesses", text.count(found.accesses)), (different, touched)]
     if isinstance(found, MissRatioCurves) and found.sample_rate is not None:
         rows.append(("sampled", text.percent(found.sample_rate)))
     if isinstance(found, CacheSimulation) and found.ttl_s is not None:

@@ -14,8 +14,8 @@ def page(advice: MapCacheAdvice, target: float) -> Page:
         chosen=chosen(advice.source),
         lead=[
             Paragraph(
-                f"{text.count(advice.requests)} requests, {text.count(advice.look_ups)} look-ups of "
-                f"{text.size(advice.entry_bytes)} entries, one for each page of {text.size(advice.page_bytes)}"
+                f"{text.count(advice.requests)} requests, {text.count(advice.look_ups)} look-ups; each page of "
+                f"{text.size(advice.page_bytes)} has an entry of {text.size(advice.entry_bytes)}"
             ),
             Paragraph(
                 f"whole map in RAM: {text.size(advice.full_ram_bytes)}, "
