@@ -175,7 +175,11 @@ class Fleet(Finding):
             share: Of the volumes; at least one counts.
         """
         requests = sorted((one.requests for one in self.volumes), reverse=True)
-        return sum(requests[: max(round(share * len(requests)), 1)]) / sum(requests)
+        return sum(requests[: self.count_of(share)]) / sum(requests)
+
+    def count_of(self, share: float) -> int:
+        """How many volumes a share of them is, at least one."""
+        return max(round(share * len(self.volumes)), 1)
 
     @property
     def late(self) -> int:

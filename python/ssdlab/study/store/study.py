@@ -249,7 +249,7 @@ class Study(Finding):
             by = by or next((axis for axis in order if axis != x), None)
         for axis in (x, by):
             if axis is not None and axis not in self.columns:
-                raise ConfigError(f"no axis is called {text.path(axis)}{text.suggestion(axis, self.columns)}")
+                raise ConfigError(f"no axis is called {text.path(axis)}; there are {', '.join(self.columns)}")
         if x == by:
             raise ConfigError(f"{x} cannot be both along and between curves; name another axis")
         return curves.Curves(

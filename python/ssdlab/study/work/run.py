@@ -57,6 +57,8 @@ class TraceRef(NamedTuple):
         """
         paths = tuple(str(path.absolute()) for path in trace.paths)
         for path in trace.paths:
+            if not path.exists():
+                raise TraceError(f"{text.path(path)}: there is no such file; check the path")
             if not path.is_file():
                 raise TraceError(f"{text.path(path)}: is no file that can be read again and again; give one that is")
         digests = identified({"kind": "trace", "paths": paths})["sha256"]

@@ -47,9 +47,12 @@ def _facts(found: Fleet) -> list[tuple[str, str]]:
         ("read", text.size(sum(one.read_bytes for one in found.volumes))),
         ("time", text.duration(1e9 * found.dataset.seconds)),
     ]
+    # Shares of few volumes may be as many.
+    busiest = {found.count_of(share): found.busiest(share) for share in BUSIEST}
+    total = text.count(len(found.volumes))
     rows += [
-        (f"requests to the busiest {100 * share:g} % of volumes", text.percent(found.busiest(share)))
-        for share in BUSIEST
+        (f"requests to the busiest {text.count(count)} of {total} volumes", text.percent(of_all))
+        for count, of_all in busiest.items()
     ]
     if found.write_amplification is not None:
         rows.append(("write amplification of the fleet", text.ratio(found.write_amplification)))
