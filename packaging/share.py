@@ -11,13 +11,10 @@ from inspect import cleandoc
 from pathlib import Path
 from typing import Any
 
-import typer
-from typer.completion import get_completion_script  # type: ignore[attr-defined]
-from typer.core import TyperGroup
-from typer.main import get_command
+import click
 
 import ssdlab
-from ssdlab.cli import app
+from ssdlab.cli import PROGRAM, app, completion_script
 from ssdlab.cli.command import panels, summary
 
 COMPLETIONS = {
@@ -27,19 +24,18 @@ COMPLETIONS = {
 }
 
 
-def commands() -> Iterator[tuple[Any, Any]]:
+def commands() -> Iterator[tuple[Any, click.Context]]:
     """Every command, each with the context that it is called in."""
-    program: Any = get_command(app)
-    yield from _below(program, typer.Context(program, info_name="ssdlab", **program.context_settings))
+    yield from _below(app, click.Context(app, info_name=PROGRAM, **app.context_settings))
 
 
-def _below(command: Any, context: Any) -> Iterator[tuple[Any, Any]]:
+def _below(command: Any, context: click.Context) -> Iterator[tuple[Any, click.Context]]:
     yield command, context
-    if isinstance(command, TyperGroup):
+    if isinstance(command, click.Group):
         for name in command.list_commands(context):
             _, below, _ = command.resolve_command(context, [name])
             assert below is not None
-            yield from _below(below, typer.Context(below, parent=context, info_name=name))
+            yield from _below(below, click.Context(below, parent=context, info_name=name))
 
 
 def roff(text: str) -> str:
@@ -48,7 +44,7 @@ def roff(text: str) -> str:
     return f"\\&{escaped}" if escaped.startswith((".", "'")) else escaped
 
 
-def man_page(command: Any, context: Any) -> str:
+def man_page(command: Any, context: click.Context) -> str:
     """The man page of a command."""
     path = context.command_path
     name = path.replace(" ", "-")
@@ -67,10 +63,10 @@ def man_page(command: Any, context: Any) -> str:
         lines.append(f".SH {title.upper()}")
         for written, meaning in rows:
             lines += [".TP", f".B {roff(written)}", roff(" ".join(meaning.split()))]
-    if isinstance(command, TyperGroup):
+    if isinstance(command, click.Group):
         lines.append(".SH COMMANDS")
         for one in command.list_commands(context):
-            lines += [".TP", f".BR {roff(f'{name}-{one}')} (1)", roff(summary(command.get_command(context, one)))]
+            lines += [".TP", f".BR {roff(f'{name}-{one}')} (1)", roff(summary(command.commands[one]))]
     elif command.epilog:
         lines += [".SH EXAMPLES", ".nf", *map(roff, cleandoc(command.epilog).splitlines()), ".fi"]
     return "\n".join(lines) + "\n"
@@ -78,10 +74,7 @@ def man_page(command: Any, context: Any) -> str:
 
 def files() -> dict[str, str]:
     """Paths below the directory, with what each holds."""
-    found = {
-        path: get_completion_script(prog_name="ssdlab", complete_var="_SSDLAB_COMPLETE", shell=shell) + "\n"
-        for shell, path in COMPLETIONS.items()
-    }
+    found = {path: completion_script(shell) for shell, path in COMPLETIONS.items()}
     for command, context in commands():
         found[f"man/man1/{context.command_path.replace(' ', '-')}.1"] = man_page(command, context)
     return found

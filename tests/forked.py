@@ -24,7 +24,7 @@ PATIENCE_SECONDS = 600
 
 MODULES = (
     "numpy", "pandas", "pyarrow.parquet", "pydantic.plugin._loader", "rich.console", "rich.progress", "rich.table",
-    "ssdlab.api", "ssdlab.view.html", "ssdlab.view.pages.result", "typer._adapters",
+    "ssdlab.api", "ssdlab.view.html", "ssdlab.view.pages.result",
 )  # fmt: skip
 """What commands load when they are called, many of them or slowly."""
 

@@ -45,7 +45,7 @@ def interrupted(arguments: Sequence[str], at: str, folder: Path, *, interpreter:
 
 
 @pytest.mark.parametrize(
-    "module", ["typer", "typer._adapters", "ssdlab.cli.command", "ssdlab.model.config", "ssdlab.model.result"]
+    "module", ["click", "ssdlab.cli.command", "ssdlab.cli.options", "ssdlab.model.config", "ssdlab.model.result"]
 )
 def test_at_start_up(module: str, tmp_path: Path) -> None:
     """Python tells when it has loaded a module; the many that follow it are still to be loaded."""

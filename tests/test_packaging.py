@@ -55,16 +55,16 @@ def test_man_pages_are_sound() -> None:
     [("c", "calibrate"), ("cache p", "plan"), ("run --pre", "--preset"), ("run --preset tl", "tlc-nvme")],
 )
 def test_completions_are_those_of_the_declarations(words: str, completed: str) -> None:
-    assert "_SSDLAB_COMPLETE=complete_bash" in share.files()["bash-completion/completions/ssdlab"]
+    assert "_SSDLAB_COMPLETE=bash_complete" in share.files()["bash-completion/completions/ssdlab"]
     code = "import sys; sys.argv = ['ssdlab']; from ssdlab.cli import main; main()"
     environment = {
         **os.environ,
-        "_SSDLAB_COMPLETE": "complete_bash",
+        "_SSDLAB_COMPLETE": "bash_complete",
         "COMP_WORDS": f"ssdlab {words}",
         "COMP_CWORD": str(len(words.split())),
     }
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
-    assert completed in done.stdout.split(), done.stderr
+    assert f"plain,{completed}" in done.stdout.split(), done.stderr
 
 
 def test_one_version_everywhere() -> None:

@@ -5,13 +5,15 @@ import io
 import os
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
+import click
+from click.shell_completion import get_completion_class
 
 from ssdlab import interrupt, text
 from ssdlab._ssdlab import InternalError, SsdlabError, __version__
-from ssdlab.cli.command import App, Command, Group, load
+from ssdlab.cli.command import Group, load
+from ssdlab.cli.declare import Option
 from ssdlab.cli.output import STDOUT
 from ssdlab.model.files import naming
 
@@ -49,49 +51,69 @@ COMMANDS = {
 class Commands(Group):
     """All commands; the module of one is loaded when it is called, not to list it."""
 
-    def __init__(self, **more: Any) -> None:
-        super().__init__(**more)
-        self.commands = {name: Command(name, help=summary) for name, summary in COMMANDS.items()}
+    def __init__(self, name: str, **more: Any) -> None:
+        super().__init__(name, commands=[click.Command(one, help=summary) for one, summary in COMMANDS.items()], **more)
 
-    def invoke(self, ctx: Any) -> Any:
-        """Calls a command, which Ctrl-C interrupts. Typer would end without a word then."""
+    def invoke(self, ctx: click.Context) -> Any:
+        """Calls a command, which Ctrl-C interrupts. Click would end without a word then."""
         try:
             with interrupt.raised():
                 return super().invoke(ctx)
         except KeyboardInterrupt as error:
             raise _Interrupted(*error.args) from None
 
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         """Name, command and its arguments, of a command line."""
         name, command, rest = super().resolve_command(ctx, args)
         return name, load(name, COMMANDS[name]) if name else command, rest
 
 
-app = App(
-    name="ssdlab",
-    cls=Commands,
-    help="A laboratory for the flash storage stack: replays block traces against simulated SSDs.",
-    context_settings={"help_option_names": ["-h", "--help"]},
-    no_args_is_help=False,
-    add_completion=True,
-)
-
-
-def _show_version(wanted: bool) -> None:
-    if wanted:
-        print(f"ssdlab {__version__}")
-        raise typer.Exit
-
-
-@app.callback(invoke_without_command=True)
-def _root(
-    context: typer.Context,
-    version: Annotated[
-        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
-    ] = False,
-) -> None:
+@click.pass_context
+def _help_without_command(context: click.Context) -> None:
     if context.invoked_subcommand is None:
         print(context.get_help())
+
+
+def _show_version(context: click.Context, _parameter: click.Parameter, wanted: bool) -> None:
+    if wanted:
+        print(f"ssdlab {__version__}")
+        context.exit()
+
+
+def _show_completion(context: click.Context, _parameter: click.Parameter, shell: str | None) -> None:
+    if shell:
+        print(completion_script(shell))
+        context.exit()
+
+
+def completion_script(shell: str) -> str:
+    """What a shell runs to complete command lines of ssdlab."""
+    complete: Any = get_completion_class(shell)
+    return str(complete(app, {}, PROGRAM, COMPLETE).source())
+
+
+PROGRAM = "ssdlab"
+COMPLETE = "_SSDLAB_COMPLETE"
+"""The variable by which a shell asks for completions."""
+
+app = Commands(
+    PROGRAM,
+    help="A laboratory for the flash storage stack: replays block traces against simulated SSDs.",
+    context_settings={"help_option_names": ["-h", "--help"]},
+    invoke_without_command=True,
+    callback=_help_without_command,
+    params=[
+        Option(
+            ["--version"], None, is_flag=True, is_eager=True, expose_value=False, callback=_show_version,
+            help="Show the version and exit.",
+        ),
+        Option(
+            ["--show-completion"], None, type=click.Choice(["bash", "zsh", "fish"]), metavar="SHELL", is_eager=True,
+            expose_value=False, callback=_show_completion,
+            help="Show what bash, zsh or fish runs to complete commands, options and settings.",
+        ),
+    ],
+)  # fmt: skip
 
 
 def _fail(error: BaseException, status: int) -> int:
@@ -100,7 +122,7 @@ def _fail(error: BaseException, status: int) -> int:
     return status
 
 
-def _usage_error(error: typer.TyperException) -> str:
+def _usage_error(error: click.ClickException) -> str:
     """What is wrong with the command line, in one line, and where to look it up."""
     context = getattr(error, "ctx", None)
     command = context.command_path if context else "ssdlab"
@@ -117,7 +139,7 @@ def main() -> int:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
     try:
-        status = app(standalone_mode=False) or 0
+        status = app(prog_name=PROGRAM, complete_var=COMPLETE, standalone_mode=False) or 0
         with interrupt.raised(), naming(STDOUT):
             sys.stdout.flush()
     except InternalError as error:
@@ -125,11 +147,13 @@ def main() -> int:
         print(f"ssdlab: it happened with this configuration:\n{error.config}", file=sys.stderr)
     except SsdlabError as error:
         status = _fail(error, 2)
-    except typer.TyperException as error:
-        # A group without a command has shown its help and has nothing to add.
-        status = _fail(ValueError(_usage_error(error)), 2) if error.format_message() else 2
+    except click.exceptions.NoArgsIsHelpError as error:
+        print(error.format_message(), file=sys.stderr)
+        status = 2
+    except click.ClickException as error:
+        status = _fail(ValueError(_usage_error(error)), 2)
     except (BrokenPipeError, SystemExit):
-        # Typer and rich exit where a pipe is closed; no command does. Whoever read our output has seen enough.
+        # Click and rich exit where a pipe is closed; no command does. Whoever read our output has seen enough.
         _write_no_more()
         status = 0
     except OSError as error:

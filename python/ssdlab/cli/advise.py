@@ -10,6 +10,7 @@ from ssdlab._ssdlab import ConfigError
 from ssdlab.analyse.map_cache import ENTRY, PRESET, map_cache
 from ssdlab.cli import options
 from ssdlab.cli.command import App
+from ssdlab.cli.declare import option
 from ssdlab.cli.output import deliver, show
 from ssdlab.cli.progress import watching
 from ssdlab.cli.traces import reads_trace
@@ -30,16 +31,16 @@ def mapcache(
     trace: TraceFile,
     cache: Annotated[
         str | None,
-        options.option("--cache SIZES", "RAM for segments, with commas; 8KiB to 512KiB if left out.", SIZES),
+        option("--cache SIZES", "RAM for segments, with commas; 8KiB to 512KiB if left out.", SIZES),
     ] = None,
     segment: Annotated[
         str | None,
-        options.option("--segment SIZES", "Sizes of a segment, with commas; 1KiB to 8KiB if left out.", SIZES),
+        option("--segment SIZES", "Sizes of a segment, with commas; 1KiB to 8KiB if left out.", SIZES),
     ] = None,
-    entry: Annotated[str, options.option("--entry SIZE", "Size of an entry of the map.", SIZES)] = ENTRY,
+    entry: Annotated[str, option("--entry SIZE", "Size of an entry of the map.", SIZES)] = ENTRY,
     target: Annotated[
         str,
-        options.option("--target SHARE", "Requests per second to reach, of those with the whole map in RAM.", SIZES),
+        option("--target SHARE", "Requests per second to reach, of those with the whole map in RAM.", SIZES),
     ] = "95%",
     preset: options.Preset = PRESET,
     config: options.ConfigFiles = [],
@@ -87,30 +88,26 @@ ssdlab advise drive oltp.csv --op 7%,14%,28% -A ftl.page.gc=greedy,fifo
 @reads_trace
 def drive(
     trace: TraceFile,
-    op: Annotated[str, options.option("--op SHARES", "Over-provisioning to try, with commas.", DRIVES)] = ",".join(
-        SPARE
-    ),
+    op: Annotated[str, option("--op SHARES", "Over-provisioning to try, with commas.", DRIVES)] = ",".join(SPARE),
     axes: Annotated[
         list[str],
-        options.option(
+        option(
             "--axis -A KEY=VALUES",
             "What else to vary, such as ftl.page.gc=greedy,cost_benefit or preset=tlc-nvme,sata-mlc. May be repeated.",
             DRIVES,
-            autocompletion=options.complete_set,
+            complete=options.complete_set,
         ),
     ] = [],
     dwpd: Annotated[
         float | None,
-        options.option(
-            "--dwpd NUMBER", "Capacities that the host writes each day; the rate of the trace if left out.", DRIVES
-        ),
+        option("--dwpd NUMBER", "Capacities that the host writes each day; the rate of the trace if left out.", DRIVES),
     ] = None,
-    years: Annotated[float, options.option("--years NUMBER", "How long the drive is to last.", DRIVES)] = YEARS,
+    years: Annotated[float, option("--years NUMBER", "How long the drive is to last.", DRIVES)] = YEARS,
     p99: Annotated[
         str | None,
-        options.option("--p99 TIME", "Response time that 99 % of the requests are to keep.", DRIVES),
+        option("--p99 TIME", "Response time that 99 % of the requests are to keep.", DRIVES),
     ] = None,
-    seeds: Annotated[int, options.option("--seeds INTEGER", "Runs of each drive.", DRIVES, min=1)] = 1,
+    seeds: Annotated[int, option("--seeds INTEGER", "Runs of each drive.", DRIVES, min=1)] = 1,
     preset: options.Preset = None,
     config: options.ConfigFiles = [],
     set: options.Sets = [],

@@ -5,6 +5,7 @@ from typing import Annotated
 
 from ssdlab.analyse.workload import TraceAnalysis
 from ssdlab.cli import options
+from ssdlab.cli.declare import option
 from ssdlab.cli.output import deliver
 from ssdlab.cli.progress import watching
 from ssdlab.cli.traces import reads_trace
@@ -17,9 +18,7 @@ EXAMPLES = "ssdlab trace analyze traces/varmail.csv.zst --range 64MiB --out out/
 @reads_trace
 def analyze(
     trace: TraceFile,
-    range: Annotated[
-        str, options.option("--range -r SIZE", "Size of the ranges in which addresses are counted.")
-    ] = RANGE,
+    range: Annotated[str, option("--range -r SIZE", "Size of the ranges in which addresses are counted.")] = RANGE,
     json: options.Json = False,
     out: Annotated[Path | None, options.out(TraceAnalysis)] = None,
     figures: options.Figures = None,

@@ -11,6 +11,7 @@ from ssdlab.analyse.cache.policies import PAGE
 from ssdlab.analyse.cache.simulation import SAMPLE_REPLICAS
 from ssdlab.cli import cache_bench, cache_plan, options
 from ssdlab.cli.command import App
+from ssdlab.cli.declare import option
 from ssdlab.cli.output import deliver
 from ssdlab.cli.progress import watching
 from ssdlab.cli.traces import reads_trace
@@ -24,23 +25,21 @@ CACHES = "Caches"
 
 Policies = Annotated[
     str,
-    options.option(
-        "--policy -P NAMES", "Policies, with commas; parameters as lru-k:k=3. See 'ssdlab list caches'.", CACHES
-    ),
+    option("--policy -P NAMES", "Policies, with commas; parameters as lru-k:k=3. See 'ssdlab list caches'.", CACHES),
 ]
 Page = Annotated[
     str | None,
-    options.option("--page SIZE", f"Cache pages of this size; {PAGE} if left out.", CACHES),
+    option("--page SIZE", f"Cache pages of this size; {PAGE} if left out.", CACHES),
 ]
 Objects = Annotated[
     bool,
-    options.option("--objects", "Cache what requests address as objects, and count these.", CACHES),
+    option("--objects", "Cache what requests address as objects, and count these.", CACHES),
 ]
 SizedObjects = Annotated[
     bool,
-    options.option("--sized-objects", "Cache objects with their sizes in bytes.", CACHES),
+    option("--sized-objects", "Cache objects with their sizes in bytes.", CACHES),
 ]
-IgnoreTrims = Annotated[bool, options.option("--ignore-trims", "Items stay cached when they are trimmed.", CACHES)]
+IgnoreTrims = Annotated[bool, option("--ignore-trims", "Items stay cached when they are trimmed.", CACHES)]
 Out = Annotated[Path | None, options.out(CacheSimulation)]
 
 
@@ -59,7 +58,7 @@ def sim(
     policy: Policies = "lru",
     size: Annotated[
         str,
-        options.option(
+        option(
             "--size SIZES",
             "Sizes, with commas: bytes, a number of pages or objects, or a share of what the trace touches.",
             CACHES,
@@ -71,7 +70,7 @@ def sim(
     ignore_trims: IgnoreTrims = False,
     ttl: Annotated[
         str | None,
-        options.option(
+        option(
             "--ttl TIME",
             "Items expire so long after they came in, by the times of the trace: 300s; or stream, which is as many "
             "seconds as the stream of each request is called.",
@@ -80,13 +79,11 @@ def sim(
     ] = None,
     write_back: Annotated[
         bool,
-        options.option(
-            "--write-back", "Keep writes in the cache until they must go below, and count these pages.", CACHES
-        ),
+        option("--write-back", "Keep writes in the cache until they must go below, and count these pages.", CACHES),
     ] = False,
     dirty: Annotated[
         str | None,
-        options.option(
+        option(
             "--dirty SHARE", "Share of a write-back cache that may be dirty, in whole percent; all if left out.", CACHES
         ),
     ] = None,
@@ -115,7 +112,7 @@ def mrc(
     policy: Policies = "lru",
     size: Annotated[
         str | None,
-        options.option(
+        option(
             "--size SIZES",
             "As of 'ssdlab cache sim'; what the trace touches, halved again and again, if left out.",
             CACHES,
@@ -127,7 +124,7 @@ def mrc(
     ignore_trims: IgnoreTrims = False,
     sample: Annotated[
         str | None,
-        options.option(
+        option(
             "--sample RATE",
             "Estimate from this share of the items, such as 1%, or this number of them; simulate all if left out.",
             CACHES,
@@ -135,7 +132,7 @@ def mrc(
     ] = None,
     replicas: Annotated[
         int,
-        options.option(
+        option(
             "--replicas INTEGER",
             "Samples that it is dealt out to, 2 to 64, whose spread gives the standard error.",
             CACHES,

@@ -7,6 +7,7 @@ from ssdlab import _ssdlab
 from ssdlab._ssdlab import ConfigError
 from ssdlab.analyse.cache import CacheBench, benchmark
 from ssdlab.cli import options
+from ssdlab.cli.declare import option
 from ssdlab.cli.output import deliver
 from ssdlab.cli.progress import watching
 from ssdlab.model.config import Config
@@ -26,21 +27,21 @@ CACHE, LOAD, BELOW = "Cache", "Accesses", "Storage below"
 def bench(
     share: Annotated[
         str,
-        options.option(
+        option(
             "--share PERCENT",
             "How much of the budget compressed pages may take, with commas; 'adaptive' weighs times.",
             CACHE,
         ),
     ] = ",".join(benchmark.SHARES),
-    codec: Annotated[str, options.option("--codec NAMES", "Codecs, with commas.", CACHE)] = ",".join(benchmark.CODECS),
+    codec: Annotated[str, option("--codec NAMES", "Codecs, with commas.", CACHE)] = ",".join(benchmark.CODECS),
     budget: Annotated[
         str,
-        options.option("--budget SIZE", "Memory: a size, or a percentage of all pages.", CACHE),
+        option("--budget SIZE", "Memory: a size, or a percentage of all pages.", CACHE),
     ] = benchmark.BUDGET,
-    page: Annotated[str, options.option("--page SIZE", "Size of a page.", CACHE)] = benchmark.PAGE,
+    page: Annotated[str, option("--page SIZE", "Size of a page.", CACHE)] = benchmark.PAGE,
     policy: Annotated[
         str,
-        options.option(
+        option(
             "--policy NAME",
             "Which raw page is evicted: clock, fifo, lru, s3-fifo or sieve; or, with a lock for each hit, another "
             "of 'ssdlab list caches', parameters as lru-k:k=3.",
@@ -49,15 +50,15 @@ def bench(
     ] = POLICY,
     compressed_policy: Annotated[
         str,
-        options.option("--compressed-policy NAME", "Which compressed page is evicted, of the same.", CACHE),
+        option("--compressed-policy NAME", "Which compressed page is evicted, of the same.", CACHE),
     ] = COMPRESSED_POLICY,
     workers: Annotated[
         int,
-        options.option("--workers INTEGER", "Threads that compress; without any, who needs room does.", CACHE, min=0),
+        option("--workers INTEGER", "Threads that compress; without any, who needs room does.", CACHE, min=0),
     ] = 1,
     dataset: Annotated[
         list[Path],
-        options.option(
+        option(
             "--dataset PATH",
             "File or directory whose contents pages hold; may be repeated; a corpus of our own if left out.",
             LOAD,
@@ -65,7 +66,7 @@ def bench(
     ] = [],
     access: Annotated[
         str,
-        options.option(
+        option(
             "--access NAME",
             "even, 80/20 (four fifths go to a fifth of the pages), pareto (smoothly) or zipf:EXPONENT.",
             LOAD,
@@ -73,35 +74,35 @@ def bench(
     ] = benchmark.ACCESS,
     trace: Annotated[
         list[Path],
-        options.option("--trace FILE", "Take reads and writes of a trace; several follow one another.", LOAD),
+        option("--trace FILE", "Take reads and writes of a trace; several follow one another.", LOAD),
     ] = [],
-    pages: Annotated[str, options.option("--pages INTEGER", "Different pages, such as 50000 or 1M.", LOAD)] = str(
+    pages: Annotated[str, option("--pages INTEGER", "Different pages, such as 50000 or 1M.", LOAD)] = str(
         benchmark.PAGES
     ),
     accesses: Annotated[
         str,
-        options.option("--accesses INTEGER", "Of each run, half to warm up.", LOAD),
+        option("--accesses INTEGER", "Of each run, half to warm up.", LOAD),
     ] = str(benchmark.ACCESSES),
-    writes: Annotated[str, options.option("--writes SHARE", "Accesses that write.", LOAD)] = "0%",
+    writes: Annotated[str, option("--writes SHARE", "Accesses that write.", LOAD)] = "0%",
     scan: Annotated[
         str,
-        options.option("--scan SHARE", "Accesses that read all pages front to back.", LOAD),
+        option("--scan SHARE", "Accesses that read all pages front to back.", LOAD),
     ] = "0%",
     threads: Annotated[
         int | None,
-        options.option("--threads INTEGER", "Threads; one per processor if left out.", LOAD, min=1),
+        option("--threads INTEGER", "Threads; one per processor if left out.", LOAD, min=1),
     ] = None,
     cost: Annotated[
         str,
-        options.option("--cost TIME", "Time of a page, in microseconds, as 110us.", BELOW),
+        option("--cost TIME", "Time of a page, in microseconds, as 110us.", BELOW),
     ] = f"{benchmark.COST_US:g}us",
     busy: Annotated[
         bool,
-        options.option("--busy", "Spin for that time, which takes processors, and do not sleep.", BELOW),
+        option("--busy", "Spin for that time, which takes processors, and do not sleep.", BELOW),
     ] = False,
     directory: Annotated[
         Path | None,
-        options.option(
+        option(
             "--directory DIR",
             "Read and write a file there, made for it and removed in the end, instead of a cost.",
             BELOW,
@@ -109,7 +110,7 @@ def bench(
     ] = None,
     drive: Annotated[
         str | None,
-        options.option(
+        option(
             "--drive PRESET",
             "Simulate a drive instead of a cost: a preset, or a TOML file. See 'ssdlab presets'.",
             BELOW,
@@ -117,9 +118,9 @@ def bench(
     ] = None,
     set: Annotated[
         list[str],
-        options.option("--set -s KEY=VALUE", "Change a setting of that drive; may be repeated.", BELOW),
+        option("--set -s KEY=VALUE", "Change a setting of that drive; may be repeated.", BELOW),
     ] = [],
-    runs: Annotated[int, options.option("--runs INTEGER", "Runs of each cell.", min=1)] = benchmark.RUNS,
+    runs: Annotated[int, option("--runs INTEGER", "Runs of each cell.", min=1)] = benchmark.RUNS,
     json: options.Json = False,
     out: Annotated[Path | None, options.out(CacheBench)] = None,
     figures: options.Figures = None,

@@ -6,6 +6,7 @@ from ssdlab import text
 from ssdlab._ssdlab import ConfigError
 from ssdlab.cli import options
 from ssdlab.cli.command import App
+from ssdlab.cli.declare import option
 from ssdlab.cli.output import print_json
 from ssdlab.model import kept
 
@@ -14,7 +15,7 @@ app = App()
 
 @app.command("cache-dir", examples="ssdlab cache-dir --clear\nSSDLAB_CACHE_DIR= ssdlab run trace.csv")
 def cache_dir(
-    clear: Annotated[bool, options.option("--clear", "Remove all drives.")] = False,
+    clear: Annotated[bool, option("--clear", "Remove all drives.")] = False,
     json: options.Json = False,
 ) -> int:
     """SSDLAB_CACHE_DIR names another directory, or turns it off if it is empty; SSDLAB_CACHE_SIZE says how much may be

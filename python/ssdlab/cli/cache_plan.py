@@ -4,8 +4,6 @@ import csv
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from ssdlab import _ssdlab, text
 from ssdlab._ssdlab import ConfigError
 from ssdlab.analyse import cache
@@ -13,6 +11,7 @@ from ssdlab.analyse.cache import CachePlan
 from ssdlab.analyse.cache.planning import COMPRESSORS, DISTRIBUTION, PAGE, Distribution
 from ssdlab.analyse.drive.reads import SECONDS
 from ssdlab.cli import options
+from ssdlab.cli.declare import argument, option
 from ssdlab.cli.output import deliver
 from ssdlab.cli.progress import watching
 
@@ -29,55 +28,50 @@ COSTS = "Costs"
 def plan(
     paths: Annotated[
         list[Path],
-        typer.Argument(
-            metavar="PATH",
-            help="Files and directories with typical data, to measure compressors on; a corpus of our own if left out.",
-            show_default=False,
+        argument(
+            "PATH",
+            "Files and directories with typical data, to measure compressors on; a corpus of our own if left out.",
         ),
     ] = [],
-    memory: Annotated[str, options.option("--memory SIZE", "Memory of the cache.")] = ...,  # type: ignore[assignment]
-    data: Annotated[str, options.option("--data SIZE", "Size of the data.")] = ...,  # type: ignore[assignment]
-    page: Annotated[str, options.option("--page SIZE", "Size of a page.")] = PAGE,
+    memory: Annotated[str, option("--memory SIZE", "Memory of the cache.")] = ...,  # type: ignore[assignment]
+    data: Annotated[str, option("--data SIZE", "Size of the data.")] = ...,  # type: ignore[assignment]
+    page: Annotated[str, option("--page SIZE", "Size of a page.")] = PAGE,
     distribution: Annotated[
         str,
-        options.option("--distribution NAME", "How requests spread over pages: even, 80/20, pareto, zipf:THETA."),
+        option("--distribution NAME", "How requests spread over pages: even, 80/20, pareto, zipf:THETA."),
     ] = DISTRIBUTION,
     curve: Annotated[
         Path | None,
-        options.option(
+        option(
             "--curve FILE",
             "Instead of a distribution: caches.csv of 'ssdlab cache mrc', or a CSV of cache_bytes,miss_ratio.",
         ),
     ] = None,
     curve_policy: Annotated[
         str | None,
-        options.option("--curve-policy NAME", "Which policy of that curve; needed if it has several."),
+        option("--curve-policy NAME", "Which policy of that curve; needed if it has several."),
     ] = None,
     share: Annotated[
         str | None,
-        options.option("--share PERCENT", "Memory to compress, such as 40%; the best if left out."),
+        option("--share PERCENT", "Memory to compress, such as 40%; the best if left out."),
     ] = None,
-    compressor: Annotated[str, options.option("--compressor NAMES", "Compressors to compare.", COSTS)] = ",".join(
-        COMPRESSORS
-    ),
-    paper: Annotated[bool, options.option("--paper", "Take all costs and ratios from Harper 2018.", COSTS)] = False,
+    compressor: Annotated[str, option("--compressor NAMES", "Compressors to compare.", COSTS)] = ",".join(COMPRESSORS),
+    paper: Annotated[bool, option("--paper", "Take all costs and ratios from Harper 2018.", COSTS)] = False,
     device: Annotated[
         Path | None,
-        options.option("--device PATH", "Measure reads of this file or unused block device; only reads.", COSTS),
+        option("--device PATH", "Measure reads of this file or unused block device; only reads.", COSTS),
     ] = None,
     device_us: Annotated[
         str | None,
-        options.option("--device-us MICROSECONDS", "Microseconds to read a page, as 80.", COSTS),
+        option("--device-us MICROSECONDS", "Microseconds to read a page, as 80.", COSTS),
     ] = None,
     seconds: Annotated[
         float,
-        options.option("--seconds SECONDS", "Time to measure each size of a read.", COSTS),
+        option("--seconds SECONDS", "Time to measure each size of a read.", COSTS),
     ] = SECONDS,
     bench: Annotated[
         bool,
-        options.option(
-            "--bench", "Measure a small cache of these proportions at work, and set the model beside it.", COSTS
-        ),
+        option("--bench", "Measure a small cache of these proportions at work, and set the model beside it.", COSTS),
     ] = False,
     json: options.Json = False,
     out: Annotated[Path | None, options.out(CachePlan)] = None,

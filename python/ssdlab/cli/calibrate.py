@@ -6,6 +6,7 @@ from typing import Annotated
 from ssdlab._ssdlab import ConfigError
 from ssdlab.cli import options
 from ssdlab.cli.command import App
+from ssdlab.cli.declare import option
 from ssdlab.cli.output import deliver
 from ssdlab.cli.progress import watching
 from ssdlab.study.calibration import Calibration, calibrate_target
@@ -32,7 +33,7 @@ def calibrate(
     set: options.Sets = [],
     regions: Annotated[
         str | None,
-        options.option(
+        option(
             "--regions SIZES",
             "Sizes of a region, with commas; powers of two from 64MiB on, and the whole drive, if left out.",
             GRID,
@@ -40,7 +41,7 @@ def calibrate(
     ] = None,
     in_flight: Annotated[
         str | None,
-        options.option(
+        option(
             "--in-flight INTEGERS",
             "Requests in flight in a region, with commas; powers of two up to 256, or up to what the queue of the "
             "simulated drive holds, if left out.",
@@ -49,7 +50,7 @@ def calibrate(
     ] = None,
     size: Annotated[
         str | None,
-        options.option(
+        option(
             "--size SIZE",
             f"Size of a request (short for --set workload.size=...); {SIZE} on a real drive if left out.",
             GRID,
@@ -57,7 +58,7 @@ def calibrate(
     ] = None,
     requests: Annotated[
         int | None,
-        options.option(
+        option(
             "--requests INTEGER",
             f"Requests measured in each cell, after as many to warm up; {REQUESTS} if left out.",
             GRID,
@@ -66,7 +67,7 @@ def calibrate(
     ] = None,
     target: Annotated[
         Path | None,
-        options.option(
+        option(
             "--target PATH",
             "Measure this file or unused block device with fio instead; only reads, unless --write.",
             REAL,
@@ -74,17 +75,15 @@ def calibrate(
     ] = None,
     write: Annotated[
         bool,
-        options.option("--write", "Measure writes too: DESTROYS WHAT THE TARGET HOLDS.", REAL),
+        option("--write", "Measure writes too: DESTROYS WHAT THE TARGET HOLDS.", REAL),
     ] = False,
     seconds: Annotated[
         float | None,
-        options.option(
-            "--seconds SECONDS", f"Time of each cell in each of {ROUNDS} rounds; {SECONDS:g} if left out.", REAL
-        ),
+        option("--seconds SECONDS", f"Time of each cell in each of {ROUNDS} rounds; {SECONDS:g} if left out.", REAL),
     ] = None,
     offset: Annotated[
         str | None,
-        options.option("--offset SIZE", "Where every region begins; 0B if left out.", REAL),
+        option("--offset SIZE", "Where every region begins; 0B if left out.", REAL),
     ] = None,
     jobs: options.Jobs = None,
     json: options.Json = False,

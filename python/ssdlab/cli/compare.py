@@ -6,6 +6,7 @@ from typing import Annotated
 from ssdlab._ssdlab import ConfigError
 from ssdlab.cli import options
 from ssdlab.cli.command import App
+from ssdlab.cli.declare import option
 from ssdlab.cli.output import deliver
 from ssdlab.cli.progress import display
 from ssdlab.cli.traces import reads_trace
@@ -25,7 +26,7 @@ ssdlab compare --case device.op=7% --case device.op=28% --seeds 5 --out out/op
 
 Cases = Annotated[
     list[str],
-    options.option(
+    option(
         "--case '[LABEL:] SETTING...'",
         "One configuration: settings KEY=VALUE, preset=NAME or FILE.toml, on top of the options above.",
     ),
@@ -71,15 +72,13 @@ def compare(
     check: options.Check = False,
     seeds: Annotated[
         int,
-        options.option(
+        option(
             "--seeds INTEGER",
             "Run each case with so many seeds, its own and those that follow; show mean ± standard deviation.",
             min=1,
         ),
     ] = 1,
-    all: Annotated[
-        bool, options.option("--all", "Show also the figures that are equal in all cases.", options.OUTPUT)
-    ] = False,
+    all: Annotated[bool, option("--all", "Show also the figures that are equal in all cases.", options.OUTPUT)] = False,
     jobs: options.Jobs = None,
     json: options.Json = False,
     out: Annotated[Path | None, options.out(Comparison)] = None,

@@ -3,13 +3,12 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from ssdlab import _ssdlab
 from ssdlab.analyse.compress import CODECS, PAGE_SIZES, RUNS, CompressBench
 from ssdlab.analyse.compress import bench as bench_codecs
 from ssdlab.cli import options
 from ssdlab.cli.command import App
+from ssdlab.cli.declare import argument, option
 from ssdlab.cli.output import deliver
 from ssdlab.cli.progress import watching
 
@@ -24,17 +23,17 @@ FORMS = ", ".join(form for _, _, form in _ssdlab.codecs())
 def bench(
     paths: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="PATH", help="Files and directories; a corpus of our own if left out."),
+        argument("PATH", "Files and directories; a corpus of our own if left out."),
     ] = None,
-    codec: Annotated[str, options.option("--codec NAMES", f"Codecs, with commas: {FORMS}.")] = ",".join(CODECS),
-    page: Annotated[
-        str, options.option("--page SIZES", "Sizes of a page, with commas; 'file' for whole files.")
-    ] = ",".join(PAGE_SIZES),
+    codec: Annotated[str, option("--codec NAMES", f"Codecs, with commas: {FORMS}.")] = ",".join(CODECS),
+    page: Annotated[str, option("--page SIZES", "Sizes of a page, with commas; 'file' for whole files.")] = ",".join(
+        PAGE_SIZES
+    ),
     threads: Annotated[
         str | None,
-        options.option("--threads INTEGERS", "Numbers of threads, with commas; 1 and all processors if left out."),
+        option("--threads INTEGERS", "Numbers of threads, with commas; 1 and all processors if left out."),
     ] = None,
-    runs: Annotated[int, options.option("--runs INTEGER", "Timed runs, after one to warm up.", min=1)] = RUNS,
+    runs: Annotated[int, option("--runs INTEGER", "Timed runs, after one to warm up.", min=1)] = RUNS,
     json: options.Json = False,
     out: Annotated[Path | None, options.out(CompressBench)] = None,
     figures: options.Figures = None,

@@ -2,11 +2,10 @@
 
 from typing import Annotated
 
-import typer
-
 from ssdlab import _ssdlab
 from ssdlab.cli import options
 from ssdlab.cli.command import App
+from ssdlab.cli.declare import argument
 from ssdlab.cli.output import print_json
 from ssdlab.cli.output import show as show_page
 from ssdlab.lazy import room
@@ -61,9 +60,7 @@ def show(
 def explain(
     key: Annotated[
         str,
-        typer.Argument(
-            metavar="KEY", help="A setting, such as nand.read, or a table of settings.", autocompletion=_complete_key
-        ),
+        argument("KEY", "A setting, such as nand.read, or a table of settings.", complete=_complete_key),
     ],
     json: options.Json = False,
 ) -> None:

@@ -8,6 +8,7 @@ from ssdlab._ssdlab import ConfigError
 from ssdlab.analyse.diagnose import diagnose as diagnosed
 from ssdlab.cli import options
 from ssdlab.cli.command import App
+from ssdlab.cli.declare import option
 from ssdlab.cli.output import deliver
 from ssdlab.cli.progress import watching
 from ssdlab.cli.traces import reads_trace
@@ -34,9 +35,7 @@ def diagnose(
     workload: options.Workload = None,
     fit: options.Fit = None,
     repeat: options.Repeat = None,
-    no_what_ifs: Annotated[
-        bool, options.option("--no-what-ifs", "Do not try what findings say would change them.")
-    ] = False,
+    no_what_ifs: Annotated[bool, option("--no-what-ifs", "Do not try what findings say would change them.")] = False,
     json: options.Json = False,
     out: Annotated[Path | None, options.out(Diagnosis)] = None,
     figures: options.Figures = None,

@@ -3,12 +3,11 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from ssdlab import text
 from ssdlab._ssdlab import ConfigError
 from ssdlab.cli import options
 from ssdlab.cli.command import App
+from ssdlab.cli.declare import argument, option
 from ssdlab.cli.output import deliver, print_json
 from ssdlab.cli.output import show as show_page
 from ssdlab.cli.progress import watching
@@ -35,10 +34,10 @@ def _complete_name(incomplete: str) -> list[tuple[str, str]]:
 
 Name = Annotated[
     str,
-    typer.Argument(
-        metavar="NAME",
-        help="Name of an experiment, or the path of a folder with experiment.toml or of a TOML file.",
-        autocompletion=_complete_name,
+    argument(
+        "NAME",
+        "Name of an experiment, or the path of a folder with experiment.toml or of a TOML file.",
+        complete=_complete_name,
     ),
 ]
 
@@ -63,7 +62,7 @@ ssdlab experiment show sbfast --toml > mine.toml
 )
 def show(
     name: Name,
-    toml: Annotated[bool, options.option("--toml", "Print the TOML file: a starting point for your own.")] = False,
+    toml: Annotated[bool, option("--toml", "Print the TOML file: a starting point for your own.")] = False,
     json: options.Json = False,
 ) -> None:
     """Tell what an experiment reproduces, and which tables it has or which factors it screens."""
@@ -100,16 +99,16 @@ ssdlab experiment run pardispatcher-conditions --full --out out/conditions
 )
 def run(
     name: Name,
-    table: Annotated[list[str], options.option("--table -t NAME", "Only this table; may be repeated.")] = [],
+    table: Annotated[list[str], option("--table -t NAME", "Only this table; may be repeated.")] = [],
     set: options.Sets = [],
     trace: Annotated[
         list[str],
-        options.option(
+        option(
             "--trace NAME=FILE",
             "A trace that the experiment asks for; may be repeated, also for several files of one trace.",
         ),
     ] = [],
-    full: Annotated[bool, options.option("--full", "The long form of an experiment that screens conditions.")] = False,
+    full: Annotated[bool, option("--full", "The long form of an experiment that screens conditions.")] = False,
     jobs: options.Workers = None,
     cluster: options.Cluster = None,
     json: options.Json = False,

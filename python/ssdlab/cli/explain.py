@@ -3,13 +3,12 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from ssdlab import text
 from ssdlab._ssdlab import ConfigError, size
 from ssdlab.analyse import steps
 from ssdlab.cli import options, traces
 from ssdlab.cli.command import App
+from ssdlab.cli.declare import argument, option
 from ssdlab.cli.output import print_json
 from ssdlab.lazy import room
 from ssdlab.model.config import Config
@@ -45,26 +44,24 @@ def _scene(
 
 @app.command(examples=EXAMPLES)
 def explain(
-    scene: Annotated[
-        str | None, typer.Argument(metavar="SCENE", help="Name of a scene, or a TOML file; none lists the scenes.")
-    ] = None,
+    scene: Annotated[str | None, argument("SCENE", "Name of a scene, or a TOML file; none lists the scenes.")] = None,
     preset: options.Preset = None,
     config: options.ConfigFiles = [],
     set: options.Sets = [],
     requests: Annotated[
         str | None,
-        options.option("--requests PAGES", "Own requests: pages to write such as '5 4-7', r5 to read, t5 to trim."),
+        option("--requests PAGES", "Own requests: pages to write such as '5 4-7', r5 to read, t5 to trim."),
     ] = None,
     beside: Annotated[
         list[str],
-        options.option("--beside KEY=VALUE", "A second drive beside the first, with this setting; may be repeated."),
+        option("--beside KEY=VALUE", "A second drive beside the first, with this setting; may be repeated."),
     ] = [],
-    trace: Annotated[list[Path], options.option("--trace FILE", "Requests from files of one trace.")] = [],
+    trace: Annotated[list[Path], option("--trace FILE", "Requests from files of one trace.")] = [],
     format: traces.Format = None,
-    skip: Annotated[int, options.option("--skip INTEGER", "Requests of the trace to leave out.", min=0)] = 0,
-    most: Annotated[int, options.option("--most INTEGER", "Requests of the trace to take.", min=1)] = 100,
+    skip: Annotated[int, option("--skip INTEGER", "Requests of the trace to leave out.", min=0)] = 0,
+    most: Annotated[int, option("--most INTEGER", "Requests of the trace to take.", min=1)] = 100,
     out: Annotated[
-        Path | None, options.option("--out -o FILE", "The page; by default explain-SCENE.html.", options.OUTPUT)
+        Path | None, option("--out -o FILE", "The page; by default explain-SCENE.html.", options.OUTPUT)
     ] = None,
     json: options.Json = False,
 ) -> int:

@@ -4,11 +4,10 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from ssdlab import text
 from ssdlab.cli import options, traces
 from ssdlab.cli.command import App
+from ssdlab.cli.declare import argument, option
 from ssdlab.cli.output import deliver, print_json
 from ssdlab.cli.progress import watching
 from ssdlab.model.trace_file import TraceFile
@@ -29,9 +28,7 @@ def _complete_like(incomplete: str) -> list[str]:
     return [name for name in synthetic.PROFILES if name.startswith(incomplete)]
 
 
-Years = Annotated[
-    float, options.option("--years YEARS", "How long drives are to serve: worn-out ones are replaced.", min=0.0)
-]
+Years = Annotated[float, option("--years YEARS", "How long drives are to serve: worn-out ones are replaced.", min=0.0)]
 
 
 @app.command(
@@ -44,20 +41,20 @@ ssdlab fleet run fleet.csv --pack round-robin --drives 40 -p tlc-nvme
 def run(
     trace: Annotated[
         list[Path],
-        typer.Argument(metavar="TRACE", help="Files of many volumes, or folders of files, read one after the other."),
+        argument("TRACE", "Files of many volumes, or folders of files, read one after the other."),
     ],
     pack: Annotated[
         str,
-        options.option(
+        option(
             "--pack RULE",
             f"Which volumes share a drive: {', '.join(RULES)}; {ALONE} if left out.",
             DRIVES,
-            autocompletion=_complete_rule,
+            complete=_complete_rule,
         ),
     ] = ALONE,
     drives: Annotated[
         int | None,
-        options.option("--drives INTEGER", "How many there are; as few as have room for all if left out.", DRIVES),
+        option("--drives INTEGER", "How many there are; as few as have room for all if left out.", DRIVES),
     ] = None,
     preset: options.Preset = None,
     config: options.ConfigFiles = [],
@@ -76,7 +73,7 @@ def run(
     json: options.Json = False,
     out: Annotated[
         Path | None,
-        options.option(
+        option(
             "--out -o DIR",
             "Folder of the fleet: what it holds is not done again. Nothing is kept if left out.",
             options.OUTPUT,
@@ -110,9 +107,7 @@ ssdlab fleet show fleets/alibaba -O latency.read.p99_9_ns --years 3
 """
 )
 def show(
-    path: Annotated[
-        Path, typer.Argument(metavar="PATH", help="Folder of a fleet, that --out of 'ssdlab fleet run' named.")
-    ],
+    path: Annotated[Path, argument("PATH", "Folder of a fleet, that --out of 'ssdlab fleet run' named.")],
     outcome: options.Outcomes = [],
     years: Years = SERVICE_YEARS,
     json: options.Json = False,
@@ -131,22 +126,20 @@ ssdlab fleet generate fleet.csv.zst --like tencent --volumes 500
 """
 )
 def generate(
-    path: Annotated[
-        Path, typer.Argument(metavar="FILE", help="Alibaba's format (.csv, .csv.gz, .csv.zst), or .parquet.")
-    ],
+    path: Annotated[Path, argument("FILE", "Alibaba's format (.csv, .csv.gz, .csv.zst), or .parquet.")],
     like: Annotated[
         str,
-        options.option(
+        option(
             "--like NAME",
             f"Whose published shares it has: {' or '.join(synthetic.PROFILES)}.",
-            autocompletion=_complete_like,
+            complete=_complete_like,
         ),
     ] = "alibaba",
     volumes: Annotated[
-        str | None, options.option("--volumes COUNT", "How many; as many as were published if left out.")
+        str | None, option("--volumes COUNT", "How many; as many as were published if left out.")
     ] = None,
-    requests: Annotated[str, options.option("--requests COUNT", "Of all volumes, such as 10M.")] = "10M",
-    seed: Annotated[int, options.option("--seed INTEGER", "Another one gives another fleet of the kind.")] = 1,
+    requests: Annotated[str, option("--requests COUNT", "Of all volumes, such as 10M.")] = "10M",
+    seed: Annotated[int, option("--seed INTEGER", "Another one gives another fleet of the kind.")] = 1,
     json: options.Json = False,
 ) -> int:
     """Write a synthetic trace of many volumes.

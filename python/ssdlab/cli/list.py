@@ -2,10 +2,9 @@
 
 from typing import Annotated
 
-import typer
-
 from ssdlab.cli import options
 from ssdlab.cli.command import App
+from ssdlab.cli.declare import argument
 from ssdlab.cli.output import print_json
 from ssdlab.study.catalogue import Group, catalogue, group
 
@@ -26,10 +25,10 @@ def _complete_group(incomplete: str) -> list[tuple[str, str]]:
 def listing(
     name: Annotated[
         str | None,
-        typer.Argument(
-            metavar="[NAME]",
-            help="What to list, with its parameters: a heading of the catalogue, or the key of a setting.",
-            autocompletion=_complete_group,
+        argument(
+            "[NAME]",
+            "What to list, with its parameters: a heading of the catalogue, or the key of a setting.",
+            complete=_complete_group,
         ),
     ] = None,
     json: options.Json = False,

@@ -6,10 +6,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, get_args
 
-import typer
-
 from ssdlab import _ssdlab, text
 from ssdlab._ssdlab import ConfigError
+from ssdlab.cli.declare import option
 from ssdlab.model import config as settings
 from ssdlab.model.config import Config, layered
 from ssdlab.model.conversion import FORMATS
@@ -23,16 +22,16 @@ def _complete_preset(incomplete: str) -> list[tuple[str, str]]:
 def complete_set(incomplete: str) -> Iterator[tuple[str, str]]:
     """Settings, and after `=` values of one."""
     key, equals, _ = incomplete.partition("=")
-    for option, help_text, example, variants in _ssdlab.options():
-        if equals and option == key:
+    for setting, help_text, example, variants in _ssdlab.options():
+        if equals and setting == key:
             for value in variants or [example]:
                 yield f"{key}={value}", help_text
-        elif not equals and option.startswith(key):
-            yield f"{option}=", help_text
+        elif not equals and setting.startswith(key):
+            yield f"{setting}=", help_text
 
 
 def _variants(key: str) -> list[str]:
-    return next(variants for option, _, _, variants in _ssdlab.options() if option == key)
+    return next(variants for setting, _, _, variants in _ssdlab.options() if setting == key)
 
 
 def _complete_variant(key: str, incomplete: str) -> list[str]:
@@ -55,14 +54,6 @@ def _complete_format(incomplete: str) -> list[tuple[str, str]]:
     return [(format.name, format.help) for format in FORMATS if format.name.startswith(incomplete)]
 
 
-def option(written: str, help: str, panel: str | None = None, **more: Any) -> Any:
-    """An option as help shows it, such as `--config -c FILE`."""
-    words = written.split()
-    names = [word for word in words if word.startswith("-")]
-    metavar = " ".join(word for word in words if word not in names)
-    return typer.Option(*names, metavar=metavar or None, help=help, rich_help_panel=panel, **more)
-
-
 ONE_PRESET = (
     "a configuration starts from one; save the other with 'ssdlab presets show NAME > other.toml' and lay it on top "
     "with --config other.toml"
@@ -80,7 +71,7 @@ Preset = Annotated[
         "--preset -p NAME",
         "Start from a preset; see 'ssdlab presets list'.",
         CONFIGURATION,
-        autocompletion=_complete_preset,
+        complete=_complete_preset,
     ),
 ]
 ConfigFiles = Annotated[
@@ -93,7 +84,7 @@ Sets = Annotated[
         "--set -s KEY=VALUE",
         "Override one setting, such as device.op=7%; may be repeated.",
         CONFIGURATION,
-        autocompletion=complete_set,
+        complete=complete_set,
     ),
 ]
 Workload = Annotated[
@@ -102,7 +93,7 @@ Workload = Annotated[
         "--workload -w PATTERN",
         f"Run a generated workload: {', '.join(_variants('workload.pattern'))} (short for --set workload.pattern=...).",
         CONFIGURATION,
-        autocompletion=_complete_workload,
+        complete=_complete_workload,
     ),
 ]
 Fit = Annotated[
@@ -112,7 +103,7 @@ Fit = Annotated[
         "Addresses beyond the device: error, wrap, scale, or grow the device; compact leaves out what the trace does "
         "not use, and sizes the device by it (short for --set host.fit=...).",
         CONFIGURATION,
-        autocompletion=_complete_fit,
+        complete=_complete_fit,
     ),
 ]
 Repeat = Annotated[
@@ -122,7 +113,7 @@ Repeat = Annotated[
         "Replay the trace N times, or until write amplification is steady, and measure the last replay (short for "
         "--set host.repeat.times.count=N and --set host.repeat=until-steady).",
         CONFIGURATION,
-        autocompletion=_complete_repeat,
+        complete=_complete_repeat,
     ),
 ]
 Check = Annotated[

@@ -2,12 +2,11 @@
 
 from typing import Annotated
 
-import typer
-
 from ssdlab import _ssdlab
 from ssdlab._ssdlab import ConfigError
 from ssdlab.cli import options
 from ssdlab.cli.command import App
+from ssdlab.cli.declare import argument
 from ssdlab.cli.output import print_json
 from ssdlab.model.config import Config
 from ssdlab.model.config import presets as all_presets
@@ -29,9 +28,7 @@ def list_presets(json: options.Json = False) -> None:
 
 @app.command(examples="ssdlab presets show tlc-nvme > mine.toml")
 def show(
-    name: Annotated[
-        str, typer.Argument(metavar="NAME", help="Name of the preset.", autocompletion=options._complete_preset)
-    ],
+    name: Annotated[str, argument("NAME", "Name of the preset.", complete=options._complete_preset)],
     json: options.Json = False,
 ) -> None:
     """Print a preset as TOML, with the sources of its numbers: a starting point for a file of your own."""

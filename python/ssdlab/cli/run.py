@@ -7,6 +7,7 @@ from typing import Annotated
 from ssdlab._ssdlab import ConfigError
 from ssdlab.cli import options
 from ssdlab.cli.command import App
+from ssdlab.cli.declare import option
 from ssdlab.cli.output import deliver
 from ssdlab.cli.progress import watching
 from ssdlab.cli.traces import reads_trace
@@ -52,7 +53,7 @@ def run(
     check: options.Check = False,
     live: Annotated[
         bool,
-        options.option(
+        option(
             "--live",
             "Show throughput, response times, write amplification, free blocks and dies as it goes, on a terminal.",
             options.OUTPUT,
@@ -63,14 +64,14 @@ def run(
     figures: options.Figures = None,
     state: Annotated[
         Path | None,
-        options.option("--state FILE", "Go on from a drive that was saved, instead of preconditioning one.", DRIVE),
+        option("--state FILE", "Go on from a drive that was saved, instead of preconditioning one.", DRIVE),
     ] = None,
     save_state: Annotated[
-        Path | None, options.option("--save-state FILE", "Save the drive after the run, unless it is stopped.", DRIVE)
+        Path | None, option("--save-state FILE", "Save the drive after the run, unless it is stopped.", DRIVE)
     ] = None,
     no_cache: Annotated[
         bool,
-        options.option("--no-cache", "Neither take the preconditioned drive from the cache nor keep it there.", DRIVE),
+        option("--no-cache", "Neither take the preconditioned drive from the cache nor keep it there.", DRIVE),
     ] = False,
 ) -> int:
     """Prints what the host asked for, what the flash did, response times, wear and projected lifetime.

@@ -15,6 +15,7 @@ from ssdlab import text
 from ssdlab._ssdlab import ConfigError
 from ssdlab.cli import options
 from ssdlab.cli.command import App
+from ssdlab.cli.declare import option
 from ssdlab.cli.live import facts
 from ssdlab.cli.output import deliver, show
 from ssdlab.cli.progress import status
@@ -43,13 +44,11 @@ def serve(
     set: options.Sets = [],
     file: Annotated[
         Path | None,
-        options.option(
-            "--file FILE", "Keep the bytes there: a drive that is mounted, or created if there is none.", DRIVE
-        ),
+        option("--file FILE", "Keep the bytes there: a drive that is mounted, or created if there is none.", DRIVE),
     ] = None,
     time: Annotated[
         str,
-        options.option(
+        option(
             "--time none|real|SCALE",
             "When replies leave: at once, as fast as the simulated drive, or so many times slower.",
             DRIVE,
@@ -57,27 +56,25 @@ def serve(
     ] = "none",
     socket: Annotated[
         Path | None,
-        options.option("--socket PATH", "Unix socket to listen at; one of this user's if left out.", PLACE),
+        option("--socket PATH", "Unix socket to listen at; one of this user's if left out.", PLACE),
     ] = None,
     listen: Annotated[
         str | None,
-        options.option(
+        option(
             "--listen ADDRESS:PORT", "Listen there as well; whoever reaches it can read and write the drive.", PLACE
         ),
     ] = None,
     tls: Annotated[
         Path | None,
-        options.option("--tls DIR", "Demand encryption, by server-cert.pem and server-key.pem found there.", PLACE),
+        option("--tls DIR", "Demand encryption, by server-cert.pem and server-key.pem found there.", PLACE),
     ] = None,
     record: Annotated[
         Path | None,
-        options.option("--record FILE", "Write all requests as a Parquet trace that 'ssdlab run' replays.", "Output"),
+        option("--record FILE", "Write all requests as a Parquet trace that 'ssdlab run' replays.", "Output"),
     ] = None,
     metrics: Annotated[
         str | None,
-        options.option(
-            "--metrics PLACE", "Answer Prometheus there: a path for a unix socket, or 127.0.0.1:PORT.", "Output"
-        ),
+        option("--metrics PLACE", "Answer Prometheus there: a path for a unix socket, or 127.0.0.1:PORT.", "Output"),
     ] = None,
     json: options.Json = False,
     out: Annotated[Path | None, options.out(Service)] = None,

@@ -3,10 +3,9 @@
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 from ssdlab.cli import options
 from ssdlab.cli.command import App
+from ssdlab.cli.declare import argument, option
 from ssdlab.cli.output import deliver, print_json
 from ssdlab.cli.output import show as show_page
 from ssdlab.lazy import room
@@ -20,13 +19,11 @@ app = App()
 
 Place = Annotated[
     Any,
-    typer.Argument(
-        metavar="PATH", help="Folder or address of a study, that --out of 'ssdlab sweep' named.", parser=place
-    ),
+    argument("PATH", "Folder or address of a study, that --out of 'ssdlab sweep' named.", parser=place),
 ]
 Outcome = Annotated[
     str,
-    options.option(
+    option(
         "--outcome -O FIGURE",
         "A figure of the results, such as write_amplification or time.iops:max (more is better).",
     ),
@@ -45,7 +42,7 @@ def show(
     path: Place,
     outcome: options.Outcomes = [],
     outcomes: Annotated[
-        bool, options.option("--outcomes", "List the figures that can be outcomes instead.", options.OUTPUT)
+        bool, option("--outcomes", "List the figures that can be outcomes instead.", options.OUTPUT)
     ] = False,
     json: options.Json = False,
     out: Annotated[Path | None, options.out(Study)] = None,
@@ -72,8 +69,8 @@ ssdlab study plot studies/op --x device.op --by ftl.page.gc --out out/curves
 def plot(
     path: Place,
     outcome: Outcome = USUAL,
-    x: Annotated[str | None, options.option("--x AXIS", "Along curves; the axis with most values if left out.")] = None,
-    by: Annotated[str | None, options.option("--by AXIS", "A curve for each of its values.")] = None,
+    x: Annotated[str | None, option("--x AXIS", "Along curves; the axis with most values if left out.")] = None,
+    by: Annotated[str | None, option("--by AXIS", "A curve for each of its values.")] = None,
     json: options.Json = False,
     out: Annotated[Path | None, options.out(Curves)] = None,
     figures: options.Figures = None,

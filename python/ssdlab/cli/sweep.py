@@ -10,6 +10,7 @@ from ssdlab import text
 from ssdlab._ssdlab import ConfigError
 from ssdlab.cli import options
 from ssdlab.cli.command import App
+from ssdlab.cli.declare import option
 from ssdlab.cli.output import deliver
 from ssdlab.cli.progress import watching
 from ssdlab.cli.traces import reads_trace
@@ -52,21 +53,21 @@ def sweep(
     trace: TraceFile | None = None,
     axes: Annotated[
         list[str],
-        options.option(
+        option(
             "--axis -A KEY=VALUES",
             "Vary a setting, trace or preset: A,B,C, or 3%..30%:10 (ten values), or 1GiB..64GiB:7:log. Several in one "
             "option are linked. May be repeated.",
             DESIGN,
-            autocompletion=options.complete_set,
+            complete=options.complete_set,
         ),
     ] = [],
     file: Annotated[
         Path | None,
-        options.option("--file -F FILE", "Take the sweep from a TOML file; options add to it, and beat it.", DESIGN),
+        option("--file -F FILE", "Take the sweep from a TOML file; options add to it, and beat it.", DESIGN),
     ] = None,
     without: Annotated[
         list[str],
-        options.option(
+        option(
             "--without CONDITION",
             "Leave out combinations, such as 'ftl.page.gc=fifo device.op>20%'. May be repeated.",
             DESIGN,
@@ -74,28 +75,22 @@ def sweep(
     ] = [],
     design: Annotated[
         str | None,
-        options.option(
-            "--design NAME", f"{', '.join(DESIGNS)}; grid if left out.", DESIGN, autocompletion=_complete_design
-        ),
+        option("--design NAME", f"{', '.join(DESIGNS)}; grid if left out.", DESIGN, complete=_complete_design),
     ] = None,
     samples: Annotated[
         int | None,
-        options.option(
-            "--samples INTEGER", f"Points of a design that draws or fills; {DEFAULT_SAMPLES} if left out.", DESIGN
-        ),
+        option("--samples INTEGER", f"Points of a design that draws or fills; {DEFAULT_SAMPLES} if left out.", DESIGN),
     ] = None,
     resolution: Annotated[
         int | None,
-        options.option(
-            "--resolution INTEGER", "3, 4 or 5, of a fractional factorial; all combinations if left out.", DESIGN
-        ),
+        option("--resolution INTEGER", "3, 4 or 5, of a fractional factorial; all combinations if left out.", DESIGN),
     ] = None,
     design_seed: Annotated[
-        int | None, options.option("--design-seed INTEGER", "Of a design that draws; 1 if left out.", DESIGN)
+        int | None, option("--design-seed INTEGER", "Of a design that draws; 1 if left out.", DESIGN)
     ] = None,
     seeds: Annotated[
         int | None,
-        options.option("--seeds INTEGER", "Run each point with so many seeds, its own and those that follow.", DESIGN),
+        option("--seeds INTEGER", "Run each point with so many seeds, its own and those that follow.", DESIGN),
     ] = None,
     preset: options.Preset = None,
     config: options.ConfigFiles = [],
@@ -109,14 +104,14 @@ def sweep(
     cluster: options.Cluster = None,
     retry: options.Retry = False,
     dry_run: Annotated[
-        bool, options.option("--dry-run", "List the runs, their memory and time, and run only a pilot.", options.RUNS)
+        bool, option("--dry-run", "List the runs, their memory and time, and run only a pilot.", options.RUNS)
     ] = False,
-    yes: Annotated[bool, options.option("--yes", "Run, however many runs there are.", options.RUNS)] = False,
+    yes: Annotated[bool, option("--yes", "Run, however many runs there are.", options.RUNS)] = False,
     outcome: options.Outcomes = [],
     json: options.Json = False,
     out: Annotated[
         Any,
-        options.option(
+        option(
             "--out -o DIR",
             "Folder of the study, or an address such as s3://bucket/op: what it holds is not run again. Nothing is "
             "kept if left out.",

@@ -4,12 +4,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 from ssdlab import _ssdlab, text
 from ssdlab.analyse.intervals import WriteIntervals
 from ssdlab.cli import analyze, options
 from ssdlab.cli.command import App
+from ssdlab.cli.declare import argument, option
 from ssdlab.cli.output import deliver, print_json, show, status_of
 from ssdlab.cli.progress import watching
 from ssdlab.cli.traces import reads_trace
@@ -23,13 +22,13 @@ from ssdlab.model.trace_file import TraceFile
 app = App()
 app.command("analyze", examples=analyze.EXAMPLES)(analyze.analyze)
 
-Target = Annotated[Path, typer.Argument(metavar="OUT", help="File to write; .gz and .zst at its end compress.")]
+Target = Annotated[Path, argument("OUT", "File to write; .gz and .zst at its end compress.")]
 To = Annotated[
     str | None,
-    options.option(
+    option(
         "--to -t NAME",
         "Format to write; by the name of the file (.csv, .parquet) if left out.",
-        autocompletion=options._complete_format,
+        complete=options._complete_format,
     ),
 ]
 
@@ -127,10 +126,10 @@ def info(
 @reads_trace
 def intervals(
     trace: TraceFile,
-    page: Annotated[str, options.option("--page SIZE", "Size of a page.")] = INTERVAL_PAGE,
+    page: Annotated[str, option("--page SIZE", "Size of a page.")] = INTERVAL_PAGE,
     log: Annotated[
         str,
-        options.option(
+        option(
             "--log -l SIZES",
             "Sizes of a log, with commas: shares of the written pages (10%), sizes (64MiB) or pages (4096).",
         ),

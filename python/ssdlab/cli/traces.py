@@ -6,9 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
-import typer
-
 from ssdlab.cli import options
+from ssdlab.cli.declare import argument, option
 from ssdlab.model.trace_file import TraceFile
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -18,17 +17,17 @@ FILES = "Files of one trace, in order; - is standard input."
 
 Format = Annotated[
     str | None,
-    options.option(
+    option(
         "--format -f NAME",
         "Format of the trace, if it is not recognised; see 'ssdlab trace formats'.",
         PANEL,
-        autocompletion=options._complete_format,
+        complete=options._complete_format,
     ),
 ]
 
 Columns = Annotated[
     str | None,
-    options.option(
+    option(
         "--columns SPEC",
         "What the columns of any text hold, by number from 0 or by heading, with units: "
         "time=0:us,op=2,offset=3:sectors,size=4.",
@@ -37,22 +36,20 @@ Columns = Annotated[
 ]
 Action = Annotated[
     str | None,
-    options.option("--action EVENT", "Which event of blkparse and blktrace requests: queue, issue or complete.", PANEL),
+    option("--action EVENT", "Which event of blkparse and blktrace requests: queue, issue or complete.", PANEL),
 ]
-SkipBad = Annotated[bool, options.option("--skip-bad", "Count malformed lines instead of stopping.", PANEL)]
+SkipBad = Annotated[bool, option("--skip-bad", "Count malformed lines instead of stopping.", PANEL)]
 
 _OPTIONS: dict[str, Any] = {
     "format": Format,
     "columns": Columns,
     "concat": Annotated[
-        bool, options.option("--concat", "Replay several files one after the other, on the same addresses.", PANEL)
+        bool, option("--concat", "Replay several files one after the other, on the same addresses.", PANEL)
     ],
-    "merge": Annotated[
-        bool, options.option("--merge", "Replay several files by their times, as devices side by side.", PANEL)
-    ],
+    "merge": Annotated[bool, option("--merge", "Replay several files by their times, as devices side by side.", PANEL)],
     "device": Annotated[
         str | None,
-        options.option(
+        option(
             "--device -d NAME",
             "Which device of the trace: a name, or 'all' side by side; the device of the first request if left out.",
             PANEL,
@@ -74,11 +71,9 @@ def reads_trace(command: Function) -> Function:
     given = signature.parameters["trace"]
     maybe = given.default is None
     files: Any = (
-        Annotated[
-            list[Path] | None, typer.Argument(metavar="TRACE", help=f"{FILES[:-1]}; none runs the configured workload.")
-        ]
+        Annotated[list[Path] | None, argument("TRACE", f"{FILES[:-1]}; none runs the configured workload.")]
         if maybe
-        else Annotated[list[Path], typer.Argument(metavar="TRACE", help=FILES)]
+        else Annotated[list[Path], argument("TRACE", FILES)]
     )
     own = [one.replace(annotation=files) if one is given else one for one in signature.parameters.values()]
     asks = "reading" in signature.parameters

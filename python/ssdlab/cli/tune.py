@@ -9,6 +9,7 @@ from ssdlab import text
 from ssdlab._ssdlab import ConfigError
 from ssdlab.cli import options
 from ssdlab.cli.command import App
+from ssdlab.cli.declare import option
 from ssdlab.cli.output import deliver
 from ssdlab.cli.progress import watching
 from ssdlab.cli.traces import reads_trace
@@ -41,17 +42,17 @@ def tune(
     trace: TraceFile | None = None,
     axes: Annotated[
         list[str],
-        options.option(
+        option(
             "--axis -A KEY=VALUES",
             "What may be varied: A,B,C, or 3%..30%, or 1GiB..64GiB:log; KEY alone takes all values that it names. "
             "Several in one option are linked. May be repeated.",
             SEARCHED,
-            autocompletion=options.complete_set,
+            complete=options.complete_set,
         ),
     ] = [],
     outcome: Annotated[
         list[str],
-        options.option(
+        option(
             "--outcome -O FIGURE",
             "What is made small, or with :max large: a figure of the results, or NAME=arithmetic on figures. Several "
             "give a front.",
@@ -60,29 +61,27 @@ def tune(
     ] = [],
     constraint: Annotated[
         list[str],
-        options.option(
+        option(
             "--constraint -C FIGURE<=BOUND",
             "What has to hold, such as write_amplification<=2 or time.iops>=5000. May be repeated.",
             SEARCHED,
         ),
     ] = [],
     trials: Annotated[
-        int, options.option("--trials INTEGER", "Points to try; rounded up to whole batches.", SEARCHED, min=1)
+        int, option("--trials INTEGER", "Points to try; rounded up to whole batches.", SEARCHED, min=1)
     ] = running.TRIALS,
-    seeds: Annotated[
-        int, options.option("--seeds INTEGER", "Runs of each point, whose mean counts.", SEARCHED, min=1)
-    ] = 1,
+    seeds: Annotated[int, option("--seeds INTEGER", "Runs of each point, whose mean counts.", SEARCHED, min=1)] = 1,
     repeats: Annotated[
-        int, options.option("--repeats INTEGER", "Fresh seeds with which the best are run again.", SEARCHED, min=1)
+        int, option("--repeats INTEGER", "Fresh seeds with which the best are run again.", SEARCHED, min=1)
     ] = running.REPEATS,
     batch: Annotated[
         int,
-        options.option("--batch INTEGER", "Points proposed at a time: more keep more workers busy.", SEARCHED, min=1),
+        option("--batch INTEGER", "Points proposed at a time: more keep more workers busy.", SEARCHED, min=1),
     ] = running.BATCH,
-    search_seed: Annotated[int, options.option("--search-seed INTEGER", "Of the proposals.", SEARCHED)] = 1,
+    search_seed: Annotated[int, option("--search-seed INTEGER", "Of the proposals.", SEARCHED)] = 1,
     warm_start: Annotated[
         Path | None,
-        options.option("--warm-start DIR", "Begin with what a study knows, where its runs are the same.", SEARCHED),
+        option("--warm-start DIR", "Begin with what a study knows, where its runs are the same.", SEARCHED),
     ] = None,
     preset: options.Preset = None,
     config: options.ConfigFiles = [],
@@ -97,7 +96,7 @@ def tune(
     json: options.Json = False,
     out: Annotated[
         Path | None,
-        options.option(
+        option(
             "--out -o DIR",
             f"Folder of the study: a search that it holds goes on. Write {Tuned.saved} there.",
             options.OUTPUT,

@@ -1,12 +1,10 @@
 """`ssdlab validate`."""
 
-from enum import StrEnum
-from typing import Annotated
-
-import typer
+from typing import Annotated, Literal
 
 from ssdlab.cli import options
 from ssdlab.cli.command import App
+from ssdlab.cli.declare import argument, option
 from ssdlab.cli.output import deliver
 from ssdlab.cli.progress import watching
 from ssdlab.study.validation import amplification, filebench
@@ -20,19 +18,16 @@ ssdlab validate filebench
 """
 
 
-class Subject(StrEnum):
-    """What is compared."""
-
-    AMPLIFICATION = "amplification"
-    FILEBENCH = "filebench"
+Subject = Literal["amplification", "filebench"]
+"""What is compared."""
 
 
 @app.command(examples=EXAMPLES)
 def validate(
     subject: Annotated[
-        Subject, typer.Argument(metavar="[amplification|filebench]", help="What is compared with its reference.")
-    ] = Subject.AMPLIFICATION,
-    quick: Annotated[bool, options.option("--quick", "A subset of the rows; the tolerance is the same.")] = False,
+        Subject, argument("[amplification|filebench]", "What is compared with its reference.")
+    ] = "amplification",
+    quick: Annotated[bool, option("--quick", "A subset of the rows; the tolerance is the same.")] = False,
     jobs: options.Jobs = None,
     json: options.Json = False,
 ) -> int:
@@ -46,7 +41,7 @@ def validate(
     """
     found: amplification.Amplification | filebench.Filebench
     with watching("validate") as watch:
-        if subject is Subject.FILEBENCH:
+        if subject == "filebench":
             found = filebench.run()
         else:
             chosen = amplification.quick_rows() if quick else list(amplification.rows())

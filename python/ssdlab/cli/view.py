@@ -5,10 +5,8 @@ import webbrowser
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from ssdlab.cli import options
 from ssdlab.cli.command import App
+from ssdlab.cli.declare import argument, option
 from ssdlab.lazy import room
 from ssdlab.study.saved import page_of
 
@@ -26,11 +24,11 @@ ssdlab view out/oltp --serve
 def view(
     path: Annotated[
         Path,
-        typer.Argument(metavar="RUN|STUDY", help="Folder that --out named, its JSON file, or the folder of a study."),
+        argument("RUN|STUDY", "Folder that --out named, its JSON file, or the folder of a study."),
     ],
     serve: Annotated[
         bool,
-        options.option(
+        option(
             "--serve",
             "Answer the browser from here, until Ctrl-C: the page shows operations that it has no room for, as well.",
         ),
