@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 import ssdlab
+from ssdlab.model.columns import ActivityColumns
 
 Numbers = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -134,13 +135,17 @@ def drive(
         source=result.source,
         summary=summary,
         ingest=result.ingest,
-        series=result.series,
-        erase_counts=result.erase_counts,
-        latency=result.latency,
-        log=None,
-        activity=activity,
-        dispatched=None,
+        columns=FakedColumns(result, activity),
     )
+
+
+class FakedColumns:
+    """Those of `result`, but for what it did when."""
+
+    def __init__(self, result: ssdlab.Result, activity: dict[str, Any]) -> None:
+        self.series, self.erase_counts = lambda: result.series, lambda: result.erase_counts
+        self.latency, self.log, self.dispatched = lambda: result.latency, lambda: None, lambda: None
+        self.activity = lambda: ActivityColumns.of(activity)
 
 
 def in_halves(times: ssdlab.LatencyColumns, elapsed_ns: int, interval_ns: int) -> dict[str, Any]:

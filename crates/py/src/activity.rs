@@ -12,25 +12,25 @@ use crate::run::buckets;
 /// The fields of [`Activity`] by their names: integers, uint64 arrays (two-dimensional by die or channel, then bin),
 /// `gantt` as a dictionary of equally long columns, `waiting` like the response times of an outcome, `course` as
 /// [`course_columns`] has it, or None.
-pub fn activity_columns(py: Python<'_>, activity: Activity) -> PyResult<Py<PyDict>> {
+pub fn activity_columns<'py>(py: Python<'py>, activity: &Activity) -> PyResult<Bound<'py, PyDict>> {
     let columns = PyDict::new(py);
     columns.set_item("die_bin_ns", activity.die_bin_ns)?;
     columns.set_item("dies_busy_ns", PyArray2::from_vec2(py, &activity.dies_busy_ns)?)?;
     columns.set_item("channel_bin_ns", activity.channel_bin_ns)?;
     columns.set_item("channels_busy_ns", PyArray2::from_vec2(py, &activity.channels_busy_ns)?)?;
     columns.set_item("internal_bin_ns", activity.internal_bin_ns)?;
-    columns.set_item("internal_busy_ns", array(py, activity.internal_busy_ns)?)?;
+    columns.set_item("internal_busy_ns", array(py, activity.internal_busy_ns.clone())?)?;
     columns.set_item("queue_bin_ns", activity.queue_bin_ns)?;
-    columns.set_item("outstanding_ns", array(py, activity.outstanding_ns)?)?;
+    columns.set_item("outstanding_ns", array(py, activity.outstanding_ns.clone())?)?;
     let waiting = PyDict::new(py);
     for (op, histogram) in Op::ALL.iter().zip(&activity.waiting) {
         waiting.set_item(op.name(), buckets(py, histogram)?)?;
     }
     columns.set_item("waiting", waiting)?;
-    columns.set_item("course", activity.course.map(|course| course_columns(py, &course)).transpose()?)?;
+    columns.set_item("course", activity.course.as_ref().map(|course| course_columns(py, course)).transpose()?)?;
     columns.set_item("gantt", gantt_columns(py, &activity.gantt)?)?;
     columns.set_item("gantt_truncated", activity.gantt_truncated)?;
-    Ok(columns.unbind())
+    Ok(columns)
 }
 
 /// By intervals of `interval_ns`: the columns of [`InInterval`] by operation and kind in `times`, those of [`Slow`] in

@@ -25,28 +25,14 @@ use crate::source::{Generator, PythonSource, Reader};
 /// How often Python hears of a run: soon enough for Ctrl-C, too seldom to cost anything.
 const REPORT_EVERY: Duration = Duration::from_millis(50);
 
-/// Figures and columns of one run.
+/// Figures and columns of one run. Columns are made when they are asked for: many a run is asked for its figures alone,
+/// and numpy takes longer to load than a small run.
 #[pyclass(frozen, module = "ssdlab._ssdlab")]
 pub struct Outcome {
+    inner: ssdlab_sim::Outcome,
     /// The summary as JSON.
     #[pyo3(get)]
     summary: String,
-    /// Column name to one u64 per epoch.
-    #[pyo3(get)]
-    series: Py<PyDict>,
-    /// Erases of each block, u32.
-    #[pyo3(get)]
-    erase_counts: Py<PyArray1<u32>>,
-    /// Operation to (lower_ns, upper_ns, count), u64, one entry per non-empty bucket.
-    #[pyo3(get)]
-    latency: Py<PyDict>,
-    /// Distributions of a log-block FTL, u64; None for other FTLs. `associativity` and `utilisation` count by index;
-    /// `reclaim_copies`, `reclaim_erases`, `reclaim_ns` and `reclaim_times` have one entry per cost.
-    #[pyo3(get)]
-    log: Option<Py<PyDict>>,
-    /// Who was busy when; None unless channels and dies are modelled. See `activity_columns`.
-    #[pyo3(get)]
-    activity: Option<Py<PyDict>>,
     /// Requests that the block layer gave to the drive; None unless they were to be kept.
     #[pyo3(get)]
     dispatched: Option<Py<Requests>>,
@@ -56,29 +42,48 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    fn new(py: Python<'_>, mut outcome: ssdlab_sim::Outcome, notes: Vec<String>) -> PyResult<Self> {
-        let dispatched = outcome.activity.as_mut().and_then(|activity| activity.dispatched.take());
-        let summary =
-            serde_json::to_string(&outcome.summary).map_err(|error| SsdlabError::new_err(error.to_string()))?;
-        let series = PyDict::new(py);
-        for (name, column) in outcome.series.columns() {
-            series.set_item(name, array(py, column)?)?;
-        }
-        let latency = latency_columns(py, &outcome.latency)?;
-        Ok(Self {
-            summary,
-            series: series.unbind(),
-            erase_counts: array(py, outcome.erase_counts)?.unbind(),
-            latency,
-            log: outcome.log.map(|figures| log_columns(py, figures)).transpose()?,
-            activity: outcome.activity.map(|activity| activity_columns(py, activity)).transpose()?,
-            dispatched: dispatched.map(|inner| Py::new(py, Requests { inner })).transpose()?,
-            notes,
-        })
+    fn new(py: Python<'_>, mut inner: ssdlab_sim::Outcome, notes: Vec<String>) -> PyResult<Self> {
+        let dispatched = inner.activity.as_mut().and_then(|activity| activity.dispatched.take());
+        let summary = serde_json::to_string(&inner.summary).map_err(|error| SsdlabError::new_err(error.to_string()))?;
+        let dispatched = dispatched.map(|inner| Py::new(py, Requests { inner })).transpose()?;
+        Ok(Self { inner, summary, dispatched, notes })
     }
 }
 
-fn log_columns(py: Python<'_>, figures: LogFigures) -> PyResult<Py<PyDict>> {
+#[pymethods]
+impl Outcome {
+    /// Column name to one u64 per epoch.
+    fn series<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let series = PyDict::new(py);
+        for (name, column) in self.inner.series.columns() {
+            series.set_item(name, array(py, column)?)?;
+        }
+        Ok(series)
+    }
+
+    /// Erases of each block, u32.
+    fn erase_counts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u32>>> {
+        array(py, self.inner.erase_counts.clone())
+    }
+
+    /// Operation to (lower_ns, upper_ns, count), u64, one entry per non-empty bucket.
+    fn latency(&self, py: Python<'_>) -> PyResult<Py<PyDict>> {
+        latency_columns(py, &self.inner.latency)
+    }
+
+    /// Distributions of a log-block FTL, u64; None for other FTLs. `associativity` and `utilisation` count by index;
+    /// `reclaim_copies`, `reclaim_erases`, `reclaim_ns` and `reclaim_times` have one entry per cost.
+    fn log<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        self.inner.log.as_ref().map(|figures| log_columns(py, figures)).transpose()
+    }
+
+    /// Who was busy when; None unless channels and dies are modelled. See `activity_columns`.
+    fn activity<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        self.inner.activity.as_ref().map(|activity| activity_columns(py, activity)).transpose()
+    }
+}
+
+fn log_columns<'py>(py: Python<'py>, figures: &LogFigures) -> PyResult<Bound<'py, PyDict>> {
     let columns = PyDict::new(py);
     let costs = &figures.reclaim_costs;
     let column = |pick: fn(&(MergeCost, u64, u64)) -> u64| array(py, costs.iter().map(pick).collect());
@@ -86,9 +91,9 @@ fn log_columns(py: Python<'_>, figures: LogFigures) -> PyResult<Py<PyDict>> {
     columns.set_item("reclaim_erases", column(|(cost, _, _)| u64::from(cost.erases))?)?;
     columns.set_item("reclaim_ns", column(|&(_, ns, _)| ns)?)?;
     columns.set_item("reclaim_times", column(|&(_, _, times)| times)?)?;
-    columns.set_item("associativity", array(py, figures.associativity)?)?;
-    columns.set_item("utilisation", array(py, figures.utilisation)?)?;
-    Ok(columns.unbind())
+    columns.set_item("associativity", array(py, figures.associativity.clone())?)?;
+    columns.set_item("utilisation", array(py, figures.utilisation.clone())?)?;
+    Ok(columns)
 }
 
 /// Each operation and the [`buckets`] of its response times.

@@ -4,15 +4,16 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import Any
-
-from rich.console import Console, RenderableType
-from rich.progress import BarColumn, Progress, ProgressColumn, TaskID, TaskProgressColumn, TextColumn
-from rich.status import Status
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 from ssdlab import text
 from ssdlab.interrupt import Request, asked_for
+from ssdlab.lazy import room
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.progress import Progress, TaskID
 
 QUIET_SECONDS = 1.0
 """Nothing is shown of what takes no longer."""
@@ -25,14 +26,12 @@ COUNTED = {"simulate": "simulations", "caches": "caches", "cells": "cells", "run
 """What `done` of a phase counts, where there are too few for a rate: their number is shown."""
 
 
-@dataclass
 class _Phase:
     """The phase that a run is in, and when it began."""
 
-    name: str
-    done: int
-    requests: int
-    began: float = field(default_factory=time.monotonic)
+    def __init__(self, name: str, done: int, requests: int) -> None:
+        self.name, self.done, self.requests = name, done, requests
+        self.began = time.monotonic()
 
 
 class Watch:
@@ -105,38 +104,24 @@ def _clock(seconds: float) -> str:
     return f"{minutes}:{rest:02}"
 
 
-class _Bars(Progress):
-    """Bars, with something above them."""
-
-    def __init__(self, *columns: ProgressColumn, above: RenderableType | None, **more: Any) -> None:
-        self._above = above
-        super().__init__(*columns, **more)
-
-    def get_renderables(self) -> Iterator[RenderableType]:
-        """What is above, and the bars."""
-        if self._above is not None:
-            yield self._above
-        yield from super().get_renderables()
-
-
 class Display:
     """What standard error shows: bars on a terminal, below `above` if that is given; now and then a line elsewhere."""
 
-    def __init__(self, request: Request, above: RenderableType | None = None) -> None:
+    def __init__(self, request: Request, above: "RenderableType | None" = None) -> None:
         self.began = time.monotonic()
         self.request = request
-        console = Console(stderr=True)
-        self.bars: Progress | None = None
-        if console.is_terminal:
-            self.bars = _Bars(
-                TextColumn("{task.description}"),
-                BarColumn(bar_width=24),
-                TaskProgressColumn(),
-                TextColumn("{task.fields[facts]}"),
-                above=above,
-                console=console,
-                transient=True,
-            )
+        self._above = above
+
+    @cached_property
+    def bars(self) -> "Progress | None":
+        """The bars; None without a terminal. Runs that end before anything is shown do not load them."""
+        found: Progress | None = room("cli.bars").bars(self._above)
+        return found
+
+    def close(self) -> None:
+        """Takes everything off the terminal."""
+        if "bars" in vars(self) and self.bars is not None:
+            self.bars.stop()
 
     def watch(self, label: str) -> Watch:
         """A monitor for one more run."""
@@ -144,26 +129,20 @@ class Display:
 
 
 @contextmanager
-def display(above: RenderableType | None = None) -> Iterator[Display]:
+def display(above: "RenderableType | None" = None) -> Iterator[Display]:
     """Shows progress while it lasts, on a terminal below `above`. Ctrl-C asks the runs to end."""
     with asked_for() as request:
         shown = Display(request, above)
         try:
             yield shown
         finally:
-            if shown.bars is not None:
-                shown.bars.stop()
+            shown.close()
 
 
 @contextmanager
-def watching(label: str, above: RenderableType | None = None) -> Iterator[Watch]:
+def watching(label: str, above: "RenderableType | None" = None) -> Iterator[Watch]:
     """Shows the progress of one run while it lasts, on a terminal below `above`."""
     with display(above) as shown:
         watch = shown.watch(label)
         yield watch
         watch.finish()
-
-
-def status() -> Status:
-    """A line on standard error that is written anew, for what has no end to be near to."""
-    return Console(stderr=True).status("")

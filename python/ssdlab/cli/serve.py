@@ -14,11 +14,11 @@ from typing import Annotated, Self
 from ssdlab import text
 from ssdlab._ssdlab import ConfigError
 from ssdlab.cli import options
+from ssdlab.cli.bars import status
 from ssdlab.cli.command import App
 from ssdlab.cli.declare import option
 from ssdlab.cli.live import facts
 from ssdlab.cli.output import deliver, show
-from ssdlab.cli.progress import status
 from ssdlab.interrupt import STATUS
 from ssdlab.lazy import room
 from ssdlab.model.files import naming, replacing

@@ -1,11 +1,14 @@
 """Columns of a result: histograms, distributions of a log, what dies and channels did."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from ssdlab.lazy import np, npt, pa
 from ssdlab.model.arrow import table
 from ssdlab.model.requests import OPS
+
+if TYPE_CHECKING:
+    from ssdlab.model.trace import Trace
 
 MOVING = OPS[:2]
 """Operations that move data: columns by interval are of these."""
@@ -154,6 +157,28 @@ class ActivityColumns(NamedTuple):
         waiting = {op: LatencyColumns(*histogram) for op, histogram in columns["waiting"].items()}
         course = None if columns["course"] is None else CourseColumns.of(columns["course"])
         return cls(**{**columns, "waiting": waiting, "course": course, "gantt": GanttColumns(**columns["gantt"])})
+
+
+class Columns(Protocol):
+    """The columns of a result, each made when it is asked for, and asked for once; `Result` says what they hold."""
+
+    def series(self) -> "dict[str, npt.NDArray[np.uint64]]":
+        """`Result.series`."""
+
+    def erase_counts(self) -> "npt.NDArray[np.uint32]":
+        """`Result.erase_counts`."""
+
+    def latency(self) -> dict[str, LatencyColumns]:
+        """`Result.latency`."""
+
+    def log(self) -> LogColumns | None:
+        """`Result.log`."""
+
+    def activity(self) -> ActivityColumns | None:
+        """`Result.activity`."""
+
+    def dispatched(self) -> "Trace | None":
+        """`Result.dispatched`."""
 
 
 def histograms_arrow(histograms: Mapping[str, LatencyColumns]) -> "pa.Table":

@@ -1,8 +1,9 @@
 """Results that were saved, as they were."""
 
 from collections.abc import Callable, Mapping
+from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from ssdlab import text
 from ssdlab._ssdlab import ConfigError, TraceError
@@ -16,11 +17,13 @@ from ssdlab.model.columns import (
     gantt_of,
     histograms_of,
 )
-from ssdlab.model.config import recorded
+from ssdlab.model.config import Config, recorded
 from ssdlab.model.envelope import check_version, of_another_version, read
 from ssdlab.model.result import Result
 from ssdlab.model.source import ingest_of
 from ssdlab.model.trace import Trace
+
+Column = TypeVar("Column")
 
 
 class LoadedResult(Result):
@@ -45,28 +48,41 @@ class LoadedResult(Result):
         config = recorded(found["configuration"])
         if config is None:
             raise of_another_version(file, found["version"])
-        self._folder, self._version = file.parent, found["version"]
+        self._version = found["version"]
         self.summary = dict(found["result"])
         self.ingest = ingest_of(self.summary.pop("ingest"))
         self.config, self.source = config, found["source"]
+        self._columns = _Saved(file.parent, self.summary, config)
 
     def envelope(self) -> dict[str, Any]:
         """As it was saved: the version is that which simulated."""
         return {**super().envelope(), "version": self._version}
 
-    def __getattr__(self, name: str) -> object:
-        # Python asks here for what is not there yet.
-        if name not in _COLUMNS:
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+def _sound(read: Callable[["_Saved"], Column]) -> Callable[["_Saved"], Column]:
+    """Columns of another shape than ours are the file's fault."""
+
+    @wraps(read)
+    def column(saved: "_Saved") -> Column:
         try:
-            value = _COLUMNS[name](self)
+            return read(saved)
         except (KeyError, TypeError, ValueError, TraceError) as error:
             raise ConfigError(
-                f"{text.path(self._folder)}: {name}: the Parquet files hold something else than 'ssdlab run' saves "
-                f"({error}); copy them again, or run it again with --out"
+                f"{text.path(saved.folder)}: {read.__name__}: the Parquet files hold something else than 'ssdlab run' "
+                f"saves ({error}); copy them again, or run it again with --out"
             ) from None
-        setattr(self, name, value)
-        return value
+
+    return column
+
+
+class _Saved:
+    """The columns of a result that was saved, from its files; implements `Columns`.
+
+    Each raises ConfigError if its files cannot be read, or hold something else.
+    """
+
+    def __init__(self, folder: Path, summary: Mapping[str, Any], config: Config) -> None:
+        self.folder, self._summary, self._config = folder, summary, config
 
     def _table(self, name: str) -> "pa.Table":
         """A table that was saved.
@@ -74,7 +90,7 @@ class LoadedResult(Result):
         Raises:
             ConfigError: If it cannot be read.
         """
-        path = self._folder / f"{name}.parquet"
+        path = self.folder / f"{name}.parquet"
         remedy = "copy it to the JSON file of the run, or run it again with --out"
         try:
             with pq.ParquetFile(path) as file:
@@ -85,66 +101,56 @@ class LoadedResult(Result):
             reason = getattr(error, "strerror", None) or str(error).splitlines()[0].rstrip(".")
             raise ConfigError(f"{text.path(path)}: cannot be read as Parquet: {reason}; {remedy}") from None
 
+    @_sound
+    def series(self) -> "dict[str, npt.NDArray[np.uint64]]":
+        table = self._table("series")
+        return {name: table[name].to_numpy() for name in table.column_names}
 
-def _series(result: LoadedResult) -> "dict[str, npt.NDArray[np.uint64]]":
-    table = result._table("series")
-    return {name: table[name].to_numpy() for name in table.column_names}
+    @_sound
+    def erase_counts(self) -> "npt.NDArray[np.uint32]":
+        counts: npt.NDArray[np.uint32] = self._table("erase_counts")["erases"].to_numpy()
+        return counts
 
+    @_sound
+    def latency(self) -> dict[str, LatencyColumns]:
+        return histograms_of(self._table("latency"))
 
-def _erase_counts(result: LoadedResult) -> "npt.NDArray[np.uint32]":
-    counts: npt.NDArray[np.uint32] = result._table("erase_counts")["erases"].to_numpy()
-    return counts
+    @_sound
+    def log(self) -> LogColumns | None:
+        if self._summary["log"] is None:
+            return None
+        reclaims = self._table("log_reclaims")
+        return LogColumns(
+            associativity=self._table("log_associativity")["reclaims"].to_numpy(),
+            utilisation=self._table("log_utilisation")["log_blocks"].to_numpy(),
+            **{f"reclaim_{name}": reclaims[name].to_numpy() for name in reclaims.column_names},
+        )
 
+    @_sound
+    def activity(self) -> ActivityColumns | None:
+        drive: Mapping[str, Any] | None = self._summary["drive"]
+        if drive is None:
+            return None
+        dies, channels = (bins_of(self._table(f"activity_{rows}"), drive[rows]) for rows in ("dies", "channels"))
+        internal, queue = (bins_of(self._table(f"activity_{name}")) for name in ("internal", "queue"))
+        course = None
+        if drive["response"] is not None:
+            course = course_of(*(self._table(f"activity_{name}") for name in ("intervals", "slowest", "parts")))
+        gantt = self._table("activity_gantt")
+        return ActivityColumns(
+            *dies,
+            *channels,
+            *internal,
+            *queue,
+            waiting=histograms_of(self._table("activity_waiting")),
+            course=course,
+            gantt=gantt_of(gantt),
+            gantt_truncated=gantt.schema.metadata[b"truncated"] == b"true",
+        )
 
-def _latency(result: LoadedResult) -> dict[str, LatencyColumns]:
-    return histograms_of(result._table("latency"))
-
-
-def _log(result: LoadedResult) -> LogColumns | None:
-    if result.summary["log"] is None:
-        return None
-    reclaims = result._table("log_reclaims")
-    return LogColumns(
-        associativity=result._table("log_associativity")["reclaims"].to_numpy(),
-        utilisation=result._table("log_utilisation")["log_blocks"].to_numpy(),
-        **{f"reclaim_{name}": reclaims[name].to_numpy() for name in reclaims.column_names},
-    )
-
-
-def _activity(result: LoadedResult) -> ActivityColumns | None:
-    drive: Mapping[str, Any] | None = result.summary["drive"]
-    if drive is None:
-        return None
-    dies, channels = (bins_of(result._table(f"activity_{rows}"), drive[rows]) for rows in ("dies", "channels"))
-    internal, queue = (bins_of(result._table(f"activity_{name}")) for name in ("internal", "queue"))
-    course = None
-    if drive["response"] is not None:
-        course = course_of(*(result._table(f"activity_{name}") for name in ("intervals", "slowest", "parts")))
-    gantt = result._table("activity_gantt")
-    return ActivityColumns(
-        *dies,
-        *channels,
-        *internal,
-        *queue,
-        waiting=histograms_of(result._table("activity_waiting")),
-        course=course,
-        gantt=gantt_of(gantt),
-        gantt_truncated=gantt.schema.metadata[b"truncated"] == b"true",
-    )
-
-
-def _dispatched(result: LoadedResult) -> Trace | None:
-    block = result.summary["drive"] and result.summary["drive"]["block"]
-    if not block or not result.config["block.record"]:
-        return None
-    return Trace.from_arrow(result._table("dispatched"))
-
-
-_COLUMNS: dict[str, Callable[[LoadedResult], object]] = {
-    "series": _series,
-    "erase_counts": _erase_counts,
-    "latency": _latency,
-    "log": _log,
-    "activity": _activity,
-    "dispatched": _dispatched,
-}
+    @_sound
+    def dispatched(self) -> Trace | None:
+        block = self._summary["drive"] and self._summary["drive"]["block"]
+        if not block or not self._config["block.record"]:
+            return None
+        return Trace.from_arrow(self._table("dispatched"))

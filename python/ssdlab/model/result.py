@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,7 @@ from ssdlab.lazy import np, npt, pa, room
 from ssdlab.model.arrow import table
 from ssdlab.model.columns import (
     ActivityColumns,
+    Columns,
     LatencyColumns,
     LogColumns,
     bins_arrow,
@@ -49,12 +51,7 @@ class Result(Finding):
         source: dict[str, Any],
         summary: dict[str, Any],
         ingest: dict[str, Any] | None,
-        series: "Mapping[str, npt.NDArray[np.uint64]]",
-        erase_counts: "npt.NDArray[np.uint32]",
-        latency: Mapping[str, "tuple[npt.NDArray[np.uint64], ...]"],
-        log: "Mapping[str, npt.NDArray[np.uint64]] | None",
-        activity: Mapping[str, Any] | None,
-        dispatched: "Trace | None",
+        columns: Columns,
     ) -> None:
         self.config = config
         """The configuration that was run."""
@@ -64,22 +61,43 @@ class Result(Finding):
         """Every figure as nested dicts; the keys of `result.json`, described in the documentation."""
         self.ingest = ingest
         """What was met while reading the trace (None without a file): `counts`, `notes`, `other_devices` ..."""
-        self.series = dict(series)
+        self._columns = columns
+
+    @cached_property
+    def series(self) -> "dict[str, npt.NDArray[np.uint64]]":
         """The measured phase in at most 512 epochs of equally many requests, one uint64 per epoch: `requests`
         and `time_ns` at the end of the epoch; `host_pages_written`, `flash_pages_programmed`, `pages_copied`,
         `blocks_erased`, `read_requests`, `read_latency_sum_ns`, `read_latency_max_ns`, `write_requests`,
-        `write_latency_sum_ns`, `write_latency_max_ns` within it."""
-        self.erase_counts = erase_counts
+        `write_latency_sum_ns`, `write_latency_max_ns` within it.
+        """
+        return self._columns.series()
+
+    @cached_property
+    def erase_counts(self) -> "npt.NDArray[np.uint32]":
         """Erases of each block during the measured phase, uint32."""
-        self.latency = {op: LatencyColumns(*columns) for op, columns in latency.items()}
+        return self._columns.erase_counts()
+
+    @cached_property
+    def latency(self) -> dict[str, LatencyColumns]:
         """Histograms of response times by operation; empty columns where time is not modelled."""
-        self.log = None if log is None else LogColumns(**log)
+        return self._columns.latency()
+
+    @cached_property
+    def log(self) -> LogColumns | None:
         """Distributions of a log-block FTL; None for page mapping."""
-        self.activity = None if activity is None else ActivityColumns.of(activity)
+        return self._columns.log()
+
+    @cached_property
+    def activity(self) -> ActivityColumns | None:
         """What dies and channels did when; None unless `time` is `event`."""
-        self.dispatched = dispatched
+        return self._columns.activity()
+
+    @cached_property
+    def dispatched(self) -> "Trace | None":
         """The requests that the scheduler gave to the drive, at the times when it did: a trace from below it. None
-        unless `block.record` is set."""
+        unless `block.record` is set.
+        """
+        return self._columns.dispatched()
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> "Result":

@@ -10,6 +10,8 @@ from typing import Any
 
 from ssdlab import _ssdlab, text
 from ssdlab._ssdlab import ConfigError
+from ssdlab.lazy import np, npt
+from ssdlab.model.columns import ActivityColumns, LatencyColumns, LogColumns
 from ssdlab.model.config import Config, Overrides, config_of
 from ssdlab.model.kept import keeping
 from ssdlab.model.notebook import following
@@ -109,13 +111,35 @@ def simulate(
         source=source.about,
         summary=summary,
         ingest=source.report_of(reader or source.open()) if trace is not None else None,
-        series=outcome.series,
-        erase_counts=outcome.erase_counts,
-        latency=outcome.latency,
-        log=outcome.log,
-        activity=outcome.activity,
-        dispatched=None if outcome.dispatched is None else Trace(outcome.dispatched, names),
+        columns=_Simulated(outcome, None if outcome.dispatched is None else Trace(outcome.dispatched, names)),
     )
+
+
+class _Simulated:
+    """The columns of a run, by what the extension yields; implements `Columns`."""
+
+    def __init__(self, outcome: _ssdlab.Outcome, dispatched: Trace | None) -> None:
+        self._outcome, self._dispatched = outcome, dispatched
+
+    def series(self) -> "dict[str, npt.NDArray[np.uint64]]":
+        return self._outcome.series()
+
+    def erase_counts(self) -> "npt.NDArray[np.uint32]":
+        return self._outcome.erase_counts()
+
+    def latency(self) -> dict[str, LatencyColumns]:
+        return {op: LatencyColumns(*columns) for op, columns in self._outcome.latency().items()}
+
+    def log(self) -> LogColumns | None:
+        columns = self._outcome.log()
+        return None if columns is None else LogColumns(**columns)
+
+    def activity(self) -> ActivityColumns | None:
+        columns = self._outcome.activity()
+        return None if columns is None else ActivityColumns.of(columns)
+
+    def dispatched(self) -> Trace | None:
+        return self._dispatched
 
 
 def _decoded(watch: Callable[[Mapping[str, Any]], object]) -> Callable[[str], None]:

@@ -41,8 +41,9 @@ def render(page: pages.Page) -> str:
         place = Markup('<div class="chart" role="img" aria-label="{}" data-chart="{}"></div>')
         return place.format(title, len(charts) - 1)
 
+    sections = [replace(one, items=[item for item in one.items if _tells(item)]) for one in page.sections]
     return _template("page.html.jinja").render(
-        page=page,
+        page=replace(page, sections=sections),
         version=_ssdlab.__version__,
         inline=inline,
         cell=_cell,
@@ -52,6 +53,10 @@ def render(page: pages.Page) -> str:
         explore=explore,
         code=Markup,
     )
+
+
+def _tells(item: pages.Item) -> bool:
+    return not isinstance(item, pages.Figure) or item.tells is None or item.tells()
 
 
 def _cell(cell: "str | pages.Cell") -> pages.Cell:

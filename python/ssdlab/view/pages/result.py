@@ -1,13 +1,11 @@
 """The page of one run."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 
 from ssdlab import text
 from ssdlab.model.result import Result
 from ssdlab.model.source import chosen, source_text
-from ssdlab.view.charts import activity, latency, log
-from ssdlab.view.charts import result as run
 from ssdlab.view.page import Beside, Facts, Figure, Page, Paragraph, Section, Table
 from ssdlab.view.pages import diagnosis
 from ssdlab.view.pages.configuration import table
@@ -60,7 +58,7 @@ def page(result: Result) -> Page:
             *_merges(result),
             *_times(result),
             *_drive(result),
-            Section("Erases per block", [Figure(partial(run.erase_counts, result))], terminal=False),
+            Section("Erases per block", [Figure(result.plot_erase_counts.chart)], terminal=False),
             _configuration(result),
         ],
         conclusion=_conclusion(result),
@@ -71,8 +69,13 @@ def page(result: Result) -> Page:
 
 def _conclusion(result: Result) -> list[Paragraph]:
     """What is the matter, where time is modelled well enough to know it."""
-    lines = diagnosis.top(result.summary["diagnosis"]) if result.activity is not None else []
+    lines = diagnosis.top(result.summary["diagnosis"]) if _in_events(result) else []
     return [Paragraph(line) for line in lines]
+
+
+def _in_events(result: Result) -> bool:
+    """Whether dies and channels worked side by side. Their columns would say so too, but load NumPy for a terminal."""
+    return result.summary["drive"] is not None
 
 
 def stopped(result: Result) -> str:
@@ -98,29 +101,33 @@ def _waits(result: Result) -> Iterator[Section]:
     response = (result.summary["drive"] or {}).get("response")
     if response is None:
         return
-    course = Figure(partial(latency.parts, result), "Parts of response times over the run")
+    course = Figure(result.plot_response_parts.chart, "Parts of response times over the run")
     yield Section("What requests wait for", [diagnosis.parts_table(response), course], terminal=False)
 
 
 def _flash(result: Result) -> Iterator[Section]:
-    yield Section("Write amplification over time", [Figure(partial(run.write_amplification, result))], terminal=False)
+    yield Section("Write amplification over time", [Figure(result.plot_write_amplification.chart)], terminal=False)
     causes, counts = operations(result.summary)
     rows = [(kind, [*map(text.count, of), text.count(sum(of))]) for kind, of in counts]
     headers = (*(CAUSES.get(cause, cause) for cause in causes), "total")
     tables = [_counted("Flash operations", headers, rows)] if causes else []
-    yield Section("Operations by cause", [*tables, Figure(partial(run.operations, result))])
+    yield Section("Operations by cause", [*tables, Figure(result.plot_operations.chart)])
 
 
 def _merges(result: Result) -> Iterator[Section]:
-    if result.log is None:
+    if result.summary["log"] is None:
         return
     rows = [(kind, [text.count(count) for count in counts]) for kind, counts in merges(result.summary)]
-    figures = [Figure(partial(log.reclaim_cost, result), "What one reclaim of log space costs, cumulative")]
+
     # A chart of one bar tells what the summary tells: BAST merges one block, and FAST fills all log blocks.
-    if (result.log.associativity > 0).sum() > 1:
-        figures.append(Figure(partial(log.associativity, result), "Logical blocks merged in one reclaim"))
-    if (result.log.utilisation > 0).sum() > 1:
-        figures.append(Figure(partial(log.utilisation, result), "How full log blocks are when they leave"))
+    def bars(column: str) -> Callable[[], bool]:
+        return lambda: int((getattr(result.log, column) > 0).sum()) > 1
+
+    figures = [
+        Figure(result.plot_reclaim_cost.chart, "What one reclaim of log space costs, cumulative"),
+        Figure(result.plot_associativity.chart, "Logical blocks merged in one reclaim", tells=bars("associativity")),
+        Figure(result.plot_log_utilisation.chart, "How full log blocks are when they leave", tells=bars("utilisation")),
+    ]
     yield Section("Merges", [_counted("Merges", tuple(MERGE_COUNTS.values()), rows), *figures])
     streams, more = captures(result.summary)
     if streams:
@@ -141,16 +148,16 @@ def _times(result: Result) -> Iterator[Section]:
     if not times:
         return
     # With dies and channels it is known how long requests waited.
-    waited = result.activity is not None
+    waited = _in_events(result)
     rows = [(name, *cells) for name, cells in times]
     items: list[Table | Figure | Paragraph] = [
         Table(("", "requests", *QUANTILES), rows, title_of_times(result.config), wide=True),
-        Figure(partial(latency.histogram, result)),
+        Figure(result.plot_latency.chart),
     ]
     if waited:
         items.append(
             Figure(
-                partial(latency.percentiles, result),
+                result.plot_latency_percentiles.chart,
                 "Response time by percentile",
                 "Where a line bends up its tail begins; where the dashed line nears it, slow requests were slow "
                 "because they waited. Choose a stretch of time in a figure over the run: the lines are those of the "
@@ -174,40 +181,50 @@ def _times(result: Result) -> Iterator[Section]:
         "Peaks where the shading rises coincide with internal work, such as garbage collection, that kept dies from "
         "the host."
     )
-    course = Figure(partial(latency.response_time, result), note=why if waited else "")
+    course = Figure(result.plot_response_time.chart, note=why if waited else "")
     single = Figure(
-        partial(latency.slowest, result),
+        result.plot_slowest.chart,
         "The slowest requests",
         "The slowest read and the slowest write that ended in each hundredth of the run; whoever points at one is told "
         "where it was, how long it waited and what took most of its time.",
+        tells=partial(_several_slow, result),
     )
-    over_the_run = None if result.activity is None else result.activity.course
-    # A dot or two tell nothing that the table does not.
-    several = over_the_run is not None and len(over_the_run.slowest.op) > 2
-    yield Section(f"{name} over the run", [course, *([single] if several else [])], terminal=False)
+    yield Section(f"{name} over the run", [course, single], terminal=False)
+
+
+def _several_slow(result: Result) -> bool:
+    """A dot or two tell nothing that the table does not."""
+    course = result.activity and result.activity.course
+    return course is not None and len(course.slowest.op) > 2
+
+
+def _has_operations(result: Result) -> bool:
+    return result.activity is not None and result.activity.gantt.die.size > 0
 
 
 def _drive(result: Result) -> Iterator[Section]:
-    if result.activity is None:
+    if not _in_events(result):
         return
     figures = [
         Figure(
-            partial(activity.utilisation, result),
+            result.plot_utilisation.chart,
             "Utilisation over time",
             "The stronger the colour, the busier. Rows that stand out are hot spots; pale dies on a strong channel "
             "wait for the bus.",
         ),
         Figure(
-            partial(activity.queue_depth, result),
+            result.plot_queue_depth.chart,
             "Requests outstanding",
             "Where more are outstanding than there are dies, requests wait for one another.",
         ),
+        Figure(
+            result.plot_gantt.chart,
+            "Operation by operation",
+            "Gaps in the lanes of dies while their channel is busy tell of waiting for the bus; hatched bars stand in "
+            "the way of the host.",
+            tells=partial(_has_operations, result),
+        ),
     ]
-    if result.activity.gantt.die.size:
-        note = "Gaps in the lanes of dies while their channel is busy tell of waiting for the bus; hatched bars stand "
-        figures.append(
-            Figure(partial(activity.gantt, result), "Operation by operation", note + "in the way of the host.")
-        )
     yield Section("Channels and dies", figures, terminal=False)
 
 

@@ -1,0 +1,43 @@
+"""Bars of progress, and lines that are written anew, on a terminal."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from rich.console import Console, RenderableType
+from rich.progress import BarColumn, Progress, ProgressColumn, TaskProgressColumn, TextColumn
+from rich.status import Status
+
+
+class _Bars(Progress):
+    """Bars, with something above them."""
+
+    def __init__(self, *columns: ProgressColumn, above: RenderableType | None, **more: Any) -> None:
+        self._above = above
+        super().__init__(*columns, **more)
+
+    def get_renderables(self) -> Iterator[RenderableType]:
+        """What is above, and the bars."""
+        if self._above is not None:
+            yield self._above
+        yield from super().get_renderables()
+
+
+def bars(above: RenderableType | None) -> Progress | None:
+    """Bars on standard error, below `above` if that is given; None if it is no terminal."""
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        return None
+    return _Bars(
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=24),
+        TaskProgressColumn(),
+        TextColumn("{task.fields[facts]}"),
+        above=above,
+        console=console,
+        transient=True,
+    )
+
+
+def status() -> Status:
+    """A line on standard error that is written anew, for what has no end to be near to."""
+    return Console(stderr=True).status("")
