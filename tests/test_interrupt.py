@@ -58,8 +58,8 @@ def test_at_start_up(module: str, tmp_path: Path) -> None:
     [
         # Python would end by the signal after a KeyboardInterrupt out of an `exec` of text.
         ("logging", "exec('raise KeyboardInterrupt')", ["list"]),
-        # The extension loads numpy once a run has ended; its bindings would panic.
-        ("numpy", "raise KeyboardInterrupt", ["run", *SMALL_SETS, "--json"]),
+        # The extension loads numpy for the columns of a run that are saved; its bindings would panic.
+        ("numpy", "raise KeyboardInterrupt", ["run", *SMALL_SETS, "--out", "out"]),
     ],
 )
 def test_the_status_is_that_of_an_interrupt_wherever_it_was_raised(
@@ -69,7 +69,7 @@ def test_the_status_is_that_of_an_interrupt_wherever_it_was_raised(
     command = [sys.executable, "-m", "ssdlab", *command]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join((".", os.environ.get("PYTHONPATH", "")))}
     ended = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
-    assert ended.returncode == 130 and ended.stderr.endswith("ssdlab: interrupted\n"), ended.stderr
+    assert ended.returncode == 130 and ended.stderr.splitlines()[-1].startswith("ssdlab: interrupted"), ended.stderr
     assert "Traceback" not in ended.stderr and "panicked" not in ended.stderr
 
 

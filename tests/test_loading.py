@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 
 import ssdlab
+from conftest import SMALL_SETS
 from ssdlab import api
 from ssdlab.cli import COMMANDS
 from ssdlab.cli.command import load
@@ -72,7 +73,7 @@ def test_help_loads_no_command(arguments: list[str]) -> None:
     assert packages(modules) & {*SLOW, "rich"} == set()
     assert {name for name in modules if name.startswith("ssdlab.")} == {
         "ssdlab._ssdlab", "ssdlab.interrupt", "ssdlab.lazy", "ssdlab.text",
-        "ssdlab.cli", "ssdlab.cli.command", "ssdlab.cli.output",
+        "ssdlab.cli", "ssdlab.cli.command", "ssdlab.cli.declare", "ssdlab.cli.output",
         "ssdlab.model", "ssdlab.model.files",
     }  # fmt: skip
 
@@ -89,6 +90,11 @@ def test_importing_the_package_loads_names_when_they_are_used() -> None:
     assert "ssdlab.api" not in loaded(code.format(""))
     used = loaded(code.format("; ssdlab.simulate"))
     assert "ssdlab.api" in used and packages(used) & SLOW == set()
+
+
+def test_figures_of_a_run_need_no_columns() -> None:
+    assert packages(loaded(LOADED, "run", *SMALL_SETS)) & SLOW == set()
+    assert packages(loaded(LOADED, "run", *SMALL_SETS, "--json")) & {*SLOW, "rich"} == set()
 
 
 def test_the_package_has_the_names_of_its_api() -> None:

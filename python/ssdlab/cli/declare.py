@@ -104,7 +104,7 @@ def _parameter(one: inspect.Parameter) -> click.Parameter:
     # A required option stands behind parameters that have a default.
     required = one.default in (one.empty, ...)
     more: dict[str, Any] = {"metavar": declared.metavar, "required": required}
-    if not required:
+    if not required and one.default != []:
         more["default"] = one.default
     if declared.complete:
         more["shell_complete"] = _completing(declared.complete)
