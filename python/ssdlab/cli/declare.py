@@ -62,7 +62,7 @@ class Argument(click.Argument):
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str]:
         """Its row in help."""
-        value = "" if self.required or not self.default else f"default: {self.default}"
+        value = f"default: {self.default}" if isinstance(self.default, str) else ""
         extra = "required" if self.required else value
         return self.metavar or "", f"{self.meaning}  [{extra}]" if extra else self.meaning
 
