@@ -96,6 +96,12 @@ impl Buffer {
         self.options.protected
     }
 
+    /// Whether every page would be programmed before the write that brought it ends, and none waits: it holds nothing then
+    /// that a loss of power could take.
+    pub fn passes_on(&self) -> bool {
+        self.options.high == 1 && !self.options.protected && self.pages.is_empty()
+    }
+
     pub fn held(&self, lpn: u32) -> Option<&Held> {
         self.pages.get(&lpn)
     }

@@ -298,6 +298,9 @@ impl<B: Backend> Drive<B> {
 
     /// Writes pages to the buffer; programs as many as its rules say.
     fn write_behind(&mut self, offset: u64, end: u64, bytes: &[u8]) -> Result<(), DriveError> {
+        if self.buffer.as_ref().is_some_and(Buffer::passes_on) {
+            return self.pass_on(offset, end, bytes);
+        }
         let page_bytes = self.page.bytes();
         for (lpn, part) in self.page.parts(offset, end) {
             if self.buffer.as_ref().is_some_and(|buffer| !buffer.has_room_for(lpn as u32)) {
@@ -322,6 +325,27 @@ impl<B: Backend> Drive<B> {
         self.drain(false)
     }
 
+    /// Programs pages as a buffer would that holds none and keeps none, which need not have them then.
+    fn pass_on(&mut self, offset: u64, end: u64, bytes: &[u8]) -> Result<(), DriveError> {
+        let ftl = self.ftl.as_mut().ok_or(DriveError::Off)?;
+        for (lpn, part) in self.page.parts(offset, end) {
+            let piece = &bytes[(part.start - offset) as usize..(part.end - offset) as usize];
+            let at = (part.start - lpn * self.page.bytes()) as usize;
+            let whole = (piece.len() == self.page_out.len()).then_some(piece);
+            let over = |page: &mut [u8]| page[at..at + piece.len()].copy_from_slice(piece);
+            let target = (Lpn(lpn as u32), WriteContext::default());
+            program_page(ftl.as_mut(), &mut self.medium, target, whole, (&mut self.page_out, over))?;
+            if self.medium.fault.is_some() {
+                return Ok(());
+            }
+            // This page may be the one that is not there.
+            if ftl.is_worn_out() {
+                return Err(worn_out(&self.medium.backend));
+            }
+        }
+        Ok(())
+    }
+
     /// Programs pages of the buffer, those that are due or all.
     fn drain(&mut self, all: bool) -> Result<(), DriveError> {
         let Some(buffer) = &mut self.buffer else { return Ok(()) };
@@ -331,20 +355,9 @@ impl<B: Backend> Drive<B> {
                 return Err(worn_out(&self.medium.backend));
             }
             let held = buffer.held(lpn).expect("a page that is due is here");
-            let mut lost = false;
-            let page = if held.whole {
-                &held.page[..]
-            } else {
-                match read_page(ftl.as_mut(), &mut self.medium, Lpn(lpn), Cause::ReadModifyWrite, &mut self.page_out) {
-                    Err(DriveError::Unreadable(_)) => lost = true,
-                    other => other?,
-                }
-                held.overlay(&mut self.page_out);
-                &self.page_out[..]
-            };
-            let pages = Pages { head: None, whole: page, tail: None, lost };
-            let mut flash = Flash { medium: &mut self.medium, payload: Payload::Write(&pages) };
-            ftl.write(Lpn(lpn), 1, held.context, &mut flash);
+            let whole = held.whole.then_some(&held.page[..]);
+            let over = |page: &mut [u8]| held.overlay(page);
+            program_page(ftl.as_mut(), &mut self.medium, (Lpn(lpn), held.context), whole, (&mut self.page_out, over))?;
             if self.medium.fault.is_some() {
                 return Ok(());
             }
@@ -373,6 +386,31 @@ fn read_page<B: Backend>(
         medium.unmapped_reads += u64::from(cause == Cause::Host);
     }
     if lost { Err(DriveError::Unreadable(lpn)) } else { Ok(()) }
+}
+
+/// Programs a page that is `whole`, or else what is put `over` that on the flash.
+fn program_page<B: Backend>(
+    ftl: &mut dyn Translation,
+    medium: &mut Medium<B>,
+    (lpn, context): (Lpn, WriteContext),
+    whole: Option<&[u8]>,
+    (page_out, over): (&mut [u8], impl FnOnce(&mut [u8])),
+) -> Result<(), DriveError> {
+    let mut lost = false;
+    let page = match whole {
+        Some(page) => page,
+        None => {
+            match read_page(ftl, medium, lpn, Cause::ReadModifyWrite, page_out) {
+                Err(DriveError::Unreadable(_)) => lost = true,
+                other => other?,
+            }
+            over(page_out);
+            page_out
+        }
+    };
+    let pages = Pages { head: None, whole: page, tail: None, lost };
+    ftl.write(lpn, 1, context, &mut Flash { medium, payload: Payload::Write(&pages) });
+    Ok(())
 }
 
 fn worn_out<B: Backend>(backend: &B) -> DriveError {
