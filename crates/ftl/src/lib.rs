@@ -80,7 +80,7 @@ pub trait Ftl {
     fn lookup(&self, lpn: Lpn) -> Option<Ppn>;
 
     /// Hints that `lpn` will be addressed soon; never changes a result.
-    fn prefetch(&self, lpn: Lpn);
+    fn prefetch(&mut self, lpn: Lpn);
 
     /// Blocks that are erased and that nothing is written to yet.
     fn free_blocks(&self) -> u32;

@@ -213,7 +213,7 @@ impl<L: Log> Ftl for LogFtl<L> {
     }
 
     #[inline(always)]
-    fn prefetch(&self, lpn: Lpn) {
+    fn prefetch(&mut self, lpn: Lpn) {
         self.device.prefetch(lpn.0);
     }
 

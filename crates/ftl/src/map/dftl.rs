@@ -15,13 +15,13 @@
 //! Source: Gupta, Kim, Urgaonkar, "DFTL: a flash translation layer employing demand-based selective caching of
 //! page-level address mappings", ASPLOS 2009. Without batch update it is what the authors' simulator does at eviction.
 
+use std::io;
+
 use ssdlab_core::mem::prefetch;
+use ssdlab_core::parameter::percent;
+use ssdlab_core::{Archive, Archived, Entry, HugeVec, Lpn, Parameter, Settings, Unit};
 
 use super::{CachedEntries, Lookup, MapInfo, MapModel, MapRules};
-use serde::{Deserialize, Serialize};
-use ssdlab_core::list::Queue;
-use ssdlab_core::parameter::percent;
-use ssdlab_core::{Archive, Archived, Lpn, Parameter, Settings, Unit};
 
 const NONE: u32 = u32::MAX;
 /// Bytes of a cached entry: logical and physical page number.
@@ -41,7 +41,7 @@ const CMT: Parameter = Parameter {
     // 64 KB of 8 bytes each, as in the authors' simulator.
     default: 8192,
     min: 1,
-    max: u32::MAX as u64,
+    max: 1 << 30,
     example: Some(65_536),
     help: "Entries of the cached mapping table, 8 bytes of RAM each.",
 };
@@ -94,24 +94,122 @@ pub struct Dftl {
     pages: u32,
     page_bytes: u32,
     /// Slot of each logical page's entry.
-    slot_of: Vec<u32>,
-    slots: Vec<Slot>,
-    free: Vec<u32>,
-    probation: Queue,
-    protection: Queue,
+    slot_of: HugeVec<Entry>,
+    slots: HugeVec<Slot>,
+    /// Slots that hold an entry: the first so many, for an entry gives way to another one only.
+    taken: u32,
+    probation: Segment,
+    protection: Segment,
     protected: u32,
     /// For each translation page the first of its dirty slots.
     dirty: Vec<u32>,
+    /// Logical pages that are looked up soon, in a ring, and where in it the next one goes.
+    ahead: [u32; AHEAD],
+    turn: usize,
 }
 
-#[derive(Clone, Copy, Serialize, Deserialize)]
+/// Steps between the hint that a page is looked up soon and the look at its slot, which is in the processor's cache then.
+const AHEAD: usize = 8;
+
+/// Places ahead in a segment whose slots are brought into the processor's cache; half as far ahead they are there.
+const FAR: u32 = 32;
+
+/// All that is known of an entry, in one place: a large table is bound by memory.
+#[derive(Clone, Copy)]
 struct Slot {
     lpn: u32,
-    dirty: bool,
-    protected: bool,
+    /// Place in its segment.
+    place: u32,
     /// Neighbours among the dirty slots of its translation page.
     next: u32,
     previous: u32,
+    dirty: bool,
+    protected: bool,
+}
+
+impl Slot {
+    const EMPTY: Self = Self { lpn: NONE, place: 0, next: NONE, previous: NONE, dirty: false, protected: false };
+}
+
+/// Slots by age. One that is used again gets a new place at the end and leaves a stale one behind: so a use touches no
+/// neighbours, which lie anywhere in memory, and who leaves next is known long before.
+#[derive(Clone)]
+struct Segment {
+    protected: bool,
+    /// A ring; its size is a power of two.
+    places: HugeVec<u32>,
+    /// The first place that may not be stale, and the one behind the last; they grow for ever, and wrap around.
+    begin: u32,
+    end: u32,
+}
+
+impl Segment {
+    /// For so many slots; there is room for as many stale places, and a few more.
+    fn new(slots: u32, protected: bool) -> Self {
+        let places = (slots as usize * 2).next_power_of_two().max(16);
+        // They wrap around soon, so that whatever is tested has seen it.
+        let first = u32::MAX - 100;
+        Self { protected, places: HugeVec::zeros(places), begin: first, end: first }
+    }
+
+    fn slot_at(&self, place: u32) -> u32 {
+        self.places[place as usize & (self.places.len() - 1)]
+    }
+
+    fn is_stale(&self, place: u32, slots: &[Slot]) -> bool {
+        let slot = &slots[self.slot_at(place) as usize];
+        slot.place != place || slot.protected != self.protected
+    }
+
+    /// Puts a slot behind all others; where it was before is stale.
+    #[inline]
+    fn push(&mut self, slots: &mut [Slot], slot: u32) {
+        if self.end.wrapping_sub(self.begin) as usize == self.places.len() {
+            self.close_up(slots);
+        }
+        let place = self.end;
+        let at = place as usize & (self.places.len() - 1);
+        self.places[at] = slot;
+        (slots[slot as usize].place, slots[slot as usize].protected) = (place, self.protected);
+        self.end = place.wrapping_add(1);
+    }
+
+    /// Leaves stale places out.
+    #[cold]
+    fn close_up(&mut self, slots: &mut [Slot]) {
+        let places = self.end.wrapping_sub(self.begin);
+        self.end = self.begin;
+        for step in 0..places {
+            let place = self.begin.wrapping_add(step);
+            prefetch(slots, self.slot_at(place.wrapping_add(FAR)) as usize);
+            if !self.is_stale(place, slots) {
+                let slot = self.slot_at(place);
+                self.push(slots, slot);
+            }
+        }
+    }
+
+    /// The slot that has been here longest.
+    #[inline]
+    fn oldest(&mut self, slots: &[Slot], slot_of: &[Entry]) -> Option<u32> {
+        while self.begin != self.end {
+            let place = self.begin;
+            // Whoever leaves after it is wanted soon, and so is where its page is found.
+            prefetch(slots, self.slot_at(place.wrapping_add(FAR)) as usize);
+            prefetch(slot_of, slots[self.slot_at(place.wrapping_add(FAR / 2)) as usize].lpn as usize);
+            if !self.is_stale(place, slots) {
+                return Some(self.slot_at(place));
+            }
+            self.begin = place.wrapping_add(1);
+        }
+        None
+    }
+
+    /// Slots, the oldest first.
+    fn iter<'a>(&'a self, slots: &'a [Slot]) -> impl Iterator<Item = u32> + 'a {
+        let places = (0..self.end.wrapping_sub(self.begin)).map(|step| self.begin.wrapping_add(step));
+        places.filter(|&place| !self.is_stale(place, slots)).map(|place| self.slot_at(place))
+    }
 }
 
 impl Dftl {
@@ -127,7 +225,6 @@ impl Dftl {
         }
         let entries = room.min(logical_pages);
         let pages = pages(settings, logical_pages, page_bytes);
-        let empty = Slot { lpn: NONE, dirty: false, protected: false, next: NONE, previous: NONE };
         Ok(Self {
             entries: room,
             most_protected: protected(settings),
@@ -135,13 +232,15 @@ impl Dftl {
             page_shift: (page_bytes / entry_bytes).ilog2(),
             pages,
             page_bytes,
-            slot_of: vec![NONE; logical_pages as usize],
-            slots: vec![empty; entries as usize],
-            free: (0..entries).rev().collect(),
-            probation: Queue::new(entries),
-            protection: Queue::new(entries),
+            slot_of: HugeVec::zeros(logical_pages as usize),
+            slots: HugeVec::filled(Slot::EMPTY, entries as usize),
+            taken: 0,
+            probation: Segment::new(entries, false),
+            protection: Segment::new(entries, true),
             protected: 0,
             dirty: vec![NONE; pages as usize],
+            ahead: [NONE; AHEAD],
+            turn: 0,
         })
     }
 
@@ -150,24 +249,16 @@ impl Dftl {
     }
 
     fn use_again(&mut self, slot: u32) {
-        if self.slots[slot as usize].protected {
-            self.protection.renew(slot);
-            return;
-        }
+        let Self { slots, slot_of, probation, protection, .. } = self;
         if self.most_protected == 0 {
-            self.probation.renew(slot);
-            return;
+            return probation.push(slots, slot);
         }
-        self.probation.remove(slot);
-        self.protection.push(slot);
-        self.slots[slot as usize].protected = true;
-        self.protected += 1;
+        self.protected += u32::from(!slots[slot as usize].protected);
+        protection.push(slots, slot);
         if self.protected > self.most_protected
-            && let Some(oldest) = self.protection.oldest()
+            && let Some(oldest) = protection.oldest(slots, slot_of)
         {
-            self.protection.remove(oldest);
-            self.probation.push(oldest);
-            self.slots[oldest as usize].protected = false;
+            probation.push(slots, oldest);
             self.protected -= 1;
         }
     }
@@ -201,24 +292,44 @@ impl Dftl {
         self.slots[slot as usize].dirty = false;
     }
 
-    #[cold]
     fn miss(&mut self, lpn: u32) -> Lookup {
         let mut write_back = None;
-        let slot = self.free.pop().unwrap_or_else(|| {
-            let victim = self.probation.oldest().expect("some entry is on probation");
-            self.probation.remove(victim);
+        let slot = if self.taken < self.slots.len() as u32 {
+            self.taken += 1;
+            self.taken - 1
+        } else {
+            let victim = self.probation.oldest(&self.slots, &self.slot_of).expect("some entry is on probation");
             let Slot { lpn, dirty, .. } = self.slots[victim as usize];
             if dirty {
                 write_back = Some(self.page_of(lpn));
                 self.make_clean(victim);
             }
-            self.slot_of[lpn as usize] = NONE;
+            self.slot_of[lpn as usize] = Entry::NONE;
             victim
-        });
-        self.slots[slot as usize] = Slot { lpn, dirty: false, protected: false, next: NONE, previous: NONE };
-        self.slot_of[lpn as usize] = slot;
-        self.probation.push(slot);
+        };
+        self.slots[slot as usize].lpn = lpn;
+        self.slot_of[lpn as usize] = Entry::of(slot);
+        self.probation.push(&mut self.slots, slot);
         Lookup { hit: false, write_back, load: Some(self.page_of(lpn)) }
+    }
+
+    /// Puts the entries of both segments into an empty table; nothing if they do not fit.
+    fn refill(&mut self, segments: [Vec<(u32, bool)>; 2]) -> Option<()> {
+        for (segment, entries) in segments.into_iter().enumerate() {
+            for (lpn, dirty) in entries {
+                let slot = self.taken;
+                let at = self.slot_of.get_mut(lpn as usize).filter(|at| **at == Entry::NONE)?;
+                self.slots.get_mut(slot as usize)?.lpn = lpn;
+                *at = Entry::of(slot);
+                self.taken += 1;
+                [&mut self.probation, &mut self.protection][segment].push(&mut self.slots, slot);
+                self.protected += segment as u32;
+                if dirty {
+                    self.make_dirty(slot);
+                }
+            }
+        }
+        Some(())
     }
 }
 
@@ -231,7 +342,7 @@ impl MapModel for Dftl {
 
     #[inline]
     fn look_up(&mut self, lpn: u32) -> Lookup {
-        let slot = self.slot_of[lpn as usize];
+        let slot = self.slot_of[lpn as usize].page();
         if slot == NONE {
             return self.miss(lpn);
         }
@@ -241,16 +352,21 @@ impl MapModel for Dftl {
 
     #[inline]
     fn changed(&mut self, lpn: u32) {
-        self.make_dirty(self.slot_of[lpn as usize]);
+        self.make_dirty(self.slot_of[lpn as usize].page());
     }
 
     #[inline(always)]
-    fn prefetch(&self, lpn: u32) {
+    fn prefetch(&mut self, lpn: u32) {
         prefetch(&self.slot_of, lpn as usize);
+        let before = std::mem::replace(&mut self.ahead[self.turn], lpn);
+        self.turn = (self.turn + 1) % AHEAD;
+        if let Some(slot) = self.slot_of.get(before as usize) {
+            prefetch(&self.slots, slot.page() as usize);
+        }
     }
 
     fn moved(&mut self, lpn: u32) -> Option<u32> {
-        let slot = self.slot_of[lpn as usize];
+        let slot = self.slot_of[lpn as usize].page();
         if slot == NONE {
             return Some(self.page_of(lpn));
         }
@@ -282,28 +398,28 @@ impl MapModel for Dftl {
     }
 
     fn memory_bytes(&self) -> u64 {
-        let per_slot = size_of::<Slot>() + 2 * Queue::BYTES_PER_ITEM + size_of::<u32>();
-        ((self.slot_of.len() + self.dirty.len()) * size_of::<u32>() + self.slots.len() * per_slot) as u64
+        let places = size_of_val(&*self.probation.places) + size_of_val(&*self.protection.places);
+        (size_of_val(&*self.slot_of) + size_of_val(&*self.slots) + places + size_of_val(&*self.dirty)) as u64
     }
 
     fn check(&self) -> Result<(), String> {
-        let queued = self.probation.iter().count() + self.protection.iter().count() + self.free.len();
-        if queued != self.slots.len() {
-            return Err(format!("{queued} of {} entries are on a list", self.slots.len()));
+        let queued = self.probation.iter(&self.slots).count() + self.protection.iter(&self.slots).count();
+        if queued != self.taken as usize {
+            return Err(format!("{queued} of {} entries are on a list", self.taken));
         }
         let mut dirty = 0;
         for (page, &first) in self.dirty.iter().enumerate() {
             let mut slot = first;
             while slot != NONE {
                 let Slot { lpn, dirty: is_dirty, next, .. } = self.slots[slot as usize];
-                if !is_dirty || self.page_of(lpn) as usize != page || self.slot_of[lpn as usize] != slot {
+                if !is_dirty || self.page_of(lpn) as usize != page || self.slot_of[lpn as usize].page() != slot {
                     return Err(format!("entry of page {lpn} is listed as dirty in translation page {page}"));
                 }
                 slot = next;
                 dirty += 1;
             }
         }
-        let cached = self.probation.iter().chain(self.protection.iter());
+        let cached = self.probation.iter(&self.slots).chain(self.protection.iter(&self.slots));
         let counted = cached.filter(|&slot| self.slots[slot as usize].dirty).count();
         if dirty != counted {
             return Err(format!("{counted} entries are dirty, {dirty} are listed"));
@@ -320,31 +436,19 @@ impl MapModel for Dftl {
             let Slot { lpn, dirty, protected, .. } = self.slots[slot as usize];
             CachedEntries { first: Lpn(lpn), count: 1, dirty, protected }
         };
-        self.probation.iter().chain(self.protection.iter()).map(entry).collect()
+        self.probation.iter(&self.slots).chain(self.protection.iter(&self.slots)).map(entry).collect()
     }
 
     fn archive(&mut self, archive: &mut Archive<'_>) -> Archived {
-        let Self {
-            slot_of,
-            slots,
-            free,
-            probation,
-            protection,
-            protected,
-            dirty,
-            entries: _,
-            most_protected: _,
-            batch: _,
-            page_shift: _,
-            pages: _,
-            page_bytes: _,
-        } = self;
-        archive.array(slot_of)?;
-        archive.value(slots)?;
-        archive.value(free)?;
-        archive.value(probation)?;
-        archive.value(protection)?;
-        archive.value(protected)?;
-        archive.array(dirty)
+        let entry = |slot: u32| (self.slots[slot as usize].lpn, self.slots[slot as usize].dirty);
+        let mut segments =
+            [&self.probation, &self.protection].map(|segment| segment.iter(&self.slots).map(entry).collect::<Vec<_>>());
+        archive.value(&mut segments)?;
+        match archive {
+            Archive::Save(_) => Ok(()),
+            Archive::Load(_) => self.refill(segments).ok_or_else(|| {
+                io::Error::new(io::ErrorKind::InvalidData, "the map cache holds an entry twice, or too many")
+            }),
+        }
     }
 }

@@ -62,7 +62,7 @@ pub trait MapModel: Send {
 
     /// Hints that `lpn` will be looked up soon; never changes a result.
     #[inline(always)]
-    fn prefetch(&self, _lpn: u32) {}
+    fn prefetch(&mut self, _lpn: u32) {}
 
     /// A valid page has been moved by garbage collection: the map page to be rewritten now, if its entry is not cached.
     fn moved(&mut self, lpn: u32) -> Option<u32>;

@@ -431,7 +431,7 @@ impl<M: MapModel> Ftl for PageFtl<M> {
     }
 
     #[inline(always)]
-    fn prefetch(&self, lpn: Lpn) {
+    fn prefetch(&mut self, lpn: Lpn) {
         prefetch(&self.l2p, lpn.index());
         self.map.prefetch(lpn.0);
     }

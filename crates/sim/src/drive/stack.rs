@@ -63,7 +63,7 @@ impl<P: Parts> Stack<P> {
 
     /// Hints that the request will come soon.
     #[inline(always)]
-    pub fn prefetch(&self, request: &Request) {
+    pub fn prefetch(&mut self, request: &Request) {
         self.ftl.prefetch(Lpn(self.page.page_of(request.offset) as u32));
     }
 

@@ -25,7 +25,7 @@ use super::shape::difference;
 /// What a file begins with.
 const MAGIC: &[u8; 14] = b"ssdlab drive\x1a\n";
 /// Raised with every change of what is archived.
-const FORMAT: u32 = 4;
+const FORMAT: u32 = 5;
 
 /// What is known of a drive before its state is read.
 #[derive(Serialize, Deserialize, Default, PartialEq, Debug)]
