@@ -112,6 +112,11 @@ impl<'a> Checker<'a> {
         self.entries.get(key).is_none_or(|entry| entry.origin.starts_with("default"))
     }
 
+    /// Whether a person set it, not a preset.
+    pub fn is_chosen(&self, key: &str) -> bool {
+        !self.is_default(key) && !self.entries.get(key).is_some_and(|entry| entry.origin.starts_with("preset "))
+    }
+
     /// Type and range of an option.
     pub fn kind(&self, key: &str) -> Option<Kind> {
         self.options.iter().find(|option| option.key == key).map(|option| option.kind)

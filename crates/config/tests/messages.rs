@@ -172,7 +172,7 @@ fn files() {
         ),
         (
             "device.op = \"0.05%\"",
-            r#"my.toml:1: device.op: 0.05% leaves 3 of 4099 blocks beyond the data and the FTL needs 4 of them here; raise device.op to 0.1%, or set device.reserve to "extra""#,
+            r#"my.toml:1: device.op: 0.05% leaves 3 of 4099 blocks beyond the data and the FTL needs 4 of them here; raise device.op to 0.1%, or raise device.capacity to 8GiB, or set device.reserve to "extra""#,
         ),
         (
             "device.spare = \"0%\"",
@@ -208,11 +208,11 @@ fn files() {
         ),
         (
             "device.capacity = \"64MiB\"\nftl.fast.log = 40",
-            "my.toml:2: ftl.fast.log: 40 log blocks, but beside 64 data blocks and 1 that merges need, the 69 blocks of the device leave 4; lower it or raise device.op to 64.07%",
+            "my.toml:2: ftl.fast.log: 40 log blocks, but beside 64 data blocks and 1 that merges need, the 69 blocks of the device leave 4; lower it to 4 or raise device.op to 64.07%",
         ),
         (
             "ftl.bast.log = \"120%\"",
-            "my.toml:1: ftl.bast.log: 120% of 4096 data blocks is 4916 log blocks, but beside 4096 data blocks and 1 that merges need, the 4383 blocks of the device leave 286; lower it or raise device.op to 120.05%",
+            "my.toml:1: ftl.bast.log: 120% of 4096 data blocks is 4916 log blocks, but beside 4096 data blocks and 1 that merges need, the 4383 blocks of the device leave 286; lower it to 286 or raise device.op to 120.05%",
         ),
         (
             "time = \"event\"\nblock.scheduler = \"cfq\"\nblock.wbt_lat = \"2ms\"",
@@ -230,7 +230,7 @@ fn files() {
             "time = \"event\"\nblock.scheduler = \"none\"\nblock.hardware_queues = 2\ndrive.protocol = \"nvme\"",
             "my.toml:3: block.hardware_queues: 2, but drive.protocol nvme has 8 queues and each belongs to one; set it to 8 or drive.protocol.nvme.queues to 2",
         ),
-        ("ftl.fast.log = 1", "my.toml:1: ftl.fast.log: 1 log blocks, and at least 2 are needed; raise it"),
+        ("ftl.fast.log = 1", "my.toml:1: ftl.fast.log: 1 log blocks, and at least 2 are needed; raise it to 2"),
         (
             "ftl.sbfast.sub_block = 48",
             "my.toml:1: ftl.sbfast.sub_block: 48 pages do not divide a block of 256; the nearest that do are 32 and 64",
@@ -246,20 +246,20 @@ fn files() {
         ),
         (
             "ftl = \"bast\"\ndevice.op = \"0.02%\"",
-            r#"my.toml:2: device.op: 0.02% leaves 1 of 4097 blocks beyond the data and the FTL needs 2 of them here; raise device.op to 0.05%, or set device.reserve to "extra""#,
+            r#"my.toml:2: device.op: 0.02% leaves 1 of 4097 blocks beyond the data and the FTL needs 2 of them here; raise device.op to 0.05%, or raise device.capacity to 8GiB, or set device.reserve to "extra""#,
         ),
         // Planes.
         (
             "nand.channels = 16\nnand.dies = 8",
-            "my.toml:1: nand.channels: 16 x 1 x 8 x 1 = 128 planes need 32 blocks each for data, 7 for the FTL and 1 to collect, 5120 in all; the device has 4383; lower it or raise device.capacity to 16GiB",
+            r#"my.toml:1: nand.channels: 16 x 1 x 8 x 1 = 128 planes need 32 blocks each for data, 7 for the FTL and 1 to collect, 5120 in all; the device has 4383; lower it to 4, or raise device.op to 25%, or raise device.capacity to 16GiB, or set device.reserve to "extra""#,
         ),
         (
             "nand.planes = 16\nnand.ways = 64\nftl.bast.log = 4\ndevice.capacity = \"64MiB\"",
-            "my.toml:2: nand.ways: 1 x 64 x 1 x 16 = 1024 planes need a block each; the device has 69; lower it or raise device.capacity to 1GiB",
+            "my.toml:2: nand.ways: 1 x 64 x 1 x 16 = 1024 planes need a block each; the device has 69; lower it to 4, or raise device.capacity to 1GiB",
         ),
         (
             "device.capacity = \"256MiB\"\nftl.page.trigger.batch.high = 200\nnand.planes = 4",
-            "my.toml:3: nand.planes: 1 x 1 x 1 x 4 = 4 planes need 64 blocks each for data, 203 for the FTL and 1 to collect, 1072 in all; the device has 274; lower it or raise device.capacity to 16GiB",
+            r#"my.toml:3: nand.planes: 1 x 1 x 1 x 4 = 4 planes need 64 blocks each for data, 203 for the FTL and 1 to collect, 1072 in all; the device has 274; raise device.op to 318.75%, or raise device.capacity to 16GiB, or set device.reserve to "extra""#,
         ),
         // The drive that works on many requests at once.
         (
@@ -399,7 +399,7 @@ fn the_default_drive() {
         ),
         (
             "device.capacity = \"8MiB\"",
-            "my.toml:1: device.capacity: 4 x 4 x 1 x 1 = 16 planes need 1 blocks each for data, 0 for the FTL and 1 to collect, 32 in all; the device has 5; raise it to 32MiB or lower nand.ways",
+            "my.toml:1: device.capacity: 4 x 4 x 1 x 1 = 16 planes need 1 blocks each for data, 0 for the FTL and 1 to collect, 32 in all; the device has 5; raise it to 32MiB, or raise device.op to 700%, or lower nand.ways to 1",
         ),
     ] {
         let files = [Layer { origin: "my.toml".into(), text: text.into() }];
@@ -450,46 +450,76 @@ fn everything_is_told_at_once() {
     assert_eq!(check(text, &[]).unwrap_err().0.len(), 3);
 }
 
-/// The remedy proposed for too little over-provisioning is enough.
-#[test]
-fn the_remedy_works() {
-    for key in ["device.op", "device.spare"] {
-        let text = "[device]\ncapacity = \"1GiB\"\n[nand]\npages_per_block = 9216\n";
-        let told = message(text, &[&format!("{key}=1%")]);
-        let (_, remedy) = told.split_once(&format!("raise {key} to ")).unwrap();
-        let share = remedy.split(',').next().unwrap();
-        assert_eq!(message(text, &[&format!("{key}={share}")]), "accepted", "{told}");
+/// Settings that a message proposes, each remedy by itself; `it` is the setting that the message is about.
+fn remedies(told: &str) -> Vec<Vec<String>> {
+    let (place, proposed) = told.rsplit_once("; ").unwrap();
+    let key = place.split(": ").nth(1).unwrap();
+    let mut found = Vec::new();
+    for remedy in proposed.split(" or ").map(|remedy| remedy.trim_end_matches(',')) {
+        let (remedy, _) = remedy.split_once(" instead of").unwrap_or((remedy, ""));
+        let settings = remedy.split(" and ").map(|one| {
+            let (change, value) = one.split_once(" to ").unwrap_or_else(|| panic!("{told}: no value in {one}"));
+            let name = change.split(' ').next_back().unwrap();
+            format!("{}={}", if name == "it" { key } else { name }, value.trim_matches('"'))
+        });
+        found.push(settings.collect());
     }
+    found
 }
 
-/// The capacity proposed for more planes than there are blocks for is enough, for every preset; that over-provisioning
-/// too.
-#[test]
-fn the_capacity_proposed_suffices() {
-    let mut met = 0;
-    for preset in presets() {
-        for capacity in ["64MiB", "256MiB", "1GiB"] {
-            let check = |sets: &[String]| {
-                let sets: Vec<Layer> = sets.iter().map(set).collect();
-                let resolved = Config::resolve(Some(preset.name), &[], &sets).unwrap();
-                resolved.settings(None).map(drop).map_err(|error| error.to_string())
-            };
-            let mut sets = vec![format!("device.capacity={capacity}")];
-            let Err(told) = check(&sets) else { continue };
-            let Some((_, remedy)) = told.split_once("raise device.capacity to ") else { continue };
-            met += 1;
-            let raised = remedy.lines().next().unwrap();
-            match raised.split_once(" and ") {
-                Some((bytes, more)) => {
-                    sets.push(format!("device.capacity={bytes}"));
-                    sets.push(more.replacen(" to ", "=", 1));
-                }
-                None => sets.push(format!("device.capacity={raised}")),
-            }
-            assert_eq!(check(&sets), Ok(()), "{}: {told}", preset.name);
+/// Types every remedy that is printed for these settings, and again those for what is left to be said, and counts them.
+fn type_remedies(preset: &str, sets: &[String], more: usize) -> usize {
+    let layers: Vec<Layer> = sets.iter().map(set).collect();
+    let resolved = Config::resolve(Some(preset), &[], &layers).unwrap();
+    let Err(error) = resolved.settings(None) else { return 0 };
+    assert!(more > 0, "{preset} {sets:?}: {error}");
+    let mut typed = 0;
+    let about_blocks =
+        |told: &&str| ["planes need", "beyond the data", "data blocks"].iter().any(|part| told.contains(part));
+    for told in error.to_string().lines().filter(about_blocks) {
+        for remedy in remedies(told) {
+            typed += 1 + type_remedies(preset, &[sets, &remedy].concat(), more - 1);
         }
     }
-    assert!(met > 0);
+    typed
+}
+
+/// Where a drive has too few blocks, for every preset, whatever the capacity, the space beyond it and the planes, every
+/// remedy that is printed is enough when it is typed. Then log blocks may be too few, which has a remedy as well.
+#[test]
+fn every_remedy_for_too_few_blocks_works() {
+    let mut typed = 0;
+    for preset in presets() {
+        for capacity in ["8MiB", "100MiB", "300MiB", "1500MiB", "60GiB"] {
+            for space in ["op=7%", "op=0%", "op=0.5%", "op=3%", "spare=0%", "spare=1%"] {
+                for more in
+                    ["seed=1", "nand.planes=16", "nand.ways=7", "device.reserve=extra", "ftl=fast", "ftl.fast.log=9"]
+                {
+                    let sets = [format!("device.capacity={capacity}"), format!("device.{space}"), more.to_string()];
+                    typed += type_remedies(preset.name, &sets, 3);
+                }
+            }
+        }
+    }
+    assert!(typed > 500, "{typed}");
+}
+
+/// A trace that sizes the drive does not stop a remedy either.
+#[test]
+fn a_drive_sized_by_a_trace_has_remedies_too() {
+    for given in [vec!["device.op=0"], vec!["device.op=0", "device.fill=80%", "host.fit=compact"]] {
+        let sets: Vec<Layer> = given.iter().map(set).collect();
+        let resolve = |sets: &[Layer]| {
+            let config = Config::resolve(None, &[], sets).unwrap();
+            config.settings(Some(100 << 20)).map(drop).map_err(|error| error.to_string())
+        };
+        let told = resolve(&sets).unwrap_err();
+        for remedy in remedies(&told) {
+            let instead = sets.iter().filter(|one| !told.contains("instead") || !one.text.contains("fill")).cloned();
+            let again: Vec<Layer> = instead.chain(remedy.iter().map(set)).collect();
+            assert_eq!(resolve(&again), Ok(()), "{told}: {remedy:?}");
+        }
+    }
 }
 
 /// Where collection is to work ahead of need, what is proposed is enough.

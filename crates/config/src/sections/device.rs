@@ -1,14 +1,15 @@
 //! The drive as the host and its data sheet see it: from capacity to whole blocks.
 
+use super::blocks::Shape;
 use super::ftl::plan::Plan;
 use super::host::Fitting;
-use super::provision::{self, Provision};
+use super::provision;
 use crate::checker::{Checker, Read};
 use crate::figures::DeviceFigures;
 use crate::kind::{Choices, Kind};
 use crate::table::{Fallback, KIB, OptionSpec, Section, TIB};
 use ssdlab_core::units::write_bytes;
-use ssdlab_nand::{Geometry, Parallelism};
+use ssdlab_nand::Geometry;
 
 pub(crate) const SECTION: Section = Section {
     name: "device",
@@ -17,7 +18,7 @@ pub(crate) const SECTION: Section = Section {
 };
 
 /// The largest capacity.
-const MOST_BYTES: u64 = 16 * TIB;
+pub(super) const MOST_BYTES: u64 = 16 * TIB;
 
 const CAPACITY: &[OptionSpec] = &[
     OptionSpec {
@@ -54,83 +55,6 @@ const RESERVE: &[OptionSpec] = &[OptionSpec {
     example: "extra",
 }];
 
-/// What blocks are made of, whatever the capacity.
-struct Shape<'a> {
-    plan: &'a Plan,
-    provision: Provision,
-    page_bytes: u32,
-    pages_per_block: u32,
-    planes: u32,
-    /// Whether the blocks that the FTL keeps are added to what over-provisioning gives.
-    extra: bool,
-}
-
-/// Blocks for some capacity.
-struct Blocks {
-    /// What over-provisioning gives.
-    asked: u64,
-    /// The same, equally many for each plane.
-    provided: u64,
-    /// Added to them.
-    added: u64,
-    /// Hold the data.
-    full: u64,
-    /// The FTL keeps them open, erased, or full of its map, of those that are provided.
-    kept: u64,
-    /// Planes that collect for themselves.
-    parts: u64,
-    /// All planes.
-    planes: u64,
-}
-
-impl Shape<'_> {
-    /// Blocks for this many logical pages.
-    fn blocks(&self, logical_pages: u64) -> Blocks {
-        let reserve =
-            u64::from(self.plan.reserve_blocks(logical_pages, self.page_bytes, self.pages_per_block, self.planes));
-        let (pages_per_block, planes) = (u64::from(self.pages_per_block), u64::from(self.planes));
-        let asked = self.provision.blocks(logical_pages, pages_per_block);
-        let (added, kept) = if self.extra { (reserve, 0) } else { (0, reserve) };
-        // Where each plane collects for itself, each must hold its part of the data.
-        let parts = if self.plan.reserves_by_plane() { planes } else { 1 };
-        Blocks {
-            asked,
-            provided: (asked + added).next_multiple_of(planes) - added,
-            added,
-            full: parts * logical_pages.div_ceil(parts).div_ceil(pages_per_block),
-            kept,
-            parts,
-            planes,
-        }
-    }
-
-    /// The smallest capacity, a power of two above this one, that has enough blocks; none if none has.
-    fn capacity_beyond(&self, logical_pages: u64) -> Option<u64> {
-        let page_bytes = u64::from(self.page_bytes);
-        let first = (logical_pages * page_bytes + 1).next_power_of_two();
-        std::iter::successors(Some(first), |bytes| bytes.checked_mul(2))
-            .take_while(|bytes| *bytes <= MOST_BYTES && bytes / page_bytes <= u64::from(u32::MAX))
-            .find(|bytes| self.blocks(bytes / page_bytes).suffice())
-    }
-}
-
-impl Blocks {
-    /// Blocks beyond the data that collection needs: a victim yields space only if some block beyond the data is
-    /// neither open nor kept erased.
-    fn needed(&self) -> u64 {
-        self.kept + self.parts
-    }
-
-    /// Blocks beyond the data.
-    fn left(&self) -> u64 {
-        self.provided.saturating_sub(self.full)
-    }
-
-    fn suffice(&self) -> bool {
-        self.left() >= self.needed() && self.asked >= self.planes
-    }
-}
-
 impl Checker<'_> {
     /// Geometry and figures, unless a violation leaves them without meaning.
     pub(crate) fn device(&mut self, plan: &Plan, extent_bytes: Option<u64>) -> Read<Option<(Geometry, DeviceFigures)>> {
@@ -164,7 +88,7 @@ impl Checker<'_> {
             }
         }
         if !found.suffice() {
-            self.report_blocks(key, &shape, &found, &parallelism, logical_pages)?;
+            self.report_blocks(key, &shape, &parallelism, logical_pages)?;
             return Ok(None);
         }
         let blocks = found.provided + found.added;
@@ -242,39 +166,5 @@ impl Checker<'_> {
         }
         let covered_bytes = extent_bytes.filter(|&bytes| bytes > 0).unwrap_or(ASSUMED_BYTES);
         Ok(Some((covered_bytes.div_ceil(page_bytes) as f64 / self.share(FILL)?).ceil() as u64))
-    }
-
-    /// Reports that blocks are too few for collection to make progress.
-    fn report_blocks(
-        &mut self,
-        key: &str,
-        shape: &Shape<'_>,
-        found: &Blocks,
-        parallelism: &Parallelism,
-        logical_pages: u64,
-    ) -> Read<()> {
-        let Blocks { asked, provided, full, kept, parts, planes, .. } = *found;
-        let (left, needed) = (found.left(), found.needed());
-        if planes > 1 && (parts > 1 || asked < planes) {
-            let need = if parts > 1 {
-                let (data, kept, all) = (full / planes, kept.div_ceil(planes), full + needed);
-                format!("{data} blocks each for data, {kept} for the FTL and 1 to collect, {all} in all")
-            } else {
-                "a block each".into()
-            };
-            let why = format!("need {need}; the device has {asked}");
-            self.report_planes(parallelism, &why, shape.capacity_beyond(logical_pages));
-            return Ok(());
-        }
-        let share = self.value(key)?.to_toml();
-        let remedy = self.raise_provision(full + needed, logical_pages, u64::from(shape.pages_per_block))?;
-        let other_way = if !shape.extra && left >= 1 { ", or set device.reserve to \"extra\"" } else { "" };
-        let message = format!(
-            "{} leaves {left} of {provided} blocks beyond the data and the FTL needs {needed} of them here; \
-             {remedy}{other_way}",
-            share.trim_matches('"')
-        );
-        self.report(key, message);
-        Ok(())
     }
 }

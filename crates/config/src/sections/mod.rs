@@ -1,6 +1,7 @@
 //! One file or folder for each section: its table of options, its reader and its checks.
 
 pub(crate) mod block;
+mod blocks;
 pub(crate) mod cache;
 pub(crate) mod device;
 pub(crate) mod drive;

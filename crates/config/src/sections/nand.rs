@@ -5,7 +5,6 @@ use crate::checker::{Checker, Read};
 use crate::kind::{Choices, Kind};
 use crate::table::{Case, Fallback, Is, MEBI, OptionSpec, SECOND, Section, U32};
 use ssdlab_core::Nanos;
-use ssdlab_core::units::write_bytes;
 use ssdlab_core::units::write_nanos;
 use ssdlab_nand::{Commands, Interruption, PageTimes, Parallelism, ProgramOrder, Suspend, Timing};
 
@@ -22,6 +21,16 @@ pub(super) const fn many_planes(value: &'static str) -> [Case; 4] {
         Case { key: "nand.ways", is: Is::Many, value },
         Case { key: "nand.dies", is: Is::Many, value },
         Case { key: "nand.planes", is: Is::Many, value },
+    ]
+}
+
+/// The levels of an array: the setting of each, and how many of it there are.
+pub(super) fn levels(parallelism: &Parallelism) -> [(&'static str, u32); 4] {
+    [
+        ("nand.channels", parallelism.channels),
+        ("nand.ways", parallelism.ways),
+        ("nand.dies", parallelism.dies),
+        ("nand.planes", parallelism.planes),
     ]
 }
 
@@ -211,29 +220,6 @@ impl Checker<'_> {
             planes: self.small("nand.planes")?,
             order: self.choice("drive.order", &STRIPE_ORDERS)?,
         })
-    }
-
-    /// Reports that there are too many planes, at the level there is most of, or at the capacity if that is what was set.
-    /// `enough_bytes` is a capacity for as many.
-    pub(crate) fn report_planes(&mut self, parallelism: &Parallelism, why: &str, enough_bytes: Option<u64>) {
-        let levels = [
-            ("nand.channels", parallelism.channels),
-            ("nand.ways", parallelism.ways),
-            ("nand.dies", parallelism.dies),
-            ("nand.planes", parallelism.planes),
-        ];
-        let product = levels.map(|(_, count)| count.to_string()).join(" x ");
-        let (widest, _) = levels.into_iter().max_by_key(|(_, count)| *count).unwrap_or_default();
-        let planes = parallelism.planes();
-        let larger = enough_bytes.map(write_bytes);
-        let (key, remedy) = match larger {
-            Some(bytes) if self.is_default(widest) && !self.is_default("device.capacity") => {
-                ("device.capacity", format!("raise it to {bytes} or lower {widest}"))
-            }
-            Some(bytes) => (widest, format!("lower it or raise device.capacity to {bytes}")),
-            None => (widest, "lower it".into()),
-        };
-        self.report(key, format!("{product} = {planes} planes {why}; {remedy}"));
     }
 
     pub(crate) fn timing(&self) -> Read<Timing> {

@@ -3,7 +3,7 @@
 use crate::checker::{Checker, Read};
 use crate::kind::Kind;
 use crate::table::{Fallback, OptionSpec};
-use ssdlab_core::units::{write_bytes, write_percent};
+use ssdlab_core::units::write_percent;
 
 pub(super) const OPTIONS: &[OptionSpec] = &[
     OptionSpec {
@@ -34,7 +34,18 @@ pub(crate) enum Provision {
     OfPhysical(f64),
 }
 
+/// The default of `device.op`.
+pub(super) const DEFAULT_PERCENT: f64 = 7.0;
+
 impl Provision {
+    /// Another share in the same form, in percent.
+    pub(super) fn with(self, percent: f64) -> Self {
+        match self {
+            Self::OverLogical(_) => Self::OverLogical(percent / 100.0),
+            Self::OfPhysical(_) => Self::OfPhysical(percent / 100.0),
+        }
+    }
+
     /// Fewest blocks that hold `logical_pages` with this much space beyond.
     pub(crate) fn blocks(self, logical_pages: u64, pages_per_block: u64) -> u64 {
         let pages = match self {
@@ -69,24 +80,24 @@ impl Checker<'_> {
         }
     }
 
-    /// The remedy for too few blocks, with the values that give `blocks` of them.
-    pub(crate) fn raise_provision(&self, blocks: u64, logical_pages: u64, pages_per_block: u64) -> Read<String> {
+    /// The most over-provisioning that may be asked for by this option.
+    pub(super) fn most_percent(&self, key: &str) -> f64 {
+        match self.kind(key) {
+            Some(Kind::Percent { max, .. }) => max,
+            _ => 0.0,
+        }
+    }
+
+    /// The remedy for fewer than `blocks`; none if no over-provisioning that may be asked for gives as many.
+    pub(crate) fn raise_provision(
+        &self,
+        blocks: u64,
+        logical_pages: u64,
+        pages_per_block: u64,
+    ) -> Read<Option<String>> {
         let (key, provision) = self.provision()?;
         let percent = provision.percent_for(blocks, logical_pages, pages_per_block);
-        Ok(match self.kind(key) {
-            // As many blocks beyond the data are the largest share of more data.
-            Some(Kind::Percent { max, .. }) if percent > max => {
-                let beyond = blocks * pages_per_block - logical_pages;
-                let logical_pages = match provision {
-                    Provision::OverLogical(_) => beyond as f64 * 100.0 / max,
-                    Provision::OfPhysical(_) => beyond as f64 * (100.0 - max) / max,
-                };
-                let bytes =
-                    (logical_pages.ceil() as u64 * u64::from(self.small("nand.page_size")?)).next_power_of_two();
-                format!("raise device.capacity to {} and {key} to {}", write_bytes(bytes), write_percent(max))
-            }
-            _ => format!("raise {key} to {}", write_percent(percent)),
-        })
+        Ok((percent <= self.most_percent(key)).then(|| format!("raise {key} to {}", write_percent(percent))))
     }
 }
 

@@ -103,10 +103,15 @@ impl Checker<'_> {
                 let message = format!(
                     "{blocks} erased blocks are out of reach: of {has} blocks of a plane, data fills {data}, the FTL \
                      keeps {kept} and one is being collected; {}",
-                    match most {
-                        0 => format!("{remedy}, or set drive.collect to \"foreground\""),
-                        _ => format!("lower it to {most} or {remedy}"),
-                    }
+                    [
+                        (most > 0).then(|| format!("lower it to {most}")),
+                        remedy,
+                        (most == 0).then(|| "set drive.collect to \"foreground\"".into()),
+                    ]
+                    .into_iter()
+                    .flatten()
+                    .collect::<Vec<_>>()
+                    .join(" or ")
                 );
                 self.report(&key, message);
             }

@@ -7,7 +7,7 @@ use crate::kind::Kind;
 use crate::parameters::parameters;
 use crate::table::{Fallback, OptionSpec};
 use crate::value::{LogSpace, Value};
-use ssdlab_core::units::write_percent;
+use ssdlab_core::units::{write_bytes, write_percent};
 use ssdlab_ftl::FtlChoice;
 use ssdlab_ftl::choice::LOG_FTLS;
 use ssdlab_ftl::log::{LogBlocks, LogChoice, LogInfo};
@@ -84,28 +84,52 @@ impl Checker<'_> {
             }
             LogSpace::Blocks(_) | LogSpace::All => format!("{asked} log blocks"),
         };
-        let needed = u64::from(data) + u64::from(reserve) + asked;
+        let wrong = if asked > u64::from(most) {
+            let blocks = device.blocks;
+            format!(
+                "{written}, but beside {data} data blocks and {reserve} that merges need, the {blocks} blocks of the \
+                 device leave {most}"
+            )
+        } else if asked < u64::from(least) {
+            format!("{written}, and at least {least} are needed")
+        } else {
+            return Ok(Some(asked as u32));
+        };
+        let logical_pages = u64::from(device.logical_pages);
+        let room_for = |log: u64| {
+            let blocks = u64::from(data) + u64::from(reserve) + log;
+            self.raise_provision(blocks, logical_pages, u64::from(pages_per_block))
+        };
+        let mut remedies = Vec::new();
+        if asked < u64::from(least) && least <= most {
+            remedies.push(format!("raise it to {least}"));
+        } else if least <= most {
+            remedies.push(format!("lower it to {most}"));
+        }
         if asked > u64::from(most) {
-            let message = format!(
-                "{written}, but beside {data} data blocks and {reserve} that merges need, the {} blocks of the device \
-                 leave {most}; lower it or {}",
-                device.blocks,
-                self.raise_provision(needed, u64::from(device.logical_pages), u64::from(pages_per_block))?
-            );
-            self.report(key, message);
-            return Ok(None);
+            remedies.extend(room_for(asked)?);
         }
-        if asked < u64::from(least) {
-            let enough = u64::from(data) + u64::from(reserve) + u64::from(least);
-            let remedy = if most < least {
-                self.raise_provision(enough, u64::from(device.logical_pages), u64::from(pages_per_block))?
-            } else {
-                "raise it".into()
+        if remedies.is_empty() {
+            let set = if space == LogSpace::All { "" } else { &format!("set it to {least} and ") };
+            let room = match room_for(u64::from(least))? {
+                Some(raise) => Some(raise),
+                None => self.larger(logical_pages, pages_per_block, reserve + least)?,
             };
-            let message = format!("{written}, and at least {least} are needed; {remedy}");
-            self.report(key, message);
-            return Ok(None);
+            remedies.extend(room.map(|room| format!("{set}{room}")));
         }
-        Ok(Some(asked as u32))
+        self.report(key, format!("{wrong}; {}", remedies.join(" or ")));
+        Ok(None)
+    }
+
+    /// The capacity, a power of two, that has so many blocks beyond the data, as a remedy.
+    fn larger(&self, logical_pages: u64, pages_per_block: u32, beyond: u32) -> Read<Option<String>> {
+        let (_, provision) = self.provision()?;
+        let pages_per_block = u64::from(pages_per_block);
+        let enough = (0..32).map(|bits| 1 << bits).find(|&pages: &u64| {
+            let blocks = provision.blocks(pages, pages_per_block);
+            pages > logical_pages && blocks >= pages.div_ceil(pages_per_block) + u64::from(beyond)
+        });
+        let page_bytes = u64::from(self.small("nand.page_size")?);
+        Ok(enough.map(|pages| format!("raise device.capacity to {}", write_bytes(pages * page_bytes))))
     }
 }

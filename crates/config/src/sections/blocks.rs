@@ -1,0 +1,174 @@
+//! How many blocks a drive gets for its capacity, whether they suffice, and what to change where they do not.
+
+use super::device::MOST_BYTES;
+use super::ftl::plan::Plan;
+use super::nand::levels;
+use super::provision::{DEFAULT_PERCENT, Provision};
+use crate::checker::{Checker, Read};
+use ssdlab_core::units::{write_bytes, write_percent};
+use ssdlab_nand::Parallelism;
+
+/// What blocks are made of, whatever the capacity.
+#[derive(Clone, Copy)]
+pub(super) struct Shape<'a> {
+    pub plan: &'a Plan,
+    pub provision: Provision,
+    pub page_bytes: u32,
+    pub pages_per_block: u32,
+    pub planes: u32,
+    /// Whether the blocks that the FTL keeps are added to what over-provisioning gives.
+    pub extra: bool,
+}
+
+/// Blocks for some capacity.
+pub(super) struct Blocks {
+    /// What over-provisioning gives.
+    asked: u64,
+    /// The same, equally many for each plane.
+    pub provided: u64,
+    /// Added to them.
+    pub added: u64,
+    /// Hold the data.
+    full: u64,
+    /// The FTL keeps them open, erased, or full of its map, of those that are provided.
+    kept: u64,
+    /// Planes that collect for themselves.
+    parts: u64,
+    /// All planes.
+    planes: u64,
+}
+
+impl Shape<'_> {
+    /// Blocks for this many logical pages.
+    pub fn blocks(&self, logical_pages: u64) -> Blocks {
+        let reserve =
+            u64::from(self.plan.reserve_blocks(logical_pages, self.page_bytes, self.pages_per_block, self.planes));
+        let (pages_per_block, planes) = (u64::from(self.pages_per_block), u64::from(self.planes));
+        let asked = self.provision.blocks(logical_pages, pages_per_block);
+        let (added, kept) = if self.extra { (reserve, 0) } else { (0, reserve) };
+        // Where each plane collects for itself, each must hold its part of the data.
+        let parts = if self.plan.reserves_by_plane() { planes } else { 1 };
+        Blocks {
+            asked,
+            provided: (asked + added).next_multiple_of(planes) - added,
+            added,
+            full: parts * logical_pages.div_ceil(parts).div_ceil(pages_per_block),
+            kept,
+            parts,
+            planes,
+        }
+    }
+
+    /// The smallest capacity, a power of two above this one, that has enough blocks; none if none has.
+    pub fn capacity_beyond(&self, logical_pages: u64) -> Option<u64> {
+        let page_bytes = u64::from(self.page_bytes);
+        let first = (logical_pages * page_bytes + 1).next_power_of_two();
+        std::iter::successors(Some(first), |bytes| bytes.checked_mul(2))
+            .take_while(|bytes| *bytes <= MOST_BYTES && bytes / page_bytes <= u64::from(u32::MAX))
+            .find(|bytes| self.blocks(bytes / page_bytes).suffice())
+    }
+
+    /// The least over-provisioning that has enough blocks, in percent; none if none has that may be asked for.
+    fn percent_beyond(&self, logical_pages: u64, most_percent: f64) -> Option<f64> {
+        let found = self.blocks(logical_pages);
+        let blocks = (found.full + found.needed()).max(found.planes);
+        let percent = self.provision.percent_for(blocks, logical_pages, u64::from(self.pages_per_block));
+        let shape = Shape { provision: self.provision.with(percent), ..*self };
+        (percent <= most_percent && shape.blocks(logical_pages).suffice()).then_some(percent)
+    }
+}
+
+impl Blocks {
+    /// Blocks beyond the data that collection needs: a victim yields space only if some block beyond the data is
+    /// neither open nor kept erased.
+    fn needed(&self) -> u64 {
+        self.kept + self.parts
+    }
+
+    /// Blocks beyond the data.
+    fn left(&self) -> u64 {
+        self.provided.saturating_sub(self.full)
+    }
+
+    pub fn suffice(&self) -> bool {
+        self.left() >= self.needed() && self.asked >= self.planes
+    }
+}
+
+impl Checker<'_> {
+    /// Reports that blocks are too few for collection to make progress, at the setting that somebody chose, with every
+    /// single change that is enough. `provision` is the option of the space beyond the capacity.
+    pub(super) fn report_blocks(
+        &mut self,
+        provision: &'static str,
+        shape: &Shape<'_>,
+        parallelism: &Parallelism,
+        logical_pages: u64,
+    ) -> Read<()> {
+        let found = shape.blocks(logical_pages);
+        let Blocks { asked, provided, full, kept, parts, planes, .. } = found;
+        let levels = levels(parallelism);
+        let (level, planes_of_level) = levels.into_iter().max_by_key(|(_, count)| *count).unwrap_or_default();
+        let few_by_plane = planes > 1 && (parts > 1 || asked < planes);
+        let told = if few_by_plane {
+            let need = if parts > 1 {
+                let (data, kept, all) = (full / planes, kept.div_ceil(planes), full + found.needed());
+                format!("{data} blocks each for data, {kept} for the FTL and 1 to collect, {all} in all")
+            } else {
+                "a block each".into()
+            };
+            let product = levels.map(|(_, count)| count.to_string()).join(" x ");
+            format!("{product} = {planes} planes need {need}; the device has {asked}")
+        } else {
+            let share = self.value(provision)?.to_toml();
+            format!(
+                "{} leaves {} of {provided} blocks beyond the data and the FTL needs {} of them here",
+                share.trim_matches('"'),
+                found.left(),
+                found.needed()
+            )
+        };
+        let key = match few_by_plane {
+            true => [level, CAPACITY, provision].into_iter().find(|key| self.is_chosen(key)).unwrap_or(level),
+            false => provision,
+        };
+        let named = |other| if other == key { "it" } else { other };
+        let capacity = |bytes| match self.applies("device.fill") && !self.is_default("device.fill") {
+            true => format!("set {CAPACITY} to {} instead of device.fill", write_bytes(bytes)),
+            false => format!("raise {} to {}", named(CAPACITY), write_bytes(bytes)),
+        };
+        let mut remedies = Vec::new();
+        if let Some(percent) = shape.percent_beyond(logical_pages, self.most_percent(provision)) {
+            let same = if few_by_plane { named(provision) } else { provision };
+            remedies.push((provision, format!("raise {same} to {}", write_percent(percent))));
+        }
+        if let Some(bytes) = shape.capacity_beyond(logical_pages) {
+            remedies.push((CAPACITY, capacity(bytes)));
+        }
+        let fewer = (1..planes_of_level).rev().find(|&count| {
+            let planes = shape.planes / planes_of_level * count;
+            Shape { planes, ..*shape }.blocks(logical_pages).suffice()
+        });
+        if let Some(count) = fewer {
+            remedies.push((level, format!("lower {} to {count}", named(level))));
+        }
+        if !shape.extra && (Shape { extra: true, ..*shape }).blocks(logical_pages).suffice() {
+            remedies.push(("device.reserve", "set device.reserve to \"extra\"".into()));
+        }
+        if remedies.is_empty() {
+            let shape = Shape { provision: shape.provision.with(DEFAULT_PERCENT), ..*shape };
+            remedies.extend(shape.capacity_beyond(logical_pages).map(|bytes| {
+                let percent = write_percent(DEFAULT_PERCENT);
+                (CAPACITY, format!("{} and {} to {percent}", capacity(bytes), named(provision)))
+            }));
+        }
+        // First what is done to the setting that somebody chose.
+        remedies.sort_by_key(|(changed, _)| *changed != key);
+        let remedies: Vec<String> = remedies.into_iter().map(|(_, remedy)| remedy).collect();
+        let message = format!("{told}; {}", remedies.join(", or "));
+        self.report(key, message);
+        Ok(())
+    }
+}
+
+const CAPACITY: &str = "device.capacity";
