@@ -76,6 +76,13 @@ def test_one_screen_and_its_files(cli: Cli, tmp_path: Path) -> None:
     assert (tmp_path / "a" / "drive-advice.csv").read_text(encoding="utf-8").count("\n") == 5
 
 
+def test_over_provisioning_that_gives_the_same_drive_is_listed_once() -> None:
+    drive = {"device.capacity": "256MiB", "workload.requests": 100, "time": "count"}
+    found = ssdlab.advise_drive(None, drive, op=["7%", "10%", "12%", "40%"])
+    assert [(one.levels["device.op"], one.also) for one in found.choices] == [("7%", ("10%", "12%")), ("40%", ())]
+    assert found.page().remarks == ["device.op=7%: device.op=10%, 12% gives the same drive, as blocks are whole"]
+
+
 @pytest.mark.parametrize(
     ("more", "message"),
     [({"dwpd": 0}, "above 0"), ({"op": ["x"]}, "x"), ({"axes": ["device.op=7%,8%"]}, "two axes vary")],

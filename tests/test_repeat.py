@@ -101,18 +101,51 @@ def test_what_is_steady_is_said(sparse: ssdlab.Trace) -> None:
     repeat = steady.summary["repeat"]
     assert repeat["steady"] and repeat["replays"] == len(repeat["write_amplification"]) > 1
     assert steady.write_amplification == repeat["write_amplification"][-1]
-    said = remarks.remarks(steady.summary, None)
+    said = remarks.remarks(steady.config, steady.summary, None)
     assert f"write amplification was steady after {repeat['replays']} replays; the last is measured" in said
     cut = ssdlab.simulate(
         PACKED.with_overrides({"host.repeat": "until-steady", "host.repeat.until-steady.most": 2}), sparse
     )
-    assert [remark for remark in remarks.remarks(cut.summary, None) if "not steady after 2 replays" in remark]
+    assert [
+        remark for remark in remarks.remarks(cut.config, cut.summary, None) if "not steady after 2 replays" in remark
+    ]
     by_trace = ssdlab.simulate(PACKED.with_overrides({"precondition.overwrite": "trace"}), sparse)
     assert by_trace.summary["precondition"]["stable"] and by_trace.summary["precondition"]["replays"] > 1
     assert by_trace.write_amplification == pytest.approx(steady.write_amplification, rel=0.02)
     roomy = PACKED.with_overrides({"precondition.overwrite": "steady", "device.fill": "20%"})
     once = ssdlab.simulate(roomy, sparse)
-    assert [remark for remark in remarks.remarks(once.summary, None) if "--repeat until-steady" in remark]
+    assert [remark for remark in remarks.remarks(once.config, once.summary, None) if "--repeat until-steady" in remark]
+
+
+@pytest.mark.parametrize(
+    ("options", "proposed"),
+    [
+        (["--fit", "wrap"], "; for a true answer: --fit compact --repeat until-steady"),
+        (["--fit", "compact", "--set", "device.fill=10%"], "; for a true answer: --repeat until-steady"),
+        (["--set", "host.repeat.until-steady.most=2", "--fit", "wrap"], "; for a true answer: --fit compact"),
+        (["--set", "host.repeat.until-steady.most=2", "--fit", "compact", "--set", "device.fill=2%"], ""),
+    ],
+)
+def test_only_what_is_not_in_force_is_proposed(cli: Cli, tmp_path: Path, options: list[str], proposed: str) -> None:
+    rows = "".join(f"{row},W,{8 * row},4096,0x2,1\n" for row in range(50))
+    (tmp_path / "some.csv").write_text(f"time_ns,op,sector,bytes,flags,pid\n{rows}")
+    drive = ["--preset", "tlc-chip", "--set", "device.op=100%", "--set", "nand.pages_per_block=64"]
+    capacity = [] if "compact" in options else ["--set", "device.capacity=64MiB"]
+    out = cli("run", "some.csv", *drive, *capacity, *options).stdout
+    [told] = [line for line in out.splitlines() if "tells more of the preconditioning" in line]
+    assert told.endswith(f"than of the requests{proposed}")
+
+
+@pytest.mark.parametrize(("space", "op"), [("op=7%", 12.5), ("op=50%", None), ("spare=2%", 11.11)])
+def test_space_that_was_rounded_up_is_said(cli: Cli, space: str, op: float | None) -> None:
+    out = cli(
+        "run", "--set", "device.capacity=256MiB", "--set", f"device.{space}", "--set", "workload.requests=9"
+    ).stdout
+    told = [line for line in out.splitlines() if "was asked for and the drive has" in line]
+    if op is None:
+        assert not told
+    else:
+        assert f"device.{space} was asked for and the drive has {op:.2f} %" in told[0]
 
 
 @pytest.mark.parametrize(

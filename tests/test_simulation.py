@@ -255,7 +255,9 @@ def test_configurations_traces_and_results_survive_pickling(small: ssdlab.Config
 def test_results_say_when_something_else_than_the_requests_speaks(small: ssdlab.Config) -> None:
     brief = ssdlab.simulate(small.with_overrides({"workload.requests": 100, "workload.reads": "0%"}))
     assert brief.summary["capacities_written"] < 1
-    assert any("tells more of the preconditioning" in remark for remark in remarks.remarks(brief.summary, None))
+    assert any(
+        "tells more of the preconditioning" in remark for remark in remarks.remarks(brief.config, brief.summary, None)
+    )
     flooded = {
         "time": "serial",
         "host.replay": "open",
@@ -263,7 +265,7 @@ def test_results_say_when_something_else_than_the_requests_speaks(small: ssdlab.
         "workload.requests": 5_000,
     }
     late = ssdlab.simulate(small.with_overrides(flooded))
-    assert any("arrived faster" in remark for remark in remarks.remarks(late.summary, None))
+    assert any("arrived faster" in remark for remark in remarks.remarks(late.config, late.summary, None))
     with pytest.raises(ssdlab.ConfigError, match="open replay needs arrival times"):
         ssdlab.simulate(small.with_overrides({"host.replay": "open"}))
 

@@ -40,6 +40,8 @@ class DriveChoice(NamedTuple):
     """What the host can write until it is worn out; None where it is never worn."""
     years: Estimate | None
     """Of life; None where nobody knows how much is written in a day."""
+    also: tuple[str, ...] = ()
+    """Over-provisioning that gives the same drive, because blocks are whole."""
 
 
 class DriveAdvice(Finding):
@@ -180,12 +182,18 @@ def _choices(study: Study, dwpd: float | None) -> list[DriveChoice]:
         for name in (FLASH, WAF, P99, TBW, DWPD, LIFE)
         if name in study.figures
     }
-    choices = []
+    choices: dict[Any, DriveChoice] = {}
     for key in found.get(WAF, {}):
         its = {name: estimate(values[key]) for name, values in found.items() if key in values}
         years = its.get(LIFE)
         if dwpd is not None and key in found.get(DWPD, {}):
             years = estimate([DWPD_YEARS * value / dwpd for value in found[DWPD][key]])
         tbw = its[TBW].mean if TBW in its else None
-        choices.append(DriveChoice(dict(key), its[FLASH].mean, its[WAF], its.get(P99), tbw, years))
-    return sorted(choices, key=lambda one: one.flash_bytes)
+        levels, flash_bytes = dict(key), its[FLASH].mean
+        others = tuple(level for level in key if level[0] != OP)
+        same = choices.get((flash_bytes, others))
+        if same is not None:
+            choices[flash_bytes, others] = same._replace(also=(*same.also, levels[OP]))
+        else:
+            choices[flash_bytes, others] = DriveChoice(levels, flash_bytes, its[WAF], its.get(P99), tbw, years)
+    return sorted(choices.values(), key=lambda one: one.flash_bytes)

@@ -39,7 +39,7 @@ def page(found: Comparison, *, all: bool = False) -> Page:
     lines = _lines(found)
     differing = [line for line in lines if all or line.differs]
     equal = [line for line in lines if line not in differing]
-    notes = remarks(spokesman.summary, spokesman.ingest)
+    notes = remarks(spokesman.config, spokesman.summary, spokesman.ingest)
     if found.seeds > 1 and not any(one and one.standard_deviation for line in lines for one in line.spreads):
         notes.append(ALIKE)
     alone = {served_alone(result.config) for result in results} == {True}

@@ -21,7 +21,14 @@ def page(found: DriveAdvice) -> Page:
         chosen="" if source is None else chosen(source),
         lead=[Paragraph(_wanted(found), "soft")],
         partial=f"{left} of {found.study.asked} runs are still to be done" if found.partial else "",
-        remarks=[f"{text.count(times)} runs failed: {error}" for error, times in found.study.failures.items()],
+        remarks=[
+            *(f"{text.count(times)} runs failed: {error}" for error, times in found.study.failures.items()),
+            *(
+                f"{_named(found, one)}: device.op={', '.join(one.also)} gives the same drive, as blocks are whole"
+                for one in found.choices
+                if one.also
+            ),
+        ],
         sections=[
             Section("What spare space buys", [Figure(found.plot.chart)], terminal=False),
             Section("", [Table(headers, rows, left=len(found.study.columns))]),

@@ -12,6 +12,9 @@ from ssdlab.view.times import served_alone
 STEADY_CAPACITIES = 1.0
 """Capacities the host must have written before write amplification is taken for that of its requests."""
 
+NOTICEABLE = 0.1
+"""Share of what was asked for by which a drive may have more space beyond its capacity without a remark."""
+
 BEHIND_SHARE = 0.1
 """Share of the simulated time by which a drive may finish after the last arrival without a remark."""
 
@@ -39,7 +42,23 @@ def sized_by_trace(config: Config, summary: Summary) -> str | None:
     )
 
 
-def _state(summary: Summary) -> list[str]:
+def rounded_up(config: Config, summary: Summary) -> str | None:
+    """That the drive has noticeably more space beyond its capacity than was asked for; None if it has not."""
+    # With an extra reserve, what is asked for is without it.
+    has = summary["device"]["effective_op_over_logical" if config["device.reserve"] == "extra" else "op_over_logical"]
+    key = "device.op"
+    if any(setting.key == "device.spare" for setting in config.settings):
+        key, has = "device.spare", has / (1 + has)
+    asked = float(config[key].rstrip("%")) / 100
+    if has <= asked * (1 + NOTICEABLE):
+        return None
+    return (
+        f"{key}={config[key]} was asked for and the drive has {text.percent(has)}: it is made of whole "
+        "blocks, equally many for each plane, and so small a drive has few of them"
+    )
+
+
+def _state(config: Config, summary: Summary, replayed: bool) -> list[str]:
     """How the drive came into the state in which it was measured, where that needs to be known."""
     found = []
     before, repeat = summary["precondition"], summary["repeat"]
@@ -57,9 +76,18 @@ def _state(summary: Summary) -> list[str]:
     if at_random and 0 < written < STEADY_CAPACITIES and not (repeat and repeat["steady"]):
         found.append(
             f"the host wrote {text.significant(written)} times the capacity, so write amplification still tells more "
-            "of the preconditioning than of the requests; for a true answer: --fit compact --repeat until-steady"
+            f"of the preconditioning than of the requests{_truer(config, replayed)}"
         )
     return found
+
+
+def _truer(config: Config, replayed: bool) -> str:
+    """What would give a true answer, of that which is not in force; only addresses of a trace can be made compact."""
+    options = [
+        *(["--fit compact"] if replayed and config["host.fit"] != "compact" else []),
+        *(["--repeat until-steady"] if config["host.repeat"] != "until-steady" else []),
+    ]
+    return f"; for a true answer: {' '.join(options)}" if options else ""
 
 
 def _replays(count: int) -> str:
@@ -73,13 +101,16 @@ def _unsteady(count: int, when: str, key: str) -> str:
     )
 
 
-def remarks(summary: Summary, ingest: Mapping[str, Any] | None) -> list[str]:
+def remarks(config: Config, summary: Summary, ingest: Mapping[str, Any] | None) -> list[str]:
     """What a person should know before reading the figures of a run; empty if all is as it should be."""
     found = ingest_remarks(ingest)
+    rounded = rounded_up(config, summary)
+    if rounded:
+        found.append(rounded)
     requests = sum(summary["host"][f"{op}_requests"] for op in ("read", "write", "trim", "flush"))
     if requests == 0 and not summary["partial"]:
         found.append("no request was measured: there was none, or host.warmup took them all")
-    found += _state(summary)
+    found += _state(config, summary, replayed=ingest is not None)
     sampled = summary["precondition"]["sampled_planes"]
     if sampled is not None:
         found.append(

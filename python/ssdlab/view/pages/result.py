@@ -49,7 +49,7 @@ def page(result: Result) -> Page:
         chosen=chosen(result.source),
         lead=[Paragraph(line, "soft") for line in lead if line],
         partial=stopped(result),
-        remarks=remarks(result.summary, result.ingest),
+        remarks=remarks(result.config, result.summary, result.ingest),
         sections=[
             _headlines(result),
             *_waits(result),

@@ -29,9 +29,9 @@ pub(super) fn findings(setup: &Setup, summary: &Summary, trace_ns: u64) -> Vec<F
         );
     }
     let written = summary.repeat.as_ref().map_or(summary.capacities_written, |repeat| repeat.capacities_written);
-    let steady = summary.repeat.as_ref().and_then(|repeat| repeat.steady).unwrap_or(false);
+    let until_steady = summary.repeat.as_ref().is_some_and(|repeat| repeat.steady.is_some());
     let by_trace = summary.precondition.replays.is_some();
-    if written > 0.0 && written < 1.0 && !steady && !by_trace {
+    if written > 0.0 && written < 1.0 && !until_steady && !by_trace {
         found.push(new("too_short", 1.0 - written).with("capacities_written", written));
     }
     if trace_ns > 0 && !matches!(setup.replay, Replay::Open { .. }) {
