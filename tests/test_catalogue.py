@@ -69,7 +69,24 @@ def test_presets_say_where_their_numbers_come_from() -> None:
     assert "nand_t_prog 2100 us for one shot" in sources["mobile-ufs"] and all(sources.values())
 
 
+@pytest.mark.parametrize(
+    ("key", "used"),
+    [
+        ("block.slots", ("time = event", "block.scheduler is not direct")),
+        ("block.scheduler", ("time = event",)),
+        ("drive.link", ("time = event",)),
+        ("cache.size", ("cache.policy is not none",)),
+        ("cache.policy", ()),
+        ("device.op", ()),
+    ],
+)
+def test_where_a_setting_is_used_is_said(key: str, used: tuple[str, ...]) -> None:
+    (found,) = explain(key)
+    assert found.used == used
+
+
 def test_the_command_explains(cli: Cli) -> None:
+    assert "always" not in cli("config", "explain", "block.slots").stdout
     out = cli("config", "explain", "ftl.page.gc.d_choices.d").stdout
     assert (
         "ftl = page, ftl.page.gc = d_choices" in out

@@ -41,7 +41,7 @@ pub fn reference_markdown() -> String {
         if !section.name.is_empty() {
             page += &format!("## `{}`\n\n", section.name);
         }
-        page += &format!("{}\n\n", section.help);
+        page += &format!("{}\n\n", section.describe());
         for option in OPTIONS.iter().filter(|option| section_of(option) == section.name) {
             describe(&mut page, option);
         }

@@ -62,6 +62,12 @@ impl OptionSpec {
         })
     }
 
+    /// Where else it is used, in words, beside those choices; empty for everywhere.
+    pub fn used(&self) -> Vec<String> {
+        let section = self.key.split_once('.').map_or("", |(section, _)| section);
+        SECTIONS.iter().find(|one| one.name == section).map_or_else(Vec::new, |one| one.used(self.key))
+    }
+
     /// The option that says the same in another way, if there is one.
     pub fn alternative(&self) -> Option<&'static str> {
         match self.fallback {

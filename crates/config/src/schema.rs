@@ -55,7 +55,7 @@ fn table(path: &str) -> Map<String, Value> {
 fn section(path: &str) -> Value {
     let mut schema = table(path);
     if let Some(section) = SECTIONS.iter().find(|section| section.name == path) {
-        schema.insert("description".into(), section.help.into());
+        schema.insert("description".into(), section.describe().into());
     }
     schema.into()
 }

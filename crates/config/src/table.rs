@@ -111,8 +111,42 @@ pub(crate) struct Section {
     pub name: &'static str,
     /// A sentence for the reference page.
     pub help: &'static str,
+    /// Where its options are used, beside the choices of which they are parameters; empty for everywhere.
+    pub used: &'static [Use],
     /// Its options in the order of the reference page, a choice before the parameters of its variants.
     pub options: fn() -> Vec<OptionSpec>,
+}
+
+/// What must be chosen for the options of a section to be used.
+pub(crate) enum Use {
+    /// This variant of this choice.
+    With(&'static str, &'static str),
+    /// Any other variant of this choice, which is in the section itself and used without that.
+    Unless(&'static str, &'static str),
+}
+
+impl Section {
+    /// Where one of its options is used, in words.
+    pub fn used(&self, key: &str) -> Vec<String> {
+        let words = |one: &Use| match *one {
+            Use::With(choice, name) => Some(format!("{choice} = {name}")),
+            Use::Unless(choice, name) => {
+                (key != choice && below(choice, key).is_none()).then(|| format!("{choice} is not {name}"))
+            }
+        };
+        self.used.iter().filter_map(words).collect()
+    }
+
+    /// What it is and where it is used.
+    pub fn describe(&self) -> String {
+        match self.used(self.name).as_slice() {
+            [] => self.help.into(),
+            used => {
+                let used: Vec<String> = used.iter().map(|one| format!("`{one}`")).collect();
+                format!("{} Used where {}.", self.help, used.join(" and "))
+            }
+        }
+    }
 }
 
 /// A variant that is written in another way now; as it was written before, it is still read.

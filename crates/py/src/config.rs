@@ -82,14 +82,14 @@ pub fn variants(key: &str) -> Vec<(&'static str, &'static str)> {
 /// The choices that an option needs, as `(key, variant)`.
 type Conditions = Vec<(&'static str, String)>;
 
-/// What the option `key` is, in words, as `(range, units, default, conditions)`, the last being the choices it needs as
-/// `(key, variant)`; `None` if there is no such option.
+/// What the option `key` is, in words, as `(range, units, default, conditions, used)`, these being the choices it needs
+/// as `(key, variant)`, and where else it is used; `None` if there is no such option.
 #[pyfunction]
-pub fn explain(key: &str) -> Option<(String, &'static str, String, Conditions)> {
+pub fn explain(key: &str) -> Option<(String, &'static str, String, Conditions, Vec<String>)> {
     let option = ssdlab_config::OptionSpec::of(key)?;
     let conditions = option.conditions().map(|(choice, variant)| (choice.key, variant.to_string())).collect();
     let default = option.describe_default();
-    Some((option.kind.describe(), option.kind.units(), default, conditions))
+    Some((option.kind.describe(), option.kind.units(), default, conditions, option.used()))
 }
 
 /// What presets say of the option `key`, as `(preset, value as TOML, source)`.

@@ -28,6 +28,8 @@ class Explanation(NamedTuple):
     default: str
     needs: tuple[tuple[str, str], ...]
     """The choices that it belongs to, outermost first, each with its value; without these nothing uses it."""
+    used: tuple[str, ...]
+    """Where else it must be for anything to use it, in words."""
     example: str
     """As `--set` takes it."""
     variants: tuple[tuple[str, str], ...]
@@ -66,7 +68,7 @@ def explain(key: str) -> list[Explanation]:
 def _explained(key: str, help_text: str, example: str, _variants: list[str]) -> Explanation:
     found = _ssdlab.explain(key)
     assert found is not None
-    extent, units, default, needs = found
+    extent, units, default, needs, used = found
     return Explanation(
         key=key,
         help=help_text,
@@ -74,6 +76,7 @@ def _explained(key: str, help_text: str, example: str, _variants: list[str]) -> 
         units=units,
         default=_plain(default),
         needs=tuple(needs),
+        used=tuple(used),
         example=example,
         variants=tuple(_ssdlab.variants(key)),
         presets=tuple(Stated(preset, value.strip('"'), source) for preset, value, source in _ssdlab.stated(key)),

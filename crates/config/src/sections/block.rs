@@ -4,7 +4,7 @@
 use crate::checker::{Checker, Read};
 use crate::kind::{Choices, Kind};
 use crate::parameters::option;
-use crate::table::{Derived, Entries, Fallback, KIB, MEBI, OptionSpec, SECOND, Section};
+use crate::table::{Derived, Entries, Fallback, KIB, MEBI, OptionSpec, SECOND, Section, Use};
 use crate::value::Value;
 use ssdlab_core::Nanos;
 use ssdlab_core::units::write_bytes;
@@ -17,7 +17,8 @@ const WBT_LAT: &str = "block.wbt_lat";
 
 pub(crate) const SECTION: Section = Section {
     name: "block",
-    help: "The block layer of the host, between its processes and the drive, and its I/O scheduler; used with `time = \"event\"` only.",
+    help: "The block layer of the host, between its processes and the drive, and its I/O scheduler.",
+    used: &[Use::With("time", "event"), Use::Unless(SCHEDULER, "direct")],
     options,
 };
 

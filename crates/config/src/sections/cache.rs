@@ -3,7 +3,7 @@
 use crate::checker::{Checker, Read};
 use crate::kind::{Choices, Kind};
 use crate::parameters::option;
-use crate::table::{Fallback, KIB, MEBI, OptionSpec, SECOND, Section, TIB};
+use crate::table::{Fallback, KIB, MEBI, OptionSpec, SECOND, Section, TIB, Use};
 use ssdlab_cache::{POLICIES, PageSizes, PolicyInfo, WriteMode};
 use ssdlab_core::units::write_bytes;
 use ssdlab_core::units::write_percent;
@@ -17,6 +17,7 @@ const BACKGROUND: &str = "cache.dirty_background";
 pub(crate) const SECTION: Section = Section {
     name: "cache",
     help: "The cache of the host, above its block layer: what it holds never reaches the drive.",
+    used: &[Use::Unless(POLICY, "none")],
     options,
 };
 

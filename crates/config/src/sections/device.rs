@@ -14,6 +14,7 @@ use ssdlab_nand::Geometry;
 pub(crate) const SECTION: Section = Section {
     name: "device",
     help: "The drive as the host and its data sheet see it.",
+    used: &[],
     options: || [CAPACITY, provision::OPTIONS, RESERVE].concat(),
 };
 

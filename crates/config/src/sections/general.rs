@@ -12,7 +12,7 @@ use ssdlab_nand::backend::parallel::Window;
 use ssdlab_sim::Clock;
 
 pub(crate) const SECTION: Section =
-    Section { name: "", help: "Settings outside any table.", options: || OPTIONS.to_vec() };
+    Section { name: "", help: "Settings outside any table.", used: &[], options: || OPTIONS.to_vec() };
 
 /// Reads a clock; a drive that works on many requests needs to know FTL and device.
 type ReadClock = fn(&mut Checker<'_>, &Plan, KnownDevice<'_>) -> Read<Clock>;

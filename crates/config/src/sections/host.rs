@@ -6,8 +6,12 @@ use crate::kind::{Choices, Kind};
 use crate::table::{Case, Fallback, Is, OptionSpec, SECOND, Section};
 use ssdlab_sim::{Clock, DriveOptions, Fit, Protocol, Replay};
 
-pub(crate) const SECTION: Section =
-    Section { name: "host", help: "How requests reach the device.", options: || [OPTIONS, &REPEAT].concat() };
+pub(crate) const SECTION: Section = Section {
+    name: "host",
+    help: "How requests reach the device.",
+    used: &[],
+    options: || [OPTIONS, &REPEAT].concat(),
+};
 
 static REPLAYS: Choices<fn(&mut Checker<'_>, &Clock) -> Read<Replay>, 3> = Choices::new([
     ("closed", "as many requests as `queue_depth` outstanding; trace times are ignored", |checker, clock| {

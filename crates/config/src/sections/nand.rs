@@ -11,6 +11,7 @@ use ssdlab_nand::{Commands, Interruption, PageTimes, Parallelism, ProgramOrder, 
 pub(crate) const SECTION: Section = Section {
     name: "nand",
     help: "The flash array: how it is divided, how long its operations take and what its chips can do.",
+    used: &[],
     options: || OPTIONS.to_vec(),
 };
 

@@ -9,6 +9,7 @@ use ssdlab_sim::{Method, Overwrite, Precondition};
 pub(crate) const SECTION: Section = Section {
     name: "precondition",
     help: "The state of the device before the first request.",
+    used: &[],
     options: || [OPTIONS, &TRACE].concat(),
 };
 

@@ -21,7 +21,7 @@ def _setting(found: Explanation) -> Page:
         ("range", found.range),
         ("unit", found.units or text.MISSING),
         ("default", found.default),
-        ("used where", ", ".join(f"{key} = {value}" for key, value in found.needs) or "always"),
+        ("used where", ", ".join([*found.used, *(f"{key} = {value}" for key, value in found.needs)]) or "always"),
         ("example", f"--set {found.key}={found.example}"),
     ]
     tables = []

@@ -9,7 +9,7 @@ use super::ftl::plan::Plan;
 use crate::checker::{Checker, Read};
 use crate::figures::KnownDevice;
 use crate::kind::{Choices, Kind};
-use crate::table::{Fallback, OptionSpec, SECOND, Section};
+use crate::table::{Fallback, OptionSpec, SECOND, Section, Use};
 use ssdlab_nand::Commands;
 use ssdlab_nand::backend::parallel::scheduler::{DIE_SCHEDULERS, die_scheduler};
 use ssdlab_sim::{DriveOptions, Front};
@@ -17,7 +17,8 @@ use stripe::STRIPE_ORDERS;
 
 pub(crate) const SECTION: Section = Section {
     name: "drive",
-    help: "Controller and link of a drive that works on many requests at once; used with `time = \"event\"` only.",
+    help: "Controller and link of a drive that works on many requests at once.",
+    used: &[Use::With("time", "event")],
     options,
 };
 

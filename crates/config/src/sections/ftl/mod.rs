@@ -17,6 +17,7 @@ use ssdlab_ftl::choice::LOG_FTLS;
 pub(crate) const SECTION: Section = Section {
     name: "ftl",
     help: "The flash translation layer, which places pages and collects garbage.",
+    used: &[],
     options: || [vec![ftl()], page::options(), log::options()].concat(),
 };
 

@@ -18,6 +18,7 @@ use ssdlab_trace::{Generator, Pattern, TraceError, Workload};
 pub(crate) const SECTION: Section = Section {
     name: "workload",
     help: "The generated workload, for runs without a trace.",
+    used: &[],
     options: || {
         let patterns = [skew::OPTIONS, streams::OPTIONS, files::OPTIONS, locality::OPTIONS].concat();
         [PATTERN, &patterns, &filebench::options(), arrival::OPTIONS, OPTIONS].concat()
