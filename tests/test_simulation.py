@@ -274,3 +274,21 @@ def test_a_data_frame_is_a_trace(small: ssdlab.Config) -> None:
     polars = pytest.importorskip("polars")
     frame = polars.DataFrame({"time_ns": [0, 1], "op": ["write", "read"], "offset": [0, 0], "bytes": [4096, 4096]})
     assert ssdlab.simulate(small, frame).summary["host"]["read_requests"] == 1
+
+
+PEAK = """
+import ssdlab
+ssdlab.simulate({settings}, keep=False)
+print(next(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM:")))
+"""
+
+
+def test_checking_a_large_drive_takes_memory_for_what_is_written() -> None:
+    """256 GiB in pages of 4 KiB: 12 bytes for each physical and each logical page would be 1.6 GiB."""
+    settings = {
+        "device.capacity": "256GiB", "nand.pages_per_block": 1024, "precondition.overwrite": "none",
+        "precondition.fill": "0%", "workload.requests": 10, "check": True, "time": "count",
+    }  # fmt: skip
+    program = PEAK.replace("{settings}", repr(settings))
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300, check=True)
+    assert int(done.stdout) < 600_000

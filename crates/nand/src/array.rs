@@ -1,10 +1,10 @@
 //! A flash array that obeys the chip's rules and remembers what was programmed.
 //!
 //! Payload is one 64-bit stamp per page: enough to tell every version of every page from any other, at
-//! 12 bytes per page. Rules (ONFI; every NAND data sheet): a page is programmed once between erases, the
+//! 12 bytes for each page that was ever programmed. Rules (ONFI; every NAND data sheet): a page is programmed once between erases, the
 //! pages of a block in the order that the chip demands, and only what was programmed can be read.
 
-use ssdlab_core::{Archive, Archived, BlockId, HugeVec, Lpn, Ppn, Reciprocal};
+use ssdlab_core::{Archive, Archived, BlockId, Entry, HugeVec, Lpn, Ppn, Reciprocal};
 
 use crate::{Geometry, ProgramOrder};
 
@@ -30,7 +30,7 @@ pub struct FlashArray {
     /// Page behind the last one programmed in each block.
     next: Vec<u32>,
     /// Logical page in each page; none where it is erased.
-    lpns: HugeVec<u32>,
+    lpns: HugeVec<Entry>,
     stamps: HugeVec<u64>,
 }
 
@@ -43,8 +43,8 @@ impl FlashArray {
             block_of: Reciprocal::new(geometry.pages_per_block),
             order: geometry.order,
             next: vec![0; geometry.blocks as usize],
-            lpns: HugeVec::filled(u32::MAX, pages),
-            stamps: HugeVec::filled(0, pages),
+            lpns: HugeVec::zeros(pages),
+            stamps: HugeVec::zeros(pages),
         }
     }
 
@@ -59,31 +59,31 @@ impl FlashArray {
     /// Reads a page.
     pub fn read(&self, ppn: Ppn) -> Result<PageData, Violation> {
         let (block, _) = self.locate(ppn, "read")?;
-        if self.lpns[ppn.index()] == u32::MAX {
+        if self.lpns[ppn.index()] == Entry::NONE {
             return Err(Violation(format!("read of page {ppn}: not programmed since block {block} was erased")));
         }
-        Ok(PageData { lpn: Lpn(self.lpns[ppn.index()]), stamp: self.stamps[ppn.index()] })
+        Ok(PageData { lpn: Lpn(self.lpns[ppn.index()].page()), stamp: self.stamps[ppn.index()] })
     }
 
     /// Programs a page.
     pub fn program(&mut self, ppn: Ppn, data: PageData) -> Result<(), Violation> {
         let (block, page) = self.locate(ppn, "program")?;
         let next = self.next[block];
-        if self.lpns[ppn.index()] != u32::MAX {
+        if self.lpns[ppn.index()] != Entry::NONE {
             return Err(Violation(format!("program of page {ppn}: programmed already since block {block} was erased")));
         }
         if self.order == ProgramOrder::Ascending && page < next {
             return Err(Violation(format!("program of page {ppn}: block {block} is past page {page}, at {next}")));
         }
         self.next[block] = next.max(page + 1);
-        self.lpns[ppn.index()] = data.lpn.0;
+        self.lpns[ppn.index()] = Entry::of(data.lpn.0);
         self.stamps[ppn.index()] = data.stamp;
         Ok(())
     }
 
     /// The pages that are programmed, in ascending order.
     pub fn programmed(&self) -> impl Iterator<Item = Ppn> + '_ {
-        (0..).zip(self.lpns.iter()).filter(|&(_, &lpn)| lpn != u32::MAX).map(|(ppn, _)| Ppn(ppn))
+        (0..).zip(self.lpns.iter()).filter(|&(_, &lpn)| lpn != Entry::NONE).map(|(ppn, _)| Ppn(ppn))
     }
 
     /// Saves or loads what was programmed.
@@ -103,7 +103,7 @@ impl FlashArray {
             return Err(Violation(format!("erase of block {block}: the device has {}", self.next.len())));
         };
         let first = block.index() * self.pages_per_block as usize;
-        self.lpns[first..first + *next as usize].fill(u32::MAX);
+        self.lpns[first..first + *next as usize].fill(Entry::NONE);
         *next = 0;
         Ok(())
     }

@@ -4,7 +4,7 @@
 //! page, the version the host wrote last and where its newest copy lies. It finds a rule broken, a copy of
 //! the wrong page, an erase of the only copy, a read of an old version, a page lost or resurrected.
 
-use ssdlab_core::{Archive, Archived, BlockId, HugeVec, Lpn, Ppn};
+use ssdlab_core::{Archive, Archived, BlockId, Entry, HugeVec, Lpn, Ppn};
 use ssdlab_ftl::Ftl;
 use ssdlab_nand::{Cause, FlashArray, FlashSink, Oob, PageData, Source, Violation};
 
@@ -121,7 +121,7 @@ pub struct Shadow {
     /// Version of each logical page, and behind them of each map page; 0 = never written or trimmed.
     versions: HugeVec<u64>,
     /// Where the newest copy of each of these was programmed.
-    homes: HugeVec<u32>,
+    homes: HugeVec<Entry>,
     logical_pages: u32,
     next_version: u64,
     last_sequence: Option<u64>,
@@ -136,13 +136,13 @@ pub struct Shadow {
 }
 
 impl Shadow {
-    /// A shadow of the erased device that `setup` describes; about 12 bytes per physical and per logical page.
+    /// A shadow of the erased device that `setup` describes; about 12 bytes for each physical and each logical page that was written.
     pub fn new(setup: &Setup) -> Self {
         Self {
             array: FlashArray::new(&setup.geometry),
             pages_per_block: setup.geometry.pages_per_block,
-            versions: HugeVec::filled(0, setup.logical_pages as usize + setup.map_pages() as usize),
-            homes: HugeVec::filled(u32::MAX, setup.logical_pages as usize + setup.map_pages() as usize),
+            versions: HugeVec::zeros(setup.logical_pages as usize + setup.map_pages() as usize),
+            homes: HugeVec::zeros(setup.logical_pages as usize + setup.map_pages() as usize),
             logical_pages: setup.logical_pages,
             next_version: 1,
             last_sequence: None,
@@ -250,7 +250,7 @@ impl FlashSink for Shadow {
         let result = self.array.program(ppn, data);
         self.accept(result);
         if data.stamp == self.versions[lpn.index()] {
-            self.homes[lpn.index()] = ppn.0;
+            self.homes[lpn.index()] = Entry::of(ppn.0);
         }
     }
 
@@ -262,7 +262,7 @@ impl FlashSink for Shadow {
         let first = block.0 * self.pages_per_block;
         for ppn in first..first + self.pages_per_block {
             let Ok(PageData { lpn, stamp }) = self.array.read(Ppn(ppn)) else { continue };
-            if self.homes[lpn.index()] == ppn && stamp == self.versions[lpn.index()] {
+            if self.homes[lpn.index()].page() == ppn && stamp == self.versions[lpn.index()] {
                 self.blame(format!("erase of block {block} destroys the only copy of logical page {lpn}"));
             }
         }
