@@ -126,3 +126,23 @@ def test_the_command_line_shows_and_clears_the_cache(cli: Cli, cache: Path) -> N
     assert len(kept.drives()) == 1
     assert cli("cache-dir", "--clear").stdout.splitlines()[1].startswith("0 drives, 0 B")
     assert not kept.drives()
+
+
+def test_streams_have_one_order_however_a_run_went_on(tmp_path: Path) -> None:
+    """Who writes first after the break is not who wrote first."""
+    drive = {"ftl": "sbfast", "ftl.sbfast.log": 8, "device.capacity": "4MiB", "device.op": "50%"}
+    config = ssdlab.Config("tlc-chip", overrides={**drive, "nand.pages_per_block": 16})
+
+    def rows(first: int, pids: list[str]) -> str:
+        writes = [(first + number, pids[number % 3], (number * 37 % 900) * 8) for number in range(600)]
+        return "".join(f"{at},W,{sector},4096,0x2,{pid}\n" for at, pid, sector in writes)
+
+    before, after = rows(0, ["9", "10", "sync"]), rows(600, ["sync", "10", "9"])
+    for name, part in (("before", before), ("after", after), ("whole", before + after)):
+        (tmp_path / f"{name}.csv").write_text(f"time_ns,op,sector,bytes,flags,pid\n{part}")
+    ssdlab.simulate(config, tmp_path / "before.csv", save_state=tmp_path / "aged.drive")
+    went_on = ssdlab.simulate(config, tmp_path / "after.csv", state=tmp_path / "aged.drive")
+    undisturbed = ssdlab.simulate(config.with_overrides({"host.warmup": 600}), tmp_path / "whole.csv")
+    captures = [result.summary["log"]["capture_by_stream"] for result in (went_on, undisturbed)]
+    assert [one["stream"] for one in captures[0]] == ["9", "10", "sync"]
+    assert captures[0] == captures[1]

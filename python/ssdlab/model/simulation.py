@@ -96,7 +96,8 @@ def simulate(
         _LOG.warning(note)
 
     summary: dict[str, Any] = json.loads(outcome.summary)
-    by_stream = [*(summary["log"] or {}).get("capture_by_stream", []), *(summary["drive"] or {}).get("streams", [])]
+    captures = (summary["log"] or {}).get("capture_by_stream", [])
+    by_stream = [*captures, *(summary["drive"] or {}).get("streams", [])]
     names: Sequence[str] = ()
     if by_stream or outcome.dispatched is not None:
         names = (reader or source.open()).streams()
@@ -106,6 +107,8 @@ def simulate(
             # hundred have no number.
             if number is not None:
                 one["stream"] = names[number] if number < len(names) else str(number)
+        # Numbers are given by who comes first, which a run that goes on from a state may see in another order.
+        captures.sort(key=lambda one: _in_order(one["stream"]))
     return Result(
         config=config,
         source=source.about,
@@ -167,3 +170,8 @@ def _savable(path: Path) -> Path:
             f"save_state {text.path(path)}: {text.path(folder)} cannot be written; name another directory"
         )
     return path
+
+
+def _in_order(stream: str) -> tuple[int, int, str]:
+    """Names of streams in order: numbers by their value, then all others."""
+    return (0, int(stream), stream) if stream.isdecimal() else (1, 0, stream)
