@@ -96,7 +96,10 @@ def test_a_run_goes_on_from_a_saved_drive(small: ssdlab.Config, tmp_path: Path) 
     second = ssdlab.simulate(small, state=drive)
     before = first.summary["precondition"]["host_pages_written"] + first.summary["host"]["pages_written"]
     assert second.summary["precondition"]["host_pages_written"] == before
-    with pytest.raises(ssdlab.ConfigError, match=r"device.op \(erase blocks\).*change this setting"):
+    with pytest.raises(
+        ssdlab.ConfigError,
+        match=r"77 erase blocks \(device.op\), and this run has 84; set device.op as it was then, or save",
+    ):
         ssdlab.simulate(small.with_overrides({"device.op": "30%"}), state=drive)
     with pytest.raises(ssdlab.ConfigError, match="no directory"):
         ssdlab.simulate(small, save_state=tmp_path / "nowhere" / "aged.drive")

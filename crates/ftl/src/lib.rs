@@ -40,7 +40,7 @@ mod shares;
 
 pub use choice::FtlChoice;
 pub use context::WriteContext;
-pub use lines::{Line, lines};
+pub use lines::{Difference, Line, difference, lines};
 pub use map::CachedEntries;
 pub use problem::Problem;
 pub use shape::Shape;

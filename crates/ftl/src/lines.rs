@@ -70,3 +70,58 @@ fn choice<R>(key: &str, choice: &Choice<R>, lines: &mut Vec<Line>) {
 fn line(key: &str, value: impl ToString) -> Line {
     (key.into(), value.to_string())
 }
+
+/// How two drives differ, in words for whoever runs one of them.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Difference {
+    /// What the first has, such as `ftl = page` or `77 erase blocks (device.op)`.
+    pub then: String,
+    /// What the other has instead: its value.
+    pub now: String,
+    /// What makes the other like the first.
+    pub remedy: String,
+}
+
+/// The first setting in which two drives differ.
+pub fn difference(then: &[Line], now: &[Line]) -> Option<Difference> {
+    let value = |lines: &[Line], key: &str| lines.iter().find(|line| line.0 == key).map(|line| line.1.clone());
+    let (key, then, now) = then.iter().chain(now).find_map(|(key, _)| {
+        let (then, now) = (value(then, key), value(now, key));
+        (then != now).then_some((key, then, now))
+    })?;
+    let now = now.unwrap_or_else(|| "none".into());
+    // What is counted stands in brackets behind the settings that it follows from.
+    let counted = key.strip_suffix(')').and_then(|key| key.split_once(" ("));
+    let (then, remedy) = match (then, counted) {
+        (None, _) => (format!("no {key}"), format!("leave {key} out")),
+        (Some(then), Some((keys, what))) => (format!("{then} {what} ({keys})"), format!("set {keys} as it was then")),
+        // Several values in one line are not written like that.
+        (Some(then), None) if then.contains(", ") => (format!("{key} = {then}"), format!("set {key} as it was then")),
+        (Some(then), None) => (format!("{key} = {then}"), format!("set {key}={then}")),
+    };
+    Some(Difference { then, now, remedy })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_difference_is_named() {
+        let then = [line("a", 1), line("b", "x"), line("c", 3)];
+        assert_eq!(difference(&then, &then), None);
+        let told = |then: &[Line], now: &[Line]| {
+            let Difference { then, now, remedy } = difference(then, now).expect("they differ");
+            format!("{then}; {now}; {remedy}")
+        };
+        assert_eq!(told(&then, &[line("a", 1), line("b", "y"), line("c", 4)]), "b = x; y; set b=x");
+        assert_eq!(told(&then[..2], &then), "no c; 3; leave c out");
+        assert_eq!(told(&then, &then[..2]), "c = 3; none; set c=3");
+        let blocks = |count: u32| [line("device.op (erase blocks)", count)];
+        assert_eq!(told(&blocks(77), &blocks(83)), "77 erase blocks (device.op); 83; set device.op as it was then");
+        let trigger = |low: u32| [line("ftl.page.trigger", format!("batch, low {low}, high 9"))];
+        let expected =
+            "ftl.page.trigger = batch, low 2, high 9; batch, low 3, high 9; set ftl.page.trigger as it was then";
+        assert_eq!(told(&trigger(2), &trigger(3)), expected);
+    }
+}

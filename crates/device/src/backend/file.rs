@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 use ssdlab_core::{BlockId, Ppn};
-use ssdlab_ftl::Line;
+use ssdlab_ftl::{Difference, Line, difference};
 use ssdlab_nand::Geometry;
 use twox_hash::XxHash3_64;
 
@@ -66,17 +66,14 @@ pub enum FileError {
     },
     /// It holds another drive.
     #[error(
-        "{path}: it was created with {key} = {then}, and {now} is asked for; set {key} = {then}, or create another"
+        "{path}: it was created with {}, and {} is asked for; {}, or create another",
+        difference.then, difference.now, difference.remedy
     )]
     Differs {
         /// The file.
         path: PathBuf,
-        /// The setting.
-        key: String,
-        /// Its value in the file.
-        then: String,
-        /// Its value now.
-        now: String,
+        /// From the drive that is asked for.
+        difference: Difference,
     },
     /// The file system has a limit.
     #[error(
@@ -188,8 +185,8 @@ impl FileBackend {
         let text = String::from_utf8(text).map_err(|_| FileError::Damaged(path.into()))?;
         let then: Vec<Line> =
             text.lines().filter_map(|line| line.split_once(" = ")).map(|(k, v)| (k.into(), v.into())).collect();
-        if let Some((key, then, now)) = difference(&then, lines) {
-            return Err(FileError::Differs { path: path.into(), key, then, now });
+        if let Some(difference) = difference(&then, lines) {
+            return Err(FileError::Differs { path: path.into(), difference });
         }
         let found = file.metadata().map_err(io)?.len();
         let (mut backend, expected) = Self::laid_out(file, geometry);
@@ -219,17 +216,6 @@ impl FileBackend {
     fn page_at(&self, ppn: Ppn) -> u64 {
         self.pages + u64::from(ppn.0) * u64::from(self.geometry.page_bytes)
     }
-}
-
-/// The first setting in which two drives differ, and its values.
-fn difference(then: &[Line], now: &[Line]) -> Option<(String, String, String)> {
-    let value = |lines: &[Line], key: &str| {
-        lines.iter().find(|line| line.0 == key).map_or_else(|| "nothing".into(), |line| line.1.clone())
-    };
-    then.iter().chain(now).find_map(|(key, _)| {
-        let (then, now) = (value(then, key), value(now, key));
-        (then != now).then(|| (key.clone(), then, now))
-    })
 }
 
 fn lock(file: &File, path: &Path) -> Result<(), FileError> {

@@ -16,11 +16,10 @@ use serde::{Deserialize, Serialize};
 use ssdlab_core::Archive;
 use ssdlab_core::archive::{Input, Output};
 use ssdlab_core::mem::Mapping;
-use ssdlab_ftl::Line;
+use ssdlab_ftl::{Difference, Line, difference};
 
 use super::arrays::{self, PAGE_BYTES};
 use super::frames::{FrameReader, FrameWriter, damaged};
-use super::shape::difference;
 
 /// What a file begins with.
 const MAGIC: &[u8; 14] = b"ssdlab drive\x1a\n";
@@ -42,7 +41,7 @@ pub(super) enum Unusable {
     /// There is no such file.
     Missing,
     /// It is whole, and of another drive.
-    Differs(String),
+    Differs(Difference),
     /// It is something else, damaged, or cannot be read.
     Unreadable(String),
 }

@@ -14,7 +14,7 @@ use std::path::Path;
 
 use ssdlab_core::{Archive, Archived};
 use ssdlab_ftl::choice::Start;
-use ssdlab_ftl::{Ftl, Line};
+use ssdlab_ftl::{Difference, Ftl, Line};
 use ssdlab_nand::backend::{Flash, Resume};
 
 use crate::check::shadow::Checker;
@@ -138,10 +138,12 @@ pub(crate) fn prepare(
 }
 
 fn refused(path: &Path, unusable: Unusable) -> SimError {
-    let remedy = match unusable {
-        Unusable::Missing => "give the path of a drive saved with --save-state",
-        Unusable::Differs(_) => "change this setting, or save a drive of this kind with --save-state",
-        Unusable::Unreadable(_) => "save the drive anew with --save-state",
+    let remedy = match &unusable {
+        Unusable::Missing => "give the path of a drive saved with --save-state".into(),
+        Unusable::Differs(Difference { remedy, .. }) => {
+            format!("{remedy}, or save a drive of this kind with --save-state")
+        }
+        Unusable::Unreadable(_) => "save the drive anew with --save-state".into(),
     };
     SimError::Setup(format!("{}: {}; {remedy}", path.display(), why(unusable)))
 }
@@ -149,7 +151,8 @@ fn refused(path: &Path, unusable: Unusable) -> SimError {
 fn why(unusable: Unusable) -> String {
     match unusable {
         Unusable::Missing => "there is no such file".into(),
-        Unusable::Differs(why) | Unusable::Unreadable(why) => why,
+        Unusable::Differs(Difference { then, now, .. }) => format!("it was saved with {then}, and this run has {now}"),
+        Unusable::Unreadable(why) => why,
     }
 }
 

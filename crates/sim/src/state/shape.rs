@@ -29,29 +29,3 @@ pub(super) fn preconditioning(setup: &Setup) -> Vec<Line> {
 fn line(key: &str, value: impl ToString) -> Line {
     (key.into(), value.to_string())
 }
-
-/// The first setting in which a drive saved with `then` differs from one with `now`.
-pub(super) fn difference(then: &[Line], now: &[Line]) -> Option<String> {
-    let value = |lines: &[Line], key: &str| lines.iter().find(|line| line.0 == key).map(|line| line.1.clone());
-    let (key, then, now) = then.iter().chain(now).find_map(|(key, _)| {
-        let (then, now) = (value(then, key), value(now, key));
-        (then != now).then_some((key, then, now))
-    })?;
-    let written = |value: Option<String>| value.unwrap_or_else(|| "without it".into());
-    Some(format!("it was saved with {key} = {}, and this run has {}", written(then), written(now)))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_first_difference_is_named() {
-        let then = [line("a", 1), line("b", "x"), line("c", 3)];
-        assert_eq!(difference(&then, &then), None);
-        let other = [line("a", 1), line("b", "y"), line("c", 4)];
-        assert_eq!(difference(&then, &other).unwrap(), "it was saved with b = x, and this run has y");
-        assert_eq!(difference(&then[..2], &then).unwrap(), "it was saved with c = without it, and this run has 3");
-        assert_eq!(difference(&then, &then[..2]).unwrap(), "it was saved with c = 3, and this run has without it");
-    }
-}

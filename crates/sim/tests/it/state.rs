@@ -253,18 +253,26 @@ fn a_drive_of_another_kind_is_refused_by_the_setting_that_differs() {
         run_kept(other, states, &[]).expect_err("another kind").to_string()
     };
     let ends = |error: String, expected: &str| {
-        let remedy = "; change this setting, or save a drive of this kind with --save-state";
-        let expected = format!(": it was saved with {expected}{remedy}");
+        let expected = format!(": it was saved with {expected}, or save a drive of this kind with --save-state");
         assert!(error.ends_with(&expected), "{error}");
     };
     let page = |options| FtlChoice::Page(options, ram::INFO.defaults());
     let fifo = PageOptions { gc: ssdlab_ftl::gc::fifo::INFO.defaults(), ..SMALL_OPTIONS };
-    ends(refused(&Setup { ftl: page(fifo), ..setup }), "ftl.page.gc = greedy, and this run has fifo");
-    ends(refused(&Setup { check: true, ..setup }), "check = false, and this run has true");
+    ends(
+        refused(&Setup { ftl: page(fifo), ..setup }),
+        "ftl.page.gc = greedy, and this run has fifo; set ftl.page.gc=greedy",
+    );
+    ends(refused(&Setup { check: true, ..setup }), "check = false, and this run has true; set check=false");
     ends(
         refused(&Setup { logical_pages: setup.logical_pages - 1, ..setup }),
-        "device.capacity = 2304KiB, and this run has 2300KiB",
+        "device.capacity = 2304KiB, and this run has 2300KiB; set device.capacity=2304KiB",
     );
+    let geometry = ssdlab_nand::Geometry { blocks: setup.geometry.blocks + 1, ..setup.geometry };
+    let blocks = format!(
+        "{} erase blocks (device.op), and this run has {}; set device.op as it was then",
+        setup.geometry.blocks, geometry.blocks
+    );
+    ends(refused(&Setup { geometry, ..setup }), &blocks);
     // What does not shape the state may differ.
     let timed = Setup { seed: 9, clock: Clock::Serial(ssdlab_testkit::drives::TIMING), ..setup };
     run_kept(&timed, States { from: Some(&kept.0), ..States::default() }, &[]).expect("the same drive");
